@@ -45,7 +45,7 @@ MODULES: Mapping[str, Sequence[str]] = {
     "website_scan/net/policy.py": (f"{NET}/test_typed_loopback.py", f"{NET}/test_dialer.py"),
     "website_scan/net/resolver.py": (f"{NET}/test_resolver.py", f"{NET}/test_typed_loopback.py"),
     "website_scan/net/targets.py": (f"{NET}/test_targets.py", f"{NET}/test_typed_loopback.py"),
-    "website_scan/scoring.py": ("tests/website_scan/test_scoring.py", "tests/website_scan/report/test_held.py"),
+    "website_scan/scoring.py": ("tests/website_scan/test_scoring.py", "tests/website_scan/report/test_cap_sentence.py"),
 }
 # The tests of these modules share a database and a Redis, so only one process runs them.
 WITH_DATABASE = frozenset({"accounts/access.py", "accounts/usage.py"})

@@ -1,4 +1,4 @@
-"""Addresses that are not public: which of them a run may contact, and how to allow more."""
+"""Addresses that are not public: which of them the command may contact, and how the user allows more."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from website_scan.net.targets import Target, parse_target
 
 
 def policy_of(url: str, options: Options) -> Policy:
-    """Return the rules for the visit of one page.
+    """Return the network policy for the visit of one page.
 
-    If somebody has typed a loopback address, pages on it may be visited: on that port, and not for any other host.
+    A loopback address that the user has typed is allowed, on the typed port, for pages on that address only.
     """
     return Policy(
         allowed_networks=(*scanning.SCAN_ALLOWED_NETWORKS, *options.allowed_networks),
@@ -32,8 +32,8 @@ def policy_of(url: str, options: Options) -> Policy:
     )
 
 
-def hint(url: str, network: Network) -> str:
-    """Return a sentence with the option that allows a page whose own address was refused; empty if there is none."""
+def hint_to_allow(url: str, network: Network) -> str:
+    """Return a sentence with the option that allows a page whose own address was refused; empty without an option."""
     try:
         target = parse_target(url, SYNTAX)
     except Blocked:
@@ -42,18 +42,19 @@ def hint(url: str, network: Network) -> str:
     if address is None:
         return ""
     if address.is_unspecified:
-        meant = f"{target.scheme}://localhost:{target.port}{target.path}"
-        return f"{target.host} is no address of a page: did you mean {meant}?"
-    here = ip_network(address)
-    if refusal(address, (here,), (), scanning.SCAN_DENIED_NETWORKS):
+        suggestion = f"{target.scheme}://localhost:{target.port}{target.path}"
+        return f"{target.host} is no address of a page: did you mean {suggestion}?"
+    address_network = ip_network(address)
+    if refusal(address, (address_network,), (), scanning.SCAN_DENIED_NETWORKS):
         return ""
-    network_and_port = f"[{here}]:{target.port}" if here.version == 6 else f"{here}:{target.port}"
-    way = "Type its URL on the command line, or add" if loopback_addresses(target.host) else "To scan it, add"
-    return f"{target.host} is not public. {way} --allow-network {shlex.quote(network_and_port)}"
+    host = f"[{address_network}]" if address_network.version == 6 else str(address_network)
+    network_and_port = f"{host}:{target.port}"
+    advice = "Type its URL on the command line, or add" if loopback_addresses(target.host) else "To scan it, add"
+    return f"{target.host} is not public. {advice} --allow-network {shlex.quote(network_and_port)}"
 
 
 def _refused_address(target: Target, network: Network) -> IPAddress | None:
-    """Return the page's own address if it was refused; None if another one was, to which the page redirects."""
+    """Return the page's own address if it was refused; None if the address of a redirect's target was refused."""
     if resolved := dict(network.refused).get(target.host):
         return ip_address(resolved)
     try:
@@ -64,12 +65,12 @@ def _refused_address(target: Target, network: Network) -> IPAddress | None:
 
 
 def _loopback(urls: Iterable[str]) -> set[Exemption]:
-    """Return the addresses and ports of those URLs that name a loopback address."""
-    found: set[Exemption] = set()
+    """Return the loopback addresses and ports of the URLs; other URLs are ignored."""
+    exemptions: set[Exemption] = set()
     for url in urls:
         try:
             target = parse_target(url, SYNTAX)
         except Blocked:
             continue
-        found |= {(ip_network(each), target.port) for each in loopback_addresses(target.host)}
-    return found
+        exemptions |= {(ip_network(address), target.port) for address in loopback_addresses(target.host)}
+    return exemptions

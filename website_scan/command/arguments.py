@@ -1,4 +1,4 @@
-"""Options of `website-scan`: from the command line, and for options not given there from website-scan.toml."""
+"""Options of `website-scan`: from the command line, or else from website-scan.toml."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from website_scan import __version__, environment
 from website_scan.command.configuration import configuration, fail_under
 from website_scan.command.errors import EXIT_USAGE, WrongUsage
 from website_scan.command.formats import WRITERS
-from website_scan.command.pages import canonical
+from website_scan.command.pages import canonical_pages
 from website_scan.findings import ScanType, Severity
 
 PROGRAM = "website-scan"
@@ -29,8 +29,8 @@ also: website-scan list --help (lists of sites), website-scan mcp (agents)"""
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
-    """A document to write: one of FORMATS, and its file; None for standard output."""
+class Output:
+    """Output to write: one of FORMATS, and the path of its file; None for standard output."""
 
     format: str = "text"
     path: Path | None = None
@@ -38,15 +38,15 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Parsed options. `under` has the lowest score that passes by type, "" for all types; paths are as given.
+    """Parsed options. `under` has the lowest passing score by scan type, "" for all types. Paths are not resolved.
 
-    `typed` are the URLs on the command line: what comes from a file, or from a page, opens no loopback address.
+    `typed` are the URLs on the command line. Only they may be on a loopback address: URLs in a file may not.
     """
 
     urls: tuple[str, ...]
     typed: tuple[str, ...] = ()
     types: tuple[ScanType, ...] = tuple(ScanType)
-    documents: tuple[Document, ...] = (Document(),)
+    outputs: tuple[Output, ...] = (Output(),)
     under: Mapping[str, int] = field(default_factory=dict)
     fail_on: Severity | None = None
     fail_on_outcome: frozenset[str] = frozenset()
@@ -55,7 +55,7 @@ class Options:
     write_baseline: Path | None = None
     server: str | None = None
     serve: Path | None = None
-    served_at: str = ""  # origin of the folder of `serve`, while it is served
+    served_at: str = ""  # origin of the server for the folder `serve`, while it runs
     start: str | None = None
     wait_for: str | None = None
     headers: tuple[str, ...] = ()
@@ -67,7 +67,7 @@ class Options:
 
 
 def is_about_lists(arguments: Sequence[str]) -> bool:
-    """Return True for `list …`, perhaps with `--server URL` before it."""
+    """Return True for the command `list …`, also with `--server URL` before `list`."""
     words = list(arguments)
     if words[:1] == ["--server"]:
         words = words[2:]
@@ -79,20 +79,20 @@ def is_about_lists(arguments: Sequence[str]) -> bool:
 def options_from(arguments: Sequence[str], program: str = PROGRAM) -> Options:
     """Parse the arguments and the configuration file. Raises WrongUsage.
 
-    Exits after `--help` and `--version`, and with status 2 for what argparse refuses.
+    Exits after `--help` and `--version`, and with status 2 if argparse refuses an argument.
     """
-    given = parser(program).parse_intermixed_args(arguments)
-    said = {name: value for name, value in vars(given).items() if value not in (None, [])}
-    filed = configuration(given.config)
-    chosen: Mapping[str, Any] = filed | said
-    _refuse_contradictions(said, filed)
+    parsed = parser(program).parse_intermixed_args(arguments)
+    typed = {name: value for name, value in vars(parsed).items() if value not in (None, [])}
+    from_file = configuration(parsed.config)
+    chosen: Mapping[str, Any] = from_file | typed
+    _refuse_contradictions(typed, from_file)
     return Options(
-        urls=_pages(chosen, is_served="serve" in said),
+        urls=_pages(chosen, is_served="serve" in typed),
         typed=tuple(
-            each for each in canonical(filter(None, (*given.urls, given.wait_for))) if not each.startswith("/")
+            url for url in canonical_pages(filter(None, (*parsed.urls, parsed.wait_for))) if not url.startswith("/")
         ),
         types=tuple(map(ScanType, dict.fromkeys(chosen.get("type", ScanType)))),
-        documents=_documents(given.documents),
+        outputs=_outputs(parsed.outputs),
         under=chosen.get("fail_under", {}),
         fail_on=Severity(chosen["fail_on"]) if "fail_on" in chosen else None,
         fail_on_outcome=known_outcomes(chosen.get("fail_on_outcome", ())),
@@ -107,34 +107,38 @@ def options_from(arguments: Sequence[str], program: str = PROGRAM) -> Options:
         cookies=tuple(chosen.get("cookie", ())),
         basic_auth=tuple(chosen.get("basic_auth", ())),
         allowed_networks=tuple(chosen.get("allow_network", ())),
-        is_quiet=given.quiet,
-        may_color=not (given.no_color or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"),
+        is_quiet=parsed.quiet,
+        may_color=not (parsed.no_color or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"),
     )
 
 
 def known_outcomes(names: Iterable[str]) -> frozenset[str]:
-    """Return names of outcomes such as `hsts.short`. Raises WrongUsage for one that no check has."""
+    """Return the names of outcomes, such as `hsts.short`. Raises WrongUsage for an outcome that no check has."""
     chosen = frozenset(names)
     if chosen:
         import json  # few commands name outcomes
         from importlib.resources import files
 
-        written = json.loads((files("website_scan") / "checks.json").read_text(encoding="utf-8"))["checks"]
-        known = {check["id"]: [each["name"] for each in check["outcomes"]] for check in written}
+        checks = json.loads((files("website_scan") / "checks.json").read_text(encoding="utf-8"))["checks"]
+        outcomes = {check["id"]: [outcome["name"] for outcome in check["outcomes"]] for check in checks}
         for name in sorted(chosen):
-            check, _, outcome = name.partition(".")
-            if outcome not in known.get(check, ()):
-                has = f"{check} has {', '.join(known[check])}" if check in known else f"there is no check {check}"
-                raise WrongUsage(f"{name} is not an outcome: {has}.")
+            check_id, _, outcome = name.partition(".")
+            if outcome not in outcomes.get(check_id, ()):
+                reason = (
+                    f"{check_id} has {', '.join(outcomes[check_id])}"
+                    if check_id in outcomes
+                    else f"there is no check {check_id}"
+                )
+                raise WrongUsage(f"{name} is not an outcome: {reason}.")
     return chosen
 
 
 def _pages(chosen: Mapping[str, Any], *, is_served: bool) -> tuple[str, ...]:
-    """Return the pages in canonical form. `is_served` if `--serve` is on the command line. Raises WrongUsage."""
-    pages = canonical(chosen.get("urls") or (["/"] if "serve" in chosen else []))
+    """Return the pages in canonical form. `is_served`: `--serve` is on the command line. Raises WrongUsage."""
+    pages = canonical_pages(chosen.get("urls") or (["/"] if "serve" in chosen else []))
     if not pages:
         raise WrongUsage("Give at least one URL, here or in website-scan.toml; --help shows an example.")
-    paths = [each for each in pages if each.startswith("/")]
+    paths = [page for page in pages if page.startswith("/")]
     if paths and "serve" not in chosen:
         raise WrongUsage(f"{paths[0]} is the path of a page: give its folder with --serve, or a URL.")
     if is_served and not paths:
@@ -142,69 +146,69 @@ def _pages(chosen: Mapping[str, Any], *, is_served: bool) -> tuple[str, ...]:
     return pages
 
 
-def _refuse_contradictions(said: Mapping[str, Any], filed: Mapping[str, Any]) -> None:
-    """Raise WrongUsage for options that exclude each other, and for a lowest score that no report can miss.
+def _refuse_contradictions(typed: Mapping[str, Any], from_file: Mapping[str, Any]) -> None:
+    """Raise WrongUsage for options that exclude each other, and for a lowest score of a type that is not scanned.
 
-    `said` is from the command line, which may choose fewer types than the file has scores for.
+    `typed` are the options on the command line, which may choose fewer types than the file has lowest scores for.
     """
-    chosen = {**filed, **said}
-    if "server" in said:
+    chosen = {**from_file, **typed}
+    if "server" in typed:
         for option in ("allow_network", "serve", "start"):
-            if option in said:
+            if option in typed:
                 raise WrongUsage(
                     f"--{option.replace('_', '-')} works only for scans from this machine; with --server, the server "
                     "decides what it reaches."
                 )
-    if "wait_for" in said and "start" not in said:
+    if "wait_for" in typed and "start" not in typed:
         raise WrongUsage("--wait-for is the address of what --start starts; give both.")
-    if "start" in said and "serve" in said:
+    if "start" in typed and "serve" in typed:
         raise WrongUsage("Give --serve or --start, not both.")
     if both := sorted({*chosen.get("accept", ())} & {*chosen.get("fail_on_outcome", ())}):
         raise WrongUsage(f"{both[0]} is in --accept and in --fail-on-outcome: give it in one of them.")
-    is_narrowed = "type" in said and "fail_under" not in said
-    idle = set(chosen.get("fail_under", {})) - {"", *chosen.get("type", ScanType)}
-    if idle and not is_narrowed:
-        types = ", ".join(sorted(idle))
+    is_narrowed = "type" in typed and "fail_under" not in typed
+    unused = set(chosen.get("fail_under", {})) - {"", *chosen.get("type", ScanType)}
+    if unused and not is_narrowed:
+        types = ", ".join(sorted(unused))
         raise WrongUsage(f"--fail-under {types}: it can't fail, because --type leaves this type out.")
 
 
-def _documents(said: Sequence[tuple[str, Any]]) -> tuple[Document, ...]:
-    """Return the documents of `--format` and `--output` in order: an output has the format before it.
+def _outputs(pairs: Sequence[tuple[str, Any]]) -> tuple[Output, ...]:
+    """Pair each `--output` with the `--format` before it. `pairs` are names and values of both options, in order.
 
     Raises WrongUsage.
     """
-    if [option for option, _ in said] == ["output", "format"]:
-        said = said[::-1]  # for a single document, the two may come in either order
-    documents: list[Document] = []
-    for option, value in said:
+    if [option for option, _ in pairs] == ["output", "format"]:
+        pairs = pairs[::-1]  # for a single output, the two options may come in either order
+    outputs: list[Output] = []
+    for option, value in pairs:
         if option == "format":
-            documents.append(Document(value))
-        elif documents and documents[-1].path is None:
-            documents[-1] = replace(documents[-1], path=value)
-        elif documents or len(said) > 1:
+            outputs.append(Output(value))
+        elif outputs and outputs[-1].path is None:
+            outputs[-1] = replace(outputs[-1], path=value)
+        elif outputs or len(pairs) > 1:
             raise WrongUsage(
                 f"--output {value}: give its --format before it, as in --format sarif --output scan.sarif."
             )
         else:
-            documents.append(Document(path=value))
-    if sum(each.path is None for each in documents) > 1:
+            outputs.append(Output(path=value))
+    if sum(output.path is None for output in outputs) > 1:
         raise WrongUsage("Only one --format can go to standard output; give an --output after each of the others.")
-    return tuple(documents) or (Document(),)
+    return tuple(outputs) or (Output(),)
 
 
 class Parser(argparse.ArgumentParser):
-    """ArgumentParser whose errors repeat only unknown options. argparse's repeat values too, which may be secrets."""
+    """ArgumentParser whose errors repeat only names of options: argparse repeats values, which may be secrets."""
 
     def error(self, message: str) -> NoReturn:
         if message.startswith("unrecognized arguments:"):
-            words = [each.partition("=")[0] for each in message.partition(":")[2].split() if each.startswith("-")]
+            words = [word.partition("=")[0] for word in message.partition(":")[2].split() if word.startswith("-")]
             message = f"unrecognized arguments: {' '.join(words)}"
         sys.stderr.write(f"{self.prog}: {message}\nUsage: {self.usage}; --help shows all options.\n")
         sys.exit(EXIT_USAGE)
 
 
 def parser(program: str) -> argparse.ArgumentParser:
-    made = Parser(
+    argument_parser = Parser(
         prog=program,
         usage=USAGE if program == PROGRAM else f"{program} URL… [options]",
         description="Scans web pages for security, performance, accessibility and SEO.",
@@ -213,21 +217,21 @@ def parser(program: str) -> argparse.ArgumentParser:
         add_help=False,
         formatter_class=lambda prog: argparse.RawDescriptionHelpFormatter(prog, max_help_position=28),
     )
-    made.set_defaults(documents=())
-    _add_pages(made.add_argument_group("pages"))
-    _add_output(made.add_argument_group("output"))
-    _add_gate(made.add_argument_group("gate"))
-    add = made.add_argument_group("pages behind a log-in (a value, '$VARIABLE' or @FILE)").add_argument
+    argument_parser.set_defaults(outputs=())
+    _add_pages(argument_parser.add_argument_group("pages"))
+    _add_output(argument_parser.add_argument_group("output"))
+    _add_gate(argument_parser.add_argument_group("gate"))
+    add = argument_parser.add_argument_group("pages behind a log-in (a value, '$VARIABLE' or @FILE)").add_argument
     add("--header", action="append", metavar="'NAME: VALUE'")
     add("--cookie", action="append", metavar="NAME=VALUE", help="sent to no other origin, as are all three")
     add("--basic-auth", action="append", metavar="USER:PASSWORD")
-    return made
+    return argument_parser
 
 
 def _add_pages(group: argparse._ArgumentGroup) -> None:
     add = group.add_argument
     add("urls", metavar="URL", nargs="*", help="starts with https:// or http://")
-    kinds = [str(each) for each in ScanType]
+    kinds = [str(scan_type) for scan_type in ScanType]
     add("--type", action="append", choices=kinds, metavar="TYPE", help=f"{', '.join(kinds)} (all)")
     add("--serve", type=Path, metavar="DIR", help="serve this folder; URLs are paths in it (/)")
     add("--start", metavar="COMMAND", help="start a server, and end it after the scan")
@@ -246,12 +250,12 @@ def _add_output(group: argparse._ArgumentGroup) -> None:
     shells = ", ".join(SHELLS)
     add("--print-completion", choices=SHELLS, action=_Completion, metavar="SHELL", help=shells)
     add("--version", action="version", version=f"{PROGRAM} {__version__}", help="print the version")
-    add("-h", "--help", action="help", help=argparse.SUPPRESS)  # who reads it knows it
+    add("-h", "--help", action="help", help=argparse.SUPPRESS)  # a reader of the help knows --help
 
 
 def _add_gate(group: argparse._ArgumentGroup) -> None:
     add = group.add_argument
-    severities = [str(each) for each in Severity]
+    severities = [str(severity) for severity in Severity]
     add("--fail-under", type=_fail_under, metavar="N", help="lowest score: 80, or security=90,seo=70")
     add("--fail-on", choices=severities, metavar="SEVERITY", help=f"{', '.join(severities)}: this or worse fails")
     add("--fail-on-outcome", action="append", metavar="NAME", help="fails at any severity: hsts.short")
@@ -261,12 +265,12 @@ def _add_gate(group: argparse._ArgumentGroup) -> None:
 
 
 class _InOrder(argparse.Action):
-    """argparse action that keeps `--format` and `--output` in their common order, which pairs formats and files."""
+    """argparse action that stores `--format` and `--output` in their common order, by which they are paired."""
 
     def __call__(
         self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, option: str | None = None
     ) -> None:
-        namespace.documents = (*namespace.documents, (self.dest, values))
+        namespace.outputs = (*namespace.outputs, (self.dest, values))
 
 
 class _Completion(argparse.Action):
@@ -275,9 +279,9 @@ class _Completion(argparse.Action):
     ) -> None:
         import shtab  # imported only when needed
 
-        for each in parser._actions:  # noqa: SLF001 -- argparse has no public list of its options
-            if each.type is Path:
-                each.complete = shtab.DIRECTORY if each.metavar == "DIR" else shtab.FILE  # type: ignore[attr-defined]  # for shtab
+        for action in parser._actions:  # noqa: SLF001 -- argparse has no public list of its options
+            if action.type is Path:
+                action.complete = shtab.DIRECTORY if action.metavar == "DIR" else shtab.FILE  # type: ignore[attr-defined]  # for shtab
         sys.stdout.write(shtab.complete(parser, shell=values))
         parser.exit()
 

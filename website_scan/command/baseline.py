@@ -1,4 +1,4 @@
-"""Baseline: a file of fingerprints of accepted findings (ADR 11), so that a gate fails only for new ones."""
+"""Baseline: a file of fingerprints of accepted findings (ADR 11), so that a gate fails only for new findings."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ from website_scan.written_urls import WrittenUrl, split_url
 
 VERSION = 2
 MAX_BYTES = 50_000_000
-PLACE = 200  # characters of a place in the file; its fingerprint is of all of it
+MAX_PLACE = 200  # characters of a place in the file; the fingerprint is of the whole place
 SERVED = "http://localhost"
 DEFAULT_PORTS = {"http": ":80", "https": ":443"}
-# Kinds of places in whose elements a style sheet is at fault, whatever they contain.
+# Kinds of places where a style sheet has the fault, whatever the content of the element.
 STYLED = frozenset({StyledElement.kind, "contrast-element", "tap-target"})
 COLOURS = ("text_colour", "background", "surrounding")
 
 
 class _Entry(TypedDict):
-    """A place of a finding, and how often each page has it."""
+    """Place of a finding, and the number of its occurrences by page."""
 
     check: str
     fingerprint: str
@@ -42,7 +42,7 @@ class _Entry(TypedDict):
 
 
 class _Page(TypedDict):
-    """A judged page: the scan types, each with True if a browser judged it, and the checks whose places were cut."""
+    """Judged page: scan types, with True if a browser was used, and checks whose places were cut."""
 
     browser: dict[str, bool]
     cut: list[str]
@@ -50,7 +50,7 @@ class _Page(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """The accepted findings of a baseline file. Pages are named as in the file."""
+    """Accepted findings of a baseline file. Pages have the names of the file."""
 
     path: Path
     origins: frozenset[str]
@@ -58,9 +58,9 @@ class Baseline:
     entries: Mapping[str, _Entry]  # by fingerprint
 
     def accept(self, judged: Judged, urls: Iterable[str]) -> Judged:
-        """Return the report with the covered checks marked as accepted, and its score as if they had passed.
+        """Return the report with the checks of the baseline accepted, and with its score as if they had passed.
 
-        `urls` are all pages of the run.
+        `urls` are all pages of the command.
         """
         if self._is_of_another_site(judged.url, urls):
             return judged
@@ -69,27 +69,30 @@ class Baseline:
         if not covered:
             return judged
         accepted = covered | dict(judged.accepted)
-        found = score_without(judged.scoring, accepted) if judged.scoring else None
-        return replace(judged, accepted=accepted, accepted_score=found[0] if found else judged.accepted_score)
+        score_and_grade = score_without(judged.scoring, accepted) if judged.scoring else None
+        score = score_and_grade[0] if score_and_grade else judged.accepted_score
+        return replace(judged, accepted=accepted, accepted_score=score)
 
     def caveats(self, reports: Iterable[Judged]) -> Iterator[str]:
-        """Yield a sentence for each way in which the reports and the file differ in the use of a browser."""
+        """Yield a warning if a browser judged only the reports, or only the pages of the file."""
         types: dict[bool, dict[str, None]] = {}
-        for each in reports:
-            was = self._had_browser(each)
-            if was is not None and was != _has_browser(each) and each.error is None:
-                types.setdefault(was, {})[each.type] = None
-        for was, names in types.items():
-            how = "with a browser, this run without one" if was else "without a browser, this run with one"
-            left = "only their checks are compared, not the places" if was else "their findings are not compared"
+        for report in reports:
+            had_browser = self._had_browser(report)
+            if had_browser is not None and had_browser != _has_browser(report) and report.error is None:
+                types.setdefault(had_browser, {})[report.type] = None
+        for had_browser, names in types.items():
+            how = "with a browser, this run without one" if had_browser else "without a browser, this run with one"
+            effect = (
+                "only their checks are compared, not the places" if had_browser else "their findings are not compared"
+            )
             yield (
-                f"{self.path} was written {how}: of {', '.join(names)}, {left}. Use a browser for both or for neither, "
-                "or write the file again with --write-baseline."
+                f"{self.path} was written {how}: of {', '.join(names)}, {effect}. Use a browser for both or for "
+                "neither, or write the file again with --write-baseline."
             )
 
     def _reason(self, finding: ExportedFinding, judged: Judged) -> str:
-        """Return why a finding is accepted; empty if it is new."""
-        from website_scan.plan import origin_checks  # loads the checks
+        """Return why the baseline accepts a finding; empty if the finding is new."""
+        from website_scan.plan import origin_checks  # imports the checks
 
         page = self._page(judged.url)
         had_browser = self._had_browser(judged)
@@ -98,25 +101,28 @@ class Baseline:
         if page and finding["id"] in self.pages[page]["cut"]:
             return IN_BASELINE
         is_of_origin = finding["id"] in origin_checks(ScanType(judged.type))
-        known = page if page and judged.type in self.pages[page]["browser"] and not is_of_origin else None
-        found = occurrences_of(finding)
-        is_known = all(len(texts) <= self._accepted(each, known, is_of_origin) for each, texts in found.items())
+        judged_page = page if page and judged.type in self.pages[page]["browser"] and not is_of_origin else None
+        is_known = all(
+            len(texts) <= self._accepted_count(fingerprint, judged_page, is_of_origin)
+            for fingerprint, texts in occurrences_of(finding).items()
+        )
         return IN_BASELINE if is_known else ""
 
     def _reason_without_places(self, finding: ExportedFinding, page: str | None, had_browser: bool) -> str:
-        """Judge a finding where one of file and report comes from a browser, which names other places.
+        """Return why the baseline accepts a finding if a browser judged only the file's page, or only the report.
 
-        A browser sees what the markup alone does not show, so what only a browser finds may be old.
+        Both have different places. A finding of a browser may be old if the file was written without a browser.
         """
         if not had_browser:
             return NOT_COMPARED
-        same_check = [each for each in self.entries.values() if each["check"] == finding["id"]]
-        return IN_BASELINE if any(page is None or page in each["pages"] for each in same_check) else ""
+        entries = [entry for entry in self.entries.values() if entry["check"] == finding["id"]]
+        return IN_BASELINE if any(page is None or page in entry["pages"] for entry in entries) else ""
 
-    def _accepted(self, fingerprint: str, page: str | None, is_of_origin: bool) -> int:
-        """Return how often a page may have a place. `page` is None for a page that was not judged for the file.
+    def _accepted_count(self, fingerprint: str, page: str | None, is_of_origin: bool) -> int:
+        """Return how many occurrences of a place are accepted. `page` is None for a page that is not in the file.
 
-        Such a page shares templates with the others, but the lack of a title is a fault of its own on each page.
+        A new page shares places of templates with other pages, but findings without a place, such as a missing title,
+        are new on each page.
         """
         entry = self.entries.get(fingerprint)
         if entry is None:
@@ -126,42 +132,42 @@ class Baseline:
         return max(entry["pages"].values()) if entry["place"] or is_of_origin else 0
 
     def _is_of_another_site(self, url: str, urls: Iterable[str]) -> bool:
-        """Return True if the file does not know the page's origin, although it knows another one.
+        """Return True if the page's origin is not in the file, unless the command scans a preview of the file's site.
 
-        A run on none of the file's origins is a preview. Then hosts are ignored, if the file has only one.
+        Pages are a preview if none of them is on an origin of the file, and the file has only one origin.
         """
         is_preview = len(self.origins) == 1 and self.origins.isdisjoint(map(_origin, urls))
         return not is_preview and _origin(url) not in self.origins
 
     def _page(self, url: str) -> str | None:
-        """Return the name of the page in the file, None if it was not judged for it."""
+        """Return the name of a page in the file, None if the page is not in the file."""
         origin = "" if len(self.origins) == 1 else _origin(url)
         parts = split_url(url)
         path = origin + (parts.path or "/")
-        return next((each for each in (f"{path}?{parts.query}", path) if each in self.pages), None)
+        return next((name for name in (f"{path}?{parts.query}", path) if name in self.pages), None)
 
     def _had_browser(self, judged: Judged) -> bool | None:
-        """Return whether a browser judged the page for the file, or any page if not this one; None if no page was."""
-        page = self._page(judged.url)
-        named = [self.pages[page]] if page else []
-        known = [each["browser"] for each in (*named, *self.pages.values()) if judged.type in each["browser"]]
-        return known[0][judged.type] if known else None
+        """Return whether a browser judged the page, or else any page, when the file was written; None if no page."""
+        name = self._page(judged.url)
+        same_page = [self.pages[name]] if name else []
+        usages = [page["browser"] for page in (*same_page, *self.pages.values()) if judged.type in page["browser"]]
+        return usages[0][judged.type] if usages else None
 
 
 def read_baseline(path: Path) -> Baseline:
     """Read a baseline file. Raises WrongUsage."""
     try:
         with path.open("rb") as file:
-            said = json.loads(file.read(MAX_BYTES))
-        if said["version"] != VERSION:
+            content = json.loads(file.read(MAX_BYTES))
+        if content["version"] != VERSION:
             raise WrongUsage(
                 f"{path} was written by another version of website-scan; write it again with --write-baseline {path}"
             )
         return Baseline(
             path,
-            frozenset(map(str, said["origins"])),
-            {str(name): _read_page(page) for name, page in said["pages"].items()},
-            {str(each["fingerprint"]): _read_entry(each) for each in said["findings"]},
+            frozenset(map(str, content["origins"])),
+            {str(name): _read_page(page) for name, page in content["pages"].items()},
+            {str(entry["fingerprint"]): _read_entry(entry) for entry in content["findings"]},
         )
     except OSError as error:
         raise WrongUsage(f"{path} can't be read: {error.strerror}") from None
@@ -170,7 +176,7 @@ def read_baseline(path: Path) -> Baseline:
 
 
 def words_in(path: Path) -> Mapping[str, str]:
-    """Return the words for places in an existing baseline, by fingerprint; empty if there is none that can be read."""
+    """Return the places in an existing baseline, in words, by fingerprint; empty if no baseline can be read."""
     if not path.is_file():  # reading a pipe would wait for its writer
         return {}
     try:
@@ -182,13 +188,15 @@ def words_in(path: Path) -> Mapping[str, str]:
 def baseline_of(reports: Sequence[Judged], served_at: str = "", words: Mapping[str, str] = MappingProxyType({})) -> str:
     """Return a baseline file that accepts all findings of the reports: sorted JSON, one line each, for short diffs.
 
-    An unchanged finding does not change its line: hosts, queries and generated names are not in the file. Nor is the
-    port of `served_at`, the origin of a folder that was served for this run only. `words` are those of the file that is
-    replaced (`words_in`): its places keep them.
+    An unchanged finding does not change its line: hosts, queries and generated names are not in the file, nor is the
+    port of `served_at`, the origin of the server of `--serve`. `words` are the places of the file that is replaced
+    (`words_in`), which do not change.
     """
-    reports = sorted((each for each in reports if each.error is None), key=lambda each: (each.url, each.type))
-    origins = sorted({SERVED if _origin(each.url) == served_at else _origin(each.url) for each in reports})
-    names = _names([each.url for each in reports])
+    reports = sorted(
+        (report for report in reports if report.error is None), key=lambda report: (report.url, report.type)
+    )
+    origins = sorted({SERVED if _origin(report.url) == served_at else _origin(report.url) for report in reports})
+    names = _names([report.url for report in reports])
     pages: dict[str, _Page] = {}
     entries: dict[str, _Entry] = {}
     for judged in reports:
@@ -198,41 +206,44 @@ def baseline_of(reports: Sequence[Judged], served_at: str = "", words: Mapping[s
         for _, check in (*judged.findings(), *judged.findings(accepted=True)):
             if is_cut(check):
                 page["cut"] = sorted({*page["cut"], check["id"]})
-            places = {**_enduring(check, split_url(judged.url)), **words}
-            for each, texts in occurrences_of(check).items():
+            places = {**_stable_places(check, split_url(judged.url)), **words}
+            for fingerprint, texts in occurrences_of(check).items():
                 empty: _Entry = {
                     "check": check["id"],
-                    "fingerprint": each,
-                    "place": places.get(each, "")[:PLACE],
+                    "fingerprint": fingerprint,
+                    "place": places.get(fingerprint, "")[:MAX_PLACE],
                     "pages": {},
                 }
-                counts = entries.setdefault(each, empty)["pages"]
+                counts = entries.setdefault(fingerprint, empty)["pages"]
                 counts[name] = max(counts.get(name, 0), len(texts))
-    found = sorted(entries.values(), key=lambda entry: (entry["check"], entry["place"], entry["fingerprint"]))
+    ordered = sorted(entries.values(), key=lambda entry: (entry["check"], entry["place"], entry["fingerprint"]))
     return (
         f'{{\n  "version": {VERSION},\n  "written_by": "website-scan {__version__}",\n'
         f'  "origins": {json.dumps(origins)},\n'
         f'  "pages": {{\n{_lines(f"{json.dumps(name)}: {_line(pages[name])}" for name in sorted(pages))}\n  }},\n'
-        f'  "findings": [\n{_lines(map(_line, found))}\n  ]\n}}\n'
+        f'  "findings": [\n{_lines(map(_line, ordered))}\n  ]\n}}\n'
     )
 
 
-def _enduring(finding: ExportedFinding, own: WrittenUrl) -> dict[str, str]:
-    """Return the places of a finding by their fingerprints, in words that do not change from run to run.
+def _stable_places(finding: ExportedFinding, own: WrittenUrl) -> dict[str, str]:
+    """Return the places of a finding by fingerprint, in words that are the same in each scan.
 
-    Fingerprints are made of more than a report stores. So elements with one fingerprint, such as the images of a list,
-    may differ in content, which their words leave out then.
+    Elements with the same fingerprint, such as the images of a list, may differ in content. Then the words omit it.
     """
-    found: dict[str, dict[str, str]] = {}
+    texts_by_fingerprint: dict[str, dict[str, str]] = {}
     for table in finding["places"]:
-        for each, row in zip(table["fingerprints"], rows(table), strict=True):
+        for fingerprint, row in zip(table["fingerprints"], rows(table), strict=True):
+            texts = texts_by_fingerprint.setdefault(fingerprint, {})
             if table["names"] == ["selector"]:
-                kind = _element(row, own, is_styled=True)
-                found.setdefault(each, {})[kind if table["kind"] in STYLED else _element(row, own)] = kind
+                without_content = _element(row, own, is_styled=True)
+                texts[without_content if table["kind"] in STYLED else _element(row, own)] = without_content
             else:
                 text = " ".join(_named(table, row, own))
-                found.setdefault(each, {})[text] = text
-    return {each: min(texts if len(texts) == 1 else texts.values()) for each, texts in found.items()}
+                texts[text] = text
+    return {
+        fingerprint: min(texts if len(texts) == 1 else texts.values())
+        for fingerprint, texts in texts_by_fingerprint.items()
+    }
 
 
 def _element(row: Row, own: WrittenUrl, *, is_styled: bool = False) -> str:
@@ -254,7 +265,7 @@ def _named(table: StoredPlaces, row: Row, own: WrittenUrl) -> Iterator[str]:
 
 
 def _lines(lines: Iterable[str]) -> str:
-    return ",\n".join(f"    {each}" for each in lines)
+    return ",\n".join(f"    {line}" for line in lines)
 
 
 def _line(value: object) -> str:
@@ -264,7 +275,7 @@ def _line(value: object) -> str:
 def _read_page(page: Mapping[str, Mapping[str, object]]) -> _Page:
     return {
         "browser": {str(name): bool(had) for name, had in page["browser"].items()},
-        "cut": [str(each) for each in page["cut"]],
+        "cut": [str(check_id) for check_id in page["cut"]],
     }
 
 
@@ -281,13 +292,13 @@ def _read_entry(entry: Mapping[str, object]) -> _Entry:
 
 
 def _names(urls: Sequence[str]) -> dict[str, str]:
-    """Return a name for each page: its path, with the origin or the query only if they tell the pages apart."""
+    """Return a name for each page: its path, with the origin or the query only if pages differ in them."""
     is_one_origin = len(set(map(_origin, urls))) == 1
     names = {}
     for url in urls:
         parts = split_url(url)
-        twins = {split_url(each).query for each in urls if _without_query(each) == _without_query(url)}
-        query = f"?{parts.query}" if parts.query and len(twins) > 1 else ""
+        queries = {split_url(other).query for other in urls if _without_query(other) == _without_query(url)}
+        query = f"?{parts.query}" if parts.query and len(queries) > 1 else ""
         names[url] = ("" if is_one_origin else _origin(url)) + (parts.path or "/") + query
     return names
 
@@ -299,11 +310,11 @@ def _without_query(url: str) -> str:
 def _origin(url: str) -> str:
     try:
         parts = split_url(url.strip().lower())
-    except ValueError:  # the scan refuses it
+    except ValueError:  # an invalid URL, whose scan fails
         return ""
     host = parts.netloc.rpartition("@")[2]
     return f"{parts.scheme}://{host.removesuffix(DEFAULT_PORTS.get(parts.scheme, '-'))}"
 
 
 def _has_browser(judged: Judged) -> bool:
-    return judged.document.get("browser") is not None
+    return judged.export.get("browser") is not None

@@ -1,8 +1,8 @@
 """website-scan.toml: a repository's settings for its gate.
 
-It may set only what is scanned and judged. Options that give access (credentials, networks, a server that gets the
-key), start programs or write files are allowed on the command line only, because a stranger's branch may change the
-file.
+The file may set only what is scanned and judged. Options that grant access (credentials, networks, a server that gets
+the API key), start programs or write files are allowed on the command line only, because a pull request from outside
+may change the file.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from website_scan.command.errors import WrongUsage
 from website_scan.findings import ScanType, Severity
 
 NAME = "website-scan.toml"
-NOT_HERE = frozenset(
+ON_COMMAND_LINE_ONLY = frozenset(
     (
         "allow-network", "basic-auth", "cookie", "header", "output", "server", "start", "wait-for", "write-baseline",
     )
@@ -25,7 +25,7 @@ MAX_BYTES = 1_000_000
 
 
 def configuration(path: Path | None) -> dict[str, Any]:
-    """Read options from the file, by their names in `argparse`; by default from website-scan.toml here, if it exists.
+    """Read the options of a file by their names in `argparse`; by default of website-scan.toml in the current folder.
 
     Relative paths in the file are relative to its folder. Raises WrongUsage.
     """
@@ -33,16 +33,16 @@ def configuration(path: Path | None) -> dict[str, Any]:
         path = Path(NAME)
         if not path.is_file():
             return {}
-    import tomllib  # few commands have a file
+    import tomllib  # few repositories have the file
 
     try:
         with path.open("rb") as file:
-            said = tomllib.loads(file.read(MAX_BYTES).decode())
+            settings = tomllib.loads(file.read(MAX_BYTES).decode())
     except (OSError, ValueError) as error:
         raise WrongUsage(f"{path}: {error}") from None
     options: dict[str, Any] = {}
-    for key, value in said.items():
-        if key in NOT_HERE:
+    for key, value in settings.items():
+        if key in ON_COMMAND_LINE_ONLY:
             raise WrongUsage(f"{path}: {key} can only be given on the command line, as --{key}.")
         if key not in KEYS:
             import difflib
@@ -61,23 +61,23 @@ def configuration(path: Path | None) -> dict[str, Any]:
     return options
 
 
-def _within(folder: Path, given: Path, key: str) -> Path:
-    """Return a folder of the repository. Raises WrongUsage for any other, whose files are not the file's to show."""
-    found = folder / given
-    if not found.resolve().is_relative_to(folder.resolve()):
+def _within(folder: Path, subfolder: Path, key: str) -> Path:
+    """Return a folder within the folder of the configuration file. Raises WrongUsage for any other folder."""
+    path = folder / subfolder
+    if not path.resolve().is_relative_to(folder.resolve()):
         raise WrongUsage(f"{key}: must be a folder beside this file.")
-    return found
+    return path
 
 
-def fail_under(said: object) -> dict[str, int]:
+def fail_under(raw: object) -> dict[str, int]:
     """Parse lowest scores by type, "" for all, from 80, "80", "security=90,seo=70" or a table. Raises ValueError."""
-    if isinstance(said, Mapping):
-        pairs = [(str(each), value) for each, value in said.items()]
-    elif isinstance(said, str):
-        words = [word.strip().rpartition("=") for word in said.split(",")]
+    if isinstance(raw, Mapping):
+        pairs = [(str(name), value) for name, value in raw.items()]
+    elif isinstance(raw, str):
+        words = [word.strip().rpartition("=") for word in raw.split(",")]
         pairs = [(name.strip(), value.strip()) for name, _, value in words]
     else:
-        pairs = [("", said)]
+        pairs = [("", raw)]
     scores: dict[str, int] = {}
     for name, value in pairs:
         if name and name not in list(ScanType):
@@ -89,35 +89,35 @@ def fail_under(said: object) -> dict[str, int]:
 
 
 def _score(value: object) -> int:
-    said = str(value)
-    if isinstance(value, bool) or re.fullmatch(r"[-+]?[0-9]+(\.[0-9]+)?", said) is None:
-        raise ValueError(f"{said!r} is no score between 0 and 100; give 80, or by type security=90,seo=70")
-    if "." in said:
-        raise ValueError(f"{said} is no whole number, as scores are, between 0 and 100")
-    if not 0 <= int(said) <= 100:
-        raise ValueError(f"a score must be between 0 and 100, and {said} is not")
-    return int(said)
+    text = str(value)
+    if isinstance(value, bool) or re.fullmatch(r"[-+]?[0-9]+(\.[0-9]+)?", text) is None:
+        raise ValueError(f"{text!r} is no score between 0 and 100; give 80, or by type security=90,seo=70")
+    if "." in text:
+        raise ValueError(f"{text} is no whole number, as scores are, between 0 and 100")
+    if not 0 <= int(text) <= 100:
+        raise ValueError(f"a score must be between 0 and 100, and {text} is not")
+    return int(text)
 
 
 def _texts(value: object) -> list[str]:
     if isinstance(value, str):
         return [value]
-    if not isinstance(value, list) or not value or not all(isinstance(each, str) for each in value):
+    if not isinstance(value, list) or not value or not all(isinstance(item, str) for item in value):
         raise ValueError("must be a string, or a list of strings")
     return value
 
 
-def _one_of(*known: str) -> Callable[[object], str]:
+def _one_of(*choices: str) -> Callable[[object], str]:
     def read(value: object) -> str:
-        if not isinstance(value, str) or value not in known:
-            raise ValueError(f"must be one of {', '.join(known)}")
+        if not isinstance(value, str) or value not in choices:
+            raise ValueError(f"must be one of {', '.join(choices)}")
         return value
 
     return read
 
 
 def _types(value: object) -> list[str]:
-    return [_one_of(*ScanType)(each) for each in _texts(value)]
+    return [_one_of(*ScanType)(name) for name in _texts(value)]
 
 
 def _path(value: object) -> Path:

@@ -14,31 +14,31 @@ VARIABLE = re.compile(r"\$[A-Za-z_][A-Za-z0-9_]*")
 
 
 def request_of(options: Options) -> dict[str, object]:
-    """Return the credentials as the API's field `request`, empty if none are given. Raises WrongUsage."""
+    """Return the credentials as the API's field `request`, empty without credentials. Raises WrongUsage."""
     basic = _lines(options.basic_auth, "--basic-auth")
-    if len(basic) > 1 or any(":" not in each for each in basic):
+    if len(basic) > 1 or any(":" not in line for line in basic):
         raise WrongUsage("--basic-auth takes one USER:PASSWORD.")
     request: dict[str, object] = {
-        "headers": _named(options.headers, "--header", ":"),
-        "cookies": _named(options.cookies, "--cookie", "="),
+        "headers": _pairs_by_name(options.headers, "--header", ":"),
+        "cookies": _pairs_by_name(options.cookies, "--cookie", "="),
     }
     if basic:
         request["basic_auth"] = dict(zip(("username", "password"), basic[0].split(":", 1), strict=True))
     return {name: value for name, value in request.items() if value}
 
 
-def _named(values: Sequence[str], option: str, separator: str) -> dict[str, str]:
+def _pairs_by_name(values: Sequence[str], option: str, separator: str) -> dict[str, str]:
     pairs: dict[str, str] = {}
     for line in _lines(values, option):
-        name, found, value = (part.strip() for part in line.partition(separator))
-        if not found or name in pairs:
+        name, equals, value = (part.strip() for part in line.partition(separator))
+        if not equals or name in pairs:
             raise WrongUsage(f"{option} takes NAME{separator}VALUE, with each name only once.")
         pairs[name] = value
     return pairs
 
 
 def _lines(values: Sequence[str], option: str) -> list[str]:
-    """Return the lines of each value, or of the file (`@FILE`) or environment variable (`$NAME`) that it names."""
+    """Return the lines of the values. A value `@FILE` or `$NAME` is replaced by that file or environment variable."""
     lines: list[str] = []
     for value in values:
         if value.startswith("@"):

@@ -8,8 +8,8 @@ EXIT_FAILED = 3
 
 
 class WrongUsage(Exception):
-    """Wrong usage, with a message for the user; it repeats no credential."""
+    """Wrong usage. The message is for the user, and contains no credentials."""
 
 
 class ServerRefused(Exception):
-    """Refusal or failure of the server of `--server` or `--start`; the message says why."""
+    """Refusal or failure of the server of `--server` or `--start`. The message, with the reason, is for the user."""

@@ -1,4 +1,4 @@
-"""Reports of the command, made on this machine or by a server, and the gate that lets them pass or not."""
+"""Reports of the command, made on this machine or by a server, and the quality gate for them."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from website_scan.findings import Severity
 from website_scan.messages import agreeing
 from website_scan.priority import by_priority
-from website_scan.report.elsewhere import OtherReport, told_by
-from website_scan.report.held import held
+from website_scan.report.cap_sentence import score_cap_sentence
+from website_scan.report.elsewhere import OtherReport, reported_elsewhere
 from website_scan.report.levels import level_of
 from website_scan.report_json import ExportedCategory, ExportedCheck, ExportedError, ExportedFinding, ExportJson
 from website_scan.result import Pictures
@@ -19,20 +19,20 @@ from website_scan.stored_data import Facts, StoredBasis, StoredExhibits, StoredW
 IN_BASELINE = "in the baseline"
 ACCEPTED = "accepted by name"
 NOT_COMPARED = "not compared, as the baseline was written without a browser"
-SEVERITIES = [str(each) for each in Severity]
-CHECKS_TOLD = 3  # the number of failed checks that a complaint lists
+SEVERITIES = [str(severity) for severity in Severity]
+MAX_TITLES = 3  # number of findings that a complaint lists
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A report. `document` is its JSON export; for a failed scan, it has no score, the status `failed` and an `error`.
+    """Report for the gate. `export` is its JSON export, for a failed scan with the status `failed` and an `error`.
 
     `accepted` maps IDs of checks to the reason why their findings are accepted. `accepted_score` is the score as if
-    these had passed; None if none is accepted, or if the score is not known. `scoring` is the basis of the score, for
-    scans on this machine.
+    these checks had passed; None if no finding is accepted, or if the score is unknown. `scoring` is the basis of the
+    score, only for scans on this machine.
     """
 
-    document: ExportJson
+    export: ExportJson
     facts: Facts = field(default_factory=Facts)
     scoring: StoredBasis | None = None
     waterfall: StoredWaterfall | None = None
@@ -44,15 +44,15 @@ class Judged:
 
     @property
     def type(self) -> str:
-        return self.document["type"]
+        return self.export["type"]
 
     @property
     def url(self) -> str:
-        return self.document["url"]
+        return self.export["url"]
 
     @property
     def error(self) -> ExportedError | None:
-        return self.document.get("error")
+        return self.export.get("error")
 
     @property
     def notice(self) -> str:
@@ -61,63 +61,68 @@ class Judged:
 
     @property
     def score(self) -> int | None:
-        """The score that the gate judges: without accepted findings, where there are any."""
-        return self.document["score"] if self.accepted_score is None else self.accepted_score
+        """Score that the gate judges: the score without accepted findings, if there are any."""
+        return self.export["score"] if self.accepted_score is None else self.accepted_score
 
     @property
-    def held(self) -> str:
-        """Sentence on what holds the score of the report under a cap; empty if nothing does."""
-        if not self.accepted or self.scoring is None or not self.document["held"]:
-            return self.document["held"]
-        return held(self.scoring, [cap["reason"] for cap in self.document["caps"]], self.accepted, "accepted")
+    def score_cap_sentence(self) -> str:
+        """Sentence on the findings that keep the score under a cap; empty if no cap lowers the score."""
+        if not self.accepted or self.scoring is None or not self.export["held"]:
+            return self.export["held"]
+        return score_cap_sentence(
+            self.scoring, [cap["reason"] for cap in self.export["caps"]], self.accepted, "accepted"
+        )
 
     @property
     def checks(self) -> Iterator[tuple[str, ExportedCheck]]:
-        """Every check that ran, with the name of its category, highest priority first."""
-        return iter(by_priority(self.document))
+        """Checks that ran, with the name of their category, in order of priority."""
+        return iter(by_priority(self.export))
 
     def findings(self, *, accepted: bool = False) -> Sequence[tuple[str, ExportedFinding]]:
-        """Return the failed and warned checks, highest priority first: the accepted ones, or the others."""
-        found = ((category, check) for category, check in self.checks if check["status"] != "pass")
-        return [each for each in found if (each[1]["id"] in self.accepted) == accepted]
+        """Return the accepted findings, or the findings that are not accepted, in order of priority."""
+        findings = ((category, check) for category, check in self.checks if check["status"] != "pass")
+        return [(category, check) for category, check in findings if (check["id"] in self.accepted) == accepted]
 
-    def told_by(self, others: Iterable[Judged]) -> Mapping[str, str]:
-        """Return the findings that another report of the same page tells, by check ID, with a sentence that says so.
+    def reported_elsewhere(self, others: Iterable[Judged]) -> Mapping[str, str]:
+        """Return, by check ID, a sentence for each finding whose fact another report of the same page contains.
 
-        Accepted findings tell nothing.
+        Accepted findings of the other report do not count.
         """
-        reports = [each for each in others if each is not self and each.url == self.url and each.error is None]
-        heard = {each.type: {check["id"] for _, check in each.findings()} for each in reports}
-        found = told_by(self.document, [OtherReport(each.document, "") for each in reports])
+        reports = [
+            report for report in others if report is not self and report.url == self.url and report.error is None
+        ]
+        open_ids = {report.type: {check["id"] for _, check in report.findings()} for report in reports}
+        links = reported_elsewhere(self.export, [OtherReport(report.export, "") for report in reports])
         return {
-            id: f"The {each.label} report has the same finding: {each.title} ({each.id})."
-            for id, each in found.items()
-            if each.id in heard[each.type]
+            id: f"The {link.label} report has the same finding: {link.title} ({link.id})."
+            for id, link in links.items()
+            if link.id in open_ids[link.type]
         }
 
-    def accepting(self, reasons: Mapping[str, str]) -> Judged:
-        """Return the report with more accepted checks, by ID, and its score as if they had passed."""
+    def with_accepted(self, reasons: Mapping[str, str]) -> Judged:
+        """Return the report with more accepted checks (reasons by ID), and its score as if they had passed."""
         accepted = {id: why for _, check in self.findings() if (why := reasons.get(id := check["id"]))}
         if not accepted:
             return self
         accepted |= self.accepted
-        found = score_without(self.scoring, accepted) if self.scoring else None
-        return replace(self, accepted=accepted, accepted_score=found[0] if found else self.accepted_score)
+        score_and_grade = score_without(self.scoring, accepted) if self.scoring else None
+        score = score_and_grade[0] if score_and_grade else self.accepted_score
+        return replace(self, accepted=accepted, accepted_score=score)
 
-    def accepting_outcomes(self, names: Collection[str]) -> Judged:
-        """Return the report with the findings of these outcomes, such as `hsts.short`, accepted."""
-        return self.accepting({check["id"]: ACCEPTED for _, check in self.findings() if outcome_of(check) in names})
+    def with_accepted_outcomes(self, names: Collection[str]) -> Judged:
+        """Return the report with findings accepted by the names of their outcomes, such as `hsts.short`."""
+        return self.with_accepted({check["id"]: ACCEPTED for _, check in self.findings() if outcome_of(check) in names})
 
     def without(self, reason: str) -> Judged:
-        """Return the report without the checks that are accepted for this reason."""
+        """Return the report without the checks that are accepted for a reason, such as IN_BASELINE."""
         categories: list[ExportedCategory] = [
-            {**each, "checks": [check for check in each["checks"] if self.accepted.get(check["id"]) != reason]}
-            for each in self.document["categories"]
+            {**category, "checks": [check for check in category["checks"] if self.accepted.get(check["id"]) != reason]}
+            for category in self.export["categories"]
         ]
-        return replace(self, document={**self.document, "categories": categories})
+        return replace(self, export={**self.export, "categories": categories})
 
     @property
-    def passed(self) -> int:
+    def passed_count(self) -> int:
         return sum(check["status"] == "pass" for _, check in self.checks)
 
 
@@ -125,26 +130,26 @@ class Judged:
 class Gate:
     """Quality gate for reports.
 
-    `under` has the lowest scores that pass by type, "" for all types; `fail_on` is the least severity of a failed check
-    that fails the gate. Warnings fail it only by name, because they are improvements, or not certain: `outcomes` are
-    those that fail it whatever their severity, such as `hsts.short`.
+    `under` has the lowest passing scores by scan type, "" for all types. Failed checks of severity `fail_on` or higher
+    fail the gate. Warnings, which are suggestions or uncertain, fail it only by name: `outcomes` are names, such as
+    `hsts.short`, that fail it whatever their severity.
     """
 
     under: Mapping[str, int] = field(default_factory=dict)
     fail_on: Severity | None = None
     outcomes: frozenset[str] = frozenset()
 
-    def lowest(self, scan_type: str) -> int | None:
-        """Return the lowest score of a type that passes, None if any does."""
+    def lowest_score(self, scan_type: str) -> int | None:
+        """Return the lowest passing score of a scan type, None if all scores pass."""
         return self.under.get(scan_type, self.under.get(""))
 
     def is_too_low(self, judged: Judged) -> bool:
-        """Return True if the report fails the gate by its score."""
-        lowest = self.lowest(judged.type)
-        return lowest is not None and judged.score is not None and judged.score < lowest
+        """Return True if the score of the report fails the gate."""
+        lowest_score = self.lowest_score(judged.type)
+        return lowest_score is not None and judged.score is not None and judged.score < lowest_score
 
-    def failing(self, judged: Judged) -> Sequence[ExportedFinding]:
-        """Return the findings for which the report fails the gate, highest priority first."""
+    def failing_findings(self, judged: Judged) -> Sequence[ExportedFinding]:
+        """Return the findings of the report that fail the gate, in order of priority."""
         return [
             check for _, check in judged.findings() if self._is_too_severe(check) or outcome_of(check) in self.outcomes
         ]
@@ -153,43 +158,43 @@ class Gate:
         """Yield a sentence for each reason why the report fails the gate."""
         if self.is_too_low(judged):
             without = " without what is accepted" if judged.accepted_score is not None else ""
-            yield f"{judged.type} of {judged.url}: {judged.score}{without} is below {self.lowest(judged.type)}."
-        if failing := self.failing(judged):
+            yield f"{judged.type} of {judged.url}: {judged.score}{without} is below {self.lowest_score(judged.type)}."
+        if failing_findings := self.failing_findings(judged):
             new = "new " if IN_BASELINE in judged.accepted.values() else ""
-            yield f"{judged.type} of {judged.url}: {len(failing)} {new}{self._described(failing)}."
+            yield f"{judged.type} of {judged.url}: {len(failing_findings)} {new}{self._describe(failing_findings)}."
 
     def _is_too_severe(self, finding: ExportedFinding) -> bool:
-        heavy = SEVERITIES[: SEVERITIES.index(self.fail_on) + 1] if self.fail_on else ()
-        return level_of(finding).gated and finding["severity"] in heavy
+        severities = SEVERITIES[: SEVERITIES.index(self.fail_on) + 1] if self.fail_on else ()
+        return level_of(finding).gated and finding["severity"] in severities
 
-    def _described(self, failing: Sequence[ExportedFinding]) -> str:
-        """Return the noun for findings and the first titles. With the severity, if all of them fail by it."""
-        if all(map(self._is_too_severe, failing)):
+    def _describe(self, failing_findings: Sequence[ExportedFinding]) -> str:
+        """Return the noun for the findings, the severity if all of them fail by severity, and the first titles."""
+        if all(map(self._is_too_severe, failing_findings)):
             severe = f" ({self.fail_on}{'' if self.fail_on == Severity.CRITICAL else ' or higher'})"
-            noun = agreeing(len(failing), "failure", "failures") + severe
+            noun = agreeing(len(failing_findings), "failure", "failures") + severe
         else:
-            noun = agreeing(len(failing), "finding", "findings")
-        more = f", and {len(failing) - CHECKS_TOLD} more" if len(failing) > CHECKS_TOLD else ""
-        return f"{noun}: {', '.join(check['title'] for check in failing[:CHECKS_TOLD])}{more}"
+            noun = agreeing(len(failing_findings), "finding", "findings")
+        more = f", and {len(failing_findings) - MAX_TITLES} more" if len(failing_findings) > MAX_TITLES else ""
+        return f"{noun}: {', '.join(check['title'] for check in failing_findings[:MAX_TITLES])}{more}"
 
 
 def outcome_of(finding: ExportedFinding) -> str:
-    """Return the name of a finding's outcome with that of its check, such as `hsts.short`."""
+    """Return the name of a finding's outcome with the ID of its check, such as `hsts.short`."""
     return f"{finding['id']}.{finding['outcome']}"
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The content of an output document: the reports, the gate's complaints, and how many reports were requested.
+    """Content of all outputs: the reports, the gate's complaints, and how many reports were requested.
 
     `check_pages` is the base URL of the checks' pages, empty without a server. `gate` made the complaints.
-    `is_interrupted` is True after Ctrl-C. `unfinished` has the pages whose scans did not end; they are in `reports` as
-    failed scans, for every format.
+    `is_interrupted` is True after Ctrl-C. `unfinished` are the pages whose scans did not end; `reports` contains them
+    as failed scans.
     """
 
     reports: Sequence[Judged]
     complaints: Sequence[str]
-    asked: int
+    requested: int
     check_pages: str = ""
     gate: Gate = field(default_factory=Gate)
     is_interrupted: bool = False
@@ -197,6 +202,6 @@ class Outcome:
 
     @property
     def is_good(self) -> bool:
-        """Return True if the gate passed: it had every report, and no complaint."""
+        """Return True if the gate passed: all scans ended without an error, and the gate has no complaint."""
         is_complete = not self.is_interrupted and not self.unfinished
-        return is_complete and not self.complaints and all(each.error is None for each in self.reports)
+        return is_complete and not self.complaints and all(report.error is None for report in self.reports)

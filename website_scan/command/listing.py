@@ -21,9 +21,9 @@ from website_scan.values import outline
 from website_scan.wording import catalogue_fix
 
 FORMATS = ("markdown", "json")
-# Readable names of the evidence that checks read.
+# Readable names of the evidence that checks need.
 EVIDENCE = Path(catalogue.__file__).with_name("evidence.toml")
-# What a report says of each outcome, from the tests (`make examples`).
+# Example summaries of outcomes, recorded by the tests (`make examples`).
 EXAMPLES = EVIDENCE.with_name("examples.json")
 
 
@@ -35,7 +35,7 @@ def list_checks(arguments: Sequence[str], program: str) -> None:
 
 
 def listed(format: str) -> str:
-    """Return the catalogue in one of the FORMATS, without a line end."""
+    """Return the catalogue in one of the FORMATS, without a trailing line end."""
     if format == "markdown":
         return "\n".join(_markdown())
     names = tomllib.loads(EVIDENCE.read_text(encoding="utf-8"))
@@ -47,8 +47,8 @@ def listed(format: str) -> str:
 
 def _as_dict(check: Check, names: Mapping[str, str], examples: Mapping[str, str]) -> dict[str, Any]:
     needs = [*check.needs, *(check.override.needs if check.override else ())]
-    members = [each for each in checks(check.type) if each.category == check.category]
-    share = SEVERITY_WEIGHT[check.severity] / sum(SEVERITY_WEIGHT[each.severity] for each in members)
+    members = [member for member in checks(check.type) if member.category == check.category]
+    share = SEVERITY_WEIGHT[check.severity] / sum(SEVERITY_WEIGHT[member.severity] for member in members)
     return {
         "id": check.id,
         "name": check.name,
@@ -60,10 +60,10 @@ def _as_dict(check: Check, names: Mapping[str, str], examples: Mapping[str, str]
         "category": check.category.name,
         "category_weight": check.category.weight,
         "category_weight_without_browser": check.category.static_weight,
-        "weight_of_all": sum({each.category: each.category.weight for each in checks(check.type)}.values()),
+        "weight_of_all": sum({member.category: member.category.weight for member in checks(check.type)}.values()),
         "share_percent": round(100 * share, 1),
         "severity": check.severity,
-        "evidence": list(dict.fromkeys(names[each.evidence.__name__] for each in needs)),
+        "evidence": list(dict.fromkeys(names[need.evidence.__name__] for need in needs)),
         "caps": [
             {"limit": cap.limit, "reason": cap.reason}
             for cap in caps(check.type)
@@ -106,7 +106,7 @@ def _markdown() -> Iterator[str]:
             for check in members:
                 name = f"{check.name} (needs a browser)" if needs_browser(check) else check.name
                 outcomes = "<br>".join(
-                    f"`{each}`: {_as_text(outline(check.outcome(each).title))}" for each in check.outcomes
+                    f"`{name}`: {_as_text(outline(check.outcome(name).title))}" for name in check.outcomes
                 )
                 fix, sources = catalogue_fix(check.own_fix), "; ".join(check.references)
                 cells = (_as_text(name), outcomes, check.severity, _as_text(fix), _as_text(sources))
@@ -114,7 +114,7 @@ def _markdown() -> Iterator[str]:
 
 
 def _as_text(cell: str) -> str:
-    """Escape text for Markdown: a fix may contain markup, which would vanish from the page."""
+    """Escape text for Markdown: HTML in a fix would otherwise disappear from the page."""
     return re.sub(r"[\\`*_\[\]<>&|~]", _escaped, cell)
 
 

@@ -1,4 +1,4 @@
-"""Lists of sites of a Website Scan Service: `website-scan list push`, `list run` and `list export`."""
+"""Commands for lists of sites of a Website Scan Service: `website-scan list push`, `list run` and `list export`."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from urllib.parse import quote
 
 from website_scan.command.arguments import Parser
 from website_scan.command.errors import EXIT_FAILED, ServerRefused, WrongUsage
-from website_scan.command.output import refuse_what_cannot_be_written, write_pieces
+from website_scan.command.output import refuse_unwritable, write_pieces
 from website_scan.command.progress import ProgressLine
-from website_scan.command.remote import Server, Upload, server_at
-from website_scan.command.terminal import say, write_out
+from website_scan.command.remote import ServiceClient, Upload, service_client
+from website_scan.command.terminal import write_err, write_out
 from website_scan.findings import ScanType
 
 LIST_ID = re.compile(r"lst_[0-9A-Za-z]{22}")
 FORMATS = ("csv", "jsonl")
 MEDIA_TYPES = {".csv": "text/csv", ".json": "application/json"}
 LISTS_AT_ONCE = 100
-# 100,000 sites take half a minute.
+# An upload of 100,000 sites takes half a minute.
 UPLOAD_TIMEOUT_S = 300.0
 POLL_S = 10.0
-WHOLE = ("completed", "partial")
-ENDED = (*WHOLE, "failed", "cancelled")
+WITH_SNAPSHOT = ("completed", "partial")
+ENDED = (*WITH_SNAPSHOT, "failed", "cancelled")
 
 
 class _List(TypedDict):
-    """List of the API, as far as the command reads it; so are the other answers."""
+    """Response of the API about a list, with the keys that the command reads."""
 
     id: str
     name: str
@@ -64,32 +64,32 @@ class _Runs(TypedDict):
 
 
 def run(arguments: Sequence[str], program: str) -> int:
-    """Run `list …`. Returns the exit status: 0, or 3 if a run that was waited for did not complete.
+    """Execute `list …`. Returns the exit status: 0, or 3 if the run of `list run --wait` did not complete.
 
     Raises WrongUsage and ServerRefused.
     """
     options = parsed(arguments, program)
     if options.server is None:
         raise WrongUsage("Lists belong to a service: give its address with --server.")
-    server = server_at(options.server)
+    server = service_client(options.server)
     status: int = options.act(server, options)
     return status
 
 
 def parsed(arguments: Sequence[str], program: str) -> argparse.Namespace:
-    """Parse `[--server URL] list ACTION …`. Exits after `--help`, and with status 2 for what argparse refuses."""
-    at = arguments.index("list")
+    """Parse `[--server URL] list ACTION …`. Exits after `--help`, and with status 2 if argparse refuses an argument."""
+    position = arguments.index("list")
     common = Parser(add_help=False)
     common.add_argument("--server", metavar="URL", help="address of the service")
     common.add_argument("--quiet", action="store_true", help="only problems")
-    made = Parser(
+    list_parser = Parser(
         prog=f"{program} list",
         usage=f"{program} --server URL list push|run|export … [options]",
         description="Imports, runs and exports lists of sites of a Website Scan Service.",
         epilog="environment: WEBSITE_SCAN_KEY (API key)",
         allow_abbrev=False,
     )
-    actions = made.add_subparsers(required=True, metavar="push|run|export")
+    actions = list_parser.add_subparsers(required=True, metavar="push|run|export")
 
     push = _action(actions, common, program, "push FILE [NAME|ID]", "replace the sites of a list by those of a file")
     push.add_argument("file", metavar="FILE", help="CSV, JSON (.json), or text with an address on each line; - reads")
@@ -107,7 +107,7 @@ def parsed(arguments: Sequence[str], program: str) -> argparse.Namespace:
     export.add_argument("--format", choices=FORMATS, default=FORMATS[0], help="csv, or jsonl with all findings")
     export.add_argument("--output", type=Path, metavar="FILE", help="in place of standard output")
     export.set_defaults(act=_export)
-    return made.parse_args([*arguments[at + 1 :], *arguments[:at]])
+    return list_parser.parse_args([*arguments[position + 1 :], *arguments[:position]])
 
 
 def _action(
@@ -124,26 +124,26 @@ def _action(
     )
 
 
-def _push(server: Server, options: argparse.Namespace) -> int:
+def _push(server: ServiceClient, options: argparse.Namespace) -> int:
     data, media_type, name = _file(options.file)
-    wanted = options.list or name
-    found = _find(server, wanted)
-    is_new = found is None
-    if found is None:
-        created: _List = server.ask("POST", "/v1/lists", {"name": wanted, "types": [str(each) for each in ScanType]})
-        found = created
-    path = f"/v1/lists/{found['id']}"
+    name_or_id = options.list or name
+    site_list = _find(server, name_or_id)
+    is_new = site_list is None
+    if site_list is None:
+        created: _List = server.request("POST", "/v1/lists", {"name": name_or_id, "types": list(map(str, ScanType))})
+        site_list = created
+    path = f"/v1/lists/{site_list['id']}"
     try:
-        changes: _Changes = server.ask("PUT", f"{path}/entries", upload=Upload(data, media_type, UPLOAD_TIMEOUT_S))
+        changes: _Changes = server.request("PUT", f"{path}/entries", upload=Upload(data, media_type, UPLOAD_TIMEOUT_S))
     except (ServerRefused, KeyboardInterrupt):
         if is_new:
-            # Nobody asked for an empty list.
+            # Delete the list that was created for the upload, so that no empty list remains.
             with contextlib.suppress(ServerRefused):
-                server.ask("DELETE", path)
+                server.request("DELETE", path)
         raise
     if not options.quiet:
-        told = ", ".join(f"{changes[each]:,} {each}" for each in ("added", "removed", "changed", "unchanged"))
-        say(f"{'Created' if is_new else 'Updated'} {found['name']} ({found['id']}): {told}.")
+        numbers = ", ".join(f"{changes[name]:,} {name}" for name in ("added", "removed", "changed", "unchanged"))
+        write_err(f"{'Created' if is_new else 'Updated'} {site_list['name']} ({site_list['id']}): {numbers}.")
     return 0
 
 
@@ -158,80 +158,82 @@ def _file(name: str) -> tuple[bytes, str, str]:
         raise WrongUsage(f"{name} can't be read: {error.strerror}") from None
 
 
-def _run(server: Server, options: argparse.Namespace) -> int:
-    found = _known(server, options.list)
-    path = f"/v1/lists/{found['id']}/runs"
-    begun: _Run = server.ask("POST", path)
-    write_out(f"{begun['id']}\n")
+def _run(server: ServiceClient, options: argparse.Namespace) -> int:
+    site_list = _find_or_refuse(server, options.list)
+    path = f"/v1/lists/{site_list['id']}/runs"
+    run_: _Run = server.request("POST", path)
+    write_out(f"{run_['id']}\n")
     if not options.wait:
         if not options.quiet:
-            say(f"A run of {found['name']} with {begun['entries']:,} sites has begun.")
+            write_err(f"A run of {site_list['name']} with {run_['entries']:,} sites has begun.")
         return 0
     progress = ProgressLine(is_quiet=options.quiet)
     try:
-        while begun["status"] not in ENDED:
-            ended = begun["done"] + begun["failed"]
-            total = begun["entries"]
-            progress.tell(100 * ended // max(1, total), f"{ended:,}/{total:,} sites  {found['name']}")
+        while run_["status"] not in ENDED:
+            ended = run_["done"] + run_["failed"]
+            total = run_["entries"]
+            progress.update(100 * ended // max(1, total), f"{ended:,}/{total:,} sites  {site_list['name']}")
             server.wait(POLL_S)
-            begun = server.ask("GET", f"{path}/{begun['id']}")
+            run_ = server.request("GET", f"{path}/{run_['id']}")
     finally:
         progress.clear()
     if not options.quiet:
-        numbers = f"{begun['done']:,} sites judged, {begun['failed']:,} failed, {begun['left_out']:,} left out"
-        say(f"The run of {found['name']} is {begun['status']}: {numbers}.")
-    return 0 if begun["status"] == "completed" else EXIT_FAILED
+        numbers = f"{run_['done']:,} sites judged, {run_['failed']:,} failed, {run_['left_out']:,} left out"
+        write_err(f"The run of {site_list['name']} is {run_['status']}: {numbers}.")
+    return 0 if run_["status"] == "completed" else EXIT_FAILED
 
 
-def _export(server: Server, options: argparse.Namespace) -> int:
-    found = _known(server, options.list)
-    refuse_what_cannot_be_written([options.output])
-    run_id = options.snapshot or _latest(server, found)
-    pieces = server.download(f"/v1/lists/{found['id']}/snapshots/{quote(run_id, safe='')}/export/{options.format}")
+def _export(server: ServiceClient, options: argparse.Namespace) -> int:
+    site_list = _find_or_refuse(server, options.list)
+    refuse_unwritable([options.output])
+    run_id = options.snapshot or _latest(server, site_list)
+    pieces = server.download(f"/v1/lists/{site_list['id']}/snapshots/{quote(run_id, safe='')}/export/{options.format}")
     texts = codecs.iterdecode(pieces, "utf-8")
     if options.output is not None:
         write_pieces(options.output, texts)
         if not options.quiet:
-            say(f"Written: {options.output}.")
+            write_err(f"Written: {options.output}.")
         return 0
     for text in texts:
         write_out(text)
     return 0
 
 
-def _latest(server: Server, found: _List) -> str:
-    runs: _Runs = server.ask("GET", f"/v1/lists/{found['id']}/runs?limit={LISTS_AT_ONCE}")
-    for each in runs["runs"]:
-        if each["status"] in WHOLE:
-            return each["id"]
-    raise ServerRefused(f"{found['name']} has no snapshot yet: no run has ended.")
+def _latest(server: ServiceClient, site_list: _List) -> str:
+    runs: _Runs = server.request("GET", f"/v1/lists/{site_list['id']}/runs?limit={LISTS_AT_ONCE}")
+    for run in runs["runs"]:
+        if run["status"] in WITH_SNAPSHOT:
+            return run["id"]
+    raise ServerRefused(f"{site_list['name']} has no snapshot yet: no run has ended.")
 
 
-def _known(server: Server, wanted: str) -> _List:
-    found = _find(server, wanted)
-    if found is None:
-        raise ServerRefused(f"There is no list with the name {wanted}.")
-    return found
+def _find_or_refuse(server: ServiceClient, name_or_id: str) -> _List:
+    site_list = _find(server, name_or_id)
+    if site_list is None:
+        raise ServerRefused(f"There is no list with the name {name_or_id}.")
+    return site_list
 
 
-def _find(server: Server, wanted: str) -> _List | None:
+def _find(server: ServiceClient, name_or_id: str) -> _List | None:
     """Return the list with this ID or name; None for an unknown name. Raises WrongUsage if several have the name."""
-    if LIST_ID.fullmatch(wanted):
-        known: _List = server.ask("GET", f"/v1/lists/{wanted}")
-        return known
-    if not wanted:
+    if LIST_ID.fullmatch(name_or_id):
+        response: _List = server.request("GET", f"/v1/lists/{name_or_id}")
+        return response
+    if not name_or_id:
         raise WrongUsage("Give the name or the ID of the list.")
-    found = [each for each in _lists(server) if each["name"] == wanted]
-    if len(found) > 1:
-        raise WrongUsage(f"{len(found)} lists have the name {wanted}: give an ID, such as {found[0]['id']}.")
-    return found[0] if found else None
+    same_name = [site_list for site_list in _lists(server) if site_list["name"] == name_or_id]
+    if len(same_name) > 1:
+        raise WrongUsage(
+            f"{len(same_name)} lists have the name {name_or_id}: give an ID, such as {same_name[0]['id']}."
+        )
+    return same_name[0] if same_name else None
 
 
-def _lists(server: Server) -> Iterator[_List]:
+def _lists(server: ServiceClient) -> Iterator[_List]:
     offset = 0
     while True:
-        found: _Lists = server.ask("GET", f"/v1/lists?limit={LISTS_AT_ONCE}&offset={offset}")
-        yield from found["lists"]
-        offset += len(found["lists"])
-        if not found["lists"] or offset >= found["total"]:
+        page: _Lists = server.request("GET", f"/v1/lists?limit={LISTS_AT_ONCE}&offset={offset}")
+        yield from page["lists"]
+        offset += len(page["lists"])
+        if not page["lists"] or offset >= page["total"]:
             return

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 
 from website_scan import environment
 from website_scan import settings as scanning
-from website_scan.command.access import hint, policy_of
+from website_scan.command.access import hint_to_allow, policy_of
 from website_scan.command.arguments import Options
 from website_scan.command.credentials import request_of
 from website_scan.command.errors import WrongUsage
 from website_scan.command.judged import Judged
-from website_scan.command.of_previews import accepted_in_preview
+from website_scan.command.preview_findings import accepted_in_preview
 from website_scan.command.progress import ProgressLine
-from website_scan.command.terminal import say
+from website_scan.command.terminal import write_err
 from website_scan.errors import Refusal
 from website_scan.ids import new_report_id, new_scan_id
 from website_scan.kept_evidence import EvidenceOfRun, KeptEvidence
@@ -40,49 +40,49 @@ logger = logging.getLogger(__name__)
 
 
 def scans(options: Options, progress: ProgressLine) -> Iterator[list[Judged]]:
-    """Scan the pages in the given order, and yield the reports of each. Raises WrongUsage before the first."""
-    problems = [str(each) for each in environment.problems if each.name.startswith("SCAN_")]
+    """Scan the pages in order, and yield the reports of each page. Raises WrongUsage before the first scan."""
+    problems = [str(problem) for problem in environment.problems if problem.name.startswith("SCAN_")]
     if problems:
         raise WrongUsage("\n".join(problems))
     policies = {url: policy_of(url, options) for url in options.urls}
     _refuse_ports(policies)
-    given = _credentials(options, policies)
+    credentials = _credentials(options, policies)
     shared = EvidenceOfRun()
-    told: set[str] = set()
+    hints: set[str] = set()
     for number, (url, policy) in enumerate(policies.items()):
-        of_all = f"{number + 1}/{len(options.urls)}  {url}" if len(options.urls) > 1 else url
-        with Network(policy, time_limit_s=scanning.SCAN_TIME_LIMIT_S, credentials=given) as network:
-            results = _visit(url, options, network, shared, of_all, progress)
-            if any(each.error is not None and each.error.code == Blocked.code for each in results):
-                _tell(hint(url, network), told, progress)
+        label = f"{number + 1}/{len(options.urls)}  {url}" if len(options.urls) > 1 else url
+        with Network(policy, time_limit_s=scanning.SCAN_TIME_LIMIT_S, credentials=credentials) as network:
+            results = _visit(url, options, network, shared, label, progress)
+            if any(result.error is not None and result.error.code == Blocked.code for result in results):
+                _write_hint(hint_to_allow(url, network), hints, progress)
         is_served = bool(options.served_at) and url.startswith(f"{options.served_at}/")
-        yield [accepted_in_preview(_judged(redacted(each, given)), is_served=is_served) for each in results]
+        yield [accepted_in_preview(_judged(redacted(result, credentials)), is_served=is_served) for result in results]
 
 
-def _tell(sentence: str, told: set[str], progress: ProgressLine) -> None:
-    """Write a hint to standard error, once in a run."""
-    if sentence and sentence not in told:
-        told.add(sentence)
+def _write_hint(sentence: str, hints: set[str], progress: ProgressLine) -> None:
+    """Write a hint to standard error, unless `hints` has it already."""
+    if sentence and sentence not in hints:
+        hints.add(sentence)
         progress.clear()
-        say(sentence)
+        write_err(sentence)
 
 
 def _refuse_ports(policies: Mapping[str, Policy]) -> None:
     """Raise WrongUsage if a URL has a port that is not allowed here."""
-    troubles = []
+    problems = []
     for url, policy in policies.items():
         try:
             parse_target(url, policy)
         except Blocked:
-            continue  # the scan of this page fails
+            continue  # the scan of the page fails, and reports the error
         except InvalidUrl as refusal:
-            troubles.append(f"{url}: {refusal} The variable SCAN_ALLOWED_PORTS lists those that are.")
-    if troubles:
-        raise WrongUsage("\n".join(troubles))
+            problems.append(f"{url}: {refusal} The variable SCAN_ALLOWED_PORTS lists those that are.")
+    if problems:
+        raise WrongUsage("\n".join(problems))
 
 
 def _credentials(options: Options, policies: Mapping[str, Policy]) -> OriginCredentials | None:
-    """Return the credentials of the options, bound to the origin of the URLs, which must share one."""
+    """Return the credentials of the options for the origin of the URLs. Raises WrongUsage for several origins."""
     try:
         credentials = parse(request_of(options))
         if credentials is None:
@@ -96,29 +96,29 @@ def _credentials(options: Options, policies: Mapping[str, Policy]) -> OriginCred
 
 
 def _visit(
-    url: str, options: Options, network: Network, shared: KeptEvidence, shown: str, progress: ProgressLine
+    url: str, options: Options, network: Network, shared: KeptEvidence, label: str, progress: ProgressLine
 ) -> tuple[ScanResult, ...]:
-    def tell(now: Progress) -> None:
+    def show(now: Progress) -> None:
         counts = now.checks.values()
-        done = f"{sum(each.done for each in counts)}/{sum(each.total for each in counts)} checks"
-        progress.tell(now.percent, f"{now.phase:<10}  {done}  {shown}")
+        done = f"{sum(count.done for count in counts)}/{sum(count.total for count in counts)} checks"
+        progress.update(now.percent, f"{now.phase:<10}  {done}  {label}")
 
-    progress.tell(0, f"{'connecting':<10}  {shown}")
+    progress.update(0, f"{'connecting':<10}  {label}")
     started_at = datetime.now(UTC)
     try:
         target = parse_target(url, network.policy)
         budget = Budget(time_limit_s=scanning.SCAN_TIME_LIMIT_S)
-        return scan(target, options.types, network, budget, tell, browser(), shared)
+        return scan(target, options.types, network, budget, show, browser(), shared)
     except Refusal as refusal:
         error = ScanError(refusal.code, str(refusal))
     except Exception:
         logger.exception("the scan failed")
         error = ScanError("INTERNAL_ERROR", "The scanner failed.")
-    return tuple(failed_result(each, url, started_at, error) for each in options.types)
+    return tuple(failed_result(scan_type, url, started_at, error) for scan_type in options.types)
 
 
 def _judged(result: ScanResult) -> Judged:
-    document = export_json(
+    export = export_json(
         result,
         scan_id=new_scan_id(),
         report_id=new_report_id(),
@@ -126,9 +126,9 @@ def _judged(result: ScanResult) -> Judged:
         completed_at=result.completed_at,
     )
     if result.error is not None:
-        document["error"] = {"code": result.error.code, "message": result.error.message}
+        export["error"] = {"code": result.error.code, "message": result.error.message}
     return Judged(
-        document,
+        export,
         facts=result.facts,
         scoring=result.scoring,
         waterfall=stored_waterfall(result.waterfall) if result.waterfall else None,
@@ -140,17 +140,17 @@ def _judged(result: ScanResult) -> Judged:
 
 @cache
 def browser() -> WarmBrowser | None:
-    """Return this process's browser, which the first scan that needs it starts; None if no browser is available."""
+    """Return this process's browser, which starts with the first scan that needs it; None if unavailable."""
     program = browser_to_drive(scanning.SCAN_BROWSER)
     if program is None:
         return None
-    from website_scan.browser.warm import WarmBrowser  # needs the extra
+    from website_scan.browser.warm import WarmBrowser  # needs the extra `browser`
 
-    found = WarmBrowser(
+    warm = WarmBrowser(
         program,
         memory_mib=scanning.SCAN_BROWSER_MEMORY_MIB,
         sandbox=scanning.SCAN_BROWSER_SANDBOX,
         ca_bundle=scanning.SCAN_CA_BUNDLE,
     )
-    atexit.register(found.close)
-    return found
+    atexit.register(warm.close)
+    return warm

@@ -1,4 +1,4 @@
-"""The command `website-scan`: parses the arguments, then loads what they need and no more."""
+"""Entry point of the command `website-scan`: parses the arguments, then imports only the modules that they need."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from collections.abc import Sequence
 
 from website_scan.command.arguments import PROGRAM, is_about_lists, options_from
 from website_scan.command.errors import EXIT_FAILED, EXIT_USAGE, ServerRefused, WrongUsage
-from website_scan.command.terminal import ended_by, ended_like_ctrl_c, say, show_what_can_be_shown
+from website_scan.command.terminal import ended_by, interrupt_on_signals, show_what_can_be_shown, write_err
 
 logger = logging.getLogger(__name__)
 
 
 def main() -> None:
-    """Entry point of the installed command; ends the process."""
+    """Run the installed command, and end the process."""
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
     ended_by(lambda: run(sys.argv[1:]))
 
@@ -24,12 +24,12 @@ def run(arguments: Sequence[str], program: str = PROGRAM) -> int:
     show_what_can_be_shown()
     try:
         if list(arguments[:1]) == ["mcp"]:
-            from website_scan.command import mcp  # needs the extra
+            from website_scan.command import mcp  # needs the extra `mcp`
 
             return mcp.serve(arguments[1:])
-        with ended_like_ctrl_c():
+        with interrupt_on_signals():
             if is_about_lists(arguments):
-                from website_scan.command import lists  # loads the client of a service
+                from website_scan.command import lists  # imports the client of a service
 
                 return lists.run(arguments, program)
             options = options_from(arguments, program)  # ends the command after --help and --version
@@ -37,14 +37,14 @@ def run(arguments: Sequence[str], program: str = PROGRAM) -> int:
 
             return scan_and_judge(options)
     except WrongUsage as wrong:
-        say(f"{program}: {wrong}")
+        write_err(f"{program}: {wrong}")
         return EXIT_USAGE
     except ServerRefused as refusal:
-        say(f"{program}: {refusal}")
+        write_err(f"{program}: {refusal}")
         return EXIT_FAILED
     except BrokenPipeError:
         raise
     except Exception:
-        # Python's own status for it is 1, which would say that the gate failed.
+        # Python would exit with status 1, which means that the gate failed.
         logger.exception("%s has a fault", program)
         return EXIT_FAILED

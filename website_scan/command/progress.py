@@ -11,19 +11,19 @@ CLEAR_LINE = "\r\x1b[K"
 
 
 class ProgressLine:
-    """One line on standard error that each update overwrites and `clear` erases."""
+    """Progress line on standard error, which `update` overwrites and `clear` erases."""
 
     def __init__(self, *, is_quiet: bool = False) -> None:
-        self._is_shown = not is_quiet and sys.stderr is not None and sys.stderr.isatty()
+        self._is_visible = not is_quiet and sys.stderr is not None and sys.stderr.isatty()
 
-    def tell(self, percent: int, what: str) -> None:
-        """Show the progress. `percent` is 0 to 100; text that is too long for the terminal is cut."""
-        if self._is_shown:
+    def update(self, percent: int, text: str) -> None:
+        """Write the progress. `percent` is 0 to 100; text that is too long for the terminal is cut."""
+        if self._is_visible:
             width = shutil.get_terminal_size().columns - 1
-            sys.stderr.write(CLEAR_LINE + printable(f"{percent:3d} %  {what}")[:width])
+            sys.stderr.write(CLEAR_LINE + printable(f"{percent:3d} %  {text}")[:width])
             sys.stderr.flush()
 
     def clear(self) -> None:
-        if self._is_shown:
+        if self._is_visible:
             sys.stderr.write(CLEAR_LINE)
             sys.stderr.flush()

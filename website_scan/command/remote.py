@@ -19,25 +19,24 @@ from website_scan.command.credentials import request_of
 from website_scan.command.errors import ServerRefused, WrongUsage
 from website_scan.command.judged import Judged
 from website_scan.command.progress import ProgressLine
-from website_scan.command.terminal import say
+from website_scan.command.terminal import write_err
 from website_scan.report_json import ExportedError, ExportJson
 from website_scan.written_urls import split_url
 
 KEY = "WEBSITE_SCAN_KEY"
 CONNECT_S = 5.0
 TIMEOUT_S = 30.0
-# The longest wait for a service that does not answer: a restart takes less.
+# Time for retries while a service does not respond. A restart takes less.
 PATIENCE_S = 120.0
-# The same where nothing accepts a connection: more often the address is wrong, or no service runs there.
+# Time for retries while connections are refused: more often the address is wrong, or no service runs there.
 REFUSED_PATIENCE_S = 30.0
 RETRY_S = 2.0
 PAGES_AT_ONCE = 100
 CHUNK_BYTES = 64 * 1024
-# Lines of an upload whose faults are told.
-FAULTS_TOLD = 20
-FINAL = frozenset({"completed", "partial", "failed", "cancelled"})
+MAX_FAULTS = 20  # faulty lines of an upload that an error message lists
+FINAL_STATUSES = frozenset({"completed", "partial", "failed", "cancelled"})
 NO_CONTENT = 204
-PASSING = frozenset({429, 500, 502, 503, 504})
+TRANSIENT_STATUSES = frozenset({429, 500, 502, 503, 504})
 
 
 class _Counts(TypedDict):
@@ -46,7 +45,7 @@ class _Counts(TypedDict):
 
 
 class _Audit(TypedDict):
-    """Audit of the API, as far as the command reads it; so are the other answers."""
+    """Response of the API about an audit, with the keys that the command reads."""
 
     id: str
     status: str
@@ -97,15 +96,15 @@ class _Scan(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """Body of a request that is not JSON. The server may need `timeout_s` until it answers."""
+    """Body of a request that is not JSON. The server may need `timeout_s` until it responds."""
 
     data: bytes
     media_type: str
     timeout_s: float = TIMEOUT_S
 
 
-class Server:
-    """Client of a service's API. It follows no redirects, because the key is for that server only.
+class ServiceClient:
+    """Client of a service's API. The client follows no redirects, because the key is for that server only.
 
     `clock` returns seconds.
     """
@@ -122,25 +121,25 @@ class Server:
         self._sleep = sleep
         self._clock = clock
 
-    def ask(
+    def request(
         self, method: str, path: str, body: Mapping[str, object] | None = None, upload: Upload | None = None
     ) -> Any:
         """Send a request and return the JSON of the response, None if it has no content. Raises ServerRefused.
 
-        Retries transient errors, and says so once.
+        Retries transient errors, with one message on standard error.
         """
-        answer = self._answer(method, path, body, upload)
-        return None if answer.status_code == NO_CONTENT else _json(answer)
+        response = self._respond_or_refuse(method, path, body, upload)
+        return None if response.status_code == NO_CONTENT else _json(response)
 
     def download(self, path: str) -> Iterator[bytes]:
-        """Yield a response in pieces. Raises ServerRefused, also if it ends early."""
-        with self._answer("GET", path, is_streamed=True) as answer:
+        """Yield the body of a response in pieces. Raises ServerRefused, also if the body ends early."""
+        with self._respond_or_refuse("GET", path, is_streamed=True) as response:
             try:
-                yield from answer.iter_content(CHUNK_BYTES)
+                yield from response.iter_content(CHUNK_BYTES)
             except requests.RequestException as error:
                 raise ServerRefused(f"{self._address} did not send all of it ({type(error).__name__}).") from None
 
-    def _answer(
+    def _respond_or_refuse(
         self,
         method: str,
         path: str,
@@ -149,18 +148,18 @@ class Server:
         *,
         is_streamed: bool = False,
     ) -> requests.Response:
-        # With the Idempotency-Key, a POST that is sent again starts no second audit.
+        # With the Idempotency-Key, a repeated POST starts no second audit.
         headers = {
             "User-Agent": f"website-scan/{__version__}",
             **({"Idempotency-Key": str(uuid.uuid4())} if method == "POST" else {}),
             **({"Content-Type": upload.media_type} if upload else {}),
         }
-        begun = self._clock()
-        is_told = False
+        begun_s = self._clock()
+        is_reported = False
         while True:
             wait_s, patience_s = RETRY_S, PATIENCE_S
             try:
-                answer = requests.request(
+                response = requests.request(
                     method,
                     self._address + path,
                     json=body,
@@ -172,26 +171,26 @@ class Server:
                     stream=is_streamed,
                 )
             except requests.ConnectionError:
-                trouble, patience_s = f"{self._address} cannot be reached.", REFUSED_PATIENCE_S
+                problem, patience_s = f"{self._address} cannot be reached.", REFUSED_PATIENCE_S
             except requests.RequestException as error:
-                trouble = f"{self._address} does not respond ({type(error).__name__})."
+                problem = f"{self._address} does not respond ({type(error).__name__})."
             else:
-                if answer.ok and not answer.is_redirect:
-                    return answer
-                code, trouble = _refusal(answer, self._address)
-                if answer.status_code not in PASSING or code in ("QUOTA_EXCEEDED", "CONCURRENT_LIMIT"):
-                    raise ServerRefused(trouble)
+                if response.ok and not response.is_redirect:
+                    return response
+                code, problem = _refusal(response, self._address)
+                if response.status_code not in TRANSIENT_STATUSES or code in ("QUOTA_EXCEEDED", "CONCURRENT_LIMIT"):
+                    raise ServerRefused(problem)
                 with contextlib.suppress(ValueError):
-                    wait_s = max(RETRY_S, float(answer.headers.get("Retry-After", "")))
-            if self._clock() + wait_s > begun + patience_s:
-                raise ServerRefused(trouble)
-            if not is_told:
-                say(f"{trouble} Trying again for {patience_s:g} seconds.")
-                is_told = True
+                    wait_s = max(RETRY_S, float(response.headers.get("Retry-After", "")))
+            if self._clock() + wait_s > begun_s + patience_s:
+                raise ServerRefused(problem)
+            if not is_reported:
+                write_err(f"{problem} Trying again for {patience_s:g} seconds.")
+                is_reported = True
             self._sleep(wait_s)
 
     def _with_key(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
-        """Set the Authorization header. As `auth`, because requests overwrites a plain header with .netrc's entry."""
+        """Set the Authorization header, as `auth`, because requests would overwrite a plain header from .netrc."""
         request.headers["Authorization"] = f"Bearer {self._key}"
         return request
 
@@ -199,39 +198,39 @@ class Server:
         self._sleep(seconds)
 
 
-def server_at(address: str) -> Server:
-    """Return the service at an address, with the API key of the environment. Raises WrongUsage."""
+def service_client(address: str) -> ServiceClient:
+    """Return the client of the service at an address, with the API key of the environment. Raises WrongUsage."""
     if not _is_of_service(address):
         raise WrongUsage("--server needs the address of a service, such as https://scan.example.com.")
     key = os.environ.get(KEY, "").strip()
     if not key or not key.isascii() or not key.isprintable():
         raise WrongUsage(f"--server needs an API key in the environment variable {KEY}.")
-    return Server(address, key)
+    return ServiceClient(address, key)
 
 
 def scans(options: Options, progress: ProgressLine) -> Iterator[list[Judged]]:
     """Yield the reports of each page, after all scans have ended. Raises WrongUsage and ServerRefused."""
     address = options.server or ""
-    server = server_at(address)
+    server = service_client(address)
     request = request_of(options)
-    body: dict[str, object] = {"pages": list(options.urls), "types": [str(each) for each in options.types]}
-    audit: _Audit = server.ask("POST", "/v1/audits", body | ({"request": request} if request else {}))
+    body: dict[str, object] = {"pages": list(options.urls), "types": [str(scan_type) for scan_type in options.types]}
+    audit: _Audit = server.request("POST", "/v1/audits", body | ({"request": request} if request else {}))
     try:
-        while audit["status"] not in FINAL:
+        while audit["status"] not in FINAL_STATUSES:
             done, planned = audit["scans"]["done"], max(1, audit["scans"]["planned"])
-            progress.tell(100 * done // planned, f"{audit['status']:<10}  {done}/{planned} scans  {address}")
+            progress.update(100 * done // planned, f"{audit['status']:<10}  {done}/{planned} scans  {address}")
             server.wait()
-            audit = server.ask("GET", f"/v1/audits/{audit['id']}")
+            audit = server.request("GET", f"/v1/audits/{audit['id']}")
     except KeyboardInterrupt:
         progress.clear()
-        # Cancel the audit: nobody waits for it, and scans that have not begun cost no quota yet.
+        # Cancel the audit, so that its waiting scans do not use up the quota.
         with contextlib.suppress(ServerRefused):
-            server.ask("DELETE", f"/v1/audits/{audit['id']}")
+            server.request("DELETE", f"/v1/audits/{audit['id']}")
         raise
     for page in _pages(server, audit["id"]):
-        # A URL that its visit has found to be no page of the site is left out with its scans.
+        # Skip a URL that turned out to be no page of the site when it was visited; its scans were left out.
         if page["status"] != "left_out" or not page["results"]:
-            yield [_judged(server, audit, page, str(each)) for each in options.types]
+            yield [_judged(server, audit, page, str(scan_type)) for scan_type in options.types]
 
 
 def _is_of_service(address: str) -> bool:
@@ -243,18 +242,18 @@ def _is_of_service(address: str) -> bool:
     return is_complete and not parts.query and "@" not in parts.netloc
 
 
-def _pages(server: Server, audit_id: str) -> Iterator[_Page]:
+def _pages(server: ServiceClient, audit_id: str) -> Iterator[_Page]:
     offset = 0
     while True:
-        found: _Pages = server.ask("GET", f"/v1/audits/{audit_id}/pages?limit={PAGES_AT_ONCE}&offset={offset}")
-        yield from found["pages"]
-        offset += len(found["pages"])
-        if not found["pages"] or offset >= found["total"]:
+        batch: _Pages = server.request("GET", f"/v1/audits/{audit_id}/pages?limit={PAGES_AT_ONCE}&offset={offset}")
+        yield from batch["pages"]
+        offset += len(batch["pages"])
+        if not batch["pages"] or offset >= batch["total"]:
             return
 
 
-def _judged(server: Server, audit: _Audit, page: _Page, scan_type: str) -> Judged:
-    from website_scan.command.failed import failed  # loads the engine, which only failed scans need here
+def _judged(server: ServiceClient, audit: _Audit, page: _Page, scan_type: str) -> Judged:
+    from website_scan.command.failed_reports import failed_report  # imports the engine, which other scans do not need
 
     result = page["results"].get(scan_type)
     begun = datetime.fromisoformat(audit["created_at"])
@@ -263,46 +262,46 @@ def _judged(server: Server, audit: _Audit, page: _Page, scan_type: str) -> Judge
             "code": "SCAN_NOT_STARTED",
             "message": "The audit ended before this page was scanned.",
         }
-        return failed(page["url"], scan_type, error, begun=begun)
+        return failed_report(page["url"], scan_type, error, begun=begun)
     scan_id = result["scan_id"]
     if result["score"] is None:
-        scan: _Scan = server.ask("GET", f"/v1/scan/{scan_id}")
+        scan: _Scan = server.request("GET", f"/v1/scan/{scan_id}")
         error = scan["error"] or {"code": "SCAN_NOT_COMPLETE", "message": f"The scan is {result['status']}."}
-        return failed(page["url"], scan_type, error, scan_id=scan_id, begun=begun)
-    document: ExportJson = server.ask("GET", f"/v1/report/{scan_id}/export?format=json")
-    mutes: _Muted = server.ask("GET", f"/v1/report/{scan_id}/mutes")
-    accepted = {each["check"]: _why(each) for each in mutes["findings"] if each["is_whole"]}
+        return failed_report(page["url"], scan_type, error, scan_id=scan_id, begun=begun)
+    export: ExportJson = server.request("GET", f"/v1/report/{scan_id}/export?format=json")
+    mutes: _Muted = server.request("GET", f"/v1/report/{scan_id}/mutes")
+    accepted = {finding["check"]: _mute_reasons(finding) for finding in mutes["findings"] if finding["is_whole"]}
     without = mutes["without_muted"]
-    return Judged(document, accepted=accepted, accepted_score=without["score"] if without else None)
+    return Judged(export, accepted=accepted, accepted_score=without["score"] if without else None)
 
 
-def _why(finding: _MutedFinding) -> str:
-    reasons = dict.fromkeys(each["reason"] for each in finding["mutes"])
+def _mute_reasons(finding: _MutedFinding) -> str:
+    reasons = dict.fromkeys(mute["reason"] for mute in finding["mutes"])
     return f"muted: {'; '.join(reasons)}"
 
 
-def _json(answer: requests.Response) -> Any:
+def _json(response: requests.Response) -> Any:
     try:
-        return answer.json()
+        return response.json()
     except ValueError:
-        raise ServerRefused(f"{answer.url} is not a Website Scan Service: its response is not JSON.") from None
+        raise ServerRefused(f"{response.url} is not a Website Scan Service: its response is not JSON.") from None
 
 
-def _refusal(answer: requests.Response, address: str) -> tuple[str, str]:
+def _refusal(response: requests.Response, address: str) -> tuple[str, str]:
     """Return the API's error code, empty if the response has none, and a sentence."""
-    if answer.is_redirect:
+    if response.is_redirect:
         return "", f"{address} redirects: give --server the address that it redirects to."
     try:
-        said = answer.json()
-        return said["code"], "\n".join([f"{address}: {said['code']}: {said['error']}", *_faults(said)])
+        body = response.json()
+        return body["code"], "\n".join([f"{address}: {body['code']}: {body['error']}", *_faults(body)])
     except (KeyError, TypeError, ValueError):
-        return "", f"{address} responded with status {answer.status_code}."
+        return "", f"{address} responded with status {response.status_code}."
 
 
-def _faults(said: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the faults of an upload by line."""
-    told = said.get("entries", [])[:FAULTS_TOLD]
-    for each in told:
-        yield f"  line {each['line']}: {each['error']}"
-    if told and said["count"] > len(told):
-        yield f"  and {said['count'] - len(told):,} more"
+def _faults(body: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a text line for each faulty line of an upload, from the body of the API's error."""
+    faults = body.get("entries", [])[:MAX_FAULTS]
+    for fault in faults:
+        yield f"  line {fault['line']}: {fault['error']}"
+    if faults and body["count"] > len(faults):
+        yield f"  and {body['count'] - len(faults):,} more"

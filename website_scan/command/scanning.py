@@ -1,4 +1,4 @@
-"""Scans of all pages of a command, the documents about them, and the gate: `website-scan URL …`."""
+"""Execution of `website-scan URL …`: scans of all pages, their outputs, and the gate."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from website_scan.command.arguments import Options
 from website_scan.command.baseline import Baseline, baseline_of, read_baseline, words_in
 from website_scan.command.errors import EXIT_FAILED, EXIT_GATE, ServerRefused
 from website_scan.command.judged import Gate, Judged, Outcome
-from website_scan.command.of_previews import IN_PREVIEW
-from website_scan.command.output import Output, refuse_what_cannot_be_written, write
+from website_scan.command.output import OutputWriter, refuse_unwritable, write
+from website_scan.command.preview_findings import IN_PREVIEW
 from website_scan.command.progress import ProgressLine
-from website_scan.command.terminal import say
+from website_scan.command.terminal import write_err
 from website_scan.findings import ScanType, Severity
 from website_scan.messages import counted
 from website_scan.report_json import ExportedError
@@ -21,108 +21,108 @@ INTERRUPTED: ExportedError = {"code": "SCAN_CANCELLED", "message": "The command 
 
 
 def scan_and_judge(options: Options) -> int:
-    """Scan all pages and write the documents. Returns the exit status: 0, 1 if the gate failed, 3 if a scan failed."""
-    files = [each.path for each in options.documents]
-    refuse_what_cannot_be_written([*files, *filter(None, [options.write_baseline])])
-    # In the first run, the baseline that website-scan.toml names does not exist yet: this run writes it.
+    """Scan all pages and write the outputs. Returns the exit status: 0, 1 if the gate failed, 3 if a scan failed."""
+    files = [output.path for output in options.outputs]
+    refuse_unwritable([*files, *filter(None, [options.write_baseline])])
+    # When the command runs for the first time, it writes the baseline that website-scan.toml names.
     is_first = options.baseline == options.write_baseline and not (options.baseline and options.baseline.exists())
     accepted = read_baseline(options.baseline) if options.baseline and not is_first else None
-    # With a baseline and no other gate, every new failed check fails the gate.
-    is_about_news = (
+    # With a baseline and no other condition, each new failed check fails the gate.
+    is_for_new_findings = (
         accepted is not None and not options.under and options.fail_on is None and not options.fail_on_outcome
     )
-    gate = Gate(options.under, Severity.LOW if is_about_news else options.fail_on, options.fail_on_outcome)
+    gate = Gate(options.under, Severity.LOW if is_for_new_findings else options.fail_on, options.fail_on_outcome)
     if options.write_baseline and accepted is None:
-        gate = Gate()  # all findings are accepted
+        gate = Gate()  # no gate, because the new baseline accepts all findings
     progress = ProgressLine(is_quiet=options.is_quiet)
-    with _previewed(options, progress) as ready:
-        outcome = _outcome(ready, gate, accepted, progress)
+    with _with_preview(options, progress) as preview_options:
+        outcome = _outcome(preview_options, gate, accepted, progress)
     for sentence in accepted.caveats(outcome.reports) if accepted else ():
-        say(f"Warning: {sentence}")
-    return _concluded(ready, outcome, has_gate=gate != Gate())
+        write_err(f"Warning: {sentence}")
+    return _conclude(preview_options, outcome, has_gate=gate != Gate())
 
 
 def _outcome(options: Options, gate: Gate, accepted: Baseline | None, progress: ProgressLine) -> Outcome:
-    """Scan all pages and write the documents, also if the scan ends early: then with the finished reports."""
+    """Scan all pages and write the outputs. If the scans end early, the outputs contain the finished reports."""
     judged: list[Judged] = []
-    output = Output(options)
-    early: ExportedError | None = {"code": "INTERNAL_ERROR", "message": "The command ended early."}
+    output = OutputWriter(options)
+    early_end: ExportedError | None = {"code": "INTERNAL_ERROR", "message": "The command ended early."}
     try:
         for visit in _scans(options, progress):
             progress.clear()
-            reports = [each.accepting_outcomes(options.accept) for each in visit]
-            reports = [accepted.accept(each, options.urls) if accepted else each for each in reports]
+            reports = [report.with_accepted_outcomes(options.accept) for report in visit]
+            reports = [accepted.accept(report, options.urls) if accepted else report for report in reports]
             judged += reports
             output.show(reports)
-        early = None
+        early_end = None
     except KeyboardInterrupt:
-        early = INTERRUPTED
+        early_end = INTERRUPTED
         raise
     except ServerRefused as refusal:
-        early = {"code": "SCAN_NOT_COMPLETE", "message": str(refusal)}
+        early_end = {"code": "SCAN_NOT_COMPLETE", "message": str(refusal)}
         raise
     finally:
         progress.clear()
-        unfinished = _unfinished(options, judged) if early else ()
+        unfinished = _unfinished(options, judged) if early_end else ()
         outcome = Outcome(
-            judged if early is None else [*judged, *_failed(unfinished, options.types, early)],
-            [sentence for each in judged for sentence in gate.complaints(each)],
-            asked=len(options.urls) * len(options.types),
+            judged if early_end is None else [*judged, *_failed(unfinished, options.types, early_end)],
+            [sentence for report in judged for sentence in gate.complaints(report)],
+            requested=len(options.urls) * len(options.types),
             check_pages=f"{options.server.rstrip('/')}/docs/checks/" if options.server else "",
             gate=gate,
-            is_interrupted=early is INTERRUPTED,
+            is_interrupted=early_end is INTERRUPTED,
             unfinished=unfinished,
         )
-        if judged or early is INTERRUPTED:
+        if judged or early_end is INTERRUPTED:
             output.end(outcome)
-        if early is INTERRUPTED:
-            say(f"Interrupted: {len(unfinished)} of {counted(len(options.urls), 'page')} not finished.")
+        if early_end is INTERRUPTED:
+            write_err(f"Interrupted: {len(unfinished)} of {counted(len(options.urls), 'page')} not finished.")
     return outcome
 
 
 def _unfinished(options: Options, judged: Sequence[Judged]) -> tuple[str, ...]:
-    finished = {each.url for each in judged}
-    return tuple(each for each in options.urls if each not in finished)
+    finished = {report.url for report in judged}
+    return tuple(url for url in options.urls if url not in finished)
 
 
 def _failed(urls: Sequence[str], types: Sequence[ScanType], error: ExportedError) -> list[Judged]:
-    from website_scan.command.failed import failed  # loads what scans need
+    from website_scan.command.failed_reports import failed_report  # imports the engine
 
-    return [failed(url, each, error) for url in urls for each in types]
+    return [failed_report(url, scan_type, error) for url in urls for scan_type in types]
 
 
-def _concluded(options: Options, outcome: Outcome, *, has_gate: bool) -> int:
-    """Say how the run ended, write the baseline, and return the exit status."""
+def _conclude(options: Options, outcome: Outcome, *, has_gate: bool) -> int:
+    """Write the messages of the gate and the baseline, and return the exit status."""
     for sentence in outcome.complaints:
-        say(f"Gate failed: {sentence}")
-    failed = any(each.error is not None for each in outcome.reports)
-    written = [each.path for each in options.documents if each.path is not None]
+        write_err(f"Gate failed: {sentence}")
+    failed = any(report.error is not None for report in outcome.reports)
+    written = [output.path for output in options.outputs if output.path is not None]
     if options.write_baseline and failed:
-        say(f"{options.write_baseline} was not written: a scan failed, so its findings are not known.")
+        write_err(f"{options.write_baseline} was not written: a scan failed, so its findings are not known.")
     elif options.write_baseline:
-        reports = [each.without(IN_PREVIEW) for each in outcome.reports]
-        known = words_in(options.write_baseline)
-        write(options.write_baseline, baseline_of(reports, options.served_at, known))
+        reports = [report.without(IN_PREVIEW) for report in outcome.reports]
+        words = words_in(options.write_baseline)
+        write(options.write_baseline, baseline_of(reports, options.served_at, words))
         written.append(options.write_baseline)
     if outcome.is_good and not options.is_quiet:
-        pages = counted(len({each.url for each in outcome.reports}), "page")
+        pages = counted(len({report.url for report in outcome.reports}), "page")
         count = counted(len(outcome.reports), "report")
         files = f" Written: {', '.join(map(str, written))}." if written else ""
-        say(f"{'Gate passed' if has_gate else 'Done'}: {count} of {pages}.{files}")
+        write_err(f"{'Gate passed' if has_gate else 'Done'}: {count} of {pages}.{files}")
     return EXIT_FAILED if failed else EXIT_GATE if outcome.complaints else 0
 
 
-def _previewed(options: Options, progress: ProgressLine) -> AbstractContextManager[Options]:
+def _with_preview(options: Options, progress: ProgressLine) -> AbstractContextManager[Options]:
     """Return a context with the options of the scan, in which the server of `--serve` or `--start` runs."""
     if not options.serve and not options.start:
         return nullcontext(options)
-    from website_scan.command.preview import preview  # loads the network
+    from website_scan.command.preview import preview  # imports the network
 
     return preview(options, progress)
 
 
 def _scans(options: Options, progress: ProgressLine) -> Iterator[list[Judged]]:
-    """Yield the reports of each page. Imports only the modules of the way that is used, remote or local."""
+    """Yield the reports of each page. Imports only the modules for scans by a service, or for local scans."""
     if options.server:
         from website_scan.command import remote
 

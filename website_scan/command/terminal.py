@@ -1,4 +1,4 @@
-"""Terminal behaviour of commands: escapes for foreign text, and exit statuses for signals."""
+"""Terminal behaviour of commands: escapes for text of scanned sites, and exit statuses for signals."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from typing import TextIO
 
 from website_scan.command.errors import EXIT_USAGE, WrongUsage
 
-# Objects between two collections of garbage. A command creates a million while it imports, none of them garbage: with
-# Python's 700, searching them takes a tenth of its processor time.
-COLLECTED_AT = 100_000
+# Number of new objects that starts a garbage collection. A command creates a million objects while it imports, none of
+# them garbage: with Python's default of 700, collections take a tenth of its processor time.
+GC_THRESHOLD = 100_000
 # Exit status that shells report for a process ended by the signal.
 OUTPUT_CLOSED = 128 + signal.SIGPIPE
 
@@ -30,20 +30,20 @@ def show_what_can_be_shown() -> None:
 
 
 def printable(line: str) -> str:
-    """Escape all characters that a terminal would interpret instead of showing them.
+    """Escape all characters that a terminal would interpret instead of displaying them.
 
     Findings quote the site, which may send control characters, line ends and bidirectional marks.
     """
     return "".join(
-        each
-        if each.isprintable() or unicodedata.category(each) == "Zs"  # Zs: spaces of other widths
-        else each.encode("unicode_escape").decode("ascii")
-        for each in line
+        character
+        if character.isprintable() or unicodedata.category(character) == "Zs"  # Zs: spaces of other widths
+        else character.encode("unicode_escape").decode("ascii")
+        for character in line
     )
 
 
-def say(sentences: str) -> None:
-    """Write sentences to standard error, one to a line. If that fails, nobody can be told."""
+def write_err(sentences: str) -> None:
+    """Write sentences to standard error, one to a line. Ignores errors, as there is no other place for messages."""
     if sys.stderr is None:
         return
     try:
@@ -53,14 +53,14 @@ def say(sentences: str) -> None:
         _discard(sys.stderr)
 
 
-def write_out(document: str) -> None:
+def write_out(text: str) -> None:
     """Write to standard output at once. Raises WrongUsage if it cannot be written, BrokenPipeError if nobody reads."""
-    if sys.stdout is None:  # it was closed before the program began
-        if document:
+    if sys.stdout is None:  # standard output was closed before the program began
+        if text:
             raise WrongUsage("Standard output is closed.")
         return
     try:
-        sys.stdout.write(document)
+        sys.stdout.write(text)
         sys.stdout.flush()
     except BrokenPipeError:
         raise
@@ -70,13 +70,13 @@ def write_out(document: str) -> None:
 
 
 def _discard(stream: TextIO) -> None:
-    """Send what is still buffered nowhere: Python writes it once more at its end, which would fail again."""
+    """Discard the stream's buffer, which Python would write again at its exit, with the same error."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 @contextlib.contextmanager
-def ended_like_ctrl_c() -> Iterator[None]:
-    """Raise KeyboardInterrupt for SIGTERM and SIGHUP too, so that the block ends what it started."""
+def interrupt_on_signals() -> Iterator[None]:
+    """Raise KeyboardInterrupt for SIGTERM and SIGHUP, too, so that the block ends the processes that it started."""
 
     def interrupt(number: int, _: object) -> None:
         raise KeyboardInterrupt(number)
@@ -84,21 +84,21 @@ def ended_like_ctrl_c() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    # nohup ignores SIGHUP, and so does the block.
-    ending = [each for each in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(each) is signal.SIG_DFL]
-    for each in ending:
-        signal.signal(each, interrupt)
+    # A signal that is ignored, as nohup ignores SIGHUP, stays ignored.
+    signals = [number for number in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(number) is signal.SIG_DFL]
+    for number in signals:
+        signal.signal(number, interrupt)
     try:
         yield
     finally:
-        for each in ending:
-            signal.signal(each, signal.SIG_DFL)
+        for number in signals:
+            signal.signal(number, signal.SIG_DFL)
 
 
 def ended_by(command: Callable[[], int | None]) -> None:
-    """Run the command and exit with its status, or with a shell's status after a signal or a closed pipe."""
+    """Run the command and exit with its status, or with the status of a shell after a signal or a closed pipe."""
     status: int | str | None
-    gc.set_threshold(COLLECTED_AT)
+    gc.set_threshold(GC_THRESHOLD)
     try:
         try:
             status = command()
@@ -106,14 +106,14 @@ def ended_by(command: Callable[[], int | None]) -> None:
             status = end.code
         write_out("")
     except WrongUsage as wrong:
-        say(str(wrong))
+        write_err(str(wrong))
         status = EXIT_USAGE
     except KeyboardInterrupt as interruption:
         signal.signal(signal.SIGINT, signal.SIG_DFL)  # a second Ctrl-C does not wait for threads
         status = 128 + (interruption.args[0] if interruption.args else signal.SIGINT)
     except BrokenPipeError:
-        # The reader has closed the pipe, as `head` does.
+        # The reader has closed the pipe early, as `head` does.
         _discard(sys.stdout)
         status = OUTPUT_CLOSED
-    gc.freeze()  # the process ends: what is left needs no last collections
+    gc.freeze()  # skip the garbage collections at the end of the process
     sys.exit(status)

@@ -1,7 +1,7 @@
 """Conversion of a browser's log of sub-resource requests into the resources that the checks read.
 
-Weights and counts are those of the visitor's browser. Headers and bodies come from the scanner's own requests. It
-requests only the page's own files: it must not repeat the requests of scripts and frames.
+Weights and counts are those of the visitor's browser. Headers and bodies come from the scanner's own requests. The
+scanner requests only the page's own files, and does not repeat the requests of scripts and frames.
 """
 
 from __future__ import annotations
@@ -18,58 +18,62 @@ from website_scan.urls import host_of
 FILES = frozenset(
     {ResourceKind.SCRIPT, ResourceKind.STYLESHEET, ResourceKind.IMAGE, ResourceKind.FONT, ResourceKind.OTHER}
 )
-# The page or the browser cancelled or blocked the request. Of a style sheet or script with nosniff, it may be the media
-# type of an error page (Fetch, "should response to request be blocked due to nosniff").
-NOT_WANTED = ("net::ERR_ABORTED", "net::ERR_BLOCKED_BY")
-# The browser got a response that the page may not use: no Access-Control-Allow-Origin.
-NOT_SHARED = "net::ERR_FAILED"
-NOT_SNIFFED = frozenset({ResourceKind.SCRIPT, ResourceKind.STYLESHEET})
+# Errors of requests that the page or the browser cancelled or blocked. A style sheet or script with nosniff may be
+# blocked because of an error page's media type (Fetch, "should response to request be blocked due to nosniff").
+CANCELLED_OR_BLOCKED = ("net::ERR_ABORTED", "net::ERR_BLOCKED_BY")
+# Error of a response that the page may not read, because it has no Access-Control-Allow-Origin.
+REFUSED_BY_CORS = "net::ERR_FAILED"
+SUBJECT_TO_NOSNIFF = frozenset({ResourceKind.SCRIPT, ResourceKind.STYLESHEET})
 
 
-def from_log(page: Page, load: Load) -> list[Resource]:
-    """Return a resource for each request after the document's, in order, with the facts from the log."""
-    documents = {page.target.url, load.requests[0].url, ""}
-    scripts = {each.url for each in load.requests if each.kind is ResourceKind.SCRIPT}
-    found: list[Resource] = []
-    for each in load.requests[1:]:
-        initiator = each.initiator.partition("#")[0]
-        is_foreign = _is_foreign(each.url, page)
-        # A page is not to blame for requests to other sites by scripts and frames of other sites. Other kinds may fail
-        # as well: requests of scripts, which may handle errors, and invisible files such as icons and prefetched pages.
-        is_theirs = each.in_frame or each.kind is None or (initiator in scripts and _is_foreign(initiator, page))
-        found.append(
+def resources_from_log(page: Page, load: Load) -> list[Resource]:
+    """Convert each request after the document's to a resource, in order, with the facts from the browser's log."""
+    document_urls = {page.target.url, load.requests[0].url, ""}
+    script_urls = {request.url for request in load.requests if request.kind is ResourceKind.SCRIPT}
+    resources: list[Resource] = []
+    for request in load.requests[1:]:
+        initiator = request.initiator.partition("#")[0]
+        is_foreign = _is_foreign(request.url, page)
+        # Failed requests to other sites by scripts and frames of other sites are not the page's fault. Requests of the
+        # kind OTHER may fail, too: scripts may handle the error, and icons and prefetched pages are invisible.
+        is_by_third_party = (
+            request.in_frame or request.kind is None or (initiator in script_urls and _is_foreign(initiator, page))
+        )
+        resources.append(
             Resource(
-                url=each.url,
-                kind=each.kind or ResourceKind.OTHER,
+                url=request.url,
+                kind=request.kind or ResourceKind.OTHER,
                 eager=True,
-                depth=1 if initiator in documents else 2,
-                status=each.status,
-                wire_bytes=each.wire_bytes,
-                body_bytes=each.body_bytes,
-                final_url=each.url,
-                redirects=each.redirects,
-                error=f"The page may not use what came ({NOT_SHARED})." if each.error == NOT_SHARED else "",
+                depth=1 if initiator in document_urls else 2,
+                status=request.status,
+                wire_bytes=request.wire_bytes,
+                body_bytes=request.body_bytes,
+                final_url=request.url,
+                redirects=request.redirects,
+                error=f"The page may not use what came ({REFUSED_BY_CORS})."
+                if request.error == REFUSED_BY_CORS
+                else "",
                 is_fetched=False,
-                may_fail=each.kind is ResourceKind.OTHER or (is_foreign and is_theirs),
+                may_fail=request.kind is ResourceKind.OTHER or (is_foreign and is_by_third_party),
             )
         )
-    return found
+    return resources
 
 
 def is_worth_fetching(request: LoadedRequest) -> bool:
-    """Return True if the scanner should fetch it, too: a file of the page that loaded, or failed without explanation.
+    """Return True if the scanner should request the file, too: a file of the page that loaded, or failed unexplained.
 
-    The browser does not know why a request failed: behind the proxy an unknown host looks like a limit of the scanner.
+    The browser cannot report why a request failed: behind the scanner's proxy, an unknown host looks like a refusal.
     """
     if request.is_programmed or request.in_frame or request.method != "GET" or request.kind not in FILES:
         return False
     return request.status == 200 or (request.status is None and not _is_explained(request))
 
 
-def merged(logged: Resource, fetched: Resource) -> Resource:
-    """Return the fetched resource with the bytes that the browser received.
+def merge_resources(logged: Resource, fetched: Resource) -> Resource:
+    """Return the scanner's resource with the bytes that the browser received.
 
-    If the browser got the file and the scanner did not, the browser's result counts.
+    If the browser received the file and the scanner did not, return the browser's resource.
     """
     if logged.status == 200 and fetched.status != 200:
         return logged
@@ -86,6 +90,6 @@ def _is_foreign(url: str, page: Page) -> bool:
 
 
 def _is_explained(request: LoadedRequest) -> bool:
-    if request.error == "net::ERR_ABORTED" and request.kind in NOT_SNIFFED:
+    if request.error == "net::ERR_ABORTED" and request.kind in SUBJECT_TO_NOSNIFF:
         return False
-    return not request.error or request.error == NOT_SHARED or request.error.startswith(NOT_WANTED)
+    return not request.error or request.error == REFUSED_BY_CORS or request.error.startswith(CANCELLED_OR_BLOCKED)

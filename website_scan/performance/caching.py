@@ -1,7 +1,7 @@
-"""Cache policy of a response: what a browser may keep and for how long (RFC 9111, RFC 8246), and the cost of a revisit.
+"""Cache policy of a response: whether and how long a browser may store it (RFC 9111, RFC 8246); the cost of a revisit.
 
-The cost of a later visit follows Lighthouse's model (uses-long-cache-ttl): of the times at which browsers look up a
-file in their cache, one tenth each lies between two of AGE_DECILES_H after the file was stored.
+The cost of a later visit follows Lighthouse's model (uses-long-cache-ttl): AGE_DECILES_H are the deciles of a cached
+file's age, in hours, when a browser needs the file again.
 """
 
 from __future__ import annotations
@@ -36,10 +36,9 @@ UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}
 
 @dataclass(frozen=True, slots=True)
 class CachePolicy:
-    """Policy for a browser's own cache. `lifetime_s` is None if no header gives a lifetime.
+    """Policy for a browser's own cache. `lifetime_s` is None if no header sets a lifetime.
 
-    `deliberate`: directives that show that the site has made a decision (no-store, no-cache, must-revalidate, private,
-    stale-while-revalidate).
+    `deliberate` are the directives of the response that show a decision of the site (see DELIBERATE).
     """
 
     lifetime_s: int | None = None
@@ -48,15 +47,16 @@ class CachePolicy:
 
     @property
     def is_missing(self) -> bool:
-        """Return True if browsers must guess: no lifetime, and no directive against reuse without validation."""
+        """Return True if browsers must guess the lifetime: no header sets one, nor requires validation before reuse."""
         return self.lifetime_s is None and not self.deliberate & {"no-store", "no-cache"}
 
 
+# Directives that a site sends only on purpose.
 DELIBERATE = frozenset({"no-store", "no-cache", "must-revalidate", "private", "stale-while-revalidate"})
 
 
 def cache_policy(headers: Headers, now: datetime) -> CachePolicy:
-    """Parse Cache-Control, Expires, Date and Pragma; `now` replaces a missing Date.
+    """Parse Cache-Control, Expires, Date and Pragma. `now` replaces a missing Date.
 
     An invalid lifetime counts as expired (RFC 9111, sections 4.2.1 and 5.3).
     """
@@ -64,28 +64,29 @@ def cache_policy(headers: Headers, now: datetime) -> CachePolicy:
     deliberate = frozenset(directives) & DELIBERATE
     if not directives and "no-cache" in (headers.get("Pragma") or "").lower():
         deliberate = frozenset({"no-cache"})  # RFC 9111, section 5.4
-    # With an argument these two apply only to the header fields that it names.
+    # `private` and `no-cache` with an argument apply only to the header fields in the argument.
     deliberate -= {name for name in ("private", "no-cache") if directives.get(name)}
     lifetime_s: int | None = None
     if "max-age" in directives:
         seconds = directives["max-age"].strip()
         lifetime_s = min(int(seconds), MAX_DELTA_S) if SECONDS.fullmatch(seconds) else 0
     elif (expires := headers.get("Expires")) is not None:
-        lifetime_s = _until(expires, headers.get("Date"), now)
+        lifetime_s = _lifetime_until(expires, headers.get("Date"), now)
     return CachePolicy(lifetime_s, deliberate, "immutable" in directives)
 
 
 def _directives(value: str) -> dict[str, str]:
-    """Parse directives in lower case with their arguments, the first of each name; "" without an argument."""
-    found: dict[str, str] = {}
+    """Parse Cache-Control: argument by directive in lower case, "" without an argument; the first of equal names."""
+    directives: dict[str, str] = {}
     position = 0
-    while len(found) < MAX_DIRECTIVES and (match := DIRECTIVE.match(value, position)) is not None:
-        found.setdefault(match[1].lower(), match[2] or match[3] or "")
+    while len(directives) < MAX_DIRECTIVES and (match := DIRECTIVE.match(value, position)) is not None:
+        directives.setdefault(match[1].lower(), match[2] or match[3] or "")
         position = match.end()
-    return found
+    return directives
 
 
-def _until(expires: str, date: str | None, now: datetime) -> int:
+def _lifetime_until(expires: str, date: str | None, now: datetime) -> int:
+    """Return the seconds from Date (or `now`) to Expires, 0 for an invalid date."""
     end = _http_date(expires)
     if end is None:
         return 0
@@ -94,16 +95,16 @@ def _until(expires: str, date: str | None, now: datetime) -> int:
 
 
 def _http_date(text: str) -> datetime | None:
-    """Parse a date in any of the three formats of RFC 9110, section 5.6.7; always UTC."""
+    """Parse a date in any of the three formats of RFC 9110, section 5.6.7, as UTC; None if invalid."""
     try:
-        found = parsedate_to_datetime(text[:64])
+        date = parsedate_to_datetime(text[:64])
     except (ValueError, TypeError, IndexError, OverflowError):
         return None
-    return found if found.tzinfo else found.replace(tzinfo=UTC)
+    return date if date.tzinfo else date.replace(tzinfo=UTC)
 
 
 def hit_probability(lifetime_s: int) -> float:
-    """Return the probability, 0 to 1, that a file is still fresh when a browser looks it up again."""
+    """Return the probability, 0 to 1, that a cached file is still fresh when a browser needs it again."""
     hours = lifetime_s / 3600
     upper = next((index for index, decile in enumerate(AGE_DECILES_H) if decile >= hours), None)
     if upper is None:
@@ -114,10 +115,10 @@ def hit_probability(lifetime_s: int) -> float:
     return (upper - 1 + (hours - low) / (high - low)) / 10
 
 
-def is_hashed_name(path: str) -> bool:
-    """Return True if a path's file name contains a digest, so that its content never changes.
+def has_hashed_name(path: str) -> bool:
+    """Return True if the file name of a URL path contains a digest of its content, so that the content never changes.
 
-    A UUID identifies an object whose content may change.
+    A UUID is no digest: it identifies an object whose content may change.
     """
     name = path.rpartition("/")[2][:300]
     if UUID.search(name):

@@ -1,4 +1,4 @@
-"""Content codings of responses (RFC 9110, section 8.4.1), the saving of gzip, and waste in unminified files."""
+"""Content codings of responses (RFC 9110, section 8.4.1), bytes that gzip saves, and waste in unminified files."""
 
 from __future__ import annotations
 
@@ -19,67 +19,67 @@ GZIP_LEVEL = 6
 
 
 def codings(headers: Headers) -> frozenset[str]:
-    """Return the response's codings that browsers know; without `identity` and unknown names."""
-    names = (each.strip().lower() for each in (headers.get("Content-Encoding") or "").split(","))
+    """Return the codings in Content-Encoding that browsers support, without `identity` and unknown names."""
+    names = (coding.strip().lower() for coding in (headers.get("Content-Encoding") or "").split(","))
     return frozenset(names) & (OLD_CODINGS | MODERN_CODINGS)
 
 
 def gzip_saving(body: bytes) -> int:
-    """Return the bytes that gzip would save, by compressing; includes headers and checksum, never below zero."""
+    """Compress the body and return the bytes that gzip saves, counting its header and checksum; never negative."""
     compressor = zlib.compressobj(GZIP_LEVEL, zlib.DEFLATED, zlib.MAX_WBITS | 16)
     return max(0, len(body) - len(compressor.compress(body)) - len(compressor.flush()))
 
 
-MAX_SCANNED_BYTES = 512 * KIB  # per file; the rest counts as free of waste
+MAX_SCANNED_BYTES = 512 * KIB  # of a file; the rest of the file counts as minified
 KEPT_COMMENT = re.compile(r"/[*/](?:!|[#@]\s{0,9}source|@cc_on|.{0,2000}?@(?:license|preserve|lic\b))", re.DOTALL)
-# Percentage of white space and comments below which a file counts as minified: less than any check's limit.
-LEAST_SHARE = 5
-WHITE = b" \t\n\r\f\v"
+# Percentage of white space and comments below which a file counts as minified. No check has a lower limit.
+MIN_WASTE_PERCENT = 5
+WHITE_SPACE = b" \t\n\r\f\v"
 COMMENTED_OUT = re.compile(rb"/\*.*?(?:\*/|\Z)|^[ \t]{0,200}+//[^\n]*+", re.DOTALL | re.MULTILINE)
 
 WORD = re.compile(r"[\w$\x80-\xff]")
-# A line break after the first set, or before the second, does not end a statement.
-NO_END_BEHIND, NO_END_BEFORE = frozenset("{;,([:=&|?*<"), frozenset(";,)]}:=&|?*.>")
+# A line break after one of the first characters, or before one of the second, does not end a JavaScript statement.
+NO_END_AFTER, NO_END_BEFORE = frozenset("{;,([:=&|?*<"), frozenset(";,)]}:=&|?*.>")
 
-# Each mark of CSS around which white space means nothing, as one of them.
-AS_ONE_MARK = bytes.maketrans(b"};,", b"{{{")
+# White space around CSS punctuation means nothing. All punctuation becomes "{", so that one replacement removes it.
+PUNCTUATION_TO_BRACE = bytes.maketrans(b"};,", b"{{{")
 
 
 def css_waste(css: bytes) -> int:
-    """Return the bytes that minifying a style sheet would save at least."""
-    text = TOKENS.sub(_stand_in, _worth_a_look(css)).encode("latin-1")
-    # One character stays between words: it is a combinator, or separates parts of a value.
-    minified = b" ".join(text.split()).translate(AS_ONE_MARK).replace(b" {", b"{").replace(b"{ ", b"{")
+    """Return how many bytes minifying a style sheet would save at least."""
+    text = TOKENS.sub(_replace_css_token, _text_if_unminified(css)).encode("latin-1")
+    # One space stays between words, where it is a combinator or separates parts of a value.
+    minified = b" ".join(text.split()).translate(PUNCTUATION_TO_BRACE).replace(b" {", b"{").replace(b"{ ", b"{")
     return len(text) - len(minified)
 
 
 def javascript_waste(script: bytes) -> int:
-    """Return the bytes that removing white space and comments from a script would save at least."""
-    text = _worth_a_look(script)
+    """Return how many bytes removing white space and comments from a script would save at least."""
+    text = _text_if_unminified(script)
     spans = (
         (start, end)
         for kind, start, end in pieces(text)
         if kind is Kind.SPACE or (kind is Kind.COMMENT and not KEPT_COMMENT.match(text, start, end))
     )
-    return sum(end - start - _is_kept_in_javascript(text, start, end) for start, end in _gaps(spans))
+    return sum(end - start - _needs_separator(text, start, end) for start, end in _gaps(spans))
 
 
-def _worth_a_look(source: bytes) -> str:
+def _text_if_unminified(source: bytes) -> str:
     """Return the beginning of a file as latin-1 text; empty if almost nothing could be removed.
 
-    This saves scanning minified files, which are most of all. The rough count of white space, block comments and
-    comment lines is larger than the waste, except for comments after code.
+    Most files are minified, and the early return saves tokenizing them. The rough count of white space, block comments
+    and comment lines is larger than the waste, except for comments after code.
     """
     source = source[:MAX_SCANNED_BYTES]
-    least = LEAST_SHARE * len(source) / 100
-    white = len(source) - len(source.translate(None, WHITE))
-    if white < least:  # comments take ten times as long to count
-        white += sum(found.end() - found.start() for found in COMMENTED_OUT.finditer(source))
+    least = MIN_WASTE_PERCENT * len(source) / 100
+    white = len(source) - len(source.translate(None, WHITE_SPACE))
+    if white < least:  # counting comments takes ten times as long as counting white space
+        white += sum(comment.end() - comment.start() for comment in COMMENTED_OUT.finditer(source))
     return source.decode("latin-1") if white >= least else ""
 
 
 def _gaps(spans: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """Yield the spans with neighbours joined: white space, a comment and white space again are one gap."""
+    """Join adjacent spans: white space, a comment and white space again are one gap."""
     begin = end = 0
     for start, stop in spans:
         if start == end:
@@ -92,20 +92,20 @@ def _gaps(spans: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
         yield begin, end
 
 
-def _stand_in(token: re.Match[str]) -> str:
-    """Return white space for a comment that minifying drops, and a letter for anything whose white space stays."""
+def _replace_css_token(token: re.Match[str]) -> str:
+    """Replace a CSS token: a comment that minifying drops by spaces, any other token by a letter."""
     is_dropped = token["dropped"] is not None and not KEPT_COMMENT.match(token.string, *token.span())
     return " " * len(token[0]) if is_dropped else "x"
 
 
-def _is_kept_in_javascript(text: str, start: int, end: int) -> bool:
-    """Return True if one character must stay: words or `+ +` would join, or the line break may end a statement."""
+def _needs_separator(text: str, start: int, end: int) -> bool:
+    """Return True if one character of a gap must stay, or words or `+ +` would join, or a statement would not end."""
     if start == 0 or end == len(text):
         return False
-    before, behind = text[start - 1], text[end]
-    if WORD.match(before) and WORD.match(behind):
+    before, after = text[start - 1], text[end]
+    if WORD.match(before) and WORD.match(after):
         return True
-    if before in "+-/" and behind in "+-/":
+    if before in "+-/" and after in "+-/":
         return True
     has_line_end = "\n" in text[start:end] or "\r" in text[start:end]
-    return has_line_end and before not in NO_END_BEHIND and behind not in NO_END_BEFORE
+    return has_line_end and before not in NO_END_AFTER and after not in NO_END_BEFORE

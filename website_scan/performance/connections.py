@@ -1,4 +1,4 @@
-"""Use of connections by the page's requests: origins that close them although more requests follow."""
+"""Origins that close connections although the page sends more requests to them."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ STATIC = frozenset({ResourceKind.SCRIPT, ResourceKind.STYLESHEET, ResourceKind.I
 
 
 def closed_connections(page: Page, resources: Resources) -> dict[str, int]:
-    """Count, by origin, the responses after which a connection was closed although another request followed.
+    """Count, by origin, the responses that closed their connection although another request to the origin followed.
 
-    Errors do not count: servers close connections after errors to defend themselves.
+    Error responses do not count: servers close connections after errors to defend themselves.
     """
     requests = Counter([page.target.origin])
     closed = Counter[str]()
     if _closes(page.response.http_version, page.headers):
         closed[page.target.origin] += 1
-    for each in resources.items:
-        if not each.eager or each.status is None:
+    for resource in resources.items:
+        if not resource.eager or resource.status is None:
             continue
-        requests[origin_of(each.final_url)] += 1
-        if each.status < 400 and not each.is_cut and _closes(each.http_version, each.headers):
-            closed[origin_of(each.final_url)] += 1
+        requests[origin_of(resource.final_url)] += 1
+        if resource.status < 400 and not resource.is_cut and _closes(resource.http_version, resource.headers):
+            closed[origin_of(resource.final_url)] += 1
     counts = {origin: min(number, requests[origin] - 1) for origin, number in closed.items()}
     return {origin: number for origin, number in counts.items() if number}
 
@@ -35,7 +35,7 @@ def closed_connections(page: Page, resources: Resources) -> dict[str, int]:
 def _closes(http_version: str, headers: Headers) -> bool:
     """Return True if a response closes its connection (RFC 9112, section 9.3).
 
-    A response without a length closes it as well, but only HTTP/1.0 servers still send those.
+    A response without a length closes its connection as well, but only HTTP/1.0 servers still send such responses.
     """
-    tokens = {each.strip().lower() for each in (headers.get("Connection") or "").split(",")}
+    tokens = {token.strip().lower() for token in (headers.get("Connection") or "").split(",")}
     return "close" in tokens or (http_version <= "1.0" and "keep-alive" not in tokens)

@@ -1,4 +1,4 @@
-"""Model of a load on a slow phone link, for scans without a browser."""
+"""Estimate of the load time on a slow mobile connection, for scans without a browser."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from website_scan.urls import origin_of
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """Estimated seconds in total and for the document alone, with the wire bytes and requests they are based on."""
+    """Estimated seconds of the page load and of the document alone, with the load's wire bytes and requests."""
 
     seconds: float
     document_s: float
@@ -25,13 +25,13 @@ class Estimate:
 
 
 def estimate(page: Page, resources: Sequence[Resource], ttfb_s: float) -> Estimate:
-    """Model the load time on a slow phone link; `ttfb_s` is the time to first byte. Nothing is measured.
+    """Estimate the load time on a slow mobile connection. `ttfb_s` is the document's time to first byte.
 
-    The link is Lighthouse's slow 4G, long called fast 3G: 1.6 Mbit/s down, 150 ms for a round trip. The document costs
-    DNS, TCP and, with https, TLS (one round trip each), then a request, for itself and each redirect before it; a
-    redirect to the same origin saves the set-up. Then its references are loaded, then those of its style sheets. Each
+    The connection is Lighthouse's slow 4G, long called fast 3G: 1.6 Mbit/s down, 150 ms for a round trip. The document
+    and each redirect before it cost DNS, TCP and, with https, TLS (one round trip each), then a request; a redirect to
+    the same origin saves the set-up. Then the document's references are loaded, then those of its style sheets. Each
     of these two steps costs the set-up of new origins (all at once), one round trip for every six requests to the
-    busiest origin, and the bytes at the link's speed. Lazy resources, and those that scripts load later, are left out.
+    busiest origin, and the bytes at the link's speed. Lazy resources, and those that scripts load later, do not count.
     """
     origins: set[str] = set()
     document_s = ttfb_s
@@ -39,20 +39,20 @@ def estimate(page: Page, resources: Sequence[Resource], ttfb_s: float) -> Estima
         document_s += _set_up_s({origin_of(hop.url)} - origins) + ROUND_TRIP_S + hop.body_wire_bytes / BYTES_PER_S
         origins.add(origin_of(hop.url))
     seconds = document_s
-    # The page is complete before its videos are: browsers load as much of them as they play.
-    eager = [each for each in resources if each.eager and each.kind is not ResourceKind.MEDIA]
+    # Videos do not delay the load: browsers load only as much of a video as they play.
+    eager = [resource for resource in resources if resource.eager and resource.kind is not ResourceKind.MEDIA]
     for depth in (1, 2):
-        level = [each for each in eager if each.depth == depth]
-        if level:
-            busiest = max(Counter(origin_of(each.url) for each in level).values())
-            seconds += _set_up_s({origin_of(each.url) for each in level} - origins)
+        step = [resource for resource in eager if resource.depth == depth]
+        if step:
+            busiest = max(Counter(origin_of(resource.url) for resource in step).values())
+            seconds += _set_up_s({origin_of(resource.url) for resource in step} - origins)
             seconds += math.ceil(busiest / CONNECTIONS) * ROUND_TRIP_S
-            seconds += sum(each.wire_bytes for each in level) / BYTES_PER_S
-            origins |= {origin_of(each.url) for each in level}
-    wire_bytes = sum(hop.body_wire_bytes for hop in page.hops) + sum(each.wire_bytes for each in eager)
+            seconds += sum(resource.wire_bytes for resource in step) / BYTES_PER_S
+            origins |= {origin_of(resource.url) for resource in step}
+    wire_bytes = sum(hop.body_wire_bytes for hop in page.hops) + sum(resource.wire_bytes for resource in eager)
     return Estimate(seconds, document_s, wire_bytes, len(page.hops) + len(eager))
 
 
 def _set_up_s(origins: set[str]) -> float:
-    """Return the time to connect to several origins, all at once."""
+    """Return the seconds to connect to several origins at once."""
     return max(map(set_up_s, origins), default=0.0)

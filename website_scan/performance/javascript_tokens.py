@@ -1,9 +1,10 @@
 """Tokenizer that separates white space, comments and literals of a script from its code (ECMAScript, section 12).
 
-It does not parse. Whether a slash divides or begins a regular expression depends on the grammar. It divides after a
-name, a number, a literal and a closing bracket, and begins an expression after an operator and words such as `return`.
-After `)`, `}`, `++` and `--` both are possible: the rest of that line is UNKNOWN, and so is the rest of the script if
-something could begin there that continues in the next line. So every token reported is correct, but some are missed.
+The tokenizer does not parse. Whether a slash divides or begins a regular expression depends on the grammar. A slash
+divides after a name, a number, a literal and a closing bracket, and begins a regular expression after an operator and
+words such as `return`. After `)`, `}`, `++` and `--` both are possible: the rest of that line is UNKNOWN, and so is the
+rest of the script if a literal or comment that continues in the next line could begin in the unknown part. So every
+reported token is correct, but some are missed.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import re
 from collections.abc import Iterator
 from enum import Enum, auto
 
-# For text decoded as latin-1, so that lengths are bytes: only ASCII white space.
+# Only ASCII white space, because the text is decoded as latin-1 (so that lengths are bytes).
 TOKENS = re.compile(
     r"""(?P<space>[ \t\n\r\f\v]++)|(?P<comment>//[^\n\r]*+|/\*.*?(?:\*/|\Z))"""
     r"""|(?P<string>"(?:[^"\\\n\r]|\\(?:\r\n|.))*+(?P<double>")?"""
@@ -27,16 +28,16 @@ LAST_WORD = re.compile(r"(?<![\w$.])[a-z]{2,10}\Z")
 BEFORE_REGEX = frozenset(
     {"return", "typeof", "case", "in", "do", "else", "void", "delete", "instanceof", "new", "throw"}
 )
-AMBIGUOUS = frozenset({"of", "await", "yield"})  # in some scripts these are names
+AMBIGUOUS = frozenset({"of", "await", "yield"})  # keywords that are names in some scripts
 OPERATORS = "(,=:[!&|?{;+-*%~^<>"
 MAX_NESTED = 50
-LOOK_BACK = 12
-# Stand-ins for a literal, and for unknown code, before a slash.
-A_LITERAL, IN_QUESTION = '"', ")"
+MAX_CODE_BEFORE = 12
+# Characters that represent a literal, and unknown code, as the code before a slash.
+AFTER_LITERAL, AFTER_UNKNOWN = '"', ")"
 
 
 class Kind(Enum):
-    """Kind of a piece of a script. Code is between the pieces."""
+    """Kind of a piece of a script. Text between two pieces is code."""
 
     SPACE = auto()
     COMMENT = auto()
@@ -45,7 +46,7 @@ class Kind(Enum):
 
 
 def pieces(script: str) -> Iterator[tuple[Kind, int, int]]:  # noqa: C901 -- the branches are the grammar
-    """Yield kind, start and end of each piece, in order. If the tokenizer gets lost, the last piece is UNKNOWN."""
+    """Yield kind, start and end of each piece, in order. If the tokenizer loses track, the last piece is UNKNOWN."""
     position = 0
     before = ""  # end of the code before the next token
     braces: list[int] = []  # number of open braces in each open template substitution
@@ -55,7 +56,7 @@ def pieces(script: str) -> Iterator[tuple[Kind, int, int]]:  # noqa: C901 -- the
             return
         start, end = token.span()
         if start > position:
-            before = script[max(position, start - LOOK_BACK) : start]
+            before = script[max(position, start - MAX_CODE_BEFORE) : start]
         position = end
         kind = token.lastgroup
         if kind == "space":
@@ -77,10 +78,10 @@ def pieces(script: str) -> Iterator[tuple[Kind, int, int]]:  # noqa: C901 -- the
                 braces[-1] -= 1
                 continue
             braces.pop()
-            is_template = True  # the template's text continues
+            is_template = True  # after a substitution, the text of the template continues
         if kind == "string" and (token["double"] or token["single"]):
             yield Kind.LITERAL, start, end
-            before = A_LITERAL
+            before = AFTER_LITERAL
         elif is_template:
             text = TEMPLATE.match(script, end)
             if text is None or not text[1] or len(braces) == MAX_NESTED:
@@ -88,7 +89,7 @@ def pieces(script: str) -> Iterator[tuple[Kind, int, int]]:  # noqa: C901 -- the
                 return
             position = text.end()
             yield Kind.LITERAL, start, position
-            before = A_LITERAL
+            before = AFTER_LITERAL
             if text[1] == "${":
                 braces.append(0)
                 before = "{"
@@ -97,21 +98,21 @@ def pieces(script: str) -> Iterator[tuple[Kind, int, int]]:  # noqa: C901 -- the
             if expression is not None:
                 position = expression.end()
                 yield Kind.LITERAL, start, position
-                before = A_LITERAL
+                before = AFTER_LITERAL
             elif is_regex:
                 position = _end_of_unknown(script, start)
                 yield Kind.UNKNOWN, start, position
-                before = IN_QUESTION
+                before = AFTER_UNKNOWN
             else:
                 before = "/"
-        else:  # a string without an end in its line, or an ambiguous slash
+        else:  # a string that does not end in its line, or an ambiguous slash
             position = _end_of_unknown(script, start)
             yield Kind.UNKNOWN, start, position
-            before = IN_QUESTION
+            before = AFTER_UNKNOWN
 
 
 def _end_of_unknown(script: str, start: int) -> int:
-    """Return the end of the line; or of the script, if something in the line could continue in the next."""
+    """Return the end of the line; the end of the script if a literal or comment could continue in the next line."""
     line = LINE.match(script, start)
     end = line.end() if line else start
     rest = script[start:end]
@@ -119,7 +120,7 @@ def _end_of_unknown(script: str, start: int) -> int:
 
 
 def _begins_regex(before: str) -> bool | None:
-    """Return True if a slash after this code begins a regular expression; None if only the grammar can tell."""
+    """Return True if a slash after this code begins a regular expression; None if that depends on the grammar."""
     if not before:
         return True
     if before[-1] in ")}" or before.endswith(("++", "--")):

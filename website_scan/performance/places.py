@@ -1,4 +1,4 @@
-"""Places that several performance checks name: files that the page loads."""
+"""Places of several performance checks: files that the page loads."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ResourceType = Annotated[str | None, Column("Type", "short")]
 
 @dataclass(frozen=True, slots=True)
 class LoadedFile(Place):
-    """File that the page loads. `wire_bytes` is None if nothing is known of it."""
+    """File that the page loads. `wire_bytes` is None if its size is unknown."""
 
     kind: ClassVar[str] = "loaded-file"
 

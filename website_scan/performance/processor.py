@@ -1,4 +1,4 @@
-"""Main-thread work of a load, so that the simulation can run it on a slower processor."""
+"""Main-thread work of a page load, from which the simulation computes the work of a slower processor."""
 
 from __future__ import annotations
 
@@ -8,59 +8,71 @@ from itertools import accumulate
 
 from website_scan.browser.evidence import Evaluation, MainThread
 
-SLOWDOWN = 4  # of a mid-range phone compared with the scanner's processor: Lighthouse's factor
+SLOWDOWN = 4  # Lighthouse's factor between the processors of the scanner and of a mid-range phone
 
 
 class Processor:
-    """Main-thread work of one load. Times are as observed; work is this machine's processor time in seconds."""
+    """Main-thread work of one page load. Times are as observed; work is this machine's processor time in seconds."""
 
-    def __init__(self, seen: MainThread) -> None:
-        self._tasks = seen.tasks
-        self._starts = [each.time_s for each in seen.tasks]
-        self._work_before = _sums(each.processor_s for each in seen.tasks)
-        self._clock_before = _sums(each.duration_s for each in seen.tasks)
-        self._frames_s = seen.frames_s
-        self._rendering = seen.rendering
-        self._parses_s = seen.parses_s
-        self.evaluations: Sequence[Evaluation] = seen.evaluations
+    def __init__(self, main_thread: MainThread) -> None:
+        self._tasks = main_thread.tasks
+        self._starts = [task.time_s for task in main_thread.tasks]
+        self._work_before = _sums(task.processor_s for task in main_thread.tasks)
+        self._clock_before = _sums(task.duration_s for task in main_thread.tasks)
+        self._frames_s = main_thread.frames_s
+        self._rendering = main_thread.rendering
+        self._parsing_starts_s = main_thread.parses_s
+        self.evaluations: Sequence[Evaluation] = main_thread.evaluations
 
-    def worked_s(self, since_s: float, until_s: float, without: Collection[Evaluation] = ()) -> float:
-        """Return the work between two times, without that of some scripts."""
+    def work_s(self, since_s: float, until_s: float, without: Collection[Evaluation] = ()) -> float:
+        """Return the work between two times, except for the evaluations `without`."""
         if until_s <= since_s:
             return 0.0
-        spared_s = sum(each.processor_s * _share(each.time_s, each.duration_s, since_s, until_s) for each in without)
-        return max(0.0, self._worked_until(until_s) - self._worked_until(since_s) - spared_s)
+        excluded_s = sum(
+            evaluation.processor_s * _share(evaluation.time_s, evaluation.duration_s, since_s, until_s)
+            for evaluation in without
+        )
+        return max(0.0, self._work_until(until_s) - self._work_until(since_s) - excluded_s)
 
-    def rendered_s(self, since_s: float, until_s: float) -> float:
-        """Return the part of the work between two times that grows with the document."""
+    def rendering_work_s(self, since_s: float, until_s: float) -> float:
+        """Return the rendering work between two times, which grows with the document."""
         return sum(
-            each.processor_s * _share(each.time_s, each.duration_s, since_s, until_s) for each in self._rendering
+            task.processor_s * _share(task.time_s, task.duration_s, since_s, until_s) for task in self._rendering
         )
 
-    def parsed_s(self, response_s: float) -> float:
-        """Return when the parsing of the document began: behind the work for giving up the page before it."""
-        return next((each for each in self._parses_s if each >= response_s), response_s)
+    def parsing_start_s(self, response_s: float) -> float:
+        """Return when parsing of the document began, after the browser had unloaded the previous page."""
+        return next((start_s for start_s in self._parsing_starts_s if start_s >= response_s), response_s)
 
     def idle_s(self, since_s: float, until_s: float) -> float:
-        """Return the idle time by the clock, without tasks: a task that another program interrupts is not idle."""
+        """Return the seconds without a task between two times. A task that another program interrupts is not idle."""
         if until_s <= since_s:
             return 0.0
         return max(0.0, until_s - since_s - (self._busy_until(until_s) - self._busy_until(since_s)))
 
-    def evaluated(self, url: str, by_s: float) -> Evaluation | None:
-        """Return the first evaluation of a script, if it began by then."""
-        return next((each for each in self.evaluations if each.url == url and each.time_s <= by_s), None)
+    def evaluation_of(self, url: str, by_s: float) -> Evaluation | None:
+        """Return the first evaluation of a script that began at `by_s` or earlier."""
+        return next(
+            (evaluation for evaluation in self.evaluations if evaluation.url == url and evaluation.time_s <= by_s), None
+        )
 
-    def running(self, at_s: float) -> Evaluation | None:
-        """Return the script that ran at that time."""
-        return next((each for each in self.evaluations if each.time_s <= at_s < each.time_s + each.duration_s), None)
+    def script_running_at(self, at_s: float) -> Evaluation | None:
+        """Return the evaluation of the script that ran at a time."""
+        return next(
+            (
+                evaluation
+                for evaluation in self.evaluations
+                if evaluation.time_s <= at_s < evaluation.time_s + evaluation.duration_s
+            ),
+            None,
+        )
 
-    def handed_over_s(self, painted_s: float) -> float:
-        """Return when the main thread finished the frame painted at that time; other threads draw it."""
+    def frame_end_s(self, painted_s: float) -> float:
+        """Return when the main thread finished the frame that was painted at a time; other threads draw frames."""
         count = bisect_right(self._frames_s, painted_s)
         return self._frames_s[count - 1] if count else painted_s
 
-    def _worked_until(self, at_s: float) -> float:
+    def _work_until(self, at_s: float) -> float:
         count = bisect_right(self._starts, at_s)
         if not count:
             return 0.0
@@ -77,12 +89,12 @@ class Processor:
 
 
 def _sums(values: Iterable[float]) -> list[float]:
-    """Return the running totals: before each value, and of all."""
+    """Return the running totals: the sum before each value, and the sum of all values."""
     return list(accumulate(values, initial=0.0))
 
 
 def _share(began_s: float, took_s: float, since_s: float, until_s: float) -> float:
-    """Return the share of an interval that lies between two times."""
+    """Return the share, 0 to 1, of an interval that lies between two times."""
     if took_s <= 0:
         return float(since_s <= began_s < until_s)
     return max(0.0, min(began_s + took_s, until_s) - max(began_s, since_s)) / took_s

@@ -12,38 +12,40 @@ from website_scan.page.markup import attribute, enclosing, http_address, live, r
 from website_scan.page.references import JAVASCRIPT_TYPES
 from website_scan.performance.javascript_tokens import Kind, pieces
 
-# Media conditions that are true on every screen; others can't be decided without a screen.
+# Media conditions that are true on every screen. Other conditions can't be evaluated without a screen.
 EVERY_SCREEN = frozenset({"", "all", "screen", "only screen"})
 WRITE = re.compile(r"(?:(?:window|self)\.)?document\.write(?:ln)?\(")
 STATEMENT_ENDS = frozenset(";}\n\r")
 BRACKETS = re.compile(r"[()\[\]{}]")
+# Text that replaces a piece of a script. An open bracket replaces unknown code, so that calls after it do not count.
+REPLACED_BY = {Kind.SPACE: " ", Kind.COMMENT: "", Kind.LITERAL: "0", Kind.UNKNOWN: "("}
 
 
 def blocking_scripts(document: Document) -> tuple[str, ...]:
-    """Return the URLs of the head's classic scripts without async or defer, each once."""
-    found = (
+    """Return the URLs of classic scripts in the head without async or defer, each once."""
+    urls = (
         _address(document, node, "src")
         for node in live(document, "script[src]")
         if is_synchronous(node) and enclosing(node, "head") is not None
     )
-    return tuple(dict.fromkeys(url for url in found if url))
+    return tuple(dict.fromkeys(url for url in urls if url))
 
 
 def blocking_sheets(document: Document) -> tuple[str, ...]:
-    """Return the URLs of the head's style sheets that apply to every screen, each once."""
-    found = (
+    """Return the URLs of style sheets in the head that apply to every screen, each once."""
+    urls = (
         _address(document, node, "href")
         for node in live(document, "link[rel][href]")
         if _is_blocking_sheet(node) and enclosing(node, "head") is not None
     )
-    return tuple(dict.fromkeys(url for url in found if url))
+    return tuple(dict.fromkeys(url for url in urls if url))
 
 
 def synchronous_scripts(document: Document) -> Iterator[tuple[str, str]]:
-    """Yield the classic scripts that run while the document is parsed: (URL, "") or ("", source), in order."""
+    """Yield classic scripts that run while the document is parsed, in order: (URL, "") or, if inline, ("", source)."""
     for node in live(document, "script"):
         if attribute(node, "src") is None:
-            # async and defer have no effect without src.
+            # Without src, async and defer have no effect.
             if _is_classic(node):
                 yield "", node.text() or ""
         elif is_synchronous(node) and (url := _address(document, node, "src")):
@@ -51,43 +53,39 @@ def synchronous_scripts(document: Document) -> Iterator[tuple[str, str]]:
 
 
 def is_synchronous(node: LexborNode) -> bool:
-    """Return True if the parser waits for this script and its file."""
+    """Return True if the HTML parser waits for the script and its file."""
     return _is_classic(node) and attribute(node, "async") is None and attribute(node, "defer") is None
 
 
-def written_at_once(script: str) -> int:
+def count_unconditional_writes(script: str) -> int:
     """Count the calls of document.write that a script always makes when it runs.
 
     Only statements outside of all brackets count: calls in a function or after a condition (as in `window.jQuery ||
-    document.write(…)`) may never run, and a write to another document is not one to this document.
+    document.write(…)`) may never run. Writes to other documents, such as frames, do not count.
     """
     if "document.write" not in script:
         return 0
     code: list[str] = []
     position = 0
     for kind, start, end in pieces(script):
-        code += script[position:start], "\n" if kind is Kind.SPACE and "\n" in script[start:end] else _stand_in(kind)
+        code += script[position:start], "\n" if kind is Kind.SPACE and "\n" in script[start:end] else REPLACED_BY[kind]
         position = end
         if kind is Kind.UNKNOWN and end == len(script):
             break
     plain = "".join([*code, script[position:]])
     count = depth = 0
-    at = 0
+    position_of_call = 0
     for call in WRITE.finditer(plain):
-        for bracket in BRACKETS.finditer(plain, at, call.start()):
+        for bracket in BRACKETS.finditer(plain, position_of_call, call.start()):
             depth += 1 if bracket[0] in "([{" else -1
-        at = call.start()
-        before = plain[max(0, at - 200) : at].rstrip(" \t")
+        position_of_call = call.start()
+        before = plain[max(0, position_of_call - 200) : position_of_call].rstrip(" \t")
         count += depth == 0 and (not before or before[-1] in STATEMENT_ENDS) and not _is_continued(before)
     return count
 
 
-def _stand_in(kind: Kind) -> str:
-    return {Kind.SPACE: " ", Kind.COMMENT: "", Kind.LITERAL: "0", Kind.UNKNOWN: "("}[kind]
-
-
 def _is_continued(before: str) -> bool:
-    """Return True if the previous line continues here: a condition, an operator, `else`, a function's arrow."""
+    """Return True if code does not end a statement: it ends with a condition, an operator, `else` or an arrow."""
     code = before.rstrip()
     return bool(code) and (code[-1] in "|&?:)=,>+(" or code.endswith("else"))
 
@@ -111,6 +109,6 @@ def _is_blocking_sheet(node: LexborNode) -> bool:
 
 
 def _address(document: Document, node: LexborNode, name: str) -> str | None:
-    """Return the http(s) URL without its fragment; None for other schemes."""
+    """Return the http(s) URL in an attribute, without its fragment; None for other schemes."""
     value = (attribute(node, name) or "").strip()
     return http_address(resolve(document, value)) if value else None

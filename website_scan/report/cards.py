@@ -8,34 +8,35 @@ from dataclasses import dataclass, field
 from website_scan.messages import agreeing
 from website_scan.priority import Priority, is_emergency, priority_of
 from website_scan.report import fixes
-from website_scan.report.elsewhere import Elsewhere
+from website_scan.report.elsewhere import LinkedFinding
 from website_scan.report.filters import EVERYTHING, Filter
 from website_scan.report.illustrations import NO_ILLUSTRATIONS, Crop, Illustrations
 from website_scan.report.metrics import CONCERNED
-from website_scan.report.mute_matching import Covered
+from website_scan.report.mute_matching import MutedPlaces
 from website_scan.report.muting import NOTHING_MUTED, MutedPart, Muting, muted_parts
 from website_scan.report.references import CriterionLink, ReferenceLink, criterion, page_url, reference
 from website_scan.report.snippets import NO_HOW_TO, HowTo, how_to
-from website_scan.report.standing import Standing, standing
 from website_scan.report.tables import Table, tables
+from website_scan.report.web_figures import WebFigure, web_figure
 from website_scan.report_json import ExportedCheck
 from website_scan.wording import without_places
 
-# No card shows `host_ms`: it is about the scanner, and is shown with what was checked.
-NOT_SHOWN = ("host_ms",)
+# Columns that no card shows. `host_ms` is about the scanner; the page shows it under "What was checked".
+HIDDEN_COLUMNS = ("host_ms",)
 
 
 @dataclass(frozen=True, slots=True)
 class CheckCard:
-    """Card of a check. `win` is text such as "+2.5 points", empty if passing this check alone wins none.
+    """Card of a check.
 
-    `muted` are the muted parts of the finding; if `is_muted`, the whole finding is muted. `mute_url` is the address of
-    the mute form, empty for readers who may not mute. `shows_rules` is as in `Muting`. `later` is for a check that wins
-    nothing now because of a cap: the points it wins without caps. `holds` is True if a cap counts this check. `metrics`
-    are the performance metrics that the check concerns. `is_hidden` is True if the reader's filter excludes the check.
-    `elsewhere` are the findings of the visit's other reports that tell the same. `is_first` is True for the findings to
-    fix first, which are open on a page without a filter; `is_open` is True for what is open on this page.
-    `page_url` is the check's page in the documentation, empty if it has none.
+    `win` is text such as "+2.5 points", empty if passing this check alone wins no points. `later` are the points that
+    the check would win if no cap lowered the score. `holds` is True if a cap counts this check. `muted` are the muted
+    parts of the finding; `is_muted` is True if the whole finding is muted. `mute_url` is the address of the mute form,
+    empty for readers who may not mute. `shows_rules` is as in `Muting`. `metrics` are the performance metrics that the
+    check concerns. `is_hidden` is True if the reader's filter excludes the check. `elsewhere` are findings with the
+    same fact in other reports of the visit. `is_first` is True for a finding to fix first, whose card is open unless
+    there is a filter; `is_open` is True if the card is open. `page_url` is the check's page in the documentation, or
+    empty.
     """
 
     id: str
@@ -52,7 +53,7 @@ class CheckCard:
     anchor: str
     priority: Priority
     page_url: str = ""
-    standing: Standing | None = None
+    web_figure: WebFigure | None = None
     mute_url: str = ""
     muted: tuple[MutedPart, ...] = ()
     is_muted: bool = False
@@ -63,8 +64,8 @@ class CheckCard:
     is_hidden: bool = False
     is_first: bool = False
     is_open: bool = False
-    crops: Mapping[int, Crop] = field(default_factory=dict)  # by the number of the row
-    elsewhere: tuple[Elsewhere, ...] = ()
+    crops: Mapping[int, Crop] = field(default_factory=dict)  # by the number of the row among all rows of the check
+    elsewhere: tuple[LinkedFinding, ...] = ()
     how_to: HowTo = NO_HOW_TO
 
     @property
@@ -74,24 +75,24 @@ class CheckCard:
 
     @property
     def later_win(self) -> str:
-        """Points to win later, in words; empty if the check holds the score, which they would make look small."""
+        """Points to win later, in words; empty for a check that a cap counts, as few points would play it down."""
         return "" if self.holds else _win(self.later)
 
 
 @dataclass(frozen=True, slots=True)
 class CardContext:
-    """What the cards of a report depend on besides their checks.
+    """Facts about a report and its reader that the cards of all checks need.
 
-    `url` is the scanned page. `muted` are the muted parts of findings, `elsewhere` the findings of the visit's other
-    reports that tell the same, both by check ID. `prefix` goes before anchors. Cards outside the filter `chosen` are
-    hidden. `check_pages` is the base URL of the checks' pages, empty without a service. `server` is the web server that
-    answered, as `snippets.how_to` takes it.
+    `url` is the scanned page. `muted` are the muted places of findings, `elsewhere` findings with the same fact in
+    other reports of the visit, both by check ID. `prefix` goes before anchors. Cards of checks that the filter `chosen`
+    excludes are hidden. `check_pages` is the base URL of the checks' pages, empty without a service. `server` is the
+    page's web server as in `snippets.how_to`.
     """
 
     url: str = ""
     muting: Muting = NOTHING_MUTED
-    muted: Mapping[str, Covered] = field(default_factory=dict)
-    elsewhere: Mapping[str, tuple[Elsewhere, ...]] = field(default_factory=dict)
+    muted: Mapping[str, MutedPlaces] = field(default_factory=dict)
+    elsewhere: Mapping[str, tuple[LinkedFinding, ...]] = field(default_factory=dict)
     prefix: str = ""
     chosen: Filter = EVERYTHING
     check_pages: str = ""
@@ -103,16 +104,16 @@ NO_CONTEXT = CardContext()
 
 
 def card_of(exported: ExportedCheck, context: CardContext = NO_CONTEXT) -> CheckCard:
-    """Return the card of a check of a JSON export."""
+    """Return the card of a check in a JSON export."""
     id = exported["id"]
     covered = context.muted.get(id)
     is_muted = covered is not None and covered.is_whole
     page = page_url(context.check_pages, id)
-    named = [(text, criterion(text)) for text in exported["references"]]
-    criteria = tuple(found for _, found in named if found)
+    references = [(text, criterion(text)) for text in exported["references"]]
+    criteria = tuple(wcag for _, wcag in references if wcag)
     stored = [*exported["details"], *(exported["places"] if exported["status"] != "pass" else ())]
-    # The card shows the criteria elsewhere.
-    without = (*NOT_SHOWN, "wcag", "level") if criteria else NOT_SHOWN
+    # The card shows WCAG criteria above the tables.
+    without = (*HIDDEN_COLUMNS, "wcag", "level") if criteria else HIDDEN_COLUMNS
     points = exported["points"]
     fix = None if exported["status"] == "pass" else exported["how_to_fix"]
     return CheckCard(
@@ -126,11 +127,11 @@ def card_of(exported: ExportedCheck, context: CardContext = NO_CONTEXT) -> Check
         win=_win(points),
         evidence=tables(stored, without=without),
         criteria=criteria,
-        references=tuple(reference(text) for text, found in named if not found),
+        references=tuple(reference(text) for text, wcag in references if not wcag),
         anchor=f"{context.prefix}check-{id}",
         priority=priority_of(exported),
         page_url=page,
-        standing=standing(id),
+        web_figure=web_figure(id),
         mute_url="" if is_muted or exported["status"] == "pass" else context.muting.url_of(id),
         muted=muted_parts(exported, covered) if covered and exported["status"] != "pass" else (),
         is_muted=is_muted,

@@ -15,7 +15,7 @@ from typing import Generic, NamedTuple, TypeVar
 from website_scan.fingerprints import fingerprint
 from website_scan.messages import counted
 from website_scan.priority import SEVERITY_RANK, STATUS_RANK, Priority, priority_of
-from website_scan.report.mute_matching import NO_MUTES, Covered, Mutes
+from website_scan.report.mute_matching import NO_MUTES, MutedPlaces, Mutes
 from website_scan.report.places import is_cut, occurrences_of
 from website_scan.report_json import ComparableCheck, ComparableFinding, ComparableJson, ExportJson
 
@@ -23,7 +23,7 @@ Compared = TypeVar("Compared", bound=ComparableJson)
 
 
 class Reason(StrEnum):
-    """Reason why a finding of one report cannot be compared with the other report; `said` is the reason in words."""
+    """Reason why a finding of one report cannot be compared with the other report; `said` is text for users."""
 
     COULD_NOT_RUN = "could_not_run"
     NEEDS_BROWSER = "needs_browser"
@@ -44,7 +44,7 @@ class Reason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Place of a finding: its fingerprint, and its text from the evidence."""
+    """Place of a finding: its fingerprint, and its name in words."""
 
     fingerprint: str
     text: str
@@ -60,10 +60,10 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A finding in one or both reports. `before` or `after` is None if the check passed or did not apply there.
+    """Change of a finding. `before` or `after` is None if the check passed or did not apply in that report.
 
-    `title` and `message` are those of the newer finding. Where a report cut a list of places, places that may be
-    missing from it are not listed as new or fixed.
+    `title` and `message` are from the newer finding. If a report has cut its list of places, places that may be missing
+    from the list are neither new nor fixed.
     """
 
     id: str
@@ -81,9 +81,9 @@ class Change:
     @property
     def state(self) -> State:
         """The newer of the two states."""
-        found = self.after or self.before
-        assert found is not None
-        return found
+        state = self.after or self.before
+        assert state is not None
+        return state
 
     @property
     def severity(self) -> str:
@@ -91,7 +91,7 @@ class Change:
 
     @property
     def said(self) -> str:
-        """The changes of a finding that both reports have, in words."""
+        """Changes of a finding that both reports have, in words."""
         parts = []
         if self.before and self.after and self.before != self.after:
             if self.before.status != self.after.status:
@@ -107,7 +107,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class NotCompared:
-    """A finding of one report on which the other has no verdict."""
+    """Finding of one report whose check has no verdict in the other report."""
 
     id: str
     name: str
@@ -125,10 +125,10 @@ class NotCompared:
 
 @dataclass(frozen=True, slots=True)
 class Diff(Generic[Compared]):
-    """Diff of two reports: groups of changes, each with highest priority first.
+    """Diff of two reports: groups of changes, each in order of priority.
 
-    `points` is None if the catalogue versions differ. `same` has the findings of both reports that did not change,
-    `muted` those of either report that are muted as a whole.
+    `points` is None if the catalogue versions differ. `same` has the findings that did not change, `muted` the findings
+    of either report that are muted as a whole.
     """
 
     before: Compared
@@ -155,7 +155,7 @@ class Diff(Generic[Compared]):
 
     @property
     def same_browser(self) -> bool:
-        """Return True if both reports or neither were judged in a browser; its version does not matter."""
+        """Return True if a browser judged both reports or neither; the version of the browser does not matter."""
         return _has_browser(self.before) == _has_browser(self.after)
 
     @property
@@ -173,12 +173,12 @@ class Diff(Generic[Compared]):
 
     @property
     def is_empty(self) -> bool:
-        """Return True if there is no change, apart from muted findings, and nothing that could not be compared."""
+        """Return True if no finding changed, apart from muted findings, and all findings could be compared."""
         return not (self.new or self.fixed or self.worse or self.better or self.not_compared)
 
 
-class _Found(NamedTuple):
-    """Finding of a document, and the name of its category."""
+class _CategorizedFinding(NamedTuple):
+    """Finding of a report, with the name of its category."""
 
     category: str
     finding: ComparableFinding
@@ -188,146 +188,153 @@ def diff(before: Compared, after: Compared, mutes: Mutes = NO_MUTES) -> Diff[Com
     """Compare the report `before` with the report `after`, both of one scan type.
 
     A fingerprint does not contain the report's own page, so reports of two pages can be compared. `mutes` apply to both
-    reports, whenever they were made: muted places are no change, nor are findings that have only muted places.
+    reports, whenever the mutes were made: muted places, and findings with only muted places, do not count as changes.
     """
     was, now = _checks(before), _checks(after)
     has_same_rules = before["catalogue_version"] == after["catalogue_version"]
     compares_places = _has_browser(before) == _has_browser(after)
     muted_before, muted_after = mutes.findings(before), mutes.findings(after)
-    hidden = {id: {*_muted_places(muted_before, id), *_muted_places(muted_after, id)} for id in {**was, **now}}
+    muted_places = {id: {*_muted_places(muted_before, id), *_muted_places(muted_after, id)} for id in {**was, **now}}
     groups: dict[str, list[Change]] = {name: [] for name in ("new", "fixed", "worse", "better", "same", "muted")}
-    silent: list[NotCompared] = []
+    not_compared: list[NotCompared] = []
     for id in dict.fromkeys([*now, *was]):
-        one, other = was.get(id), now.get(id)
-        found_before, found_after = _finding(one), _finding(other)
-        is_muted = _is_whole(muted_before, id, found_before) and _is_whole(muted_after, id, found_after)
-        if found_before and found_after:
-            new, fixed = _moved(found_before, found_after) if compares_places else ((), ())
-            change = _change(found_before, found_after, _shown(new, hidden[id]), _shown(fixed, hidden[id]))
+        check_before, check_after = was.get(id), now.get(id)
+        finding_before, finding_after = _finding(check_before), _finding(check_after)
+        is_muted = _is_whole(muted_before, id, finding_before) and _is_whole(muted_after, id, finding_after)
+        if finding_before and finding_after:
+            new, fixed = _new_and_fixed_places(finding_before, finding_after) if compares_places else ((), ())
+            change = _change(
+                finding_before, finding_after, _without(new, muted_places[id]), _without(fixed, muted_places[id])
+            )
             groups["muted" if is_muted else _direction(change)].append(change)
-        elif found_after:
+        elif finding_after:
             # A finding is new if its check passed before or did not apply. A missing check did not apply only if both
             # reports have the same catalogue version.
-            reason = Reason.NOT_APPLICABLE if one else _silence(id, before, has_same_rules)
+            reason = Reason.NOT_APPLICABLE if check_before else _reason_of_absence(id, before, has_same_rules)
             if reason is Reason.NOT_APPLICABLE:
-                places = _shown(_places(found_after), hidden[id])
-                groups["muted" if is_muted else "new"].append(_change(None, found_after, places, ()))
+                places = _without(_places(finding_after), muted_places[id])
+                groups["muted" if is_muted else "new"].append(_change(None, finding_after, places, ()))
             else:
-                silent.append(_not_compared(found_after, "to", reason))
-        elif found_before and other is not None:
-            places = _shown(_places(found_before), hidden[id])
-            groups["muted" if is_muted else "fixed"].append(_change(found_before, None, (), places))
-        elif found_before:
-            silent.append(_not_compared(found_before, "from", _silence(id, after, has_same_rules)))
+                not_compared.append(_not_compared(finding_after, "to", reason))
+        elif finding_before and check_after is not None:
+            places = _without(_places(finding_before), muted_places[id])
+            groups["muted" if is_muted else "fixed"].append(_change(finding_before, None, (), places))
+        elif finding_before:
+            not_compared.append(_not_compared(finding_before, "from", _reason_of_absence(id, after, has_same_rules)))
     ordered = {name: tuple(sorted(group, key=_priority)) for name, group in groups.items()}
-    return Diff(before, after, not_compared=tuple(sorted(silent, key=_priority)), **ordered)
+    return Diff(before, after, not_compared=tuple(sorted(not_compared, key=_priority)), **ordered)
 
 
-def _checks(document: ComparableJson) -> dict[str, tuple[str, ComparableCheck]]:
-    """Return the checks by ID, each with the name of its category."""
-    return {
-        check["id"]: (category["name"], check) for category in document["categories"] for check in category["checks"]
-    }
+def _checks(report: ComparableJson) -> dict[str, tuple[str, ComparableCheck]]:
+    """Return the checks of a report by ID, each with the name of its category."""
+    return {check["id"]: (category["name"], check) for category in report["categories"] for check in category["checks"]}
 
 
-def _finding(found: tuple[str, ComparableCheck] | None) -> _Found | None:
+def _finding(categorized: tuple[str, ComparableCheck] | None) -> _CategorizedFinding | None:
     """Return the finding of a check with its category, None if the check passed or is missing."""
-    if found is None:
+    if categorized is None:
         return None
-    category, check = found
-    return None if check["status"] == "pass" else _Found(category, check)
+    category, check = categorized
+    return None if check["status"] == "pass" else _CategorizedFinding(category, check)
 
 
-def _muted_places(muted: Mapping[str, Covered], id: str) -> Iterable[str]:
+def _muted_places(muted: Mapping[str, MutedPlaces], id: str) -> Iterable[str]:
     return muted[id].rules if id in muted else ()
 
 
-def _is_whole(muted: Mapping[str, Covered], id: str, found: _Found | None) -> bool:
-    """Return True if the finding is muted as a whole, or if there is none."""
-    return found is None or (id in muted and muted[id].is_whole)
+def _is_whole(muted: Mapping[str, MutedPlaces], id: str, categorized: _CategorizedFinding | None) -> bool:
+    """Return True if the finding is muted as a whole, or if there is no finding."""
+    return categorized is None or (id in muted and muted[id].is_whole)
 
 
-def _shown(places: tuple[Place, ...], hidden: Collection[str]) -> tuple[Place, ...]:
-    return tuple(place for place in places if place.fingerprint not in hidden)
+def _without(places: tuple[Place, ...], fingerprints: Collection[str]) -> tuple[Place, ...]:
+    return tuple(place for place in places if place.fingerprint not in fingerprints)
 
 
-def _has_browser(document: ComparableJson) -> bool:
-    return document.get("browser") is not None
+def _has_browser(report: ComparableJson) -> bool:
+    return report.get("browser") is not None
 
 
-def _silence(id: str, document: ComparableJson, has_same_rules: bool) -> Reason:
+def _reason_of_absence(id: str, report: ComparableJson, has_same_rules: bool) -> Reason:
     """Return the reason why a report has no verdict on a check."""
-    if any(each["id"] == id for each in document["skipped_checks"]):
+    if any(check["id"] == id for check in report["skipped_checks"]):
         return Reason.COULD_NOT_RUN
-    # Older exports, which are kept as they were written, have neither `omitted_checks` nor `repeated_checks`.
-    if any(each["id"] == id for each in document.get("omitted_checks", ())):
+    # Older exports never change, and have neither `omitted_checks` nor `repeated_checks`.
+    if any(check["id"] == id for check in report.get("omitted_checks", ())):
         return Reason.NEEDS_BROWSER
-    if any(each["id"] == id for each in document.get("repeated_checks", ())):
+    if any(check["id"] == id for check in report.get("repeated_checks", ())):
         return Reason.TOLD_BY_ANOTHER
     return Reason.NOT_APPLICABLE if has_same_rules else Reason.OTHER_RULES
 
 
-def _moved(found_before: _Found, found_after: _Found) -> tuple[tuple[Place, ...], tuple[Place, ...]]:
-    """Return the places that only the newer finding has, and those that only the earlier one has.
+def _new_and_fixed_places(
+    finding_before: _CategorizedFinding, finding_after: _CategorizedFinding
+) -> tuple[tuple[Place, ...], tuple[Place, ...]]:
+    """Return the places that only the newer finding has, and the places that only the earlier finding has.
 
-    Both are empty if one of the findings names no place. A cut list proves nothing about the places missing from it.
-    A place that a report names more often than the other is missing from the other.
+    Both are empty if one of the findings has no place. Places that are missing from a cut list are not returned. A
+    place that occurs more often in one finding is missing from the other.
     """
-    was, now = found_before.finding, found_after.finding
-    # Most findings did not change.
+    was, now = finding_before.finding, finding_after.finding
+    # A shortcut, because most findings did not change.
     if was["places"] == now["places"]:
         return (), ()
-    known, found = occurrences_of(was), occurrences_of(now)
-    alone = fingerprint(now["id"])
-    if alone in known or alone in found:
+    places_before, places_after = occurrences_of(was), occurrences_of(now)
+    without_place = fingerprint(now["id"])
+    if without_place in places_before or without_place in places_after:
         return (), ()
-    new = () if is_cut(was) else _missing(found, known)
-    fixed = () if is_cut(now) else _missing(known, found)
+    new = () if is_cut(was) else _missing(places_after, places_before)
+    fixed = () if is_cut(now) else _missing(places_before, places_after)
     return new, fixed
 
 
-def _missing(places: Mapping[str, Sequence[str]], known: Mapping[str, Sequence[str]]) -> tuple[Place, ...]:
-    """Return the places that `known` lacks: of each fingerprint as many as there are more, unknown texts first."""
+def _missing(places: Mapping[str, Sequence[str]], others: Mapping[str, Sequence[str]]) -> tuple[Place, ...]:
+    """Return the places that `others` lacks: the surplus of each fingerprint, texts that `others` lacks first."""
     missing = []
-    for each, texts in places.items():
-        there = known.get(each, ())
-        lacking = [text for text in texts if text not in there] + [text for text in texts if text in there]
-        missing += [Place(each, text) for text in lacking[: max(0, len(texts) - len(there))]]
+    for place, texts in places.items():
+        other_texts = others.get(place, ())
+        candidates = [text for text in texts if text not in other_texts] + [
+            text for text in texts if text in other_texts
+        ]
+        missing += [Place(place, text) for text in candidates[: max(0, len(texts) - len(other_texts))]]
     return tuple(missing)
 
 
-def _places(found: _Found) -> tuple[Place, ...]:
-    places = occurrences_of(found.finding)
-    return tuple(Place(each, text) for each, texts in places.items() for text in texts if text)
+def _places(categorized: _CategorizedFinding) -> tuple[Place, ...]:
+    places = occurrences_of(categorized.finding)
+    return tuple(Place(place, text) for place, texts in places.items() for text in texts if text)
 
 
 def _change(
-    was: _Found | None, now: _Found | None, new_places: tuple[Place, ...], fixed_places: tuple[Place, ...]
+    was: _CategorizedFinding | None,
+    now: _CategorizedFinding | None,
+    new_places: tuple[Place, ...],
+    fixed_places: tuple[Place, ...],
 ) -> Change:
-    found = now or was
-    assert found is not None
-    shown = found.finding
+    newer = now or was
+    assert newer is not None
+    finding = newer.finding
     return Change(
-        id=shown["id"],
-        name=shown["name"],
-        title=shown["title"],
-        outcome=shown["outcome"],
-        category=found.category,
-        message=shown["message"],
+        id=finding["id"],
+        name=finding["name"],
+        title=finding["title"],
+        outcome=finding["outcome"],
+        category=newer.category,
+        message=finding["message"],
         before=_state(was),
         after=_state(now),
-        priority=priority_of(shown),
+        priority=priority_of(finding),
         new_places=new_places,
         fixed_places=fixed_places,
     )
 
 
-def _state(found: _Found | None) -> State | None:
-    return State(found.finding["status"], found.finding["severity"]) if found else None
+def _state(categorized: _CategorizedFinding | None) -> State | None:
+    return State(categorized.finding["status"], categorized.finding["severity"]) if categorized else None
 
 
 def _direction(change: Change) -> str:
-    """Return the group of a change. It is "worse" if anything became worse, even if another place was fixed."""
+    """Return the group of a change: "worse" if anything became worse, even if another place was fixed."""
     was, now = change.before, change.after
     assert was is not None
     assert now is not None
@@ -338,19 +345,19 @@ def _direction(change: Change) -> str:
     return "better" if severity > 0 or status > 0 or change.fixed_places else "same"
 
 
-def _not_compared(found: _Found, found_in: str, reason: Reason) -> NotCompared:
-    shown = found.finding
+def _not_compared(categorized: _CategorizedFinding, found_in: str, reason: Reason) -> NotCompared:
+    finding = categorized.finding
     return NotCompared(
-        id=shown["id"],
-        name=shown["name"],
-        title=shown["title"],
-        category=found.category,
-        severity=shown["severity"],
+        id=finding["id"],
+        name=finding["name"],
+        title=finding["title"],
+        category=categorized.category,
+        severity=finding["severity"],
         found_in=found_in,
         reason=reason,
-        priority=priority_of(shown),
+        priority=priority_of(finding),
     )
 
 
-def _priority(each: Change | NotCompared) -> Priority:
-    return each.priority
+def _priority(change: Change | NotCompared) -> Priority:
+    return change.priority

@@ -1,26 +1,27 @@
-"""Links between the reports of a visit, for facts that checks of two types find."""
+"""Links between the reports of a visit, for facts that checks of two scan types find."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from website_scan import repeats
 from website_scan.findings import ScanType
-from website_scan.repeats import CheckKey, Reporters, reported_elsewhere
+from website_scan.repeats import CheckKey, Reporters
 from website_scan.report_json import ExportedCheck, ExportJson
 
 
 @dataclass(frozen=True, slots=True)
 class OtherReport:
-    """Report of the same visit for another type. The ID of a check completes `anchor` to the address of its card."""
+    """Report of the same visit for another scan type. `anchor` and the ID of a check make the address of its card."""
 
-    document: ExportJson
+    export: ExportJson
     anchor: str
 
 
 @dataclass(frozen=True, slots=True)
-class Elsewhere:
-    """Finding of another report, which tells the same fact."""
+class LinkedFinding:
+    """Finding of another report with the same fact."""
 
     type: ScanType
     id: str
@@ -29,57 +30,59 @@ class Elsewhere:
 
     @property
     def label(self) -> str:
-        """The report's type as people write it."""
+        """Name of the scan type for users."""
         return self.type.label
 
 
-def elsewhere(document: ExportJson, others: Iterable[OtherReport]) -> Mapping[str, tuple[Elsewhere, ...]]:
-    """Return the findings of other reports that tell the same as the findings of a JSON export, by check ID."""
+def linked_findings(export: ExportJson, others: Iterable[OtherReport]) -> Mapping[str, tuple[LinkedFinding, ...]]:
+    """Return findings of other reports with the same facts as the findings of a JSON export, by check ID."""
     reports = _by_type(others)
-    own = ScanType(document["type"])
-    found: dict[str, list[Elsewhere]] = {}
-    for pair in _pairs(document, reports):
+    own = ScanType(export["type"])
+    links_by_id: dict[str, list[LinkedFinding]] = {}
+    for pair in _pairs(export, reports):
         for here, there in (pair, pair[::-1]):
             if here.type is own:
-                found.setdefault(here.id, []).append(_link(reports[there.type], there.type, there.id))
-    return {id: tuple(links) for id, links in found.items()}
+                links_by_id.setdefault(here.id, []).append(_link(reports[there.type], there.type, there.id))
+    return {id: tuple(links) for id, links in links_by_id.items()}
 
 
-def told_by(document: ExportJson, others: Iterable[OtherReport]) -> Mapping[str, Elsewhere]:
-    """Return the findings of a JSON export that another report tells in full, by check ID, each with that finding."""
+def reported_elsewhere(export: ExportJson, others: Iterable[OtherReport]) -> Mapping[str, LinkedFinding]:
+    """Return the findings of other reports that make a finding of a JSON export redundant, by its check ID."""
     reports = _by_type(others)
-    own = ScanType(document["type"])
+    own = ScanType(export["type"])
     return {
         here.id: _link(reports[there.type], there.type, there.id)
-        for here, there in _pairs(document, reports)
+        for here, there in _pairs(export, reports)
         if here.type is own
     }
 
 
 def _by_type(others: Iterable[OtherReport]) -> dict[ScanType, OtherReport]:
-    return {ScanType(each.document["type"]): each for each in others}
+    return {ScanType(report.export["type"]): report for report in others}
 
 
-def _pairs(document: ExportJson, reports: Mapping[ScanType, OtherReport]) -> Iterable[tuple[CheckKey, CheckKey]]:
-    own = ScanType(document["type"])
-    told_of = {own: _told(document)} | {scan_type: _told(each.document) for scan_type, each in reports.items()}
-    return reported_elsewhere(told_of).items()
+def _pairs(export: ExportJson, reports: Mapping[ScanType, OtherReport]) -> Iterable[tuple[CheckKey, CheckKey]]:
+    own = ScanType(export["type"])
+    facts = {own: _reported_facts(export)} | {
+        scan_type: _reported_facts(report.export) for scan_type, report in reports.items()
+    }
+    return repeats.reported_elsewhere(facts).items()
 
 
-def _told(document: ExportJson) -> Reporters:
-    """Return which check tells what. Warnings that only ask for a review, which win no points, tell nothing."""
-    found = {
+def _reported_facts(export: ExportJson) -> Reporters:
+    """Return by check ID which check of the report has its fact. Warnings that win no points do not count."""
+    facts = {
         id: id
-        for id, check in _checks(document).items()
+        for id, check in _checks(export).items()
         if check["status"] == "fail" or (check["status"] == "warn" and check["later"])
     }
-    return found | {each["id"]: each["told_by"] for each in document.get("repeated_checks", ())}
+    return facts | {repeat["id"]: repeat["told_by"] for repeat in export.get("repeated_checks", ())}
 
 
-def _checks(document: ExportJson) -> dict[str, ExportedCheck]:
-    return {check["id"]: check for category in document["categories"] for check in category["checks"]}
+def _checks(export: ExportJson) -> dict[str, ExportedCheck]:
+    return {check["id"]: check for category in export["categories"] for check in category["checks"]}
 
 
-def _link(report: OtherReport, scan_type: ScanType, id: str) -> Elsewhere:
-    check = _checks(report.document)[id]
-    return Elsewhere(scan_type, id, check["title"], f"{report.anchor}{id}")
+def _link(report: OtherReport, scan_type: ScanType, id: str) -> LinkedFinding:
+    check = _checks(report.export)[id]
+    return LinkedFinding(scan_type, id, check["title"], f"{report.anchor}{id}")

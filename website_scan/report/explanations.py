@@ -1,4 +1,4 @@
-"""Explanations of grades, categories and errors for people who are no experts. Texts for the page only."""
+"""Explanations of grades, categories and errors for people who are no experts. Only pages have these texts."""
 
 from __future__ import annotations
 
@@ -118,12 +118,12 @@ CATEGORIES = {
 
 
 def grade_meaning(scan_type: str, grade: str) -> str:
-    """Return the meaning of a grade for this type of scan, in a sentence."""
+    """Return the meaning of a grade for a scan type, in a sentence; empty for an unknown grade."""
     return GRADES.get(scan_type, {}).get(grade, "")
 
 
 def category_meaning(scan_type: str, name: str) -> str:
-    """Return the meaning of a category; empty for an unknown one, as in old reports."""
+    """Return the meaning of a category for a scan type; empty for an unknown category, as in old reports."""
     return CATEGORIES.get(scan_type, {}).get(name, "")
 
 

@@ -1,4 +1,4 @@
-"""Exports of a report: SARIF 2.1.0 for code scanning, CSV for spreadsheets."""
+"""Export formats of a report: JSON, SARIF 2.1.0 for code scanning, CSV for spreadsheets."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from website_scan.priority import by_priority
-from website_scan.report.mute_matching import Covered
+from website_scan.report.mute_matching import MutedPlaces
 from website_scan.report.places import rows_of
 from website_scan.report.sarif import log, run
 from website_scan.report.spreadsheets import cell
@@ -20,17 +20,17 @@ from website_scan.report_json import ExportedCheck, ExportJson
 CSV_COLUMNS = ("category", "id", "name", "status", "severity", "points", "message", "fix", "references")
 
 
-# Returns the muted findings of a JSON export, by check ID.
-Muted = Callable[[ExportJson], Mapping[str, Covered]]
+# Function that returns the muted places of a JSON export's findings, by check ID.
+Muted = Callable[[ExportJson], Mapping[str, MutedPlaces]]
 
 
 @dataclass(frozen=True, slots=True)
 class ExportFormat:
-    """Format of an export, named by the ending of its files.
+    """Export format of a report.
 
-    `render` gets the stored JSON export, its muted findings, and the base URL of the checks' pages. `purpose` is for
-    menus; `name` and `about` describe the endpoint in openapi.yaml. `has_mutes` is True if muted findings are in it,
-    so that it changes although the report does not.
+    `render` gets the stored text of the JSON export, a function for its muted findings, and the base URL of the checks'
+    pages. `purpose` is for menus; `name` and `about` describe the endpoint in openapi.yaml. `has_mutes` is True if the
+    format contains mutes, which change although the report does not.
     """
 
     name: str
@@ -41,54 +41,54 @@ class ExportFormat:
     has_mutes: bool = False
 
 
-def sarif(document: ExportJson, muted: Mapping[str, Covered] | None = None, check_pages: str = "") -> dict[str, Any]:
-    """Return the SARIF 2.1.0 log of one report. `document` is the JSON export, `muted` its muted findings."""
+def sarif(export: ExportJson, muted: Mapping[str, MutedPlaces] | None = None, check_pages: str = "") -> dict[str, Any]:
+    """Return the SARIF 2.1.0 log of a JSON export. `muted` are its muted findings by check ID."""
     reasons = {
         id: {place: [rule.reason] for place, rule in covered.rules.items()} for id, covered in (muted or {}).items()
     }
-    return log([run([(document, reasons)], f"{document['type']}/{document['url']}", check_pages)])
+    return log([run([(export, reasons)], f"{export['type']}/{export['url']}", check_pages)])
 
 
-def csv_table(document: ExportJson) -> str:
+def csv_table(export: ExportJson) -> str:
     """Return a CSV table with a header line and one line per check. Cells are safe from formula injection.
 
-    The top-priority check comes first. Checks that could not run, and those left out without a browser, come last.
+    Checks are in order of priority. Checks that could not run, or that were left out without a browser, come last.
     """
     output = io.StringIO()
     writer = csv.writer(output, lineterminator="\r\n")
     writer.writerow(CSV_COLUMNS)
-    writer.writerows([cell(row.get(column)) for column in CSV_COLUMNS] for row in csv_rows(document))
+    writer.writerows([cell(row.get(column)) for column in CSV_COLUMNS] for row in csv_rows(export))
     return output.getvalue()
 
 
-def csv_rows(document: ExportJson) -> Iterator[Mapping[str, object]]:
-    """Yield the rows of a report by the names of CSV_COLUMNS, not yet safe for spreadsheets (`cell`)."""
-    for category, check in by_priority(document):
+def csv_rows(export: ExportJson) -> Iterator[Mapping[str, object]]:
+    """Yield the rows of a report, as mappings with the keys CSV_COLUMNS, without protection from formulas (`cell`)."""
+    for category, check in by_priority(export):
         yield {**check, "category": category, "references": "; ".join(check["references"])}
-    for skipped in document["skipped_checks"]:
+    for skipped in export["skipped_checks"]:
         yield {**skipped, "status": "could not run", "message": skipped["reason"]}
-    for omitted in document.get("omitted_checks", ()):
+    for omitted in export.get("omitted_checks", ()):
         yield {**omitted, "status": "left out", "message": "This check needs a browser, and none was available."}
 
 
 def json_of(text: str) -> str:
-    """Return the JSON export of a stored text."""
+    """Return the JSON export, as users get it, of a report's stored text."""
     return written(exported(read_export(text)))
 
 
-def exported(document: ExportJson) -> ExportJson:
-    """Return a stored document as it leaves the service: each check with its rows as objects, too, as `evidence`."""
+def exported(export: ExportJson) -> ExportJson:
+    """Return the export as users get it: `evidence` of each check has all its rows as objects (deprecated)."""
     return {
-        **document,
+        **export,
         "categories": [
             {**category, "checks": [_with_evidence(check) for check in category["checks"]]}
-            for category in document["categories"]
+            for category in export["categories"]
         ],
     }
 
 
 def _with_evidence(check: ExportedCheck) -> ExportedCheck:
-    """Return the check with `evidence` behind its details, as openapi.yaml describes it."""
+    """Return the check with the key `evidence` after `details`, as openapi.yaml describes it."""
     whole: dict[str, Any] = {}
     for name, value in check.items():
         whole[name] = value
@@ -103,16 +103,14 @@ FORMATS: Mapping[str, ExportFormat] = {
         "application/json",
         "everything, for programs",
         "The stored export.",
-        lambda export, _muted, _check_pages: json_of(export),
+        lambda text, _muted, _check_pages: json_of(text),
     ),
     "sarif": ExportFormat(
         "SARIF 2.1.0",
         "application/sarif+json",
         "for code scanning",
         "Muted results have `suppressions` with the reason as justification.",
-        lambda export, muted, check_pages: json.dumps(
-            sarif(document := read_export(export), muted(document), check_pages)
-        ),
+        lambda text, muted, check_pages: json.dumps(sarif(export := read_export(text), muted(export), check_pages)),
         has_mutes=True,
     ),
     "csv": ExportFormat(
@@ -120,6 +118,6 @@ FORMATS: Mapping[str, ExportFormat] = {
         "text/csv; charset=utf-8",
         "for spreadsheets",
         "A line for each check that ran.",
-        lambda export, _muted, _check_pages: csv_table(read_export(export)),
+        lambda text, _muted, _check_pages: csv_table(read_export(text)),
     ),
 }

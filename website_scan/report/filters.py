@@ -1,4 +1,4 @@
-"""Filters for the findings on a report's page. They are in the query string, so that a filtered page has an address.
+"""Filters for the findings on a report's page, in its query string, so that a filtered page has an address.
 
 static/js/findings.js filters in the same way in the browser. Both hide a finding with the attribute `hidden`.
 """
@@ -22,7 +22,7 @@ MAX_TEXT = 200
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """Filter of findings; an empty field filters nothing. `q` has words that must all occur in a finding."""
+    """Filter of findings; an empty field excludes nothing. `q` has words that must all occur in a finding."""
 
     show: str = ""
     severity: str = ""
@@ -31,11 +31,11 @@ class Filter:
 
     @classmethod
     def asked_by(cls, query: Mapping[str, str], scan_type: str) -> Filter:
-        """Parse a query string. Ignores unknown values, and metrics except for performance."""
+        """Parse a query string. Ignores unknown values, and the metric unless the scan type is performance."""
         return cls(
-            show=_known(query.get("show"), STATUS_OF),
-            severity=_known(query.get("severity"), SEVERITY_RANK),
-            metric=_known(query.get("metric"), METRICS if scan_type == "performance" else ()),
+            show=_known_or_empty(query.get("show"), STATUS_OF),
+            severity=_known_or_empty(query.get("severity"), SEVERITY_RANK),
+            metric=_known_or_empty(query.get("metric"), METRICS if scan_type == "performance" else ()),
             q=" ".join(query.get("q", "")[:MAX_TEXT].split()),
         )
 
@@ -46,11 +46,11 @@ class Filter:
     @property
     def query(self) -> str:
         """The query string of the filter, without empty fields."""
-        asked = {field.name: getattr(self, field.name) for field in fields(self)}
-        return urlencode({name: value for name, value in asked.items() if value})
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return urlencode({name: value for name, value in values.items() if value})
 
     def fits(self, check: ExportedCheck) -> bool:
-        """Return True if a check of a JSON export passes the filter."""
+        """Return True if the filter includes a check of a JSON export."""
         if self.show and check["status"] != STATUS_OF[self.show]:
             return False
         if self.severity and check["severity"] != self.severity:
@@ -63,19 +63,19 @@ class Filter:
 EVERYTHING = Filter()
 
 
-def _known(value: str | None, among: Iterable[str]) -> str:
-    return value if value is not None and value in among else ""
+def _known_or_empty(value: str | None, known: Iterable[str]) -> str:
+    return value if value is not None and value in known else ""
 
 
 def _has_words(check: ExportedCheck, words: Iterable[str]) -> bool:
-    seen = (str(value) for row in rows_of(check) for value in row.values())
+    values = (str(value) for row in rows_of(check) for value in row.values())
     text = "\n".join(
         (
             check["id"],
             check["title"],
             check["message"],
             "" if check["status"] == "pass" else check.get("fix", ""),
-            *seen,
+            *values,
         )
     ).lower()
     return all(word in text for word in words)
@@ -83,7 +83,7 @@ def _has_words(check: ExportedCheck, words: Iterable[str]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """An option of a filter, and the number of findings that have it."""
+    """Option of a filter, with the number of matching findings."""
 
     value: str
     label: str
@@ -92,7 +92,7 @@ class Option:
 
 @dataclass(frozen=True, slots=True)
 class FilterBar:
-    """Filter form above the findings: the chosen filter, the options, and the numbers of shown and all findings."""
+    """Filter form above the findings: the chosen filter, the options, and the numbers of visible and all findings."""
 
     chosen: Filter
     shows: tuple[Option, ...]
@@ -114,9 +114,9 @@ def filter_bar(chosen: Filter, checks: Iterable[ExportedCheck], scan_type: str) 
             Option(value, label, statuses[STATUS_OF[value]] if value else len(checks)) for value, label in SHOWN.items()
         ),
         severities=tuple(
-            Option(each, each.capitalize(), severities[each])
-            for each in SEVERITY_RANK
-            if severities[each] or each == chosen.severity
+            Option(severity, severity.capitalize(), severities[severity])
+            for severity in SEVERITY_RANK
+            if severities[severity] or severity == chosen.severity
         ),
         metrics=tuple(
             Option(id, name, concerned[id])

@@ -21,9 +21,9 @@ def parts(fix: StoredFix) -> tuple[Part, ...]:
     """Return the parts of a fix, in order. Every second piece between backticks is code."""
     pieces = enumerate(fix["text"].split("`"))
     words = [Part("code" if number % 2 else "text", text) for number, text in pieces if text]
-    return (*words, *(Part("snippet", each["code"], each["label"]) for each in fix["snippets"]))
+    return (*words, *(Part("snippet", snippet["code"], snippet["label"]) for snippet in fix["snippets"]))
 
 
 def codes_of(fix: StoredFix) -> tuple[str, ...]:
-    """Return the code that a fix has to copy."""
-    return tuple(each["code"] for each in fix["snippets"])
+    """Return the code of a fix's snippets."""
+    return tuple(snippet["code"] for snippet in fix["snippets"])

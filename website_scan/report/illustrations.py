@@ -10,9 +10,9 @@ from website_scan.report.places import rows_of
 from website_scan.report_json import ExportedCheck
 from website_scan.stored_data import PicturePlaces
 
-# In CSS pixels of the page. A crop includes surroundings, to show where the element is, and only the top of a tall one.
+# In CSS pixels of the page. A crop includes the surroundings of its element. Of a tall element, it has only the top.
 AROUND_X, AROUND_Y = 40, 28
-LEAST_WIDTH, LEAST_HEIGHT = 200, 90
+MIN_WIDTH, MIN_HEIGHT = 200, 90
 MAX_HEIGHT = 240
 OUTLINE = 3
 SELECTOR_LENGTH = 80
@@ -22,8 +22,8 @@ SELECTOR_LENGTH = 80
 class Crop:
     """Crop of a page's picture with an element outlined. All sizes are in CSS pixels of the page.
 
-    `of` is the HTML ID of the whole picture. `view` is left, top, width and height of the crop, `outline` those of the
-    frame around the element, both within the whole picture.
+    `of` is the HTML ID of the whole picture. `view` and `outline` (the frame around the element) are left, top, width
+    and height within the whole picture.
     """
 
     of: str
@@ -36,7 +36,7 @@ class Crop:
 
 @dataclass(frozen=True, slots=True)
 class FilmFrame:
-    """A frame of the film: the screen at a time of the load. `marks` are the metrics first reached in this frame."""
+    """Frame of the film: the screen at a time of the load. `marks` are metrics that are reached by this frame."""
 
     url: str
     seconds: str
@@ -46,7 +46,7 @@ class FilmFrame:
 
 @dataclass(frozen=True, slots=True)
 class Illustrations:
-    """Illustrations of one report. `id`, `url` and `size` are those of the whole picture.
+    """Illustrations of one report. `id`, `url` and `size` belong to the whole picture.
 
     `boxes` are the elements' boxes by check ID and number of the row.
     """
@@ -59,27 +59,27 @@ class Illustrations:
 
     def crops(self, check: ExportedCheck) -> dict[int, Crop]:
         """Return the crops for a check of the JSON export, by the number of the row."""
-        found: dict[str, tuple[int, Crop]] = {}
-        found_rows = list(rows_of(check))
+        crops: dict[str, tuple[int, Crop]] = {}
+        rows = list(rows_of(check))
         for number, box in (self.boxes or {}).get(check["id"], {}).items():
-            selector = str(found_rows[int(number)].get("selector", ""))
-            # An element that occurs twice is shown once.
-            found.setdefault(selector, (int(number), self._crop(box, selector)))
-        return dict(found.values())
+            selector = str(rows[int(number)].get("selector", ""))
+            # An element with two rows has only one crop.
+            crops.setdefault(selector, (int(number), self._crop(box, selector)))
+        return dict(crops.values())
 
     def _crop(self, box: list[int], selector: str) -> Crop:
         left, top, width, height = box
-        shown = min(height, MAX_HEIGHT)
-        x, across = _around(left, width, AROUND_X, LEAST_WIDTH, self.size[0])
-        y, down = _around(top, shown, AROUND_Y, LEAST_HEIGHT, self.size[1])
-        named = selector if len(selector) <= SELECTOR_LENGTH else f"{selector[: SELECTOR_LENGTH - 1]}…"
+        visible_height = min(height, MAX_HEIGHT)
+        x, across = _around(left, width, AROUND_X, MIN_WIDTH, self.size[0])
+        y, down = _around(top, visible_height, AROUND_Y, MIN_HEIGHT, self.size[1])
+        short_selector = selector if len(selector) <= SELECTOR_LENGTH else f"{selector[: SELECTOR_LENGTH - 1]}…"
         return Crop(
             of=self.id,
             size=self.size,
             view=(x, y, across, down),
             outline=(left - OUTLINE, top - OUTLINE, width + 2 * OUTLINE, height + 2 * OUTLINE),
             selector=selector,
-            alt=f"Screenshot of {named}, outlined, with its surroundings",
+            alt=f"Screenshot of {short_selector}, outlined, with its surroundings",
         )
 
 
@@ -121,20 +121,20 @@ def data_url(media_type: str, content: bytes | None) -> str:
 
 
 def frame_of(film: bytes | memoryview | None, stored: PicturePlaces | None, number: int) -> bytes | None:
-    """Return a JPEG of the film, or None if the film has no frame of this number."""
+    """Return a frame of the film as JPEG, or None if the film has no frame of this number."""
     if film is None or stored is None or number >= len(stored["frames"]):
         return None
-    begins = sum(size for _, _, size in stored["frames"][:number])
-    return bytes(film[begins : begins + stored["frames"][number][2]])
+    start = sum(size for _, _, size in stored["frames"][:number])
+    return bytes(film[start : start + stored["frames"][number][2]])
 
 
 def _frame(url: str, at_ms: int, marks: list[str]) -> FilmFrame:
     seconds = f"{at_ms / 1000:.2f} s"
-    told = f": {' and '.join(marks).lower()}" if marks else ""
-    return FilmFrame(url, seconds, tuple(marks), f"The screen after {seconds}{told}")
+    marks_text = f": {' and '.join(marks).lower()}" if marks else ""
+    return FilmFrame(url, seconds, tuple(marks), f"The screen after {seconds}{marks_text}")
 
 
-def _around(begins: int, length: int, around: int, least: int, whole: int) -> tuple[int, int]:
+def _around(start: int, length: int, around: int, least: int, whole: int) -> tuple[int, int]:
     """Return start and length, in one dimension, of a crop with surroundings within the whole picture."""
     size = min(whole, max(least, length + 2 * around))
-    return max(0, min(begins - (size - length) // 2, whole - size)), size
+    return max(0, min(start - (size - length) // 2, whole - size)), size

@@ -1,4 +1,4 @@
-"""Levels of findings: what each output format calls a failed or warned check. docs/ci.md shows the table."""
+"""Levels of findings: the name of a failed or warned check in each output format. docs/ci.md has the table."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from website_scan.report_json import ExportedFinding
 class Level:
     """Level of a finding.
 
-    `mark` and `word` stand in text and Markdown, `sarif` is SARIF's level, `security_severity` the CVSS-like number
-    that code scanning shows for security rules, `problem_severity` what it shows for others, and `code_quality`
-    GitLab's severity. A gate fails for a finding that is not `gated` only by its name.
+    `mark` and `word` are for text and Markdown, `sarif` is SARIF's level, `security_severity` the CVSS-like number of
+    security rules in code scanning, `problem_severity` the severity of its other rules, and `code_quality` GitLab's
+    severity. For a finding that is not `gated`, a gate fails only if it lists the finding's outcome by name.
     """
 
     mark: str
@@ -31,8 +31,8 @@ class Level:
         return "recommendation" if self.sarif == "note" else self.sarif
 
 
-# By status and severity, the worst first. A warning is a suggestion or uncertain: never critical, never an error, and
-# gated only by name.
+# Levels by status and severity, the worst first. A warning is a suggestion or uncertain, so it is never critical, never
+# an error, and not gated.
 LEVELS: Mapping[tuple[str, str], Level] = {
     ("fail", Severity.CRITICAL): Level("✗", "failed", "error", "9.5", "blocker", gated=True),
     ("fail", Severity.HIGH): Level("✗", "failed", "error", "8.0", "critical", gated=True),

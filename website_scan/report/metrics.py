@@ -1,4 +1,4 @@
-"""Metrics of a performance scan for the top of its page, from the figures of the checks that judge them."""
+"""Metrics at the top of a performance report's page, from the figures of the checks that judge these metrics."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from website_scan.report.places import Row, rows_of
-from website_scan.report.standing import BANDS, Band, Standing, standing
+from website_scan.report.web_figures import BANDS, Band, WebFigure, web_figure
 from website_scan.report_json import ExportedCheck
 
-LENGTH = 1000  # length of the drawn scale, of which good, needs work and poor have a third each
+LENGTH = 1000  # length of the drawn scale: a third each for good, needs work and poor
 
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """Scale of good, needs work and poor. `mark` is the page's position, 0 to 1000; the others are thresholds."""
+    """Scale of good, needs work and poor. `mark` is the page's position, 0 to 1000. `good`, `poor`: thresholds."""
 
     mark: int
     good: str
@@ -23,9 +23,9 @@ class Scale:
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """A metric with its unit. `status` is that of its check, `anchor` that of the check's card.
+    """Metric of a page load. `status` is the status of the metric's check, `anchor` the anchor of the check's card.
 
-    `spread` is from the least to the largest figure, with the number of loads; empty if the loads agree.
+    `spread` has the smallest and largest figure and the number of loads; empty if the loads agree.
     """
 
     name: str
@@ -35,7 +35,7 @@ class Metric:
     anchor: str
     meaning: str
     scale: Scale
-    standing: Standing | None
+    web_figure: WebFigure | None
     spread: str
 
     @property
@@ -63,7 +63,7 @@ METRICS: Mapping[str, tuple[str, str, Callable[[float], tuple[str, str]]]] = {
     "cls": ("Cumulative layout shift", "how much the layout shifts", _plain),
     "speed-index": ("Speed Index", "when the first screen looks complete, on average", _seconds),
 }
-# The metrics that a check concerns, as Lighthouse relates its audits to metrics; a metric's own check concerns it too.
+# Metrics that each check concerns, as Lighthouse relates its audits to metrics; the check of a metric is included.
 _PAINTS = ("lcp", "fcp", "speed-index")
 CONCERNED: Mapping[str, tuple[str, ...]] = {
     **{id: (id,) for id in METRICS},
@@ -89,30 +89,32 @@ CONCERNED: Mapping[str, tuple[str, ...]] = {
 
 
 def metrics(checks: Mapping[str, ExportedCheck], prefix: str = "") -> tuple[Metric, ...]:
-    """Return the metrics that were measured. `checks` are the export's by ID; `prefix` goes before anchors."""
-    found = []
+    """Return the measured metrics. `checks` are the checks of an export by ID; `prefix` goes before anchors."""
+    measured = []
     for id, (name, meaning, write) in METRICS.items():
         check = checks.get(id)
         figures: Row = next((row for row in rows_of(check) if "median" in row), {}) if check else {}
         median = figures.get("median")
         if check and isinstance(median, int | float):
             band = BANDS[id]
-            scale = Scale(mark(median, band), _joined(write(band.good)), _joined(write(band.poor)))
-            written, anchor = write(median), f"{prefix}check-{id}"
+            scale = Scale(mark(median, band), _join_unit(write(band.good)), _join_unit(write(band.poor)))
+            value_and_unit, anchor = write(median), f"{prefix}check-{id}"
             spread = _spread(figures, write)
-            found.append(Metric(name, *written, check["status"], anchor, meaning, scale, standing(id), spread))
-    return tuple(found)
+            measured.append(
+                Metric(name, *value_and_unit, check["status"], anchor, meaning, scale, web_figure(id), spread)
+            )
+    return tuple(measured)
 
 
 def _spread(figures: Mapping[str, object], write: Callable[[float], tuple[str, str]]) -> str:
     least, largest = figures.get("least"), figures.get("largest")
     if figures.get("stable") is not False or not isinstance(least, int | float) or not isinstance(largest, int | float):
         return ""
-    return f"{write(least)[0]} to {_joined(write(largest))} in {figures.get('loads')} loads"
+    return f"{write(least)[0]} to {_join_unit(write(largest))} in {figures.get('loads')} loads"
 
 
 def mark(value: float, band: Band) -> int:
-    """Return a value's position on the scale, 0 to 1000. Poor values approach the end and never pass it."""
+    """Return a value's position on the scale, 0 to 1000. Poor values approach the end, but never exceed it."""
     if value <= band.good:
         thirds = max(0.0, value) / band.good
     elif value <= band.poor:
@@ -122,5 +124,5 @@ def mark(value: float, band: Band) -> int:
     return round(LENGTH * thirds / 3)
 
 
-def _joined(written: tuple[str, str]) -> str:
-    return " ".join(each for each in written if each)
+def _join_unit(value_and_unit: tuple[str, str]) -> str:
+    return " ".join(filter(None, value_and_unit))

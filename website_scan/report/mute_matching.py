@@ -17,7 +17,7 @@ from website_scan.urls import Url
 
 @dataclass(frozen=True, slots=True)
 class MuteRule:
-    """A mute that is in force. `host` includes a port that is not the scheme's default.
+    """Mute that is in force. `host` includes a port that is not the scheme's default.
 
     `path_prefix` is empty for the whole host, `outcome` for all outcomes of the check, `fingerprint` for all places.
     `place` is the place in words, `by` the person or API key that made the rule; both may be empty. Times are aware,
@@ -44,23 +44,23 @@ class MuteRule:
     def address(self) -> str:
         return f"{self.host}{self.path_prefix}"
 
-    def is_about(self, outcome: str, fingerprint: str) -> bool:
+    def covers_place(self, outcome: str, fingerprint: str) -> bool:
         """Return True if the rule mutes a place with this fingerprint of a finding with this outcome."""
         return self.outcome in ("", outcome) and self.fingerprint in ("", fingerprint)
 
     def covers_page(self, host: str, path: str) -> bool:
-        """Return True if the rule covers the page. Compares whole path segments: /shop does not cover /shopping."""
+        """Return True if the rule covers a page. Compares whole path segments: /shop does not cover /shopping."""
         if host != self.host:
             return False
         return not self.path_prefix or path == self.path_prefix or path.startswith(f"{self.path_prefix}/")
 
 
 @dataclass(frozen=True, slots=True)
-class Covered:
-    """The muted places of a finding: the rules by the places' fingerprints, in the finding's order.
+class MutedPlaces:
+    """Muted places of a finding: rules by the fingerprint of the place, in the finding's order.
 
-    `is_whole` is True if no place is left. If the report cut the list of places, only a rule for all places mutes the
-    finding as a whole, because the list may lack places.
+    `is_whole` is True if all places are muted. If the report has cut the list of places, only a rule for all places
+    mutes the finding as a whole, because the list may lack places.
     """
 
     rules: Mapping[str, MuteRule]
@@ -68,49 +68,49 @@ class Covered:
 
     @property
     def rule(self) -> MuteRule:
-        """The rule that expires first: from then on, a part of the finding shows again."""
+        """Rule that expires first. After its expiry, a part of the finding is visible again."""
         return min(self.rules.values(), key=lambda rule: rule.expires_at)
 
 
 class Mutes:
-    """The mute rules of one organization in force at one moment."""
+    """Mute rules of an organization that are in force at one moment."""
 
     def __init__(self, rules: Iterable[MuteRule] = ()) -> None:
-        self._of_check: dict[str, list[MuteRule]] = {}
-        # If several rules match, the widest one is shown as the reason; of equally wide ones, the longest-lasting.
-        for rule in sorted(rules, key=_width):
-            self._of_check.setdefault(rule.check_id, []).append(rule)
+        self._rules_by_check: dict[str, list[MuteRule]] = {}
+        # If several rules match, the page shows the reason of the widest; of equally wide rules, the longest-lasting.
+        for rule in sorted(rules, key=_width_first):
+            self._rules_by_check.setdefault(rule.check_id, []).append(rule)
 
     def __bool__(self) -> bool:
-        return bool(self._of_check)
+        return bool(self._rules_by_check)
 
     def __iter__(self) -> Iterator[MuteRule]:
-        return (rule for rules in self._of_check.values() for rule in rules)
+        return (rule for rules in self._rules_by_check.values() for rule in rules)
 
     @property
     def digest(self) -> str:
-        """Hash of the rules' IDs, empty without rules. IDs suffice, as a rule's scope never changes."""
+        """Hash of the rules' IDs, empty without rules. IDs suffice, because the scope of a rule never changes."""
         ids = " ".join(sorted(rule.id for rule in self))
         return hashlib.sha256(ids.encode()).hexdigest()[:16] if ids else ""
 
     def of(self, check_id: str, outcome: str, url: str, fingerprint: str) -> MuteRule | None:
-        """Return the rule that mutes this place of a finding on the page `url`, None if it is not muted."""
-        rules = self._of_check.get(check_id)
+        """Return the rule that mutes a place of a finding on the page `url`, None if the place is not muted."""
+        rules = self._rules_by_check.get(check_id)
         if not rules:
             return None
         host, path = host_and_path(url)
-        about = (rule for rule in rules if rule.is_about(outcome, fingerprint))
-        return next((rule for rule in about if rule.covers_page(host, path)), None)
+        matching = (rule for rule in rules if rule.covers_place(outcome, fingerprint))
+        return next((rule for rule in matching if rule.covers_page(host, path)), None)
 
     def of_host(self, check_id: str, outcome: str, host: str, fingerprint: str) -> MuteRule | None:
-        """Return the rule that mutes this place of a finding on the whole host, None if there is none."""
-        about = (rule for rule in self._of_check.get(check_id, ()) if rule.is_about(outcome, fingerprint))
-        return next((rule for rule in about if rule.host == host and not rule.path_prefix), None)
+        """Return the rule that mutes a place of a finding on the whole host, None if there is no such rule."""
+        matching = (rule for rule in self._rules_by_check.get(check_id, ()) if rule.covers_place(outcome, fingerprint))
+        return next((rule for rule in matching if rule.host == host and not rule.path_prefix), None)
 
     @property
     def check_ids(self) -> Collection[str]:
-        """IDs of the checks for which there are rules."""
-        return self._of_check.keys()
+        """IDs of the checks with a rule."""
+        return self._rules_by_check.keys()
 
     def of_page(self, url: str) -> Mutes:
         """Return the rules that cover the page `url`."""
@@ -118,31 +118,33 @@ class Mutes:
         return Mutes(rule for rule in self if rule.covers_page(host, path))
 
     def without_reasons(self) -> Mutes:
-        """Return the rules without reason and author, for strangers, who may see only what is muted."""
+        """Return the rules without reason and author, for readers from outside, who may see only the muted findings."""
         return Mutes(replace(rule, reason="", by="") for rule in self)
 
-    def covering(self, finding: ComparableFinding, url: str) -> Covered | None:
-        """Return the muted places of a failed or warned check on the page `url`; None if none is."""
-        if finding["id"] not in self._of_check:
+    def muted_places(self, finding: ComparableFinding, url: str) -> MutedPlaces | None:
+        """Return the muted places of a failed or warned check on the page `url`; None if no place is muted."""
+        if finding["id"] not in self._rules_by_check:
             return None
         places = places_of(finding)
         rules = {
-            each: rule for each in places if (rule := self.of(finding["id"], finding["outcome"], url, each)) is not None
+            place: rule
+            for place in places
+            if (rule := self.of(finding["id"], finding["outcome"], url, place)) is not None
         }
         if not rules:
             return None
         may_lack_places = is_cut(finding) and not any(rule.of_all_places for rule in rules.values())
-        return Covered(rules, is_whole=len(rules) == len(places) and not may_lack_places)
+        return MutedPlaces(rules, is_whole=len(rules) == len(places) and not may_lack_places)
 
-    def findings(self, document: ComparableJson) -> dict[str, Covered]:
-        """Return the muted places of a document's findings, by check ID."""
+    def findings(self, report: ComparableJson) -> dict[str, MutedPlaces]:
+        """Return the muted places of a report's findings, by check ID."""
         if not self:
             return {}
         return {
             check["id"]: covered
-            for category in document["categories"]
+            for category in report["categories"]
             for check in category["checks"]
-            if check["status"] != "pass" and (covered := self.covering(check, document["url"])) is not None
+            if check["status"] != "pass" and (covered := self.muted_places(check, report["url"])) is not None
         }
 
 
@@ -152,7 +154,7 @@ def host_and_path(url: str) -> tuple[str, str]:
     return parsed.host_and_port, parsed.path
 
 
-def _width(rule: MuteRule) -> tuple[str, str, int, float]:
+def _width_first(rule: MuteRule) -> tuple[str, str, int, float]:
     return rule.fingerprint, rule.outcome, len(rule.path_prefix), -rule.expires_at.timestamp()
 
 

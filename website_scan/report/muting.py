@@ -1,4 +1,4 @@
-"""Muted findings of a report, for its page and for the API. Without database access."""
+"""Muted findings of a report, for its page and for the API. This module does not access the database."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Annotated, TypedDict
 from urllib.parse import urlencode
 
 from website_scan.json_types import Fingerprint, Grade, ScanId, Score, SeverityName, Timestamp, component, identifier
-from website_scan.report.held import held
-from website_scan.report.mute_matching import NO_MUTES, Covered, MuteRule, Mutes
+from website_scan.report.cap_sentence import score_cap_sentence
+from website_scan.report.mute_matching import NO_MUTES, MutedPlaces, MuteRule, Mutes
 from website_scan.report.places import places_of
 from website_scan.report_json import ExportedFinding, ExportJson, FindingStatus
 from website_scan.score_basis import score_without
@@ -19,7 +19,7 @@ from website_scan.timestamps import timestamp
 
 @dataclass(frozen=True, slots=True)
 class MutedPart:
-    """The part of a finding that one rule mutes: `places` in words, empty if the rule is for all places."""
+    """Part of a finding that one rule mutes: `places` in words, empty if the rule is for all places."""
 
     rule: MuteRule
     places: tuple[str, ...]
@@ -27,7 +27,7 @@ class MutedPart:
 
 @dataclass(frozen=True, slots=True)
 class Muting:
-    """The mutes that apply to a report, and how much of them its reader may see.
+    """Mutes that apply to a report, and what its reader may see of the mutes.
 
     `scoring` is the basis of the report's score, None if it was not stored. `shows_rules` is True for members, who see
     who muted a finding, why and until when. `mute_url` is the address of the mute form with a query string, to which
@@ -39,18 +39,18 @@ class Muting:
     shows_rules: bool
     mute_url: str
 
-    def findings(self, document: ExportJson) -> dict[str, Covered]:
-        return self.mutes.findings(document)
+    def findings(self, export: ExportJson) -> dict[str, MutedPlaces]:
+        return self.mutes.findings(export)
 
-    def held(self, document: ExportJson, muted: Mapping[str, Covered]) -> str:
-        """Return the sentence on what holds the score. Findings that are muted as a whole stay unfixed in it."""
-        spared = {id for id, covered in muted.items() if covered.is_whole}
-        if not spared or self.scoring is None or not document["held"]:
-            return document["held"]
-        return held(self.scoring, [cap["reason"] for cap in document["caps"]], spared)
+    def held(self, export: ExportJson, muted: Mapping[str, MutedPlaces]) -> str:
+        """Return the sentence on what keeps the score under a cap, where findings muted as a whole stay unfixed."""
+        unfixed = {id for id, covered in muted.items() if covered.is_whole}
+        if not unfixed or self.scoring is None or not export["held"]:
+            return export["held"]
+        return score_cap_sentence(self.scoring, [cap["reason"] for cap in export["caps"]], unfixed)
 
     def url_of(self, check_id: str) -> str:
-        """Return the address of the form that mutes this finding, empty if the reader may not."""
+        """Return the address of the form that mutes a finding, empty if the reader may not mute."""
         return f"{self.mute_url}&{urlencode({'check': check_id})}" if self.mute_url else ""
 
 
@@ -131,8 +131,8 @@ def mute_json_of(rule: MuteRule) -> MuteJson:
     }
 
 
-def muted_parts(finding: ExportedFinding, covered: Covered) -> tuple[MutedPart, ...]:
-    """Return the muted parts of a finding of a JSON export, one for each rule."""
+def muted_parts(finding: ExportedFinding, covered: MutedPlaces) -> tuple[MutedPart, ...]:
+    """Return the muted parts of a finding of a JSON export, one part for each rule."""
     by_rule: dict[str, list[str]] = {}
     rules = {rule.id: rule for rule in covered.rules.values()}
     for place, text in places_of(finding).items():
@@ -144,19 +144,20 @@ def muted_parts(finding: ExportedFinding, covered: Covered) -> tuple[MutedPart, 
     )
 
 
-def without_muted(scoring: StoredBasis | None, muted: Mapping[str, Covered]) -> ScoreWithout | None:
+def without_muted(scoring: StoredBasis | None, muted: Mapping[str, MutedPlaces]) -> ScoreWithout | None:
     """Return the score as if all findings that are muted as a whole had passed.
 
-    None if there are none, if the report has no stored basis of its score, or if it was made by other scoring rules.
+    None if no finding is muted as a whole, if the basis of the report's score is not stored, or if other scoring rules
+    made it.
     """
     passed = {id for id, covered in muted.items() if covered.is_whole}
-    found = score_without(scoring, passed) if passed and scoring is not None else None
-    return ScoreWithout(*found) if found else None
+    score_and_grade = score_without(scoring, passed) if passed and scoring is not None else None
+    return ScoreWithout(*score_and_grade) if score_and_grade else None
 
 
-def muted_of_report(document: ExportJson, scoring: StoredBasis | None, mutes: Mutes) -> MutedOfReport:
-    """Return the API's document on the muted findings of a JSON export."""
-    muted = mutes.findings(document)
+def muted_of_report(export: ExportJson, scoring: StoredBasis | None, mutes: Mutes) -> MutedOfReport:
+    """Return the API's response about the muted findings of a JSON export."""
+    muted = mutes.findings(export)
     findings: list[MutedFinding] = [
         {
             "check": check["id"],
@@ -166,16 +167,16 @@ def muted_of_report(document: ExportJson, scoring: StoredBasis | None, mutes: Mu
             "is_whole": muted[check["id"]].is_whole,
             "mutes": [mute_json_of(part.rule) for part in muted_parts(check, muted[check["id"]])],
         }
-        for category in document["categories"]
+        for category in export["categories"]
         for check in category["checks"]
         if check["status"] != "pass" and check["id"] in muted
     ]
-    score, grade = document["score"], document["grade"]
+    score, grade = export["score"], export["grade"]
     assert score is not None  # a failed scan has no report
     assert grade is not None
     without = without_muted(scoring, muted)
     return {
-        "id": document["id"],
+        "id": export["id"],
         "score": score,
         "grade": grade,
         "without_muted": {"score": without.score, "grade": without.grade} if without else None,

@@ -1,4 +1,4 @@
-"""Places of a stored finding: the elements, files, headers or cookies at which it was found (ADR 11)."""
+"""Places of a stored finding: the elements, files, headers or cookies where the check found it (ADR 11)."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ Row = Mapping[str, JsonValue]
 
 
 @dataclass(frozen=True, slots=True)
-class FoundPlace:
-    """Place of a finding: its fingerprint, its name in words, and its row by the names of the columns.
+class StoredPlace:
+    """Place of a stored finding: its fingerprint, its name in words, and its row by the names of the columns.
 
     The place of a finding about the whole page has an empty name and an empty row.
     """
@@ -26,14 +26,14 @@ class FoundPlace:
     is_counted: bool = False
 
 
-def found_places(finding: ExportedFinding) -> Iterator[FoundPlace]:
-    """Yield the places of a finding, in order; that of the check alone for a finding about the whole page."""
+def stored_places(finding: ExportedFinding) -> Iterator[StoredPlace]:
+    """Yield the places of a finding, in order; a finding about the whole page has one place, without name and row."""
     if not finding["places"]:
-        yield FoundPlace(fingerprint(finding["id"]), "", {})
+        yield StoredPlace(fingerprint(finding["id"]), "", {})
     for table in finding["places"]:
-        for each, row in zip(table["fingerprints"], rows(table), strict=True):
+        for place_fingerprint, row in zip(table["fingerprints"], rows(table), strict=True):
             text = " ".join(str(row[name]) for name in table["names"] if row[name] not in (None, ""))
-            yield FoundPlace(each, text, row, table["is_counted"])
+            yield StoredPlace(place_fingerprint, text, row, table["is_counted"])
 
 
 def rows(table: StoredTable) -> Iterator[Row]:
@@ -43,33 +43,33 @@ def rows(table: StoredTable) -> Iterator[Row]:
 
 
 def rows_of(check: ExportedCheck) -> Iterator[Row]:
-    """Yield all rows of a check, details first, without empty values."""
+    """Yield all rows of a check, details first and then places, without empty values."""
     tables: list[StoredTable] = [*check["details"], *(check["places"] if check["status"] != "pass" else ())]
     for table in tables:
         yield from ({name: value for name, value in row.items() if value is not None} for row in rows(table))
 
 
 def places_of(finding: ComparableFinding) -> Mapping[str, str]:
-    """Return the fingerprints of a finding, each with its place in words.
+    """Return the places of a finding, in words, by fingerprint.
 
-    Never empty: a finding that names no place has one fingerprint, with an empty text.
+    Never empty: a finding about the whole page has one fingerprint, with an empty text.
     """
-    return {each: _in_words(texts) for each, texts in occurrences_of(finding).items()}
+    return {place: _in_words(texts) for place, texts in occurrences_of(finding).items()}
 
 
 def occurrences_of(finding: ComparableFinding) -> Mapping[str, Sequence[str]]:
-    """Return the fingerprints as `places_of` does, each with all its occurrences on the page in words.
+    """Return the places of a finding by fingerprint, with all occurrences of a place on the page, in words.
 
-    So a fourth image of a kind differs from three. Only counted places occur more than once.
+    So a fourth image with the same fingerprint is noticed. Only counted places occur more than once.
     """
     if isinstance(finding["places"], dict):
         return finding["places"]
-    found: dict[str, list[str]] = {}
-    for each in found_places(finding):
-        texts = found.setdefault(each.fingerprint, [])
-        if not texts or each.is_counted:
-            texts.append(each.text)
-    return found
+    occurrences: dict[str, list[str]] = {}
+    for place in stored_places(finding):
+        texts = occurrences.setdefault(place.fingerprint, [])
+        if not texts or place.is_counted:
+            texts.append(place.text)
+    return occurrences
 
 
 def _in_words(texts: Sequence[str]) -> str:
@@ -77,7 +77,9 @@ def _in_words(texts: Sequence[str]) -> str:
 
 
 def is_cut(finding: ComparableFinding) -> bool:
-    """Return True if the finding may have more places than its document names."""
+    """Return True if the finding may have more places than its report contains."""
     return (
-        finding["is_cut"] if "is_cut" in finding else sum(len(each["rows"]) for each in finding["places"]) >= MOST_ROWS
+        finding["is_cut"]
+        if "is_cut" in finding
+        else sum(len(table["rows"]) for table in finding["places"]) >= MOST_ROWS
     )

@@ -1,4 +1,4 @@
-"""Links for the references of checks, by pattern or from references.toml. Only these become links on the page."""
+"""Links for the references of checks, by pattern or from references.toml. No other reference becomes a link."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CRITERION = re.compile(r"WCAG (\d\.\d{1,2}\.\d{1,2})(?: ([^\n]{1,80}))? \((A{1,3
 
 @dataclass(frozen=True, slots=True)
 class ReferenceLink:
-    """A reference of a check. `url` is None if there is no page to link to."""
+    """Reference of a check. `url` is None if there is no page to link to."""
 
     text: str
     url: str | None
@@ -31,7 +31,7 @@ class ReferenceLink:
 
 @dataclass(frozen=True, slots=True)
 class CriterionLink:
-    """A success criterion of WCAG 2.2: its number, level (A, AA, AAA), and the page that explains it."""
+    """Success criterion of WCAG 2.2: its number, level (A, AA, AAA), and the page that explains the criterion."""
 
     number: str
     name: str
@@ -40,7 +40,7 @@ class CriterionLink:
 
 
 def safe_link(url: object) -> str | None:
-    """Return the URL if it is safe in an href: absolute, http or https. None for others, such as `javascript:`."""
+    """Return the URL if it is safe in an href: absolute, http or https. None for other values, as `javascript:`."""
     if not isinstance(url, str) or not re.match(r"https?://[^\s/]", url):
         return None
     return url if written_host(url) else None
@@ -58,22 +58,22 @@ def _known_checks() -> frozenset[str]:
 
 @cache
 def table() -> dict[str, str]:
-    """Return the addresses of references.toml by the names of the references."""
+    """Return the addresses in references.toml by the name of the reference."""
     return tomllib.loads(TABLE.read_text(encoding="utf-8"))
 
 
-def named(text: str) -> str | None:
-    """Return the address of a reference by its name, or by its name without a section; None if it has none."""
+def address_of(text: str) -> str | None:
+    """Return the address of a reference by its name, or by its name without a section; None for other references."""
     return table().get(text) or table().get(SECTION.sub("", text))
 
 
 @lru_cache(maxsize=1024)
 def reference(text: str) -> ReferenceLink:
-    """Return the link of a reference: a name of the table, URL, CWE, CVE, RFC, WCAG criterion or axe rule.
+    """Return the link of a reference: a name in references.toml, a URL, CWE, CVE, RFC, WCAG criterion or axe rule.
 
     A section may follow the name.
     """
-    if url := named(text):
+    if url := address_of(text):
         return ReferenceLink(text, url)
     if match := re.fullmatch(r"CWE-(\d+)", text):
         return ReferenceLink(text, f"https://cwe.mitre.org/data/definitions/{match[1]}.html")
@@ -86,13 +86,13 @@ def reference(text: str) -> ReferenceLink:
         return ReferenceLink(text, f"https://www.rfc-editor.org/rfc/rfc{match[1]}{section}")
     if match := re.fullmatch(r"axe-core: ([a-z-]{2,60})(?: \(best practice\))?", text):
         return ReferenceLink(text, f"{AXE_RULES}{match[1]}")
-    found = criterion(text)
-    return ReferenceLink(text, found.url if found else safe_link(text))
+    wcag = criterion(text)
+    return ReferenceLink(text, wcag.url if wcag else safe_link(text))
 
 
 @lru_cache(maxsize=1024)
 def criterion(text: str) -> CriterionLink | None:
-    """Parse a reference as a WCAG success criterion, None if it is none."""
+    """Parse a reference to a WCAG success criterion; None for any other reference."""
     match = CRITERION.fullmatch(text)
     if match is None:
         return None

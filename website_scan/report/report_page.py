@@ -1,7 +1,7 @@
-"""Report page: the template's context, made from a stored report. Without database access.
+"""Report page: the template's context, made from a stored report. This module does not access the database.
 
-Text from the scanned site stays text: the templates escape it, and only the addresses made or admitted in
-`website_scan.report.references` become links.
+Text from the scanned site stays text: the templates escape it, and only addresses that
+`website_scan.report.references` has made or accepted become links.
 """
 
 from __future__ import annotations
@@ -13,23 +13,23 @@ from typing import Any
 
 from website_scan.places import BYTES, Column
 from website_scan.priority import Priority, priority
+from website_scan.report.browserless import WORTH
 from website_scan.report.cards import CardContext, CheckCard, card_of
-from website_scan.report.elsewhere import OtherReport, elsewhere
+from website_scan.report.elsewhere import OtherReport, linked_findings
 from website_scan.report.explanations import NOTES, category_meaning, grade_meaning
 from website_scan.report.filters import EVERYTHING, Filter, FilterBar, filter_bar
 from website_scan.report.illustrations import NO_ILLUSTRATIONS, Crop, Illustrations
-from website_scan.report.judge import WORTH
 from website_scan.report.metrics import Metric, metrics
 from website_scan.report.muting import NOTHING_MUTED, Muting, ScoreWithout, without_muted
 from website_scan.report.places import rows_of
 from website_scan.report.references import safe_link
 from website_scan.report.sections.sections import Sections, sections_of
-from website_scan.report.tables import written
+from website_scan.report.tables import formatted
 from website_scan.report.waterfall import WaterfallChart, waterfall
 from website_scan.report_json import ExportedCategory, ExportJson, checks_of
 from website_scan.stored_data import Facts, StoredExhibits, StoredWaterfall
 
-# Labels and formats of the facts that the page lists; others are in sentences of their own.
+# Labels and formats of the facts in the page's list; sentences of the page contain other facts.
 FACTS = {
     "final_url": Column("Final address", "address"),
     "status": Column("HTTP status", "number"),
@@ -48,7 +48,7 @@ LAST = priority(status="pass", severity=None, holds=False, points=0.0, later=0.0
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Group of checks of a category with the same status."""
+    """Checks of a category with the same status."""
 
     title: str
     checks: tuple[CheckCard, ...]
@@ -58,8 +58,8 @@ class Group:
         return all(check.is_hidden for check in self.checks)
 
 
-# A category score below `LOW` looks alarming; the page says so if the category counts at most `LITTLE` percent.
-LOW, LITTLE = 50, 3
+# A category score below `LOW` looks alarming, so the page notes if the category has at most `LITTLE` percent weight.
+LOW_SCORE, SMALL_SHARE_PERCENT = 50, 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,22 +76,22 @@ class CategorySection:
 
     @property
     def priority(self) -> Priority:
-        """Priority of the top-priority check; that of a category without checks, which are all muted, comes last."""
+        """Priority of the most urgent check; the lowest priority if all checks of the category are muted."""
         return min((check.priority for check in (*self.failed, *self.warned, *self.passed)), default=LAST)
 
     @property
     def lone(self) -> str:
-        """The category's small share of the score in words, if a single failure causes its low score; else empty.
+        """Share of the score, in words, of a light category with a low score by a single failure; otherwise empty.
 
-        A critical failure is no small matter, however small its share.
+        Also empty for a critical failure, which the small share would play down.
         """
-        if len(self.failed) != 1 or self.warned or self.score >= LOW:
+        if len(self.failed) != 1 or self.warned or self.score >= LOW_SCORE:
             return ""
         (check,) = self.failed
         if check.is_critical:
             return ""
         share = round(100 * (check.points or check.later) / (100 - self.score))
-        return f"{share}% of the score" if 0 < share <= LITTLE else ""
+        return f"{share}% of the score" if 0 < share <= SMALL_SHARE_PERCENT else ""
 
     @property
     def is_clear(self) -> bool:
@@ -100,12 +100,12 @@ class CategorySection:
 
     @property
     def groups(self) -> list[Group]:
-        """Non-empty groups of the checks by status; the page folds the passed ones."""
-        named = (("Failed", self.failed), ("Warnings", self.warned), ("Passed", self.passed))
-        return [Group(title, checks) for title, checks in named if checks]
+        """Groups of the checks by status, without empty groups; the page folds passed checks."""
+        groups = (("Failed", self.failed), ("Warnings", self.warned), ("Passed", self.passed))
+        return [Group(title, checks) for title, checks in groups if checks]
 
     def opened(self, first: Container[str], chosen: Filter) -> CategorySection:
-        """Return the section with its findings open or folded. `first` are the IDs of the findings to fix first."""
+        """Return the section with its cards open or folded. `first` are the IDs of the findings to fix first."""
         return replace(
             self,
             failed=tuple(_opened(check, check.id in first, chosen) for check in self.failed),
@@ -133,7 +133,7 @@ class Skipped:
 
 @dataclass(frozen=True, slots=True)
 class Repeated:
-    """Check that found the same fact as a finding of the report: its name, and the finding's reason and anchor."""
+    """Check whose fact another finding of the report has: its name, why it was suppressed, and the finding's anchor."""
 
     name: str
     reason: str
@@ -142,7 +142,7 @@ class Repeated:
 
 @dataclass(frozen=True, slots=True)
 class CoverageSummary:
-    """Coverage of the scan: numbers of checks, and tools. `browser` and `axe` are product and version, or empty."""
+    """Coverage of the scan: numbers of checks, and tools. `browser` and `axe` are name and version, or empty."""
 
     planned: int
     known: int
@@ -150,14 +150,14 @@ class CoverageSummary:
     browser: str
     axe: str
     skipped: tuple[Skipped, ...]
-    omitted: tuple[str, ...]  # names of checks left out because there was no browser
+    omitted: tuple[str, ...]  # names of checks that were left out without a browser
     repeated: tuple[Repeated, ...]
-    worth: str  # what a score without browser is worth, in a sentence
-    reference_ms: float | None  # duration of the scanner's reference task
+    worth: str  # sentence on the meaning of a score without a browser
+    reference_ms: float | None  # duration of the benchmark task on the scanning machine
 
     @property
     def is_static(self) -> bool:
-        """Return True if checks were left out because there was no browser."""
+        """Return True if checks were left out because no browser was available."""
         return self.planned < self.known
 
 
@@ -165,17 +165,17 @@ class CoverageSummary:
 class ReportPage:
     """Context of the template. Times are aware, UTC.
 
-    `notice` is shown before all else, and may be empty. `prefix` goes before all anchors. `categories` have findings,
-    those in `clear` have none.
+    `notice` comes before all else, and may be empty. `prefix` goes before all anchors. `categories` have findings,
+    `clear` are the categories without findings.
     """
 
-    document: ExportJson
+    export: ExportJson
     link: str | None
     created_at: datetime
     completed_at: datetime
     notice: str
     meaning: str
-    held: str  # what holds the score under a cap; may be empty
+    held: str  # sentence on the findings that keep the score under a cap; may be empty
     note: str
     categories: tuple[CategorySection, ...]
     clear: tuple[CategorySection, ...]
@@ -194,14 +194,14 @@ class ReportPage:
 
     @property
     def named_by(self) -> str:
-        """The ID of the report's title before those of its sections, which are named by both in a file of reports."""
+        """HTML ID of the report's title, with which sections are labelled in a file of several reports."""
         return f"{self.prefix}title " if self.prefix else ""
 
     @property
     def more_critical(self) -> tuple[CheckCard, ...]:
-        """The critical findings beside those in `first`: on paper, the first page has all of them."""
-        found = (check for each in self.categories for check in each.failed if check.is_critical)
-        return tuple(check for check in found if not check.is_first)
+        """Critical findings that are not in `first`: on paper, the first page has all critical findings."""
+        critical = (check for category in self.categories for check in category.failed if check.is_critical)
+        return tuple(check for check in critical if not check.is_first)
 
     @property
     def first_has_later(self) -> bool:
@@ -210,7 +210,7 @@ class ReportPage:
 
 
 def report_page(  # noqa: PLR0913 -- two documents, and optional parts of the page by keyword
-    document: ExportJson,
+    export: ExportJson,
     facts: Facts,
     requests: StoredWaterfall | None = None,
     muting: Muting = NOTHING_MUTED,
@@ -221,61 +221,60 @@ def report_page(  # noqa: PLR0913 -- two documents, and optional parts of the pa
     illustrations: Illustrations = NO_ILLUSTRATIONS,
     others: Iterable[OtherReport] = (),
 ) -> ReportPage:
-    """Return the page of a report. `document` is the JSON export; `requests` and `exhibits` are stored with it.
+    """Return the page of a report. `export` is the JSON export; `requests` and `exhibits` are stored with it.
 
-    `prefix` makes the anchors of several reports in one file unique. Findings outside the filter `chosen` are hidden.
-    `check_pages` is the base URL of the checks' pages, `/docs/checks/` of the service; empty without a service.
-    `others` are the reports of the same visit for other types that the reader may see.
+    `prefix` makes the anchors of several reports in one file unique. Findings that the filter `chosen` excludes are
+    hidden. `check_pages` is the base URL of the checks' pages, `/docs/checks/` of the service; empty without a service.
+    `others` are the reports of the same visit for other scan types that the reader may see.
     """
-    muted = muting.findings(document)
-    scan_type = document["type"]
-    by_id = {check["id"]: check for category in document["categories"] for check in category["checks"]}
+    muted = muting.findings(export)
+    scan_type = export["type"]
+    by_id = {check["id"]: check for category in export["categories"] for check in category["checks"]}
     context = CardContext(
-        url=document["url"],
+        url=export["url"],
         muting=muting,
         muted=muted,
-        elsewhere=elsewhere(document, others),
+        elsewhere=linked_findings(export, others),
         prefix=prefix,
         chosen=chosen,
         check_pages=check_pages,
         illustrations=illustrations,
         server=facts.get("server", ""),
     )
-    cards = [[card_of(check, context) for check in category["checks"]] for category in document["categories"]]
-    found = [
+    cards = [[card_of(check, context) for check in category["checks"]] for category in export["categories"]]
+    categories = [
         _category(
-            category, f"{prefix}category-{number}", scan_type, [card for card in of_category if not card.is_muted]
+            category, f"{prefix}category-{number}", scan_type, [card for card in category_cards if not card.is_muted]
         )
-        for number, (category, of_category) in enumerate(zip(document["categories"], cards, strict=True), 1)
+        for number, (category, category_cards) in enumerate(zip(export["categories"], cards, strict=True), 1)
     ]
-    found.sort(key=lambda each: each.priority)
-    first = _first(found)
-    found = [each.opened({check.id for check in first}, chosen) for each in found]
-    categories = tuple(each for each in found if not each.is_clear)
+    categories.sort(key=lambda section: section.priority)
+    first = _first(categories)
+    categories = [section.opened({check.id for check in first}, chosen) for section in categories]
     return ReportPage(
-        document=document,
-        link=safe_link(document["url"]),
-        created_at=datetime.fromisoformat(document["created_at"]),
-        completed_at=datetime.fromisoformat(document["completed_at"]),
+        export=export,
+        link=safe_link(export["url"]),
+        created_at=datetime.fromisoformat(export["created_at"]),
+        completed_at=datetime.fromisoformat(export["completed_at"]),
         notice=facts.get("notice", ""),
-        # What grades mean is said of content that was judged.
-        meaning="" if "unseen" in facts else grade_meaning(scan_type, document["grade"] or ""),
-        held=muting.held(document, muted),
+        # The meaning of a grade is true only if the scanner saw the page's content.
+        meaning="" if "unseen" in facts else grade_meaning(scan_type, export["grade"] or ""),
+        held=muting.held(export, muted),
         note=NOTES.get(scan_type, ""),
-        categories=categories,
-        clear=tuple(each for each in found if each.is_clear),
+        categories=tuple(section for section in categories if not section.is_clear),
+        clear=tuple(section for section in categories if section.is_clear),
         filters=filter_bar(chosen, by_id.values(), scan_type),
         first=first,
         metrics=metrics(by_id, prefix) if scan_type == "performance" else (),
         facts=tuple(_fact(FACTS[name], value) for name, value in facts.items() if name in FACTS),
-        coverage=_coverage(document, facts, prefix),
+        coverage=_coverage(export, facts, prefix),
         waterfall=waterfall(requests),
-        sections=sections_of(document, exhibits, prefix),
+        sections=sections_of(export, exhibits, prefix),
         illustrations=illustrations,
         largest=illustrations.crops(by_id["lcp"]).get(0) if "lcp" in by_id else None,
         muted=tuple(
             _opened(card, False, chosen)
-            for card in sorted((card for each in cards for card in each if card.is_muted), key=_priority)
+            for card in sorted((card for group in cards for card in group if card.is_muted), key=_priority)
         ),
         without_muted=without_muted(muting.scoring, muted),
         prefix=prefix,
@@ -283,7 +282,7 @@ def report_page(  # noqa: PLR0913 -- two documents, and optional parts of the pa
 
 
 def _opened(card: CheckCard, is_first: bool, chosen: Filter) -> CheckCard:
-    """Return the card open or folded: under a filter, all that fit are open, else those to fix first."""
+    """Return the card open or folded: with a filter, all matching cards are open, otherwise those to fix first."""
     return replace(card, is_first=is_first, is_open=not card.is_hidden if chosen.is_active else is_first)
 
 
@@ -307,39 +306,41 @@ def _priority(check: CheckCard) -> Priority:
 
 
 def _first(categories: Iterable[CategorySection]) -> tuple[CheckCard, ...]:
-    """Return the top-priority findings. What would win nothing is only a hint, unless it is critical."""
-    findings = [check for each in categories for check in (*each.failed, *each.warned)]
+    """Return the findings to fix first, in order of priority. Findings that win no points count only if critical."""
+    findings = [check for category in categories for check in (*category.failed, *category.warned)]
     wins = [check for check in findings if check.is_critical or check.holds or check.points or check.later]
     return tuple(sorted(wins, key=_priority)[:FIRST])
 
 
-def _coverage(document: ExportJson, facts: Facts, prefix: str) -> CoverageSummary:
+def _coverage(export: ExportJson, facts: Facts, prefix: str) -> CoverageSummary:
     by_reason: dict[str, list[str]] = {}
-    for each in document["skipped_checks"]:
-        by_reason.setdefault(each["reason"], []).append(each["name"])
+    for check in export["skipped_checks"]:
+        by_reason.setdefault(check["reason"], []).append(check["name"])
     planned = facts.get("checks_planned", 0)
-    repeated = document.get("repeated_checks", [])
-    judged = document["summary"]["total_checks"] + len(document["skipped_checks"]) + len(repeated)
+    repeated = export.get("repeated_checks", [])
+    judged = export["summary"]["total_checks"] + len(export["skipped_checks"]) + len(repeated)
     return CoverageSummary(
         planned=planned,
         not_applicable=max(0, planned - judged),
         known=facts.get("checks_known", 0),
         browser=facts.get("browser", ""),
-        # All types share one page load, but only accessibility uses axe-core.
-        axe=facts.get("axe_core", "") if document["type"] == "accessibility" else "",
+        # All scan types share one page load, but only accessibility uses axe-core.
+        axe=facts.get("axe_core", "") if export["type"] == "accessibility" else "",
         skipped=tuple(Skipped(reason, tuple(names)) for reason, names in by_reason.items()),
-        omitted=tuple(each["name"] for each in document.get("omitted_checks", ())),
-        repeated=tuple(Repeated(each["name"], each["reason"], f"{prefix}check-{each['told_by']}") for each in repeated),
-        worth=WORTH.get(document["type"], ""),
-        reference_ms=_reference_ms(document),
+        omitted=tuple(check["name"] for check in export.get("omitted_checks", ())),
+        repeated=tuple(
+            Repeated(check["name"], check["reason"], f"{prefix}check-{check['told_by']}") for check in repeated
+        ),
+        worth=WORTH.get(export["type"], ""),
+        reference_ms=_reference_ms(export),
     )
 
 
-def _reference_ms(document: ExportJson) -> float | None:
-    """Return the duration of the scanner's reference task in milliseconds, from the checks that depend on it."""
-    found = (row.get("host_ms") for _, check in checks_of(document) for row in rows_of(check))
-    return next((each for each in found if isinstance(each, int | float)), None)
+def _reference_ms(export: ExportJson) -> float | None:
+    """Return the duration of the benchmark task in milliseconds, from the checks that depend on the machine's speed."""
+    values = (row.get("host_ms") for _, check in checks_of(export) for row in rows_of(check))
+    return next((value for value in values if isinstance(value, int | float)), None)
 
 
 def _fact(column: Column, value: Any) -> Fact:
-    return Fact(column.label, written(column, value), safe_link(value))
+    return Fact(column.label, formatted(column, value), safe_link(value))

@@ -1,7 +1,7 @@
-"""Documents of a scan's result: the API's report, and the JSON export, which contains the report.
+"""Serialization of a scan's result: the API's report, and the JSON export, which contains the report.
 
-They are plain dictionaries in the order of the JSON, so that the command line needs no framework.
-`website_scan.report_json` has their types, from which openapi.yaml describes them.
+Both are plain dictionaries in the order of the JSON, so that the command line needs no framework.
+`website_scan.report_json` has their types, from which openapi.yaml is generated.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from website_scan.findings import Severity
 from website_scan.fingerprints import fingerprint
 from website_scan.places import Column, Place, Rows
 from website_scan.priority import priority_of_result
-from website_scan.report.held import held
+from website_scan.report.cap_sentence import score_cap_sentence
 from website_scan.report_json import (
     AddedByExport,
     ExportedCheck,
@@ -37,7 +37,7 @@ from website_scan.written_urls import WrittenUrl, split_url
 
 
 def report_json(export: ExportJson) -> ReportJson:
-    """Return the report, as docs/api.md describes it: the part of its export that the contract has."""
+    """Return the report as docs/api.md describes it: the part of its export that the contract has."""
     report = _part(export, ReportJson)
     report["categories"] = [
         {**category, "checks": [_part(check, ReportedCheck) for check in category["checks"]]}
@@ -60,32 +60,34 @@ def export_json(
         "completed_at": timestamp(completed_at),
         "categories": [
             {
-                "name": each.name,
-                "score": each.score,
-                "checks": [exported_check(check, result.url) for check in each.checks],
+                "name": category.name,
+                "score": category.score,
+                "checks": [exported_check(check, result.url) for check in category.checks],
             }
-            for each in _by_priority(result.categories)
+            for category in _by_priority(result.categories)
         ],
         "summary": _summary(result),
         "report_id": report_id,
         "status": result.status,
         "skipped_checks": [
-            {"name": each.name, "reason": each.reason, "code": each.code, "id": each.id}
-            for each in result.skipped_checks
+            {"name": check.name, "reason": check.reason, "code": check.code, "id": check.id}
+            for check in result.skipped_checks
         ],
         "browser": result.browser,
-        "omitted_checks": [{"id": each.id, "name": each.name} for each in result.omitted_checks],
+        "omitted_checks": [{"id": check.id, "name": check.name} for check in result.omitted_checks],
         "repeated_checks": [
             {
-                "id": each.id,
-                "name": each.name,
-                "told_by": each.told_by,
-                "reason": f"Covered by “{each.title}” ({each.told_by}).",
+                "id": check.id,
+                "name": check.name,
+                "told_by": check.told_by,
+                "reason": f"Covered by “{check.title}” ({check.told_by}).",
             }
-            for each in result.repeated_checks
+            for check in result.repeated_checks
         ],
-        "caps": [{"limit": each.limit, "reason": each.reason} for each in result.caps],
-        "held": held(result.scoring, [each.reason for each in result.caps]) if result.scoring and result.caps else "",
+        "caps": [{"limit": cap.limit, "reason": cap.reason} for cap in result.caps],
+        "held": score_cap_sentence(result.scoring, [cap.reason for cap in result.caps])
+        if result.scoring and result.caps
+        else "",
         "catalogue_version": result.catalogue_version,
         "site_evidence_at": result.facts.get("site_evidence_at"),
     }
@@ -126,13 +128,15 @@ def _part(document: Mapping[str, object], kind: type) -> dict[str, object]:
 
 
 def _by_priority(categories: Iterable[CategoryResult]) -> list[CategoryResult]:
-    """Return the categories by the priority of their first checks, each with its checks by priority."""
-    found = [replace(each, checks=tuple(sorted(each.checks, key=priority_of_result))) for each in categories]
-    return sorted(found, key=lambda each: priority_of_result(each.checks[0]))
+    """Return the categories by the priority of their most urgent check, each with its checks in order of priority."""
+    ordered = [
+        replace(category, checks=tuple(sorted(category.checks, key=priority_of_result))) for category in categories
+    ]
+    return sorted(ordered, key=lambda category: priority_of_result(category.checks[0]))
 
 
 def exported_check(check: CheckResult, url: str) -> ExportedCheck:
-    """Return a check of the export of a report on the page `url`."""
+    """Return a check as in the JSON export of a report on the page `url`."""
     own = split_url(url)
     added: AddedByExport = {
         "id": check.id,
@@ -166,15 +170,15 @@ def exported_check(check: CheckResult, url: str) -> ExportedCheck:
     }
 
 
-def _table(kind: type[Place], rows: Sequence[Place], found: Rows) -> StoredTable:
-    """Return the rows of a kind as a table, without the columns that no row has a value for."""
-    named = {name: [getattr(row, name) for row in rows] for name in kind.columns()}
-    named = {name: values for name, values in named.items() if any(value not in (None, "") for value in values)}
+def _table(kind: type[Place], rows: Sequence[Place], all_rows: Rows) -> StoredTable:
+    """Return the rows of a kind as a table, without columns that are empty in all rows."""
+    columns = {name: [getattr(row, name) for row in rows] for name in kind.columns()}
+    columns = {name: values for name, values in columns.items() if any(value not in (None, "") for value in values)}
     return {
         "kind": kind.kind,
-        "columns": [_column(name, kind.columns()[name]) for name in named],
-        "rows": [list(row) for row in zip(*named.values(), strict=True)],
-        "total": found.totals[kind],
+        "columns": [_column(name, kind.columns()[name]) for name in columns],
+        "rows": [list(row) for row in zip(*columns.values(), strict=True)],
+        "total": all_rows.totals[kind],
     }
 
 

@@ -1,7 +1,7 @@
-"""Fixes for web servers and frameworks, from `fixes/<category>.toml` beside the checks of a type.
+"""Fixes for web servers and frameworks, from `fixes/<category>.toml` beside the checks of a scan type.
 
-A file is a list of `[[fix]]`. `checks` lists the checks that it fixes, in any category of the type. `note` is a remark
-for the reader, and every other key is one of `SERVERS` with the code to write there.
+A file is a list of `[[fix]]`. `checks` lists the checks with this fix, in any category of the scan type. `note` is a
+remark for the reader, and every other key is one of `SERVERS` with the code for that server.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Snippet:
 
 @dataclass(frozen=True, slots=True)
 class ServerFix:
-    """A fix: equivalent snippets for several servers or frameworks."""
+    """Fix with equivalent snippets for several servers or frameworks."""
 
     note: str
     snippets: tuple[Snippet, ...]
@@ -49,21 +49,19 @@ class ServerFix:
 @functools.cache
 def fixes() -> dict[str, tuple[ServerFix, ...]]:
     """Return all fixes by the ID of the check."""
-    found: dict[str, tuple[ServerFix, ...]] = {}
+    fixes_by_check: dict[str, tuple[ServerFix, ...]] = {}
     for path in _files():
-        for written in tomllib.loads(path.read_text(encoding="utf-8"))["fix"]:
-            snippets = (
-                Snippet(label, written[server].strip()) for server, label in SERVERS.items() if server in written
-            )
-            fix = ServerFix(written.get("note", ""), tuple(snippets))
-            for check in written["checks"]:
-                found[check] = (*found.get(check, ()), fix)
-    return found
+        for entry in tomllib.loads(path.read_text(encoding="utf-8"))["fix"]:
+            snippets = (Snippet(label, entry[server].strip()) for server, label in SERVERS.items() if server in entry)
+            fix = ServerFix(entry.get("note", ""), tuple(snippets))
+            for check in entry["checks"]:
+                fixes_by_check[check] = (*fixes_by_check.get(check, ()), fix)
+    return fixes_by_check
 
 
 @dataclass(frozen=True, slots=True)
 class HowTo:
-    """Snippets that a finding shows, and the names of the servers for which the check's page has others."""
+    """Snippets on the card of a finding, and names of the servers for which the check's page has other snippets."""
 
     snippets: tuple[Snippet, ...] = ()
     others: tuple[str, ...] = ()
@@ -73,17 +71,17 @@ NO_HOW_TO = HowTo()
 
 
 @functools.lru_cache(maxsize=1024)
-def how_to(check_id: str, server: str, known: tuple[str, ...], *, has_page: bool) -> HowTo:
-    """Return the snippets of a check for the server that answered, and those that depend on no server.
+def how_to(check_id: str, server: str, codes_of_fix: tuple[str, ...], *, has_page: bool) -> HowTo:
+    """Return the snippets of a check for the page's web server, and snippets for any server.
 
-    `server` is a value of `website_scan.findings.Server`, or empty. Code that the fix itself has (`known`) is left
-    out. Without a snippet for the server, all are returned if there is no page of the check to link to.
+    `server` is a value of `website_scan.findings.Server`, or empty. Code that the fix itself contains (`known`) is left
+    out. Without a snippet for the server, all snippets are returned if the check has no page to link to.
     """
-    found = [each for fix in fixes().get(check_id, ()) for each in fix.snippets]
-    is_known = any(each.server == server for each in found)
-    shown = [each for each in found if each.server in (server, *ANYWHERE) or not (is_known or has_page)]
-    others = dict.fromkeys(each.server for each in found if each not in shown) if has_page else {}
-    return HowTo(tuple(each for each in shown if each.code not in known), tuple(others))
+    snippets = [snippet for fix in fixes().get(check_id, ()) for snippet in fix.snippets]
+    is_covered = any(snippet.server == server for snippet in snippets)
+    chosen = [snippet for snippet in snippets if snippet.server in (server, *ANYWHERE) or not (is_covered or has_page)]
+    others = dict.fromkeys(snippet.server for snippet in snippets if snippet not in chosen) if has_page else {}
+    return HowTo(tuple(snippet for snippet in chosen if snippet.code not in codes_of_fix), tuple(others))
 
 
 def _files() -> Iterator[Path]:

@@ -1,6 +1,6 @@
-"""Stored form of a report's document: what follows from the rest is left out, and columns are written once.
+"""Stored text of a JSON export: common values and texts that can be computed are left out, and columns occur once.
 
-A report is kept for a month or longer, and most of its checks pass.
+Compact texts matter, because a report is stored for a month or longer. Most of its checks pass.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from website_scan.report_json import (
 )
 from website_scan.result import HowToFix
 
-# Values that most checks have, and that are not stored.
+# Values that most checks have; they are not stored.
 COMMON: Mapping[str, object] = {
     "severity": None,
     "points": 0.0,
@@ -35,65 +35,66 @@ COMMON: Mapping[str, object] = {
 }
 TABLES = ("details", "places")
 # Keys in the order of the JSON.
-OF_PASS, OF_FINDING = (tuple(each.__annotations__) for each in (ExportedPass, ExportedFinding))
-Kinds = dict[str, dict[str, StoredColumn]]
+KEYS_OF_PASS, KEYS_OF_FINDING = (tuple(typed.__annotations__) for typed in (ExportedPass, ExportedFinding))
+ColumnsByKind = dict[str, dict[str, StoredColumn]]
 
 
-def stored_text(document: ExportJson) -> str:
-    """Return the text that stands for a document in the database."""
-    kinds: Kinds = {}
+def stored_text(export: ExportJson) -> str:
+    """Return the text with which the database stores a JSON export."""
+    kinds: ColumnsByKind = {}
     categories = [
-        {**category, "checks": [_short(check, kinds) for check in category["checks"]]}
-        for category in document["categories"]
+        {**category, "checks": [_shorten(check, kinds) for check in category["checks"]]}
+        for category in export["categories"]
     ]
-    return written({**document, "categories": categories, "kinds": kinds})
+    return written({**export, "categories": categories, "kinds": kinds})
 
 
-def written(document: Mapping[str, object]) -> str:
-    """Return a document as compact JSON."""
-    return json.dumps(document, ensure_ascii=False, separators=(",", ":"))
+def written(content: Mapping[str, object]) -> str:
+    """Return a dictionary as compact JSON."""
+    return json.dumps(content, ensure_ascii=False, separators=(",", ":"))
 
 
 def read_export(text: str) -> ExportJson:
-    """Return the document of a stored text."""
-    document: dict[str, Any] = json.loads(text)
-    kinds: Kinds = document.pop("kinds")
-    for category in document["categories"]:
-        category["checks"] = [_whole(check, kinds) for check in category["checks"]]
-    return document  # type: ignore[return-value]  # as `stored_text` wrote it
+    """Return the JSON export of a stored text."""
+    export: dict[str, Any] = json.loads(text)
+    kinds: ColumnsByKind = export.pop("kinds")
+    for category in export["categories"]:
+        category["checks"] = [_complete(check, kinds) for check in category["checks"]]
+    return export  # type: ignore[return-value]  # as `stored_text` wrote it
 
 
-def _short(check: ExportedCheck, kinds: Kinds) -> dict[str, object]:
-    kept = {name: value for name, value in check.items() if name not in COMMON or value != COMMON[name]}
-    kept.pop("fix", None)
+def _shorten(check: ExportedCheck, kinds: ColumnsByKind) -> dict[str, object]:
+    short = {name: value for name, value in check.items() if name not in COMMON or value != COMMON[name]}
+    short.pop("fix", None)
     if check["status"] == "pass":
-        del kept["title"]
+        del short["title"]
     for name in TABLES:
-        if name in kept:
-            kept[name] = [_short_table(table, kinds) for table in check[name]]  # type: ignore[literal-required]
-    return kept
+        if name in short:
+            short[name] = [_shorten_table(table, kinds) for table in check[name]]  # type: ignore[literal-required]
+    return short
 
 
-def _short_table(table: StoredTable, kinds: Kinds) -> dict[str, object]:
-    known = kinds.setdefault(table["kind"], {})
+def _shorten_table(table: StoredTable, kinds: ColumnsByKind) -> dict[str, object]:
+    columns = kinds.setdefault(table["kind"], {})
     for column in table["columns"]:
-        known.setdefault(column["name"], column)
+        columns.setdefault(column["name"], column)
     return {**table, "columns": [column["name"] for column in table["columns"]]}
 
 
-def _whole(check: dict[str, Any], kinds: Kinds) -> ExportedCheck:
+def _complete(check: dict[str, Any], kinds: ColumnsByKind) -> ExportedCheck:
     is_pass = check["status"] == "pass"
     full = {**COMMON, "title": check["name"], **check}
     for name in TABLES:
-        full[name] = [_whole_table(table, kinds) for table in full[name]]
+        full[name] = [_complete_table(table, kinds) for table in full[name]]
     if not is_pass:
         how = check["how_to_fix"]
         full["fix"] = wording.fix(
-            HowToFix(how["text"], tuple((each["label"], each["code"]) for each in how["snippets"]))
+            HowToFix(how["text"], tuple((snippet["label"], snippet["code"]) for snippet in how["snippets"]))
         )
-    return {name: full[name] for name in (OF_PASS if is_pass else OF_FINDING) if name in full}  # type: ignore[return-value]
+    keys = KEYS_OF_PASS if is_pass else KEYS_OF_FINDING
+    return {name: full[name] for name in keys if name in full}  # type: ignore[return-value]
 
 
-def _whole_table(table: dict[str, Any], kinds: Kinds) -> dict[str, Any]:
+def _complete_table(table: dict[str, Any], kinds: ColumnsByKind) -> dict[str, Any]:
     columns = kinds[table["kind"]]
     return {**table, "columns": [columns[name] for name in table["columns"]]}

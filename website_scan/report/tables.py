@@ -1,4 +1,4 @@
-"""Tables of a check's places and details, or pairs of head and value if there is only one row."""
+"""Tables of a check's places and details on the page, or pairs of head and value if there is only one row."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from website_scan.json_types import JsonValue
 from website_scan.places import BYTES, Column
 from website_scan.report_json import StoredTable
 
-# The most characters of a value on the page. Sites choose the length of their addresses and headers, and a report,
-# which anybody may request, has thousands of them.
+# Length of a value on the page at most: sites choose the length of addresses and headers, of which a report has
+# thousands.
 MAX_CELL = 1000
-# The fewest characters of a value that is looked for in a message.
-LEAST = 4
-# Characters at the end of an address that stay visible when a line is too short; those before them are cut.
+# Length from which a value is searched for in a message.
+MIN_SEARCHED = 4
+# Number of characters at the end of an address that stay visible when the line is too short; the middle is cut.
 END = 16
 SECURE = "https://"
 KB, MB = 1_000, 1_000_000
@@ -26,7 +26,7 @@ COLOUR = re.compile(r"#[0-9a-f]{6}", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """Cell of a table. A long address has an `end` that stays visible when it is cut; its `scheme` may be hidden."""
+    """Cell of a table. Of a long address, `end` stays visible when the line is cut; its `scheme` may be hidden."""
 
     text: str
     is_code: bool = False
@@ -45,14 +45,14 @@ class Cell:
 
 
 EMPTY = Cell("")
-# Names of a table's rows, by the head of its first column that has one, or that column's kind.
+# Names of a table's rows, by the label or the kind of a column.
 NOUNS = {"code": "elements", "address": "addresses"}
 NOUNS_OF_HEADS = {"Comment": "comments", "Exception": "errors", "Policy": "policies", "Record": "records"}
 
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """Head of a table's column: `label` with the unit, and the format, one of `website_scan.places.Format`."""
+    """Head of a column: the label with the unit, and the format (`kind`), one of `website_scan.places.Format`."""
 
     label: str
     kind: str
@@ -60,11 +60,11 @@ class Head:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Table of the places or details of a kind.
+    """Table of the places or details of one kind.
 
-    `same` has the columns whose text is the same in all rows; the page shows it once. `numbers` are those of the rows
-    among all rows of the check. `size` is the sum of a table's only column of sizes, with its unit. `total`
-    is how many rows the check found.
+    `same` has the columns with the same text in all rows, which the page displays once. `numbers` are the numbers of
+    the rows among all rows of the check. `size` is the sum of the only column of sizes, with its unit. `total` is the
+    number of rows that the check found.
     """
 
     heads: tuple[Head, ...]
@@ -76,7 +76,7 @@ class Table:
 
     @property
     def count(self) -> str:
-        """The number of rows in words, such as "12 files, 340 kB"; the size is that of all, if it is known.
+        """Number of rows in words, such as "12 files, 340 kB", with the size of all files if known.
 
         A single row that is no element is "Details": the message has its name.
         """
@@ -91,41 +91,41 @@ class Table:
 
     @property
     def is_cut(self) -> bool:
-        """Return True if the check found more rows than the report keeps."""
+        """Return True if the check found more rows than the report stores."""
         return self.total > len(self.rows)
 
     @property
     def pairs(self) -> list[tuple[Head, Cell]] | None:
-        """Heads and non-empty values of a table with one row, None if it has more."""
+        """Heads and non-empty values of a table with one row, None for several rows."""
         if len(self.rows) != 1:
             return None
         return [(head, cell) for head, cell in zip(self.heads, self.rows[0], strict=True) if cell.whole]
 
     def beside(self, message: str) -> list[tuple[Head, Cell]] | None:
-        """Return the pairs without what the message says already; code stays, because it can be copied."""
+        """Return the pairs except for values that the message contains; code stays, because users copy it."""
         if (pairs := self.pairs) is None:
             return None
-        return [(head, cell) for head, cell in pairs if cell.is_code or not _says(message, cell.whole)]
+        return [(head, cell) for head, cell in pairs if cell.is_code or not _contains_words(message, cell.whole)]
 
 
 def tables(stored: Iterable[StoredTable], *, without: Container[str] = ()) -> tuple[Table, ...]:
-    """Return the tables of a check. `without` are columns to leave out, because the page shows them elsewhere."""
-    shown, first = [], 0
-    for each in stored:
-        if made := _table(each, without, first):
-            shown.append(made)
-        first += len(each["rows"])
-    return tuple(shown)
+    """Return the tables of a check, except for the columns `without`, which other parts of the page contain."""
+    made, first = [], 0
+    for stored_table in stored:
+        if table := _table(stored_table, without, first):
+            made.append(table)
+        first += len(stored_table["rows"])
+    return tuple(made)
 
 
 def _table(stored: StoredTable, without: Container[str], first: int) -> Table | None:
     columns, sizes = [], []
-    for number, each in enumerate(stored["columns"]):
-        if each["name"] in without:
+    for number, stored_column in enumerate(stored["columns"]):
+        if stored_column["name"] in without:
             continue
         values = [row[number] for row in stored["rows"]]
-        unit = each.get("unit", "")
-        columns.append(_written(each["label"], each["format"], unit, values))
+        unit = stored_column.get("unit", "")
+        columns.append(_column(stored_column["label"], stored_column["format"], unit, values))
         if unit == BYTES:
             sizes.append(sum(value for value in values if isinstance(value, NUMBER)))
     if not columns:
@@ -149,18 +149,19 @@ def _size(total: float) -> str:
     return f"{_number(total, per_unit)} {unit}"
 
 
-def _says(message: str, value: str) -> bool:
-    """Return True if the message contains the value as whole words; a shorter one may be there by chance."""
-    return len(value) >= LEAST and re.search(rf"(?<![\w./-]){re.escape(value)}(?![\w/?#=&-]|\.\w)", message) is not None
+def _contains_words(message: str, value: str) -> bool:
+    """Return True if the message contains the value as whole words. Short values may be in the message by chance."""
+    pattern = rf"(?<![\w./-]){re.escape(value)}(?![\w/?#=&-]|\.\w)"
+    return len(value) >= MIN_SEARCHED and re.search(pattern, message) is not None
 
 
 def _is_same(head: Head, cells: Sequence[Cell]) -> bool:
-    """Return True for a text column with the same text in all rows. Short words and numbers stay in their column."""
-    return head.kind == "text" and len(cells) > 1 and all(each == cells[0] for each in cells)
+    """Return True for a text column with the same text in all rows; other formats always stay columns."""
+    return head.kind == "text" and len(cells) > 1 and all(other == cells[0] for other in cells)
 
 
-def _written(label: str, format: str, unit: str, values: Sequence[JsonValue]) -> tuple[Head, list[Cell]]:
-    """Return head and cells of a column. Its numbers share a unit, in the head unless there is only one number."""
+def _column(label: str, format: str, unit: str, values: Sequence[JsonValue]) -> tuple[Head, list[Cell]]:
+    """Return head and cells of a column. Its numbers share a unit, in the head or beside the only number."""
     if format == "number":
         numbers = [value for value in values if isinstance(value, NUMBER)]
         unit, per_unit = _scale(unit, numbers)
@@ -171,7 +172,7 @@ def _written(label: str, format: str, unit: str, values: Sequence[JsonValue]) ->
 
 
 def _scale(unit: str, numbers: Sequence[float]) -> tuple[str, int]:
-    """Return the unit to show, and how many of the engine's units make one of it (1 kB is 1,000 bytes)."""
+    """Return the unit for the page, and by how much to divide stored numbers (1,000 for kB)."""
     if unit != BYTES:
         return unit, 1
     largest = max(numbers, default=0)
@@ -185,14 +186,14 @@ def _number(value: float, per_unit: int) -> str:
     return f"{scaled:,.1f}" if scaled < 100 else f"{scaled:,.0f}"
 
 
-def written(column: Column, value: JsonValue) -> str:
+def formatted(column: Column, value: JsonValue) -> str:
     """Format a single value with the unit of its column."""
-    _, (only,) = _written(column.label, column.format, column.unit, [value])
-    return only.whole
+    _, (cell_,) = _column(column.label, column.format, column.unit, [value])
+    return cell_.whole
 
 
 def cell(value: JsonValue, format: str = "text") -> Cell:
-    """Return the cell of a single value. Text is cut at `MAX_CELL` characters, because a site chooses its length."""
+    """Return the cell of a single value. Text is cut at `MAX_CELL` characters, because sites choose its length."""
     if value is None:
         return EMPTY
     if isinstance(value, bool):
@@ -215,7 +216,7 @@ def cell(value: JsonValue, format: str = "text") -> Cell:
 
 
 def address(text: str) -> Cell:
-    """Return the cell of an address for one line. `https://` may be hidden, `http://` is always shown."""
+    """Return the cell of an address for one line. `https://` may be hidden, `http://` is always visible."""
     scheme = SECURE if text.startswith(SECURE) else ""
     rest = text[len(scheme) :]
     if len(rest) <= 2 * END or rest.split(maxsplit=1) != [rest]:

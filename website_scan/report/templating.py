@@ -14,48 +14,47 @@ from website_scan.messages import agreeing, counted
 
 TEMPLATES = Path(__file__).with_name("templates")
 STATIC = Path(__file__).with_name("static")  # style sheets
-# Where an address may break: after these characters, but not between the slashes after the scheme.
+# Positions of optional line breaks in an address: after these characters, but not between the slashes of the scheme.
 BREAKS = re.compile(r"(?<=[./:])(?![./:])")
 SCHEME = re.compile(r"https?://")
-# END: characters at the end of an address that stay visible. MAX_TITLE: characters of an address in its tooltip.
-END = 12
-MAX_TITLE = 500
+END = 12  # characters at the end of an address that stay visible
+MAX_TITLE = 500  # characters of an address in its tooltip
 
 
 def environment(**options: Any) -> Environment:
     """Return a Jinja2 environment with autoescape and these options, such as the loader."""
     rules = {"autoescape": True, "trim_blocks": True, "lstrip_blocks": True, "undefined": StrictUndefined}
-    made = Environment(**options | rules)  # noqa: S701  # `rules` switch autoescape on
-    made.filters |= {"breakable": breakable, "grouped": grouped, "one_line": one_line}
-    made.filters |= {"counted": counted, "agreeing": agreeing}
-    made.globals |= {"zip": zip}
-    return made
+    jinja = Environment(**options | rules)  # noqa: S701  # `rules` switch autoescape on
+    jinja.filters |= {"breakable": breakable, "grouped": grouped, "one_line": one_line}
+    jinja.filters |= {"counted": counted, "agreeing": agreeing}
+    jinja.globals |= {"zip": zip}
+    return jinja
 
 
 def breakable(address: object) -> Markup:
-    """Return the address as HTML with optional line breaks after "/", "." and ":", so that it breaks in no word."""
+    """Return the address as HTML with optional line breaks after "/", "." and ":", so that no word is broken."""
     return Markup(BREAKS.sub("<wbr>", escape(str(address))))  # noqa: S704  # escaped
 
 
 def one_line(address: object) -> Markup:
-    """Return the address as HTML for one line. If it is too long, CSS hides its middle; host and end stay visible.
+    """Return the address as HTML for one line. If the line is too short, CSS hides the middle of the address.
 
-    The text is complete, so that copying, searching and screen readers get the whole address.
+    The text is complete, so that copying, searching and screen readers use the whole address.
     """
     text = str(address)
-    found = SCHEME.match(text)
-    scheme = found[0] if found else ""
+    match = SCHEME.match(text)
+    scheme = match[0] if match else ""
     rest = text[len(scheme) :]
     at = 0
     if len(rest) > 2 * END:
         # Split before a slash if there is one, because screen readers pause at the split.
         slash = rest.rfind("/", len(rest) - 2 * END, -1)
         at = slash if slash > 0 else len(rest) - END
-    shown = f'<span class="scheme">{scheme}</span>' if scheme else ""
+    html = f'<span class="scheme">{scheme}</span>' if scheme else ""
     if at:
-        shown += f'<span class="start">{escape(rest[:at])}</span>'
-    shown += escape(rest[at:])
-    return Markup(f'<span class="url" title="{escape(text[:MAX_TITLE])}">{shown}</span>')  # noqa: S704  # escaped
+        html += f'<span class="start">{escape(rest[:at])}</span>'
+    html += escape(rest[at:])
+    return Markup(f'<span class="url" title="{escape(text[:MAX_TITLE])}">{html}</span>')  # noqa: S704  # escaped
 
 
 def grouped(number: int) -> str:

@@ -1,4 +1,4 @@
-"""Waterfall chart of a load, with positions in thousandths of its time (templates/report)."""
+"""Waterfall chart of a page load, with positions in thousandths of the load's duration (templates/report)."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from website_scan.written_urls import split_url, written_host
 WIDTH = 1000
 MAX_TICKS = 6
 STEPS_MS = tuple(digit * 10**power for power in range(12) for digit in (1, 2, 5))
-LAST_TICK = 0.94  # latest tick as a fraction of the time: the label of a later one would not fit
-LEAST = 4  # least length of a bar, so that the shortest request is visible
+LAST_TICK = 0.94  # position of the last tick at most, as a fraction of the axis: a later label would not fit
+MIN_BAR = 4  # length of a bar at least, so that the shortest request is visible
 
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """Bar of a request: it waits from `start` for `wait`, then receives from `received_at` for `receive`."""
+    """Bar of a request: `start` and length (`wait`) of the wait, `received_at` and length (`receive`) of the rest."""
 
     name: str
     host: str  # empty for the page's own host
@@ -69,7 +69,7 @@ class WaterfallChart:
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """Kinds of requests for the legend, in the order of the load."""
+        """Kinds of requests for the legend, in the order of their first request."""
         return tuple(dict.fromkeys(bar.kind for bar in self.bars))
 
 
@@ -81,7 +81,8 @@ def waterfall(stored: StoredWaterfall | None) -> WaterfallChart | None:
     return WaterfallChart(
         bars=tuple(_bar(row, total, own_host) for row in stored["rows"]),
         marks=tuple(
-            Mark(name, name.lower().replace(" ", "-"), _seconds(at), _place(at, total)) for name, at in stored["marks"]
+            Mark(name, name.lower().replace(" ", "-"), _seconds(at), _position(at, total))
+            for name, at in stored["marks"]
         ),
         ticks=_ticks(total),
         seconds=_seconds(total),
@@ -91,13 +92,13 @@ def waterfall(stored: StoredWaterfall | None) -> WaterfallChart | None:
 
 def _ticks(total: int) -> tuple[Tick, ...]:
     """Return at most six ticks from 0, in steps of 1, 2 or 5 times a power of ten, none close to the end."""
-    step = next(each for each in STEPS_MS if total <= MAX_TICKS * each)
+    step = next(step_ms for step_ms in STEPS_MS if total <= MAX_TICKS * step_ms)
     places = range(0, total, step)
-    return tuple(Tick(f"{at / 1000:g} s", _place(at, total)) for at in places if at <= LAST_TICK * total)
+    return tuple(Tick(f"{at / 1000:g} s", _position(at, total)) for at in places if at <= LAST_TICK * total)
 
 
 def _bar(row: StoredRequest, total: int, own_host: str) -> Bar:
-    start, response, end = (_place(at, total) for at in (row["start_ms"], row["response_ms"], row["end_ms"]))
+    start, response, end = (_position(at, total) for at in (row["start_ms"], row["response_ms"], row["end_ms"]))
     host = written_host(row["url"])
     return Bar(
         name=_name(row["url"]),
@@ -106,18 +107,18 @@ def _bar(row: StoredRequest, total: int, own_host: str) -> Bar:
         kind=row["kind"],
         size=size(row["wire_bytes"]),
         seconds=_seconds(row["end_ms"] - row["start_ms"]),
-        start=min(start, WIDTH - LEAST),
+        start=min(start, WIDTH - MIN_BAR),
         wait=max(response - start, 1),
-        received_at=min(response, WIDTH - LEAST),
-        receive=max(end - response, LEAST),
+        received_at=min(response, WIDTH - MIN_BAR),
+        receive=max(end - response, MIN_BAR),
         is_blocking=row["is_blocking"],
         is_failed=row["is_failed"],
-        # Old reports do not have this; the chart shows the host beside the file.
+        # Old reports lack `is_third_party`; the chart has the host beside the file anyway.
         is_third_party=row.get("is_third_party", False),
     )
 
 
-def _place(milliseconds: int, total: int) -> int:
+def _position(milliseconds: int, total: int) -> int:
     return round(WIDTH * milliseconds / total)
 
 

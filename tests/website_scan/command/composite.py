@@ -1,6 +1,6 @@
-"""A minimal GitHub runner for action.yml: it runs the steps of a composite action as a job would.
+"""Minimal GitHub runner for action.yml, which runs the steps of a composite action as a job would.
 
-Steps that use other actions are not run but faked: setup-python returns the interpreter of the tests, cache nothing.
+Steps that use other actions are faked: setup-python returns the interpreter of the tests, cache returns nothing.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from typing import Any
 import yaml
 
 REFERENCE = r"(?:inputs|steps|runner)\.[\w.-]+"
-ANSWERS: Mapping[str, Mapping[str, str]] = {
+FAKED_OUTPUTS: Mapping[str, Mapping[str, str]] = {
     "actions/setup-python": {"python-path": sys.executable},
     "actions/cache": {},
 }
-# Variables of the machine that a step gets: where it finds programs, and the registry of packages.
-PASSED = re.compile("HOME$|PATH$|PIP_|UV_|SSL_CERT")
+# Environment variables that a step inherits: paths of programs, and settings for the registry of packages.
+INHERITED = re.compile("HOME$|PATH$|PIP_|UV_|SSL_CERT")
 TIMEOUT_S = 280
 
 
 @dataclass(frozen=True, slots=True)
-class Ran:
-    """The result that a job sees: the status of the step that failed, outputs, summary, and the log."""
+class RunResult:
+    """Result of a run: exit status of the step that failed, outputs, summary, and the log."""
 
     status: int
     outputs: Mapping[str, str]
@@ -38,7 +38,7 @@ class Ran:
 
 
 class Action:
-    """The action of a folder, on one runner: what one run installs, the next one finds."""
+    """Action in a folder, on one runner: packages that one run installs are there for the next run."""
 
     def __init__(self, folder: Path, temporary: Path) -> None:
         self.folder = folder
@@ -51,13 +51,13 @@ class Action:
         environment: Mapping[str, str] | None = None,
         until: str = "",
         **inputs: str,
-    ) -> Ran:
-        """Run the action as `uses:` would, with these inputs, `_` for `-`. `until` is the last step to run."""
-        given = {name.replace("_", "-"): value for name, value in inputs.items()}
-        assert given.keys() <= self.definition["inputs"].keys()
-        defaults = {name: str(each.get("default", "")) for name, each in self.definition["inputs"].items()}
+    ) -> RunResult:
+        """Run the action as `uses:` would, with inputs (`_` for `-`). `until` is the ID of the last step to run."""
+        by_name = {name.replace("_", "-"): value for name, value in inputs.items()}
+        assert by_name.keys() <= self.definition["inputs"].keys()
+        defaults = {name: str(declared.get("default", "")) for name, declared in self.definition["inputs"].items()}
         context: dict[str, Any] = {
-            "inputs": defaults | given,
+            "inputs": defaults | by_name,
             "steps": {},
             "runner": {"os": "Linux", "arch": "X64", "temp": str(self.temporary)},
         }
@@ -65,21 +65,23 @@ class Action:
         summary.write_text("")
         log, status = "", 0
         for step in self.definition["runs"]["steps"]:
-            if "if" in step and not _holds(step["if"], context):
+            if "if" in step and not _is_true(step["if"], context):
                 continue
             outputs: Mapping[str, str] = {}
             if "uses" in step:
-                outputs = ANSWERS[step["uses"].partition("@")[0]]
-                assert all(_filled(str(each), context) for each in step["with"].values())
+                outputs = FAKED_OUTPUTS[step["uses"].partition("@")[0]]
+                assert all(_with_values(str(value), context) for value in step["with"].values())
             else:
-                variables = {name: _filled(value, context) for name, value in step.get("env", {}).items()}
-                status, said, outputs = self._run(step, workspace, {**(environment or {}), **variables}, summary)
-                log += said
+                variables = {name: _with_values(value, context) for name, value in step.get("env", {}).items()}
+                status, step_log, outputs = self._run(step, workspace, {**(environment or {}), **variables}, summary)
+                log += step_log
             context["steps"][step.get("id", "")] = {"outputs": outputs}
             if status or (until and step.get("id") == until):
                 break
-        shown = {name: _filled(each["value"], context) for name, each in self.definition["outputs"].items()}
-        return Ran(status, shown, summary.read_text(), log, context["steps"])
+        action_outputs = {
+            name: _with_values(declared["value"], context) for name, declared in self.definition["outputs"].items()
+        }
+        return RunResult(status, action_outputs, summary.read_text(), log, context["steps"])
 
     def _run(
         self, step: Mapping[str, Any], workspace: Path | None, variables: Mapping[str, str], summary: Path
@@ -91,7 +93,7 @@ class Action:
         ran = subprocess.run(
             ["bash", "--noprofile", "--norc", "-eo", "pipefail", script],
             cwd=workspace or self.temporary,
-            env={name: value for name, value in os.environ.items() if PASSED.match(name)}
+            env={name: value for name, value in os.environ.items() if INHERITED.match(name)}
             | {
                 "PIP_RETRIES": "1",
                 "UV_HTTP_RETRIES": "1",
@@ -112,23 +114,23 @@ class Action:
         return ran.returncode, ran.stdout, outputs
 
 
-def _filled(text: str, context: Mapping[str, Any]) -> str:
-    return re.sub(r"\$\{\{ (" + REFERENCE + r") \}\}", lambda found: _value(found[1], context), text)
+def _with_values(text: str, context: Mapping[str, Any]) -> str:
+    return re.sub(r"\$\{\{ (" + REFERENCE + r") \}\}", lambda match: _value(match[1], context), text)
 
 
-def _holds(condition: str, context: Mapping[str, Any]) -> bool:
+def _is_true(condition: str, context: Mapping[str, Any]) -> bool:
     """Evaluate comparisons with strings, joined by `&&`."""
     for comparison in condition.split(" && "):
-        found = re.fullmatch(f"({REFERENCE}) (==|!=) '([^']*)'", comparison)
-        assert found is not None, comparison
-        if (_value(found[1], context) == found[3]) != (found[2] == "=="):
+        match = re.fullmatch(f"({REFERENCE}) (==|!=) '([^']*)'", comparison)
+        assert match is not None, comparison
+        if (_value(match[1], context) == match[3]) != (match[2] == "=="):
             return False
     return True
 
 
 def _value(reference: str, context: Mapping[str, Any]) -> str:
     """Return the value of a reference. As in GitHub, a missing value is empty."""
-    found: Any = context
+    value: Any = context
     for name in reference.split("."):
-        found = found.get(name, {})
-    return found if isinstance(found, str) else ""
+        value = value.get(name, {})
+    return value if isinstance(value, str) else ""

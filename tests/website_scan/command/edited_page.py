@@ -1,4 +1,4 @@
-"""A page with faults of many kinds, edits of it that change none of them, and edits that add one."""
+"""Page with faults of many kinds, edits that change no fault, and edits that add a fault."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ HEADERS = {
 
 
 def replaced(old: str, new: str) -> Edit:
-    """Return an edit that replaces a text, which the page must have."""
+    """Return an edit that replaces a text of the page; the page must contain the text."""
 
     def edit(page: str) -> str:
         assert old in page, old
@@ -69,11 +69,11 @@ def reordered_list(page: str) -> str:
 
 
 def reordered_attributes(page: str) -> str:
-    def turned(found: re.Match[str]) -> str:
-        attributes = re.findall(r'[\w-]+="[^"]*"', found[2])
-        return f"<{found[1]} {' '.join(reversed(attributes))}>"
+    def reversed_tag(tag: re.Match[str]) -> str:
+        attributes = re.findall(r'[\w-]+="[^"]*"', tag[2])
+        return f"<{tag[1]} {' '.join(reversed(attributes))}>"
 
-    return re.sub(r'<(\w+)((?: [\w-]+="[^"]*")+)>', turned, page)
+    return re.sub(r'<(\w+)((?: [\w-]+="[^"]*")+)>', reversed_tag, page)
 
 
 def added_class(page: str) -> str:

@@ -1,4 +1,4 @@
-"""A page that tries to break out of every output format, and its reports as the command makes them."""
+"""Page that tries to break out of every output format, and the command's reports of the page."""
 
 from __future__ import annotations
 
@@ -46,14 +46,15 @@ def _attribute(text: str) -> str:
 
 
 def _elements() -> Iterator[str]:
-    for number, each in enumerate(BREAKOUTS):
-        value = _attribute(each)
+    for number, breakout in enumerate(BREAKOUTS):
+        value = _attribute(breakout)
         yield f'<img id="{value}" class="{value}" src="/{value}.png">'
         yield f'<a id="link {value}" href="/{value}"></a><a href="{value}"></a>'
-        yield f'<input name="{value}" id="x{number}"><label for="{value}">{each}</label>'
+        yield f'<input name="{value}" id="x{number}"><label for="{value}">{breakout}</label>'
         yield f'<iframe src="https://evil.example/{value}"></iframe><button aria-label="" data-x="{value}"></button>'
-        yield f'<h{number % 6 + 1}>{each}</h{number % 6 + 1}><div role="{value}" aria-{number}="{value}">{each}</div>'
-        yield f'<script type="application/ld+json">{{"@type": {json.dumps(each)}, "name": "\\ud800"</script>'
+        yield f"<h{number % 6 + 1}>{breakout}</h{number % 6 + 1}>"
+        yield f'<div role="{value}" aria-{number}="{value}">{breakout}</div>'
+        yield f'<script type="application/ld+json">{{"@type": {json.dumps(breakout)}, "name": "\\ud800"</script>'
         yield f'<meta name="description" content="{value}"><link rel="alternate" hreflang="{value}" href="{value}">'
         yield f'<script src="https://evil.example/jquery-1.4.2.min.js?{value}"></script>'
     yield f'<img src="/long.png" title="{LONG}" id="{"i" * 10_000}">'
@@ -65,17 +66,20 @@ def _page() -> str:
 
 
 def _headers() -> list[tuple[str, str]]:
-    said = "".join(each if 32 <= ord(each) < 127 or 160 <= ord(each) < 256 else "?" for each in ALL)
+    latin_1_text = "".join(c if 32 <= ord(c) < 127 or 160 <= ord(c) < 256 else "?" for c in ALL)
     cookies = [f"{name}=1; Domain=localhost; Path=/" for name in ("=1+1", "a|`b`", "<b>", "[x](y)", "@team", "]]>")]
     return [
         ("Content-Type", "text/html; charset=utf-8"),
-        ("Server", f"nginx/1.2.3 {said}"),
-        ("X-Powered-By", f"PHP/5.2.1 {said}"),
-        ("Content-Security-Policy", f"script-src 'unsafe-inline' {said.replace(';', '')}; {said.replace(';', '')}"),
-        ("Strict-Transport-Security", f"max-age=1; {said.replace(';', '')}"),
-        ("Referrer-Policy", said),
-        ("Link", f"<{said}>; rel=canonical"),
-        *(("Set-Cookie", each) for each in cookies),
+        ("Server", f"nginx/1.2.3 {latin_1_text}"),
+        ("X-Powered-By", f"PHP/5.2.1 {latin_1_text}"),
+        (
+            "Content-Security-Policy",
+            f"script-src 'unsafe-inline' {latin_1_text.replace(';', '')}; {latin_1_text.replace(';', '')}",
+        ),
+        ("Strict-Transport-Security", f"max-age=1; {latin_1_text.replace(';', '')}"),
+        ("Referrer-Policy", latin_1_text),
+        ("Link", f"<{latin_1_text}>; rel=canonical"),
+        *(("Set-Cookie", cookie) for cookie in cookies),
     ]
 
 
@@ -89,10 +93,10 @@ def hostile_site() -> Iterator[Site]:
 
 
 def reports_of(site: Site, *paths: str, browser: WarmBrowser | None = None) -> list[Judged]:
-    """Scan pages of the site for all types in this process, as the command does."""
+    """Scan pages of the site for all scan types in this process, as the command does."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(scanning, "SCAN_CA_BUNDLE", site.ca_file)
         patch.setattr(local, "browser", lambda: browser)
-        urls = [f"{site.url_as('localhost')}{each}" for each in paths]
+        urls = [f"{site.url_as('localhost')}{path}" for path in paths]
         options = options_from([*urls, "--allow-network", "127.0.0.0/8", "--quiet"], "website-scan")
-        return [each for visit in local.scans(options, ProgressLine(is_quiet=True)) for each in visit]
+        return [report for visit in local.scans(options, ProgressLine(is_quiet=True)) for report in visit]

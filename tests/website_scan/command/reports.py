@@ -1,4 +1,4 @@
-"""Reports in the form that the command uses, built by hand."""
+"""Builders of reports as the command has them, from given check results."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from website_scan.scoring import Cap, score
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 
 
-def found(
+def check_result(
     id: str, status: str = "fail", severity: Severity = Severity.HIGH, *places: Place, **parts: Any
 ) -> CheckResult:
     passed = status == "pass"
@@ -84,14 +84,14 @@ def judged_categories(
     return _judged(result)
 
 
-def failed(url: str = "https://example.com/gone") -> Judged:
+def failed_scan(url: str = "https://example.com/gone") -> Judged:
     result = ScanResult(ScanType.SEO, url, "failed", NOW, NOW, "1")
     return _judged(result, ScanError("URL_NOT_REACHABLE", "Nobody answers."))
 
 
 def _judged(result: ScanResult, error: ScanError | None = None) -> Judged:
     ids = {"scan_id": "scan_" + "0" * 22, "report_id": "rpt_" + "0" * 22}
-    document = export_json(result, **ids, created_at=NOW, completed_at=NOW)
+    export = export_json(result, **ids, created_at=NOW, completed_at=NOW)
     if error:
-        document["error"] = {"code": error.code, "message": error.message}
-    return Judged(document, scoring=result.scoring)
+        export["error"] = {"code": error.code, "message": error.message}
+    return Judged(export, scoring=result.scoring)

@@ -1,4 +1,4 @@
-"""action.yml, run step by step as by GitHub, from a copy of the repository and the registry of packages."""
+"""Runs of action.yml, step by step as GitHub does, from a copy of the repository and the registry of packages."""
 
 from __future__ import annotations
 
@@ -14,28 +14,31 @@ from lxml import etree
 from tests.command_line import ROOT
 from tests.reports.sarif import assert_sarif
 from tests.targets.server import Answer, Site
-from tests.website_scan.command.composite import Action, Ran
+from tests.website_scan.command.composite import Action, RunResult
 from website_scan.net.browser import find_browser
 
 ALLOWED = "127.0.0.0/8"
 PATHS = ("sarif", "junit", "html", "json", "markdown")
-# Workflow commands that a runner obeys (docs.github.com): as the first words of a line or, in the old form, anywhere.
-ORDERS = "::error::no\n::add-mask::a ##[add-mask]b"
+# Workflow commands for the runner (docs.github.com): at the beginning of a line or, in the old syntax, anywhere.
+WORKFLOW_COMMANDS = "::error::no\n::add-mask::a ##[add-mask]b"
 DEFINITION: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
 
-of_the_action = [pytest.mark.slow, pytest.mark.xdist_group("action")]
+on_one_worker = [pytest.mark.slow, pytest.mark.xdist_group("action")]
 
 
-def scan(action: Action, site: Site, workspace: Path, path: str = "/", **inputs: str) -> Ran:
+def scan(action: Action, site: Site, workspace: Path, path: str = "/", **inputs: str) -> RunResult:
     """Scan the site, without a browser unless the inputs say otherwise."""
-    given = {"urls": f"{site.url_as('localhost')}{path}", "types": "seo", "allow_network": ALLOWED, "browser": "false"}
-    return action.run(workspace, {"SCAN_CA_BUNDLE": str(site.ca_file)}, **(given | inputs))
+    url = f"{site.url_as('localhost')}{path}"
+    defaults = {"urls": url, "types": "seo", "allow_network": ALLOWED, "browser": "false"}
+    return action.run(workspace, {"SCAN_CA_BUNDLE": str(site.ca_file)}, **(defaults | inputs))
 
 
 def test_no_input_becomes_part_of_a_script() -> None:
     for step in DEFINITION["runs"]["steps"]:
         assert "${{" not in step.get("run", "")
-    assert all(each["description"] for each in (*DEFINITION["inputs"].values(), *DEFINITION["outputs"].values()))
+    assert all(
+        declared["description"] for declared in (*DEFINITION["inputs"].values(), *DEFINITION["outputs"].values())
+    )
 
 
 @pytest.mark.parametrize(
@@ -57,13 +60,15 @@ def test_no_input_becomes_part_of_a_script() -> None:
         ),
     ],
 )
-def test_a_line_of_options_is_an_option_with_its_value(told: Action, tmp_path: Path, line: str, argument: str) -> None:
-    assert arguments_of(told, tmp_path, options=f"--no-color\n\n{line}\n") == ["--no-color", argument]
+def test_line_of_the_input_options_is_an_option_with_its_value(
+    printing_action: Action, tmp_path: Path, line: str, argument: str
+) -> None:
+    assert arguments_of(printing_action, tmp_path, options=f"--no-color\n\n{line}\n") == ["--no-color", argument]
     assert list(tmp_path.iterdir()) == []
 
 
-def test_inputs_reach_the_command_as_they_are(told: Action, tmp_path: Path) -> None:
-    given = {
+def test_inputs_become_unchanged_arguments_of_the_command(printing_action: Action, tmp_path: Path) -> None:
+    inputs = {
         "urls": "http://localhost:3000/ http://localhost:3000/shop?a=*",
         "types": "seo, security",
         "fail_on_outcome": "hsts.short csp-present.missing",
@@ -73,7 +78,7 @@ def test_inputs_reach_the_command_as_they_are(told: Action, tmp_path: Path) -> N
         "wait_for": "http://localhost:3000/ready",
         "allow_network": "127.0.0.1/32:3000 [::1/128]:3000",
     }
-    assert arguments_of(told, tmp_path, **given) == [
+    assert arguments_of(printing_action, tmp_path, **inputs) == [
         *("http://localhost:3000/", "http://localhost:3000/shop?a=*", "--type=seo", "--type=security"),
         *("--fail-on-outcome=hsts.short", "--fail-on-outcome=csp-present.missing", "--accept=server-version.shown"),
         *("--allow-network=127.0.0.1/32:3000", "--allow-network=[::1/128]:3000", "--serve=out/my site"),
@@ -82,8 +87,8 @@ def test_inputs_reach_the_command_as_they_are(told: Action, tmp_path: Path) -> N
 
 
 @pytest.fixture
-def told(tmp_path_factory: pytest.TempPathFactory) -> Action:
-    """The action with a command that prints its arguments instead of scanning, as if it had been installed."""
+def printing_action(tmp_path_factory: pytest.TempPathFactory) -> Action:
+    """Action whose installed command prints its arguments instead of scanning."""
     runner = tmp_path_factory.mktemp("runner")
     program = runner / "website-scan-command" / "bin" / "website-scan"
     program.parent.mkdir(parents=True)
@@ -93,7 +98,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Action:
 
 
 def arguments_of(action: Action, workspace: Path, **inputs: Any) -> list[str]:
-    """Return the arguments that the action gives to the command, but for those of its documents."""
+    """Return the arguments of the command that the action runs, except for its outputs."""
     ran = action.run(workspace, browser="false", **inputs)
     assert ran.status == 0, ran.log
     arguments = re.findall(r"^<(.*)>$", ran.log, re.MULTILINE)
@@ -101,29 +106,29 @@ def arguments_of(action: Action, workspace: Path, **inputs: Any) -> list[str]:
 
 
 class TestRun:
-    pytestmark = of_the_action
+    pytestmark = on_one_worker
 
-    def test_it_leaves_documents_and_a_summary_and_nothing_in_the_workspace(
+    def test_action_writes_outputs_and_a_summary_and_no_file_in_the_workspace(
         self, action: Action, shop: Site, tmp_path: Path
     ) -> None:
         urls = " \n".join(f"{shop.url_as('localhost')}{path}" for path in ("/", "/shop"))
         ran = scan(action, shop, tmp_path, urls=urls, types="security, seo")
         assert ran.status == 0, ran.log
         assert ran.outputs["exit-status"] == "0"
-        documents = {name: Path(ran.outputs[name]).read_text() for name in PATHS}
-        log = json.loads(documents["sarif"])
+        contents = {name: Path(ran.outputs[name]).read_text() for name in PATHS}
+        log = json.loads(contents["sarif"])
         assert_sarif(log)
         assert [len(run["invocations"]) for run in log["runs"]] == [2, 2]
         schema = etree.XMLSchema(file=Path(__file__).with_name("junit.xsd"))
-        schema.assertValid(etree.fromstring(documents["junit"].encode()))
-        assert len(json.loads(documents["json"])["reports"]) == 4
-        assert documents["html"].lstrip().startswith("<!doctype html>")
-        assert ran.summary == documents["markdown"]
+        schema.assertValid(etree.fromstring(contents["junit"].encode()))
+        assert len(json.loads(contents["json"])["reports"]) == 4
+        assert contents["html"].lstrip().startswith("<!doctype html>")
+        assert ran.summary == contents["markdown"]
         assert f"| <{shop.url_as('localhost')}/shop> | seo |" in ran.summary
         assert list(tmp_path.iterdir()) == []
 
     @pytest.mark.parametrize(
-        ("inputs", "status", "told"),
+        ("inputs", "status", "words"),
         [
             ({"fail_under": "seo=1"}, 0, ""),
             ({"fail_under": "seo=100"}, 1, "Gate failed: seo of https://"),
@@ -133,42 +138,45 @@ class TestRun:
             ({"urls": "http://10.0.0.1/"}, 3, "DOMAIN_BLOCKED"),
         ],
     )
-    def test_its_status_is_the_gates(
-        self, action: Action, shop: Site, tmp_path: Path, inputs: dict[str, str], status: int, told: str
+    def test_exit_status_of_the_action_is_the_commands(
+        self, action: Action, shop: Site, tmp_path: Path, inputs: dict[str, str], status: int, words: str
     ) -> None:
         ran = scan(action, shop, tmp_path, **inputs)
-        assert (ran.status, told in ran.log) == (status, True), ran.log
+        assert (ran.status, words in ran.log) == (status, True), ran.log
         assert bool(ran.outputs["sarif"]) is (status != 2)
         assert ("The gate failed" in ran.summary) is (status == 1)
 
-    def test_inputs_are_no_commands_of_the_shell(self, action: Action, shop: Site, tmp_path: Path) -> None:
+    def test_shell_syntax_in_inputs_is_not_executed(self, action: Action, shop: Site, tmp_path: Path) -> None:
         trap = '"; touch "$GITHUB_WORKSPACE"pwned; echo "$(touch pwned)`touch pwned`'
         for name in ("urls", "types", "fail_under", "baseline", "config", "allow_network", "options"):
             ran = scan(action, shop, tmp_path, **{name: trap})
             assert ran.status in (2, 3), (name, ran.log)
         assert list(tmp_path.iterdir()) == []
 
-    def test_a_page_gives_the_runner_no_orders(self, action: Action, shop: Site, tmp_path: Path) -> None:
+    def test_page_cannot_send_workflow_commands_to_the_runner(self, action: Action, shop: Site, tmp_path: Path) -> None:
         shop.routes["/orders"] = Answer(
-            f"<!doctype html><html lang=en><title>{ORDERS}</title><a href='/{ORDERS}'>::warning::</a>",
+            f"<!doctype html><html lang=en><title>{WORKFLOW_COMMANDS}</title>"
+            f"<a href='/{WORKFLOW_COMMANDS}'>::warning::</a>",
             headers={"Content-Type": "text/html", "Server": "##[add-mask]b/1.2.3"},
         )
         ran = scan(action, shop, tmp_path, "/orders", types="security seo")
-        found = re.search(r"^::stop-commands::([0-9a-f]{32})\n(.*)^::\1::\n\Z", ran.log, re.MULTILINE | re.DOTALL)
-        assert found is not None, ran.log
-        assert "add-mask" in found[2]
+        ignored = re.search(r"^::stop-commands::([0-9a-f]{32})\n(.*)^::\1::\n\Z", ran.log, re.MULTILINE | re.DOTALL)
+        assert ignored is not None, ran.log
+        assert "add-mask" in ignored[2]
 
-    def test_what_opens_a_page_comes_from_the_environment(self, action: Action, shop: Site, tmp_path: Path) -> None:
-        shop.routes["/keyed"] = lambda asked: Answer("<title>In</title>" if asked.header("X-Key") == "a b" else b"")
+    def test_credentials_are_read_from_the_environment(self, action: Action, shop: Site, tmp_path: Path) -> None:
+        shop.routes["/keyed"] = lambda request: Answer("<title>In</title>" if request.header("X-Key") == "a b" else b"")
         shop.requests.clear()
-        given = {"SCAN_CA_BUNDLE": str(shop.ca_file), "STAGING": "X-Key: a b"}
+        variables = {"SCAN_CA_BUNDLE": str(shop.ca_file), "STAGING": "X-Key: a b"}
         options = "--header=$STAGING\n\n--quiet\n"
         inputs = {"urls": f"{shop.url_as('localhost')}/keyed", "allow_network": ALLOWED, "browser": "false"}
-        ran = action.run(tmp_path, given, types="seo", options=options, **inputs)
+        ran = action.run(tmp_path, variables, types="seo", options=options, **inputs)
         assert ran.status == 0, ran.log
-        assert {each.header("X-Key") for each in shop.requests if each.path == "/keyed"} == {"a b"}
+        assert {request.header("X-Key") for request in shop.requests if request.path == "/keyed"} == {"a b"}
 
-    def test_only_what_is_new_fails_against_a_baseline(self, action: Action, shop: Site, tmp_path: Path) -> None:
+    def test_action_with_a_baseline_fails_only_for_new_findings(
+        self, action: Action, shop: Site, tmp_path: Path
+    ) -> None:
         head = "<!doctype html><html lang=en><head><meta charset=utf-8><title>A bakery in the old town</title>"
         shop.routes["/worse"] = Answer(f"{head}<body><h1>Bread</h1><img src=/bread.png>")
         written = scan(action, shop, tmp_path, "/worse", types="accessibility", options="--write-baseline=known.json")
@@ -180,13 +188,13 @@ class TestRun:
         assert worse.status == 1
         assert re.search(r"1 new failure \(low or higher\): Links without a name\.", worse.log), worse.log
         results = json.loads(Path(worse.outputs["sarif"]).read_text())["runs"][0]["results"]
-        assert {each["ruleId"]: bool(each["suppressions"]) for each in results if each["level"] == "error"} == {
+        assert {result["ruleId"]: bool(result["suppressions"]) for result in results if result["level"] == "error"} == {
             "image-alt": True,
             "link-name": False,
         }
 
     @pytest.mark.skipif(find_browser("auto") is None, reason="no Chromium")
-    def test_with_a_browser_it_judges_what_is_rendered(self, action: Action, shop: Site, tmp_path: Path) -> None:
+    def test_action_with_a_browser_judges_the_rendered_page(self, action: Action, shop: Site, tmp_path: Path) -> None:
         ran = scan(action, shop, tmp_path, types="performance", browser="true")
         assert ran.status == 0, ran.log
         report = json.loads(Path(ran.outputs["json"]).read_text())

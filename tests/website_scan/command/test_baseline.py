@@ -1,4 +1,4 @@
-"""The baseline: findings that are already known, and findings that are news."""
+"""Baseline: which findings of a report are accepted, and which are new."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.website_scan.command.reports import failed, found, judged
+from tests.website_scan.command.reports import check_result, failed_scan, judged
 from tests.website_scan.fingerprint_pairs.pairs import contrast, oversized
 from website_scan import catalogue
 from website_scan.command.baseline import STYLED, baseline_of, read_baseline, words_in
@@ -30,30 +30,39 @@ def image(src: str = "", path: str = "main") -> Element:
 
 
 def of_images(*images: Element, url: str = A, browser: str | None = None) -> Judged:
-    """Return a report of accessibility in which these images lack a text alternative."""
-    return judged(found("image-alt", "fail", HIGH, *images), url=url, type=ScanType.ACCESSIBILITY, browser=browser)
+    """Return an accessibility report in which `images` lack a text alternative."""
+    return judged(
+        check_result("image-alt", "fail", HIGH, *images), url=url, type=ScanType.ACCESSIBILITY, browser=browser
+    )
 
 
 def accepted(path: Path, before: Sequence[Judged], now: Judged, *others: str) -> Mapping[str, str]:
-    """Return what a run on the page, and maybe on other URLs, accepts by a baseline of these reports."""
+    """Return the accepted checks of `now`, judged with a baseline of the reports `before`.
+
+    `others` are further URLs of the command.
+    """
     path.write_text(baseline_of(before), encoding="utf-8")
     return read_baseline(path).accept(now, [now.url, *others]).accepted
 
 
-def test_what_is_in_the_baseline_is_no_news_and_does_not_count(tmp_path: Path) -> None:
-    before = judged(found("alt", "fail", HIGH, image("/a.png")), found("hsts", "warn", LOW), found("csp", "pass"))
+def test_findings_of_the_baseline_are_accepted_and_do_not_count_in_the_score(tmp_path: Path) -> None:
+    before = judged(
+        check_result("alt", "fail", HIGH, image("/a.png")),
+        check_result("hsts", "warn", LOW),
+        check_result("csp", "pass"),
+    )
     path = tmp_path / "known"
     path.write_text(baseline_of([before]))
     report = read_baseline(path).accept(before, [before.url])
     assert report.accepted == {"alt": IN_BASELINE, "hsts": IN_BASELINE}
     assert report.score == 100
-    assert report.document["score"] is not None
-    assert report.document["score"] < 100
+    assert report.export["score"] is not None
+    assert report.export["score"] < 100
     assert not list(Gate({"": 100}, LOW).complaints(report))
 
 
 @pytest.mark.parametrize(
-    ("before", "now", "is_known"),
+    ("before", "now", "is_accepted"),
     [
         ([image("/a.png")], [image("/a.png")], True),
         ([image("/a.png")], [image("/a.png"), image("/b.png")], False),
@@ -66,11 +75,11 @@ def test_what_is_in_the_baseline_is_no_news_and_does_not_count(tmp_path: Path) -
         ([image("/a.png"), image("/b.png")], [image("/b.png"), image("/a.png", "div > main")], True),
     ],
 )
-def test_places_are_counted(tmp_path: Path, before: list[Element], now: list[Element], is_known: bool) -> None:
-    assert bool(accepted(tmp_path / "known", [of_images(*before)], of_images(*now))) is is_known
+def test_places_are_counted(tmp_path: Path, before: list[Element], now: list[Element], is_accepted: bool) -> None:
+    assert bool(accepted(tmp_path / "known", [of_images(*before)], of_images(*now))) is is_accepted
 
 
-def test_a_page_that_was_not_judged_shares_the_templates_of_the_others(tmp_path: Path) -> None:
+def test_new_page_may_have_the_places_of_other_pages(tmp_path: Path) -> None:
     path, before = tmp_path / "known", [of_images(image("/a.png"), image("/a.png"))]
     assert accepted(path, before, of_images(image("/a.png"), url=B))
     assert accepted(path, before, of_images(*[image("/a.png")] * 2, url=B))
@@ -78,40 +87,40 @@ def test_a_page_that_was_not_judged_shares_the_templates_of_the_others(tmp_path:
     assert not accepted(path, before, of_images(image("/b.png"), url=B))
 
 
-def test_each_page_that_was_judged_has_its_own_number(tmp_path: Path) -> None:
+def test_each_page_in_the_baseline_has_its_own_number_of_occurrences(tmp_path: Path) -> None:
     path, before = tmp_path / "known", [of_images(*[image("/a.png")] * 5), of_images(image("/a.png"), url=B)]
     assert accepted(path, before, of_images(*[image("/a.png")] * 5), B)
     assert not accepted(path, before, of_images(*[image("/a.png")] * 2, url=B), A)
 
 
-def test_a_finding_of_the_origin_is_known_on_every_page_and_one_of_a_page_on_its_own(tmp_path: Path) -> None:
-    checks = (found("security-txt"), found("tls-cert-expiry"), found("hsts"))
+def test_finding_of_the_origin_is_accepted_on_new_pages_and_a_pages_own_is_not(tmp_path: Path) -> None:
+    checks = (check_result("security-txt"), check_result("tls-cert-expiry"), check_result("hsts"))
     path, before = tmp_path / "known", [judged(*checks, url=A)]
     assert set(accepted(path, before, judged(*checks, url=B), A)) == {"security-txt", "tls-cert-expiry"}
     assert set(accepted(path, before, judged(*checks, url=A), B)) == {"security-txt", "tls-cert-expiry", "hsts"}
 
 
-def test_a_preview_has_the_findings_of_the_site_and_another_site_its_own(tmp_path: Path) -> None:
-    checks = (found("alt", "fail", HIGH, image("/a.png")), found("security-txt"), found("hsts"))
+def test_preview_accepts_findings_of_the_site_and_another_site_does_not(tmp_path: Path) -> None:
+    checks = (check_result("alt", "fail", HIGH, image("/a.png")), check_result("security-txt"), check_result("hsts"))
     path, before = tmp_path / "known", [judged(*checks, url=A)]
     assert len(accepted(path, before, judged(*checks, url=PREVIEW))) == 3
     assert accepted(path, before, judged(*checks, url=PREVIEW), A) == {}
-    both = [judged(*checks, url=A), judged(found("security-txt"), url=PREVIEW)]
+    both = [judged(*checks, url=A), judged(check_result("security-txt"), url=PREVIEW)]
     assert set(accepted(path, both, judged(*checks, url=PREVIEW), A)) == {"security-txt"}
     assert accepted(path, both, judged(*checks, url="https://third.example.net/a")) == {}
 
 
-def test_queries_of_pages_count_only_where_nothing_else_tells_them_apart(tmp_path: Path) -> None:
+def test_query_of_a_page_counts_only_if_pages_differ_in_it(tmp_path: Path) -> None:
     path, page = tmp_path / "known", "https://example.com/?p="
-    before = [judged(found("hsts"), url=f"{page}1")]
+    before = [judged(check_result("hsts"), url=f"{page}1")]
     assert "?p" not in baseline_of(before)
-    assert accepted(path, before, judged(found("hsts"), url=f"{page}2"))
-    before.append(judged(found("csp"), url=f"{page}2"))
-    assert accepted(path, before, judged(found("hsts"), url=f"{page}1"))
-    assert not accepted(path, before, judged(found("hsts"), url=f"{page}2"))
+    assert accepted(path, before, judged(check_result("hsts"), url=f"{page}2"))
+    before.append(judged(check_result("csp"), url=f"{page}2"))
+    assert accepted(path, before, judged(check_result("hsts"), url=f"{page}1"))
+    assert not accepted(path, before, judged(check_result("hsts"), url=f"{page}2"))
 
 
-def test_places_that_a_full_list_may_have_left_out_are_no_news(tmp_path: Path) -> None:
+def test_places_that_a_cut_list_may_lack_are_accepted(tmp_path: Path) -> None:
     images = [image(f"/{name}.png") for name in "abcdefghijklmnopqrstuvwxyz"]
     before, now = of_images(*images[:MOST_ROWS]), of_images(*images[1 : MOST_ROWS + 1])
     assert accepted(tmp_path / "known", [before], now)
@@ -119,7 +128,7 @@ def test_places_that_a_full_list_may_have_left_out_are_no_news(tmp_path: Path) -
 
 
 @pytest.mark.parametrize(
-    ("was", "now", "reasons"),
+    ("browser_before", "browser_now", "reasons"),
     [
         (CHROMIUM, CHROMIUM, {}),
         (None, None, {}),
@@ -127,40 +136,40 @@ def test_places_that_a_full_list_may_have_left_out_are_no_news(tmp_path: Path) -
         (None, CHROMIUM, {"image-alt": NOT_COMPARED, "color-contrast": NOT_COMPARED}),
     ],
 )
-def test_without_the_browser_of_the_baseline_places_are_no_news_and_a_sentence_says_so(
-    tmp_path: Path, was: str | None, now: str | None, reasons: Mapping[str, str]
+def test_places_are_not_compared_if_only_one_of_both_had_a_browser_and_a_warning_is_given(
+    tmp_path: Path, browser_before: str | None, browser_now: str | None, reasons: Mapping[str, str]
 ) -> None:
     path = tmp_path / "known"
-    before = judged(found("hsts"), url=A), of_images(image("/a.png"), browser=was)
+    before = judged(check_result("hsts"), url=A), of_images(image("/a.png"), browser=browser_before)
     path.write_text(baseline_of(before))
-    checks = (found("image-alt", "fail", HIGH, image("/b.png")), found("color-contrast"))
-    report = judged(*checks, url=A, type=ScanType.ACCESSIBILITY, browser=now)
+    checks = (check_result("image-alt", "fail", HIGH, image("/b.png")), check_result("color-contrast"))
+    report = judged(*checks, url=A, type=ScanType.ACCESSIBILITY, browser=browser_now)
     baseline = read_baseline(path)
     assert baseline.accept(report, [A]).accepted == reasons
-    caveats = list(baseline.caveats([judged(found("hsts"), url=A), report]))
-    assert len(caveats) == (was != now)
-    assert all("accessibility" in each and "security" not in each and "\n" not in each for each in caveats)
+    caveats = list(baseline.caveats([judged(check_result("hsts"), url=A), report]))
+    assert len(caveats) == (browser_before != browser_now)
+    assert all("accessibility" in caveat and "security" not in caveat and "\n" not in caveat for caveat in caveats)
 
 
-def test_a_type_that_was_not_judged_is_all_news(tmp_path: Path) -> None:
+def test_findings_of_a_scan_type_that_is_not_in_the_baseline_are_new(tmp_path: Path) -> None:
     report = of_images(image("/a.png"), browser=CHROMIUM)
     path = tmp_path / "known"
-    path.write_text(baseline_of([judged(found("hsts"), url=A)]))
+    path.write_text(baseline_of([judged(check_result("hsts"), url=A)]))
     baseline = read_baseline(path)
     assert baseline.accept(report, [A]).accepted == {}
     assert list(baseline.caveats([report])) == []
 
 
-def test_what_was_accepted_before_stays_in_a_baseline_that_is_written_again(tmp_path: Path) -> None:
-    before = judged(found("hsts"), found("csp"))
+def test_rewritten_baseline_contains_accepted_findings(tmp_path: Path) -> None:
+    before = judged(check_result("hsts"), check_result("csp"))
     path = tmp_path / "known"
     path.write_text(baseline_of([before]))
     report = read_baseline(path).accept(before, [before.url])
     assert json.loads(baseline_of([report])) == json.loads(baseline_of([before]))
 
 
-def test_a_baseline_reads_in_a_diff_and_is_the_same_twice() -> None:
-    reports = [judged(found("hsts"), found("csp")), judged(found("hsts"), url=A), failed()]
+def test_baseline_has_one_sorted_line_for_each_finding() -> None:
+    reports = [judged(check_result("hsts"), check_result("csp")), judged(check_result("hsts"), url=A), failed_scan()]
     written = baseline_of(reports)
     assert written == baseline_of(list(reversed(reports)))
     lines = [line for line in written.splitlines() if '"check"' in line]
@@ -169,10 +178,14 @@ def test_a_baseline_reads_in_a_diff_and_is_the_same_twice() -> None:
     assert "/gone" not in written
 
 
-def test_an_unchanged_finding_does_not_change_its_line() -> None:
+def test_line_of_an_unchanged_finding_does_not_change() -> None:
     def report(digest: str, url: str) -> Judged:
         style = Resource(f"https://cdn.test/app.{digest}.css?v={digest}")
-        return judged(found("sri", "fail", HIGH, style), found("alt", "fail", HIGH, image(f"/a.{digest}.png")), url=url)
+        return judged(
+            check_result("sri", "fail", HIGH, style),
+            check_result("alt", "fail", HIGH, image(f"/a.{digest}.png")),
+            url=url,
+        )
 
     one, other = (baseline_of([report(digest, f"{A}?t={digest}")]) for digest in ("3f2a1b9c", "0a9b8c7d"))
     assert one == other
@@ -188,13 +201,13 @@ def place_in(written: str) -> str:
 @pytest.mark.parametrize(
     ("one", "other", "words"),
     [
-        # Entries of a list share a fingerprint, not a picture.
+        # Entries of a list have the same fingerprint, but different images.
         (
             [image("/a.png", "ul > li"), image("/b.png", "ul > li")],
             [image("/c.png", "ul > li"), image("/d.png", "ul > li")],
             "img",
         ),
-        # Content does not tell which element a style sheet makes faulty.
+        # The content of an element does not matter for a fault of a style sheet.
         (
             [StyledElement("a:nth-child(1)", '<a href="/a">', ancestry="html > body > nav > a")],
             [StyledElement("a:nth-child(2)", '<a href="/b">', ancestry="html > body > nav > a")],
@@ -219,25 +232,29 @@ def place_in(written: str) -> str:
         ([PrivateAddress("10.0.0.1", "Line 3")], [PrivateAddress("10.0.0.1", "Line 14")], "line *"),
     ],
 )
-def test_the_words_for_a_place_endure_as_its_fingerprint(one: list[Place], other: list[Place], words: str) -> None:
-    first, second = (baseline_of([judged(found("x", "fail", HIGH, *places))]) for places in (one, other))
+def test_words_of_a_place_change_only_with_its_fingerprint(one: list[Place], other: list[Place], words: str) -> None:
+    first, second = (baseline_of([judged(check_result("x", "fail", HIGH, *places))]) for places in (one, other))
     assert first == second
     assert place_in(first) == words
 
 
-def test_all_kinds_of_elements_that_a_style_sheet_makes_faulty_are_known() -> None:
+def test_styled_kinds_are_all_subclasses_of_styled_element() -> None:
     for scan_type in ScanType:
         catalogue.checks(scan_type)  # loads all kinds
     kinds: list[type[Place]] = [StyledElement, *StyledElement.__subclasses__()]
-    assert {each.kind for each in kinds} == STYLED
+    assert {kind.kind for kind in kinds} == STYLED
 
 
-def test_a_replaced_baseline_hands_its_words_on(tmp_path: Path) -> None:
+def test_rewritten_baseline_keeps_the_words_of_its_places(tmp_path: Path) -> None:
     path = tmp_path / "known.json"
     assert words_in(path) == {}
-    # A selector that is only as long as it must be does not show that the image is the entry of a list.
+    # Fingerprints use the ancestry, but the short selector does not contain that the image is in a list.
     before, now = (
-        judged(found("alt", "fail", HIGH, Element(f"img[src='{src}']", f'<img src="{src}">', ancestry="ul > li > img")))
+        judged(
+            check_result(
+                "alt", "fail", HIGH, Element(f"img[src='{src}']", f'<img src="{src}">', ancestry="ul > li > img")
+            )
+        )
         for src in ("/a.png", "/b.png")
     )
     path.write_text(baseline_of([before]))
@@ -247,12 +264,12 @@ def test_a_replaced_baseline_hands_its_words_on(tmp_path: Path) -> None:
     assert words_in(path) == {}
 
 
-def test_an_accepted_outcome_and_a_baseline_count_together(tmp_path: Path) -> None:
+def test_accepted_outcomes_and_the_baseline_are_combined(tmp_path: Path) -> None:
     path = tmp_path / "known"
-    path.write_text(baseline_of([judged(found("csp"))]))
-    now = judged(found("hsts", outcome="short"), found("csp"), found("alt", "pass"))
+    path.write_text(baseline_of([judged(check_result("csp"))]))
+    now = judged(check_result("hsts", outcome="short"), check_result("csp"), check_result("alt", "pass"))
     baseline = read_baseline(path)
-    report = baseline.accept(now.accepting_outcomes({"hsts.short"}), [now.url])
+    report = baseline.accept(now.with_accepted_outcomes({"hsts.short"}), [now.url])
     assert report.accepted == {"hsts": ACCEPTED, "csp": IN_BASELINE}
     assert report.score == 100
     assert not list(Gate({"": 100}, LOW).complaints(report))
@@ -261,7 +278,7 @@ def test_an_accepted_outcome_and_a_baseline_count_together(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(
-    "written",
+    "content",
     [
         *("", "[]", "{}", "null", "\x00", "[" * 100_000, '{"version": 2}', '{"version": 3}'),
         *('{"version": 2, "origins": [], "pages": {}, "findings": [1]}', '{"version": 2, "findings": []}'),
@@ -270,16 +287,16 @@ def test_an_accepted_outcome_and_a_baseline_count_together(tmp_path: Path) -> No
         '"pages": {}}]}',
     ],
 )
-def test_what_is_no_baseline_is_told_in_a_sentence(tmp_path: Path, written: str) -> None:
+def test_invalid_baseline_is_refused_with_a_sentence(tmp_path: Path, content: str) -> None:
     path = tmp_path / "known"
-    path.write_text(written)
+    path.write_text(content)
     with pytest.raises(WrongUsage, match=r"known (is not a baseline|was written by another version)"):
         read_baseline(path)
     with pytest.raises(WrongUsage, match="can't be read"):
         read_baseline(tmp_path / "nowhere")
 
 
-def test_a_baseline_of_the_former_kind_is_refused_with_the_command_that_writes_it_anew(tmp_path: Path) -> None:
+def test_baseline_of_an_old_version_is_refused_with_the_command_to_rewrite_it(tmp_path: Path) -> None:
     path = tmp_path / "known.json"
     path.write_text('{"version": 1, "cut": {}, "findings": []}')
     with pytest.raises(WrongUsage, match=r"another version of website-scan; write it again with --write-baseline \S+$"):

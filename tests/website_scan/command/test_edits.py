@@ -1,4 +1,4 @@
-"""The baseline on edited pages: what changes by itself or harms nobody is no news, each new fault is."""
+"""Baselines of edited pages: harmless edits add no new finding, and each new fault does."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.targets.server import Site
 from tests.website_scan.command.edited_page import FAULTS, HARMLESS, PAGE, answer
 from website_scan.command import local
 from website_scan.command.judged import ACCEPTED, IN_BASELINE
-from website_scan.command.of_previews import IN_PREVIEW
+from website_scan.command.preview_findings import IN_PREVIEW
 from website_scan.findings import ScanType
 from website_scan.plan import origin_checks
 
@@ -25,7 +25,7 @@ TYPES = ("--type", "security", "--type", "accessibility", "--type", "seo")
 
 
 def scan(site: Site, *arguments: str, paths: tuple[str, ...] = ("/",)) -> subprocess.CompletedProcess[str]:
-    urls = [site.url_as("localhost") + each for each in paths]
+    urls = [site.url_as("localhost") + path for path in paths]
     return run_here("scan", *urls, *arguments, *TYPES, *LOOPBACK, "--format", "csv", "--quiet")
 
 
@@ -37,8 +37,8 @@ def site() -> Iterator[Site]:
 
 
 @pytest.fixture(scope="module")
-def known(site: Site, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The baseline of the page before any edit."""
+def baseline(site: Site, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Path of the baseline of the page before any edit."""
     path = tmp_path_factory.mktemp("baseline") / "known.json"
     site.routes["/"] = answer(PAGE)
     written = scan(site, "--write-baseline", str(path))
@@ -47,37 +47,37 @@ def known(site: Site, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def judged(site: Site, known: Path, page: str, **headers: str) -> subprocess.CompletedProcess[str]:
+def judged(site: Site, baseline: Path, page: str, **headers: str) -> subprocess.CompletedProcess[str]:
     site.routes["/"] = answer(page, **headers)
-    return scan(site, "--baseline", str(known))
+    return scan(site, "--baseline", str(baseline))
 
 
 @pytest.mark.parametrize("edit", HARMLESS)
-def test_a_harmless_edit_passes(site: Site, known: Path, edit: str) -> None:
+def test_harmless_edit_passes(site: Site, baseline: Path, edit: str) -> None:
     page = HARMLESS[edit](PAGE)
     assert page != PAGE
-    ran = judged(site, known, page)
+    ran = judged(site, baseline, page)
     assert (ran.returncode, ran.stderr) == (0, "")
 
 
-def test_all_harmless_edits_together_pass(site: Site, known: Path) -> None:
-    ran = judged(site, known, reduce(lambda page, edit: edit(page), HARMLESS.values(), PAGE))
+def test_all_harmless_edits_together_pass(site: Site, baseline: Path) -> None:
+    ran = judged(site, baseline, reduce(lambda page, edit: edit(page), HARMLESS.values(), PAGE))
     assert (ran.returncode, ran.stderr) == (0, "")
 
 
-def test_a_harmless_edit_leaves_the_lines_of_the_baseline_as_they_are(site: Site, known: Path, tmp_path: Path) -> None:
+def test_baseline_of_a_harmlessly_edited_page_is_the_same(site: Site, baseline: Path, tmp_path: Path) -> None:
     again = tmp_path / "again.json"
     edits = (edit for name, edit in HARMLESS.items() if name != "one entry less")
     site.routes["/"] = answer(reduce(lambda page, edit: edit(page), edits, PAGE))
     assert scan(site, "--write-baseline", str(again)).returncode == 0
-    assert again.read_text("utf-8") == known.read_text("utf-8")
+    assert again.read_text("utf-8") == baseline.read_text("utf-8")
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_a_new_fault_fails(site: Site, known: Path, fault: str) -> None:
+def test_new_fault_fails_the_gate(site: Site, baseline: Path, fault: str) -> None:
     page = FAULTS[fault](PAGE)
     assert page != PAGE
-    ran = judged(site, known, page)
+    ran = judged(site, baseline, page)
     assert ran.returncode == 1, ran.stderr
     assert ran.stderr.startswith("Gate failed")
 
@@ -91,24 +91,24 @@ def test_a_new_fault_fails(site: Site, known: Path, fault: str) -> None:
         {"X-Powered-By": "PHP/5.6.1"},
     ],
 )
-def test_a_new_fault_of_a_header_fails(site: Site, known: Path, headers: dict[str, str]) -> None:
-    ran = judged(site, known, PAGE, **headers)
+def test_new_fault_of_a_header_fails_the_gate(site: Site, baseline: Path, headers: dict[str, str]) -> None:
+    ran = judged(site, baseline, PAGE, **headers)
     assert ran.returncode == 1, ran.stderr
 
 
-def test_a_page_that_is_added_to_the_gate_has_the_findings_of_the_origin(site: Site, known: Path) -> None:
+def test_new_page_accepts_findings_of_the_origin_and_of_templates(site: Site, baseline: Path) -> None:
     site.routes["/"] = site.routes["/added"] = answer(PAGE)
-    ran = scan(site, "--baseline", str(known), paths=("/", "/added"))
-    rows = [each for each in csv.DictReader(io.StringIO(ran.stdout)) if each["url"].endswith("/added")]
-    found = {each["id"]: each["accepted"] for each in rows if each["status"] != "pass"}
-    of_origin = {each: found[each] for each in found if each in origin_checks(ScanType.SECURITY)}
+    ran = scan(site, "--baseline", str(baseline), paths=("/", "/added"))
+    rows = [row for row in csv.DictReader(io.StringIO(ran.stdout)) if row["url"].endswith("/added")]
+    accepted_by_check = {row["id"]: row["accepted"] for row in rows if row["status"] != "pass"}
+    of_origin = {id: reason for id, reason in accepted_by_check.items() if id in origin_checks(ScanType.SECURITY)}
     assert "https-available" in of_origin
     assert set(of_origin.values()) == {IN_BASELINE, IN_PREVIEW}
-    assert not found["csp-unsafe-eval"]  # a fault of its own on each page
-    assert found["image-alt"] == IN_BASELINE  # of the template
+    assert not accepted_by_check["csp-unsafe-eval"]  # a finding about the page, not about a place, is new on a new page
+    assert accepted_by_check["image-alt"] == IN_BASELINE  # an image of the template
 
 
-def test_a_named_outcome_fails_a_scan_also_as_a_warning(site: Site) -> None:
+def test_fail_on_outcome_fails_for_warnings_and_failures(site: Site) -> None:
     site.routes["/"] = answer(PAGE)
     ran = scan(site, "--fail-on-outcome", "security-txt.missing", "--fail-on-outcome", "cookie-samesite.missing")
     assert ran.returncode == 1
@@ -117,22 +117,22 @@ def test_a_named_outcome_fails_a_scan_also_as_a_warning(site: Site) -> None:
     assert scan(site, "--fail-on-outcome", "security-txt.expired").returncode == 0
 
 
-def test_an_accepted_outcome_passes_the_gates_of_a_scan(site: Site, known: Path) -> None:
+def test_accepted_outcome_passes_the_gate(site: Site, baseline: Path) -> None:
     outcomes = ("--accept", "title.missing", "--accept", "document-title.missing")
     site.routes["/"] = answer(FAULTS["no title"](PAGE))
-    assert scan(site, "--baseline", str(known)).returncode == 1
-    ran = scan(site, "--baseline", str(known), *outcomes)
+    assert scan(site, "--baseline", str(baseline)).returncode == 1
+    ran = scan(site, "--baseline", str(baseline), *outcomes)
     assert (ran.returncode, ran.stderr) == (0, "")
-    accepted = {each["id"]: each["accepted"] for each in csv.DictReader(io.StringIO(ran.stdout)) if each["accepted"]}
+    accepted = {row["id"]: row["accepted"] for row in csv.DictReader(io.StringIO(ran.stdout)) if row["accepted"]}
     assert accepted["title"] == accepted["document-title"] == ACCEPTED
     assert accepted["image-alt"] == IN_BASELINE
-    best = ("--baseline", str(known), "--fail-under", "seo=100")  # with all findings accepted
+    best = ("--baseline", str(baseline), "--fail-under", "seo=100")  # with all findings accepted
     assert scan(site, *best, "--accept", "title.missing").returncode == 0
     assert scan(site, *best, "--accept", "document-title.missing").returncode == 1
 
 
-def test_a_baseline_leaves_a_named_outcome_to_fail_only_where_it_is_new(site: Site, known: Path) -> None:
-    fails = ("--baseline", str(known), "--fail-on-outcome", "image-alt.missing")
+def test_fail_on_outcome_with_a_baseline_fails_only_for_new_findings(site: Site, baseline: Path) -> None:
+    fails = ("--baseline", str(baseline), "--fail-on-outcome", "image-alt.missing")
     site.routes["/"] = answer(PAGE)
     assert scan(site, *fails).returncode == 0
     site.routes["/"] = answer(FAULTS["no title"](PAGE))

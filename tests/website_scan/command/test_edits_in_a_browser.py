@@ -1,4 +1,4 @@
-"""The baseline of a page that a browser judges, edited."""
+"""Baselines of an edited page that a browser judges."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def site() -> Iterator[Site]:
 
 
 @pytest.fixture(scope="module")
-def known(site: Site, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def baseline(site: Site, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("baseline") / "known.json"
     assert scan(site, PAGE, "--write-baseline", str(path)).returncode == 0
     assert "p #bbbbbb on #ffffff" in path.read_text("utf-8")
@@ -43,9 +43,9 @@ def scan(site: Site, page: str, *arguments: str) -> subprocess.CompletedProcess[
     return run_here("scan", url, *arguments, *TYPES, "--allow-network", "127.0.0.0/8", "--format", "csv", "--quiet")
 
 
-def test_all_harmless_edits_together_pass_in_a_browser(site: Site, known: Path) -> None:
+def test_all_harmless_edits_together_pass_in_a_browser(site: Site, baseline: Path) -> None:
     page = reduce(lambda page, edit: edit(page), HARMLESS.values(), PAGE)
-    ran = scan(site, page.replace("We bake", "All of us bake"), "--baseline", str(known))
+    ran = scan(site, page.replace("We bake", "All of us bake"), "--baseline", str(baseline))
     assert (ran.returncode, ran.stderr) == (0, "")
 
 
@@ -58,25 +58,23 @@ def test_all_harmless_edits_together_pass_in_a_browser(site: Site, known: Path) 
         '<script nonce="r4nd0m">document.write("<button></bu" + "tton>")</script>',
     ],
 )
-def test_a_new_fault_fails_in_a_browser(site: Site, known: Path, fault: str) -> None:
-    ran = scan(site, replaced("</main>", f"{fault}</main>")(PAGE), "--baseline", str(known))
+def test_new_fault_fails_the_gate_in_a_browser(site: Site, baseline: Path, fault: str) -> None:
+    ran = scan(site, replaced("</main>", f"{fault}</main>")(PAGE), "--baseline", str(baseline))
     assert ran.returncode == 1, ran.stderr
     assert ran.stderr.startswith("Gate failed")
 
 
-def test_without_the_browser_of_the_baseline_one_sentence_says_so_and_nothing_is_new(
-    site: Site, known: Path, monkeypatch: pytest.MonkeyPatch
+def test_scan_without_the_browser_of_the_baseline_warns_and_has_no_new_findings(
+    site: Site, baseline: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(local, "browser", lambda: None)
-    ran = scan(site, PAGE, "--baseline", str(known))
+    ran = scan(site, PAGE, "--baseline", str(baseline))
     assert ran.returncode == 0, ran.stderr
     (sentence,) = ran.stderr.splitlines()
-    assert sentence.startswith(f"Warning: {known} was written with a browser, this run without one")
+    assert sentence.startswith(f"Warning: {baseline} was written with a browser, this run without one")
 
 
-def test_with_a_browser_that_the_baseline_lacked_one_sentence_says_so_and_nothing_is_new(
-    site: Site, tmp_path: Path
-) -> None:
+def test_scan_with_a_browser_that_the_baseline_lacked_warns_and_has_no_new_findings(site: Site, tmp_path: Path) -> None:
     path = tmp_path / "known.json"
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(local, "browser", lambda: None)

@@ -1,4 +1,4 @@
-"""Output formats: one valid document for all reports, in which everything from a site is escaped text."""
+"""Output formats: valid output for all reports, in which all text of a site is escaped."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from selectolax.lexbor import LexborHTMLParser
 
 from tests.generated import description
 from tests.reports.sarif import assert_sarif
-from tests.website_scan.command.reports import failed, found, judged
+from tests.website_scan.command.reports import check_result, failed_scan, judged
 from website_scan.command.formats import WRITERS
 from website_scan.command.formats.markdown import code, escaped, link
 from website_scan.command.formats.text import colored, plain, text
@@ -30,33 +30,34 @@ from website_scan.repeats import REPEATS, Repeat
 from website_scan.report import markup
 
 HOSTILE = "=1+1 \x1b[31m \u202e </script><img src=x onerror=alert(1)> ]]> | `x` [a](javascript:b) @team\n# head"
-# Control characters except line ends, marks that change the direction of text, lone surrogates.
-OBEYED = {"Cc", "Cf", "Cs", "Zl", "Zp"}
-# A service may send what the runner would have replaced.
+# Unicode categories that a terminal interprets: control characters, marks that change the direction of text, lone
+# surrogates, line and paragraph separators.
+INTERPRETED = {"Cc", "Cf", "Cs", "Zl", "Zp"}
+# Rows with characters that the engine would replace, but that a service may send.
 UNCLEAN = Rows((Element(HOSTILE, HOSTILE),), {Element: 1})
 REPORTS = (
     judged(
-        replace(found("hsts", "fail", Severity.HIGH, summary=HOSTILE), places=UNCLEAN),
-        found("csp", "warn", Severity.LOW),
-        found("known", "fail"),
-        found("cookies", "pass"),
+        replace(check_result("hsts", "fail", Severity.HIGH, summary=HOSTILE), places=UNCLEAN),
+        check_result("csp", "warn", Severity.LOW),
+        check_result("known", "fail"),
+        check_result("cookies", "pass"),
     ),
-    judged(found("lcp", "pass"), type=ScanType.PERFORMANCE),
-    failed(),
+    judged(check_result("lcp", "pass"), type=ScanType.PERFORMANCE),
+    failed_scan(),
 )
 
 
-def outcome(*reports: Judged, asked: int = 0) -> Outcome:
+def outcome(*reports: Judged, requested: int = 0) -> Outcome:
     first, *rest = reports or REPORTS
-    marked = replace(first, accepted={"known": IN_BASELINE}) if "known" in str(first.document) else first
-    return Outcome([marked, *rest], ["security of https://example.com/: 1 is below 2."], asked or len(rest) + 1)
+    marked = replace(first, accepted={"known": IN_BASELINE}) if "known" in str(first.export) else first
+    return Outcome([marked, *rest], ["security of https://example.com/: 1 is below 2."], requested or len(rest) + 1)
 
 
 @pytest.mark.parametrize("name", WRITERS)
-def test_no_format_has_what_a_terminal_obeys(name: str) -> None:
-    said = set(formatted(name, outcome())) - set("\r\n\t")
-    if name != "html":  # which is for browsers
-        assert not {each for each in said if unicodedata.category(each) in OBEYED}
+def test_no_format_has_characters_that_a_terminal_interprets(name: str) -> None:
+    characters = set(formatted(name, outcome())) - set("\r\n\t")
+    if name != "html":  # HTML is for browsers, not for terminals
+        assert not {character for character in characters if unicodedata.category(character) in INTERPRETED}
     for paint in (plain, colored):
         lines = [line for report in REPORTS for line in text(report, paint)]
         assert "\x1b[31m </script>" not in "\n".join(lines)
@@ -64,19 +65,19 @@ def test_no_format_has_what_a_terminal_obeys(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["json", "full"])
-def test_json_is_one_document_however_many_were_finished(name: str) -> None:
-    found = json.loads(formatted(name, outcome()))
-    assert [each["type"] for each in found["reports"]] == ["security", "performance", "seo"]
+def test_json_has_the_structure_of_the_requested_number_of_reports(name: str) -> None:
+    content = json.loads(formatted(name, outcome()))
+    assert [report["type"] for report in content["reports"]] == ["security", "performance", "seo"]
     complaints = ["security of https://example.com/: 1 is below 2."]
     gate = {"passed": False, "complaints": complaints, "interrupted": False, "unfinished": []}
-    assert found["gate"] == gate
-    first, _, last = found["reports"]
+    assert content["gate"] == gate
+    first, _, last = content["reports"]
     assert first["accepted"] == {"known": IN_BASELINE}
     assert (last["status"], last["error"]["code"]) == ("failed", "URL_NOT_REACHABLE")
     single = json.loads(formatted(name, outcome(REPORTS[1])))
     assert single.pop("gate") == gate
-    assert single == found["reports"][1]
-    assert json.loads(formatted(name, outcome(REPORTS[1], asked=2)))["reports"] == [single]
+    assert single == content["reports"][1]
+    assert json.loads(formatted(name, outcome(REPORTS[1], requested=2)))["reports"] == [single]
     assert (single["checks_left_out"] if name == "json" else len(single["omitted_checks"])) == 1
 
 
@@ -90,11 +91,11 @@ def test_json_is_one_document_however_many_were_finished(name: str) -> None:
         (REPORTS[1:2], False, ("https://example.com/gone",), False),
     ],
 )
-def test_a_gate_passes_only_what_was_scanned_to_the_end(
+def test_gate_passes_only_if_all_scans_were_completed(
     name: str, reports: tuple[Judged, ...], is_interrupted: bool, unfinished: tuple[str, ...], passed: bool
 ) -> None:
-    made = Outcome(reports, [], len(reports), is_interrupted=is_interrupted, unfinished=unfinished)
-    gate = json.loads(formatted(name, made))["gate"]
+    result = Outcome(reports, [], len(reports), is_interrupted=is_interrupted, unfinished=unfinished)
+    gate = json.loads(formatted(name, result))["gate"]
     assert gate == {
         "passed": passed,
         "complaints": [],
@@ -106,17 +107,17 @@ def test_a_gate_passes_only_what_was_scanned_to_the_end(
 @pytest.mark.parametrize(
     ("name", "operation"), [("json", "/v1/report/{scan_id}"), ("full", "/v1/report/{scan_id}/export")]
 )
-def test_json_is_what_the_api_says_of_its_reports(name: str, operation: str) -> None:
+def test_json_is_valid_by_the_schema_of_the_api(name: str, operation: str) -> None:
     api = description()
     content = api["paths"][operation]["get"]["responses"]["200"]["content"]["application/json"]
     schema = content["schema"] | {"components": api["components"]}
-    for each in json.loads(formatted(name, outcome(*REPORTS[:2])))["reports"]:
-        jsonschema.validate(each, schema)
+    for report in json.loads(formatted(name, outcome(*REPORTS[:2])))["reports"]:
+        jsonschema.validate(report, schema)
     with pytest.raises(jsonschema.ValidationError):
-        jsonschema.validate({**each, "score": "A+"}, schema)
+        jsonschema.validate({**report, "score": "A+"}, schema)
 
 
-def test_sarif_is_one_log_with_a_run_for_each_type() -> None:
+def test_sarif_is_one_log_with_a_run_for_each_scan_type() -> None:
     log = json.loads(formatted("sarif", outcome()))
     assert_sarif(log)
     first, second, last = log["runs"]
@@ -132,8 +133,8 @@ def test_sarif_is_one_log_with_a_run_for_each_type() -> None:
         "markdown": "Mend hsts.\n\nSources: [CWE-693](<https://cwe.mitre.org/data/definitions/693.html>)",
     }
     assert rule["properties"]["security-severity"] == "8.0"
-    by_rule = {each["ruleId"]: each for each in first["results"]}
-    assert {id: bool(each["suppressions"]) for id, each in by_rule.items()} == {
+    by_rule = {result["ruleId"]: result for result in first["results"]}
+    assert {id: bool(result["suppressions"]) for id, result in by_rule.items()} == {
         "hsts": False,
         "csp": False,
         "known": True,
@@ -148,10 +149,14 @@ def test_sarif_is_one_log_with_a_run_for_each_type() -> None:
     assert last["invocations"][0]["executionSuccessful"] is False
 
 
-def test_code_scanning_takes_any_number_of_pages() -> None:
+def test_sarif_has_one_run_for_any_number_of_pages() -> None:
     """GitHub refuses a file of more than 20 runs. Either all results of a run have suppressions, or none."""
     pages = [
-        judged(found("hsts", "fail" if number % 2 else "pass"), found("csp"), url=f"https://example.com/{number}")
+        judged(
+            check_result("hsts", "fail" if number % 2 else "pass"),
+            check_result("csp"),
+            url=f"https://example.com/{number}",
+        )
         for number in range(30)
     ]
     pages[7] = replace(pages[7], accepted={"hsts": IN_BASELINE})
@@ -160,29 +165,29 @@ def test_code_scanning_takes_any_number_of_pages() -> None:
     run = log["runs"][0]
     assert {rule["help"]["text"] for rule in run["tool"]["driver"]["rules"]} == {"Mend hsts.", "Mend csp."}
     assert len(run["results"]) == 45
-    assert len([each for each in run["results"] if each["suppressions"]]) == 1
-    assert [each["properties"]["url"] for each in run["invocations"]] == [each.url for each in pages]
-    alerts = {(each["ruleId"], each["partialFingerprints"]["primaryLocationLineHash"]) for each in run["results"]}
+    assert len([result for result in run["results"] if result["suppressions"]]) == 1
+    assert [invocation["properties"]["url"] for invocation in run["invocations"]] == [page.url for page in pages]
+    alerts = {(result["ruleId"], result["partialFingerprints"]["primaryLocationLineHash"]) for result in run["results"]}
     assert len(alerts) == 45
 
 
-def test_code_scanning_takes_a_preview_for_the_same_analysis() -> None:
+def test_category_and_hash_in_sarif_do_not_contain_the_host() -> None:
     """An upload closes the alerts of its category that it lacks, so neither category nor hash contains the host."""
     hashes = []
     for host in ("example.com", "preview-7.example.net"):
-        log = json.loads(formatted("sarif", outcome(judged(found("hsts"), url=f"https://{host}/shop?a=1"))))
+        log = json.loads(formatted("sarif", outcome(judged(check_result("hsts"), url=f"https://{host}/shop?a=1"))))
         (result,) = log["runs"][0]["results"]
         hashes.append((log["runs"][0]["automationDetails"], result["partialFingerprints"]["primaryLocationLineHash"]))
     assert hashes[0] == hashes[1]
 
 
-def test_sarif_shows_the_source_of_each_place() -> None:
-    places = [Element(f"#{each} > img", f"<img id={each}>") for each in ("one", "two", "two", "three")]
-    log = json.loads(formatted("sarif", outcome(judged(found("alt", "fail", Severity.HIGH, *places)))))
+def test_sarif_has_the_html_source_of_each_place() -> None:
+    places = [Element(f"#{id} > img", f"<img id={id}>") for id in ("one", "two", "two", "three")]
+    log = json.loads(formatted("sarif", outcome(judged(check_result("alt", "fail", Severity.HIGH, *places)))))
     assert_sarif(log)
     (run,) = log["runs"]
-    shown = [each["locations"][0] for each in run["results"]]
-    assert [each["physicalLocation"]["region"]["snippet"]["text"] for each in shown] == [
+    locations = [result["locations"][0] for result in run["results"]]
+    assert [location["physicalLocation"]["region"]["snippet"]["text"] for location in locations] == [
         "<img id=one>",
         "<img id=two>",
         "<img id=two>",
@@ -215,24 +220,26 @@ CODE_QUALITY = {
 def quality(*reports: Judged) -> list[dict[str, Any]]:
     entries = json.loads(formatted("codequality", outcome(*reports)))
     jsonschema.validate(entries, CODE_QUALITY)
-    assert len({each["fingerprint"] for each in entries}) == len(entries)
+    assert len({entry["fingerprint"] for entry in entries}) == len(entries)
     return list(entries)
 
 
 def test_code_quality_has_an_entry_for_each_place_that_is_not_accepted() -> None:
     entries = quality()
-    assert [(each["check_name"], each["severity"], each["location"]["path"]) for each in entries] == [
+    assert [(entry["check_name"], entry["severity"], entry["location"]["path"]) for entry in entries] == [
         ("security/hsts", "critical", "example.com"),
         ("security/csp", "info", "example.com"),
         ("seo/URL_NOT_REACHABLE", "blocker", "example.com/gone"),
     ]
-    places = [Element(f"#{each} > img", "<img>") for each in ("one", "two")]
-    on_two_pages = [judged(found("alt", "fail", Severity.HIGH, *places), url=f"https://a.example/{n}") for n in (1, 2)]
+    places = [Element(f"#{id} > img", "<img>") for id in ("one", "two")]
+    on_two_pages = [
+        judged(check_result("alt", "fail", Severity.HIGH, *places), url=f"https://a.example/{n}") for n in (1, 2)
+    ]
     assert len(quality(*on_two_pages)) == 4
 
 
-def test_gitlab_compares_a_preview_with_the_site_and_keeps_hosts_apart() -> None:
-    one, preview = (judged(found("hsts"), url=f"https://{host}/shop") for host in ("a.example", "b.example"))
+def test_code_quality_fingerprints_contain_the_host_only_for_several_hosts() -> None:
+    one, preview = (judged(check_result("hsts"), url=f"https://{host}/shop") for host in ("a.example", "b.example"))
     (at_one,), (at_preview,) = quality(one), quality(preview)
     assert at_one["fingerprint"] == at_preview["fingerprint"]
     assert len(quality(one, preview)) == 2
@@ -257,16 +264,16 @@ def test_csv_has_a_line_for_each_check_and_no_formula() -> None:
 
 
 def junit_suites(made: Outcome) -> list[ElementTree.Element]:
-    document = formatted("junit", made)
-    etree.XMLSchema(file=Path(__file__).with_name("junit.xsd")).assertValid(etree.fromstring(document.encode()))
-    return list(ElementTree.fromstring(document))
+    content = formatted("junit", made)
+    etree.XMLSchema(file=Path(__file__).with_name("junit.xsd")).assertValid(etree.fromstring(content.encode()))
+    return list(ElementTree.fromstring(content))
 
 
 def counts(suites: list[ElementTree.Element]) -> list[tuple[int, ...]]:
-    return [tuple(int(suite.attrib[each]) for each in ("tests", "failures", "errors", "skipped")) for suite in suites]
+    return [tuple(int(suite.attrib[name]) for name in ("tests", "failures", "errors", "skipped")) for suite in suites]
 
 
-def test_junit_counts_what_failed_and_what_was_not_judged() -> None:
+def test_junit_counts_failures_errors_and_skipped_checks() -> None:
     suites = junit_suites(replace(outcome(), gate=Gate(fail_on=Severity.LOW)))
     assert counts(suites) == [(5, 1, 0, 2), (3, 0, 0, 2), (1, 0, 1, 0)]
     failure = suites[0].find("testcase/failure")
@@ -276,7 +283,7 @@ def test_junit_counts_what_failed_and_what_was_not_judged() -> None:
 
 
 @pytest.mark.parametrize(
-    ("gate", "status", "failed"),
+    ("gate", "status", "failing_cases"),
     [
         (Gate(), "fail", set()),
         (Gate(fail_on=Severity.CRITICAL), "fail", set()),
@@ -289,19 +296,19 @@ def test_junit_counts_what_failed_and_what_was_not_judged() -> None:
         (Gate({"": 51}, Severity.HIGH), "fail", {"hsts is well", "score is at least 51"}),
     ],
 )
-def test_junit_fails_exactly_for_what_fails_the_gate(gate: Gate, status: str, failed: set[str]) -> None:
-    report = judged(found("hsts", status), found("csp", "pass"))
+def test_junit_has_exactly_the_failures_of_the_gate(gate: Gate, status: str, failing_cases: set[str]) -> None:
+    report = judged(check_result("hsts", status), check_result("csp", "pass"))
     (suite,) = junit_suites(Outcome([report], list(gate.complaints(report)), 1, gate=gate))
-    assert {case.attrib["name"] for case in suite if case.find("failure") is not None} == failed
-    assert bool(failed) is bool(list(gate.complaints(report)))
-    # A finding that the gate lets pass is told nevertheless.
-    told = next(case for case in suite if case.attrib["name"] == "hsts is well")
-    assert "hsts is wrong" in ElementTree.tostring(told, encoding="unicode")
-    assert "Mend hsts." in ElementTree.tostring(told, encoding="unicode")
+    assert {case.attrib["name"] for case in suite if case.find("failure") is not None} == failing_cases
+    assert bool(failing_cases) is bool(list(gate.complaints(report)))
+    # A finding that passes the gate is reported nevertheless.
+    case = next(case for case in suite if case.attrib["name"] == "hsts is well")
+    assert "hsts is wrong" in ElementTree.tostring(case, encoding="unicode")
+    assert "Mend hsts." in ElementTree.tostring(case, encoding="unicode")
 
 
-def test_junit_skips_what_the_baseline_accepts() -> None:
-    report = replace(judged(found("hsts"), found("csp", "pass")), accepted={"hsts": IN_BASELINE})
+def test_junit_skips_accepted_findings() -> None:
+    report = replace(judged(check_result("hsts"), check_result("csp", "pass")), accepted={"hsts": IN_BASELINE})
     (suite,) = junit_suites(Outcome([report], [], 1, gate=Gate(fail_on=Severity.LOW)))
     assert suite.find("testcase/failure") is None
     skipped = suite.find("testcase[@name='hsts is well']/skipped")
@@ -309,16 +316,16 @@ def test_junit_skips_what_the_baseline_accepts() -> None:
     assert skipped.attrib["message"] == f"hsts is wrong: {IN_BASELINE}"
 
 
-def test_markdown_shows_what_a_site_says_as_text() -> None:
-    shown = formatted("markdown", outcome())
-    assert "| <https://example.com/> | security |" in shown
-    assert "**The gate failed:**" in shown
-    assert "- **hsts is wrong** (failed, high, Headers, `hsts`)" in shown
-    assert "  Fix: Mend hsts." in shown
-    assert "\\<img" in shown
-    assert "\\[a\\](javascript:b)" in shown
-    assert "\\@team" in shown
-    assert "\n# head" not in shown
+def test_markdown_escapes_text_of_the_site() -> None:
+    markdown = formatted("markdown", outcome())
+    assert "| <https://example.com/> | security |" in markdown
+    assert "**The gate failed:**" in markdown
+    assert "- **hsts is wrong** (failed, high, Headers, `hsts`)" in markdown
+    assert "  Fix: Mend hsts." in markdown
+    assert "\\<img" in markdown
+    assert "\\[a\\](javascript:b)" in markdown
+    assert "\\@team" in markdown
+    assert "\n# head" not in markdown
     assert escaped("- one") == "\\- one"
     assert escaped("1. one") == "1\\. one"
     assert escaped("https://b.example www.b.example") == "https\\://b.example www\\.b.example"
@@ -327,14 +334,14 @@ def test_markdown_shows_what_a_site_says_as_text() -> None:
     assert code("a`b``c") == "``` a`b``c ```"
 
 
-def test_html_is_one_file_that_loads_nothing() -> None:
+def test_html_is_one_file_without_other_resources() -> None:
     tree = LexborHTMLParser(formatted("html", outcome()))
-    ids = [each.attributes["id"] for each in tree.css("[id]")]
+    ids = [node.attributes["id"] for node in tree.css("[id]")]
     assert len(ids) == len(set(ids))
-    links = [each.attributes["href"] or "" for each in tree.css("a[href]")]
+    links = [node.attributes["href"] or "" for node in tree.css("a[href]")]
     assert {link[1:] for link in links if link.startswith("#")} <= set(ids)
     assert not tree.css("script, link, img, [onerror]")
-    headings = [each.text(strip=True) for each in tree.css("article h1")]
+    headings = [node.text(strip=True) for node in tree.css("article h1")]
     assert headings == [
         "Security reporthttps://example.com/",
         "Performance reporthttps://example.com/",
@@ -344,28 +351,32 @@ def test_html_is_one_file_that_loads_nothing() -> None:
     assert "hsts is wrong" in tree.css("article")[0].text()
     assert "1 is below 2" in tree.css("[aria-labelledby=gate]")[0].text()
     assert "This report is partial: 1 check could not run" in tree.css("article")[0].text()
-    # Buttons that need a script are hidden where the policy allows no script.
+    # Buttons that need a script are hidden, because the file's policy allows no script.
     assert tree.css("style")[0].text().endswith("[data-copy] { display: none; }")
 
 
-def test_the_landmarks_of_several_reports_have_names_of_their_own() -> None:
-    """The types of a page and the pages of a type share their headings (axe-core's landmark-unique)."""
+def test_landmarks_of_several_reports_have_unique_names() -> None:
+    """Reports of several scan types and pages have the same headings (axe-core's landmark-unique)."""
     urls = ("https://example.com/", "https://example.com/shop")
-    reports = [judged(found("known"), found("hsts"), url=url, type=each) for url in urls for each in ScanType]
+    reports = [
+        judged(check_result("known"), check_result("hsts"), url=url, type=scan_type)
+        for url in urls
+        for scan_type in ScanType
+    ]
     tree = LexborHTMLParser(formatted("html", outcome(*reports, REPORTS[2])))
-    said = {each.id: each.attributes.get("aria-label") or " ".join(each.text().split()) for each in tree.css("[id]")}
+    texts = {node.id: node.attributes.get("aria-label") or " ".join(node.text().split()) for node in tree.css("[id]")}
     names = [
-        (each.tag, " ".join(said[id] for id in (each.attributes.get("aria-labelledby") or "").split()))
-        for each in tree.css("section[aria-labelledby], nav[aria-labelledby]")
+        (node.tag, " ".join(texts[id] for id in (node.attributes.get("aria-labelledby") or "").split()))
+        for node in tree.css("section[aria-labelledby], nav[aria-labelledby]")
     ]
     assert len(set(names)) == len(names) > 8 * 4
     assert ("section", "SEO report https://example.com/shop Headers") in names
     assert not tree.css("section[aria-label]:not([aria-labelledby]), nav[aria-label=Contents]:not([aria-labelledby])")
 
 
-def test_text_says_where_and_counts_places_that_are_not_shown() -> None:
+def test_text_lists_three_places_and_counts_the_others() -> None:
     places = [Element(f"#{name}", "<p>") for name in ("one", "two", "three", "four", "five")]
-    lines = list(text(judged(found("contrast", "fail", Severity.HIGH, *places))))
+    lines = list(text(judged(check_result("contrast", "fail", Severity.HIGH, *places))))
     first = lines.index("        at #one")
     assert lines[first : first + 4] == [
         "        at #one",
@@ -375,10 +386,10 @@ def test_text_says_where_and_counts_places_that_are_not_shown() -> None:
     ]
 
 
-def test_html_links_the_findings_of_two_types_that_tell_the_same() -> None:
-    seo = judged(found("lang-present"), type=ScanType.SEO)
-    accessibility = judged(found("html-has-lang"), type=ScanType.ACCESSIBILITY)
-    elsewhere = judged(found("html-has-lang"), type=ScanType.ACCESSIBILITY, url="https://example.com/other")
+def test_html_links_findings_of_two_scan_types_with_the_same_fact() -> None:
+    seo = judged(check_result("lang-present"), type=ScanType.SEO)
+    accessibility = judged(check_result("html-has-lang"), type=ScanType.ACCESSIBILITY)
+    elsewhere = judged(check_result("html-has-lang"), type=ScanType.ACCESSIBILITY, url="https://example.com/other")
     tree = LexborHTMLParser(formatted("html", Outcome([seo, accessibility, elsewhere], [], 3)))
     links = {(card.id, link.attributes["href"]) for card in tree.css("li.check") for link in card.css("p.hint a")}
     assert links == {
@@ -387,38 +398,40 @@ def test_html_links_the_findings_of_two_types_that_tell_the_same() -> None:
     }
 
 
-@pytest.mark.parametrize("repeat", [each for each in REPEATS if not each.is_within_type])
-def test_text_and_markdown_tell_a_fact_of_two_types_once(repeat: Repeat) -> None:
-    telling, silent = repeat.told_by, repeat.check
-    first = judged(found(telling.id), type=telling.type)
-    second = judged(found(silent.id), found("other"), type=silent.type)
-    refers = f"The {telling.type.label} report has the same finding: {telling.id} is wrong ({telling.id})."
-    shown = list(text(second, others=[first, second]))
-    assert f"    ✗ {silent.id} is wrong (high, Headers): {refers}" in shown
-    assert f"        Fix: Mend {silent.id}." not in shown
-    assert "        Fix: Mend other." in shown
-    assert f"        Fix: Mend {telling.id}." in list(text(first, others=[first, second]))
-    document = formatted("markdown", Outcome([first, second], [], 2))
-    assert f"  {markup.escaped(refers)}\n\n- **other" in document
-    assert (document.count(f"Fix: Mend {telling.id}."), document.count(f"Fix: Mend {silent.id}.")) == (1, 0)
+@pytest.mark.parametrize("repeat", [repeat for repeat in REPEATS if not repeat.is_within_type])
+def test_text_and_markdown_report_a_fact_of_two_scan_types_once(repeat: Repeat) -> None:
+    reported, repeated = repeat.told_by, repeat.check
+    first = judged(check_result(reported.id), type=reported.type)
+    second = judged(check_result(repeated.id), check_result("other"), type=repeated.type)
+    reference = f"The {reported.type.label} report has the same finding: {reported.id} is wrong ({reported.id})."
+    lines = list(text(second, others=[first, second]))
+    assert f"    ✗ {repeated.id} is wrong (high, Headers): {reference}" in lines
+    assert f"        Fix: Mend {repeated.id}." not in lines
+    assert "        Fix: Mend other." in lines
+    assert f"        Fix: Mend {reported.id}." in list(text(first, others=[first, second]))
+    markdown = formatted("markdown", Outcome([first, second], [], 2))
+    assert f"  {markup.escaped(reference)}\n\n- **other" in markdown
+    assert (markdown.count(f"Fix: Mend {reported.id}."), markdown.count(f"Fix: Mend {repeated.id}.")) == (1, 0)
 
 
-def test_a_fact_is_told_in_full_where_the_other_report_does_not_tell_it() -> None:
-    seo = judged(found("h1"), type=ScanType.SEO)
-    tells = judged(found("page-has-heading-one"), type=ScanType.ACCESSIBILITY)
-    other = judged(found("page-has-heading-one"), type=ScanType.ACCESSIBILITY, url="https://example.com/other")
-    review = judged(found("page-has-heading-one", "warn", weighs=False), found("list"), type=ScanType.ACCESSIBILITY)
-    accepted = tells.accepting({"page-has-heading-one": IN_BASELINE})
-    assert seo.told_by([tells]).keys() == {"h1"}
-    for each in (other, review, accepted, failed(), seo):
-        assert seo.told_by([each]) == {}
-    assert tells.told_by([seo]) == {}
+def test_fact_is_reported_in_full_unless_another_report_of_the_page_has_it() -> None:
+    seo = judged(check_result("h1"), type=ScanType.SEO)
+    same_fact = judged(check_result("page-has-heading-one"), type=ScanType.ACCESSIBILITY)
+    other = judged(check_result("page-has-heading-one"), type=ScanType.ACCESSIBILITY, url="https://example.com/other")
+    review = judged(
+        check_result("page-has-heading-one", "warn", weighs=False), check_result("list"), type=ScanType.ACCESSIBILITY
+    )
+    accepted = same_fact.with_accepted({"page-has-heading-one": IN_BASELINE})
+    assert seo.reported_elsewhere([same_fact]).keys() == {"h1"}
+    for report in (other, review, accepted, failed_scan(), seo):
+        assert seo.reported_elsewhere([report]) == {}
+    assert same_fact.reported_elsewhere([seo]) == {}
 
 
-def test_quiet_text_is_silent_about_what_is_accepted() -> None:
-    report = judged(found("known", "fail"), found("hsts", "fail")).accepting({"known": IN_BASELINE})
-    said, quiet = ("\n".join(text(report, is_quiet=each)) for each in (False, True))
-    assert "Accepted (1)" in said
+def test_quiet_text_omits_accepted_findings() -> None:
+    report = judged(check_result("known", "fail"), check_result("hsts", "fail")).with_accepted({"known": IN_BASELINE})
+    full, quiet = ("\n".join(text(report, is_quiet=is_quiet)) for is_quiet in (False, True))
+    assert "Accepted (1)" in full
     assert "known is wrong" not in quiet
     assert "hsts is wrong" in quiet
     assert f"({report.score} without what is accepted)" in quiet

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.website_scan.command.reports import found, judged
+from tests.website_scan.command.reports import check_result, judged
 from website_scan.command.judged import ACCEPTED, Gate
 from website_scan.findings import Severity
 
@@ -14,39 +14,41 @@ HIGH, MEDIUM, LOW = Severity.HIGH, Severity.MEDIUM, Severity.LOW
 @pytest.mark.parametrize(
     ("fail_on", "is_good"), [(None, True), (Severity.CRITICAL, True), (HIGH, False), (MEDIUM, False), (LOW, False)]
 )
-def test_a_failed_check_fails_from_its_severity_on(fail_on: Severity | None, is_good: bool) -> None:
-    report = judged(found("hsts", "fail", HIGH), found("csp", "pass"))
+def test_failed_check_of_at_least_the_severity_fails_the_gate(fail_on: Severity | None, is_good: bool) -> None:
+    report = judged(check_result("hsts", "fail", HIGH), check_result("csp", "pass"))
     assert (not list(Gate(fail_on=fail_on).complaints(report))) is is_good
 
 
-def test_a_warning_fails_no_gate_by_its_severity() -> None:
-    assert not list(Gate(fail_on=LOW).complaints(judged(found("hsts", "warn", HIGH))))
+def test_warning_fails_no_gate_by_its_severity() -> None:
+    assert not list(Gate(fail_on=LOW).complaints(judged(check_result("hsts", "warn", HIGH))))
 
 
 @pytest.mark.parametrize("status", ["fail", "warn"])
-def test_a_named_outcome_fails_at_any_severity(status: str) -> None:
-    report = judged(found("hsts", status, LOW, outcome="short"), found("csp", status, LOW, outcome="missing"))
+def test_named_outcome_fails_the_gate_at_any_severity(status: str) -> None:
+    report = judged(
+        check_result("hsts", status, LOW, outcome="short"), check_result("csp", status, LOW, outcome="missing")
+    )
     (complaint,) = Gate(outcomes=frozenset({"hsts.short"})).complaints(report)
     assert complaint == "security of https://example.com/: 1 finding: hsts is wrong."
     assert not list(Gate(outcomes=frozenset({"hsts.missing", "csp.short"})).complaints(report))
 
 
-def test_an_accepted_outcome_fails_no_gate_and_counts_as_passed() -> None:
-    report = judged(found("hsts", "fail", HIGH, outcome="short"), found("csp", "pass"))
+def test_accepted_outcome_fails_no_gate_and_counts_as_passed() -> None:
+    report = judged(check_result("hsts", "fail", HIGH, outcome="short"), check_result("csp", "pass"))
     strict = Gate({"": 100}, LOW, frozenset({"hsts.short"}))
     assert len(list(strict.complaints(report))) == 2
-    accepted = report.accepting_outcomes({"hsts.short"})
+    accepted = report.with_accepted_outcomes({"hsts.short"})
     assert (accepted.accepted, accepted.score) == ({"hsts": ACCEPTED}, 100)
     assert not list(strict.complaints(accepted))
-    assert report.accepting_outcomes({"hsts.missing", "csp.short"}) == report
+    assert report.with_accepted_outcomes({"hsts.missing", "csp.short"}) == report
 
 
 @pytest.mark.parametrize(
-    ("gate", "told"),
+    ("gate", "complaint"),
     [
         (Gate(fail_on=MEDIUM), "2 failures (medium or higher): a is wrong, b is wrong."),
         (Gate(fail_on=Severity.CRITICAL), "1 failure (critical): a is wrong."),
-        # The warning is not of this severity.
+        # The warning fails by name, so the severity is not mentioned.
         (Gate(fail_on=MEDIUM, outcomes=frozenset({"c.faulty"})), "3 findings: a is wrong, b is wrong, c is wrong."),
         (
             Gate(fail_on=MEDIUM, outcomes=frozenset({"a.faulty"})),
@@ -54,13 +56,15 @@ def test_an_accepted_outcome_fails_no_gate_and_counts_as_passed() -> None:
         ),
     ],
 )
-def test_a_complaint_names_the_severity_by_which_all_of_its_findings_fail(gate: Gate, told: str) -> None:
-    report = judged(found("a", "fail", Severity.CRITICAL), found("b", "fail", MEDIUM), found("c", "warn", LOW))
-    assert list(gate.complaints(report)) == [f"security of https://example.com/: {told}"]
+def test_complaint_has_the_severity_only_if_all_its_findings_fail_by_severity(gate: Gate, complaint: str) -> None:
+    report = judged(
+        check_result("a", "fail", Severity.CRITICAL), check_result("b", "fail", MEDIUM), check_result("c", "warn", LOW)
+    )
+    assert list(gate.complaints(report)) == [f"security of https://example.com/: {complaint}"]
 
 
-def test_the_lowest_score_of_a_type_comes_before_that_of_all() -> None:
-    report = judged(found("hsts", "fail", HIGH), found("csp", "pass"))
+def test_lowest_score_of_a_scan_type_overrides_the_score_for_all() -> None:
+    report = judged(check_result("hsts", "fail", HIGH), check_result("csp", "pass"))
     assert report.score == 50
     assert not list(Gate({"": 50}).complaints(report))
     (complaint,) = Gate({"": 51}).complaints(report)

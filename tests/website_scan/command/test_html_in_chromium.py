@@ -1,4 +1,4 @@
-"""The HTML format in a real browser: accessible in every shape and in both themes; it loads and logs nothing."""
+"""HTML output in a browser: the file is accessible in both themes, sends no request and logs nothing."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from playwright.sync_api import Browser
 from tests.e2e.pages import Window
 from tests.targets.sample import sample_site
 from tests.website_scan.command.hostile_page import PATH, hostile_site, reports_of
-from tests.website_scan.command.reports import failed, found, judged
+from tests.website_scan.command.reports import check_result, failed_scan, judged
 from website_scan.browser.warm import WarmBrowser
 from website_scan.command.judged import IN_BASELINE, Judged, Outcome
 from website_scan.command.output import formatted
@@ -24,32 +24,31 @@ from website_scan.net.browser import find_browser
 COMMON = {"resultTypes": ["violations"], "preload": False}
 ALL_RULES = COMMON | {"rules": {"target-size": {"enabled": True}}}
 CONTRAST = COMMON | {"runOnly": {"type": "rule", "values": ["color-contrast", "link-in-text-block"]}}
-# Without the rules that judge the looks of each element, which take minutes for many reports and depend on one only.
+# Rules without colour contrast, which takes minutes for a file of many reports, but does not depend on their number.
 STRUCTURE = COMMON | {"rules": {"color-contrast": {"enabled": False}}}
-LOOKED_AT = [("light", ALL_RULES), ("dark", CONTRAST)]
-MOST_LOOKED_AT = 2  # reports whose details are opened, and whose looks are judged in both themes
+MAX_FULLY_TESTED = 2  # number of reports in a file whose details are opened, and whose colours are tested
 OPENED = "document.querySelectorAll('details:not(.thumbnail)').forEach(each => each.open = true)"
 
 
 @pytest.fixture(scope="module")
 def reports() -> Sequence[Judged]:
-    """Reports of all types of three pages, one of them hostile, as a browser judged them."""
+    """Reports of all scan types for three pages, judged in a browser; one page is hostile."""
     program = find_browser("auto")
     assert program is not None, "no browser; `make browser` installs one"
     judged: list[Judged] = []
     for running, paths in ((sample_site(), ("/", "/order")), (hostile_site(), (PATH,))):
         with running as site, WarmBrowser(program, ca_bundle=site.ca_file) as browser:
             judged += reports_of(site, *paths, browser=browser)
-    assert [each.error for each in judged] == [None] * 12
+    assert [report.error for report in judged] == [None] * 12
     return judged
 
 
-def accepting(report: Judged) -> Judged:
+def with_accepted_findings(report: Judged) -> Judged:
     """Return the report with every second finding accepted."""
     return replace(report, accepted={check["id"]: IN_BASELINE for _, check in report.findings()[::2]})
 
 
-# From the twelve reports to those of one document.
+# Functions that select from the twelve reports the reports of one file.
 SHAPES: Mapping[str, Any] = {
     "one type of a page": lambda reports: reports[:1],
     "two types of a page": lambda reports: reports[1:3],
@@ -57,49 +56,52 @@ SHAPES: Mapping[str, Any] = {
     "all types of three pages": lambda reports: reports,
     "one type of three pages": lambda reports: reports[1::4],
     "a hostile page": lambda reports: reports[8:],
-    "accepted findings": lambda reports: [accepting(each) for each in reports[2:4]],
-    "a failed scan": lambda reports: [failed()],
-    "failed scans among others": lambda reports: [failed(), *reports[:4], failed("https://example.com/away")],
-    "without a browser": lambda reports: [judged(found("lcp"), type=each) for each in ScanType],
-    "nothing found": lambda reports: [judged(found("hsts", "pass")), judged(found("lcp", "pass"), type=ScanType.SEO)],
+    "accepted findings": lambda reports: [with_accepted_findings(report) for report in reports[2:4]],
+    "a failed scan": lambda reports: [failed_scan()],
+    "failed scans among others": lambda reports: [failed_scan(), *reports[:4], failed_scan("https://example.com/away")],
+    "without a browser": lambda reports: [judged(check_result("lcp"), type=scan_type) for scan_type in ScanType],
+    "nothing found": lambda reports: [
+        judged(check_result("hsts", "pass")),
+        judged(check_result("lcp", "pass"), type=ScanType.SEO),
+    ],
     "no checks": lambda reports: [judged(), judged(url="https://example.com/2")],
 }
 
 
-def seen(browser: Browser, file: Path, theme: Any, rules: object) -> tuple[list[str], list[str]]:
-    """Open the file. Returns the requests and errors, and the violations."""
+def events_and_violations(browser: Browser, file: Path, theme: Any, rules: object) -> tuple[list[str], list[str]]:
+    """Open the file. Returns the requests, messages and errors, and axe's violations."""
     page = browser.new_page(viewport={"width": 1280, "height": 900}, color_scheme=theme, reduced_motion="reduce")
-    noise: list[str] = []
-    page.on("request", lambda each: noise.append(each.url[:200]) if not each.url.startswith("data:") else None)
-    page.on("console", lambda each: noise.append(f"{each.type}: {each.text}"))
-    page.on("pageerror", lambda each: noise.append(str(each)))
-    page.on("dialog", lambda each: noise.append(f"dialog: {each.message}"))
+    events: list[str] = []
+    page.on("request", lambda request: events.append(request.url[:200]) if request.url[:5] != "data:" else None)
+    page.on("console", lambda message: events.append(f"{message.type}: {message.text}"))
+    page.on("pageerror", lambda error: events.append(str(error)))
+    page.on("dialog", lambda dialog: events.append(f"dialog: {dialog.message}"))
     try:
         page.goto(file.as_uri(), wait_until="load")
-        if page.locator("article").count() <= MOST_LOOKED_AT:
+        if page.locator("article").count() <= MAX_FULLY_TESTED:
             page.evaluate(OPENED)
-        told = list(noise)
+        events_of_page = list(events)  # without those of axe
         page.evaluate(AXE_SCRIPT)
-        found = page.evaluate("options => axe.run(options)", rules)["violations"]
-        return told, [f"{each['id']}: {node['html'][:200]}" for each in found for node in each["nodes"]]
+        violations = page.evaluate("options => axe.run(options)", rules)["violations"]
+        return events_of_page, [f"{rule['id']}: {node['html'][:200]}" for rule in violations for node in rule["nodes"]]
     finally:
         page.close()
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_the_file_is_accessible_and_asks_for_nothing(
+def test_html_file_is_accessible_and_sends_no_request(
     browser: Window, reports: Sequence[Judged], shape: str, tmp_path: Path
 ) -> None:
-    shown: Sequence[Judged] = SHAPES[shape](reports)
+    chosen: Sequence[Judged] = SHAPES[shape](reports)
     file = tmp_path / "report.html"
-    file.write_text(formatted("html", Outcome(shown, ["It is <b>bad</b>."], len(shown))), encoding="utf-8")
-    is_looked_at = len(shown) <= MOST_LOOKED_AT
-    told, violations = browser.do(
-        lambda running: seen(running, file, "light", ALL_RULES if is_looked_at else STRUCTURE)
+    file.write_text(formatted("html", Outcome(chosen, ["It is <b>bad</b>."], len(chosen))), encoding="utf-8")
+    is_fully_tested = len(chosen) <= MAX_FULLY_TESTED
+    events, violations = browser.do(
+        lambda running: events_and_violations(running, file, "light", ALL_RULES if is_fully_tested else STRUCTURE)
     )
-    assert told == [file.as_uri()]
+    assert events == [file.as_uri()]
     assert violations == []
-    if is_looked_at:
-        told, violations = browser.do(lambda running: seen(running, file, "dark", CONTRAST))
-        assert told == [file.as_uri()]
+    if is_fully_tested:
+        events, violations = browser.do(lambda running: events_and_violations(running, file, "dark", CONTRAST))
+        assert events == [file.as_uri()]
         assert violations == []

@@ -1,4 +1,4 @@
-"""`website-scan` as `pip`, `pipx` and `uv tool` install it: outside the repository, with all its dependencies."""
+"""Installed `website-scan`, as by `pip`, `pipx` and `uv tool`: outside the repository, with its dependencies."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.targets.server import Site
 from website_scan import __version__
 from website_scan.command.arguments import FORMATS
 
-# Packages that take long to load. Neither help nor a refusal needs them.
+# Packages with a slow import, which neither help nor wrong usage needs.
 HEAVY = (
     "celery",
     "django",
@@ -45,14 +45,14 @@ SERVICE = (
     "scans",
     "webhooks",
 )
-# Program that runs the command where these packages cannot be imported.
-WITHOUT = f"""
+# Program that runs the command while the packages of the service cannot be imported.
+WITHOUT_SERVICE = f"""
 import sys
 sys.modules.update(dict.fromkeys({SERVICE}))
 from website_scan.command.main import main
 sys.exit(main())
 """
-# For editors and type checkers only, and of Python itself since 3.14.
+# Modules for type checkers only, and of Python itself since 3.14.
 NOT_INSTALLED = {"_typeshed", "compression"}
 
 pytestmark = pytest.mark.xdist_group("installed")
@@ -66,32 +66,34 @@ def website_scan(
     return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, timeout=100)
 
 
-def test_it_scans_and_shows_without_the_repository(installed: Path, shop: Site, tmp_path: Path) -> None:
-    """Data, templates and style sheets are installed, and programs are executable."""
+def test_installed_command_scans_and_writes_html_without_the_repository(
+    installed: Path, shop: Site, tmp_path: Path
+) -> None:
+    """Data, templates and style sheets are installed, and scripts are executable."""
     url = f"{shop.url_as('localhost')}/"
     allowed = ("--allow-network", "127.0.0.0/8", "--format", "html", "--output", "report.html")
     ran = website_scan(installed, url, *allowed, cwd=tmp_path, SCAN_CA_BUNDLE=str(shop.ca_file))
     assert (ran.returncode, ran.stdout) == (0, "")
     assert ran.stderr == "Done: 4 reports of 1 page. Written: report.html.\n"
-    shown = (tmp_path / "report.html").read_text()
-    assert all(f"{each} report" in shown for each in ("Security", "Performance", "Accessibility", "SEO"))
+    content = (tmp_path / "report.html").read_text()
+    assert all(f"{label} report" in content for label in ("Security", "Performance", "Accessibility", "SEO"))
     assert os.access(installed / "website_scan/net/start-as-user", os.X_OK)
 
 
-def test_help_fits_a_screen_and_loads_nothing_heavy(installed: Path) -> None:
+def test_help_fits_a_screen_and_imports_no_heavy_package(installed: Path) -> None:
     ran = website_scan(installed, "--help", COLUMNS="80")
     assert ran.returncode == 0
     assert ran.stdout.startswith("usage: website-scan URL… [options]\n")
     assert len(ran.stdout.splitlines()) <= 40
     assert max(map(len, ran.stdout.splitlines())) <= 80
-    assert all(each in ran.stdout for each in ("environment: WEBSITE_SCAN_KEY", "exit status: 0 good", "\ngate:\n"))
-    code = f"import sys, website_scan.command.main; print([each for each in {HEAVY} if each in sys.modules])"
+    assert all(part in ran.stdout for part in ("environment: WEBSITE_SCAN_KEY", "exit status: 0 good", "\ngate:\n"))
+    code = f"import sys, website_scan.command.main; print([name for name in {HEAVY} if name in sys.modules])"
     environment = {"PYTHONPATH": str(installed)}
     loaded = subprocess.run([sys.executable, "-c", code], env=environment, cwd="/", capture_output=True, text=True)
     assert loaded.stdout == "[]\n"
 
 
-def test_version_and_completion(installed: Path) -> None:
+def test_version_and_bash_completion_are_printed(installed: Path) -> None:
     assert website_scan(installed, "--version").stdout == f"website-scan {__version__}\n"
     completion = website_scan(installed, "--print-completion", "bash")
     assert "--fail-under" in completion.stdout
@@ -115,25 +117,25 @@ print complete
 
 
 @pytest.mark.skipif(shutil.which("zsh") is None, reason="no zsh")
-def test_zsh_completes_after_the_steps_in_the_documents(installed: Path, tmp_path: Path) -> None:
+def test_zsh_completes_options_after_the_documented_steps(installed: Path, tmp_path: Path) -> None:
     (steps,) = re.findall(r"^```zsh\n(.*?)^```$", (ROOT / "docs" / "command.md").read_text(), re.MULTILINE | re.DOTALL)
     program = f'website-scan() {{ PYTHONPATH="{installed}" "{sys.executable}" "{installed}/bin/website-scan" "$@" }}\n'
     environment = {"HOME": str(tmp_path), "PATH": os.environ["PATH"], "TERM": "xterm"}
     options = {"cwd": tmp_path, "env": environment, "capture_output": True, "text": True, "timeout": 60}
-    made = subprocess.run(["zsh", "-f", "-e", "-c", program + steps], **options)  # type: ignore[call-overload]
-    assert (made.returncode, made.stderr) == (0, "")
+    set_up = subprocess.run(["zsh", "-f", "-e", "-c", program + steps], **options)  # type: ignore[call-overload]
+    assert (set_up.returncode, set_up.stderr) == (0, "")
     (tmp_path / "known.json").touch()
-    tried = subprocess.run(["zsh", "-f", "-c", ZSH], **options)  # type: ignore[call-overload]
-    assert tried.stdout == "complete\n", tried.stderr
+    completed = subprocess.run(["zsh", "-f", "-c", ZSH], **options)  # type: ignore[call-overload]
+    assert completed.stdout == "complete\n", completed.stderr
 
 
 def test_only_the_scanner_is_installed(installed: Path) -> None:
-    names = {each.name for each in installed.iterdir() if not each.name.endswith((".dist-info", ".lock"))}
+    names = {file.name for file in installed.iterdir() if not file.name.endswith((".dist-info", ".lock"))}
     assert names == {"bin", "website_scan"}
-    assert [each.name.partition("-")[0] for each in installed.glob("*.dist-info")] == ["website_scan"]
+    assert [folder.name.partition("-")[0] for folder in installed.glob("*.dist-info")] == ["website_scan"]
 
 
-# Program that starts the command with these packages behind all others, as where pip installs them.
+# Program that starts the command with its packages at the end of the import path, as pip installs packages.
 AS_INSTALLED = """
 import runpy, sys
 packages = sys.argv.pop(1)
@@ -143,8 +145,8 @@ runpy.run_path(f"{packages}/bin/website-scan", run_name="__main__")
 
 
 @pytest.mark.parametrize("path", [".", ":", "{project}"])
-def test_a_project_with_packages_of_the_same_names_breaks_nothing(installed: Path, tmp_path: Path, path: str) -> None:
-    """PYTHONPATH comes before installed packages, and an import that fails ends with status 1, as a failed gate."""
+def test_packages_of_a_project_do_not_shadow_the_commands_packages(installed: Path, tmp_path: Path, path: str) -> None:
+    """PYTHONPATH precedes installed packages. A failed import would exit with status 1, as a failed gate does."""
     for name in ("config", "website_scan", "requests", "accounts", "jinja2"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "__init__.py").write_text("raise ImportError('not this one')\n")
@@ -174,10 +176,10 @@ def test_python_m_website_scan_imports_no_package_of_the_current_folder(installe
     assert ran.stderr.startswith("website-scan: ftp://a/: ")
 
 
-def test_a_crash_is_never_the_status_of_a_failed_gate(installed: Path, tmp_path: Path) -> None:
-    """The interpreter's own status for an exception is 1."""
-    absent = tmp_path / "ada_url.py"  # a dependency that is not as it should be
-    absent.write_text("")
+def test_crash_exits_with_status_3(installed: Path, tmp_path: Path) -> None:
+    """Python's exit status for an exception is 1, as for a failed gate."""
+    broken = tmp_path / "ada_url.py"  # a dependency without its content
+    broken.write_text("")
     code = (
         "import sys, runpy; sys.path.insert(0, sys.argv.pop(1)); runpy.run_path(sys.argv.pop(1), run_name='__main__')"
     )
@@ -199,7 +201,7 @@ def test_a_crash_is_never_the_status_of_a_failed_gate(installed: Path, tmp_path:
 
 
 @pytest.mark.parametrize(
-    ("redirection", "told"),
+    ("redirection", "message"),
     [
         (">&-", "website-scan: Standard output is closed.\n"),
         ("> /dev/full", "website-scan: Standard output can't be written: No space left on device\n"),
@@ -209,8 +211,8 @@ def test_a_crash_is_never_the_status_of_a_failed_gate(installed: Path, tmp_path:
         ("> /dev/full 2> /dev/full", ""),
     ],
 )
-def test_an_output_that_takes_nothing_is_told_in_a_sentence(
-    installed: Path, tmp_path: Path, redirection: str, told: str
+def test_unwritable_output_is_reported_in_a_sentence(
+    installed: Path, tmp_path: Path, redirection: str, message: str
 ) -> None:
     (tmp_path / "index.html").write_text("<!doctype html><title>Bread</title>")
     script = f'"{sys.executable}" "{installed}/bin/website-scan" --serve . --type seo {redirection}'
@@ -218,14 +220,16 @@ def test_an_output_that_takes_nothing_is_told_in_a_sentence(
     ran = subprocess.run(
         ["bash", "-c", script], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60
     )
-    assert (ran.returncode, ran.stderr) == (2, told)
+    assert (ran.returncode, ran.stderr) == (2, message)
 
 
-def test_every_format_is_written_without_a_framework(installed: Path, shop: Site, tmp_path: Path) -> None:
-    options = [word for each in FORMATS for word in ("--format", each, "--output", each)]
+def test_all_formats_are_written_without_the_packages_of_the_service(
+    installed: Path, shop: Site, tmp_path: Path
+) -> None:
+    options = [word for name in FORMATS for word in ("--format", name, "--output", name)]
     url = f"{shop.url_as('localhost')}/"
     ran = subprocess.run(
-        [sys.executable, "-c", WITHOUT, url, "--allow-network", "127.0.0.0/8", *options],
+        [sys.executable, "-c", WITHOUT_SERVICE, url, "--allow-network", "127.0.0.0/8", *options],
         cwd=tmp_path,
         env={"PYTHONPATH": str(installed), "SCAN_BROWSER": "off", "SCAN_CA_BUNDLE": str(shop.ca_file)},
         capture_output=True,
@@ -233,11 +237,11 @@ def test_every_format_is_written_without_a_framework(installed: Path, shop: Site
         timeout=100,
     )
     assert (ran.returncode, ran.stderr.count("\n")) == (0, 1), ran.stderr
-    assert all((tmp_path / each).stat().st_size for each in FORMATS)
+    assert all((tmp_path / name).stat().st_size for name in FORMATS)
 
 
-def test_what_the_scanner_imports_is_what_the_distribution_declares() -> None:
-    """Imports within functions count, too. The packages of browsers and agents are extras."""
+def test_imported_packages_are_the_declared_dependencies() -> None:
+    """Imports within functions count, too. Packages of browsers and agents are extras."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras = project["optional-dependencies"]
     declared, optional = (
@@ -248,16 +252,16 @@ def test_what_the_scanner_imports_is_what_the_distribution_declares() -> None:
     distributions = packages_distributions()
     imported = {name for path in (ROOT / "website_scan").rglob("*.py") for name in imports_of(path)}
     foreign = imported - sys.stdlib_module_names - NOT_INSTALLED - {"website_scan"}
-    used = {re.sub(r"[-_.]+", "-", distributions[each][0]).lower() for each in foreign}
+    used = {re.sub(r"[-_.]+", "-", distributions[name][0]).lower() for name in foreign}
     assert used - optional == declared
 
 
 def imports_of(path: Path) -> set[str]:
     """Return the top-level names of the packages that a module imports."""
-    found = set()
+    packages = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
-            found |= {each.name.partition(".")[0] for each in node.names}
+            packages |= {alias.name.partition(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            found.add(node.module.partition(".")[0])
-    return found
+            packages.add(node.module.partition(".")[0])
+    return packages

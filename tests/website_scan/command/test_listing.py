@@ -1,4 +1,4 @@
-"""`manage.py checks`: the catalogue, printed without loading the service."""
+"""`manage.py checks`: prints the catalogue without importing the service."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 @pytest.mark.parametrize(("options", "document"), [((), "checks.md"), (("--format", "json"), "checks.json")])
-def test_the_catalogue_is_printed_without_django(options: tuple[str, ...], document: str) -> None:
+def test_catalogue_is_printed_without_django(options: tuple[str, ...], document: str) -> None:
     code = (
         "import sys; sys.modules |= dict.fromkeys(('django', 'redis', 'psycopg'))\n"
         "import manage; sys.argv[0] = 'manage.py'; manage.main()"

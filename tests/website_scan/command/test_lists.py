@@ -1,4 +1,4 @@
-"""`website-scan list …`, and the possible answers of a server."""
+"""`website-scan list …` with all kinds of responses of a server."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from website_scan.command.arguments import PROGRAM, is_about_lists
 from website_scan.command.errors import ServerRefused, WrongUsage
 from website_scan.command.lists import LISTS_AT_ONCE
 from website_scan.command.main import run
-from website_scan.command.remote import KEY, Server
+from website_scan.command.remote import KEY, ServiceClient
 
 __all__ = ["fake"]
 
@@ -31,19 +31,19 @@ def _key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(KEY, "wss_key")
 
 
-def said(body: object, status: int = 200) -> Answer:
+def json_answer(body: object, status: int = 200) -> Answer:
     return status, {}, json.dumps(body).encode()
 
 
-def found(*known: dict[str, str]) -> Answer:
-    return said({"lists": known or [LIST], "total": len(known or [LIST])})
+def lists_answer(*site_lists: dict[str, str]) -> Answer:
+    return json_answer({"lists": site_lists or [LIST], "total": len(site_lists or [LIST])})
 
 
-def asked(server: Fake) -> list[str]:
-    return [f"{method} {path}" for method, path, *_ in server.asked]
+def requested(server: Fake) -> list[str]:
+    return [f"{method} {path}" for method, path, *_ in server.requests]
 
 
-def about(server: Fake, *arguments: str) -> int:
+def run_list_command(server: Fake, *arguments: str) -> int:
     return lists.run(["--server", server.address, "list", *arguments], PROGRAM)
 
 
@@ -59,160 +59,162 @@ def about(server: Fake, *arguments: str) -> int:
         ([], False),
     ],
 )
-def test_the_word_list_stands_where_a_page_would(arguments: Sequence[str], is_about: bool) -> None:
+def test_list_is_a_subcommand_also_after_the_option_server(arguments: Sequence[str], is_about: bool) -> None:
     assert is_about_lists(arguments) is is_about
 
 
-def test_a_file_replaces_the_sites_of_the_list_with_its_name(
+def test_push_replaces_the_sites_of_the_list_with_the_files_name(
     fake: Fake, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "sites.csv"
     file.write_bytes("url,tags\nhttps://bücher.example,=a;b\n".encode("utf-8-sig"))
-    fake.answers = [found(), said(CHANGES)]
-    assert about(fake, "push", str(file)) == 0
-    assert asked(fake) == [f"GET /v1/lists?limit={LISTS_AT_ONCE}&offset=0", f"PUT /v1/lists/{LIST['id']}/entries"]
-    *_, headers, body = fake.asked[-1]
+    fake.answers = [lists_answer(), json_answer(CHANGES)]
+    assert run_list_command(fake, "push", str(file)) == 0
+    assert requested(fake) == [f"GET /v1/lists?limit={LISTS_AT_ONCE}&offset=0", f"PUT /v1/lists/{LIST['id']}/entries"]
+    *_, headers, body = fake.requests[-1]
     assert (headers["Content-Type"], body) == ("text/csv", file.read_bytes())
-    told = "1,200 added, 3 removed, 0 changed, 4 unchanged."
-    assert capsys.readouterr().err == f"Updated sites ({LIST['id']}): {told}\n"
+    numbers = "1,200 added, 3 removed, 0 changed, 4 unchanged."
+    assert capsys.readouterr().err == f"Updated sites ({LIST['id']}): {numbers}\n"
 
 
-def test_a_list_that_is_new_is_created(fake: Fake, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_push_creates_a_new_list(fake: Fake, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "new.txt"
     file.write_text("a.example\n")
-    fake.answers = [said(NO_LISTS), said({**LIST, "name": "Ministries"}, 201), said(CHANGES)]
-    assert about(fake, "push", str(file), "Ministries") == 0
-    assert json.loads(fake.asked[1][3]) == {
+    fake.answers = [json_answer(NO_LISTS), json_answer({**LIST, "name": "Ministries"}, 201), json_answer(CHANGES)]
+    assert run_list_command(fake, "push", str(file), "Ministries") == 0
+    assert json.loads(fake.requests[1][3]) == {
         "name": "Ministries",
         "types": ["security", "performance", "accessibility", "seo"],
     }
-    assert fake.asked[2][2]["Content-Type"] == "text/plain"
+    assert fake.requests[2][2]["Content-Type"] == "text/plain"
     assert capsys.readouterr().err.startswith("Created Ministries")
 
 
-def test_refused_lines_are_told_and_leave_no_empty_list(fake: Fake, tmp_path: Path) -> None:
+def test_refused_push_reports_faulty_lines_and_deletes_the_new_list(fake: Fake, tmp_path: Path) -> None:
     file = tmp_path / "sites.json"
     file.write_text("[]")
-    faults = [{"line": each, "code": "INVALID_URL", "error": "No address."} for each in range(1, 101)]
+    faults = [{"line": line, "code": "INVALID_URL", "error": "No address."} for line in range(1, 101)]
     refused = {"code": "INVALID_ENTRIES", "error": "1,204 lines are not valid.", "entries": faults, "count": 1204}
-    fake.answers = [said(NO_LISTS), said(LIST, 201), said(refused, 400), (204, {}, b"")]
+    fake.answers = [json_answer(NO_LISTS), json_answer(LIST, 201), json_answer(refused, 400), (204, {}, b"")]
     with pytest.raises(ServerRefused) as refusal:
-        about(fake, "push", str(file))
+        run_list_command(fake, "push", str(file))
     lines = str(refusal.value).splitlines()
     assert lines[0].endswith("INVALID_ENTRIES: 1,204 lines are not valid.")
     assert (lines[1], lines[-1], len(lines)) == ("  line 1: No address.", "  and 1,184 more", 22)
-    assert asked(fake)[-1] == f"DELETE /v1/lists/{LIST['id']}"
-    assert fake.asked[2][2]["Content-Type"] == "application/json"
+    assert requested(fake)[-1] == f"DELETE /v1/lists/{LIST['id']}"
+    assert fake.requests[2][2]["Content-Type"] == "application/json"
 
 
-def test_a_list_that_there_was_stays_when_its_file_is_refused(fake: Fake, tmp_path: Path) -> None:
+def test_refused_push_does_not_delete_an_existing_list(fake: Fake, tmp_path: Path) -> None:
     file = tmp_path / "sites.csv"
     file.write_text("x")
-    fake.answers = [found(), refusal(400, "INVALID_ENTRIES")]
+    fake.answers = [lists_answer(), refusal(400, "INVALID_ENTRIES")]
     with pytest.raises(ServerRefused, match="INVALID_ENTRIES"):
-        about(fake, "push", str(file))
-    assert not [each for each in asked(fake) if each.startswith("DELETE")]
+        run_list_command(fake, "push", str(file))
+    assert not [request for request in requested(fake) if request.startswith("DELETE")]
 
 
-def test_standard_input_needs_the_name_of_a_list(fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_push_of_standard_input_needs_the_name_of_a_list(fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
     def piped() -> None:
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"a.example")))
 
     piped()
     with pytest.raises(WrongUsage, match="name or the ID"):
-        about(fake, "push", "-")
+        run_list_command(fake, "push", "-")
     piped()
-    fake.answers = [said(LIST), said(CHANGES)]
-    assert about(fake, "push", "-", LIST["id"], "--quiet") == 0
-    assert fake.asked[-1][3] == b"a.example"
+    fake.answers = [json_answer(LIST), json_answer(CHANGES)]
+    assert run_list_command(fake, "push", "-", LIST["id"], "--quiet") == 0
+    assert fake.requests[-1][3] == b"a.example"
 
 
-def test_a_file_that_is_not_there_is_wrong_usage(fake: Fake) -> None:
+def test_push_of_a_missing_file_is_wrong_usage(fake: Fake) -> None:
     with pytest.raises(WrongUsage, match="can't be read: No such file"):
-        about(fake, "push", "/nonexistent.csv")
+        run_list_command(fake, "push", "/nonexistent.csv")
 
 
-def test_names_are_looked_up_on_all_pages_and_must_be_of_one_list(fake: Fake) -> None:
-    others = [{"id": f"lst_{each:022d}", "name": "other"} for each in range(LISTS_AT_ONCE)]
-    page = said({"lists": others, "total": LISTS_AT_ONCE + 1})
-    fake.answers = [page, said({"lists": [LIST], "total": LISTS_AT_ONCE + 1}), said(RUN, 202)]
-    assert about(fake, "run", "sites") == 0
-    fake.answers = [found(LIST, LIST)]
+def test_list_name_is_searched_on_all_pages_and_must_be_unique(fake: Fake) -> None:
+    others = [{"id": f"lst_{number:022d}", "name": "other"} for number in range(LISTS_AT_ONCE)]
+    page = json_answer({"lists": others, "total": LISTS_AT_ONCE + 1})
+    fake.answers = [page, json_answer({"lists": [LIST], "total": LISTS_AT_ONCE + 1}), json_answer(RUN, 202)]
+    assert run_list_command(fake, "run", "sites") == 0
+    fake.answers = [lists_answer(LIST, LIST)]
     with pytest.raises(WrongUsage, match="2 lists have the name sites: give an ID"):
-        about(fake, "run", "sites")
-    fake.answers = [said(NO_LISTS)]
+        run_list_command(fake, "run", "sites")
+    fake.answers = [json_answer(NO_LISTS)]
     with pytest.raises(ServerRefused, match="no list with the name sites"):
-        about(fake, "run", "sites")
+        run_list_command(fake, "run", "sites")
 
 
-def test_a_run_begins_and_its_id_is_the_output(fake: Fake, capsys: pytest.CaptureFixture[str]) -> None:
-    fake.answers = [found(), said(RUN, 202)]
-    assert about(fake, "run", "sites") == 0
+def test_run_prints_the_id_of_the_new_run(fake: Fake, capsys: pytest.CaptureFixture[str]) -> None:
+    fake.answers = [lists_answer(), json_answer(RUN, 202)]
+    assert run_list_command(fake, "run", "sites") == 0
     assert capsys.readouterr() == ("run_1\n", "A run of sites with 1,204 sites has begun.\n")
 
 
 @pytest.mark.parametrize(("status", "exit_status"), [("completed", 0), ("partial", 3), ("cancelled", 3)])
-def test_a_run_can_be_waited_for(
+def test_run_with_wait_polls_until_the_run_has_ended(
     fake: Fake, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], status: str, exit_status: int
 ) -> None:
     waited: list[float] = []
-    monkeypatch.setattr(Server, "wait", lambda _, seconds: waited.append(seconds))
+    monkeypatch.setattr(ServiceClient, "wait", lambda _, seconds: waited.append(seconds))
     ended = RUN | {"status": status, "done": 1200, "failed": 4}
-    fake.answers = [found(), said(RUN, 202), said(RUN), said(ended)]
-    assert about(fake, "run", "sites", "--wait") == exit_status
+    fake.answers = [lists_answer(), json_answer(RUN, 202), json_answer(RUN), json_answer(ended)]
+    assert run_list_command(fake, "run", "sites", "--wait") == exit_status
     assert waited == [lists.POLL_S] * 2
-    assert asked(fake)[-1] == f"GET /v1/lists/{LIST['id']}/runs/run_1"
-    told = f"The run of sites is {status}: 1,200 sites judged, 4 failed, 0 left out.\n"
-    assert capsys.readouterr().err == told
+    assert requested(fake)[-1] == f"GET /v1/lists/{LIST['id']}/runs/run_1"
+    message = f"The run of sites is {status}: 1,200 sites judged, 4 failed, 0 left out.\n"
+    assert capsys.readouterr().err == message
 
 
-def test_the_latest_snapshot_of_a_whole_run_is_exported(
+def test_export_writes_the_latest_snapshot_of_a_completed_run(
     fake: Fake, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     statuses = ("running", "cancelled", "partial", "completed")
-    runs = said({"runs": [{"id": f"run_{each}", "status": each} for each in statuses]})
+    runs = json_answer({"runs": [{"id": f"run_{status}", "status": status} for status in statuses]})
     content = "url,title\r\nhttps://a.example/,ü\u2028\r\n" * 9_000
-    fake.answers = [found(), runs, (200, {}, content.encode())]
+    fake.answers = [lists_answer(), runs, (200, {}, content.encode())]
     target = tmp_path / "out.csv"
     target.write_text("before")
-    assert about(fake, "export", "sites", "--output", str(target)) == 0
+    assert run_list_command(fake, "export", "sites", "--output", str(target)) == 0
     assert target.read_bytes().decode() == content
-    assert [each.name for each in tmp_path.iterdir()] == ["out.csv"]
-    assert asked(fake)[-1] == f"GET /v1/lists/{LIST['id']}/snapshots/run_partial/export/csv"
+    assert [file.name for file in tmp_path.iterdir()] == ["out.csv"]
+    assert requested(fake)[-1] == f"GET /v1/lists/{LIST['id']}/snapshots/run_partial/export/csv"
     assert capsys.readouterr().err == f"Written: {target}.\n"
 
 
-def test_another_snapshot_goes_to_standard_output(fake: Fake, capsys: pytest.CaptureFixture[str]) -> None:
-    fake.answers = [found(), (200, {}, b'{"url": "https://a.example/"}\n')]
-    assert about(fake, "export", "sites", "--snapshot", "run_1/../x", "--format", "jsonl") == 0
-    assert asked(fake)[-1] == f"GET /v1/lists/{LIST['id']}/snapshots/run_1%2F..%2Fx/export/jsonl"
+def test_export_writes_the_requested_snapshot_to_standard_output(
+    fake: Fake, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fake.answers = [lists_answer(), (200, {}, b'{"url": "https://a.example/"}\n')]
+    assert run_list_command(fake, "export", "sites", "--snapshot", "run_1/../x", "--format", "jsonl") == 0
+    assert requested(fake)[-1] == f"GET /v1/lists/{LIST['id']}/snapshots/run_1%2F..%2Fx/export/jsonl"
     assert capsys.readouterr() == ('{"url": "https://a.example/"}\n', "")
 
 
-def test_a_list_without_a_snapshot_has_no_export(fake: Fake) -> None:
-    fake.answers = [found(), said({"runs": [RUN]})]
+def test_export_of_a_list_without_a_snapshot_is_refused(fake: Fake) -> None:
+    fake.answers = [lists_answer(), json_answer({"runs": [RUN]})]
     with pytest.raises(ServerRefused, match="no snapshot yet"):
-        about(fake, "export", "sites")
+        run_list_command(fake, "export", "sites")
 
 
-def test_an_export_that_ends_early_replaces_no_file(fake: Fake, tmp_path: Path) -> None:
-    fake.answers = [found(), (200, {"Transfer-Encoding": "chunked"}, b"5\r\nhello\r\n")]
+def test_export_that_ends_early_does_not_replace_the_file(fake: Fake, tmp_path: Path) -> None:
+    fake.answers = [lists_answer(), (200, {"Transfer-Encoding": "chunked"}, b"5\r\nhello\r\n")]
     target = tmp_path / "out.csv"
     target.write_text("before")
     with pytest.raises(ServerRefused, match="did not send all of it"):
-        about(fake, "export", "sites", "--snapshot", "run_1", "--output", str(target))
+        run_list_command(fake, "export", "sites", "--snapshot", "run_1", "--output", str(target))
     assert target.read_text() == "before"
-    assert [each.name for each in tmp_path.iterdir()] == ["out.csv"]
+    assert [file.name for file in tmp_path.iterdir()] == ["out.csv"]
 
 
-def test_a_file_that_cannot_be_written_is_told_before_anything_is_read(fake: Fake, tmp_path: Path) -> None:
-    fake.answers = [found()]
+def test_export_reports_an_unwritable_file_before_the_download(fake: Fake, tmp_path: Path) -> None:
+    fake.answers = [lists_answer()]
     with pytest.raises(WrongUsage, match="can't be written"):
-        about(fake, "export", "sites", "--output", str(tmp_path / "none" / "out.csv"))
-    assert len(fake.asked) == 1
+        run_list_command(fake, "export", "sites", "--output", str(tmp_path / "none" / "out.csv"))
+    assert len(fake.requests) == 1
 
 
-def test_it_needs_a_server_and_an_action(capsys: pytest.CaptureFixture[str]) -> None:
+def test_list_command_needs_a_server_and_an_action(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["list", "run", "sites"]) == 2
     assert "give its address with --server" in capsys.readouterr().err
     for wrong in (["list"], ["list", "erase", "sites"], ["list", "push"], ["list", "export", "x", "--format", "pdf"]):

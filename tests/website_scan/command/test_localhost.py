@@ -1,4 +1,4 @@
-"""Pages of this machine: a typed loopback address is scanned at once, and nothing else that is private."""
+"""Pages on this machine: a typed loopback address may be scanned without an option, no other private address may."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from website_scan.command.access import policy_of
 from website_scan.command.arguments import options_from
 from website_scan.net.browser import find_browser
 
-# The sockets allow these hosts, so that only the guard can stop a connection.
+# pytest-socket allows these hosts, so that only the network guard can refuse a connection.
 pytestmark = pytest.mark.allow_hosts(["127.0.0.1", "127.0.0.2", "::1"])
 HEAD = "<!doctype html><html lang=en><head><meta charset=utf-8><title>A bakery in the old town</title></head><h1>Bread"
 
@@ -46,14 +46,14 @@ def error_of(ran: subprocess.CompletedProcess[str]) -> Any:
 
 
 @pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "app.localhost"])
-def test_a_typed_page_of_this_machine_is_scanned_at_once(site: Site, folder: Path, host: str) -> None:
+def test_typed_loopback_page_is_scanned_without_an_option(site: Site, folder: Path, host: str) -> None:
     ran = scan(f"http://{host}:{site.port}/")
     assert (ran.returncode, ran.stderr) == (0, "Done: 1 report of 1 page.\n")
     assert "/100" in ran.stdout
 
 
-def test_the_same_page_in_the_file_is_refused_and_the_way_is_told_once(site: Site, folder: Path) -> None:
-    """A stranger's branch may contain its own file."""
+def test_loopback_page_in_the_file_is_refused_with_one_hint(site: Site, folder: Path) -> None:
+    """A pull request from outside may change the file."""
     urls = [f"http://localhost:{site.port}/", f"http://localhost:{site.port}/shop"]
     Path("website-scan.toml").write_text(f"urls = {urls}")
     ran = scan("--type", "security")
@@ -63,7 +63,7 @@ def test_the_same_page_in_the_file_is_refused_and_the_way_is_told_once(site: Sit
     assert ran.stderr.count(option) == 1
     assert "Type its URL on the command line" in ran.stderr
     assert scan(*option.split()).returncode == 0
-    # A typed page opens its address for the file's pages there, too.
+    # A typed URL allows its address for pages of the file, too.
     assert scan("--config", "website-scan.toml", urls[0]).returncode == 0
 
 
@@ -76,23 +76,21 @@ def test_the_same_page_in_the_file_is_refused_and_the_way_is_told_once(site: Sit
         ("http://0.0.0.0:3000/a", "did you mean http://localhost:3000/a?"),
     ],
 )
-def test_any_other_private_address_is_refused_with_the_option_that_allows_it(
-    folder: Path, url: str, option: str
-) -> None:
+def test_private_address_is_refused_with_the_option_that_allows_it(folder: Path, url: str, option: str) -> None:
     ran = run_here("scan", url, "--format", "json")
     assert ran.returncode == 3
     assert ran.stderr.count(option) == 1
     assert ran.stderr.count("\n") == 1
 
 
-def test_a_name_in_a_private_network_is_refused_with_its_address(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_name_in_a_private_network_is_refused_with_its_address(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("website_scan.net.resolver._from_hosts_file", lambda _: ["192.168.1.5"])
     ran = scan("http://intranet.example.com/", "--format", "json")
     assert error_of(ran) == "DOMAIN_BLOCKED"
     assert ran.stderr == "intranet.example.com is not public. To scan it, add --allow-network 192.168.1.5/32:80\n"
 
 
-def test_no_option_is_told_for_what_none_allows(site: Site, folder: Path) -> None:
+def test_no_hint_is_written_for_addresses_that_no_option_allows(site: Site, folder: Path) -> None:
     assert scan("http://printer.local/").stderr == ""
     site.routes["/"] = Answer.redirect("http://10.0.0.1/")
     assert scan(f"{site.url}/").stderr == ""
@@ -100,12 +98,12 @@ def test_no_option_is_told_for_what_none_allows(site: Site, folder: Path) -> Non
 
 def test_only_the_visit_of_the_typed_page_may_use_its_address() -> None:
     options = options_from(["https://example.com/", "http://localhost:3000/", "http://127.0.0.5:4000/"])
-    opened = [{str(net) + f":{port}" for net, port in policy_of(url, options).typed_loopback} for url in options.urls]
-    assert opened == [set(), {"127.0.0.1/32:3000", "::1/128:3000"}, {"127.0.0.5/32:4000"}]
+    allowed = [{str(net) + f":{port}" for net, port in policy_of(url, options).typed_loopback} for url in options.urls]
+    assert allowed == [set(), {"127.0.0.1/32:3000", "::1/128:3000"}, {"127.0.0.5/32:4000"}]
 
 
-def test_what_a_page_of_this_machine_loads_is_judged_still(site: Site, folder: Path) -> None:
-    """The other server is on this machine too, on another port and at another address on the same port."""
+def test_other_local_servers_are_refused_to_a_typed_loopback_page(site: Site, folder: Path) -> None:
+    """The other servers are on this machine, too: on another port, and at another address on the same port."""
     with Site({"*": Answer("x")}) as other, Canary("127.0.0.2", site.port) as canary:
         lures = [
             other.url,
@@ -113,9 +111,7 @@ def test_what_a_page_of_this_machine_loads_is_judged_still(site: Site, folder: P
             f"http://127.0.0.2:{site.port}",
             "http://[::ffff:127.0.0.2]",
         ]
-        tags = "".join(
-            f'<img src="{each}/i"><script src="{each}/s"></script><a href="{each}/a">a</a>' for each in lures
-        )
+        tags = "".join(f'<img src="{url}/i"><script src="{url}/s"></script><a href="{url}/a">a</a>' for url in lures)
         site.routes["/"] = Answer(f"{HEAD}{tags}<link rel=stylesheet href='http://localhost:{site.port}/own.css'>")
         ran = run_here("scan", f"http://127.0.0.1:{site.port}/")
         assert ran.returncode == 0, ran.stdout
@@ -124,11 +120,11 @@ def test_what_a_page_of_this_machine_loads_is_judged_still(site: Site, folder: P
 
 
 @pytest.mark.skipif(find_browser("auto") is None, reason="no Chromium")
-def test_what_it_loads_in_the_browser_is_judged_still(site: Site) -> None:
+def test_other_local_servers_are_refused_to_the_browser(site: Site) -> None:
     with Site({"*": Answer("x")}) as other, Canary("127.0.0.2", site.port) as canary:
         loads = "".join(
-            f"fetch('{each}', {{mode: 'no-cors'}}).catch(() => 0); new Image().src = '{each}';"
-            for each in (f"{other.url}/", f"http://localhost:{other.port}/", f"http://127.0.0.2:{site.port}/")
+            f"fetch('{address}', {{mode: 'no-cors'}}).catch(() => 0); new Image().src = '{address}';"
+            for address in (f"{other.url}/", f"http://localhost:{other.port}/", f"http://127.0.0.2:{site.port}/")
         )
         site.routes["/"] = Answer(f"{HEAD}<script>{loads}; fetch('http://localhost:{site.port}/own')</script>")
         url = f"http://localhost:{site.port}/"
@@ -138,8 +134,8 @@ def test_what_it_loads_in_the_browser_is_judged_still(site: Site) -> None:
         assert "/own" in site.paths()
 
 
-def test_nothing_but_the_command_opens_a_typed_address() -> None:
-    """The service, its workers and its webhooks never do."""
+def test_only_the_command_allows_typed_addresses() -> None:
+    """The service, its workers and its webhooks never set `typed_loopback`."""
     sources = [path for app in PACKAGES for path in (ROOT / app).rglob("*.py")]
     users = {str(path.relative_to(ROOT)) for path in sources if "typed_loopback" in path.read_text(encoding="utf-8")}
     assert users == {
@@ -153,25 +149,25 @@ def test_nothing_but_the_command_opens_a_typed_address() -> None:
     assert importers == []
 
 
-def test_findings_about_the_server_of_a_preview_fail_no_gate_and_enter_no_baseline(site: Site, folder: Path) -> None:
+def test_findings_about_a_previews_server_are_accepted_and_not_in_the_baseline(site: Site, folder: Path) -> None:
     url = f"{site.url}/"
     options = ("--type", "security", "--format", "json")
     report = json.loads(run_here("scan", url, *options).stdout)
     assert set(report["accepted"]) == {"http-to-https-redirect", "https-available"}
     assert report["accepted_score"] > report["score"]
     assert run_here("scan", url, *options, "--fail-on", "critical").returncode == 0
-    assert run_here("scan", url, *options, "--fail-on", "high").returncode == 1  # no header against framing
+    assert run_here("scan", url, *options, "--fail-on", "high").returncode == 1  # no protection from framing
     assert run_here("scan", url, *options, "--write-baseline", "known.json").returncode == 0
-    known = {each["check"] for each in json.loads(Path("known.json").read_text())["findings"]}
+    known = {entry["check"] for entry in json.loads(Path("known.json").read_text())["findings"]}
     assert "clickjacking" in known
     assert not known & set(report["accepted"])
 
 
-def test_the_origin_is_probed_once_for_all_pages_of_a_run(site: Site, folder: Path) -> None:
-    site.routes |= {f"/{each}": Answer(HEAD) for each in "abc"}
-    urls = [f"{site.url}/{each}" for each in "abc"]
+def test_origin_is_probed_once_for_all_pages_of_the_command(site: Site, folder: Path) -> None:
+    site.routes |= {f"/{name}": Answer(HEAD) for name in "abc"}
+    urls = [f"{site.url}/{name}" for name in "abc"]
     ran = run_here("scan", *urls, "--type", "security", "--format", "full")
     assert ran.returncode == 0
     assert site.paths().count("/.git/config") == 1
-    gathered = [each["site_evidence_at"] is not None for each in json.loads(ran.stdout)["reports"]]
-    assert gathered == [False, True, True]
+    is_shared = [report["site_evidence_at"] is not None for report in json.loads(ran.stdout)["reports"]]
+    assert is_shared == [False, True, True]

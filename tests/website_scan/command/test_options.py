@@ -9,7 +9,7 @@ import pytest
 
 from website_scan import catalogue
 from website_scan.command.arguments import Options, options_from
-from website_scan.command.configuration import KEYS, NOT_HERE, fail_under
+from website_scan.command.configuration import KEYS, ON_COMMAND_LINE_ONLY, fail_under
 from website_scan.command.errors import WrongUsage
 from website_scan.findings import ScanType, Severity
 
@@ -24,18 +24,18 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_a_url_is_enough_and_asks_for_all_types() -> None:
+def test_url_alone_scans_all_types() -> None:
     assert options_from([URL]) == Options(urls=(URL,), typed=(URL,), types=tuple(ScanType))
 
 
-def test_urls_may_stand_anywhere_and_are_visited_once() -> None:
+def test_urls_may_be_anywhere_and_are_scanned_once() -> None:
     options = options_from([URL, "--type", "seo", "https://example.com/a", "--quiet", URL])
     assert options.urls == (URL, "https://example.com/a")
     assert options.types == (ScanType.SEO,)
 
 
 @pytest.mark.parametrize(
-    ("said", "meant"),
+    ("raw", "expected"),
     [
         ("80", {"": 80}),
         ("security=90,seo=70", {"security": 90, "seo": 70}),
@@ -44,12 +44,12 @@ def test_urls_may_stand_anywhere_and_are_visited_once() -> None:
         ({"security": 90}, {"security": 90}),
     ],
 )
-def test_lowest_scores(said: object, meant: dict[str, int]) -> None:
-    assert fail_under(said) == meant
+def test_lowest_scores_are_parsed(raw: object, expected: dict[str, int]) -> None:
+    assert fail_under(raw) == expected
 
 
 @pytest.mark.parametrize(
-    ("said", "words"),
+    ("raw", "words"),
     [
         ("99.5", "99.5 is no whole number"),
         ("seo=99.5", "99.5 is no whole number"),
@@ -58,31 +58,31 @@ def test_lowest_scores(said: object, meant: dict[str, int]) -> None:
         ("speed=80", "'speed' is none of security"),
     ],
 )
-def test_each_wrong_score_has_words_of_its_own(said: str, words: str) -> None:
+def test_invalid_lowest_score_is_refused_with_the_reason(raw: str, words: str) -> None:
     with pytest.raises(ValueError, match=re.escape(words)):
-        fail_under(said)
+        fail_under(raw)
 
 
-def test_a_lowest_score_that_no_report_can_miss_is_refused(folder: Path) -> None:
+def test_lowest_score_of_a_type_that_is_not_scanned_is_refused(folder: Path) -> None:
     for arguments in (["--fail-under", "security=90"], ["--fail-under", "80,security=90"]):
         with pytest.raises(WrongUsage, match="--fail-under security: it can't fail"):
             options_from([URL, "--type", "seo", *arguments])
     assert options_from([URL, "--type", "seo", "--fail-under", "80,seo=90"]).under == {"": 80, "seo": 90}
     (folder / "website-scan.toml").write_text("fail-under = {security = 90}\n")
-    # The file has scores for all of its types, of which the command line may choose some.
+    # The command line may choose fewer scan types than the file has lowest scores for.
     assert options_from([URL, "--type", "seo"]).under == {"security": 90}
     (folder / "website-scan.toml").write_text('types = "seo"\nfail-under = {security = 90}\n')
     with pytest.raises(WrongUsage, match="it can't fail"):
         options_from([URL])
 
 
-@pytest.mark.parametrize("said", ["", "101", "-1", "speed=80", "seo=", "seo=80,seo=90", "80,90", True, 7.5, None, [80]])
-def test_what_is_no_lowest_score(said: object) -> None:
+@pytest.mark.parametrize("raw", ["", "101", "-1", "speed=80", "seo=", "seo=80,seo=90", "80,90", True, 7.5, None, [80]])
+def test_invalid_lowest_scores_raise_an_error(raw: object) -> None:
     with pytest.raises(ValueError):
-        fail_under(said)
+        fail_under(raw)
 
 
-def test_the_file_says_what_the_command_line_does_not(folder: Path) -> None:
+def test_command_line_overrides_options_of_the_file(folder: Path) -> None:
     (folder / "website-scan.toml").write_text(
         f'urls = ["{URL}"]\ntypes = ["security", "seo"]\nfail-on = "high"\nbaseline = "known.json"\n'
         "[fail-under]\nsecurity = 90\nseo = 70\n"
@@ -99,14 +99,14 @@ def test_the_file_says_what_the_command_line_does_not(folder: Path) -> None:
     assert (options.urls, options.types, options.under) == (("https://other.example/",), (ScanType.SEO,), {"": 50})
 
 
-def test_paths_in_another_file_start_at_its_folder(folder: Path) -> None:
+def test_paths_in_a_configuration_file_are_relative_to_its_folder(folder: Path) -> None:
     (folder / "ci").mkdir()
     (folder / "ci" / "gate.toml").write_text(f'urls = "{URL}"\nbaseline = "known.json"\n')
     assert options_from(["--config", "ci/gate.toml"]).baseline == Path("ci/known.json")
 
 
 @pytest.mark.parametrize(
-    ("written", "complaint"),
+    ("content", "complaint"),
     [
         ("fail_under = 80", "Did you mean fail-under?"),
         ("surprise = 1", "surprise is not known."),
@@ -121,13 +121,13 @@ def test_paths_in_another_file_start_at_its_folder(folder: Path) -> None:
         ("\xff", "website-scan.toml: "),
     ],
 )
-def test_what_is_wrong_in_the_file_is_named(folder: Path, written: str, complaint: str) -> None:
-    (folder / "website-scan.toml").write_bytes(written.encode("latin-1"))
+def test_fault_in_the_file_is_reported_with_its_key(folder: Path, content: str, complaint: str) -> None:
+    (folder / "website-scan.toml").write_bytes(content.encode("latin-1"))
     with pytest.raises(WrongUsage, match=re.escape(complaint)):
         options_from([URL])
 
 
-def test_outcomes_are_named_on_the_command_line_and_in_the_file(folder: Path) -> None:
+def test_outcomes_are_read_from_the_command_line_and_the_file(folder: Path) -> None:
     options = options_from([URL, "--accept", "hsts.short", "--accept", "csp-present.missing"])
     assert options.accept == {"hsts.short", "csp-present.missing"}
     assert options_from([URL, "--fail-on-outcome", "hsts.short"]).fail_on_outcome == {"hsts.short"}
@@ -149,7 +149,7 @@ def test_outcomes_are_named_on_the_command_line_and_in_the_file(folder: Path) ->
         ("", " is not an outcome"),
     ],
 )
-def test_an_unknown_outcome_is_refused_with_those_of_the_check(
+def test_unknown_outcome_is_refused_with_the_outcomes_of_the_check(
     folder: Path, option: str, name: str, complaint: str
 ) -> None:
     with pytest.raises(WrongUsage, match=re.escape(complaint)):
@@ -159,13 +159,13 @@ def test_an_unknown_outcome_is_refused_with_those_of_the_check(
         options_from([URL])
 
 
-def test_the_refusal_of_an_outcome_lists_all_that_the_check_declares() -> None:
-    (check,) = (each for each in catalogue.checks(ScanType.SECURITY) if each.id == "hsts")
+def test_refusal_of_an_outcome_lists_all_outcomes_of_the_check() -> None:
+    (check,) = (check for check in catalogue.checks(ScanType.SECURITY) if check.id == "hsts")
     with pytest.raises(WrongUsage, match=f"hsts has {', '.join(check.outcomes)}\\."):
         options_from([URL, "--accept", "hsts.shrt"])
 
 
-def test_an_outcome_is_not_both_accepted_and_a_reason_to_fail(folder: Path) -> None:
+def test_outcome_in_accept_and_fail_on_outcome_is_refused(folder: Path) -> None:
     with pytest.raises(WrongUsage, match=r"hsts\.short is in --accept and in --fail-on-outcome"):
         options_from([URL, "--accept", "hsts.short", "--fail-on-outcome", "hsts.short"])
     (folder / "website-scan.toml").write_text('accept = "hsts.short"\n')
@@ -173,9 +173,9 @@ def test_an_outcome_is_not_both_accepted_and_a_reason_to_fail(folder: Path) -> N
         options_from([URL, "--fail-on-outcome", "hsts.short"])
 
 
-@pytest.mark.parametrize("key", sorted(NOT_HERE))
-def test_a_file_that_comes_with_the_code_gives_no_access(folder: Path, key: str) -> None:
-    """Otherwise a stranger's branch could send a secret to a server of its own, or overwrite a file."""
+@pytest.mark.parametrize("key", sorted(ON_COMMAND_LINE_ONLY))
+def test_options_that_grant_access_are_refused_in_the_file(folder: Path, key: str) -> None:
+    """Otherwise a pull request from outside could send a secret to another server, or overwrite a file."""
     (folder / "website-scan.toml").write_text(f'{key} = "$SECRET"\n')
     with pytest.raises(WrongUsage, match=f"{key} can only be given on the command line"):
         options_from([URL])
@@ -186,7 +186,7 @@ def test_a_file_that_comes_with_the_code_gives_no_access(folder: Path, key: str)
     ("arguments", "variables", "may_color"),
     [([], {}, True), (["--no-color"], {}, False), ([], {"NO_COLOR": "1"}, False), ([], {"TERM": "dumb"}, False)],
 )
-def test_colors(
+def test_colors_are_disabled_by_option_or_environment(
     arguments: list[str], variables: dict[str, str], may_color: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, value in variables.items():
@@ -194,11 +194,11 @@ def test_colors(
     assert options_from([URL, *arguments]).may_color is may_color
 
 
-def test_without_a_url_there_is_nothing_to_do() -> None:
+def test_missing_url_is_wrong_usage() -> None:
     with pytest.raises(WrongUsage, match="Give at least one URL"):
         options_from(["--type", "seo"])
 
 
-def test_networks_are_the_server_s_business() -> None:
+def test_allow_network_with_a_server_is_refused() -> None:
     with pytest.raises(WrongUsage, match="the server decides"):
         options_from([URL, "--server", "https://scan.example.com", "--allow-network", "10.0.0.0/8"])

@@ -1,4 +1,4 @@
-"""Several output documents of one scan. A file is written completely or not at all."""
+"""Several outputs of one command. A file is written completely or not at all."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from tests.command_line import ROOT, run_here
-from tests.website_scan.command.reports import found, judged
-from website_scan.command.arguments import Document, options_from
+from tests.website_scan.command.reports import check_result, judged
+from website_scan.command.arguments import Output, options_from
 from website_scan.command.errors import WrongUsage
 from website_scan.command.judged import Outcome
-from website_scan.command.output import Output, refuse_what_cannot_be_written, write
+from website_scan.command.output import OutputWriter, refuse_unwritable, write
 
 URL = "https://example.com/"
 
@@ -27,7 +27,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("said", "meant"),
+    ("arguments", "expected"),
     [
         ("", [("text", None)]),
         ("--format json", [("json", None)]),
@@ -39,13 +39,13 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("--format csv --output a --format csv --output b", [("csv", "a"), ("csv", "b")]),
     ],
 )
-def test_a_file_takes_the_format_before_it(said: str, meant: list[tuple[str, str | None]]) -> None:
-    documents = options_from([URL, *said.split()]).documents
-    assert documents == tuple(Document(name, Path(path) if path else None) for name, path in meant)
+def test_output_file_has_the_format_before_it(arguments: str, expected: list[tuple[str, str | None]]) -> None:
+    outputs = options_from([URL, *arguments.split()]).outputs
+    assert outputs == tuple(Output(name, Path(path) if path else None) for name, path in expected)
 
 
 @pytest.mark.parametrize(
-    "said",
+    "arguments",
     [
         "--format json --format html",
         "--output a --output b",
@@ -54,37 +54,39 @@ def test_a_file_takes_the_format_before_it(said: str, meant: list[tuple[str, str
         "--format html --output a --output b",
     ],
 )
-def test_what_could_mean_two_things_is_refused(said: str) -> None:
+def test_ambiguous_outputs_are_refused(arguments: str) -> None:
     with pytest.raises(WrongUsage, match="--output"):
-        options_from([URL, *said.split()])
+        options_from([URL, *arguments.split()])
 
 
-def test_all_documents_come_from_one_scan(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
-    wanted = (
+def test_all_outputs_are_from_one_scan(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+    arguments = (
         "--format text --format sarif --output a.sarif --format text --output a.txt --format codequality --output q"
     )
-    shown = Output(options_from([URL, *wanted.split()]))
-    reports = [judged(found("hsts")), judged(found("csp"), url="https://example.com/shop")]
-    for each in reports:
-        shown.show([each])
-    shown.end(Outcome(reports, [], asked=2))
+    writer = OutputWriter(options_from([URL, *arguments.split()]))
+    reports = [judged(check_result("hsts")), judged(check_result("csp"), url="https://example.com/shop")]
+    for report in reports:
+        writer.show([report])
+    writer.end(Outcome(reports, [], requested=2))
     text = capsys.readouterr().out
     assert text == (folder / "a.txt").read_text()
     assert text.count("\n\nhttps://example.com/shop  security") == 1
-    assert {each.name for each in folder.iterdir()} == {"a.sarif", "a.txt", "q"}
+    assert {file.name for file in folder.iterdir()} == {"a.sarif", "a.txt", "q"}
 
 
-def test_one_file_that_fails_costs_no_other(folder: Path) -> None:
+def test_unwritable_file_does_not_affect_other_outputs(folder: Path) -> None:
     (folder / "gone").mkdir()
-    shown = Output(options_from([URL, *["--format", "csv", "--output", "gone/a", "--format", "json", "--output", "b"]]))
+    writer = OutputWriter(
+        options_from([URL, *["--format", "csv", "--output", "gone/a", "--format", "json", "--output", "b"]])
+    )
     (folder / "gone").rmdir()
     with pytest.raises(WrongUsage, match="gone/a can't be written"):
-        shown.end(Outcome([judged(found("hsts"))], [], asked=1))
+        writer.end(Outcome([judged(check_result("hsts"))], [], requested=1))
     assert (folder / "b").read_text().startswith("{")
 
 
 @pytest.mark.parametrize("path", [".", "nowhere/a", "file/a", "loop"])
-def test_what_can_not_be_written_is_told_before_the_scan(path: str, folder: Path) -> None:
+def test_unwritable_file_is_reported_before_the_scan(path: str, folder: Path) -> None:
     (folder / "file").touch()
     (folder / "loop").symlink_to("loop")
     for option in ("--output", "--write-baseline"):
@@ -93,14 +95,14 @@ def test_what_can_not_be_written_is_told_before_the_scan(path: str, folder: Path
         assert f"{path} can't be written." in ran.stderr
 
 
-def test_two_documents_for_one_file_are_refused(folder: Path) -> None:
+def test_two_outputs_to_the_same_file_are_refused(folder: Path) -> None:
     (folder / "link").symlink_to("a")
     ran = run_here("scan", URL, "--output", "a", "--write-baseline", "link")
     assert (ran.returncode, ran.stderr) == (2, "manage.py scan: link is given twice.\n")
-    refuse_what_cannot_be_written([Path(os.devnull), Path(os.devnull)])
+    refuse_unwritable([Path(os.devnull), Path(os.devnull)])
 
 
-def test_a_file_is_the_old_one_until_the_new_one_is_whole(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_file_is_replaced_only_when_the_new_file_is_complete(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = folder / "report"
     path.write_text("old")
     path.chmod(0o640)
@@ -120,7 +122,7 @@ def test_a_file_is_the_old_one_until_the_new_one_is_whole(folder: Path, monkeypa
     assert list(folder.iterdir()) == [path]
 
 
-def test_a_link_stays_one_and_a_file_that_keeps_its_place_is_written(
+def test_target_of_a_link_is_replaced_and_a_mounted_file_is_overwritten(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (folder / "link").symlink_to("report")
@@ -129,7 +131,7 @@ def test_a_link_stays_one_and_a_file_that_keeps_its_place_is_written(
     assert (folder / "report").read_text() == "one"
 
     def busy(*_: object) -> None:
-        raise OSError(16, "Device or resource busy")  # as for a file that is mounted by itself
+        raise OSError(16, "Device or resource busy")  # as for a file that is a mount point
 
     monkeypatch.setattr(Path, "replace", busy)
     write(folder / "report", "two")
@@ -137,9 +139,9 @@ def test_a_link_stays_one_and_a_file_that_keeps_its_place_is_written(
     assert len(list(folder.iterdir())) == 2
 
 
-def test_a_pipe_is_written_to() -> None:
+def test_pipe_is_written_directly() -> None:
     code = "import sys; from pathlib import Path; from website_scan.command.output import *; p = Path(sys.argv[1]); "
-    code += "refuse_what_cannot_be_written([p]); write(p, 'document')"
+    code += "refuse_unwritable([p]); write(p, 'document')"
     command = ["bash", "-c", 'exec 3>&1; "$0" -c "$1" >(cat >&3); wait $!', sys.executable, code]
     ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60)
     assert (ran.returncode, ran.stdout, ran.stderr) == (0, "document", "")

@@ -1,4 +1,4 @@
-"""URLs on the command line and in website-scan.toml: what is none is told at once, before anything is scanned."""
+"""URLs on the command line and in website-scan.toml: invalid URLs are reported before the first scan."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ import pytest
 
 from tests.command_line import run_here
 from website_scan.command.errors import WrongUsage
-from website_scan.command.pages import canonical
+from website_scan.command.pages import canonical_pages
 
 
-def trouble(*urls: str) -> str:
+def error_for(*urls: str) -> str:
     with pytest.raises(WrongUsage) as refused:
-        canonical(urls)
+        canonical_pages(urls)
     return str(refused.value)
 
 
 @pytest.mark.parametrize(
-    ("url", "meant"),
+    ("url", "suggestion"),
     [
         ("example.com", "https://example.com/"),
         ("example.com/shop?a=1#top", "https://example.com/shop?a=1"),
@@ -30,8 +30,8 @@ def trouble(*urls: str) -> str:
         ("[::1]:3000", "http://[::1]:3000/"),
     ],
 )
-def test_a_url_without_a_scheme_is_asked_about(url: str, meant: str) -> None:
-    assert trouble(url).endswith(f" is no URL: did you mean {meant}?")
+def test_url_without_a_scheme_is_refused_with_a_suggestion(url: str, suggestion: str) -> None:
+    assert error_for(url).endswith(f" is no URL: did you mean {suggestion}?")
 
 
 @pytest.mark.parametrize(
@@ -58,10 +58,10 @@ def test_a_url_without_a_scheme_is_asked_about(url: str, meant: str) -> None:
         f"https://example.com/{'a' * 2100}",
     ],
 )
-def test_what_is_no_url_is_told_without_a_guess(url: str) -> None:
-    told = trouble(url)
-    assert told.startswith(f"{url or '(empty)'}: ")
-    assert "did you mean" not in told
+def test_invalid_url_is_refused_without_a_suggestion(url: str) -> None:
+    error = error_for(url)
+    assert error.startswith(f"{url or '(empty)'}: ")
+    assert "did you mean" not in error
 
 
 @pytest.mark.parametrize(
@@ -77,36 +77,36 @@ def test_what_is_no_url_is_told_without_a_guess(url: str) -> None:
         *("https://ada:s3cr3t@example.com:99999/", "https:/ada:s3cr3t@example.com/", "//ada:s3cr3t@example.com/"),
     ],
 )
-def test_a_password_is_refused_and_not_repeated(url: str) -> None:
-    told = trouble(url)
-    assert "s3cr3t" not in told
-    assert "example.com" in told
+def test_password_in_a_url_is_refused_and_not_repeated(url: str) -> None:
+    error = error_for(url)
+    assert "s3cr3t" not in error
+    assert "example.com" in error
 
 
-def test_a_password_is_told_where_it_belongs() -> None:
-    assert trouble("https://ada:s3cr3t@example.com/").endswith(
+def test_password_in_a_url_is_refused_with_the_option_for_it() -> None:
+    assert error_for("https://ada:s3cr3t@example.com/").endswith(
         "must not contain a user name or password. Use --basic-auth."
     )
 
 
-def test_every_bad_url_is_named_once() -> None:
-    told = trouble("https://example.com/", "a.example.com", "ftp://b/", "a.example.com")
-    assert [line.partition(" ")[0] for line in told.splitlines()] == ["a.example.com", "ftp://b/:"]
+def test_each_invalid_url_is_reported_once() -> None:
+    error = error_for("https://example.com/", "a.example.com", "ftp://b/", "a.example.com")
+    assert [line.partition(" ")[0] for line in error.splitlines()] == ["a.example.com", "ftp://b/:"]
 
 
-def test_a_page_is_visited_once_however_its_url_is_written() -> None:
+def test_equivalent_urls_are_one_page() -> None:
     same = ("https://example.com", "https://example.com/#a", "HTTPS://EXAMPLE.com:443/", "https://example.com/./#b")
-    assert canonical(same) == ("https://example.com/",)
-    assert canonical(["https://example.com/a?b#c", "https://example.com/a?"]) == (
+    assert canonical_pages(same) == ("https://example.com/",)
+    assert canonical_pages(["https://example.com/a?b#c", "https://example.com/a?"]) == (
         "https://example.com/a?b",
         "https://example.com/a?",
     )
-    assert canonical(["/about/#team", "/about/", "/a b"]) == ("/about/", "/a%20b")
+    assert canonical_pages(["/about/#team", "/about/", "/a b"]) == ("/about/", "/a%20b")
 
 
 @pytest.mark.parametrize("is_in_file", [False, True], ids=["typed", "in the file"])
 @pytest.mark.parametrize("output_format", ["text", "json", "sarif"])
-def test_nothing_is_scanned_with_a_bad_url(
+def test_no_page_is_scanned_if_a_url_is_invalid(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, output_format: str, is_in_file: bool
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -119,14 +119,14 @@ def test_nothing_is_scanned_with_a_bad_url(
     assert "s3cr3t" not in ran.stderr
 
 
-def test_a_port_that_is_not_allowed_is_told_before_anything_is_scanned() -> None:
+def test_forbidden_port_is_reported_before_the_first_scan() -> None:
     ran = run_here("scan", "http://nobody.invalid/", "https://example.com:3000/", "--type", "seo")
     assert (ran.returncode, ran.stdout) == (2, "")
     assert "https://example.com:3000/: Port 3000 is not allowed here." in ran.stderr
     assert "SCAN_ALLOWED_PORTS" in ran.stderr
 
 
-def test_a_url_that_is_not_utf_8_is_refused_and_shown_escaped() -> None:
+def test_url_that_is_not_utf_8_is_refused_and_escaped() -> None:
     ran = run_here("scan", "http://\udcff\udcfe.example.com/", "--type", "seo")
     assert (ran.returncode, ran.stdout) == (2, "")
     assert "\\udcff\\udcfe.example.com" in ran.stderr

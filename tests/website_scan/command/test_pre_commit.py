@@ -1,4 +1,4 @@
-""".pre-commit-hooks.yaml, used as pre-commit does: from a copy of the repository, before a push."""
+"""pre-commit with .pre-commit-hooks.yaml of a copy of the repository, before a push."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from tests.website_scan.command.conftest import skip_without_registry
 
 HOOKS = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
 SAMPLE = re.search(r"```yaml\n(repos:.*?)```", (ROOT / "docs" / "ci.md").read_text(encoding="utf-8"), re.DOTALL)
-WHO = ("-c", "user.name=A", "-c", "user.email=a@example.com")
-PASSED = re.compile("PATH$|PIP_|UV_|SSL_CERT")
+AUTHOR = ("-c", "user.name=A", "-c", "user.email=a@example.com")
+INHERITED = re.compile("PATH$|PIP_|UV_|SSL_CERT")
 TIMEOUT_S = 250
 
 
 def run(folder: Path, *command: str | Path, **variables: str) -> subprocess.CompletedProcess[str]:
-    """Run a program in the folder with nothing of this machine's settings but its registry of packages."""
+    """Run a program in the folder, without settings of this machine except for its registry of packages."""
     home = folder.parent
-    environment = {name: value for name, value in os.environ.items() if PASSED.match(name)}
+    environment = {name: value for name, value in os.environ.items() if INHERITED.match(name)}
     environment |= {"HOME": str(home), "PRE_COMMIT_HOME": str(home / "hooks"), "GIT_CONFIG_GLOBAL": os.devnull}
     environment["PATH"] = f"{Path(sys.executable).parent}:{environment['PATH']}"
     return subprocess.run(
@@ -32,39 +32,39 @@ def run(folder: Path, *command: str | Path, **variables: str) -> subprocess.Comp
     )
 
 
-def committed(folder: Path) -> str:
-    """Make the folder a repository and commit all of it. Returns the commit."""
-    for command in (("init", "--quiet"), ("add", "--all"), (*WHO, "commit", "--quiet", "--message=All")):
+def commit_all(folder: Path) -> str:
+    """Make the folder a Git repository and commit all files. Returns the commit's hash."""
+    for command in (("init", "--quiet"), ("add", "--all"), (*AUTHOR, "commit", "--quiet", "--message=All")):
         ran = run(folder, "git", *command)
         assert ran.returncode == 0, ran.stderr
     return run(folder, "git", "rev-parse", "HEAD").stdout.strip()
 
 
-def test_the_sample_names_the_hook() -> None:
+def test_sample_uses_the_hooks_id() -> None:
     assert SAMPLE
     (repository,) = yaml.safe_load(SAMPLE[1])["repos"]
-    assert [each["id"] for each in repository["hooks"]] == [each["id"] for each in HOOKS]
+    assert [hook["id"] for hook in repository["hooks"]] == [hook["id"] for hook in HOOKS]
 
 
 @pytest.mark.slow
-def test_a_push_waits_for_the_gate(repository: Path, tmp_path: Path) -> None:
+def test_push_is_refused_if_the_gate_fails(repository: Path, tmp_path: Path) -> None:
     source, project = tmp_path / "source", tmp_path / "project"
     run(tmp_path, "cp", "-r", str(repository), str(source))
-    revision = committed(source)
+    revision = commit_all(source)
     (project / "public").mkdir(parents=True)
     (project / "public" / "index.html").write_text("<!doctype html><html lang=en><title>Shop</title><h1>Shop</h1>")
     hook = {"id": "website-scan", "args": ["--serve=public", "--type=seo", "--fail-under=100"]}
     repos = [{"repo": str(source), "rev": revision, "hooks": [hook]}]
     (project / ".pre-commit-config.yaml").write_text(yaml.safe_dump({"repos": repos}))
-    committed(project)
+    commit_all(project)
     ran = run(project, "pre-commit", "install", "--hook-type", "pre-push")
     assert ran.returncode == 0, ran.stdout + ran.stderr
-    given = {"SCAN_BROWSER": "off"}
+    variables = {"SCAN_BROWSER": "off"}
     run(tmp_path, "git", "init", "--quiet", "--bare", str(tmp_path / "remote"))
     push = ("git", "push", str(tmp_path / "remote"), "HEAD:refs/heads/main")
-    ran = run(project, *push, **given)
+    ran = run(project, *push, **variables)
     skip_without_registry(ran.returncode, ran.stdout + ran.stderr)
     assert ran.returncode == 1, ran.stdout + ran.stderr
     assert "Gate failed: seo of" in ran.stdout + ran.stderr
-    ran = run(project, *push, **given, SKIP="website-scan")
+    ran = run(project, *push, **variables, SKIP="website-scan")
     assert ran.returncode == 0, ran.stdout + ran.stderr

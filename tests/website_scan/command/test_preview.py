@@ -1,4 +1,4 @@
-"""`--serve` and `--start`: a server for the time of the scan, of which nothing is left afterwards."""
+"""`--serve` and `--start`: a server that runs during the scan, and whose processes all end after the scan."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.targets.server import Answer, Site
 from website_scan.command import local, preview
 from website_scan.command.arguments import options_from
 from website_scan.command.errors import WrongUsage
-from website_scan.command.folder import served
+from website_scan.command.folder_server import serve_folder
 
 PAGE = "<!doctype html><html lang=en><head><meta charset=utf-8><title>A bakery</title></head><body><h1>Bread</h1>"
 
@@ -57,17 +57,17 @@ class Client:
 class TestServe:
     @pytest.fixture
     def client(self, public: Path) -> Iterator[Client]:
-        with served(public) as origin:
+        with serve_folder(public) as origin:
             yield Client(origin)
 
     @pytest.mark.parametrize("path", ["/", "/index.html", "/about/", "/team", "/team.html", "/team?a=b", "/%74eam"])
-    def test_pages_are_found_as_hosts_of_static_sites_find_them(self, client: Client, path: str) -> None:
+    def test_pages_are_served_as_by_hosting_services(self, client: Client, path: str) -> None:
         answer = client.get(path)
         assert (answer.status, answer.content.decode()) == (200, PAGE)  # type: ignore[attr-defined]
         assert answer.getheader("Content-Type") == "text/html; charset=utf-8"
         assert answer.getheader("Server") is None
 
-    def test_a_folder_is_redirected_to_its_slash(self, client: Client) -> None:
+    def test_folder_is_redirected_to_its_url_with_a_slash(self, client: Client) -> None:
         answer = client.get("/about")
         assert (answer.status, answer.getheader("Location")) == (301, "/about/")
 
@@ -91,7 +91,7 @@ class TestServe:
             ("none", "application/octet-stream"),
         ],
     )
-    def test_types_do_not_depend_on_the_machine(self, client: Client, public: Path, name: str, kind: str) -> None:
+    def test_media_types_do_not_depend_on_the_machine(self, client: Client, public: Path, name: str, kind: str) -> None:
         (public / name).write_bytes(b"x")
         assert client.get(f"/{name}").getheader("Content-Type") == kind
 
@@ -103,69 +103,72 @@ class TestServe:
             *("/nowhere", "/pipe", f"/{'a' * 300}", "/index.html/", "/empty/"),
         ],
     )
-    def test_nothing_else_is_shown(self, client: Client, public: Path, path: str) -> None:
+    def test_files_outside_the_folder_and_hidden_files_are_not_served(
+        self, client: Client, public: Path, path: str
+    ) -> None:
         (public / "about" / "index.html").unlink()
         (public / "link.txt").symlink_to("../secret.txt")
         (public / "out").symlink_to("..")
         (public / "loop").symlink_to("loop")
         (public / ".git").mkdir()
         (public / "empty").mkdir()
-        for each in (".env", ".git/config", "about/.env"):
-            (public / each).write_text("secret")
+        for name in (".env", ".git/config", "about/.env"):
+            (public / name).write_text("secret")
         os.mkfifo(public / "pipe")
         answer = client.get(path)
         assert answer.status == 404
         assert b"secret" not in answer.content  # type: ignore[attr-defined]
 
-    def test_the_site_s_own_page_for_what_is_missing_is_shown(self, client: Client, public: Path) -> None:
+    def test_missing_page_is_the_sites_404_page(self, client: Client, public: Path) -> None:
         (public / "404.html").write_text("<title>Lost</title>")
         answer = client.get("/nowhere")
         assert (answer.status, answer.content) == (404, b"<title>Lost</title>")  # type: ignore[attr-defined]
 
-    def test_links_within_the_folder_and_what_is_well_known_are_shown(self, client: Client, public: Path) -> None:
+    def test_links_within_the_folder_and_well_known_files_are_served(self, client: Client, public: Path) -> None:
         (public / "new.html").symlink_to("team.html")
         (public / ".well-known").mkdir()
         (public / ".well-known" / "security.txt").write_text("Contact: mailto:a@example.com")
         assert client.get("/new").status == client.get("/.well-known/security.txt").status == 200
 
-    def test_a_name_that_was_bound_to_the_address_reads_nothing(self, client: Client) -> None:
+    def test_request_with_another_host_name_is_refused(self, client: Client) -> None:
         assert client.get("/", Host=f"evil.example.com:{client.port}").status == 421
 
-    def test_texts_are_compressed_and_heads_have_no_body(self, client: Client) -> None:
+    def test_text_is_compressed_and_head_has_no_body(self, client: Client) -> None:
         answer = client.get("/", "HEAD", **{"Accept-Encoding": "gzip, br"})
         assert (answer.getheader("Content-Encoding"), answer.content) == ("gzip", b"")  # type: ignore[attr-defined]
 
-    def test_it_listens_on_loopback_and_only_for_its_time(self, public: Path) -> None:
-        with served(public) as origin:
+    def test_server_listens_on_loopback_until_the_block_ends(self, public: Path) -> None:
+        with serve_folder(public) as origin:
             port = Client(origin).port
-            listening = [each.laddr for each in psutil.Process().net_connections("tcp") if each.status == "LISTEN"]
-            assert [each.ip for each in listening if each.port == port] == ["127.0.0.1"]
+            connections = psutil.Process().net_connections("tcp")
+            listening = [connection.laddr for connection in connections if connection.status == "LISTEN"]
+            assert [address.ip for address in listening if address.port == port] == ["127.0.0.1"]
         with pytest.raises(ConnectionRefusedError):
             Client(origin).get("/")
 
-    def test_a_folder_is_scanned_in_one_command(self, public: Path) -> None:
+    def test_serve_scans_paths_of_the_folder(self, public: Path) -> None:
         ran = run_here("scan", "--serve", "public", "/", "/about/", "--type", "seo", "--format", "json")
         assert ran.returncode == 0, ran.stderr
-        urls = [urlsplit(each["url"]) for each in json.loads(ran.stdout)["reports"]]
-        assert [(each.hostname, each.path) for each in urls] == [("localhost", "/"), ("localhost", "/about/")]
+        urls = [urlsplit(report["url"]) for report in json.loads(ran.stdout)["reports"]]
+        assert [(url.hostname, url.path) for url in urls] == [("localhost", "/"), ("localhost", "/about/")]
         alone = run_here("scan", "--serve", "public", "--type", "seo", "--format", "json")
         assert json.loads(alone.stdout)["url"].startswith("http://localhost:")
 
-    def test_our_server_is_no_fault_of_the_site(self, public: Path) -> None:
+    def test_findings_about_the_server_of_serve_are_accepted(self, public: Path) -> None:
         ran = run_here("scan", "--serve", "public", "--type", "security", "--type", "performance", "--fail-on", "low")
         assert "Gate failed" not in ran.stderr, ran.stderr
         quiet = run_here("scan", "--serve", "public", "--type", "security", "--quiet").stdout
         assert " failed, " not in quiet
         assert "Accepted" not in quiet
 
-    def test_the_file_may_name_a_folder_of_its_repository(self, public: Path) -> None:
+    def test_file_may_set_serve_to_a_folder_of_its_repository(self, public: Path) -> None:
         Path("website-scan.toml").write_text('serve = "public"\nurls = ["/", "/team"]\n')
         options = options_from([])
         assert (options.urls, options.serve) == (("/", "/team"), Path("public"))
         assert options_from(["https://example.com/"]).urls == ("https://example.com/",)
 
     @pytest.mark.parametrize("serve", ["/etc", "..", "public/../..", "out"])
-    def test_the_file_may_name_no_other(self, public: Path, serve: str) -> None:
+    def test_file_may_not_set_serve_to_a_folder_outside(self, public: Path, serve: str) -> None:
         Path("out").symlink_to("/etc")
         Path("website-scan.toml").write_text(f'serve = "{serve}"')
         with pytest.raises(WrongUsage, match="must be a folder beside this file"):
@@ -185,13 +188,13 @@ class TestServe:
             (["--start", "true"], "Give at least one URL"),
         ],
     )
-    def test_wrong_usage_is_told(self, public: Path, arguments: list[str], complaint: str) -> None:
+    def test_contradictory_options_are_wrong_usage(self, public: Path, arguments: list[str], complaint: str) -> None:
         ran = run_here("scan", *arguments)
         assert (ran.returncode, ran.stdout) == (2, "")
         assert complaint in ran.stderr
 
 
-# A server as builds start them: the shell's child, with a child of its own and one in a session of its own.
+# Server with child processes, in its own session or in another, and a process whose parent has ended.
 SERVER = """
 import http.server, os, pathlib, subprocess, sys
 port = int(sys.argv[1])
@@ -218,8 +221,8 @@ class TestStart:
         Path("server.py").write_text(SERVER)
         return f"cd public && {sys.executable} ../server.py {port} || exit 3"
 
-    def started(self, command: str, port: int, *arguments: str) -> subprocess.Popen[str]:
-        """Start the command in a process of its own, as a shell does."""
+    def start_scan(self, command: str, port: int, *arguments: str) -> subprocess.Popen[str]:
+        """Start the command in a separate process, as a shell does."""
         program = [sys.executable, str(ROOT / "manage.py"), "scan", f"http://localhost:{port}/", "--start", command]
         return subprocess.Popen(
             [*program, "--type", "seo", *arguments],
@@ -231,42 +234,42 @@ class TestStart:
         )
 
     def pids(self) -> list[int]:
-        return [int(each) for each in Path("public/pids").read_text().split()]
+        return [int(pid) for pid in Path("public/pids").read_text().split()]
 
-    def assert_nothing_is_left(self) -> None:
-        left = self.pids()
-        assert len(left) == 4
-        wait_until(lambda: not any(map(is_running, left)), 20)
+    def assert_no_process_is_left(self) -> None:
+        pids = self.pids()
+        assert len(pids) == 4
+        wait_until(lambda: not any(map(is_running, pids)), 20)
 
-    def test_the_server_is_started_waited_for_and_ended_with_all_its_processes(self, command: str, port: int) -> None:
+    def test_server_of_start_is_awaited_and_ended_with_all_its_processes(self, command: str, port: int) -> None:
         ran = run_here("scan", f"http://localhost:{port}/", "--start", command, "--type", "seo")
         assert (ran.returncode, ran.stderr) == (0, "Done: 1 report of 1 page.\n")
         assert "listening" not in ran.stdout
-        self.assert_nothing_is_left()
+        self.assert_no_process_is_left()
 
     @pytest.mark.parametrize(
         ("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129), (signal.SIGKILL, -9)]
     )
-    def test_nothing_is_left_however_the_scan_ends(
+    def test_no_process_is_left_after_a_signal(
         self, command: str, port: int, public: Path, number: signal.Signals, status: int
     ) -> None:
-        """SIGKILL is like a crash: the command has no time to end anything."""
+        """SIGKILL is like a crash: the command cannot end its server."""
         (public / "index.html").unlink()
         os.mkfifo(public / "index.html")  # so that the scan waits for the page
         signal.signal(signal.SIGINT, signal.default_int_handler)  # see test_command
-        signal.signal(signal.SIGHUP, signal.SIG_DFL)  # which nohup(1) ignores, and so would the command
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup(1) ignores SIGHUP, and the command would inherit this
         wait = f"http://localhost:{port}/team.html"
-        with self.started(command, port, "--wait-for", wait, "--format", "json") as process:
+        with self.start_scan(command, port, "--wait-for", wait, "--format", "json") as process:
             wait_until(lambda: Path("public/pids").exists() or process.poll() is not None, 60)
             process.send_signal(number)
             output, errors = process.communicate(timeout=60)
         assert process.returncode == status, errors
-        self.assert_nothing_is_left()
+        self.assert_no_process_is_left()
         assert "Traceback" not in errors
         if output:
             assert json.loads(output)["gate"]["interrupted"] is True
 
-    def test_a_command_that_ends_early_is_told_at_once_with_its_last_lines(self, public: Path, port: int) -> None:
+    def test_command_that_ends_early_is_reported_with_its_last_lines(self, public: Path, port: int) -> None:
         command = f"{sys.executable} -c 'print(*range(100), sep=chr(10)); print(chr(27)); raise SystemExit(5)'"
         ran = run_here("scan", f"http://localhost:{port}/", "--start", command, "--type", "seo")
         assert (ran.returncode, ran.stdout) == (3, "")
@@ -275,7 +278,7 @@ class TestStart:
         assert lines[-2:] == ["  99", "  \\x1b"]
         assert len(lines) == 21
 
-    def test_a_server_that_does_not_come_is_given_up_and_ended(
+    def test_server_that_does_not_respond_is_ended(
         self, public: Path, port: int, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(preview, "PATIENCE_S", 1.0)
@@ -285,7 +288,7 @@ class TestStart:
         assert ran.stderr == f"manage.py scan: --start: http://localhost:{port}/ did not respond for 1 seconds.\n"
         wait_until(lambda: not is_running(*self.pids()), 20)
 
-    def test_a_page_that_is_missing_or_broken_is_not_yet_the_server(
+    def test_scan_waits_while_the_server_responds_with_404_or_502(
         self, public: Path, port: int, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(preview, "PATIENCE_S", 0.0)
@@ -295,24 +298,24 @@ class TestStart:
             ran = run_here("scan", f"http://localhost:{port}/", "--start", "sleep 600", "--type", "seo")
             assert f"responded with status {status}" in ran.stderr
 
-    def test_a_port_that_another_program_uses_is_told_before_anything_is_started(self, public: Path) -> None:
+    def test_port_of_another_program_is_reported_before_the_command_starts(self, public: Path) -> None:
         with Site({"/": Answer(PAGE)}) as site:
             ran = run_here("scan", f"{site.url}/", "--start", "touch started", "--type", "seo")
         assert (ran.returncode, ran.stdout) == (2, "")
         assert "another program uses its port" in ran.stderr
         assert not Path("started").exists()
 
-    def test_the_file_s_address_is_opened_by_no_command(self, public: Path, port: int) -> None:
+    def test_start_does_not_allow_a_loopback_url_of_the_file(self, public: Path, port: int) -> None:
         Path("website-scan.toml").write_text(f'urls = ["http://localhost:{port}/"]')
         ran = run_here("scan", "--start", "touch started")
         assert (ran.returncode, ran.stdout) == (2, "")
         assert f"--allow-network 127.0.0.1/32:{port}" in ran.stderr
         assert not Path("started").exists()
 
-    def test_its_quotes_are_the_shell_s(self, command: str, port: int) -> None:
+    def test_quotes_in_the_command_are_the_shells(self, command: str, port: int) -> None:
         ran = run_here("scan", f"http://127.0.0.1:{port}/", "--start", f"sh -c {shlex.quote(command)}", "--type", "seo")
         assert ran.returncode == 0, ran.stderr
-        self.assert_nothing_is_left()
+        self.assert_no_process_is_left()
 
 
 def is_running(pid: int) -> bool:

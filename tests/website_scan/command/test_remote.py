@@ -1,4 +1,4 @@
-"""`--server`, and the possible answers of a server or of something in its place."""
+"""`--server` with all kinds of responses of a server, or of something else at its address."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ import pytest
 from website_scan.command.arguments import Options
 from website_scan.command.errors import ServerRefused, WrongUsage
 from website_scan.command.progress import ProgressLine
-from website_scan.command.remote import KEY, Server, scans
+from website_scan.command.remote import KEY, ServiceClient, scans
 
 Answer = tuple[int, dict[str, str], bytes]
 
 
 class Fake:
-    """A fake server that gives its answers in turn, repeats the last one, and records the requests."""
+    """Fake server that returns its answers in turn, repeats the last answer, and records the requests."""
 
     def __init__(self) -> None:
         self.answers: list[Answer] = []
-        self.asked: list[tuple[str, str, dict[str, str], bytes]] = []
-        self.waited: list[float] = []
+        self.requests: list[tuple[str, str, dict[str, str], bytes]] = []
+        self.waits_s: list[float] = []
         fake = self
 
         class Handler(BaseHTTPRequestHandler):
             def answer(self) -> None:
                 body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-                fake.asked.append((self.command, self.path, dict(self.headers), body))
+                fake.requests.append((self.command, self.path, dict(self.headers), body))
                 status, headers, content = fake.answers[0] if len(fake.answers) == 1 else fake.answers.pop(0)
                 self.send_response(status)
                 for name, value in (headers | {"Content-Length": str(len(content))}).items():
@@ -40,7 +40,7 @@ class Fake:
                 self.end_headers()
                 self.wfile.write(content)
 
-            do_GET = do_POST = do_PUT = do_DELETE = answer  # noqa: N815  # named by the library
+            do_GET = do_POST = do_PUT = do_DELETE = answer  # noqa: N815  # http.server calls these names
 
             def log_message(self, *_: Any) -> None:
                 pass
@@ -48,33 +48,33 @@ class Fake:
         self.http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.address = f"http://127.0.0.1:{self.http.server_port}"
 
-    def server(self) -> Server:
-        return Server(f"{self.address}/", "wss_key", sleep=self.waited.append)
+    def client(self) -> ServiceClient:
+        return ServiceClient(f"{self.address}/", "wss_key", sleep=self.waits_s.append)
 
 
 @pytest.fixture
 def fake() -> Iterator[Fake]:
-    made = Fake()
-    thread = threading.Thread(target=made.http.serve_forever)
+    server = Fake()
+    thread = threading.Thread(target=server.http.serve_forever)
     thread.start()
-    yield made
-    made.http.shutdown()
+    yield server
+    server.http.shutdown()
     thread.join()
-    made.http.server_close()
+    server.http.server_close()
 
 
 def refusal(status: int, code: str, **headers: str) -> Answer:
     return status, headers, json.dumps({"code": code, "error": "Not now."}).encode()
 
 
-def test_what_may_pass_is_asked_again_as_the_server_says(fake: Fake) -> None:
+def test_transient_errors_are_retried_after_the_time_in_retry_after(fake: Fake) -> None:
     slow = refusal(429, "RATE_LIMITED", **{"Retry-After": "7"})
     fake.answers = [slow, (502, {}, b"<html>"), (200, {}, b'{"id": "aud_1"}')]
-    assert fake.server().ask("POST", "/v1/audits", {"pages": []}) == {"id": "aud_1"}
-    assert fake.waited == [7.0, 2.0]
-    # The service makes one audit of a request, no matter how often it is sent.
-    assert len({headers["Idempotency-Key"] for _, _, headers, _ in fake.asked}) == 1
-    assert {body for *_, body in fake.asked} == {b'{"pages": []}'}
+    assert fake.client().request("POST", "/v1/audits", {"pages": []}) == {"id": "aud_1"}
+    assert fake.waits_s == [7.0, 2.0]
+    # With the same key, the service creates one audit, no matter how often the request is sent.
+    assert len({headers["Idempotency-Key"] for _, _, headers, _ in fake.requests}) == 1
+    assert {body for *_, body in fake.requests} == {b'{"pages": []}'}
 
 
 @pytest.mark.parametrize(
@@ -90,59 +90,61 @@ def test_what_may_pass_is_asked_again_as_the_server_says(fake: Fake) -> None:
         (refusal(429, "RATE_LIMITED", **{"Retry-After": "86400"}), "RATE_LIMITED"),
     ],
 )
-def test_what_will_not_pass_is_told_at_once(fake: Fake, answer: Answer, sentence: str) -> None:
+def test_permanent_errors_are_reported_at_once(fake: Fake, answer: Answer, sentence: str) -> None:
     fake.answers = [answer]
     with pytest.raises(ServerRefused, match=sentence):
-        fake.server().ask("GET", "/v1/audits/aud_1")
-    assert (len(fake.asked), fake.waited) == (1, [])
+        fake.client().request("GET", "/v1/audits/aud_1")
+    assert (len(fake.requests), fake.waits_s) == (1, [])
 
 
-def test_a_server_that_refuses_is_asked_again_for_half_a_minute_and_says_so(
+def test_refused_connection_is_retried_for_half_a_minute_with_a_message(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """Regression: two minutes of silence."""
+    """Regression: the command wrote no message for two minutes."""
     now = [0.0]
 
     def sleep(seconds: float) -> None:
         now[0] += seconds
 
-    with socket.socket() as deaf:
-        deaf.bind(("127.0.0.1", 0))
-        address = f"http://127.0.0.1:{deaf.getsockname()[1]}"
+    with socket.socket() as silent_socket:
+        silent_socket.bind(("127.0.0.1", 0))
+        address = f"http://127.0.0.1:{silent_socket.getsockname()[1]}"
         with pytest.raises(ServerRefused, match=f"{address} cannot be reached"):
-            Server(address, "wss_key", sleep=sleep, clock=lambda: now[0]).ask("GET", "/v1/usage")
+            ServiceClient(address, "wss_key", sleep=sleep, clock=lambda: now[0]).request("GET", "/v1/usage")
     assert 20 <= now[0] <= 30
     assert capsys.readouterr().err == f"{address} cannot be reached. Trying again for 30 seconds.\n"
 
 
-def test_the_key_is_sent_whatever_netrc_has(fake: Fake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_api_key_is_sent_even_if_netrc_has_credentials(
+    fake: Fake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     netrc = tmp_path / "netrc"
     netrc.write_text("machine 127.0.0.1 login somebody password else\n")
     monkeypatch.setenv("NETRC", str(netrc))
     fake.answers = [(200, {}, b"{}")]
-    fake.server().ask("GET", "/v1/usage")
-    assert fake.asked[0][2]["Authorization"] == "Bearer wss_key"
+    fake.client().request("GET", "/v1/usage")
+    assert fake.requests[0][2]["Authorization"] == "Bearer wss_key"
 
 
 def test_ctrl_c_cancels_the_audit(fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(KEY, "wss_key")
 
-    def interrupted(self: Server) -> None:
+    def interrupted(self: ServiceClient) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Server, "wait", interrupted)
+    monkeypatch.setattr(ServiceClient, "wait", interrupted)
     audit = {"id": "aud_1", "status": "running", "scans": {"done": 0, "planned": 4}}
     fake.answers = [(200, {}, json.dumps(audit).encode())]
     with pytest.raises(KeyboardInterrupt):
         list(scans(Options(urls=("https://example.com/",), server=fake.address), ProgressLine()))
-    assert [(method, path) for method, path, *_ in fake.asked] == [
+    assert [(method, path) for method, path, *_ in fake.requests] == [
         ("POST", "/v1/audits"),
         ("DELETE", "/v1/audits/aud_1"),
     ]
 
 
 @pytest.mark.parametrize("key", ["", " ", "a\nb", "schlüssel"])
-def test_a_key_that_is_none_is_wrong_usage(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_invalid_api_key_is_wrong_usage(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(KEY, key)
     with pytest.raises(WrongUsage, match=KEY):
         list(scans(Options(urls=("https://example.com/",), server="https://scan.example.com"), ProgressLine()))
@@ -151,7 +153,7 @@ def test_a_key_that_is_none_is_wrong_usage(key: str, monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize(
     "server", ["scan.example.com", "ftp://a/", "https://", "https://u:p@a/", "https://a/?b", "http://[a"]
 )
-def test_a_server_that_is_none_is_wrong_usage(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_invalid_server_address_is_wrong_usage(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(KEY, "wss_key")
     with pytest.raises(WrongUsage, match="needs the address of a service"):
         list(scans(Options(urls=("https://example.com/",), server=server), ProgressLine()))

@@ -1,4 +1,4 @@
-"""Microsoft's SARIF validator, with the rules for GitHub, finds no fault in our logs."""
+"""Validation of SARIF logs with Microsoft's validator and its rules for GitHub."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.website_scan.command.hostile_page import PATH, hostile_site, reports_of
-from tests.website_scan.command.reports import failed, found, judged
+from tests.website_scan.command.reports import check_result, failed_scan, judged
 from website_scan.command.judged import Judged, Outcome
 from website_scan.command.output import formatted
 from website_scan.findings import ScanType, Severity
@@ -24,7 +24,7 @@ PROGRAM = Path("node_modules", "@microsoft", "sarif-multitool-linux", "Sarif.Mul
 LIMIT_S = 300
 PAGES = "https://scan.example.com/docs/checks/"
 # Rules that a scan of pages cannot follow, or that contradict GitHub.
-NOT_FOR_US = {
+DISABLED_RULES = {
     "SARIF2002": "Message texts by ID: GitHub shows the text only.",
     "SARIF2003": "The version-controlled source: a page is scanned, not a checkout.",
     "SARIF2006": "Asks the internet for every address.",
@@ -33,7 +33,7 @@ NOT_FOR_US = {
     "SARIF2011": "The lines around a snippet: a place is one element.",
     "SARIF2012": "Pascal-case names, and rules where a failed scan judged nothing: GitHub shows the name to people.",
 }
-# The command alone knows no address of the tool, and GitHub does not ask for one.
+# Rule about the tool's address, which the log of the command lacks without a service. GitHub does not require it.
 WITHOUT_SERVICE = {"SARIF2005"}
 HOSTILE = "[a](javascript:b) {0} {{x}} \x1b[31m \u202e </script>'\"\\ ]]>"
 
@@ -59,23 +59,25 @@ def multitool(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return program
 
 
-def complaints(program: Path, log: str, folder: Path) -> dict[str, list[str]]:
-    """Validate with all rules of the standard and of GitHub. Returns the messages by rule."""
+def validation_messages(program: Path, log: str, folder: Path) -> dict[str, list[str]]:
+    """Validate a log with all rules of the standard and of GitHub. Returns the messages by rule."""
     (folder / "log.sarif").write_text(log, encoding="utf-8")
     run(program, folder, "export-validation-config", "-f", "Xml", "rules.xml")
     rules = folder / "rules.xml"
     # GitHub's rules are off by default.
     rules.write_text(rules.read_text(encoding="utf-8").replace('Value="Default"', 'Value="Warning"'), encoding="utf-8")
-    disabled = re.compile(rf'(Key="(?:{"|".join(NOT_FOR_US)})\.[^>]*>\s*<Property Key="RuleEnabled" Value=")Warning')
+    disabled = re.compile(
+        rf'(Key="(?:{"|".join(DISABLED_RULES)})\.[^>]*>\s*<Property Key="RuleEnabled" Value=")Warning'
+    )
     rules.write_text(disabled.sub(r"\1Disabled", rules.read_text(encoding="utf-8")), encoding="utf-8")
     levels = ("--rule-kind", "Sarif;Ghas", "--level", "Error;Warning;Note")
     run(program, folder, "validate", "log.sarif", "-c", "rules.xml", *levels, "-o", "found.sarif")
-    found = json.loads((folder / "found.sarif").read_text(encoding="utf-8-sig"))["runs"][0]
-    assert found["invocations"][0]["executionSuccessful"]
-    told: dict[str, list[str]] = {}
-    for each in found.get("results", ()):
-        told.setdefault(each["ruleId"], []).append(json.dumps(each["message"]))
-    return told
+    validation = json.loads((folder / "found.sarif").read_text(encoding="utf-8-sig"))["runs"][0]
+    assert validation["invocations"][0]["executionSuccessful"]
+    messages: dict[str, list[str]] = {}
+    for result in validation.get("results", ()):
+        messages.setdefault(result["ruleId"], []).append(json.dumps(result["message"]))
+    return messages
 
 
 def run(program: Path, folder: Path, *arguments: str) -> None:
@@ -85,14 +87,14 @@ def run(program: Path, folder: Path, *arguments: str) -> None:
         env=os.environ | {"DOTNET_SYSTEM_GLOBALIZATION_INVARIANT": "1", "DOTNET_CLI_TELEMETRY_OPTOUT": "1"},
         capture_output=True,
         timeout=LIMIT_S,
-        check=False,  # its status is 1 if it found anything
+        check=False,  # the exit status is 1 if the validator has messages
     )
 
 
 def hostile(url: str, scan_type: ScanType) -> Judged:
     places = [Element(HOSTILE, HOSTILE), Element(HOSTILE, HOSTILE), Element("#a")]
     checks = (
-        found(f"check-{status}-{severity}", status, severity, *places, summary=HOSTILE)
+        check_result(f"check-{status}-{severity}", status, severity, *places, summary=HOSTILE)
         for status in ("fail", "warn", "pass")
         for severity in Severity
         if (status, severity) != ("warn", Severity.CRITICAL)
@@ -109,24 +111,24 @@ URLS = (
 
 
 @pytest.mark.parametrize("pages", [PAGES, ""])
-def test_the_log_of_a_hostile_site_has_no_fault(multitool: Path, tmp_path: Path, pages: str) -> None:
-    reports = [hostile(url, each) for url in URLS for each in ScanType]
-    told = complaints(multitool, formatted("sarif", Outcome(reports, [], len(reports), pages)), tmp_path)
-    assert told.keys() <= (set() if pages else WITHOUT_SERVICE), told
+def test_sarif_of_a_hostile_site_is_valid(multitool: Path, tmp_path: Path, pages: str) -> None:
+    reports = [hostile(url, scan_type) for url in URLS for scan_type in ScanType]
+    messages = validation_messages(multitool, formatted("sarif", Outcome(reports, [], len(reports), pages)), tmp_path)
+    assert messages.keys() <= (set() if pages else WITHOUT_SERVICE), messages
 
 
-def test_the_log_of_a_page_that_is_scanned_has_no_fault(multitool: Path, tmp_path: Path) -> None:
+def test_sarif_of_scanned_pages_is_valid(multitool: Path, tmp_path: Path) -> None:
     with hostile_site() as site:
         reports = reports_of(site, PATH, "/")
-    assert complaints(multitool, formatted("sarif", Outcome(reports, [], len(reports), PAGES)), tmp_path) == {}
+    assert validation_messages(multitool, formatted("sarif", Outcome(reports, [], len(reports), PAGES)), tmp_path) == {}
 
 
-def test_the_log_of_a_failed_scan_has_no_fault(multitool: Path, tmp_path: Path) -> None:
-    assert complaints(multitool, formatted("sarif", Outcome([failed()], [], 1, PAGES)), tmp_path) == {}
+def test_sarif_of_a_failed_scan_is_valid(multitool: Path, tmp_path: Path) -> None:
+    assert validation_messages(multitool, formatted("sarif", Outcome([failed_scan()], [], 1, PAGES)), tmp_path) == {}
 
 
-def test_the_validator_notices_what_github_refuses(multitool: Path, tmp_path: Path) -> None:
-    log: dict[str, Any] = json.loads(formatted("sarif", Outcome([judged(found("hsts"))], [], 1, PAGES)))
+def test_validator_reports_a_location_that_github_refuses(multitool: Path, tmp_path: Path) -> None:
+    log: dict[str, Any] = json.loads(formatted("sarif", Outcome([judged(check_result("hsts"))], [], 1, PAGES)))
     place = log["runs"][0]["results"][0]["locations"][0]["physicalLocation"]
     place["artifactLocation"]["uri"] = "https://example.com/"
-    assert complaints(multitool, json.dumps(log), tmp_path).keys() == {"GH1005"}
+    assert validation_messages(multitool, json.dumps(log), tmp_path).keys() == {"GH1005"}

@@ -1,4 +1,4 @@
-"""Resources for the tables of the performance checks' tests."""
+"""Builders of resources, fonts and styles for tests of performance checks."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def resource(
     header_bytes: int = 300,
     http_version: str = "1.1",
 ) -> Resource:
-    """Return a loaded resource. `wire` is its size as sent, by default the size of its body."""
+    """Return a loaded resource. `wire` is its number of bytes on the wire, by default the size of its body."""
     size = len(body) if wire is None else wire
     return Resource(
         url,
@@ -63,7 +63,7 @@ def face(family: str, name: str, display: str = "swap") -> FontFace:
     return FontFace(family, f"{HERE}/{name}", display)
 
 
-def found(*items: Resource) -> Resources:
+def resources_of(*items: Resource) -> Resources:
     return Resources(items)
 
 
@@ -71,17 +71,17 @@ def sheet(css: str, url: str = f"{HERE}/css/a.css", *, eager: bool = True) -> Re
     return resource(url, ResourceKind.STYLESHEET, css.encode(), eager=eager)
 
 
-def read(css: str, markup: str = "<p>Text") -> Styles:
-    """Return what the probe reads from a style sheet for a document."""
-    return styles(document(page(markup)), found(sheet(css)))
+def styles_of(css: str, markup: str = "<p>Text") -> Styles:
+    """Return the result of the style probe for a document with one style sheet."""
+    return styles(document(page(markup)), resources_of(sheet(css)))
 
 
-def moved(each: Resource, url: str) -> Resource:
-    """Return the same file at another address."""
-    return replace(each, url=url, final_url=url)
+def with_url(file: Resource, url: str) -> Resource:
+    """Return the same file at another URL."""
+    return replace(file, url=url, final_url=url)
 
 
 def labels(finding: Verdict) -> list[str]:
-    """Return the places of a finding, each in a few words, as its message lists them."""
+    """Return the labels of a finding's places, as its message lists them."""
     assert isinstance(finding, Fault)
     return [place.label for place in finding.places]

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from website_scan.net.http.response import Headers
-from website_scan.performance.caching import DAY_S, MAX_DELTA_S, YEAR_S, cache_policy, hit_probability, is_hashed_name
+from website_scan.performance.caching import DAY_S, MAX_DELTA_S, YEAR_S, cache_policy, has_hashed_name, hit_probability
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
@@ -41,7 +41,7 @@ NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
             (("Date", "Sun, 22 Nov 2026 11:00:00 GMT"), ("Expires", "Sun, 22 Nov 2026 12:00:00 GMT")),
             3600,
             False,
-        ),  # a wrong clock is wrong in both
+        ),  # a wrong clock of the server does not matter: both dates are wrong
         ((("Expires", "0"),), 0, False),
         ((("Expires", "-1"),), 0, False),
         ((("Expires", "Thu, 01 Jan 1970 00:00:00 GMT"),), 0, False),
@@ -49,21 +49,21 @@ NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
         ((("Last-Modified", "Sun, 22 Nov 2020 12:00:00 GMT"), ("ETag", '"a"')), None, True),
     ],
 )
-def test_how_long_a_response_stays_fresh(
+def test_lifetime_of_a_response_by_its_headers(
     headers: tuple[tuple[str, str], ...], lifetime_s: int | None, is_missing: bool
 ) -> None:
     policy = cache_policy(Headers(headers), NOW)
     assert (policy.lifetime_s, policy.is_missing) == (lifetime_s, is_missing)
 
 
-def test_directives_that_are_decisions() -> None:
+def test_private_and_must_revalidate_are_deliberate_directives() -> None:
     policy = cache_policy(Headers((("Cache-Control", "max-age=9,private, must-revalidate,immutable"),)), NOW)
     assert policy.deliberate == {"private", "must-revalidate"}
     assert policy.is_immutable
 
 
 @given(st.text(max_size=200), st.text(max_size=80))
-def test_no_header_breaks_it(cache_control: str, expires: str) -> None:
+def test_any_header_gives_a_lifetime_within_the_limits(cache_control: str, expires: str) -> None:
     for headers in (("Cache-Control", cache_control),), (("Expires", expires), ("Date", expires)):
         lifetime_s = cache_policy(Headers(headers), NOW).lifetime_s
         assert lifetime_s is None or 0 <= lifetime_s <= MAX_DELTA_S
@@ -73,12 +73,12 @@ def test_no_header_breaks_it(cache_control: str, expires: str) -> None:
     ("hours", "expected"),
     [(0, 0.0), (0.1, 0.05), (0.2, 0.1), (1, 0.2), (24, 0.6), (720, 0.9064), (8760, 1.0), (90_000, 1.0)],
 )
-def test_the_deciles_of_lighthouse(hours: float, expected: float) -> None:
+def test_hit_probability_follows_lighthouses_deciles(hours: float, expected: float) -> None:
     assert hit_probability(int(hours * 3600)) == pytest.approx(expected, abs=0.0001)
 
 
 @given(st.integers(0, 2 * YEAR_S), st.integers(0, DAY_S))
-def test_who_keeps_a_file_longer_finds_it_more_often(lifetime_s: int, more_s: int) -> None:
+def test_hit_probability_grows_with_the_lifetime(lifetime_s: int, more_s: int) -> None:
     assert 0.0 <= hit_probability(lifetime_s) <= hit_probability(lifetime_s + more_s) <= 1.0
 
 
@@ -105,5 +105,5 @@ def test_who_keeps_a_file_longer_finds_it_more_often(lifetime_s: int, more_s: in
         ("/", False),
     ],
 )
-def test_names_with_a_digest(path: str, expected: bool) -> None:
-    assert is_hashed_name(path) is expected
+def test_file_names_with_a_digest_are_recognized(path: str, expected: bool) -> None:
+    assert has_hashed_name(path) is expected

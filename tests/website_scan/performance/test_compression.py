@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from website_scan.performance.compression import css_waste, javascript_waste
 from website_scan.performance.javascript_tokens import Kind, pieces
 
-# Enough white space that the file is judged; all of it can be removed: 60 bytes.
+# Beginning of a file with 60 bytes of needless white space: enough for the file to count as unminified.
 JS_LEAD, CSS_LEAD = b"a;" + b" " * 60 + b";", b"a{" + b" " * 60 + b"}"
 
 
@@ -36,16 +36,16 @@ JS_LEAD, CSS_LEAD = b"a;" + b" " * 60 + b";", b"a{" + b" " * 60 + b"}"
         (b"return /  '/;", 1),
         (b"a / b / c", 4),
         (b"a[0] / 2; 'x  y'", 3),
-        # Only a grammar could decide: the rest of the line does not count.
+        # Only a grammar could decide whether the slash divides, so the rest of the line does not count.
         (b"(a) / b  /  c;\nd ;", 1 + 1 + 1),
         (b"if (a) /'/.test(b);\n  c ;", 1 + 1 + 3 + 1),
-        # A template or comment could begin here, so nothing counts from here on.
+        # A template or comment could begin after the slash, so the rest of the script does not count.
         (b"(a) / b ` c\n   d;", 1),
         (b"it's broken\n  a ;", 2 + 1),
         (b"a; /* no end   ", 1),
     ],
 )
-def test_what_a_script_wastes(script: bytes, waste: int) -> None:
+def test_waste_of_a_script(script: bytes, waste: int) -> None:
     assert javascript_waste(JS_LEAD + script) == 60 + waste
 
 
@@ -64,17 +64,17 @@ def test_what_a_script_wastes(script: bytes, waste: int) -> None:
         (b"a{b:'x\\'  y'}", 0),
     ],
 )
-def test_what_a_style_sheet_wastes(css: bytes, waste: int) -> None:
+def test_waste_of_a_style_sheet(css: bytes, waste: int) -> None:
     assert css_waste(CSS_LEAD + css) == 60 + waste
 
 
-def test_a_minified_file_is_not_scanned() -> None:
+def test_minified_file_has_no_waste() -> None:
     assert javascript_waste(b"var a=1;" * 1000) == 0
     assert css_waste(b"a{b:c}" * 1000) == 0
 
 
 @given(st.text("ab01 \n'\"`/*\\{}()[]$+;=", max_size=80))
-def test_pieces_lie_in_order_and_within_the_script(script: str) -> None:
+def test_pieces_are_in_order_and_within_the_script(script: str) -> None:
     spans = [(start, end) for _, start, end in pieces(script)]
     assert all(start <= end <= len(script) for start, end in spans)
     assert all(first[1] <= second[0] for first, second in pairwise(spans))
@@ -82,12 +82,12 @@ def test_pieces_lie_in_order_and_within_the_script(script: str) -> None:
     assert 0 <= css_waste(script.encode()) <= len(script)
 
 
-def test_a_string_is_a_literal_and_what_is_not_known_is_said() -> None:
+def test_string_is_a_literal_and_ambiguous_slash_is_unknown() -> None:
     assert [kind for kind, _, _ in pieces("a='b' ;(c)/d")] == [Kind.LITERAL, Kind.SPACE, Kind.UNKNOWN]
 
 
 @pytest.mark.parametrize("piece", [b"/*", b"'", b"`${", b"a/[", b"= /[\n", b")/ '", b" \n", b"/* */", b"//\n", b"url("])
-def test_a_file_that_is_made_to_be_slow_is_not(piece: bytes) -> None:
+def test_malicious_file_is_scanned_within_seconds(piece: bytes) -> None:
     source = b" " * 60_000 + piece * (500_000 // len(piece))
     begin = time.process_time()
     javascript_waste(source)

@@ -1,6 +1,6 @@
-"""The simulated phone compared with a load under real throttling.
+"""Comparison of simulated vitals with page loads under real throttling.
 
-The bounds are wide, because a busy machine slows down the throttled load, but not the simulated one.
+The bounds are wide, because a busy machine slows down the throttled load, but not the simulation.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from website_scan.net.proxy import BrowserProxy
 from website_scan.performance.vitals import Markup, vitals
 
 TIME_LIMIT_S = 60.0
-AT_MOST = 6  # throttled loads, until one was not slowed down by other work
+MAX_LOADS = 6  # throttled loads, until a load is not slowed down by other programs
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +35,7 @@ def link() -> Iterator[SlowLink]:
 
 
 @pytest.mark.parametrize("name", ["long-tasks", "late-image"])
-def test_what_is_told_of_a_phone_is_near_to_a_load_that_is_throttled(link: SlowLink, name: str) -> None:
+def test_simulated_vitals_are_close_to_those_of_a_throttled_load(link: SlowLink, name: str) -> None:
     """Regression: script-bound pages were reported as painted in half the time, and with a blocking time of 0 ms."""
     program = find_browser("auto")
     assert program is not None, "no browser; `make browser` installs one"
@@ -43,19 +43,19 @@ def test_what_is_told_of_a_phone_is_near_to_a_load_that_is_throttled(link: SlowL
     link.speed_up()
     with loopback_network() as network, BrowserProxy(network) as proxy, WarmBrowser(program) as browser:
         loads = browser.load(Visit(url, proxy, network.policy.user_agent, TIME_LIMIT_S, again=1)).loads
-    found = vitals(loads, Markup())
-    assert found.fcp
-    assert found.lcp
-    assert found.tbt
-    real = dict.fromkeys(("fcp", "lcp", "tbt"), math.inf)
-    for _ in range(AT_MOST):
+    simulated = vitals(loads, Markup())
+    assert simulated.fcp
+    assert simulated.lcp
+    assert simulated.tbt
+    throttled = dict.fromkeys(("fcp", "lcp", "tbt"), math.inf)
+    for _ in range(MAX_LOADS):
         load = throttled_loads(program, url, 1, link.slow_down)
-        # Other work only ever lengthens a throttled load.
-        real = {name: min(quickest, load[name].value) for name, quickest in real.items()}
-        if 0.5 * real["fcp"] <= found.fcp.value and 0.5 * real["lcp"] <= found.lcp.value:
+        # Use the quickest load, because other programs can only slow down a throttled load.
+        throttled = {name: min(quickest, load[name].value) for name, quickest in throttled.items()}
+        if 0.5 * throttled["fcp"] <= simulated.fcp.value and 0.5 * throttled["lcp"] <= simulated.lcp.value:
             break
-    assert 0.5 * real["fcp"] <= found.fcp.value <= 1.4 * real["fcp"]
-    assert 0.5 * real["lcp"] <= found.lcp.value <= 1.4 * real["lcp"]
-    assert found.tbt.value <= 1.6 * real["tbt"] + 0.1
-    # Interruptions lengthen every single throttled task, so little is certain in this direction.
-    assert found.tbt.value > 0 or real["tbt"] < 0.3
+    assert 0.5 * throttled["fcp"] <= simulated.fcp.value <= 1.4 * throttled["fcp"]
+    assert 0.5 * throttled["lcp"] <= simulated.lcp.value <= 1.4 * throttled["lcp"]
+    assert simulated.tbt.value <= 1.6 * throttled["tbt"] + 0.1
+    # Interruptions lengthen every throttled task, so the simulated blocking time may be much lower.
+    assert simulated.tbt.value > 0 or throttled["tbt"] < 0.3

@@ -1,4 +1,4 @@
-"""Checks as cards: readable evidence, with everything from the site escaped."""
+"""Cards of checks: readable evidence, with all text of the site escaped."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from website_scan.security.checks.csp import PolicyRow
 
 @dataclass(frozen=True, slots=True)
 class Blocking(Place):
-    """File with an element, for tests."""
+    """Place of the tests: a file with an element."""
 
     kind: ClassVar[str] = "blocking"
 
@@ -58,12 +58,12 @@ def passed(*details: Place) -> ExportedCheck:
 
 
 def card(check: ExportedCheck, *, server: str = "", check_pages: str = "", is_open: bool = False) -> html.HtmlElement:
-    made = card_of(check, CardContext(server=server, check_pages=check_pages))
-    return html.fromstring(macro("report/card.html", "card")(replace(made, is_open=is_open)))
+    check_card = card_of(check, CardContext(server=server, check_pages=check_pages))
+    return html.fromstring(macro("report/card.html", "card")(replace(check_card, is_open=is_open)))
 
 
-def test_whatever_comes_from_outside_stays_text() -> None:
-    found = card(
+def test_text_of_the_site_is_escaped_in_a_card() -> None:
+    card_html = card(
         exported(
             title=EVIL,
             summary=EVIL,
@@ -72,16 +72,16 @@ def test_whatever_comes_from_outside_stays_text() -> None:
             references=(EVIL, "javascript:alert(1)", f"https://a.test/{EVIL}"),
         )
     )
-    assert found.xpath("//script") == []
-    assert not [name for name in found.xpath("//@*") if name == "alert(1)"]
-    assert found.text_content().count("<script>alert(1)</script>") >= 7
-    assert found.xpath("//p[@class='references']//a/@href") == [f"https://a.test/{EVIL}"]
+    assert card_html.xpath("//script") == []
+    assert not [name for name in card_html.xpath("//@*") if name == "alert(1)"]
+    assert card_html.text_content().count("<script>alert(1)</script>") >= 7
+    assert card_html.xpath("//p[@class='references']//a/@href") == [f"https://a.test/{EVIL}"]
 
 
-def test_a_long_value_is_cut() -> None:
+def test_long_value_is_cut() -> None:
     whole, long = "a" * 1000, "b" * 4000
-    (shown,) = card(exported(places=[Named(long), Named(whole)])).xpath("//table")
-    first, second = (each.text_content().strip() for each in shown.xpath(".//td"))
+    (table,) = card(exported(places=[Named(long), Named(whole)])).xpath("//table")
+    first, second = (node.text_content().strip() for node in table.xpath(".//td"))
     assert first == "b" * 1000 + "… (4,000 characters; the JSON export has them all)"
     assert second == whole
 
@@ -90,38 +90,38 @@ def figures(**columns: Any) -> Figures:
     return Figures(2.5, 2.4, 2.6, 3, True, 120.0, **columns)
 
 
-def test_a_single_row_is_shown_as_pairs_without_what_is_empty() -> None:
-    found = card(exported("lcp", details=Rows.of([figures(url="https://a.test/")])))
-    assert [each.text for each in found.xpath("//dt")] == [
+def test_single_row_is_displayed_as_pairs_without_empty_values() -> None:
+    card_html = card(exported("lcp", details=Rows.of([figures(url="https://a.test/")])))
+    assert [node.text for node in card_html.xpath("//dt")] == [
         *("Median", "Smallest", "Largest", "Loads measured", "Loads agree", "Address"),
     ]
-    assert [each.text_content().strip() for each in found.xpath("//dd")] == [
+    assert [node.text_content().strip() for node in card_html.xpath("//dd")] == [
         *("2.5 s", "2.4 s", "2.6 s", "3", "Yes", "https://a.test/"),
     ]
-    assert found.xpath("//table") == []
+    assert card_html.xpath("//table") == []
 
 
-def test_several_rows_of_a_kind_are_a_table_and_a_sum_before_them_is_apart() -> None:
+def test_rows_of_different_kinds_are_separate_tables() -> None:
     shifts = [ShiftedElement("a", 0.1), ShiftedElement("b", 0.05)]
-    found = card(exported(details=Rows.of([figures(), *shifts])))
-    assert [each.text for each in found.xpath("//dt")][:1] == ["Median"]
-    assert [each.text for each in found.xpath("//th[@scope='col']")] == ["Selector", "Layout shift"]
-    assert [[value.text_content().strip() for value in row] for row in found.xpath("//tbody/tr")] == [
+    card_html = card(exported(details=Rows.of([figures(), *shifts])))
+    assert [node.text for node in card_html.xpath("//dt")][:1] == ["Median"]
+    assert [node.text for node in card_html.xpath("//th[@scope='col']")] == ["Selector", "Layout shift"]
+    assert [[value.text_content().strip() for value in row] for row in card_html.xpath("//tbody/tr")] == [
         ["aCopy", "0.1"],
         ["bCopy", "0.05"],
     ]
-    assert found.xpath("//table/@aria-label") == ["Evidence of X, part 2"]
+    assert card_html.xpath("//table/@aria-label") == ["Evidence of X, part 2"]
 
 
-def test_places_are_one_line_that_says_how_many_and_opens() -> None:
-    found = card(exported(places=[Element(f"#e{number}", why=f"{number} faults") for number in range(12)]))
-    (table,) = found.xpath("//table")
+def test_places_are_folded_to_one_line_with_their_number() -> None:
+    card_html = card(exported(places=[Element(f"#e{number}", why=f"{number} faults") for number in range(12)]))
+    (table,) = card_html.xpath("//table")
     folded = table.getparent().getparent()
     assert folded.tag == "details"
     assert folded.get("open") is None
     assert folded.xpath("summary/text()") == ["12 elements"]
-    assert [each.text for each in table.xpath(".//code")] == [f"#e{number}" for number in range(12)]
-    # On narrow screens a row is a block, so each cell has its own label.
+    assert [node.text for node in table.xpath(".//code")] == [f"#e{number}" for number in range(12)]
+    # On narrow screens, a row is displayed as a block, so each cell has its own label.
     assert set(table.xpath(".//td/@data-label")) == {"Selector", "What is wrong"}
 
 
@@ -138,63 +138,63 @@ def test_places_are_one_line_that_says_how_many_and_opens() -> None:
         ([LoadedFile("/a.js", None, 90_000)], "Details"),
         ([figures()], "Details"),
         ([LoadedFile(f"/{number}.js", None, 90_000) for number in range(20)], "20 files, 1,800 kB"),
-        # A report keeps only the first places: their size is not that of all.
+        # A report stores only the first places, whose size is not the size of all.
         ([LoadedFile(f"/{number}.js", None, 90_000) for number in range(1200)], "The first 20 of 1,200 files"),
     ],
 )
-def test_a_line_says_what_it_opens(places: Sequence[Place], line: str) -> None:
+def test_line_of_folded_places_has_their_number_and_noun(places: Sequence[Place], line: str) -> None:
     assert card(exported(places=places)).xpath("//details[@class='rows']/summary/text()") == [line]
 
 
 def test_what_the_message_says_is_not_repeated_below_it() -> None:
     message = "1 script of 138 kB blocks: https://a.test/shop.js."
-    found = card(exported(summary=message, places=[Blocking("https://a.test/shop.js", 138_000, "a.test")]))
-    assert [each.text for each in found.xpath("//dt")] == ["Selector"]  # it can be copied
-    found = card(exported(summary=message, places=[LoadedFile("https://a.test/shop", None, 38_000)]))
-    assert [each.text for each in found.xpath("//dt")] == ["Address", "Transferred"]
+    card_html = card(exported(summary=message, places=[Blocking("https://a.test/shop.js", 138_000, "a.test")]))
+    assert [node.text for node in card_html.xpath("//dt")] == ["Selector"]  # it can be copied
+    card_html = card(exported(summary=message, places=[LoadedFile("https://a.test/shop", None, 38_000)]))
+    assert [node.text for node in card_html.xpath("//dt")] == ["Address", "Transferred"]
 
 
-def test_a_finding_is_one_line_until_it_is_opened() -> None:
+def test_finding_is_folded_to_one_line() -> None:
     (details,) = card(exported(fix="Fix it.", points=2.5)).xpath("//details[@class='check-body']")
     assert details.get("open") is None
     assert details.xpath("summary")[0].text_content().split() == ["X", "High", "+2.5", "points"]
-    # Links within a summary would be two targets in one.
+    # A link or button within a summary would be a control within a control.
     assert not details.xpath("summary//a | summary//button")
 
 
-def test_an_open_finding_says_what_why_and_fix_and_folds_the_rest_to_one_line() -> None:
-    found = card(
+def test_open_finding_has_message_and_fix_and_folds_the_rest() -> None:
+    card_html = card(
         exported(fix="Fix it.", summary="One link has no name.", why="Nobody can tell.", places=elements("a")),
         is_open=True,
     )
-    (told,) = found.xpath("//details[@class='check-body']/div[@class='told']")
-    assert [each.get("class") for each in told] == ["message", "fix", "folds"]
-    assert [each.text for each in told.xpath("div[@class='folds']/details/summary")] == ["1 element", "Sources"]
-    assert told.xpath("div[@class='folds']/details[@open]") == []
+    (body,) = card_html.xpath("//details[@class='check-body']/div[@class='told']")
+    assert [node.get("class") for node in body] == ["message", "fix", "folds"]
+    assert [node.text for node in body.xpath("div[@class='folds']/details/summary")] == ["1 element", "Sources"]
+    assert body.xpath("div[@class='folds']/details[@open]") == []
 
 
-def test_the_reason_is_said_once_though_the_finding_includes_others() -> None:
+def test_message_with_included_findings_has_the_reason_once() -> None:
     why = "Nobody can tell."
     (message,) = card(exported(summary="No title.", includes=("No card",), why=why)).xpath("//p[@class='message']")
     assert message.text == f"No title. This includes “No card”. {why}"
 
 
-def test_the_message_leaves_the_places_to_the_table() -> None:
-    """Regression: the page cut the list of places out of the sentence again, by guessing where it began."""
+def test_message_on_the_card_omits_the_places() -> None:
+    """Regression: the page guessed where the list of places began in the sentence."""
     check = exported(summary="2 links have no name.", places=elements("#a", "#b"))
     assert check["message"] == "2 links have no name: #a; #b."
     (message,) = card(check).xpath("//p[@class='message']")
     assert message.text == "2 links have no name."
 
 
-def test_what_a_passed_check_has_seen_is_folded_with_it() -> None:
-    found = card(passed(Resource("/a"), Resource("/b")))
-    (details,) = found.xpath("//details[@class='check-body']")
+def test_details_of_a_passed_check_are_folded() -> None:
+    card_html = card(passed(Resource("/a"), Resource("/b")))
+    (details,) = card_html.xpath("//details[@class='check-body']")
     assert details.get("open") is None
     assert len(details.xpath(".//tbody/tr")) == 2
 
 
-def test_code_has_a_button_that_copies_what_stands_before_it() -> None:
+def test_code_has_a_button_that_copies_the_preceding_code() -> None:
     for places in ([Element("#a", "<a>")], [Element("#a", "<a>"), Element("#b", "<b>")]):
         markup = card(exported(places=places))
         assert len(markup.xpath("//*[contains(@class, 'seen')]//button")) == 2 * len(places)
@@ -209,14 +209,14 @@ ANY_PLACE = st.sampled_from(kinds()).flatmap(lambda kind: places_of_kind(kind, H
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(ANY_PLACE, max_size=8))
-def test_no_place_breaks_out_of_its_cell(places: list[Place]) -> None:
-    found = card(exported("color-contrast", places=places))
-    tags = {each.tag for each in found.iter() if isinstance(each.tag, str)}
+def test_no_place_breaks_out_of_its_table_cell(places: list[Place]) -> None:
+    card_html = card(exported("color-contrast", places=places))
+    tags = {node.tag for node in card_html.iter() if isinstance(node.tag, str)}
     assert tags <= {
         *("li", "a", "svg", "use", "div", "h4", "p", "span", "strong", "code", "button", "details", "summary"),
         *("table", "thead", "tbody", "tr", "th", "td", "dl", "dt", "dd", "rect"),
     }
-    assert {name for each in found.iter() for name in each.keys()} <= {  # noqa: SIM118  # attributes
+    assert {name for node in card_html.iter() for name in node.keys()} <= {  # noqa: SIM118  # attributes
         *("class", "id", "aria-hidden", "aria-label", "href", "hidden", "type", "scope", "title", "data-label"),
         *(
             "data-copy",
@@ -231,34 +231,34 @@ def test_no_place_breaks_out_of_its_cell(places: list[Place]) -> None:
             "fill",
         ),
     }
-    assert found.xpath("//a/@href") == card(exported("color-contrast")).xpath("//a/@href")
-    for table in found.xpath("//table"):
+    assert card_html.xpath("//a/@href") == card(exported("color-contrast")).xpath("//a/@href")
+    for table in card_html.xpath("//table"):
         assert len({len(row) for row in table.xpath(".//tr")}) == 1
 
 
-def test_criteria_are_links_and_not_repeated_in_the_evidence() -> None:
-    found = card(
+def test_wcag_criteria_are_links_and_not_in_the_evidence() -> None:
+    card_html = card(
         exported(
             references=("WCAG 4.1.2 Name, Role, Value (A)", "axe-core: label"),
             places=[Element("#a", wcag="4.1.2", level="A")],
         )
     )
-    (criterion, rule) = found.xpath("//p[@class='references']/a")
+    (criterion, rule) = card_html.xpath("//p[@class='references']/a")
     assert criterion.text == "WCAG 4.1.2 A"
     assert criterion.get("href").endswith("/name-role-value")
     assert rule.text == "axe-core: label"
-    assert [each.text for each in found.xpath("//dt")] == ["Selector"]
-    assert not found.xpath("//table")
+    assert [node.text for node in card_html.xpath("//dt")] == ["Selector"]
+    assert not card_html.xpath("//table")
 
 
-def test_without_evidence_fix_or_findings_a_card_has_none_of_them() -> None:
-    found = card(passed())
-    assert found.xpath("//details//details | //table | //dl | //button | //*[@class='tags']") == []
-    assert "is-pass" in found.get("class")
+def test_card_of_a_passed_check_without_details_has_no_parts() -> None:
+    card_html = card(passed())
+    assert card_html.xpath("//details//details | //table | //dl | //button | //*[@class='tags']") == []
+    assert "is-pass" in card_html.get("class")
 
 
 @pytest.mark.parametrize(
-    ("points", "shown"), [(0, ""), (1, "+1 point"), (2.5, "+2.5 points"), (0.1, "+0.1 points"), (10.0, "+10 points")]
+    ("points", "words"), [(0, ""), (1, "+1 point"), (2.5, "+2.5 points"), (0.1, "+0.1 points"), (10.0, "+10 points")]
 )
-def test_points_are_counted_in_words(points: float, shown: str) -> None:
-    assert card_of(exported(points=points)).win == shown
+def test_points_are_counted_in_words(points: float, words: str) -> None:
+    assert card_of(exported(points=points)).win == words

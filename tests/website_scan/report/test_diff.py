@@ -25,7 +25,7 @@ def document(
     places: dict[str, Sequence[Place]] | None = None,
     url: str = "https://example.com/",
 ) -> ExportJson:
-    """Return the compared part of an export, in which each check has one of STATES."""
+    """Return the comparable part of an export. `states` has one of STATES by check ID."""
     checks = [
         stored(
             check_of(
@@ -62,18 +62,19 @@ def placed(*selectors: str, **more: Any) -> ExportJson:
     return document({"a": "fail"}, places={"a": elements(*selectors)}, **more)
 
 
-def told(changes: Diff[ExportJson]) -> dict[str, list[str]]:
-    return {name: [each.id for each in group] for name in GROUPS if (group := getattr(changes, name))}
+def check_ids_by_group(changes: Diff[ExportJson]) -> dict[str, list[str]]:
+    """Return the IDs of the checks in each group of changes that is not empty."""
+    return {name: [change.id for change in group] for name in GROUPS if (group := getattr(changes, name))}
 
 
-def moved(changes: Diff[ExportJson]) -> tuple[str, list[str], list[str]]:
-    """Return the group of the only finding, and the places that it gained and lost."""
-    ((group, _),) = told(changes).items()
+def group_and_places(changes: Diff[ExportJson]) -> tuple[str, list[str], list[str]]:
+    """Return the group of the only finding, and its new and fixed places."""
+    ((group, _),) = check_ids_by_group(changes).items()
     (change,) = getattr(changes, group)
-    return group, [each.text for each in change.new_places], [each.text for each in change.fixed_places]
+    return group, [place.text for place in change.new_places], [place.text for place in change.fixed_places]
 
 
-def test_every_way_a_check_can_change_has_its_group() -> None:
+def test_status_change_of_a_check_determines_its_group() -> None:
     ways = {
         ("fail", "pass"): "fixed",
         ("warn", "pass"): "fixed",
@@ -85,10 +86,10 @@ def test_every_way_a_check_can_change_has_its_group() -> None:
         ("fail", "warn"): "better",
     }
     for (before, now), group in ways.items():
-        assert told(diff(document({"a": before}), document({"a": now}))) == {group: ["a"]}, (before, now)
+        assert check_ids_by_group(diff(document({"a": before}), document({"a": now}))) == {group: ["a"]}, (before, now)
 
 
-def test_where_a_report_is_silent_nothing_is_new_and_nothing_is_fixed() -> None:
+def test_finding_without_a_verdict_in_the_other_report_is_not_compared() -> None:
     ways = {
         ("skipped", "fail"): (Reason.COULD_NOT_RUN, "to", "the check could not run last time"),
         ("omitted", "fail"): (Reason.NEEDS_BROWSER, "to", "no browser was available last time"),
@@ -100,158 +101,163 @@ def test_where_a_report_is_silent_nothing_is_new_and_nothing_is_fixed() -> None:
     }
     for (before, now), expected in ways.items():
         changes = diff(document({"a": before}), document({"a": now}))
-        assert told(changes) == {"not_compared": ["a"]}
-        (each,) = changes.not_compared
-        assert (each.reason, each.found_in, each.said) == expected
+        assert check_ids_by_group(changes) == {"not_compared": ["a"]}
+        (uncompared,) = changes.not_compared
+        assert (uncompared.reason, uncompared.found_in, uncompared.said) == expected
 
 
-def test_checks_that_other_rules_may_not_have_known_are_not_new() -> None:
+def test_checks_that_another_catalogue_version_may_lack_are_not_compared() -> None:
     before, now = document({"old": "fail"}, version="1"), document({"young": "fail"}, version="2")
     changes = diff(before, now)
-    assert told(changes) == {"not_compared": ["young", "old"]}
-    assert {each.reason for each in changes.not_compared} == {Reason.OTHER_RULES}
+    assert check_ids_by_group(changes) == {"not_compared": ["young", "old"]}
+    assert {change.reason for change in changes.not_compared} == {Reason.OTHER_RULES}
 
 
-def test_other_rules_hide_no_change_of_a_check_that_both_know() -> None:
+def test_checks_of_both_catalogue_versions_are_compared() -> None:
     before, now = document({"a": "pass", "b": "fail"}, version="1"), document({"a": "fail", "b": "pass"}, version="2")
-    assert told(diff(before, now)) == {"new": ["a"], "fixed": ["b"]}
+    assert check_ids_by_group(diff(before, now)) == {"new": ["a"], "fixed": ["b"]}
 
 
-def test_no_finding_is_lost_or_told_twice() -> None:
+def test_each_finding_is_in_exactly_one_group() -> None:
     ways = {f"{before}-{now}": (before, now) for before in STATES for now in STATES}
     earlier = {id: before for id, (before, _) in ways.items()}
     newer = {id: now for id, (_, now) in ways.items()}
     changes = diff(document(earlier), document(newer))
-    groups = {name: sorted(each.id for each in getattr(changes, name)) for name in GROUPS[:-1]}
+    groups = {name: sorted(change.id for change in getattr(changes, name)) for name in GROUPS[:-1]}
     both = groups["worse"] + groups["better"] + groups["same"]
-    silent = {side: [each.id for each in changes.not_compared if each.found_in == side] for side in ("from", "to")}
-    found_before = sorted(id for id, state in earlier.items() if state in ("fail", "warn"))
-    found_now = sorted(id for id, state in newer.items() if state in ("fail", "warn"))
-    assert sorted(groups["fixed"] + both + silent["from"]) == found_before
-    assert sorted(groups["new"] + both + silent["to"]) == found_now
+    uncompared = {
+        side: [change.id for change in changes.not_compared if change.found_in == side] for side in ("from", "to")
+    }
+    findings_before = sorted(id for id, state in earlier.items() if state in ("fail", "warn"))
+    findings_now = sorted(id for id, state in newer.items() if state in ("fail", "warn"))
+    assert sorted(groups["fixed"] + both + uncompared["from"]) == findings_before
+    assert sorted(groups["new"] + both + uncompared["to"]) == findings_now
 
 
-def test_the_same_report_has_no_changes() -> None:
+def test_diff_of_a_report_with_itself_is_empty() -> None:
     states = dict(zip("abcdefg", STATES, strict=True))
     assert diff(document(states), document(states)).is_empty
 
 
-def test_one_of_three_places_mended_is_better_and_not_fixed() -> None:
-    assert moved(diff(placed("#a", "#b", "#c"), placed("#c", "#a"))) == ("better", [], ["#b"])
+def test_finding_with_one_of_three_places_fixed_is_better() -> None:
+    assert group_and_places(diff(placed("#a", "#b", "#c"), placed("#c", "#a"))) == ("better", [], ["#b"])
 
 
-def test_a_new_place_is_worse_even_where_another_is_mended() -> None:
+def test_finding_with_a_new_and_a_fixed_place_is_worse() -> None:
     changes = diff(placed("#a", "#b"), placed("#b", "#c"))
-    assert moved(changes) == ("worse", ["#c"], ["#a"])
+    assert group_and_places(changes) == ("worse", ["#c"], ["#a"])
     assert changes.worse[0].said == "1 new place; 1 fixed place"
 
 
 def images(*numbers: int) -> ExportJson:
-    return placed(*(f"main > img:nth-of-type({each})" for each in numbers))
+    return placed(*(f"main > img:nth-of-type({number})" for number in numbers))
 
 
-def test_one_more_element_of_a_kind_is_worse_and_one_less_is_better() -> None:
+def test_occurrences_of_the_same_fingerprint_are_counted() -> None:
     changes = diff(images(1, 2, 3), images(1, 2, 3, 4))
-    assert moved(changes) == ("worse", ["main > img:nth-of-type(4)"], [])
+    assert group_and_places(changes) == ("worse", ["main > img:nth-of-type(4)"], [])
     assert changes.worse[0].said == "1 new place"
-    assert moved(diff(images(1, 2, 3, 4), images(1, 2, 3))) == ("better", [], ["main > img:nth-of-type(4)"])
-    assert moved(diff(images(1), images(1, 2, 3)))[1] == ["main > img:nth-of-type(2)", "main > img:nth-of-type(3)"]
+    assert group_and_places(diff(images(1, 2, 3, 4), images(1, 2, 3))) == ("better", [], ["main > img:nth-of-type(4)"])
+    assert group_and_places(diff(images(1), images(1, 2, 3)))[1] == [
+        "main > img:nth-of-type(2)",
+        "main > img:nth-of-type(3)",
+    ]
 
 
-def test_as_many_elements_of_a_kind_at_other_positions_are_the_same() -> None:
-    assert moved(diff(images(1, 2, 3), images(4, 5, 9))) == ("same", [], [])
-    assert moved(diff(images(1, 2, 3), images(7, 8, 9, 10)))[0] == "worse"
+def test_same_number_of_occurrences_at_other_positions_is_unchanged() -> None:
+    assert group_and_places(diff(images(1, 2, 3), images(4, 5, 9))) == ("same", [], [])
+    assert group_and_places(diff(images(1, 2, 3), images(7, 8, 9, 10)))[0] == "worse"
 
 
-def test_a_list_that_was_cut_is_not_counted() -> None:
+def test_occurrences_in_a_cut_list_are_not_counted() -> None:
     full, more = images(*range(MOST_ROWS)), images(*range(MOST_ROWS + 3))
-    assert moved(diff(full, more)) == ("same", [], [])
-    assert moved(diff(full, images(1, 2))) == (
+    assert group_and_places(diff(full, more)) == ("same", [], [])
+    assert group_and_places(diff(full, images(1, 2))) == (
         "better",
         [],
         [f"main > img:nth-of-type({n})" for n in (0, *range(3, 20))],
     )
 
 
-def test_places_are_quiet_about_what_changes_by_itself() -> None:
+def test_positions_and_generated_class_names_do_not_change_a_place() -> None:
     before = placed("ul > li:nth-of-type(1) > a", "ul > li:nth-of-type(2) > a", "p.css-1x2y3z")
     after = placed("p.css-9z8y7x", "ul > li:nth-of-type(9) > a", "ul > li:nth-of-type(1) > a")
-    assert moved(diff(before, after)) == ("same", [], [])
+    assert group_and_places(diff(before, after)) == ("same", [], [])
 
 
-def test_a_list_that_was_cut_makes_no_news() -> None:
-    full = [f"#place{each}" for each in "abcdefghijklmnopqrst"]
+def test_places_that_a_cut_list_lacks_are_neither_new_nor_fixed() -> None:
+    full = [f"#place{letter}" for letter in "abcdefghijklmnopqrst"]
     assert len(full) == MOST_ROWS
     cut, other = placed(*full), placed(*full[1:], "#zzz")
-    assert moved(diff(cut, other)) == ("same", [], [])
-    # The shorter list is complete: places not in it are fixed, but places only in it may have been there before.
-    assert moved(diff(cut, placed("#placea", "#zzz"))) == (
+    assert group_and_places(diff(cut, other)) == ("same", [], [])
+    # The shorter list is complete: places that it lacks are fixed, but its new places may have been there before.
+    assert group_and_places(diff(cut, placed("#placea", "#zzz"))) == (
         "better",
         [],
-        [f"#place{each}" for each in "bcdefghijklmnopqrst"],
+        [f"#place{letter}" for letter in "bcdefghijklmnopqrst"],
     )
-    # The earlier list is complete: places not in it are new, but places missing in the cut one may still be there.
-    assert moved(diff(placed("#placea", "#zzz"), cut))[::2] == ("worse", [])
+    # The earlier list is complete: places that it lacks are new, but places that the cut list lacks may remain.
+    assert group_and_places(diff(placed("#placea", "#zzz"), cut))[::2] == ("worse", [])
 
 
-def test_a_finding_that_names_no_place_is_not_compared_by_places() -> None:
-    assert moved(diff(placed(), placed("#a"))) == ("same", [], [])
-    assert moved(diff(placed("#a"), placed())) == ("same", [], [])
+def test_finding_without_places_is_not_compared_by_places() -> None:
+    assert group_and_places(diff(placed(), placed("#a"))) == ("same", [], [])
+    assert group_and_places(diff(placed("#a"), placed())) == ("same", [], [])
 
 
-def test_new_and_fixed_findings_tell_all_their_places() -> None:
+def test_new_and_fixed_findings_have_all_their_places() -> None:
     fine = document({"a": "pass"})
-    assert moved(diff(fine, placed("#a", "#b"))) == ("new", ["#a", "#b"], [])
-    assert moved(diff(placed("#a", "#b"), fine)) == ("fixed", [], ["#a", "#b"])
+    assert group_and_places(diff(fine, placed("#a", "#b"))) == ("new", ["#a", "#b"], [])
+    assert group_and_places(diff(placed("#a", "#b"), fine)) == ("fixed", [], ["#a", "#b"])
 
 
-def test_what_a_browser_sees_is_not_compared_with_the_markup_place_by_place() -> None:
+def test_places_are_not_compared_if_only_one_report_had_a_browser() -> None:
     changes = diff(placed("#a"), placed("#b", browser="Chromium 150.0"))
-    assert moved(changes) == ("same", [], [])
+    assert group_and_places(changes) == ("same", [], [])
     assert not changes.same_browser
     assert diff(placed("#a", browser="Chromium 149.0"), placed("#a", browser="Chromium 150.0")).same_browser
 
 
-def test_a_report_of_before_there_were_browsers_can_be_compared() -> None:
+def test_old_report_without_browser_keys_can_be_compared() -> None:
     old = document({"a": "fail"})
     del old["browser"], old["omitted_checks"], old["repeated_checks"]
-    assert told(diff(old, document({"a": "fail"}))) == {"same": ["a"]}
+    assert check_ids_by_group(diff(old, document({"a": "fail"}))) == {"same": ["a"]}
 
 
-def test_the_same_place_of_two_hosts_is_the_same() -> None:
-    """As on the command line, where a site is compared with its next version."""
+def test_same_place_on_two_hosts_is_unchanged() -> None:
+    """The command line compares a site with a preview of its next version."""
     before, now = (
         document({"a": "fail"}, url=f"https://{host}/", places={"a": [Resource(f"https://{host}/app.js")]})
         for host in ("example.com", "next.example.com")
     )
-    assert moved(diff(before, now)) == ("same", [], [])
+    assert group_and_places(diff(before, now)) == ("same", [], [])
 
 
-def test_a_heavier_severity_is_worse_and_a_lighter_one_better() -> None:
+def test_higher_severity_is_worse_and_lower_severity_is_better() -> None:
     light, heavy = document({"a": "fail"}, severity="low"), document({"a": "fail"}, severity="critical")
-    assert told(diff(light, heavy)) == {"worse": ["a"]}
-    assert told(diff(heavy, light)) == {"better": ["a"]}
+    assert check_ids_by_group(diff(light, heavy)) == {"worse": ["a"]}
+    assert check_ids_by_group(diff(heavy, light)) == {"better": ["a"]}
     assert diff(light, heavy).worse[0].said == "now critical, was low"
     assert diff(document({"a": "warn"}), document({"a": "fail"})).worse[0].said == "now failed, was only a warning"
 
 
-def test_the_scores_are_compared_too() -> None:
+def test_diff_has_the_difference_of_the_scores() -> None:
     assert diff(document({}, score=70), document({}, score=64)).points == -6
 
 
-def test_scores_of_different_rules_have_no_difference() -> None:
+def test_scores_of_different_catalogue_versions_are_not_compared() -> None:
     changes = diff(document({}, score=70, version="2026.1"), document({}, score=64, version="2026.2"))
     assert (changes.points, changes.same_rules) == (None, False)
 
 
-def test_top_priority_change_comes_first_in_each_group() -> None:
-    found = document({"low": "fail", "warned": "warn", "failed": "fail", "holder": "fail", "worst": "fail"})
-    for category in found["categories"]:
+def test_changes_of_a_group_are_in_order_of_priority() -> None:
+    report = document({"low": "fail", "warned": "warn", "failed": "fail", "holder": "fail", "worst": "fail"})
+    for category in report["categories"]:
         for check in category["checks"]:
             assert check["status"] != "pass"
             check["severity"] = {"low": "low", "worst": "critical"}.get(check["id"], "high")
             check["holds"] = check["id"] == "holder"
     order = ["worst", "holder", "failed", "warned", "low"]
-    assert told(diff(document({}), found)) == {"new": order}
-    assert told(diff(found, document(dict.fromkeys(order, "pass")))) == {"fixed": order}
-    assert told(diff(document(dict.fromkeys(order, "skipped")), found)) == {"not_compared": order}
+    assert check_ids_by_group(diff(document({}), report)) == {"new": order}
+    assert check_ids_by_group(diff(report, document(dict.fromkeys(order, "pass")))) == {"fixed": order}
+    assert check_ids_by_group(diff(document(dict.fromkeys(order, "skipped")), report)) == {"not_compared": order}

@@ -3,7 +3,7 @@ from __future__ import annotations
 from tests.results import check_of
 from tests.website_scan.cast import NOW, URL
 from website_scan.findings import MEDIUM, ScanType
-from website_scan.report.elsewhere import Elsewhere, OtherReport, elsewhere
+from website_scan.report.elsewhere import LinkedFinding, OtherReport, linked_findings
 from website_scan.report.serialization import export_json
 from website_scan.report_json import ExportJson
 from website_scan.result import CategoryResult, CheckStatus, RepeatedCheck, ScanResult
@@ -26,42 +26,42 @@ def report(scan_type: ScanType, *repeated: RepeatedCheck, later: float = 1.0, **
     result = ScanResult(
         scan_type, URL, "completed", NOW, NOW, "v", 71, "C", (CategoryResult("c", "C", 10, checks, 71),)
     )
-    shown = export_json(result, scan_id="s", report_id="r", created_at=NOW, completed_at=NOW)
-    shown["repeated_checks"] = [
-        {"id": each.id, "name": each.name, "told_by": each.told_by, "reason": ""} for each in repeated
+    export = export_json(result, scan_id="s", report_id="r", created_at=NOW, completed_at=NOW)
+    export["repeated_checks"] = [
+        {"id": check.id, "name": check.name, "told_by": check.told_by, "reason": ""} for check in repeated
     ]
-    return shown
+    return export
 
 
-def test_findings_of_the_same_fact_lead_to_each_other() -> None:
+def test_findings_with_the_same_fact_link_to_each_other() -> None:
     seo = report(ScanType.SEO, lang_present="fail", title="warn")
     accessibility = report(ScanType.ACCESSIBILITY, html_has_lang="fail", image_alt="fail")
-    assert elsewhere(seo, [OtherReport(accessibility, "/other#check-")]) == {
+    assert linked_findings(seo, [OtherReport(accessibility, "/other#check-")]) == {
         "lang-present": (
-            Elsewhere(ScanType.ACCESSIBILITY, "html-has-lang", "html_has_lang found", "/other#check-html-has-lang"),
+            LinkedFinding(ScanType.ACCESSIBILITY, "html-has-lang", "html_has_lang found", "/other#check-html-has-lang"),
         )
     }
-    assert elsewhere(accessibility, [OtherReport(seo, "#report-1-check-")]) == {
+    assert linked_findings(accessibility, [OtherReport(seo, "#report-1-check-")]) == {
         "html-has-lang": (
-            Elsewhere(ScanType.SEO, "lang-present", "lang_present found", "#report-1-check-lang-present"),
+            LinkedFinding(ScanType.SEO, "lang-present", "lang_present found", "#report-1-check-lang-present"),
         )
     }
 
 
-def test_nothing_leads_to_a_check_that_passed_or_to_a_report_that_is_missing() -> None:
+def test_passed_checks_and_missing_reports_are_not_linked() -> None:
     seo = report(ScanType.SEO, lang_present="fail", h1="pass")
     accessibility = report(ScanType.ACCESSIBILITY, html_has_lang="pass", page_has_heading_one="fail")
-    assert elsewhere(seo, [OtherReport(accessibility, "")]) == {}
-    assert elsewhere(seo, []) == {}
+    assert linked_findings(seo, [OtherReport(accessibility, "")]) == {}
+    assert linked_findings(seo, []) == {}
 
 
-def test_a_check_that_another_one_includes_leads_to_that() -> None:
+def test_repeated_check_is_linked_as_the_finding_that_includes_it() -> None:
     included = RepeatedCheck("page-has-heading-one", "Name", "landmark-one-main", "Found")
     accessibility = report(ScanType.ACCESSIBILITY, included, landmark_one_main="warn")
-    found = elsewhere(report(ScanType.SEO, h1="warn"), [OtherReport(accessibility, "#")])
-    assert [each.url for each in found["h1"]] == ["#landmark-one-main"]
+    links = linked_findings(report(ScanType.SEO, h1="warn"), [OtherReport(accessibility, "#")])
+    assert [link.url for link in links["h1"]] == ["#landmark-one-main"]
 
 
-def test_what_only_needs_a_review_tells_nothing() -> None:
+def test_warning_for_review_is_not_linked() -> None:
     accessibility = report(ScanType.ACCESSIBILITY, target_size="warn", later=0.0)
-    assert elsewhere(report(ScanType.SEO, tap_targets="fail"), [OtherReport(accessibility, "#")]) == {}
+    assert linked_findings(report(ScanType.SEO, tap_targets="fail"), [OtherReport(accessibility, "#")]) == {}

@@ -1,4 +1,4 @@
-"""Fixes as parts: words, code among them, and snippets to copy, for the fixes of all checks."""
+"""Parts of the fixes of all checks: text, code within text, and snippets to copy."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ CHECKS = [check for scan_type in ScanType for check in checks(scan_type)]
 FIXES = {check.id: check.own_fix for check in CHECKS}
 
 
-def shown(fix: Fix) -> tuple[Part, ...]:
+def parts_of(fix: Fix) -> tuple[Part, ...]:
     """Return the parts of a check's own fix for an unknown server."""
     return parts(stored_fix(HowToFix(fix.text, tuple(fix.snippets_for(None).items()))))
 
 
 def of_kind(kind: str, fix: Fix) -> list[str]:
-    return [f"{part.label}: {part.text}" if part.label else part.text for part in shown(fix) if part.kind == kind]
+    return [f"{part.label}: {part.text}" if part.label else part.text for part in parts_of(fix) if part.kind == kind]
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def of_kind(kind: str, fix: Fix) -> list[str]:
         ]),
         ("spf", ['DNS: "v=spf1 include:YOUR-PROVIDER -all"']),
         ("tap-targets", ["CSS: min-width: 24px; min-height: 24px"]),
-        # Code that is to be removed, or is only named, stays in its sentence.
+        # Code to remove, and code that is only mentioned, stays in its sentence.
         ("raw-noindex", []),
         ("lcp-lazy", []),
         ("color-contrast", []),
@@ -64,7 +64,7 @@ def of_kind(kind: str, fix: Fix) -> list[str]:
 def test_code_to_paste_is_a_snippet(check: str, pasted: list[str]) -> None:
     assert of_kind("snippet", FIXES[check]) == pasted
     assert list(codes_of(stored_fix(HowToFix("", tuple(FIXES[check].snippets_for(None).items()))))) == [
-        each.partition(": ")[2] for each in pasted
+        snippet.partition(": ")[2] for snippet in pasted
     ]
 
 
@@ -93,7 +93,7 @@ def test_code_in_a_sentence_is_code(check: str, codes: list[str]) -> None:
     assert of_kind("code", FIXES[check]) == codes
 
 
-def test_words_come_first_and_snippets_last() -> None:
+def test_text_is_before_snippets() -> None:
     how = HowToFix("Remove `Server`, or block it.", (("nginx", "location / { return 404; }"),))
     assert parts(stored_fix(how)) == (
         Part("text", "Remove "),
@@ -103,35 +103,35 @@ def test_words_come_first_and_snippets_last() -> None:
     )
 
 
-def test_no_code_of_our_fixes_is_left_among_the_words() -> None:
-    left = {
+def test_text_of_fixes_contains_no_unmarked_code() -> None:
+    unmarked = {
         check: part.text
         for check, fix in FIXES.items()
-        for part in shown(fix)
+        for part in parts_of(fix)
         if part.kind == "text" and re.search(r"<[a-z]|=\"|\b(?:nginx|Apache): |Content-Security-Policy: ", part.text)
     }
-    assert left == {}
+    assert unmarked == {}
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.id)
-def test_the_fix_of_a_check_has_whole_code_and_no_values(check: Check) -> None:
-    """A finding may have any outcome, so the fix that all of them have can name no value of one."""
+def test_fix_of_a_check_has_complete_code_and_no_values(check: Check) -> None:
+    """The fix of a check is for all its outcomes, so it cannot contain values of an outcome."""
     fix = check.own_fix
     assert fix.text.count("`") % 2 == 0, fix.text
     assert not fields_of(fix.text)
-    for part in shown(fix):
+    for part in parts_of(fix):
         assert part.text.strip(), fix.text
         assert "`" not in part.text, fix.text
     assert catalogue_fix(fix).count("`") == 2 * (len(of_kind("code", fix)) + len(fix.snippets))
 
 
 @given(st.text(), st.lists(st.tuples(st.text(), st.text())))
-def test_any_stored_fix_is_shown(text: str, snippets: list[tuple[str, str]]) -> None:
-    found = parts(stored_fix(HowToFix(text, tuple(snippets))))
-    assert "".join(part.text for part in found if part.kind != "snippet") == text.replace("`", "")
-    assert [(part.label, part.text) for part in found if part.kind == "snippet"] == snippets
+def test_any_stored_fix_becomes_parts(text: str, snippets: list[tuple[str, str]]) -> None:
+    fix_parts = parts(stored_fix(HowToFix(text, tuple(snippets))))
+    assert "".join(part.text for part in fix_parts if part.kind != "snippet") == text.replace("`", "")
+    assert [(part.label, part.text) for part in fix_parts if part.kind == "snippet"] == snippets
 
 
-def test_words_alone_stay_as_they_are() -> None:
+def test_fix_without_code_is_one_part() -> None:
     assert parts(stored_fix(HowToFix("Renew it."))) == (Part("text", "Renew it."),)
     assert parts(stored_fix(HowToFix(""))) == ()

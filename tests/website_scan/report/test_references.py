@@ -1,4 +1,4 @@
-"""References become links if there is a page to link to."""
+"""Links of the references of checks."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from website_scan.findings import ScanType
 from website_scan.report.references import SECTION, ReferenceLink, criterion, reference, safe_link, table
 
 WCAG = "https://www.w3.org/WAI/WCAG22/Understanding/"
-REFERENCES = {text for each in ScanType for check in checks(each) for text in check.references}
-# Sites of standards, of browsers' makers, of search engines, and of the products that a check is about.
+REFERENCES = {text for scan_type in ScanType for check in checks(scan_type) for text in check.references}
+# Hosts of standards, browser vendors, search engines, and products that a check is about.
 HOSTS = {
     *("www.w3.org", "html.spec.whatwg.org", "fetch.spec.whatwg.org", "tc39.es", "www.iso.org", "csrc.nist.gov"),
     *("www.rfc-editor.org", "datatracker.ietf.org", "cwe.mitre.org", "www.cve.org", "owasp.org"),
@@ -22,24 +22,24 @@ HOSTS = {
 }
 
 
-def test_every_reference_is_a_link() -> None:
+def test_all_references_are_links() -> None:
     """Regression: 74 references of performance, SEO and security checks led nowhere."""
     assert {text for text in REFERENCES if reference(text).url is None} == set()
 
 
-def test_references_lead_to_known_sites_over_https() -> None:
+def test_references_link_to_known_hosts_over_https() -> None:
     urls = [urlsplit(reference(text).url or "") for text in REFERENCES]
-    assert {(each.scheme, each.hostname) for each in urls} == {("https", host) for host in HOSTS}
+    assert {(url.scheme, url.hostname) for url in urls} == {("https", host) for host in HOSTS}
 
 
-def test_every_address_of_the_table_is_used() -> None:
+def test_all_addresses_of_the_table_are_used() -> None:
     assert table().keys() <= REFERENCES | {SECTION.sub("", text) for text in REFERENCES}
 
 
-def test_headers_and_directives_are_explained_on_mdn() -> None:
-    """Regression: no reference led to MDN, where developers look first."""
+def test_header_checks_have_a_reference_to_mdn() -> None:
+    """Regression: no reference linked to MDN, although developers prefer it."""
     mdn = {
-        check.id for check in checks(ScanType.SECURITY) if any(each.startswith("MDN: ") for each in check.references)
+        check.id for check in checks(ScanType.SECURITY) if any(text.startswith("MDN: ") for text in check.references)
     }
     assert {
         check.id for check in checks(ScanType.SECURITY) if check.category_id in ("headers", "csp", "cookies")
@@ -65,7 +65,7 @@ def test_headers_and_directives_are_explained_on_mdn() -> None:
         ("axe-core: ../../x", None),
     ],
 )
-def test_references_link_to_what_they_name(text: str, url: str | None) -> None:
+def test_url_of_a_reference(text: str, url: str | None) -> None:
     assert reference(text) == ReferenceLink(text, url)
 
 
@@ -78,20 +78,20 @@ def test_references_link_to_what_they_name(text: str, url: str | None) -> None:
         ("WCAG 2.4.4 (A)", "2.4.4", "A", None),
     ],
 )
-def test_a_criterion_is_told_from_its_reference(text: str, number: str, level: str, url: str | None) -> None:
-    found = criterion(text)
-    assert found is not None
-    assert (found.number, found.level, found.url) == (number, level, url)
+def test_wcag_criterion_is_parsed_from_its_reference(text: str, number: str, level: str, url: str | None) -> None:
+    wcag = criterion(text)
+    assert wcag is not None
+    assert (wcag.number, wcag.level, wcag.url) == (number, level, url)
 
 
-def test_every_criterion_of_the_accessibility_checks_is_told() -> None:
+def test_all_wcag_references_of_accessibility_checks_are_parsed() -> None:
     named = {text for check in checks(ScanType.ACCESSIBILITY) for text in check.references if text.startswith("WCAG ")}
     assert len(named) > 15
     assert {text for text in named if criterion(text) is None} == set()
 
 
 @pytest.mark.parametrize("text", ["WCAG 2.2, 2.5.8 Target Size (Minimum)", "WCAG", "WCAG 4.1.2", "RFC 9110", ""])
-def test_what_names_no_level_is_no_criterion(text: str) -> None:
+def test_reference_without_a_level_is_no_criterion(text: str) -> None:
     assert criterion(text) is None
 
 
@@ -102,5 +102,5 @@ def test_what_names_no_level_is_no_criterion(text: str) -> None:
         *("https:a.b", "https:///a", "http://", "http://[::1", "vbscript:x", "", None, 7),
     ],
 )
-def test_what_is_no_web_address_is_no_link(url: object) -> None:
+def test_address_that_is_not_http_is_no_link(url: object) -> None:
     assert safe_link(url) is None

@@ -1,4 +1,4 @@
-"""SARIF: locations that look like files, one result for each place, and GitHub's limits."""
+"""SARIF logs: locations as relative paths of files, one result for each place, and GitHub's limits."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import jsonschema
 import pytest
 
 from tests.reports.sarif import MAX_BYTES, assert_is_file, assert_sarif
-from tests.website_scan.command.reports import found, judged
+from tests.website_scan.command.reports import check_result, judged
 from website_scan import __version__
 from website_scan.findings import ScanType, Severity
 from website_scan.places import Element, RedirectHop, Rows
@@ -24,14 +24,14 @@ PAGES = "https://scan.example.com/docs/checks/"
 IMAGE = Element("main > img", "<img>")
 
 
-def logged(*documents: ExportJson, reasons: sarif.Reasons | None = None, pages: str = "") -> dict[str, Any]:
-    made = sarif.log([sarif.run([(each, reasons or {}) for each in documents], "security", pages)])
-    assert_sarif(made)
-    return made
+def logged(*exports: ExportJson, reasons: sarif.Reasons | None = None, pages: str = "") -> dict[str, Any]:
+    log = sarif.log([sarif.run([(export, reasons or {}) for export in exports], "security", pages)])
+    assert_sarif(log)
+    return log
 
 
-def results(*documents: ExportJson) -> list[dict[str, Any]]:
-    return list(logged(*documents)["runs"][0]["results"])
+def results(*exports: ExportJson) -> list[dict[str, Any]]:
+    return list(logged(*exports)["runs"][0]["results"])
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def results(*documents: ExportJson) -> list[dict[str, Any]]:
         ("https://example.com/\udc80\n", "example.com/%3F"),
     ],
 )
-def test_a_page_is_a_file_named_by_its_address(url: str, uri: str) -> None:
+def test_location_of_a_page_is_a_relative_path(url: str, uri: str) -> None:
     assert sarif.relative_path(url) == uri
     assert_is_file(uri)
     jsonschema.validate(uri, {"format": "uri-reference"}, format_checker=jsonschema.Draft4Validator.FORMAT_CHECKER)
@@ -63,83 +63,85 @@ def test_a_page_is_a_file_named_by_its_address(url: str, uri: str) -> None:
 @pytest.mark.parametrize(
     "uri", ["https://a.example/", "a.example:80/", "a.example%3A80/b", "a//b", "a/../b", "a/%2e%2e"]
 )
-def test_the_assertion_on_files_notices_what_github_refuses(uri: str) -> None:
+def test_assertion_on_paths_fails_for_paths_that_github_refuses(uri: str) -> None:
     with pytest.raises(AssertionError):
         assert_is_file(uri)
 
 
-def test_the_message_says_what_is_wrong_and_links_to_the_page() -> None:
-    (result,) = results(judged(found("alt", "fail", Severity.HIGH, IMAGE), url="https://example.com/a").document)
+def test_message_has_the_title_and_a_link_to_the_page() -> None:
+    (result,) = results(judged(check_result("alt", "fail", Severity.HIGH, IMAGE), url="https://example.com/a").export)
     link = "[https://example.com/a](https://example.com/a)"
     assert result["message"]["text"] == f"alt is wrong: Seen: alt. At main > img. On {link}."
 
 
-def test_a_site_makes_no_link() -> None:
-    said = r"[x](javascript:alert(1)) \["
+def test_text_of_the_site_makes_no_link_in_the_message() -> None:
+    text = r"[x](javascript:alert(1)) \["
     url = "https://example.com/(a)]b[c](d)"
-    (result,) = results(judged(found("alt", "fail", Severity.HIGH, Element(said), summary=said), url=url).document)
+    (result,) = results(judged(check_result("alt", "fail", Severity.HIGH, Element(text), summary=text), url=url).export)
     assert result["message"]["text"] == (
         r"alt is wrong: \[x\](javascript:alert(1)) \\\[ At \[x\](javascript:alert(1)) \\\[. "
         r"On [https://example.com/(a)\]b\[c\](d)](https://example.com/%28a%29]b[c]%28d%29)."
     )
 
 
-def test_each_place_is_a_result_and_equal_ones_are_told_apart() -> None:
+def test_each_place_is_a_result_with_its_own_hash() -> None:
     places = [Element(f"li:nth-child({number}) > img", "<img>") for number in (1, 2)]
     logo = Element("#logo", '<img id="logo">')
-    found_here = found("alt", "fail", Severity.HIGH, *places, logo)
-    made = results(*(judged(found_here, url=f"https://example.com/{page}").document for page in "ab"))
-    assert len(made) == 6
-    one, two, other = (each["partialFingerprints"] for each in made[:3])
+    finding = check_result("alt", "fail", Severity.HIGH, *places, logo)
+    all_results = results(*(judged(finding, url=f"https://example.com/{page}").export for page in "ab"))
+    assert len(all_results) == 6
+    one, two, other = (result["partialFingerprints"] for result in all_results[:3])
     assert one["place/v1"] == two["place/v1"] != other["place/v1"]
     assert one["primaryLocationLineHash"].removesuffix(":1") == two["primaryLocationLineHash"].removesuffix(":2")
     assert other["primaryLocationLineHash"].endswith(":1")
-    selectors = [each["locations"][0]["logicalLocations"][0]["fullyQualifiedName"] for each in made[:3]]
+    selectors = [result["locations"][0]["logicalLocations"][0]["fullyQualifiedName"] for result in all_results[:3]]
     assert selectors == ["li:nth-child(1) > img", "li:nth-child(2) > img", "#logo"]
 
 
-def test_a_page_at_two_addresses_of_one_file_has_two_alerts() -> None:
+def test_results_of_urls_with_the_same_path_have_different_hashes() -> None:
     urls = ("http://example.com/", "https://example.com/", "https://example.com/?")
     hashes = [
-        each["partialFingerprints"]["primaryLocationLineHash"]
-        for each in results(*(judged(found("hsts"), url=url).document for url in urls))
+        result["partialFingerprints"]["primaryLocationLineHash"]
+        for result in results(*(judged(check_result("hsts"), url=url).export for url in urls))
     ]
     assert len(set(hashes)) == 3
 
 
-def test_a_finding_without_a_place_is_one_result() -> None:
-    (result,) = results(judged(found("hsts", details=Rows.of([RedirectHop(1, "/a"), RedirectHop(2, "/b")]))).document)
+def test_finding_without_places_is_one_result() -> None:
+    (result,) = results(
+        judged(check_result("hsts", details=Rows.of([RedirectHop(1, "/a"), RedirectHop(2, "/b")]))).export
+    )
     assert "logicalLocations" not in result["locations"][0]
     assert result["message"]["text"].startswith("hsts is wrong: Seen: hsts. On [")
 
 
-def test_only_the_places_with_a_reason_are_suppressed() -> None:
-    document = judged(found("alt", "fail", Severity.HIGH, IMAGE, Element("#b", "<b>"))).document
-    place = results(document)[0]["partialFingerprints"]["place/v1"]
-    (run,) = logged(document, reasons={"alt": {place: ["Known."]}})["runs"]
-    assert [each["suppressions"] for each in run["results"]] == [
+def test_only_places_with_a_reason_are_suppressed() -> None:
+    export = judged(check_result("alt", "fail", Severity.HIGH, IMAGE, Element("#b", "<b>"))).export
+    place = results(export)[0]["partialFingerprints"]["place/v1"]
+    (run,) = logged(export, reasons={"alt": {place: ["Known."]}})["runs"]
+    assert [result["suppressions"] for result in run["results"]] == [
         [{"kind": "external", "status": "accepted", "justification": "Known."}],
         [],
     ]
 
 
-def test_the_driver_has_the_version_of_the_scanner_and_only_an_address_that_is_known() -> None:
-    document = judged(found("hsts")).document
-    (bare,), (served,) = (logged(document, pages=pages)["runs"] for pages in ("", PAGES))
+def test_driver_has_the_version_and_only_a_known_information_uri() -> None:
+    export = judged(check_result("hsts")).export
+    (bare,), (served,) = (logged(export, pages=pages)["runs"] for pages in ("", PAGES))
     driver = bare["tool"]["driver"]
     assert (driver["version"], driver["semanticVersion"]) == (__version__, __version__)
     assert "informationUri" not in driver
     assert served["tool"]["driver"]["informationUri"] == PAGES
-    assert bare["properties"]["catalogue_version"] == document["catalogue_version"]
+    assert bare["properties"]["catalogue_version"] == export["catalogue_version"]
 
 
-def rule_of(*documents: ExportJson) -> Mapping[str, Any]:
-    (rule,) = logged(*documents)["runs"][0]["tool"]["driver"]["rules"]
+def rule_of(*exports: ExportJson) -> Mapping[str, Any]:
+    (rule,) = logged(*exports)["runs"][0]["tool"]["driver"]["rules"]
     return dict(rule)
 
 
-def test_a_rule_is_as_serious_as_its_worst_result() -> None:
-    warned, failed, passed = (judged(found("csp", status)).document for status in ("warn", "fail", "pass"))
+def test_level_of_a_rule_is_that_of_its_worst_result() -> None:
+    warned, failed, passed = (judged(check_result("csp", status)).export for status in ("warn", "fail", "pass"))
     assert rule_of(passed).keys().isdisjoint({"defaultConfiguration"})
     assert rule_of(passed, warned)["properties"]["security-severity"] == "5.5"
     rule = rule_of(warned, failed, passed)
@@ -148,8 +150,8 @@ def test_a_rule_is_as_serious_as_its_worst_result() -> None:
     assert rule["help"]["text"] == "Mend csp."
 
 
-def test_rules_of_other_types_are_no_security_alerts() -> None:
-    rule = rule_of(judged(found("lcp", "fail", Severity.LOW), type=ScanType.PERFORMANCE).document)
+def test_rules_of_other_scan_types_have_no_security_severity() -> None:
+    rule = rule_of(judged(check_result("lcp", "fail", Severity.LOW), type=ScanType.PERFORMANCE).export)
     assert rule["properties"] == {
         "tags": ["performance"],
         "references": ["CWE-693"],
@@ -157,9 +159,9 @@ def test_rules_of_other_types_are_no_security_alerts() -> None:
     }
 
 
-def test_long_names_are_cut_to_what_github_stores() -> None:
+def test_long_names_are_cut_to_githubs_limits() -> None:
     long = "x" * 3000
-    rule = rule_of(judged(replace(found("hsts"), name=long, title=long)).document)
+    rule = rule_of(judged(replace(check_result("hsts"), name=long, title=long)).export)
     assert (len(rule["name"]), len(rule["shortDescription"]["text"]), len(rule["fullDescription"]["text"])) == (
         255,
         1024,
@@ -169,28 +171,31 @@ def test_long_names_are_cut_to_what_github_stores() -> None:
 
 def several(count: int) -> ExportJson:
     checks = (
-        found(f"check-{number}", "warn" if number % 2 else "fail", list(Severity)[number % 4])
+        check_result(f"check-{number}", "warn" if number % 2 else "fail", list(Severity)[number % 4])
         for number in range(count)
     )
-    return judged(*checks).document
+    return judged(*checks).export
 
 
-def test_results_beyond_the_limit_are_left_out_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_results_beyond_the_number_limit_are_left_out_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     assert sarif.MOST_RESULTS == 25_000
     monkeypatch.setattr(sarif, "MOST_RESULTS", 3)
     (run,) = logged(several(12))["runs"]
-    properties = [each["properties"] for each in run["results"]]
-    assert [(each["status"], each["severity"]) for each in properties] == [("fail", "critical")] * 3
-    told = [each["message"]["text"] for each in run["invocations"][0]["toolExecutionNotifications"]]
-    assert told[0] == "Only the first 3 of 12 results are in this log: code scanning accepts no more."
+    properties = [result["properties"] for result in run["results"]]
+    assert [(result_properties["status"], result_properties["severity"]) for result_properties in properties] == [
+        ("fail", "critical")
+    ] * 3
+    notifications = run["invocations"][0]["toolExecutionNotifications"]
+    text = notifications[0]["message"]["text"]
+    assert text == "Only the first 3 of 12 results are in this log: code scanning accepts no more."
 
 
-def test_results_beyond_the_size_are_left_out_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_results_beyond_the_size_limit_are_left_out_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     assert sarif.MOST_BYTES < MAX_BYTES
     monkeypatch.setattr(sarif, "MOST_BYTES", 400_000)
     noise = (hashlib.sha512(bytes([number % 256, number // 256])).hexdigest() for number in range(2_000))
-    document = judged(*(found(f"check-{number}", summary=text) for number, text in enumerate(noise))).document
-    made = sarif.run([(document, {})], "security", runs=4)
-    assert 100 < len(made["results"]) < 2_000
-    assert len(gzip.compress(json.dumps(made["results"], indent=2).encode())) < 120_000
-    assert "of 2,000 results are in this log" in json.dumps(made["invocations"])
+    export = judged(*(check_result(f"check-{number}", summary=text) for number, text in enumerate(noise))).export
+    run = sarif.run([(export, {})], "security", runs=4)
+    assert 100 < len(run["results"]) < 2_000
+    assert len(gzip.compress(json.dumps(run["results"], indent=2).encode())) < 120_000
+    assert "of 2,000 results are in this log" in json.dumps(run["invocations"])

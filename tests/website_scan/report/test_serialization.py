@@ -1,11 +1,11 @@
-"""Reports have the form that openapi.yaml describes."""
+"""Reports and exports have the keys that openapi.yaml describes."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from tests.generated import description
-from tests.website_scan.command.reports import NOW, found, judged
+from tests.website_scan.command.reports import NOW, check_result, judged
 from website_scan.findings import HIGH, ScanType
 from website_scan.performance.places import LoadedFile
 from website_scan.places import Element, Rows
@@ -25,34 +25,36 @@ from website_scan.result import (
 OPTIONAL = (ExportedFinding.__annotations__.keys() - ExportedPass.__annotations__.keys()) | {"unit"}
 
 
-def assert_described(document: Any, component: str) -> None:
-    """Assert the same names in the same order at every level. Only findings and columns of sizes have all."""
+def assert_described(value: Any, component: str) -> None:
+    """Assert that keys are those of the component in the same order, at every level. OPTIONAL keys may be missing."""
     properties = description()["components"]["schemas"][component]["properties"]
-    assert [name for name in properties if name in document or name not in OPTIONAL] == list(document)
+    assert [name for name in properties if name in value or name not in OPTIONAL] == list(value)
     for name, schema in properties.items():
-        if name not in document:
+        if name not in value:
             continue
         if reference := schema.get("items", {}).get("$ref"):
-            assert document[name], f"{name} is empty, so nothing was compared"
-            for each in document[name]:
-                assert_described(each, reference.rpartition("/")[2])
-        elif isinstance(document[name], dict) and (reference := schema.get("$ref", "")):
-            assert_described(document[name], reference.rpartition("/")[2])
+            assert value[name], f"{name} is empty, so nothing was compared"
+            for item in value[name]:
+                assert_described(item, reference.rpartition("/")[2])
+        elif isinstance(value[name], dict) and (reference := schema.get("$ref", "")):
+            assert_described(value[name], reference.rpartition("/")[2])
 
 
-def test_an_export_is_as_it_is_described() -> None:
-    seen = Rows.of([LoadedFile("/a.js", "script", 900)])
+def test_export_has_the_keys_of_its_schema() -> None:
+    files = Rows.of([LoadedFile("/a.js", "script", 900)])
     snippets = HowToFix("Compress it.", (("nginx", "gzip on;"),))
-    lcp = found("lcp", "fail", HIGH, Element("#a"), details=seen, includes=("FCP is late",), how_to_fix=snippets)
-    fcp = found("fcp", "pass", details=seen)
-    document: Any = exported(judged(lcp, fcp, type=ScanType.PERFORMANCE).document)
-    document["caps"] = [{"limit": 49, "reason": "It is slow."}]
-    assert_described(document, "ReportExport")
-    assert document["created_at"] == "2026-11-22T12:00:00Z"
+    lcp = check_result(
+        "lcp", "fail", HIGH, Element("#a"), details=files, includes=("FCP is late",), how_to_fix=snippets
+    )
+    fcp = check_result("fcp", "pass", details=files)
+    export: Any = exported(judged(lcp, fcp, type=ScanType.PERFORMANCE).export)
+    export["caps"] = [{"limit": 49, "reason": "It is slow."}]
+    assert_described(export, "ReportExport")
+    assert export["created_at"] == "2026-11-22T12:00:00Z"
 
 
-def test_a_report_is_as_it_is_described() -> None:
-    check: CheckResult = found("hsts")
+def test_report_has_the_keys_of_its_schema() -> None:
+    check: CheckResult = check_result("hsts")
     result = ScanResult(
         type=ScanType.SECURITY,
         url="https://example.com/",
@@ -67,7 +69,6 @@ def test_a_report_is_as_it_is_described() -> None:
         omitted_checks=(OmittedCheck("lcp", "LCP"),),
         caps=(AppliedCap(49, "It is open."),),
     )
-    document = report_json(
-        export_json(result, scan_id="scan_" + "0" * 22, report_id="rpt_" + "0" * 22, created_at=NOW, completed_at=NOW)
-    )
-    assert_described(document, "Report")
+    ids = {"scan_id": "scan_" + "0" * 22, "report_id": "rpt_" + "0" * 22}
+    export = export_json(result, **ids, created_at=NOW, completed_at=NOW)
+    assert_described(report_json(export), "Report")

@@ -1,4 +1,4 @@
-"""Places and details as tables: values with units, URLs that can be cut, and no table without values."""
+"""Tables of places and details: units of values, URLs that can be cut, and no table without values."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from tests.results import elements, stored_finding
 from website_scan.json_types import JsonValue
 from website_scan.places import Column, Element, Place, Resource, Rows
-from website_scan.report.tables import END, Cell, Head, address, moment, tables, written
+from website_scan.report.tables import END, Cell, Head, address, formatted, moment, tables
 from website_scan.report_json import StoredColumn, StoredTable
 
-SENT = Column("Transferred", "number", "bytes")
+TRANSFERRED = Column("Transferred", "number", "bytes")
 AT: StoredColumn = {"name": "at_s", "label": "Starts at", "format": "number", "unit": "s"}
 BYTES: StoredColumn = {"name": "wire_bytes", "label": "Transferred", "format": "number", "unit": "bytes"}
 STATUS: StoredColumn = {"name": "status", "label": "HTTP status", "format": "number"}
@@ -24,21 +24,21 @@ URL: StoredColumn = {"name": "url", "label": "Address", "format": "address"}
 
 
 def table(columns: Sequence[StoredColumn], *rows: Sequence[JsonValue]) -> StoredTable:
-    return {"kind": "thing", "columns": list(columns), "rows": [list(each) for each in rows], "total": len(rows)}
+    return {"kind": "thing", "columns": list(columns), "rows": [list(row) for row in rows], "total": len(rows)}
 
 
 def stored_tables(*places: Place) -> list[StoredTable]:
-    """Return the tables of details as a report stores them."""
+    """Return tables of details as a report stores them."""
     return stored_finding("x", details=Rows.of(places))["details"]
 
 
 @pytest.mark.parametrize(
-    ("column", "value", "shown"),
+    ("column", "value", "text"),
     [
-        (SENT, 2048, "2.0 kB"),
-        (SENT, 12, "12 B"),
-        (SENT, 12_500_000, "12.5 MB"),
-        (SENT, None, ""),
+        (TRANSFERRED, 2048, "2.0 kB"),
+        (TRANSFERRED, 12, "12 B"),
+        (TRANSFERRED, 12_500_000, "12.5 MB"),
+        (TRANSFERRED, None, ""),
         (Column("Time to first byte", "number", "ms"), 44.4, "44.4 ms"),
         (Column("Lifetime", "number", "s"), 31_536_000, "31,536,000 s"),
         (Column("Share unused", "number", "%"), 38, "38 %"),
@@ -47,32 +47,32 @@ def stored_tables(*places: Place) -> list[StoredTable]:
         (Column("What is wrong"), None, ""),
     ],
 )
-def test_a_single_value_carries_its_unit(column: Column, value: JsonValue, shown: str) -> None:
-    assert written(column, value) == shown
+def test_single_value_has_its_unit(column: Column, value: JsonValue, text: str) -> None:
+    assert formatted(column, value) == text
 
 
 def test_numbers_of_a_column_share_the_unit_of_its_head() -> None:
-    (shown,) = tables([table([BYTES, AT], [900, 1.5], [115_084, None], [None, 2])])
-    assert shown.heads == (Head("Transferred (kB)", "number"), Head("Starts at (s)", "number"))
-    assert [[cell.text for cell in row] for row in shown.rows] == [["0.9", "1.5"], ["115", ""], ["", "2"]]
+    (only_table,) = tables([table([BYTES, AT], [900, 1.5], [115_084, None], [None, 2])])
+    assert only_table.heads == (Head("Transferred (kB)", "number"), Head("Starts at (s)", "number"))
+    assert [[cell.text for cell in row] for row in only_table.rows] == [["0.9", "1.5"], ["115", ""], ["", "2"]]
 
 
-def test_a_finding_without_places_has_no_table() -> None:
+def test_finding_without_places_has_no_table() -> None:
     assert tables([]) == tables(stored_tables()) == ()
     assert tables([table([URL], ["/a"])], without=("url",)) == ()
 
 
-def test_a_column_without_values_is_left_out() -> None:
-    (shown,) = tables(stored_tables(Element("#a"), Element("#b", why="")))
-    assert [head.label for head in shown.heads] == ["Selector"]
+def test_column_without_values_is_left_out() -> None:
+    (only_table,) = tables(stored_tables(Element("#a"), Element("#b", why="")))
+    assert [head.label for head in only_table.heads] == ["Selector"]
 
 
-def test_a_sentence_that_all_rows_repeat_is_shown_once() -> None:
+def test_text_that_is_the_same_in_all_rows_is_separate_from_the_rows() -> None:
     why = "Element has no alt attribute"
-    (shown,) = tables([table([SELECTOR, WHY], ["#a", why], ["#b", why])])
-    assert [(head.label, cell.text) for head, cell in shown.same] == [("What is wrong", why)]
-    assert [head.label for head in shown.heads] == ["Selector"]
-    assert [[cell.text for cell in row] for row in shown.rows] == [["#a"], ["#b"]]
+    (only_table,) = tables([table([SELECTOR, WHY], ["#a", why], ["#b", why])])
+    assert [(head.label, cell.text) for head, cell in only_table.same] == [("What is wrong", why)]
+    assert [head.label for head in only_table.heads] == ["Selector"]
+    assert [[cell.text for cell in row] for row in only_table.rows] == [["#a"], ["#b"]]
 
 
 @pytest.mark.parametrize(
@@ -80,15 +80,15 @@ def test_a_sentence_that_all_rows_repeat_is_shown_once() -> None:
     [
         table([SELECTOR, WHY], ["#a", "one"], ["#b", "two"]),
         table([SELECTOR, WHY], ["#a", "one"], ["#b", None]),
-        table([URL, STATUS], ["/a", 404], ["/b", 404]),  # figures stay in the rows, to be compared
+        table([URL, STATUS], ["/a", 404], ["/b", 404]),  # numbers stay in the rows
         table([WHY], ["one"], ["one"]),  # the rows must not be empty
         table([SELECTOR, WHY], ["#a", "one"]),
     ],
 )
-def test_other_columns_keep_their_rows(stored: StoredTable) -> None:
-    (shown,) = tables([stored])
-    assert shown.same == ()
-    assert len(shown.rows) == len(stored["rows"])
+def test_other_columns_stay_in_the_rows(stored: StoredTable) -> None:
+    (only_table,) = tables([stored])
+    assert only_table.same == ()
+    assert len(only_table.rows) == len(stored["rows"])
 
 
 def test_rows_have_their_numbers_among_all_rows_of_the_check() -> None:
@@ -97,24 +97,24 @@ def test_rows_have_their_numbers_among_all_rows_of_the_check() -> None:
 
 
 @given(st.text(max_size=300))
-def test_an_address_is_whole_wherever_it_is_cut(text: str) -> None:
-    found = address(text)
-    assert found.whole == text
-    assert len(found.end) in (0, END)
+def test_cell_of_an_address_contains_the_whole_address(text: str) -> None:
+    address_cell = address(text)
+    assert address_cell.whole == text
+    assert len(address_cell.end) in (0, END)
 
 
-def test_https_may_be_hidden_and_http_is_shown() -> None:
+def test_https_may_be_hidden_and_http_is_visible() -> None:
     assert address("https://a.test/") == Cell("a.test/", scheme="https://")
     assert address("http://a.test/") == Cell("http://a.test/")
     long = address("https://cdn.example.com/assets/js/vendor/carousel/1.8.1/carousel.min.js")
     assert (long.text[:16], long.end) == ("cdn.example.com/", "/carousel.min.js")
 
 
-def test_a_text_that_is_no_moment_stays_as_it_is() -> None:
+def test_text_that_is_no_timestamp_is_unchanged() -> None:
     assert moment("soon") == "soon"
 
 
-def test_only_a_colour_is_shown_as_a_colour() -> None:
+def test_only_hexadecimal_colours_are_colour_cells() -> None:
     column: StoredColumn = {"name": "text_colour", "label": "Text colour", "format": "colour"}
-    (shown,) = tables([table([column], ["#9aa0a6"], ['#9aa0a6" onload="x'], ["red"])])
-    assert [row[0].is_colour for row in shown.rows] == [True, False, False]
+    (only_table,) = tables([table([column], ["#9aa0a6"], ['#9aa0a6" onload="x'], ["red"])])
+    assert [row[0].is_colour for row in only_table.rows] == [True, False, False]

@@ -1,4 +1,4 @@
-"""Filters of templates: addresses, numbers and the endings of words."""
+"""Template filters for addresses, numbers and plurals."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from website_scan.report.templating import environment
 TEMPLATES = environment()
 
 
-def written(template: str, value: object) -> str:
+def rendered(template: str, value: object) -> str:
     return TEMPLATES.from_string(template).render(value=value)
 
 
@@ -26,13 +26,13 @@ def written(template: str, value: object) -> str:
         ("", ""),
     ],
 )
-def test_an_address_breaks_after_marks_and_is_escaped(address: str, html: str) -> None:
-    assert written("{{ value|breakable }}", address) == html
+def test_address_breaks_after_punctuation_and_is_escaped(address: str, html: str) -> None:
+    assert rendered("{{ value|breakable }}", address) == html
 
 
 @pytest.mark.parametrize(("number", "text"), [(0, "0"), (999, "999"), (1000, "1,000"), (1234567, "1,234,567")])
 def test_large_numbers_are_grouped(number: int, text: str) -> None:
-    assert written("{{ value|grouped }}", number) == text
+    assert rendered("{{ value|grouped }}", number) == text
 
 
 @pytest.mark.parametrize(
@@ -46,23 +46,23 @@ def test_large_numbers_are_grouped(number: int, text: str) -> None:
         ("", []),
     ],
 )
-def test_an_address_in_one_line_keeps_all_of_its_text(address: str, parts: list[str] | None) -> None:
-    found = parsed(written("{{ value|one_line }}", address))
-    assert found.text_content() == found.get("title") == address
-    assert {each.tag for each in found.iter()} == {"span"}
+def test_address_in_one_line_contains_all_of_its_text(address: str, parts: list[str] | None) -> None:
+    span = parsed(rendered("{{ value|one_line }}", address))
+    assert span.text_content() == span.get("title") == address
+    assert {node.tag for node in span.iter()} == {"span"}
     if parts is not None:
-        assert [text for text in found.itertext() if text] == parts
+        assert [text for text in span.itertext() if text] == parts
 
 
-def test_the_tip_of_an_address_is_bounded() -> None:
+def test_tooltip_of_an_address_is_limited() -> None:
     address = f"https://a.example/{'x' * 3000}"
-    found = parsed(written("{{ value|one_line }}", address))
-    assert found.text_content() == address
-    assert len(found.get("title")) == 500
+    span = parsed(rendered("{{ value|one_line }}", address))
+    assert span.text_content() == address
+    assert len(span.get("title")) == 500
 
 
 @pytest.mark.parametrize(
     ("number", "text"), [(0, "0 pages are"), (1, "1 page is"), (1.5, "1.5 pages are"), (2000, "2,000 pages are")]
 )
-def test_words_follow_their_number(number: float, text: str) -> None:
-    assert written('{{ value|counted("page") }} {{ value|agreeing("is", "are") }}', number) == text
+def test_words_agree_with_their_number(number: float, text: str) -> None:
+    assert rendered('{{ value|counted("page") }} {{ value|agreeing("is", "are") }}', number) == text

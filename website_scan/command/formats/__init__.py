@@ -1,8 +1,8 @@
-"""Formats of the documents that the command writes."""
+"""Formats of the command's outputs."""
 
 from __future__ import annotations
 
-# The module and function of each format but text. Modules are imported when needed.
+# Module and function of each format except text. Modules are imported when needed.
 WRITERS = {
     "json": ("data", "reports_as_json"),
     "full": ("data", "exports_as_json"),

@@ -9,42 +9,43 @@ from website_scan.report.diff import Change, Diff, NotCompared
 from website_scan.report_json import ExportJson
 
 
-def changes(found: Sequence[Diff[ExportJson]]) -> str:
-    """Return one document with a section for each comparison."""
-    return "\n".join(line for each in found for line in _section(each))
+def changes(diffs: Sequence[Diff[ExportJson]]) -> str:
+    """Return Markdown with a section for each comparison."""
+    return "\n".join(line for diff in diffs for line in _section(diff))
 
 
-def _section(found: Diff[ExportJson]) -> Iterator[str]:
-    was, now = found.before, found.after
+def _section(diff: Diff[ExportJson]) -> Iterator[str]:
+    was, now = diff.before, diff.after
     yield f"## {now['type']}: {link(now['url'])}"
     yield ""
     yield escaped(f"{was['score']} {was['grade']} → {now['score']} {now['grade']}")
     yield ""
-    if not found.same_browser:
+    if not diff.same_browser:
         yield "Only one of the two reports was judged in a browser, so that they see different things."
         yield ""
     groups: dict[str, Sequence[Change | NotCompared]] = {
-        "New": found.new,
-        "Worse": found.worse,
-        "Fixed": found.fixed,
-        "Better": found.better,
-        "Not compared": found.not_compared,
+        "New": diff.new,
+        "Worse": diff.worse,
+        "Fixed": diff.fixed,
+        "Better": diff.better,
+        "Not compared": diff.not_compared,
     }
     for title, group in groups.items():
         if group:
             yield f"### {title}"
             yield ""
-            for each in group:
-                yield from _lines(each)
+            for change in group:
+                yield from _lines(change)
             yield ""
-    yield f"Unchanged findings: {found.same_count}."
+    yield f"Unchanged findings: {diff.same_count}."
     yield ""
 
 
-def _lines(each: Change | NotCompared) -> Iterator[str]:
-    yield f"- **{escaped(each.title)}** ({each.severity}, {code(each.id)}{f'; {each.said}' if each.said else ''})"
-    if isinstance(each, Change):
-        if each.after:
-            yield f"  {escaped(each.message)}"
-        for sign, places in (("new", each.new_places), ("fixed", each.fixed_places)):
-            yield from (f"  - {sign}: {code(place.text)}" for place in places if place.text)
+def _lines(change: Change | NotCompared) -> Iterator[str]:
+    words = f"; {change.said}" if change.said else ""
+    yield f"- **{escaped(change.title)}** ({change.severity}, {code(change.id)}{words})"
+    if isinstance(change, Change):
+        if change.after:
+            yield f"  {escaped(change.message)}"
+        for label, places in (("new", change.new_places), ("fixed", change.fixed_places)):
+            yield from (f"  - {label}: {code(place.text)}" for place in places if place.text)

@@ -19,12 +19,12 @@ from website_scan.written_urls import split_url
 def codequality(outcome: Outcome) -> str:
     """Return the report, a JSON array, without accepted findings. A failed scan is an entry, as no entry means success.
 
-    GitLab finds new entries by comparing fingerprints with those of the target branch. They do not contain the host,
-    so that a preview can be compared with the site, unless the pages are on several origins.
+    GitLab finds new entries by comparing their fingerprints with the target branch. The fingerprints do not contain the
+    host, so that a preview can be compared with the site, unless the pages are on several origins.
     """
-    is_one_origin = len({split_url(each.url)[:2] for each in outcome.reports}) == 1
-    named = page_path if is_one_origin else str
-    entries = [entry for each in outcome.reports for entry in _entries(each, named(each.url))]
+    is_one_origin = len({split_url(report.url)[:2] for report in outcome.reports}) == 1
+    page_name = page_path if is_one_origin else str
+    entries = [entry for report in outcome.reports for entry in _entries(report, page_name(report.url))]
     return json.dumps(entries, indent=2) + "\n"
 
 
@@ -37,7 +37,7 @@ def _entries(judged: Judged, page: str) -> Iterator[Mapping[str, object]]:
         for fingerprint, places in occurrences_of(check).items():
             for number, place in enumerate(places):
                 identity = f"{fingerprint} {number}" if number else fingerprint
-                yield _entry(judged, page, check["id"], _described(check, place), severity, identity)
+                yield _entry(judged, page, check["id"], _description(check, place), severity, identity)
 
 
 def _entry(
@@ -56,6 +56,6 @@ def _entry(
     }
 
 
-def _described(check: ExportedFinding, place: str) -> str:
-    said = f"{check['title']}: {without_places(check)}" + (f" At {place}" if place else "")
-    return " ".join(said.split())
+def _description(check: ExportedFinding, place: str) -> str:
+    text = f"{check['title']}: {without_places(check)}" + (f" At {place}" if place else "")
+    return " ".join(text.split())

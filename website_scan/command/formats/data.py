@@ -1,4 +1,4 @@
-"""JSON and CSV, for programs. JSON is ASCII and CSV is escaped, so that a site cannot control a terminal."""
+"""JSON and CSV, for programs. JSON is ASCII and CSV is escaped, so that a scanned site cannot control a terminal."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ COLUMNS = ("url", "type", "score", "grade", *CSV_COLUMNS, "accepted")
 
 
 def reports_as_json(outcome: Outcome) -> str:
-    """Return the reports as the API's report documents, with the browser that judged them."""
-    return _json([_report(each) for each in outcome.reports], outcome)
+    """Return the reports as in the API's response for a report, with the browser that judged them."""
+    return _json([_report(report) for report in outcome.reports], outcome)
 
 
 def exports_as_json(outcome: Outcome) -> str:
     """Return the reports as the API's JSON exports, with check IDs, evidence and skipped checks."""
-    return _json([dict(exported(each.document)) | _accepted(each) for each in outcome.reports], outcome)
+    return _json([dict(exported(report.export)) | _accepted(report) for report in outcome.reports], outcome)
 
 
 def csv_table(outcome: Outcome) -> str:
@@ -32,13 +32,13 @@ def csv_table(outcome: Outcome) -> str:
     writer = csv.writer(output, lineterminator="\r\n")
     writer.writerow(COLUMNS)
     for judged in outcome.reports:
-        document = judged.document
-        rows = list(csv_rows(document))
+        export = judged.export
+        rows = list(csv_rows(export))
         if judged.error is not None:
             rows.append({"status": "scan failed", "id": judged.error["code"], "message": judged.error["message"]})
         for row in rows:
-            of_page = {each: document[each] for each in ("url", "type", "score", "grade")}
-            full = {**row, **of_page, "accepted": judged.accepted.get(str(row.get("id", "")), "")}
+            report_columns = {name: export[name] for name in ("url", "type", "score", "grade")}
+            full = {**row, **report_columns, "accepted": judged.accepted.get(str(row.get("id", "")), "")}
             writer.writerow([_cell(full.get(column)) for column in COLUMNS])
     return output.getvalue()
 
@@ -47,28 +47,28 @@ def _cell(value: object) -> object:
     return cell(printable(value) if isinstance(value, str) else value)
 
 
-def _json(documents: Sequence[Mapping[str, object]], outcome: Outcome) -> str:
-    """Return the gate's verdict within a single requested report, or beside several in `reports`."""
+def _json(reports: Sequence[Mapping[str, object]], outcome: Outcome) -> str:
+    """Return JSON with the gate's verdict: one requested report with the key `gate`, or several in `reports`."""
     gate = {
         "passed": outcome.is_good,
         "complaints": list(outcome.complaints),
         "interrupted": outcome.is_interrupted,
         "unfinished": list(outcome.unfinished),
     }
-    whole = documents[0] if outcome.asked == 1 else {"reports": list(documents)}
+    whole = reports[0] if outcome.requested == 1 else {"reports": list(reports)}
     return json.dumps({**whole, "gate": gate}, indent=2) + "\n"
 
 
 def _report(judged: Judged) -> dict[str, object]:
-    export = judged.document
-    shown: dict[str, object] = {
+    export = judged.export
+    report: dict[str, object] = {
         **report_json(export),
         "browser": export["browser"],
         "checks_left_out": len(export["omitted_checks"]),
     }
-    return shown | ({"status": "failed", "error": judged.error} if judged.error else {}) | _accepted(judged)
+    return report | ({"status": "failed", "error": judged.error} if judged.error else {}) | _accepted(judged)
 
 
 def _accepted(judged: Judged) -> dict[str, object]:
-    """Return the accepted checks with their reasons, and the score as if they had passed; empty if none is accepted."""
+    """Return the accepted checks with their reasons, and the score as if they had passed; empty without such checks."""
     return {"accepted": dict(judged.accepted), "accepted_score": judged.accepted_score} if judged.accepted else {}

@@ -1,4 +1,4 @@
-"""HTML: the pages of all reports in one file that needs no server."""
+"""HTML: the pages of all reports in one file, without a server."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from website_scan.report.report_page import report_page
 from website_scan.report.templating import STATIC, TEMPLATES, environment
 
 STYLE_SHEETS = ("site.css", "report.css", "evidence.css")
-# The file's Content-Security-Policy allows no scripts, so the copy buttons would not work. CSS cannot detect that.
+# Rule that hides the copy buttons: the file's Content-Security-Policy allows no scripts, so they would not work.
 WITHOUT_SCRIPTS = "[data-copy] { display: none; }"
 # Template variables for parts of the service's pages that the file leaves out.
 NO_SERVICE = {
@@ -37,22 +37,24 @@ def page(outcome: Outcome) -> str:
     """Return one HTML document with all reports."""
     folder = STATIC / "css"
     templates = environment(loader=FileSystemLoader(TEMPLATES))
-    urls = {each.url for each in outcome.reports}
+    urls = {judged.url for judged in outcome.reports}
     context = {
-        "reports": [_shown(judged, f"report-{number}", outcome) for number, judged in enumerate(outcome.reports, 1)],
+        "reports": [
+            _context_of(judged, f"report-{number}", outcome) for number, judged in enumerate(outcome.reports, 1)
+        ],
         "complaints": outcome.complaints,
         "title": f"Scan of {urls.pop()}" if len(urls) == 1 else "Scans of several pages",
-        # Our own style sheets, which contain no `</style>`.
+        # Style sheets of this package, which contain no `</style>`.
         "styles": Markup(  # noqa: S704
-            "\n".join([*((folder / each).read_text(encoding="utf-8") for each in STYLE_SHEETS), WITHOUT_SCRIPTS])
+            "\n".join([*((folder / name).read_text(encoding="utf-8") for name in STYLE_SHEETS), WITHOUT_SCRIPTS])
         ),
         "version": __version__,
     }
     return templates.get_template("report/file.html").render(NO_SERVICE | context)
 
 
-def _shown(judged: Judged, anchor: str, outcome: Outcome) -> Mapping[str, object]:
-    shown: dict[str, object] = {
+def _context_of(judged: Judged, anchor: str, outcome: Outcome) -> Mapping[str, object]:
+    context: dict[str, object] = {
         "judged": judged,
         "anchor": anchor,
         "label": ScanType(judged.type).label,
@@ -62,8 +64,8 @@ def _shown(judged: Judged, anchor: str, outcome: Outcome) -> Mapping[str, object
     if judged.error is None:
         muting = Muting(_accepted(judged), judged.scoring, shows_rules=False, mute_url="")
         prefix = f"{anchor}-"
-        shown["page"] = report_page(
-            judged.document,
+        context["page"] = report_page(
+            judged.export,
             judged.facts,
             judged.waterfall,
             muting,
@@ -72,13 +74,13 @@ def _shown(judged: Judged, anchor: str, outcome: Outcome) -> Mapping[str, object
             exhibits=judged.exhibits,
             illustrations=_illustrations(judged, prefix),
             others=[
-                OtherReport(each.document, f"#report-{number}-check-")
-                for number, each in enumerate(outcome.reports, 1)
-                if each is not judged and each.url == judged.url and each.error is None
+                OtherReport(report.export, f"#report-{number}-check-")
+                for number, report in enumerate(outcome.reports, 1)
+                if report is not judged and report.url == judged.url and report.error is None
             ],
         )
-    shown["screenshot"] = data_url("image/webp", judged.screenshot)
-    return shown
+    context["screenshot"] = data_url("image/webp", judged.screenshot)
+    return context
 
 
 def _illustrations(judged: Judged, prefix: str) -> Illustrations:
@@ -94,7 +96,7 @@ def _illustrations(judged: Judged, prefix: str) -> Illustrations:
 
 
 def _accepted(judged: Judged) -> Mutes:
-    """Return the accepted checks as mutes, so that the page shows them where the service shows muted findings."""
+    """Return the accepted checks as mutes, so that the page displays them as muted findings."""
     host, _ = host_and_path(judged.url)
     now = datetime.now(UTC)
     return Mutes(

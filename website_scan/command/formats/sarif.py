@@ -1,8 +1,8 @@
-"""SARIF 2.1.0: one log, with a run for each type of scan.
+"""SARIF 2.1.0: one log, with a run for each scan type.
 
-GitHub's code scanning accepts 20 runs in a file, refuses two of the same category, and closes alerts that a later
+GitHub's code scanning accepts 20 runs in a file, refuses two runs of the same category, and closes alerts that a later
 upload of the category lacks. So all pages share a run, whose category contains neither page nor host. The log is ASCII,
-so that a site cannot control a terminal.
+so that a scanned site cannot control a terminal.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from website_scan.report.sarif import Reasons, log, run
 def sarif(outcome: Outcome) -> str:
     """Return the log, with accepted findings as suppressed results."""
     by_type: dict[str, list[Judged]] = {}
-    for each in outcome.reports:
-        by_type.setdefault(each.type, []).append(each)
+    for judged in outcome.reports:
+        by_type.setdefault(judged.type, []).append(judged)
     runs = [
-        run([(each.document, _reasons(each)) for each in reports], scan_type, outcome.check_pages, len(by_type))
+        run([(judged.export, _reasons(judged)) for judged in reports], scan_type, outcome.check_pages, len(by_type))
         for scan_type, reports in by_type.items()
     ]
     return json.dumps(log(runs), indent=2) + "\n"

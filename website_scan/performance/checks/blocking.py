@@ -17,8 +17,8 @@ from website_scan.performance.places import LoadedFile
 from website_scan.performance.render_blocking import (
     blocking_scripts,
     blocking_sheets,
+    count_unconditional_writes,
     synchronous_scripts,
-    written_at_once,
 )
 from website_scan.places import Column, Identity, Place, Resource, as_prose
 from website_scan.urls import host_of
@@ -27,19 +27,19 @@ from website_scan.values import Bytes, Count, Excerpt, Value, Values, Word
 CATEGORY = Category("Render blocking", weight=10, html=True, content=True)
 
 SCRIPTS_GOOD, SCRIPTS_POOR = 0, 2
-# Small files come at once over as many connections as browsers open with HTTP/1.1.
+# Browsers load up to six small files at once with HTTP/1.1.
 SHEETS_AT_ONCE, SHEETS_POOR = 6, 3
-# Content of ten packets: as much as a server may send before the first acknowledgement (RFC 6928).
+# Size of ten packets: what a server may send before the first acknowledgement (RFC 6928).
 FIRST_BYTES = 14_500
 HOSTS_GOOD, HOSTS_POOR = 0, 1
 WRITES_GOOD, WRITES_POOR = 0, 2
-# Limit for all scripts together that contain document.write.
-READ_CHARACTERS = 1024 * KIB
+# Limit for the text of all scripts with document.write together.
+MAX_CHARACTERS = 1024 * KIB
 
 
 @dataclass(frozen=True, slots=True)
 class ImportedSheet(Place):
-    """Style sheet that another one imports."""
+    """Style sheet that another style sheet imports."""
 
     kind: ClassVar[str] = "imported-sheet"
 
@@ -76,20 +76,20 @@ class WritingScript(Place):
     references=("Lighthouse: render-blocking-resources", "HTML, the script element"),
 )
 def blocking_scripts_in_head(document: Document, resources: Resources) -> Verdict:
-    found = blocking_scripts(document)
-    if not found:
+    urls = blocking_scripts(document)
+    if not urls:
         return Pass("No script in the head blocks rendering.")
-    size_known, weight = _weight(found, resources)
-    is_small = _come_at_once(found, resources)
-    is_many = len(found) > SCRIPTS_POOR
+    weight_text, weight = _weight(urls, resources)
+    is_small = _arrive_in_one_round_trip(urls, resources)
+    is_many = len(urls) > SCRIPTS_POOR
     kind = Fail if is_many else Warn
     small = MEDIUM if is_many else LOW
     return kind(
         "synchronous",
-        f"{{scripts}} in the head ({size_known}) {{scripts:has|have}} neither async nor defer.",
+        f"{{scripts}} in the head ({weight_text}) {{scripts:has|have}} neither async nor defer.",
         severity=small if is_small else None,
-        places=_places(found, resources),
-        scripts=Count(len(found), "script"),
+        places=_places(urls, resources),
+        scripts=Count(len(urls), "script"),
         weight=weight,
     )
 
@@ -106,18 +106,18 @@ def blocking_scripts_in_head(document: Document, resources: Resources) -> Verdic
     references=("Lighthouse: render-blocking-resources", "RFC 6928"),
 )
 def blocking_css(document: Document, resources: Resources) -> Verdict:
-    found = blocking_sheets(document)
-    if not found:
+    urls = blocking_sheets(document)
+    if not urls:
         return Pass("No style sheet in the head blocks rendering.")
-    size_known, weight = _weight(found, resources)
-    summary = f"The page waits for {{sheets}} in the head ({size_known})"
-    sheets = Count(len(found), "style sheet")
-    places = _places(found, resources)
-    if len(found) <= SHEETS_AT_ONCE and _come_at_once(found, resources):
+    weight_text, weight = _weight(urls, resources)
+    summary = f"The page waits for {{sheets}} in the head ({weight_text})"
+    sheets = Count(len(urls), "style sheet")
+    places = _places(urls, resources)
+    if len(urls) <= SHEETS_AT_ONCE and _arrive_in_one_round_trip(urls, resources):
         return Pass(f"{summary}.", details=places, sheets=sheets, weight=weight)
-    kind = Warn if len(found) <= SHEETS_POOR else Fail
+    kind = Warn if len(urls) <= SHEETS_POOR else Fail
     limit = f"up to {SHEETS_AT_ONCE} with {FIRST_BYTES / 1000:g} kB in all are good"
-    summary = f"The page waits for {{sheets}} in the head ({size_known}; {limit})."
+    summary = f"The page waits for {{sheets}} in the head ({weight_text}; {limit})."
     return kind("too-much", summary, places=places, sheets=sheets, weight=weight)
 
 
@@ -137,7 +137,9 @@ def css_import(styles: Styles) -> Verdict:
         "imported",
         "{sheets} {sheets:is imported by another one|are imported by others}.",
         sheets=Count(len(styles.imports), "style sheet"),
-        places=[ImportedSheet(excerpt(each.sheet), excerpt(each.address)) for each in styles.imports],
+        places=[
+            ImportedSheet(excerpt(style_import.sheet), excerpt(style_import.address)) for style_import in styles.imports
+        ],
     )
 
 
@@ -180,42 +182,44 @@ def third_party_spof(page: Page, document: Document) -> Verdict:
     references=("Lighthouse: no-document-write", "HTML, document.write()", "MDN: document.write()"),
 )
 def document_write(document: Document, resources: Resources) -> Verdict:
-    bodies = {each.url: each.body for each in resources.items if each.status == 200 and each.is_fetched}
-    found: list[WritingScript] = []
-    seen: set[str] = set()
-    left = READ_CHARACTERS
+    bodies = {
+        resource.url: resource.body for resource in resources.items if resource.status == 200 and resource.is_fetched
+    }
+    scripts: list[WritingScript] = []
+    seen_urls: set[str] = set()
+    remaining = MAX_CHARACTERS
     for url, source in synchronous_scripts(document):
-        if url in seen or left <= 0:
-            continue  # a script that runs twice has the same faults
+        if url in seen_urls or remaining <= 0:
+            continue  # a script that runs twice counts once
         if url:
-            seen.add(url)
-        script = bodies.get(url, b"")[:left].decode("latin-1") if url else source[:left]
+            seen_urls.add(url)
+        script = bodies.get(url, b"")[:remaining].decode("latin-1") if url else source[:remaining]
         if "document.write" not in script:
             continue
-        left -= len(script)
-        if count := written_at_once(script):
-            found.append(WritingScript(excerpt(url, 80) if url else "a script in the document", count))
-    if not found:
+        remaining -= len(script)
+        if count := count_unconditional_writes(script):
+            scripts.append(WritingScript(excerpt(url, 80) if url else "a script in the document", count))
+    if not scripts:
         return Pass("No script was seen that calls document.write() while the document is parsed.")
-    total = sum(each.calls for each in found)
+    total = sum(script.calls for script in scripts)
     return by_limits(
         "called",
         "{calls} of document.write() {calls:runs|run} while the document is parsed",
         total,
         (WRITES_GOOD, WRITES_POOR),
-        places=found,
+        places=scripts,
         calls=Count(total, "call"),
     )
 
 
-def _come_at_once(urls: tuple[str, ...], resources: Resources) -> bool:
-    """Return True if all files are known and fit into the first packets together, so that they cost one round trip."""
+def _arrive_in_one_round_trip(urls: tuple[str, ...], resources: Resources) -> bool:
+    """Return True if the sizes of all files are known and all files together arrive in one round trip."""
     sizes = _sizes(urls, resources)
     return len(sizes) == len(urls) and sum(sizes.values()) <= FIRST_BYTES
 
 
 def _weight(urls: tuple[str, ...], resources: Resources) -> tuple[str, Value]:
-    """Return a template for the size of the files, as far as it is known, and its value `weight`."""
+    """Return a template for the size of the files, as far as sizes are known, and its value `weight`."""
     sizes = _sizes(urls, resources)
     if not sizes:
         return "{weight}", Word("size unknown")
@@ -223,9 +227,13 @@ def _weight(urls: tuple[str, ...], resources: Resources) -> tuple[str, Value]:
 
 
 def _sizes(urls: tuple[str, ...], resources: Resources) -> dict[str, int]:
-    return {each.url: each.wire_bytes for each in resources.items if each.url in urls and each.status is not None}
+    return {
+        resource.url: resource.wire_bytes
+        for resource in resources.items
+        if resource.url in urls and resource.status is not None
+    }
 
 
 def _places(urls: tuple[str, ...], resources: Resources) -> list[LoadedFile]:
-    sizes = {each.url: each.wire_bytes for each in resources.items}
+    sizes = {resource.url: resource.wire_bytes for resource in resources.items}
     return [LoadedFile(excerpt(url), wire_bytes=sizes.get(url)) for url in urls]

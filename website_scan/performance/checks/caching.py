@@ -1,6 +1,6 @@
 """Checks of caching: files that visitors load again on their next page or visit.
 
-Files of other sites are named, but not judged, because the owner does not set their lifetimes.
+Files of other sites are listed, but not judged, because the owner cannot set their lifetimes.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from website_scan.messages import KIB, by_steps, cut, excerpt, size
 from website_scan.outcomes import Pass, Verdict, Warn, by_limits
 from website_scan.page.evidence import Page
 from website_scan.page.references import ResourceKind
-from website_scan.performance.caching import DELIBERATE, YEAR_S, is_hashed_name
+from website_scan.performance.caching import DELIBERATE, YEAR_S, has_hashed_name
 from website_scan.performance.evidence import StaticFile, StaticFiles
 from website_scan.places import Column, Place, PlaceUrl, WireBytes
 from website_scan.urls import Url
@@ -26,13 +26,13 @@ CATEGORY = Category("Caching", weight=5, html=True)
 NO_FILES = NotApplicable("The page loads no static file of its own site.")
 MISSING_GOOD, MISSING_POOR = 0, 5
 WASTE_GOOD, WASTE_POOR = 20 * KIB, 128 * KIB
-# Kinds that builds name by their content; image names are more often numbers from a database.
+# Kinds of files that build tools name by their content. Digits in image names are more often from a database.
 BUILT = frozenset({ResourceKind.SCRIPT, ResourceKind.STYLESHEET, ResourceKind.FONT})
 
 
 @dataclass(frozen=True, slots=True)
 class CachedFile(Place):
-    """Static file and how long browsers may keep it; `lifetime_s` is None if the server does not say."""
+    """Static file and its cache lifetime; `lifetime_s` is None if no header sets a lifetime."""
 
     kind: ClassVar[str] = "cached-file"
 
@@ -81,7 +81,7 @@ class CachedFile(Place):
 def cache_missing(files: StaticFiles) -> Verdict:
     if not files.own:
         return NO_FILES
-    missing = [each for each in files.own if each.policy.is_missing]
+    missing = [file for file in files.own if file.policy.is_missing]
     if not missing:
         files_of_site = Count(len(files.own), "static file")
         return Pass("{files} of the site {files:has|all have} caching headers.", files=files_of_site)
@@ -92,7 +92,7 @@ def cache_missing(files: StaticFiles) -> Verdict:
         (MISSING_GOOD, MISSING_POOR),
         files=Share(len(missing), len(files.own), "static file"),
         weight=_weight(missing),
-        places=[CachedFile.of(each) for each in missing],
+        places=[CachedFile.of(file) for file in missing],
     )
 
 
@@ -109,31 +109,31 @@ def cache_missing(files: StaticFiles) -> Verdict:
     references=("Lighthouse: uses-long-cache-ttl", "RFC 9111, section 4.2.1"),
 )
 def cache_short(files: StaticFiles) -> Verdict:
-    """Judge only files with a lifetime: `cache-missing` judges those without one, and 0 s is a deliberate choice.
+    """Judge only files with a lifetime: `cache-missing` judges files without one, and 0 s is a deliberate choice.
 
-    Like Lighthouse, skip files with deliberate directives: they are meant to be requested again.
+    Like Lighthouse, skip files with deliberate directives, because browsers should request such files again.
     """
     own, foreign = (
-        [each for each in found if each.policy.lifetime_s and not each.policy.deliberate & DELIBERATE]
-        for found in (files.own, files.foreign)
+        [file for file in group if file.policy.lifetime_s and not file.policy.deliberate & DELIBERATE]
+        for group in (files.own, files.foreign)
     )
     if not own:
         return NotApplicable("No static file of the site has a lifetime that could be too short.")
-    short = sorted((each for each in own if each.waste_bytes), key=lambda each: -each.waste_bytes)
-    foreign = [each for each in foreign if each.waste_bytes]
-    places = [CachedFile.of(each) for each in short] + [CachedFile.of(each, is_foreign=True) for each in foreign]
+    short = sorted((file for file in own if file.waste_bytes), key=lambda file: -file.waste_bytes)
+    foreign = [file for file in foreign if file.waste_bytes]
+    places = [CachedFile.of(file) for file in short] + [CachedFile.of(file, is_foreign=True) for file in foreign]
     if not short:
-        kept = Count(len(own), "static file")
+        files_of_site = Count(len(own), "static file")
         if not foreign:
-            return Pass("{files} may be kept for 30 days or more.", files=kept)
+            return Pass("{files} may be kept for 30 days or more.", files=files_of_site)
         return Pass(
             "{files} may be kept for 30 days or more. {others} of other sites may be kept for less, which you cannot "
             "change.",
             details=places,
-            files=kept,
+            files=files_of_site,
             others=Count(len(foreign), "file"),
         )
-    waste_bytes = sum(each.waste_bytes for each in short)
+    waste_bytes = sum(file.waste_bytes for file in short)
     others = ", not counting files of other sites" if foreign else ""
     return by_limits(
         "short-lived",
@@ -159,14 +159,14 @@ def cache_short(files: StaticFiles) -> Verdict:
 )
 def cache_immutable(files: StaticFiles) -> Verdict:
     hashed = [
-        each
-        for each in files.own
-        if each.resource.kind in BUILT and is_hashed_name(Url.of(each.resource.final_url or each.resource.url).path)
+        file
+        for file in files.own
+        if file.resource.kind in BUILT and has_hashed_name(Url.of(file.resource.final_url or file.resource.url).path)
     ]
     if not hashed:
         return NotApplicable("No script, style sheet or font of the site has a fingerprint in its name.")
-    asked = [each for each in hashed if (each.policy.lifetime_s or 0) < YEAR_S or not each.policy.is_immutable]
-    if not asked:
+    not_immutable = [file for file in hashed if (file.policy.lifetime_s or 0) < YEAR_S or not file.policy.is_immutable]
+    if not not_immutable:
         return Pass(
             "{files} with a fingerprint in the name {files:is|are} immutable for a year or more.",
             files=Count(len(hashed), "file"),
@@ -175,9 +175,9 @@ def cache_immutable(files: StaticFiles) -> Verdict:
         "not-immutable",
         "{files} with a fingerprint in the name ({weight}) {files:is|are} not sent with both max-age=31536000 and "
         "immutable.",
-        files=Share(len(asked), len(hashed), "file"),
-        weight=_weight(asked),
-        places=[CachedFile.of(each) for each in asked],
+        files=Share(len(not_immutable), len(hashed), "file"),
+        weight=_weight(not_immutable),
+        places=[CachedFile.of(file) for file in not_immutable],
     )
 
 
@@ -198,7 +198,7 @@ def private_static(page: Page, files: StaticFiles) -> Verdict:
         return NotApplicable(
             "The files were requested with the scan's credentials, so they may be meant for some users only."
         )
-    private = [each for each in files.own if each.policy.deliberate & {"private", "no-store"} == {"private"}]
+    private = [file for file in files.own if file.policy.deliberate & {"private", "no-store"} == {"private"}]
     if not private:
         return Pass(
             "No static file of the site is marked private ({files} checked).", files=Count(len(files.own), "file")
@@ -207,9 +207,9 @@ def private_static(page: Page, files: StaticFiles) -> Verdict:
         "private",
         "{files} {files:is|are} marked private.",
         files=Share(len(private), len(files.own), "static file"),
-        places=[CachedFile.of(each) for each in private],
+        places=[CachedFile.of(file) for file in private],
     )
 
 
 def _weight(files: Sequence[StaticFile]) -> Bytes:
-    return Bytes(sum(each.resource.own_wire_bytes for each in files))
+    return Bytes(sum(file.resource.own_wire_bytes for file in files))

@@ -1,4 +1,4 @@
-"""Checks of compression and minification: needless bytes on the wire."""
+"""Checks of compression, minification and unused code: needless bytes on the wire."""
 
 from __future__ import annotations
 
@@ -30,15 +30,16 @@ from website_scan.values import Bytes, Count, Share, Values, Word
 CATEGORY = Category("Compression and minification", weight=8, html=True)
 
 SAVING_GOOD, SAVING_POOR = 20 * KIB, 200 * KIB
-# A file that fits into one packet is not faster when compressed.
+# Compression does not speed up a file that fits into one packet.
 PACKET_BYTES = 1_400
-# Limits for trying gzip: of all files together, and of each.
-TRIED_BYTES, TRIED_OF_EACH = 4 * 1024 * KIB, 1024 * KIB
-LEAST_WASTE_BYTES = 2 * KIB
-SCANNED_BYTES = 3 * 1024 * KIB  # limit for measuring waste, of all files of a kind together
+# Number of bytes that the scanner compresses with gzip at most: of all files together, and of one file.
+MAX_GZIP_BYTES, MAX_GZIP_BYTES_PER_FILE = 4 * 1024 * KIB, 1024 * KIB
+MIN_WASTE_BYTES = 2 * KIB
+# Limit for all scripts, or all style sheets, together whose waste is measured.
+MAX_WASTE_SCAN_BYTES = 3 * 1024 * KIB
 CSS_WASTE_PERCENT, JS_WASTE_PERCENT = 5, 10
 UNUSED_CSS_BYTES, UNUSED_JS_BYTES = 10 * KIB, 20 * KIB  # per file
-# A content coding that saves at least this much of an image is not needless: the image itself is compressed badly.
+# A content coding that saves this share of an image is not needless, because the image format compressed badly.
 WORTHWHILE_PERCENT = 5
 TEXT_TYPES = ("text/", "application/json", "application/javascript", "application/xml", "image/svg+xml")
 COMPRESSED_FONTS = (b"wOF2", b"wOFF")
@@ -57,7 +58,7 @@ class UncompressedText(Place):
 
 @dataclass(frozen=True, slots=True)
 class TwiceCompressed(Place):
-    """Image or font that is compressed although its format is."""
+    """Image or font with a content coding, although its file format is already compressed."""
 
     kind: ClassVar[str] = "twice-compressed"
 
@@ -68,7 +69,7 @@ class TwiceCompressed(Place):
 
 @dataclass(frozen=True, slots=True)
 class UnminifiedFile(Place):
-    """File with whitespace and comments that no browser needs, and their share of its bytes."""
+    """File with whitespace and comments that no browser needs, and their share of the file's bytes."""
 
     kind: ClassVar[str] = "unminified-file"
 
@@ -83,7 +84,7 @@ class UnminifiedFile(Place):
 
 @dataclass(frozen=True, slots=True)
 class UnusedCode(Place):
-    """Script or style sheet of which the page does not use a part."""
+    """Script or style sheet with a part that the page does not use."""
 
     kind: ClassVar[str] = "unused-code"
 
@@ -99,7 +100,7 @@ class UnusedCode(Place):
 
 @dataclass(frozen=True, slots=True)
 class _Text:
-    """A text file as it was sent."""
+    """Text file, decoded, with the size and the codings in which the server sent the file."""
 
     url: str
     host: str
@@ -110,7 +111,7 @@ class _Text:
 
 @dataclass(frozen=True, slots=True)
 class _Unused:
-    """A script or style sheet, its size, and the size of its unused part."""
+    """Script or style sheet, its size, and the size of its unused part."""
 
     url: str
     wire_bytes: int
@@ -118,7 +119,7 @@ class _Unused:
 
     @property
     def share(self) -> float:
-        """Return the unused part, 0 to 1."""
+        """Return the unused share of the file, 0 to 1."""
         return self.unused_bytes / self.wire_bytes
 
 
@@ -141,18 +142,18 @@ class _Unused:
     references=("Lighthouse: uses-text-compression", "RFC 9110, section 8.4"),
 )
 def text_compressed(page: Page, resources: Resources) -> Verdict:
-    """Judge by the bytes that gzip saves, measured by compressing, not estimated."""
-    left = TRIED_BYTES
+    """Judge by the bytes that gzip saves: the check compresses the texts instead of estimating."""
+    remaining = MAX_GZIP_BYTES
     savings: list[tuple[int, _Text]] = []
     for text in _texts(page, resources):
-        if text.codings or len(text.body) < PACKET_BYTES or left <= 0:
+        if text.codings or len(text.body) < PACKET_BYTES or remaining <= 0:
             continue
-        tried = text.body[: min(left, TRIED_OF_EACH)]
-        left -= len(tried)
-        savings.append((gzip_saving(tried), text))
+        sample = text.body[: min(remaining, MAX_GZIP_BYTES_PER_FILE)]
+        remaining -= len(sample)
+        savings.append((gzip_saving(sample), text))
     if not savings:
         return Pass("All text that is large enough to matter is compressed.")
-    savings.sort(key=lambda each: -each[0])
+    savings.sort(key=lambda pair: -pair[0])
     total = sum(saving for saving, _ in savings)
     places = [UncompressedText(excerpt(text.url), len(text.body), saving) for saving, text in savings]
     if any(text.url == page.target.url for _, text in savings):
@@ -203,7 +204,7 @@ def text_compressed(page: Page, resources: Resources) -> Verdict:
     references=("RFC 7932", "RFC 8878", "MDN: Content-Encoding"),
 )
 def modern_encoding(page: Page, resources: Resources) -> Verdict:
-    """Judge https files of the site only: over http browsers accept gzip at most; other servers are not the owner's."""
+    """Judge only https files of the site: over http, browsers accept no newer coding than gzip."""
     own = [
         text
         for text in _texts(page, resources)
@@ -242,10 +243,16 @@ def modern_encoding(page: Page, resources: Resources) -> Verdict:
     references=("RFC 9110, section 8.4", "MDN: Content-Encoding"),
 )
 def needless_encoding(resources: Resources) -> Verdict:
-    compressed = [each for each in resources.items if each.status == 200 and _is_compressed_format(each)]
+    compressed = [
+        resource for resource in resources.items if resource.status == 200 and _is_compressed_format(resource)
+    ]
     if not compressed:
         return NotApplicable("The page loads no image or font in a compressed format.")
-    needless = [each for each in compressed if codings(each.headers) and not each.is_cut and _gains_nothing(each)]
+    needless = [
+        resource
+        for resource in compressed
+        if codings(resource.headers) and not resource.is_cut and _is_coding_useless(resource)
+    ]
     if not needless:
         files = Count(len(compressed), "file")
         return Pass("No image or font is compressed twice ({files} checked).", files=files)
@@ -254,9 +261,12 @@ def needless_encoding(resources: Resources) -> Verdict:
         "{files} in {files:a compressed format is|compressed formats are} compressed again, which makes {after} bytes "
         "out of {before}.",
         files=Count(len(needless), "file"),
-        before=sum(each.body_bytes for each in needless),
-        after=sum(each.own_wire_bytes for each in needless),
-        places=[TwiceCompressed(excerpt(each.url), each.body_bytes, each.own_wire_bytes) for each in needless],
+        before=sum(resource.body_bytes for resource in needless),
+        after=sum(resource.own_wire_bytes for resource in needless),
+        places=[
+            TwiceCompressed(excerpt(resource.url), resource.body_bytes, resource.own_wire_bytes)
+            for resource in needless
+        ],
     )
 
 
@@ -270,7 +280,7 @@ def needless_encoding(resources: Resources) -> Verdict:
     references=("Lighthouse: unminified-css",),
 )
 def unminified_css(resources: Resources) -> Verdict:
-    return _minified(resources, ResourceKind.STYLESHEET, "style sheet", CSS_WASTE_PERCENT, css_waste)
+    return _judge_minification(resources, ResourceKind.STYLESHEET, "style sheet", CSS_WASTE_PERCENT, css_waste)
 
 
 @check(
@@ -283,7 +293,7 @@ def unminified_css(resources: Resources) -> Verdict:
     references=("Lighthouse: unminified-javascript",),
 )
 def unminified_js(resources: Resources) -> Verdict:
-    return _minified(resources, ResourceKind.SCRIPT, "script", JS_WASTE_PERCENT, javascript_waste)
+    return _judge_minification(resources, ResourceKind.SCRIPT, "script", JS_WASTE_PERCENT, javascript_waste)
 
 
 @check(
@@ -300,7 +310,7 @@ def unminified_js(resources: Resources) -> Verdict:
     measured=True,
 )
 def unused_css(coverage: Coverage, load: BrowserLoad) -> Verdict:
-    return _used(coverage, load, ResourceKind.STYLESHEET, "style sheet", UNUSED_CSS_BYTES)
+    return _judge_unused_code(coverage, load, ResourceKind.STYLESHEET, "style sheet", UNUSED_CSS_BYTES)
 
 
 @check(
@@ -317,15 +327,17 @@ def unused_css(coverage: Coverage, load: BrowserLoad) -> Verdict:
     measured=True,
 )
 def unused_js(coverage: Coverage, load: BrowserLoad) -> Verdict:
-    return _used(coverage, load, ResourceKind.SCRIPT, "script", UNUSED_JS_BYTES)
+    return _judge_unused_code(coverage, load, ResourceKind.SCRIPT, "script", UNUSED_JS_BYTES)
 
 
-def _used(coverage: Coverage, load: BrowserLoad, kind: ResourceKind, noun: str, tolerated_bytes: int) -> Verdict:
-    """Warn at most: other pages, or actions of visitors on this one, may use everything."""
+def _judge_unused_code(
+    coverage: Coverage, load: BrowserLoad, kind: ResourceKind, noun: str, tolerated_bytes: int
+) -> Verdict:
+    """Return the verdict on unused code: warn at most, because other pages or actions of visitors may use the code."""
     files = _unused_files(coverage, load.first.requests, kind)
     if not files:
         return NotApplicable(f"The page loads no external {noun}.")
-    wasted = [each for each in files if each.unused_bytes > tolerated_bytes]
+    wasted = [file for file in files if file.unused_bytes > tolerated_bytes]
     browser = Word(load.product)
     if not wasted:
         return Pass(
@@ -337,18 +349,18 @@ def _used(coverage: Coverage, load: BrowserLoad, kind: ResourceKind, noun: str, 
         )
     places = [
         UnusedCode(
-            url=excerpt(each.url),
-            wire_bytes=each.wire_bytes,
-            unused_bytes=round(each.unused_bytes),
-            unused_percent=round(100 * each.share),
+            url=excerpt(file.url),
+            wire_bytes=file.wire_bytes,
+            unused_bytes=round(file.unused_bytes),
+            unused_percent=round(100 * file.share),
         )
-        for each in wasted
+        for file in wasted
     ]
     return Warn(
         "too-much",
         "{unused} of {files} was not used while the page loaded, without scrolling or tapping ({browser}), though "
         "other pages or later actions of visitors may need some of it.",
-        unused=Bytes(round(sum(each.unused_bytes for each in wasted))),
+        unused=Bytes(round(sum(file.unused_bytes for file in wasted))),
         files=Count(len(wasted), noun),
         browser=browser,
         places=places,
@@ -358,59 +370,66 @@ def _used(coverage: Coverage, load: BrowserLoad, kind: ResourceKind, noun: str, 
 def _unused_files(coverage: Coverage, requests: Iterable[LoadedRequest], kind: ResourceKind) -> list[_Unused]:
     """Return the files of a kind that came over the network, largest waste first.
 
-    Inline code is not a file: its URL is that of a request of another kind.
+    Inline code is not a file: its URL is the document's.
     """
     sizes: dict[str, int] = {}
-    for each in requests:
-        if each.kind is kind and each.wire_bytes > 0:
-            sizes[each.url] = max(sizes.get(each.url, 0), each.wire_bytes)
-    found = [
-        _Unused(each.url, sizes[each.url], sizes[each.url] * min(each.unused, each.length) / each.length)
-        for each in coverage.files
-        if each.kind is kind and each.length > 0 and each.url in sizes
+    for request in requests:
+        if request.kind is kind and request.wire_bytes > 0:
+            sizes[request.url] = max(sizes.get(request.url, 0), request.wire_bytes)
+    unused = [
+        _Unused(file.url, sizes[file.url], sizes[file.url] * min(file.unused, file.length) / file.length)
+        for file in coverage.files
+        if file.kind is kind and file.length > 0 and file.url in sizes
     ]
-    return sorted(found, key=lambda each: -each.unused_bytes)
+    return sorted(unused, key=lambda file: -file.unused_bytes)
 
 
-def _minified(
+def _judge_minification(
     resources: Resources, kind: ResourceKind, noun: str, limit_percent: int, waste: Callable[[bytes], int]
 ) -> Verdict:
-    """Judge the waste, scaled to the bytes on the wire, because the removed text would have been compressed as well."""
-    files = [each for each in resources.items if each.kind is kind and each.eager and each.status == 200 and each.body]
+    """Return the verdict on waste, scaled to the bytes on the wire, as the removed text would be compressed as well."""
+    files = [
+        resource
+        for resource in resources.items
+        if resource.kind is kind and resource.eager and resource.status == 200 and resource.body
+    ]
     if not files:
         return NotApplicable(f"The page loads no {noun}.")
-    found: list[tuple[float, float, Resource]] = []
-    left = SCANNED_BYTES
-    for each in files:
-        if each.own_wire_bytes < LEAST_WASTE_BYTES or left <= 0:
+    wasteful: list[tuple[float, float, Resource]] = []
+    remaining = MAX_WASTE_SCAN_BYTES
+    for file in files:
+        if file.own_wire_bytes < MIN_WASTE_BYTES or remaining <= 0:
             continue
-        left -= min(len(each.body), MAX_SCANNED_BYTES)
-        share = waste(each.body) / len(each.body)
-        if share * 100 >= limit_percent and share * each.own_wire_bytes >= LEAST_WASTE_BYTES:
-            found.append((share * each.own_wire_bytes, share, each))
-    if not found:
+        remaining -= min(len(file.body), MAX_SCANNED_BYTES)
+        share = waste(file.body) / len(file.body)
+        if share * 100 >= limit_percent and share * file.own_wire_bytes >= MIN_WASTE_BYTES:
+            wasteful.append((share * file.own_wire_bytes, share, file))
+    if not wasteful:
         return Pass(
             f"No {noun} has much whitespace or many comments to remove ({{files}} checked).",
             files=Count(len(files), noun),
         )
-    found.sort(key=lambda each: -each[0])
+    wasteful.sort(key=lambda entry: -entry[0])
     return Warn(
         "whitespace",
         "Whitespace and comments in {files} take up {waste} of the transfer.",
-        files=Count(len(found), noun),
-        waste=Bytes(round(sum(wasted for wasted, _, _ in found))),
-        places=[UnminifiedFile(excerpt(each.url), round(100 * share), round(wasted)) for wasted, share, each in found],
+        files=Count(len(wasteful), noun),
+        waste=Bytes(round(sum(wasted for wasted, _, _ in wasteful))),
+        places=[
+            UnminifiedFile(excerpt(unminified.url), round(100 * share), round(wasted))
+            for wasted, share, unminified in wasteful
+        ],
     )
 
 
 def _texts(page: Page, resources: Resources) -> Iterator[_Text]:
-    """Yield the document and the text files that are loaded with it."""
+    """Yield the document and the text files that browsers load with it."""
     body = page.response.body
     wire_bytes = page.response.body_wire_bytes
     yield _Text(page.target.url, page.target.host, body, wire_bytes, codings(page.headers))
-    for each in resources.items:
-        if each.eager and each.status == 200 and _is_text(each):
-            yield _Text(each.url, each.host, each.body, each.own_wire_bytes, codings(each.headers))
+    for resource in resources.items:
+        if resource.eager and resource.status == 200 and _is_text(resource):
+            yield _Text(resource.url, resource.host, resource.body, resource.own_wire_bytes, codings(resource.headers))
 
 
 def _is_text(resource: Resource) -> bool:
@@ -429,5 +448,5 @@ def _is_compressed_format(resource: Resource) -> bool:
     return resource.kind is ResourceKind.FONT and resource.body.startswith(COMPRESSED_FONTS)
 
 
-def _gains_nothing(resource: Resource) -> bool:
+def _is_coding_useless(resource: Resource) -> bool:
     return resource.own_wire_bytes * 100 > resource.body_bytes * (100 - WORTHWHILE_PERCENT)

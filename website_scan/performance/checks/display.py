@@ -1,4 +1,4 @@
-"""Check of what a browser shows in the end: the page's content, or nothing of it."""
+"""Check whether a browser displays the page's content, or a blank page."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from website_scan.catalogue import Category, check
 from website_scan.findings import CRITICAL
 from website_scan.outcomes import Verdict
 
-# Its share is small, because a fault caps the score.
+# The weight is small, because a blank page caps the score (`website_scan/performance/caps.py`).
 CATEGORY = Category("Display", weight=1, html=True, error_pages=False, content=True)
 
 

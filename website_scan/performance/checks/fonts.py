@@ -1,7 +1,7 @@
 """Checks of web fonts: text that waits for its font, and font files.
 
-Only fonts that the page is sure to need are judged (`website_scan.performance.probes.fonts`); only a browser knows
-about the others.
+Only fonts that the page is sure to need are judged (`website_scan.performance.probes.fonts`): without layout, the use
+of other fonts is unknown.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ CATEGORY = Category("Fonts", weight=3, html=True, content=True)
 
 NO_FONTS = NotApplicable("No font file is certain to be loaded.")
 HIDDEN_AT_FIRST = frozenset({"block", "auto", ""})
-SHOWN_AT_ONCE = frozenset({"swap", "optional", "fallback"})
+VISIBLE_AT_ONCE = frozenset({"swap", "optional", "fallback"})
 COUNT_GOOD, COUNT_POOR = 2, 5
-# Icon fonts: wrong letters in place of icons are worse than nothing, so `block` is right for them, and `auto` means it.
+# Names of icon fonts. Wrong letters in place of icons are worse than nothing, so `block` (or `auto`) is right for them.
 ICONS = re.compile(r"icon|awesome|glyph|symbol|^fa[bsrl]?$|fa-|emoji")
 SIGNATURES = (
     (b"wOF2", "WOFF2"),
@@ -73,13 +73,13 @@ class OldFont(Place):
 )
 def font_display(fonts: Fonts, styles: Styles) -> Verdict:
     faces = [
-        each
-        for each in fonts.faces
-        if each.display not in HIDDEN_AT_FIRST or not (each.family in styles.icons or ICONS.search(each.family))
+        face
+        for face in fonts.faces
+        if face.display not in HIDDEN_AT_FIRST or not (face.family in styles.icons or ICONS.search(face.family))
     ]
     if not faces:
         return NotApplicable("The page's text uses no web font.")
-    waiting = [each for each in faces if each.display not in SHOWN_AT_ONCE]
+    waiting = [face for face in faces if face.display not in VISIBLE_AT_ONCE]
     if not waiting:
         return Pass("Text is shown while its fonts load ({faces}).", faces=Count(len(faces), "font face"))
     return Warn(
@@ -87,7 +87,7 @@ def font_display(fonts: Fonts, styles: Styles) -> Verdict:
         "{faces} {faces:does|do} not set font-display to swap, optional or fallback.",
         faces=Share(len(waiting), len(faces), "font face"),
         places=[
-            WaitingFont(excerpt(each.family), excerpt(each.display) or None, excerpt(each.url)) for each in waiting
+            WaitingFont(excerpt(face.family), excerpt(face.display) or None, excerpt(face.url)) for face in waiting
         ],
     )
 
@@ -103,19 +103,19 @@ def font_display(fonts: Fonts, styles: Styles) -> Verdict:
     references=("W3C: WOFF File Format 2.0", "web.dev: font best practices"),
 )
 def font_format(fonts: Fonts) -> Verdict:
-    known = [(each, name) for each in fonts.same_for_all if (name := _format(each))]
-    if not known:
+    files = [(file, name) for file in fonts.unadapted_files if (name := _format(file))]
+    if not files:
         return NO_FONTS
-    old = [(each, name) for each, name in known if name != "WOFF2"]
+    old = [(file, name) for file, name in files if name != "WOFF2"]
     if not old:
-        return Pass("{files} {files:is|are} in WOFF2.", files=Count(len(known), "font file"))
+        return Pass("{files} {files:is|are} in WOFF2.", files=Count(len(files), "font file"))
     kind = Warn if all(name == "WOFF" for _, name in old) else Fail
     return kind(
         "old-format",
         "{files} ({weight}) {files:is|are} not in WOFF2.",
-        files=Share(len(old), len(known), "font file"),
-        weight=Bytes(sum(each.own_wire_bytes for each, _ in old)),
-        places=[OldFont(excerpt(each.url), name, each.own_wire_bytes) for each, name in old],
+        files=Share(len(old), len(files), "font file"),
+        weight=Bytes(sum(file.own_wire_bytes for file, _ in old)),
+        places=[OldFont(excerpt(file.url), name, file.own_wire_bytes) for file, name in old],
     )
 
 
@@ -139,10 +139,11 @@ def font_count(fonts: Fonts) -> Verdict:
         (COUNT_GOOD, COUNT_POOR),
         limit=Count(COUNT_GOOD),
         files=Count(len(fonts.files), "font file"),
-        weight=Bytes(sum(each.own_wire_bytes for each in fonts.files)),
-        urls=Values([Address(each.url, 80) for each in fonts.files]),
+        weight=Bytes(sum(file.own_wire_bytes for file in fonts.files)),
+        urls=Values([Address(file.url, 80) for file in fonts.files]),
     )
 
 
 def _format(resource: Resource) -> str:
+    """Return the name of the font format by the file's first bytes; empty if unknown."""
     return next((name for signature, name in SIGNATURES if resource.body.startswith(signature)), "")

@@ -21,7 +21,7 @@ from website_scan.page.image_headers import ImageFormat
 from website_scan.page.markup import attribute, live, resolve
 from website_scan.page.references import ResourceKind
 from website_scan.performance.evidence import Resource, Resources, Styles
-from website_scan.performance.images import SCREENS_AHEAD, offscreen, oversized
+from website_scan.performance.images import SCREENS_AHEAD, offscreen_images, oversized_images
 from website_scan.places import Column, Identity, Place, PlaceUrl, Url, WireBytes, as_written
 from website_scan.values import Bytes, Count, Share
 from website_scan.written_urls import WrittenUrl
@@ -31,18 +31,18 @@ CATEGORY = Category("Images", weight=8, html=True, content=True)
 NO_IMAGES = NotApplicable("The page loads no image.")
 NO_RENDERED_IMAGES = NotApplicable("The page shows no image element.")
 UNSIZED_GOOD, UNSIZED_POOR = 0, 4
-# A smaller image, such as an icon, moves a line of text by less than its height.
-LEAST_HEIGHT = 32
+# A lower image, such as an icon, shifts a line of text by less than the line's height.
+MIN_SHIFTING_HEIGHT_PX = 32
 SAVING_GOOD, SAVING_POOR = 20 * KIB, 200 * KIB
 SMALL_BYTES = 4 * KIB
 OVERSIZED_GOOD, OVERSIZED_POOR = 20 * KIB, 300 * KIB
 OFFSCREEN_GOOD, OFFSCREEN_POOR = 1, 12
-MAX_NAMES = 500  # combinations of names that are looked up in the rules
+MAX_NAMES = 500  # combinations of ID and classes that are matched with the rules
 # Size of most images in AVIF (Lighthouse, modern-image-formats): two bits for three pixels.
 BYTES_A_PIXEL = 1 / 6
 GIF_BYTES = 100 * KIB
 OLD_FORMATS = frozenset({ImageFormat.PNG, ImageFormat.JPEG, ImageFormat.BMP})
-# HTML, "rules for parsing dimension values": a number. With % it is a share of a width that is not known yet.
+# HTML, "rules for parsing dimension values": a number. A percentage does not count, as the width is not known yet.
 LENGTH = re.compile(r"\s*+\d{1,9}(?:\.\d{0,9})?(?!\s*+%)(?!\d)")
 
 
@@ -86,7 +86,7 @@ class Gif(Place):
 
 @dataclass(frozen=True, slots=True)
 class ImageElement(Place):
-    """Base of image elements that a browser laid out. Identified like any element, by its file first."""
+    """Base of image elements that a browser laid out. Fingerprints use the image's URL before the selector."""
 
     are_counted: ClassVar[bool] = True
 
@@ -139,17 +139,19 @@ class OffscreenImage(ImageElement):
     references=("web.dev: optimize CLS", "HTML, dimension attributes"),
 )
 def image_dimensions(document: Document, styles: Styles, resources: Resources) -> Verdict:
-    """Count images that no CSS rule can give a height. Without layout, any other image may have one.
+    """Count images that no CSS rule can give a height; without layout, any other image may have a height.
 
-    Images that are missing do not load, and those of a line's height shift nothing.
+    Missing images and images of a line's height do not count, because they shift nothing.
     """
     images = [node for node in live(document, "img") if _is_loaded(node)]
     if not images:
         return NO_IMAGES
-    sizes = _Sizes(styles)
-    harmless = {each.url for each in resources.items if _shifts_nothing(each)}
+    sizing_rules = _SizingRules(styles)
+    harmless = {resource.url for resource in resources.items if _shifts_nothing(resource)}
     unsized = [
-        node for node in images if not (_has_size(node) or sizes.may_hold(node) or _address(document, node) in harmless)
+        node
+        for node in images
+        if not (_has_size(node) or sizing_rules.may_size(node) or _address(document, node) in harmless)
     ]
     if not unsized:
         return Pass(
@@ -178,11 +180,11 @@ def image_dimensions(document: Document, styles: Styles, resources: Resources) -
     references=("Lighthouse: modern-image-formats",),
 )
 def image_format(resources: Resources) -> Verdict:
-    """Estimate the saving: the file's size beyond 1/6 byte for each of its pixels."""
+    """Estimate the saving in bytes: the size of the file minus 1/6 byte for each pixel of the image."""
     images = _images(resources)
     if not images:
         return NO_IMAGES
-    savings = sorted(((_saving(each), each) for each in images), key=lambda pair: -pair[0])
+    savings = sorted(((_saving(image), image) for image in images), key=lambda pair: -pair[0])
     savings = [pair for pair in savings if pair[0] > 0]
     if not savings:
         return Pass(
@@ -190,28 +192,28 @@ def image_format(resources: Resources) -> Verdict:
         )
     places = [
         OldImage(
-            url=excerpt(each.url),
-            format=each.picture.format.value if each.picture else None,
-            width=each.picture.width if each.picture else None,
-            height=each.picture.height if each.picture else None,
-            wire_bytes=each.own_wire_bytes,
+            url=excerpt(image.url),
+            format=image.picture.format.value if image.picture else None,
+            width=image.picture.width if image.picture else None,
+            height=image.picture.height if image.picture else None,
+            wire_bytes=image.own_wire_bytes,
             estimated_saving_bytes=round(saving),
         )
-        for saving, each in savings
+        for saving, image in savings
     ]
     total = sum(saving for saving, _ in savings)
-    saved, heavy = Bytes(round(total)), Count(len(savings), "image")
+    saving_text, image_count = Bytes(round(total)), Count(len(savings), "image")
     if total <= SAVING_GOOD:
-        return Pass("AVIF would save about {saved} on {images}.", details=places, saved=saved, images=heavy)
+        return Pass("AVIF would save about {saved} on {images}.", details=places, saved=saving_text, images=image_count)
     kind, severity = (Warn, MEDIUM) if total <= SAVING_POOR else (Fail, HIGH)
     return kind(
         "old-format",
         f"AVIF would save about {{saved}} on {{images}} ({beyond(total, SAVING_GOOD, 'up to {limit} is good')}).",
         severity=severity,
         places=places,
-        saved=saved,
+        saved=saving_text,
         limit=Bytes(SAVING_GOOD),
-        images=heavy,
+        images=image_count,
     )
 
 
@@ -227,31 +229,31 @@ def image_format(resources: Resources) -> Verdict:
     references=("Lighthouse: uses-responsive-images",),
 )
 def image_oversized(layout: Layout, load: BrowserLoad, resources: Resources) -> Verdict:
-    """Compare the file's pixels with its box on a phone with several device pixels per CSS pixel."""
-    if not any(each.is_visible for each in layout.images):
+    """Compare the file's pixels with the image's box on a phone with several device pixels per CSS pixel."""
+    if not any(image.is_visible for image in layout.images):
         return NO_RENDERED_IMAGES
-    found = oversized(layout, load.first.requests, resources.items)
-    if not found:
+    oversized = oversized_images(layout, load.first.requests, resources.items)
+    if not oversized:
         return Pass("No image has many more pixels than the screen shows of it.")
-    total = sum(each.wasted_bytes for each in found)
+    total = sum(image.wasted_bytes for image in oversized)
     return by_limits(
         "too-many-pixels",
         "{images} {images:has|have} more pixels than a phone shows, {wasted} too much",
         total,
         (OVERSIZED_GOOD, OVERSIZED_POOR),
         limit=Bytes(OVERSIZED_GOOD),
-        images=Count(len(found), "image"),
+        images=Count(len(oversized), "image"),
         wasted=Bytes(total),
         places=[
             OversizedImage(
-                url=excerpt(each.image.url),
-                selector=excerpt(each.image.selector, 300),
-                file=_pixels(each.file),
-                shown=_pixels(each.shown),
-                wire_bytes=each.wire_bytes,
-                wasted_bytes=each.wasted_bytes,
+                url=excerpt(image.image.url),
+                selector=excerpt(image.image.selector, 300),
+                file=_pixels(image.file_size),
+                shown=_pixels(image.displayed_size),
+                wire_bytes=image.wire_bytes,
+                wasted_bytes=image.wasted_bytes,
             )
-            for each in found
+            for image in oversized
         ],
     )
 
@@ -267,22 +269,22 @@ def image_oversized(layout: Layout, load: BrowserLoad, resources: Resources) -> 
     references=("Lighthouse: offscreen-images",),
 )
 def lazy_offscreen(layout: Layout, load: BrowserLoad) -> Verdict:
-    if not any(each.is_visible for each in layout.images):
+    if not any(image.is_visible for image in layout.images):
         return NO_RENDERED_IMAGES
-    found = offscreen(layout, load.first)
-    if not found:
+    deferrable = offscreen_images(layout, load.first)
+    if not deferrable:
         return Pass("No image far below the first screen is loaded before it is needed.")
     return by_limits(
         "loaded-at-once",
         f"{{images}} more than {SCREENS_AHEAD} screens below the first one, {{weight}} in all, {{images:is|are}} "
         "loaded at once",
-        len(found),
+        len(deferrable),
         (OFFSCREEN_GOOD, OFFSCREEN_POOR),
-        images=Count(len(found), "image"),
-        weight=Bytes(sum(wire_bytes for _, wire_bytes in found)),
+        images=Count(len(deferrable), "image"),
+        weight=Bytes(sum(wire_bytes for _, wire_bytes in deferrable)),
         places=[
             OffscreenImage(excerpt(image.url), excerpt(image.selector, 300), round(image.top_px), wire_bytes)
-            for image, wire_bytes in found
+            for image, wire_bytes in deferrable
         ],
     )
 
@@ -298,24 +300,23 @@ def lazy_offscreen(layout: Layout, load: BrowserLoad) -> Verdict:
     references=("Lighthouse: efficient-animated-content",),
 )
 def gif_video(resources: Resources) -> Verdict:
-    gifs = [each for each in _images(resources) if each.picture and each.picture.format is ImageFormat.GIF]
+    gifs = [image for image in _images(resources) if image.picture and image.picture.format is ImageFormat.GIF]
     if not gifs:
         return NotApplicable("The page loads no GIF.")
-    large = [each for each in gifs if each.own_wire_bytes > GIF_BYTES]
+    large = [gif for gif in gifs if gif.own_wire_bytes > GIF_BYTES]
     if not large:
-        checked = Count(len(gifs), "GIF")
-        return Pass("No GIF is larger than {limit} ({gifs} checked).", limit=Bytes(GIF_BYTES), gifs=checked)
-    is_moving = any(each.picture and each.picture.is_animated for each in large)
+        gif_count = Count(len(gifs), "GIF")
+        return Pass("No GIF is larger than {limit} ({gifs} checked).", limit=Bytes(GIF_BYTES), gifs=gif_count)
+    is_moving = any(gif.picture and gif.picture.is_animated for gif in large)
     return Warn(
         "large",
         "{gifs} {gifs:is|are} larger than {limit}, {weight} in all.",
         fix=None if is_moving else "Serve the image as WebP or AVIF.",
         gifs=Count(len(large), "GIF"),
         limit=Bytes(GIF_BYTES),
-        weight=Bytes(sum(each.own_wire_bytes for each in large)),
+        weight=Bytes(sum(gif.own_wire_bytes for gif in large)),
         places=[
-            Gif(excerpt(each.url), each.own_wire_bytes, each.picture.is_animated if each.picture else None)
-            for each in large
+            Gif(excerpt(gif.url), gif.own_wire_bytes, gif.picture.is_animated if gif.picture else None) for gif in large
         ],
     )
 
@@ -325,8 +326,12 @@ def _pixels(pixels: tuple[int, int]) -> str:
 
 
 def _images(resources: Resources) -> list[Resource]:
-    """Return the images that were loaded successfully with the page."""
-    return [each for each in resources.items if each.kind is ResourceKind.IMAGE and each.eager and each.status == 200]
+    """Return the images that the page loads at once and that were received without an error."""
+    return [
+        resource
+        for resource in resources.items
+        if resource.kind is ResourceKind.IMAGE and resource.eager and resource.status == 200
+    ]
 
 
 def _saving(resource: Resource) -> float:
@@ -337,7 +342,7 @@ def _saving(resource: Resource) -> float:
 
 
 def _is_loaded(node: LexborNode) -> bool:
-    """Return True if the markup alone loads the image over the network. Sources that scripts set later are unknown."""
+    """Return True if the markup alone loads the image over the network, without a script that sets the source."""
     source = (attribute(node, "src") or "").strip()
     has_set = bool((attribute(node, "srcset") or "").strip())
     return (bool(source) or has_set) and source[:5].lower() != "data:" and attribute(node, "hidden") is None
@@ -350,27 +355,27 @@ def _address(document: Document, node: LexborNode) -> str:
 
 def _shifts_nothing(resource: Resource) -> bool:
     picture = resource.picture
-    return (resource.status or 0) >= 400 or (picture is not None and 0 < picture.height <= LEAST_HEIGHT)
+    return (resource.status or 0) >= 400 or (picture is not None and 0 < picture.height <= MIN_SHIFTING_HEIGHT_PX)
 
 
 def _has_size(node: LexborNode) -> bool:
     return all(LENGTH.match(attribute(node, name) or "") for name in ("width", "height"))
 
 
-class _Sizes:
+class _SizingRules:
     """Index of CSS rules that may size images, matched by tag, ID and class. In doubt, an image counts as sized."""
 
     def __init__(self, styles: Styles) -> None:
-        self._compounds = [each for each in styles.sized if each.tag in ("", "img")]
-        self._known: dict[tuple[str, frozenset[str]], bool] = {}
+        self._compounds = [compound for compound in styles.sized if compound.tag in ("", "img")]
+        self._results: dict[tuple[str, frozenset[str]], bool] = {}
 
-    def may_hold(self, node: LexborNode) -> bool:
+    def may_size(self, node: LexborNode) -> bool:
         """Return True if the style attribute or a rule may set the image's height."""
         if any(is_sizing(name, value) for name, value in declarations(attribute(node, "style") or "")):
             return True
         names = (attribute(node, "id") or "", frozenset((attribute(node, "class") or "").split()))
-        if names not in self._known:
-            if len(self._known) == MAX_NAMES:
+        if names not in self._results:
+            if len(self._results) == MAX_NAMES:
                 return True
-            self._known[names] = any(each.may_match("img", *names) for each in self._compounds)
-        return self._known[names]
+            self._results[names] = any(compound.may_match("img", *names) for compound in self._compounds)
+        return self._results[names]

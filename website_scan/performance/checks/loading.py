@@ -1,7 +1,7 @@
 """Checks of loading: the time until visitors see and can use the page.
 
-With a browser it is measured, and converted to a phone on a slow link (see `vitals`). Without a browser there is a
-single check, which models the load (`estimate`).
+With a browser, the time is measured and converted to a phone on a slow link (see `vitals`). Without a browser, a single
+check estimates the load time (`estimate`).
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from website_scan.values import Address, Bytes, Code, Count, Milliseconds, Numbe
 CATEGORY = Category("Loading", weight=45, static_weight=15, html=True, content=True)
 
 GOOD_S, POOR_S = 5.0, 10.0
-# Values for good, and for the median of the web: Lighthouse's control points for phones.
+# Pairs of a good value and the web's median: Lighthouse's control points for phones.
 FCP_S, LCP_S, TBT_S, CLS, SPEED_INDEX_S = (1.8, 3.0), (2.5, 4.0), (0.2, 0.6), (0.1, 0.25), (3.4, 5.8)
 SCRIPT_S, MAIN_THREAD_S = (1.282, 3.5), (2.017, 4.0)
 LONG_TASKS = 5
-# For the fixed piece of work; current machines need a third of it.
+# Time for the benchmark task above which the scanning machine counts as slow; current machines need a third of it.
 SLOW_HOST_MS = 60.0
-SHOWN = 5
-LEAST_SHIFT = 0.001
+MAX_SHIFTED_ELEMENTS = 5
+MIN_SHIFT = 0.001
 NETWORK = ("http:", "https:")
 
 NO_IMAGE_FILE = NotApplicable("The largest contentful element is not an image file.")
@@ -48,9 +48,9 @@ Selector = Annotated[str, Column("Selector", "code")]
 
 
 class Metric(NamedTuple):
-    """Figure that is judged on a curve: its value for good and the median of the web, and its unit.
+    """Metric that is judged on a curve. `points` are a good value and the median of the web, `limit` is the good value.
 
-    Loads whose figures differ by less than `least` agree.
+    `unit` formats a figure. Loads whose figures differ by less than `least` agree.
     """
 
     points: tuple[float, float]
@@ -63,21 +63,21 @@ def _milliseconds(seconds: float) -> Milliseconds:
     return Milliseconds(1000 * seconds)
 
 
-def _shift(value: float) -> Number:
+def _as_shift(value: float) -> Number:
     return Number(value, 3)
 
 
-PAINT, LARGEST_PAINT = Metric(FCP_S, Seconds(FCP_S[0]), Seconds), Metric(LCP_S, Seconds(LCP_S[0]), Seconds)
-INDEX = Metric(SPEED_INDEX_S, Seconds(SPEED_INDEX_S[0]), Seconds)
-BLOCKING = Metric(TBT_S, _milliseconds(TBT_S[0]), _milliseconds, least=0.05)
-SHIFT = Metric(CLS, Number(CLS[0], 1), _shift, least=0.01)
+FCP_METRIC, LCP_METRIC = Metric(FCP_S, Seconds(FCP_S[0]), Seconds), Metric(LCP_S, Seconds(LCP_S[0]), Seconds)
+SPEED_INDEX_METRIC = Metric(SPEED_INDEX_S, Seconds(SPEED_INDEX_S[0]), Seconds)
+TBT_METRIC = Metric(TBT_S, _milliseconds(TBT_S[0]), _milliseconds, least=0.05)
+CLS_METRIC = Metric(CLS, Number(CLS[0], 1), _as_shift, least=0.01)
 
 
 @dataclass(frozen=True, slots=True)
 class Figures(Place):
-    """Figure of several loads, in seconds, and the element that is meant.
+    """Metric of several loads, in seconds, and the element that it is about.
 
-    `host_ms` is the time that a fixed piece of work took on the scanning machine.
+    `host_ms` is the time for a benchmark task on the scanning machine.
     """
 
     kind: ClassVar[str] = "figures"
@@ -117,7 +117,7 @@ class ShiftedElement(Place):
 
 @dataclass(frozen=True, slots=True)
 class LargestImage(Place):
-    """Image of the largest contentful paint; whether it is in the HTML, and has a high priority."""
+    """Image of the largest contentful paint: whether its URL is in the HTML, and whether it has a high priority."""
 
     kind: ClassVar[str] = "largest-image"
 
@@ -148,7 +148,7 @@ class BusyTime(Place):
 
 @dataclass(frozen=True, slots=True)
 class EstimatedLoad(Place):
-    """Estimated time of a load, and what it consists of."""
+    """Estimated load time, with the number of bytes and requests."""
 
     kind: ClassVar[str] = "estimated-load"
 
@@ -175,7 +175,7 @@ def lcp(vitals: Vitals, load: BrowserLoad) -> Verdict:
     if vitals.lcp is None:
         return _unpainted(vitals)
     largest = load.first.lcp
-    figures = _figures(LARGEST_PAINT, vitals.lcp, load, vitals.seen_lcp)
+    figures = _figures(LCP_METRIC, vitals.lcp, load, vitals.seen_lcp)
     if largest is not None:
         figures = replace(
             figures,
@@ -185,10 +185,10 @@ def lcp(vitals: Vitals, load: BrowserLoad) -> Verdict:
         )
     if largest is None or not largest.snippet:
         summary = f"The largest element of the first screen is painted after {{figure}} ({PHONE})"
-        return _on_curve("slow", summary, LARGEST_PAINT, vitals.lcp, vitals, load, figures)
+        return _on_curve("slow", summary, LCP_METRIC, vitals.lcp, vitals, load, figures)
     summary = f"The largest element of the first screen, {{element}}, is painted after {{figure}} ({PHONE})"
     element = Code(largest.snippet, 100)
-    return _on_curve("slow", summary, LARGEST_PAINT, vitals.lcp, vitals, load, figures, element=element)
+    return _on_curve("slow", summary, LCP_METRIC, vitals.lcp, vitals, load, figures, element=element)
 
 
 @check(
@@ -206,7 +206,7 @@ def tbt(vitals: Vitals, load: BrowserLoad) -> Verdict:
     if vitals.tbt is None:
         return _unpainted(vitals)
     summary = f"Long tasks block the main thread for {{figure}} in all, {SLOWER}"
-    return _on_curve("high", summary, BLOCKING, vitals.tbt, vitals, load, _figures(BLOCKING, vitals.tbt, load))
+    return _on_curve("high", summary, TBT_METRIC, vitals.tbt, vitals, load, _figures(TBT_METRIC, vitals.tbt, load))
 
 
 @check(
@@ -224,17 +224,17 @@ def tbt(vitals: Vitals, load: BrowserLoad) -> Verdict:
 def cls(vitals: Vitals, load: BrowserLoad) -> Verdict:
     if vitals.seen_fcp is None:
         return _unpainted(vitals)
-    worst = sorted(load.first.shifts, key=lambda each: -each.value)[:SHOWN]
-    moved = [Code(each.source, 120) for each in worst if each.source and each.value >= LEAST_SHIFT]
+    worst = sorted(load.first.shifts, key=lambda shift: -shift.value)[:MAX_SHIFTED_ELEMENTS]
+    moved = [Code(shift.source, 120) for shift in worst if shift.source and shift.value >= MIN_SHIFT]
     return _on_curve(
         "high",
         "The layout shifts by {figure} while the page loads",
-        SHIFT,
+        CLS_METRIC,
         vitals.cls,
         vitals,
         load,
-        _figures(SHIFT, vitals.cls, load),
-        *(ShiftedElement(excerpt(each.source, 300), round(each.value, 4)) for each in worst),
+        _figures(CLS_METRIC, vitals.cls, load),
+        *(ShiftedElement(excerpt(shift.source, 300), round(shift.value, 4)) for shift in worst),
         more=" Shifted most: {moved}." if moved else "",
         **({"moved": Values(moved)} if moved else {}),
     )
@@ -256,8 +256,8 @@ def fcp(vitals: Vitals, load: BrowserLoad) -> Verdict:
     if vitals.fcp is None:
         return _unpainted(vitals)
     summary = f"The first text or image is painted after {{figure}} ({PHONE})"
-    figures = _figures(PAINT, vitals.fcp, load, vitals.seen_fcp)
-    return _on_curve("slow", summary, PAINT, vitals.fcp, vitals, load, figures)
+    figures = _figures(FCP_METRIC, vitals.fcp, load, vitals.seen_fcp)
+    return _on_curve("slow", summary, FCP_METRIC, vitals.fcp, vitals, load, figures)
 
 
 @check(
@@ -277,8 +277,8 @@ def speed_index(vitals: Vitals, load: BrowserLoad) -> Verdict:
     if vitals.speed_index is None:
         return NO_FRAMES
     summary = f"On average, the parts of the first screen appear after {{figure}} ({PHONE})"
-    figures = _figures(INDEX, vitals.speed_index, load)
-    return _on_curve("high", summary, INDEX, vitals.speed_index, vitals, load, figures)
+    figures = _figures(SPEED_INDEX_METRIC, vitals.speed_index, load)
+    return _on_curve("high", summary, SPEED_INDEX_METRIC, vitals.speed_index, vitals, load, figures)
 
 
 @check(
@@ -326,15 +326,15 @@ def lcp_priority(page: Page, document: Document, load: BrowserLoad, vitals: Vita
     if largest is None or not largest.url.startswith(NETWORK):
         return NO_IMAGE_FILE
     address = largest.url.partition("#")[0]
-    is_found = is_in_markup(page, document, address)
+    is_in_html = is_in_markup(page, document, address)
     is_high = largest.is_high_priority or is_preloaded_urgently(page, document, address)
-    details = [LargestImage(excerpt(largest.selector, 300), excerpt(largest.url, 300), is_found, is_high)]
-    limit_s = LCP_S[1] if _was_slow(load) else LCP_S[0]
+    details = [LargestImage(excerpt(largest.selector, 300), excerpt(largest.url, 300), is_in_html, is_high)]
+    limit_s = LCP_S[1] if _was_machine_slow(load) else LCP_S[0]
     severity = LOW if vitals.lcp is not None and vitals.lcp.value <= limit_s else None
     image = Address(largest.url, 120)
-    if is_found and is_high:
+    if is_in_html and is_high:
         return Pass("The largest image is in the HTML itself, with a high priority.", details=details)
-    if is_found:
+    if is_in_html:
         summary = 'The largest image ({image}) has no fetchpriority="high".'
         return Warn("low-priority", summary, severity=severity, image=image, details=details)
     summary = "The largest image ({image}) is not in the HTML itself."
@@ -354,13 +354,13 @@ def lcp_priority(page: Page, document: Document, load: BrowserLoad, vitals: Vita
     measured=True,
 )
 def long_tasks(load: BrowserLoad) -> Verdict:
-    # Use the load with the fewest long tasks: other programs may have made tasks longer in the others.
-    traced = [each.main_thread.tasks for each in load.loads if each.main_thread.tasks] or [()]
-    tasks = min(([task for task in each if task.processor_s >= LONG_S] for each in traced), key=len)
+    # Use the load with the fewest long tasks, because other programs may have delayed tasks in the other loads.
+    traced = [one.main_thread.tasks for one in load.loads if one.main_thread.tasks] or [()]
+    tasks = min(([task for task in load_tasks if task.processor_s >= LONG_S] for load_tasks in traced), key=len)
     limit = Milliseconds(1000 * LONG_S)
     if not tasks:
         return Pass("No task takes longer than {limit} on this machine.", limit=limit)
-    is_short = sum(each.processor_s - LONG_S for each in tasks) < TBT_S[0]
+    is_short = sum(task.processor_s - LONG_S for task in tasks) < TBT_S[0]
     is_few = len(tasks) <= LONG_TASKS
     kind = Warn if is_few else Fail
     return kind(
@@ -369,8 +369,8 @@ def long_tasks(load: BrowserLoad) -> Verdict:
         severity=LOW if is_few and is_short else None,
         tasks=Count(len(tasks), "task"),
         limit=limit,
-        longest=Milliseconds(1000 * max(each.processor_s for each in tasks)),
-        details=[LongTask(round(each.time_s, 2), round(each.processor_s * 1000)) for each in tasks],
+        longest=Milliseconds(1000 * max(task.processor_s for task in tasks)),
+        details=[LongTask(round(task.time_s, 2), round(task.processor_s * 1000)) for task in tasks],
     )
 
 
@@ -386,7 +386,7 @@ def long_tasks(load: BrowserLoad) -> Verdict:
     measured=True,
 )
 def script_time(vitals: Vitals) -> Verdict:
-    return _within("high", "Scripts run for", vitals.script_s, SCRIPT_S)
+    return _judge_busy_time("high", "Scripts run for", vitals.script_s, SCRIPT_S)
 
 
 @check(
@@ -401,7 +401,7 @@ def script_time(vitals: Vitals) -> Verdict:
     measured=True,
 )
 def main_thread(vitals: Vitals) -> Verdict:
-    return _within("too-much", "The main thread is busy for", vitals.main_thread_s, MAIN_THREAD_S)
+    return _judge_busy_time("too-much", "The main thread is busy for", vitals.main_thread_s, MAIN_THREAD_S)
 
 
 @check(
@@ -441,7 +441,7 @@ def est_load_time(page: Page, resources: Resources, timing: Timing) -> Verdict:
 
 
 def _unpainted(vitals: Vitals) -> Verdict:
-    """Return the finding for an empty page. Raises `BrowserFailed` if the page may only have been too slow."""
+    """Return the verdict for a page that painted nothing. Raises `BrowserFailed` if the page may only be too slow."""
     if not vitals.is_complete:
         raise BrowserFailed("The browser had painted nothing when the time ran out.")
     return NO_PAINT
@@ -458,9 +458,10 @@ def _on_curve(
     more: str = "",
     **values: Value,
 ) -> Verdict:
-    """Return pass, warn or fail by the two points, with the curve's credit. Warnings of a slow machine are low.
+    """Return pass, warn or fail by the metric's two points, with the curve's credit.
 
-    `summary` names the value `figure` and has no full stop; `more` are sentences that follow it.
+    Warnings are low if the scanning machine was slow. `summary` contains the value `figure` and has no full stop;
+    `more` are sentences after the summary.
     """
     value, (good, poor) = measured.value, metric.points
     credit = curve(value, good, poor)
@@ -475,16 +476,16 @@ def _on_curve(
     summary = f"{summary}; {beyond(value, good, 'up to {limit} is good')}.{more}"
     values["limit"] = metric.limit
     kind = Warn if value <= poor else Fail
-    severity = LOW if kind is Warn and _was_slow(load) else None
+    severity = LOW if kind is Warn and _was_machine_slow(load) else None
     return kind(
         outcome, summary, severity=severity, places=(), total=None, details=details, fix=None, credit=credit, **values
     )
 
 
-def _within(outcome: str, what: str, seconds: float, points: tuple[float, float]) -> Verdict:
+def _judge_busy_time(outcome: str, subject: str, seconds: float, points: tuple[float, float]) -> Verdict:
     return by_limits(
         outcome,
-        f"{what} {{time}} while the page loads, {SLOWER}",
+        f"{subject} {{time}} while the page loads, {SLOWER}",
         seconds,
         points,
         limit=Seconds(points[0]),
@@ -494,8 +495,8 @@ def _within(outcome: str, what: str, seconds: float, points: tuple[float, float]
 
 
 def _figures(metric: Metric, measured: Measured, load: BrowserLoad, seen: Measured | None = None) -> Figures:
-    """Return the figures of the loads; `seen` are those without throttling."""
-    return (ShiftFigures if metric is SHIFT else Figures)(
+    """Return the figures of the loads as a place; `seen` are the figures without throttling."""
+    return (ShiftFigures if metric is CLS_METRIC else Figures)(
         median=round(measured.value, 3),
         least=round(measured.least, 3),
         largest=round(measured.largest, 3),
@@ -507,7 +508,7 @@ def _figures(metric: Metric, measured: Measured, load: BrowserLoad, seen: Measur
 
 
 def _doubts(metric: Metric, measured: Measured, vitals: Vitals, load: BrowserLoad) -> Mapping[str, Mapping[str, Value]]:
-    """Return the reasons why a figure is less certain, as templates with their values; empty if there are none."""
+    """Return the reasons why a figure is less certain: values by template. Empty if there is no reason."""
     doubts: dict[str, Mapping[str, Value]] = {}
     if not vitals.is_complete:
         doubts["the page had not finished loading when the time ran out"] = {}
@@ -517,12 +518,12 @@ def _doubts(metric: Metric, measured: Measured, vitals: Vitals, load: BrowserLoa
             "largest": metric.unit(measured.largest),
             "loads": Count(measured.loads, "load"),
         }
-    if load.host_ms is not None and _was_slow(load):
+    if load.host_ms is not None and _was_machine_slow(load):
         doubts["the scanning machine was slow ({host} for what takes 20 ms elsewhere)"] = {
             "host": Milliseconds(load.host_ms)
         }
     return doubts
 
 
-def _was_slow(load: BrowserLoad) -> bool:
+def _was_machine_slow(load: BrowserLoad) -> bool:
     return load.host_ms is not None and load.host_ms > SLOW_HOST_MS

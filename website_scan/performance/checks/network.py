@@ -19,7 +19,7 @@ from website_scan.values import Address, Bytes, Count, Values
 
 CATEGORY = Category("Network", weight=4, html=True)
 
-# From this number of files of one origin on, browsers with HTTP/1.1 wait for one of their six connections.
+# With at least this many files of one origin, HTTP/1.1 browsers wait for one of their six connections.
 MANY_REQUESTS = 6
 CLOSED_GOOD, CLOSED_POOR = 0, 4
 HEADER_BYTES = 20 * KB
@@ -43,14 +43,14 @@ class BusyOrigin(Place):
 
     @property
     def label(self) -> str:
-        """Return the origin and its number of files. Empty if it offers HTTP/2 or HTTP/3: it is only in the table."""
+        """Return the origin and its number of files; empty if the origin offers HTTP/2 or HTTP/3."""
         is_modern = self.http_3_offered or self.alpn == "h2"
         return "" if is_modern else f"{self.origin} ({counted(self.static_requests, 'static file')})"
 
 
 @dataclass(frozen=True, slots=True)
 class ClosingOrigin(Place):
-    """Origin that closes connections which are still needed."""
+    """Origin that closes connections although more requests follow."""
 
     kind: ClassVar[str] = "closing-origin"
 
@@ -103,23 +103,29 @@ class PreconnectedOrigin(Place):
     references=("RFC 9113, section 3.2", "Lighthouse: uses-http2"),
 )
 def http_version(protocols: Protocols) -> Verdict:
-    """Judge origins with six static files or more; over plain HTTP browsers use no newer version."""
-    busy = [each for each in protocols.origins if each.static_requests >= MANY_REQUESTS and (each.alpn or each.h3)]
+    """Judge https origins with six static files or more: over plain HTTP, browsers use no newer version."""
+    busy = [
+        protocol
+        for protocol in protocols.origins
+        if protocol.static_requests >= MANY_REQUESTS and (protocol.alpn or protocol.h3)
+    ]
     if not busy:
         return NotApplicable(f"No HTTPS origin serves {MANY_REQUESTS} static files or more of the page.")
-    old = [each for each in busy if not each.is_multiplexed]
+    old = [protocol for protocol in busy if not protocol.is_multiplexed]
     origins = [
-        BusyOrigin(excerpt(each.origin), excerpt(each.alpn or "") or None, each.h3, each.static_requests)
-        for each in busy
+        BusyOrigin(
+            excerpt(protocol.origin), excerpt(protocol.alpn or "") or None, protocol.h3, protocol.static_requests
+        )
+        for protocol in busy
     ]
     if not old:
-        names = Values([Address(each.origin, 80) for each in busy])
+        names = Values([Address(protocol.origin, 80) for protocol in busy])
         return Pass("{origins} {origins:uses|use} HTTP/2 or newer.", details=origins, origins=names)
     return Fail(
         "http-1-1",
         "{files} {files:is|are} sent over HTTP/1.1, at most six at a time, because "
         "{servers:the server negotiates|the servers negotiate} nothing newer in the TLS handshake.",
-        files=Count(sum(each.static_requests for each in old), "static file"),
+        files=Count(sum(protocol.static_requests for protocol in old), "static file"),
         servers=Count(len(old)),
         places=origins,
     )
@@ -143,13 +149,13 @@ def http_version(protocols: Protocols) -> Verdict:
     references=("RFC 9112, section 9.3", "MDN: Keep-Alive"),
 )
 def keep_alive(page: Page, resources: Resources, protocols: Protocols) -> Verdict:
-    """Judge origins without HTTP/2 only: with others, browsers speak another version than the scanner."""
+    """Judge only origins without HTTP/2, because browsers use HTTP/2 where the scanner uses HTTP/1.1."""
     if not resources.items:
         return NotApplicable("The page loads no resources.")
-    asked = {each.origin: each for each in protocols.origins}
+    by_origin = {item.origin: item for item in protocols.origins}
     closed: dict[str, int] = {}
     for origin, count in closed_connections(page, resources).items():
-        protocol = asked.get(origin)
+        protocol = by_origin.get(origin)
         is_certain = origin.startswith("http:") or (protocol is not None and protocol.alpn is not None)
         if is_certain and not (protocol is not None and protocol.is_multiplexed):
             closed[origin] = count
@@ -178,7 +184,11 @@ def keep_alive(page: Page, resources: Resources, protocols: Protocols) -> Verdic
 )
 def header_size(page: Page, resources: Resources) -> Verdict:
     sizes = [(hop.header_bytes, hop.url) for hop in page.hops]
-    sizes += [(each.header_bytes, each.url) for each in resources.items if each.status is not None and each.is_fetched]
+    sizes += [
+        (resource.header_bytes, resource.url)
+        for resource in resources.items
+        if resource.status is not None and resource.is_fetched
+    ]
     largest = Bytes(max(size_bytes for size_bytes, _ in sizes))
     large = sorted((pair for pair in sizes if pair[0] > HEADER_BYTES), reverse=True)
     if not large:

@@ -26,9 +26,9 @@ NO_OUTSIDE_NAMES = "the scanner's name servers cannot resolve other sites"
 TTFB_GOOD_MS, TTFB_POOR_MS = 600, 1_800
 ELEMENTS_GOOD, ELEMENTS_POOR = 1_500, 3_000
 DEPTH_GOOD, DEPTH_POOR = 15, 25
-# Statuses with which servers refuse bots files that visitors get.
+# Statuses with which servers refuse files to bots, but not to visitors.
 REFUSALS = frozenset({401, 403, 429, 451, 999})
-# An unload handler in a script: a property, or an event name. beforeunload is a different event.
+# Unload handler in a script: a property, or an event name. beforeunload is a different event.
 UNLOAD = re.compile(
     r"""(?<![\w$])onunload\s*=(?!=)|addEventListener\(\s*["'`]unload["'`]|\.(?:on|bind)\(\s*["'`]unload["'`]"""
 )
@@ -46,7 +46,7 @@ class Attempt(Place):
 
 @dataclass(frozen=True, slots=True)
 class FailedResource(Place):
-    """Resource that failed to load: with an error status, or without an answer."""
+    """Resource that failed to load: with an error status, or without a response."""
 
     kind: ClassVar[str] = "failed-resource"
 
@@ -84,7 +84,7 @@ class _Unjudged(TypedDict, total=False):
     html=False,
 )
 def ttfb(timing: Timing) -> Verdict:
-    milliseconds = [round(1000 * each) for each in timing.ttfb_s]
+    milliseconds = [round(1000 * seconds) for seconds in timing.ttfb_s]
     median = round(statistics.median(milliseconds))
     return by_limits(
         "slow",
@@ -94,7 +94,7 @@ def ttfb(timing: Timing) -> Verdict:
         limit=Milliseconds(TTFB_GOOD_MS),
         ttfb=Milliseconds(median),
         tries=Count(len(milliseconds), "try", "tries"),
-        details=[Attempt(number, each) for number, each in enumerate(milliseconds, 1)],
+        details=[Attempt(number, millisecond) for number, millisecond in enumerate(milliseconds, 1)],
     )
 
 
@@ -140,13 +140,17 @@ def doc_redirects(page: Page) -> Verdict:
 def broken_resources(resources: Resources) -> Verdict:
     if not resources.items:
         return NotApplicable("The page loads no resources.")
-    faults = (each for each in resources.items if (each.error or (each.status or 0) >= 400) and not each.may_fail)
-    failed = {each.url: each for each in faults}.values()
-    faulty = [each for each in failed if not each.may_exist]
+    faults = (
+        resource
+        for resource in resources.items
+        if (resource.error or (resource.status or 0) >= 400) and not resource.may_fail
+    )
+    failed = {resource.url: resource for resource in faults}.values()
+    faulty = [resource for resource in failed if not resource.may_exist]
     unknown = len(failed) - len(faulty)
-    refused = [each for each in faulty if each.status in REFUSALS]
-    unused = [each for each in faulty if each not in refused and not each.eager]
-    broken = [each for each in faulty if each not in refused and each.eager]
+    refused = [resource for resource in faulty if resource.status in REFUSALS]
+    unused = [resource for resource in faulty if resource not in refused and not resource.eager]
+    broken = [resource for resource in faulty if resource not in refused and resource.eager]
     total = len(resources.items)
     unjudged: _Unjudged = {}
     notes = []
@@ -162,7 +166,7 @@ def broken_resources(resources: Resources) -> Verdict:
             "failed",
             f"{{failed}} failed to load{note}.",
             severity=MEDIUM if all(map(_is_decoration, broken)) else HIGH,
-            places=[FailedResource.of(each) for each in broken + unused],
+            places=[FailedResource.of(resource) for resource in broken + unused],
             failed=Share(len(broken), total, "resource"),
             **unjudged,
         )
@@ -170,7 +174,7 @@ def broken_resources(resources: Resources) -> Verdict:
         return Warn(
             "perhaps-unused",
             f"{{failed}} failed to load, though visitors may never need {{failed:it|them}}{note}.",
-            places=[FailedResource.of(each) for each in unused],
+            places=[FailedResource.of(resource) for resource in unused],
             failed=Share(len(unused), total, "resource"),
             **unjudged,
         )
@@ -178,7 +182,7 @@ def broken_resources(resources: Resources) -> Verdict:
         return Warn(
             "refused",
             f"{{refused}} {{refused:was|were}} refused to the scanner, and perhaps to visitors{note}.",
-            places=[FailedResource.of(each) for each in refused],
+            places=[FailedResource.of(resource) for resource in refused],
             fix="Check in a browser whether the files load; if they do, the server only blocks bots, and nothing is "
             "wrong.",
             refused=Share(len(refused), total, "resource"),
@@ -186,7 +190,7 @@ def broken_resources(resources: Resources) -> Verdict:
         )
     if not unknown:
         return Pass(f"{{loaded}} loaded without a failure{note}.", loaded=Count(total, "resource"), **unjudged)
-    if len({each.url for each in resources.items}) == unknown:
+    if len({resource.url for resource in resources.items}) == unknown:
         return NotApplicable(f"All resources are on other sites, and {NO_OUTSIDE_NAMES}.")
     return Pass(f"All other resources loaded{note}.", **unjudged)
 
@@ -245,8 +249,10 @@ def dom_depth(size: DomSize) -> Verdict:
 )
 def bfcache_blocked(page: Page, document: Document) -> Verdict:
     reasons = []
-    directives = {each.split("=")[0].strip().lower() for each in (page.headers.get("Cache-Control") or "").split(",")}
-    # no-store is right for a page of a logged-in user.
+    directives = {
+        directive.split("=")[0].strip().lower() for directive in (page.headers.get("Cache-Control") or "").split(",")
+    }
+    # On a page of a logged-in user, no-store is right.
     if "no-store" in directives and not page.is_keyed:
         reasons.append("Cache-Control: no-store")
     body = document.tree.body
@@ -261,7 +267,7 @@ def bfcache_blocked(page: Page, document: Document) -> Verdict:
 
 
 def _is_decoration(resource: Resource) -> bool:
-    """Return True for an image of a style sheet: without it the page looks different, but says the same."""
+    """Return True for an image of a style sheet: without the image, the page loses no content."""
     return resource.kind is ResourceKind.IMAGE and resource.depth > 1
 
 

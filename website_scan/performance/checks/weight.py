@@ -1,8 +1,8 @@
 """Checks of page weight: bytes, files and hosts that visitors have to load.
 
-With a browser, its requests are counted; without one, the files that the markup and its style sheets load with the
-page. Lazy files and those of scripts are unknown then. Of fonts, which browsers load only if the text needs them, only
-the certain ones count (`website_scan.performance.probes.fonts`).
+With a browser, its requests are counted. Without a browser, the files count that the markup and its style sheets load
+with the page: lazy files and files of scripts are unknown. Only fonts that the page is sure to load count
+(`website_scan.performance.probes.fonts`), because browsers load a font only if text needs it.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from website_scan.values import Address, Bytes, Count, Excerpt, Percent, Share, 
 
 CATEGORY = Category("Page weight", weight=10, html=True, content=True)
 
-# Smaller files, such as tracking pixels, may be equal without being duplicates.
-LEAST_DUPLICATE_BYTES = 500
-# Half of all pages send more than thirty requests to other sites (HTTP Archive), so fonts and a library are not many.
+# Smaller files, such as tracking pixels, may be equal by chance.
+MIN_DUPLICATE_BYTES = 500
+# Half of all pages send more than thirty requests to other sites (HTTP Archive), so less than ten are few.
 SHARE_PERCENT, FEW_REQUESTS = (10, 50), 10
-# Pairs of limits: up to the first is good, above the second is too much.
+# Pairs of limits: a page passes up to the first number, and fails above the second.
 TOTAL_BYTES, JS_BYTES, CSS_BYTES = (1_500 * KB, 4_000 * KB), (150 * KB, 600 * KB), (80 * KB, 120 * KB)
 IMAGE_BYTES, FONT_BYTES = (700 * KB, 1_500 * KB), (130 * KB, 300 * KB)
 REQUESTS, DOMAINS = (80, 240), (12, 30)
-KINDS_SHOWN = 4  # kinds of requests that a summary counts
+MAX_KINDS = 4  # kinds of requests that a summary lists
 NOUNS = {
     ResourceKind.SCRIPT: "script",
     ResourceKind.STYLESHEET: "style sheet",
@@ -77,7 +77,7 @@ def total_weight(page: Page, resources: Resources) -> Verdict:
     loaded = _loaded(resources)
     files = Count(len(loaded) + 1, "file")
     own_bytes = page.response.body_wire_bytes
-    return _weighed("The page weighs {weight} in {files}", files, loaded, resources, TOTAL_BYTES, own_bytes)
+    return _judge_weight("The page weighs {weight} in {files}", files, loaded, resources, TOTAL_BYTES, own_bytes)
 
 
 @check(
@@ -91,7 +91,7 @@ def total_weight(page: Page, resources: Resources) -> Verdict:
     references=("HTTP Archive: page weight", "Lighthouse: bootup-time"),
 )
 def js_weight(resources: Resources) -> Verdict:
-    return _kind_weighed(resources, ResourceKind.SCRIPT, JS_BYTES)
+    return _judge_weight_of_kind(resources, ResourceKind.SCRIPT, JS_BYTES)
 
 
 @check(
@@ -105,7 +105,7 @@ def js_weight(resources: Resources) -> Verdict:
     references=("HTTP Archive: page weight", "Lighthouse: unused-css-rules"),
 )
 def css_weight(resources: Resources) -> Verdict:
-    return _kind_weighed(resources, ResourceKind.STYLESHEET, CSS_BYTES)
+    return _judge_weight_of_kind(resources, ResourceKind.STYLESHEET, CSS_BYTES)
 
 
 @check(
@@ -120,7 +120,7 @@ def css_weight(resources: Resources) -> Verdict:
     references=("HTTP Archive: page weight", "Lighthouse: uses-responsive-images"),
 )
 def image_weight(resources: Resources) -> Verdict:
-    return _kind_weighed(resources, ResourceKind.IMAGE, IMAGE_BYTES)
+    return _judge_weight_of_kind(resources, ResourceKind.IMAGE, IMAGE_BYTES)
 
 
 @check(
@@ -135,11 +135,11 @@ def image_weight(resources: Resources) -> Verdict:
     references=("HTTP Archive: page weight", "web.dev: font best practices"),
 )
 def font_weight(resources: Resources, fonts: Fonts) -> Verdict:
-    files = fonts.same_for_all
+    files = fonts.unadapted_files
     if not files:
         return NotApplicable("No font file is certain to be loaded.")
     summary = "{files} that the page is certain to load {files:weighs|weigh} {weight}"
-    return _weighed(summary, Count(len(files), "font"), files, resources, FONT_BYTES)
+    return _judge_weight(summary, Count(len(files), "font"), files, resources, FONT_BYTES)
 
 
 @check(
@@ -160,9 +160,9 @@ def requests(page: Page, resources: Resources) -> Verdict:
         return by_limits(
             "many", "The page is loaded with {requests}", count, REQUESTS, limit=Count(REQUESTS[0]), requests=requests
         )
-    kinds = Counter(NOUNS[each.kind] for each in loaded).most_common()
-    files = [Count(number, noun) for noun, number in kinds[:KINDS_SHOWN]]
-    if rest := sum(number for _, number in kinds[KINDS_SHOWN:]):
+    kinds = Counter(NOUNS[resource.kind] for resource in loaded).most_common()
+    files = [Count(number, noun) for noun, number in kinds[:MAX_KINDS]]
+    if rest := sum(number for _, number in kinds[MAX_KINDS:]):
         files.append(Count(rest, "other"))
     return by_limits(
         "many",
@@ -186,7 +186,7 @@ def requests(page: Page, resources: Resources) -> Verdict:
     references=("Lighthouse: uses-rel-preconnect",),
 )
 def domains(page: Page, resources: Resources) -> Verdict:
-    hosts = list(dict.fromkeys([page.target.host, *(each.host for each in _loaded(resources))]))
+    hosts = list(dict.fromkeys([page.target.host, *(resource.host for resource in _loaded(resources))]))
     return by_limits(
         "many",
         "The page is loaded from {domains}: {hosts}",
@@ -210,12 +210,12 @@ def domains(page: Page, resources: Resources) -> Verdict:
 )
 def third_party_share(page: Page, resources: Resources) -> Verdict:
     loaded = _loaded(resources)
-    foreign = [each for each in loaded if not is_same_site(each.host, page.target.host)]
+    foreign = [resource for resource in loaded if not is_same_site(resource.host, page.target.host)]
     if not foreign:
         return Pass("No request goes to another site.")
     total = len(loaded) + 1
     share = 100 * len(foreign) / total
-    sites = [site for site, _ in Counter(site_of(each.host) for each in foreign).most_common()]
+    sites = [site for site, _ in Counter(site_of(resource.host) for resource in foreign).most_common()]
     requests, share_of_all = Share(len(foreign), total, "request"), Percent(share)
     summary = "{requests} ({share}) {requests:goes|go} to other sites ({sites})"
     listed = Values([Excerpt(site) for site in sites])
@@ -252,25 +252,27 @@ def third_party_share(page: Page, resources: Resources) -> Verdict:
 def duplicate_files(resources: Resources) -> Verdict:
     if not resources.items:
         return NotApplicable("The page loads no resources.")
-    first: dict[str, Resource] = {}
-    twice: list[tuple[Resource, Resource]] = []
-    for each in resources.items:
-        if each.status != 200 or each.kind is ResourceKind.MEDIA or not each.is_fetched:
+    first_by_digest: dict[str, Resource] = {}
+    duplicates: list[tuple[Resource, Resource]] = []
+    for resource in resources.items:
+        if resource.status != 200 or resource.kind is ResourceKind.MEDIA or not resource.is_fetched:
             continue
-        if each.body_bytes < LEAST_DUPLICATE_BYTES:
+        if resource.body_bytes < MIN_DUPLICATE_BYTES:
             continue
-        known = first.setdefault(each.body_sha256, each)
-        if known is not each and known.final_url != each.final_url:
-            twice.append((known, each))
-    if not twice:
+        original = first_by_digest.setdefault(resource.body_sha256, resource)
+        if original is not resource and original.final_url != resource.final_url:
+            duplicates.append((original, resource))
+    if not duplicates:
         return Pass("No file is loaded twice.")
     return by_limits(
         "loaded-twice",
         "{files} {files:is|are} loaded again from another URL",
-        len(twice),
+        len(duplicates),
         (0, 5),
-        files=Count(len(twice), "file"),
-        places=[DuplicateFile(excerpt(again.url), excerpt(once.url), again.body_bytes) for once, again in twice],
+        files=Count(len(duplicates), "file"),
+        places=[
+            DuplicateFile(excerpt(copy.url), excerpt(original.url), copy.body_bytes) for original, copy in duplicates
+        ],
     )
 
 
@@ -286,7 +288,11 @@ def duplicate_files(resources: Resources) -> Verdict:
 def empty_responses(resources: Resources) -> Verdict:
     if not resources.items:
         return NotApplicable("The page loads no resources.")
-    empty = [each for each in resources.items if each.status == 200 and each.body_bytes == 0 and each.is_fetched]
+    empty = [
+        resource
+        for resource in resources.items
+        if resource.status == 200 and resource.body_bytes == 0 and resource.is_fetched
+    ]
     if not empty:
         return Pass("Every file has content.")
     return by_limits(
@@ -295,23 +301,23 @@ def empty_responses(resources: Resources) -> Verdict:
         len(empty),
         (0, 1),
         files=Count(len(empty), "file"),
-        places=[LoadedFile(excerpt(each.url), each.kind.value) for each in empty],
+        places=[LoadedFile(excerpt(resource.url), resource.kind.value) for resource in empty],
     )
 
 
 def _loaded(resources: Resources) -> list[Resource]:
-    return [each for each in resources.items if each.eager]
+    return [resource for resource in resources.items if resource.eager]
 
 
-def _kind_weighed(resources: Resources, kind: ResourceKind, limits: tuple[int, int]) -> Verdict:
-    loaded = [each for each in _loaded(resources) if each.kind is kind]
+def _judge_weight_of_kind(resources: Resources, kind: ResourceKind, limits: tuple[int, int]) -> Verdict:
+    loaded = [resource for resource in _loaded(resources) if resource.kind is kind]
     if not loaded:
         return NotApplicable(f"The page loads no {NOUNS[kind]}.")
     files = Count(len(loaded), NOUNS[kind])
-    return _weighed("{files} {files:weighs|weigh} {weight}", files, loaded, resources, limits)
+    return _judge_weight("{files} {files:weighs|weigh} {weight}", files, loaded, resources, limits)
 
 
-def _weighed(
+def _judge_weight(
     summary: str,
     files: Count,
     loaded: Sequence[Resource],
@@ -319,25 +325,25 @@ def _weighed(
     limits: tuple[int, int],
     document_bytes: int = 0,
 ) -> Verdict:
-    """Judge the bytes of loaded resources and of the document. `summary` names the values `files` and `weight`."""
-    total = document_bytes + sum(each.wire_bytes for each in loaded)
+    """Judge the bytes of loaded resources and of the document. `summary` contains the values `files` and `weight`."""
+    total = document_bytes + sum(resource.wire_bytes for resource in loaded)
     if resources.left_out:
         summary = summary.replace("{weight}", "at least {weight}")
-    heaviest_first = sorted(loaded, key=lambda each: -each.wire_bytes)
-    judged = partial(
+    heaviest_first = sorted(loaded, key=lambda resource: -resource.wire_bytes)
+    judge = partial(
         by_limits,
         "heavy",
         value=total,
         limits=limits,
         limit=Bytes(limits[0]),
-        details=[LoadedFile.of(each) for each in heaviest_first],
+        details=[LoadedFile.of(resource) for resource in heaviest_first],
         files=files,
         weight=Bytes(total),
     )
     if not heaviest_first or heaviest_first[0].wire_bytes <= limits[0] / 10:
-        return judged(summary)
+        return judge(summary)
     heaviest, heaviest_bytes = Address(heaviest_first[0].url, 80), Bytes(heaviest_first[0].wire_bytes)
     if files.value == 1:
-        return judged(f"{summary}: {{heaviest}}", heaviest=heaviest)
+        return judge(f"{summary}: {{heaviest}}", heaviest=heaviest)
     summary += ", the heaviest file {heaviest} ({heaviest_bytes})"
-    return judged(summary, heaviest=heaviest, heaviest_bytes=heaviest_bytes)
+    return judge(summary, heaviest=heaviest, heaviest_bytes=heaviest_bytes)

@@ -8,7 +8,7 @@ from website_scan.performance.evidence import DomSize
 
 @probe()
 def dom_size(document: Document) -> DomSize:
-    """Count the elements of the tree, without the content of templates, and find the deepest one."""
+    """Count the elements of the document, without the content of templates, and find the deepest element."""
     body = document.tree.body
     elements = sum(1 for _ in select(document.tree, "*"))
     node, depth = body, 0
@@ -16,16 +16,16 @@ def dom_size(document: Document) -> DomSize:
     while node is not None:
         if depth > deepest_depth:
             deepest, deepest_depth = node, depth
-        following = next(iter(node.iter()), None)  # the first child that is an element
-        if following is not None:
-            node, depth = following, depth + 1
+        first_child = next(iter(node.iter()), None)  # the first child that is an element
+        if first_child is not None:
+            node, depth = first_child, depth + 1
             continue
         while node is not None and (body is None or node.mem_id != body.mem_id):
-            beside = node.next
-            while beside is not None and not beside.is_element_node:
-                beside = beside.next
-            if beside is not None:
-                node = beside
+            sibling = node.next
+            while sibling is not None and not sibling.is_element_node:
+                sibling = sibling.next
+            if sibling is not None:
+                node = sibling
                 break
             node, depth = node.parent, depth - 1
         else:
@@ -35,5 +35,5 @@ def dom_size(document: Document) -> DomSize:
         path.append(deepest.tag or "")
         deepest = deepest.parent
     path.reverse()
-    shown = path if len(path) <= 8 else [*path[:3], "…", *path[-4:]]
-    return DomSize(elements, deepest_depth, " > ".join(shown))
+    parts = path if len(path) <= 8 else [*path[:3], "…", *path[-4:]]
+    return DomSize(elements, deepest_depth, " > ".join(parts))

@@ -15,12 +15,12 @@ STATIC = frozenset(
 
 @probe()
 def static_files(page: Page, resources: Resources, clock: Clock) -> StaticFiles:
-    """Return the static files that were fetched, with their cache policies."""
+    """Return the static files that the scanner has fetched, with their cache policies."""
     own: list[StaticFile] = []
     foreign: list[StaticFile] = []
-    for each in resources.items:
-        if each.status == 200 and each.kind in STATIC and each.is_fetched:
-            host = host_of(each.final_url or each.url)
-            file = StaticFile(each, cache_policy(each.headers, clock.now))
+    for resource in resources.items:
+        if resource.status == 200 and resource.kind in STATIC and resource.is_fetched:
+            host = host_of(resource.final_url or resource.url)
+            file = StaticFile(resource, cache_policy(resource.headers, clock.now))
             (own if is_same_site(host, page.target.host) else foreign).append(file)
     return StaticFiles(tuple(own), tuple(foreign))

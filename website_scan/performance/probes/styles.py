@@ -1,4 +1,4 @@
-"""Probe that parses the page's style sheets once for all checks. It fetches nothing."""
+"""Probe that parses the page's style sheets once for all checks. The probe sends no request."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from website_scan.page.markup import live
 from website_scan.page.references import Reference, ResourceKind, keep
 from website_scan.performance.evidence import ADAPTING_HOSTS, FontFace, Resource, Resources, StyleImport, Styles
 
-# Limits for all style sheets together: parsing them is bounded like loading them.
+# Limits for all style sheets together, so that a page cannot make parsing expensive.
 MAX_CHARACTERS = 2 * 1024 * 1024
 MAX_FACES = 500
 MAX_IMPORTS = 500
@@ -31,24 +31,24 @@ MAX_SIZED = 1000
 LEADING = re.compile(r"@(?:charset|layer|import)\b", re.IGNORECASE)
 NOT_ON_SCREENS = re.compile(r"\s*+(?:print|speech)\s*+\Z", re.IGNORECASE)
 FAMILY = re.compile(r"""["']([^"']{1,200})["']|([^,;!"'()/]{1,200})""")
-# In `font` the family comes after the size, and after the line height if there is one.
-BEHIND_SIZE = re.compile(
+# In a `font` declaration, the family comes after the size and an optional line height.
+AFTER_SIZE = re.compile(
     r"(?:^|\s)(?:[\d.]{1,9}(?:[a-z]{1,5}|%)|(?:xx?-)?(?:small|large)|medium|smaller|larger)"
     r"(?:\s?/\s?[\w.%]{1,12})?\s(.*)",
     re.IGNORECASE | re.DOTALL,
 )
 CODE_RANGE = re.compile(r"U\+([0-9A-F?]{1,6})(?:-([0-9A-F]{1,6}))?", re.IGNORECASE)
-A_LETTER = ord("a")
+LATIN_LETTER = ord("a")
 ANY = Compound()  # matches every element
 
 
 @probe()
 def styles(document: Document, resources: Resources) -> Styles:
-    """Parse the style elements and the loaded style sheets, as far as the checks need."""
+    """Parse the style elements and the loaded style sheets, and return the facts that checks need."""
     reader = _Reader(document)
     for sheet, css in _sheets(document, resources):
         reader.read(sheet, css)
-    if any(_may_size_images(each) for each in resources.items):
+    if any(_may_size_images(resource) for resource in resources.items):
         reader.sized = {ANY}
     return Styles(
         tuple(reader.faces),
@@ -60,27 +60,27 @@ def styles(document: Document, resources: Resources) -> Styles:
 
 
 def _may_size_images(resource: Resource) -> bool:
-    """Return True for a style sheet that could not be loaded, though visitors may get it."""
+    """Return True for a style sheet that the scanner could not load, but that visitors may get."""
     is_lost = resource.kind is ResourceKind.STYLESHEET and resource.eager and resource.status is None
     return is_lost and resource.host not in ADAPTING_HOSTS
 
 
 def _sheets(document: Document, resources: Resources) -> Iterator[tuple[str, str]]:
-    """Yield URL and text of each style sheet, up to the limit."""
-    left = MAX_CHARACTERS
+    """Yield URL and text of each style sheet, up to MAX_CHARACTERS in all."""
+    remaining = MAX_CHARACTERS
     for node in live(document, "style"):
-        css = (node.text() or "")[:left]
-        left -= len(css)
+        css = (node.text() or "")[:remaining]
+        remaining -= len(css)
         yield document.base.url, css
-    for each in resources.items:
-        if each.kind is ResourceKind.STYLESHEET and each.status == 200 and each.eager and left > 0:
-            css = each.body[:left].decode("utf-8", "replace")
-            left -= len(css)
-            yield each.final_url, css
+    for resource in resources.items:
+        if resource.kind is ResourceKind.STYLESHEET and resource.status == 200 and resource.eager and remaining > 0:
+            css = resource.body[:remaining].decode("utf-8", "replace")
+            remaining -= len(css)
+            yield resource.final_url, css
 
 
 class _Reader:
-    """Collector of facts from one style sheet after the other."""
+    """Parser that collects the facts of all style sheets."""
 
     def __init__(self, document: Document) -> None:
         self.faces: list[FontFace] = []
@@ -108,37 +108,37 @@ class _Reader:
             elif not rule.prelude.startswith("@"):
                 self._style(rule)
         if self._allowance.is_spent:
-            self.sized = {ANY}  # the rest of the rules is unknown
+            self.sized = {ANY}  # any rule in the unread rest might size any element
 
     def _import(self, sheet: str, statement: str) -> None:
-        found = imported(statement)
-        if found and not NOT_ON_SCREENS.match(found[1]) and (url := _absolute(sheet, found[0])):
+        url_and_media = imported(statement)
+        if url_and_media and not NOT_ON_SCREENS.match(url_and_media[1]) and (url := _absolute(sheet, url_and_media[0])):
             self.imports.append(StyleImport(sheet, url))
 
     def _style(self, rule: Rule) -> None:
         families: set[str] = set()
-        speaks = sizes = False
+        sets_speak = sets_size = False
         for name, value in rule.declarations:
             if family := _first_family(name, value):
                 families.add(family)
-            speaks = speaks or name == "speak"
-            sizes = sizes or is_sizing(name, value)
-        if speaks:
+            sets_speak = sets_speak or name == "speak"
+            sets_size = sets_size or is_sizing(name, value)
+        if sets_speak:
             self.icons |= families
         families -= self.families
-        if not families and not sizes:
+        if not families and not sets_size:
             return
         compounds = list(last_compounds(rule.prelude, self._allowance))
-        if sizes:
-            # Beyond the limit, a compound that matches every element stands for the unknown ones.
-            kept = {each for each in compounds if self._elements.may_match(each)}
-            self.sized |= kept if len(self.sized) + len(kept) <= MAX_SIZED else {ANY}
-        if families and any(self._elements.may_match(each) for each in compounds):
+        if sets_size:
+            # Beyond the limit, one compound that matches every element replaces all others.
+            matching = {compound for compound in compounds if self._elements.may_match(compound)}
+            self.sized |= matching if len(self.sized) + len(matching) <= MAX_SIZED else {ANY}
+        if families and any(self._elements.may_match(compound) for compound in compounds):
             self.families |= families
 
 
 class _Elements:
-    """Index of the tags, IDs and classes of the document's elements."""
+    """Index of the tags, IDs and classes in the document."""
 
     def __init__(self, document: Document) -> None:
         self._document = document
@@ -168,7 +168,7 @@ class _Elements:
 
 
 def _face(sheet: str, rule: Rule) -> FontFace | None:
-    """Return the font face of a rule; None if it has no file that a browser would load."""
+    """Return the font face of an @font-face rule; None if the rule has no file that a browser would load."""
     values = dict(rule.declarations)
     sources = values.get("src", "")
     chosen = font_source(sources)
@@ -186,12 +186,12 @@ def _face(sheet: str, rule: Rule) -> FontFace | None:
 
 
 def _first_family(name: str, value: str) -> str | None:
-    """Return the first font family of a declaration; custom properties count, as they often contain families."""
+    """Return the first font family of a declaration, also of a custom property with "font" in its name."""
     if name == "font":
-        found = BEHIND_SIZE.search(value[:500])
-        if found is None:
+        family = AFTER_SIZE.search(value[:500])
+        if family is None:
             return None
-        value = found[1]
+        value = family[1]
     elif name != "font-family" and not (name.startswith("--") and "font" in name):
         return None
     first = FAMILY.match(value.strip())
@@ -199,15 +199,16 @@ def _first_family(name: str, value: str) -> str | None:
 
 
 def _has_letters(ranges: str) -> bool:
-    found = CODE_RANGE.findall(ranges[:4000])
-    if not found:
+    code_ranges = CODE_RANGE.findall(ranges[:4000])
+    if not code_ranges:
         return True
     return any(
-        int(low.replace("?", "0"), 16) <= A_LETTER <= int(high or low.replace("?", "F"), 16) for low, high in found
+        int(low.replace("?", "0"), 16) <= LATIN_LETTER <= int(high or low.replace("?", "F"), 16)
+        for low, high in code_ranges
     )
 
 
 def _absolute(base: str, address: str) -> str | None:
-    found: dict[str, Reference] = {}
-    keep(found, base, address, ResourceKind.OTHER, eager=False)
-    return next(iter(found), None)
+    references: dict[str, Reference] = {}
+    keep(references, base, address, ResourceKind.OTHER, eager=False)
+    return next(iter(references), None)

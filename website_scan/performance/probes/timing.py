@@ -15,23 +15,23 @@ from website_scan.page.fetch import ACCEPT
 from website_scan.performance.evidence import Timing
 
 TRIES = 3
-# Two times that differ by less need no third one: the median of three lies between them.
+# Two times that differ by less make a third request needless: the median of three lies between them.
 AGREEMENT_S = 0.05
-MAX_BYTES = 16 * 1024  # only the beginning is measured
+MAX_BYTES = 16 * 1024  # the rest of the document does not matter for the time to first byte
 TIMEOUT_S = 10.0
 
 
 @probe(measures=True)
 def timing(page: Page, network: Network, load: BrowserLoad | None = None) -> Timing:
-    """Measure the TTFB of the final document two or three times in sequence; the page's own load is one of them.
+    """Measure the TTFB of the final document two or three times in sequence, including the page's own load.
 
     The time to connect does not count. The series ends if a request fails or has another status than the page. The
-    probe waits for the browser's load, so that neither disturbs the other; it does not read it.
+    probe waits for `load` without reading it, so that the measurement and the browser's load do not run together.
     """
     seconds = [page.response.ttfb_s]
     with contextlib.suppress(NetError):
         while len(seconds) < TRIES and not _agree(seconds):
-            again = network.fetch(
+            response = network.fetch(
                 Request(
                     page.target,
                     headers=ACCEPT,
@@ -41,9 +41,9 @@ def timing(page: Page, network: Network, load: BrowserLoad | None = None) -> Tim
                     with_credentials=True,
                 )
             )
-            if again.status != page.response.status:
+            if response.status != page.response.status:
                 break
-            seconds.append(again.ttfb_s)
+            seconds.append(response.ttfb_s)
     return Timing(tuple(seconds))
 
 

@@ -1,4 +1,4 @@
-"""Files in which several checks of a performance report found something: each once, with all that is wrong with it."""
+"""Table of the files of a performance report that several findings name: each file once, with its findings."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from dataclasses import dataclass
 from website_scan.places import BYTES, Column
 from website_scan.report.places import rows_of
 from website_scan.report.sections.headers import HeaderCheck
-from website_scan.report.tables import Cell, address, written
+from website_scan.report.tables import Cell, address, formatted
 from website_scan.report_json import ExportedCheck
 
-ADDRESSED = "url"  # the name of the column of a file's address
-SENT = ("wire_bytes", "sent_bytes", "bytes")  # names of the columns of a file's transferred size, the most exact first
+ADDRESS_COLUMN = "url"
+SIZE_COLUMNS = ("wire_bytes", "sent_bytes", "bytes")  # columns of a file's transferred size, the most exact first
 SIZE = Column("Transferred", "number", BYTES)
-MOST = 50  # rows; the site chooses how many files a page loads
+MAX_ROWS = 50  # the site chooses how many files a page loads
 
 
 @dataclass(frozen=True, slots=True)
 class FaultyFile:
-    """File with its transferred size, empty if no check states it, and the findings that name it, by priority."""
+    """File with the findings that name it, in order of priority, and its transferred size, empty if unknown."""
 
     address: Cell
     size: str
@@ -27,9 +27,9 @@ class FaultyFile:
 
 
 def faulty_files(checks: Iterable[ExportedCheck], prefix: str) -> tuple[FaultyFile, ...]:
-    """Return the files that findings name, those with the most findings first; nothing if none has two.
+    """Return the files that findings name, files with most findings first; empty if no file has two findings.
 
-    `checks` are the report's, by priority; `prefix` goes before anchors.
+    `checks` are the checks of the report in order of priority; `prefix` goes before anchors.
     """
     verdicts: dict[str, dict[str, HeaderCheck]] = {}
     sizes: dict[str, str] = {}
@@ -37,14 +37,14 @@ def faulty_files(checks: Iterable[ExportedCheck], prefix: str) -> tuple[FaultyFi
         if check["status"] == "pass":
             continue
         verdict = HeaderCheck.of(check, prefix)
-        for item in rows_of(check):
-            file = item.get(ADDRESSED)
+        for row in rows_of(check):
+            file = row.get(ADDRESS_COLUMN)
             if not isinstance(file, str) or not file.startswith(("https://", "http://")):
                 continue
             verdicts.setdefault(file, {})[check["id"]] = verdict
-            if size := next((written(SIZE, item[name]) for name in SENT if item.get(name)), ""):
+            if size := next((formatted(SIZE, row[name]) for name in SIZE_COLUMNS if row.get(name)), ""):
                 sizes.setdefault(file, size)
-    if all(len(each) < 2 for each in verdicts.values()):
+    if all(len(by_check) < 2 for by_check in verdicts.values()):
         return ()
-    ordered = sorted(verdicts.items(), key=lambda each: -len(each[1]))[:MOST]
-    return tuple(FaultyFile(address(file), sizes.get(file, ""), tuple(each.values())) for file, each in ordered)
+    ordered = sorted(verdicts.items(), key=lambda pair: -len(pair[1]))[:MAX_ROWS]
+    return tuple(FaultyFile(address(file), sizes.get(file, ""), tuple(by_check.values())) for file, by_check in ordered)

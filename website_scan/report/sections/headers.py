@@ -1,4 +1,4 @@
-"""Response headers of the page, each with the verdicts of the checks."""
+"""Table of the page's response headers, each with the verdicts of the checks that judge it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from website_scan.report.places import rows_of
 from website_scan.report_json import ExportedCheck
 
 CSP = "Content-Security-Policy"
-# The headers that a check judges, by its ID. If none of them is sent, the first one is shown as missing.
+# Headers that a check judges, by check ID. If the page sends none of them, the table lists the first as missing.
 JUDGED: Mapping[str, tuple[str, ...]] = {
     "hsts": ("Strict-Transport-Security",),
     "hsts-preload-consistency": ("Strict-Transport-Security",),
@@ -40,10 +40,10 @@ JUDGED: Mapping[str, tuple[str, ...]] = {
     "cookie-samesite": ("Set-Cookie",),
     "cookie-prefix": ("Set-Cookie",),
     "server-version": ("Server",),
-    "powered-by": (),  # the headers are its places
+    "powered-by": (),  # the places of the finding have the names of the headers
     "deprecated-headers": ("Public-Key-Pins", "Public-Key-Pins-Report-Only", "Expect-CT", "Feature-Policy"),
 }
-# Checks that show no missing header, because it is no fault if these headers are not sent.
+# Checks whose headers are never listed as missing, because a page does not need them.
 ONLY_WHERE_SENT = frozenset(
     {
         *("cookie-secure", "cookie-httponly", "cookie-samesite", "cookie-prefix", "cors-credentials"),
@@ -54,7 +54,7 @@ ONLY_WHERE_SENT = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class HeaderCheck:
-    """HeaderCheck of a check: its status and title. `anchor` is that of its card."""
+    """Verdict of a check on a header: status and title. `anchor` is the anchor of the check's card."""
 
     status: str
     text: str
@@ -68,7 +68,7 @@ class HeaderCheck:
 
 @dataclass(frozen=True, slots=True)
 class JudgedHeader:
-    """A header line; the value is None if the header is missing. `status` is the worst verdict's, empty without any."""
+    """Header line; the value is None if the header is missing. `status` is the worst verdict's, or empty."""
 
     name: str
     value: str | None
@@ -82,28 +82,28 @@ class JudgedHeader:
 def judged_headers(
     sent: Sequence[Sequence[str]], checks: Mapping[str, ExportedCheck], prefix: str
 ) -> tuple[JudgedHeader, ...]:
-    """Return the headers: by their worst verdict, missing ones before sent ones, then those without verdict.
+    """Return the headers by their worst verdict, missing headers before sent headers; headers without verdict last.
 
-    Headers of the same rank stay in the order received. `sent` has pairs of name and value, `checks` the export's
-    checks by ID; `prefix` goes before anchors.
+    Headers of the same rank stay in the order received. `sent` has pairs of name and value, `checks` the checks of the
+    export by ID; `prefix` goes before anchors.
     """
     names = {name.lower() for name, _ in sent}
     verdicts: dict[str, list[HeaderCheck]] = {}
     missing: dict[str, list[HeaderCheck]] = {}
-    for id, about in JUDGED.items():
+    for id, header_names in JUDGED.items():
         if (check := checks.get(id)) is None:
             continue
         verdict = HeaderCheck.of(check, prefix)
-        named = {str(row["header"]).lower() for row in rows_of(check) if "header" in row}
-        here = sorted((named or {name.lower() for name in about}) & names)
-        for name in here:
+        header_places = {str(row["header"]).lower() for row in rows_of(check) if "header" in row}
+        sent_names = sorted((header_places or {name.lower() for name in header_names}) & names)
+        for name in sent_names:
             verdicts.setdefault(name, []).append(verdict)
-        if not here and check["status"] != "pass" and id not in ONLY_WHERE_SENT and about:
-            missing.setdefault(about[0], []).append(verdict)
-    found = [JudgedHeader(name, None, _worst_first(each)) for name, each in missing.items()]
-    found += [JudgedHeader(name, value, _worst_first(verdicts.get(name.lower(), ()))) for name, value in sent]
-    return tuple(sorted(found, key=lambda each: STATUS_RANK.get(each.status, len(STATUS_RANK))))
+        if not sent_names and check["status"] != "pass" and id not in ONLY_WHERE_SENT and header_names:
+            missing.setdefault(header_names[0], []).append(verdict)
+    headers = [JudgedHeader(name, None, _worst_first(judgements)) for name, judgements in missing.items()]
+    headers += [JudgedHeader(name, value, _worst_first(verdicts.get(name.lower(), ()))) for name, value in sent]
+    return tuple(sorted(headers, key=lambda header: STATUS_RANK.get(header.status, len(STATUS_RANK))))
 
 
 def _worst_first(verdicts: Sequence[HeaderCheck]) -> tuple[HeaderCheck, ...]:
-    return tuple(sorted(verdicts, key=lambda each: STATUS_RANK[each.status]))
+    return tuple(sorted(verdicts, key=lambda verdict: STATUS_RANK[verdict.status]))

@@ -1,4 +1,4 @@
-"""Content Security Policies as tables: each directive with its sources and the findings about it."""
+"""Tables of Content Security Policies: each directive with its sources and the findings about the directive."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ WAYS = {"header": "sent as a header", "meta": "in a <meta> element", "report onl
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A source (value) of a directive. `is_weak` is True if a finding is about it."""
+    """Source (value) of a directive. `is_weak` is True if a finding is about the source."""
 
     text: str
     is_weak: bool
@@ -25,7 +25,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Directive:
-    """A directive of a policy. `is_set` is False if it is missing."""
+    """Directive of a policy. `is_set` is False if the directive is missing."""
 
     name: str
     sources: tuple[Source, ...]
@@ -39,7 +39,7 @@ class Policy:
     directives: tuple[Directive, ...]
 
 
-def _is(*values: str) -> Callable[[str], bool]:
+def _is_one_of(*values: str) -> Callable[[str], bool]:
     return lambda source: source.lower() in values
 
 
@@ -55,17 +55,17 @@ def _is_any(_source: str) -> bool:
     return True
 
 
-# By check ID: groups of directives that the check judges, and a test for weak values. Of a group, the fallback chain,
-# the first directive that is set counts.
-ABOUT: Mapping[str, tuple[tuple[tuple[str, ...], ...], Callable[[str], bool]]] = {
+# By check ID: fallback chains of directives that the check judges, and a test for weak values. Of a chain, the first
+# directive in the policy counts.
+JUDGED_DIRECTIVES: Mapping[str, tuple[tuple[tuple[str, ...], ...], Callable[[str], bool]]] = {
     "csp-present": ((SCRIPTS,), lambda source: _is_broad(source) or source.lower() == "'unsafe-inline'"),
-    "csp-script-inline": ((SCRIPTS,), _is("'unsafe-inline'")),
+    "csp-script-inline": ((SCRIPTS,), _is_one_of("'unsafe-inline'")),
     "csp-script-broad": ((SCRIPTS,), _is_broad),
-    "csp-unsafe-eval": ((SCRIPTS,), _is("'unsafe-eval'")),
-    "csp-allowlist-bypass": ((SCRIPTS,), _is()),
+    "csp-unsafe-eval": ((SCRIPTS,), _is_one_of("'unsafe-eval'")),
+    "csp-allowlist-bypass": ((SCRIPTS,), _is_one_of()),
     "csp-nonce-static": ((SCRIPTS,), lambda source: source.lower().startswith("'nonce-")),
-    "csp-object-base": ((("object-src", "default-src"), ("base-uri",)), _is("*")),
-    "csp-style-inline": ((STYLES,), _is("'unsafe-inline'")),
+    "csp-object-base": ((("object-src", "default-src"), ("base-uri",)), _is_one_of("*")),
+    "csp-style-inline": ((STYLES,), _is_one_of("'unsafe-inline'")),
     "clickjacking": ((("frame-ancestors",),), _is_broad),
 }
 
@@ -73,15 +73,15 @@ ABOUT: Mapping[str, tuple[tuple[tuple[str, ...], ...], Callable[[str], bool]]] =
 def policy_tables(
     stored: Sequence[StoredPolicy], checks: Mapping[str, ExportedCheck], prefix: str
 ) -> tuple[Policy, ...]:
-    """Return the policies as tables. `stored` has each policy's `way` and `text`, `checks` the export's checks by ID.
+    """Return the policies as tables. `stored` has the policies' `way` and `text`, `checks` the export's checks by ID.
 
     `prefix` goes before anchors.
     """
-    wrong = {id: check for id, check in checks.items() if check["status"] != "pass"}
-    return tuple(Policy(WAYS[each["way"]], _directives(each, wrong, prefix)) for each in stored)
+    findings = {id: check for id, check in checks.items() if check["status"] != "pass"}
+    return tuple(Policy(WAYS[policy["way"]], _directives(policy, findings, prefix)) for policy in stored)
 
 
-def _directives(policy: StoredPolicy, wrong: Mapping[str, ExportedFinding], prefix: str) -> tuple[Directive, ...]:
+def _directives(policy: StoredPolicy, findings: Mapping[str, ExportedFinding], prefix: str) -> tuple[Directive, ...]:
     values: dict[str, list[str]] = {}
     for part in policy["text"].split(";"):
         name, *sources = part.split() or [""]
@@ -90,26 +90,30 @@ def _directives(policy: StoredPolicy, wrong: Mapping[str, ExportedFinding], pref
     verdicts: dict[str, list[HeaderCheck]] = {}
     weak: dict[str, list[Callable[[str], bool]]] = {}
 
-    def note(id: str, name: str, is_weak: Callable[[str], bool]) -> None:
-        verdicts.setdefault(name, []).append(HeaderCheck.of(wrong[id], prefix))
+    def add_verdict(id: str, name: str, is_weak: Callable[[str], bool]) -> None:
+        verdicts.setdefault(name, []).append(HeaderCheck.of(findings[id], prefix))
         weak.setdefault(name, []).append(is_weak)
 
     if policy["way"] != "report only":
-        for id, (groups, is_weak) in ABOUT.items():
-            for group in groups if id in wrong else ():
+        for id, (groups, is_weak) in JUDGED_DIRECTIVES.items():
+            for group in groups if id in findings else ():
                 name = next((name for name in group if name in values), group[0])
-                # If a check judges several groups, mark only those with a weak value or a missing directive.
+                # If a check judges several groups, mark only groups with a weak value or a missing directive.
                 is_alone = len(groups) == 1
                 if (is_alone or any(map(is_weak, values[name]))) if name in values else not is_alone:
-                    note(id, name, is_weak)
-        if "csp-insecure-source" in wrong:
+                    add_verdict(id, name, is_weak)
+        if "csp-insecure-source" in findings:
             for name in (name for name, sources in values.items() if any(map(_is_http, sources))):
-                note("csp-insecure-source", name, _is_http)
-        if "csp-syntax" in wrong:
-            faulty = _directives_of(wrong["csp-syntax"])
+                add_verdict("csp-insecure-source", name, _is_http)
+        if "csp-syntax" in findings:
+            faulty = _directives_of(findings["csp-syntax"])
             for name in (name for name in values if name in faulty):
-                note("csp-syntax", name, _is_any)
-    missing = [Directive(name, (), tuple(told), is_set=False) for name, told in verdicts.items() if name not in values]
+                add_verdict("csp-syntax", name, _is_any)
+    missing = [
+        Directive(name, (), tuple(judgements), is_set=False)
+        for name, judgements in verdicts.items()
+        if name not in values
+    ]
     return (
         *(
             Directive(
@@ -124,7 +128,7 @@ def _directives(policy: StoredPolicy, wrong: Mapping[str, ExportedFinding], pref
 
 
 def _directives_of(check: ExportedFinding) -> set[str]:
-    """Return the directives that the faults of a check name."""
+    """Return the names of the directives in the faults that a check found."""
     faults: Any = check["values"]["faults"]["value"] if "faults" in check["values"] else ()
-    named = (fault["values"].get("directive", {}).get("value", "") for fault in faults)
-    return {str(each).lower() for each in named}
+    names = (fault["values"].get("directive", {}).get("value", "") for fault in faults)
+    return {str(name).lower() for name in names}

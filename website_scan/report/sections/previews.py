@@ -1,4 +1,4 @@
-"""Previews of the page as a search result and as a shared link. The scan has cut and stored their texts."""
+"""Previews of the page as a search result and as a shared link. The scan has stored their texts, cut to length."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ BETWEEN = " \N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK} "
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """Preview of a search result. `trail` is the address as search engines show it: the host, then the folders."""
+    """Preview of a search result. `trail` is the address as search engines display it: the host, then the folders."""
 
     site: str
     trail: str
@@ -27,7 +27,7 @@ class SearchResult:
 
 @dataclass(frozen=True, slots=True)
 class SharedLink:
-    """Preview of a shared link. `image` is only an address: loading it would tell the site who reads the report."""
+    """Preview of a shared link. `image` is only an address: with the image, the site would learn of the reader."""
 
     host: str
     title: str
@@ -38,7 +38,7 @@ class SharedLink:
 
 def search_result(stored: StoredSearchResult, checks: Mapping[str, ExportedCheck]) -> SearchResult:
     host, path = _host_and_path(stored["url"])
-    folders = [plain(unquote(each)) for each in path.split("/") if each]
+    folders = [plain(unquote(folder)) for folder in path.split("/") if folder]
     indexable = checks.get("is-indexable")
     return SearchResult(
         site=stored["site"] or host,

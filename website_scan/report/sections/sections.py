@@ -1,4 +1,4 @@
-"""Sections that a report's page shows beside the checks, from data stored by the scan and rows of checks."""
+"""Sections of a report's page besides the checks, from exhibits that the scan stored and from rows of checks."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Sections:
-    """Sections of a report. Each is empty or None in reports of other types, and in reports stored without it."""
+    """Sections of a report. Sections are empty or None for other scan types, and for reports without their exhibit."""
 
     headers: tuple[JudgedHeader, ...] = ()
     policies: tuple[Policy, ...] = ()
@@ -49,7 +49,7 @@ class Sections:
     @property
     def contents(self) -> list[Entry]:
         """Entries of the sections in the page's order."""
-        named = (
+        sections = (
             (self.search_result or self.shared_link, Entry("How others show it", "previews")),
             (self.headers, Entry("Response headers", "headers")),
             (self.policies, Entry("CSP by directive", "policies")),
@@ -58,17 +58,17 @@ class Sections:
             (self.files, Entry("Files", "files")),
             (self.weights, Entry("Transfer size", "weights")),
         )
-        return [entry for shown, entry in named if shown]
+        return [entry for section, entry in sections if section]
 
 
-def sections_of(document: ExportJson, stored: StoredExhibits | None, prefix: str) -> Sections:
-    """Return the sections. `document` is the JSON export, `stored` comes from `website_scan.exhibits`.
+def sections_of(export: ExportJson, stored: StoredExhibits | None, prefix: str) -> Sections:
+    """Return the sections. `export` is the JSON export, `stored` has the exhibits from `website_scan.exhibits`.
 
     `prefix` goes before anchors.
     """
     stored = stored or {}
-    checks = {check["id"]: check for category in document["categories"] for check in category["checks"]}
-    is_security = document["type"] == "security"
+    checks = {check["id"]: check for category in export["categories"] for check in category["checks"]}
+    is_security = export["type"] == "security"
     return Sections(
         headers=judged_headers(stored["headers"], checks, prefix) if "headers" in stored else (),
         policies=policy_tables(stored.get("policies", ()), checks, prefix),
@@ -76,9 +76,7 @@ def sections_of(document: ExportJson, stored: StoredExhibits | None, prefix: str
         redirects=_redirects(stored.get("redirects", ())),
         search_result=search_result(stored["search_result"], checks) if "search_result" in stored else None,
         shared_link=shared_link(stored["shared_link"]) if "shared_link" in stored else None,
-        files=faulty_files(sorted(checks.values(), key=priority_of), prefix)
-        if document["type"] == "performance"
-        else (),
+        files=faulty_files(sorted(checks.values(), key=priority_of), prefix) if export["type"] == "performance" else (),
         weights=weights(stored.get("weights", ())),
     )
 

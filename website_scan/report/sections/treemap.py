@@ -9,14 +9,14 @@ from typing import Literal
 from website_scan.messages import size
 from website_scan.stored_data import StoredWeight
 
-# Width and height of the drawing; positions and sizes of areas are in per cent of these.
+# Width and height of the drawing; positions and sizes of areas are in per cent of the drawing.
 WIDTH, HEIGHT = 3.0, 1.0
-# The least width and height of an area with a label, in per cent of the drawing.
-WORDS_WIDTH, WORDS_HEIGHT = 9.0, 16.0
-# The width of a character of the label in per cent of the drawing, on a wide screen and on a phone.
+# Minimum width and height of an area with a label, in per cent of the drawing.
+LABEL_WIDTH, LABEL_HEIGHT = 9.0, 16.0
+# Width of a character of the label in per cent of the drawing, on a wide screen and on a phone.
 CHARACTER, CHARACTER_ON_PHONE = 0.95, 2.8
 MAX_ROWS = 8
-LEAST = 1e-9  # least length of a side, against division by zero after rounding
+MIN_SIDE = 1e-9  # minimum length of a side, against division by zero after rounding
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Area:
 
     @property
     def has_words(self) -> bool:
-        return self.width >= max(WORDS_WIDTH, CHARACTER * self._length) and self.height >= WORDS_HEIGHT
+        return self.width >= max(LABEL_WIDTH, CHARACTER * self._length) and self.height >= LABEL_HEIGHT
 
     @property
     def is_slim(self) -> bool:
@@ -42,13 +42,13 @@ class Area:
 
     @property
     def _length(self) -> int:
-        """Number of characters of the first line of the label, such as "Document, 16 kB"."""
+        """Number of characters in the first line of the label, such as "Document, 16 kB"."""
         return len(self.label) + 2 + len(self.size)
 
 
 @dataclass(frozen=True, slots=True)
 class Sum:
-    """Row of a table of sums. `share` is in per cent; `kind` is the kind of file if the row is about one."""
+    """Row of a table of sums. `share` is in per cent; `kind` is a kind of file, empty for the sum of a host."""
 
     name: str
     note: str
@@ -69,30 +69,32 @@ class Weights:
 
 
 def weights(stored: Sequence[StoredWeight]) -> Weights | None:
-    """Return treemap and tables of the stored transfer sizes, None if no bytes were transferred."""
-    rows = [each for each in stored if each["wire_bytes"] > 0]
-    total = sum(each["wire_bytes"] for each in rows)
+    """Return the treemap and the tables of transfer sizes, None if no bytes were transferred."""
+    rows = [row for row in stored if row["wire_bytes"] > 0]
+    total = sum(row["wire_bytes"] for row in rows)
     if not total:
         return None
-    foreign = sum(each["wire_bytes"] for each in rows if each["is_third_party"])
-    ordered = sorted(rows, key=lambda each: -each["wire_bytes"])
-    places = squarified([each["wire_bytes"] for each in ordered], WIDTH, HEIGHT)
+    third_party_bytes = sum(row["wire_bytes"] for row in rows if row["is_third_party"])
+    ordered = sorted(rows, key=lambda row: -row["wire_bytes"])
+    rectangles = squarified([row["wire_bytes"] for row in ordered], WIDTH, HEIGHT)
     return Weights(
         total=size(total),
-        requests=sum(each["requests"] for each in rows),
-        third_party=f"{size(foreign)} ({round(100 * foreign / total)} %)" if foreign else "",
+        requests=sum(row["requests"] for row in rows),
+        third_party=f"{size(third_party_bytes)} ({round(100 * third_party_bytes / total)} %)"
+        if third_party_bytes
+        else "",
         areas=tuple(
             Area(
-                each["kind"].capitalize(),
-                each["host"],
-                size(each["wire_bytes"]),
-                each["kind"],
+                row["kind"].capitalize(),
+                row["host"],
+                size(row["wire_bytes"]),
+                row["kind"],
                 *(
                     round(100 * value / whole, 2)
-                    for value, whole in zip(place, (WIDTH, HEIGHT, WIDTH, HEIGHT), strict=True)
+                    for value, whole in zip(rectangle, (WIDTH, HEIGHT, WIDTH, HEIGHT), strict=True)
                 ),
             )
-            for each, place in zip(ordered, places, strict=True)
+            for row, rectangle in zip(ordered, rectangles, strict=True)
         ),
         kinds=_sums(rows, "kind", total),
         hosts=_sums(rows, "host", total),
@@ -100,59 +102,61 @@ def weights(stored: Sequence[StoredWeight]) -> Weights | None:
 
 
 def _sums(rows: Sequence[StoredWeight], by: Literal["kind", "host"], total: int) -> tuple[Sum, ...]:
-    """Return sums by kind or host, the largest first, with one row for all beyond `MAX_ROWS`."""
+    """Return the sums by kind or host, the largest first; one more row has the sum of all beyond `MAX_ROWS`."""
     grouped: dict[str, list[StoredWeight]] = {}
-    for each in rows:
-        grouped.setdefault(each[by], []).append(each)
-    ordered = sorted(grouped.items(), key=lambda each: -_bytes(each[1]))
-    shown = ordered[:MAX_ROWS]
-    if rest := [each for _, members in ordered[MAX_ROWS:] for each in members]:
-        shown.append((f"{len(ordered) - MAX_ROWS} more", rest))
+    for weight in rows:
+        grouped.setdefault(weight[by], []).append(weight)
+    ordered = sorted(grouped.items(), key=lambda pair: -_bytes(pair[1]))
+    groups = ordered[:MAX_ROWS]
+    if rest := [row for _, members in ordered[MAX_ROWS:] for row in members]:
+        groups.append((f"{len(ordered) - MAX_ROWS} more", rest))
     return tuple(
         Sum(
             name=(name.capitalize() if by == "kind" else name) or "Other hosts",
             note="third party" if by == "host" and members[0]["is_third_party"] else "",
-            requests=sum(each["requests"] for each in members),
+            requests=sum(row["requests"] for row in members),
             size=size(_bytes(members)),
             share=f"{round(100 * _bytes(members) / total) or '< 1'} %",
             kind=name if by == "kind" and name in grouped else "",
         )
-        for name, members in shown
+        for name, members in groups
     )
 
 
 def _bytes(rows: Sequence[StoredWeight]) -> int:
-    return sum(each["wire_bytes"] for each in rows)
+    return sum(row["wire_bytes"] for row in rows)
 
 
 def squarified(values: Sequence[int], width: float, height: float) -> list[tuple[float, float, float, float]]:
     """Return a rectangle (x, y, width, height) for each of the values, which are positive and in descending order.
 
-    The areas are proportional to the values and fill the whole. Rows lie along the shorter side; a row takes values
-    as long as that does not worsen its aspect ratios.
+    The areas are proportional to the values and fill the whole. Rows are along the shorter side; values are added to a
+    row as long as its worst aspect ratio does not become worse.
     """
     scale = width * height / sum(values)
-    left = [value * scale for value in values]
+    remaining = [value * scale for value in values]
     x = y = 0.0
-    found = []
-    while left:
-        side = max(min(width - x, height - y), LEAST)
+    rectangles = []
+    while remaining:
+        side = max(min(width - x, height - y), MIN_SIDE)
         count = 1
-        while count < len(left) and _worst(left[: count + 1], side) <= _worst(left[:count], side):
+        while count < len(remaining) and _worst_ratio(remaining[: count + 1], side) <= _worst_ratio(
+            remaining[:count], side
+        ):
             count += 1
-        row, left = left[:count], left[count:]
+        row, remaining = remaining[:count], remaining[count:]
         thickness = sum(row) / side
         at = 0.0
         is_column = width - x >= height - y
         for area in row:
             length = area / thickness
-            found.append((x, y + at, thickness, length) if is_column else (x + at, y, length, thickness))
+            rectangles.append((x, y + at, thickness, length) if is_column else (x + at, y, length, thickness))
             at += length
         x, y = (x + thickness, y) if is_column else (x, y + thickness)
-    return found
+    return rectangles
 
 
-def _worst(row: Sequence[float], side: float) -> float:
+def _worst_ratio(row: Sequence[float], side: float) -> float:
     """Return the worst aspect ratio in a row of areas along a side."""
     thickness = sum(row) / side
     return max(max(thickness**2 / area, area / thickness**2) for area in row)

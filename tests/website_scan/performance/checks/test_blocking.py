@@ -3,12 +3,12 @@ from __future__ import annotations
 import pytest
 
 from tests.website_scan.cast import body, document, head, message, outcome, page, rows, severity_of, verdict
-from tests.website_scan.performance.cast import HERE, OTHER, found, read, resource
+from tests.website_scan.performance.cast import HERE, OTHER, resource, resources_of, styles_of
 from website_scan.findings import Severity
 from website_scan.page.references import ResourceKind
 from website_scan.performance.checks import blocking as checks
 from website_scan.performance.evidence import Resource, StyleImport
-from website_scan.performance.render_blocking import written_at_once
+from website_scan.performance.render_blocking import count_unconditional_writes
 
 Kind = ResourceKind
 
@@ -35,8 +35,8 @@ Kind = ResourceKind
     ],
 )
 def test_blocking_scripts(markup: str, expected: str) -> None:
-    seen = page(markup)
-    finding = checks.blocking_scripts_in_head(document(seen), found())
+    scanned_page = page(markup)
+    finding = checks.blocking_scripts_in_head(document(scanned_page), resources_of())
     assert verdict(finding) == expected
     assert outcome(finding) == ("pass" if expected == "pass" else "synchronous")
 
@@ -44,38 +44,38 @@ def test_blocking_scripts(markup: str, expected: str) -> None:
 @pytest.mark.parametrize(
     ("items", "expected"),
     [
-        ((resource(f"{HERE}/a.js", wire=1_300),), Severity.LOW),  # a theme's choice, before anything is shown
+        ((resource(f"{HERE}/a.js", wire=1_300),), Severity.LOW),  # for example, a script that sets the colour theme
         ((resource(f"{HERE}/a.js", wire=14_501),), Severity.HIGH),
         ((resource(f"{HERE}/a.js", status=404, wire=50),), Severity.LOW),
-        ((resource(f"{HERE}/a.js", status=None, wire=0),), Severity.HIGH),  # unknown
+        ((resource(f"{HERE}/a.js", status=None, wire=0),), Severity.HIGH),  # unknown size
         ((), Severity.HIGH),
     ],
 )
-def test_a_small_script_blocks_no_longer_than_the_style_sheets(items: tuple[Resource, ...], expected: Severity) -> None:
-    seen = page(head("<script src=/a.js></script>"))
-    finding = checks.blocking_scripts_in_head(document(seen), found(*items))
+def test_severity_of_one_blocking_script_depends_on_its_size(items: tuple[Resource, ...], expected: Severity) -> None:
+    scanned_page = page(head("<script src=/a.js></script>"))
+    finding = checks.blocking_scripts_in_head(document(scanned_page), resources_of(*items))
     assert severity_of(checks.blocking_scripts_in_head, finding) is expected
 
 
-def test_many_small_scripts_weigh_less_than_large_ones() -> None:
-    seen = document(page(head("".join(f"<script src=/{n}.js></script>" for n in range(3)))))
+def test_severity_of_many_blocking_scripts_depends_on_their_size() -> None:
+    scanned_page = document(page(head("".join(f"<script src=/{n}.js></script>" for n in range(3)))))
     for wire, expected in ((4_833, Severity.MEDIUM), (4_834, Severity.HIGH)):
-        items = found(*(resource(f"{HERE}/{n}.js", wire=wire) for n in range(3)))
-        finding = checks.blocking_scripts_in_head(seen, items)
+        items = resources_of(*(resource(f"{HERE}/{n}.js", wire=wire) for n in range(3)))
+        finding = checks.blocking_scripts_in_head(scanned_page, items)
         assert severity_of(checks.blocking_scripts_in_head, finding) is expected
 
 
-def test_the_message_says_what_blocking_scripts_weigh() -> None:
-    seen = page(head("<script src=/a.js></script>"))
-    assert message(checks.blocking_scripts_in_head(document(seen), found())) == (
+def test_message_has_the_weight_of_blocking_scripts() -> None:
+    scanned_page = page(head("<script src=/a.js></script>"))
+    assert message(checks.blocking_scripts_in_head(document(scanned_page), resources_of())) == (
         "1 script in the head (size unknown) has neither async nor defer."
     )
     item = resource(f"{HERE}/a.js", body=b"a" * 1500)
-    finding = checks.blocking_scripts_in_head(document(seen), found(item))
+    finding = checks.blocking_scripts_in_head(document(scanned_page), resources_of(item))
     assert message(finding) == "1 script in the head (1.5 kB) has neither async nor defer."
     assert rows(finding) == [{"url": f"{HERE}/a.js", "wire_bytes": 1500}]
     two = page(head("<script src=/a.js></script><script src=/b.js></script>"))
-    finding = checks.blocking_scripts_in_head(document(two), found(item))
+    finding = checks.blocking_scripts_in_head(document(two), resources_of(item))
     assert message(finding) == "2 scripts in the head (at least 1.5 kB) have neither async nor defer."
     assert rows(finding) == [{"url": f"{HERE}/a.js", "wire_bytes": 1500}, {"url": f"{HERE}/b.js"}]
 
@@ -89,7 +89,7 @@ SHEET = "<link rel=stylesheet href=/{}.css>"
         (head(""), 0, "pass"),
         (head(SHEET.format(0)), 14_500, "pass"),
         (head(SHEET.format(0)), 14_501, "warn"),
-        (head("".join(SHEET.format(n) for n in range(3))), 4_833, "pass"),  # they come at once
+        (head("".join(SHEET.format(n) for n in range(3))), 4_833, "pass"),  # arrive in one round trip
         (head("".join(SHEET.format(n) for n in range(3))), 4_834, "warn"),
         (head("".join(SHEET.format(n) for n in (0, "unknown"))), 1, "warn"),
         (head("".join(SHEET.format(n) for n in range(6))), 2_416, "pass"),
@@ -106,16 +106,18 @@ SHEET = "<link rel=stylesheet href=/{}.css>"
     ],
 )
 def test_blocking_css(markup: str, size: int, expected: str) -> None:
-    seen = page(markup)
-    items = found(*(resource(f"{HERE}/{n}.css", Kind.STYLESHEET, b"a" * size) for n in range(7)))
-    finding = checks.blocking_css(document(seen), items)
+    scanned_page = page(markup)
+    items = resources_of(*(resource(f"{HERE}/{n}.css", Kind.STYLESHEET, b"a" * size) for n in range(7)))
+    finding = checks.blocking_css(document(scanned_page), items)
     assert verdict(finding) == expected
     assert outcome(finding) == ("pass" if expected == "pass" else "too-much")
 
 
-def test_the_message_says_how_much_blocking_css_is_good() -> None:
-    seen = page(head(SHEET.format(0)))
-    finding = checks.blocking_css(document(seen), found(resource(f"{HERE}/0.css", Kind.STYLESHEET, b"a" * 90_000)))
+def test_message_has_the_limit_of_blocking_css() -> None:
+    scanned_page = page(head(SHEET.format(0)))
+    finding = checks.blocking_css(
+        document(scanned_page), resources_of(resource(f"{HERE}/0.css", Kind.STYLESHEET, b"a" * 90_000))
+    )
     assert message(finding) == (
         "The page waits for 1 style sheet in the head (90 kB; up to 6 with 14.5 kB in all are good)."
     )
@@ -128,7 +130,7 @@ def test_the_message_says_how_much_blocking_css_is_good() -> None:
         ("@import 'b.css';", "imported"),
         ("@charset 'utf-8'; @layer a, b; @layer c{} @import url(b.css) screen;", "imported"),
         ('/* first */ @IMPORT url( "b.css" );', "imported"),
-        ("p{} @import 'b.css';", "pass"),  # browsers ignore it there
+        ("p{} @import 'b.css';", "pass"),  # browsers ignore @import after other rules
         ("@font-face{} @import 'b.css';", "pass"),
         ("@import 'b.css' print;", "pass"),
         ("/* @import 'b.css'; */", "pass"),
@@ -137,7 +139,7 @@ def test_the_message_says_how_much_blocking_css_is_good() -> None:
     ],
 )
 def test_css_import(css: str, expected: str) -> None:
-    finding = checks.css_import(read(css))
+    finding = checks.css_import(styles_of(css))
     assert outcome(finding) == expected
     if expected != "pass":
         assert verdict(finding) == "warn"
@@ -145,8 +147,8 @@ def test_css_import(css: str, expected: str) -> None:
         assert rows(finding) == [{"style_sheet": f"{HERE}/css/a.css", "imports": f"{HERE}/css/b.css"}]
 
 
-def test_imports_of_the_document_s_own_styles_count() -> None:
-    assert read("", "<style>@import '/b.css';</style>").imports == (
+def test_imports_of_style_elements_count() -> None:
+    assert styles_of("", "<style>@import '/b.css';</style>").imports == (
         StyleImport("https://site.example.com/shop/shoes", f"{HERE}/b.css"),
     )
 
@@ -165,8 +167,8 @@ def test_imports_of_the_document_s_own_styles_count() -> None:
     ],
 )
 def test_third_party_spof(markup: str, expected: str) -> None:
-    seen = page(markup)
-    finding = checks.third_party_spof(seen, document(seen))
+    scanned_page = page(markup)
+    finding = checks.third_party_spof(scanned_page, document(scanned_page))
     assert verdict(finding) == expected
     assert outcome(finding) == ("pass" if expected == "pass" else "other-site")
 
@@ -178,7 +180,7 @@ def test_third_party_spof(markup: str, expected: str) -> None:
         ("a();document.write('<b>');window.document.writeln(1);\ndocument.write(x)", 3),
         ("var a = 'x'\ndocument.write(a)", 1),
         ("var r = /[(]/;document.write(a)", 1),
-        ("window.jQuery || document.write('a')", 0),  # only if the CDN fails
+        ("window.jQuery || document.write('a')", 0),  # writes only if the CDN fails
         ("window.jQuery ||\n document.write('a')", 0),
         ("if (x)\n document.write(1)", 0),
         ("if (x) { document.write(1) }", 0),
@@ -188,13 +190,13 @@ def test_third_party_spof(markup: str, expected: str) -> None:
         ("// document.write(1)\n/*\ndocument.write(1)\n*/", 0),
         ("a = 'x;document.write(1)'", 0),
         ("a = `;document.write(1)`", 0),
-        ("(a)/b;document.write(1)", 0),  # the statement's beginning is not certain
+        ("(a)/b;document.write(1)", 0),  # it is uncertain where the statement begins
         ("mydocument.write(1)", 0),
         ("document.write", 0),
     ],
 )
-def test_what_is_written_whenever_a_script_runs(script: str, count: int) -> None:
-    assert written_at_once(script) == count
+def test_unconditional_calls_of_document_write_are_counted(script: str, count: int) -> None:
+    assert count_unconditional_writes(script) == count
 
 
 @pytest.mark.parametrize(
@@ -213,16 +215,16 @@ def test_what_is_written_whenever_a_script_runs(script: str, count: int) -> None
     ],
 )
 def test_document_write(markup: str, items: tuple[Resource, ...], expected: str) -> None:
-    seen = page(markup)
-    finding = checks.document_write(document(seen), found(*items))
+    scanned_page = page(markup)
+    finding = checks.document_write(document(scanned_page), resources_of(*items))
     assert verdict(finding) == expected
     assert outcome(finding) == ("pass" if expected == "pass" else "called")
 
 
-def test_scripts_that_write_are_named_with_their_calls() -> None:
-    seen = page(body("<script>document.write(1)</script><script src=/a.js></script>"))
-    items = found(resource(f"{HERE}/a.js", body=b"document.write(1);document.write(2)"))
-    finding = checks.document_write(document(seen), items)
+def test_writing_scripts_are_listed_with_their_calls() -> None:
+    scanned_page = page(body("<script>document.write(1)</script><script src=/a.js></script>"))
+    items = resources_of(resource(f"{HERE}/a.js", body=b"document.write(1);document.write(2)"))
+    finding = checks.document_write(document(scanned_page), items)
     assert message(finding) == "3 calls of document.write() run while the document is parsed."
     assert rows(finding) == [
         {"script": "a script in the document", "calls": 1},

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from tests.website_scan.cast import CLOCK, message, outcome, page, rows, verdict
-from tests.website_scan.performance.cast import HERE, OTHER, found, labels, resource
+from tests.website_scan.performance.cast import HERE, OTHER, labels, resource, resources_of
 from website_scan.page.references import ResourceKind
 from website_scan.performance.caching import hit_probability
 from website_scan.performance.checks import caching as checks
@@ -26,7 +26,7 @@ def file(
 
 
 def files(*items: Resource) -> StaticFiles:
-    return static_files(page(), found(*items), CLOCK)
+    return static_files(page(), resources_of(*items), CLOCK)
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_cache_missing(items: tuple[Resource, ...], expected: str) -> None:
 
 
 def sized(waste: int) -> int:
-    """Return the size of a file cached for an hour that is expected to waste this many bytes."""
+    """Return the size of a file, cached for an hour, whose expected waste is `waste` bytes."""
     return round(waste / (1 - hit_probability(3600)))
 
 
@@ -71,7 +71,7 @@ def sized(waste: int) -> int:
         ((file("max-age=3600", size=sized(128 * KIB) + 1),), "fail"),
         ((file("max-age=2592000", size=10_000_000),), "pass"),
         ((file("max-age=2591999", size=10_000_000),), "fail"),
-        ((file(None, size=10_000_000),), "n/a"),  # cache-missing reports it
+        ((file(None, size=10_000_000),), "n/a"),  # the check cache-missing reports the file
         ((file("max-age=0", size=10_000_000),), "n/a"),
         ((file("no-cache", size=10_000_000),), "n/a"),
         ((file("max-age=60, must-revalidate", size=10_000_000),), "n/a"),
@@ -87,7 +87,7 @@ def test_cache_short(items: tuple[Resource, ...], expected: str) -> None:
     assert outcome(finding) == ("short-lived" if expected in ("warn", "fail") else expected)
 
 
-def test_the_message_says_for_how_long_and_what_it_will_cost() -> None:
+def test_message_has_the_expected_waste_and_labels_have_lifetimes() -> None:
     finding = checks.cache_short(files(file("max-age=3600", size=100 * KIB), file("max-age=60", f"{OTHER}/b.js")))
     assert message(finding) == (
         "1 static file may be kept for less than 30 days, so a later visit is expected to load 82 kB again, not "
@@ -116,15 +116,15 @@ def test_the_message_says_for_how_long_and_what_it_will_cost() -> None:
     ]
 
 
-def test_the_message_says_how_much_has_no_lifetime() -> None:
+def test_message_has_the_number_and_weight_of_files_without_a_lifetime() -> None:
     finding = checks.cache_missing(files(file(None), file("max-age=9", f"{HERE}/b.js")))
     assert message(finding) == "1 of 2 static files (1.0 kB) has no cache lifetime."
     assert rows(finding) == [{"url": f"{HERE}/a.js", "wire_bytes": 1_000, "expected_waste_bytes": 1_000}]
 
 
-def test_lifetimes_of_other_sites_are_reported_without_blame() -> None:
-    seen = files(file("max-age=9999999"), file("max-age=60", f"{OTHER}/b.js"))
-    assert "1 file of other sites may be kept for less" in message(checks.cache_short(seen))
+def test_short_lifetimes_of_other_sites_are_reported_but_pass() -> None:
+    static = files(file("max-age=9999999"), file("max-age=60", f"{OTHER}/b.js"))
+    assert "1 file of other sites may be kept for less" in message(checks.cache_short(static))
 
 
 @pytest.mark.parametrize(
@@ -164,7 +164,7 @@ def test_private_static(items: tuple[Resource, ...], expected: str) -> None:
     assert outcome(finding) == ("private" if expected in ("warn", "fail") else expected)
 
 
-def test_files_that_were_asked_for_with_a_key_may_be_private() -> None:
+def test_private_files_are_not_judged_in_a_scan_with_credentials() -> None:
     """Regression: such files were reported as public, because the scan with credentials could see them."""
     keyed = replace(page(), is_keyed=True)
     assert verdict(checks.private_static(keyed, files(file("private, max-age=60")))) == "n/a"

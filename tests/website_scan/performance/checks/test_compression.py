@@ -7,7 +7,7 @@ import pytest
 
 from tests.website_scan.browser.loads import load, request, visit
 from tests.website_scan.cast import message, outcome, page, rows, title_of, verdict
-from tests.website_scan.performance.cast import HERE, OTHER, found, labels, resource
+from tests.website_scan.performance.cast import HERE, OTHER, labels, resource, resources_of
 from website_scan.browser.evidence import Coverage, UsedFile
 from website_scan.outcomes import Verdict
 from website_scan.page.evidence import Page
@@ -17,13 +17,13 @@ from website_scan.performance.checks import compression as checks
 from website_scan.performance.compression import gzip_saving
 from website_scan.performance.evidence import Resource
 
-GZIP, BR, ZSTD = (("Content-Encoding", each) for each in ("gzip", "br", "zstd"))
+GZIP, BR, ZSTD = (("Content-Encoding", coding) for coding in ("gzip", "br", "zstd"))
 Kind = ResourceKind
 KIB = 1024
 
 
 def that_saves(saving: int) -> bytes:
-    """Return a body of which gzip saves exactly this many bytes."""
+    """Return a body of which gzip saves exactly `saving` bytes."""
     body = random.Random(1).randbytes(2_000) + b" " * saving
     while gzip_saving(body) < saving:
         body += b" "
@@ -41,26 +41,26 @@ def compressed(size: int = 5_000) -> Page:
     ("saving", "expected"),
     [(20 * KIB, "pass"), (20 * KIB + 1, "warn"), (200 * KIB, "warn"), (200 * KIB + 1, "fail")],
 )
-def test_the_limits_of_the_saving(saving: int, expected: str) -> None:
-    finding = checks.text_compressed(compressed(), found(resource(body=that_saves(saving))))
+def test_verdict_depends_on_the_bytes_that_gzip_saves(saving: int, expected: str) -> None:
+    finding = checks.text_compressed(compressed(), resources_of(resource(body=that_saves(saving))))
     assert verdict(finding) == expected
     assert outcome(finding) == ("uncompressed" if expected in ("warn", "fail") else expected)
 
 
 @pytest.mark.parametrize(
-    ("seen", "expected"),
+    ("scanned_page", "expected"),
     [
         (page("<p>" + "a" * 1_396), "pass"),
         (page("<p>" + "a" * 1_397), "fail"),
         (page("<p>" + "a" * 1_397, ("Content-Encoding", "identity")), "fail"),
-        (page("<p>" + "a" * 1_397, ("Content-Encoding", "UTF-8")), "fail"),  # not a coding that browsers know
+        (page("<p>" + "a" * 1_397, ("Content-Encoding", "UTF-8")), "fail"),  # no content coding
         (page("<p>" + "a" * 9_000, GZIP), "pass"),
         (page("<p>" + "a" * 9_000, ZSTD), "pass"),
         (page("<p>" + "a" * 9_000, ("Content-Encoding", "dcb")), "pass"),  # Brotli with a dictionary
     ],
 )
-def test_an_uncompressed_document_that_needs_more_than_a_packet_fails(seen: Page, expected: str) -> None:
-    finding = checks.text_compressed(seen, found())
+def test_uncompressed_document_larger_than_a_packet_fails(scanned_page: Page, expected: str) -> None:
+    finding = checks.text_compressed(scanned_page, resources_of())
     assert verdict(finding) == expected
     assert outcome(finding) == ("document" if expected in ("warn", "fail") else expected)
 
@@ -85,32 +85,32 @@ LONG = b"a" * 300_000
         (resource(body=random.Random(1).randbytes(300_000)), "pass"),  # gzip would save nothing
     ],
 )
-def test_which_files_are_text(item: Resource, expected: str) -> None:
-    finding = checks.text_compressed(compressed(), found(item))
+def test_uncompressed_text_files_count_and_other_files_do_not(item: Resource, expected: str) -> None:
+    finding = checks.text_compressed(compressed(), resources_of(item))
     assert verdict(finding) == expected
     assert outcome(finding) == ("uncompressed" if expected in ("warn", "fail") else expected)
 
 
-def test_the_message_says_what_gzip_would_save() -> None:
+def test_message_has_the_bytes_that_gzip_would_save() -> None:
     body = that_saves(30 * KIB)
-    finding = checks.text_compressed(compressed(), found(resource(body=body)))
+    finding = checks.text_compressed(compressed(), resources_of(resource(body=body)))
     assert message(finding) == "1 text file is sent uncompressed; gzip would save 31 kB (up to 20 kB is good)."
     assert rows(finding) == [{"url": f"{HERE}/a.js", "bytes": len(body), "gzip_would_save_bytes": 30 * KIB}]
 
 
-def test_a_saving_that_looks_like_its_limit_is_said_to_be_above_it() -> None:
-    finding = checks.text_compressed(compressed(), found(resource(body=that_saves(20 * KIB + 1))))
+def test_message_explains_a_saving_just_above_the_limit() -> None:
+    finding = checks.text_compressed(compressed(), resources_of(resource(body=that_saves(20 * KIB + 1))))
     assert message(finding) == (
         "1 text file is sent uncompressed; gzip would save 20 kB (just above the limit: up to 20 kB is good)."
     )
 
 
-def test_the_message_says_how_large_an_uncompressed_document_is() -> None:
+def test_message_has_the_size_of_an_uncompressed_document() -> None:
     plain = page("a" * 20_000)
-    assert message(checks.text_compressed(plain, found())) == (
+    assert message(checks.text_compressed(plain, resources_of())) == (
         "The document is sent uncompressed (20 kB; gzip would save 20 kB)."
     )
-    finding = checks.text_compressed(plain, found(resource(body=that_saves(30 * KIB))))
+    finding = checks.text_compressed(plain, resources_of(resource(body=that_saves(30 * KIB))))
     assert message(finding) == (
         "The document (20 kB) and 1 other text file are sent uncompressed (gzip would save 51 kB in all)."
     )
@@ -118,20 +118,22 @@ def test_the_message_says_how_large_an_uncompressed_document_is() -> None:
     assert labels(finding) == [f"{HERE}/a.js", f"{HERE}/shop/shoes"]
 
 
-def test_trying_gzip_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    tried: list[int] = []
+def test_number_of_compressed_bytes_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    compressed_sizes: list[int] = []
 
     def saving(body: bytes) -> int:
-        tried.append(len(body))
+        compressed_sizes.append(len(body))
         return 0
 
     monkeypatch.setattr(checks, "gzip_saving", saving)
-    checks.text_compressed(compressed(), found(*(resource(f"{HERE}/{n}", body=b"a" * 3_000_000) for n in range(9))))
-    assert tried == [1024 * KIB] * 4
+    checks.text_compressed(
+        compressed(), resources_of(*(resource(f"{HERE}/{n}", body=b"a" * 3_000_000) for n in range(9)))
+    )
+    assert compressed_sizes == [1024 * KIB] * 4
 
 
 @pytest.mark.parametrize(
-    ("seen", "items", "expected"),
+    ("scanned_page", "items", "expected"),
     [
         (compressed(), (), "gzip-only"),
         (page("a" * 5_000, ("Content-Encoding", "deflate")), (), "old-coding"),
@@ -143,33 +145,35 @@ def test_trying_gzip_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
         (page("<p>Text"), (), "n/a"),
         (compressed(1_000), (resource(f"{HERE}/a.js", Kind.SCRIPT, b"a" * 9_000, GZIP, wire=1_399),), "pass"),
         (compressed(1_000), (resource(f"{HERE}/a.js", Kind.SCRIPT, b"a" * 9_000, GZIP, wire=1_400),), "gzip-only"),
-        (page("a" * 5_000, GZIP, url="http://site.example.com/"), (), "n/a"),  # browsers accept it over https only
+        (page("a" * 5_000, GZIP, url="http://site.example.com/"), (), "n/a"),  # browsers accept Brotli over https only
     ],
 )
-def test_modern_encoding(seen: Page, items: tuple[Resource, ...], expected: str) -> None:
-    finding = checks.modern_encoding(seen, found(*items))
+def test_modern_encoding(scanned_page: Page, items: tuple[Resource, ...], expected: str) -> None:
+    finding = checks.modern_encoding(scanned_page, resources_of(*items))
     assert outcome(finding) == expected
     assert verdict(finding) == (expected if expected in ("pass", "n/a") else "warn")
 
 
-def test_the_title_names_the_codings() -> None:
-    def titled(*codings: str) -> str:
-        seen = page("a" * 5_000, ("Content-Encoding", codings[0]))
-        items = (resource(f"{HERE}/a.js", Kind.SCRIPT, b"a" * 5_000, ("Content-Encoding", each)) for each in codings)
-        return title_of(checks.modern_encoding, checks.modern_encoding(seen, found(*items)))
+def test_title_has_the_names_of_the_codings() -> None:
+    def title_for(*codings: str) -> str:
+        scanned_page = page("a" * 5_000, ("Content-Encoding", codings[0]))
+        items = (
+            resource(f"{HERE}/a.js", Kind.SCRIPT, b"a" * 5_000, ("Content-Encoding", coding)) for coding in codings
+        )
+        return title_of(checks.modern_encoding, checks.modern_encoding(scanned_page, resources_of(*items)))
 
-    assert titled("gzip") == "Text is compressed with gzip only"
-    assert titled("gzip", "deflate") == "Text is compressed with deflate and gzip only"
+    assert title_for("gzip") == "Text is compressed with gzip only"
+    assert title_for("gzip", "deflate") == "Text is compressed with deflate and gzip only"
 
 
-def test_the_message_says_what_is_sent_with_gzip() -> None:
+def test_message_has_the_weight_of_files_with_gzip_only() -> None:
     item = resource(f"{HERE}/a.js", Kind.SCRIPT, b"a" * 9_000, GZIP)
-    assert message(checks.modern_encoding(compressed(1_000), found(item))) == (
+    assert message(checks.modern_encoding(compressed(1_000), resources_of(item))) == (
         "1 text file (9.0 kB) is sent with gzip only, although the scanner accepts newer encodings."
     )
 
 
-PNG, SVG, BMP = (ImageHeader(each, 9, 9) for each in (ImageFormat.PNG, ImageFormat.SVG, ImageFormat.BMP))
+PNG, SVG, BMP = (ImageHeader(format, 9, 9) for format in (ImageFormat.PNG, ImageFormat.SVG, ImageFormat.BMP))
 
 
 @pytest.mark.parametrize(
@@ -177,7 +181,7 @@ PNG, SVG, BMP = (ImageHeader(each, 9, 9) for each in (ImageFormat.PNG, ImageForm
     [
         (resource("u", Kind.IMAGE, b"a" * 2_000, GZIP, wire=1_950, picture=PNG), "warn"),
         (resource("u", Kind.IMAGE, b"a" * 2_000, GZIP, wire=2_023, picture=PNG), "warn"),
-        (resource("u", Kind.IMAGE, b"a" * 2_000, GZIP, wire=1_900, picture=PNG), "pass"),  # it saved something
+        (resource("u", Kind.IMAGE, b"a" * 2_000, GZIP, wire=1_900, picture=PNG), "pass"),  # gzip saved 5 %
         (resource("u", Kind.IMAGE, b"a" * 2_000, wire=2_000, picture=PNG), "pass"),
         (resource("u", Kind.IMAGE, b"a" * 2_000, ("Content-Encoding", "identity"), picture=PNG), "pass"),
         (resource("u", Kind.IMAGE, b"a" * 1_399, GZIP, picture=PNG), "n/a"),  # one packet either way
@@ -190,23 +194,23 @@ PNG, SVG, BMP = (ImageHeader(each, 9, 9) for each in (ImageFormat.PNG, ImageForm
     ],
 )
 def test_needless_encoding(item: Resource, expected: str) -> None:
-    finding = checks.needless_encoding(found(item))
+    finding = checks.needless_encoding(resources_of(item))
     assert verdict(finding) == expected
     assert outcome(finding) == ("compressed-again" if expected in ("warn", "fail") else expected)
 
 
-def test_the_message_says_what_compressing_an_image_again_makes_of_it() -> None:
+def test_message_has_the_sizes_before_and_after_needless_compression() -> None:
     item = resource(f"{HERE}/a.png", Kind.IMAGE, b"a" * 2_000, GZIP, wire=2_023, picture=PNG)
-    finding = checks.needless_encoding(found(item))
+    finding = checks.needless_encoding(resources_of(item))
     assert message(finding) == (
         "1 file in a compressed format is compressed again, which makes 2,023 bytes out of 2,000."
     )
     assert rows(finding) == [{"url": f"{HERE}/a.png", "bytes": 2000, "sent_bytes": 2023}]
 
 
-def test_a_cut_off_image_says_nothing_of_its_encoding() -> None:
+def test_incomplete_image_is_not_judged_as_compressed_twice() -> None:
     item = resource("u", Kind.IMAGE, b"a" * 2_000, GZIP, picture=PNG)
-    assert verdict(checks.needless_encoding(found(replace(item, is_cut=True)))) == "pass"
+    assert verdict(checks.needless_encoding(resources_of(replace(item, is_cut=True)))) == "pass"
 
 
 @pytest.mark.parametrize(
@@ -219,20 +223,20 @@ def test_a_cut_off_image_says_nothing_of_its_encoding() -> None:
         (Kind.SCRIPT, b"a;" + b" " * 10_000 + b"b;" + b"a=1;" * 22_499, None, "warn"),  # 10 % of 100 kB
         (Kind.SCRIPT, b"a;" + b" " * 10_000 + b"b;" + b"a=1;" * 22_600, None, "pass"),
         (Kind.SCRIPT, b"a;" + b" " * 10_000 + b"b;", 2_047, "pass"),  # hardly anything after compression
-        (Kind.SCRIPT, b"/*! " + b"license " * 2_000 + b"*/a=1;", None, "pass"),  # must stay
+        (Kind.SCRIPT, b"/*! " + b"license " * 2_000 + b"*/a=1;", None, "pass"),  # minifiers keep licenses
         (Kind.SCRIPT, b"a=`" + b"  text\n" * 2_000 + b"`;", None, "pass"),  # text, not white space
     ],
 )
 def test_unminified(kind: Kind, body: bytes, wire: int | None, expected: str) -> None:
     function = checks.unminified_css if kind is Kind.STYLESHEET else checks.unminified_js
-    finding = function(found(resource("u", kind, body, wire=wire)))
+    finding = function(resources_of(resource("u", kind, body, wire=wire)))
     assert verdict(finding) == expected
     assert outcome(finding) == ("whitespace" if expected in ("warn", "fail") else expected)
-    assert verdict(function(found(resource("u", kind, body, wire=wire, eager=False)))) == "n/a"
+    assert verdict(function(resources_of(resource("u", kind, body, wire=wire, eager=False)))) == "n/a"
 
 
-def test_the_waste_is_counted_as_it_was_sent() -> None:
-    finding = checks.unminified_js(found(resource(body=b"a;" + b" " * 9_998, wire=5_000)))
+def test_waste_of_whitespace_is_scaled_to_the_bytes_on_the_wire() -> None:
+    finding = checks.unminified_js(resources_of(resource(body=b"a;" + b" " * 9_998, wire=5_000)))
     assert message(finding) == "Whitespace and comments in 1 script take up 5.0 kB of the transfer."
     assert labels(finding) == [f"{HERE}/a.js (100%)"]
     assert rows(finding) == [{"url": f"{HERE}/a.js", "share_percent": 100, "wasted_bytes": 4999}]
@@ -241,8 +245,8 @@ def test_the_waste_is_counted_as_it_was_sent() -> None:
 UNUSED = {Kind.STYLESHEET: checks.unused_css, Kind.SCRIPT: checks.unused_js}
 
 
-def covered(kind: Kind, *files: tuple[str, int, int], wire: int = 100 * KIB) -> Verdict:
-    """Return the verdict on files (name, length, unused). Each took `wire` bytes on the wire."""
+def judge_coverage(kind: Kind, *files: tuple[str, int, int], wire: int = 100 * KIB) -> Verdict:
+    """Return the verdict on files (name, length, unused), each with `wire` bytes on the wire."""
     coverage = Coverage(tuple(UsedFile(f"{HERE}/{name}", kind, length, unused) for name, length, unused in files))
     names = dict.fromkeys(name for name, _, _ in files)
     requests = [request(name, kind, wire_bytes=wire) for name in names]
@@ -256,39 +260,41 @@ def covered(kind: Kind, *files: tuple[str, int, int], wire: int = 100 * KIB) -> 
         (Kind.STYLESHEET, 101, "warn"),
         (Kind.SCRIPT, 200, "pass"),
         (Kind.SCRIPT, 201, "warn"),
-        (Kind.SCRIPT, 1000, "warn"),  # never more
+        (Kind.SCRIPT, 1000, "warn"),  # never a failure
         (Kind.STYLESHEET, 1000, "warn"),
     ],
 )
-def test_what_was_not_used_is_tolerated_up_to_a_limit_for_each_file(kind: Kind, unused: int, expected: str) -> None:
-    finding = covered(kind, ("a", 1000, unused))
+def test_unused_code_is_tolerated_up_to_a_limit_for_each_file(kind: Kind, unused: int, expected: str) -> None:
+    finding = judge_coverage(kind, ("a", 1000, unused))
     assert verdict(finding) == expected
     assert outcome(finding) == ("too-much" if expected in ("warn", "fail") else expected)
-    assert verdict(covered(kind, ("a", 1000, unused), ("b", 1000, 50))) == expected
+    assert verdict(judge_coverage(kind, ("a", 1000, unused), ("b", 1000, 50))) == expected
 
 
-def test_the_waste_is_counted_as_it_was_sent_and_the_worst_file_is_named_first() -> None:
-    finding = covered(Kind.SCRIPT, ("a.js", 900_000, 300_000), ("b.js", 4_000, 3_000), ("c.js", 1_000, 0), wire=99_000)
+def test_unused_code_is_scaled_to_the_bytes_on_the_wire_with_the_worst_file_first() -> None:
+    finding = judge_coverage(
+        Kind.SCRIPT, ("a.js", 900_000, 300_000), ("b.js", 4_000, 3_000), ("c.js", 1_000, 0), wire=99_000
+    )
     assert verdict(finding) == "warn"
-    assert [each["unused_bytes"] for each in rows(finding)] == [74_250, 33_000]
+    assert [row["unused_bytes"] for row in rows(finding)] == [74_250, 33_000]
     assert message(finding).startswith("107 kB of 2 scripts was not used")
     assert labels(finding) == [f"{HERE}/b.js (75%)", f"{HERE}/a.js (33%)"]
     assert "without scrolling or tapping" in message(finding)
 
 
-def test_many_small_files_are_no_waste() -> None:
+def test_unused_code_in_many_small_files_is_tolerated() -> None:
     files = [(f"{number}.js", 1000, 1000) for number in range(50)]
-    assert verdict(covered(Kind.SCRIPT, *files, wire=19 * KIB)) == "pass"
+    assert verdict(judge_coverage(Kind.SCRIPT, *files, wire=19 * KIB)) == "pass"
 
 
-def test_more_unused_than_there_is_does_not_count_twice() -> None:
-    finding = covered(Kind.SCRIPT, ("a.js", 1000, 5000))
+def test_unused_share_is_never_above_100_percent() -> None:
+    finding = judge_coverage(Kind.SCRIPT, ("a.js", 1000, 5000))
     assert verdict(finding) == "warn"
     assert rows(finding)[0]["unused_percent"] == 100
 
 
 @pytest.mark.parametrize("kind", UNUSED)
-def test_what_came_without_a_file_of_its_own_is_not_judged(kind: Kind) -> None:
+def test_code_without_an_own_file_on_the_wire_is_not_judged(kind: Kind) -> None:
     inline = Coverage((UsedFile(f"{HERE}/shop/shoes", kind, 900_000, 900_000),))  # inline in the document
     renamed = Coverage((UsedFile(f"{HERE}/src/app.ts", kind, 900_000, 900_000),))  # renamed by sourceURL
     other = Kind.SCRIPT if kind is Kind.STYLESHEET else Kind.STYLESHEET
@@ -296,5 +302,5 @@ def test_what_came_without_a_file_of_its_own_is_not_judged(kind: Kind) -> None:
     cached = visit(load(request("a", kind, wire_bytes=0)))
     empty = Coverage((UsedFile(f"{HERE}/a", kind, 0, 0),))
     loaded = visit(load(request("a", kind, wire_bytes=9)))
-    assert [verdict(UNUSED[kind](each, loaded)) for each in (inline, renamed, foreign, empty)] == ["n/a"] * 4
+    assert [verdict(UNUSED[kind](used, loaded)) for used in (inline, renamed, foreign, empty)] == ["n/a"] * 4
     assert verdict(UNUSED[kind](Coverage((UsedFile(f"{HERE}/a", kind, 9, 9),)), cached)) == "n/a"

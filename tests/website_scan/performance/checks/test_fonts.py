@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tests.website_scan.cast import message, outcome, rows, verdict
-from tests.website_scan.performance.cast import HERE, face, font, found, labels, moved, read
+from tests.website_scan.performance.cast import HERE, face, font, labels, resources_of, styles_of, with_url
 from website_scan.performance.checks import fonts as checks
 from website_scan.performance.checks.weight import font_weight
 from website_scan.performance.evidence import FontFace, Resource, Styles
@@ -40,33 +40,33 @@ FACE = "@font-face{{font-family:'Inter';src:url(/i.woff2) format('woff2');{}}} b
     ],
 )  # fmt: skip
 def test_font_display(css: str, expected: str) -> None:
-    finding = checks.font_display(fonts(found(), read(css)), read(css))
+    finding = checks.font_display(fonts(resources_of(), styles_of(css)), styles_of(css))
     assert outcome(finding) == expected
     assert verdict(finding) == (expected if expected in ("pass", "n/a") else "warn")
 
 
-def test_the_message_names_the_family() -> None:
-    seen = read(FACE.format("font-display:block"))
-    finding = checks.font_display(fonts(found(), seen), seen)
+def test_label_of_a_font_face_is_its_family() -> None:
+    css_facts = styles_of(FACE.format("font-display:block"))
+    finding = checks.font_display(fonts(resources_of(), css_facts), css_facts)
     assert message(finding) == "1 font face does not set font-display to swap, optional or fallback."
     assert labels(finding) == ["inter"]
     assert rows(finding) == [{"family": "inter", "font_display": "block", "file": f"{HERE}/i.woff2"}]
 
 
 def in_use(*faces: FontFace) -> Styles:
-    return Styles(faces, frozenset(each.family for each in faces))
+    return Styles(faces, frozenset(face.family for face in faces))
 
 
-def test_of_a_family_the_lightest_file_is_certain() -> None:
+def test_lightest_file_of_a_family_is_certain_to_be_loaded() -> None:
     styles = in_use(face("inter", "regular"), face("inter", "bold"), face("lora", "lora"))
-    items = found(font("regular", 30_000), font("bold", 20_000), font("lora"), font("unnamed"))
-    assert [each.url for each in fonts(items, styles).files] == [f"{HERE}/bold", f"{HERE}/lora"]
+    items = resources_of(font("regular", 30_000), font("bold", 20_000), font("lora"), font("unnamed"))
+    assert [file.url for file in fonts(items, styles).files] == [f"{HERE}/bold", f"{HERE}/lora"]
 
 
-def test_a_preloaded_file_is_certain_and_stands_for_its_family() -> None:
+def test_preloaded_file_replaces_the_lightest_file_of_its_family() -> None:
     styles = in_use(face("inter", "regular"), face("inter", "bold"))
-    items = found(font("regular", 30_000, eager=True), font("bold", 20_000), font("other", eager=True))
-    assert [each.url for each in fonts(items, styles).files] == [f"{HERE}/regular", f"{HERE}/other"]
+    items = resources_of(font("regular", 30_000, eager=True), font("bold", 20_000), font("other", eager=True))
+    assert [file.url for file in fonts(items, styles).files] == [f"{HERE}/regular", f"{HERE}/other"]
 
 
 @pytest.mark.parametrize(
@@ -77,20 +77,20 @@ def test_a_preloaded_file_is_certain_and_stands_for_its_family() -> None:
         (font("a", signature=b"\x00\x01\x00\x00"), "fail"),
         (font("a", signature=b"OTTO"), "fail"),
         (font("a", signature=b"<htm"), "n/a"),  # an error page in place of the font
-        # Google Fonts does not know our user agent as a browser, and sends a format that all can read.
-        (moved(font("a", signature=b"\x00\x01\x00\x00"), "https://fonts.gstatic.com/a"), "n/a"),
+        # Google Fonts sends the scanner, which it does not recognize as a browser, an old format.
+        (with_url(font("a", signature=b"\x00\x01\x00\x00"), "https://fonts.gstatic.com/a"), "n/a"),
     ],
 )
 def test_font_format(item: Resource, expected: str) -> None:
     styles = in_use(FontFace("inter", item.url))
-    finding = checks.font_format(fonts(found(item), styles))
+    finding = checks.font_format(fonts(resources_of(item), styles))
     assert verdict(finding) == expected
     assert outcome(finding) == ("old-format" if expected in ("warn", "fail") else expected)
-    assert verdict(checks.font_format(fonts(found(item), Styles()))) == "n/a"  # no element uses it
+    assert verdict(checks.font_format(fonts(resources_of(item), Styles()))) == "n/a"  # no element uses the font
 
 
-def test_fonts_in_old_formats_are_named_with_their_format() -> None:
-    items = found(font("a", eager=True), font("b", signature=b"OTTO", eager=True))
+def test_fonts_in_old_formats_are_listed_with_their_format() -> None:
+    items = resources_of(font("a", eager=True), font("b", signature=b"OTTO", eager=True))
     finding = checks.font_format(fonts(items, Styles()))
     assert message(finding) == "1 of 2 font files (20 kB) is not in WOFF2."
     assert labels(finding) == [f"{HERE}/b (OpenType)"]
@@ -101,14 +101,14 @@ def test_fonts_in_old_formats_are_named_with_their_format() -> None:
     ("count", "expected"), [(0, "n/a"), (1, "pass"), (2, "pass"), (3, "warn"), (5, "warn"), (6, "fail")]
 )
 def test_font_count(count: int, expected: str) -> None:
-    items = found(*(font(f"{number}", eager=True) for number in range(count)))
+    items = resources_of(*(font(f"{number}", eager=True) for number in range(count)))
     finding = checks.font_count(fonts(items, Styles()))
     assert verdict(finding) == expected
     assert outcome(finding) == ("too-many" if expected in ("warn", "fail") else expected)
 
 
-def test_the_message_of_many_fonts_names_them() -> None:
-    items = found(*(font(f"{number}", eager=True) for number in range(3)))
+def test_message_of_many_fonts_lists_their_urls() -> None:
+    items = resources_of(*(font(f"{number}", eager=True) for number in range(3)))
     assert message(checks.font_count(fonts(items, Styles()))) == (
         f"The page loads at least 3 font files (60 kB): {HERE}/0, {HERE}/1, {HERE}/2; up to 2 is good."
     )
@@ -118,21 +118,21 @@ def test_the_message_of_many_fonts_names_them() -> None:
     ("size", "expected"), [(130_000, "pass"), (131_000, "warn"), (300_000, "warn"), (301_000, "fail")]
 )
 def test_font_weight(size: int, expected: str) -> None:
-    items = found(font("a", size - 1_000, eager=True), font("b", 1_000, eager=True))
+    items = resources_of(font("a", size - 1_000, eager=True), font("b", 1_000, eager=True))
     finding = font_weight(items, fonts(items, Styles()))
     assert verdict(finding) == expected
     assert outcome(finding) == ("heavy" if expected in ("warn", "fail") else expected)
 
 
-def test_the_message_says_that_fonts_are_certain_to_be_loaded() -> None:
-    items = found(font("a", 10_000, eager=True))
+def test_message_of_font_weight_is_about_fonts_that_are_certain_to_be_loaded() -> None:
+    items = resources_of(font("a", 10_000, eager=True))
     assert message(font_weight(items, fonts(items, Styles()))) == (
         "1 font that the page is certain to load weighs 10 kB."
     )
 
 
-def test_fonts_that_only_browsers_get_do_not_weigh() -> None:
-    adapted = found(moved(font("a", 900_000, eager=True), "https://fonts.gstatic.com/a"))
-    unused = found(font("a", 900_000))
+def test_fonts_of_adapting_services_and_unused_fonts_do_not_weigh() -> None:
+    adapted = resources_of(with_url(font("a", 900_000, eager=True), "https://fonts.gstatic.com/a"))
+    unused = resources_of(font("a", 900_000))
     assert verdict(font_weight(adapted, fonts(adapted, Styles()))) == "n/a"
     assert verdict(font_weight(unused, fonts(unused, Styles()))) == "n/a"

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from tests.website_scan.cast import body, document, message, outcome, page, rows, severity_of, verdict
-from tests.website_scan.performance.cast import HERE, found, image, labels, read, sheet
+from tests.website_scan.performance.cast import HERE, image, labels, resources_of, sheet, styles_of
 from website_scan.findings import Severity
 from website_scan.outcomes import Fault, Fix
 from website_scan.page.image_headers import ImageFormat
@@ -33,17 +33,17 @@ IMG = "<img src=/a.png>"
         ("<img src=/a.png style='aspect-ratio: 16 / 9'>", "pass"),
         ("<img src=/a.png style='height:auto'>", "warn"),
         ("<img src=/a.png style='max-height:9px'>", "warn"),
-        ("<img src=/a.png style='position:absolute'>", "pass"),  # nothing below it moves
+        ("<img src=/a.png style='position:absolute'>", "pass"),  # content below the image does not move
         ("<img src=/a.png style='display:none'>", "pass"),
         ("<img src=/a.png hidden>", "n/a"),
-        ("<img src='data:image/gif;base64,R0lGOD' data-src=/a.png>", "n/a"),  # a script will fill it in
+        ("<img src='data:image/gif;base64,R0lGOD' data-src=/a.png>", "n/a"),  # a script sets src later
         ("<img data-src=/a.png>", "n/a"),
         ("<img srcset='/a.png 2x'>", "warn"),
     ],
 )
 def test_image_dimensions(markup: str, expected: str) -> None:
-    seen = page(body(markup))
-    finding = checks.image_dimensions(document(seen), Styles(), found())
+    scanned_page = page(body(markup))
+    finding = checks.image_dimensions(document(scanned_page), Styles(), resources_of())
     assert verdict(finding) == expected
     assert outcome(finding) == ("unsized" if expected in ("warn", "fail") else expected)
 
@@ -53,7 +53,7 @@ def test_image_dimensions(markup: str, expected: str) -> None:
     [
         ("img{height:200px}", "pass"),
         ("img{max-width:100%;height:auto}", "warn"),
-        (".card img{aspect-ratio:1}", "pass"),  # it may match
+        (".card img{aspect-ratio:1}", "pass"),  # the selector may match
         ("a, b > .c.photo:hover{height:9px}", "pass"),
         (".photo.large{height:9px}", "warn"),
         (".other{height:9px}", "warn"),
@@ -67,10 +67,10 @@ def test_image_dimensions(markup: str, expected: str) -> None:
         (":is(.x) .photo:not(.y){position:fixed!important}", "pass"),
     ],
 )
-def test_an_image_that_a_rule_may_size_does_not_count(css: str, expected: str) -> None:
+def test_image_that_a_css_rule_may_size_does_not_count(css: str, expected: str) -> None:
     markup = body("<a><b><p class='card x'><img src=/a.png class='c photo md:photo' id=hero></b></a>")
-    seen = page(markup)
-    finding = checks.image_dimensions(document(seen), read(css, markup), found())
+    scanned_page = page(markup)
+    finding = checks.image_dimensions(document(scanned_page), styles_of(css, markup), resources_of())
     assert verdict(finding) == expected
     assert outcome(finding) == ("unsized" if expected in ("warn", "fail") else expected)
 
@@ -78,26 +78,26 @@ def test_an_image_that_a_rule_may_size_does_not_count(css: str, expected: str) -
 @pytest.mark.parametrize(
     ("items", "expected"),
     [
-        ((image(900, ImageFormat.PNG, 35, 32),), "pass"),  # a manual's arrow to the next page
+        ((image(900, ImageFormat.PNG, 35, 32),), "pass"),  # an icon
         ((image(900, ImageFormat.PNG, 35, 33),), "warn"),
-        ((replace(image(900, ImageFormat.PNG), status=404, picture=None),), "pass"),  # never loads
+        ((replace(image(900, ImageFormat.PNG), status=404, picture=None),), "pass"),  # the image never loads
         ((replace(image(900, ImageFormat.PNG), picture=None),), "warn"),
         ((sheet("", "https://cdn.example.org/a.css"),), "warn"),
-        ((replace(sheet("", "https://cdn.example.org/a.css"), status=None),), "pass"),  # may size it
+        ((replace(sheet("", "https://cdn.example.org/a.css"), status=None),), "pass"),  # may size the image
         ((replace(sheet("", "https://fonts.googleapis.com/css"), status=None),), "warn"),
     ],
 )
-def test_an_image_that_shifts_nothing_does_not_count(items: tuple[Resource, ...], expected: str) -> None:
-    seen = document(page(body("<img src=/a.png>")))
-    finding = checks.image_dimensions(seen, styles(seen, found(*items)), found(*items))
+def test_image_that_shifts_nothing_does_not_count(items: tuple[Resource, ...], expected: str) -> None:
+    html = document(page(body("<img src=/a.png>")))
+    finding = checks.image_dimensions(html, styles(html, resources_of(*items)), resources_of(*items))
     assert verdict(finding) == expected
     assert outcome(finding) == ("unsized" if expected in ("warn", "fail") else expected)
 
 
-def test_images_of_too_many_names_are_in_doubt(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_images_beyond_the_limit_of_names_count_as_sized(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checks, "MAX_NAMES", 2)
-    seen = page(body("".join(f"<img src=/a.png class=a{number}>" for number in range(9))))
-    finding = checks.image_dimensions(document(seen), Styles(), found())
+    scanned_page = page(body("".join(f"<img src=/a.png class=a{number}>" for number in range(9))))
+    finding = checks.image_dimensions(document(scanned_page), Styles(), resources_of())
     assert message(finding) == "2 of 9 images have no width and height."
     assert rows(finding) == [{"src": "/a.png"}] * 2
 
@@ -124,14 +124,14 @@ def test_images_of_too_many_names_are_in_doubt(monkeypatch: pytest.MonkeyPatch) 
     ],
 )
 def test_image_format(items: tuple[Resource, ...], expected: str) -> None:
-    finding = checks.image_format(found(*items))
+    finding = checks.image_format(resources_of(*items))
     assert verdict(finding) == expected
     assert outcome(finding) == ("old-format" if expected in ("warn", "fail") else expected)
 
 
-def test_the_message_says_what_could_be_saved() -> None:
-    seen = found(image(10_000 + 30 * KIB, ImageFormat.PNG, 600))
-    finding = checks.image_format(seen)
+def test_message_has_the_saving_of_modern_formats() -> None:
+    resources = resources_of(image(10_000 + 30 * KIB, ImageFormat.PNG, 600))
+    finding = checks.image_format(resources)
     assert severity_of(checks.image_format, finding) is Severity.MEDIUM
     assert message(finding) == "AVIF would save about 31 kB on 1 image (up to 20 kB is good)."
     assert labels(finding) == [f"{HERE}/a.png (41 kB)"]
@@ -147,8 +147,8 @@ def test_the_message_says_what_could_be_saved() -> None:
     ]
 
 
-def test_a_large_saving_has_the_severity_of_the_check() -> None:
-    finding = checks.image_format(found(image(900_000, ImageFormat.PNG, 600)))
+def test_large_saving_has_high_severity() -> None:
+    finding = checks.image_format(resources_of(image(900_000, ImageFormat.PNG, 600)))
     assert severity_of(checks.image_format, finding) is Severity.HIGH
 
 
@@ -163,20 +163,20 @@ def test_a_large_saving_has_the_severity_of_the_check() -> None:
     ],
 )
 def test_gif_video(items: tuple[Resource, ...], expected: str) -> None:
-    finding = checks.gif_video(found(*items))
+    finding = checks.gif_video(resources_of(*items))
     assert verdict(finding) == expected
     assert outcome(finding) == ("large" if expected in ("warn", "fail") else expected)
 
 
-def test_a_still_gif_is_not_told_to_become_a_film() -> None:
-    finding = checks.gif_video(found(image(200_000, ImageFormat.GIF)))
+def test_fix_of_a_still_gif_is_an_image_format() -> None:
+    finding = checks.gif_video(resources_of(image(200_000, ImageFormat.GIF)))
     assert isinstance(finding, Fault)
     assert finding.fix == Fix("Serve the image as WebP or AVIF.")
     assert message(finding) == "1 GIF is larger than 102 kB, 200 kB in all."
     assert rows(finding) == [{"url": f"{HERE}/a.gif", "wire_bytes": 200_000, "animated": False}]
 
 
-def test_an_animated_gif_has_the_fix_of_the_check() -> None:
-    finding = checks.gif_video(found(image(200_000, ImageFormat.GIF, animated=True)))
+def test_animated_gif_has_the_fix_of_the_check() -> None:
+    finding = checks.gif_video(resources_of(image(200_000, ImageFormat.GIF, animated=True)))
     assert isinstance(finding, Fault)
     assert finding.fix is None

@@ -3,14 +3,14 @@ from __future__ import annotations
 import pytest
 
 from tests.website_scan.cast import document, head, message, outcome, page, rows, verdict
-from tests.website_scan.performance.cast import HERE, OTHER, found, labels, moved, resource
+from tests.website_scan.performance.cast import HERE, OTHER, labels, resource, resources_of, with_url
 from website_scan.performance.checks import network as checks
 from website_scan.performance.evidence import OriginProtocol, Protocols, Resource
 
 CLOSE = ("Connection", "close")
 
 
-def spoken(alpn: str | None, count: int = 6, *, h3: bool = False, origin: str = HERE) -> OriginProtocol:
+def origin_with(alpn: str | None, count: int = 6, *, h3: bool = False, origin: str = HERE) -> OriginProtocol:
     return OriginProtocol(origin, count, alpn, h3)
 
 
@@ -18,13 +18,13 @@ def spoken(alpn: str | None, count: int = 6, *, h3: bool = False, origin: str = 
     ("origins", "expected"),
     [
         ((), "n/a"),
-        ((spoken("http/1.1", 5),), "n/a"),
-        ((spoken("http/1.1", 6),), "fail"),
-        ((spoken("h2", 6),), "pass"),
-        ((spoken("http/1.1", 6, h3=True),), "pass"),
-        ((spoken(None, 6),), "n/a"),
-        ((spoken("h2"), spoken("http/1.1", origin=OTHER)), "fail"),
-        ((spoken("h2"), spoken(None, origin=OTHER)), "pass"),
+        ((origin_with("http/1.1", 5),), "n/a"),
+        ((origin_with("http/1.1", 6),), "fail"),
+        ((origin_with("h2", 6),), "pass"),
+        ((origin_with("http/1.1", 6, h3=True),), "pass"),
+        ((origin_with(None, 6),), "n/a"),
+        ((origin_with("h2"), origin_with("http/1.1", origin=OTHER)), "fail"),
+        ((origin_with("h2"), origin_with(None, origin=OTHER)), "pass"),
     ],
 )
 def test_http_version(origins: tuple[OriginProtocol, ...], expected: str) -> None:
@@ -33,8 +33,8 @@ def test_http_version(origins: tuple[OriginProtocol, ...], expected: str) -> Non
     assert outcome(finding) == ("http-1-1" if expected in ("warn", "fail") else expected)
 
 
-def test_the_message_says_how_many_files_wait() -> None:
-    finding = checks.http_version(Protocols((spoken("http/1.1", 12),)))
+def test_message_has_the_number_of_files_over_http_1() -> None:
+    finding = checks.http_version(Protocols((origin_with("http/1.1", 12),)))
     assert message(finding) == (
         "12 static files are sent over HTTP/1.1, at most six at a time, because the server negotiates nothing newer in "
         "the TLS handshake."
@@ -42,8 +42,8 @@ def test_the_message_says_how_many_files_wait() -> None:
     assert labels(finding) == [f"{HERE} (12 static files)"]
 
 
-def test_all_busy_origins_are_in_the_table_but_only_old_ones_in_the_message() -> None:
-    finding = checks.http_version(Protocols((spoken("h2"), spoken("http/1.1", origin=OTHER))))
+def test_table_has_all_busy_origins_and_labels_only_those_with_http_1() -> None:
+    finding = checks.http_version(Protocols((origin_with("h2"), origin_with("http/1.1", origin=OTHER))))
     assert labels(finding) == ["", f"{OTHER} (6 static files)"]
     assert rows(finding) == [
         {"origin": HERE, "alpn": "h2", "http_3_offered": False, "static_requests": 6},
@@ -51,15 +51,15 @@ def test_all_busy_origins_are_in_the_table_but_only_old_ones_in_the_message() ->
     ]
 
 
-def test_origins_with_http_2_are_named() -> None:
-    assert message(checks.http_version(Protocols((spoken("h2"),)))) == f"{HERE} uses HTTP/2 or newer."
+def test_message_has_the_origins_with_http_2() -> None:
+    assert message(checks.http_version(Protocols((origin_with("h2"),)))) == f"{HERE} uses HTTP/2 or newer."
 
 
 def closing(count: int, origin: str = HERE) -> tuple[Resource, ...]:
-    return tuple(moved(resource("u", resource().kind, b"a", CLOSE), f"{origin}/{n}.js") for n in range(count))
+    return tuple(with_url(resource("u", resource().kind, b"a", CLOSE), f"{origin}/{n}.js") for n in range(count))
 
 
-OLD = Protocols((spoken("http/1.1"),))
+OLD = Protocols((origin_with("http/1.1"),))
 
 
 @pytest.mark.parametrize(
@@ -67,26 +67,26 @@ OLD = Protocols((spoken("http/1.1"),))
     [
         ((), Protocols(), "n/a"),
         ((resource(),), Protocols(), "pass"),
-        (closing(1), OLD, "warn"),  # the document came from there, too
+        (closing(1), OLD, "warn"),  # the origin also served the document
         (closing(4), OLD, "warn"),
         (closing(5), OLD, "fail"),
-        (closing(5), Protocols((spoken("h2"),)), "pass"),  # browsers use another version with this host
-        (closing(5), Protocols((spoken(None),)), "pass"),  # the version is not known
-        (closing(1, OTHER), Protocols((spoken("http/1.1", origin=OTHER),)), "pass"),  # no further request follows
-        (closing(2, OTHER), Protocols((spoken("http/1.1", origin=OTHER),)), "warn"),
+        (closing(5), Protocols((origin_with("h2"),)), "pass"),  # browsers use HTTP/2 for this host
+        (closing(5), Protocols((origin_with(None),)), "pass"),  # the version is unknown
+        (closing(1, OTHER), Protocols((origin_with("http/1.1", origin=OTHER),)), "pass"),  # no further request follows
+        (closing(2, OTHER), Protocols((origin_with("http/1.1", origin=OTHER),)), "warn"),
         (closing(5, "http://site.example.com"), Protocols(), "warn"),
         (closing(6, "http://site.example.com"), Protocols(), "fail"),
         ((resource(status=404), *(resource("u", status=500) for _ in range(9))), OLD, "pass"),
     ],
 )
 def test_keep_alive(items: tuple[Resource, ...], protocols: Protocols, expected: str) -> None:
-    finding = checks.keep_alive(page(), found(*items), protocols)
+    finding = checks.keep_alive(page(), resources_of(*items), protocols)
     assert verdict(finding) == expected
     assert outcome(finding) == ("closed" if expected in ("warn", "fail") else expected)
 
 
-def test_the_message_says_how_many_responses_closed_their_connection() -> None:
-    finding = checks.keep_alive(page(), found(*closing(4)), OLD)
+def test_message_has_the_number_of_responses_that_closed_their_connection() -> None:
+    finding = checks.keep_alive(page(), resources_of(*closing(4)), OLD)
     assert message(finding) == "4 responses closed the connection although more requests followed."
     assert labels(finding) == [f"{HERE} (4 times)"]
     assert rows(finding) == [{"origin": HERE, "closed": 4}]
@@ -103,8 +103,8 @@ def test_the_message_says_how_many_responses_closed_their_connection() -> None:
         (resource("u", resource().kind, b"a", CLOSE, eager=False), "pass"),
     ],
 )
-def test_what_closes_a_connection(item: Resource, expected: str) -> None:
-    finding = checks.keep_alive(page(), found(moved(item, f"{HERE}/a.js")), OLD)
+def test_responses_that_close_their_connection(item: Resource, expected: str) -> None:
+    finding = checks.keep_alive(page(), resources_of(with_url(item, f"{HERE}/a.js")), OLD)
     assert verdict(finding) == expected
     assert outcome(finding) == ("closed" if expected in ("warn", "fail") else expected)
 
@@ -120,14 +120,14 @@ def test_what_closes_a_connection(item: Resource, expected: str) -> None:
     ],
 )
 def test_header_size(items: tuple[Resource, ...], expected: str) -> None:
-    finding = checks.header_size(page(), found(*items))
+    finding = checks.header_size(page(), resources_of(*items))
     assert verdict(finding) == expected
     assert outcome(finding) == ("large" if expected in ("warn", "fail") else expected)
 
 
-def test_responses_with_large_headers_are_named_with_their_size() -> None:
+def test_responses_with_large_headers_are_listed_with_their_size() -> None:
     items = (resource(header_bytes=21_000), resource(f"{HERE}/b.js", header_bytes=30_000), resource(f"{HERE}/c.js"))
-    finding = checks.header_size(page(), found(*items))
+    finding = checks.header_size(page(), resources_of(*items))
     assert message(finding) == "The headers of 2 responses are larger than 20 kB."
     assert labels(finding) == [f"{HERE}/b.js (30 kB)", f"{HERE}/a.js (21 kB)"]
     assert rows(finding)[0] == {"url": f"{HERE}/b.js", "header_bytes": 30_000}
@@ -158,14 +158,14 @@ FOUR = ("a.example", "b.example", "c.example", "d.example")
     ],
 )
 def test_preconnects(markup: str, links: tuple[str, ...], expected: str) -> None:
-    seen = page(markup, *(("Link", each) for each in links))
-    finding = checks.preconnects(seen, document(seen))
+    scanned_page = page(markup, *(("Link", link) for link in links))
+    finding = checks.preconnects(scanned_page, document(scanned_page))
     assert verdict(finding) == expected
     assert outcome(finding) == ("too-many" if expected in ("warn", "fail") else expected)
 
 
-def test_the_message_says_how_many_preconnects_are_good() -> None:
-    seen = page(preconnect(*FOUR, "e.example"))
-    finding = checks.preconnects(seen, document(seen))
+def test_message_has_the_limit_of_preconnects() -> None:
+    scanned_page = page(preconnect(*FOUR, "e.example"))
+    finding = checks.preconnects(scanned_page, document(scanned_page))
     assert message(finding) == "The page preconnects to 5 origins (up to 4 is good)."
     assert rows(finding)[4] == {"origin": "https://e.example"}

@@ -1,4 +1,4 @@
-"""Checks of images as a browser laid them out: on a phone of 400 by 800 CSS pixels, two device pixels for each."""
+"""Checks of images in a browser's layout: a phone of 400 by 800 CSS pixels with two device pixels per CSS pixel."""
 
 from __future__ import annotations
 
@@ -26,36 +26,36 @@ FAR = 800 * 4 + 1
 def image(
     name: str = "a.png", box: tuple[float, float] = (100, 100), file: tuple[int, int] = (200, 200), **others: Any
 ) -> RenderedImage:
-    """Return an image file of this size in pixels, in a box in CSS pixels at the top of the page."""
+    """Return an image element: `file` is the file's size in pixels, `box` the size of the element in CSS pixels."""
     url = name if ":" in name else f"{HERE}/{name}"
-    given: dict[str, Any] = {"top_px": 0.0, "left_px": 0.0, "fit": "fill", "is_visible": True, "is_lazy": False}
-    return RenderedImage(f"#{name}", url, *box, *file, **(given | others))
+    defaults: dict[str, Any] = {"top_px": 0.0, "left_px": 0.0, "fit": "fill", "is_visible": True, "is_lazy": False}
+    return RenderedImage(f"#{name}", url, *box, *file, **(defaults | others))
 
 
 def layout(*images: RenderedImage) -> Layout:
     return Layout("", {}, (), images, Viewport(400, 800, 2.0))
 
 
-def wire(name: str = "a.png", size: int = 100 * KIB, **others: Any) -> LoadedRequest:
+def image_request(name: str = "a.png", size: int = 100 * KIB, **others: Any) -> LoadedRequest:
     return request(name, ResourceKind.IMAGE, wire_bytes=size, **({"media_type": "image/png"} | others))
 
 
-def read(name: str, width: int, height: int, format: ImageFormat = ImageFormat.PNG) -> Resource:
+def image_file(name: str, width: int, height: int, format: ImageFormat = ImageFormat.PNG) -> Resource:
     return resource(f"{HERE}/{name}", ResourceKind.IMAGE, b"x", picture=ImageHeader(format, width, height))
 
 
-def oversized(
-    *images: RenderedImage, requests: tuple[LoadedRequest, ...] = (wire(),), files: tuple[Resource, ...] = ()
+def judge_oversized(
+    *images: RenderedImage, requests: tuple[LoadedRequest, ...] = (image_request(),), files: tuple[Resource, ...] = ()
 ) -> Verdict:
     return checks.image_oversized(layout(*images), visit(load(*requests)), Resources(files))
 
 
 def wasted(finding: Verdict) -> list[object]:
-    return [each["wasted_bytes"] for each in rows(finding)] if not isinstance(finding, NotApplicable) else []
+    return [row["wasted_bytes"] for row in rows(finding)] if not isinstance(finding, NotApplicable) else []
 
 
 @pytest.mark.parametrize(
-    ("shown", "expected"),
+    ("element", "expected"),
     [
         (image(file=(200, 200)), []),  # one pixel of the file for each device pixel
         (image(file=(50, 50)), []),  # blurred, which this check does not judge
@@ -63,11 +63,11 @@ def wasted(finding: Verdict) -> list[object]:
         (image(file=(205, 205)), [4934]),
         (image(file=(400, 400)), [75 * KIB]),
         (image(file=(400, 200)), [50 * KIB]),
-        # The parts that are cropped must exist: the whole file is drawn 800 by 200 pixels large.
+        # The cropped parts are needed: the whole file is drawn with 800 by 200 pixels.
         (image(file=(800, 200), fit="cover"), []),
         (image(file=(1600, 400), fit="cover"), [75 * KIB]),
         (image(file=(1600, 400), fit="contain"), [round(100 * KIB * (1 - 1 / 64))]),
-        (image(file=(4000, 4000), fit="none"), []),  # a sprite, or a part
+        (image(file=(4000, 4000), fit="none"), []),  # a part of a sprite
         (image(file=(400, 400), fit="scale-down"), [75 * KIB]),
         (image(file=(100, 100), fit="scale-down"), []),
         (image(file=(0, 0)), []),  # not loaded
@@ -79,13 +79,13 @@ def wasted(finding: Verdict) -> list[object]:
         (image(name="a.png#part", file=(400, 400)), [75 * KIB]),
     ],
 )
-def test_what_the_screen_cannot_show_is_wasted(shown: RenderedImage, expected: list[int]) -> None:
-    assert wasted(oversized(shown)) == expected
+def test_pixels_beyond_the_images_box_are_wasted(element: RenderedImage, expected: list[int]) -> None:
+    assert wasted(judge_oversized(element)) == expected
 
 
-def test_vector_images_have_no_size() -> None:
-    svg = wire(media_type="image/svg+xml")
-    assert verdict(oversized(image(file=(4000, 4000)), requests=(svg,))) == "pass"
+def test_vector_images_are_never_oversized() -> None:
+    svg = image_request(media_type="image/svg+xml")
+    assert verdict(judge_oversized(image(file=(4000, 4000)), requests=(svg,))) == "pass"
 
 
 @pytest.mark.parametrize(
@@ -97,51 +97,51 @@ def test_vector_images_have_no_size() -> None:
         (300 * KIB + 2, "fail"),
     ],
 )
-def test_the_limits_of_the_waste(size: int, expected: str) -> None:
-    shown = image(file=(20_000, 20_000))  # wastes all but a ten-thousandth
-    finding = oversized(shown, requests=(wire(size=round(size / 0.9999)),))
+def test_verdict_depends_on_the_wasted_bytes(size: int, expected: str) -> None:
+    element = image(file=(20_000, 20_000))  # wastes all but a ten-thousandth
+    finding = judge_oversized(element, requests=(image_request(size=round(size / 0.9999)),))
     assert verdict(finding) == expected
     assert outcome(finding) == ("pass" if expected == "pass" else "too-many-pixels")
-    assert verdict(oversized(shown, requests=(wire(size=9),))) == "pass"
+    assert verdict(judge_oversized(element, requests=(image_request(size=9),))) == "pass"
 
 
-def test_of_a_file_in_several_places_the_largest_counts() -> None:
+def test_repeated_file_counts_with_its_largest_box() -> None:
     small, large = image(file=(400, 400)), image(file=(400, 400), box=(200, 200))
     hidden = replace(small, is_visible=False)
-    assert wasted(oversized(small, small)) == [75 * KIB]
-    assert wasted(oversized(small, large)) == []
-    assert wasted(oversized(small, hidden)) == []  # it may be shown large later
+    assert wasted(judge_oversized(small, small)) == [75 * KIB]
+    assert wasted(judge_oversized(small, large)) == []
+    assert wasted(judge_oversized(small, hidden)) == []  # the hidden element may be larger when it becomes visible
 
 
 @pytest.mark.parametrize(
     ("files", "expected"),
     [
-        # The browser reports 200 by 200 for a file of 400 by 400 at 2x, and for one at 800w in a place of 400 pixels.
-        ((read("a.png", 200, 200),), []),
-        ((read("a.png", 400, 400),), [75 * KIB]),
-        ((read("a.png", 212, 212),), []),  # 11 % waste: the site made an effort
-        ((read("a.png", 215, 215),), [13_790]),
-        ((read("a.png", 4000, 4000, ImageFormat.SVG),), []),
-        ((read("b.png", 4000, 4000),), []),
+        # The browser reports 200 by 200 for a file of 400 by 400 with 2x, or with 800w in a box of 400 pixels.
+        ((image_file("a.png", 200, 200),), []),
+        ((image_file("a.png", 400, 400),), [75 * KIB]),
+        ((image_file("a.png", 212, 212),), []),  # 11 % waste is tolerated with a srcset
+        ((image_file("a.png", 215, 215),), [13_790]),
+        ((image_file("a.png", 4000, 4000, ImageFormat.SVG),), []),
+        ((image_file("b.png", 4000, 4000),), []),
         ((), []),
     ],
 )
-def test_of_several_candidates_the_file_itself_tells_its_size(files: tuple[Resource, ...], expected: list[int]) -> None:
-    assert wasted(oversized(image(file=(200, 200), has_choices=True), files=files)) == expected
+def test_size_of_a_srcset_candidate_is_read_from_the_file(files: tuple[Resource, ...], expected: list[int]) -> None:
+    assert wasted(judge_oversized(image(file=(200, 200), has_choices=True), files=files)) == expected
 
 
-def test_a_file_that_a_server_makes_for_each_client_is_judged_as_the_browser_got_it() -> None:
-    assert wasted(oversized(image(file=(200, 200)), files=(read("a.png", 4000, 4000),))) == []
+def test_size_of_a_file_without_srcset_is_the_browsers() -> None:
+    assert wasted(judge_oversized(image(file=(200, 200)), files=(image_file("a.png", 4000, 4000),))) == []
 
 
-def test_a_turned_photograph_is_measured_as_it_lies() -> None:
-    turned = image(file=(100, 200), box=(100, 200), has_choices=True, fit="cover")
-    assert wasted(oversized(turned, files=(read("a.png", 400, 200),))) == []
+def test_rotated_photograph_is_measured_with_swapped_sides() -> None:
+    rotated = image(file=(100, 200), box=(100, 200), has_choices=True, fit="cover")
+    assert wasted(judge_oversized(rotated, files=(image_file("a.png", 400, 200),))) == []
 
 
-def test_the_worst_is_named_first_with_its_sizes() -> None:
+def test_oversized_images_are_listed_with_their_sizes_worst_first() -> None:
     small, large = image(file=(400, 400)), image("b.png", file=(800, 800))
-    finding = oversized(small, large, requests=(wire(), wire("b.png")))
+    finding = judge_oversized(small, large, requests=(image_request(), image_request("b.png")))
     assert message(finding) == ("2 images have more pixels than a phone shows, 173 kB too much (up to 20 kB is good).")
     assert labels(finding) == [
         f"{HERE}/b.png (800 by 800, shown as 200 by 200)",
@@ -157,19 +157,21 @@ def test_the_worst_is_named_first_with_its_sizes() -> None:
     }
 
 
-def seen(finding: Verdict) -> int:
+def count_of(finding: Verdict) -> int:
     return 0 if isinstance(finding, NotApplicable) else len(rows(finding))
 
 
-def offscreen(*images: RenderedImage, requests: tuple[LoadedRequest, ...] = (wire(),), **others: Any) -> Verdict:
+def judge_offscreen(
+    *images: RenderedImage, requests: tuple[LoadedRequest, ...] = (image_request(),), **others: Any
+) -> Verdict:
     return checks.lazy_offscreen(layout(*images), visit(load(*requests, **others)))
 
 
 @pytest.mark.parametrize(
-    ("shown", "expected"),
+    ("element", "expected"),
     [
         (image(top_px=FAR), 1),
-        (image(top_px=FAR - 1), 0),  # so near that browsers load lazy images, too
+        (image(top_px=FAR - 1), 0),  # so close that browsers would load a lazy image, too
         (image(top_px=FAR, is_lazy=True), 0),
         (image(top_px=FAR, is_eager=True), 0),
         (image(top_px=FAR, is_visible=False), 0),
@@ -181,45 +183,50 @@ def offscreen(*images: RenderedImage, requests: tuple[LoadedRequest, ...] = (wir
         (image(name="late.png", top_px=FAR), 0),  # was never requested
     ],
 )
-def test_images_far_below_the_first_screen_wait(shown: RenderedImage, expected: int) -> None:
-    finding = offscreen(shown)
-    assert seen(finding) == expected
+def test_images_far_below_the_first_screen_count(element: RenderedImage, expected: int) -> None:
+    finding = judge_offscreen(element)
+    assert count_of(finding) == expected
 
 
-def test_an_image_that_is_shown_above_as_well_is_needed_at_once() -> None:
-    assert seen(offscreen(image(top_px=FAR), image(top_px=10))) == 0
+def test_offscreen_image_that_is_also_on_the_first_screen_does_not_count() -> None:
+    assert count_of(judge_offscreen(image(top_px=FAR), image(top_px=10))) == 0
 
 
-def test_the_largest_of_the_first_screen_never_counts() -> None:
-    assert seen(offscreen(image(top_px=FAR), lcp=largest(url=A))) == 0
+def test_lcp_image_is_never_offscreen() -> None:
+    assert count_of(judge_offscreen(image(top_px=FAR), lcp=largest(url=A))) == 0
 
 
-def test_what_a_script_loads_after_the_page_is_complete_does_no_harm() -> None:
-    late = (wire(start_s=0.6),)
-    assert [seen(offscreen(image(top_px=FAR), requests=late, load_s=each)) for each in (0.5, 0.7, None)] == [0, 1, 1]
+def test_offscreen_images_that_load_after_the_load_event_do_not_count() -> None:
+    late = (image_request(start_s=0.6),)
+    counts = [count_of(judge_offscreen(image(top_px=FAR), requests=late, load_s=load_s)) for load_s in (0.5, 0.7, None)]
+    assert counts == [0, 1, 1]
 
 
-def test_tiny_files_are_not_worth_it() -> None:
-    assert [seen(offscreen(image(top_px=FAR), requests=(wire(size=each),))) for each in (2047, 2048)] == [0, 1]
+def test_tiny_offscreen_files_do_not_count() -> None:
+    assert [
+        count_of(judge_offscreen(image(top_px=FAR), requests=(image_request(size=size),))) for size in (2047, 2048)
+    ] == [0, 1]
 
 
 @pytest.mark.parametrize(("count", "expected"), [(0, "pass"), (1, "pass"), (2, "warn"), (12, "warn"), (13, "fail")])
-def test_the_limits_of_the_number(count: int, expected: str) -> None:
+def test_verdict_depends_on_the_number_of_offscreen_images(count: int, expected: str) -> None:
     names = [f"{number}.png" for number in range(count)]
-    shown = [image(name, top_px=FAR) for name in names] + [image("top.png")]
-    finding = offscreen(*shown, requests=tuple(map(wire, names)))
+    elements = [image(name, top_px=FAR) for name in names] + [image("top.png")]
+    finding = judge_offscreen(*elements, requests=tuple(map(image_request, names)))
     assert verdict(finding) == expected
     assert outcome(finding) == ("loaded-at-once" if expected in ("warn", "fail") else expected)
 
 
-def test_the_message_says_how_far_below_and_how_heavy_the_images_are() -> None:
-    finding = offscreen(image(top_px=FAR), image("b.png", top_px=FAR), requests=(wire(), wire("b.png")))
+def test_message_has_the_distance_and_weight_of_offscreen_images() -> None:
+    finding = judge_offscreen(
+        image(top_px=FAR), image("b.png", top_px=FAR), requests=(image_request(), image_request("b.png"))
+    )
     assert message(finding) == "2 images more than 3 screens below the first one, 205 kB in all, are loaded at once."
     assert labels(finding) == [A, f"{HERE}/b.png"]
     assert rows(finding)[0] == {"url": A, "selector": "#a.png", "top_px": FAR, "wire_bytes": 102_400}
 
 
 @pytest.mark.parametrize("images", [(), (image(is_visible=False, top_px=FAR),)])
-def test_a_page_that_shows_no_image_element_is_not_judged(images: tuple[RenderedImage, ...]) -> None:
-    assert verdict(oversized(*images)) == "n/a"
-    assert verdict(offscreen(*images)) == "n/a"
+def test_page_without_visible_image_elements_is_not_judged(images: tuple[RenderedImage, ...]) -> None:
+    assert verdict(judge_oversized(*images)) == "n/a"
+    assert verdict(judge_offscreen(*images)) == "n/a"

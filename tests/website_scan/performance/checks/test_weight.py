@@ -34,8 +34,8 @@ def resource(
 
 def empty_page() -> Page:
     """Return a page whose document weighs nothing."""
-    seen = page()
-    return replace(seen, hops=(replace(seen.response, body_wire_bytes=0),))
+    scanned_page = page()
+    return replace(scanned_page, hops=(replace(scanned_page.response, body_wire_bytes=0),))
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def empty_page() -> Page:
         (checks.image_weight, Kind.IMAGE, 700, 1_500),
     ],
 )
-def test_the_limits_of_weights(check: Check, kind: Kind, good: int, poor: int) -> None:
+def test_verdict_depends_on_the_weight(check: Check, kind: Kind, good: int, poor: int) -> None:
     def judged(kb: float) -> str:
         halves = (resource(f"{HERE}/a", kind, kb=kb - 1), resource(f"{HERE}/b", kind, kb=1))
         finding = check(Resources(halves))
@@ -58,73 +58,73 @@ def test_the_limits_of_weights(check: Check, kind: Kind, good: int, poor: int) -
 
 
 @pytest.mark.parametrize("check", [checks.js_weight, checks.css_weight, checks.image_weight])
-def test_a_kind_that_the_page_does_not_load_is_left_out(check: Check) -> None:
-    found = Resources((resource(kind=Kind.FONT), resource(kind=Kind.IMAGE, eager=False)))
-    assert verdict(check(found)) == "n/a"
+def test_weight_check_does_not_apply_without_files_of_its_kind(check: Check) -> None:
+    resources = Resources((resource(kind=Kind.FONT), resource(kind=Kind.IMAGE, eager=False)))
+    assert verdict(check(resources)) == "n/a"
 
 
-def test_the_document_itself_weighs() -> None:
-    seen = page()
-    heavy = replace(seen, hops=(replace(seen.response, body_wire_bytes=5_000_000),))
+def test_document_counts_in_the_total_weight() -> None:
+    scanned_page = page()
+    heavy = replace(scanned_page, hops=(replace(scanned_page.response, body_wire_bytes=5_000_000),))
     finding = checks.total_weight(heavy, Resources(()))
     assert (verdict(finding), outcome(finding)) == ("fail", "heavy")
     assert message(finding) == "The page weighs 5.0 MB in 1 file; up to 1.5 MB is good."
 
 
-def test_what_is_lazy_does_not_weigh() -> None:
+def test_lazy_resources_do_not_weigh() -> None:
     assert verdict(checks.total_weight(page(), Resources((resource(kb=9_000, eager=False),)))) == "pass"
 
 
-def test_the_message_of_a_weight_names_the_heaviest_file() -> None:
-    found = Resources((resource(f"{HERE}/a.js", Kind.SCRIPT, kb=20), resource(f"{HERE}/b.js", Kind.SCRIPT, kb=300)))
-    assert message(checks.js_weight(found)) == (
+def test_message_of_a_weight_has_the_heaviest_file() -> None:
+    resources = Resources((resource(f"{HERE}/a.js", Kind.SCRIPT, kb=20), resource(f"{HERE}/b.js", Kind.SCRIPT, kb=300)))
+    assert message(checks.js_weight(resources)) == (
         f"2 scripts weigh 320 kB, the heaviest file {HERE}/b.js (300 kB); up to 150 kB is good."
     )
 
 
-def test_a_single_heavy_file_is_named_without_its_weight_twice() -> None:
-    found = Resources((resource(f"{HERE}/a.js", Kind.SCRIPT, kb=300),))
-    assert message(checks.js_weight(found)) == f"1 script weighs 300 kB: {HERE}/a.js; up to 150 kB is good."
+def test_message_about_a_single_heavy_file_has_its_weight_once() -> None:
+    resources = Resources((resource(f"{HERE}/a.js", Kind.SCRIPT, kb=300),))
+    assert message(checks.js_weight(resources)) == f"1 script weighs 300 kB: {HERE}/a.js; up to 150 kB is good."
 
 
-def test_the_table_of_a_weight_has_all_files_with_the_heaviest_first() -> None:
-    found = Resources((resource(f"{HERE}/a.js", Kind.SCRIPT, kb=20), resource(f"{HERE}/b.js", Kind.SCRIPT, kb=300)))
-    assert rows(checks.js_weight(found)) == [
+def test_table_of_a_weight_has_all_files_with_the_heaviest_first() -> None:
+    resources = Resources((resource(f"{HERE}/a.js", Kind.SCRIPT, kb=20), resource(f"{HERE}/b.js", Kind.SCRIPT, kb=300)))
+    assert rows(checks.js_weight(resources)) == [
         {"url": f"{HERE}/b.js", "type": "script", "wire_bytes": 300_000},
         {"url": f"{HERE}/a.js", "type": "script", "wire_bytes": 20_000},
     ]
 
 
-def test_one_script_weighs_and_what_was_left_out_is_owned_to() -> None:
-    found = Resources((resource(f"{HERE}/a.js", Kind.SCRIPT, kb=10),), left_out=4)
-    assert message(checks.js_weight(found)) == "1 script weighs at least 10 kB."
+def test_weight_is_a_minimum_if_resources_were_left_out() -> None:
+    resources = Resources((resource(f"{HERE}/a.js", Kind.SCRIPT, kb=10),), left_out=4)
+    assert message(checks.js_weight(resources)) == "1 script weighs at least 10 kB."
 
 
 @pytest.mark.parametrize(("count", "expected"), [(79, "pass"), (80, "warn"), (239, "warn"), (240, "fail")])
 def test_requests_are_counted_with_the_document(count: int, expected: str) -> None:
-    found = Resources(tuple(resource(f"{HERE}/{number}") for number in range(count)))
-    finding = checks.requests(page(), found)
+    resources = Resources(tuple(resource(f"{HERE}/{number}") for number in range(count)))
+    finding = checks.requests(page(), resources)
     assert verdict(finding) == expected
     assert outcome(finding) == ("pass" if expected == "pass" else "many")
 
 
 def test_requests_are_listed_by_the_kinds_of_files() -> None:
     kinds = [Kind.IMAGE] * 3 + [Kind.SCRIPT] * 2 + [Kind.FONT, Kind.STYLESHEET, Kind.ICON, Kind.OTHER]
-    found = Resources(tuple(resource(f"{HERE}/{number}", kind) for number, kind in enumerate(kinds)))
-    assert message(checks.requests(page(), found)) == (
+    resources = Resources(tuple(resource(f"{HERE}/{number}", kind) for number, kind in enumerate(kinds)))
+    assert message(checks.requests(page(), resources)) == (
         "The page is loaded with 10 requests (3 images, 2 scripts, 1 font, 1 style sheet, 2 others)."
     )
     assert message(checks.requests(page(), Resources(()))) == "The page is loaded with 1 request."
 
 
-def test_requests_that_were_not_made_count_too() -> None:
+def test_requests_that_the_scanner_did_not_make_count() -> None:
     assert verdict(checks.requests(page(), Resources((resource(),), left_out=300))) == "fail"
 
 
 @pytest.mark.parametrize(("others", "expected"), [(11, "pass"), (12, "warn"), (29, "warn"), (30, "fail")])
 def test_domains(others: int, expected: str) -> None:
-    found = Resources(tuple(resource(f"https://host{number}.example.org/a") for number in range(others)))
-    finding = checks.domains(page(), found)
+    resources = Resources(tuple(resource(f"https://host{number}.example.org/a") for number in range(others)))
+    finding = checks.domains(page(), resources)
     assert verdict(finding) == expected
     assert outcome(finding) == ("pass" if expected == "pass" else "many")
 
@@ -136,7 +136,7 @@ def test_domains(others: int, expected: str) -> None:
         (9, 0, "pass"),
         (7, 1, "low"),
         (8, 1, "pass"),
-        (0, 9, "low"),  # a template with a library, icons, two fonts and pictures of other sites
+        (0, 9, "low"),  # few requests, although all of them
         (79, 10, "warn"),
         (89, 10, "pass"),
         (8, 10, "fail"),
@@ -144,23 +144,25 @@ def test_domains(others: int, expected: str) -> None:
     ],
 )
 def test_third_party_share(own: int, foreign: int, expected: str) -> None:
-    found = [resource(f"https://cdn.example.com/{number}") for number in range(own)]  # the same site
-    found += [resource(f"https://tracker.example.org/{number}") for number in range(foreign)]
-    finding = checks.third_party_share(page(), Resources(tuple(found)))
+    resources = [resource(f"https://cdn.example.com/{number}") for number in range(own)]  # the same site
+    resources += [resource(f"https://tracker.example.org/{number}") for number in range(foreign)]
+    finding = checks.third_party_share(page(), Resources(tuple(resources)))
     assert outcome(finding) == ("pass" if expected == "pass" else "high")
     is_low = expected != "pass" and severity_of(checks.third_party_share, finding) is Severity.LOW
     assert ("low" if is_low else verdict(finding)) == expected
 
 
-def test_the_message_of_the_third_party_share_names_the_sites() -> None:
-    def said(own: int, foreign: int) -> str:
-        found = [resource(f"{HERE}/{number}") for number in range(own)]
-        found += [resource(f"https://cdn{number % 2}.example{number % 2}.org/{number}") for number in range(foreign)]
-        return message(checks.third_party_share(page(), Resources(tuple(found))))
+def test_message_of_the_third_party_share_has_the_sites() -> None:
+    def message_for(own: int, foreign: int) -> str:
+        items = [resource(f"{HERE}/{number}") for number in range(own)]
+        items += [resource(f"https://cdn{number % 2}.example{number % 2}.org/{number}") for number in range(foreign)]
+        return message(checks.third_party_share(page(), Resources(tuple(items))))
 
-    assert said(3, 0) == "No request goes to another site."
-    assert said(7, 1) == "1 of 9 requests (11%) goes to other sites (example0.org), too few to matter much."
-    assert said(8, 11) == ("11 of 20 requests (55%) go to other sites (example0.org, example1.org); up to 10% is good.")
+    assert message_for(3, 0) == "No request goes to another site."
+    assert message_for(7, 1) == "1 of 9 requests (11%) goes to other sites (example0.org), too few to matter much."
+    assert message_for(8, 11) == (
+        "11 of 20 requests (55%) go to other sites (example0.org, example1.org); up to 10% is good."
+    )
 
 
 @pytest.mark.parametrize(
@@ -185,7 +187,7 @@ def test_duplicate_files(items: list[Resource], expected: str) -> None:
     assert outcome(finding) == ("loaded-twice" if expected in ("warn", "fail") else expected)
 
 
-def test_a_duplicate_file_is_named_with_its_other_url() -> None:
+def test_duplicate_file_is_listed_with_its_other_url() -> None:
     items = (resource(f"{HERE}/a?v=1", sha="1"), resource(f"{HERE}/a?v=2", sha="1"))
     finding = checks.duplicate_files(Resources(items))
     assert message(finding) == "1 file is loaded again from another URL."
@@ -201,5 +203,5 @@ def test_empty_responses(sizes: list[int], expected: str) -> None:
     assert outcome(finding) == ("no-content" if expected in ("warn", "fail") else expected)
 
 
-def test_an_answer_that_says_it_has_no_content_is_not_empty_by_mistake() -> None:
+def test_response_with_status_204_is_not_empty_by_mistake() -> None:
     assert verdict(checks.empty_responses(Resources((resource(kb=0, status=204),)))) == "pass"

@@ -38,22 +38,22 @@ def new_site() -> Iterator[Site]:
     yield from offering("h2", "http/1.1")
 
 
-def asked(site: Site, count: int, headers: dict[str, str] | None = None, *, gone: bool = False) -> Protocols:
-    """Return the protocols of a site whose page has this many images. `gone`: it ends before the handshakes."""
+def probed(site: Site, count: int, headers: dict[str, str] | None = None, *, is_gone: bool = False) -> Protocols:
+    """Return the protocols of a site whose page has `count` images. `gone`: the site stops before the handshakes."""
     site.routes["/"] = Answer(head("", "".join(f"<img src=/{number}.png>" for number in range(count))))
     site.routes["*"] = Answer(b"PNG", headers={"Content-Type": "image/png"} | (headers or {}))
     policy = Policy(allowed_networks=NETWORKS, ca_bundle=site.ca_file)
     with Network(policy) as network:
         page = fetch_page(parse_target(site.url, policy), network)
-        found = resources(page, page_references(parse_document(page)), timing(page, network), network)
-        assert [each.status for each in found.items] == [200] * count
-        if gone:
+        page_resources = resources(page, page_references(parse_document(page)), timing(page, network), network)
+        assert [resource.status for resource in page_resources.items] == [200] * count
+        if is_gone:
             site.__exit__()
-        return protocols(page, found, network)
+        return protocols(page, page_resources, network)
 
 
-def test_an_origin_with_six_files_is_asked(old_site: Site) -> None:
-    (origin,) = asked(old_site, 6).origins
+def test_origin_with_six_static_files_is_probed(old_site: Site) -> None:
+    (origin,) = probed(old_site, 6).origins
     assert (origin.origin, origin.static_requests, origin.alpn, origin.is_multiplexed) == (
         old_site.url,
         6,
@@ -62,33 +62,33 @@ def test_an_origin_with_six_files_is_asked(old_site: Site) -> None:
     )
 
 
-def test_an_origin_with_fewer_is_not(old_site: Site) -> None:
+def test_origin_with_fewer_static_files_is_not_probed(old_site: Site) -> None:
     before = old_site.connections
-    assert asked(old_site, 5).origins == ()
-    assert old_site.connections - before <= 6  # one for the page, five for the images
+    assert probed(old_site, 5).origins == ()
+    assert old_site.connections - before <= 6  # one connection for the page, five for the images
 
 
-def test_one_that_closes_connections_is_asked_all_the_same(old_site: Site) -> None:
-    (origin,) = asked(old_site, 2, {"Connection": "close"}).origins
+def test_origin_that_closes_connections_is_probed(old_site: Site) -> None:
+    (origin,) = probed(old_site, 2, {"Connection": "close"}).origins
     assert (origin.static_requests, origin.alpn) == (2, "http/1.1")
 
 
-def test_http_3_is_offered_in_a_header(old_site: Site) -> None:
-    (origin,) = asked(old_site, 6, {"Alt-Svc": 'h3=":443"; ma=86400'}).origins
+def test_alt_svc_header_offers_http_3(old_site: Site) -> None:
+    (origin,) = probed(old_site, 6, {"Alt-Svc": 'h3=":443"; ma=86400'}).origins
     assert origin.h3
     assert origin.is_multiplexed
 
 
-def test_a_plain_origin_is_never_asked() -> None:
+def test_http_origin_is_never_probed() -> None:
     with Site() as site:
-        assert asked(site, 9, {"Connection": "close"}).origins == ()
+        assert probed(site, 9, {"Connection": "close"}).origins == ()
 
 
-def test_where_no_handshake_succeeds_nothing_is_known(old_site: Site) -> None:
+def test_probe_raises_if_no_handshake_succeeds(old_site: Site) -> None:
     with pytest.raises(NetError):
-        asked(old_site, 6, gone=True)
+        probed(old_site, 6, is_gone=True)
 
 
-def test_http_2_is_chosen_by_who_speaks_it(new_site: Site) -> None:
-    (origin,) = asked(new_site, 6).origins
+def test_server_with_http_2_chooses_h2(new_site: Site) -> None:
+    (origin,) = probed(new_site, 6).origins
     assert (origin.alpn, origin.is_multiplexed) == ("h2", True)

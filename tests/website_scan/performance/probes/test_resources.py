@@ -34,88 +34,88 @@ def site() -> Iterator[Site]:
         yield site
 
 
-def loaded(site: Site, markup: str, limits: Limits = Limits()) -> Resources:  # noqa: B008  (frozen)
+def resources_of(site: Site, markup: str, limits: Limits = Limits()) -> Resources:  # noqa: B008  (frozen)
     site.routes["/"] = Answer(head("", markup))
     with Network(POLICY, limits=limits) as network:
         page = fetch_page(target(site.url), network)
         return probe.resources(page, page_references(parse_document(page)), timing(page, network), network)
 
 
-def by_path(site: Site, found: Resources) -> dict[str, Resource]:
-    return {each.url.removeprefix(site.url): each for each in found.items}
+def by_path(site: Site, found_resources: Resources) -> dict[str, Resource]:
+    return {resource.url.removeprefix(site.url): resource for resource in found_resources.items}
 
 
-def test_each_address_is_asked_for_once(site: Site) -> None:
+def test_each_url_is_requested_once(site: Site) -> None:
     site.routes["/a.png"] = Answer(b"PNG", headers={"Content-Type": "image/png"})
-    found = loaded(site, "<img src=/a.png><img src=/a.png#x><img src=/a.png loading=lazy>")
-    (image,) = found.items
+    page_resources = resources_of(site, "<img src=/a.png><img src=/a.png#x><img src=/a.png loading=lazy>")
+    (image,) = page_resources.items
     assert site.paths().count("/a.png") == 1
     assert (image.status, image.wire_bytes, image.body_bytes, image.eager) == (200, 3, 3, True)
     assert image.headers.get("Content-Type") == "image/png"
     assert image.header_bytes > 0
 
 
-def test_a_failure_is_evidence(site: Site) -> None:
+def test_failed_requests_are_evidence(site: Site) -> None:
     site.routes["/loop"] = Answer.redirect("/loop")
-    found = by_path(site, loaded(site, "<img src=/gone><img src=/loop><img src=http://intranet.internal/x>"))
-    assert found["/gone"].status == 404
-    assert found["/loop"].status is None
-    assert "loop" in found["/loop"].error
-    assert found["http://intranet.internal/x"].error
+    by_url = by_path(site, resources_of(site, "<img src=/gone><img src=/loop><img src=http://intranet.internal/x>"))
+    assert by_url["/gone"].status == 404
+    assert by_url["/loop"].status is None
+    assert "loop" in by_url["/loop"].error
+    assert by_url["http://intranet.internal/x"].error
 
 
 @pytest.mark.parametrize(
     ("records", "expected"),
     [
-        (Records({}), True),  # a closed network, in which no other site's name has an address
+        (Records({}), True),  # a closed network, in which other sites have no address
         (Records({}, top_level="com"), False),
         (Records({}, top_level="com", silent="cdn.net"), True),  # the name servers fail
-        (Records({"cdn.net": PUBLIC}), True),  # they failed at first
+        (Records({"cdn.net": PUBLIC}), True),  # the name servers failed only at first
     ],
 )
-def test_a_name_without_an_address_may_exist_if_the_name_servers_know_no_other(
+def test_host_without_an_address_may_exist_if_name_servers_resolve_no_other_site(
     site: Site, records: Records, expected: bool
 ) -> None:
     site.routes["/"] = Answer(head("", "<script src=//cdn.net/a.js></script><img src=//img.shop.com/a.png>"))
     names = Names({"www.shop.com": (PUBLIC,)})
     with Network(Policy(), resolver=names, lookup=records, dialer=Wires({PUBLIC: site})) as network:
         page = fetch_page(target("http://www.shop.com"), network)
-        found = probe.resources(page, page_references(parse_document(page)), timing(page, network), network)
-    assert {each.host: each.may_exist for each in found.items} == {
+        page_resources = probe.resources(page, page_references(parse_document(page)), timing(page, network), network)
+    assert {resource.host: resource.may_exist for resource in page_resources.items} == {
         "cdn.net": expected,
-        "img.shop.com": False,  # a name of the page's own site, which the name servers know
+        "img.shop.com": False,  # the name servers are responsible for names of the page's own site
     }
 
 
 def test_redirects_are_followed_and_counted(site: Site) -> None:
     site.routes |= {"/old.js": Answer.redirect("/new.js"), "/new.js": Answer("run()")}
-    (script,) = loaded(site, "<script src=/old.js></script>").items
+    (script,) = resources_of(site, "<script src=/old.js></script>").items
     assert (script.status, script.redirects, script.final_url) == (200, 1, f"{site.url}/new.js")
     assert script.body == b"run()"
 
 
-def test_style_sheets_are_read_one_level_deep(site: Site) -> None:
+def test_references_of_imported_style_sheets_are_not_loaded(site: Site) -> None:
     site.routes |= {
         "/css/a.css": Answer("@import 'b.css'; p{background:url(../bg.png)}", headers={"Content-Type": "text/css"}),
         "/css/b.css": Answer("@import 'c.css'; p{background:url(deep.png)}", headers={"Content-Type": "text/css"}),
     }
-    found = by_path(site, loaded(site, "<link rel=stylesheet href=/css/a.css>"))
-    assert {path: (each.kind.value, each.depth, each.eager) for path, each in found.items()} == {
+    by_url = by_path(site, resources_of(site, "<link rel=stylesheet href=/css/a.css>"))
+    assert {path: (resource.kind.value, resource.depth, resource.eager) for path, resource in by_url.items()} == {
         "/css/a.css": ("stylesheet", 1, True),
         "/css/b.css": ("stylesheet", 2, True),
         "/bg.png": ("image", 2, False),
     }
 
 
-def test_the_page_is_named_as_referrer_because_some_sites_give_images_to_their_pages_only(site: Site) -> None:
+def test_referer_header_has_the_page_for_sites_with_hotlink_protection(site: Site) -> None:
     def guarded(request: Request) -> Answer:
         return Answer(b"PNG") if request.header("Referer") == f"{site.url}/" else Answer(status=403)
 
     site.routes["/a.png"] = guarded
-    assert loaded(site, "<img src=/a.png>").items[0].status == 200
+    assert resources_of(site, "<img src=/a.png>").items[0].status == 200
 
 
-def test_eight_are_loaded_at_once_and_no_more(site: Site) -> None:
+def test_eight_resources_are_loaded_at_once(site: Site) -> None:
     lock = threading.Lock()
     waiting, most = 0, 0
     gate = threading.Event()
@@ -133,55 +133,55 @@ def test_eight_are_loaded_at_once_and_no_more(site: Site) -> None:
         return Answer(b"PNG")
 
     site.routes["*"] = counted
-    found = loaded(site, "".join(f"<img src=/{number}.png>" for number in range(16)))
-    assert len(found.items) == 16
+    page_resources = resources_of(site, "".join(f"<img src=/{number}.png>" for number in range(16)))
+    assert len(page_resources.items) == 16
     assert most == probe.AT_ONCE
 
 
-def test_too_many_are_left_out_and_counted(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_resources_beyond_the_limit_are_counted_as_left_out(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(probe, "MAX_RESOURCES", 3)
-    found = loaded(site, "".join(f"<img src=/{number}.png>" for number in range(5)))
-    assert (len(found.items), found.left_out) == (3, 2)
+    page_resources = resources_of(site, "".join(f"<img src=/{number}.png>" for number in range(5)))
+    assert (len(page_resources.items), page_resources.left_out) == (3, 2)
 
 
-def test_pictures_that_style_sheets_only_name_are_not_counted_as_left_out(
+def test_background_images_of_style_sheets_do_not_count_as_left_out(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The flags of a template's style sheet are 250 pictures, of which the page shows none."""
+    """For example, a template's style sheet refers to 250 flags, of which the page uses none."""
     monkeypatch.setattr(probe, "MAX_RESOURCES", 2)
     site.routes["/a.css"] = Answer(
         "".join(f".f{n}{{background:url(/{n}.svg)}}" for n in range(9)), headers={"Content-Type": "text/css"}
     )
-    found = loaded(site, "<link rel=stylesheet href=/a.css>")
-    assert (len(found.items), found.left_out) == (2, 0)
+    page_resources = resources_of(site, "<link rel=stylesheet href=/a.css>")
+    assert (len(page_resources.items), page_resources.left_out) == (2, 0)
 
 
-def test_a_used_up_budget_leaves_the_rest_out(site: Site) -> None:
+def test_resources_beyond_the_request_budget_are_left_out(site: Site) -> None:
     markup = "".join(f"<img src=/{number}.png>" for number in range(30))
-    found = loaded(site, markup, Limits(requests=10))
-    assert 0 < len(found.items) < 10
-    assert len(found.items) + found.left_out == 30
-    assert not any(each.error for each in found.items)
+    page_resources = resources_of(site, markup, Limits(requests=10))
+    assert 0 < len(page_resources.items) < 10
+    assert len(page_resources.items) + page_resources.left_out == 30
+    assert not any(resource.error for resource in page_resources.items)
 
 
-def test_no_time_leaves_all_out(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_resources_are_left_out_without_time(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(probe, "TIME_LIMIT_S", 0.0)
-    found = loaded(site, "<img src=/a.png>")
-    assert (found.items, found.left_out) == ((), 1)
+    page_resources = resources_of(site, "<img src=/a.png>")
+    assert (page_resources.items, page_resources.left_out) == ((), 1)
 
 
-def test_timing_asks_once_more_and_only_then_again_if_the_times_differ(site: Site) -> None:
+def test_timing_requests_a_third_time_only_if_two_times_differ(site: Site) -> None:
     site.routes["/"] = Answer("<p>Text")
     with Network(POLICY) as network:
         page: Page = fetch_page(target(site.url), network)
-        found = timing(page, network)
-        assert len(found.ttfb_s) == 2
+        result = timing(page, network)
+        assert len(result.ttfb_s) == 2
         slow = dataclasses.replace(page, hops=(dataclasses.replace(page.response, ttfb_s=9.0),))
         assert len(timing(slow, network).ttfb_s) == 3
     assert site.paths() == ["/"] * 4
 
 
-def test_timing_ends_where_the_site_has_enough(site: Site) -> None:
+def test_timing_ends_when_the_site_responds_with_429(site: Site) -> None:
     answers = iter([Answer("<p>Text"), Answer("Slow down", status=429)])
     site.routes["/"] = lambda _: next(answers)
     with Network(POLICY) as network:
@@ -189,55 +189,57 @@ def test_timing_ends_where_the_site_has_enough(site: Site) -> None:
         assert len(timing(page, network).ttfb_s) == 1
 
 
-def test_what_was_sent_is_told_beside_what_came_of_it(site: Site) -> None:
+def test_resource_has_encoded_and_decoded_sizes(site: Site) -> None:
     body = b"run();" * 1000
     packed = gzip.compress(body)
     site.routes["/old.js"] = Answer.redirect("/a.js", X_Padding="x" * 3000)
     site.routes["/a.js"] = Answer(packed, headers={"Content-Encoding": "gzip", "Content-Type": "text/javascript; a=b"})
-    (script,) = loaded(site, "<script src=/old.js></script>").items
+    (script,) = resources_of(site, "<script src=/old.js></script>").items
     assert (script.body, script.body_bytes, script.own_wire_bytes) == (body, len(body), len(packed))
     assert script.headers.get("Content-Encoding") == "gzip"
     assert 3000 < script.header_bytes < 3300  # the larger of the two, not their sum
     assert (script.media_type, script.http_version, script.is_cut) == ("text/javascript", "1.1", False)
 
 
-def test_what_is_larger_than_the_limit_is_cut_and_says_so(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_body_beyond_the_limit_is_cut(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(probe, "MAX_BYTES", 100)
     site.routes["/a.js"] = Answer(b"a" * 101)
-    (script,) = loaded(site, "<script src=/a.js></script>").items
+    (script,) = resources_of(site, "<script src=/a.js></script>").items
     assert (script.body_bytes, script.is_cut) == (100, True)
 
 
-def test_a_picture_is_read_behind_what_is_kept_of_it(site: Site) -> None:
-    # A photograph with large metadata: its size comes after the part that is kept.
+def test_image_size_is_read_beyond_the_stored_part_of_the_body(site: Site) -> None:
+    # The size of a photograph with large metadata is after the part of the body that is stored.
     part = b"\xff\xe2\xff\xff" + b"x" * 65_533
     photo = b"\xff\xd8" + part * 2 + b"\xff\xc0\x00\x0b\x08\x01\xe0\x02\x80\x03abc"
     site.routes |= {"/a.jpg": Answer(photo), "/b.svg": Answer("<svg width='9' height='8'>" + " " * 70_000 + "</svg>")}
-    found = by_path(site, loaded(site, "<img src=/a.jpg><img src=/b.svg><img src=/c.png>"))
-    assert found["/a.jpg"].picture == ImageHeader(ImageFormat.JPEG, 640, 480)
-    assert len(found["/a.jpg"].body) == probe.KEPT_BYTES
-    assert found["/b.svg"].picture == ImageHeader(ImageFormat.SVG, 9, 8)
-    assert len(found["/b.svg"].body) == found["/b.svg"].body_bytes > probe.KEPT_BYTES
-    assert found["/c.png"].picture is None
+    by_url = by_path(site, resources_of(site, "<img src=/a.jpg><img src=/b.svg><img src=/c.png>"))
+    assert by_url["/a.jpg"].picture == ImageHeader(ImageFormat.JPEG, 640, 480)
+    assert len(by_url["/a.jpg"].body) == probe.STORED_BYTES
+    assert by_url["/b.svg"].picture == ImageHeader(ImageFormat.SVG, 9, 8)
+    assert len(by_url["/b.svg"].body) == by_url["/b.svg"].body_bytes > probe.STORED_BYTES
+    assert by_url["/c.png"].picture is None
 
 
-def seen_by_browser(site: Site, *requests: LoadedRequest) -> Resources:
+def resources_with_browser(site: Site, *requests: LoadedRequest) -> Resources:
     site.routes["/"] = Answer(head("", "<img src=/not-loaded.png loading=lazy>"))
     with Network(POLICY) as network:
         page = fetch_page(target(site.url), network)
-        seen = browser_load(request(page.target.url, None, 0.0, 0.1), *requests)
-        return probe.resources(page, page_references(parse_document(page)), Timing((0.1,)), network, visit(seen))
+        browser_visit = browser_load(request(page.target.url, None, 0.0, 0.1), *requests)
+        return probe.resources(
+            page, page_references(parse_document(page)), Timing((0.1,)), network, visit(browser_visit)
+        )
 
 
 def browser_load(*requests: LoadedRequest) -> Load:
     return replace(load(), requests=requests)
 
 
-def test_with_a_browser_the_list_is_that_of_its_requests(site: Site) -> None:
+def test_resources_with_a_browser_are_the_browsers_requests(site: Site) -> None:
     site.routes |= {"/a.js": Answer("run()", headers={"Cache-Control": "no-cache"}), "/late.png": Answer(b"PNG")}
-    found = by_path(
+    by_url = by_path(
         site,
-        seen_by_browser(
+        resources_with_browser(
             site,
             request(f"{site.url}/a.js", ResourceKind.SCRIPT, wire_bytes=77, initiator=f"{site.url}/"),
             request(f"{site.url}/late.png", initiator=f"{site.url}/a.js"),
@@ -245,72 +247,74 @@ def test_with_a_browser_the_list_is_that_of_its_requests(site: Site) -> None:
             request(f"{site.url}/collect", ResourceKind.OTHER, is_programmed=True, method="POST", status=204),
         ),
     )
-    assert [(path, each.depth, each.is_fetched) for path, each in found.items()] == [
+    assert [(path, resource.depth, resource.is_fetched) for path, resource in by_url.items()] == [
         ("/a.js", 1, True),
         ("/late.png", 2, True),
         ("/frame", 2, False),
         ("/collect", 2, False),
     ]
-    assert (found["/a.js"].wire_bytes, found["/a.js"].own_wire_bytes, found["/a.js"].body) == (77, 5, b"run()")
-    assert found["/a.js"].headers.get("Cache-Control") == "no-cache"
+    assert (by_url["/a.js"].wire_bytes, by_url["/a.js"].own_wire_bytes, by_url["/a.js"].body) == (77, 5, b"run()")
+    assert by_url["/a.js"].headers.get("Cache-Control") == "no-cache"
     assert sorted(site.paths()) == ["/", "/a.js", "/late.png"]
 
 
-def test_what_the_browser_loaded_twice_is_asked_for_once(site: Site) -> None:
+def test_file_that_the_browser_loaded_twice_is_requested_once(site: Site) -> None:
     site.routes["/a.js"] = Answer("run()")
     twice = [request(f"{site.url}/a.js", ResourceKind.SCRIPT, wire_bytes=9)] * 2
-    items = seen_by_browser(site, *twice).items
-    assert [(each.wire_bytes, each.is_fetched) for each in items] == [(9, True), (9, False)]
+    items = resources_with_browser(site, *twice).items
+    assert [(item.wire_bytes, item.is_fetched) for item in items] == [(9, True), (9, False)]
     assert site.paths().count("/a.js") == 1
 
 
-def test_why_the_browser_got_no_answer_our_own_request_tells(site: Site) -> None:
+def test_scanners_request_explains_failures_in_the_browser(site: Site) -> None:
     site.routes["/limits.png"] = Answer(b"PNG")
-    lost: dict[str, Any] = {"status": None, "error": "net::ERR_TUNNEL_CONNECTION_FAILED", "wire_bytes": 0}
-    found = by_path(
+    failure: dict[str, Any] = {"status": None, "error": "net::ERR_TUNNEL_CONNECTION_FAILED", "wire_bytes": 0}
+    by_url = by_path(
         site,
-        seen_by_browser(
+        resources_with_browser(
             site,
-            request(f"{site.url}/limits.png", **lost),
-            request("http://intranet.internal/x.png", **lost),
-            request("http://intranet.internal/api", ResourceKind.OTHER, is_programmed=True, **lost),
+            request(f"{site.url}/limits.png", **failure),
+            request("http://intranet.internal/x.png", **failure),
+            request("http://intranet.internal/api", ResourceKind.OTHER, is_programmed=True, **failure),
         ),
     )
-    assert found["/limits.png"].status == 200
-    assert found["http://intranet.internal/x.png"].error
-    assert not found["http://intranet.internal/api"].error
+    assert by_url["/limits.png"].status == 200
+    assert by_url["http://intranet.internal/x.png"].error
+    assert not by_url["http://intranet.internal/api"].error
 
 
-def test_beyond_the_limit_the_browsers_log_stands_alone(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_resources_beyond_the_limit_have_only_the_browsers_facts(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(probe, "MAX_RESOURCES", 1)
     site.routes["*"] = Answer(b"PNG")
-    found = seen_by_browser(site, *[request(f"{site.url}/{number}.png") for number in range(3)])
-    assert [each.is_fetched for each in found.items] == [True, False, False]
-    assert found.left_out == 0
+    page_resources = resources_with_browser(site, *[request(f"{site.url}/{number}.png") for number in range(3)])
+    assert [resource.is_fetched for resource in page_resources.items] == [True, False, False]
+    assert page_resources.left_out == 0
 
 
-def test_a_browser_that_saw_nothing_leaves_it_to_the_markup(site: Site) -> None:
+def test_references_of_the_markup_are_loaded_if_the_browser_logged_no_request(site: Site) -> None:
     site.routes |= {"/": Answer(head("", "<img src=/a.png>")), "/a.png": Answer(b"PNG")}
     with Network(POLICY) as network:
         page = fetch_page(target(site.url), network)
         empty = visit(browser_load())
-        found = probe.resources(page, page_references(parse_document(page)), Timing((0.1,)), network, empty)
-    assert [each.url for each in found.items] == [f"{site.url}/a.png"]
+        page_resources = probe.resources(page, page_references(parse_document(page)), Timing((0.1,)), network, empty)
+    assert [resource.url for resource in page_resources.items] == [f"{site.url}/a.png"]
 
 
-def test_nothing_of_ours_disturbs_the_browsers_load_or_the_timing() -> None:
-    """Every probe that sends requests to the site waits for the browser's load, according to the plan."""
+def test_probes_that_send_requests_wait_for_the_browser_and_the_timing() -> None:
+    """According to the plan, each probe that sends requests to the site waits for the browser's load."""
     probes = plan(ScanType.PERFORMANCE, has_browser=True).probes
 
     def waits_for(evidence: type) -> set[type]:
         needs = {need.evidence for need in probes[evidence].needs if need.evidence in probes}
         return needs.union(*map(waits_for, needs))
 
-    asking = {each for each, how in probes.items() if any(need.evidence is Network for need in how.needs)}
-    assert asking == {Page, BrowserLoad, Timing, Resources, Protocols}
-    assert all(BrowserLoad in waits_for(each) for each in (Timing, Resources, Protocols))
+    with_network = {
+        evidence for evidence, planned in probes.items() if any(need.evidence is Network for need in planned.needs)
+    }
+    assert with_network == {Page, BrowserLoad, Timing, Resources, Protocols}
+    assert all(BrowserLoad in waits_for(evidence) for evidence in (Timing, Resources, Protocols))
     assert Timing in waits_for(Resources)
 
 
-def test_without_a_browser_no_load_is_planned() -> None:
+def test_plan_without_a_browser_has_no_browser_load() -> None:
     assert BrowserLoad not in plan(ScanType.PERFORMANCE).probes

@@ -5,20 +5,20 @@ import time
 import pytest
 
 from tests.website_scan.cast import document, page
-from tests.website_scan.performance.cast import HERE, OTHER, found, read, sheet
+from tests.website_scan.performance.cast import HERE, OTHER, resources_of, sheet, styles_of
 from website_scan.page.css import Compound
 from website_scan.performance.evidence import FontFace, StyleImport
 from website_scan.performance.probes import styles as probe
 
 
-def test_a_face_is_what_a_browser_would_choose() -> None:
+def test_font_face_has_the_source_that_a_browser_would_choose() -> None:
     css = (
         '@font-face{font-family:"Open Sans";font-display:SWAP;unicode-range:U+0000-00FF;'
         "src:local('Open Sans'),url(a.eot) format('embedded-opentype'),url('../a.woff2') format('woff2')}"
         "@font-face{font-family:Greek;src:url(g.woff2);unicode-range:U+0370-03FF}"
         "@font-face{src:url(nameless.woff2)}@font-face{font-family:Inside;src:url(data:font/woff2,x)}"
     )
-    assert read(css).faces == (
+    assert styles_of(css).faces == (
         FontFace("open sans", f"{HERE}/a.woff2", "swap", is_latin=True, is_local=True),
         FontFace("greek", f"{HERE}/css/g.woff2", "", is_latin=False),
     )
@@ -42,25 +42,25 @@ def test_a_face_is_what_a_browser_would_choose() -> None:
         ("p{font-family:}", set()),
     ],
 )
-def test_families_that_the_document_asks_for(css: str, families: set[str]) -> None:
-    assert read(css, "<p id=main class='card'>Text").families == families
+def test_families_are_those_of_rules_that_match_the_document(css: str, families: set[str]) -> None:
+    assert styles_of(css, "<p id=main class='card'>Text").families == families
 
 
-def test_sheets_that_do_not_hold_are_not_read() -> None:
-    seen = probe.styles(document(page()), found(sheet("p{height:9px}", eager=False)))
-    assert seen.sized == frozenset()
+def test_style_sheets_that_do_not_apply_are_not_read() -> None:
+    result = probe.styles(document(page()), resources_of(sheet("p{height:9px}", eager=False)))
+    assert result.sized == frozenset()
 
 
-def test_imports_are_absolute_and_those_of_other_sites_are_read() -> None:
-    seen = probe.styles(document(page()), found(sheet("@import 'b.css';p{height:9px}", f"{OTHER}/x/a.css")))
-    assert seen.imports == (StyleImport(f"{OTHER}/x/a.css", f"{OTHER}/x/b.css"),)
-    assert seen.sized == {Compound("p")}
+def test_imports_of_other_sites_style_sheets_are_read_with_absolute_urls() -> None:
+    result = probe.styles(document(page()), resources_of(sheet("@import 'b.css';p{height:9px}", f"{OTHER}/x/a.css")))
+    assert result.imports == (StyleImport(f"{OTHER}/x/a.css", f"{OTHER}/x/b.css"),)
+    assert result.sized == {Compound("p")}
 
 
-def test_reading_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_style_sheets_beyond_the_limit_are_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(probe, "MAX_CHARACTERS", 20)
     css = sheet("body{height:9px}"), sheet("p{height:9px}", f"{HERE}/b.css")
-    assert probe.styles(document(page()), found(*css)).sized == {Compound("body")}
+    assert probe.styles(document(page()), resources_of(*css)).sized == {Compound("body")}
 
 
 SLOW = ["a{}", ";", "a{height:1px}", "a{b:/**/c;}", "@import 'a.css';", "@font-face{font-family:a;src:url(x)}"]
@@ -68,20 +68,20 @@ SLOW += [f"{'a,' * 199}a{{height:1px}}", f"{'.a.b,' * 199}a{{display:none}}"]
 
 
 @pytest.mark.parametrize("piece", SLOW)
-def test_many_sheets_that_are_made_to_be_slow_are_not(piece: str) -> None:
+def test_malicious_style_sheets_are_parsed_within_two_seconds(piece: str) -> None:
     css = piece * (150_000 // len(piece))
-    sheets = found(*(sheet(css, f"{HERE}/{number}.css") for number in range(14)))
+    sheets = resources_of(*(sheet(css, f"{HERE}/{number}.css") for number in range(14)))
     begin = time.thread_time()
-    seen = probe.styles(document(page("<a class='a b'>x</a>")), sheets)
-    assert time.thread_time() - begin < 2  # on a busy machine; up to 5.5 without a limit over all sheets
-    assert Compound() in seen.sized or "height" not in piece  # the rest is unknown
+    result = probe.styles(document(page("<a class='a b'>x</a>")), sheets)
+    assert time.thread_time() - begin < 2  # on a busy machine; up to 5.5 s without a limit for all sheets together
+    assert Compound() in result.sized or "height" not in piece  # unread rules may size any element
 
 
-def test_too_many_rules_about_sizes_leave_all_in_doubt(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_elements_may_be_sized_beyond_the_limit_of_rules(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(probe, "MAX_SIZED", 2)
-    assert Compound() not in read("p{height:9px}body{height:9px}").sized
-    assert Compound() in read("p{height:9px}body{height:9px}html{height:9px}").sized
+    assert Compound() not in styles_of("p{height:9px}body{height:9px}").sized
+    assert Compound() in styles_of("p{height:9px}body{height:9px}html{height:9px}").sized
 
 
-def test_rules_for_what_the_document_does_not_have_say_nothing() -> None:
-    assert read(".a,#b,table,p{height:9px}").sized == {Compound("p")}
+def test_rules_without_matching_elements_are_ignored() -> None:
+    assert styles_of(".a,#b,table,p{height:9px}").sized == {Compound("p")}

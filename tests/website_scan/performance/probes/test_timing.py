@@ -1,4 +1,4 @@
-"""Times to first byte: two that agree are enough."""
+"""Times to first byte: two times that agree are enough."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from website_scan.performance.probes.timing import timing
 
 
 def measured(page: Page, site: Site, network: Network, ttfb_s: float) -> tuple[int, int]:
-    """Return the number of times, and of requests for them, for a page that took `ttfb_s`."""
+    """Return the number of measured times and of requests, for a page with this `ttfb_s`."""
     response = replace(page.response, ttfb_s=ttfb_s)
     before = len(site.requests)
-    found = timing(replace(page, hops=(response,)), network)
-    return len(found.ttfb_s), len(site.requests) - before
+    result = timing(replace(page, hops=(response,)), network)
+    return len(result.ttfb_s), len(site.requests) - before
 
 
 def test_two_times_that_agree_need_no_third(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -28,4 +28,4 @@ def test_two_times_that_agree_need_no_third(monkeypatch: pytest.MonkeyPatch) -> 
     with Site({"/": Answer("x")}) as site, Network(POLICY) as network:
         page = fetch_page(target(f"{site.url}/"), network)
         assert measured(page, site, network, 0.01) == (2, 1)
-        assert measured(page, site, network, 20.0) == (3, 2), "these differ"
+        assert measured(page, site, network, 20.0) == (3, 2)  # the first two times differ

@@ -1,4 +1,4 @@
-"""Notice for scores that were judged without a browser."""
+"""Notice for scores of scans without a browser."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ WORTH = {
 }
 
 
-def judged_without_browser(document: ExportJson) -> str:
-    """Return the notice to show beside the score of a JSON export; empty if no check was left out.
+def notice_without_browser(export: ExportJson) -> str:
+    """Return the notice beside the score of a JSON export; empty if no check was left out.
 
-    Older exports, which are kept as they were written, have no `omitted_checks`.
+    Older exports never change, and have no `omitted_checks`.
     """
-    omitted = document.get("omitted_checks", ())
+    omitted = export.get("omitted_checks", ())
     if not omitted:
         return ""
     left_out = counted(len(omitted), "check was", "checks were")
-    return f"Judged without a browser: {left_out} left out. {WORTH[document['type']]}"
+    return f"Judged without a browser: {left_out} left out. {WORTH[export['type']]}"

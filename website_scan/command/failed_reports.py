@@ -12,12 +12,12 @@ from website_scan.result import ScanError
 from website_scan.run import failed_result
 
 
-def failed(
+def failed_report(
     url: str, scan_type: str, error: ExportedError, *, scan_id: str = "", begun: datetime | None = None
 ) -> Judged:
-    """Return the report of a failed scan. `begun` is by default now."""
+    """Return the report of a failed scan. `begun` is the beginning of the scan, by default now."""
     begun = begun or datetime.now(UTC)
     result = failed_result(ScanType(scan_type), url, begun, ScanError(error["code"], error["message"]))
-    document = export_json(result, scan_id=scan_id, report_id="", created_at=begun, completed_at=result.completed_at)
-    document["error"] = {"code": error["code"], "message": error["message"]}
-    return Judged(document)
+    export = export_json(result, scan_id=scan_id, report_id="", created_at=begun, completed_at=result.completed_at)
+    export["error"] = {"code": error["code"], "message": error["message"]}
+    return Judged(export)

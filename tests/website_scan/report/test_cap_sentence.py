@@ -1,4 +1,4 @@
-"""Sentence on what holds a score: its words, and that its figures are those of the scoring."""
+"""Sentence on the findings that keep a score under a cap: its words, and that its figures are those of the scoring."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from tests.results import check_of
 from website_scan.catalogue import caps
 from website_scan.findings import CRITICAL, HIGH, LOW, MEDIUM, ScanType, Severity
-from website_scan.report.held import NUMBERS, held
+from website_scan.report.cap_sentence import NUMBERS, score_cap_sentence
 from website_scan.result import CategoryResult, CheckResult
 from website_scan.score_basis import basis, score_without
 from website_scan.scoring import Cap, score
 
 SECURITY, PERFORMANCE, ACCESSIBILITY, SEO = (
-    [cap for cap in caps(each) if not (cap.is_static or cap.is_unseen)] for each in ScanType
+    [cap for cap in caps(scan_type) if not (cap.is_static or cap.is_unseen)] for scan_type in ScanType
 )
 STATIC = Cap(96, "Judged without a browser, so at most an A.", count=0)
 UNSEEN = Cap(79, "The page's content was not judged, so at most a C.", count=0)
@@ -26,16 +26,19 @@ UNSEEN = Cap(79, "The page's content was not judged, so at most a C.", count=0)
 
 def failed(*severities: Severity, ids: Sequence[str] = ()) -> list[CheckResult]:
     names = ids or [f"{severity}-{n}" for n, severity in enumerate(severities)]
-    return [check_of(id, id, id, "fail", each, each, "Seen.") for id, each in zip(names, severities, strict=True)]
+    return [
+        check_of(id, id, id, "fail", severity, severity, "Seen.")
+        for id, severity in zip(names, severities, strict=True)
+    ]
 
 
 def among(checks: Sequence[CheckResult], passed: int) -> list[CategoryResult]:
-    """Return a category of these checks and of this many critical ones that passed."""
-    fine = [check_of(f"p{n}", "P", "P", "pass", None, CRITICAL, "Fine.") for n in range(passed)]
-    return [CategoryResult("c", "C", 1, (*checks, *fine))]
+    """Return a category with `checks` and with a number of critical checks that passed."""
+    passes = [check_of(f"p{n}", "P", "P", "pass", None, CRITICAL, "Fine.") for n in range(passed)]
+    return [CategoryResult("c", "C", 1, (*checks, *passes))]
 
 
-def told(
+def sentence_for(
     checks: Sequence[CheckResult],
     limits: Sequence[Cap],
     passed: int = 60,
@@ -44,14 +47,14 @@ def told(
 ) -> str:
     categories = among(checks, passed)
     reasons = [cap.reason for cap in score(categories, limits).held]
-    return held(basis(categories, limits), reasons, spared, word)
+    return score_cap_sentence(basis(categories, limits), reasons, spared, word)
 
 
 @pytest.mark.parametrize(
     ("severities", "limits", "passed", "sentence"),
     [
         ([HIGH] * 4, SECURITY, 60, "Four serious findings hold the score at 59; fix one: 69, two: 79, three: 89."),
-        # 60 of 93 are left, 66, then 72, of which no cap takes anything.
+        # Without caps, the score would be 65 (60 of 93), then 71, then 77, which no cap lowers.
         ([HIGH] * 4 + [MEDIUM] * 3, SECURITY, 6, "Four serious findings hold the score at 59; fix one: 69, two: 77."),
         ([HIGH] * 6, SECURITY, 60, "Six serious findings hold the score at 59; fix three: 69, four: 79, five: 89."),
         ([HIGH], SECURITY, 60, "One serious finding holds the score at 89; fix it: 100."),
@@ -84,34 +87,34 @@ def told(
             60,
             "Three critical findings hold the score at 79; fix one: 89, all three: 100.",
         ),
-        # What no fix lifts: the reason alone, or the score that is left.
+        # Caps that no fix removes: the sentence is the reason, or its last score is the limit.
         ([LOW], [STATIC], 60, "Judged without a browser, so at most an A."),
         ([CRITICAL], [*ACCESSIBILITY, STATIC], 60, "One critical finding holds the score at 89; fix it: 96."),
         ([CRITICAL], [*ACCESSIBILITY, UNSEEN], 60, "The page's content was not judged, so at most a C."),
         ([CRITICAL] * 3, [*ACCESSIBILITY, UNSEEN], 60, "The page's content was not judged, so at most a C."),
-        # No cap lowers what is left.
+        # The score without caps is below the limits.
         ([MEDIUM] * 4, SECURITY, 60, ""),
         ([CRITICAL] * 2, SECURITY, 1, ""),
     ],
 )
-def test_the_sentence_says_what_holds_the_score_and_what_it_is_after_fixing_the_first(
+def test_sentence_has_the_capped_score_and_the_scores_after_fixes(
     severities: list[Severity], limits: list[Cap], passed: int, sentence: str
 ) -> None:
-    assert told(failed(*severities), limits, passed) == sentence
+    assert sentence_for(failed(*severities), limits, passed) == sentence
 
 
-def test_a_page_that_cannot_be_indexed_is_held_by_the_finding_that_says_so() -> None:
+def test_cap_of_is_indexable_counts_only_its_own_finding() -> None:
     checks = failed(CRITICAL, HIGH, ids=("is-indexable", "title"))
-    assert told(checks, SEO) == "One critical finding holds the score at 40; fix it: 99."
+    assert sentence_for(checks, SEO) == "One critical finding holds the score at 40; fix it: 99."
 
 
-def test_a_cap_that_changes_nothing_visible_is_not_told() -> None:
+def test_cap_within_rounding_has_no_sentence() -> None:
     checks = failed(*[HIGH] * 4)
     free = score(among(checks, 4), ())
     limit = Cap(free.value, "Four.", severity=HIGH, count=4)
-    # 40 of 64, which is 62.5: the cap takes half a point, which rounding takes as well.
+    # The score without caps is 62.5 (40 of 64). The cap lowers it by half a point, as rounding does.
     assert [cap.limit for cap in score(among(checks, 4), [limit]).held] == [free.value] == [62]
-    assert told(checks, [limit], 4) == ""
+    assert sentence_for(checks, [limit], 4) == ""
 
 
 @pytest.mark.parametrize(
@@ -130,15 +133,15 @@ def test_a_cap_that_changes_nothing_visible_is_not_told() -> None:
         ([CRITICAL, HIGH, HIGH], 1, "One critical finding (muted) holds the score at 49."),
     ],
 )
-def test_muted_findings_hold_the_score_and_are_not_among_those_to_fix(
+def test_muted_findings_are_counted_but_not_among_those_to_fix(
     severities: list[Severity], spared: int, sentence: str
 ) -> None:
     checks = failed(*severities)
-    assert told(checks, SECURITY, spared=[check.id for check in checks[:spared]]) == sentence
+    assert sentence_for(checks, SECURITY, spared=[check.id for check in checks[:spared]]) == sentence
 
 
-def test_a_baseline_s_findings_are_accepted() -> None:
-    assert told(failed(CRITICAL), SECURITY, spared=["critical-0"], word="accepted") == (
+def test_sentence_about_a_baseline_has_the_word_accepted() -> None:
+    assert sentence_for(failed(CRITICAL), SECURITY, spared=["critical-0"], word="accepted") == (
         "One critical finding (accepted) holds the score at 49."
     )
 
@@ -149,13 +152,13 @@ def test_a_baseline_s_findings_are_accepted() -> None:
     st.sampled_from((SECURITY, PERFORMANCE, ACCESSIBILITY)),
     st.sampled_from(((), (STATIC,), (UNSEEN,), (UNSEEN, STATIC))),
 )
-def test_the_figures_of_the_sentence_are_what_scoring_makes_of_the_page_with_those_findings_fixed(
+def test_figures_of_the_sentence_are_the_scores_with_these_findings_fixed(
     severities: list[Severity], passed: int, limits: list[Cap], more: tuple[Cap, ...]
 ) -> None:
     categories = among(failed(*severities), passed)
     scored = score(categories, (*limits, *more))
     stored = basis(categories, (*limits, *more))
-    sentence = held(stored, [cap.reason for cap in scored.held])
+    sentence = score_cap_sentence(stored, [cap.reason for cap in scored.held])
     assert bool(sentence) is (scored.value < score(categories, ()).value)
     if "; fix " not in sentence:
         return

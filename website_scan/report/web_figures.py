@@ -1,6 +1,6 @@
-"""Figures on the web at large for the subject of a check, measured by others, from web_at_large.toml.
+"""Figures about the web at large, measured by others, from web_at_large.toml: how common the fault of a check is.
 
-The page shows them beside a finding. They are no part of the stored document, and do not affect scores.
+The page has the figure on the card of a finding. Figures are not stored with a report, and do not affect scores.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ DATA = Path(__file__).with_name("web_at_large.toml")
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
-    """A figure. `text` is a sentence without full stop; `dated` is when it was measured, such as "July 2025"."""
+class WebFigure:
+    """Figure about the web. `text` is a sentence without full stop, `dated` the time of measurement: "July 2025"."""
 
     text: str
     source: str
@@ -43,22 +43,22 @@ class _Table(TypedDict):
     says: dict[str, str]
 
 
-def _standings(tables: Mapping[str, _Table]) -> dict[str, Standing]:
-    """Return the figures by check ID. Raises ValueError if two tables have a figure for one check."""
-    found: dict[str, Standing] = {}
+def _figures_by_check(tables: Mapping[str, _Table]) -> dict[str, WebFigure]:
+    """Return the figures by check ID. Raises ValueError if two tables have a figure for the same check."""
+    figures: dict[str, WebFigure] = {}
     for table in tables.values():
         for id, text in table["says"].items():
-            if id in found:
+            if id in figures:
                 raise ValueError(f"{DATA.name} has two figures for {id}.")
-            found[id] = Standing(text, table["source"], table["dated"], table["sample"], table["address"])
-    return found
+            figures[id] = WebFigure(text, table["source"], table["dated"], table["sample"], table["address"])
+    return figures
 
 
 _DATA = tomllib.loads(DATA.read_text("utf-8"))
-STANDINGS: Mapping[str, Standing] = _standings(_DATA["standings"])
+WEB_FIGURES: Mapping[str, WebFigure] = _figures_by_check(_DATA["standings"])
 BANDS: Mapping[str, Band] = {id: Band(*limits) for id, limits in _DATA["bands"].items()}
 
 
-def standing(check_id: str) -> Standing | None:
-    """Return the figure for this check, None if there is none."""
-    return STANDINGS.get(check_id)
+def web_figure(check_id: str) -> WebFigure | None:
+    """Return the figure for a check, None if web_at_large.toml has no figure for the check."""
+    return WEB_FIGURES.get(check_id)

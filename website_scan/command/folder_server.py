@@ -1,4 +1,4 @@
-"""Static web server for a folder, on loopback, as hosts of static sites answer."""
+"""Static web server for a folder, on loopback, with the responses of hosting services for static sites."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from website_scan.written_urls import split_url
 
 HOST = "127.0.0.1"
 IDLE_S = 30.0
-# Files that are no part of a site, such as .git and .env. Hosts publish one folder that begins with a dot (RFC 8615).
+# The only folder with a leading dot that hosting services publish (RFC 8615). Others, such as .git, are private.
 WELL_KNOWN = ".well-known"
-# Types that Python's table lacks in some versions, or names as they were called earlier.
+# Media types that Python's table lacks in some versions, or has with obsolete names.
 TYPES = {
     ".avif": "image/avif",
     ".ico": "image/x-icon",
@@ -39,8 +39,8 @@ TEXTS = ("text/", "application/json", "application/manifest+json", "application/
 
 
 @contextmanager
-def served(folder: Path) -> Iterator[str]:
-    """Serve the folder, and yield the server's origin. Raises WrongUsage if there is no such folder."""
+def serve_folder(folder: Path) -> Iterator[str]:
+    """Serve the folder, and yield the server's origin. Raises WrongUsage if the folder does not exist."""
     root = folder.resolve()
     if not root.is_dir():
         raise WrongUsage(f"--serve: {folder} is no folder.")
@@ -72,40 +72,40 @@ class _Handler(BaseHTTPRequestHandler):
     timeout = IDLE_S
     server: _Server
 
-    def do_GET(self) -> None:  # named by the library
-        # Another name was bound to this address, to read the folder from somebody's browser.
+    def do_GET(self) -> None:  # http.server calls this name
+        # Refuse other host names: they are an attempt to read the folder with the user's browser (DNS rebinding).
         if (self.headers.get("Host") or "").partition(":")[0] not in ("localhost", HOST):
             self._send(HTTPStatus.MISDIRECTED_REQUEST, "text/plain", b"")
             return
         path = unquote(split_url(self.path).path)
-        found = self._found(path)
-        if found is not None and found.name == "index.html" and not path.endswith(("/", "/index.html")):
+        file = self._file_or_index(path)
+        if file is not None and file.name == "index.html" and not path.endswith(("/", "/index.html")):
             self._send(HTTPStatus.MOVED_PERMANENTLY, "text/plain", b"", Location=f"/{quote(path.strip('/'))}/")
-        elif found is not None:
-            self._send(HTTPStatus.OK, _type_of(found), found.read_bytes())
+        elif file is not None:
+            self._send(HTTPStatus.OK, _type_of(file), file.read_bytes())
         else:
             page = self._file("404.html")
             body = page.read_bytes() if page else b"<!doctype html><title>Not found</title><h1>Not found</h1>"
             self._send(HTTPStatus.NOT_FOUND, "text/html", body)
 
-    do_HEAD = do_GET  # noqa: N815  # named by the library
+    do_HEAD = do_GET  # noqa: N815  # http.server calls this name
 
-    def _found(self, path: str) -> Path | None:
-        """Return the file at a path: itself, the index of a folder, or the page without its ending."""
+    def _file_or_index(self, path: str) -> Path | None:
+        """Return the file at a path: the file itself, the index of a folder, or the page whose ending is omitted."""
         if path.endswith("/"):
             return self._file(f"{path}index.html")
         return self._file(path) or self._file(f"{path}/index.html") or self._file(f"{path}.html")
 
     def _file(self, path: str) -> Path | None:
-        """Return a file within the folder; None if there is none, or if a link or the path leads out of it."""
+        """Return a file within the folder; None if no such file exists, or if the path or a link leaves the folder."""
         try:
-            found = (self.server.root / path.lstrip("/")).resolve()
-            if not (found.is_relative_to(self.server.root) and found.is_file() and os.access(found, os.R_OK)):
+            file = (self.server.root / path.lstrip("/")).resolve()
+            if not (file.is_relative_to(self.server.root) and file.is_file() and os.access(file, os.R_OK)):
                 return None
         except (OSError, RuntimeError, ValueError):
-            return None  # a loop of links, or a name that no file can have
-        hidden = [each for each in found.relative_to(self.server.root).parts if each.startswith(".")]
-        return None if [each for each in hidden if each != WELL_KNOWN] else found
+            return None  # a loop of links, or an invalid name
+        hidden = [name for name in file.relative_to(self.server.root).parts if name.startswith(".")]
+        return None if [name for name in hidden if name != WELL_KNOWN] else file
 
     def _send(self, status: HTTPStatus, kind: str, body: bytes, **headers: str) -> None:
         is_text = kind.startswith(TEXTS)

@@ -1,4 +1,4 @@
-"""Statistics of the web: every figure belongs to a check, and has a public source."""
+"""Figures about the web: each figure belongs to a check, and has a public source."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from website_scan.performance.checks.loading import CLS, FCP_S, LCP_S, SPEED_IND
 from website_scan.places import Rows
 from website_scan.report.cards import card_of
 from website_scan.report.metrics import METRICS, mark, metrics
-from website_scan.report.standing import BANDS, STANDINGS, Band, standing
+from website_scan.report.web_figures import BANDS, WEB_FIGURES, Band, web_figure
 
 KNOWN = {check.id for scan_type in ScanType for check in checks(scan_type)}
 # Trusted sources, and the position of an edition's year in their URLs.
@@ -28,54 +28,54 @@ DATED = re.compile(r"(January|February|March|April|May|June|July|August|Septembe
 
 
 def card(id: str) -> html.HtmlElement:
-    """Return a finding as the page shows it."""
+    """Return the card of a finding."""
     return html.fromstring(macro("report/card.html", "card")(card_of(stored_finding(id))))
 
 
-@pytest.mark.parametrize("id", STANDINGS)
-def test_every_figure_is_of_a_check_and_tells_its_source(id: str) -> None:
-    found = STANDINGS[id]
+@pytest.mark.parametrize("id", WEB_FIGURES)
+def test_figure_belongs_to_a_check_and_has_a_source(id: str) -> None:
+    figure = WEB_FIGURES[id]
     assert id in KNOWN
-    assert re.search(r"\d", found.text)
-    assert not found.text.endswith(".")
-    assert found.source
-    assert found.sample
-    assert DATED.fullmatch(found.dated)
-    address = urlsplit(found.address)
-    year = int(found.dated.split()[1])
+    assert re.search(r"\d", figure.text)
+    assert not figure.text.endswith(".")
+    assert figure.source
+    assert figure.sample
+    assert DATED.fullmatch(figure.dated)
+    address = urlsplit(figure.address)
+    year = int(figure.dated.split()[1])
     assert address.path.startswith(ORIGINS[f"{address.scheme}://{address.netloc}"].format(year))
 
 
-def test_a_finding_says_in_one_line_where_the_web_stands() -> None:
-    shown = card("hsts")
-    (line,) = shown.xpath("//p[@class='standing']")
+def test_card_has_the_figure_about_the_web() -> None:
+    card_html = card("hsts")
+    (line,) = card_html.xpath("//p[@class='standing']")
     assert line.text_content() == "Across the web: 36% of pages send the header (HTTP Archive, July 2025)."
     assert line.xpath("a/@href") == ["https://almanac.httparchive.org/en/2025/security"]
     assert line.getparent().get("class") == "more"
 
 
-def test_what_nobody_measured_has_no_such_line() -> None:
-    assert standing("exposed-git") is None
+def test_card_of_a_check_without_a_figure_has_no_line_about_the_web() -> None:
+    assert web_figure("exposed-git") is None
     assert card("exposed-git").xpath("//p[@class='standing']") == []
 
 
-def test_the_bands_are_those_by_which_the_checks_judge() -> None:
+def test_bands_are_the_limits_of_the_checks() -> None:
     judged = {"lcp": LCP_S, "fcp": FCP_S, "tbt": TBT_S, "cls": CLS, "speed-index": SPEED_INDEX_S}
     assert {id: (band.good, band.poor) for id, band in BANDS.items()} == judged
     assert set(METRICS) == set(BANDS)
 
 
-def test_a_metric_stands_in_its_band_and_beside_the_web() -> None:
+def test_metric_has_its_scale_and_the_figure_about_the_web() -> None:
     figures = Figures(3.25, 3.1, 3.4, 3, True, None)
     measured = stored_finding("lcp", status="warn", details=Rows.of([figures]))
-    (shown,) = metrics({"lcp": measured})
-    assert (shown.scale.mark, shown.scale.good, shown.scale.poor) == (500, "2.5 s", "4.0 s")
-    assert shown.standing
-    assert "62% of sites" in shown.standing.text
+    (metric,) = metrics({"lcp": measured})
+    assert (metric.scale.mark, metric.scale.good, metric.scale.poor) == (500, "2.5 s", "4.0 s")
+    assert metric.web_figure
+    assert "62% of sites" in metric.web_figure.text
 
 
 @given(st.lists(st.floats(0, 1000), min_size=2, max_size=20), st.sampled_from(sorted(BANDS)))
-def test_the_mark_moves_with_the_figure_and_stays_in_the_third_of_its_verdict(values: list[float], id: str) -> None:
+def test_mark_grows_with_the_value_within_the_third_of_its_verdict(values: list[float], id: str) -> None:
     band: Band = BANDS[id]
     marks = [mark(value, band) for value in sorted(values)]
     assert all(before <= after for before, after in pairwise(marks))
