@@ -4,7 +4,7 @@
 import os
 import sys
 
-from website_scan.command.terminal import ended_by
+from website_scan.command.terminal import run_and_exit
 
 
 def execute(arguments: list[str]) -> int | None:
@@ -35,9 +35,9 @@ def execute(arguments: list[str]) -> int | None:
         configure_logging(settings.LOGGING_CONFIG, settings.LOGGING)
         Diff().run_from_argv(arguments)
     else:
-        from infrastructure.loading import uncollected
+        from infrastructure.loading import without_garbage_collection
 
-        with uncollected():
+        with without_garbage_collection():
             import django
 
             django.setup()
@@ -54,7 +54,7 @@ def execute(arguments: list[str]) -> int | None:
 
 def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
-    ended_by(lambda: execute(sys.argv))
+    run_and_exit(lambda: execute(sys.argv))
 
 
 if __name__ == "__main__":

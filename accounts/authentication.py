@@ -15,7 +15,7 @@ from accounts.limits import client
 from accounts.models import ApiKey, FormerKey, Membership
 from accounts.usage import TierLimits, limits_of
 from infrastructure.api.scopes import Scope
-from infrastructure.api.throttling import count, refuse_over
+from infrastructure.api.throttling import count, refuse_over_limit
 from infrastructure.postgresql.statements import fetch
 from website_scan.errors import Refusal
 
@@ -153,7 +153,7 @@ def _record_use(former_id: int | None, digest: str, before: datetime | None, use
 
 def _limit_failures(request: Request) -> None:
     rate = count(f"failed-keys:{client(request._request)}", FAILURES_PER_MINUTE)
-    refuse_over(request._request, rate, "Too many failed attempts from this address.")
+    refuse_over_limit(request._request, rate, "Too many failed attempts from this address.")
 
 
 def caller_of(request: Request) -> Caller:

@@ -15,16 +15,16 @@ from django.utils.functional import SimpleLazyObject
 from accounts import limits
 from accounts.limits import Limit
 from accounts.models import User
-from infrastructure.web.session_box import SessionBox
+from infrastructure.web.session_values import SessionValues
 
 FIELD = "draft_of"
 SALT = "accounts.drafts"
 # Drafts in the session. The key is the path and query of the form's page.
-DRAFTS = SessionBox("drafts", most=3, max_age_s=3600)
+DRAFTS = SessionValues("drafts", most=3, max_age_s=3600)
 MAX_LENGTH = 200_000
 MAX_DRAFTS_PER_HOUR = 20
 # Fields that are not stored: passwords, credentials, and the fields that protect the form.
-UNKEPT = frozenset({FIELD, "csrfmiddlewaretoken", "headers", "cookies", "username", "password"})
+UNSAVED_FIELDS = frozenset({FIELD, "csrfmiddlewaretoken", "headers", "cookies", "username", "password"})
 
 
 def draft_of(request: HttpRequest) -> dict[str, object]:
@@ -42,7 +42,7 @@ def save(request: HttpRequest) -> bool:
     if request.user.is_authenticated and request.user.pk != author:
         return False
     entered = request.POST.copy()
-    for name in UNKEPT:
+    for name in UNSAVED_FIELDS:
         entered.pop(name, None)
     text = entered.urlencode()
     hourly = [Limit(str(author), MAX_DRAFTS_PER_HOUR)]
@@ -69,7 +69,7 @@ def restore(request: HttpRequest) -> QueryDict | None:
 
 def delete_of_others(request: HttpRequest, user: User) -> None:
     """Delete the session's drafts of everybody but the person who logs in."""
-    DRAFTS.keep_only(request, lambda draft: draft is not None and draft["author"] == user.pk)
+    DRAFTS.retain_only(request, lambda draft: draft is not None and draft["author"] == user.pk)
 
 
 def _signed_author(request: HttpRequest) -> str:

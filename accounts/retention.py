@@ -14,7 +14,7 @@ from accounts import access, sessions
 from accounts.export import services as export
 from accounts.models import ActivityEvent, DataExport, LoginSession, Mail, MonthlyUsage, Organization
 from accounts.usage import month_of
-from infrastructure.postgresql.deletion import delete_with_what_refers
+from infrastructure.postgresql.deletion import delete_with_references
 from infrastructure.retention import HasTime, Retention, always
 
 BATCH = 1000
@@ -61,25 +61,25 @@ def delete_sessions(has_time: HasTime = always) -> bool:
     """Delete expired sessions, both LoginSession rows and Django's sessions."""
     SessionStore.clear_expired()
     ended = LoginSession.objects.filter(last_seen_at__lt=timezone.now() - sessions.lifetime())
-    return delete_with_what_refers(ended, has_time)
+    return delete_with_references(ended, has_time)
 
 
 def delete_mails(has_time: HasTime = always) -> bool:
     """Delete e-mails 30 days after they were sent or given up. Until then, their keys prevent duplicates."""
     before = timezone.now() - timedelta(days=settings.MAIL_RETENTION_DAYS)
     ended = Mail.objects.filter(Q(sent_at__lt=before) | Q(given_up_at__lt=before), created_at__lt=before)
-    return delete_with_what_refers(ended, has_time)
+    return delete_with_references(ended, has_time)
 
 
 def delete_exports(has_time: HasTime = always) -> bool:
     """Delete expired data exports with their files."""
-    return delete_with_what_refers(DataExport.objects.filter(ended_at__lte=timezone.now() - export.RETENTION), has_time)
+    return delete_with_references(DataExport.objects.filter(ended_at__lte=timezone.now() - export.RETENTION), has_time)
 
 
 def delete_usage(has_time: HasTime = always) -> bool:
     """Delete the usage of deleted organizations after the end of its month."""
     rows = MonthlyUsage.objects.filter(organization=None, period__lt=month_of(timezone.now()))
-    return delete_with_what_refers(rows, has_time)
+    return delete_with_references(rows, has_time)
 
 
 RETENTION = (

@@ -34,7 +34,7 @@ S = TypeVar("S", bound=VisibleObject)
 View: TypeAlias = Callable[..., HttpResponseBase]
 
 
-def for_who_may_see(
+def require_visible(
     *,
     look: Callable[[HttpRequest, str], S | None],
     id_name: str,

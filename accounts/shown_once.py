@@ -5,7 +5,7 @@ The response to the form's POST does not display the secret, because reloading t
 
 from __future__ import annotations
 
-from infrastructure.web.session_box import SessionBox
+from infrastructure.web.session_values import SessionValues
 
 # Secrets in the session, by the ID of the key or webhook. Secrets expire after ten minutes.
-SECRETS = SessionBox("shown_once", most=5, max_age_s=600)
+SECRETS = SessionValues("shown_once", most=5, max_age_s=600)

@@ -14,10 +14,10 @@ from infrastructure.api import idempotency
 from infrastructure.api.errors import refuse_in_maintenance
 from infrastructure.api.idempotency import Once
 from infrastructure.api.throttling import refuse_over_rate
-from infrastructure.web.forms import JudgedForm, OnceForm
+from infrastructure.web.forms import IdempotentForm, RefusalForm
 from website_scan.errors import Refusal
 
-Form = TypeVar("Form", bound=JudgedForm)
+Form = TypeVar("Form", bound=RefusalForm)
 
 
 def refuse_now(request: MemberRequest) -> None:
@@ -52,7 +52,7 @@ def form_page(
         return show(form, form.add_refusal(refusal))
 
 
-def once_of(request: MemberRequest, form: OnceForm) -> Once | None:
+def once_of(request: MemberRequest, form: IdempotentForm) -> Once | None:
     """Return the form's idempotency key with a digest of the input without credentials; None without a key."""
-    values = {name: entries for name, entries in request.POST.lists() if name not in drafts.UNKEPT}
+    values = {name: entries for name, entries in request.POST.lists() if name not in drafts.UNSAVED_FIELDS}
     return idempotency.once(form.key, values)

@@ -217,7 +217,7 @@ def take(organization_id: int, limits: TierLimits, scans: int, now: datetime) ->
             raise _quota_exceeded(quota(organization_id, limits, now), now)
 
 
-def refuse_more_than_left(organization_id: int, limits: TierLimits, scans: int, now: datetime) -> None:
+def refuse_beyond_quota(organization_id: int, limits: TierLimits, scans: int, now: datetime) -> None:
     """Raise QuotaExceeded if fewer than `scans` are left this month."""
     current = quota(organization_id, limits, now)
     left = current.remaining

@@ -21,7 +21,7 @@ from benchmarks.sites import Templated, templated
 from benchmarks.table import Table
 from benchmarks.usage import cpu_s, memory_mib, tree
 from infrastructure.queue import _redis as redis
-from scans.visits.tallies import add_up, tallies
+from scans.visits.tallies import tallies, tally_ended_scans
 from sites.models import Audit
 from tests.factories import Member, member_of
 from tests.operations.stack.processes import wait_until
@@ -65,7 +65,7 @@ class Figures:
     @classmethod
     # Return the totals at this moment.
     def now(cls, service: Service, processes: list[psutil.Process]) -> Figures:
-        add_up()
+        tally_ended_scans()
         postmaster = int((service.folder / "postgres" / "postmaster.pid").read_text().split()[0])
         info = redis.info()
         servers = {"PostgreSQL": psutil.Process(postmaster), "Redis": psutil.Process(info["process_id"])}

@@ -23,7 +23,7 @@ from django.utils import timezone
 from benchmarks.seed import Seeded, audits_of, ended_deliveries, fill_audit, organization_with
 from benchmarks.service import Service
 from benchmarks.table import Table
-from infrastructure.web.kept_html import KeptHtml
+from infrastructure.web.html_cache import HtmlCache
 from operations.metrics import endpoint
 from reports.page.cached import parts
 from scans.models import Scan
@@ -91,7 +91,7 @@ def measure(table: Table, share: float, service: Service) -> None:
     }
     _rows(table, "the longest pages", _gets(member, longest_pages), LONGEST_GOALS)
     reports = {"a report": report, "a report of 250 checks": long_report}
-    with patch.object(parts, "CACHE", KeptHtml(max_bytes=0, max_age_s=0)):
+    with patch.object(parts, "CACHE", HtmlCache(max_bytes=0, max_age_s=0)):
         _rows(table, "reports that are not cached", _gets(member, reports), UNCACHED_GOALS)
     api = Client(headers={"Authorization": f"Bearer {world.member.plaintext}"})
     _rows(table, "lists of the API", _gets(api, _paths_of_api(world)), LIST_GOALS)

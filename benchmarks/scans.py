@@ -20,9 +20,9 @@ from tests.website_scan.net.loopback import NETWORKS
 from website_scan.browser.visit import Browser
 from website_scan.browser.warm import WarmBrowser
 from website_scan.catalogue import Probe
+from website_scan.evidence_cache import Kept
 from website_scan.findings import ScanType
-from website_scan.kept_evidence import Kept
-from website_scan.memory import give_back, use_one_heap
+from website_scan.memory import release_memory, use_one_heap
 from website_scan.net.browser import find_browser
 from website_scan.net.client import Network
 from website_scan.net.http.answers import Answers
@@ -91,7 +91,7 @@ class Visits:
                 results = scan(target, types, network, Budget(TIME_LIMIT_S), browser=self.browser, shared=evidence)
             for result in results:
                 assert result.score is not None, (result.type, result.error)
-            give_back()
+            release_memory()
             seconds = time.monotonic() - start
             costs.append(Cost(cpu_s(psutil.Process()) - start_cpu_s, seconds, self.site.requests()))
         later = costs[1:]

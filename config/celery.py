@@ -122,7 +122,7 @@ def refuse_wrong_settings(**_: object) -> None:
 
 
 @celeryd_after_setup.connect
-def keep_shared(**_: object) -> None:
+def freeze_before_fork(**_: object) -> None:
     """Exempt all objects from garbage collection before the worker forks its pool, so that the memory remains shared.
 
     billiard collects garbage before each fork, which would write to every memory page.

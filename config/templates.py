@@ -21,8 +21,8 @@ from jinja2 import Environment
 from accounts.mailing import filters as mails
 from accounts.roles import page_of
 from infrastructure.web.cards.previews import brand_preview
-from infrastructure.web.mail import goes_to_log
-from infrastructure.web.reading import relative
+from infrastructure.web.mail import is_mail_logged
+from infrastructure.web.relative_times import relative
 from scans.check_catalogue import check_name, check_page
 from website_scan.messages import cut
 from website_scan.report import templating
@@ -56,7 +56,7 @@ def environment(**options: Any) -> Environment:
         "url": url,
         "page_of": page_of,
         "static": static,
-        "mail_goes_to_log": goes_to_log,
+        "mail_goes_to_log": is_mail_logged,
         "brand_preview": brand_preview,
         "sign_up_is_open": sign_up_is_open,
         "source_url": source_url,

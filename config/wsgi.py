@@ -14,13 +14,13 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 from django.conf import settings
 
 from infrastructure import environment
-from infrastructure.loading import uncollected
+from infrastructure.loading import without_garbage_collection
 
 # Timeouts (ms) for statements and locks in requests. Tasks and commands have none. `DATABASE_URL` may override them.
 settings.DATABASES["default"]["OPTIONS"].setdefault("options", "-c statement_timeout=15000 -c lock_timeout=5000")
 NO_HOST = b'{"code": "INVALID_PARAMS", "error": "The request has no Host header."}'
 
-with uncollected():
+with without_garbage_collection():
     django_application = get_wsgi_application()
     import_module("website_scan.net.name_servers")  # imported now, so that the first request for a scan does not wait
 environment.refuse_problems()

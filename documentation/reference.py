@@ -16,7 +16,7 @@ from django.conf import settings
 
 from documentation.markdown import EXAMPLE_ORIGIN, anchor_of
 from infrastructure.api.framework import TAGS
-from infrastructure.api.references import inlined
+from infrastructure.api.references import resolve_references
 from infrastructure.api.schema import COMMON_HEADERS
 
 Schema = Mapping[str, Any]
@@ -96,7 +96,7 @@ class Api:
 def api() -> Api:
     """Return the API from openapi.yaml. Parsing takes half a second of CPU, so the result is cached."""
     text = (settings.BASE_DIR / "openapi.yaml").read_text(encoding="utf-8")
-    description = inlined(yaml.load(text.replace(EXAMPLE_ORIGIN, settings.BASE_URL), Loader=_loader()))  # noqa: S506  # safe
+    description = resolve_references(yaml.load(text.replace(EXAMPLE_ORIGIN, settings.BASE_URL), Loader=_loader()))  # noqa: S506  # safe
     reader = _Reader(description)
     by_tag: dict[str, list[Operation]] = {}
     for path, methods in description["paths"].items():

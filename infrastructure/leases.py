@@ -21,7 +21,7 @@ from django.db import InterfaceError, OperationalError, close_old_connections, c
 from django.db.models import Q
 from django.db.models.functions import Now
 
-from infrastructure.postgresql.silence import log_failure
+from infrastructure.postgresql.hang_detection import log_failure
 
 T = TypeVar("T")
 

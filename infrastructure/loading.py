@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 
 @contextlib.contextmanager
-def uncollected() -> Iterator[None]:
+def without_garbage_collection() -> Iterator[None]:
     """Disable garbage collection while the block imports modules, then exclude all objects from later collections.
 
     Modules, and the objects that they create on import, live as long as the process. Garbage collection among them

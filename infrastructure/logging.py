@@ -20,7 +20,7 @@ current_job: ContextVar[str] = ContextVar("current_job", default=NO_ID)
 
 
 @contextlib.contextmanager
-def working_on(job: str, request_id: str) -> Iterator[None]:
+def job_log_context(job: str, request_id: str) -> Iterator[None]:
     """Add a job's ID, and the ID of the request that created the job (or ""), to all log lines of the block."""
     tokens = current_job.set(job), current_id.set(request_id or NO_ID)
     try:

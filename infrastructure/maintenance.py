@@ -18,7 +18,7 @@ from typing import Generic, TypeVar
 from django.conf import settings
 from django.db import Error, InterfaceError, OperationalError
 
-from infrastructure.postgresql.silence import log_failure
+from infrastructure.postgresql.hang_detection import log_failure
 from infrastructure.postgresql.statements import fetch
 
 logger = logging.getLogger(__name__)

@@ -38,7 +38,7 @@ def has_messages(queue: str) -> bool:
         return False
 
 
-def is_first_in(seconds: float, name: str) -> bool:
+def is_first_call_in(seconds: float, name: str) -> bool:
     """Return True for the first call with `name` in `seconds`, over all processes. False if Redis does not answer."""
     try:
         return bool(_redis.set(name, 1, nx=True, px=round(seconds * 1000)))

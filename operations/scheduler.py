@@ -26,7 +26,7 @@ from kombu.exceptions import OperationalError
 
 from infrastructure.cache import outage
 from infrastructure.periodic import PeriodicTask
-from infrastructure.postgresql.silence import log_failure
+from infrastructure.postgresql.hang_detection import log_failure
 
 logger = logging.getLogger(__name__)
 

@@ -7,7 +7,7 @@ from datetime import timedelta
 from django.db.models import Q
 from django.utils import timezone
 
-from infrastructure.postgresql.deletion import delete_with_what_refers
+from infrastructure.postgresql.deletion import delete_with_references
 from infrastructure.retention import HasTime, Retention, always
 from reports.models import Mute, Report
 
@@ -17,13 +17,13 @@ MUTES_RETENTION = timedelta(days=90)
 
 def delete_reports(has_time: HasTime = always) -> bool:
     """Delete expired reports to free their disk space. Their pages are already unavailable."""
-    return delete_with_what_refers(Report.objects.filter(expires_at__lte=timezone.now()), has_time)
+    return delete_with_references(Report.objects.filter(expires_at__lte=timezone.now()), has_time)
 
 
 def delete_mutes(has_time: HasTime = always) -> bool:
     """Delete mutes 90 days after they ended."""
     before = timezone.now() - MUTES_RETENTION
-    return delete_with_what_refers(Mute.objects.filter(Q(ended_at__lte=before) | Q(expires_at__lte=before)), has_time)
+    return delete_with_references(Mute.objects.filter(Q(ended_at__lte=before) | Q(expires_at__lte=before)), has_time)
 
 
 RETENTION = (Retention("reports", delete_reports), Retention("mutes", delete_mutes))

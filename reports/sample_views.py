@@ -19,8 +19,8 @@ from reports.page.preview import card_address, card_of, preview_of
 from reports.page.sample import PAGES, Sample, page_of, sample_of, samples_of
 from reports.page.tabs import Tab
 from scans.models import Scan
-from website_scan.report.elsewhere import OtherReport
 from website_scan.report.filters import Filter
+from website_scan.report.linked_reports import OtherReport
 
 GALLERY_DESCRIPTION = (
     "Sample reports of the Website Scan Service: a shop, a blog, a careful page, an old one, one with emergencies, a "

@@ -16,7 +16,7 @@ from django.views.decorators.http import require_POST, require_safe
 from django_htmx.http import HttpResponseClientRefresh
 
 from accounts.identity.freshness import session_suffices
-from accounts.shared_pages import for_who_may_see, surroundings
+from accounts.shared_pages import require_visible, surroundings
 from infrastructure.web.cards import responses as cards
 from reports.mutes.services import active_mutes
 from reports.page.history import other_reports
@@ -39,11 +39,11 @@ def _not_found(request: HttpRequest) -> HttpResponse:
     return render(request, "reports/not_found.html", {"thing": "report"}, status=404)
 
 
-_for_who_may_see = for_who_may_see(look=find_visible_scan, id_name="scan_id", page="report-page", not_found=_not_found)
+_require_visible = require_visible(look=find_visible_scan, id_name="scan_id", page="report-page", not_found=_not_found)
 
 
 @require_safe
-@_for_who_may_see
+@_require_visible
 def report(request: HttpRequest, visible: VisibleScan) -> HttpResponse:
     """Page of a scan: its report, its progress, or the reason why it failed."""
     scan = visible.scan
@@ -64,7 +64,7 @@ def report(request: HttpRequest, visible: VisibleScan) -> HttpResponse:
 
 
 @require_safe
-@_for_who_may_see
+@_require_visible
 def compare(request: HttpRequest, visible: VisibleScan) -> HttpResponse:
     """Diff with the report of the scan `with`. Without `with`, members see the diff with the previous report."""
     report_row = visible.reports().only("export").first()
@@ -92,7 +92,7 @@ def compare(request: HttpRequest, visible: VisibleScan) -> HttpResponse:
 
 
 @require_safe
-@_for_who_may_see
+@_require_visible
 def progress(request: HttpRequest, visible: VisibleScan) -> HttpResponse:
     """Fragment that the page of a running scan polls every second. If the status has changed, the browser reloads the
     page.
@@ -106,7 +106,7 @@ def progress(request: HttpRequest, visible: VisibleScan) -> HttpResponse:
 
 
 @require_safe
-@_for_who_may_see
+@_require_visible
 def screenshot(request: HttpRequest, visible: VisibleScan) -> HttpResponse:
     """Screenshot of the first screen of the scanned page."""
     picture = visible.reports().values_list("screenshot", flat=True).first()
@@ -114,7 +114,7 @@ def screenshot(request: HttpRequest, visible: VisibleScan) -> HttpResponse:
 
 
 @require_safe
-@_for_who_may_see
+@_require_visible
 def page_picture(request: HttpRequest, visible: VisibleScan) -> HttpResponse:
     """Screenshot of the scanned page down to the last element with a finding."""
     picture = visible.reports().values_list("page_picture", flat=True).first()
@@ -122,7 +122,7 @@ def page_picture(request: HttpRequest, visible: VisibleScan) -> HttpResponse:
 
 
 @require_safe
-@_for_who_may_see
+@_require_visible
 def film_frame(request: HttpRequest, visible: VisibleScan, number: int) -> HttpResponse:
     """Frame of the page load's film strip, numbered from 0."""
     film, stored = visible.reports().values_list("film", "pictures").first() or (None, None)
@@ -130,7 +130,7 @@ def film_frame(request: HttpRequest, visible: VisibleScan, number: int) -> HttpR
 
 
 @require_safe
-@_for_who_may_see
+@_require_visible
 def card(request: HttpRequest, visible: VisibleScan, digest: str) -> HttpResponse:
     """Card of the report for link previews."""
     scan = visible.scan
@@ -158,7 +158,7 @@ def _picture(
 
 
 @require_safe
-@_for_who_may_see
+@_require_visible
 def export(request: HttpRequest, visible: VisibleScan, export_format: str) -> HttpResponse:
     """Download the report in one of the API's export formats."""
     export_text = visible.reports().values_list("export", flat=True).first() if export_format in FORMATS else None
@@ -175,7 +175,7 @@ def export(request: HttpRequest, visible: VisibleScan, export_format: str) -> Ht
 
 
 @require_POST
-@_for_who_may_see
+@_require_visible
 @session_suffices("shows what this session can read anyway, and nothing later")
 def share(request: HttpRequest, visible: VisibleScan) -> HttpResponse:
     """Share a report, or stop sharing it: the form field `shared` is `on` or `off`. Redirects to the report page."""

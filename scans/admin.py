@@ -25,7 +25,7 @@ from scans.models import BlockedDomain, Scan
 from scans.services import NotRequeued, requeue_scan
 from scans.visits.queue import MAX_ATTEMPTS
 
-SHOWN_URL = 80
+DISPLAYED_URL_LENGTH = 80
 MAX_DELIVERIES = 100
 
 
@@ -79,7 +79,7 @@ class ScanAdmin(ReadOnlyAdmin):
     @admin.display(description="url")
     def address(self, scan: Scan) -> str:
         """Return the scan's URL, shortened for the list."""
-        return truncatechars(scan.url, SHOWN_URL)
+        return truncatechars(scan.url, DISPLAYED_URL_LENGTH)
 
     @admin.display(description="report page")
     def report_page(self, scan: Scan) -> str:

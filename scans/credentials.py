@@ -8,7 +8,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from infrastructure.retention import HasTime, always
-from scans.models import KEPT, Keyed, Scan
+from scans.models import KEPT, Scan, WithCredentials
 from website_scan.net.credentials import OriginCredentials
 from website_scan.net.targets import Target
 
@@ -21,13 +21,13 @@ def credentials_of(scan_id: str, target: Target) -> OriginCredentials | None:
     return shown_by(scan, target) if scan is not None else None
 
 
-def shown_by(row: Keyed, target: Target) -> OriginCredentials | None:
+def shown_by(row: WithCredentials, target: Target) -> OriginCredentials | None:
     """Return the credentials of a row, such as an audit, for its target. Raises the same errors as `credentials_of`."""
     credentials = row.credentials
     return OriginCredentials(target.origin, credentials) if credentials is not None else None
 
 
-def forget(model: type[Keyed], has_time: HasTime = always) -> bool:
+def forget(model: type[WithCredentials], has_time: HasTime = always) -> bool:
     """Delete the credentials of rows whose report has expired. Returns False if time ran out."""
     rows: QuerySet[Any] = model._default_manager.filter(encrypted_credentials__isnull=False)
     while has_time():

@@ -9,7 +9,7 @@ from django.utils import timezone
 from accounts import access
 from accounts.retention import with_expired
 from infrastructure.api import idempotency
-from infrastructure.postgresql.deletion import delete_with_what_refers
+from infrastructure.postgresql.deletion import delete_with_references
 from infrastructure.retention import HasTime, Retention, always
 from scans import credentials
 from scans.models import IdempotencyRecord, Scan
@@ -23,7 +23,7 @@ def delete_scans(has_time: HasTime = always) -> bool:
     """
     for organization_id, before in with_expired(Scan, "scans_kept_days", "created_at"):
         ended = access.rows(Scan, int(organization_id)).filter(status__in=sorted(Scan.FINAL), audit_page=None)
-        if not delete_with_what_refers(ended.filter(created_at__lt=before), has_time):
+        if not delete_with_references(ended.filter(created_at__lt=before), has_time):
             return False
     return True
 
@@ -31,7 +31,7 @@ def delete_scans(has_time: HasTime = always) -> bool:
 def delete_idempotency_records(has_time: HasTime = always) -> bool:
     """Delete idempotency records older than 24 hours."""
     expired = IdempotencyRecord.objects.filter(created_at__lt=timezone.now() - idempotency.LIFETIME)
-    return delete_with_what_refers(expired, has_time)
+    return delete_with_references(expired, has_time)
 
 
 RETENTION = (

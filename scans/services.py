@@ -15,7 +15,7 @@ from accounts.models import ActivityEvent, Membership, User
 from infrastructure.api.idempotency import Once
 from infrastructure.logging import request_id
 from scans.idempotency_records import Created, created_once
-from scans.models import Scan, sealed
+from scans.models import Scan, credential_columns
 from scans.reachability import refuse_unreachable, running_tests
 from scans.requests import ScanRequest
 from scans.schemas import ScanDetail, scan_detail_of
@@ -67,7 +67,7 @@ def _create(caller: Caller, request: ScanRequest) -> ScanDetail:
             kept_days=caller.limits.reports_kept_days,
             addresses=addresses,
             request_id=request_id(),
-            **sealed(request.credentials),
+            **credential_columns(request.credentials),
         )
         activity.record_call(caller, "scan.created", scan.url, scan=scan.id, type=str(scan.type))
         transaction.on_commit(lambda: enqueue(scan.id, request.type))
@@ -136,7 +136,10 @@ def _create_replacement(failed: Scan, now: datetime) -> Scan:
         usage.reserve(failed.organization_id, functools.partial(running_visits, failed.organization_id), now)
     except Refusal as refusal:
         raise NotRequeued(str(refusal)) from refusal
-    columns = (*("organization_id", "api_key_id", "created_by_id", "type", "url", "kept_days"), *sealed(None))
+    columns = (
+        *("organization_id", "api_key_id", "created_by_id", "type", "url", "kept_days"),
+        *credential_columns(None),
+    )
     values = {column: getattr(failed, column) for column in columns}
     period = usage.month_of(now)
     return Scan.objects.create(**values, created_at=now, enqueued_at=now, period=period, request_id=request_id())

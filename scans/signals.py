@@ -18,8 +18,8 @@ scan_ended = Signal()
 
 # Sent with `scan_id`, `page` and `network` by the worker that has loaded a page of an audit of several pages, outside a
 # transaction. If a receiver raises a Refusal, the scans of the visit fail.
-page_read = Signal()
+page_loaded = Signal()
 
 # Sent with `organization_id` by the worker when the organization has a free slot: after the end of a visit, and after
 # the claim of a page of an audit, because that page no longer occupies a slot of the queue.
-place_freed = Signal()
+slot_freed = Signal()

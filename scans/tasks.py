@@ -14,9 +14,9 @@ from django.db import InterfaceError, OperationalError, connection
 
 from accounts.usage import account_of
 from infrastructure.leases import Renewal, written
-from infrastructure.logging import working_on
+from infrastructure.logging import job_log_context
 from infrastructure.periodic import PeriodicTask, beat
-from infrastructure.postgresql.silence import log_failure
+from infrastructure.postgresql.hang_detection import log_failure
 from infrastructure.telemetry import tracing
 from infrastructure.telemetry.counters import count, counters
 from infrastructure.telemetry.process_metrics import EGRESS_REFUSED
@@ -24,16 +24,16 @@ from scans import credentials
 from scans.browser import CpuMeter, browser, close_browser
 from scans.models import SCAN_LEASE, EndedScan, Scan
 from scans.policy import scan_policy
-from scans.signals import page_read, place_freed
+from scans.signals import page_loaded, slot_freed
 from scans.visits import claims, tallies
-from scans.visits.kept_answers import answers_of
 from scans.visits.origin_evidence import OriginEvidence
 from scans.visits.other_sites import OtherSites
 from scans.visits.queue import QUEUES, Worker
+from scans.visits.shared_responses import answers_of
 from scans.visits.sweeping import sweep_scans
 from website_scan.errors import Refusal
 from website_scan.late_modules import import_late_modules
-from website_scan.memory import give_back, use_one_heap
+from website_scan.memory import release_memory, use_one_heap
 from website_scan.net.client import Network
 from website_scan.net.policy import Policy
 from website_scan.net.targets import parse_target
@@ -55,7 +55,7 @@ PROGRESS_STEP_S = 1.0
 def close_process_resources(**_: object) -> None:
     """Close the browser, the counters and the tracing. Pool processes end without running atexit handlers."""
     close_browser()
-    counters.hand_over()
+    counters.flush()
     tracing.stop()
 
 
@@ -88,7 +88,7 @@ def run_scan(scan_id: str) -> None:
         try:
             _attempt(claim)
         finally:
-            give_back()
+            release_memory()
     except (OperationalError, InterfaceError) as error:
         log_failure(error)
         connection.close()
@@ -97,7 +97,7 @@ def run_scan(scan_id: str) -> None:
 def _attempt(claim: claims.ScanClaim) -> None:
     types = " ".join(claim.types)
     with (
-        working_on(claim.scan_id, claim.request_id),
+        job_log_context(claim.scan_id, claim.request_id),
         tracing.job_span("scan", claim.request_id, scan=claim.scan_id, types=types, attempt=claim.attempt),
     ):
         if claim.audit_id:  # A page that is claimed no longer occupies a slot of the queue.
@@ -112,9 +112,9 @@ def _attempt(claim: claims.ScanClaim) -> None:
 
 
 def _announce_free_slot(claim: claims.ScanClaim) -> None:
-    """Send `place_freed`. If the database is down, the sweeper does this later, and the visit goes on."""
+    """Send `slot_freed`. If the database is down, the sweeper does this later, and the visit goes on."""
     try:
-        place_freed.send(Scan, organization_id=claim.organization_id)
+        slot_freed.send(Scan, organization_id=claim.organization_id)
     except (OperationalError, InterfaceError) as error:
         log_failure(error)
         connection.close()
@@ -141,7 +141,7 @@ def _visit(claim: claims.ScanClaim, policy: Policy) -> tuple[ScanResult, ...]:
 
         def publish_page(page: Page) -> None:
             if claim.audit_id:
-                page_read.send(Scan, scan_id=claim.scan_id, page=page, network=network)
+                page_loaded.send(Scan, scan_id=claim.scan_id, page=page, network=network)
 
         # A separate thread renews the lease, so that the scan engine needs no database. If the claim is lost, the
         # network is closed.
@@ -180,7 +180,7 @@ def _has_scans() -> bool:
 def sweep() -> None:
     """Requeue or end lost scans, every 15 seconds. Also records the scheduler's heartbeat for operators."""
     beat()
-    tallies.add_up()
+    tallies.tally_ended_scans()
     if requeued := sweep_scans(_queue_depth):
         logger.warning("%d scans were put back into the queue", requeued)
 

@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.utils.html import format_html_join
 
 from accounts.tenant_admin import ReadOnlyAdmin, link, page_of
-from scans.admin import SHOWN_URL, Moment
+from scans.admin import DISPLAYED_URL_LENGTH, Moment
 from sites.models import Audit, Badge, ListRun, Monitor, MonitorRun, SiteList
 
 MAX_RUNS = 50
@@ -43,7 +43,7 @@ class AuditAdmin(ReadOnlyAdmin):
     @admin.display(description="url")
     def address(self, audit: Audit) -> str:
         """Return the audit's URL, truncated."""
-        return truncatechars(audit.url, SHOWN_URL)
+        return truncatechars(audit.url, DISPLAYED_URL_LENGTH)
 
     @admin.display(description="pages")
     def pages(self, audit: Audit) -> str:
@@ -89,7 +89,7 @@ class MonitorAdmin(ReadOnlyAdmin):
     @admin.display(description="url")
     def address(self, monitor: Monitor) -> str:
         """Return the monitor's URL, truncated."""
-        return truncatechars(monitor.url, SHOWN_URL)
+        return truncatechars(monitor.url, DISPLAYED_URL_LENGTH)
 
     @admin.display(description="state")
     def state(self, monitor: Monitor) -> str:
@@ -188,7 +188,7 @@ class BadgeAdmin(ReadOnlyAdmin):
     @admin.display(description="page")
     def address(self, badge: Badge) -> str:
         """Return the page's URL, truncated."""
-        return truncatechars(badge.page, SHOWN_URL)
+        return truncatechars(badge.page, DISPLAYED_URL_LENGTH)
 
     @admin.display(description="picture")
     def picture(self, badge: Badge) -> str:

@@ -9,7 +9,7 @@ from django.db.models import Exists, OuterRef
 from django.utils import timezone
 
 from accounts.models import Interval
-from infrastructure.postgresql.deletion import delete_with_what_refers
+from infrastructure.postgresql.deletion import delete_with_references
 from infrastructure.retention import HasTime, Retention, always
 from scans import credentials
 from sites.models import Audit, ListEntry, ListResult, ListRun, MonitorRun, MonitorState
@@ -29,7 +29,7 @@ def delete_audits(has_time: HasTime = always) -> bool:
     for days in Audit.objects.values_list("kept_days", flat=True).distinct():
         # The query uses the index's columns, so that PostgreSQL does not read rows with a longer retention.
         old = Audit.objects.filter(kept_days=days, created_at__lte=now - timedelta(days=days))
-        if not delete_with_what_refers(old.expired(), has_time):
+        if not delete_with_references(old.expired(), has_time):
             return False
     return True
 
@@ -41,7 +41,7 @@ def delete_runs(has_time: HasTime = always) -> bool:
     states = MonitorState.objects.filter(confirmed_at__lt=now - STATE_RETENTION, monitor__paused_at=None)
     frequent = states.exclude(monitor__every=Interval.MONTH)
     monthly = states.filter(confirmed_at__lt=now - MONTHLY_STATE_RETENTION, monitor__every=Interval.MONTH)
-    return all(delete_with_what_refers(rows, has_time) for rows in (runs, frequent, monthly))
+    return all(delete_with_references(rows, has_time) for rows in (runs, frequent, monthly))
 
 
 def delete_snapshots(has_time: HasTime = always) -> bool:
@@ -51,11 +51,11 @@ def delete_snapshots(has_time: HasTime = always) -> bool:
         if days is None:
             continue
         old = ListRun.objects.filter(kept_days=days, ended_at__lte=now - timedelta(days=days))
-        if not delete_with_what_refers(old, has_time):
+        if not delete_with_references(old, has_time):
             return False
     single_results = ListResult.objects.filter(run=None, ended_at__lt=now - SINGLE_RESULT_RETENTION)
     is_latest = Exists(ListEntry.objects.filter(result=OuterRef("pk")))
-    return delete_with_what_refers(single_results.filter(~is_latest), has_time)
+    return delete_with_references(single_results.filter(~is_latest), has_time)
 
 
 RETENTION = (

@@ -10,14 +10,14 @@ from django.db import InterfaceError, OperationalError, connection
 from django.utils import timezone
 
 from infrastructure.periodic import PeriodicTask
-from infrastructure.postgresql.silence import log_failure
+from infrastructure.postgresql.hang_detection import log_failure
 from scans.tasks import this_worker
 from sites.audits import discovering, sweeping
 from sites.lists import counting, starting
 from sites.lists import runs as list_runs
 from sites.models import Audit, ListResult, ListRun, Monitor, MonitorRun, SiteList
 from sites.monitors import notices, outcome, runs
-from website_scan.memory import give_back
+from website_scan.memory import release_memory
 
 # Time limit of `run_monitors` and `run_lists`, because other tasks wait for their process.
 MONITORS_S = LISTS_S = 20.0
@@ -37,7 +37,7 @@ def discover_pages(_audit_id: str) -> None:
         log_failure(error)
         connection.close()
     finally:
-        give_back()
+        release_memory()
 
 
 def _has_audits() -> bool:
@@ -74,7 +74,7 @@ def finish_run(run_id: str) -> None:
         log_failure(error)
         connection.close()
     finally:
-        give_back()
+        release_memory()
 
 
 @shared_task

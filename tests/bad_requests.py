@@ -30,7 +30,7 @@ from accounts.keys.minting import mint
 from accounts.keys.services import create_api_key
 from accounts.models import ApiKey, FormerKey, Tier
 from infrastructure.api.scopes import Scope
-from scans.models import BlockedDomain, Scan, sealed
+from scans.models import BlockedDomain, Scan, credential_columns
 from sites.models import Badge, ListRun, ListShare, MonitorRun
 from tests.factories import Api, Member, finished_scan, listening, make_scan, member_of, person_of
 from tests.populated_audits import make_audit
@@ -1158,7 +1158,7 @@ def _create_objects(member: Member) -> dict[str, str]:
         "busy_monitor": make_monitor(member),
         "monitor_of_site": make_monitor(member, kind="site", discover=["links"], max_pages=5),
         "weekly_monitor": make_monitor(member, every="week", at="06:00", day=1),
-        "list": make_list(member, **sealed(parse_credentials({"headers": {"X-Key": "a"}}))),
+        "list": make_list(member, **credential_columns(parse_credentials({"headers": {"X-Key": "a"}}))),
         "empty_list": make_list(member),
         "running_list": make_list(member),
     }

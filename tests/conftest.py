@@ -119,7 +119,7 @@ def _windows_without_end() -> Iterator[None]:
 def _no_handing_over() -> Iterator[None]:
     """Disable the periodic transfer of counters, so that no test depends on the clock. Tests call it explicitly."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(counters, "HAND_OVER_EVERY_S", threading.TIMEOUT_MAX)
+        patch.setattr(counters, "FLUSH_EVERY_S", threading.TIMEOUT_MAX)
         yield
 
 

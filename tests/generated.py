@@ -10,7 +10,7 @@ from typing import Any
 import jsonschema
 import yaml
 
-from infrastructure.api.references import inlined
+from infrastructure.api.references import resolve_references
 
 ROOT = Path(__file__).resolve().parents[1]
 DESCRIPTION = ROOT / "openapi.yaml"
@@ -22,7 +22,7 @@ def description() -> dict[str, Any]:
 
     The file is parsed with libyaml, because PyYAML's own parser takes a second in each process that collects tests.
     """
-    return inlined(yaml.load(DESCRIPTION.read_text(encoding="utf-8"), yaml.CSafeLoader))
+    return resolve_references(yaml.load(DESCRIPTION.read_text(encoding="utf-8"), yaml.CSafeLoader))
 
 
 def examples() -> Iterator[tuple[str, dict[str, Any], Any]]:

@@ -63,7 +63,7 @@ NAME, DOMAIN = "Larkspur", "larkspur.example"
 
 
 @dataclass(frozen=True)
-class Furnished:
+class Populated:
     """Organization with rows of every kind, its people by role, an outsider, and the IDs for URLs."""
 
     home: Member
@@ -72,7 +72,7 @@ class Furnished:
     ids: Mapping[str, Any]
 
 
-def furnish(rows: int, results: Mapping[ScanType, ScanResult] | None = None) -> Furnished:
+def populate(rows: int, results: Mapping[ScanType, ScanResult] | None = None) -> Populated:
     """Create an organization with `rows` rows of everything in lists. `results` replace the small default result."""
     home, away = member_of(NAME, "business"), member_of("Away")
     # The slug is neutral: strangers who open the pages are redirected with the path, which must not have the name.
@@ -89,7 +89,7 @@ def furnish(rows: int, results: Mapping[ScanType, ScanResult] | None = None) -> 
     _mute_displayed_findings(home.organization, people["owner"], ids, now)
     ids |= _accounts(home, people["owner"], rows, now)
     MonthlyUsage.objects.create(organization=home.organization, period=month_of(now), used=12_345)
-    return Furnished(home, people, ids)
+    return Populated(home, people, ids)
 
 
 @functools.cache

@@ -9,7 +9,7 @@ from typing import Any, cast, get_args
 from accounts.models import User
 from scans.models import Scan
 from sites.models import Badge, Monitor, MonitorRun
-from sites.models.documents import FindingNews, News, NewsList, PageNews, RunScore
+from sites.models.stored_json import FindingNews, News, NewsList, PageNews, RunScore
 from sites.monitors.alerts import DEFAULT_ALERT as USUAL_ALERT
 from tests.factories import Member
 from tests.populated_audits import SITE, TYPES, look_at, make_audit, make_pages

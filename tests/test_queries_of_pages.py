@@ -13,7 +13,7 @@ from pytest_django import DjangoDbBlocker
 
 from tests.factories import Member, browser_of
 from tests.page_reading import page_of
-from tests.populated import Furnished, furnish
+from tests.populated import Populated, populate
 from tests.queries import counted
 from tests.router import ADMIN, address, routes
 from tests.test_who_sees_what import TABLE
@@ -32,29 +32,29 @@ def queries(client: Client, path: str) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def populated_once(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[Furnished]:
+def populated_once(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[Populated]:
     """Populated organization for all tests. The changes of each test are rolled back."""
     with django_db_blocker.unblock(), transaction.atomic():
-        yield furnish(ROWS)
+        yield populate(ROWS)
         transaction.set_rollback(True)
 
 
 @pytest.fixture
-def furnished(populated_once: Furnished, db: None) -> Furnished:
+def populated(populated_once: Populated, db: None) -> Populated:
     return populated_once
 
 
-def test_every_page_needs_few_queries(furnished: Furnished) -> None:
-    owner = browser_of(furnished.people["owner"])
+def test_every_page_needs_few_queries(populated: Populated) -> None:
+    owner = browser_of(populated.people["owner"])
     page_routes = [route for route, (gets, _, _) in TABLE.items() if gets.startswith("200")]
-    paths = [address(route, furnished.ids) for route in page_routes]
-    paths += [f"/report/{furnished.ids[f'{state}_id']}" for state in ("queued", "running", "failed", "partial")]
-    paths += ["/o/home/scans/?q=example&type=seo", f"/o/home/webhooks/{furnished.ids['disabled_id']}"]
+    paths = [address(route, populated.ids) for route in page_routes]
+    paths += [f"/report/{populated.ids[f'{state}_id']}" for state in ("queued", "running", "failed", "partial")]
+    paths += ["/o/home/scans/?q=example&type=seo", f"/o/home/webhooks/{populated.ids['disabled_id']}"]
     assert {path: len(executed) for path in paths if len(executed := queries(owner, path)) > MAX_QUERIES} == {}
 
 
-def test_every_list_of_the_admin_needs_few_queries(furnished: Furnished) -> None:
-    operator = copy(furnished.people["owner"])
+def test_every_list_of_the_admin_needs_few_queries(populated: Populated) -> None:
+    operator = copy(populated.people["owner"])
     operator.is_staff = operator.is_superuser = True
     operator.save()
     client = browser_of(operator)
@@ -64,14 +64,14 @@ def test_every_list_of_the_admin_needs_few_queries(furnished: Furnished) -> None
     assert {path: len(executed) for path in sorted(paths) if len(executed := queries(client, path)) > MAX_QUERIES} == {}
 
 
-def test_no_sentence_has_a_space_before_its_full_stop(furnished: Furnished) -> None:
-    owner, faults_by_path = browser_of(furnished.people["owner"]), {}
+def test_no_sentence_has_a_space_before_its_full_stop(populated: Populated) -> None:
+    owner, faults_by_path = browser_of(populated.people["owner"]), {}
     page_routes = [
         route for route, (gets, _, _) in TABLE.items() if gets.startswith("200") and not route.startswith("docs")
     ]
-    paths = [address(route, furnished.ids) for route in page_routes]
-    paths += [f"/report/{furnished.ids[f'{state}_id']}" for state in ("queued", "running", "failed", "partial")]
-    paths += [f"/o/home/webhooks/{furnished.ids['disabled_id']}"]
+    paths = [address(route, populated.ids) for route in page_routes]
+    paths += [f"/report/{populated.ids[f'{state}_id']}" for state in ("queued", "running", "failed", "partial")]
+    paths += [f"/o/home/webhooks/{populated.ids['disabled_id']}"]
     for path in paths:
         response = owner.get(path)
         if response["Content-Type"].startswith("text/html"):

@@ -20,7 +20,7 @@ from infrastructure.environment import IdentityProvider
 from sites.models import Badge
 from tests.accounts.identity.people import PASSWORD, add_app, recovery_codes
 from tests.factories import Member, browser_of, person_of
-from tests.populated import Furnished, furnish
+from tests.populated import Populated, populate
 from tests.responses import ClientResponse
 from tests.router import ADMIN, API, address, views
 from tests.test_who_sees_what import FIELDS
@@ -60,9 +60,9 @@ def asks_for_password(response: ClientResponse) -> bool:
 
 
 @pytest.fixture
-def furnished(db: None) -> Furnished:
+def populated(db: None) -> Populated:
     """Populated organization whose owner has a password and all factors."""
-    populated = furnish(3)
+    populated = populate(3)
     owner = populated.people["owner"]
     owner.set_password(PASSWORD)
     owner.is_staff = owner.is_superuser = True
@@ -70,7 +70,7 @@ def furnished(db: None) -> Furnished:
     add_app(owner)
     recovery_codes(owner)
     passkey = Authenticator.objects.create(user=owner, type="webauthn", data={"name": "Phone", "credential": {}})
-    return Furnished(populated.home, populated.people, {**populated.ids, "pk": passkey.pk})
+    return Populated(populated.home, populated.people, {**populated.ids, "pk": passkey.pk})
 
 
 def post(client: Client, path: str, fields: dict[str, Any]) -> ClientResponse:
@@ -85,11 +85,11 @@ def post(client: Client, path: str, fields: dict[str, Any]) -> ClientResponse:
 
 
 @override_settings(OIDC_PROVIDERS=[PROVIDER])
-def test_every_view_that_accepts_a_post_declares_sudo_mode(furnished: Furnished) -> None:
+def test_every_view_that_accepts_a_post_declares_sudo_mode(populated: Populated) -> None:
     undeclared, superfluous = [], []
-    clients = Client(), browser_with_old_login(furnished.people["owner"])
+    clients = Client(), browser_with_old_login(populated.people["owner"])
     for route, view in pages():
-        is_refused = 405 in {post(client, address(route, furnished.ids), {}).status_code for client in clients}
+        is_refused = 405 in {post(client, address(route, populated.ids), {}).status_code for client in clients}
         if not is_refused and declared_sudo_mode(view) is None:
             undeclared.append(route)
         if is_refused and declared_sudo_mode(view) is not None:
@@ -97,20 +97,20 @@ def test_every_view_that_accepts_a_post_declares_sudo_mode(furnished: Furnished)
     assert (undeclared, superfluous) == ([], [])
 
 
-def test_views_behave_as_they_declare(furnished: Furnished) -> None:
-    client = browser_with_old_login(furnished.people["owner"])
+def test_views_behave_as_they_declare(populated: Populated) -> None:
+    client = browser_with_old_login(populated.people["owner"])
     wrong = []
     for route, view in pages():
-        if declared_sudo_mode(view) is not None and not address(route, furnished.ids).startswith(AGAIN):
-            fields = {name: value.format(**furnished.ids) for name, value in FIELDS.get(route, {}).items()}
-            if asks_for_password(post(client, address(route, furnished.ids), fields)) != declared_sudo_mode(view):
+        if declared_sudo_mode(view) is not None and not address(route, populated.ids).startswith(AGAIN):
+            fields = {name: value.format(**populated.ids) for name, value in FIELDS.get(route, {}).items()}
+            if asks_for_password(post(client, address(route, populated.ids), fields)) != declared_sudo_mode(view):
                 wrong.append(route)
     assert wrong == []
 
 
-def test_every_change_in_the_admin_requires_sudo_mode(furnished: Furnished) -> None:
-    client = browser_with_old_login(furnished.people["owner"])
-    ids = {**furnished.ids, "object_id": 1, "id": 1, "content_type_id": 1}
+def test_every_change_in_the_admin_requires_sudo_mode(populated: Populated) -> None:
+    client = browser_with_old_login(populated.people["owner"])
+    ids = {**populated.ids, "object_id": 1, "id": 1, "content_type_id": 1}
     paths = {address(route, ids) for route, _ in views() if route.startswith(ADMIN)}
     exceptions = {"/admin/login/", "/admin/logout/", "/admin/password_change/"}
     assert {path for path in paths if not asks_for_password(post(client, path, {}))} == exceptions

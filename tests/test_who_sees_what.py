@@ -19,7 +19,7 @@ from accounts.models import ActivityEvent, User
 from accounts.pages import login
 from scans.models import BlockedDomain, Scan
 from tests.factories import browser_of, member_of, register_webhook
-from tests.populated import NAME, Furnished, furnish
+from tests.populated import NAME, Populated, populate
 from tests.responses import ClientResponse
 from tests.router import ADMIN, API, address, routes
 
@@ -415,7 +415,7 @@ class Result:
 class World:
     """Populated organization, and the session cookie of each person."""
 
-    furnished: Furnished
+    populated: Populated
     cookies: Mapping[str, str | None]
     log_entries: QuerySet[ActivityEvent]
     log_size_before: int
@@ -432,32 +432,32 @@ class World:
         return Result(response, changes)
 
     def path(self, route: str) -> str:
-        ids = self.furnished.ids
+        ids = self.populated.ids
         return address(
             route, {**ids} | {parameter: ids[name] for parameter, name in UNFINISHED_IDS.get(route, {}).items()}
         )
 
     def home_ids(self) -> list[str]:
-        return [id for id in self.furnished.ids.values() if re.fullmatch(r"[a-z]+_\w{22}", str(id))]
+        return [id for id in self.populated.ids.values() if re.fullmatch(r"[a-z]+_\w{22}", str(id))]
 
     def location_pattern(self, location: str, who: str) -> str:
         """Return a location of TABLE as a regular expression. Outsiders are redirected to their own organization."""
-        pattern = location.format(**self.furnished.ids)
+        pattern = location.format(**self.populated.ids)
         return "/o/away/" if who == "outsider" and pattern == "/o/home/" else pattern
 
     def fields(self, route: str) -> dict[str, str]:
-        return {name: value.format(**self.furnished.ids) for name, value in FIELDS.get(route, {}).items()}
+        return {name: value.format(**self.populated.ids) for name, value in FIELDS.get(route, {}).items()}
 
 
 @pytest.fixture(scope="module")
 def populated_once(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[World]:
     """World whose sites are blocked, so that no test opens connections. Changes of each test are rolled back."""
     with django_db_blocker.unblock(), transaction.atomic():
-        furnished = furnish(3)
+        populated = populate(3)
         BlockedDomain.objects.create(domain="example.com")
-        cookies = {who: browser_of(person).cookies["sessionid"].value for who, person in furnished.people.items()}
-        log_entries = ActivityEvent.objects.filter(organization=furnished.home.organization)
-        yield World(furnished, cookies | {"anonymous": None}, log_entries, log_entries.count())
+        cookies = {who: browser_of(person).cookies["sessionid"].value for who, person in populated.people.items()}
+        log_entries = ActivityEvent.objects.filter(organization=populated.home.organization)
+        yield World(populated, cookies | {"anonymous": None}, log_entries, log_entries.count())
         transaction.set_rollback(True)
 
 
@@ -538,7 +538,7 @@ def test_ids_of_home_are_not_found_below_another_organization(world: World) -> N
 
 
 def test_unknown_id_is_not_found(world: World) -> None:
-    ids = world.furnished.ids
+    ids = world.populated.ids
     redirecting = ("/edit", "/rotate", "/live", "/progress")  # GET redirects to the page itself without a lookup.
     for route in pages():
         for parameter in re.findall(r"<(?:str|any):(\w+_id)>", route):
@@ -551,7 +551,7 @@ def test_unknown_id_is_not_found(world: World) -> None:
 
 
 def test_session_does_not_authenticate_api_requests(world: World) -> None:
-    ids = world.furnished.ids
+    ids = world.populated.ids
     for route in routes():
         if route.startswith(API):
             for who in ("owner", "anonymous"):
@@ -562,7 +562,7 @@ def test_session_does_not_authenticate_api_requests(world: World) -> None:
 
 
 def test_api_key_shows_no_data_of_another_organization(world: World) -> None:
-    ids = world.furnished.ids
+    ids = world.populated.ids
     key = {"Authorization": f"Bearer {member_of('Away').plaintext}"}
     for route in routes():
         if route.startswith(API) and "(?" not in route:
@@ -576,7 +576,7 @@ def test_api_key_shows_no_data_of_another_organization(world: World) -> None:
 
 
 def test_admin_is_for_staff_only(world: World) -> None:
-    ids = {**world.furnished.ids, "object_id": 1, "id": 1, "content_type_id": 1}
+    ids = {**world.populated.ids, "object_id": 1, "id": 1, "content_type_id": 1}
     for route in routes():
         if route.startswith(ADMIN):
             path = address(route, ids)
@@ -596,7 +596,7 @@ def test_admin_is_for_staff_only(world: World) -> None:
 
 @pytest.mark.parametrize("state", ["queued", "running", "failed", "partial", "expired", "seo", "never"])
 def test_strangers_learn_nothing_about_a_scan_in_any_state(world: World, state: str) -> None:
-    scan_id = {**world.furnished.ids, "never_id": "scan_" + "0" * 22}[f"{state}_id"]
+    scan_id = {**world.populated.ids, "never_id": "scan_" + "0" * 22}[f"{state}_id"]
     for route in [route for route in pages() if route.startswith("report/<")]:
         path = address(route, {"export_format": "csv", "number": 0, "digest": "0", "scan_id": scan_id})
         for who, expected in (("outsider", "404"), ("anonymous", "login")):
@@ -611,7 +611,7 @@ def test_strangers_learn_nothing_about_a_scan_in_any_state(world: World, state: 
     "state", ["audit", "running_audit", "discovering_audit", "failed_audit", "expired_audit", "never"]
 )
 def test_strangers_learn_nothing_about_an_audit_in_any_state(world: World, state: str) -> None:
-    audit_id = {**world.furnished.ids, "never_id": "aud_" + "0" * 22}[f"{state}_id"]
+    audit_id = {**world.populated.ids, "never_id": "aud_" + "0" * 22}[f"{state}_id"]
     for route in [route for route in pages() if route.startswith("audit/")]:
         path = address(route, {"export_format": "csv", "number": 0, "digest": "0", "audit_id": audit_id})
         for who, expected in (("outsider", "404"), ("anonymous", "login")):
@@ -623,7 +623,7 @@ def test_strangers_learn_nothing_about_an_audit_in_any_state(world: World, state
 
 
 def test_strangers_see_only_a_shared_audit_and_its_reports(world: World) -> None:
-    ids = world.furnished.ids
+    ids = world.populated.ids
     page, pages_audit = f"/audit/{ids['shared_audit_id']}", f"/audit/{ids['listed_audit_id']}"
     reports = Scan.objects.filter(audit_page__audit=ids["shared_audit_id"], status__in=Scan.REPORTED)
     assert reports.count() == 3
@@ -640,13 +640,13 @@ def test_strangers_see_only_a_shared_audit_and_its_reports(world: World) -> None
 
 
 def test_strangers_see_only_a_shared_report(world: World) -> None:
-    path = f"/report/{world.furnished.ids['shared_id']}"
+    path = f"/report/{world.populated.ids['shared_id']}"
     for who in STRANGERS:
         for page in (path, f"{path}/export/json", f"{path}/export/sarif", f"{path}/export/csv"):
             result = world.request(who, "get", page)
             assert result.outcome() == "200"
             assert not result.contains(NAME)
-            assert not result.contains(world.furnished.ids["partial_id"])
+            assert not result.contains(world.populated.ids["partial_id"])
         result = world.request(who, "post", f"{path}/share", {"shared": "off"})
         assert (result.outcome(), result.changes) == ("403", 0)
 
@@ -656,7 +656,7 @@ def test_id_of_home_below_an_id_of_another_organization_is_not_found(world: Worl
     webhook, _ = register_webhook(other, "https://8.8.8.8/hook")
     path = f"/o/away/webhooks/{webhook.id}"
     assert world.request("outsider", "get", path).outcome() == "200"
-    result = world.request("outsider", "post", f"{path}/deliveries/{world.furnished.ids['delivery_id']}/replay")
+    result = world.request("outsider", "post", f"{path}/deliveries/{world.populated.ids['delivery_id']}/replay")
     assert (result.outcome(), result.changes) == ("404", 0)
 
 

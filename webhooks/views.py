@@ -25,7 +25,7 @@ from accounts.submissions import form_page
 from infrastructure.api.errors import NotFound
 from infrastructure.api.inputs import checked, parse_address
 from infrastructure.api.throttling import refuse_over_rate
-from infrastructure.web.forms import AddressField, HintedLabel, JudgedForm, TicksField
+from infrastructure.web.forms import AddressField, HintedLabel, RefusalForm, TicksField
 from scans.policy import scan_policy
 from webhooks import pages, services
 from webhooks.models import USUAL_EVENTS, EventKind, Webhook
@@ -42,7 +42,7 @@ FORMAT_HINTS = {
 }
 
 
-class WebhookForm(JudgedForm):
+class WebhookForm(RefusalForm):
     about = {"events": "event", "INVALID_URL": "url", "DOMAIN_BLOCKED": "url"}
     url = AddressField("Address", "https://example.com/hooks/scans", "off")
     event = TicksField(

@@ -87,7 +87,7 @@ def element(
     return frames + (named or _position(steps, tag, own_id, name, why if is_styled else ""))
 
 
-def telling_first(attributes: Mapping[str, str | None]) -> Mapping[str, str | None]:
+def identifying_first(attributes: Mapping[str, str | None]) -> Mapping[str, str | None]:
     """Return the attributes, those first that identify the element: evidence is cut at the end."""
     return dict(sorted(attributes.items(), key=lambda pair: pair[0] not in TELLING))
 

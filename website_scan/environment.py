@@ -51,11 +51,11 @@ instead: dict[str, str] = {}
 
 
 def read_variable(name: str) -> str:
-    """Return the value of a variable of this process, like `given_in`."""
-    return given_in(os.environ, name)
+    """Return the value of a variable of this process, like `read_variable_in`."""
+    return read_variable_in(os.environ, name)
 
 
-def given_in(variables: Mapping[str, str], name: str) -> str:
+def read_variable_in(variables: Mapping[str, str], name: str) -> str:
     """Return the value of a variable, or the content of the file that `NAME_FILE` names; empty if both are unset.
 
     Raises ValueError if both are set, or if the file cannot be read.

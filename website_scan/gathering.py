@@ -12,8 +12,8 @@ from datetime import datetime
 from website_scan.browser.visit import Browser
 from website_scan.catalogue import Probe
 from website_scan.errors import Refusal
+from website_scan.evidence_cache import EvidenceCache
 from website_scan.findings import ScanType
-from website_scan.kept_evidence import KeptEvidence
 from website_scan.net.client import Network
 from website_scan.net.targets import Target
 from website_scan.page.evidence import Clock, Page, ScanTypes
@@ -42,7 +42,7 @@ class Gathering:
         budget: Budget,
         now: datetime,
         browser: Browser | None,
-        shared: KeptEvidence | None,
+        shared: EvidenceCache | None,
         accept_page: Callable[[Page], None],
     ) -> None:
         self.target = target

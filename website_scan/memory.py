@@ -25,7 +25,7 @@ def use_one_heap() -> None:
         _libc.mallopt(M_ARENA_MAX, 1)
 
 
-def give_back() -> None:
+def release_memory() -> None:
     """Collect the garbage of a scan, and let the C library return free memory to the operating system.
 
     A large page may create few objects, and Python starts collections by the number of objects: the garbage of several

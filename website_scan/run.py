@@ -8,10 +8,10 @@ from datetime import UTC, datetime
 
 from website_scan.browser.visit import Browser
 from website_scan.catalogue import catalogue_version
+from website_scan.evidence_cache import EvidenceCache
 from website_scan.findings import ScanType
 from website_scan.gathering import Gathering
 from website_scan.judging import Judgement
-from website_scan.kept_evidence import KeptEvidence
 from website_scan.net.client import Network
 from website_scan.net.targets import Target
 from website_scan.page.evidence import Page
@@ -26,7 +26,7 @@ def scan(  # noqa: PLR0913 -- the library's entry point: four arguments are requ
     budget: Budget,
     progress: Callable[[Progress], None] = lambda _: None,
     browser: Browser | None = None,
-    shared: KeptEvidence | None = None,
+    shared: EvidenceCache | None = None,
     accept_page: Callable[[Page], None] = lambda _: None,
 ) -> tuple[ScanResult, ...]:
     """Visit one page and judge it for these types. Results are in the order of `types`; `browser` may be None.

@@ -55,7 +55,7 @@ def basis(categories: Sequence[CategoryResult], caps: Sequence[Cap]) -> StoredBa
 
 
 @dataclass(frozen=True, slots=True)
-class Holders:
+class CappingFailures:
     """Failed checks that the same cap counts, and no lower cap. `severity` is None if their severities differ."""
 
     count: int
@@ -81,7 +81,7 @@ class Hold:
     """
 
     value: int
-    groups: tuple[Holders, ...]
+    groups: tuple[CappingFailures, ...]
     steps: tuple[Step, ...]
     spared: int
     lasting: int | None
@@ -131,9 +131,9 @@ def _priority(result: Scorable, worth: Worth) -> Priority:
     )
 
 
-def _holders(group: Sequence[Scorable]) -> Holders:
+def _holders(group: Sequence[Scorable]) -> CappingFailures:
     severities = {result.severity for result in group}
-    return Holders(len(group), severities.pop() if len(severities) == 1 else None)
+    return CappingFailures(len(group), severities.pop() if len(severities) == 1 else None)
 
 
 def _steps(

@@ -10,7 +10,7 @@ from django.db import transaction
 from django.db.models import CASCADE
 
 from accounts.models import Organization, User
-from infrastructure.postgresql.deletion import delete_with_what_refers
+from infrastructure.postgresql.deletion import delete_with_references
 
 # Longer than any request that began before the closing. Later requests have no valid key and no membership.
 GRACE = timedelta(minutes=2)
@@ -39,7 +39,7 @@ def _delete_organization(organization: Organization, has_time: Callable[[], bool
         if relation.on_delete is not CASCADE:
             continue
         rows = relation.related_model._default_manager.filter(organization_id=organization.pk)
-        if not delete_with_what_refers(rows, has_time):
+        if not delete_with_references(rows, has_time):
             return False
     with transaction.atomic():
         # Under this lock, no row that refers to the organization can be inserted. Rows inserted before are deleted too.

@@ -24,7 +24,7 @@ from accounts.models import DataExport, DataExportChunk, DataExportPart, Members
 from accounts.services import AccountRefused, lock
 from infrastructure import queue
 from infrastructure.leases import Lease
-from infrastructure.postgresql.deletion import delete_with_what_refers
+from infrastructure.postgresql.deletion import delete_with_references
 from website_scan.timestamps import timestamp
 
 logger = logging.getLogger(__name__)
@@ -54,7 +54,7 @@ def request_export(*, actor: Membership) -> DataExport:
         old_parts = ended.filter(
             export__organization=actor.organization_id, export__created_at__lte=timezone.now() - MIN_INTERVAL
         )
-        delete_with_what_refers(old_parts)
+        delete_with_references(old_parts)
     with transaction.atomic():
         organization = lock(actor.organization_id)
         owner = access.rows(Membership, organization.id).filter(id=actor.id).select_related("user").first()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from infrastructure.web.colours import Colours, of_grade
+from infrastructure.web.colours import Colours, colours_of_grade
 from website_scan.page.registrable_domain import is_public_name
 from website_scan.written_urls import split_url
 
@@ -47,7 +47,7 @@ def _is_address_of(word: str, host: str) -> bool:
 
 def grade_colours(grade: str) -> Colours:
     """Return the colours `fill` and `text` of a grade, readable in both themes."""
-    return of_grade(grade)
+    return colours_of_grade(grade)
 
 
 def severity_color(severity: str) -> str:

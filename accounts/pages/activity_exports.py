@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from accounts.activity import EventFilter, document
 from accounts.models import ActivityEvent, Organization
 from accounts.pages.activity_sentences import line_of
-from infrastructure.web.downloads import in_time
+from infrastructure.web.downloads import within_time_limit
 from website_scan.report.spreadsheets import MEDIA_TYPE as CSV
 from website_scan.report.spreadsheets import cell, lines
 
@@ -20,7 +20,7 @@ COLUMNS = ("at", "actor", "api_key", "event", "action", "target", "details")
 def export(organization: Organization, event_filter: EventFilter, export_format: str) -> Iterator[bytes]:
     """Return a file in a format of MEDIA_TYPES, in pieces. No database cursor is open while the client reads."""
     batches = _batches(organization, event_filter)
-    return in_time(map(str.encode, _csv(batches) if export_format == "csv" else _json(batches)))
+    return within_time_limit(map(str.encode, _csv(batches) if export_format == "csv" else _json(batches)))
 
 
 def _csv(batches: Iterator[list[ActivityEvent]]) -> Iterator[str]:

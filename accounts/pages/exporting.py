@@ -14,7 +14,7 @@ from accounts.limits import Limit
 from accounts.models import Membership
 from accounts.roles import MemberRequest, page_of, requires
 from accounts.services import AccountRefused
-from infrastructure.web.downloads import TIME_LIMIT_S, in_time
+from infrastructure.web.downloads import TIME_LIMIT_S, within_time_limit
 
 DOWNLOADS_PER_HOUR = 100
 # Minimum speed of a download. Slower downloads are ended, because they would occupy a thread for too long.
@@ -62,7 +62,7 @@ def export_download(request: MemberRequest, number: int) -> HttpResponse | Strea
         raise Http404
     activity.record_by(actor, "organization.exported", actor.organization.name, file=number)
     limit_s = TIME_LIMIT_S + part.size / MIN_BYTES_PER_S
-    pieces = in_time(export.read_chunks(part), limit_s=limit_s)
+    pieces = within_time_limit(export.read_chunks(part), limit_s=limit_s)
     response = StreamingHttpResponse(pieces, content_type="application/zip")
     name = f"{actor.organization.slug}-{last.created_at:%Y-%m-%d}-{number}.zip"
     response["Content-Disposition"] = f'attachment; filename="{name}"'

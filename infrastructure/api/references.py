@@ -45,7 +45,7 @@ def move_to_components(result: Described, **_: object) -> Described:
     return result
 
 
-def inlined(description: Described) -> Described:
+def resolve_references(description: Described) -> Described:
     """Return an OpenAPI description with references to headers, parameters and responses resolved.
 
     References to schemas are not resolved.

@@ -73,10 +73,10 @@ def refuse_over_rate(request: HttpRequest, caller: LimitedCaller) -> None:
     request.organization_id = caller.organization_id  # type: ignore[attr-defined]  # The access log reads it.
     rate = count(f"api:{caller.organization_id}", caller.requests_per_minute)
     request.rate = rate  # type: ignore[attr-defined]  # ApiView.finalize_response sends it in headers.
-    refuse_over(request, rate, "Too many requests in this minute.")
+    refuse_over_limit(request, rate, "Too many requests in this minute.")
 
 
-def refuse_over(request: HttpRequest, rate: Rate, message: str) -> None:
+def refuse_over_limit(request: HttpRequest, rate: Rate, message: str) -> None:
     """Raise `RateLimited` with this message if the window has more requests than the limit."""
     if rate.used > rate.limit:
         request.rate = rate  # type: ignore[attr-defined]  # ApiView.finalize_response sends it in headers.

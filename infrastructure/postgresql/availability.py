@@ -8,7 +8,7 @@ from django.db import DatabaseError, InterfaceError, OperationalError, Programmi
 from django.db.migrations.executor import MigrationExecutor
 from psycopg.errors import DiskFull, UndefinedColumn, UndefinedTable
 
-from infrastructure.postgresql.silence import log_failure
+from infrastructure.postgresql.hang_detection import log_failure
 
 MISSING = (UndefinedTable.sqlstate, UndefinedColumn.sqlstate)
 

@@ -9,7 +9,7 @@ import psycopg
 from django.db.backends.postgresql import base
 
 from infrastructure.postgresql import driver
-from infrastructure.postgresql.silence import server
+from infrastructure.postgresql.hang_detection import server
 
 
 class DatabaseWrapper(base.DatabaseWrapper):

@@ -11,7 +11,7 @@ from django.db.models import CASCADE, QuerySet
 BATCH = 1000
 
 
-def delete_with_what_refers(rows: QuerySet[Any], has_time: Callable[[], bool] = lambda: True) -> bool:
+def delete_with_references(rows: QuerySet[Any], has_time: Callable[[], bool] = lambda: True) -> bool:
     """Delete rows in batches. Rows that refer to a batch with on_delete=CASCADE are deleted first, in the same way.
 
     So no statement takes long, however many rows refer to one row. `has_time` is called before each batch. Returns
@@ -22,7 +22,7 @@ def delete_with_what_refers(rows: QuerySet[Any], has_time: Callable[[], bool] = 
             if relation.on_delete is CASCADE:
                 refers_to_batch = {f"{relation.field.name}__in": ids}
                 referring_rows = relation.related_model._base_manager.filter(**refers_to_batch)
-                if not delete_with_what_refers(referring_rows, has_time):
+                if not delete_with_references(referring_rows, has_time):
                     return False
         if not has_time():
             return False

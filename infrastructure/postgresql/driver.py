@@ -9,7 +9,7 @@ import psycopg
 from psycopg import *  # noqa: F403  # PEP 249 and Django require psycopg's names in a driver module.
 from psycopg.abc import PQGen
 
-from infrastructure.postgresql.silence import PATIENCE_S, server
+from infrastructure.postgresql.hang_detection import PATIENCE_S, server
 
 T = TypeVar("T")
 

@@ -53,7 +53,7 @@ def log_request(
     )
 
 
-def scan_line(  # noqa: PLR0913 -- The arguments are the fields of the line, by keyword.
+def log_scan(  # noqa: PLR0913 -- The arguments are the fields of the line, by keyword.
     *,
     scan: str,
     scan_type: str,

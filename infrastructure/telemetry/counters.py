@@ -21,7 +21,7 @@ from django.conf import settings
 
 PREFIX = "website_scan_"  # All metrics have names with this prefix.
 KEY = "telemetry:counters"
-HAND_OVER_EVERY_S = 5.0
+FLUSH_EVERY_S = 5.0
 SEPARATOR = "\x1f"  # No label contains this character.
 MICRO = 1_000_000
 
@@ -81,7 +81,7 @@ class Counters:
                 self._thread = threading.Thread(target=self._flush_periodically, name="telemetry", daemon=True)
                 self._thread.start()
 
-    def hand_over(self) -> None:
+    def flush(self) -> None:
         """Flush the counts to Redis. If Redis fails, counts remain for the next flush; other modules log the outage."""
         with self._flush_lock:
             with self._lock:
@@ -100,19 +100,19 @@ class Counters:
 
     def totals(self) -> Mapping[Series, int]:
         """Flush this process's counts, and return the totals of all processes. Raises redis.RedisError."""
-        self.hand_over()
+        self.flush()
         counts: dict[bytes, bytes] = self._client.hgetall(KEY)  # type: ignore[assignment]  # The client is synchronous.
         return {tuple(field.decode().split(SEPARATOR)): int(value) for field, value in counts.items()}
 
     def _flush_periodically(self) -> None:
         pause = threading.Event()
-        while not pause.wait(HAND_OVER_EVERY_S):
-            self.hand_over()
+        while not pause.wait(FLUSH_EVERY_S):
+            self.flush()
 
 
 counters = Counters()
 os.register_at_fork(after_in_child=counters.reset)
-atexit.register(counters.hand_over)
+atexit.register(counters.flush)
 
 
 def count(counter: Counter, *labels: str, by: float = 1) -> None:

@@ -85,7 +85,7 @@ class Trend(Generic[S]):
         return tuple(_y(score, TREND_HEIGHT, TREND_MARGIN) for score in GRID)
 
     @property
-    def changes_of_rules(self) -> int:
+    def version_changes(self) -> int:
         """Number of changes of the catalogue version, at each of which the line is interrupted."""
         return len(self.lines) - 1
 
@@ -105,7 +105,7 @@ class Trend(Generic[S]):
         return (
             f"Scores of {len(self.points)} scans from {self.ends[0]} to {self.ends[1]}:"
             f" {first.score} at first, {last.score} most recently."
-            f"{' The rules changed in between.' if self.changes_of_rules else ''}"
+            f"{' The rules changed in between.' if self.version_changes else ''}"
         )
 
 

@@ -25,7 +25,7 @@ GRADES = {
 LINES = {"A": "#0b7a4b", "B": "#5b8c00", "C": "#b87a00", "D": "#d9560b", "F": "#c81e3a"}
 
 
-def of_grade(grade: str) -> Colours:
+def colours_of_grade(grade: str) -> Colours:
     """Return background and text colour of a grade. `A+` has the colours of `A`."""
     return GRADES[grade[:1]]
 

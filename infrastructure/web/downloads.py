@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 TIME_LIMIT_S = 120.0
 
 
-def in_time(
+def within_time_limit(
     pieces: Iterator[bytes], clock: Callable[[], float] = time.monotonic, limit_s: float = TIME_LIMIT_S
 ) -> Iterator[bytes]:
     """Yield the pieces of a download. Raises ConnectionResetError if the client is still reading after `limit_s`."""

@@ -48,7 +48,7 @@ class AddressField(forms.CharField):
         super().__init__(label=label, required=False, strip=False, widget=forms.TextInput(attrs=attrs))
 
 
-class JudgedForm(forms.Form):
+class RefusalForm(forms.Form):
     """Form that displays each refusal of a service function beside the invalid field.
 
     `about` maps API field names and error codes to fields of the form. All other refusals are errors of the whole form.
@@ -69,7 +69,7 @@ class JudgedForm(forms.Form):
         return name if name in self.fields else None
 
 
-class OnceForm(JudgedForm):
+class IdempotentForm(RefusalForm):
     """Form that creates only one `noun` even if it is sent twice: the hidden field `once` is an Idempotency-Key."""
 
     noun: ClassVar[str]

@@ -7,6 +7,6 @@ from django.conf import settings
 CONSOLE = "django.core.mail.backends.console.EmailBackend"
 
 
-def goes_to_log() -> bool:
+def is_mail_logged() -> bool:
     """Return True if no mail server is configured, so that e-mails are written to the log of the sending process."""
     return settings.EMAIL_BACKEND == CONSOLE

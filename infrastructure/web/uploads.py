@@ -11,27 +11,27 @@ from django.core.files.uploadhandler import FileUploadHandler, SkipFile
 V = TypeVar("V", bound=Callable[..., object])
 
 
-def takes_file(max_bytes: int) -> Callable[[V], V]:
+def accepts_file(max_bytes: int) -> Callable[[V], V]:
     """Decorate a view that accepts a file from logged-in users. Must be the outermost decorator of the view.
 
     A longer file is cut to `max_bytes` + 1 bytes, so that the view recognizes a file that is too large.
     """
 
     def decorate(view: V) -> V:
-        view.takes_file = max_bytes  # type: ignore[attr-defined]  # FilesInMemory reads this attribute.
+        view.accepts_file = max_bytes  # type: ignore[attr-defined]  # FilesInMemory reads this attribute.
         return view
 
     return decorate
 
 
 class FilesInMemory(FileUploadHandler):
-    """Upload handler for views decorated with `takes_file`. Django's handlers would write anybody's files to disk."""
+    """Upload handler for views decorated with `accepts_file`. Django's handlers would write anybody's files to disk."""
 
     def new_file(self, *args: Any, **kwargs: Any) -> None:
         super().new_file(*args, **kwargs)
         request = self.request
         match = request.resolver_match if request else None
-        self.max_bytes = getattr(match.func, "takes_file", 0) if match else 0
+        self.max_bytes = getattr(match.func, "accepts_file", 0) if match else 0
         user = getattr(request, "user", None)
         if not self.max_bytes or user is None or not user.is_authenticated:
             raise SkipFile

@@ -25,7 +25,7 @@ from django.utils import timezone
 from infrastructure.periodic import last_beat
 from infrastructure.postgresql.availability import has_pending_migrations, is_disk_full, write_to_postgresql
 from infrastructure.postgresql.statements import fetch
-from infrastructure.web.mail import goes_to_log
+from infrastructure.web.mail import is_mail_logged
 from operations.health.state import QUEUES, SILENCE, queues_of_workers
 from operations.health.system_checks import BROWSER, ENVIRONMENT
 from operations.scheduler import scheduler_in_charge
@@ -201,7 +201,7 @@ def _browser(*, is_served: bool) -> Iterable[Diagnosis]:
 
 
 def _mail() -> Iterable[Diagnosis]:
-    if goes_to_log():
+    if is_mail_logged():
         if not settings.SECURE:
             yield Diagnosis("Mail", "is written to the log: EMAIL_URL is not set")
         return  # With https, the system check `mail` reports the missing mail server.

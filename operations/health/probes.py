@@ -10,7 +10,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from infrastructure.cache import redis_answers
 from infrastructure.maintenance import maintenance_notice, retry_after_s
 from infrastructure.postgresql.availability import has_pending_migrations, is_disk_full, write_to_postgresql
-from infrastructure.postgresql.silence import log_failure
+from infrastructure.postgresql.hang_detection import log_failure
 from infrastructure.telemetry.middleware import PROBE_PATHS
 
 

@@ -11,7 +11,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.db import DatabaseError
 
 from infrastructure.environment import HOW_TO_MAKE_A_KEY
-from infrastructure.web.mail import goes_to_log
+from infrastructure.web.mail import is_mail_logged
 from operations.stored_secrets import LOST_KEY, count_unreadable
 from scans.browser import browser_program
 from website_scan.environment import problems
@@ -60,7 +60,7 @@ def mail(**_: object) -> list[CheckMessage]:
 
     E-mails in the log are meant for a service on one's own machine.
     """
-    if not settings.SECURE or not goes_to_log():
+    if not settings.SECURE or not is_mail_logged():
         return []
     return [
         checks.Warning(

@@ -16,7 +16,7 @@ from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector, CollectorRegistry
 
 from infrastructure.cache import outage
-from infrastructure.postgresql.silence import log_failure
+from infrastructure.postgresql.hang_detection import log_failure
 from infrastructure.telemetry.counters import counters
 from infrastructure.telemetry.middleware import METRICS_PATH
 from operations.health.state import messages_in_queues

@@ -8,7 +8,7 @@ from django import forms
 from django.http import QueryDict
 from django.utils.text import Truncator
 
-from infrastructure.web.forms import HintedLabel, JudgedForm
+from infrastructure.web.forms import HintedLabel, RefusalForm
 from reports.mutes.requests import MAX_DURATION, MAX_PATH, MAX_REASON, MuteRequest, known_outcomes
 from website_scan.report.places import places_of
 from website_scan.report_json import ExportedFinding
@@ -18,7 +18,7 @@ DEFAULT_DAYS = 90
 MAX_PLACE_LABEL = 160  # Maximum length of a place's text in the choices, in characters.
 
 
-class MuteForm(JudgedForm):
+class MuteForm(RefusalForm):
     """Form that mutes a finding of a report: all of the check, those with one outcome, or single places."""
 
     what = forms.ChoiceField(label="What to mute", widget=forms.RadioSelect, initial=ALL)

@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from website_scan.findings import ScanType
-from website_scan.report.elsewhere import OtherReport
 from website_scan.report.filters import Filter
 from website_scan.report.illustrations import frame_of, illustrations_of
+from website_scan.report.linked_reports import OtherReport
 from website_scan.report.mute_matching import NO_MUTES
 from website_scan.report.muting import Muting
 from website_scan.report.report_page import ReportPage, report_page

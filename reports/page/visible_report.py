@@ -18,10 +18,10 @@ from reports.page.preview import preview_of
 from reports.page.reader_muting import muting_of
 from reports.page.tabs import tabs_of
 from reports.visibility import VisibleScan
-from website_scan.report.elsewhere import OtherReport
 from website_scan.report.exports import FORMATS
 from website_scan.report.filters import Filter
 from website_scan.report.illustrations import Illustrations, illustrations_of
+from website_scan.report.linked_reports import OtherReport
 from website_scan.report.report_page import ReportPage, report_page
 from website_scan.report.storage import read_export
 from website_scan.report_json import ExportJson

@@ -12,7 +12,7 @@ from website_scan.page.registrable_domain import is_public_name, site_of
 from website_scan.urls import host_and_port_of, host_of
 
 MAX_NAME_LENGTH = 253  # Maximum length of a DNS name.
-LONGEST_ADDRESS = 60  # Long enough for an IPv6 address with a port.
+MAX_ADDRESS_LENGTH = 60  # Long enough for an IPv6 address with a port.
 
 
 def is_public(host: str) -> bool:

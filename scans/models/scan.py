@@ -16,8 +16,8 @@ from django.utils import timezone
 
 from accounts.models import REPORTS_KEPT_DAYS, ApiKey, Organization
 from infrastructure.leases import Lease, Leased
-from scans.models.domain import LONGEST_ADDRESS, MAX_NAME_LENGTH, DomainField
-from scans.models.keyed import Keyed
+from scans.models.credentials import WithCredentials
+from scans.models.domain import MAX_ADDRESS_LENGTH, MAX_NAME_LENGTH, DomainField
 from website_scan.ids import new_scan_id
 
 # SQL expression for how long the reports of a row are stored after its creation.
@@ -72,7 +72,7 @@ class ScanQuerySet(models.QuerySet["Scan"]):
         return self.filter(WITHOUT_LEASE)
 
 
-class Scan(Keyed, Leased):
+class Scan(WithCredentials, Leased):
     """Scan of one page for one type. queued → scanning → completed | partial | failed; the last three are final.
 
     Scans of several types that examine a page together are a visit. A worker claims the lead scan for all of them, and
@@ -160,7 +160,7 @@ class Scan(Keyed, Leased):
         help_text="Part of a list of sites: it waits while another visit is at one of its addresses.",
     )
     addresses = ArrayField(
-        models.CharField(max_length=LONGEST_ADDRESS),
+        models.CharField(max_length=MAX_ADDRESS_LENGTH),
         null=True,
         blank=True,
         help_text="Addresses of the host before the visit (`address_of`), of the leading scan. Empty: unknown.",

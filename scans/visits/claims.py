@@ -18,10 +18,10 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from accounts import usage
-from infrastructure.logging import working_on
+from infrastructure.logging import job_log_context
 from infrastructure.postgresql.statements import fetch
-from infrastructure.queue import has_messages, is_first_in
-from infrastructure.telemetry.access_log import scan_line
+from infrastructure.queue import has_messages, is_first_call_in
+from infrastructure.telemetry.access_log import log_scan
 from scans.audit_sql import audit_sql
 from scans.models import SCAN_LEASE, Scan
 from scans.models.domain import domain_of
@@ -34,12 +34,12 @@ from scans.visits.queue import (
     QUEUES,
     NextVisit,
     Worker,
+    acquire_turn_lock,
     enqueue,
     next_in_turn,
     queue_of,
     record_turn,
     types_of,
-    wait_in_line,
 )
 from website_scan.findings import ScanType
 from website_scan.result import Progress, ScanError, ScanResult
@@ -156,7 +156,7 @@ def claim_next(scan_id: str, worker: Worker) -> ScanClaim | None:
     queue = queue_of(ScanType(rows[0][0]))
     claim: ScanClaim | None = None
     with transaction.atomic():
-        wait_in_line()
+        acquire_turn_lock()
         while (next_visit := next_in_turn(queue, worker)) is not None and next_visit.is_here and claim is None:
             claim = claim_scan(next_visit.scan_id, worker)
             if claim is not None:  # If the claim is None, the visit was cancelled just now.
@@ -177,7 +177,7 @@ def _wake_for(next_visit: NextVisit, queue: str) -> None:
     """
     if next_visit.is_here:
         enqueue(next_visit.scan_id, next_visit.type)
-    elif is_first_in(OTHER_WORKERS_AFTER_S, f"queue:passed-on:{queue}"):
+    elif is_first_call_in(OTHER_WORKERS_AFTER_S, f"queue:passed-on:{queue}"):
         enqueue_later(OTHER_WORKERS_AFTER_S, next_visit.scan_id, next_visit.type)
 
 
@@ -287,10 +287,10 @@ def fail_visits(scans: QuerySet[Scan], error: ScanError) -> int:
     return ended
 
 
-def end_queued(leads: QuerySet[Scan], error: ScanError) -> list[Scan]:
+def fail_queued_visits(leads: QuerySet[Scan], error: ScanError) -> list[Scan]:
     """End the unclaimed visits of these lead scans as failed, and return all their scans.
 
-    Runs in the caller's transaction. The caller must then send `scan_ended` with `tell_ended`.
+    Runs in the caller's transaction. The caller must then send `scan_ended` with `send_scan_ended`.
     """
     lead_rows = leads.filter(status=Scan.Status.QUEUED, lead=None).select_for_update(no_key=True, of=("self",))
     lead_ids = list(lead_rows.order_by("id").values_list("id", flat=True))
@@ -310,11 +310,11 @@ def end_queued(leads: QuerySet[Scan], error: ScanError) -> list[Scan]:
         for name, value in columns.items():
             setattr(scan, name, value)
         transaction.on_commit(functools.partial(_log_end, scan, scan.attempts, None))
-    tallies.note_ends(scans, None)
+    tallies.record_ended_scans(scans, None)
     return scans
 
 
-def tell_ended(scans: Sequence[Scan]) -> None:
+def send_scan_ended(scans: Sequence[Scan]) -> None:
     """Send `scan_ended` for scans without results, once for each of their visits."""
     for lead in [scan for scan in scans if scan.lead_id is None]:
         scan_ended.send(Scan, ended=[(scan, None) for scan in scans if lead.id in (scan.id, scan.lead_id)])
@@ -344,15 +344,15 @@ def _end(scans: Sequence[Scan], attempt: int, cpu_s: float | None) -> None:
         transaction.on_commit(functools.partial(_log_end, scan, attempt, cpu_s))
     rows = [{name: getattr(scan, name) for name in ENDED_COLUMNS} for scan in scans]
     fetch(END, {"rows": json.dumps(rows, default=str)})
-    tallies.note_ends(scans, cpu_s)
+    tallies.record_ended_scans(scans, cpu_s)
 
 
 def _log_end(scan: Scan, attempt: int, cpu_s: float | None) -> None:
     """Log the end of a scan for operators, after the commit of the transaction."""
     assert scan.completed_at is not None
     started_at = scan.started_at or scan.completed_at
-    with working_on(scan.id, scan.request_id):
-        scan_line(
+    with job_log_context(scan.id, scan.request_id):
+        log_scan(
             scan=scan.id,
             scan_type=scan.type,
             status=str(scan.status),

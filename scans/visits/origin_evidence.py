@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from scans.visits.audit_store import AuditStore
 from website_scan.catalogue import Probe
-from website_scan.kept_evidence import Kept
+from website_scan.evidence_cache import Kept
 
 LIFETIME_S = 30 * 60
 # Maximum compressed size for one probe, and in total for an audit. Larger evidence is not cached.
@@ -15,7 +15,7 @@ MAX_AUDIT_BYTES = 8 * 1024 * 1024
 
 
 class OriginEvidence:
-    """Evidence cache of one audit. Thread-safe. See `website_scan.kept_evidence.KeptEvidence`.
+    """Evidence cache of one audit. Thread-safe. See `website_scan.evidence_cache.EvidenceCache`.
 
     No method raises an error: if Redis is down, visits request the evidence from the site again.
     """

@@ -80,7 +80,7 @@ def enqueue(scan_id: str, scan_type: ScanType) -> None:
     queue.enqueue("scans.tasks.run_scan", scan_id, queue_of(scan_type))
 
 
-def wait_in_line() -> None:
+def acquire_turn_lock() -> None:
     """Acquire the advisory lock until the end of the transaction, so that no other worker claims a visit meanwhile."""
     fetch("SELECT pg_advisory_xact_lock(%(lock)s)", {"lock": TURN_LOCK})
 

@@ -74,7 +74,7 @@ TALLIES = f"""
 """  # noqa: S608  # of constants
 
 
-def note_ends(scans: Sequence[Scan], cpu_s: float | None) -> None:
+def record_ended_scans(scans: Sequence[Scan], cpu_s: float | None) -> None:
     """Record the figures of finished scans in the transaction that ends them. `cpu_s` is the processor time of each
     scan.
 
@@ -84,7 +84,7 @@ def note_ends(scans: Sequence[Scan], cpu_s: float | None) -> None:
     execute(RECORD, {"scans": ids, "cpu_ms": None if cpu_s is None else round(cpu_s * 1000)})
 
 
-def add_up() -> None:
+def tally_ended_scans() -> None:
     """Move the rows of finished scans into the tallies. Concurrent calls count each row once."""
     with connection.cursor() as cursor:
         cursor.execute(ADD)

@@ -37,7 +37,7 @@ class LeftOut(ScanFailed):
 
 
 def receive_page(*, scan_id: str, page: Page, network: Network, **_: object) -> None:
-    """Leave out a discovered URL that is no page, and add the pages that it leads to. Receives `page_read`.
+    """Leave out a discovered URL that is no page, and add the pages that it leads to. Receives `page_loaded`.
 
     Raises LeftOut.
     """

@@ -102,7 +102,7 @@ def dispatch_pages(organization_id: int) -> int:
 
 
 def fill_free_slot(*, organization_id: int, **_: object) -> None:
-    """Release waiting pages into a place that a visit has freed. Receives `place_freed`."""
+    """Release waiting pages into a place that a visit has freed. Receives `slot_freed`."""
     dispatch_pages(organization_id)
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from django.db.models import QuerySet
 
-from infrastructure.web.downloads import TIME_LIMIT_S, in_time
+from infrastructure.web.downloads import TIME_LIMIT_S, within_time_limit
 from scans.check_catalogue import check_pages
 from sites.audits.findings import in_order, listed_in_batches
 from sites.audits.muting import ALL, AuditMutes, MutedOn
@@ -53,7 +53,7 @@ def export(
     Raises ConnectionResetError between two chunks if the client has not read them in time.
     """
     pieces = WRITERS[export_format].write(audit, mutes)
-    return in_time(map(str.encode, pieces), clock, limit_s)
+    return within_time_limit(map(str.encode, pieces), clock, limit_s)
 
 
 def _json(audit: Audit, mutes: AuditMutes) -> Iterator[str]:

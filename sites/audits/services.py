@@ -21,11 +21,11 @@ from infrastructure.api.idempotency import Once
 from infrastructure.leases import Lease
 from infrastructure.logging import request_id
 from scans.idempotency_records import Created, created_once
-from scans.models import Scan, sealed
+from scans.models import Scan, credential_columns
 from scans.reachability import refuse_unreachable
-from scans.visits.claims import end_queued, tell_ended
+from scans.visits.claims import fail_queued_visits, send_scan_ended
 from scans.visits.overload import SHARE_OF_AUDITS, refuse_when_overloaded
-from scans.visits.queue import Worker, wait_in_line
+from scans.visits.queue import Worker, acquire_turn_lock
 from sites.audits.dispatch import dispatch_pages
 from sites.audits.requests import AuditRequest
 from sites.audits.schemas import AuditJson, audit_json_of
@@ -81,7 +81,7 @@ def _create(caller: Caller, request: AuditRequest) -> AuditJson:
     refuse_when_overloaded(request.types, SHARE_OF_AUDITS)
     now = timezone.now()
     known = 1 if request.kind == Audit.Kind.SITE else len(request.targets)
-    usage.refuse_more_than_left(caller.organization_id, caller.limits, known * len(request.types), now)
+    usage.refuse_beyond_quota(caller.organization_id, caller.limits, known * len(request.types), now)
     addresses = None
     if request.kind != Audit.Kind.PAGES:
         addresses = refuse_unreachable(request.targets[0], caller.organization_id)
@@ -94,7 +94,7 @@ def _create(caller: Caller, request: AuditRequest) -> AuditJson:
             addresses=addresses,
             api_key_id=caller.key_id,
             created_by_id=caller.member.user_id if caller.member else None,
-            **sealed(request.credentials),
+            **credential_columns(request.credentials),
         )
         activity.record_call(caller, "audit.created", audit.url, audit=audit.id, kind=str(audit.kind))
     return audit_json_of(audit)
@@ -190,12 +190,12 @@ def cancel_audit(*, caller: Caller, audit_id: str) -> Audit:
         if audit.is_final:
             return audit
         # Lock order: the scans and their counters before the audit, as at the end of a visit.
-        ended = end_queued(Scan.objects.filter(audit_page__audit=audit_id), CANCELLED)
+        ended = fail_queued_visits(Scan.objects.filter(audit_page__audit=audit_id), CANCELLED)
         audit = Audit.objects.select_for_update(no_key=True).get(id=audit_id)
         if not audit.is_final:
             cancel(audit)
             activity.record_call(caller, "audit.cancelled", audit.url, audit=audit.id)
-        tell_ended(ended)
+        send_scan_ended(ended)
     audit.refresh_from_db()
     return audit
 
@@ -230,7 +230,7 @@ def claim_discovery(worker: Worker) -> DiscoveryClaim | None:
     """
     token = uuid.uuid4()
     with transaction.atomic():
-        wait_in_line()  # so that each worker sees the claims of the others
+        acquire_turn_lock()  # so that each worker sees the claims of the others
         under_way = Audit.objects.filter(DISCOVERY_LEASE.held, status=Audit.Status.DISCOVERING)
         here = under_way.filter(worker=worker.name[:100])
         if worker.name and here.count() >= max(1, worker.places // 2):

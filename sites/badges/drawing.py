@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
 
-from infrastructure.web.colours import Colours, of_grade
+from infrastructure.web.colours import Colours, colours_of_grade
 
 HEIGHT = 20
 MARGIN = 6
@@ -57,14 +57,14 @@ def draw(parts: Iterable[tuple[str, str | None, int | None]], day: date | None =
     alternatives: list[str] = []
     for label, grade, score in parts:
         value = f"{grade} {score}" if grade else "no result yet"
-        texts += [(label, LABEL), (value, of_grade(grade) if grade else NEUTRAL)]
+        texts += [(label, LABEL), (value, colours_of_grade(grade) if grade else NEUTRAL)]
         alternatives.append(f"{label}: grade {grade}, {score} of 100" if grade else f"{label}: no result yet")
     return _draw_dated(texts, alternatives, day)
 
 
 def draw_number(number: str, text: str, grade: str, day: date | None = None) -> Drawing:
     """Draw a sentence that begins with a number in the colours of a grade."""
-    return _draw_dated([(number, of_grade(grade)), (text, LABEL)], [f"{number} {text}"], day)
+    return _draw_dated([(number, colours_of_grade(grade)), (text, LABEL)], [f"{number} {text}"], day)
 
 
 def draw_note(note: str) -> Drawing:

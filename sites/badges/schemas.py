@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, NotRequired, TypedDict
 
 from sites.models import Badge
-from sites.models.documents import MonitorId
+from sites.models.stored_json import MonitorId
 from website_scan.json_types import Count, Link, Timestamp, component, identifier
 from website_scan.timestamps import timestamp
 

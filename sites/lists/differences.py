@@ -12,7 +12,7 @@ from infrastructure.postgresql.statements import fetch
 from scans.models import Scan
 from sites.lists.snapshots import named
 from sites.models import ListRun
-from sites.models.documents import RunId
+from sites.models.stored_json import RunId
 from website_scan.json_types import Count, Grade, Score, TypeName
 
 # Results of the same address in both runs, and the mean change of the scores that both have. An address is a site,

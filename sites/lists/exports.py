@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from infrastructure.web.downloads import TIME_LIMIT_S, in_time
+from infrastructure.web.downloads import TIME_LIMIT_S, within_time_limit
 from scans.models import Scan
 from sites.models import ListResult, ListRun
 from sites.models.site_list import Fact
@@ -48,7 +48,7 @@ def export(
 
     Raises ConnectionResetError between two chunks if the client has not read them in time.
     """
-    return in_time(map(str.encode, WRITERS[export_format].write(run)), clock, limit_s)
+    return within_time_limit(map(str.encode, WRITERS[export_format].write(run)), clock, limit_s)
 
 
 def csv_rows(run: ListRun) -> Iterator[str]:

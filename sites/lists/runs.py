@@ -22,7 +22,7 @@ from accounts.authentication import Caller
 from infrastructure import queue
 from infrastructure.api.errors import InvalidParams
 from scans.models import Scan
-from scans.visits.claims import end_queued, tell_ended
+from scans.visits.claims import fail_queued_visits, send_scan_ended
 from sites.audits.services import cancel
 from sites.lists import counting
 from sites.lists.schedule import next_run
@@ -141,7 +141,7 @@ def _over_plan(site_list: SiteList) -> ListLimit | None:
 
 def _refuse_without_quota(site_list: SiteList, entries: int, now: datetime) -> None:
     limits = usage.limits_of(site_list.organization.tier)
-    usage.refuse_more_than_left(site_list.organization_id, limits, entries * len(site_list.types), now)
+    usage.refuse_beyond_quota(site_list.organization_id, limits, entries * len(site_list.types), now)
 
 
 def _begin(
@@ -247,10 +247,10 @@ def stop_run(run_id: str, reason: ScanError, now: datetime) -> bool:
     counting.end_waiting(ListResult.objects.filter(run=run, status=ListResult.Status.WAITING), reason, now)
     # Lock order: the scans and their counters before the audits, as at the end of a visit.
     of_run = Audit.objects.filter(list_result__run=run, status__in=UNFINISHED)
-    ended = end_queued(Scan.objects.filter(audit_page__audit__in=of_run.values("id")), reason)
+    ended = fail_queued_visits(Scan.objects.filter(audit_page__audit__in=of_run.values("id")), reason)
     for audit in counting.unfinished_audits(run):
         cancel(audit)
-    tell_ended(ended)
+    send_scan_ended(ended)
     while counting.count_ended(run):
         pass
     counting.end_if_done(run)

@@ -11,8 +11,8 @@ from scans.schemas import CredentialNames, ScanFailure, credential_names_of, fai
 from sites.lists.changes import Changes
 from sites.lists.snapshots import Summary
 from sites.models import ListEntry, ListRun, ListShare, SiteList
-from sites.models.documents import RunId
 from sites.models.site_list import ListInterval
+from sites.models.stored_json import RunId
 from sites.recipients import Notify, Recipients, Unsubscribed, Warned, notify_of, recipients_of
 from webhooks.schemas import Event
 from website_scan.json_types import (

@@ -18,7 +18,7 @@ from accounts.authentication import Caller
 from accounts.models import Organization
 from infrastructure.api.idempotency import Once
 from scans.idempotency_records import Created, created_once
-from scans.models import Scan, sealed
+from scans.models import Scan, credential_columns
 from sites.lists.requests import USUAL_WINDOW_HOURS, ListRequest
 from sites.lists.schedule import next_run
 from sites.lists.schemas import SiteListJson, list_json_of
@@ -94,7 +94,7 @@ def _create(caller: Caller, request: ListRequest) -> SiteListJson:
             api_key_id=caller.key_id,
             created_by_id=caller.member.user_id if caller.member else None,
             created_at=timezone.now(),
-            **usual | dict(request.columns) | sealed(request.credentials),
+            **usual | dict(request.columns) | credential_columns(request.credentials),
         )
         site_list.next_run_at = next_run(site_list, site_list.created_at)
         site_list.save(force_insert=True)
@@ -144,7 +144,7 @@ def _set_credentials(site_list: SiteList, credentials: Credentials | None) -> No
         refusal = InvalidRequestField("request can only be used when all sites of the list have the same origin.")
         refusal.field = "request"
         raise refusal
-    for name, value in sealed(credentials).items():
+    for name, value in credential_columns(credentials).items():
         setattr(site_list, name, value)
 
 

@@ -276,7 +276,7 @@ def _request(turn: Turn, policy: Policy, pages_per_audit: int) -> AuditRequest:
 def _leave_out(organization_id: int, turn: Turn, limits: usage.TierLimits, now: datetime) -> None:
     """Leave out what waits of a run, or a single look, because the month's quota is used up."""
     try:
-        usage.refuse_more_than_left(organization_id, limits, len(turn.types), now)
+        usage.refuse_beyond_quota(organization_id, limits, len(turn.types), now)
     except usage.QuotaExceeded as refusal:
         with transaction.atomic():
             run = counting.locked_run(turn.run_id) if turn.run_id is not None else None

@@ -13,8 +13,8 @@ from django.utils import timezone
 
 from accounts.models import REPORTS_KEPT_DAYS, ApiKey, Organization
 from infrastructure.leases import Leased
-from scans.models.domain import LONGEST_ADDRESS
-from scans.models.keyed import Keyed
+from scans.models.credentials import WithCredentials
+from scans.models.domain import MAX_ADDRESS_LENGTH
 from scans.models.scan import KEPT, Scan
 from website_scan.ids import new_id
 from website_scan.json_types import Grade, ScanId, Score, component, values
@@ -85,7 +85,7 @@ class AuditQuerySet(models.QuerySet["Audit"]):
         return self.filter(last, created_at__lte=before, status__in=Audit.FINAL)
 
 
-class Audit(Keyed, Leased):
+class Audit(WithCredentials, Leased):
     """Audit of one page, a list of pages, or a site, for one or more types.
 
     queued → (discovering →) running → completed | partial | failed | cancelled; nothing leaves a final state.
@@ -162,7 +162,7 @@ class Audit(Keyed, Leased):
         help_text="Part of the run of a monitor or a list: nobody waits for it, and only these tell about it.",
     )
     addresses = ArrayField(
-        models.CharField(max_length=LONGEST_ADDRESS),
+        models.CharField(max_length=MAX_ADDRESS_LENGTH),
         null=True,
         blank=True,
         help_text="Addresses of the URL's host (`address_of`), by which visits of lists wait. Empty: unknown.",

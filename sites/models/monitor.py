@@ -14,9 +14,9 @@ from django.db.models import F, Func, Q, QuerySet, Value
 from django.utils import timezone
 
 from accounts.models import ApiKey, Interval, Organization
-from scans.models.keyed import Keyed
+from scans.models.credentials import WithCredentials
 from sites.models.audit import Audit
-from sites.models.documents import Doubts, LastScore, Memory, News, RunScore
+from sites.models.stored_json import Doubts, LastScore, Memory, News, RunScore
 from website_scan.ids import new_id
 from website_scan.report_json import ReducedJson
 
@@ -39,7 +39,7 @@ STATUS_FILTERS: Mapping[str, Q] = {
 }
 
 
-class Monitor(Keyed):
+class Monitor(WithCredentials):
     """Monitor with its target, schedule, alert thresholds and recipients.
 
     `next_run_at` is the time of the next run; None while a user has paused the monitor. Without quota, a monitor is

@@ -16,8 +16,8 @@ from django.db.models.functions import MD5
 from django.utils import timezone
 
 from accounts.models import ApiKey, Organization
-from scans.models.domain import LONGEST_ADDRESS
-from scans.models.keyed import Keyed
+from scans.models.credentials import WithCredentials
+from scans.models.domain import MAX_ADDRESS_LENGTH
 from sites.models.audit import Audit
 from sites.models.monitor import NAME_LENGTH, new_run_id
 from website_scan.ids import new_id
@@ -94,7 +94,7 @@ def new_share_id() -> str:
     return new_id("shr")
 
 
-class SiteList(Keyed):
+class SiteList(WithCredentials):
     """Named set of sites that are judged together, each as an audit of its page or of several of its pages."""
 
     id = models.CharField(primary_key=True, max_length=40, default=new_list_id, editable=False)
@@ -308,7 +308,7 @@ class ListResult(TypeScores):
     audit = models.OneToOneField(Audit, on_delete=models.SET_NULL, null=True, blank=True, related_name="list_result")
     url = models.CharField(max_length=8192)
     addresses = ArrayField(
-        models.CharField(max_length=LONGEST_ADDRESS),
+        models.CharField(max_length=MAX_ADDRESS_LENGTH),
         null=True,
         blank=True,
         help_text="Addresses of its host (`address_of`); empty if it has none. Null: not looked up yet.",

@@ -16,7 +16,7 @@ from rest_framework import serializers
 from infrastructure.api.inputs import Choice, Flag, Nested, Parsed, Whole, path_of
 from scans.models import Scan
 from sites.models import Monitor
-from sites.models.documents import CertificateNews, Direction, NotifiedCertificate
+from sites.models.stored_json import CertificateNews, Direction, NotifiedCertificate
 from sites.monitors.changes import ChangeGroups
 from sites.monitors.scores import ScoreResult
 from website_scan.findings import Severity

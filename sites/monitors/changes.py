@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field, replace
 
-from sites.models.documents import (
+from sites.models.stored_json import (
     Changes,
     Direction,
     Doubt,

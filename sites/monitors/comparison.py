@@ -21,7 +21,7 @@ from reports.mutes.services import active_mutes
 from scans.models import Scan, report_path
 from scans.visits.claims import REFUNDED
 from sites.models import Audit, AuditPage, Monitor, MonitorState
-from sites.models.documents import Doubts
+from sites.models.stored_json import Doubts
 from sites.monitors import alerts
 from sites.monitors.changes import ChangeGroups, Compared, ComparedPage, IsMuted, compare, count_runs_down, is_down
 from sites.monitors.ended_mutes import add_ended_mutes

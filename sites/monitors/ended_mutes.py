@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import replace
 
-from sites.models.documents import Direction, Doubts
+from sites.models.stored_json import Direction, Doubts
 from sites.monitors.changes import Compared, IsMuted
 from sites.monitors.states import checks_of
 from website_scan.priority import priority_of

@@ -19,7 +19,7 @@ from accounts.mailing import outbox
 from accounts.models import Organization, User
 from scans.check_catalogue import check_pages
 from sites.models import Monitor, MonitorRun
-from sites.models.documents import (
+from sites.models.stored_json import (
     ChangedData,
     Direction,
     FailedData,

@@ -22,7 +22,7 @@ from infrastructure import queue
 from scans.models import Scan
 from scans.visits.claims import REFUNDED
 from sites.models import Audit, Monitor, MonitorRun
-from sites.models.documents import (
+from sites.models.stored_json import (
     CertificateNews,
     ChangedData,
     ChangedScore,

@@ -144,7 +144,7 @@ def _start(monitor: Monitor, run: MonitorRun, now: datetime) -> None:
     try:
         request = _request(monitor, limits.pages_per_audit)
         known_pages = 1 if request.kind == Audit.Kind.SITE else len(request.targets)
-        usage.refuse_more_than_left(organization.id, limits, known_pages * len(request.types), now)
+        usage.refuse_beyond_quota(organization.id, limits, known_pages * len(request.types), now)
     except usage.QuotaExceeded as refusal:
         _pause(monitor, run, Monitor.Pause.QUOTA, now, refusal)
         return

@@ -11,7 +11,8 @@ from infrastructure.api.typed import in_order
 from scans.schemas import CredentialNames, ScanFailure, credential_names_of, failure_of, timestamp_or_none
 from sites.audits.schemas import DiscoverySource
 from sites.models import Audit, Monitor, MonitorRun
-from sites.models.documents import (
+from sites.models.monitor import STATUS_FILTERS
+from sites.models.stored_json import (
     ChangedData,
     FailedData,
     MonitorId,
@@ -21,7 +22,6 @@ from sites.models.documents import (
     RunScore,
     by_type,
 )
-from sites.models.monitor import STATUS_FILTERS
 from sites.monitors.alerts import AlertSerializer
 from sites.recipients import Notify, Recipients, Unsubscribed, Warned, notify_of, recipients_of
 from webhooks.schemas import Event

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from statistics import median
 
-from sites.models.documents import Level, ScoreMemory
+from sites.models.stored_json import Level, ScoreMemory
 
 MAX_RECENT_SCORES = 15
 # Number of runs that establish the range of a measured type's scores.

@@ -16,7 +16,7 @@ from accounts.models import Interval, Organization, Tier
 from infrastructure import queue
 from infrastructure.api.idempotency import Once
 from scans.idempotency_records import Created, created_once
-from scans.models import sealed
+from scans.models import credential_columns
 from scans.reachability import refuse_unreachable
 from sites.audits.requests import AuditRequest
 from sites.models import Monitor, MonitorRun
@@ -80,7 +80,7 @@ def _create(caller: Caller, request: MonitorRequest, audit: AuditRequest) -> Mon
             created_at=now,
             recipients=default_recipients(caller),
             **audit_columns(audit),
-            **sealed(audit.credentials),
+            **credential_columns(audit.credentials),
         )
         _set_columns(monitor, {"name": audit.targets[0].host, "alert": dict(DEFAULT_ALERT), **request.columns})
         _set_next_run(monitor, organization.tier, now, is_paused=bool(request.is_paused))
@@ -138,7 +138,7 @@ def _change_target(monitor: Monitor, audit: AuditRequest, *, keeps_credentials: 
     is_same_origin = all(monitor.url.startswith((f"{t.origin}/", f"{t.origin}?")) for t in audit.targets)
     has_credentials = monitor.credential_names is not None or audit.credentials is not None
     if has_credentials and not (keeps_credentials and is_same_origin):
-        _set_columns(monitor, sealed(audit.credentials))
+        _set_columns(monitor, credential_columns(audit.credentials))
         changed.append("request")
     _set_columns(monitor, columns)
     if {"kind", "pages"} & set(changed):

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from django import forms
 
-from infrastructure.web.forms import AddressField, HintedLabel, JudgedForm, TicksField
+from infrastructure.web.forms import AddressField, HintedLabel, RefusalForm, TicksField
 from scans.models import Scan
 from scans.policy import scan_policy
 from sites.audits.requests import DEFAULT_MAX_PAGES, DISCOVER, MAX_PATTERNS, AuditRequest, targets_of
@@ -76,7 +76,7 @@ class SecretLines(SecretField):
         super().__init__(label, HiddenValueTextarea(attrs={"rows": 2, "placeholder": placeholder} | NOT_STORED))
 
 
-class TargetForm(JudgedForm):
+class TargetForm(RefusalForm):
     """Form for the target of a scan: address, types, credentials, discovery of pages.
 
     `pages_per_audit` is the limit of the organization's tier.

@@ -50,7 +50,7 @@ def operator(db: None) -> Client:
 
 
 @pytest.fixture
-def furnished(home: Member) -> list[str]:
+def populated(home: Member) -> list[str]:
     """Create at least one row in every table; return the secrets that must not be displayed."""
     secret = new_secret()
     Webhook.objects.create(
@@ -103,7 +103,7 @@ def address(model: type[Model], page: str, *ids: int | str) -> str:
 
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: model.__name__)
-def test_admin_lists_and_rows_display_no_secret(operator: Client, furnished: list[str], model: type[Model]) -> None:
+def test_admin_lists_and_rows_display_no_secret(operator: Client, populated: list[str], model: type[Model]) -> None:
     row = model._default_manager.first()
     assert row is not None
     for page in (address(model, "changelist"), address(model, "change", row.pk)):
@@ -113,7 +113,7 @@ def test_admin_lists_and_rows_display_no_secret(operator: Client, furnished: lis
                 continue
             assert response.status_code == 200, page + query
             text = response.content.decode()
-            assert not [hidden for hidden in furnished if hidden in text]
+            assert not [hidden for hidden in populated if hidden in text]
 
 
 def test_admin_registers_only_the_listed_models() -> None:
@@ -125,7 +125,7 @@ def test_admin_registers_only_the_listed_models() -> None:
 
 @pytest.mark.parametrize("model", READ_ONLY, ids=lambda model: model.__name__)
 def test_read_only_rows_cannot_be_changed_in_the_admin(
-    operator: Client, furnished: list[str], model: type[Model]
+    operator: Client, populated: list[str], model: type[Model]
 ) -> None:
     row = model._default_manager.first()
     assert row is not None

@@ -147,7 +147,7 @@ def test_each_secret_form_field_is_excluded_from_drafts() -> None:
                 if isinstance(field, SecretField) or isinstance(field.widget, forms.PasswordInput):
                     secret_fields.add(name)
     assert secret_fields
-    assert secret_fields <= drafts.UNKEPT
+    assert secret_fields <= drafts.UNSAVED_FIELDS
 
 
 def test_draft_is_not_restored_for_another_person(home: Member, client: Client) -> None:

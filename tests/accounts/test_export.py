@@ -32,7 +32,7 @@ from accounts.services import AccountRefused
 from accounts.tasks import make_export, wake_exports
 from scans.models import Scan
 from tests.factories import Member, browser_of, finished_scan, make_scan, person_of
-from tests.populated import Furnished, furnish
+from tests.populated import Populated, populate
 from tests.queries import counted
 
 DOC = (settings.BASE_DIR / "docs" / "accounts.md").read_text(encoding="utf-8")
@@ -42,8 +42,8 @@ def owner_of(member: Member) -> Membership:
     return Membership.objects.get(user=person_of(member, "owner", "owner@people.test"))
 
 
-def owner_in(furnished: Furnished) -> Membership:
-    return Membership.objects.get(user=furnished.people["owner"], organization=furnished.home.organization)
+def owner_in(populated: Populated) -> Membership:
+    return Membership.objects.get(user=populated.people["owner"], organization=populated.home.organization)
 
 
 def run_export(actor: Membership) -> DataExport:
@@ -76,13 +76,13 @@ def rows(files: dict[str, bytes], kind: str) -> list[dict[str, Any]]:
 
 
 @pytest.fixture
-def furnished(db: None) -> Furnished:
-    return furnish(3)
+def populated(db: None) -> Populated:
+    return populate(3)
 
 
-def test_export_contains_all_rows_of_the_organization(furnished: Furnished) -> None:
-    home = furnished.home
-    files = files_of(run_export(owner_in(furnished)))
+def test_export_contains_all_rows_of_the_organization(populated: Populated) -> None:
+    home = populated.home
+    files = files_of(run_export(owner_in(populated)))
     assert files.keys() >= {
         "README.txt",
         *(f"{row_kind.name}.json" for row_kind in kinds() if not row_kind.has_own_files),
@@ -128,9 +128,9 @@ def test_each_table_is_exported_or_listed_as_excluded(db: None) -> None:
     assert {table.__name__ for table in tables - exported} == parts | short | inner
 
 
-def test_export_contains_no_secrets_or_foreign_rows(furnished: Furnished) -> None:
-    home = furnished.home
-    data_export = run_export(owner_in(furnished))
+def test_export_contains_no_secrets_or_foreign_rows(populated: Populated) -> None:
+    home = populated.home
+    data_export = run_export(owner_in(populated))
     everything = b"\n".join(files_of(data_export).values())
     for secret in (home.plaintext, home.key.digest, "whsec_", "password", "encrypted", "pbkdf2", "argon2"):
         assert secret.encode() not in everything, secret
@@ -138,8 +138,8 @@ def test_export_contains_no_secrets_or_foreign_rows(furnished: Furnished) -> Non
     assert home.key.prefix.encode() in everything
 
 
-def test_documentation_lists_each_exported_file_and_field(furnished: Furnished) -> None:
-    files = files_of(run_export(owner_in(furnished)))
+def test_documentation_lists_each_exported_file_and_field(populated: Populated) -> None:
+    files = files_of(run_export(owner_in(populated)))
     for kind in kinds():
         path = f"{kind.name}/" if kind.has_own_files else f"{kind.name}.json"
         assert f"`{path}" in DOC, path
@@ -276,7 +276,7 @@ def test_export_of_a_closed_organization_stops(home: Member) -> None:
     assert not DataExport.objects.exists()
 
 
-def test_number_of_export_queries_is_independent_of_rows(furnished: Furnished) -> None:
+def test_number_of_export_queries_is_independent_of_rows(populated: Populated) -> None:
     for kind in kinds():
         if kind.has_own_files or kind.name in (
             "monitors",
@@ -284,7 +284,7 @@ def test_number_of_export_queries_is_independent_of_rows(furnished: Furnished) -
         ):  # These kinds are read in pieces, or query people per row.
             continue
         with counted() as queries:
-            batch = kind.next_batch(furnished.home.organization.id, None)
+            batch = kind.next_batch(populated.home.organization.id, None)
             for _, row in batch:
                 kind.serialize(row)
         assert len(queries) <= 3, (kind.name, len(batch))

@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.django_db(transaction=True, serialized_rollback=True),
 
 @pytest.fixture
 def ada() -> User:
-    """Owner of a furnished organization, who also belongs to another one."""
+    """Owner of a populated organization, who also belongs to another one."""
     home = member_of("Home")
     ada = person_of(home, "owner", "ada@people.test")
     person_of(home, "viewer", "viewer@people.test")

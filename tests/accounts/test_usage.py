@@ -89,10 +89,10 @@ def test_run_is_refused_if_the_quota_is_less_than_its_scans(
 ) -> None:
     use(organization, before)
     if not message:
-        usage.refuse_more_than_left(organization.pk, limits(organization), scans, NOW)
+        usage.refuse_beyond_quota(organization.pk, limits(organization), scans, NOW)
         return
     with pytest.raises(QuotaExceeded) as refused:
-        usage.refuse_more_than_left(organization.pk, limits(organization), scans, NOW)
+        usage.refuse_beyond_quota(organization.pk, limits(organization), scans, NOW)
     assert str(refused.value) == message
 
 

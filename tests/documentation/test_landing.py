@@ -21,7 +21,7 @@ from pytest_django import DjangoAssertNumQueries, Settings
 
 from accounts.models import Membership, User
 from documentation import landing as views
-from infrastructure.api.references import inlined
+from infrastructure.api.references import resolve_references
 from infrastructure.environment import contact
 from infrastructure.web.cards.drawing import BRAND, draw
 from infrastructure.web.csp import policy
@@ -404,6 +404,6 @@ def test_server_error_without_static_files_has_a_response(broken_landing: None, 
 
 
 def test_served_openapi_yaml_is_the_committed_file_with_base_url(client: Client, settings: Any) -> None:
-    served = inlined(yaml.load(client.get("/openapi.yaml").content, yaml.CSafeLoader))
+    served = resolve_references(yaml.load(client.get("/openapi.yaml").content, yaml.CSafeLoader))
     assert served["servers"] == [{"url": settings.BASE_URL, "description": "The installation"}]
     assert served | {"servers": description()["servers"]} == description()

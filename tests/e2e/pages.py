@@ -25,7 +25,7 @@ from playwright.sync_api import Browser, ConsoleMessage, Error, Page, Route, Vie
 from accounts.models import DataExport, DataExportPart, User
 from tests.factories import browser_of, member_of, person_of
 from tests.playwright_options import launch_options
-from tests.populated import Furnished, furnish, real_result
+from tests.populated import Populated, populate, real_result
 from tests.targets.server import root_file
 from website_scan.browser.warm import WarmBrowser
 from website_scan.findings import ScanType
@@ -316,8 +316,8 @@ def render_pages() -> Rendering:
     assert program is not None, "no browser; `make browser` installs one"
     with WarmBrowser(program, ca_bundle=root_file()) as browser:
         seen = real_result(ScanType.PERFORMANCE, browser)
-    furnished = furnish(ROWS, {ScanType.SECURITY: real_result(ScanType.SECURITY), ScanType.PERFORMANCE: seen})
-    people, ids = _people(furnished), _ids(furnished)
+    populated = populate(ROWS, {ScanType.SECURITY: real_result(ScanType.SECURITY), ScanType.PERFORMANCE: seen})
+    people, ids = _people(populated), _ids(populated)
     pages = {name: ask(shown, people.get(shown.who), ids) for name, shown in PAGES.items()}
     pictures = {each for page in pages.values() for each in PICTURE.findall(page.body.decode())}
     asked = (*PARTS, *sorted(pictures))
@@ -325,7 +325,7 @@ def render_pages() -> Rendering:
     return Rendering(pages, {each.path: each for each in parts})
 
 
-def _people(furnished: Furnished) -> dict[str, User]:
+def _people(populated: Populated) -> dict[str, User]:
     empty = member_of("Meadow")
     empty.key.delete()
     newcomer = person_of(empty, "owner", "new@meadow.example")
@@ -335,7 +335,7 @@ def _people(furnished: Furnished) -> dict[str, User]:
     for number in (1, 2):
         DataExportPart.objects.create(export=export, number=number, size=64 * 1024 * 1024)
     return {
-        **furnished.people,
+        **populated.people,
         "newcomer": newcomer,
         "leaver": person_of(left, "owner", "leaver@orchard.example"),
         "onlooker": person_of(empty, "viewer", "onlooker@meadow.example"),
@@ -345,16 +345,16 @@ def _people(furnished: Furnished) -> dict[str, User]:
     }
 
 
-def _ids(furnished: Furnished) -> dict[str, Any]:
-    reset = furnished.people["viewer"]
+def _ids(populated: Populated) -> dict[str, Any]:
+    reset = populated.people["viewer"]
     return {
-        **furnished.ids,
+        **populated.ids,
         "uid": urlsafe_base64_encode(force_bytes(reset.pk)),
         "token": default_token_generator.make_token(reset),
         # Quoted as in the admin's URLs.
-        "admin_scan_id": quote(furnished.ids["scan_id"]),
-        "admin_monitor_id": quote(furnished.ids["monitor_id"]),
-        "admin_delivery_id": quote(furnished.ids["delivery_id"]),
+        "admin_scan_id": quote(populated.ids["scan_id"]),
+        "admin_monitor_id": quote(populated.ids["monitor_id"]),
+        "admin_delivery_id": quote(populated.ids["delivery_id"]),
     }
 
 

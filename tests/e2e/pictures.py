@@ -274,7 +274,7 @@ def _save(page: Page, name: str, size: ViewportSize, top: float = 0, density: fl
 
 
 def test_a_dashboard_is_pictured(db: None) -> None:
-    """The page of a monitor, as the tests of pages furnish it."""
+    """The page of a monitor, as the tests of pages populate it."""
     rendering = render_pages()
 
     def picture(page: Page) -> None:

@@ -9,14 +9,14 @@ from importlib import import_module
 
 import pytest
 
-from infrastructure.loading import uncollected
+from infrastructure.loading import without_garbage_collection
 from tests.command_line import ROOT, environment
 
 
 def test_garbage_collection_is_enabled_again_after_failed_import() -> None:
-    with uncollected():
+    with without_garbage_collection():
         assert not gc.isenabled()
-    with pytest.raises(ImportError), uncollected():
+    with pytest.raises(ImportError), without_garbage_collection():
         import_module("no.such.module")
     assert gc.isenabled()
 

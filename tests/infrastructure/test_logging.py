@@ -11,13 +11,13 @@ from django.test import Client
 from infrastructure import cache
 from infrastructure.logging import Outage
 from infrastructure.outage_filter import OutageFilter
-from infrastructure.postgresql import silence
+from infrastructure.postgresql import hang_detection
 from tests.factories import Member
 
 
 @pytest.fixture(autouse=True)
 def fresh(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(silence, "outage", Outage("PostgreSQL"))
+    monkeypatch.setattr(hang_detection, "outage", Outage("PostgreSQL"))
     monkeypatch.setattr(cache, "outage", Outage("Redis"))
 
 

@@ -14,7 +14,7 @@ from django.db import OperationalError
 from django.utils import timezone
 
 from accounts.models import DataExport, Mail, User
-from config.celery import app, keep_shared
+from config.celery import app, freeze_before_fork
 from infrastructure import encryption
 from infrastructure.periodic import PeriodicTask, last_beat
 from infrastructure.pool import Autoscaler
@@ -232,7 +232,7 @@ def test_pool_with_minimum_0_retains_one_process_after_first_task(tasks: tuple[s
 def test_keep_shared_freezes_objects_before_fork() -> None:
     before = gc.get_freeze_count()
     objects: list[list[object]] = [[] for _ in range(100)]
-    keep_shared()
+    freeze_before_fork()
     try:
         assert gc.get_freeze_count() >= before + len(objects)
     finally:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from infrastructure.api.references import inlined
+from infrastructure.api.references import resolve_references
 from tests.releases import PREVIOUS, ROOT, needs_previous
 
 ENVIRONMENT = re.compile(r"^\| `([A-Z][A-Z_]+)` \|", re.MULTILINE)
@@ -32,7 +32,7 @@ def current_file(path: str) -> str:
 
 def interface_parts(description: dict[str, Any]) -> Iterator[str]:
     """Yield the operations, parameters, statuses, events and fields of an OpenAPI description, one line each."""
-    description = inlined(description)
+    description = resolve_references(description)
     for kind in ("paths", "webhooks"):
         for path, methods in description.get(kind, {}).items():
             for method, operation in methods.items():

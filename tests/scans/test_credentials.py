@@ -20,7 +20,7 @@ from accounts.models import REPORTS_KEPT_DAYS
 from scans.browser import _warm, close_browser
 from scans.closing import stop_scans
 from scans.credentials import forget
-from scans.models import Scan, sealed
+from scans.models import Scan, credential_columns
 from scans.services import requeue_scan
 from scans.tasks import run_scan
 from tests.database_dump import dump_of_database
@@ -80,7 +80,7 @@ def test_same_idempotency_key_with_other_credentials_is_a_mismatch(home: Member,
 
 
 def scan_with_credentials(member: Member, **columns: Any) -> Scan:
-    return make_scan(member, **sealed(parse(CREDENTIALS)), **columns)
+    return make_scan(member, **credential_columns(parse(CREDENTIALS)), **columns)
 
 
 def test_credentials_are_deleted_when_the_report_expires(home: Member, settings: Settings) -> None:

@@ -11,7 +11,7 @@ from django.db import OperationalError, connection
 
 from infrastructure import leases
 from infrastructure.logging import Outage
-from infrastructure.postgresql import silence
+from infrastructure.postgresql import hang_detection
 from scans import tasks
 from scans.models import Scan
 from scans.tasks import run_scan
@@ -24,7 +24,7 @@ def fast_outages(monkeypatch: pytest.MonkeyPatch) -> None:
     """Remove pauses and the visit itself. The connection stays open, because it holds the test's transaction."""
     monkeypatch.setattr(leases, "PAUSE_S", 0)
     monkeypatch.setattr(connection, "close", lambda: None)
-    monkeypatch.setattr(silence, "outage", Outage("PostgreSQL"))
+    monkeypatch.setattr(hang_detection, "outage", Outage("PostgreSQL"))
     monkeypatch.setattr(tasks, "_visit", lambda claim, _: (make_result(Scan.objects.get(id=claim.scan_id)),))
 
 

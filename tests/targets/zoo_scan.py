@@ -16,7 +16,7 @@ from pathlib import Path
 
 from tests.website_scan.net.loopback import NETWORKS
 from website_scan.findings import ScanType
-from website_scan.memory import give_back, use_one_heap
+from website_scan.memory import release_memory, use_one_heap
 from website_scan.net.client import Network
 from website_scan.net.policy import Policy
 from website_scan.net.targets import parse_target
@@ -82,7 +82,7 @@ def main() -> None:
     for line in sys.stdin:
         forget_peak()
         outcome = run(Order(**json.loads(line)))
-        give_back()  # as the task does
+        release_memory()  # as the task does
         sys.stdout.write(json.dumps(asdict(outcome) | {"peak_mib": peak_mib()}) + "\n")
         sys.stdout.flush()
 

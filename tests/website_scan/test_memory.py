@@ -25,7 +25,7 @@ def work():
 
 memory.use_one_heap()
 work()
-memory.give_back()
+memory.release_memory()
 before = resident_mib()
 for _ in range(3):
     threads = [threading.Thread(target=work) for _ in range(10)]
@@ -33,7 +33,7 @@ for _ in range(3):
         thread.start()
     for thread in threads:
         thread.join()
-memory.give_back()
+memory.release_memory()
 print(resident_mib() - before, flush=True)
 libc = ctypes.CDLL(None)
 libc.malloc_info(0, ctypes.c_void_p.in_dll(libc, "stdout"))
@@ -52,12 +52,12 @@ class Circle:
 
 for _ in range(memory.WARM_UP):
     held = [Circle() for _ in range(1000)]
-    memory.give_back()
+    memory.release_memory()
     last = weakref.ref(held[0])
 frozen = gc.get_freeze_count()
 left = weakref.ref(Circle())
 kept = [Circle() for _ in range(1000)]
-memory.give_back()
+memory.release_memory()
 print(frozen > 1000, last() is not None, left() is None, gc.get_freeze_count() <= frozen)
 """
 
@@ -79,4 +79,4 @@ def test_memory_functions_do_nothing_without_glibc(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(memory, "_is_glibc", False)
     monkeypatch.setattr(memory, "_libc", None)
     memory.use_one_heap()
-    memory.give_back()
+    memory.release_memory()

@@ -18,9 +18,9 @@ from tests.website_scan.cast import NOW, target
 from tests.website_scan.net.loopback import loopback_network
 from website_scan import catalogue
 from website_scan.catalogue import Category, Probe, check, probe
+from website_scan.evidence_cache import Kept
 from website_scan.findings import CRITICAL, HIGH, LOW, MEDIUM, NotApplicable, ScanType
 from website_scan.judging import BUSY
-from website_scan.kept_evidence import Kept
 from website_scan.net.client import Network
 from website_scan.net.errors import NotReachable, TimedOut
 from website_scan.net.http.response import Headers, Response

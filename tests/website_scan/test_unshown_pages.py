@@ -13,7 +13,7 @@ import pytest
 from tests.targets.server import Route, Site
 from tests.targets.unshown_pages import FAULTY, HEALTHY, UNJUDGED
 from tests.website_scan.cast import POLICY, target
-from website_scan.browser import patience, probe
+from website_scan.browser import content_wait, probe
 from website_scan.browser.warm import WarmBrowser
 from website_scan.catalogue import checks
 from website_scan.findings import CRITICAL, ScanType
@@ -91,7 +91,7 @@ def blank(result: ScanResult) -> CheckResult | None:
 def test_page_without_visible_content_is_reported_and_not_judged(
     browser: WarmBrowser, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    monkeypatch.setattr(patience, "PATIENCE_S", 0.5)
+    monkeypatch.setattr(content_wait, "PATIENCE_S", 0.5)
     results = scanned(browser, FAULTY[name])
     for scan_type, result in results.items():
         finding = blank(result)
@@ -116,7 +116,7 @@ def test_page_without_visible_content_is_reported_and_not_judged(
 def test_page_hidden_from_the_scanner_is_not_judged(
     browser: WarmBrowser, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    monkeypatch.setattr(patience, "PATIENCE_S", 0.5)
+    monkeypatch.setattr(content_wait, "PATIENCE_S", 0.5)
     for result in scanned(browser, UNJUDGED[name]).values():
         assert blank(result) is None
         assert result.status == "partial"

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from django.db import connection, transaction
 from django.db.models import Q
 
-from infrastructure.logging import working_on
+from infrastructure.logging import job_log_context
 from infrastructure.telemetry.access_log import log_delivery
 from infrastructure.telemetry.counters import count, observe
 from infrastructure.telemetry.process_metrics import DELIVERY_ATTEMPTS, DELIVERY_DURATION, EGRESS_REFUSED
@@ -75,7 +75,7 @@ def _report(ended: _EndedAttempt) -> None:
     observe(DELIVERY_DURATION, result.latency_ms / 1000)
     if result.blocked:
         count(EGRESS_REFUSED, "delivery")
-    with working_on(claim.delivery_id, claim.request_id):
+    with job_log_context(claim.delivery_id, claim.request_id):
         log_delivery(
             delivery=claim.delivery_id,
             webhook=claim.webhook_id,

@@ -15,9 +15,9 @@ from datetime import datetime, timedelta
 
 from django.db import DatabaseError, InterfaceError, OperationalError, connection
 
-from infrastructure.logging import working_on
+from infrastructure.logging import job_log_context
 from infrastructure.postgresql import statements
-from infrastructure.postgresql.silence import log_failure
+from infrastructure.postgresql.hang_detection import log_failure
 from infrastructure.telemetry.tracing import job_span
 from scans.policy import scan_policy
 from webhooks.delivery.attempts import record
@@ -115,7 +115,7 @@ class Dispatcher:
     def _attempt(self, new_claim: DeliveryClaim, policy: Policy) -> None:
         delivery_id, request_id = new_claim.delivery_id, new_claim.request_id
         span = job_span("delivery", request_id, delivery=delivery_id, event=new_claim.kind, attempt=new_claim.attempt)
-        with working_on(delivery_id, request_id), span:
+        with job_log_context(delivery_id, request_id), span:
             self._inbox.put(send(new_claim, policy))
 
     def _collect(self, timeout_s: float) -> list[AttemptResult]:

@@ -55,10 +55,10 @@ class MessageContent:
 def sent_body(body_format: str, body: bytes) -> bytes:
     """Return the body that is sent in this format. `body` is the event's stored body, JSON in UTF-8."""
     write = FORMATS[body_format]
-    return body if write is None else _encoded(write(note_of(json.loads(body))))
+    return body if write is None else _encoded(write(message_content(json.loads(body))))
 
 
-def note_of(event: Mapping[str, Any]) -> MessageContent:
+def message_content(event: Mapping[str, Any]) -> MessageContent:
     """Return the content of the message for an event, in short lines without control characters."""
     name, data = str(event["event"]), event["data"]
     headline, paragraphs, links = CONTENT_BY_SUBJECT[name.partition(".")[0]](name, data)

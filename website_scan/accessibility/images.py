@@ -12,7 +12,7 @@ from website_scan.accessibility.wai_aria import NAME_REQUIRED
 from website_scan.page.markup import attribute
 
 
-def without_alternative(document: AccessibleDocument) -> Faults:
+def find_images_without_alternative(document: AccessibleDocument) -> Faults:
     """Find images without alternative text that are not marked as decorative, as in axe-core."""
     images = (image for image in document.exposed("img") if is_judged_as_image(image))
     return Faults.find(images, lambda image: not _has_alternative(document, image))

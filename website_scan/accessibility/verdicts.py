@@ -13,7 +13,7 @@ from website_scan.accessibility.document import AccessibleDocument
 from website_scan.accessibility.names import shown_text
 from website_scan.accessibility.wcag import Criterion
 from website_scan.accessibility.wording import faulty, first_outcome, insert_agreement, sentence, unclear, wording_of
-from website_scan.elements import telling_first
+from website_scan.elements import identifying_first
 from website_scan.findings import MEDIUM, NotApplicable
 from website_scan.messages import excerpt
 from website_scan.outcomes import Fail, Pass, Review, Verdict, Warn, with_values
@@ -206,7 +206,7 @@ def start_tag(node: LexborNode) -> str:
     """Return the element's start tag, rebuilt from its attributes: the most informative first, long values cut."""
     attributes = "".join(
         f' {name}="{excerpt(value[:400], 60)}"' if value else f" {name}"
-        for name, value in telling_first(node.attributes).items()
+        for name, value in identifying_first(node.attributes).items()
     )
     return f"<{node.tag}{attributes}>"
 

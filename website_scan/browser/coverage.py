@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from website_scan.browser.devtools import Target
-from website_scan.browser.evidence import UsedFile
+from website_scan.browser.evidence import FileCoverage
 from website_scan.page.references import ResourceKind
 
 MAX_RANGES = 200_000
@@ -27,7 +27,7 @@ class CoverageRecorder:
         await cdp.send("CSS.enable")
         await cdp.send("CSS.startRuleUsageTracking")
 
-    async def stop(self, cdp: Target) -> list[UsedFile]:
+    async def stop(self, cdp: Target) -> list[FileCoverage]:
         """Return the scripts and style sheets of the page with their unused parts."""
         scripts = await cdp.send("Profiler.takePreciseCoverage")
         rules = await cdp.send("CSS.stopRuleUsageTracking")
@@ -38,7 +38,7 @@ class CoverageRecorder:
         self._sheets[str(event["header"]["styleSheetId"])] = event["header"]
 
 
-def read_script_coverage(result: Iterable[Mapping[str, Any]]) -> list[UsedFile]:
+def read_script_coverage(result: Iterable[Mapping[str, Any]]) -> list[FileCoverage]:
     """Parse `Profiler.takePreciseCoverage`: ranges are nested, and the innermost range decides.
 
     The same URL may occur in several frames; the frame that used most of the script counts.
@@ -54,23 +54,25 @@ def read_script_coverage(result: Iterable[Mapping[str, Any]]) -> list[UsedFile]:
         previous = unused_by_url.get(url)
         if previous is None or unused < previous[1]:
             unused_by_url[url] = (length, unused)
-    return [UsedFile(url, ResourceKind.SCRIPT, length, unused) for url, (length, unused) in unused_by_url.items()]
+    return [FileCoverage(url, ResourceKind.SCRIPT, length, unused) for url, (length, unused) in unused_by_url.items()]
 
 
-def read_sheet_coverage(headers: Mapping[str, Mapping[str, Any]], usage: Iterable[Mapping[str, Any]]) -> list[UsedFile]:
+def read_sheet_coverage(
+    headers: Mapping[str, Mapping[str, Any]], usage: Iterable[Mapping[str, Any]]
+) -> list[FileCoverage]:
     """Parse `CSS.styleSheetAdded` and `CSS.stopRuleUsageTracking`, for style sheets that are files."""
     used: dict[str, list[tuple[int, int]]] = {}
     for rule in usage:
         if rule.get("used"):
             used.setdefault(str(rule["styleSheetId"]), []).append((int(rule["startOffset"]), int(rule["endOffset"])))
-    files: dict[str, UsedFile] = {}
+    files: dict[str, FileCoverage] = {}
     for id, header in list(headers.items())[:MAX_FILES]:
         url, length = str(header.get("sourceURL", "")), int(header.get("length", 0))
         if header.get("isInline") or not url.startswith(("http:", "https:")):
             continue
         unused = max(0, length - _count_used(used.get(id, [])))
         if url not in files or unused < files[url].unused:
-            files[url] = UsedFile(url, ResourceKind.STYLESHEET, length, unused)
+            files[url] = FileCoverage(url, ResourceKind.STYLESHEET, length, unused)
     return list(files.values())
 
 

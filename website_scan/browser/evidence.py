@@ -31,7 +31,7 @@ class LoadedRequest:
     redirects: int = 0
     initiator: str = ""  # URL of the document, script or style sheet that requested it
     is_blocking: bool = False  # the request blocks rendering
-    is_programmed: bool = False  # sent by fetch, XMLHttpRequest or a similar API
+    is_sent_by_code: bool = False  # sent by fetch, XMLHttpRequest or a similar API
     in_frame: bool = False  # a frame's document, or a request that a frame made
     error: str = ""
 
@@ -123,7 +123,7 @@ class Load:
 
 
 @dataclass(frozen=True, slots=True)
-class UsedFile:
+class FileCoverage:
     """Script or style sheet with the size of its unused part at the end of the load. Lengths are in characters."""
 
     url: str
@@ -136,7 +136,7 @@ class UsedFile:
 class Coverage:
     """Used and unused parts of the page's scripts and style sheets. A file has one entry."""
 
-    files: tuple[UsedFile, ...]
+    files: tuple[FileCoverage, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -311,7 +311,7 @@ class BrowserLoad:
     first: Load
     again: tuple[Load, ...] = ()  # further loads with an empty cache
     layout: Layout | None = None
-    files: tuple[UsedFile, ...] | None = None
+    files: tuple[FileCoverage, ...] | None = None
     axe: AxeReport | None = None
     first_screen: PagePicture | None = None  # in device pixels
     page_picture: PagePicture | None = None  # down to the lowest element that axe-core reports

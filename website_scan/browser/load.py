@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 from website_scan.browser.axe import AXE_FAILED, run_axe
 from website_scan.browser.chromium import Chromium, Context
 from website_scan.browser.console import ConsoleErrors
+from website_scan.browser.content_wait import ContentWait
 from website_scan.browser.coverage import CoverageRecorder
 from website_scan.browser.credentials import HeaderSender
 from website_scan.browser.devtools import Event, ProtocolError
@@ -30,7 +31,6 @@ from website_scan.browser.evidence import (
 from website_scan.browser.injected_scripts import read_layout, read_load, read_screen, wrap_script
 from website_scan.browser.main_thread import Trace, parse_trace
 from website_scan.browser.network_log import NetworkLog
-from website_scan.browser.patience import ContentWait
 from website_scan.browser.pictures import (
     PICTURE_S,
     Filmstrip,

@@ -97,7 +97,7 @@ class NetworkLog:
                 end_s=None,
                 status=None,
                 initiator=_initiator_url(event.get("initiator", {})),
-                is_programmed=kind in SENT_BY_CODE,
+                is_sent_by_code=kind in SENT_BY_CODE,
                 in_frame=event.get("frameId", self._frame) != self._frame,
             ),
             now,

@@ -145,7 +145,7 @@ def judge_screen(load: BrowserLoad, screen: Screen) -> ShownContent:
     )
 
 
-def judge_shown(content: ShownContent) -> Verdict:
+def judge_shown_content(content: ShownContent) -> Verdict:
     """Return the verdict of the check on missing content. Not applicable if the site need not be at fault."""
     if content.unshown is None:
         return Pass("The browser shows content.")
@@ -242,7 +242,7 @@ def _has_script_failure(load: BrowserLoad) -> bool:
 
 def _list_failed_requests(load: Load) -> list[LoadedRequest]:
     """Return failed scripts, then failed or unanswered requests that scripts sent."""
-    script_requests = [request for request in load.requests if request.is_programmed and not request.in_frame]
+    script_requests = [request for request in load.requests if request.is_sent_by_code and not request.in_frame]
     return [script for script in _list_scripts(load) if _has_failed(script)] + [
         request for request in script_requests if _has_failed(request) or request.status is None
     ]

@@ -9,8 +9,8 @@ from website_scan.findings import Severity
 from website_scan.messages import agreeing
 from website_scan.priority import by_priority
 from website_scan.report.cap_sentence import score_cap_sentence
-from website_scan.report.elsewhere import OtherReport, reported_elsewhere
 from website_scan.report.levels import level_of
+from website_scan.report.linked_reports import OtherReport, reported_elsewhere
 from website_scan.report_json import ExportedCategory, ExportedCheck, ExportedError, ExportedFinding, ExportJson
 from website_scan.result import Pictures
 from website_scan.score_basis import score_without

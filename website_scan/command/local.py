@@ -20,8 +20,8 @@ from website_scan.command.preview_findings import accepted_in_preview
 from website_scan.command.progress import ProgressLine
 from website_scan.command.terminal import write_err
 from website_scan.errors import Refusal
+from website_scan.evidence_cache import EvidenceCache, InMemoryEvidence
 from website_scan.ids import new_report_id, new_scan_id
-from website_scan.kept_evidence import EvidenceOfRun, KeptEvidence
 from website_scan.net.browser import browser_to_drive
 from website_scan.net.client import Network
 from website_scan.net.credentials import OriginCredentials, parse
@@ -47,7 +47,7 @@ def scans(options: Options, progress: ProgressLine) -> Iterator[list[Judged]]:
     policies = {url: policy_of(url, options) for url in options.urls}
     _refuse_ports(policies)
     credentials = _credentials(options, policies)
-    shared = EvidenceOfRun()
+    shared = InMemoryEvidence()
     hints: set[str] = set()
     for number, (url, policy) in enumerate(policies.items()):
         label = f"{number + 1}/{len(options.urls)}  {url}" if len(options.urls) > 1 else url
@@ -96,7 +96,7 @@ def _credentials(options: Options, policies: Mapping[str, Policy]) -> OriginCred
 
 
 def _visit(
-    url: str, options: Options, network: Network, shared: KeptEvidence, label: str, progress: ProgressLine
+    url: str, options: Options, network: Network, shared: EvidenceCache, label: str, progress: ProgressLine
 ) -> tuple[ScanResult, ...]:
     def show(now: Progress) -> None:
         counts = now.checks.values()

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from website_scan.command.arguments import PROGRAM, is_about_lists, options_from
 from website_scan.command.errors import EXIT_FAILED, EXIT_USAGE, ServerRefused, WrongUsage
-from website_scan.command.terminal import ended_by, interrupt_on_signals, show_what_can_be_shown, write_err
+from website_scan.command.terminal import escape_unencodable, interrupt_on_signals, run_and_exit, write_err
 
 logger = logging.getLogger(__name__)
 
@@ -16,12 +16,12 @@ logger = logging.getLogger(__name__)
 def main() -> None:
     """Run the installed command, and end the process."""
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
-    ended_by(lambda: run(sys.argv[1:]))
+    run_and_exit(lambda: run(sys.argv[1:]))
 
 
 def run(arguments: Sequence[str], program: str = PROGRAM) -> int:
     """Run the command. Returns the exit status: 0, 1 if the gate failed, 2 for wrong usage, 3 if a scan failed."""
-    show_what_can_be_shown()
+    escape_unencodable()
     try:
         if list(arguments[:1]) == ["mcp"]:
             from website_scan.command import mcp  # needs the extra `mcp`

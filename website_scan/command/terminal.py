@@ -22,7 +22,7 @@ GC_THRESHOLD = 100_000
 OUTPUT_CLOSED = 128 + signal.SIGPIPE
 
 
-def show_what_can_be_shown() -> None:
+def escape_unencodable() -> None:
     """Write characters that the terminal's encoding lacks as backslash escapes, instead of raising an error."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
@@ -95,7 +95,7 @@ def interrupt_on_signals() -> Iterator[None]:
             signal.signal(number, signal.SIG_DFL)
 
 
-def ended_by(command: Callable[[], int | None]) -> None:
+def run_and_exit(command: Callable[[], int | None]) -> None:
     """Run the command and exit with its status, or with the status of a shell after a signal or a closed pipe."""
     status: int | str | None
     gc.set_threshold(GC_THRESHOLD)

@@ -65,7 +65,7 @@ def is_worth_fetching(request: LoadedRequest) -> bool:
 
     The browser cannot report why a request failed: behind the scanner's proxy, an unknown host looks like a refusal.
     """
-    if request.is_programmed or request.in_frame or request.method != "GET" or request.kind not in FILES:
+    if request.is_sent_by_code or request.in_frame or request.method != "GET" or request.kind not in FILES:
         return False
     return request.status == 200 or (request.status is None and not _is_explained(request))
 

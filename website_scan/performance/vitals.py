@@ -79,7 +79,7 @@ class Markup:
 class Vitals:
     """Web vitals in seconds; CLS has no unit. None: the page painted nothing that could be measured.
 
-    `seen_fcp` and `seen_lcp` are the observed values of the unthrottled loads.
+    `observed_fcp` and `observed_lcp` are the observed values of the unthrottled loads.
     """
 
     fcp: Measured | None
@@ -87,8 +87,8 @@ class Vitals:
     cls: Measured
     tbt: Measured | None
     speed_index: Measured | None
-    seen_fcp: Measured | None
-    seen_lcp: Measured | None
+    observed_fcp: Measured | None
+    observed_lcp: Measured | None
     script_s: float
     main_thread_s: float
     loads: int
@@ -107,8 +107,8 @@ def vitals(loads: Sequence[Load], markup: Markup) -> Vitals:
         tbt=_measured(phone_load.blocked_s for phone_load in phone),
         # If frames are missing in a film, its page appears complete too early, so the higher of two values is used.
         speed_index=_measured((phone_load.speed_index_s for phone_load in phone), statistics.median_high),
-        seen_fcp=_measured(load.fcp_s for load in loads),
-        seen_lcp=_measured(load.lcp.time_s if load.lcp else None for load in loads),
+        observed_fcp=_measured(load.fcp_s for load in loads),
+        observed_lcp=_measured(load.lcp.time_s if load.lcp else None for load in loads),
         script_s=SLOWDOWN * statistics.median_low(load.script_s for load in loads),
         main_thread_s=SLOWDOWN * statistics.median_low(load.main_thread_s for load in loads),
         loads=len(loads),
@@ -311,7 +311,7 @@ def curve(value: float, good: float, median: float) -> float:
 
 
 def _builds_text(request: LoadedRequest) -> bool:
-    return request.is_programmed or request.kind in TEXT_WAITS_FOR
+    return request.is_sent_by_code or request.kind in TEXT_WAITS_FOR
 
 
 def _measured(

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 from website_scan.findings import Severity
 from website_scan.messages import agreeing
-from website_scan.score_basis import Hold, Holders, hold
+from website_scan.score_basis import CappingFailures, Hold, hold
 from website_scan.stored_data import StoredBasis
 
 MOST_STEPS = 3
@@ -35,7 +35,7 @@ def score_cap_sentence(
     return f"{subject} {agreeing(first.count, 'holds', 'hold')} the score at {cap.value}{then}."
 
 
-def _findings(group: Holders) -> str:
+def _findings(group: CappingFailures) -> str:
     kind = f"{KINDS[group.severity]} " if group.severity else ""
     return kind + agreeing(group.count, "finding", "findings")
 
@@ -51,7 +51,7 @@ def _spared(cap: Hold, word: str) -> str:
 
 def _steps(cap: Hold) -> Iterator[str]:
     """Yield the number of findings to fix and the resulting score, such as `one: 69`."""
-    last_group: Holders | None = None
+    last_group: CappingFailures | None = None
     for step in cap.steps[:MOST_STEPS]:
         group, fixed = _in_group(cap.groups, step.fixed)
         if group is cap.groups[0] and group.count == 1:
@@ -64,7 +64,7 @@ def _steps(cap: Hold) -> Iterator[str]:
         yield f"{label}: {step.score}"
 
 
-def _in_group(groups: Sequence[Holders], fixed: int) -> tuple[Holders, int]:
+def _in_group(groups: Sequence[CappingFailures], fixed: int) -> tuple[CappingFailures, int]:
     """Return the group of the last fixed finding, and how many findings of that group are fixed."""
     for group in groups:
         if fixed <= group.count:
@@ -79,7 +79,7 @@ def _fixed_part(fixed: int, count: int) -> str:
     return "both" if count == 2 else f"all {_number(count)}"
 
 
-def _first_of(group: Holders, fixed: int) -> str:
+def _first_of(group: CappingFailures, fixed: int) -> str:
     """Return in words how many findings of a group are fixed, where the sentence first mentions the group."""
     kind = KINDS[group.severity] if group.severity else "other"
     if group.count == 1:

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from website_scan.messages import agreeing
 from website_scan.priority import Priority, is_emergency, priority_of
 from website_scan.report import fixes
-from website_scan.report.elsewhere import LinkedFinding
 from website_scan.report.filters import EVERYTHING, Filter
 from website_scan.report.illustrations import NO_ILLUSTRATIONS, Crop, Illustrations
-from website_scan.report.metrics import CONCERNED
+from website_scan.report.linked_reports import LinkedFinding
+from website_scan.report.metrics import METRICS_BY_CHECK
 from website_scan.report.mute_matching import MutedPlaces
 from website_scan.report.muting import NOTHING_MUTED, MutedPart, Muting, muted_parts
 from website_scan.report.references import CriterionLink, ReferenceLink, criterion, page_url, reference
@@ -138,7 +138,7 @@ def card_of(exported: ExportedCheck, context: CardContext = NO_CONTEXT) -> Check
         shows_rules=context.muting.shows_rules,
         later=0.0 if points else exported["later"],
         holds=exported["holds"],
-        metrics=CONCERNED.get(id, ()),
+        metrics=METRICS_BY_CHECK.get(id, ()),
         is_hidden=not context.chosen.fits(exported),
         crops=context.illustrations.crops(exported),
         elsewhere=context.elsewhere.get(id, ()),

@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields
 from urllib.parse import urlencode
 
 from website_scan.priority import SEVERITY_RANK
-from website_scan.report.metrics import CONCERNED, METRICS
+from website_scan.report.metrics import METRICS, METRICS_BY_CHECK
 from website_scan.report.places import rows_of
 from website_scan.report_json import ExportedCheck
 
@@ -55,7 +55,7 @@ class Filter:
             return False
         if self.severity and check["severity"] != self.severity:
             return False
-        if self.metric and self.metric not in CONCERNED.get(check["id"], ()):
+        if self.metric and self.metric not in METRICS_BY_CHECK.get(check["id"], ()):
             return False
         return not self.q or _has_words(check, self.q.lower().split())
 
@@ -107,7 +107,7 @@ def filter_bar(chosen: Filter, checks: Iterable[ExportedCheck], scan_type: str) 
     checks = list(checks)
     statuses: Counter[str] = Counter(check["status"] for check in checks)
     severities = Counter(check["severity"] for check in checks)
-    concerned = Counter(metric for check in checks for metric in CONCERNED.get(check["id"], ()))
+    concerned = Counter(metric for check in checks for metric in METRICS_BY_CHECK.get(check["id"], ()))
     return FilterBar(
         chosen=chosen,
         shows=tuple(

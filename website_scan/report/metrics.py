@@ -65,7 +65,7 @@ METRICS: Mapping[str, tuple[str, str, Callable[[float], tuple[str, str]]]] = {
 }
 # Metrics that each check concerns, as Lighthouse relates its audits to metrics; the check of a metric is included.
 _PAINTS = ("lcp", "fcp", "speed-index")
-CONCERNED: Mapping[str, tuple[str, ...]] = {
+METRICS_BY_CHECK: Mapping[str, tuple[str, ...]] = {
     **{id: (id,) for id in METRICS},
     **dict.fromkeys(
         (

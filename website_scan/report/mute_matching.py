@@ -37,7 +37,7 @@ class MuteRule:
     expires_at: datetime
 
     @property
-    def of_all_places(self) -> bool:
+    def is_for_all_places(self) -> bool:
         return not self.fingerprint
 
     @property
@@ -133,7 +133,7 @@ class Mutes:
         }
         if not rules:
             return None
-        may_lack_places = is_cut(finding) and not any(rule.of_all_places for rule in rules.values())
+        may_lack_places = is_cut(finding) and not any(rule.is_for_all_places for rule in rules.values())
         return MutedPlaces(rules, is_whole=len(rules) == len(places) and not may_lack_places)
 
     def findings(self, report: ComparableJson) -> dict[str, MutedPlaces]:

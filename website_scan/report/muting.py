@@ -139,7 +139,7 @@ def muted_parts(finding: ExportedFinding, covered: MutedPlaces) -> tuple[MutedPa
         if place in covered.rules:
             by_rule.setdefault(covered.rules[place].id, []).append(text)
     return tuple(
-        MutedPart(rules[id], () if rules[id].of_all_places else tuple(filter(None, texts)))
+        MutedPart(rules[id], () if rules[id].is_for_all_places else tuple(filter(None, texts)))
         for id, texts in by_rule.items()
     )
 

@@ -15,10 +15,10 @@ from website_scan.places import BYTES, Column
 from website_scan.priority import Priority, priority
 from website_scan.report.browserless import WORTH
 from website_scan.report.cards import CardContext, CheckCard, card_of
-from website_scan.report.elsewhere import OtherReport, linked_findings
 from website_scan.report.explanations import NOTES, category_meaning, grade_meaning
 from website_scan.report.filters import EVERYTHING, Filter, FilterBar, filter_bar
 from website_scan.report.illustrations import NO_ILLUSTRATIONS, Crop, Illustrations
+from website_scan.report.linked_reports import OtherReport, linked_findings
 from website_scan.report.metrics import Metric, metrics
 from website_scan.report.muting import NOTHING_MUTED, Muting, ScoreWithout, without_muted
 from website_scan.report.places import rows_of

@@ -12,7 +12,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from reports.diff_json import diff_json_of
-from website_scan.command.terminal import printable, show_what_can_be_shown
+from website_scan.command.terminal import escape_unencodable, printable
 from website_scan.messages import counted
 from website_scan.report.diff import Change, Diff, NotCompared, diff
 from website_scan.report_json import ExportJson
@@ -40,7 +40,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        show_what_can_be_shown()
+        escape_unencodable()
         pairs, unpaired = _pairs(_read(options["before"]), _read(options["after"]))
         if not pairs:
             raise CommandError("The files have no report of the same type and page in common.", returncode=EXIT_USAGE)

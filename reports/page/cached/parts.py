@@ -15,7 +15,7 @@ from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils.safestring import SafeString
 
-from infrastructure.web.kept_html import KeptHtml
+from infrastructure.web.html_cache import HtmlCache
 from reports.page.history import History
 from reports.page.since import since
 from scans.models import Scan
@@ -29,7 +29,7 @@ PARTS = {
     "full": "report/full.html",
 }
 # Cache of the process. Its size is enough for some hundred parts of long reports.
-CACHE = KeptHtml(max_bytes=8_000_000, max_age_s=600)
+CACHE = HtmlCache(max_bytes=8_000_000, max_age_s=600)
 
 
 def parts_of(

@@ -15,7 +15,7 @@ from django.views.decorators.http import require_POST, require_safe
 from django_htmx.http import HttpResponseClientRefresh
 
 from accounts.identity.freshness import session_suffices
-from accounts.shared_pages import for_who_may_see, surroundings
+from accounts.shared_pages import require_visible, surroundings
 from infrastructure.web.cards import responses as cards
 from reports.mutes.services import active_mutes
 from scans.models import Scan
@@ -35,11 +35,11 @@ def _not_found(request: HttpRequest) -> HttpResponse:
     return render(request, "reports/not_found.html", {"thing": "scan"}, status=404)
 
 
-_for_who_may_see = for_who_may_see(look=seen_by, id_name="audit_id", page="audit-page", not_found=_not_found)
+_require_visible = require_visible(look=seen_by, id_name="audit_id", page="audit-page", not_found=_not_found)
 
 
 @require_safe
-@_for_who_may_see
+@_require_visible
 def audit(request: HttpRequest, seen: SeenAudit) -> HttpResponse:
     """Show an audit: one page's reports by type, or a site's findings and pages; while the audit runs, its progress."""
     context = _context(request, seen)
@@ -80,7 +80,7 @@ def audit(request: HttpRequest, seen: SeenAudit) -> HttpResponse:
 
 
 @require_safe
-@_for_who_may_see
+@_require_visible
 def progress(request: HttpRequest, seen: SeenAudit) -> HttpResponse:
     """Fragment that the page of a running audit polls every few seconds; once the status changes, the page reloads."""
     if not request.htmx:  # type: ignore[attr-defined]  # django-htmx
@@ -91,7 +91,7 @@ def progress(request: HttpRequest, seen: SeenAudit) -> HttpResponse:
 
 
 @require_safe
-@_for_who_may_see
+@_require_visible
 def export(request: HttpRequest, seen: SeenAudit, export_format: str) -> HttpResponse | StreamingHttpResponse:
     """Export a finished audit as a file, in the format of the API's exports."""
     found = seen.audit
@@ -105,7 +105,7 @@ def export(request: HttpRequest, seen: SeenAudit, export_format: str) -> HttpRes
 
 
 @require_safe
-@_for_who_may_see
+@_require_visible
 def card(request: HttpRequest, seen: SeenAudit, digest: str) -> HttpResponse:
     """Card of the audit for previews of its link."""
     found = seen.audit
@@ -116,7 +116,7 @@ def card(request: HttpRequest, seen: SeenAudit, digest: str) -> HttpResponse:
 
 
 @require_POST
-@_for_who_may_see
+@_require_visible
 @session_suffices("shows what this session can read anyway, and nothing later")
 def share(request: HttpRequest, seen: SeenAudit) -> HttpResponse:
     """Switch sharing on or off (`shared`), then redirect to the audit's page."""

@@ -9,7 +9,7 @@ from django import forms
 
 from accounts.models import Tier
 from infrastructure.api.inputs import checked
-from infrastructure.web.forms import HintedLabel, OnceForm, TicksField
+from infrastructure.web.forms import HintedLabel, IdempotentForm, TicksField
 from scans.models import Scan
 from scans.requests import types_of
 from sites.lists.requests import (
@@ -37,7 +37,7 @@ WHOLE = {"invalid": "Enter a whole number.", "required": "Enter a whole number."
 WHOLE |= {"min_value": "Enter at least %(limit_value)s."}
 
 
-class ListForm(OnceForm):
+class ListForm(IdempotentForm):
     """Form for a new list, or for the settings of one. `people` are addresses of members, each with a hint."""
 
     noun = "list"

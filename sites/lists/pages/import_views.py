@@ -17,7 +17,7 @@ from accounts.models import Membership
 from accounts.roles import MemberRequest, known, page_of, requires
 from accounts.submissions import refuse_now
 from infrastructure.api.errors import NotFound
-from infrastructure.web.uploads import takes_file
+from infrastructure.web.uploads import accepts_file
 from sites.lists.importing import ImportNumbers, add_entries, replace_entries
 from sites.lists.pages.import_preview import MAX_FILE_BYTES, ImportTooLarge, Preview, carried_rows, entered_of, preview
 from sites.lists.pages.rows import Room, room_of
@@ -37,7 +37,7 @@ class Problems:
     total: int
 
 
-@takes_file(MAX_FILE_BYTES)
+@accepts_file(MAX_FILE_BYTES)
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires(Membership.Role.MEMBER)
 @known

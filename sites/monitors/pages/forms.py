@@ -11,7 +11,7 @@ from django.forms.boundfield import BoundWidget
 
 from accounts.models import Interval, Tier
 from infrastructure.api.inputs import Whole, checked
-from infrastructure.web.forms import HintedLabel, OnceForm, TicksField
+from infrastructure.web.forms import HintedLabel, IdempotentForm, TicksField
 from scans.models import Scan
 from scans.reachability import has_scheme
 from sites.audits.requests import MAX_LISTED
@@ -82,7 +82,7 @@ def _alert_setting(kind: alerts.AlertKind, values: Mapping[str, Any]) -> Any:
     return None if value == "" else value
 
 
-class MonitorForm(OnceForm, TargetForm):
+class MonitorForm(IdempotentForm, TargetForm):
     """Form for a new monitor, or for changes of `monitor`, whose saved credentials it can delete.
 
     `people` has the e-mail addresses of members, each with a hint that may be empty.

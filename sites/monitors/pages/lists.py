@@ -18,10 +18,10 @@ from infrastructure.web import charts, keyset
 from infrastructure.web.keyset import search_text
 from scans.models import Scan
 from sites.models import Audit, Monitor, MonitorRun
-from sites.models.documents import News as RunNews
-from sites.models.documents import NewsList
-from sites.models.documents import RunScore as StoredRunScore
 from sites.models.monitor import STATUS_FILTERS
+from sites.models.stored_json import News as RunNews
+from sites.models.stored_json import NewsList
+from sites.models.stored_json import RunScore as StoredRunScore
 from website_scan.messages import counted
 
 PAGE_SIZE = 20

@@ -14,8 +14,8 @@ from infrastructure.web import charts, keyset
 from scans.models import Scan, path_of, report_path
 from sites.audits.progress import progress_of
 from sites.models import Audit, AuditPage, Monitor, MonitorRun
-from sites.models.documents import CertificateNews, Direction, FindingNews, News, PageNews
-from sites.models.documents import RunScore as StoredRunScore
+from sites.models.stored_json import CertificateNews, Direction, FindingNews, News, PageNews
+from sites.models.stored_json import RunScore as StoredRunScore
 from sites.monitors.pages.lists import CHANGES, LABELS, Change, RunScore, changes_of, type_scores
 from website_scan.ids import is_id
 

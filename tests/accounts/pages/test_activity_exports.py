@@ -134,7 +134,7 @@ def test_slow_download_is_ended_after_the_time_limit() -> None:
         while True:
             yield b"x"
 
-    chunks = downloads.in_time(pieces(), lambda: now, limit_s=10)
+    chunks = downloads.within_time_limit(pieces(), lambda: now, limit_s=10)
     assert next(chunks) == b"x"
     now = 11
     with pytest.raises(ConnectionResetError):

@@ -278,8 +278,8 @@ PAGES = ("/signup/", "/signup/sent/", "/password/", "/password/sent/")
 
 @pytest.mark.parametrize("path", PAGES)
 def test_mail_pages_say_if_mails_go_to_the_log(client: Client, path: str, settings: pytest_django.Settings) -> None:
-    for backend, goes_to_log in ((CONSOLE, True), ("django.core.mail.backends.smtp.EmailBackend", False)):
+    for backend, is_mail_logged in ((CONSOLE, True), ("django.core.mail.backends.smtp.EmailBackend", False)):
         settings.EMAIL_BACKEND = backend
         page = client.get(path).content.decode()
-        assert ("E-mails are written to its log" in page) == goes_to_log
-        assert ("Check your e-mail" in page) == (path.endswith("/sent/") and not goes_to_log)
+        assert ("E-mails are written to its log" in page) == is_mail_logged
+        assert ("Check your e-mail" in page) == (path.endswith("/sent/") and not is_mail_logged)

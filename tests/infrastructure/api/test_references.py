@@ -7,7 +7,7 @@ from typing import Any
 
 import yaml
 
-from infrastructure.api.references import inlined, move_to_components
+from infrastructure.api.references import move_to_components, resolve_references
 from tests.generated import DESCRIPTION, description
 
 LIMIT = {"in": "query", "name": "limit", "schema": {"type": "integer", "maximum": 100}}
@@ -60,6 +60,6 @@ def test_components_of_responses_with_equal_codes_get_last_words_of_description(
 
 def test_resolved_references_restore_the_description() -> None:
     whole = described(*[operation(LIMIT, e400="`INVALID_PARAMS`.")] * 5)
-    assert inlined(move_to_components(copy.deepcopy(whole)))["paths"] == whole["paths"]
+    assert resolve_references(move_to_components(copy.deepcopy(whole)))["paths"] == whole["paths"]
     committed = yaml.load(DESCRIPTION.read_text(encoding="utf-8"), yaml.CSafeLoader)
     assert move_to_components(copy.deepcopy(description())) == committed

@@ -152,7 +152,7 @@ def test_scans_of_audit_store_id_of_request_that_created_it(home: Member, target
 
 def test_log_lines_in_threads_of_probes_have_id_of_scan(home: Member) -> None:
     """Log lines in a thread of a probe have the scan's ID, too."""
-    from infrastructure.logging import current_job, working_on
+    from infrastructure.logging import current_job, job_log_context
     from scans.policy import scan_policy
     from website_scan.findings import ScanType
     from website_scan.net.client import Network
@@ -174,7 +174,7 @@ def test_log_lines_in_threads_of_probes_have_id_of_scan(home: Member) -> None:
 
     policy = scan_policy()
     row = make_scan(home)
-    with working_on(row.id, ""), RecordingNetwork(policy, time_limit_s=5) as network:
+    with job_log_context(row.id, ""), RecordingNetwork(policy, time_limit_s=5) as network:
         scan(parse_target("http://nowhere.example.com/", policy), [ScanType.SEO], network, Budget(time_limit_s=5))
     assert jobs == {row.id}
 

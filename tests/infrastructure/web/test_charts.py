@@ -44,7 +44,7 @@ def test_chart_lines_are_interrupted_at_changes_of_catalogue_version() -> None:
     assert drawn is not None
     assert [len(line.split()) for line in drawn.lines] == [3, 2]
     assert [len(area.split()) for area in drawn.areas] == [5, 4]
-    assert drawn.changes_of_rules == 1
+    assert drawn.version_changes == 1
     assert drawn.summary.endswith("40 at first, 44 most recently. The rules changed in between.")
     sparkline = spark(scores[::-1])
     assert sparkline is not None

@@ -9,7 +9,7 @@ from itertools import combinations
 import pytest
 
 from accounts.mailing.filters import SEVERITY_COLORS
-from infrastructure.web.colours import GRADES, Colours, of_grade
+from infrastructure.web.colours import GRADES, Colours, colours_of_grade
 from sites.badges.drawing import LABEL, NEUTRAL
 from website_scan.report.templating import STATIC
 
@@ -56,7 +56,7 @@ def test_theme_colours_have_sufficient_contrast(theme: dict[str, str]) -> None:
 def test_site_css_and_GRADES_have_equal_fills() -> None:
     rules = re.findall(r"\.grade-(\w) \{.*--grade-fill: (#\w+); --on-grade: (#\w+); \}", CSS)
     assert {letter.upper(): Colours(fill, text) for letter, fill, text in rules} == GRADES
-    assert of_grade("A+") == of_grade("A")
+    assert colours_of_grade("A+") == colours_of_grade("A")
 
 
 def test_grade_C_is_bright_amber_and_grade_hues_differ() -> None:

@@ -8,7 +8,7 @@ from random import Random
 import pytest
 from django.utils.safestring import SafeString
 
-from infrastructure.web.kept_html import KeptHtml
+from infrastructure.web.html_cache import HtmlCache
 
 
 class Clock:
@@ -24,7 +24,7 @@ def never() -> SafeString:
 
 def test_cached_html_is_made_once_and_again_after_expiry() -> None:
     clock = Clock()
-    cache = KeptHtml(max_bytes=1000, max_age_s=60, clock=clock)
+    cache = HtmlCache(max_bytes=1000, max_age_s=60, clock=clock)
     assert cache.get("a", lambda: SafeString("<b>ü</b>")) == "<b>ü</b>"
     assert isinstance(cache.get("a", never), SafeString)
     assert cache.get(("a", 1), lambda: SafeString("other")) == "other"
@@ -35,7 +35,7 @@ def test_cached_html_is_made_once_and_again_after_expiry() -> None:
 def test_least_recently_used_html_is_evicted_first() -> None:
     dice = Random(1)
     pieces = {name: SafeString(dice.randbytes(200).hex()) for name in "abc"}
-    cache = KeptHtml(max_bytes=600, max_age_s=60)
+    cache = HtmlCache(max_bytes=600, max_age_s=60)
     for name in "aba":
         cache.get(name, partial(pieces.__getitem__, name))
     cache.get("c", lambda: pieces["c"])
@@ -45,7 +45,7 @@ def test_least_recently_used_html_is_evicted_first() -> None:
 
 
 def test_html_larger_than_cache_is_not_cached_and_evicts_nothing() -> None:
-    cache = KeptHtml(max_bytes=300, max_age_s=60)
+    cache = HtmlCache(max_bytes=300, max_age_s=60)
     cache.get("small", lambda: SafeString("small"))
     cache.get("large", lambda: SafeString(Random(1).randbytes(2000).hex()))
     assert cache.get("small", never) == "small"

@@ -59,7 +59,7 @@ def test_tallies_store_no_duration_of_unstarted_scans_and_no_negative_one(home: 
     fast = make_scan(home, status="failed", created_at=now, started_at=now - early, completed_at=now - 2 * early)
     slow = make_scan(home, status="failed", created_at=now, started_at=now + early, completed_at=now + 2 * early)
     for scan in (waiting, fast, slow):
-        tallies.note_ends([scan], None)
+        tallies.record_ended_scans([scan], None)
     rows = EndedScan.objects.order_by("id").values_list("waited_ms", "duration_ms", "cpu_ms")
     assert list(rows) == [(None, None, None), (0, 0, None), (3000, 3000, None)]
 
@@ -128,8 +128,8 @@ def test_ended_scan_is_counted_once_before_and_after_add_up(home: Member) -> Non
     assert before['scan_duration_seconds_count{type="seo"}'] == 2
     assert before['scan_wait_seconds_bucket{class="interactive",le="5.0"}'] == 1
     assert before['scan_wait_seconds_bucket{class="interactive",le="10.0"}'] == 2
-    tallies.add_up()
-    tallies.add_up()
+    tallies.tally_ended_scans()
+    tallies.tally_ended_scans()
     assert not EndedScan.objects.exists()
     after = scrape()
     assert {name: after[name] for name in before if name.startswith("scan")} == {
@@ -139,13 +139,13 @@ def test_ended_scan_is_counted_once_before_and_after_add_up(home: Member) -> Non
 
 def test_deleted_scans_remain_in_scans_ended_total(home: Member) -> None:
     finish(make_scan(home, type="seo"), cpu_s=0.5)
-    tallies.add_up()
+    tallies.tally_ended_scans()
     before = ended(scrape())
     Scan.objects.all().delete()
     finish(make_scan(home, type="seo"), cpu_s=0.5)
     (name,) = before
     assert ended(scrape()) == {name: 2}
-    tallies.add_up()
+    tallies.tally_ended_scans()
     assert ended(scrape()) == {name: 2}
     assert set(ScanTally.objects.filter(name="ended").values_list("value", flat=True)) == {2}
 
@@ -192,20 +192,20 @@ def test_counts_of_failed_flush_are_sent_with_next_flush(db: None, monkeypatch: 
     with monkeypatch.context() as outage:
         outage.setattr(process_counters, "_client", redis.Redis(port=1, **settings.REDIS_TIMEOUTS))
         counters.count(counter, by=2)
-        process_counters.hand_over()
+        process_counters.flush()
     counters.count(counter)
     assert process_counters.totals() == {("website_scan_browser_starts",): 3}
     assert process_counters.totals() == {("website_scan_browser_starts",): 3}
 
 
 def test_background_thread_flushes_counts(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(counters, "HAND_OVER_EVERY_S", 0.01)
+    monkeypatch.setattr(counters, "FLUSH_EVERY_S", 0.01)
     process = counters.Counters()
     process.add([(("some", "where"), 1)])
     deadline = time.monotonic() + 60
     while not counters.counters.totals() and time.monotonic() < deadline:
         pass
-    monkeypatch.setattr(counters, "HAND_OVER_EVERY_S", 3600)
+    monkeypatch.setattr(counters, "FLUSH_EVERY_S", 3600)
     assert counters.counters.totals() == {("some", "where"): 1}
 
 

@@ -14,7 +14,7 @@ from tests.results import check_of, elements, stored
 from website_scan.catalogue import checks
 from website_scan.findings import CRITICAL, HIGH, LOW, ScanType
 from website_scan.report.filters import Filter
-from website_scan.report.metrics import CONCERNED, METRICS
+from website_scan.report.metrics import METRICS, METRICS_BY_CHECK
 from website_scan.result import CategoryResult, CheckResult
 
 CHECK = stored(
@@ -70,8 +70,8 @@ def test_filter_is_converted_to_a_query_string() -> None:
 
 
 def test_checks_that_affect_metrics_are_performance_checks() -> None:
-    assert set(CONCERNED) <= {check.id for check in checks(ScanType.PERFORMANCE)}
-    assert {metric for metrics in CONCERNED.values() for metric in metrics} == set(METRICS)
+    assert set(METRICS_BY_CHECK) <= {check.id for check in checks(ScanType.PERFORMANCE)}
+    assert {metric for metrics in METRICS_BY_CHECK.values() for metric in metrics} == set(METRICS)
 
 
 def shown_check_ids(response: ClientResponse) -> list[str]:

@@ -18,8 +18,8 @@ from tests.targets.sample import sample_site
 from tests.targets.server import Answer, Site
 from tests.website_scan.cast import POLICY
 from website_scan.catalogue import Probe, probes
+from website_scan.evidence_cache import Kept
 from website_scan.findings import ScanType
-from website_scan.kept_evidence import Kept
 from website_scan.net.client import Network
 from website_scan.net.deadline import Deadline
 from website_scan.net.dns_records import DnsAnswer

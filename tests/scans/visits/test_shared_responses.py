@@ -7,8 +7,8 @@ import time
 import pytest
 from django.core.cache import cache
 
-from scans.visits import kept_answers
-from scans.visits.kept_answers import MAX_MEMORY_BYTES, SharedAnswers
+from scans.visits import shared_responses
+from scans.visits.shared_responses import MAX_MEMORY_BYTES, SharedAnswers
 from tests.targets.server import Answer, Site
 from tests.targets.server import Request as ReceivedRequest
 from tests.website_scan.cast import POLICY
@@ -137,7 +137,7 @@ def test_other_processes_do_not_extend_the_lifetime_of_a_response(monkeypatch: p
 
 
 def test_large_site_cannot_fill_redis_with_responses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kept_answers, "MAX_AUDIT_BYTES", 2000)
+    monkeypatch.setattr(shared_responses, "MAX_AUDIT_BYTES", 2000)
     shared = cache_of_process()
     image = Headers((("Content-Type", "image/png"),))
     shared.keep(KEY, Response("https://example.com/", 200, image, b"x" * 33_000))

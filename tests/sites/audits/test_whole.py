@@ -13,7 +13,7 @@ from accounts.models import Tier
 from reports.models import Report
 from scans import tasks
 from scans.models import Scan
-from scans.visits.kept_answers import answers_of
+from scans.visits.shared_responses import answers_of
 from sites.models import Audit, AuditPage, AuditPlace
 from tests.factories import Member, member_of
 from tests.sites.audits.cast import places_of, work_off

@@ -18,7 +18,7 @@ from scans.models import Scan
 from sites.badges import services, views
 from sites.badges.drawing import draw, text_width
 from sites.models import Badge, Monitor, MonitorRun
-from sites.models.documents import RunScore
+from sites.models.stored_json import RunScore
 from tests.factories import Member, finished_scan
 from tests.page_reading import browser_of, page_of
 from tests.populated_monitors import make_monitor

@@ -14,7 +14,7 @@ from sites.lists import notices, runs
 from sites.lists.changes import LISTED, URL_CHARACTERS
 from tests.factories import Member, key_caller, member_of, person_of, register_webhook
 from tests.sites.lists.running import UNREACHABLE, Found, Script, check, listed, usual
-from webhooks.delivery.formats import note_of, sent_body
+from webhooks.delivery.formats import message_content, sent_body
 from webhooks.models import Event
 
 pytestmark = pytest.mark.django_db
@@ -110,7 +110,7 @@ def test_chats_get_a_message_in_words(owner: Member, body_format: str) -> None:
     Script(worse, script.names).run(towns)
     for event in Event.objects.all():
         assert json.loads(sent_body(body_format, bytes(event.body)))
-    completed, _, changed = (note_of(each) for each in bodies())
+    completed, _, changed = (message_content(each) for each in bodies())
     assert completed.headline == "Towns: run completed"
     assert changed.headline == "Towns: 1 site with a worse grade"
     lines = ["".join(part.text for part in line) for lines in changed.paragraphs for line in lines]
@@ -124,7 +124,7 @@ def test_a_run_that_failed_says_why(owner: Member, ann: User) -> None:
     (body,) = bodies()
     assert (body["event"], body["data"]["run"]["status"]) == ("list.completed", "failed")
     assert body["data"]["run"]["error"]["code"] == "URL_NOT_REACHABLE"
-    assert "The site did not answer." in str(note_of(body).paragraphs)
+    assert "The site did not answer." in str(message_content(body).paragraphs)
     assert "The site did not answer." in Mail.objects.get().text
 
 

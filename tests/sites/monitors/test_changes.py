@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sites.models.documents import Doubts
+from sites.models.stored_json import Doubts
 from sites.monitors.changes import Compared, compare, is_down
 from sites.monitors.states import checks_without_verdict, reduce_export
 from tests.results import elements

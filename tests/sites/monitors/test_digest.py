@@ -9,7 +9,7 @@ import pytest
 from accounts.mailing.topics import digest_of
 from accounts.models import Mail, Membership, User
 from sites.models import MonitorRun
-from sites.models.documents import RunScore
+from sites.models.stored_json import RunScore
 from sites.monitors.notices import post_digests
 from tests.factories import Member, browser_of, person_of
 from tests.populated_monitors import finding, news

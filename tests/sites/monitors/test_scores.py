@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from sites.models.documents import ScoreMemory
+from sites.models.stored_json import ScoreMemory
 from sites.monitors.scores import Run, judge_score
 
 

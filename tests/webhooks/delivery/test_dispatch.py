@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from infrastructure import queue
 from infrastructure.logging import Outage
-from infrastructure.postgresql import silence
+from infrastructure.postgresql import hang_detection
 from tests.factories import Member, finished_scan, register_webhook
 from tests.targets.server import Answer, Request, Site
 from webhooks import tasks
@@ -169,7 +169,7 @@ def test_dispatcher_waits_for_end_of_database_outage(
     register_webhook(home, f"{receiver.url}/hook")
     finished_scan(home)
     monkeypatch.setattr(dispatch, "DATABASE_PAUSE_S", 0.01)
-    monkeypatch.setattr(silence, "outage", Outage("PostgreSQL"))
+    monkeypatch.setattr(hang_detection, "outage", Outage("PostgreSQL"))
     # A real `close` would end the test's transaction.
     monkeypatch.setattr(connection, "close", lambda: None)
     monkeypatch.setattr(dispatch, step, failing_first(getattr(dispatch, step), OperationalError("gone"), 3))

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from tests.factories import Member, attempt_deliveries, finished_scan, make_due, register_webhook
 from tests.targets.server import Answer, Site
-from webhooks.delivery.formats import SLACK_HEADER, SLACK_TEXT, TEAMS_BYTES, note_of, sent_body
+from webhooks.delivery.formats import SLACK_HEADER, SLACK_TEXT, TEAMS_BYTES, message_content, sent_body
 from webhooks.examples import example
 from webhooks.models import EventKind, Webhook
 
@@ -131,14 +131,14 @@ def test_every_event_has_a_message_with_link_to_service(kind: EventKind, body_fo
     ],
 )
 def test_message_has_headline_and_lines_of_event(kind: EventKind, lines: list[str]) -> None:
-    content = note_of(event_of(kind) | {"test": False})
+    content = message_content(event_of(kind) | {"test": False})
     note_lines = ["".join(run.text for run in line) for paragraph in content.paragraphs for line in paragraph]
     assert [content.headline, *note_lines] == lines
 
 
 def test_message_names_date_on_which_certificate_expires() -> None:
     certificate = {"host": "example.com", "expires_at": "2026-12-01T00:00:00Z", "days_left": 10}
-    content = note_of(changed_event(certificate=certificate, new=[], scores={}))
+    content = message_content(changed_event(certificate=certificate, new=[], scores={}))
     ((run,),) = content.paragraphs[1]
     assert run.text == "The certificate of example.com expires on 2026-12-01 00:00 UTC, in 10 days."
 

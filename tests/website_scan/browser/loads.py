@@ -69,11 +69,12 @@ def figures(**fields: Any) -> Vitals:
         "cls": 0.0,
         "tbt": 0.0,
         "speed_index": 1.2,
-        "seen_fcp": 0.3,
-        "seen_lcp": 0.3,
+        "observed_fcp": 0.3,
+        "observed_lcp": 0.3,
     } | fields
     flags: dict[str, Any] = {"script_s": 0.2, "main_thread_s": 0.4, "loads": 3, "is_complete": True}
     measured: dict[str, Any] = {
-        name: figure(defaults.pop(name)) for name in ("fcp", "lcp", "cls", "tbt", "speed_index", "seen_fcp", "seen_lcp")
+        name: figure(defaults.pop(name))
+        for name in ("fcp", "lcp", "cls", "tbt", "speed_index", "observed_fcp", "observed_lcp")
     }
     return Vitals(**measured, **(flags | defaults))

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from website_scan.browser import coverage
 from website_scan.browser.coverage import read_script_coverage, read_sheet_coverage
-from website_scan.browser.evidence import UsedFile
+from website_scan.browser.evidence import FileCoverage
 from website_scan.page.references import ResourceKind
 
 URL = "https://site.example.com/app.js"
@@ -55,7 +55,9 @@ def test_innermost_range_decides_whether_code_ran(functions: list[list[Range]], 
 
 
 def test_script_length_is_that_of_the_outermost_range() -> None:
-    assert read_script_coverage([script([(0, 100, 1)], [(10, 40, 0)])]) == [UsedFile(URL, ResourceKind.SCRIPT, 100, 30)]
+    assert read_script_coverage([script([(0, 100, 1)], [(10, 40, 0)])]) == [
+        FileCoverage(URL, ResourceKind.SCRIPT, 100, 30)
+    ]
 
 
 def test_code_used_in_one_frame_counts_as_used() -> None:
@@ -142,7 +144,7 @@ def rule(id: str, start: int, end: int, *, used: bool = True) -> dict[str, Any]:
     ],
 )
 def test_css_rules_without_matching_element_are_unused(rules: list[dict[str, Any]], unused: int) -> None:
-    assert read_sheet_coverage({"1": sheet()}, rules) == [UsedFile(CSS, ResourceKind.STYLESHEET, 100, unused)]
+    assert read_sheet_coverage({"1": sheet()}, rules) == [FileCoverage(CSS, ResourceKind.STYLESHEET, 100, unused)]
 
 
 def test_inline_style_sheet_is_not_a_file() -> None:
@@ -151,4 +153,4 @@ def test_inline_style_sheet_is_not_a_file() -> None:
 
 def test_style_sheet_in_two_frames_counts_where_more_is_used() -> None:
     files = read_sheet_coverage({"1": sheet(), "2": sheet()}, [rule("1", 0, 10), rule("2", 0, 60)])
-    assert files == [UsedFile(CSS, ResourceKind.STYLESHEET, 100, 40)]
+    assert files == [FileCoverage(CSS, ResourceKind.STYLESHEET, 100, 40)]

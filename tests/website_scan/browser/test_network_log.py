@@ -87,7 +87,7 @@ def test_request_has_url_times_sizes_and_protocol(session: Session) -> None:
 
 
 @pytest.mark.parametrize(
-    ("type", "kind", "is_programmed"),
+    ("type", "kind", "is_sent_by_code"),
     [
         ("Document", None, False),
         ("Script", ResourceKind.SCRIPT, False),
@@ -108,10 +108,10 @@ def test_request_has_url_times_sizes_and_protocol(session: Session) -> None:
     ],
 )
 def test_resource_type_decides_kind_and_is_programmed(
-    opened: Session, type: str, kind: ResourceKind | None, is_programmed: bool
+    opened: Session, type: str, kind: ResourceKind | None, is_sent_by_code: bool
 ) -> None:
     opened.send_request("2", f"{PAGE}x", 0.2, type)
-    assert (opened.requests[1].kind, opened.requests[1].is_programmed) == (kind, is_programmed)
+    assert (opened.requests[1].kind, opened.requests[1].is_sent_by_code) == (kind, is_sent_by_code)
 
 
 def test_redirects_are_one_request_with_the_sum_of_bytes(opened: Session) -> None:
@@ -184,7 +184,7 @@ def test_websocket_handshake_is_a_programmed_request(opened: Session) -> None:
     opened.send_request("2", "wss://site.example.com/live", 0.2, "WebSocket")
     opened.send_response("2", 0.3, status=101)
     request = opened.requests[1]
-    assert (request.status, request.is_programmed, request.kind) == (101, True, ResourceKind.OTHER)
+    assert (request.status, request.is_sent_by_code, request.kind) == (101, True, ResourceKind.OTHER)
 
 
 def test_requests_of_frames_are_marked(opened: Session) -> None:

@@ -11,7 +11,7 @@ from tests.website_scan.browser.loads import load, request, visit
 from tests.website_scan.cast import message, outcome, rows, severity_of, verdict
 from website_scan.accessibility.checks.display import accessibility_blank_page
 from website_scan.browser.evidence import Screen, ShownContent, Unshown, VisibleElement
-from website_scan.browser.unshown import Cause, classify_screen, judge_screen, judge_shown
+from website_scan.browser.unshown import Cause, classify_screen, judge_screen, judge_shown_content
 from website_scan.findings import CRITICAL
 from website_scan.outcomes import Fail, Verdict
 from website_scan.page.references import ResourceKind
@@ -91,7 +91,7 @@ THROWN = "TypeError: x is undefined at https://site.example.com/app.js:1:7"
 
 def test_finding_states_the_first_cause_and_lists_all_causes() -> None:
     failed = request("app.js", ResourceKind.SCRIPT, status=404)
-    api_request = request("api", ResourceKind.OTHER, status=500, is_programmed=True)
+    api_request = request("api", ResourceKind.OTHER, status=500, is_sent_by_code=True)
     browser_load = visit(load(failed, api_request), exceptions=(THROWN,), console_errors=(THROWN,))
     content = judge_screen(browser_load, screen(is_plain=True))
     assert content.message == (
@@ -102,7 +102,7 @@ def test_finding_states_the_first_cause_and_lists_all_causes() -> None:
         Cause(url=failed.url, error="status 404"),
         Cause(url=api_request.url, error="status 500"),
     )
-    finding = judge_shown(content)
+    finding = judge_shown_content(content)
     assert message(finding) == content.message
     assert rows(finding)[1] == {"url": failed.url, "error": "status 404"}
     assert isinstance(finding, Fail)
@@ -172,8 +172,8 @@ def test_page_without_content_fails_with_an_outcome_and_summary(
 
 
 def test_visible_content_passes_and_a_bot_protection_is_not_applicable() -> None:
-    assert outcome(judge_shown(ShownContent())) == "pass"
-    assert outcome(judge_shown(judge_screen(visit(load()), screen("Verify you are human")))) == "n/a"
+    assert outcome(judge_shown_content(ShownContent())) == "pass"
+    assert outcome(judge_shown_content(judge_screen(visit(load()), screen("Verify you are human")))) == "n/a"
 
 
 @pytest.mark.parametrize(

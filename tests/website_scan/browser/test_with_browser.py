@@ -21,7 +21,7 @@ from website_scan.browser.evidence import (
     Unshown,
     Viewport,
 )
-from website_scan.browser.unshown import OUTCOMES, judge_shown
+from website_scan.browser.unshown import OUTCOMES, judge_shown_content
 from website_scan.browser.visit import Browser, BrowserFailed, Visit
 from website_scan.browser.waterfall import MAX_ROWS, waterfall
 from website_scan.catalogue import CatalogueError, Category, Check, check, checks, probe
@@ -220,7 +220,7 @@ def test_blank_page_has_only_failed_checks_of_existing_content(plant_catalogue: 
 
     @check("blank", name="Blank", outcomes=OUTCOMES, severity=CRITICAL, fix="-", content=True)
     def blank(content: ShownContent) -> Verdict:
-        return judge_shown(content)
+        return judge_shown_content(content)
 
     @check("passed", name="Passed", outcomes={"faulty": "Not passed"}, severity=LOW, fix="-", content=True)
     def passed(product: Product) -> Verdict:

@@ -26,7 +26,7 @@ LOCAL_PORTS = {
     "operations/stack/postgres.py",
     "operations/stack/redis.py",
     "config/gunicorn.py",  # responds on connections that clients opened
-    "infrastructure/postgresql/silence.py",  # checks whether the database still responds
+    "infrastructure/postgresql/hang_detection.py",  # checks whether the database still responds
     "operations/stack/launcher.py",
     "operations/stack/management/commands/up.py",
     "operations/stack/processes.py",

@@ -62,9 +62,9 @@ def test_depth_depends_on_the_initiator(initiator: str, depth: int) -> None:
         (request("a.mp4", Kind.MEDIA, status=206), False),
         (request("frame", None), False),
         (request("a.js", Kind.SCRIPT, in_frame=True), False),
-        (request("api", Kind.OTHER, is_programmed=True), False),
+        (request("api", Kind.OTHER, is_sent_by_code=True), False),
         (request("form", Kind.OTHER, method="POST"), False),
-        (request("wss://site.example.com/live", Kind.OTHER, is_programmed=True, status=101), False),
+        (request("wss://site.example.com/live", Kind.OTHER, is_sent_by_code=True, status=101), False),
         (request("a.png", status=404), False),
         (request("a.png", status=204), False),
         # The browser does not report why it got no response.
@@ -114,8 +114,8 @@ SCRIPT = request(f"{OTHER}/ads.js", Kind.SCRIPT)
         (request("a.woff2", Kind.FONT, status=None, error="net::ERR_FAILED"), "fail"),
         (request("a.png", status=403), "warn"),
         # Scripts may request a URL to test whether it exists.
-        (request("api/user", Kind.OTHER, is_programmed=True, status=404), "pass"),
-        (request("api/user", Kind.OTHER, is_programmed=True, status=None, error="net::ERR_FAILED"), "pass"),
+        (request("api/user", Kind.OTHER, is_sent_by_code=True, status=404), "pass"),
+        (request("api/user", Kind.OTHER, is_sent_by_code=True, status=None, error="net::ERR_FAILED"), "pass"),
         (request("favicon.ico", Kind.OTHER, status=404, initiator=""), "pass"),
         # Requests between third parties.
         (request(f"{OTHER}/a.png", status=404, in_frame=True), "pass"),
@@ -138,7 +138,7 @@ def test_resource_that_failed_twice_is_reported_once() -> None:
     assert message(server.broken_resources(resources)).startswith("1 of 3 resources failed to load")
 
 
-BEACON = request(f"{OTHER}/collect", Kind.OTHER, is_programmed=True, method="POST", body_bytes=0)
+BEACON = request(f"{OTHER}/collect", Kind.OTHER, is_sent_by_code=True, method="POST", body_bytes=0)
 
 
 def test_beacons_and_frames_count_as_requests_but_not_as_empty_or_duplicate_files() -> None:

@@ -181,7 +181,7 @@ def test_request_ends_after_its_initiator_unless_that_is_the_document(requests: 
 
 def test_request_of_a_script_waits_for_the_scripts_work_on_a_slow_processor() -> None:
     script = request("a.js", Kind.SCRIPT, end_s=0.2)
-    data = request("data", Kind.OTHER, start_s=0.5, is_programmed=True, initiator=f"{HERE}/a.js")
+    data = request("data", Kind.OTHER, start_s=0.5, is_sent_by_code=True, initiator=f"{HERE}/a.js")
     work = MainThread((Task(0.3, 0.25, 0.25),), (Evaluation(f"{HERE}/a.js", 0.3, 0.25, 0.25),))
     idle = simulated((document_request(), script, data))
     busy = simulated((document_request(), script, data), work)

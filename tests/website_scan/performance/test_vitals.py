@@ -158,7 +158,7 @@ def test_first_paint_waits_only_for_blocking_resources() -> None:
 
 
 def test_first_paint_of_an_empty_page_waits_for_scripts() -> None:
-    api = request("api", Kind.OTHER, 0.2, 0.25, is_programmed=True, initiator=f"{HERE}/app.js")
+    api = request("api", Kind.OTHER, 0.2, 0.25, is_sent_by_code=True, initiator=f"{HERE}/app.js")
     assert fcp(script(), api) == 0.8
     assert fcp(script(), api, is_empty=True) == pytest.approx(0.75 + STALL_S + 0.5 + 0.15 + 0.05, abs=1e-3)
     assert fcp(request("a.png", wire_bytes=1_000_000), is_empty=True) == 0.8
@@ -301,7 +301,7 @@ def test_vitals_are_the_median_of_several_loads_with_their_spread() -> None:
     assert (fcp.value, fcp.least, fcp.largest) == pytest.approx((0.9, 0.8, 1.0), abs=1e-3)
     assert fcp.loads == 3
     assert result.cls == Measured(0.4, 0.3, 0.5, 3)
-    assert result.seen_fcp == Measured(0.4, 0.3, 0.5, 3)
+    assert result.observed_fcp == Measured(0.4, 0.3, 0.5, 3)
     assert (result.loads, result.is_complete) == (3, True)
     assert result.script_s == pytest.approx(0.2)  # four times as slow
     assert result.main_thread_s == pytest.approx(0.4)
@@ -320,7 +320,7 @@ def test_faster_of_two_loads_counts_except_for_the_speed_index() -> None:
 
 def test_figures_that_one_load_lacks_are_from_the_other_loads() -> None:
     result = vitals([load(fcp_s=None, lcp=None, load_s=None), load()], Markup())
-    assert result.seen_fcp == result.seen_lcp == Measured(0.3, 0.3, 0.3)
+    assert result.observed_fcp == result.observed_lcp == Measured(0.3, 0.3, 0.3)
     assert not result.is_complete
     nothing = vitals([load(fcp_s=None, lcp=None)], Markup())
     assert (nothing.fcp, nothing.lcp, nothing.tbt, nothing.cls) == (None, None, None, Measured(0.0, 0.0, 0.0))

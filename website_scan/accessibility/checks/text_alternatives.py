@@ -8,7 +8,7 @@ from __future__ import annotations
 from selectolax.lexbor import LexborNode
 
 from website_scan.accessibility.document import AccessibleDocument
-from website_scan.accessibility.images import is_judged_as_image, is_named, without_alternative
+from website_scan.accessibility.images import find_images_without_alternative, is_judged_as_image, is_named
 from website_scan.accessibility.names import accessible_name, has_content, is_labelled, visible_text
 from website_scan.accessibility.roles import explicit_role, is_presentational
 from website_scan.accessibility.verdicts import Faults, judges
@@ -44,7 +44,7 @@ TEXT_CONTAINERS = frozenset({"button", "p", "li", "td", "th"})
     NON_TEXT_CONTENT,
 )
 def image_alt(document: AccessibleDocument) -> Faults:
-    return without_alternative(document)
+    return find_images_without_alternative(document)
 
 
 @check(

@@ -11,8 +11,8 @@ from markupsafe import Markup
 from website_scan import __version__
 from website_scan.command.judged import Judged, Outcome
 from website_scan.findings import ScanType
-from website_scan.report.elsewhere import OtherReport
 from website_scan.report.illustrations import NO_ILLUSTRATIONS, Illustrations, data_url, illustrations_in_file
+from website_scan.report.linked_reports import OtherReport
 from website_scan.report.mute_matching import MuteRule, Mutes, host_and_path
 from website_scan.report.muting import Muting
 from website_scan.report.references import safe_link

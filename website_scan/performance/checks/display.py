@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from website_scan.browser.evidence import ShownContent
-from website_scan.browser.unshown import FIX, JUDGED, OUTCOMES, judge_shown
+from website_scan.browser.unshown import FIX, JUDGED, OUTCOMES, judge_shown_content
 from website_scan.catalogue import Category, check
 from website_scan.findings import CRITICAL
 from website_scan.outcomes import Verdict
@@ -23,4 +23,4 @@ CATEGORY = Category("Display", weight=1, html=True, error_pages=False, content=T
     references=("web.dev: First Contentful Paint",),
 )
 def blank_page(content: ShownContent) -> Verdict:
-    return judge_shown(content)
+    return judge_shown_content(content)

@@ -175,7 +175,7 @@ def lcp(vitals: Vitals, load: BrowserLoad) -> Verdict:
     if vitals.lcp is None:
         return _unpainted(vitals)
     largest = load.first.lcp
-    figures = _figures(LCP_METRIC, vitals.lcp, load, vitals.seen_lcp)
+    figures = _figures(LCP_METRIC, vitals.lcp, load, vitals.observed_lcp)
     if largest is not None:
         figures = replace(
             figures,
@@ -222,7 +222,7 @@ def tbt(vitals: Vitals, load: BrowserLoad) -> Verdict:
     measured=True,
 )
 def cls(vitals: Vitals, load: BrowserLoad) -> Verdict:
-    if vitals.seen_fcp is None:
+    if vitals.observed_fcp is None:
         return _unpainted(vitals)
     worst = sorted(load.first.shifts, key=lambda shift: -shift.value)[:MAX_SHIFTED_ELEMENTS]
     moved = [Code(shift.source, 120) for shift in worst if shift.source and shift.value >= MIN_SHIFT]
@@ -256,7 +256,7 @@ def fcp(vitals: Vitals, load: BrowserLoad) -> Verdict:
     if vitals.fcp is None:
         return _unpainted(vitals)
     summary = f"The first text or image is painted after {{figure}} ({PHONE})"
-    figures = _figures(FCP_METRIC, vitals.fcp, load, vitals.seen_fcp)
+    figures = _figures(FCP_METRIC, vitals.fcp, load, vitals.observed_fcp)
     return _on_curve("slow", summary, FCP_METRIC, vitals.fcp, vitals, load, figures)
 
 
@@ -272,7 +272,7 @@ def fcp(vitals: Vitals, load: BrowserLoad) -> Verdict:
     measured=True,
 )
 def speed_index(vitals: Vitals, load: BrowserLoad) -> Verdict:
-    if vitals.seen_fcp is None:
+    if vitals.observed_fcp is None:
         return _unpainted(vitals)
     if vitals.speed_index is None:
         return NO_FRAMES

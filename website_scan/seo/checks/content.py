@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NotRequired, TypedDict
 
 from website_scan.accessibility.document import AccessibleDocument
-from website_scan.accessibility.images import without_alternative
+from website_scan.accessibility.images import find_images_without_alternative
 from website_scan.accessibility.names import accessible_name, shown_text
 from website_scan.accessibility.verdicts import Faults, judges
 from website_scan.accessibility.wcag import NON_TEXT_CONTENT
@@ -186,7 +186,7 @@ def _main_headings(document: AccessibleDocument) -> list[str]:
     NON_TEXT_CONTENT,
 )
 def seo_image_alt(document: AccessibleDocument) -> Faults:
-    return without_alternative(document)
+    return find_images_without_alternative(document)
 
 
 @check(

@@ -34,7 +34,7 @@ from django.core.management.base import BaseCommand, CommandParser
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from infrastructure.loading import uncollected
+from infrastructure.loading import without_garbage_collection
 from operations.stack import embedded, running
 from operations.stack.demo import DemoLogin, demo_path, login_to_show, write_private
 from operations.stack.forks import fork
@@ -125,7 +125,9 @@ class Command(BaseCommand):
                 was_known = demo is not None and demo.exists()
                 _prepare(env, demo)
                 login = login_to_show(demo, was_known=was_known, on_terminal=self.stdout.isatty())
-                variables = {name: value for name in environment.defaults if (value := environment.given_in(env, name))}
+                variables = {
+                    name: value for name in environment.defaults if (value := environment.read_variable_in(env, name))
+                }
                 with running.published(data_dir, variables):
                     self._supervise(data_dir, port, env, stack, login, demo)
 
@@ -169,7 +171,7 @@ def welcome(base_url: str, data_dir: Path, login: DemoLogin | None, login_file: 
     `login_file` is the file with the login.
     """
     # These modules read the settings when they are imported, so the import is not at the top.
-    from infrastructure.web.mail import goes_to_log
+    from infrastructure.web.mail import is_mail_logged
     from scans.browser import browser_program
 
     browser = browser_program() or "none, so scans have fewer checks; `make browser` installs one"
@@ -181,7 +183,7 @@ def welcome(base_url: str, data_dir: Path, login: DemoLogin | None, login_file: 
         f"  Address   {base_url}",
         f"  Admin     {base_url}/admin/ {who}",
     ]
-    if goes_to_log():
+    if is_mail_logged():
         lines.append("  E-mail    is written to this log, links to sign up too; EMAIL_URL names a mail server")
     lines.append(f"  Browser   {browser}")
     key = login.api_key if login else None
@@ -319,7 +321,7 @@ def _import_programs() -> None:
     # Celery always warns root. In a container or on a newcomer's machine, root may be the only user.
     warnings.filterwarnings("ignore", "You're running the worker with superuser privileges")
     # Signals are deferred, because during imports Python ignores exceptions in callbacks such as signal handlers.
-    with deferred_signals(ENDING), uncollected():
+    with deferred_signals(ENDING), without_garbage_collection():
         django.setup()
         for name in (settings.ROOT_URLCONF, *PROGRAM_MODULES):
             import_module(name)

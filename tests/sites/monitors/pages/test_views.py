@@ -15,7 +15,7 @@ from accounts.models import ActivityEvent, Tier
 from infrastructure.api import idempotency
 from scans.models import Scan
 from sites.models import Audit, Monitor, MonitorRun
-from sites.models.documents import News
+from sites.models.stored_json import News
 from sites.recipients import topic_of, warning_of
 from tests.factories import Member, person_of
 from tests.page_reading import browser_of, page_of, rows_of, strings, text_of

@@ -8,7 +8,7 @@ import pytest
 from tests.website_scan.browser.loads import load, request, visit
 from tests.website_scan.cast import message, outcome, page, rows, title_of, verdict
 from tests.website_scan.performance.cast import HERE, OTHER, labels, resource, resources_of
-from website_scan.browser.evidence import Coverage, UsedFile
+from website_scan.browser.evidence import Coverage, FileCoverage
 from website_scan.outcomes import Verdict
 from website_scan.page.evidence import Page
 from website_scan.page.image_headers import ImageFormat, ImageHeader
@@ -247,7 +247,7 @@ UNUSED = {Kind.STYLESHEET: checks.unused_css, Kind.SCRIPT: checks.unused_js}
 
 def judge_coverage(kind: Kind, *files: tuple[str, int, int], wire: int = 100 * KIB) -> Verdict:
     """Return the verdict on files (name, length, unused), each with `wire` bytes on the wire."""
-    coverage = Coverage(tuple(UsedFile(f"{HERE}/{name}", kind, length, unused) for name, length, unused in files))
+    coverage = Coverage(tuple(FileCoverage(f"{HERE}/{name}", kind, length, unused) for name, length, unused in files))
     names = dict.fromkeys(name for name, _, _ in files)
     requests = [request(name, kind, wire_bytes=wire) for name in names]
     return UNUSED[kind](coverage, visit(load(*requests)))
@@ -295,12 +295,12 @@ def test_unused_share_is_never_above_100_percent() -> None:
 
 @pytest.mark.parametrize("kind", UNUSED)
 def test_code_without_an_own_file_on_the_wire_is_not_judged(kind: Kind) -> None:
-    inline = Coverage((UsedFile(f"{HERE}/shop/shoes", kind, 900_000, 900_000),))  # inline in the document
-    renamed = Coverage((UsedFile(f"{HERE}/src/app.ts", kind, 900_000, 900_000),))  # renamed by sourceURL
+    inline = Coverage((FileCoverage(f"{HERE}/shop/shoes", kind, 900_000, 900_000),))  # inline in the document
+    renamed = Coverage((FileCoverage(f"{HERE}/src/app.ts", kind, 900_000, 900_000),))  # renamed by sourceURL
     other = Kind.SCRIPT if kind is Kind.STYLESHEET else Kind.STYLESHEET
-    foreign = Coverage((UsedFile(f"{HERE}/a", other, 900_000, 900_000),))
+    foreign = Coverage((FileCoverage(f"{HERE}/a", other, 900_000, 900_000),))
     cached = visit(load(request("a", kind, wire_bytes=0)))
-    empty = Coverage((UsedFile(f"{HERE}/a", kind, 0, 0),))
+    empty = Coverage((FileCoverage(f"{HERE}/a", kind, 0, 0),))
     loaded = visit(load(request("a", kind, wire_bytes=9)))
     assert [verdict(UNUSED[kind](used, loaded)) for used in (inline, renamed, foreign, empty)] == ["n/a"] * 4
-    assert verdict(UNUSED[kind](Coverage((UsedFile(f"{HERE}/a", kind, 9, 9),)), cached)) == "n/a"
+    assert verdict(UNUSED[kind](Coverage((FileCoverage(f"{HERE}/a", kind, 9, 9),)), cached)) == "n/a"

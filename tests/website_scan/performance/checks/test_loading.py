@@ -154,7 +154,7 @@ def test_metrics_are_judged_by_lighthouses_control_points_and_curve(
 
 @pytest.mark.parametrize("metric", METRICS)
 def test_empty_page_has_no_metrics(metric: str) -> None:
-    finding = judged(metric, None if metric != "cls" else 0.0, seen_fcp=None)
+    finding = judged(metric, None if metric != "cls" else 0.0, observed_fcp=None)
     assert isinstance(finding, NotApplicable)
     assert "painted nothing" in finding.reason
 
@@ -162,7 +162,7 @@ def test_empty_page_has_no_metrics(metric: str) -> None:
 @pytest.mark.parametrize("metric", METRICS)
 def test_page_that_did_not_paint_in_time_does_not_count_as_empty(metric: str) -> None:
     with pytest.raises(BrowserFailed, match="time ran out"):
-        judged(metric, None if metric != "cls" else 0.0, seen_fcp=None, is_complete=False)
+        judged(metric, None if metric != "cls" else 0.0, observed_fcp=None, is_complete=False)
 
 
 @pytest.mark.parametrize(("metric", "warned", "failed"), [("fcp", 2.0, 3.1), ("lcp", 2.6, 4.1), ("tbt", 0.3, 0.7)])

@@ -244,7 +244,7 @@ def test_resources_with_a_browser_are_the_browsers_requests(site: Site) -> None:
             request(f"{site.url}/a.js", ResourceKind.SCRIPT, wire_bytes=77, initiator=f"{site.url}/"),
             request(f"{site.url}/late.png", initiator=f"{site.url}/a.js"),
             request(f"{site.url}/frame", None, in_frame=True, wire_bytes=5000),
-            request(f"{site.url}/collect", ResourceKind.OTHER, is_programmed=True, method="POST", status=204),
+            request(f"{site.url}/collect", ResourceKind.OTHER, is_sent_by_code=True, method="POST", status=204),
         ),
     )
     assert [(path, resource.depth, resource.is_fetched) for path, resource in by_url.items()] == [
@@ -275,7 +275,7 @@ def test_scanners_request_explains_failures_in_the_browser(site: Site) -> None:
             site,
             request(f"{site.url}/limits.png", **failure),
             request("http://intranet.internal/x.png", **failure),
-            request("http://intranet.internal/api", ResourceKind.OTHER, is_programmed=True, **failure),
+            request("http://intranet.internal/api", ResourceKind.OTHER, is_sent_by_code=True, **failure),
         ),
     )
     assert by_url["/limits.png"].status == 200

@@ -15,7 +15,7 @@ from infrastructure.encryption import decrypt, encrypt
 
 
 @dataclass(frozen=True, slots=True)
-class SessionBox:
+class SessionValues:
     """Small key-value store in the session, for at most `most` JSON values that expire after `max_age_s` seconds.
 
     Different keys separate the tabs of a browser. Values are encrypted, because copies of the database must not reveal
@@ -42,7 +42,7 @@ class SessionBox:
         self._set(request, values)
         return self._decrypted(encrypted)
 
-    def keep_only(self, request: HttpRequest, is_wanted: Callable[[Any], bool]) -> None:
+    def retain_only(self, request: HttpRequest, is_wanted: Callable[[Any], bool]) -> None:
         """Delete all values for which `is_wanted` returns False."""
         values: dict[str, str] = request.session.get(self.name, {})
         if values:

@@ -20,7 +20,7 @@ import pytest
 from django.db import OperationalError, transaction
 
 from infrastructure.logging import Outage
-from infrastructure.postgresql import base, driver, silence
+from infrastructure.postgresql import base, driver, hang_detection
 from infrastructure.postgresql.base import DatabaseWrapper
 from operations.stack import embedded
 from tests.operations.stack.processes import wait_until
@@ -73,12 +73,12 @@ def server(django_db_setup: None, django_db_blocker: Any) -> Iterator[OwnServer]
 
 
 @pytest.fixture(autouse=True)
-def fresh_server_state(monkeypatch: pytest.MonkeyPatch) -> silence.Server:
+def fresh_server_state(monkeypatch: pytest.MonkeyPatch) -> hang_detection.Server:
     """Replace the server's state by the state in a newly started process."""
-    fresh = silence.Server()
-    for module in (silence, driver, base):
+    fresh = hang_detection.Server()
+    for module in (hang_detection, driver, base):
         monkeypatch.setattr(module, "server", fresh)
-    monkeypatch.setattr(silence, "outage", Outage("PostgreSQL"))
+    monkeypatch.setattr(hang_detection, "outage", Outage("PostgreSQL"))
     return fresh
 
 
@@ -108,8 +108,8 @@ def test_queries_fail_fast_on_hanging_server_and_succeed_when_it_resumes(
     with server.frozen():
         assert seconds_until_failure(open_before) < ANSWERED_WITHIN_S
         # After one connection has detected the outage, open and new connections fail sooner.
-        assert seconds_until_failure(idle) < silence.PROBE_TIMEOUT_S + FAST_S
-        assert seconds_until_failure(new) < silence.PROBE_TIMEOUT_S + FAST_S
+        assert seconds_until_failure(idle) < hang_detection.PROBE_TIMEOUT_S + FAST_S
+        assert seconds_until_failure(new) < hang_detection.PROBE_TIMEOUT_S + FAST_S
     wait_until(lambda: not _fails(open_before), 30)
     assert query(idle) == query(new) == (1,)
     lines = [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
@@ -155,7 +155,7 @@ def test_new_connections_to_hanging_server_fail_in_time(server: OwnServer) -> No
     query(before)
     with server.frozen():
         assert seconds_until_failure(first) < ANSWERED_WITHIN_S
-        assert seconds_until_failure(second) < silence.PROBE_TIMEOUT_S + FAST_S
+        assert seconds_until_failure(second) < hang_detection.PROBE_TIMEOUT_S + FAST_S
     for wrapper in (before, first, second):
         wrapper.close()
 
@@ -166,7 +166,7 @@ def test_only_first_connection_attempt_waits_for_server_hanging_since_start(serv
         assert seconds_until_failure(first) < ANSWERED_WITHIN_S
         began = time.monotonic()
         durations_s = [seconds_until_failure(wrapper) for wrapper in others]
-        assert time.monotonic() - began < silence.PAUSE_S + ANSWERED_WITHIN_S, durations_s
+        assert time.monotonic() - began < hang_detection.PAUSE_S + ANSWERED_WITHIN_S, durations_s
     wait_until(lambda: not _fails(first), 30)
     for wrapper in (first, *others):
         wrapper.close()

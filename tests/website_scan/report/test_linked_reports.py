@@ -3,7 +3,7 @@ from __future__ import annotations
 from tests.results import check_of
 from tests.website_scan.cast import NOW, URL
 from website_scan.findings import MEDIUM, ScanType
-from website_scan.report.elsewhere import LinkedFinding, OtherReport, linked_findings
+from website_scan.report.linked_reports import LinkedFinding, OtherReport, linked_findings
 from website_scan.report.serialization import export_json
 from website_scan.report_json import ExportJson
 from website_scan.result import CategoryResult, CheckStatus, RepeatedCheck, ScanResult

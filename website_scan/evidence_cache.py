@@ -17,7 +17,7 @@ class Kept:
     gathered_at: datetime
 
 
-class KeptEvidence(Protocol):
+class EvidenceCache(Protocol):
     """Cache of evidence that is the same for all pages of an origin, shared by the visits of an audit. Thread-safe."""
 
     def find(self, origin: str, probe: Probe) -> Kept | None:
@@ -29,7 +29,7 @@ class KeptEvidence(Protocol):
         ...
 
 
-class EvidenceOfRun:
+class InMemoryEvidence:
     """Evidence cache in memory, for all pages that one execution of the command scans."""
 
     def __init__(self) -> None:

@@ -15,7 +15,7 @@ class CredentialsForgotten(InvalidRequestField):
     """Raised for a row whose credentials were deleted after their retention."""
 
 
-def sealed(credentials: Credentials | None) -> dict[str, Any]:
+def credential_columns(credentials: Credentials | None) -> dict[str, Any]:
     """Return the values of both columns: the names of the credentials, and the credentials encrypted."""
     if credentials is None:
         return {"credential_names": None, "encrypted_credentials": None}
@@ -25,7 +25,7 @@ def sealed(credentials: Credentials | None) -> dict[str, Any]:
     }
 
 
-class Keyed(models.Model):
+class WithCredentials(models.Model):
     """Abstract model of a row that may have credentials for its target."""
 
     credential_names = models.JSONField(

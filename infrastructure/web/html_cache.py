@@ -13,7 +13,7 @@ from django.utils.safestring import SafeString
 COMPRESSION_LEVEL = 1  # zlib's fastest level: a fifth of the size, in a hundredth of the rendering time.
 
 
-class KeptHtml:
+class HtmlCache:
     """LRU cache of at most `max_bytes` of compressed HTML. Entries expire after `max_age_s`.
 
     A key must contain everything that the HTML depends on, including the permissions of its reader. A release starts
