@@ -18,7 +18,7 @@ HOOK = ROOT / ".githooks/commit-msg"
     [
         ("def told_elsewhere(): ...", ["told_elsewhere"]),
         ("class Teller: ...", ["Teller"]),
-        ("TOLD = 1", ["TOLD"]),
+        ("TELLER = 1", ["TELLER"]),
         ("def f(whatTold): ...", ["whatTold"]),
         ("self.furnished_lists = 1", ["furnished_lists"]),
         ("stolde = untold = f(told)", []),
