@@ -62,9 +62,9 @@ def _json(reports: Sequence[Mapping[str, object]], outcome: Outcome) -> str:
 
 def _report(judged: Judged) -> dict[str, object]:
     export = judged.export
-    report = _part(export, REPORT_KEYS) | {
+    report = _subset(export, REPORT_KEYS) | {
         "categories": [
-            {**category, "checks": [_part(check, CHECK_KEYS) for check in category["checks"]]}
+            {**category, "checks": [_subset(check, CHECK_KEYS) for check in category["checks"]]}
             for category in export["categories"]
         ],
         "browser": export["browser"],
@@ -73,7 +73,7 @@ def _report(judged: Judged) -> dict[str, object]:
     return report | ({"status": "failed", "error": judged.error} if judged.error else {}) | _accepted(judged)
 
 
-def _part(whole: Mapping[str, object], names: Iterable[str]) -> dict[str, object]:
+def _subset(whole: Mapping[str, object], names: Iterable[str]) -> dict[str, object]:
     return {name: whole[name] for name in names if name in whole}
 
 
