@@ -275,11 +275,11 @@ def test_invitation_mail_links_only_to_this_host(home: Member, owner: User) -> N
     sent = mail.outbox[-1]
     assert sent.subject == "owner@people.test invites you to localhost:8000"
     words = sent.body.replace(WORD_JOINER, "")
-    assert "owner@people.test invites you to join an organization at http://localhost:8000, as member." in words
+    assert "owner@people.test has invited you to join this organization at http://localhost:8000 as member:" in words
     assert "If you do not know owner@people.test" in words
     assert "evil.example.com" in words
     assert "evil.example.com" not in sent.body, "no mail program makes a link of it"
-    assert re.findall(r"https?://\S+", str(sent.body)) == ["http://localhost:8000,", f"http://localhost:8000{link}"]
+    assert re.findall(r"https?://\S+", str(sent.body)) == ["http://localhost:8000", f"http://localhost:8000{link}"]
 
 
 def test_invitation_is_revoked_if_its_mail_fails(owner: User, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -84,6 +84,6 @@ def test_forms_are_hidden_when_service_limits_are_reached(home: Member, monkeypa
 
 def test_settings_list_the_limits_of_the_tier(home: Member) -> None:
     text = text_of(browser_of(home, "viewer").get("/o/home/settings/"))
-    assert "Monitors 1, run every day at most" in text
+    assert "Monitors 1, each run at most every day" in text
     assert "Pages per scan of a site 10" in text
     assert "The operator of this service sets the plan." in text

@@ -38,7 +38,7 @@ def test_every_example_is_accepted(arguments: list[str], tmp_path: Path, monkeyp
             options_from(arguments)
         assert not exit_info.value.code
     elif is_about_lists(arguments):
-        assert lists.parsed(arguments, "website-scan").server
+        assert lists.parse_options(arguments, "website-scan").server
     else:
         assert options_from(arguments).urls
 

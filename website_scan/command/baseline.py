@@ -50,7 +50,7 @@ class _Page(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """Accepted findings of a baseline file. Pages have the names of the file."""
+    """Accepted findings of a baseline file. `pages` has judged pages by the name in the file, such as a path."""
 
     path: Path
     origins: frozenset[str]
@@ -175,7 +175,7 @@ def read_baseline(path: Path) -> Baseline:
         raise WrongUsage(f"{path} is not a baseline: create one with --write-baseline.") from None
 
 
-def words_in(path: Path) -> Mapping[str, str]:
+def read_place_texts(path: Path) -> Mapping[str, str]:
     """Return the places in an existing baseline, in words, by fingerprint; empty if no baseline can be read."""
     if not path.is_file():  # reading a pipe would wait for its writer
         return {}
@@ -185,7 +185,9 @@ def words_in(path: Path) -> Mapping[str, str]:
         return {}
 
 
-def baseline_of(reports: Sequence[Judged], served_at: str = "", words: Mapping[str, str] = MappingProxyType({})) -> str:
+def baseline_text(
+    reports: Sequence[Judged], served_at: str = "", words: Mapping[str, str] = MappingProxyType({})
+) -> str:
     """Return a baseline file that accepts all findings of the reports: sorted JSON, one line each, for short diffs.
 
     An unchanged finding does not change its line: hosts, queries and generated names are not in the file, nor is the
@@ -238,7 +240,7 @@ def _stable_places(finding: ExportedFinding, own: WrittenUrl) -> dict[str, str]:
                 without_content = _element(row, own, is_styled=True)
                 texts[without_content if table["kind"] in STYLED else _element(row, own)] = without_content
             else:
-                text = " ".join(_named(table, row, own))
+                text = " ".join(_name_parts(table, row, own))
                 texts[text] = text
     return {
         fingerprint: min(texts if len(texts) == 1 else texts.values())
@@ -252,7 +254,7 @@ def _element(row: Row, own: WrittenUrl, *, is_styled: bool = False) -> str:
     return element(path, markup, own, source=source, is_styled=is_styled, why=colours or why)
 
 
-def _named(table: StoredPlaces, row: Row, own: WrittenUrl) -> Iterator[str]:
+def _name_parts(table: StoredPlaces, row: Row, own: WrittenUrl) -> Iterator[str]:
     formats = {column["name"]: column["format"] for column in table["columns"]}
     for name in table["names"]:
         text = str(row[name] or "").strip()

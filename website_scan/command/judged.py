@@ -113,7 +113,7 @@ class Judged:
         """Return the report with findings accepted by the names of their outcomes, such as `hsts.short`."""
         return self.with_accepted({check["id"]: ACCEPTED for _, check in self.findings() if outcome_of(check) in names})
 
-    def without(self, reason: str) -> Judged:
+    def without_accepted_for(self, reason: str) -> Judged:
         """Return the report without the checks that are accepted for a reason, such as IN_BASELINE."""
         categories: list[ExportedCategory] = [
             {**category, "checks": [check for check in category["checks"] if self.accepted.get(check["id"]) != reason]}
@@ -157,8 +157,8 @@ class Gate:
     def complaints(self, judged: Judged) -> Iterator[str]:
         """Yield a sentence for each reason why the report fails the gate."""
         if self.is_too_low(judged):
-            without = " without what is accepted" if judged.accepted_score is not None else ""
-            yield f"{judged.type} of {judged.url}: {judged.score}{without} is below {self.lowest_score(judged.type)}."
+            suffix = " without what is accepted" if judged.accepted_score is not None else ""
+            yield f"{judged.type} of {judged.url}: {judged.score}{suffix} is below {self.lowest_score(judged.type)}."
         if failing_findings := self.failing_findings(judged):
             new = "new " if IN_BASELINE in judged.accepted.values() else ""
             yield f"{judged.type} of {judged.url}: {len(failing_findings)} {new}{self._describe(failing_findings)}."

@@ -68,7 +68,7 @@ def run(arguments: Sequence[str], program: str) -> int:
 
     Raises WrongUsage and ServerRefused.
     """
-    options = parsed(arguments, program)
+    options = parse_options(arguments, program)
     if options.server is None:
         raise WrongUsage("Lists belong to a service: give its address with --server.")
     server = service_client(options.server)
@@ -76,7 +76,7 @@ def run(arguments: Sequence[str], program: str) -> int:
     return status
 
 
-def parsed(arguments: Sequence[str], program: str) -> argparse.Namespace:
+def parse_options(arguments: Sequence[str], program: str) -> argparse.Namespace:
     """Parse `[--server URL] list ACTION …`. Exits after `--help`, and with status 2 if argparse refuses an argument."""
     position = arguments.index("list")
     common = Parser(add_help=False)

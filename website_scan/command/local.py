@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-def scans(options: Options, progress: ProgressLine) -> Iterator[list[Judged]]:
+def scan_pages(options: Options, progress: ProgressLine) -> Iterator[list[Judged]]:
     """Scan the pages in order, and yield the reports of each page. Raises WrongUsage before the first scan."""
     problems = [str(problem) for problem in environment.problems if problem.name.startswith("SCAN_")]
     if problems:

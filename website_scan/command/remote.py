@@ -128,18 +128,18 @@ class ServiceClient:
 
         Retries transient errors, with one message on standard error.
         """
-        response = self._respond_or_refuse(method, path, body, upload)
+        response = self._send_with_retries(method, path, body, upload)
         return None if response.status_code == NO_CONTENT else _json(response)
 
     def download(self, path: str) -> Iterator[bytes]:
         """Yield the body of a response in pieces. Raises ServerRefused, also if the body ends early."""
-        with self._respond_or_refuse("GET", path, is_streamed=True) as response:
+        with self._send_with_retries("GET", path, is_streamed=True) as response:
             try:
                 yield from response.iter_content(CHUNK_BYTES)
             except requests.RequestException as error:
                 raise ServerRefused(f"{self._address} did not send all of it ({type(error).__name__}).") from None
 
-    def _respond_or_refuse(
+    def _send_with_retries(
         self,
         method: str,
         path: str,
@@ -208,7 +208,7 @@ def service_client(address: str) -> ServiceClient:
     return ServiceClient(address, key)
 
 
-def scans(options: Options, progress: ProgressLine) -> Iterator[list[Judged]]:
+def scan_pages(options: Options, progress: ProgressLine) -> Iterator[list[Judged]]:
     """Yield the reports of each page, after all scans have ended. Raises WrongUsage and ServerRefused."""
     address = options.server or ""
     server = service_client(address)

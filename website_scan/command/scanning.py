@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 
 from website_scan.command.arguments import Options
-from website_scan.command.baseline import Baseline, baseline_of, read_baseline, words_in
+from website_scan.command.baseline import Baseline, baseline_text, read_baseline, read_place_texts
 from website_scan.command.errors import EXIT_FAILED, EXIT_GATE, ServerRefused
 from website_scan.command.judged import Gate, Judged, Outcome
 from website_scan.command.output import OutputWriter, refuse_unwritable, write
@@ -100,9 +100,9 @@ def _conclude(options: Options, outcome: Outcome, *, has_gate: bool) -> int:
     if options.write_baseline and failed:
         write_err(f"{options.write_baseline} was not written: a scan failed, so its findings are not known.")
     elif options.write_baseline:
-        reports = [report.without(IN_PREVIEW) for report in outcome.reports]
-        words = words_in(options.write_baseline)
-        write(options.write_baseline, baseline_of(reports, options.served_at, words))
+        reports = [report.without_accepted_for(IN_PREVIEW) for report in outcome.reports]
+        words = read_place_texts(options.write_baseline)
+        write(options.write_baseline, baseline_text(reports, options.served_at, words))
         written.append(options.write_baseline)
     if outcome.is_good and not options.is_quiet:
         pages = counted(len({report.url for report in outcome.reports}), "page")
@@ -126,7 +126,7 @@ def _scans(options: Options, progress: ProgressLine) -> Iterator[list[Judged]]:
     if options.server:
         from website_scan.command import remote
 
-        return remote.scans(options, progress)
+        return remote.scan_pages(options, progress)
     from website_scan.command import local
 
-    return local.scans(options, progress)
+    return local.scan_pages(options, progress)

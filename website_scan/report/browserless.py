@@ -5,7 +5,7 @@ from __future__ import annotations
 from website_scan.messages import counted
 from website_scan.report_json import ExportJson
 
-WORTH = {
+MEANING_WITHOUT_BROWSER = {
     "performance": "The load was estimated from the page's files, not measured. With a browser the score can be lower "
     "or higher, most of all where scripts build the page.",
     "accessibility": "Whatever needs a rendered page, such as contrast, was not checked. With a browser the score can "
@@ -23,4 +23,4 @@ def notice_without_browser(export: ExportJson) -> str:
     if not omitted:
         return ""
     left_out = counted(len(omitted), "check was", "checks were")
-    return f"Judged without a browser: {left_out} left out. {WORTH[export['type']]}"
+    return f"Judged without a browser: {left_out} left out. {MEANING_WITHOUT_BROWSER[export['type']]}"

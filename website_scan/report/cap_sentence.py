@@ -16,20 +16,20 @@ KINDS = {Severity.CRITICAL: "critical", Severity.HIGH: "serious", Severity.MEDIU
 
 
 def score_cap_sentence(
-    stored: StoredBasis, reasons: Sequence[str], spared: Collection[str] = (), word: str = "muted"
+    stored: StoredBasis, reasons: Sequence[str], unfixed: Collection[str] = (), word: str = "muted"
 ) -> str:
     """Return the sentence for the basis of a score; empty if no cap lowers the score visibly.
 
-    `reasons` are the reasons of the caps that lowered the score. Findings of the checks `spared` will not be fixed,
-    because they are muted or accepted: `word` says which.
+    `reasons` are the reasons of the caps that lowered the score. Findings of the checks `unfixed` will not be fixed,
+    because they are muted or accepted: `word` is "muted" or "accepted".
     """
-    cap = hold(stored, spared)
+    cap = hold(stored, unfixed)
     if cap is None:
         return ""
     if cap.lasting is not None and not cap.steps:
         return reasons[cap.lasting]
     first = cap.groups[0]
-    subject = f"{_number(first.count).capitalize()} {_findings(first)}{_spared(cap, word)}"
+    subject = f"{_number(first.count).capitalize()} {_findings(first)}{_unfixed_words(cap, word)}"
     steps = ", ".join(_steps(cap))
     then = f"; fix {steps}" if steps else ""
     return f"{subject} {agreeing(first.count, 'holds', 'hold')} the score at {cap.value}{then}."
@@ -40,7 +40,7 @@ def _findings(group: CappingFailures) -> str:
     return kind + agreeing(group.count, "finding", "findings")
 
 
-def _spared(cap: Hold, word: str) -> str:
+def _unfixed_words(cap: Hold, word: str) -> str:
     count = cap.groups[0].count
     if not cap.spared:
         return ""
@@ -59,7 +59,7 @@ def _steps(cap: Hold) -> Iterator[str]:
         elif group is cap.groups[0] or group is last_group:
             label = _fixed_part(fixed, group.count)
         else:
-            label = f"and {_first_of(group, fixed)}"
+            label = f"and {_first_mention(group, fixed)}"
         last_group = group
         yield f"{label}: {step.score}"
 
@@ -79,7 +79,7 @@ def _fixed_part(fixed: int, count: int) -> str:
     return "both" if count == 2 else f"all {_number(count)}"
 
 
-def _first_of(group: CappingFailures, fixed: int) -> str:
+def _first_mention(group: CappingFailures, fixed: int) -> str:
     """Return in words how many findings of a group are fixed, where the sentence first mentions the group."""
     kind = KINDS[group.severity] if group.severity else "other"
     if group.count == 1:

@@ -76,7 +76,7 @@ class CheckCard:
     @property
     def later_win(self) -> str:
         """Points to win later, in words; empty for a check that a cap counts, as few points would play it down."""
-        return "" if self.holds else _win(self.later)
+        return "" if self.holds else _points_text(self.later)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +124,7 @@ def card_of(exported: ExportedCheck, context: CardContext = NO_CONTEXT) -> Check
         message=without_places(exported),
         fix=fixes.parts(fix) if fix else (),
         points=points,
-        win=_win(points),
+        win=_points_text(points),
         evidence=tables(stored, without=without),
         criteria=criteria,
         references=tuple(reference(text) for text, wcag in references if not wcag),
@@ -146,5 +146,5 @@ def card_of(exported: ExportedCheck, context: CardContext = NO_CONTEXT) -> Check
     )
 
 
-def _win(points: float) -> str:
+def _points_text(points: float) -> str:
     return f"+{points:g} {agreeing(points, 'point', 'points')}" if points > 0 else ""

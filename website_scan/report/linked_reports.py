@@ -70,7 +70,10 @@ def _pairs(export: ExportJson, reports: Mapping[ScanType, OtherReport]) -> Itera
 
 
 def _reported_facts(export: ExportJson) -> Reporters:
-    """Return by check ID which check of the report has its fact. Warnings that win no points do not count."""
+    """Map the checks that found a fact to the check that reports the fact, by ID; a repeat maps to another check.
+
+    Warnings that only ask for a review, and win no points, are not included.
+    """
     facts = {
         id: id
         for id, check in _checks(export).items()

@@ -13,7 +13,7 @@ from typing import Any
 
 from website_scan.places import BYTES, Column
 from website_scan.priority import Priority, priority
-from website_scan.report.browserless import WORTH
+from website_scan.report.browserless import MEANING_WITHOUT_BROWSER
 from website_scan.report.cards import CardContext, CheckCard, card_of
 from website_scan.report.explanations import NOTES, category_meaning, grade_meaning
 from website_scan.report.filters import EVERYTHING, Filter, FilterBar, filter_bar
@@ -80,7 +80,7 @@ class CategorySection:
         return min((check.priority for check in (*self.failed, *self.warned, *self.passed)), default=LAST)
 
     @property
-    def lone(self) -> str:
+    def small_share(self) -> str:
         """Share of the score, in words, of a light category with a low score by a single failure; otherwise empty.
 
         Also empty for a critical failure, which the small share would play down.
@@ -104,12 +104,12 @@ class CategorySection:
         groups = (("Failed", self.failed), ("Warnings", self.warned), ("Passed", self.passed))
         return [Group(title, checks) for title, checks in groups if checks]
 
-    def opened(self, first: Container[str], chosen: Filter) -> CategorySection:
+    def with_open_cards(self, first: Container[str], chosen: Filter) -> CategorySection:
         """Return the section with its cards open or folded. `first` are the IDs of the findings to fix first."""
         return replace(
             self,
-            failed=tuple(_opened(check, check.id in first, chosen) for check in self.failed),
-            warned=tuple(_opened(check, check.id in first, chosen) for check in self.warned),
+            failed=tuple(_open_or_fold(check, check.id in first, chosen) for check in self.failed),
+            warned=tuple(_open_or_fold(check, check.id in first, chosen) for check in self.warned),
         )
 
     @property
@@ -250,7 +250,7 @@ def report_page(  # noqa: PLR0913 -- two documents, and optional parts of the pa
     ]
     categories.sort(key=lambda section: section.priority)
     first = _first(categories)
-    categories = [section.opened({check.id for check in first}, chosen) for section in categories]
+    categories = [section.with_open_cards({check.id for check in first}, chosen) for section in categories]
     return ReportPage(
         export=export,
         link=safe_link(export["url"]),
@@ -273,7 +273,7 @@ def report_page(  # noqa: PLR0913 -- two documents, and optional parts of the pa
         illustrations=illustrations,
         largest=illustrations.crops(by_id["lcp"]).get(0) if "lcp" in by_id else None,
         muted=tuple(
-            _opened(card, False, chosen)
+            _open_or_fold(card, False, chosen)
             for card in sorted((card for group in cards for card in group if card.is_muted), key=_priority)
         ),
         without_muted=without_muted(muting.scoring, muted),
@@ -281,7 +281,7 @@ def report_page(  # noqa: PLR0913 -- two documents, and optional parts of the pa
     )
 
 
-def _opened(card: CheckCard, is_first: bool, chosen: Filter) -> CheckCard:
+def _open_or_fold(card: CheckCard, is_first: bool, chosen: Filter) -> CheckCard:
     """Return the card open or folded: with a filter, all matching cards are open, otherwise those to fix first."""
     return replace(card, is_first=is_first, is_open=not card.is_hidden if chosen.is_active else is_first)
 
@@ -331,7 +331,7 @@ def _coverage(export: ExportJson, facts: Facts, prefix: str) -> CoverageSummary:
         repeated=tuple(
             Repeated(check["name"], check["reason"], f"{prefix}check-{check['told_by']}") for check in repeated
         ),
-        worth=WORTH.get(export["type"], ""),
+        worth=MEANING_WITHOUT_BROWSER.get(export["type"], ""),
         reference_ms=_reference_ms(export),
     )
 

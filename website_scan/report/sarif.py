@@ -68,7 +68,7 @@ class Room:
         self._bytes = MOST_BYTES // runs
         self._compressor = zlib.compressobj()
 
-    def taking(self, results: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
+    def accept(self, results: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
         """Yield results until the limit is reached."""
         for result in results:
             self._bytes -= len(self._compressor.compress(json.dumps(result, indent=2).encode()))
@@ -80,7 +80,7 @@ class Room:
     def batches(self, batches: Iterable[Sequence[Mapping[str, Any]]]) -> Iterator[list[Mapping[str, Any]]]:
         """Yield batches of results until the limit is reached; the last batch may be cut."""
         for batch in batches:
-            accepted = list(self.taking(batch))
+            accepted = list(self.accept(batch))
             yield accepted
             if len(accepted) < len(batch):
                 return
@@ -124,7 +124,7 @@ def run(
         for result, suppressed in _results(reports)
     ]
     limit = Room(runs)
-    accepted = list(limit.taking(results))
+    accepted = list(limit.accept(results))
     left_out = limit.notifications(len(results))
     return {
         "tool": tool(rules, check_pages),

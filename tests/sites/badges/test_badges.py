@@ -147,7 +147,7 @@ def test_an_unknown_type_is_refused(home: Member) -> None:
 
 
 def test_who_asks_for_too_many_waits(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(views, "PER_MINUTE", 2)
+    monkeypatch.setattr(views, "REQUESTS_PER_MINUTE", 2)
     path = badge_of(home)
     assert [Client().get(path).status_code for _ in range(3)] == [200, 200, 429]
     assert Client().get(path.replace(".svg", ".png")).status_code == 429

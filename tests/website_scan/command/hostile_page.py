@@ -99,4 +99,4 @@ def reports_of(site: Site, *paths: str, browser: WarmBrowser | None = None) -> l
         patch.setattr(local, "browser", lambda: browser)
         urls = [f"{site.url_as('localhost')}{path}" for path in paths]
         options = options_from([*urls, "--allow-network", "127.0.0.0/8", "--quiet"], "website-scan")
-        return [report for visit in local.scans(options, ProgressLine(is_quiet=True)) for report in visit]
+        return [report for visit in local.scan_pages(options, ProgressLine(is_quiet=True)) for report in visit]

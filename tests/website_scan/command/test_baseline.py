@@ -11,7 +11,7 @@ import pytest
 from tests.website_scan.command.reports import check_result, failed_scan, judged
 from tests.website_scan.fingerprint_pairs.pairs import contrast, oversized
 from website_scan import catalogue
-from website_scan.command.baseline import STYLED, baseline_of, read_baseline, words_in
+from website_scan.command.baseline import STYLED, baseline_text, read_baseline, read_place_texts
 from website_scan.command.errors import WrongUsage
 from website_scan.command.judged import ACCEPTED, IN_BASELINE, NOT_COMPARED, Gate, Judged
 from website_scan.findings import ScanType, Severity
@@ -41,7 +41,7 @@ def accepted(path: Path, before: Sequence[Judged], now: Judged, *others: str) ->
 
     `others` are further URLs of the command.
     """
-    path.write_text(baseline_of(before), encoding="utf-8")
+    path.write_text(baseline_text(before), encoding="utf-8")
     return read_baseline(path).accept(now, [now.url, *others]).accepted
 
 
@@ -52,7 +52,7 @@ def test_findings_of_the_baseline_are_accepted_and_do_not_count_in_the_score(tmp
         check_result("csp", "pass"),
     )
     path = tmp_path / "known"
-    path.write_text(baseline_of([before]))
+    path.write_text(baseline_text([before]))
     report = read_baseline(path).accept(before, [before.url])
     assert report.accepted == {"alt": IN_BASELINE, "hsts": IN_BASELINE}
     assert report.score == 100
@@ -75,7 +75,9 @@ def test_findings_of_the_baseline_are_accepted_and_do_not_count_in_the_score(tmp
         ([image("/a.png"), image("/b.png")], [image("/b.png"), image("/a.png", "div > main")], True),
     ],
 )
-def test_places_are_counted(tmp_path: Path, before: list[Element], now: list[Element], is_accepted: bool) -> None:
+def test_occurrences_of_places_are_counted(
+    tmp_path: Path, before: list[Element], now: list[Element], is_accepted: bool
+) -> None:
     assert bool(accepted(tmp_path / "known", [of_images(*before)], of_images(*now))) is is_accepted
 
 
@@ -113,7 +115,7 @@ def test_preview_accepts_findings_of_the_site_and_another_site_does_not(tmp_path
 def test_query_of_a_page_counts_only_if_pages_differ_in_it(tmp_path: Path) -> None:
     path, page = tmp_path / "known", "https://example.com/?p="
     before = [judged(check_result("hsts"), url=f"{page}1")]
-    assert "?p" not in baseline_of(before)
+    assert "?p" not in baseline_text(before)
     assert accepted(path, before, judged(check_result("hsts"), url=f"{page}2"))
     before.append(judged(check_result("csp"), url=f"{page}2"))
     assert accepted(path, before, judged(check_result("hsts"), url=f"{page}1"))
@@ -141,7 +143,7 @@ def test_places_are_not_compared_if_only_one_of_both_had_a_browser_and_a_warning
 ) -> None:
     path = tmp_path / "known"
     before = judged(check_result("hsts"), url=A), of_images(image("/a.png"), browser=browser_before)
-    path.write_text(baseline_of(before))
+    path.write_text(baseline_text(before))
     checks = (check_result("image-alt", "fail", HIGH, image("/b.png")), check_result("color-contrast"))
     report = judged(*checks, url=A, type=ScanType.ACCESSIBILITY, browser=browser_now)
     baseline = read_baseline(path)
@@ -154,7 +156,7 @@ def test_places_are_not_compared_if_only_one_of_both_had_a_browser_and_a_warning
 def test_findings_of_a_scan_type_that_is_not_in_the_baseline_are_new(tmp_path: Path) -> None:
     report = of_images(image("/a.png"), browser=CHROMIUM)
     path = tmp_path / "known"
-    path.write_text(baseline_of([judged(check_result("hsts"), url=A)]))
+    path.write_text(baseline_text([judged(check_result("hsts"), url=A)]))
     baseline = read_baseline(path)
     assert baseline.accept(report, [A]).accepted == {}
     assert list(baseline.caveats([report])) == []
@@ -163,15 +165,15 @@ def test_findings_of_a_scan_type_that_is_not_in_the_baseline_are_new(tmp_path: P
 def test_rewritten_baseline_contains_accepted_findings(tmp_path: Path) -> None:
     before = judged(check_result("hsts"), check_result("csp"))
     path = tmp_path / "known"
-    path.write_text(baseline_of([before]))
+    path.write_text(baseline_text([before]))
     report = read_baseline(path).accept(before, [before.url])
-    assert json.loads(baseline_of([report])) == json.loads(baseline_of([before]))
+    assert json.loads(baseline_text([report])) == json.loads(baseline_text([before]))
 
 
 def test_baseline_has_one_sorted_line_for_each_finding() -> None:
     reports = [judged(check_result("hsts"), check_result("csp")), judged(check_result("hsts"), url=A), failed_scan()]
-    written = baseline_of(reports)
-    assert written == baseline_of(list(reversed(reports)))
+    written = baseline_text(reports)
+    assert written == baseline_text(list(reversed(reports)))
     lines = [line for line in written.splitlines() if '"check"' in line]
     assert [json.loads(line.strip().rstrip(","))["check"] for line in lines] == ["csp", "hsts"]
     assert json.loads(lines[1].strip())["pages"] == {"/": 1, "/a": 1}
@@ -187,7 +189,7 @@ def test_line_of_an_unchanged_finding_does_not_change() -> None:
             url=url,
         )
 
-    one, other = (baseline_of([report(digest, f"{A}?t={digest}")]) for digest in ("3f2a1b9c", "0a9b8c7d"))
+    one, other = (baseline_text([report(digest, f"{A}?t={digest}")]) for digest in ("3f2a1b9c", "0a9b8c7d"))
     assert one == other
     assert "3f2a1b9c" not in one
     assert "//cdn.test/app.*.css" in one
@@ -233,7 +235,7 @@ def place_in(written: str) -> str:
     ],
 )
 def test_words_of_a_place_change_only_with_its_fingerprint(one: list[Place], other: list[Place], words: str) -> None:
-    first, second = (baseline_of([judged(check_result("x", "fail", HIGH, *places))]) for places in (one, other))
+    first, second = (baseline_text([judged(check_result("x", "fail", HIGH, *places))]) for places in (one, other))
     assert first == second
     assert place_in(first) == words
 
@@ -247,7 +249,7 @@ def test_styled_kinds_are_all_subclasses_of_styled_element() -> None:
 
 def test_rewritten_baseline_keeps_the_words_of_its_places(tmp_path: Path) -> None:
     path = tmp_path / "known.json"
-    assert words_in(path) == {}
+    assert read_place_texts(path) == {}
     # Fingerprints use the ancestry, but the short selector does not contain that the image is in a list.
     before, now = (
         judged(
@@ -257,16 +259,16 @@ def test_rewritten_baseline_keeps_the_words_of_its_places(tmp_path: Path) -> Non
         )
         for src in ("/a.png", "/b.png")
     )
-    path.write_text(baseline_of([before]))
-    assert baseline_of([now]) != path.read_text()
-    assert baseline_of([now], words=words_in(path)) == path.read_text()
+    path.write_text(baseline_text([before]))
+    assert baseline_text([now]) != path.read_text()
+    assert baseline_text([now], words=read_place_texts(path)) == path.read_text()
     path.write_text("no baseline")
-    assert words_in(path) == {}
+    assert read_place_texts(path) == {}
 
 
 def test_accepted_outcomes_and_the_baseline_are_combined(tmp_path: Path) -> None:
     path = tmp_path / "known"
-    path.write_text(baseline_of([judged(check_result("csp"))]))
+    path.write_text(baseline_text([judged(check_result("csp"))]))
     now = judged(check_result("hsts", outcome="short"), check_result("csp"), check_result("alt", "pass"))
     baseline = read_baseline(path)
     report = baseline.accept(now.with_accepted_outcomes({"hsts.short"}), [now.url])

@@ -15,7 +15,7 @@ import pytest
 from website_scan.command.arguments import Options
 from website_scan.command.errors import ServerRefused, WrongUsage
 from website_scan.command.progress import ProgressLine
-from website_scan.command.remote import KEY, ServiceClient, scans
+from website_scan.command.remote import KEY, ServiceClient, scan_pages
 
 Answer = tuple[int, dict[str, str], bytes]
 
@@ -136,7 +136,7 @@ def test_ctrl_c_cancels_the_audit(fake: Fake, monkeypatch: pytest.MonkeyPatch) -
     audit = {"id": "aud_1", "status": "running", "scans": {"done": 0, "planned": 4}}
     fake.answers = [(200, {}, json.dumps(audit).encode())]
     with pytest.raises(KeyboardInterrupt):
-        list(scans(Options(urls=("https://example.com/",), server=fake.address), ProgressLine()))
+        list(scan_pages(Options(urls=("https://example.com/",), server=fake.address), ProgressLine()))
     assert [(method, path) for method, path, *_ in fake.requests] == [
         ("POST", "/v1/audits"),
         ("DELETE", "/v1/audits/aud_1"),
@@ -147,7 +147,7 @@ def test_ctrl_c_cancels_the_audit(fake: Fake, monkeypatch: pytest.MonkeyPatch) -
 def test_invalid_api_key_is_wrong_usage(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(KEY, key)
     with pytest.raises(WrongUsage, match=KEY):
-        list(scans(Options(urls=("https://example.com/",), server="https://scan.example.com"), ProgressLine()))
+        list(scan_pages(Options(urls=("https://example.com/",), server="https://scan.example.com"), ProgressLine()))
 
 
 @pytest.mark.parametrize(
@@ -156,4 +156,4 @@ def test_invalid_api_key_is_wrong_usage(key: str, monkeypatch: pytest.MonkeyPatc
 def test_invalid_server_address_is_wrong_usage(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(KEY, "wss_key")
     with pytest.raises(WrongUsage, match="needs the address of a service"):
-        list(scans(Options(urls=("https://example.com/",), server=server), ProgressLine()))
+        list(scan_pages(Options(urls=("https://example.com/",), server=server), ProgressLine()))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from website_scan.command.judged import Judged
 from website_scan.command.terminal import printable
 from website_scan.messages import counted
-from website_scan.report.browserless import WORTH
+from website_scan.report.browserless import MEANING_WITHOUT_BROWSER
 from website_scan.report.levels import level_of
 from website_scan.report.places import occurrences_of
 from website_scan.report_json import ExportedFinding, ExportJson
@@ -88,7 +88,7 @@ def how_judged(export: ExportJson) -> Sequence[str]:
         return [f"judged in {export['browser']}"]
     if export["omitted_checks"]:
         left_out = len(export["omitted_checks"])
-        return [f"judged without a browser; {left_out} checks left out. {WORTH[export['type']]}"]
+        return [f"judged without a browser; {left_out} checks left out. {MEANING_WITHOUT_BROWSER[export['type']]}"]
     return []
 
 

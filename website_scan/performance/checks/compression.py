@@ -251,7 +251,7 @@ def needless_encoding(resources: Resources) -> Verdict:
     needless = [
         resource
         for resource in compressed
-        if codings(resource.headers) and not resource.is_cut and _is_coding_useless(resource)
+        if codings(resource.headers) and not resource.is_cut and _has_useless_coding(resource)
     ]
     if not needless:
         files = Count(len(compressed), "file")
@@ -448,5 +448,5 @@ def _is_compressed_format(resource: Resource) -> bool:
     return resource.kind is ResourceKind.FONT and resource.body.startswith(COMPRESSED_FONTS)
 
 
-def _is_coding_useless(resource: Resource) -> bool:
+def _has_useless_coding(resource: Resource) -> bool:
     return resource.own_wire_bytes * 100 > resource.body_bytes * (100 - WORTHWHILE_PERCENT)

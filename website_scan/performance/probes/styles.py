@@ -112,7 +112,11 @@ class _Reader:
 
     def _import(self, sheet: str, statement: str) -> None:
         url_and_media = imported(statement)
-        if url_and_media and not NOT_ON_SCREENS.match(url_and_media[1]) and (url := _absolute(sheet, url_and_media[0])):
+        if (
+            url_and_media
+            and not NOT_ON_SCREENS.match(url_and_media[1])
+            and (url := _absolute_url(sheet, url_and_media[0]))
+        ):
             self.imports.append(StyleImport(sheet, url))
 
     def _style(self, rule: Rule) -> None:
@@ -173,7 +177,7 @@ def _face(sheet: str, rule: Rule) -> FontFace | None:
     sources = values.get("src", "")
     chosen = font_source(sources)
     family = values.get("font-family", "").strip("\"' ").lower()
-    url = _absolute(sheet, chosen) if chosen else None
+    url = _absolute_url(sheet, chosen) if chosen else None
     if url is None or not family:
         return None
     return FontFace(
@@ -208,7 +212,7 @@ def _has_letters(ranges: str) -> bool:
     )
 
 
-def _absolute(base: str, address: str) -> str | None:
+def _absolute_url(base: str, address: str) -> str | None:
     references: dict[str, Reference] = {}
     keep(references, base, address, ResourceKind.OTHER, eager=False)
     return next(iter(references), None)

@@ -69,7 +69,7 @@ def test_without_a_snapshot_each_page_says_what_comes_first(client: Client, home
     assert "No run yet" in text_of(client.get(f"{path}/runs"))
     assert "Nothing is shared" in text_of(client.get(f"{path}/sharing"))
     SiteList.objects.update(entries_count=0)
-    assert "The list needs sites first." in text_of(client.get(f"{path}/snapshot"))
+    assert "Add sites to the list first." in text_of(client.get(f"{path}/snapshot"))
 
 
 def test_a_snapshot_says_what_holds_most_sites_back(client: Client, runs: list[ListRun]) -> None:

@@ -160,7 +160,7 @@ def test_what_the_plan_does_not_have_is_shown_but_cannot_be_chosen(client: Clien
         return strings(page_of(client.get(NEW)), "//input[@name='every'][@disabled]/@value")
 
     assert disabled() == ["hour", "6h"]
-    assert "Your plan, Free, allows a run every day at most." in text_of(client.get(NEW))
+    assert "Your plan, Free, allows runs at most every day." in text_of(client.get(NEW))
     Tier.objects.update(shortest_interval="hour")
     assert disabled() == []
 

@@ -227,7 +227,7 @@ def test_incomplete_image_is_not_judged_as_compressed_twice() -> None:
         (Kind.SCRIPT, b"a=`" + b"  text\n" * 2_000 + b"`;", None, "pass"),  # text, not white space
     ],
 )
-def test_unminified(kind: Kind, body: bytes, wire: int | None, expected: str) -> None:
+def test_unminified_css_and_javascript(kind: Kind, body: bytes, wire: int | None, expected: str) -> None:
     function = checks.unminified_css if kind is Kind.STYLESHEET else checks.unminified_js
     finding = function(resources_of(resource("u", kind, body, wire=wire)))
     assert verdict(finding) == expected
