@@ -26,7 +26,7 @@ def run(name: str) -> None:
             getattr(operation, f"database_{name}")("sites", editor, ProjectState(), ProjectState())
 
 
-def test_the_fix_of_an_audit_is_kept_as_text(home: Member) -> None:
+def test_migration_keeps_the_fix_of_an_audit_finding_as_text(home: Member) -> None:
     audit = make_audit(home, kind="site", url="https://example.com/", max_pages=9)
     head: dict[str, Any] = {"audit": audit, "type": "seo", "pages_affected": 1, "points": 1.0, "status": "fail"}
     fixes: StoredFix = {"text": "Mend `it`.", "snippets": [{"label": "nginx", "code": "it on;"}]}
@@ -42,7 +42,7 @@ def test_the_fix_of_an_audit_is_kept_as_text(home: Member) -> None:
         }
 
 
-def test_findings_of_monitors_and_lists_get_an_empty_outcome(home: Member) -> None:
+def test_migration_gives_monitor_and_list_findings_an_empty_outcome(home: Member) -> None:
     now, monitor = timezone.now(), make_monitor(home)
     checks: list[dict[str, Any]] = [{"id": "bad", "status": "fail", "places": {}}, {"id": "good", "status": "pass"}]
     document: Any = {"categories": [{"name": "Things", "checks": checks}]}

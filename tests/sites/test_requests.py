@@ -39,7 +39,7 @@ def request_of(kind: str, urls: list[str], **options: Any) -> AuditRequest:
     return AuditRequest.of(kind, targets_of(kind, urls, scan_policy(), 100), 100, **options)
 
 
-def test_a_form_and_a_body_make_the_same_audit_request() -> None:
+def test_form_and_json_body_create_the_same_audit_request() -> None:
     entered = {"url": SITE, "scope": "site", "type": ["seo", "security"], "max_pages": "7", "discover": ["links"]}
     form = ScanForm(posted(**entered, include="/docs/*\n/docs/*\n/blog/*", headers="X-Key: 1"), pages_per_audit=100)
     assert form.is_valid()
@@ -50,7 +50,7 @@ def test_a_form_and_a_body_make_the_same_audit_request() -> None:
     assert (parsed.types, parsed.credentials) == (("security", "seo"), KEY)
 
 
-def test_a_form_and_a_body_make_the_same_monitor_request(home: Member) -> None:
+def test_form_and_json_body_create_the_same_monitor_request(home: Member) -> None:
     tier, organization_id = Tier.objects.get(organization=home.organization), home.organization.id
     entered = {"scope": "pages", "pages": f"{SITE} {PAGE}", "type": "seo", "name": " Shop  front "}
     entered |= {"every": "month", "at": "06:00", "monthday": "31", "timezone": "Europe/Berlin", "score_drop": "5"}
@@ -64,7 +64,7 @@ def test_a_form_and_a_body_make_the_same_monitor_request(home: Member) -> None:
     assert asked == of_monitors.parse_new(body, scan_policy(), organization_id)
 
 
-def test_a_form_and_a_body_make_the_same_list_request(home: Member) -> None:
+def test_form_and_json_body_create_the_same_list_request(home: Member) -> None:
     tier, organization_id = Tier.objects.get(organization=home.organization), home.organization.id
     entered = {"name": "Towns", "type": ["seo"], "pages_per_entry": "1", "every": "", "window_hours": "0"}
     form = ListForm(posted(**entered, timezone="UTC", webhooks="on"), tier=tier, people={})
@@ -91,7 +91,7 @@ def test_a_form_and_a_body_make_the_same_list_request(home: Member) -> None:
         ("site", [SITE], {"exclude": ["/*"] * 51}, Refusal, "exclude"),
     ],
 )
-def test_a_request_that_no_serializer_has_seen_obeys_the_same_rules(
+def test_request_without_serializer_obeys_the_same_rules(
     kind: str, urls: list[str], options: dict[str, Any], kind_of_refusal: type[Refusal], field: str
 ) -> None:
     with pytest.raises(kind_of_refusal) as refused:
@@ -99,7 +99,7 @@ def test_a_request_that_no_serializer_has_seen_obeys_the_same_rules(
     assert refused.value.field == field
 
 
-def test_a_lenient_filter_of_entries_ignores_what_a_strict_one_refuses() -> None:
+def test_lenient_entry_filter_ignores_values_that_the_strict_filter_refuses() -> None:
     query = {"type": "seo", "grade": "G", "least": "0", "most": "101", "tag": "", "text": " bread "}
     assert Wanted.of(query, is_lenient=True) == Wanted(type="seo", least=0, text="bread")
     with pytest.raises(Refusal, match="most must be a whole number from 0 to 100"):

@@ -99,7 +99,7 @@ def due(schedule: Schedule, after: str, count: int) -> list[str]:
         ),
     ],
 )
-def test_local_times(schedule: Schedule, after: str, expected: list[str]) -> None:
+def test_schedule_follows_local_time_across_dst(schedule: Schedule, after: str, expected: list[str]) -> None:
     assert due(schedule, after, len(expected)) == expected
 
 
@@ -109,9 +109,7 @@ MOMENTS = st.datetimes(datetime(2010, 1, 1), datetime(2037, 1, 1), timezones=st.
 
 
 @given(every=st.sampled_from(Interval), zone=ZONES, at=st.none() | TIMES, after=MOMENTS)
-def test_times_rise_and_come_as_often_as_was_asked_for(
-    every: Interval, zone: str, at: time | None, after: datetime
-) -> None:
+def test_run_times_increase_by_the_interval(every: Interval, zone: str, at: time | None, after: datetime) -> None:
     schedule = Schedule(every, "mon_x", at, None, zone)
     first = schedule.after(after)
     assert schedule.after(first - timedelta(microseconds=1)) == first
@@ -123,7 +121,7 @@ def test_times_rise_and_come_as_often_as_was_asked_for(
 
 @given(zone=ZONES, at=TIMES, after=MOMENTS)
 @example("Atlantic/Jan_Mayen", time(2, 56, fold=1), utc("2017-03-26 00:24"))
-def test_a_day_has_one_run_at_its_local_time(zone: str, at: time, after: datetime) -> None:
+def test_daily_schedule_has_one_run_per_local_day(zone: str, at: time, after: datetime) -> None:
     moment = Schedule(Interval.DAY, "x", at, None, zone).after(after)
     local = moment.astimezone(ZoneInfo(zone))
     if local.time() == at:
@@ -135,7 +133,7 @@ def test_a_day_has_one_run_at_its_local_time(zone: str, at: time, after: datetim
 
 
 @pytest.mark.parametrize(("every", "minutes"), [(Interval.HOUR, 60), (Interval.DAY, 1440)])
-def test_starts_are_spread(every: Interval, minutes: int) -> None:
+def test_starts_of_monitors_are_spread_over_the_interval(every: Interval, minutes: int) -> None:
     count, begin = minutes * 60, utc("2026-01-01 00:00")
     starts = Counter[int]()
     for _ in range(count):

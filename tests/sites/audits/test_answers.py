@@ -26,7 +26,7 @@ def roomy(home: Member) -> Member:
     return home
 
 
-def test_all_pages_of_a_list_that_are_wrong_are_named(roomy: Member) -> None:
+def test_refusal_names_all_invalid_pages_of_a_request(roomy: Member) -> None:
     named = ["https://example.com/", *["nonsense"] * 30, "http://localhost/"]
     response = roomy.api.post("/v1/audits", {"pages": named})
     assert response.status_code == 400
@@ -43,13 +43,13 @@ def test_all_pages_of_a_list_that_are_wrong_are_named(roomy: Member) -> None:
 
 @pytest.mark.parametrize("types", [["seo", "design"], [], "seo", [5], None])
 @pytest.mark.parametrize("path", ["audits", "monitors"])
-def test_an_unknown_type_is_INVALID_TYPE(roomy: Member, target: str, path: str, types: object) -> None:
+def test_unknown_scan_type_is_refused_with_INVALID_TYPE(roomy: Member, target: str, path: str, types: object) -> None:
     body = {"page": target, "types": types} | ({"name": "Shop", "every": "day"} if path == "monitors" else {})
     response = roomy.api.post(f"/v1/{path}", body)
     assert (response.status_code, response.json()["code"]) == (400, "INVALID_TYPE")
 
 
-def test_a_partial_audit_says_why_and_so_does_its_failed_page(roomy: Member) -> None:
+def test_partial_audit_and_its_failed_page_have_the_reason(roomy: Member) -> None:
     audit = created(roomy, {"pages": pages(3), "types": ["seo"]})
     assert visit(roomy)
     assert visit(roomy, **NOT_JUDGED)
@@ -66,7 +66,7 @@ def test_a_partial_audit_says_why_and_so_does_its_failed_page(roomy: Member) -> 
     assert [each["error"] for each in listed if each != failed] == [None, None]
 
 
-def test_a_partial_audit_names_a_check_that_could_not_run(roomy: Member) -> None:
+def test_partial_audit_names_a_check_that_could_not_run(roomy: Member) -> None:
     audit = created(roomy, {"pages": pages(1), "types": ["seo"]})
     skipped = (
         SkippedCheck("soft-404", "Successful answer is no error page", "The site did not answer in time.", "timeout"),
@@ -80,13 +80,13 @@ def test_a_partial_audit_names_a_check_that_could_not_run(roomy: Member) -> None
     )
 
 
-def test_pages_left_out_say_why(roomy: Member) -> None:
+def test_omitted_pages_have_a_reason(roomy: Member) -> None:
     audit = created(roomy, {"pages": pages(3), "types": ["seo"]})
     assert roomy.api.delete(f"/v1/audits/{audit['id']}").status_code == 200
     assert {each["error"]["code"] for each in shown(roomy, audit, "/pages")["pages"]} == {"SCAN_CANCELLED"}
 
 
-def test_scans_of_lists_send_their_own_event_only_to_who_asks(roomy: Member, target: str) -> None:
+def test_scans_of_lists_send_audit_scan_events_only_to_subscribers(roomy: Member, target: str) -> None:
     roomy.api.post("/api/webhooks", {"url": target, "events": ["scan.completed", "audit.completed"]})
     audit = created(roomy, {"pages": pages(2), "types": ["seo"]})
     while visit(roomy):
@@ -106,14 +106,14 @@ def test_scans_of_lists_send_their_own_event_only_to_who_asks(roomy: Member, tar
     assert len(told) == 2
 
 
-def test_scans_of_a_page_for_all_types_send_scan_events(roomy: Member, target: str) -> None:
+def test_scans_of_one_page_send_scan_events(roomy: Member, target: str) -> None:
     roomy.api.post("/api/webhooks", {"url": target, "events": ["scan.completed"]})
     created(roomy, {"page": target, "types": ["seo"]})
     assert visit(roomy)
     assert list(Event.objects.values_list("kind", flat=True)) == ["scan.completed"]
 
 
-def test_a_listed_scan_says_its_audit_and_can_be_found_by_it(roomy: Member, target: str) -> None:
+def test_listed_scan_has_its_audit_and_is_found_by_the_audit(roomy: Member, target: str) -> None:
     first, second = (created(roomy, {"pages": pages(2), "types": ["seo"]}) for _ in range(2))
     while visit(roomy):
         pass
@@ -131,12 +131,12 @@ def test_a_listed_scan_says_its_audit_and_can_be_found_by_it(roomy: Member, targ
     assert (refused.status_code, refused.json()["code"]) == (400, "INVALID_PARAMS")
 
 
-def test_another_organization_finds_no_scan_by_the_audit(roomy: Member, stranger: Member) -> None:
+def test_other_organizations_cannot_find_scans_by_the_audit(roomy: Member, stranger: Member) -> None:
     audit = created(roomy, {"pages": pages(1), "types": ["seo"]})
     assert stranger.api.get(f"/v1/scans?audit={audit['id']}").json()["total"] == 0
 
 
-def test_a_scan_is_called_scan_id_everywhere(roomy: Member) -> None:
+def test_scan_ids_are_called_scan_id_everywhere(roomy: Member) -> None:
     audit = created(roomy, {"pages": pages(1), "types": ["seo"]})
     assert visit(roomy)
     scan = Scan.objects.get()
@@ -146,13 +146,13 @@ def test_a_scan_is_called_scan_id_everywhere(roomy: Member) -> None:
 
 
 @pytest.mark.parametrize("path", ["audits/aud_" + "a" * 22, "report/scan_" + "a" * 22])
-def test_an_unknown_export_format_is_refused_as_such(home: Member, path: str) -> None:
+def test_unknown_export_format_is_refused(home: Member, path: str) -> None:
     response = home.api.get(f"/v1/{path}/export/xml")
     assert (response.status_code, response.json()["code"]) == (400, "INVALID_PARAMS")
     assert response.json()["error"].startswith("There is no such export format; there are json, ")
 
 
-def test_the_page_of_an_audit_gives_the_reason_of_a_cap(roomy: Member) -> None:
+def test_audit_page_has_the_reason_of_a_cap(roomy: Member) -> None:
     audit = created(roomy, {"pages": pages(2), "types": ["seo"]})
     reason = "The site is not encrypted."
     caps = (AppliedCap(69, reason), AppliedCap(79, "Two high-severity checks failed."))
@@ -164,7 +164,7 @@ def test_the_page_of_an_audit_gives_the_reason_of_a_cap(roomy: Member) -> None:
     assert "high-severity" not in page, "only the lowest cap of a page counts"
 
 
-def test_a_cap_of_several_types_for_one_reason_is_told_once(roomy: Member) -> None:
+def test_cap_of_several_types_for_one_reason_appears_once(roomy: Member) -> None:
     audit = created(roomy, {"pages": pages(1), "types": ["security", "performance", "accessibility", "seo"]})
     blank = (AppliedCap(40, "The page shows no content in a browser."),)
     while visit(roomy, score=40, categories=(), caps=blank):
@@ -177,7 +177,7 @@ def test_a_cap_of_several_types_for_one_reason_is_told_once(roomy: Member) -> No
     assert f"SEO {reason}" in browser.get(f"/audit/{audit['id']}?type=seo").content.decode()
 
 
-def test_evidence_of_an_earlier_visit_has_its_time_in_the_export(roomy: Member) -> None:
+def test_export_has_the_time_of_shared_evidence(roomy: Member) -> None:
     created(roomy, {"pages": pages(2), "types": ["security"]})
     at = datetime(2026, 11, 22, 9, 0, tzinfo=UTC)
     assert visit(roomy)

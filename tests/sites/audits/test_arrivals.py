@@ -79,7 +79,7 @@ def left_out(owner: Member, audit: Audit) -> dict[str, str]:
     return {"/" + each["url"].partition("://")[2].partition("/")[2]: each["error"]["message"] for each in listed}
 
 
-def test_what_a_sitemap_names_beside_pages_is_left_out_and_refunded(owner: Member) -> None:
+def test_sitemap_entries_that_are_no_pages_are_omitted_and_refunded(owner: Member) -> None:
     paths = many(12)
     with Site({"/elsewhere": Answer(document("Another site"))}) as other:
         away = Answer.redirect(f"{other.url_as('127.0.0.1')}/elsewhere")
@@ -99,7 +99,7 @@ def test_what_a_sitemap_names_beside_pages_is_left_out_and_refunded(owner: Membe
     assert all(reasons[path] in message for path, message in said.items())
 
 
-def test_a_page_that_is_left_out_is_replaced_by_the_next_one_of_the_sitemap(owner: Member) -> None:
+def test_omitted_page_is_replaced_by_the_next_page_of_the_sitemap(owner: Member) -> None:
     paths = many(20)
     routes = plain(paths) | {"/data": Answer("{}", headers=JSON)}
     audit = audited(owner, site_of(["/data", *paths], routes), max_pages=8)
@@ -108,14 +108,14 @@ def test_a_page_that_is_left_out_is_replaced_by_the_next_one_of_the_sitemap(owne
     assert used(owner) == 8
 
 
-def test_the_page_that_a_redirect_leads_to_takes_its_place(owner: Member) -> None:
+def test_page_is_replaced_by_the_target_of_its_redirect(owner: Member) -> None:
     paths = many(12)
     routes = plain([*paths, "/new"]) | {"/old": Answer.redirect("/new")}
     audit = audited(owner, site_of([*paths[:6], "/old", *paths[6:]], routes))
     assert sorted(paths_of(audit)) == sorted(["/", *paths, "/new"])
 
 
-def test_two_pages_that_name_each_other_as_canonical_do_not_both_vanish(owner: Member) -> None:
+def test_pages_with_each_others_canonical_url_are_not_both_omitted(owner: Member) -> None:
     paths = many(12)
     routes = plain(paths) | {
         "/one": Answer(document("One", head=canonical("/two"))),
@@ -125,7 +125,7 @@ def test_two_pages_that_name_each_other_as_canonical_do_not_both_vanish(owner: M
     assert len({"/one", "/two"} & set(paths_of(audit))) == 1
 
 
-def test_links_of_visited_pages_are_followed_while_there_is_room(owner: Member) -> None:
+def test_links_of_visited_pages_are_followed_up_to_the_page_limit(owner: Member) -> None:
     paths = many(12)
     links = ["/hidden", "/forbidden", "/broken", "/logout", "http://other.example.com/", "/hidden#part", "/file.pdf"]
     routes = plain([*paths, "/hidden", "/deeper", "/forbidden"])
@@ -137,7 +137,7 @@ def test_links_of_visited_pages_are_followed_while_there_is_room(owner: Member) 
     assert used(owner) == 15
 
 
-def test_links_beyond_the_list_are_noted(owner: Member) -> None:
+def test_links_beyond_the_page_limit_are_recorded(owner: Member) -> None:
     paths = many(12)
     routes = plain(paths) | {paths[7]: Answer(document("Links", ["/hidden"]))}
     audit = audited(owner, site_of(paths, routes), max_pages=13)
@@ -145,14 +145,14 @@ def test_links_beyond_the_list_are_noted(owner: Member) -> None:
     assert any("link to more pages than 13" in note for note in audit.notes), audit.notes
 
 
-def test_without_links_in_discover_no_link_is_followed(owner: Member) -> None:
+def test_no_link_is_followed_unless_discover_includes_links(owner: Member) -> None:
     paths = many(12)
     routes = plain([*paths, "/hidden"]) | {paths[7]: Answer(document("Links", ["/hidden"]))}
     audit = audited(owner, site_of(paths, routes), discover=["sitemap"])
     assert "/hidden" not in paths_of(audit)
 
 
-def test_an_endless_calendar_behind_a_page_of_the_sitemap_ends(owner: Member) -> None:
+def test_endless_calendar_is_crawled_up_to_a_limit(owner: Member) -> None:
     paths = many(12)
     site = site_of(paths, plain(paths) | {paths[7]: Answer(document("Calendar", ["/day/1"]))})
     for number in range(1, 60):
@@ -161,7 +161,7 @@ def test_an_endless_calendar_behind_a_page_of_the_sitemap_ends(owner: Member) ->
     assert set(paths_of(audit)) == {"/", *paths, "/day/1"}
 
 
-def test_a_page_of_a_list_is_judged_as_it_was_named(owner: Member) -> None:
+def test_requested_page_keeps_its_address(owner: Member) -> None:
     with Site({"/": Answer(document("Start")), "/data": Answer("{}", headers=JSON)}) as site:
         pages = [f"{site.url_as('localhost')}{path}" for path in ("/", "/data")]
         answer = owner.api.post("/v1/audits", {"pages": pages, "types": ["seo"]})

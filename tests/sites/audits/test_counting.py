@@ -42,7 +42,7 @@ def pages_of(found: AuditFinding | AuditPlace) -> list[str]:
     return [sample["url"] for sample in found.samples]
 
 
-def test_pages_and_points_add_up(audit: Audit) -> None:
+def test_pages_and_points_of_a_finding_are_summed(audit: Audit) -> None:
     count(audit, "a", holds=True, is_emergency=True)
     finding = count(audit, "b", holds=True)
     assert (finding.pages_affected, finding.critical_pages, finding.held_pages) == (2, 1, 2)
@@ -56,9 +56,7 @@ def test_pages_and_points_add_up(audit: Audit) -> None:
         ({"status": "warn", "severity": "high"}, {"status": "fail", "severity": "low"}),
     ],
 )
-def test_words_and_samples_are_those_of_the_worst_page(
-    audit: Audit, first: dict[str, str], worse: dict[str, str]
-) -> None:
+def test_texts_and_samples_come_from_the_worst_page(audit: Audit, first: dict[str, str], worse: dict[str, str]) -> None:
     count(audit, "a", **first)
     finding = count(audit, "b", **worse)
     assert (finding.title, finding.message, finding.fix) == ("Title of b", "Message of b", "Fix of b")
@@ -71,7 +69,7 @@ def test_words_and_samples_are_those_of_the_worst_page(
     assert milder.pages_affected == 3
 
 
-def test_the_outcome_is_that_of_the_worst_page_and_the_others_are_known(audit: Audit) -> None:
+def test_outcome_comes_from_the_worst_page_and_others_are_stored(audit: Audit) -> None:
     count(audit, "a", outcome="long", severity="low")
     count(audit, "b", outcome="missing", severity="high")
     finding = count(audit, "c", outcome="long", severity="low")
@@ -79,7 +77,7 @@ def test_the_outcome_is_that_of_the_worst_page_and_the_others_are_known(audit: A
     assert finding.outcome_names == ["title.long", "title.missing"]
 
 
-def test_pages_that_are_as_bad_become_samples_up_to_the_limit(audit: Audit) -> None:
+def test_equally_bad_pages_become_samples_up_to_the_limit(audit: Audit) -> None:
     count(audit, "a")
     assert pages_of(count(audit, "b")) == ["a", "b"]
     finding = count(audit, "c")
@@ -87,14 +85,14 @@ def test_pages_that_are_as_bad_become_samples_up_to_the_limit(audit: Audit) -> N
     assert finding.title == "Title of a"
 
 
-def test_a_finding_is_reported_by_another_check_only_if_it_is_on_every_page(audit: Audit) -> None:
+def test_finding_is_a_repeat_only_if_it_repeats_on_every_page(audit: Audit) -> None:
     assert count(audit, "a", told_by="h1").told_by == "h1"
     assert count(audit, "b", told_by="h1").told_by == "h1"
     assert count(audit, "c").told_by == ""
     assert count(audit, "d", told_by="h1").told_by == ""
 
 
-def test_places_are_counted_by_page_with_samples_up_to_the_limit(audit: Audit) -> None:
+def test_places_are_counted_once_per_page_with_limited_samples(audit: Audit) -> None:
     for page in ("a", "b", "c"):
         count(audit, page, "menu")
     place = AuditPlace.objects.get(finding__audit=audit)
@@ -102,7 +100,7 @@ def test_places_are_counted_by_page_with_samples_up_to_the_limit(audit: Audit) -
     assert pages_of(place) == ["a", "b"]
 
 
-def test_a_finding_with_the_most_places_gets_no_more_but_counts_those_it_has(audit: Audit) -> None:
+def test_finding_at_the_place_limit_counts_only_stored_places(audit: Audit) -> None:
     count(audit, "a", "menu", "footer")
     count(audit, "b", "banner", "footer")
     places = AuditPlace.objects.filter(finding__audit=audit).values_list("fingerprint", "pages_affected")

@@ -44,7 +44,7 @@ def waiting_in_queue() -> int:
     return int(Scan.objects.visits().filter(status="queued").count())
 
 
-def test_only_a_few_pages_wait_in_the_queue_however_many_places_a_plan_has(large: Member) -> None:
+def test_queue_has_few_waiting_pages_whatever_the_concurrency_limit(large: Member) -> None:
     created(large, {"pages": pages(100), "types": ["seo"]})
     assert visit(large)
     assert waiting_in_queue() == AHEAD
@@ -53,7 +53,7 @@ def test_only_a_few_pages_wait_in_the_queue_however_many_places_a_plan_has(large
         assert AHEAD // 2 <= waiting_in_queue() <= AHEAD
 
 
-def test_a_batch_of_pages_is_announced_with_one_message(
+def test_batch_of_pages_needs_one_queue_message(
     large: Member, monkeypatch: pytest.MonkeyPatch, django_capture_on_commit_callbacks: Any
 ) -> None:
     """A claim wakes the next one; more messages would be read in vain."""
@@ -70,7 +70,7 @@ def test_a_batch_of_pages_is_announced_with_one_message(
     assert sent[0] not in before
 
 
-def test_a_page_costs_few_statements(large: Member) -> None:
+def test_dispatching_a_page_needs_few_statements(large: Member) -> None:
     """A visit of four types, from the release to the end of its page; without the engine's own."""
     created(large, {"pages": pages(3)})
     assert visit(large)  # goes ahead for the origin
@@ -85,7 +85,7 @@ def test_a_page_costs_few_statements(large: Member) -> None:
     assert len(asked) <= 30, asked
 
 
-def test_a_claim_makes_room_in_the_queue(large: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_claim_frees_a_queue_slot_for_the_next_pages(large: Member, monkeypatch: pytest.MonkeyPatch) -> None:
     # Of one domain few pages are scanned at once.
     created(large, {"pages": [f"https://example{number}.com/" for number in range(100)], "types": ["seo"]})
     assert visit(large)
@@ -106,7 +106,7 @@ def test_a_claim_makes_room_in_the_queue(large: Member, monkeypatch: pytest.Monk
     assert min(seen) >= AHEAD // 2
 
 
-def test_a_database_that_is_away_after_a_claim_costs_no_visit(large: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_database_outage_after_a_claim_loses_no_visit(large: Member, monkeypatch: pytest.MonkeyPatch) -> None:
     created(large, {"pages": pages(3), "types": ["seo"]})
     scan = Scan.objects.get()
     monkeypatch.setattr(tasks, "_visit", lambda *_: (make_result(scan),))
@@ -131,18 +131,18 @@ def statements(large: Member, room: int) -> list[str]:
     return asked
 
 
-def test_a_batch_of_pages_needs_the_statements_of_one_page(large: Member) -> None:
+def test_batch_of_pages_needs_as_many_statements_as_one_page(large: Member) -> None:
     assert len(statements(large, AHEAD)) == len(statements(large, 1))
 
 
-def test_each_page_of_a_list_is_read_once_for_a_release(large: Member) -> None:
+def test_dispatch_reads_each_waiting_page_once(large: Member) -> None:
     """Even while the first page of the only origin goes ahead, and no other one may be released."""
     created(large, {"pages": pages(1000), "types": ["seo"]})
     asked = {"organization": large.organization.id, "ahead": AHEAD, "most": AHEAD}
     assert rows_read(explained(dispatch.NEXT, asked)) < 20 * 1000
 
 
-def test_interactive_audits_are_released_before_lists(large: Member, target: str) -> None:
+def test_interactive_audits_are_dispatched_before_lists(large: Member, target: str) -> None:
     created(large, {"pages": pages(20), "types": ["seo"]})
     assert visit(large)
     Tier.objects.update(concurrent_scans=AHEAD + 1)  # one place is left, and only an interactive audit may take it
@@ -170,7 +170,7 @@ def elsewhere(crowd: Member) -> Iterator[Any]:
 
 
 @pytest.mark.django_db(transaction=True, serialized_rollback=True)
-def test_one_process_at_a_time_releases_and_the_others_do_not_wait(crowd: Member, elsewhere: Any) -> None:
+def test_one_process_dispatches_and_others_do_not_wait(crowd: Member, elsewhere: Any) -> None:
     organization_id = crowd.organization.id
     elsewhere.execute(dispatch.TRY_LOCK, {"lock": dispatch.DISPATCH_LOCK, "organization": organization_id})
     created(crowd, {"pages": pages(3), "types": ["seo"]})
@@ -180,7 +180,7 @@ def test_one_process_at_a_time_releases_and_the_others_do_not_wait(crowd: Member
 
 
 @pytest.mark.django_db(transaction=True, serialized_rollback=True)
-def test_the_releaser_looks_again_for_those_that_it_turned_away(crowd: Member) -> None:
+def test_dispatcher_checks_again_for_processes_that_did_not_get_the_lock(crowd: Member) -> None:
     """A place that became free while another process was releasing is filled by that process."""
     Tier.objects.update(concurrent_scans=2)
     created(crowd, {"pages": pages(5), "types": ["seo"]})
@@ -211,7 +211,7 @@ def test_the_releaser_looks_again_for_those_that_it_turned_away(crowd: Member) -
 # Cancellation
 
 
-def test_cancelling_needs_the_statements_of_one_page_and_ends_all_at_once(large: Member) -> None:
+def test_cancelling_many_pages_needs_as_many_statements_as_one(large: Member) -> None:
     audit = created(large, {"pages": pages(100), "types": ["seo", "security"]})
     assert visit(large)
     running = claimed()
@@ -242,14 +242,14 @@ def test_cancelling_needs_the_statements_of_one_page_and_ends_all_at_once(large:
     assert shown(large, audit) == body
 
 
-def test_a_page_that_waits_in_the_queue_alone_is_cancelled_not_failed(home: Member, target: str) -> None:
+def test_queued_page_is_cancelled_and_not_failed(home: Member, target: str) -> None:
     audit = created(home, {"page": target})
     body = home.api.delete(f"/v1/audits/{audit['id']}").json()
     assert (body["status"], body["error"], body["pages"]["failed"]) == ("cancelled", None, 1)
     assert [each["status"] for each in shown(home, audit, "/pages")["pages"]] == ["failed"]
 
 
-def test_an_audit_whose_cancellation_fails_goes_on_as_a_whole(large: Member) -> None:
+def test_audit_continues_completely_if_its_cancellation_fails(large: Member) -> None:
     audit = created(large, {"pages": pages(9), "types": ["seo"]})
     with mock.patch("sites.audits.services.cancel", side_effect=OperationalError):
         assert large.api.delete(f"/v1/audits/{audit['id']}").status_code == 503

@@ -35,7 +35,7 @@ def body_of(event: Event) -> dict[str, Any]:
     return body
 
 
-def test_an_audit_that_has_ended_is_told_once(home: Member, receiver: Webhook) -> None:
+def test_ended_audit_sends_one_event(home: Member, receiver: Webhook) -> None:
     audit = created(home, {"pages": pages(2), "types": ["seo", "security"]})
     assert visit(home)
     assert not Event.objects.exists()
@@ -61,7 +61,7 @@ def test_an_audit_that_has_ended_is_told_once(home: Member, receiver: Webhook) -
     assert Delivery.objects.get().webhook == receiver
 
 
-def test_an_audit_of_which_nothing_could_be_judged_is_told_as_failed(home: Member, receiver: Webhook) -> None:
+def test_audit_without_any_result_sends_audit_failed(home: Member, receiver: Webhook) -> None:
     created(home, {"pages": pages(1), "types": ["seo"]})
     assert visit(home, status="failed", score=None, grade=None, categories=(), error=FAILED)
     body = body_of(Event.objects.get())
@@ -70,7 +70,7 @@ def test_an_audit_of_which_nothing_could_be_judged_is_told_as_failed(home: Membe
     assert body["data"]["results"] == {"seo": {"score": None, "grade": None}}
 
 
-def test_a_cancelled_audit_is_told_to_nobody(home: Member, receiver: Webhook) -> None:
+def test_cancelled_audit_sends_no_event(home: Member, receiver: Webhook) -> None:
     audit = created(home, {"pages": pages(3), "types": ["seo"]})
     assert home.api.delete(f"/v1/audits/{audit['id']}").json()["status"] == "cancelled"
     while visit(home):
@@ -78,7 +78,7 @@ def test_a_cancelled_audit_is_told_to_nobody(home: Member, receiver: Webhook) ->
     assert not Event.objects.exists()
 
 
-def test_who_asked_for_scans_alone_is_told_of_no_audit(home: Member, target: str) -> None:
+def test_subscriber_of_scan_events_gets_no_audit_event(home: Member, target: str) -> None:
     home.api.post("/api/webhooks", {"url": target, "events": ["scan.completed"]})
     created(home, {"page": target, "types": ["seo", "security"]})
     assert visit(home)
@@ -86,7 +86,7 @@ def test_who_asked_for_scans_alone_is_told_of_no_audit(home: Member, target: str
     assert Event.objects.count() == 2
 
 
-def test_a_delivery_of_an_audit_is_tried_again_and_recovered(home: Member, receiver: Webhook) -> None:
+def test_audit_delivery_is_retried_and_recovered(home: Member, receiver: Webhook) -> None:
     Webhook.objects.update(url="http://127.0.0.1:1/")  # nothing listens there
     audit = created(home, {"pages": pages(1), "types": ["seo"]})
     assert visit(home)
@@ -105,7 +105,7 @@ def test_a_delivery_of_an_audit_is_tried_again_and_recovered(home: Member, recei
     assert Delivery.objects.get().status == "pending"
 
 
-def test_the_log_of_a_receiver_links_the_audit(home: Member, receiver: Webhook) -> None:
+def test_delivery_log_links_to_the_audit(home: Member, receiver: Webhook) -> None:
     audit = created(home, {"pages": pages(1), "types": ["seo"]})
     assert visit(home)
     browser = browser_of(person_of(home, "admin", "admin@people.test"))
@@ -115,7 +115,7 @@ def test_the_log_of_a_receiver_links_the_audit(home: Member, receiver: Webhook) 
 
 
 @pytest.mark.parametrize("kind", [EventKind.AUDIT_COMPLETED, EventKind.AUDIT_FAILED])
-def test_a_test_event_looks_like_a_real_one(home: Member, receiver: Webhook, kind: EventKind) -> None:
+def test_test_event_has_the_form_of_a_real_event(home: Member, receiver: Webhook, kind: EventKind) -> None:
     columns: dict[str, Any] = {"status": "failed", "score": None, "grade": None, "categories": (), "error": FAILED}
     created(home, {"pages": pages(1), "types": ["security", "seo"]})
     assert visit(home, **(columns if kind is EventKind.AUDIT_FAILED else {}))

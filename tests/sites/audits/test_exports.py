@@ -60,7 +60,7 @@ def audit(home: Member) -> dict[str, Any]:
     return audit
 
 
-def test_json_is_what_the_endpoints_say_in_one_document(home: Member, audit: dict[str, Any]) -> None:
+def test_json_export_combines_the_responses_of_the_endpoints(home: Member, audit: dict[str, Any]) -> None:
     document = json.loads(exported(home, audit))
     assert document["audit"] == shown(home, audit)
     assert document["findings"] == shown(home, audit, "/findings?limit=100")["findings"]
@@ -70,7 +70,7 @@ def test_json_is_what_the_endpoints_say_in_one_document(home: Member, audit: dic
     assert {each["place"] for each in document["findings"][0]["places"]} == {"#a", "#b"}
 
 
-def test_csv_has_a_line_for_each_finding_and_no_formulas(home: Member, audit: dict[str, Any]) -> None:
+def test_csv_export_has_a_line_per_finding_and_no_formulas(home: Member, audit: dict[str, Any]) -> None:
     rows = list(csv.DictReader(io.StringIO(exported(home, audit, "csv"))))
     assert [row["check"] for row in rows] == ["two", "two", "one", "one"]
     assert tuple(rows[0]) == exports.CSV_COLUMNS
@@ -83,7 +83,7 @@ def test_csv_has_a_line_for_each_finding_and_no_formulas(home: Member, audit: di
     assert (rows[0]["places_total"], len(rows[0]["fingerprints"].split())) == ("2", 2)
 
 
-def test_sarif_has_a_run_for_each_type(home: Member, audit: dict[str, Any]) -> None:
+def test_sarif_export_has_a_run_per_scan_type(home: Member, audit: dict[str, Any]) -> None:
     document = json.loads(exported(home, audit, "sarif"))
     assert_sarif(document)
     tags = [run["tool"]["driver"]["rules"][0]["properties"]["tags"] for run in document["runs"]]
@@ -102,7 +102,7 @@ def test_sarif_has_a_run_for_each_type(home: Member, audit: dict[str, Any]) -> N
     assert len({each["partialFingerprints"]["place/v1"] for each in document["runs"][0]["results"]}) == 3
 
 
-def test_sarif_leaves_out_what_code_scanning_would_refuse_and_says_so(
+def test_sarif_export_omits_results_beyond_the_limits_of_code_scanning(
     home: Member, audit: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sarif, "MOST_RESULTS", 2)
@@ -114,12 +114,12 @@ def test_sarif_leaves_out_what_code_scanning_would_refuse_and_says_so(
         assert told["message"]["text"].startswith("Only the first 2 of 3 results are in this log")
 
 
-def test_sarif_names_the_service_that_made_it(home: Member, audit: dict[str, Any], settings: Any) -> None:
+def test_sarif_export_names_the_service(home: Member, audit: dict[str, Any], settings: Any) -> None:
     for run in json.loads(exported(home, audit, "sarif"))["runs"]:
         assert run["tool"]["driver"]["informationUri"] == f"{settings.BASE_URL}/docs/checks/"
 
 
-def test_sarif_of_an_audit_that_failed_says_why(home: Member) -> None:
+def test_sarif_export_of_a_failed_audit_has_the_reason(home: Member) -> None:
     audit = created(home, {"pages": pages(1), "types": ["seo"]})
     assert visit(home, status="failed", score=None, grade=None, categories=(), error=FAILED)
     document = json.loads(exported(home, audit, "sarif"))
@@ -131,7 +131,7 @@ def test_sarif_of_an_audit_that_failed_says_why(home: Member) -> None:
     assert exported(home, audit, "csv").splitlines() == [",".join(exports.CSV_COLUMNS)]
 
 
-def test_what_is_under_way_is_not_exported(home: Member) -> None:
+def test_running_audit_cannot_be_exported(home: Member) -> None:
     audit = created(home, {"pages": pages(2), "types": ["seo"]})
     for export_format, expected in (("csv", (409, "AUDIT_NOT_COMPLETE")), ("xml", (400, "INVALID_PARAMS"))):
         response = home.api.get(f"/v1/audits/{audit['id']}/export?format={export_format}")
@@ -205,7 +205,7 @@ def huge(home: Member) -> Audit:
     return audit
 
 
-def test_an_exports_memory_does_not_grow_with_its_length(huge: Audit) -> None:
+def test_memory_of_an_export_is_independent_of_its_length(huge: Audit) -> None:
     tracemalloc.start()
     try:
         peaks = [
@@ -218,14 +218,14 @@ def test_an_exports_memory_does_not_grow_with_its_length(huge: Audit) -> None:
     assert peaks[-1] < 1.3 * peaks[len(peaks) // 4]
 
 
-def test_a_long_export_has_each_finding_and_page_once(huge: Audit) -> None:
+def test_long_export_has_each_finding_and_page_once(huge: Audit) -> None:
     document = json.loads(b"".join(exports.export(huge, "json", AuditMutes(huge))))
     assert [each["url"].rsplit("/", 1)[1] for each in document["pages"]] == [str(number) for number in range(PAGES)]
     assert len({each["check"] for each in document["findings"]}) == len(document["findings"]) == FINDINGS
     assert {len(each["places"]) for each in document["findings"]} == {10}
 
 
-def test_who_takes_an_export_too_slowly_loses_the_thread(huge: Audit) -> None:
+def test_slow_reader_of_an_export_is_disconnected(huge: Audit) -> None:
     seconds = iter(range(0, 10_000, 30))
     with pytest.raises(ConnectionResetError):
         for _ in exports.export(huge, "json", AuditMutes(huge), clock=lambda: next(seconds)):

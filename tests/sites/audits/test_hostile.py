@@ -87,7 +87,7 @@ bodies = st.fixed_dictionaries(
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(body=bodies)
-def test_whatever_is_sent_is_accepted_or_refused_by_name(home: Member, body: dict[str, Any]) -> None:
+def test_random_audit_requests_are_accepted_or_refused_with_a_code(home: Member, body: dict[str, Any]) -> None:
     Tier.objects.update(requests_per_minute=1_000_000, scans_per_month=1_000_000)
     with mock.patch.object(services, "refuse_unreachable", return_value=None):
         response = home.api.post("/v1/audits", body)
@@ -107,14 +107,14 @@ def test_whatever_is_sent_is_accepted_or_refused_by_name(home: Member, body: dic
     assert len(response.content) < 20_000
 
 
-def test_a_page_that_is_named_twice_is_looked_at_once(roomy: Member) -> None:
+def test_duplicate_pages_of_a_request_are_scanned_once(roomy: Member) -> None:
     same = ["https://example.com/a", "https://EXAMPLE.com:443/a#x", "https://example.com/b"]
     audit = created(roomy, {"pages": same, "types": ["seo"]})
     assert audit["pages"]["planned"] == 2
     assert [each["url"] for each in shown(roomy, audit, "/pages")["pages"]] == [same[0], same[2]]
 
 
-def test_rate_headers_stand_on_every_answer(home: Member) -> None:
+def test_every_response_has_rate_limit_headers(home: Member) -> None:
     audit = created(home, {"pages": pages(1), "types": ["seo"]})
     for what in ("", "/pages", "/findings", "/export", "x"):
         assert "X-RateLimit-Remaining" in home.api.get(f"/v1/audits/{audit['id']}{what}").headers
@@ -135,7 +135,7 @@ def test_a_page_cannot_write_characters_that_the_database_rejects(roomy: Member)
 # Idempotency
 
 
-def test_the_same_key_and_body_make_one_audit(home: Member) -> None:
+def test_same_idempotency_key_and_body_create_one_audit(home: Member) -> None:
     body = {"pages": pages(2), "types": ["seo"]}
     first = home.api.post("/v1/audits", body, Idempotency_Key="k")
     again = home.api.post("/v1/audits", {"types": ["seo"], "pages": pages(2)}, Idempotency_Key="k")
@@ -147,7 +147,7 @@ def test_the_same_key_and_body_make_one_audit(home: Member) -> None:
     assert used(home) == 1
 
 
-def test_a_key_of_an_audit_is_not_one_of_a_scan(home: Member, target: str) -> None:
+def test_idempotency_keys_of_audits_and_scans_are_separate(home: Member, target: str) -> None:
     assert home.api.post("/v1/audits", {"page": target}, Idempotency_Key="k").status_code == 202
     for path, body in (("/v1/scan", {"url": target, "type": "seo"}), ("/v1/audits", {"pages": pages(1)})):
         response = home.api.post(path, body, Idempotency_Key="k")
@@ -156,7 +156,7 @@ def test_a_key_of_an_audit_is_not_one_of_a_scan(home: Member, target: str) -> No
     assert home.api.post("/v1/audits", {"page": target}, Idempotency_Key="s").status_code == 422
 
 
-def test_a_refused_audit_leaves_its_key_free(home: Member) -> None:
+def test_refused_audit_does_not_use_its_idempotency_key(home: Member) -> None:
     assert home.api.post("/v1/audits", {"pages": []}, Idempotency_Key="k").status_code == 400
     with mock.patch.object(Audit.objects, "create", side_effect=OperationalError):
         assert home.api.post("/v1/audits", {"pages": pages(1)}, Idempotency_Key="k").status_code == 503
@@ -164,7 +164,7 @@ def test_a_refused_audit_leaves_its_key_free(home: Member) -> None:
     assert home.api.post("/v1/audits", {"pages": pages(1)}, Idempotency_Key="k").status_code == 202
 
 
-def test_who_dies_after_an_audit_is_made_leaves_its_pages_to_the_sweeper(roomy: Member) -> None:
+def test_sweeper_dispatches_pages_after_a_crash_of_the_web_process(roomy: Member) -> None:
     with mock.patch.object(services, "dispatch_pages", side_effect=OperationalError):
         assert roomy.api.post("/v1/audits", {"pages": pages(2), "types": ["seo"]}).status_code == 503
     assert running_visits(roomy.organization.id) == 0
@@ -175,7 +175,7 @@ def test_who_dies_after_an_audit_is_made_leaves_its_pages_to_the_sweeper(roomy: 
 # Outages
 
 
-def test_without_redis_no_audit_is_accepted(home: Member) -> None:
+def test_audit_is_refused_without_redis(home: Member) -> None:
     with mock.patch.object(overload, "redis_answers", return_value=False):
         response = home.api.post("/v1/audits", {"pages": pages(1)})
     assert (response.status_code, response.json()["code"]) == (503, "SERVICE_UNAVAILABLE")
@@ -183,7 +183,7 @@ def test_without_redis_no_audit_is_accepted(home: Member) -> None:
     assert not Audit.objects.exists()
 
 
-def test_redis_that_was_emptied_costs_an_audit_nothing(roomy: Member) -> None:
+def test_emptied_redis_loses_no_page_of_an_audit(roomy: Member) -> None:
     audit = created(roomy, {"pages": pages(3), "types": ["seo"]})
     cache.clear()
     while visit(roomy):
@@ -191,7 +191,7 @@ def test_redis_that_was_emptied_costs_an_audit_nothing(roomy: Member) -> None:
     assert shown(roomy, audit)["status"] == "completed"
 
 
-def test_a_message_that_redis_does_not_take_is_sent_by_the_sweeper(roomy: Member) -> None:
+def test_sweeper_sends_messages_that_redis_refused(roomy: Member) -> None:
     with mock.patch("infrastructure.queue.current_app.send_task", side_effect=BrokerError):
         created(roomy, {"pages": pages(1), "types": ["seo"]})
     told: list[str] = []
@@ -200,9 +200,7 @@ def test_a_message_that_redis_does_not_take_is_sent_by_the_sweeper(roomy: Member
     assert told == [Scan.objects.get().id]
 
 
-def test_a_database_that_is_away_at_the_end_of_a_visit_loses_nothing(
-    roomy: Member, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_database_outage_at_the_end_of_a_visit_loses_nothing(roomy: Member, monkeypatch: pytest.MonkeyPatch) -> None:
     created(roomy, {"pages": pages(3), "types": ["seo"]})
     scan = Scan.objects.get()
     away: list[BaseException | None] = [OperationalError("away"), None]
@@ -226,7 +224,7 @@ def test_a_database_that_is_away_at_the_end_of_a_visit_loses_nothing(
     assert running_visits(roomy.organization.id) == 2
 
 
-def test_a_database_that_is_away_at_the_end_of_a_search_loses_nothing(
+def test_database_outage_at_the_end_of_a_discovery_loses_nothing(
     roomy: Member, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with mock.patch.object(services, "refuse_unreachable", return_value=None):
@@ -248,7 +246,7 @@ def test_a_database_that_is_away_at_the_end_of_a_search_loses_nothing(
     assert (shown(roomy, audit)["status"], shown(roomy, audit)["notes"]) == ("running", ["A note."])
 
 
-def test_a_site_that_is_blocked_while_it_is_searched_fails_by_name(
+def test_site_that_is_blocked_during_discovery_fails_with_DOMAIN_BLOCKED(
     roomy: Member, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with mock.patch.object(services, "refuse_unreachable", return_value=None):
@@ -262,7 +260,7 @@ def test_a_site_that_is_blocked_while_it_is_searched_fails_by_name(
     assert used(roomy) == 0
 
 
-def test_an_interrupted_visit_is_given_back_and_the_audit_goes_on(roomy: Member) -> None:
+def test_interrupted_visit_is_refunded_and_the_audit_continues(roomy: Member) -> None:
     audit = created(roomy, {"pages": pages(2), "types": ["seo", "security"]})
     assert used(roomy) == 2
     for _ in range(3):
@@ -282,7 +280,7 @@ def test_an_interrupted_visit_is_given_back_and_the_audit_goes_on(roomy: Member)
 # Changes during an audit
 
 
-def test_each_page_is_taken_from_the_month_in_which_it_begins(roomy: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_page_counts_in_the_month_in_which_it_begins(roomy: Member, monkeypatch: pytest.MonkeyPatch) -> None:
     clock = mock.Mock(wraps=timezone, now=lambda: JANUARY)
     monkeypatch.setattr(dispatch, "timezone", clock)
     created(roomy, {"pages": pages(2), "types": ["seo"]})
@@ -292,7 +290,7 @@ def test_each_page_is_taken_from_the_month_in_which_it_begins(roomy: Member, mon
     assert months == {month_of(JANUARY): 1, month_of(JANUARY + timedelta(minutes=2)): 1}
 
 
-def test_a_tier_that_is_lowered_holds_for_what_has_not_begun(roomy: Member) -> None:
+def test_lowered_tier_applies_to_pages_that_have_not_begun(roomy: Member) -> None:
     audit = created(roomy, {"pages": pages(8), "types": ["seo"]})
     assert visit(roomy)
     assert running_visits(roomy.organization.id) == 3
@@ -307,7 +305,7 @@ def test_a_tier_that_is_lowered_holds_for_what_has_not_begun(roomy: Member) -> N
     assert used(roomy) == 6
 
 
-def test_what_a_closed_organization_has_running_writes_nothing(roomy: Member) -> None:
+def test_running_visit_of_a_closed_organization_stores_nothing(roomy: Member) -> None:
     created(roomy, {"pages": pages(4), "types": ["seo", "security"]})
     waiting = Scan.objects.visits().get(status="queued")
     claim = claim_next(waiting.id, Worker("one", 8))
@@ -324,7 +322,7 @@ def test_what_a_closed_organization_has_running_writes_nothing(roomy: Member) ->
 # Turns
 
 
-def test_one_page_of_each_origin_goes_ahead(roomy: Member) -> None:
+def test_one_page_per_origin_is_dispatched_first(roomy: Member) -> None:
     named = [f"https://{host}.example.com/{number}" for host in ("a", "b") for number in range(3)]
     created(roomy, {"pages": named, "types": ["seo"]})
     ahead = AuditPage.objects.filter(status="released").order_by("position")
@@ -333,7 +331,7 @@ def test_one_page_of_each_origin_goes_ahead(roomy: Member) -> None:
     assert [each.url for each in ahead.all()] == [named[1], named[2], named[3]]
 
 
-def test_two_audits_of_one_organization_take_turns(roomy: Member) -> None:
+def test_audits_of_one_organization_take_turns(roomy: Member) -> None:
     first, second = (
         created(roomy, {"pages": [f"https://{host}.example.com/{n}" for n in range(6)], "types": ["seo"]})
         for host in ("a", "b")
@@ -346,7 +344,7 @@ def test_two_audits_of_one_organization_take_turns(roomy: Member) -> None:
         assert shown(roomy, audit)["status"] == "completed"
 
 
-def test_a_single_scan_is_accepted_and_taken_before_the_pages_of_an_audit(roomy: Member, target: str) -> None:
+def test_single_scan_runs_before_waiting_pages_of_an_audit(roomy: Member, target: str) -> None:
     created(roomy, {"pages": pages(50), "types": ["seo"]})
     assert visit(roomy)
     answer = roomy.api.post("/v1/scan", {"url": target, "type": "seo"})
@@ -358,7 +356,7 @@ def test_a_single_scan_is_accepted_and_taken_before_the_pages_of_an_audit(roomy:
     assert claim.scan_id == answer.json()["id"]
 
 
-def test_pages_of_audits_that_wait_keep_no_scan_out(roomy: Member, target: str, settings: Any) -> None:
+def test_waiting_pages_of_audits_do_not_block_single_scans(roomy: Member, target: str, settings: Any) -> None:
     settings.SCAN_QUEUE_LIMIT = 1
     created(roomy, {"pages": pages(50), "types": ["seo"]})
     assert visit(roomy)
@@ -369,7 +367,7 @@ def test_pages_of_audits_that_wait_keep_no_scan_out(roomy: Member, target: str, 
 # The API of scans is unchanged
 
 
-def test_the_list_of_scans_is_what_it_was(home: Member) -> None:
+def test_list_of_scans_has_the_fields_of_the_contract(home: Member) -> None:
     """Compare byte for byte, with a scan of an audit and a single one."""
     Tier.objects.update(pages_per_audit=100)
     moment = datetime(2026, 11, 21, 7, 15, tzinfo=UTC)
@@ -390,7 +388,7 @@ def test_the_list_of_scans_is_what_it_was(home: Member) -> None:
     )
 
 
-def test_usage_counts_visits_and_scans(roomy: Member) -> None:
+def test_usage_counts_visits_and_their_scans(roomy: Member) -> None:
     finished_scan(roomy)
     created(roomy, {"pages": pages(3), "types": ["seo", "security"]})
     usage = roomy.api.get("/v1/usage").json()

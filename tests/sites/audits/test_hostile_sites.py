@@ -116,7 +116,7 @@ def forbidden() -> Mapping[str, Route]:
         (forbidden, "failed", "robots.txt"),
     ],
 )
-def test_it_ends_and_little_is_asked(
+def test_hostile_site_ends_the_audit_with_few_requests(
     owner: Member, routes: Callable[[], Mapping[str, Route]], status: str, said: str
 ) -> None:
     with Site(routes()) as site:

@@ -38,7 +38,7 @@ def site(settings: Settings) -> Iterator[Site]:
         yield site
 
 
-def test_names_are_shown_and_never_a_value(home: Member) -> None:
+def test_credential_names_are_displayed_but_never_values(home: Member) -> None:
     audit = created(home, {"pages": pages(2), "types": ["seo"], "request": REQUEST})
     assert audit["request"] == NAMES
     assert shown(home, audit)["request"] == NAMES
@@ -49,7 +49,7 @@ def test_names_are_shown_and_never_a_value(home: Member) -> None:
     assert "request" not in created(home, {"pages": pages(1), "types": ["seo"]})
 
 
-def test_they_are_forgotten_with_the_reports_and_not_before(home: Member) -> None:
+def test_credentials_are_deleted_with_the_reports(home: Member) -> None:
     old, kept = (created(home, {"pages": pages(2), "types": ["seo"], "request": REQUEST})["id"] for _ in range(2))
     edge = timezone.now() - timedelta(days=REPORTS_KEPT_DAYS)
     for audit, by in ((old, -1), (kept, 1)):
@@ -59,7 +59,7 @@ def test_they_are_forgotten_with_the_reports_and_not_before(home: Member) -> Non
     assert Audit.objects.get(id=kept).encrypted_credentials is not None
 
 
-def test_each_scan_of_the_origin_has_them_and_none_of_another(home: Member) -> None:
+def test_scans_of_the_origin_send_credentials_and_others_do_not(home: Member) -> None:
     audit = created(home, {"pages": pages(2), "types": ["seo", "security"], "request": REQUEST})
     AuditPage.objects.filter(position=1).update(origin="https://www.example.com", url="https://www.example.com/1")
     assert visit(home)
@@ -69,14 +69,14 @@ def test_each_scan_of_the_origin_has_them_and_none_of_another(home: Member) -> N
     assert shown(home, audit)["status"] == "completed"
 
 
-def test_pages_of_several_origins_cannot_have_one_key(home: Member) -> None:
+def test_pages_of_several_origins_cannot_share_credentials(home: Member) -> None:
     body = {"pages": ["https://example.com/", "https://www.example.com/"], "request": REQUEST}
     response = home.api.post("/v1/audits", body)
     assert (response.status_code, response.json()["code"]) == (400, "INVALID_REQUEST_FIELD")
     assert SECRET not in response.content.decode()
 
 
-def test_the_pages_of_a_site_are_found_with_them(home: Member, site: Site) -> None:
+def test_discovery_sends_the_credentials(home: Member, site: Site) -> None:
     audit = created(home, {"site": f"{site.url}/", "types": ["seo"], "discover": ["links"], "request": REQUEST})
     discover_pages(Worker("one", 4))
     assert shown(home, audit)["pages"]["found"] == 3
@@ -85,7 +85,7 @@ def test_the_pages_of_a_site_are_found_with_them(home: Member, site: Site) -> No
     assert shown(home, without)["pages"]["found"] == 1
 
 
-def test_the_same_key_with_another_secret_is_another_request(home: Member) -> None:
+def test_idempotency_key_with_other_credentials_conflicts(home: Member) -> None:
     body = {"pages": pages(1), "types": ["seo"], "request": REQUEST}
     headers = {"Idempotency_Key": "one"}
     first = home.api.post("/v1/audits", body, **headers)

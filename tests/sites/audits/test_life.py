@@ -54,7 +54,7 @@ def pages(count: int) -> list[str]:
     return [f"https://example.com/{number}" for number in range(count)]
 
 
-def test_a_page_is_judged_for_all_types_in_one_place(home: Member, target: str) -> None:
+def test_page_is_scanned_for_all_types_in_one_slot(home: Member, target: str) -> None:
     audit = created(home, {"page": target})
     assert (audit["status"], audit["types"], audit["target"]) == ("running", ALL, target)
     assert audit["pages"] == {"found": 1, "planned": 1, "done": 0, "failed": 0}
@@ -69,7 +69,7 @@ def test_a_page_is_judged_for_all_types_in_one_place(home: Member, target: str) 
     assert ended["completed_at"]
 
 
-def test_pages_get_places_as_they_are_free_and_leave_one_to_people(home: Member) -> None:
+def test_pages_use_free_slots_but_leave_one_for_single_scans(home: Member) -> None:
     Tier.objects.update(concurrent_scans=4, pages_per_audit=100)
     audit = created(home, {"pages": pages(9), "types": ["seo", "security"]})
     # The first page goes ahead, because the others share its evidence of the origin.
@@ -85,7 +85,7 @@ def test_pages_get_places_as_they_are_free_and_leave_one_to_people(home: Member)
     assert [each["url"] for each in shown(home, audit, "/pages?limit=100")["pages"]] == pages(9)
 
 
-def test_the_same_finding_is_one_for_all_its_pages(home: Member) -> None:
+def test_same_finding_on_several_pages_is_one_finding(home: Member) -> None:
     Tier.objects.update(pages_per_audit=100)
     audit = created(home, {"pages": pages(7), "types": ["seo"]})
     while visit(home):
@@ -98,7 +98,7 @@ def test_the_same_finding_is_one_for_all_its_pages(home: Member) -> None:
     assert shown(home, audit, "/findings?type=security")["findings"] == []
 
 
-def test_an_audit_stops_where_the_month_is_used_up(home: Member) -> None:
+def test_audit_stops_when_the_quota_is_used_up(home: Member) -> None:
     Tier.objects.update(scans_per_month=10, pages_per_audit=100)
     audit = created(home, {"pages": pages(3), "types": ["seo", "security"]})
     MonthlyUsage.objects.update(used=7)  # used by other scans
@@ -110,7 +110,7 @@ def test_an_audit_stops_where_the_month_is_used_up(home: Member) -> None:
     assert ended["error"]["message"].startswith("1 page was not checked.")
 
 
-def test_more_than_is_left_of_the_month_is_refused_whole(home: Member) -> None:
+def test_audit_beyond_the_remaining_quota_is_refused(home: Member) -> None:
     Tier.objects.update(scans_per_month=5, pages_per_audit=100)
     response = home.api.post("/v1/audits", {"pages": pages(3), "types": ["seo", "security"]})
     assert (response.status_code, response.json()["code"]) == (429, "QUOTA_EXCEEDED")
@@ -118,7 +118,7 @@ def test_more_than_is_left_of_the_month_is_refused_whole(home: Member) -> None:
     assert not Audit.objects.exists()
 
 
-def test_what_waits_does_not_begin_when_an_audit_is_cancelled(home: Member) -> None:
+def test_waiting_pages_of_a_cancelled_audit_do_not_begin(home: Member) -> None:
     Tier.objects.update(concurrent_scans=4, pages_per_audit=100)
     audit = created(home, {"pages": pages(9), "types": ["seo", "security"]})
     assert visit(home)
@@ -139,7 +139,7 @@ def test_what_waits_does_not_begin_when_an_audit_is_cancelled(home: Member) -> N
     assert set(AuditPage.objects.values_list("status", flat=True)) == {"done", "failed", "left_out"}
 
 
-def test_an_audit_of_which_no_page_can_be_judged_has_failed(home: Member) -> None:
+def test_audit_fails_if_no_page_can_be_scanned(home: Member) -> None:
     audit = created(home, {"pages": pages(2), "types": ["seo"]})
     error = ScanError("TARGET_STATUS", "The page answers with status 404.")
     while visit(home, status="failed", score=None, grade=None, categories=(), error=error):
@@ -153,7 +153,7 @@ def test_an_audit_of_which_no_page_can_be_judged_has_failed(home: Member) -> Non
     assert AuditFinding.objects.count() == 0
 
 
-def test_what_a_message_lost_the_sweeper_finds(home: Member) -> None:
+def test_sweeper_resumes_pages_whose_message_was_lost(home: Member) -> None:
     Tier.objects.update(concurrent_scans=4, pages_per_audit=100)
     created(home, {"pages": pages(4), "types": ["seo"]})
     waiting = Scan.objects.visits().get(status="queued")
@@ -166,7 +166,7 @@ def test_what_a_message_lost_the_sweeper_finds(home: Member) -> None:
     assert running_visits(home.organization.id) == 3
 
 
-def test_looking_for_pages_has_a_bound_also_for_who_cancels(home: Member, target: str) -> None:
+def test_number_of_discoveries_is_limited_even_if_they_are_cancelled(home: Member, target: str) -> None:
     Tier.objects.update(concurrent_scans=1)
     for _ in range(10):
         audit = created(home, {"site": target})
@@ -176,7 +176,7 @@ def test_looking_for_pages_has_a_bound_also_for_who_cancels(home: Member, target
     created(home, {"page": target})
 
 
-def test_organizations_of_one_owner_share_that_bound(home: Member, stranger: Member, target: str) -> None:
+def test_organizations_of_one_owner_share_the_discovery_limit(home: Member, stranger: Member, target: str) -> None:
     Tier.objects.update(concurrent_scans=1)
     for member, email in ((home, "ada@people.test"), (stranger, "ada+2@people.test")):
         person_of(member, "owner", email)
@@ -186,7 +186,7 @@ def test_organizations_of_one_owner_share_that_bound(home: Member, stranger: Mem
     assert (response.status_code, response.json()["code"]) == (429, "CONCURRENT_LIMIT")
 
 
-def test_audits_under_way_have_a_bound(home: Member) -> None:
+def test_number_of_running_audits_is_limited(home: Member) -> None:
     Tier.objects.update(concurrent_scans=1)
     for _ in range(5):
         created(home, {"pages": pages(1)})

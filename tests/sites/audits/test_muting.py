@@ -100,7 +100,7 @@ def told(member: Member, audit: Audit) -> dict[str, str]:
 HOME, SHOP, SHOES = "https://example.com/", "https://example.com/shop", "https://example.com/shop/shoes"
 
 
-def test_a_mute_of_the_host_covers_all_pages_of_a_site(home: Member, stranger: Member) -> None:
+def test_mute_of_a_host_covers_all_pages_of_the_site(home: Member, stranger: Member) -> None:
     audit = audit_of(home, HOME, SHOP, SHOES)
     found(audit, "hsts", HOME, SHOP, pages=400)
     found(audit, "csp-present", HOME)
@@ -123,7 +123,7 @@ def test_a_mute_of_the_host_covers_all_pages_of_a_site(home: Member, stranger: M
         ((HOME,), 0, "none"),
     ],
 )
-def test_a_mute_below_a_path_covers_what_is_known_to_be_there(
+def test_mute_of_a_path_covers_the_pages_below_the_path(
     home: Member, urls: tuple[str, ...], pages: int, expected: str
 ) -> None:
     audit = audit_of(home, HOME, SHOP, SHOES)
@@ -132,7 +132,7 @@ def test_a_mute_below_a_path_covers_what_is_known_to_be_there(
     assert list(told(home, audit).values()) == [expected]
 
 
-def test_a_list_of_pages_is_covered_on_its_hosts_only(home: Member) -> None:
+def test_mute_covers_pages_on_its_host_only(home: Member) -> None:
     audit = audit_of(home, HOME, "https://other.example.com/", kind="pages")
     found(audit, "hsts", HOME, "https://other.example.com/", pages=9)
     mute(home, "hsts")
@@ -145,7 +145,7 @@ def test_a_list_of_pages_is_covered_on_its_hosts_only(home: Member) -> None:
     ("outcomes", "expected"),
     [(("short",), "all"), (("missing",), "none"), (("short", "missing"), "none")],
 )
-def test_a_mute_of_one_outcome_covers_a_finding_that_has_no_other(
+def test_mute_of_an_outcome_covers_findings_with_this_outcome_only(
     home: Member, outcomes: tuple[str, ...], expected: str
 ) -> None:
     audit = audit_of(home, HOME, SHOP)
@@ -156,7 +156,7 @@ def test_a_mute_of_one_outcome_covers_a_finding_that_has_no_other(
     assert told(home, audit) == {"hsts": "all"}
 
 
-def test_findings_are_filtered_by_an_outcome_on_any_of_their_pages(home: Member) -> None:
+def test_findings_are_filtered_by_an_outcome_on_any_page(home: Member) -> None:
     audit = audit_of(home, HOME, SHOP)
     found(audit, "hsts", HOME, SHOP, outcomes=("missing", "short"))
     found(audit, "title", HOME, outcomes=("short",))
@@ -167,7 +167,7 @@ def test_findings_are_filtered_by_an_outcome_on_any_of_their_pages(home: Member)
     assert [each["outcome"] for each in home.api.get(address + "hsts.short").json()["findings"]] == ["missing"]
 
 
-def test_one_place_of_a_check_leaves_the_others(home: Member) -> None:
+def test_mute_of_one_place_leaves_the_other_places(home: Member) -> None:
     audit = audit_of(home, HOME)
     found(audit, "cookie-secure", HOME, places=("session", "lang"))
     mute(home, "cookie-secure", fingerprint=fingerprint("cookie-secure", "session"))
@@ -178,7 +178,7 @@ def test_one_place_of_a_check_leaves_the_others(home: Member) -> None:
     assert told(home, audit) == {"cookie-secure": "all"}
 
 
-def test_places_that_are_not_kept_may_be_unmuted(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_places_that_are_not_stored_count_as_unmuted(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(AuditPlace, "MOST", 2)
     audit = audit_of(home, HOME)
     found(audit, "cookie-secure", HOME, places=("session", "lang"))
@@ -189,7 +189,7 @@ def test_places_that_are_not_kept_may_be_unmuted(home: Member, monkeypatch: pyte
     assert told(home, audit) == {"cookie-secure": "all"}
 
 
-def test_without_mutes_nothing_more_is_asked(home: Member, django_assert_num_queries: DjangoAssertNumQueries) -> None:
+def test_no_mutes_need_no_further_queries(home: Member, django_assert_num_queries: DjangoAssertNumQueries) -> None:
     audit = audit_of(home, HOME, kind="pages")
     found(audit, "hsts", HOME)
     mutes = AuditMutes(audit, active_mutes(home.organization.id, timezone.now()))
@@ -197,9 +197,7 @@ def test_without_mutes_nothing_more_is_asked(home: Member, django_assert_num_que
         assert [each.pages for each in mutes.of(AuditFinding.objects.all()).values()] == ["none"]
 
 
-def test_the_mutes_of_many_findings_take_one_query(
-    home: Member, django_assert_num_queries: DjangoAssertNumQueries
-) -> None:
+def test_mutes_of_many_findings_need_one_query(home: Member, django_assert_num_queries: DjangoAssertNumQueries) -> None:
     audit = audit_of(home, HOME, SHOP)
     for check in ("hsts", "csp-present", "clickjacking"):
         found(audit, check, SHOP)
@@ -209,7 +207,7 @@ def test_the_mutes_of_many_findings_take_one_query(
         assert [each.pages for each in mutes.of(AuditFinding.objects.all()).values()] == ["all"] * 3
 
 
-def test_the_page_lists_them_apart_and_tells_strangers_no_reason(home: Member) -> None:
+def test_audit_page_lists_muted_findings_without_reasons_for_strangers(home: Member) -> None:
     audit = audit_of(home, HOME, SHOP)
     found(audit, "hsts", HOME, SHOP)
     found(audit, "csp-present", HOME)
@@ -223,7 +221,7 @@ def test_the_page_lists_them_apart_and_tells_strangers_no_reason(home: Member) -
         assert (REASON in text_of(shown)) == is_member
 
 
-def test_where_everything_is_muted_the_page_does_not_say_that_all_is_well(home: Member) -> None:
+def test_page_with_only_muted_findings_does_not_claim_success(home: Member) -> None:
     audit = audit_of(home, HOME)
     found(audit, "hsts", HOME)
     mute(home, "hsts")
@@ -232,7 +230,7 @@ def test_where_everything_is_muted_the_page_does_not_say_that_all_is_well(home: 
     assert "No check found anything wrong" not in said
 
 
-def test_sarif_suppresses_what_is_muted_everywhere(home: Member) -> None:
+def test_sarif_suppresses_findings_that_are_muted_on_all_pages(home: Member) -> None:
     audit = audit_of(home, HOME, SHOP)
     found(audit, "hsts", HOME, SHOP)
     found(audit, "csp-present", HOME)

@@ -86,7 +86,7 @@ def ids(findings: list[dict[str, Any]]) -> list[str]:
     return [each["check"] for each in findings]
 
 
-def test_emergencies_come_first_in_every_output(home: Member, hacked: Audit) -> None:
+def test_emergencies_come_first_in_every_format(home: Member, hacked: Audit) -> None:
     at = {"id": hacked.id}
     for query in ("", "&type=security"):
         assert ids(shown(home, at, f"/findings?limit=100{query}")["findings"])[:2] == EMERGENCIES
@@ -100,7 +100,7 @@ def test_emergencies_come_first_in_every_output(home: Member, hacked: Audit) -> 
         assert page.xpath("//ol[@class='findings']/li/@id")[:2] == [f"check-security-{id}" for id in EMERGENCIES]
 
 
-def test_every_view_names_the_emergencies_in_red_above_all_else(home: Member, hacked: Audit) -> None:
+def test_every_view_lists_emergencies_first_in_red(home: Member, hacked: Audit) -> None:
     client = browser_of(home)
     for query in ("", "?type=seo", "?show=pages"):
         page = page_of(client.get(f"/audit/{hacked.id}{query}"))
@@ -118,7 +118,7 @@ def test_every_view_names_the_emergencies_in_red_above_all_else(home: Member, ha
         assert badge.text == "2 critical"
 
 
-def test_an_audit_of_one_page_names_the_emergencies_of_all_types(home: Member) -> None:
+def test_audit_of_one_page_lists_emergencies_of_all_types(home: Member) -> None:
     audit = make_audit(home, url=SITE, status="running", types=["seo", "security"])
     settle(audit, SITE, {"seo": ([check("text")], ()), "security": ([check("exposed-git", CRITICAL)], (CAP,))})
     page = page_of(browser_of(home).get(f"/audit/{audit.id}?type=seo"))
@@ -126,7 +126,7 @@ def test_an_audit_of_one_page_names_the_emergencies_of_all_types(home: Member) -
     assert page.xpath("//section[@id='critical']//a/@href") == [f"/report/{scan.id}#check-exposed-git"]
 
 
-def test_a_warning_is_no_emergency_and_raises_no_alarm(home: Member) -> None:
+def test_warning_is_no_emergency(home: Member) -> None:
     audit = running(home, "performance")
     settle(audit, f"{SITE}0", {"performance": ([check("lcp", CRITICAL, "warn"), check("js-weight", LOW)], ())})
     page = page_of(browser_of(home).get(f"/audit/{audit.id}"))
@@ -135,7 +135,7 @@ def test_a_warning_is_no_emergency_and_raises_no_alarm(home: Member) -> None:
     assert (first["check"], first["critical_pages"], first["holds"]) == ("lcp", 0, False)
 
 
-def test_an_emergency_on_one_page_stands_for_the_warnings_on_others(home: Member) -> None:
+def test_emergency_on_one_page_precedes_warnings_of_the_check_on_others(home: Member) -> None:
     audit = running(home, "performance")
     for number, (severity, status) in enumerate(
         [(LOW, "fail"), (CRITICAL, "warn"), (CRITICAL, "fail"), (HIGH, "fail")]
@@ -150,7 +150,7 @@ def test_an_emergency_on_one_page_stands_for_the_warnings_on_others(home: Member
     assert "On 1 of 4 pages" in page.xpath("string(//section[@id='critical'])")
 
 
-def test_a_muted_emergency_raises_no_alarm(home: Member, hacked: Audit) -> None:
+def test_muted_emergency_is_not_highlighted(home: Member, hacked: Audit) -> None:
     for id in EMERGENCIES:
         rule = {"check": id, "host": "shop.example.com", "reason": "A trap for bots."}
         assert home.api.post("/v1/mutes", rule).status_code == 201
@@ -162,7 +162,7 @@ def test_a_muted_emergency_raises_no_alarm(home: Member, hacked: Audit) -> None:
 # Rows and points
 
 
-def test_a_check_is_one_row_with_its_places_the_most_frequent_first(home: Member) -> None:
+def test_check_is_one_row_with_its_most_frequent_places_first(home: Member) -> None:
     audit = running(home, "seo")
     for number in range(7):
         places = ["#all", *(["#odd"] if number % 2 else []), f"#only-{chr(97 + number)}"]
@@ -176,7 +176,7 @@ def test_a_check_is_one_row_with_its_places_the_most_frequent_first(home: Member
     assert {each["pages_affected"] for each in others} == {1}
 
 
-def test_a_check_with_another_place_on_every_page_stays_bounded(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_number_of_places_of_a_check_is_limited(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(AuditPlace, "MOST", 30)
     audit = running(home, "seo")
     for number in range(12):
@@ -191,7 +191,7 @@ def test_a_check_with_another_place_on_every_page_stays_bounded(home: Member, mo
     assert f"and {finding['places_total'] - 5} more" in row.text_content()
 
 
-def test_points_are_what_the_audits_score_wins_where_a_check_is_mended_everywhere(home: Member) -> None:
+def test_points_are_the_gain_of_the_audit_score_after_fixing_all_pages(home: Member) -> None:
     """Recompute each page's score without the check, and compare the means."""
     pages = [
         [check("exposed-git", CRITICAL), check("csp", HIGH, "fail", "#a", "#b", "#c"), check("hsts", MEDIUM, "warn")],
@@ -227,7 +227,7 @@ def _padded(checks: list[CheckResult], mended: str = "") -> list[CheckResult]:
     return [found.get(id) or check_of(id, id, id, "pass", None, severity, "Fine.") for id, severity in every.items()]
 
 
-def test_nothing_is_won_below_a_cap_of_the_origin_that_stays(home: Member) -> None:
+def test_findings_win_no_points_below_a_remaining_cap(home: Member) -> None:
     """A cap of the origin that a later page tells lowers the score of pages that were judged before."""
     audit = running(home, "security")
     settle(audit, f"{SITE}0", {"security": (_padded([check("hsts", MEDIUM)]), ())})
@@ -260,7 +260,7 @@ rows = st.lists(
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(found=rows)
-def test_any_findings_are_ordered_by_priority(home: Member, found: list[dict[str, Any]]) -> None:
+def test_random_findings_are_ordered_by_priority(home: Member, found: list[dict[str, Any]]) -> None:
     Tier.objects.update(requests_per_minute=1_000_000)
     total: Any = {"pages": 3, "sum": 150, "flawless": 0, "gaps": 0, "cap": None, "caps": {}}
     totals = {"security": total, "seo": total}
@@ -287,7 +287,7 @@ def test_any_findings_are_ordered_by_priority(home: Member, found: list[dict[str
     audit.delete()
 
 
-def test_types_are_compared_by_what_their_own_scores_win(home: Member) -> None:
+def test_types_are_ordered_by_the_gain_of_their_scores(home: Member) -> None:
     """A type whose scans mostly failed has few pages, on which a finding may weigh more."""
     totals: dict[str, Any] = {
         "security": {"pages": 10, "sum": 500, "flawless": 0, "gaps": 0, "cap": None, "caps": {}},

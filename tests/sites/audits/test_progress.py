@@ -29,7 +29,7 @@ from tests.populated_audits import make_audit, make_pages, release
         ({"kind": "page", "status": "running"}, "Waiting in the queue", 0),
     ],
 )
-def test_a_step_has_its_name_and_what_is_known(columns: dict[str, object], text: str, percent: int | None) -> None:
+def test_progress_step_has_a_name_and_numbers(columns: dict[str, object], text: str, percent: int | None) -> None:
     progress = progress_of(Audit(url="https://example.com/", **columns))
     assert progress.text.endswith(text)
     assert progress.percent == percent
@@ -38,7 +38,7 @@ def test_a_step_has_its_name_and_what_is_known(columns: dict[str, object], text:
     assert states.count("current") == 1
 
 
-def test_a_page_tells_what_its_visit_does(home: Member) -> None:
+def test_page_shows_the_step_of_its_visit(home: Member) -> None:
     audit = make_audit(home)
     lead = release(make_pages(audit, [audit.url])[0], timezone.now())[0]
     assert progress_of(audit, lead).text == "Waiting in the queue"

@@ -56,7 +56,7 @@ def visit(worker: str, chance: random.Random | None = None) -> bool:
     return True
 
 
-def test_50_parallel_audits_keep_to_the_places(crowd: Member) -> None:
+def test_50_parallel_audits_respect_the_concurrency_limit(crowd: Member) -> None:
     Tier.objects.filter(name="business").update(concurrent_scans=10)
     answers = Counter(all_at_once(lambda _: Api(crowd.plaintext).post("/v1/audits", body(3)).status_code))
     assert answers == {202: PARALLEL}
@@ -64,7 +64,7 @@ def test_50_parallel_audits_keep_to_the_places(crowd: Member) -> None:
     assert MonthlyUsage.objects.get().used == 9
 
 
-def test_50_parallel_audits_keep_to_the_number_of_audits(crowd: Member) -> None:
+def test_50_parallel_audits_respect_the_audit_limit(crowd: Member) -> None:
     Tier.objects.filter(name="business").update(concurrent_scans=2)
     answers = Counter(all_at_once(lambda _: Api(crowd.plaintext).post("/v1/audits", body(2)).status_code))
     assert answers == {202: 10, 429: 40}
@@ -72,14 +72,14 @@ def test_50_parallel_audits_keep_to_the_number_of_audits(crowd: Member) -> None:
     assert running_visits(crowd.organization.id) == 1
 
 
-def test_50_parallel_audits_keep_to_the_quota(crowd: Member) -> None:
+def test_50_parallel_audits_respect_the_quota(crowd: Member) -> None:
     Tier.objects.filter(name="business").update(scans_per_month=7, concurrent_scans=100)
     all_at_once(lambda _: Api(crowd.plaintext).post("/v1/audits", body(1, "", "seo", "security")).status_code)
     # Each page takes two scans of the quota; the last single one stays unused.
     assert MonthlyUsage.objects.get().used == Scan.objects.count() == 6
 
 
-def test_50_parallel_audits_with_one_idempotency_key_are_one(crowd: Member) -> None:
+def test_50_parallel_requests_with_one_idempotency_key_create_one_audit(crowd: Member) -> None:
     def post(_: int) -> tuple[int, str | None]:
         response = Api(crowd.plaintext).post("/v1/audits", body(2), Idempotency_Key="one")
         return response.status_code, response.json().get("code")
@@ -90,7 +90,7 @@ def test_50_parallel_audits_with_one_idempotency_key_are_one(crowd: Member) -> N
     assert Audit.objects.count() == 1
 
 
-def test_nobody_waits_for_ever_while_all_is_done_at_once(crowd: Member) -> None:
+def test_concurrent_operations_on_audits_do_not_deadlock(crowd: Member) -> None:
     """Create, finish, release, cancel and sweep concurrently until nothing is left; then all counters must agree."""
     Tier.objects.filter(name="business").update(concurrent_scans=5)
     stopped = threading.Event()
@@ -143,7 +143,7 @@ def test_nobody_waits_for_ever_while_all_is_done_at_once(crowd: Member) -> None:
         assert audit.scans_done == 2 * audit.pages_planned
 
 
-def test_an_organization_closes_while_its_audits_run(crowd: Member) -> None:
+def test_organization_can_be_closed_while_its_audits_run(crowd: Member) -> None:
     for number in range(3):
         assert crowd.api.post("/v1/audits", body(20, f"{number}-", "seo", "security")).status_code == 202
     begun = threading.Barrier(WORKERS + 1)

@@ -59,18 +59,18 @@ def listed(member: Member, audit: dict[str, Any], query: str = "") -> list[tuple
     return sorted((each["check"], each["told_by"], each["pages_affected"]) for each in answer["findings"])
 
 
-def test_what_two_types_find_is_listed_once(home: Member) -> None:
+def test_finding_of_two_types_is_listed_once(home: Member) -> None:
     audit = audited(home, BOTH, BOTH)
     assert listed(home, audit) == [("html-has-lang", None, 2)]
 
 
-def test_the_list_of_a_type_has_all_that_lowers_its_score(home: Member) -> None:
+def test_findings_of_a_type_include_repeats_that_lower_its_score(home: Member) -> None:
     audit = audited(home, BOTH)
     assert listed(home, audit, "&type=accessibility") == [("html-has-lang", None, 1)]
     assert listed(home, audit, "&type=seo") == [("lang-present", "html-has-lang", 1)]
 
 
-def test_exports_have_each_fact_once(home: Member) -> None:
+def test_exports_have_repeated_findings_once(home: Member) -> None:
     audit = audited(home, BOTH)
     assert [each["check"] for each in json.loads(exported(home, audit))["findings"]] == ["html-has-lang"]
     assert [each["check"] for each in csv.DictReader(io.StringIO(exported(home, audit, "csv")))] == ["html-has-lang"]
@@ -79,17 +79,17 @@ def test_exports_have_each_fact_once(home: Member) -> None:
     assert [rule["id"] for run in runs for rule in run["tool"]["driver"]["rules"]] == ["html-has-lang"]
 
 
-def test_a_page_where_one_type_alone_finds_it_has_it_told_by_that_type(home: Member) -> None:
+def test_finding_of_only_one_type_on_a_page_is_reported_by_that_type(home: Member) -> None:
     audit = audited(home, BOTH, {"seo": "lang-present"})
     assert listed(home, audit) == [("html-has-lang", None, 1), ("lang-present", None, 2)]
 
 
-def test_a_finding_that_needs_a_review_tells_nothing_for_another_type(home: Member) -> None:
+def test_finding_that_needs_review_does_not_suppress_repeats(home: Member) -> None:
     audit = audited(home, BOTH, weighs=False)
     assert {check for check, _, _ in listed(home, audit)} == {"html-has-lang", "lang-present"}
 
 
-def test_the_page_has_it_once_and_says_so_in_the_list_of_the_type(home: Member) -> None:
+def test_audit_page_shows_a_repeat_once_and_mentions_the_other_type(home: Member) -> None:
     audit = audited(home, BOTH)
     client = browser_of(home)
     assert "lang-present found" not in text_of(client.get(f"/audit/{audit['id']}"))
@@ -98,7 +98,7 @@ def test_the_page_has_it_once_and_says_so_in_the_list_of_the_type(home: Member) 
     assert "The list of all types has this once, under Accessibility ." in of_type
 
 
-def test_lists_of_types_lead_to_each_other_where_both_find_it(home: Member) -> None:
+def test_findings_of_two_types_link_to_each_other(home: Member) -> None:
     audit = audited(home, BOTH)
     address = f"/audit/{audit['id']}"
     lists = {type: f"{address}?type={type}#check-{type}-{check}" for type, check in BOTH.items()}
@@ -109,7 +109,7 @@ def test_lists_of_types_lead_to_each_other_where_both_find_it(home: Member) -> N
         assert lists[other] in row.xpath(".//a/@href")
 
 
-def test_reports_of_a_visit_link_to_each_other(home: Member) -> None:
+def test_reports_of_one_visit_link_to_each_other(home: Member) -> None:
     audited(home, BOTH)
     scans = {each.type: each for each in Scan.objects.all()}
     client = browser_of(home)
@@ -120,7 +120,7 @@ def test_reports_of_a_visit_link_to_each_other(home: Member) -> None:
         assert link.text == f"{BOTH[other]} found"
 
 
-def test_a_report_shared_by_itself_links_to_no_other(home: Member, client: Any) -> None:
+def test_report_that_is_shared_alone_links_to_no_other_report(home: Member, client: Any) -> None:
     audited(home, BOTH)
     scans = {each.type: each for each in Scan.objects.all()}
     scans["seo"].report.shared_at = scans["seo"].created_at

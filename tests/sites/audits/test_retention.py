@@ -40,7 +40,7 @@ def age(audit: Audit, by: timedelta) -> None:
     Audit.objects.filter(id=audit.id).update(created_at=audit.created_at - by, released_at=audit.released_at - by)
 
 
-def test_an_audit_is_kept_as_long_as_the_last_of_its_reports(home: Member, ended: Audit) -> None:
+def test_audit_expires_with_its_last_report(home: Member, ended: Audit) -> None:
     newest = Report.objects.latest("expires_at")
     assert ended.released_at is not None
     assert newest.expires_at == ended.released_at + RETENTION
@@ -51,7 +51,7 @@ def test_an_audit_is_kept_as_long_as_the_last_of_its_reports(home: Member, ended
     assert Audit.objects.count() == 1
 
 
-def test_an_audit_that_has_expired_is_gone_at_once_and_deleted_by_night(home: Member, ended: Audit) -> None:
+def test_expired_audit_is_hidden_at_once_and_deleted_at_night(home: Member, ended: Audit) -> None:
     age(ended, RETENTION + timedelta(seconds=5))
     for what in ("", "/pages", "/findings", "/export"):
         assert home.api.get(f"/v1/audits/{ended.id}{what}").status_code == 404
@@ -65,14 +65,14 @@ def test_an_audit_that_has_expired_is_gone_at_once_and_deleted_by_night(home: Me
     assert home.api.get("/v1/scans").json()["total"] == 6
 
 
-def test_what_has_not_ended_does_not_expire(home: Member) -> None:
+def test_running_audit_does_not_expire(home: Member) -> None:
     audit = created(home, {"pages": pages(3), "types": ["seo"]})
     Audit.objects.update(created_at=timezone.now() - 2 * RETENTION, released_at=timezone.now() - 2 * RETENTION)
     delete_audits()
     assert shown(home, audit)["status"] == "running"
 
 
-def test_deleting_stops_where_there_is_no_time_and_goes_on_later(
+def test_deletion_stops_at_its_time_limit_and_continues_later(
     home: Member, ended: Audit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(batches, "BATCH", 1)
@@ -84,7 +84,7 @@ def test_deleting_stops_where_there_is_no_time_and_goes_on_later(
     assert not Audit.objects.exists()
 
 
-def test_a_closed_organizations_audits_end_and_are_deleted_in_batches(
+def test_audits_of_a_closed_organization_are_deleted_in_batches(
     home: Member, ended: Audit, stranger: Member, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     running = home.api.post("/v1/audits", {"pages": pages(9), "types": ["seo"]}, Idempotency_Key="k").json()
@@ -103,7 +103,7 @@ def test_a_closed_organizations_audits_end_and_are_deleted_in_batches(
     assert shown(stranger, theirs)["status"] == "running"
 
 
-def test_the_log_says_who_started_and_cancelled_an_audit(home: Member) -> None:
+def test_activity_log_names_who_started_and_cancelled_an_audit(home: Member) -> None:
     person = person_of(home, "owner", "owner@people.test")
     caller = member_caller(Membership.objects.select_related("organization__tier", "user").get(user=person))
     made = create_audit(caller=caller, request=request_for(pages(3), types=["seo"]))
@@ -118,7 +118,7 @@ def operator(db: None) -> Client:
     return browser_of(User.objects.create_superuser("operator@people.test"))
 
 
-def test_operators_find_audits_by_their_id_and_their_scans(operator: Client, ended: Audit, stranger: Member) -> None:
+def test_admin_finds_audits_by_id_and_by_scan(operator: Client, ended: Audit, stranger: Member) -> None:
     created(stranger, {"pages": pages(1), "types": ["seo"]})
     scan = Scan.objects.filter(organization=ended.organization).first()
     assert scan
@@ -134,7 +134,7 @@ def test_operators_find_audits_by_their_id_and_their_scans(operator: Client, end
     assert f">{ended.id}</a>" in change
 
 
-def test_operators_see_how_many_audits_are_under_way(operator: Client, home: Member, ended: Audit) -> None:
+def test_metrics_count_running_audits(operator: Client, home: Member, ended: Audit) -> None:
     created(home, {"pages": pages(4), "types": ["seo"]})
     page = " ".join(operator.get("/admin/operations/").content.decode().split())
     assert "Audits in progress</span><strong>1</strong> <span>3 pages waiting for a slot" in page

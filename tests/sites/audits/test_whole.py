@@ -48,7 +48,9 @@ def audited(owner: Member, site: Site, **body: object) -> Audit:
     return work_off(response.json()["id"])
 
 
-def test_a_site_of_three_templates(owner: Member, site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_site_of_three_templates_has_three_findings_per_template(
+    owner: Member, site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(timing, "AGREEMENT_S", 60.0)  # on a busy machine, times to first byte differ
     audit = audited(owner, site)
     assert (audit.status, audit.pages_done, audit.scans_done) == ("completed", PAGES, 4 * PAGES), audit.error_message
@@ -82,7 +84,7 @@ def test_a_site_of_three_templates(owner: Member, site: Site, monkeypatch: pytes
     assert [(each.finding.check_id, each.samples) for each in alone] == []
 
 
-def test_worker_processes_share_what_they_have_asked_for(
+def test_worker_processes_share_responses_of_the_site(
     owner: Member, site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(timing, "TRIES", 0)

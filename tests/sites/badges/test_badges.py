@@ -41,7 +41,7 @@ def words(response: Any) -> list[str]:
     return [each.text or "" for each in ElementTree.fromstring(response.content).iter(f"{SVG}text")]
 
 
-def test_every_text_has_room_in_its_cell() -> None:
+def test_badge_texts_fit_into_their_cells() -> None:
     drawing = draw((label, "A+", 100) for label in Scan.Type.labels)
     at = 0.0
     for cell in drawing.cells:
@@ -51,7 +51,7 @@ def test_every_text_has_room_in_its_cell() -> None:
     assert drawing.width == pytest.approx(at, abs=0.2)
 
 
-def test_anybody_sees_the_grades_and_nothing_else(home: Member) -> None:
+def test_badge_shows_only_grades_to_anybody(home: Member) -> None:
     path = badge_of(home)
     shown = Client().get(path)
     assert shown.status_code == 200
@@ -65,7 +65,7 @@ def test_anybody_sees_the_grades_and_nothing_else(home: Member) -> None:
         assert hidden not in shown.content.decode()
 
 
-def test_it_says_of_which_day_its_grades_are(home: Member) -> None:
+def test_badge_has_the_date_of_its_grades(home: Member) -> None:
     at = timezone.now().replace(year=2026, month=11, day=2, hour=23)
     for kind, age in (("seo", 0), ("security", 9)):
         scan = finished_scan(home, url=URL, type=kind)
@@ -88,7 +88,7 @@ def test_it_says_of_which_day_its_grades_are(home: Member) -> None:
     assert title == "SEO: grade A+, 100 of 100; last scanned on 31 October 2026"
 
 
-def test_other_sites_may_show_it_and_keep_it_for_five_minutes(home: Member) -> None:
+def test_badge_is_embeddable_and_cacheable_for_five_minutes(home: Member) -> None:
     path = badge_of(home)
     shown = Client().get(path)
     assert shown["Content-Type"] == "image/svg+xml; charset=utf-8"
@@ -105,7 +105,7 @@ def test_other_sites_may_show_it_and_keep_it_for_five_minutes(home: Member) -> N
     assert len(asked) == 1
 
 
-def test_its_link_is_previewed_with_its_grades(home: Member, settings: Any) -> None:
+def test_link_of_a_badge_has_a_preview_with_grades(home: Member, settings: Any) -> None:
     settings.BASE_URL = "https://scan.acme.test"
     path = badge_of(home)
     link = path.removesuffix(".svg")
@@ -128,7 +128,7 @@ def test_its_link_is_previewed_with_its_grades(home: Member, settings: Any) -> N
     assert [Client().get(each).status_code for each in (link, f"{link}.png", f"/badge/{NEVER}.png")] == [404] * 3
 
 
-def test_what_was_switched_off_is_as_what_never_was(home: Member, stranger: Member) -> None:
+def test_disabled_badge_looks_like_an_unknown_badge(home: Member, stranger: Member) -> None:
     path = badge_of(home)
     theirs = badge_of(stranger)
     close_organization(stranger.organization)
@@ -141,12 +141,12 @@ def test_what_was_switched_off_is_as_what_never_was(home: Member, stranger: Memb
         assert answer["Cache-Control"] == "no-store"
 
 
-def test_an_unknown_type_is_refused(home: Member) -> None:
+def test_badge_of_an_unknown_type_is_refused(home: Member) -> None:
     answer = Client().get(f"{badge_of(home)}?type=speed")
     assert (answer.status_code, words(answer)[1]) == (400, "no such type")
 
 
-def test_who_asks_for_too_many_waits(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_requests_of_shares_are_rate_limited(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(views, "REQUESTS_PER_MINUTE", 2)
     path = badge_of(home)
     assert [Client().get(path).status_code for _ in range(3)] == [200, 200, 429]
@@ -154,7 +154,7 @@ def test_who_asks_for_too_many_waits(home: Member, monkeypatch: pytest.MonkeyPat
     assert Client(REMOTE_ADDR="192.0.2.7").get(path).status_code == 200
 
 
-def test_a_page_shows_its_last_complete_scan_of_each_type(home: Member, stranger: Member) -> None:
+def test_badge_of_a_page_shows_the_last_complete_scan_of_each_type(home: Member, stranger: Member) -> None:
     finished_scan(home, url=URL, type="seo", age=timedelta(hours=3))
     finished_scan(home, "partial", url=URL, type="security")
     finished_scan(stranger, url=URL, type="accessibility")
@@ -167,7 +167,7 @@ def test_a_page_shows_its_last_complete_scan_of_each_type(home: Member, stranger
     assert words(Client().get(path))[:4] == ["Security", "C 71", "SEO", "C 71"]
 
 
-def test_the_api_switches_badges_on_lists_them_and_switches_them_off(home: Member) -> None:
+def test_api_enables_lists_and_disables_badges(home: Member) -> None:
     monitor = make_monitor(home)
     made = home.api.post("/v1/badges", {"monitor": monitor.id})
     assert made.status_code == 201
@@ -182,19 +182,19 @@ def test_the_api_switches_badges_on_lists_them_and_switches_them_off(home: Membe
     assert (gone.status_code, gone.json()["code"]) == (404, "BADGE_NOT_FOUND")
 
 
-def test_a_page_that_only_others_have_scanned_gets_no_badge(home: Member, stranger: Member) -> None:
+def test_page_scanned_only_by_others_gets_no_badge(home: Member, stranger: Member) -> None:
     finished_scan(stranger, url=URL)
     answer = home.api.post("/v1/badges", {"page": URL})
     assert (answer.status_code, answer.json()["code"]) == (400, "INVALID_PARAMS")
 
 
-def test_there_are_at_most_so_many(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_number_of_shares_is_limited(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(services, "MAX_BADGES", 0)
     answer = home.api.post("/v1/badges", {"monitor": make_monitor(home).id})
     assert (answer.status_code, answer.json()["code"]) == (409, "BADGE_LIMIT")
 
 
-def test_a_member_switches_the_badge_of_a_monitor_on_and_off(home: Member) -> None:
+def test_member_enables_and_disables_the_badge_of_a_monitor(home: Member) -> None:
     monitor = make_monitor(home, scores=SCORES)
     client = browser_of(home)
     path = f"/o/home/monitors/{monitor.id}"
@@ -213,7 +213,7 @@ def test_a_member_switches_the_badge_of_a_monitor_on_and_off(home: Member) -> No
     assert [each.action for each in ActivityEvent.objects.order_by("id")][-2:] == ["badge.created", "badge.deleted"]
 
 
-def test_a_member_switches_the_badge_of_a_page_on_and_off(home: Member) -> None:
+def test_member_enables_and_disables_the_badge_of_a_page(home: Member) -> None:
     finished_scan(home, url=URL, type="seo", age=timedelta(minutes=1))
     client = browser_of(home)
     site, switch = "/o/home/sites/example.com", "/o/home/sites/example.com/badge"
@@ -228,7 +228,7 @@ def test_a_member_switches_the_badge_of_a_page_on_and_off(home: Member) -> None:
     assert Badge.objects.count() == 0
 
 
-def test_who_clicks_a_badge_comes_to_what_they_may_see(home: Member, stranger: Member) -> None:
+def test_click_on_a_badge_leads_to_a_page_that_the_visitor_may_see(home: Member, stranger: Member) -> None:
     link = badge_of(home).removesuffix(".svg")
     badge = Badge.objects.get()
     member = browser_of(home, "viewer")
@@ -246,7 +246,7 @@ def test_who_clicks_a_badge_comes_to_what_they_may_see(home: Member, stranger: M
         assert member.get(unknown).status_code == 404
 
 
-def test_a_deleted_monitor_takes_its_badge_along(home: Member) -> None:
+def test_badge_is_deleted_with_its_monitor(home: Member) -> None:
     path = badge_of(home, next_run_at=timezone.now())
     home.api.delete(f"/v1/monitors/{Badge.objects.get().monitor_id}")
     assert Client().get(path).status_code == 404

@@ -42,13 +42,11 @@ def hops(*steps: tuple[str, int]) -> list[StoredHop]:
         ([("https://a.com/", 301), ("https://shop.a.com/", 200)], "shop.a.com"),
     ],
 )
-def test_a_site_has_moved_if_all_redirects_to_the_other_host_are_permanent(
-    steps: list[tuple[str, int]], host: str
-) -> None:
+def test_site_has_moved_if_all_redirects_to_another_host_are_permanent(steps: list[tuple[str, int]], host: str) -> None:
     assert moved_to(hops(*steps)) == host
 
 
-def test_facts_come_from_the_scan_and_its_checks(owner: Member) -> None:
+def test_facts_of_a_site_come_from_scan_and_checks(owner: Member) -> None:
     leaf = CertificateRow("example.com", "R11", "2026-09-25T18:00:00Z", "2026-12-24T18:00:00Z", "RSA 2048", None)
     checks = (
         check("tls-cert-expiry", "pass", details=Rows.of([leaf])),
@@ -81,13 +79,13 @@ def test_facts_come_from_the_scan_and_its_checks(owner: Member) -> None:
     }
 
 
-def test_without_https_there_is_no_hsts(owner: Member) -> None:
+def test_site_without_https_has_no_hsts_fact(owner: Member) -> None:
     headers = [["Strict-Transport-Security", "max-age=1"]]
     result = make_result(make_scan(owner), facts={"final_url": "http://example.com/"}, exhibits={"headers": headers})
     assert facts_of(result) == {"final_url": "http://example.com/", "https": False, "hsts": False}
 
 
-def test_a_result_has_the_findings_of_all_types_and_the_move(owner: Member) -> None:
+def test_result_of_a_site_has_findings_of_all_types_and_its_new_host(owner: Member) -> None:
     def found(scan: Scan) -> Found:
         return 80, [check("hsts"), check("caa", "warn", LOW)] if scan.type == "security" else [check("title", "warn")]
 

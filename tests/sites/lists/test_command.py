@@ -19,7 +19,7 @@ from website_scan.command.remote import KEY
 pytestmark = pytest.mark.django_db(transaction=True, serialized_rollback=True)
 
 
-def test_a_file_is_imported_run_and_exported(
+def test_command_imports_runs_and_exports_a_list(
     home: Member,
     live_server: LiveServer,
     tmp_path: Path,
@@ -60,7 +60,7 @@ def test_a_file_is_imported_run_and_exported(
     assert json.loads(website_scan("export", "sites", "--format", "jsonl")[1])["url"] == "https://example.org/"
 
 
-def test_a_key_without_the_scope_is_refused(
+def test_key_without_the_scope_is_refused(
     home: Member,
     live_server: LiveServer,
     tmp_path: Path,

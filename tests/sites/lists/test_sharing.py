@@ -53,7 +53,7 @@ def metas(response: Any) -> dict[str, str]:
     return {each.get("property") or each.get("name"): each.get("content") for each in found}
 
 
-def test_anybody_with_the_address_sees_the_summary(home: Member) -> None:
+def test_share_shows_the_summary_to_anybody_with_the_address(home: Member) -> None:
     run = filled(home)
     shown = Client().get(path_of(share_of(run.site_list)))
     assert shown.status_code == 200
@@ -73,7 +73,7 @@ def test_anybody_with_the_address_sees_the_summary(home: Member) -> None:
     assert not page.xpath("//script[not(@src)]")
 
 
-def test_a_summary_names_no_site_and_no_tag_anywhere(home: Member) -> None:
+def test_shared_summary_contains_no_site_and_no_tag(home: Member) -> None:
     run = filled(home)
     share = share_of(run.site_list, run)
     shown = Client().get(path_of(share))
@@ -87,7 +87,7 @@ def test_a_summary_names_no_site_and_no_tag_anywhere(home: Member) -> None:
     assert Client().get(f"{path_of(share)}?page=2").content == shown.content
 
 
-def test_the_table_has_all_sites_without_their_queries(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_shared_table_has_all_sites_without_query_strings(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shared_page, "PAGE_SIZE", 2)
     run = filled(home)
     share = share_of(run.site_list, run, has_table=True)
@@ -103,7 +103,7 @@ def test_the_table_has_all_sites_without_their_queries(home: Member, monkeypatch
         assert Client().get(f"{path_of(share)}?page={beyond}").status_code == 404
 
 
-def test_a_share_shows_one_snapshot_or_always_the_latest(home: Member) -> None:
+def test_share_shows_one_snapshot_or_the_latest(home: Member) -> None:
     site_list = make_list(home)
     old = snapshot(site_list, [Looked(URLS[0], {"seo": 60}, "")], at=NOW - timedelta(days=9))
     fixed, moving = share_of(site_list, old), share_of(site_list)
@@ -114,7 +114,7 @@ def test_a_share_shows_one_snapshot_or_always_the_latest(home: Member) -> None:
     assert "SEO A" in metas(Client().get(path_of(moving)))["og:title"]
 
 
-def test_a_list_without_a_snapshot_says_so(home: Member) -> None:
+def test_share_of_a_list_without_snapshot_says_so(home: Member) -> None:
     share = share_of(make_list(home), has_table=True)
     shown = Client().get(path_of(share))
     assert "There is no snapshot yet" in shown.content.decode()
@@ -122,7 +122,7 @@ def test_a_list_without_a_snapshot_says_so(home: Member) -> None:
     assert Client().get(metas(shown)["og:image"].removeprefix("http://localhost:8000")).status_code == 200
 
 
-def test_what_was_revoked_is_as_what_never_was(home: Member, stranger: Member) -> None:
+def test_revoked_share_looks_like_an_unknown_share(home: Member, stranger: Member) -> None:
     run, theirs = filled(home), filled(stranger)
     revoked, closed = share_of(run.site_list), share_of(theirs.site_list)
     expired = share_of(run.site_list, snapshot(run.site_list, [], at=NOW - timedelta(days=9), kept_days=8))
@@ -138,7 +138,7 @@ def test_what_was_revoked_is_as_what_never_was(home: Member, stranger: Member) -
         assert Client().get(f"/list/{gone}/card/0123456789abcdef.png").status_code == 404
 
 
-def test_its_link_is_previewed_with_its_numbers(home: Member, settings: Any) -> None:
+def test_link_of_a_share_has_a_preview_with_numbers(home: Member, settings: Any) -> None:
     settings.BASE_URL = "https://scan.acme.test"
     run = filled(home)
     share = share_of(run.site_list, run)
@@ -154,7 +154,7 @@ def test_its_link_is_previewed_with_its_numbers(home: Member, settings: Any) -> 
     assert (stale.status_code, stale["Location"]) == (302, address)
 
 
-def test_the_card_has_the_means_with_their_grades(home: Member) -> None:
+def test_card_of_a_share_has_mean_scores_with_grades(home: Member) -> None:
     run = filled(home)
     SiteList.objects.update(name="Behörden in Köln")
     site_list = SiteList.objects.get()
@@ -166,7 +166,7 @@ def test_the_card_has_the_means_with_their_grades(home: Member) -> None:
     assert shared_page.card_of(site_list, None, None) == Card("Behorden in Koln", heading="No snapshot yet")
 
 
-def test_a_badge_says_the_number_of_a_check(home: Member) -> None:
+def test_badge_of_a_share_has_the_number_of_a_check(home: Member) -> None:
     run = filled(home)
     share = share_of(run.site_list, run)
     day = f"{run.ended_at.day} {run.ended_at:%b %Y}"  # type: ignore[union-attr]
@@ -181,7 +181,7 @@ def test_a_badge_says_the_number_of_a_check(home: Member) -> None:
     assert (unknown.status_code, words(unknown)[1]) == (400, "no such check")
 
 
-def test_other_sites_may_show_a_badge_and_keep_it_for_five_minutes(home: Member) -> None:
+def test_badge_of_a_share_is_embeddable_and_cacheable(home: Member) -> None:
     run = filled(home)
     path = f"{path_of(share_of(run.site_list, run), '.svg')}?check=hsts"
     shown = Client().get(path)
@@ -196,7 +196,7 @@ def test_other_sites_may_show_a_badge_and_keep_it_for_five_minutes(home: Member)
     assert len(asked) <= 3
 
 
-def test_who_asks_for_too_many_waits(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_requests_of_shares_are_rate_limited(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
     cache.clear()
     monkeypatch.setattr(views, "PER_MINUTE", 2)
     monkeypatch.setattr(shared_pages, "STRANGERS_PER_MINUTE", 1)
@@ -211,7 +211,7 @@ def test_who_asks_for_too_many_waits(home: Member, monkeypatch: pytest.MonkeyPat
     assert Client(REMOTE_ADDR="192.0.2.7").get(path_of(share)).status_code == 200
 
 
-def test_the_page_costs_the_same_for_any_number_of_sites(home: Member) -> None:
+def test_shared_page_needs_a_constant_number_of_queries(home: Member) -> None:
     numbers = []
     for size in (3, 60):
         sites = [Looked(f"https://{n}.example/", {"seo": n}, "fpwp", (f"tag {n}",)) for n in range(size)]
@@ -223,7 +223,7 @@ def test_the_page_costs_the_same_for_any_number_of_sites(home: Member) -> None:
     assert numbers[0] == numbers[1] <= 6
 
 
-def test_the_api_shares_and_revokes(home: Member, stranger: Member) -> None:
+def test_api_creates_and_revokes_shares(home: Member, stranger: Member) -> None:
     run = filled(home)
     path = f"/v1/lists/{run.site_list_id}/shares"
     made = home.api.post(path, {"run_id": run.id, "table": True})
@@ -246,13 +246,13 @@ def test_the_api_shares_and_revokes(home: Member, stranger: Member) -> None:
     ]
 
 
-def test_there_are_at_most_so_many(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_number_of_shares_is_limited(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sharing, "MAX_SHARES", 0)
     answer = home.api.post(f"/v1/lists/{filled(home).site_list_id}/shares", {})
     assert (answer.status_code, answer.json()["code"]) == (409, "SHARE_LIMIT")
 
 
-def test_members_see_the_same_page(home: Member) -> None:
+def test_members_see_the_shared_page_as_strangers_do(home: Member) -> None:
     run = filled(home)
     shown = browser_of(home, "viewer").get(path_of(share_of(run.site_list)))
     assert shown.status_code == 200

@@ -37,7 +37,7 @@ NOW = timezone.now()
 A, B, C, D, E = (f"https://{each}.example/" for each in "abcde")
 
 
-def test_a_snapshot_has_the_figures_of_each_type(home: Member) -> None:
+def test_snapshot_has_figures_of_each_type(home: Member) -> None:
     sites = [
         Looked(A, {"security": 100, "seo": 97}, "pppp", ("north",), {"security": "A+"}),
         Looked(B, {"security": 60, "seo": 90}, "ffwp", ("north", "south")),
@@ -69,7 +69,7 @@ def test_a_snapshot_has_the_figures_of_each_type(home: Member) -> None:
     assert by_tag == {"north": 80.0, "south": 60.0}
 
 
-def test_figures_of_a_tag_are_those_of_its_sites(home: Member) -> None:
+def test_figures_of_a_tag_cover_its_sites(home: Member) -> None:
     sites = [Looked(A, {"seo": 70}, "p", ("x",)), Looked(B, {"seo": 90}, "f"), Looked(C, tags=("x",))]
     run = snapshot(make_list(home), sites, checks=["title"])
     found = summary(run, "x")
@@ -81,7 +81,7 @@ def test_figures_of_a_tag_are_those_of_its_sites(home: Member) -> None:
 
 
 @given(st.lists(st.integers(0, 100), min_size=2, max_size=60))
-def test_quartiles_are_those_of_spreadsheets(scores: list[int]) -> None:
+def test_quartiles_equal_those_of_spreadsheets(scores: list[int]) -> None:
     counts = {str(each): scores.count(each) for each in scores}
     found = type_figures(counts, {})
     quartiles = (found["lower_quartile"], found["median"], found["upper_quartile"])
@@ -89,20 +89,20 @@ def test_quartiles_are_those_of_spreadsheets(scores: list[int]) -> None:
     assert found["mean"] == pytest.approx(mean(scores), abs=0.051)
 
 
-def test_one_score_is_all_quartiles_and_none_is_none() -> None:
+def test_quartiles_of_one_score_and_of_none() -> None:
     one = type_figures({"83": 1}, {"B": 1})
     assert (one["lower_quartile"], one["median"], one["upper_quartile"], one["mean"]) == (83, 83, 83, 83.0)
     none = type_figures({}, {})
     assert (none["judged"], none["mean"], none["median"], grade_of(none)) == (0, None, None, "")
 
 
-def test_the_grade_of_a_mean_is_a_plus_only_where_every_site_has_one() -> None:
+def test_mean_grade_is_a_plus_only_if_all_sites_have_a_plus() -> None:
     assert grade_of(type_figures({"100": 2}, {"A+": 2})) == "A+"
     assert grade_of(type_figures({"100": 2}, {"A+": 1, "A": 1})) == "A"
 
 
 @given(st.integers(1, 5000).flatmap(lambda of: st.tuples(st.integers(0, of), st.just(of))))
-def test_all_and_none_are_said_only_where_they_are_true(numbers: tuple[int, int]) -> None:
+def test_sentence_says_all_or_none_only_if_exact(numbers: tuple[int, int]) -> None:
     part, of = numbers
     shown = percent(part, of)
     assert (shown == 100) == (part == of)
@@ -110,7 +110,7 @@ def test_all_and_none_are_said_only_where_they_are_true(numbers: tuple[int, int]
     assert abs(shown - 100 * part / of) < 1
 
 
-def test_sentences_are_about_the_sites_that_pass() -> None:
+def test_sentences_count_passing_sites() -> None:
     assert sentence("http-to-https-redirect", 1047, 1204) == "87 % of 1,204 sites redirect to HTTPS"
     assert sentence("http-to-https-redirect", 1203, 1204) == "99 % of 1,204 sites redirect to HTTPS"
     assert sentence("https-available", 1, 1) == "100 % of 1 site is available over HTTPS"
@@ -120,11 +120,11 @@ def test_sentences_are_about_the_sites_that_pass() -> None:
     assert sentence("hsts", 0, 0) == "No site has a result: HTTP Strict Transport Security"
 
 
-def test_every_sentence_is_about_a_check_that_there_is() -> None:
+def test_every_sentence_is_about_an_existing_check() -> None:
     assert PREDICATES.keys() <= entries().keys()
 
 
-def test_only_runs_that_have_ended_are_snapshots_and_only_of_the_owner(home: Member, stranger: Member) -> None:
+def test_snapshots_are_ended_runs_of_the_own_organization(home: Member, stranger: Member) -> None:
     site_list = make_list(home)
     run = snapshot(site_list, [Looked(A, {"seo": 70}, "p")])
     organization = home.organization.id
@@ -145,7 +145,7 @@ def test_only_runs_that_have_ended_are_snapshots_and_only_of_the_owner(home: Mem
     assert [*snapshots_of(site_list)] == [run]
 
 
-def test_the_latest_snapshot_is_of_a_run_that_saw_the_list(home: Member) -> None:
+def test_latest_snapshot_is_of_a_run_with_results(home: Member) -> None:
     site_list = make_list(home)
     sites = [Looked(A, {"seo": 70}, "p")]
     runs = [
@@ -158,9 +158,7 @@ def test_the_latest_snapshot_is_of_a_run_that_saw_the_list(home: Member) -> None
     assert previous(runs[0]) is None
 
 
-def test_a_difference_never_joins_the_sites_of_two_runs_one_by_one(
-    home: Member, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_comparison_of_snapshots_uses_no_nested_loop(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
     """Right after a run, PostgreSQL's statistics promise a single site, and 10,000 would take minutes."""
     site_list = make_list(home)
     sites = [Looked(A, {"security": 50}, "pppp"), Looked(B, {"security": 60}, "pppp")]
@@ -176,7 +174,7 @@ def test_a_difference_never_joins_the_sites_of_two_runs_one_by_one(
     assert modes == [[("off",)]] * 3
 
 
-def test_a_difference_names_sites_and_checks_that_changed(home: Member) -> None:
+def test_comparison_lists_changed_sites_and_checks(home: Member) -> None:
     site_list = make_list(home)
     before = snapshot(
         site_list,
@@ -229,7 +227,7 @@ def test_a_difference_names_sites_and_checks_that_changed(home: Member) -> None:
     assert [each["url"] for each in turned["better"]] == [B]
 
 
-def test_a_deleted_entry_keeps_its_place_in_snapshots(home: Member) -> None:
+def test_deleted_entry_stays_in_snapshots(home: Member) -> None:
     site_list = make_list(home)
     before = snapshot(site_list, [Looked(A, {"seo": 50}, "f")], checks=["title"], at=NOW - timedelta(days=7))
     after = snapshot(site_list, [Looked(A, {"seo": 60}, "p")], checks=["title"])
@@ -239,7 +237,7 @@ def test_a_deleted_entry_keeps_its_place_in_snapshots(home: Member) -> None:
     assert figures(after)["judged"] == 1
 
 
-def test_checks_that_one_snapshot_did_not_have_are_not_fixed(home: Member) -> None:
+def test_check_absent_from_one_snapshot_is_not_fixed(home: Member) -> None:
     site_list = make_list(home)
     before = snapshot(site_list, [Looked(A, {"seo": 50}, "ff")], checks=["gone", "title"], at=NOW - timedelta(days=7))
     # Another order of the same check, and a result that was counted before the run had its last check.
@@ -250,7 +248,7 @@ def test_checks_that_one_snapshot_did_not_have_are_not_fixed(home: Member) -> No
     assert (found["checks_added"], found["checks_removed"]) == (["h1"], ["gone"])
 
 
-def test_a_check_that_did_not_run_on_a_site_this_time_is_not_fixed(home: Member) -> None:
+def test_check_that_did_not_run_is_not_fixed(home: Member) -> None:
     site_list = make_list(home)
     before = snapshot(site_list, [Looked(A, {"seo": 50}, "f")], checks=["title"], at=NOW - timedelta(days=7))
     after = snapshot(site_list, [Looked(A, {"seo": 50}, "-")], checks=["title"])
@@ -268,7 +266,7 @@ def test_only_types_of_both_snapshots_are_compared(home: Member) -> None:
     assert (nothing["types"], nothing["sites"]["compared"], nothing["fewer_failures"]) == ([], 0, [])
 
 
-def test_adoption_is_told_from_the_oldest_to_the_newest(home: Member) -> None:
+def test_adoption_is_ordered_from_oldest_to_newest(home: Member) -> None:
     site_list = make_list(home)
     told = []
     for age, letters in ((30, "pf"), (20, "pp"), (10, "w-")):
@@ -289,7 +287,7 @@ def test_adoption_is_told_from_the_oldest_to_the_newest(home: Member) -> None:
     assert adoption(site_list, "title", "unknown") == adoption(site_list, "nothing") == []
 
 
-def test_the_number_of_queries_does_not_depend_on_the_list(home: Member) -> None:
+def test_number_of_queries_is_independent_of_the_list(home: Member) -> None:
     numbers: list[Any] = []
     for size in (1, 40):
         site_list = make_list(home)

@@ -93,7 +93,7 @@ def look(towns: SiteList, week: int) -> ListRun:
 
 
 @pytest.mark.slow
-def test_a_year_of_a_thousand_sites_equals_the_table() -> None:
+def test_year_of_a_thousand_sites_equals_the_table() -> None:
     owner = member_of("Owner", "enterprise")
     register_webhook(owner, "https://example.com/hook", EVENTS)
     towns = listed(owner, SITES)
@@ -114,7 +114,7 @@ def test_a_year_of_a_thousand_sites_equals_the_table() -> None:
     assert (entry.state, entry.failing, entry.history) == ("judged", [], [90] * 12)
 
 
-def test_an_event_tells_what_the_table_says() -> None:
+def test_events_of_a_year_equal_the_table() -> None:
     owner = member_of("Owner", "enterprise")
     register_webhook(owner, "https://example.com/hook", EVENTS)
     towns = listed(owner, SITES)
@@ -133,7 +133,7 @@ def test_an_event_tells_what_the_table_says() -> None:
     assert (changes["sites"]["lost"], changes["sites"]["regained"]) == (SILENT, SILENT)
 
 
-def test_the_same_script_through_visits_gives_the_same_counts() -> None:
+def test_counts_through_visits_equal_the_table() -> None:
     owner = member_of("Owner", "business")
     Tier.objects.update(scans_per_month=100_000)
     number_of_sites, weeks = 9, 6
@@ -155,7 +155,7 @@ def scripted(scan: Scan, week: int) -> Found:
     return 60 + 30 * has_hsts, [check("hsts", "pass" if has_hsts else "fail"), check("caa", "warn")]
 
 
-def test_nothing_has_changed_when_only_scores_move(home: Member) -> None:
+def test_score_changes_within_a_grade_are_no_changes(home: Member) -> None:
     register_webhook(home, "https://example.com/hook", EVENTS)
     towns = listed(home, 2)
     for score in (81, 82):

@@ -28,7 +28,7 @@ def shown_kind() -> AlertKind:
 
 
 @pytest.mark.django_db
-def test_an_alert_kind_that_is_added_as_contributing_says_is_in_api_form_and_messages(
+def test_alert_kind_added_as_in_contributing_is_in_api_form_and_messages(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     kind = shown_kind()

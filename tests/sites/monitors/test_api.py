@@ -33,7 +33,7 @@ def names(response: Any) -> set[str]:
     return {each["name"] for each in answer["monitors"]}
 
 
-def test_a_run_has_an_address_of_its_own(home: Member, stranger: Member) -> None:
+def test_run_has_its_own_url(home: Member, stranger: Member) -> None:
     monitor = make_monitor(home)
     path = f"/v1/monitors/{monitor.id}/runs"
     started = home.api.post(path, {})
@@ -49,7 +49,7 @@ def test_a_run_has_an_address_of_its_own(home: Member, stranger: Member) -> None
     assert refusal(stranger.api.get(started["Location"])) == (404, "MONITOR_NOT_FOUND")
 
 
-def test_news_have_their_keys_in_the_order_of_the_event(home: Member) -> None:
+def test_changes_of_a_run_have_keys_in_the_order_of_the_event(home: Member) -> None:
     register_webhook(home, HOOK, EVENTS)
     site = Judged()
     monitor = make_monitor(
@@ -69,7 +69,7 @@ def test_news_have_their_keys_in_the_order_of_the_event(home: Member) -> None:
     assert list(shown["results"]["seo"]) == ["before", "score", "grade"]
 
 
-def test_monitors_are_listed_by_status_and_by_host(home: Member) -> None:
+def test_monitors_are_filtered_by_status_and_host(home: Member) -> None:
     now = timezone.now()
     make_monitor(home, name="ok", pages=["https://example.com/"])
     make_monitor(home, name="failing", pages=["https://shop.example.com/"], failing_since=now)
@@ -97,7 +97,7 @@ def test_monitors_are_listed_by_status_and_by_host(home: Member) -> None:
     assert refusal(home.api.get("/v1/monitors?status=broken")) == (400, "INVALID_PARAMS")
 
 
-def test_a_second_try_that_waits_is_pulled_forward(home: Member) -> None:
+def test_pending_retry_can_be_started_at_once(home: Member) -> None:
     monitor = make_monitor(home)
     now = timezone.now()
     at = now + timedelta(minutes=4)
@@ -116,7 +116,7 @@ def test_a_second_try_that_waits_is_pulled_forward(home: Member) -> None:
     assert home.api.get(path).json()["next_try_at"] is None
 
 
-def test_who_has_unsubscribed_is_named_so(home: Member) -> None:
+def test_api_marks_unsubscribed_recipients(home: Member) -> None:
     ann, ben = (person_of(home, "member", f"{name}@home.test") for name in ("ann", "ben"))
     monitor = make_monitor(home, recipients=[ben.pk, ann.pk], tells_webhooks=False)
     other = make_monitor(home, recipients=[ann.pk])
@@ -132,7 +132,7 @@ def test_who_has_unsubscribed_is_named_so(home: Member) -> None:
     assert home.api.get(path).json()["warning"] == warning_of(Monitor)
 
 
-def test_a_monitor_made_with_a_key_reaches_the_member_who_made_the_key(home: Member, target: str) -> None:
+def test_monitor_created_with_a_key_notifies_the_creator_of_the_key(home: Member, target: str) -> None:
     Tier.objects.update(schedules=10)
     ann = person_of(home, "member", "ann@home.test")
     key = Api(create_api_key(organization=home.organization, name="Ann's", created_by=ann)[1])
@@ -154,7 +154,7 @@ def test_a_monitor_made_with_a_key_reaches_the_member_who_made_the_key(home: Mem
         pytest.param({"tells_webhooks": False}, ["monitor.changed"], True, id="a webhook that it does not notify"),
     ],
 )
-def test_a_monitor_that_reaches_nobody_says_so(
+def test_monitor_without_reachable_recipients_has_a_warning(
     home: Member, columns: dict[str, Any], hook: list[str], is_warned: bool
 ) -> None:
     if hook:
@@ -163,7 +163,7 @@ def test_a_monitor_that_reaches_nobody_says_so(
     assert home.api.get(f"/v1/monitors/{monitor.id}").json()["warning"] == (warning_of(Monitor) if is_warned else None)
 
 
-def test_a_list_of_monitors_takes_as_many_queries_as_one(home: Member) -> None:
+def test_many_monitors_need_as_many_queries_as_one(home: Member) -> None:
     ann = person_of(home, "member", "ann@home.test")
     home.api.get("/v1/monitors")  # notes the first use of the key
 

@@ -55,22 +55,20 @@ class Page:
 
 
 @given(REPORTS, REPORTS)
-def test_what_is_kept_of_reports_tells_the_same_changes(before: ExportJson, after: ExportJson) -> None:
+def test_reduced_reports_lead_to_the_same_changes(before: ExportJson, after: ExportJson) -> None:
     whole, kept = diff(before, after), diff(reduce_export(before, {}), reduce_export(after, {}))
     for name in ("new", "fixed", "worse", "better", "same", "not_compared", "same_rules", "same_browser"):
         assert getattr(whole, name) == getattr(kept, name)
 
 
 @given(REPORTS)
-def test_the_same_report_changes_nothing(found: ExportJson) -> None:
+def test_same_report_has_no_changes(found: ExportJson) -> None:
     known = reduce_export(found, {})
     assert compare(known, {}, known, is_partial=False, measured=frozenset("abc")) == Compared(known, {}, (), known)
 
 
 @given(st.lists(REPORTS, max_size=6), REPORTS, st.booleans())
-def test_a_report_that_goes_on_saying_the_same_is_known_at_last(
-    before: list[ExportJson], last: ExportJson, is_partial: bool
-) -> None:
+def test_repeated_report_is_confirmed_in_the_end(before: list[ExportJson], last: ExportJson, is_partial: bool) -> None:
     """With any history; except for findings on which the last report has no verdict."""
     known: ReducedJson | None = None
     doubts: Doubts = {}
@@ -83,7 +81,7 @@ def test_a_report_that_goes_on_saying_the_same_is_known_at_last(
     assert set(doubts.get("checks", ())) <= checks_without_verdict(reduce_export(last, {}))
 
 
-def test_a_complete_report_is_believed_at_once() -> None:
+def test_complete_report_is_confirmed_at_once() -> None:
     page = Page()
     assert page.look({"a": "pass"}) == []
     assert page.look({"a": "fail"}) == ["new a"]
@@ -95,7 +93,7 @@ def images(count: int) -> dict[str, list[Element]]:
     return {"a": elements(*(f"main > img:nth-of-type({each})" for each in range(count)))}
 
 
-def test_one_more_element_of_a_kind_is_worse() -> None:
+def test_one_more_element_at_a_place_is_worse() -> None:
     page = Page()
     page.look({"a": "fail"}, places=images(3))
     assert page.look({"a": "fail"}, places=images(3)) == []
@@ -104,14 +102,14 @@ def test_one_more_element_of_a_kind_is_worse() -> None:
     assert page.look({"a": "fail"}, places=images(2)) == ["better a"]
 
 
-def test_a_partial_report_is_believed_when_another_one_says_the_same() -> None:
+def test_partial_report_is_confirmed_by_the_next_one() -> None:
     page = Page()
     page.look({"a": "pass", "b": "fail"})
     assert page.look({"a": "fail", "b": "pass"}, is_partial=True) == []
     assert page.look({"a": "fail", "b": "fail"}, is_partial=True) == ["new a"]
 
 
-def test_what_a_partial_report_could_not_judge_stays_known_and_in_doubt() -> None:
+def test_checks_missing_in_a_partial_report_keep_their_state() -> None:
     page = Page()
     page.look({"a": "pass", "b": "fail", "c": "pass"})
     page.look({"a": "fail", "b": "fail", "c": "pass"}, is_partial=True)
@@ -119,14 +117,14 @@ def test_what_a_partial_report_could_not_judge_stays_known_and_in_doubt() -> Non
     assert page.look({"a": "fail", "b": "pass", "c": "fail"}) == ["fixed b", "new a", "new c"]
 
 
-def test_measured_checks_are_believed_the_second_time_in_a_row() -> None:
+def test_measured_checks_are_confirmed_by_a_second_run() -> None:
     page = Page(measured="a")
     page.look({"a": "pass", "b": "pass"})
     assert page.look({"a": "fail", "b": "fail"}) == ["new b"]
     assert page.look({"a": "fail", "b": "fail"}) == ["new a"]
 
 
-def test_what_comes_and_goes_needs_more_runs_each_time_but_is_heard_at_last() -> None:
+def test_flapping_check_needs_more_runs_but_is_reported_in_the_end() -> None:
     page = Page()
     page.look({"a": "pass"})
     told = [page.look({"a": each}) for each in ("fail", "pass") * 30]
@@ -136,7 +134,7 @@ def test_what_comes_and_goes_needs_more_runs_each_time_but_is_heard_at_last() ->
     assert [bool(each) for each in told].count(True) == 1
 
 
-def test_what_came_and_went_long_ago_is_believed_at_once() -> None:
+def test_check_that_flapped_long_ago_is_confirmed_at_once() -> None:
     page = Page()
     for state in ("pass", "fail", "pass", *["pass"] * 10):
         page.look({"a": state})
@@ -144,7 +142,7 @@ def test_what_came_and_went_long_ago_is_believed_at_once() -> None:
     assert page.doubts["moved"] == {"a": [0]}
 
 
-def test_a_finding_that_did_not_apply_for_once_is_the_same_finding() -> None:
+def test_finding_that_did_not_apply_once_is_no_change() -> None:
     page = Page()
     page.look({"a": "fail", "b": "pass"})
     assert page.look({"b": "pass"}) == []
@@ -156,7 +154,7 @@ def test_a_finding_that_did_not_apply_for_once_is_the_same_finding() -> None:
     assert page.look({"a": "fail", "b": "pass"}) == ["new a"]
 
 
-def test_a_run_without_a_browser_says_nothing_and_a_second_one_begins_anew() -> None:
+def test_second_run_without_browser_starts_a_new_comparison() -> None:
     page = Page()
     with_browser: dict[str, Any] = {"browser": "Chromium 150.0"}
     page.look({"a": "pass", "b": "fail"}, **with_browser)
@@ -168,7 +166,7 @@ def test_a_run_without_a_browser_says_nothing_and_a_second_one_begins_anew() -> 
     assert page.look({"a": "pass", "b": "fail"}, **with_browser) == []
 
 
-def test_a_fact_that_moves_from_one_check_to_another_is_news_once() -> None:
+def test_fact_that_moves_to_another_check_is_reported_once() -> None:
     page = Page()
     page.look({"region": "warn", "main": "pass"})
     assert page.look({"region": "repeated", "main": "fail"}) == ["new main"]
@@ -176,14 +174,14 @@ def test_a_fact_that_moves_from_one_check_to_another_is_news_once() -> None:
     assert page.look({"region": "pass", "main": "pass"}) == ["fixed region"]
 
 
-def test_other_rules_are_no_news_but_what_both_judge_is() -> None:
+def test_new_catalogue_reports_changes_of_common_checks_only() -> None:
     page = Page()
     page.look({"a": "fail", "b": "pass", "old": "fail"}, severity="low", version="1")
     assert page.look({"a": "fail", "b": "pass", "young": "fail"}, severity="high", version="2") == []
     assert page.look({"a": "fail", "b": "fail", "young": "fail"}, severity="high", version="3") == ["new b"]
 
 
-def test_an_error_page_is_not_compared_with_the_page() -> None:
+def test_error_page_is_not_compared_with_the_page() -> None:
     page = Page()
     page.look({"a": "fail"}, answer=404)
     assert page.look({"a": "pass", "b": "fail"}, answer=200) == []
@@ -194,14 +192,12 @@ def test_an_error_page_is_not_compared_with_the_page() -> None:
     ("before", "now", "expected"),
     [(200, 404, True), (200, 503, True), (404, 404, False), (404, 500, True), (404, 200, False), (None, 200, False)],
 )
-def test_a_page_is_down_when_it_answers_with_an_error_as_it_did_not(
-    before: int | None, now: int, expected: bool
-) -> None:
+def test_page_is_down_if_its_status_becomes_an_error(before: int | None, now: int, expected: bool) -> None:
     known = report({}, answer=before) if before else None
     assert is_down(known, report({}, answer=now)) == expected
 
 
-def test_a_report_that_differs_in_figures_alone_changes_no_row() -> None:
+def test_report_with_other_figures_updates_no_row() -> None:
     known, now = report({"a": "fail"}), report({"a": "fail"})
     (check,) = now["categories"][0]["checks"]
     assert check["status"] == "fail"
@@ -209,7 +205,7 @@ def test_a_report_that_differs_in_figures_alone_changes_no_row() -> None:
     assert compare(known, {}, now, is_partial=False, measured=frozenset()).confirmed == known
 
 
-def test_the_docs_name_the_checks_that_rest_on_measured_times() -> None:
+def test_docs_list_checks_of_measured_times() -> None:
     measured = {id for each in ScanType for id in measured_checks(each)}
     (row,) = re.findall(r"^\| a finding that rests on measured times: (.*?) \|", DOCS.read_text(), re.MULTILINE)
     assert set(re.findall(r"`([\w-]+)`", row)) == measured

@@ -18,7 +18,7 @@ def images(count: int, severity: Severity = HIGH) -> tuple[CheckResult, ...]:
 
 
 @pytest.mark.parametrize(("severity", "messages"), [(HIGH, 1), (MEDIUM, 0)])
-def test_a_fourth_image_is_in_the_timeline_and_in_a_message_where_it_is_wanted(
+def test_fourth_image_is_in_timeline_and_in_messages_of_that_alert(
     owner: Member, site: Judged, severity: Severity, messages: int
 ) -> None:
     home = watch(owner, site)
@@ -34,7 +34,7 @@ def test_a_fourth_image_is_in_the_timeline_and_in_a_message_where_it_is_wanted(
     assert home.run.news == {}
 
 
-def test_pages_with_several_and_with_one_more_of_a_kind_are_one_group(owner: Member, site: Judged) -> None:
+def test_pages_with_new_elements_at_a_place_form_one_group(owner: Member, site: Judged) -> None:
     home = watch(owner, site, "/", "/shop")
     site.usual = images(1)
     home.look()

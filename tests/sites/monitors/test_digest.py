@@ -35,7 +35,7 @@ def run(monitor_id: str, days_ago: int, before: int, new: int, more: int = 0) ->
     )
 
 
-def test_it_says_what_the_week_was_like_once(home: Member, stranger: Member, ann: User) -> None:
+def test_digest_is_sent_once_a_week(home: Member, stranger: Member, ann: User) -> None:
     now = {"scores": {"seo": {"score": 80, "grade": "B"}}, "certificate_host": "example.com"}
     monitor = make_monitor(home, **now, certificate_expires_at=MONDAY + timedelta(days=20))
     make_monitor(home, name="Down", failing_since=MONDAY - timedelta(hours=5))
@@ -56,11 +56,11 @@ def test_it_says_what_the_week_was_like_once(home: Member, stranger: Member, ann
     assert post_digests(MONDAY + timedelta(days=7)) == 1
 
 
-def test_without_a_monitor_there_is_none(ann: User) -> None:
+def test_organization_without_monitors_gets_no_digest(ann: User) -> None:
     assert post_digests(MONDAY) == 0
 
 
-def test_a_member_switches_it_on_and_off_and_on_again_after_its_link(home: Member, ann: User) -> None:
+def test_member_subscribes_to_the_digest_again_after_unsubscribing(home: Member, ann: User) -> None:
     make_monitor(home)
     browser = browser_of(ann)
     path = "/o/home/settings/weekly-digest"

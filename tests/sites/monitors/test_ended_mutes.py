@@ -39,7 +39,7 @@ def muted_watch(owner: Member, site: Judged, *places: str, **columns: Any) -> Wa
     return home
 
 
-def test_what_is_still_there_is_new_once(owner: Member, site: Judged) -> None:
+def test_finding_is_reported_once_after_its_mute_ends(owner: Member, site: Judged) -> None:
     home = muted_watch(owner, site)
     assert home.look() == []
     end_mutes()
@@ -49,7 +49,7 @@ def test_what_is_still_there_is_new_once(owner: Member, site: Judged) -> None:
     assert home.look() == []
 
 
-def test_a_mute_ends_with_its_time_as_well(owner: Member, site: Judged) -> None:
+def test_finding_is_reported_after_its_mute_expires(owner: Member, site: Judged) -> None:
     home = watch(owner, site)
     mute(owner, expires_at=home.now + timedelta(days=1, hours=1))
     site.usual = BAD
@@ -57,7 +57,7 @@ def test_a_mute_ends_with_its_time_as_well(owner: Member, site: Judged) -> None:
     assert [told(each)["new"] for each in home.look()] == [["thing"]]
 
 
-def test_what_was_mended_meanwhile_is_not_told(owner: Member, site: Judged) -> None:
+def test_finding_fixed_during_the_mute_is_not_reported(owner: Member, site: Judged) -> None:
     home = muted_watch(owner, site)
     end_mutes()
     site.usual = GOOD
@@ -66,7 +66,7 @@ def test_what_was_mended_meanwhile_is_not_told(owner: Member, site: Judged) -> N
     assert [told(each)["new"] for each in home.look()] == [["thing"]]
 
 
-def test_a_place_among_others_is_a_new_place(owner: Member, site: Judged) -> None:
+def test_unmuted_place_of_a_known_finding_is_a_new_place(owner: Member, site: Judged) -> None:
     home = muted_watch(owner, site, "#a", "#b", fingerprint=print_of("#a"))
     end_mutes()
     (body,) = home.look()
@@ -76,7 +76,7 @@ def test_a_place_among_others_is_a_new_place(owner: Member, site: Judged) -> Non
     assert home.look() == []
 
 
-def test_one_of_two_mutes_that_ends_shows_its_place_alone(owner: Member, site: Judged) -> None:
+def test_end_of_one_of_two_mutes_reports_its_place_only(owner: Member, site: Judged) -> None:
     mute(owner, fingerprint=print_of("#b"))
     home = muted_watch(owner, site, "#a", "#b", fingerprint=print_of("#a"))
     Mute.objects.filter(fingerprint=print_of("#a")).update(ended_at=timezone.now())
@@ -84,14 +84,14 @@ def test_one_of_two_mutes_that_ends_shows_its_place_alone(owner: Member, site: J
     assert body["data"]["new"][0]["pages"][0]["places"] == ["#a"]
 
 
-def test_what_another_mute_hides_stays_hidden(owner: Member, site: Judged) -> None:
+def test_finding_covered_by_another_mute_stays_muted(owner: Member, site: Judged) -> None:
     home = muted_watch(owner, site, "#a")
     end_mutes()
     mute(owner, fingerprint=print_of("#a"))
     assert home.look() == []
 
 
-def test_a_report_without_a_verdict_leaves_it_to_the_next(owner: Member, site: Judged) -> None:
+def test_run_without_verdict_postpones_the_end_of_a_mute(owner: Member, site: Judged) -> None:
     home = muted_watch(owner, site)
     end_mutes()
     site.usual = (finding("other", status="pass"),)
@@ -101,7 +101,7 @@ def test_a_report_without_a_verdict_leaves_it_to_the_next(owner: Member, site: J
     assert [told(each)["new"] for each in home.look()] == [["thing"]]
 
 
-def test_an_outage_forgets_no_mute(owner: Member, site: Judged) -> None:
+def test_outage_postpones_the_end_of_a_mute(owner: Member, site: Judged) -> None:
     home = muted_watch(owner, site)
     site.of["/"] = UNREACHABLE
     assert [each["event"] for each in home.look()] == ["monitor.failed"]
@@ -113,7 +113,7 @@ def test_an_outage_forgets_no_mute(owner: Member, site: Judged) -> None:
     assert not finish_run(home.run.id, home.now)
 
 
-def test_what_changes_while_a_mute_ends_is_told_with_it(owner: Member, site: Judged) -> None:
+def test_change_at_the_end_of_a_mute_is_reported_once(owner: Member, site: Judged) -> None:
     home = muted_watch(owner, site, "#a")
     end_mutes()
     site.usual = (finding("thing", HIGH, "#a", "#b"),)
@@ -123,7 +123,7 @@ def test_what_changes_while_a_mute_ends_is_told_with_it(owner: Member, site: Jud
     assert body["data"]["worse"] == []
 
 
-def test_what_was_never_muted_is_told_once_as_ever(owner: Member, site: Judged) -> None:
+def test_finding_without_mute_is_reported_once(owner: Member, site: Judged) -> None:
     home = watch(owner, site)
     site.usual = BAD
     assert home.look() == []

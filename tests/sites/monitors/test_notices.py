@@ -104,7 +104,7 @@ def note_request(asked: list[str], request: Request) -> None:
     asked.append(request.url)
 
 
-def test_what_changed_is_told_once_to_each_with_both_reports(home: Member, monitor: Monitor) -> None:
+def test_each_recipient_gets_one_mail_with_links_to_both_reports(home: Member, monitor: Monitor) -> None:
     run = run_of(monitor)
     assert notices.post_changed(run, data_of(monitor)) == 2
     assert notices.post_changed(run, data_of(monitor)) == 0
@@ -119,7 +119,7 @@ def test_what_changed_is_told_once_to_each_with_both_reports(home: Member, monit
     assert "92 -> 80 (B)" in mail.text
 
 
-def test_a_finding_has_its_type_and_three_pages_with_both_reports(monitor: Monitor) -> None:
+def test_finding_in_mail_has_type_and_three_pages_with_reports(monitor: Monitor) -> None:
     title = "Images without alt"
     worse = finding(title, "high", 17, type="accessibility", said="1 new place", message="4 images have none.")
     found = [worse, finding(title, "high", type="seo", pages=worse["pages"][4:])]
@@ -157,7 +157,7 @@ def test_a_finding_has_its_type_and_three_pages_with_both_reports(monitor: Monit
     assert mail.html.count("and 14 more pages") == 1
 
 
-def test_an_unsubscribe_line_names_its_monitor(home: Member, monitor: Monitor) -> None:
+def test_unsubscribe_line_names_the_monitor(home: Member, monitor: Monitor) -> None:
     notices.post_failed(monitor, data_of(monitor))
     mail = Mail.objects.first()
     assert mail is not None
@@ -165,7 +165,7 @@ def test_an_unsubscribe_line_names_its_monitor(home: Member, monitor: Monitor) -
         assert "Unsubscribe from e-mails about the monitor Shop of Home" in text
 
 
-def test_what_is_copied_from_a_mail_matches(monitor: Monitor) -> None:
+def test_addresses_copied_from_a_mail_are_exact(monitor: Monitor) -> None:
     said = "ul.rolls > li:nth-child(2) > img:hover, https://example.com/rolls.png?v=1.2, see example.com."
     notices.post_changed(
         run_of(monitor), data_of(monitor, new=[finding("jquery@3.6.0 and app.js", "high", message=said)])
@@ -177,7 +177,7 @@ def test_what_is_copied_from_a_mail_matches(monitor: Monitor) -> None:
     assert "jquery@3.6.0 and app.js" in mail.text
 
 
-def test_a_long_list_is_cut_and_counted(monitor: Monitor) -> None:
+def test_long_list_in_a_mail_is_cut_with_a_count(monitor: Monitor) -> None:
     new = [finding(f"Finding {n}.", "low") for n in range(500)]
     notices.post_changed(run_of(monitor), data_of(monitor, new=new))
     mail = Mail.objects.first()
@@ -190,7 +190,7 @@ def test_a_long_list_is_cut_and_counted(monitor: Monitor) -> None:
         assert len(text) < 30_000
 
 
-def test_what_the_event_leaves_out_is_counted_and_pages_are_named(monitor: Monitor) -> None:
+def test_mail_counts_findings_that_the_event_omits(monitor: Monitor) -> None:
     data = data_of(monitor, unreachable_pages=[{"url": "https://example.com/shop"}])
     notices.post_changed(run_of(monitor), data | {"more": data["more"] | {"new": 40}})
     mail = Mail.objects.first()
@@ -201,7 +201,7 @@ def test_what_the_event_leaves_out_is_counted_and_pages_are_named(monitor: Monit
     assert "/shop" in mail.html
 
 
-def test_a_certificate_that_ends_has_a_mail_of_its_own(monitor: Monitor) -> None:
+def test_expiring_certificate_has_its_own_mail(monitor: Monitor) -> None:
     nothing: dict[str, Any] = {"new": [], "worse": [], "fixed": [], "reasons": ["certificate"]}
     notices.post_changed(run_of(monitor), data_of(monitor, certificate=CERTIFICATE, **nothing))
     mail = Mail.objects.first()
@@ -210,7 +210,7 @@ def test_a_certificate_that_ends_has_a_mail_of_its_own(monitor: Monitor) -> None
     assert "2026-12-01" in mail.text
 
 
-def test_an_outage_and_its_end_are_told_once_each(monitor: Monitor) -> None:
+def test_outage_and_recovery_send_one_mail_each(monitor: Monitor) -> None:
     assert notices.post_failed(monitor, data_of(monitor)) == 2
     assert notices.post_failed(monitor, data_of(monitor)) == 0
     Mail.objects.update(sent_at=timezone.now())
@@ -219,7 +219,7 @@ def test_an_outage_and_its_end_are_told_once_each(monitor: Monitor) -> None:
     assert subjects == {"Shop: unreachable", "Shop: reachable again"}
 
 
-def test_what_has_changed_during_an_outage_is_told_with_its_end(monitor: Monitor) -> None:
+def test_mail_of_a_recovery_lists_changes_during_the_outage(monitor: Monitor) -> None:
     notices.post_recovered(monitor, data_of(monitor, changes=data_of(monitor)))
     mail = Mail.objects.first()
     assert mail is not None
@@ -227,17 +227,17 @@ def test_what_has_changed_during_an_outage_is_told_with_its_end(monitor: Monitor
     assert "/audit/aud_1" in mail.html
 
 
-def test_out_of_quota_is_told_once_a_month(monitor: Monitor) -> None:
+def test_used_up_quota_is_reported_once_a_month(monitor: Monitor) -> None:
     now = timezone.now()
     assert [notices.post_paused(monitor, now + timedelta(seconds=n)) for n in range(2)] == [2, 0]
 
 
-def test_who_is_no_member_any_more_is_not_told(home: Member, monitor: Monitor) -> None:
+def test_former_members_get_no_mail(home: Member, monitor: Monitor) -> None:
     home.organization.membership_set.filter(user__email="ben@home.test").delete()
     assert notices.post_failed(monitor, data_of(monitor)) == 1
 
 
-def test_what_a_site_says_is_text(monitor: Monitor) -> None:
+def test_texts_of_a_site_are_escaped_in_mails(monitor: Monitor) -> None:
     hostile = '<img src="http://evil.example/x"><a href="http://evil.example">click</a> www.evil.example'
     new = [finding(hostile, "high") | {"message": hostile}]
     monitor.name = hostile[:100]
@@ -287,7 +287,7 @@ def everything(home: Member, monitor: Monitor, ann: User) -> Mapping[str, str]:
 
 
 @pytest.mark.slow
-def test_every_mail_is_readable_in_both_themes_on_narrow_screens(
+def test_mails_are_readable_in_both_themes_on_narrow_screens(
     browser: Window, home: Member, monitor: Monitor, ann: User
 ) -> None:
     mails = everything(home, monitor, ann)
@@ -333,7 +333,7 @@ def certified(monitor: Monitor, now: datetime, days: float, **columns: Any) -> N
     monitor.save()
 
 
-def test_the_last_calls_before_a_certificate_ends_come_once_each(monitor: Monitor) -> None:
+def test_each_reminder_of_an_expiring_certificate_is_sent_once(monitor: Monitor) -> None:
     now = timezone.now()
     seen = monitor.runs.create(due_at=now, not_before=now, status="done", ended_at=now - timedelta(days=2))
     certified(monitor, now, 20)
@@ -349,7 +349,7 @@ def test_the_last_calls_before_a_certificate_ends_come_once_each(monitor: Monito
     assert f"The monitor last saw it on {seen.ended_at:%Y-%m-%d %H:%M} UTC." in last
 
 
-def test_a_renewed_certificate_has_calls_of_its_own(monitor: Monitor) -> None:
+def test_renewed_certificate_has_its_own_reminders(monitor: Monitor) -> None:
     now = timezone.now()
     certified(monitor, now, 2)
     assert notices.post_certificates(now) == 2
@@ -368,13 +368,13 @@ def test_a_renewed_certificate_has_calls_of_its_own(monitor: Monitor) -> None:
         pytest.param({"days": 15}, id="there is time"),
     ],
 )
-def test_a_call_that_nobody_needs_is_not_made(monitor: Monitor, columns: dict[str, Any]) -> None:
+def test_renewed_certificate_cancels_the_reminder(monitor: Monitor, columns: dict[str, Any]) -> None:
     now = timezone.now()
     certified(monitor, now, columns.pop("days", 10), **columns)
     assert notices.post_certificates(now) == 0
 
 
-def test_who_was_told_by_a_run_today_is_not_told_again(monitor: Monitor) -> None:
+def test_recipient_notified_by_a_run_today_gets_no_reminder(monitor: Monitor) -> None:
     now = timezone.now()
     certified(monitor, now, 2)
     news: Any = {"certificate": {"host": "example.com"}}

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.django_db
 SILENT = {"unreachable": False, "recovered": True}
 
 
-def test_an_outage_that_was_not_told_has_no_end(owner: Member, site: Judged) -> None:
+def test_unreported_outage_has_no_recovery_message(owner: Member, site: Judged) -> None:
     home = watch(owner, site, alert=SILENT)
     site.usual = GOOD
     home.look()
@@ -29,7 +29,7 @@ def test_an_outage_that_was_not_told_has_no_end(owner: Member, site: Judged) -> 
     assert [told(each)["event"] for each in home.look()] == ["changed"], "what has changed since is told all the same"
 
 
-def test_the_setting_at_the_beginning_decides(owner: Member, site: Judged) -> None:
+def test_alert_setting_at_the_start_of_the_outage_applies(owner: Member, site: Judged) -> None:
     home = watch(owner, site, alert=SILENT)
     site.of["/"] = UNREACHABLE
     home.look()
@@ -43,7 +43,7 @@ def test_the_setting_at_the_beginning_decides(owner: Member, site: Judged) -> No
     assert [each["event"] for each in home.look()] == ["monitor.recovered"]
 
 
-def test_a_page_of_several_that_was_silently_away_is_silently_back(owner: Member, site: Judged) -> None:
+def test_unreported_outage_of_one_of_several_pages_ends_without_message(owner: Member, site: Judged) -> None:
     home = watch(owner, site, "/", "/shop", alert=SILENT)
     home.look()
     site.of["/shop"] = UNREACHABLE

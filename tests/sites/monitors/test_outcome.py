@@ -63,7 +63,7 @@ def running(owner: Member, site: Judged, *paths: str, **columns: Any) -> tuple[W
     return found, run
 
 
-def test_only_what_has_changed_is_told(owner: Member, site: Judged) -> None:
+def test_only_changes_are_reported(owner: Member, site: Judged) -> None:
     home = watch(owner, site)
     site.usual = (finding("thing", HIGH, "#a"), finding("other", status="pass"))
     assert home.look() == []
@@ -102,7 +102,7 @@ def test_only_what_has_changed_is_told(owner: Member, site: Judged) -> None:
     assert (home.run.news, home.run.is_told) == ({}, False)
 
 
-def test_a_light_finding_stands_in_the_run_and_sends_no_message(owner: Member, site: Judged) -> None:
+def test_finding_below_the_threshold_is_in_the_run_without_message(owner: Member, site: Judged) -> None:
     home = watch(owner, site)
     site.usual = GOOD
     home.look()
@@ -113,7 +113,7 @@ def test_a_light_finding_stands_in_the_run_and_sends_no_message(owner: Member, s
 
 
 @pytest.mark.parametrize(("alert", "kinds"), [({}, []), ({"fixed": True}, ["changed"])])
-def test_what_was_fixed_alone_is_told_where_it_is_asked_for(
+def test_fixes_alone_are_reported_if_the_monitor_requests_them(
     owner: Member, site: Judged, alert: dict[str, Any], kinds: list[str]
 ) -> None:
     home = watch(owner, site, alert=alert)
@@ -124,7 +124,7 @@ def test_what_was_fixed_alone_is_told_where_it_is_asked_for(
     assert home.run.news["fixed"][0]["check"] == "thing"
 
 
-def test_the_same_on_several_pages_is_one_group(owner: Member, site: Judged) -> None:
+def test_same_change_on_several_pages_is_one_group(owner: Member, site: Judged) -> None:
     home = watch(owner, site, *(f"/{each}" for each in range(8)))
     site.usual = GOOD
     home.look()
@@ -134,7 +134,7 @@ def test_the_same_on_several_pages_is_one_group(owner: Member, site: Judged) -> 
     assert [(each["pages_affected"], len(each["pages"])) for each in body["data"]["new"]] == [(7, 5), (1, 1)]
 
 
-def test_scans_and_audits_of_monitors_are_told_nobody(owner: Member, site: Judged) -> None:
+def test_scans_and_audits_of_monitors_send_no_events(owner: Member, site: Judged) -> None:
     home = watch(owner, site, types=["security", "seo"])
     home.look()
     site.of["/"] = UNREACHABLE
@@ -142,14 +142,14 @@ def test_scans_and_audits_of_monitors_are_told_nobody(owner: Member, site: Judge
     assert list(Event.objects.values_list("kind", flat=True)) == ["monitor.failed"]
 
 
-def test_a_monitor_that_tells_no_webhooks_records_no_event(owner: Member, site: Judged) -> None:
+def test_monitor_without_webhooks_records_no_event(owner: Member, site: Judged) -> None:
     home, run = running(owner, site, tells_webhooks=False)
     assert finish_run(run.id, home.now)
     run.refresh_from_db()
     assert (run.is_told, Event.objects.count()) == (True, 0)
 
 
-def test_unreachable_is_believed_the_second_time(owner: Member, site: Judged) -> None:
+def test_page_is_reported_unreachable_after_a_second_failure(owner: Member, site: Judged) -> None:
     home = watch(owner, site)
     home.look()
     site.of["/"] = UNREACHABLE
@@ -173,7 +173,7 @@ def test_unreachable_is_believed_the_second_time(owner: Member, site: Judged) ->
     assert (run.status, run.attempts, run.error_code, Event.objects.count()) == ("done", 2, "", 0)
 
 
-def test_an_outage_is_told_once_and_its_end_with_what_has_changed(owner: Member, site: Judged) -> None:
+def test_outage_is_reported_once_and_its_end_with_the_changes(owner: Member, site: Judged) -> None:
     home = watch(owner, site)
     site.usual = GOOD
     home.look()
@@ -192,7 +192,7 @@ def test_an_outage_is_told_once_and_its_end_with_what_has_changed(owner: Member,
     assert home.monitor.failing_since is None
 
 
-def test_who_does_not_want_to_hear_of_outages_hears_of_changes(owner: Member, site: Judged) -> None:
+def test_monitor_without_outage_alerts_still_reports_changes(owner: Member, site: Judged) -> None:
     home = watch(owner, site, alert={"unreachable": False, "recovered": False})
     site.usual = GOOD
     home.look()
@@ -203,7 +203,7 @@ def test_who_does_not_want_to_hear_of_outages_hears_of_changes(owner: Member, si
 
 
 @pytest.mark.parametrize("code", ["INTERNAL_ERROR", "SCAN_INTERRUPTED", "SCAN_CANCELLED"])
-def test_faults_of_the_service_are_no_outage(owner: Member, site: Judged, code: str) -> None:
+def test_errors_of_the_service_are_no_outage(owner: Member, site: Judged, code: str) -> None:
     home = watch(owner, site)
     home.look()
     site.of["/"] = ScanError(code, "It was us.")
@@ -212,7 +212,7 @@ def test_faults_of_the_service_are_no_outage(owner: Member, site: Judged, code: 
     assert home.monitor.failing_since is None
 
 
-def test_a_run_without_an_audit_ends_with_its_error(owner: Member, site: Judged) -> None:
+def test_run_without_audit_ends_with_an_error(owner: Member, site: Judged) -> None:
     home = watch(owner, site)
     now = home.now
     run = home.monitor.runs.create(
@@ -228,7 +228,9 @@ def test_a_run_without_an_audit_ends_with_its_error(owner: Member, site: Judged)
     assert [json.loads(bytes(each.body))["event"] for each in Event.objects.all()] == ["monitor.failed"]
 
 
-def test_a_cancelled_audit_ends_its_run_silently(owner: Member, site: Judged, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cancelled_audit_ends_its_run_without_message(
+    owner: Member, site: Judged, monkeypatch: pytest.MonkeyPatch
+) -> None:
     home = watch(owner, site)
     run = home.monitor.runs.create(due_at=home.now, not_before=home.now)
     start_run(run.id, home.monitor.id, home.now)
@@ -249,7 +251,7 @@ def test_a_cancelled_audit_ends_its_run_silently(owner: Member, site: Judged, mo
     assert (run.status, run.error_code, Event.objects.count()) == ("failed", "SCAN_CANCELLED", 0)
 
 
-def test_a_page_of_several_is_news_when_it_is_away_twice(owner: Member, site: Judged) -> None:
+def test_one_of_several_pages_is_reported_after_two_failures(owner: Member, site: Judged) -> None:
     home = watch(owner, site, "/", "/shop", types=["seo", "security"])
     home.look()
     site.of["/shop"] = UNREACHABLE
@@ -266,7 +268,7 @@ def test_a_page_of_several_is_news_when_it_is_away_twice(owner: Member, site: Ju
     assert home.look() == []
 
 
-def test_a_page_that_was_away_once_is_no_news(owner: Member, site: Judged) -> None:
+def test_page_that_failed_once_is_not_reported(owner: Member, site: Judged) -> None:
     home = watch(owner, site, "/", "/shop")
     home.look()
     for found in (UNREACHABLE, site.usual) * 3:
@@ -274,7 +276,7 @@ def test_a_page_that_was_away_once_is_no_news(owner: Member, site: Judged) -> No
         assert home.look() == []
 
 
-def test_a_page_that_is_new_is_no_news(owner: Member, site: Judged) -> None:
+def test_new_page_is_not_reported(owner: Member, site: Judged) -> None:
     home = watch(owner, site, "/")
     home.look()
     Monitor.objects.update(pages=["https://example.com/", "https://example.com/new"])
@@ -286,14 +288,14 @@ def test_a_page_that_is_new_is_no_news(owner: Member, site: Judged) -> None:
     assert [told(each)["worse"] for each in home.look()] == [["thing"]]
 
 
-def test_a_first_run_below_the_threshold_is_told(owner: Member, site: Judged) -> None:
+def test_first_run_below_the_score_threshold_is_reported(owner: Member, site: Judged) -> None:
     home = watch(owner, site, alert={"score_below": {"seo": 80}})
     site.scores["seo"] = 70
     assert [told(each)["reasons"] for each in home.look()] == [["score_below"]]
     assert home.look() == []
 
 
-def test_a_report_without_its_gaps_is_compared_with_what_was_known_before(owner: Member, site: Judged) -> None:
+def test_complete_report_after_a_partial_one_is_compared_with_the_last_state(owner: Member, site: Judged) -> None:
     home = watch(owner, site)
     site.usual = GOOD
     home.look()
@@ -310,7 +312,7 @@ def certificate(end: str) -> CheckResult:
     return replace(finding("tls-cert-expiry", status="pass"), details=Rows.of([leaf]))
 
 
-def test_a_certificate_is_told_once_when_its_end_is_near(owner: Member, site: Judged) -> None:
+def test_expiring_certificate_is_reported_once(owner: Member, site: Judged) -> None:
     home = watch(owner, site, types=["security"])
     end = home.now + timedelta(days=23, hours=1)
     site.usual = (certificate(f"{end:%Y-%m-%dT%H:%M:%SZ}"),)
@@ -330,7 +332,7 @@ def test_a_certificate_is_told_once_when_its_end_is_near(owner: Member, site: Ju
     assert [told(each)["reasons"] for each in home.look()] == [["certificate"]]
 
 
-def test_the_end_of_a_run_is_told_to_the_workers(
+def test_end_of_a_run_wakes_the_workers(
     owner: Member, site: Judged, monkeypatch: pytest.MonkeyPatch, django_capture_on_commit_callbacks: Any
 ) -> None:
     sent: list[tuple[str, ...]] = []
@@ -368,7 +370,7 @@ def killed_at(number: int) -> Iterator[None]:
 
 
 @pytest.mark.django_db(transaction=True, serialized_rollback=True)
-def test_whoever_dies_at_whatever_query_a_change_is_announced_once(owner: Member, site: Judged) -> None:
+def test_change_is_announced_once_despite_a_crash_at_any_query(owner: Member, site: Judged) -> None:
     home, run = running(owner, site, "/", "/shop")
     for number in range(1000):
         try:
@@ -389,7 +391,7 @@ def test_whoever_dies_at_whatever_query_a_change_is_announced_once(owner: Member
 
 
 @pytest.mark.django_db(transaction=True, serialized_rollback=True)
-def test_workers_at_once_conclude_a_run_once(owner: Member, site: Judged) -> None:
+def test_concurrent_workers_conclude_a_run_once(owner: Member, site: Judged) -> None:
     home, run = running(owner, site)
     together = threading.Barrier(4)
     ended: list[bool] = []
@@ -409,7 +411,7 @@ def test_workers_at_once_conclude_a_run_once(owner: Member, site: Judged) -> Non
     assert Event.objects.count() == 1
 
 
-def test_a_fault_of_ours_loses_no_change(
+def test_exception_during_the_conclusion_loses_no_change(
     owner: Member, site: Judged, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     home, run = running(owner, site)
@@ -421,7 +423,7 @@ def test_a_fault_of_ours_loses_no_change(
     assert [told(each)["new"] for each in home.look()] == [["thing"]]
 
 
-def test_a_database_that_does_not_answer_is_asked_again(
+def test_conclusion_is_retried_after_a_database_outage(
     owner: Member, site: Judged, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     home, run = running(owner, site)
@@ -433,7 +435,7 @@ def test_a_database_that_does_not_answer_is_asked_again(
     assert Event.objects.count() == 1
 
 
-def test_a_run_asks_the_database_as_often_however_many_reports_there_are(
+def test_run_needs_as_many_queries_for_many_reports_as_for_one(
     owner: Member, site: Judged, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(comparison, "PAGES_AT_ONCE", 5)
@@ -451,7 +453,7 @@ def test_a_run_asks_the_database_as_often_however_many_reports_there_are(
     assert many < 40
 
 
-def test_whatever_a_page_writes_the_event_stays_small(owner: Member, site: Judged) -> None:
+def test_size_of_an_event_is_limited_for_hostile_pages(owner: Member, site: Judged) -> None:
     paths = [f"/{each}/{'%C3%BC' * 300}" for each in range(6)]
     home = watch(owner, site, *paths)
     site.usual = tuple(finding(f"check{each}", status="pass") for each in range(80))
@@ -475,7 +477,7 @@ def mute(owner: Member, **columns: Any) -> None:
     Mute.objects.create(organization=owner.organization, **values | columns)
 
 
-def test_muted_findings_are_no_news(owner: Member, site: Judged) -> None:
+def test_muted_findings_are_not_reported(owner: Member, site: Judged) -> None:
     mute(owner, path_prefix="/muted")
     home = watch(owner, site, "/muted", "/")
     site.usual = GOOD
@@ -488,7 +490,7 @@ def test_muted_findings_are_no_news(owner: Member, site: Judged) -> None:
     assert [each["url"] for each in body["data"]["new"][0]["pages"]] == ["https://example.com/"]
 
 
-def test_a_place_that_is_muted_is_left_out_of_the_news(owner: Member, site: Judged) -> None:
+def test_muted_place_is_omitted_from_changes(owner: Member, site: Judged) -> None:
     (muted,) = fingerprints("thing", elements("#a"), "https://example.com/")
     mute(owner, fingerprint=muted)
     home = watch(owner, site)
@@ -502,7 +504,7 @@ def test_a_place_that_is_muted_is_left_out_of_the_news(owner: Member, site: Judg
     assert (worse["said"], worse["pages"][0]["places"]) == ("1 new place", ["#b"])
 
 
-def test_a_mute_of_one_outcome_leaves_the_news_of_others(owner: Member, site: Judged) -> None:
+def test_mute_of_one_outcome_does_not_hide_others(owner: Member, site: Judged) -> None:
     mute(owner, outcome="short")
     home = watch(owner, site)
     site.usual = GOOD
@@ -516,7 +518,7 @@ def test_a_mute_of_one_outcome_leaves_the_news_of_others(owner: Member, site: Ju
 
 
 @pytest.mark.parametrize("kind", ["monitor.changed", "monitor.failed", "monitor.recovered"])
-def test_a_test_event_looks_like_a_real_one(owner: Member, site: Judged, kind: str) -> None:
+def test_test_event_has_the_form_of_a_real_event(owner: Member, site: Judged, kind: str) -> None:
     from webhooks.examples import example
 
     home = watch(owner, site)

@@ -34,7 +34,7 @@ def left(monitor: Monitor) -> list[str]:
     return sorted(monitor.states.values_list("page", flat=True), key=int)
 
 
-def test_runs_are_kept_for_a_year(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_runs_are_stored_for_a_year(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(deletion, "BATCH", 2)
     monitor, now = make_monitor(home), timezone.now()
     for days in (1, 399, 401, 402, 403, 404, 405):
@@ -46,7 +46,7 @@ def test_runs_are_kept_for_a_year(home: Member, monkeypatch: pytest.MonkeyPatch)
     assert MonitorRun.objects.filter(id=unfinished.id).exists()
 
 
-def test_pages_are_known_until_they_are_looked_at_no_longer(home: Member) -> None:
+def test_state_of_a_page_is_deleted_when_it_is_no_longer_monitored(home: Member) -> None:
     daily, monthly, paused = (
         make_monitor(home),
         make_monitor(home, every="month"),

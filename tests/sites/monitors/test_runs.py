@@ -23,7 +23,7 @@ from tests.sites.monitors.cast import make_monitor
 pytestmark = pytest.mark.django_db
 
 
-def test_what_is_due_runs_once(home: Member) -> None:
+def test_due_monitor_runs_once(home: Member) -> None:
     monitor = make_monitor(home)
     now = timezone.now()
     assert create_due(now) == 1
@@ -42,7 +42,7 @@ def test_what_is_due_runs_once(home: Member) -> None:
     assert start_due(now, lambda: True) == 0
 
 
-def test_a_run_that_has_not_ended_is_not_doubled(home: Member) -> None:
+def test_running_monitor_does_not_start_a_second_run(home: Member) -> None:
     monitor = make_monitor(home)
     create_due(timezone.now())
     start_due(timezone.now(), lambda: True)
@@ -53,7 +53,7 @@ def test_a_run_that_has_not_ended_is_not_doubled(home: Member) -> None:
     assert Audit.objects.count() == 1
 
 
-def test_one_tick_tells_the_busy_from_the_idle_and_skips_once_however_many_runs_have_not_ended(home: Member) -> None:
+def test_busy_monitor_skips_one_run_per_tick(home: Member) -> None:
     now = timezone.now()
     idle, busy = (make_monitor(home, next_run_at=now) for _ in range(2))
     before = now - timedelta(hours=1)
@@ -70,7 +70,7 @@ def test_one_tick_tells_the_busy_from_the_idle_and_skips_once_however_many_runs_
     }
 
 
-def test_what_was_missed_runs_once_and_not_all_at_the_same_moment(home: Member) -> None:
+def test_missed_runs_start_once_and_at_different_times(home: Member) -> None:
     Tier.objects.update(shortest_interval="hour")
     now = timezone.now()
     for _ in range(50):
@@ -85,7 +85,7 @@ def test_what_was_missed_runs_once_and_not_all_at_the_same_moment(home: Member) 
     assert len({start // timedelta(minutes=1) for start in starts}) > 5
 
 
-def test_a_thousand_cost_as_many_statements_as_one(home: Member) -> None:
+def test_thousand_due_monitors_need_as_many_statements_as_one(home: Member) -> None:
     now = timezone.now()
     make_monitor(home)
     with CaptureQueriesContext(connection) as one:
@@ -98,7 +98,7 @@ def test_a_thousand_cost_as_many_statements_as_one(home: Member) -> None:
 
 
 @pytest.mark.django_db(transaction=True, serialized_rollback=True)
-def test_schedulers_and_starters_beside_each_other_do_it_once(home: Member) -> None:
+def test_concurrent_schedulers_start_each_run_once(home: Member) -> None:
     Tier.objects.update(concurrent_scans=50, schedules=100)
     monitors = [make_monitor(home) for _ in range(30)]
     now = timezone.now()
@@ -116,7 +116,7 @@ def test_schedulers_and_starters_beside_each_other_do_it_once(home: Member) -> N
     assert MonitorRun.objects.filter(status="running").count() == Audit.objects.count() == len(monitors)
 
 
-def test_out_of_quota_it_pauses_until_the_new_month(home: Member) -> None:
+def test_monitor_without_quota_pauses_until_the_next_month(home: Member) -> None:
     Tier.objects.filter(name="free").update(scans_per_month=0)
     monitor = make_monitor(home, at=time(6), timezone="Europe/Berlin")
     now = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -137,7 +137,7 @@ def test_out_of_quota_it_pauses_until_the_new_month(home: Member) -> None:
     assert Audit.objects.count() == 1
 
 
-def test_a_lower_plan_looks_less_often_and_pauses_what_is_too_much(home: Member) -> None:
+def test_lower_plan_lengthens_intervals_and_pauses_surplus_monitors(home: Member) -> None:
     now = timezone.now()
     first, second = (make_monitor(home, every="hour", created_at=now - timedelta(days=age)) for age in (9, 8))
     create_due(now)
@@ -152,7 +152,7 @@ def test_a_lower_plan_looks_less_often_and_pauses_what_is_too_much(home: Member)
     assert (second.is_paused, second.pause_reason, second.next_run_at) == (True, "plan", None)
 
 
-def test_a_target_that_was_blocked_since_is_not_looked_at(home: Member) -> None:
+def test_blocked_target_is_not_scanned(home: Member) -> None:
     monitor = make_monitor(home)
     BlockedDomain.objects.create(domain="example.com")
     create_due(timezone.now())
@@ -161,7 +161,7 @@ def test_a_target_that_was_blocked_since_is_not_looked_at(home: Member) -> None:
     assert (run.status, run.error_code, run.audit) == ("running", "DOMAIN_BLOCKED", None)  # waits for its end
 
 
-def test_runs_of_one_organization_wait_for_its_audits_and_not_others(home: Member, stranger: Member) -> None:
+def test_runs_wait_for_audits_of_their_own_organization_only(home: Member, stranger: Member) -> None:
     Tier.objects.update(concurrent_scans=2, schedules=100)
     for _ in range(10):
         make_monitor(home)
@@ -177,7 +177,7 @@ def test_runs_of_one_organization_wait_for_its_audits_and_not_others(home: Membe
     assert MonitorRun.objects.filter(monitor__organization=home.organization, status="running").count() == 8
 
 
-def test_a_site_is_not_looked_through_again_and_again(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_discovery_of_a_site_is_reused_between_runs(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
     Tier.objects.update(concurrent_scans=1, schedules=100)
     monkeypatch.setattr(services, "SITES_PER_HOUR_AND_PLACE", 2)
     monitor = make_monitor(home, kind="site", discover=["links"], max_pages=3)
@@ -195,7 +195,7 @@ def test_a_site_is_not_looked_through_again_and_again(home: Member, monkeypatch:
     assert run.status == "running"
 
 
-def test_monitors_leave_places_to_people(home: Member, target: str) -> None:
+def test_monitors_leave_slots_to_interactive_scans(home: Member, target: str) -> None:
     Tier.objects.update(concurrent_scans=2, schedules=100)
     for _ in range(3):
         make_monitor(home)
@@ -206,7 +206,7 @@ def test_monitors_leave_places_to_people(home: Member, target: str) -> None:
     assert home.api.post("/v1/scan", {"url": target, "type": "seo"}).status_code == 201
 
 
-def test_a_closed_organization_is_watched_no_longer(home: Member) -> None:
+def test_monitors_of_a_closed_organization_do_not_run(home: Member) -> None:
     monitor = make_monitor(home)
     waiting = make_monitor(home)
     run = waiting.runs.create(due_at=timezone.now(), not_before=timezone.now())

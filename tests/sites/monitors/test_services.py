@@ -31,7 +31,7 @@ def created(member: Member, body: dict[str, Any]) -> dict[str, Any]:
     return answer
 
 
-def test_a_monitor_is_made_read_changed_and_deleted(home: Member, target: str) -> None:
+def test_monitor_is_created_read_changed_and_deleted(home: Member, target: str) -> None:
     person = User.objects.create_user("ann@example.com")
     Membership.objects.create(organization=home.organization, user=person)
     body = {
@@ -67,7 +67,7 @@ def test_a_monitor_is_made_read_changed_and_deleted(home: Member, target: str) -
     assert refusal(home.api.delete(path)) == (404, "MONITOR_NOT_FOUND")
 
 
-def test_a_site_is_watched_as_it_was_asked_for(home: Member, target: str) -> None:
+def test_monitor_of_a_site_has_the_requested_options(home: Member, target: str) -> None:
     body = {"site": target, "discover": ["links"], "max_pages": 5, "include": ["/docs/*"], "every": "day"}
     monitor = created(home, body)
     assert {name: monitor[name] for name in body} == body
@@ -77,7 +77,7 @@ def test_a_site_is_watched_as_it_was_asked_for(home: Member, target: str) -> Non
 
 
 @pytest.mark.django_db(transaction=True, serialized_rollback=True)
-def test_a_plan_has_so_many_monitors_however_many_are_asked_for_at_once(home: Member, target: str) -> None:
+def test_plan_limit_of_monitors_holds_for_concurrent_requests(home: Member, target: str) -> None:
     Tier.objects.filter(name="free").update(schedules=3)
 
     def create(number: int) -> int:
@@ -93,7 +93,7 @@ def test_a_plan_has_so_many_monitors_however_many_are_asked_for_at_once(home: Me
     assert refusal(home.api.post("/v1/monitors", {"page": target, "every": "day"})) == (409, "MONITOR_LIMIT")
 
 
-def test_a_repeated_request_makes_one(home: Member, target: str) -> None:
+def test_repeated_request_creates_one_monitor(home: Member, target: str) -> None:
     body = {"page": target, "every": "day"}
     first = home.api.post("/v1/monitors", body, Idempotency_Key="one")
     again = home.api.post("/v1/monitors", body, Idempotency_Key="one")
@@ -103,7 +103,7 @@ def test_a_repeated_request_makes_one(home: Member, target: str) -> None:
     assert Monitor.objects.count() == 1
 
 
-def test_a_paused_monitor_is_never_due_until_it_goes_on(home: Member) -> None:
+def test_paused_monitor_is_not_due_until_resumed(home: Member) -> None:
     monitor = make_monitor(home)
     path = f"/v1/monitors/{monitor.id}"
     paused = home.api.patch(path, {"paused": True}).json()
@@ -115,7 +115,7 @@ def test_a_paused_monitor_is_never_due_until_it_goes_on(home: Member) -> None:
     assert timezone.now() < monitor.next_run_at < timezone.now() + timedelta(days=1, minutes=1)
 
 
-def test_a_run_can_be_asked_for_once_at_a_time(home: Member) -> None:
+def test_only_one_manual_run_can_be_requested_at_a_time(home: Member) -> None:
     monitor = make_monitor(home, next_run_at=timezone.now() + timedelta(hours=5))
     path = f"/v1/monitors/{monitor.id}/runs"
     run = home.api.post(path, {})
@@ -131,7 +131,7 @@ def test_a_run_can_be_asked_for_once_at_a_time(home: Member) -> None:
 SECRET = "s3cret-of-the-target"
 
 
-def test_credentials_stay_with_their_origin_and_are_never_shown(home: Member, target: str) -> None:
+def test_credentials_are_bound_to_their_origin_and_never_returned(home: Member, target: str) -> None:
     request = {"headers": {"X-Api-Key": SECRET}}
     shown = created(home, {"page": target, "every": "day", "request": request})
     path = f"/v1/monitors/{shown['id']}"
@@ -155,7 +155,7 @@ def test_credentials_stay_with_their_origin_and_are_never_shown(home: Member, ta
     assert SECRET not in home.api.get(path).content.decode()
 
 
-def test_a_deleted_monitor_takes_its_runs_along(home: Member) -> None:
+def test_runs_are_deleted_with_their_monitor(home: Member) -> None:
     monitor = make_monitor(home)
     monitor.runs.create(due_at=timezone.now(), not_before=timezone.now())
     assert home.api.delete(f"/v1/monitors/{monitor.id}").status_code == 204

@@ -182,7 +182,7 @@ def conditions(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 @pytest.mark.django_db(transaction=True, serialized_rollback=True)
-def test_sixty_revisions_of_a_page_make_the_alerts_of_the_table(
+def test_sixty_revisions_of_a_page_send_the_alerts_of_the_table(
     owner: Member, site: tuple[Site, list[Revision]], conditions: Callable[..., None]
 ) -> None:
     server, revisions = site

@@ -35,7 +35,7 @@ def sentence(client: Client, path: str, kind: str, data: dict[str, Any] | None =
 
 
 @pytest.mark.parametrize("path", ["/o/home/", SCAN_NEW])
-def test_a_scan_says_what_it_uses_and_what_is_left(home: Member, path: str) -> None:
+def test_scan_form_shows_required_and_remaining_quota(home: Member, path: str) -> None:
     use(home, 40)
     client = browser_of(home, "member")
     assert sentence(client, path, "page") == "This uses 4 scans: 1 page x 4 types. 60 of 100 are left this month."
@@ -43,7 +43,7 @@ def test_a_scan_says_what_it_uses_and_what_is_left(home: Member, path: str) -> N
     assert sentence(client, path, "site") == whole
 
 
-def test_what_was_entered_counts(home: Member) -> None:
+def test_estimate_uses_the_entered_values(home: Member) -> None:
     use(home, 99)
     client = browser_of(home, "member")
     entered = {"scope": "site", "url": "", "type": ["seo", "security"], "max_pages": "7"}
@@ -57,7 +57,7 @@ def test_what_was_entered_counts(home: Member) -> None:
     )
 
 
-def test_the_estimate_is_what_the_service_counts(home: Member, target: str) -> None:
+def test_estimate_equals_the_quota_that_the_service_uses(home: Member, target: str) -> None:
     """A page that the form says cannot start is refused; and one that may start is not."""
     for used in (97, 96):
         MonthlyUsage.objects.all().delete()
@@ -69,18 +69,18 @@ def test_the_estimate_is_what_the_service_counts(home: Member, target: str) -> N
 
 
 @pytest.mark.parametrize("entered", ["", "0", "-3", "x", "²", "9" * 30, "1e3"])
-def test_invalid_numbers_of_pages_cost_what_they_would(entered: str) -> None:
+def test_invalid_number_of_pages_is_estimated_as_the_default(entered: str) -> None:
     form = ScanForm(QueryDict(f"scope=site&type=seo&max_pages={entered}"), pages_per_audit=25)
     (cost,) = (each for each in estimate(form, Quota(0, 0, 100, "free")).costs if each.kind == "site")
     assert cost.pages == form.default_pages == 25
 
 
-def test_no_form_estimates_more_pages_than_the_plan_allows() -> None:
+def test_estimate_has_at_most_the_pages_of_the_plan() -> None:
     form = ScanForm(QueryDict("scope=site&type=seo&max_pages=1000"), pages_per_audit=25)
     assert [each.pages for each in estimate(form, Quota(0, 0, 100, "free")).costs] == [1, 25]
 
 
-def test_a_monitor_says_what_a_month_of_it_uses(home: Member) -> None:
+def test_monitor_form_shows_the_quota_of_a_month(home: Member) -> None:
     client = browser_of(home, "member")
     assert sentence(client, MONITOR_NEW, "page") == (
         "Each run uses 4 scans: 1 page x 4 types. A month of runs uses 124. "
@@ -94,6 +94,6 @@ def test_a_monitor_says_what_a_month_of_it_uses(home: Member) -> None:
     )
 
 
-def test_every_interval_has_its_runs() -> None:
+def test_every_interval_has_a_number_of_runs_per_month() -> None:
     assert set(RUNS) == set(Interval)
     assert Cost("page", 1, 4, RUNS[Interval.HOUR]).in_month == 4 * 24 * 31

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tests.e2e.pages import Window
 
 
-def test_the_estimate_follows_what_is_entered(home: Member, browser: Window) -> None:
+def test_estimate_changes_with_the_entered_values(home: Member, browser: Window) -> None:
     Tier.objects.filter(name="free").update(scans_per_month=2000)
     person = person_of(home, "member", "ada@people.test")
     pages = {

@@ -42,7 +42,7 @@ def today() -> str:
     return f"{now.day} {now:%b %Y}"
 
 
-def test_the_card_of_an_audit_has_its_grades_host_and_number_of_pages(home: Member) -> None:
+def test_audit_card_shows_grades_host_and_number_of_pages(home: Member) -> None:
     audit = site_audit(home, 3)
     end(audit)
     response = Client().get(share(audit))
@@ -56,7 +56,7 @@ def test_the_card_of_an_audit_has_its_grades_host_and_number_of_pages(home: Memb
     assert card["Cross-Origin-Resource-Policy"] == "cross-origin"
 
 
-def test_the_card_changes_as_the_audit_ends(home: Member) -> None:
+def test_audit_card_changes_when_the_audit_ends(home: Member) -> None:
     audit = site_audit(home, 3)
     page = share(audit)
     before = Client().get(page)
@@ -74,7 +74,7 @@ def test_the_card_changes_as_the_audit_ends(home: Member) -> None:
     assert Client().get(card_of(Client().get(page))).content == draw(Card(HOST, "Scan failed"))
 
 
-def test_the_sentence_is_what_to_fix_first(home: Member) -> None:
+def test_audit_card_says_what_to_fix_first(home: Member) -> None:
     audit = site_audit(home, 4)
     end(audit)
     page = share(audit)
@@ -86,14 +86,14 @@ def test_the_sentence_is_what_to_fix_first(home: Member) -> None:
     assert preview_of(Client().get(page))["og:description"] == "Nothing to fix would raise the scores."
 
 
-def test_a_card_of_one_type_has_its_gauge(home: Member) -> None:
+def test_card_of_one_type_has_a_gauge(home: Member) -> None:
     audit = page_audit(home)
     end(audit, types=["seo"])
     card = Client().get(card_of(Client().get(share(audit))))
     assert card.content == draw(Card(HOST, "SEO report", "/", f"One page, {today()}", FOUR[3:]))
 
 
-def test_strangers_get_the_card_only_while_the_audit_is_shared(home: Member, stranger: Member) -> None:
+def test_strangers_get_the_audit_card_only_while_the_audit_is_shared(home: Member, stranger: Member) -> None:
     audit = page_audit(home)
     others = (Client(), person(stranger.organization))
     path = card_of(Client().get(share(audit)))

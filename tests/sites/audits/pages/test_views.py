@@ -47,7 +47,7 @@ def texts(response: ClientResponse, xpath: str) -> list[str]:
     return [" ".join(each.text_content().split()) for each in page_of(response).xpath(xpath)]
 
 
-def test_a_page_with_four_types_is_one_row_with_four_grades(home: Member) -> None:
+def test_audit_of_a_page_with_four_types_is_one_row_with_four_grades(home: Member) -> None:
     audit = page_audit(home)
     finished_scan(home, url="https://example.com/by-api", type="seo", age=timedelta(hours=1))
     client = browser_of(home)
@@ -62,7 +62,7 @@ def test_a_page_with_four_types_is_one_row_with_four_grades(home: Member) -> Non
         assert len(other.xpath("./td[@class='of-type']//a")) == 1
 
 
-def test_a_site_is_one_row_with_the_grades_of_all_its_pages(home: Member) -> None:
+def test_audit_of_a_site_is_one_row_with_the_grades_of_its_pages(home: Member) -> None:
     site_audit(home, 4)
     page = browser_of(home).get("/o/home/scans/")
     assert rows_of(page) == [SITE]
@@ -70,7 +70,7 @@ def test_a_site_is_one_row_with_the_grades_of_all_its_pages(home: Member) -> Non
     assert texts(page, "//td[@class='of-type']//span[@class='result']") == ["Grade C 71"] * 4
 
 
-def test_rows_of_both_kinds_are_paged_together_there_and_back(home: Member) -> None:
+def test_rows_of_audits_and_single_scans_are_paged_together(home: Member) -> None:
     moment = NOW()
     for n in range(40):
         at = moment - timedelta(seconds=n // 3)  # several at the same moment
@@ -89,7 +89,7 @@ def test_rows_of_both_kinds_are_paged_together_there_and_back(home: Member) -> N
     assert rows_of(client.get(f"/o/home/scans/{newer}")) == rows_of(first)
 
 
-def test_pages_of_audits_take_twelve_queries_at_most(home: Member) -> None:
+def test_audit_pages_need_at_most_twelve_queries(home: Member) -> None:
     """A column that is not read with its row would take a query of its own for each row."""
     for _ in range(2):  # the second has one to be compared with
         page, site = page_audit(home), site_audit(home, 4)
@@ -107,7 +107,7 @@ def test_pages_of_audits_take_twelve_queries_at_most(home: Member) -> None:
         assert len(asked) <= 12, path
 
 
-def test_lists_are_filtered_by_what_audits_are(home: Member) -> None:
+def test_scan_list_is_filtered_by_kind_of_audit(home: Member) -> None:
     page_audit(home)
     make_audit(home, url="https://example.com/running", status="running", types=["seo"])
     make_audit(home, url="https://example.com/cancelled", status="cancelled")
@@ -123,7 +123,7 @@ def test_lists_are_filtered_by_what_audits_are(home: Member) -> None:
     assert found("q=RUNNING&type=seo") == {"https://example.com/running"}
 
 
-def test_a_visit_whose_audit_is_not_kept_stays_one_row(home: Member) -> None:
+def test_visit_of_a_deleted_audit_stays_one_row(home: Member) -> None:
     page_audit(home)
     site_audit(home, 3)
     Audit.objects.all().delete()
@@ -132,7 +132,7 @@ def test_a_visit_whose_audit_is_not_kept_stays_one_row(home: Member) -> None:
     assert texts(page, "//td[@class='of-type']//span[@class='result']") == ["Grade C 71"] * 4
 
 
-def test_a_page_shows_four_gauges_and_the_result_of_one_type(home: Member) -> None:
+def test_audit_page_shows_four_gauges_and_the_result_of_one_type(home: Member) -> None:
     audit = page_audit(home)
     client = browser_of(home)
     page = client.get(f"/audit/{audit.id}")
@@ -148,7 +148,7 @@ def test_a_page_shows_four_gauges_and_the_result_of_one_type(home: Member) -> No
     assert not page_of(page).xpath("//*[@hx-get]")
 
 
-def test_a_page_opens_with_the_type_that_needs_it_most(home: Member) -> None:
+def test_audit_page_opens_with_the_type_of_highest_priority(home: Member) -> None:
     """Regression: a page that stayed blank opened with "Excellent: visitors are well protected" below a red box."""
     audit = make_audit(home)
     blank = make_result(Scan(type="accessibility", url=SITE), score=40, grade="F")
@@ -157,7 +157,7 @@ def test_a_page_opens_with_the_type_that_needs_it_most(home: Member) -> None:
     assert texts(page, "//ul[@class='gauges']//a[@aria-current]//*[@class='gauge-name']") == ["Accessibility"]
 
 
-def test_a_type_that_could_not_run_says_why_beside_those_that_did(home: Member) -> None:
+def test_failed_type_shows_its_reason_beside_completed_types(home: Member) -> None:
     audit = make_audit(home)
     error = ScanError("TIMEOUT", "The page did not answer in time.")
     failed = make_result(Scan(type="seo", url=SITE), **FAILURE | {"error": error})
@@ -167,7 +167,7 @@ def test_a_type_that_could_not_run_says_why_beside_those_that_did(home: Member) 
     assert "The page did not answer in time." in text_of(client.get(f"/audit/{audit.id}?type=seo"))
 
 
-def test_the_page_follows_its_progress_and_ends_by_itself(home: Member) -> None:
+def test_audit_page_updates_its_progress_until_the_end(home: Member) -> None:
     audit = make_audit(home)
     (page,) = make_pages(audit, [SITE])
     client = browser_of(home)
@@ -186,7 +186,7 @@ def test_the_page_follows_its_progress_and_ends_by_itself(home: Member) -> None:
     assert not page_of(client.get(f"/audit/{audit.id}")).xpath("//*[@hx-get]")
 
 
-def test_a_site_says_what_to_fix_once_for_all_its_pages(home: Member) -> None:
+def test_site_audit_lists_each_finding_once_for_all_pages(home: Member) -> None:
     audit = site_audit(home, 8)
     client = browser_of(home)
     page = client.get(f"/audit/{audit.id}")
@@ -201,7 +201,7 @@ def test_a_site_says_what_to_fix_once_for_all_its_pages(home: Member) -> None:
     assert texts(of_type, "//ul[@class='gauges']//a[@aria-current]") == ["C SEO Grade C, 71 of 100 7 pages"]
 
 
-def test_a_page_is_compared_with_its_last_audit(home: Member) -> None:
+def test_page_audit_is_compared_with_the_previous_audit(home: Member) -> None:
     elsewhere = make_audit(home, url=f"{SITE}elsewhere", created_at=NOW() - timedelta(days=1))
     look_at(make_pages(elsewhere, [elsewhere.url])[0], NOW())
     before = make_audit(home, created_at=NOW() - timedelta(hours=26))
@@ -233,7 +233,7 @@ def test_a_page_is_compared_with_its_last_audit(home: Member) -> None:
     ]
 
 
-def test_a_site_tells_which_critical_failures_are_new(home: Member) -> None:
+def test_site_audit_marks_new_critical_failures(home: Member) -> None:
     before = site_audit(home, 3, created_at=NOW() - timedelta(hours=26))
     site_audit(home, 3, created_at=NOW() - timedelta(hours=3), exclude=["*?print=*"])
     audit, client = site_audit(home, 3), browser_of(home)
@@ -249,7 +249,7 @@ def test_a_site_tells_which_critical_failures_are_new(home: Member) -> None:
     assert texts(client.get(page), "//p[@class='since']") == [said]
 
 
-def test_critical_failures_stand_above_what_could_not_be_checked(home: Member) -> None:
+def test_critical_failures_are_above_checks_that_could_not_run(home: Member) -> None:
     audit = site_audit(home, 3)
     message = "Checks could not run in 3 of 4 scans."
     Audit.objects.update(status="partial", error_code="CHECKS_SKIPPED", error_message=message)
@@ -259,14 +259,14 @@ def test_critical_failures_stand_above_what_could_not_be_checked(home: Member) -
     assert page.index("fix these first") < page.index(message)
 
 
-def test_what_a_query_says_wrongly_is_ignored(home: Member) -> None:
+def test_invalid_query_parameters_are_ignored(home: Member) -> None:
     audit = site_audit(home, 3)
     client = browser_of(home)
     for query in ("after=x", "after=99999999999", "before=-1", "before=.", "type=%00", "show=pages&q=%00&after=²"):
         assert client.get(f"/audit/{audit.id}?{query}").status_code == 200
 
 
-def test_pages_are_filtered_and_the_worst_come_first(home: Member) -> None:
+def test_audited_pages_are_filtered_and_sorted_by_lowest_score(home: Member) -> None:
     audit = make_audit(home, **WHOLE_SITE)
     for page, score in zip(make_pages(audit, [f"{SITE}{n}" for n in "abcd"]), (90, 60, 75), strict=False):
         look_at(page, NOW(), score=score)
@@ -287,7 +287,9 @@ def test_pages_are_filtered_and_the_worst_come_first(home: Member) -> None:
 
 
 @pytest.mark.parametrize("order", ["", "&order=worst"])
-def test_paging_shows_every_page_once_there_and_back(home: Member, monkeypatch: pytest.MonkeyPatch, order: str) -> None:
+def test_paging_shows_every_audited_page_once_in_both_directions(
+    home: Member, monkeypatch: pytest.MonkeyPatch, order: str
+) -> None:
     monkeypatch.setattr(audit_page, "PAGES_SIZE", 2)
     audit = make_audit(home, **WHOLE_SITE)
     for page, score in zip(make_pages(audit, [f"{SITE}{n}" for n in "abcdefg"]), (90, 60, 75, 60, 60), strict=False):
@@ -312,7 +314,7 @@ def test_paging_shows_every_page_once_there_and_back(home: Member, monkeypatch: 
     assert walk(last, "prev")[0] == expected
 
 
-def test_what_was_left_out_and_why_is_said(home: Member) -> None:
+def test_audit_page_lists_omitted_pages_with_the_reason(home: Member) -> None:
     audit = site_audit(home, 5, notes=["robots.txt forbids 3 addresses."])
     AuditPage.objects.filter(audit=audit, status="waiting").update(status="left_out")
     message = "1 page was not checked. All 100 scans of this month are used."
@@ -325,7 +327,7 @@ def test_what_was_left_out_and_why_is_said(home: Member) -> None:
     assert texts(browser_of(home).get(which), "//tbody//th") == [f"/4{message}"]
 
 
-def test_cancelling_leaves_out_what_waits_and_gives_it_back(home: Member) -> None:
+def test_cancelling_an_audit_omits_and_refunds_waiting_pages(home: Member) -> None:
     audit = site_audit(home, 4)
     client = browser_of(home)
     (form,) = page_of(client.get(f"/audit/{audit.id}")).xpath("//form[contains(@action, '/cancel')]")
@@ -341,7 +343,7 @@ def test_cancelling_leaves_out_what_waits_and_gives_it_back(home: Member) -> Non
 
 
 @pytest.mark.parametrize("kind", ["page", "pages", "site"])
-def test_the_same_is_scanned_again(home: Member, target: str, kind: str) -> None:
+def test_scan_again_repeats_the_same_audit(home: Member, target: str, kind: str) -> None:
     Tier.objects.update(pages_per_audit=50)
     columns = {"kind": kind, "url": target, "types": ["seo"], "max_pages": 77 if kind == "site" else 2}
     if kind == "site":
@@ -363,7 +365,7 @@ def test_the_same_is_scanned_again(home: Member, target: str, kind: str) -> None
         assert again.max_pages == 50  # the plan is smaller than it was
 
 
-def test_a_repetition_that_is_refused_says_why(home: Member, target: str) -> None:
+def test_refused_repetition_of_an_audit_shows_the_reason(home: Member, target: str) -> None:
     audit = make_audit(home, url=target, status="completed")
     MonthlyUsage.objects.create(organization=home.organization, period=NOW().date().replace(day=1), used=100)
     client = browser_of(home)
@@ -372,7 +374,7 @@ def test_a_repetition_that_is_refused_says_why(home: Member, target: str) -> Non
     assert used(home) == 100
 
 
-def test_a_viewer_is_shown_nothing_to_change(home: Member) -> None:
+def test_viewer_sees_no_controls_for_changes(home: Member) -> None:
     audit = site_audit(home, 3)
     page = page_of(browser_of(home, "viewer").get(f"/audit/{audit.id}"))
     assert not page.xpath(
@@ -381,7 +383,7 @@ def test_a_viewer_is_shown_nothing_to_change(home: Member) -> None:
     assert not page.xpath("//button[@name='shared']")
 
 
-def test_sharing_opens_the_page_and_its_reports_until_it_ends(home: Member) -> None:
+def test_sharing_an_audit_opens_its_page_and_reports_until_revoked(home: Member) -> None:
     audit = page_audit(home)
     report = f"/report/{Scan.objects.get(type='seo').id}"
     member, anybody = browser_of(home), Client()
@@ -408,7 +410,7 @@ def test_sharing_opens_the_page_and_its_reports_until_it_ends(home: Member) -> N
 
 
 @pytest.mark.parametrize("format", ["json", "csv", "sarif"])
-def test_exports_are_those_of_the_api(home: Member, format: str) -> None:
+def test_exports_of_the_page_equal_those_of_the_api(home: Member, format: str) -> None:
     audit = page_audit(home)
     client = browser_of(home, "viewer")
     links = page_of(client.get(f"/audit/{audit.id}")).xpath("//a[@download]/@href")
@@ -422,7 +424,7 @@ def test_exports_are_those_of_the_api(home: Member, format: str) -> None:
     assert client.get(f"/audit/{audit.id}/export/{format}").status_code == 404
 
 
-def test_nothing_of_a_closed_organization_is_shared(home: Member) -> None:
+def test_audits_of_a_closed_organization_are_not_shared(home: Member) -> None:
     audit = page_audit(home)
     Audit.objects.update(shared_at=NOW())
     report = Scan.objects.get(type="seo")
@@ -431,7 +433,7 @@ def test_nothing_of_a_closed_organization_is_shared(home: Member) -> None:
         assert Client().get(path).status_code == 302
 
 
-def test_what_is_expired_is_not_there(home: Member) -> None:
+def test_expired_audit_is_not_available(home: Member) -> None:
     audit = page_audit(home)
     old = NOW() - timedelta(days=31)
     Audit.objects.update(created_at=old, released_at=old, shared_at=old)
@@ -440,14 +442,14 @@ def test_what_is_expired_is_not_there(home: Member) -> None:
     assert Client().get(f"/audit/{audit.id}").status_code == 302
 
 
-def test_what_never_was_is_what_others_have(home: Member, stranger: Member) -> None:
+def test_unknown_audit_looks_like_an_audit_of_others(home: Member, stranger: Member) -> None:
     client = browser_of(home, "owner")
     theirs, never = client.get(f"/audit/{make_audit(stranger).id}"), client.get(f"/audit/aud_{'0' * 22}")
     assert (theirs.status_code, never.status_code) == (404, 404)
     assert text_of(theirs) == text_of(never)
 
 
-def test_a_report_leads_back_to_what_it_is_part_of(home: Member) -> None:
+def test_report_links_to_its_audit(home: Member) -> None:
     audit = site_audit(home, 3)
     scan = Scan.objects.filter(status="completed").first()
     assert scan is not None
@@ -459,7 +461,7 @@ def test_a_report_leads_back_to_what_it_is_part_of(home: Member) -> None:
     assert "Part of" not in text_of(client.get(f"/report/{single.id}"))
 
 
-def test_a_report_shared_by_itself_names_nothing_it_is_part_of(home: Member) -> None:
+def test_report_that_is_shared_alone_does_not_name_its_audit(home: Member) -> None:
     audit = page_audit(home)
     scan = Scan.objects.get(type="seo")
     scan.report.shared_at = NOW()
@@ -469,7 +471,7 @@ def test_a_report_shared_by_itself_names_nothing_it_is_part_of(home: Member) -> 
     assert audit.id not in page.content.decode()
 
 
-def test_two_tabs_of_two_organizations_act_each_on_their_own(home: Member) -> None:
+def test_tabs_of_two_organizations_act_independently(home: Member) -> None:
     """Actions on an audit's page apply to the audit's organization, not to the one chosen last."""
     other = member_of("Other")
     audit = site_audit(home, 3)
@@ -485,7 +487,7 @@ def test_two_tabs_of_two_organizations_act_each_on_their_own(home: Member) -> No
     assert Audit.objects.get().status == "running"
 
 
-def test_hostile_text_is_only_text(home: Member) -> None:
+def test_hostile_text_is_escaped_on_audit_pages(home: Member) -> None:
     evil = "https://example.com/<script>alert(1)</script>\"'&%3Cb%3E"
     audit = make_audit(home, **WHOLE_SITE | {"url": evil, "notes": [evil], "exclude": ["/<script>alert(2)</script>"]})
     look_at(make_pages(audit, [evil])[0], NOW())

@@ -38,14 +38,14 @@ def problems(response: Any) -> dict[str, str]:
     return {each.get("id").removesuffix("_error"): " ".join(each.text_content().split()) for each in found}
 
 
-def test_an_organization_without_monitors_is_told_what_they_are_for(client: Client, home: Member) -> None:
+def test_empty_list_of_monitors_explains_monitors(client: Client, home: Member) -> None:
     page = client.get("/o/home/monitors/")
     assert "No monitors yet" in text_of(page)
     assert page_of(page).xpath("//main//a/@href") == [NEW]
     assert NEW not in browser_of(home, "viewer").get("/o/home/monitors/").content.decode()
 
 
-def test_the_list_says_how_each_stands_and_why(client: Client, home: Member) -> None:
+def test_monitor_list_shows_status_and_reason_of_each_monitor(client: Client, home: Member) -> None:
     now = timezone.now()
     well = make_monitor(home, name="Well", scores={"seo": {"score": 91, "grade": "A"}}, types=["seo"])
     add_runs(well, 30, now - timedelta(hours=3))
@@ -65,7 +65,7 @@ def test_the_list_says_how_each_stands_and_why(client: Client, home: Member) -> 
     assert "Nothing found" in text_of(client.get("/o/home/monitors/?q=nowhere"))
 
 
-def test_hundreds_of_monitors_and_thousands_of_runs_cost_a_page_each(client: Client, home: Member) -> None:
+def test_pages_of_many_monitors_and_runs_need_few_queries(client: Client, home: Member) -> None:
     monitor = make_monitor(home, every="hour")
     add_runs(monitor, 400, timezone.now(), timedelta(hours=1))
     for n in range(60):
@@ -89,7 +89,7 @@ def test_hundreds_of_monitors_and_thousands_of_runs_cost_a_page_each(client: Cli
     assert page_of(client.get(path + newer)).xpath("//ol[@class='runs']/li//time/@datetime") == seen[20:40]
 
 
-def test_a_monitor_is_made_by_the_form_as_it_was_entered(client: Client, home: Member, target: str) -> None:
+def test_form_creates_a_monitor_with_the_entered_values(client: Client, home: Member, target: str) -> None:
     entered = {
         **USUAL,
         "url": target,
@@ -116,7 +116,7 @@ def test_a_monitor_is_made_by_the_form_as_it_was_entered(client: Client, home: M
     assert ActivityEvent.objects.latest("id").action == "monitor.created"
 
 
-def test_a_form_that_is_sent_twice_makes_one_monitor(client: Client, home: Member, target: str) -> None:
+def test_form_submitted_twice_creates_one_monitor(client: Client, home: Member, target: str) -> None:
     (once,) = page_of(client.get(NEW)).xpath("//input[@name='once']/@value")
     entered = {**USUAL, "url": target, "once": once}
     places = {client.post(NEW, entered)["Location"] for _ in range(2)}
@@ -131,7 +131,7 @@ def test_a_form_that_is_sent_twice_makes_one_monitor(client: Client, home: Membe
     assert Monitor.objects.count() == 2
 
 
-def test_what_is_wrong_stands_at_its_field(client: Client, home: Member, target: str) -> None:
+def test_form_shows_errors_at_their_fields(client: Client, home: Member, target: str) -> None:
     def refused(**changed: Any) -> dict[str, str]:
         return problems(client.post(NEW, {**USUAL, "url": target, **changed}))
 
@@ -155,7 +155,7 @@ def test_what_is_wrong_stands_at_its_field(client: Client, home: Member, target:
     assert "Your plan allows 1 monitor." in text_of(full)
 
 
-def test_what_the_plan_does_not_have_is_shown_but_cannot_be_chosen(client: Client, home: Member) -> None:
+def test_intervals_beyond_the_plan_are_visible_but_disabled(client: Client, home: Member) -> None:
     def disabled() -> list[str]:
         return strings(page_of(client.get(NEW)), "//input[@name='every'][@disabled]/@value")
 
@@ -165,7 +165,7 @@ def test_what_the_plan_does_not_have_is_shown_but_cannot_be_chosen(client: Clien
     assert disabled() == []
 
 
-def test_a_list_and_a_site_are_watched_too(client: Client, home: Member, target: str) -> None:
+def test_monitor_of_pages_and_monitor_of_a_site_are_created(client: Client, home: Member, target: str) -> None:
     Tier.objects.update(schedules=9)
     listed = {**USUAL, "scope": "pages", "url": "ignored", "pages": f"{target}a\n {target}b\n"}
     assert client.post(NEW, listed).status_code == 302
@@ -178,7 +178,7 @@ def test_a_list_and_a_site_are_watched_too(client: Client, home: Member, target:
     assert "Every month on day 31 at 06:00, Europe/Berlin" in text_of(client.get(f"/o/home/monitors/{of_site.id}"))
 
 
-def test_the_form_begins_with_what_it_was_opened_from(client: Client, home: Member, stranger: Member) -> None:
+def test_form_is_prefilled_from_the_page_that_links_to_it(client: Client, home: Member, stranger: Member) -> None:
     audit = make_audit(home, kind="site", types=["seo"], max_pages=3, exclude=["/x*"], discover=["links"])
     page = page_of(client.get(f"{NEW}?of={audit.id}"))
     assert page.xpath("//input[@name='url']/@value") == [SITE]
@@ -195,7 +195,7 @@ def test_the_form_begins_with_what_it_was_opened_from(client: Client, home: Memb
     assert f"{NEW}?scope=site" in client.get("/o/home/sites/bakery.example.com").content.decode()
 
 
-def test_editing_changes_what_was_changed_and_never_shows_the_key(client: Client, home: Member, target: str) -> None:
+def test_editing_a_monitor_keeps_other_fields_and_hides_credentials(client: Client, home: Member, target: str) -> None:
     key = {"headers": "X-Preview: very-secret-value"}
     client.post(NEW, {**USUAL, "url": target, "name": "Shop", "every": "week", "weekday": "3", **key})
     monitor = Monitor.objects.get()
@@ -215,7 +215,7 @@ def test_editing_changes_what_was_changed_and_never_shows_the_key(client: Client
     assert "id_name" in problems(client.post(path, {**entered, "name": "\u202eevil"}))
 
 
-def test_an_interval_that_the_plan_had_once_can_stay(client: Client, home: Member, target: str) -> None:
+def test_interval_that_the_plan_no_longer_allows_can_stay(client: Client, home: Member, target: str) -> None:
     monitor = make_monitor(home, every="hour", pages=[target], types=["seo"])
     entered = {**USUAL, "url": target, "type": "seo", "every": "hour", "name": "Still hourly"}
     assert client.post(f"/o/home/monitors/{monitor.id}/edit", entered).status_code == 302
@@ -223,7 +223,7 @@ def test_an_interval_that_the_plan_had_once_can_stay(client: Client, home: Membe
     assert (monitor.name, monitor.every) == ("Still hourly", "hour")
 
 
-def test_a_run_says_what_changed_with_the_way_to_both_reports(client: Client, home: Member) -> None:
+def test_run_lists_changes_with_links_to_both_reports(client: Client, home: Member) -> None:
     monitor = make_monitor(home, types=["seo"], scores={"seo": {"score": 80, "grade": "B"}})
     now = timezone.now()
     old, new = "scan_" + "a" * 22, "scan_" + "b" * 22
@@ -257,7 +257,7 @@ def test_a_run_says_what_changed_with_the_way_to_both_reports(client: Client, ho
     assert "Left out" in text
 
 
-def test_a_monitor_says_what_changed_within_a_week(client: Client, home: Member) -> None:
+def test_monitor_page_lists_changes_of_the_last_week(client: Client, home: Member) -> None:
     monitor, now = make_monitor(home, types=["seo", "security"]), timezone.now()
 
     def ran(days: int, before: int | None, seo: int) -> None:
@@ -277,7 +277,7 @@ def test_a_monitor_says_what_changed_within_a_week(client: Client, home: Member)
     assert f"Since {day:%-d %B %Y} Security unchanged, SEO +2 " in text_of(client.get(path))
 
 
-def test_the_reports_of_each_run_lead_to_any_comparison(client: Client, home: Member) -> None:
+def test_reports_of_runs_link_to_comparisons(client: Client, home: Member) -> None:
     monitor = make_monitor(home)
     for age in (1, 0):
         audit = make_audit(home, run_of="monitor")
@@ -293,7 +293,7 @@ def test_the_reports_of_each_run_lead_to_any_comparison(client: Client, home: Me
     assert "Run of Bakery" in text_of(audit_page)
 
 
-def test_a_run_is_followed_until_it_has_ended(client: Client, home: Member) -> None:
+def test_monitor_page_updates_until_the_run_ends(client: Client, home: Member) -> None:
     monitor = make_monitor(home)
     path = f"/o/home/monitors/{monitor.id}"
     assert client.post(f"{path}/run").status_code == 302
@@ -308,7 +308,7 @@ def test_a_run_is_followed_until_it_has_ended(client: Client, home: Member) -> N
     assert not page_of(client.get(path)).xpath("//*[@hx-get]")
 
 
-def test_a_second_try_that_waits_has_a_time_and_a_button(client: Client, home: Member) -> None:
+def test_pending_retry_shows_its_time_and_a_button(client: Client, home: Member) -> None:
     monitor = make_monitor(home, next_run_at=timezone.now() + timedelta(days=1))
     at = timezone.now() + timedelta(minutes=4)
     run = monitor.runs.create(due_at=timezone.now(), not_before=at, attempts=1)
@@ -324,7 +324,7 @@ def test_a_second_try_that_waits_has_a_time_and_a_button(client: Client, home: M
     assert "Run now" not in text
 
 
-def test_the_page_names_who_has_unsubscribed_and_warns_where_nobody_is_notified(client: Client, home: Member) -> None:
+def test_monitor_page_names_unsubscribed_recipients_and_warns_without_any(client: Client, home: Member) -> None:
     ann, ben = (person_of(home, "member", f"{name}@home.test") for name in ("ann", "ben"))
     monitor = make_monitor(home, recipients=[ann.pk, ben.pk])
     path = f"/o/home/monitors/{monitor.id}"
@@ -339,7 +339,7 @@ def test_the_page_names_who_has_unsubscribed_and_warns_where_nobody_is_notified(
     assert page_of(page).xpath("//p[contains(@class, 'warning')]/a/@href") == [f"{path}/edit"]
 
 
-def test_a_monitor_is_paused_resumed_and_deleted(client: Client, home: Member) -> None:
+def test_monitor_is_paused_resumed_and_deleted(client: Client, home: Member) -> None:
     monitor = make_monitor(home, next_run_at=timezone.now())
     path = f"/o/home/monitors/{monitor.id}"
     page = client.post(f"{path}/pause", {"paused": "on"}, follow=True)
@@ -356,13 +356,13 @@ def test_a_monitor_is_paused_resumed_and_deleted(client: Client, home: Member) -
     assert client.get(path).status_code == 404
 
 
-def test_a_viewer_is_shown_nothing_to_change(home: Member) -> None:
+def test_viewer_sees_no_controls_for_changes(home: Member) -> None:
     monitor = make_monitor(home)
     page = page_of(browser_of(home, "viewer").get(f"/o/home/monitors/{monitor.id}"))
     assert not page.xpath("//main//form")
 
 
-def test_runs_of_monitors_stand_in_lists_only_where_they_are_asked_for(client: Client, home: Member) -> None:
+def test_scan_list_includes_monitor_runs_only_on_request(client: Client, home: Member) -> None:
     audit = make_audit(home, run_of="monitor", url=f"{SITE}watched")
     look_at(make_pages(audit, [f"{SITE}watched"])[0], timezone.now())
     make_audit(home, url=f"{SITE}asked-for", status="completed")
@@ -377,7 +377,7 @@ def test_runs_of_monitors_stand_in_lists_only_where_they_are_asked_for(client: C
     assert rows_of(client.get("/o/home/scans/?monitors=yes")) == [f"{SITE}asked-for"]
 
 
-def test_the_overview_says_what_monitors_found(client: Client, home: Member) -> None:
+def test_overview_lists_changes_that_monitors_reported(client: Client, home: Member) -> None:
     assert "What monitors found" not in text_of(client.get("/o/home/"))
     now = timezone.now()
     make_monitor(home, name="Down", failing_since=now - timedelta(hours=1))
@@ -393,7 +393,7 @@ def test_the_overview_says_what_monitors_found(client: Client, home: Member) -> 
     assert "Long ago" not in text
 
 
-def test_a_form_that_is_still_being_sent_leads_to_the_list(
+def test_concurrent_submission_of_the_form_redirects_to_the_list(
     client: Client, home: Member, target: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """After a double click, the browser shows the second response."""
