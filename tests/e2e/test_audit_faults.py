@@ -55,7 +55,7 @@ def crash_servers(running: Running) -> None:
     os.kill(int(postmaster.read_text().split()[0]), signal.SIGQUIT)
 
 
-def test_an_audit_outlives_a_frozen_worker_an_emptied_redis_and_a_crashed_postgresql(running: Running) -> None:
+def test_audit_survives_a_frozen_worker_an_emptied_redis_and_a_crashed_postgresql(running: Running) -> None:
     headers = {"Authorization": f"Bearer {running.key}"}
 
     def used() -> int:

@@ -44,7 +44,7 @@ def shop(site: Site) -> str:
     return site.url_as("localhost") + begin
 
 
-def test_a_page_is_scanned_by_keyboard_with_one_click(running: Running, browser: Window) -> None:
+def test_page_scan_is_started_by_keyboard(running: Running, browser: Window) -> None:
     """The free plan has two slots, and all four types together take one of them."""
     gate = Gate(running.site)
 
@@ -77,7 +77,7 @@ def test_a_page_is_scanned_by_keyboard_with_one_click(running: Running, browser:
     browser.do(act)
 
 
-def test_a_site_is_scanned_followed_and_shared(running: Running, travel: Callable[[Journey], None]) -> None:  # noqa: F811
+def test_site_scan_is_started_followed_and_shared(running: Running, travel: Callable[[Journey], None]) -> None:  # noqa: F811
     def journey(bring: Callable[[], Person]) -> None:
         ada, visitor = bring(), bring()
         sign_up(ada)

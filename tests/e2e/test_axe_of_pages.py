@@ -131,7 +131,7 @@ def violations(page: Page, options: dict[str, Any]) -> list[str]:
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("name", PAGES)
-def test_a_page_is_accessible_in_both_themes_and_never_scrolls_sideways(stage: Stage, name: str) -> None:
+def test_page_is_accessible_in_both_themes_without_horizontal_scrolling(stage: Stage, name: str) -> None:
     def look(page: Page) -> dict[str, Any]:
         found: dict[str, Any] = {}
         if name not in LIKE_OTHERS:
@@ -165,7 +165,7 @@ def test_a_page_is_accessible_in_both_themes_and_never_scrolls_sideways(stage: S
 
 
 @pytest.mark.django_db
-def test_a_report_with_pictures_is_accessible_in_both_themes_at_every_width(stage: Stage) -> None:
+def test_report_with_pictures_is_accessible_in_both_themes_at_every_width(stage: Stage) -> None:
     def look(page: Page) -> tuple[int, dict[str, list[str]]]:
         page.evaluate("document.querySelectorAll('details:not(.drop, .thumbnail)').forEach(each => each.open = true)")
         page.evaluate(AXE_SCRIPT)
@@ -187,7 +187,7 @@ def test_a_report_with_pictures_is_accessible_in_both_themes_at_every_width(stag
 @pytest.mark.parametrize(
     "name", ["landing", "overview", "webhook", "audit-site", "report-browser", "list", "list-snapshot", "list-adoption"]
 )
-def test_everything_is_seen_in_forced_colours_of_both_themes(stage: Stage, name: str) -> None:
+def test_everything_is_visible_in_forced_colours(stage: Stage, name: str) -> None:
     def look(page: Page) -> dict[str, list[str]]:
         found = {}
         for theme in ("light", "dark"):
@@ -201,12 +201,12 @@ def test_everything_is_seen_in_forced_colours_of_both_themes(stage: Stage, name:
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("name", ["landing", "overview", "report-browser", "audit-site"])
-def test_nothing_moves_for_who_wants_it_still(stage: Stage, name: str) -> None:
+def test_reduced_motion_disables_animations(stage: Stage, name: str) -> None:
     assert stage.window.look(stage.rendering, name, lambda page: page.evaluate(MOVING)) == []
 
 
 @pytest.mark.django_db
-def test_a_thumbnail_is_enlarged_and_reduced_by_keyboard(stage: Stage) -> None:
+def test_thumbnail_is_enlarged_and_reduced_by_keyboard(stage: Stage) -> None:
     def look(page: Page) -> list[float]:
         page.evaluate("document.querySelectorAll('details:not(.drop, .thumbnail)').forEach(each => each.open = true)")
         summary = page.locator(".thumbnail summary").first
@@ -227,7 +227,7 @@ def test_a_thumbnail_is_enlarged_and_reduced_by_keyboard(stage: Stage) -> None:
     "name",
     ["login", "keys", "report-browser", "overview", "webhook", "scan-new-site", "audit-site", "list", "list-sharing"],
 )
-def test_a_keyboard_reaches_everything_and_its_place_is_seen(stage: Stage, name: str, width: int) -> None:
+def test_keyboard_reaches_every_control_with_visible_focus(stage: Stage, name: str, width: int) -> None:
     def look(page: Page) -> list[dict[str, Any]]:
         reachable = page.evaluate(REACHABLE)
         stops: list[dict[str, Any]] = []
@@ -253,7 +253,7 @@ def test_a_keyboard_reaches_everything_and_its_place_is_seen(stage: Stage, name:
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("name", ["landing", "login", "keys", "report", "report-shared"])
-def test_the_first_stop_skips_to_the_content(stage: Stage, name: str) -> None:
+def test_first_tab_stop_skips_to_the_content(stage: Stage, name: str) -> None:
     def look(page: Page) -> tuple[str, bool]:
         page.evaluate("document.body.tabIndex = -1; document.body.focus()")  # reset an initial focus
         page.keyboard.press("Tab")

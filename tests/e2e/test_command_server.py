@@ -21,7 +21,7 @@ def website_scan(running: Running, *arguments: str, key: str | None = None) -> s
     return run("scan", url, "--server", running.base, *arguments, WEBSITE_SCAN_KEY=running.key if key is None else key)
 
 
-def test_a_service_scans_and_its_mutes_apply(running: Running, tmp_path: Path) -> None:
+def test_command_scans_with_a_service_and_applies_its_mutes(running: Running, tmp_path: Path) -> None:
     gated = ("--type", "seo", "--format", "full", "--fail-on", "low")
     ran = website_scan(running, *gated)
     assert ran.returncode == 1, ran.stderr
@@ -51,7 +51,7 @@ def test_a_service_scans_and_its_mutes_apply(running: Running, tmp_path: Path) -
             requests.delete(f"{running.base}/v1/mutes/{each}", headers=authorization, timeout=30)
 
 
-def test_a_page_that_fails_there_fails_here(running: Running) -> None:
+def test_scan_that_fails_on_the_service_fails_in_the_command(running: Running) -> None:
     ran = website_scan(
         running, f"{running.site.url_as('localhost')}/nothing-here", "--type", "security", "--format", "json"
     )
@@ -61,7 +61,7 @@ def test_a_page_that_fails_there_fails_here(running: Running) -> None:
     assert reports[1]["error"]["code"]
 
 
-def test_a_wrong_key_and_an_address_without_a_service_are_told_in_a_sentence(running: Running) -> None:
+def test_wrong_key_and_address_without_service_have_a_message(running: Running) -> None:
     ran = website_scan(running, "--type", "seo", key="wss_wrong")
     assert (ran.returncode, ran.stdout) == (3, "")
     assert "UNAUTHORIZED" in ran.stderr or "INVALID" in ran.stderr

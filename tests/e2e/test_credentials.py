@@ -24,7 +24,7 @@ TYPES = ["security", "performance", "accessibility", "seo"]
 FINAL = {"completed", "partial", "failed"}
 
 
-def test_nothing_of_a_key_is_in_the_database_the_queue_the_logs_or_the_data_folder(running: Running) -> None:
+def test_credentials_are_not_in_database_queue_logs_or_data_folder(running: Running) -> None:
     given = Canaries()
     variables = variables_of(running.service.data_dir)
     api = requests.Session()

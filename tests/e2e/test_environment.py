@@ -13,7 +13,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("service")]
 
 
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="there is no /proc here")
-def test_no_process_of_the_service_has_the_key_in_its_environment(running: Running) -> None:
+def test_environment_of_no_process_contains_the_secret_key(running: Running) -> None:
     """Scans load untrusted pages: an attacker who escapes the browser can read /proc of all processes of its user."""
     key = (running.service.data_dir / "secret_key").read_text().strip()
     assert len(running_with(str(running.service.data_dir))) > 5

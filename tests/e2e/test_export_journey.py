@@ -28,7 +28,7 @@ from tests.operations.stack.processes import wait_until
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("service")]
 
 
-def test_an_export_holds_what_was_scanned(running: Running, travel: Callable[[Journey], None]) -> None:  # noqa: F811
+def test_data_export_contains_the_scans(running: Running, travel: Callable[[Journey], None]) -> None:  # noqa: F811
     address = running.site.url_as("localhost") + "/"
 
     def journey(bring: Callable[[], Person]) -> None:

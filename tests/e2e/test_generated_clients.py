@@ -103,7 +103,7 @@ def consumer(running: Running, python_client: None) -> Iterator[Consumer]:
         yield made
 
 
-def test_the_models_for_pydantic_take_every_example(
+def test_generated_pydantic_models_accept_every_example(
     running: Running, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     generate("datamodel-codegen", running, tmp_path)
@@ -126,14 +126,14 @@ def test_the_models_for_pydantic_take_every_example(
         models.Check.model_validate({"name": "HSTS", "status": "fail", "severity": "grave", "message": ""})
 
 
-def test_types_for_typescript_compile(running: Running, tmp_path: Path) -> None:
+def test_generated_typescript_types_compile(running: Running, tmp_path: Path) -> None:
     generate("openapi-typescript", running, tmp_path)
     program = 'import type { operations } from "./api";\nexport type Sent = operations["create_scan"]["requestBody"];\n'
     (tmp_path / "program.ts").write_text(program)
     compile_strictly(tmp_path, "program.ts", "api.d.ts")
 
 
-def test_the_documented_program_in_typescript_creates_a_scan(running: Running, tmp_path: Path) -> None:
+def test_documented_typescript_program_creates_a_scan(running: Running, tmp_path: Path) -> None:
     generate("@hey-api/openapi-ts", running, tmp_path)
     program = of_this_machine(documented("ts", "createScan"), running).replace("wss_...", running.key)
     (tmp_path / "program.ts").write_text(program)
@@ -143,7 +143,7 @@ def test_the_documented_program_in_typescript_creates_a_scan(running: Running, t
 
 
 @pytest.mark.usefixtures("python_client")
-def test_the_documented_program_in_python_creates_a_scan(
+def test_documented_python_program_creates_a_scan(
     running: Running, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("BASE", running.base)
@@ -158,7 +158,7 @@ def of_this_machine(program: str, running: Running) -> str:
 
 
 @pytest.mark.timeout(300)
-def test_every_operation_works_with_a_generated_client(running: Running, consumer: Consumer) -> None:
+def test_generated_client_can_call_every_operation(running: Running, consumer: Consumer) -> None:
     page = running.site.url_as("localhost") + "/"
     scans = [_scan(consumer, page), _scan(consumer, page)]
     _reports(consumer, page, *scans)

@@ -183,7 +183,7 @@ class Gate:
         return Answer(PAGE)
 
 
-def test_a_newcomer_signs_up_scans_by_api_reads_shares_and_exports(
+def test_new_user_signs_up_scans_by_api_reads_shares_and_exports(
     running: Running, travel: Callable[[Journey], None]
 ) -> None:
     gate = Gate(running.site)
@@ -279,7 +279,7 @@ def share(person: Person, visitor: Person, scan: dict[str, Any]) -> None:
     assert not is_seen()
 
 
-def test_a_colleague_is_invited_and_accepts(travel: Callable[[Journey], None]) -> None:
+def test_colleague_accepts_an_invitation(travel: Callable[[Journey], None]) -> None:
     def journey(bring: Callable[[], Person]) -> None:
         ada, bert = bring(), bring()
         sign_up(ada)
@@ -318,7 +318,7 @@ SUBMITS = """() => {
 }"""
 
 
-def test_a_double_click_starts_one_scan(running: Running, browser: Window) -> None:
+def test_double_click_starts_one_scan(running: Running, browser: Window) -> None:
     def act(chromium: Browser) -> None:
         with people(chromium, running, with_scripts=True) as bring:
             ada = bring()
@@ -336,7 +336,7 @@ def test_a_double_click_starts_one_scan(running: Running, browser: Window) -> No
     browser.do(act)
 
 
-def test_a_webhook_receives_a_signed_event_and_its_replay(running: Running, travel: Callable[[Journey], None]) -> None:
+def test_webhook_receives_a_signed_event_and_its_replay(running: Running, travel: Callable[[Journey], None]) -> None:
     def journey(bring: Callable[[], Person]) -> None:
         ada = bring()
         sign_up(ada)

@@ -26,7 +26,7 @@ OVERLAPS = """
 """
 
 
-def test_a_run_of_a_list_outlives_a_frozen_worker_an_emptied_redis_and_a_crashed_postgresql(running: Running) -> None:
+def test_list_run_survives_a_frozen_worker_an_emptied_redis_and_a_crashed_postgresql(running: Running) -> None:
     headers = {"Authorization": f"Bearer {running.key}"}
 
     def call(method: str, path: str, body: object = None) -> dict[str, Any]:

@@ -55,7 +55,7 @@ def judge(person: Person, sites: int) -> None:
     raise AssertionError("the run goes on")
 
 
-def test_many_sites_are_judged_compared_and_shared(
+def test_list_of_sites_is_scanned_compared_and_shared(
     running: Running,
     travel: Callable[[Journey], None],  # noqa: F811
 ) -> None:

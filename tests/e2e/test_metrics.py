@@ -69,7 +69,7 @@ def start(running: Running, **body: str) -> str:
     return scan_id
 
 
-def test_what_prometheus_reads_is_what_the_rows_say(running: Running) -> None:
+def test_metrics_equal_the_database_rows(running: Running) -> None:
     ids = [start(running, url=f"{running.site.url_as('localhost')}/", type=kind) for kind in ("seo", "security")]
 
     def have_ended() -> bool:
@@ -99,7 +99,7 @@ def test_what_prometheus_reads_is_what_the_rows_say(running: Running) -> None:
         assert re.search(rf"\[asked-by-the-e2e-test {scan_id}\] {scan_id} \w+ completed", running.service.output)
 
 
-def test_a_web_worker_that_is_told_to_end_has_its_requests_counted(running: Running) -> None:
+def test_requests_of_a_stopped_web_worker_are_counted(running: Running) -> None:
     name = 'http_requests_total{method="GET",route="/v1/usage",status="200"}'
     headers = {"Authorization": f"Bearer {running.key}"}
     before = scrape(running).get(name, 0)
@@ -111,7 +111,7 @@ def test_a_web_worker_that_is_told_to_end_has_its_requests_counted(running: Runn
     wait_until(lambda: _said(running, name) == before + 20, 60, poll_s=1)
 
 
-def test_no_counter_goes_back_when_a_worker_is_killed(running: Running) -> None:
+def test_counters_do_not_decrease_when_a_worker_is_killed(running: Running) -> None:
     before = scrape(running)
     for pid in programs_with(str(running.service.data_dir), *WORKERS):
         with contextlib.suppress(ProcessLookupError):  # it ended with its parent

@@ -21,7 +21,7 @@ from tests.e2e.test_journeys import (  # noqa: F401  # fixtures
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("service")]
 
 
-def test_a_page_is_watched_from_the_first_run_to_the_end(
+def test_monitor_of_a_page_from_first_run_to_deletion(
     running: Running,
     travel: Callable[[Journey], None],  # noqa: F811
 ) -> None:

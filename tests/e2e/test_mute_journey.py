@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("service")]
 CHECK, NAME = "csp-present", "Content Security Policy"
 
 
-def test_a_finding_is_muted_and_shows_again(running: Running, travel: Callable[[Journey], None]) -> None:  # noqa: F811
+def test_finding_is_muted_and_unmuted(running: Running, travel: Callable[[Journey], None]) -> None:  # noqa: F811
     def journey(bring: Callable[[], Person]) -> None:
         ada = bring()
         sign_up(ada)

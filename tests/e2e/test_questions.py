@@ -36,7 +36,7 @@ QUESTIONS = {
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("question", QUESTIONS)
-def test_the_first_screen_answers(stage: Stage, question: str) -> None:  # noqa: F811
+def test_first_screen_answers_the_question(stage: Stage, question: str) -> None:  # noqa: F811
     name, place, answer = QUESTIONS[question]
 
     def look(page: Page) -> list[Any]:

@@ -102,7 +102,7 @@ def in_view(page: Page, selector: str) -> bool:
 
 
 @pytest.mark.parametrize(("width", "height"), [(1440, 900), (390, 844)])
-def test_a_report_of_250_checks_is_understood_from_its_first_screen(
+def test_first_screen_of_a_report_of_250_checks_has_the_essentials(
     browser: Window, rendering: Rendering, width: int, height: int
 ) -> None:
     def look(page: Page) -> list[str]:
@@ -118,7 +118,7 @@ def test_a_report_of_250_checks_is_understood_from_its_first_screen(
     assert browser.look(rendering, "", look, viewport=viewport) == []
 
 
-def test_from_the_first_screen_to_the_contrast_in_two(browser: Window, rendering: Rendering) -> None:
+def test_contrast_finding_is_two_clicks_from_the_first_screen(browser: Window, rendering: Rendering) -> None:
     def look(page: Page) -> None:
         page.get_by_role("navigation", name="Contents").get_by_role("link", name="Colour and layout").click()
         page.keyboard.press("j")
@@ -132,7 +132,7 @@ def test_from_the_first_screen_to_the_contrast_in_two(browser: Window, rendering
     browser.look(rendering, "", look, viewport={"width": 1440, "height": 900})
 
 
-def test_filters_answer_at_once_and_stay_in_the_address(browser: Window, rendering: Rendering) -> None:
+def test_report_filters_apply_at_once_and_are_in_the_url(browser: Window, rendering: Rendering) -> None:
     def look(page: Page) -> None:
         status = page.get_by_role("status")
         total = len(page.locator(".report .check").all())
@@ -170,7 +170,7 @@ def test_filters_answer_at_once_and_stay_in_the_address(browser: Window, renderi
     browser.look(rendering, "", look)
 
 
-def test_scripts_and_server_show_the_same(browser: Window, rendering: Rendering) -> None:
+def test_filters_by_script_and_by_server_show_the_same_checks(browser: Window, rendering: Rendering) -> None:
     for name in QUERIES:
         served = browser.look(rendering, name, lambda page: page.evaluate(VISIBLE), java_script_enabled=True)
         refiltered = browser.look(
@@ -183,7 +183,7 @@ def test_scripts_and_server_show_the_same(browser: Window, rendering: Rendering)
         assert bool(served) is (name != "?q=nowhere")
 
 
-def test_keys_go_from_finding_to_finding_and_stay_out_of_fields(browser: Window, rendering: Rendering) -> None:
+def test_shortcuts_move_between_findings_but_not_while_typing(browser: Window, rendering: Rendering) -> None:
     def look(page: Page) -> None:
         def at() -> str:
             return str(page.evaluate(AT))
@@ -218,7 +218,7 @@ def test_keys_go_from_finding_to_finding_and_stay_out_of_fields(browser: Window,
     browser.look(rendering, "", look, viewport={"width": 1280, "height": 720})
 
 
-def test_a_link_opens_what_is_folded_away(browser: Window, rendering: Rendering) -> None:
+def test_link_to_a_folded_finding_opens_the_finding(browser: Window, rendering: Rendering) -> None:
     def look(page: Page) -> None:
         passed = page.locator("#check-colour-pass-3")
         expect(passed).to_be_hidden()
@@ -236,7 +236,7 @@ def test_a_link_opens_what_is_folded_away(browser: Window, rendering: Rendering)
     browser.look(rendering, "", look, viewport={"width": 390, "height": 844})
 
 
-def test_what_to_fix_first_is_open_and_all_else_a_line(browser: Window, rendering: Rendering) -> None:
+def test_only_findings_to_fix_first_are_open(browser: Window, rendering: Rendering) -> None:
     def look(page: Page) -> None:
         first = page.locator(".first a").evaluate_all("all => all.map(each => each.hash.slice(1))")
         assert len(first) == 5
@@ -269,7 +269,7 @@ def test_what_to_fix_first_is_open_and_all_else_a_line(browser: Window, renderin
     browser.look(rendering, "", look)
 
 
-def test_a_long_report_opens_with_few_words(browser: Window, rendering: Rendering) -> None:
+def test_long_report_begins_with_few_words(browser: Window, rendering: Rendering) -> None:
     """13 findings of 250 checks: five are open, and no other adds more than a line."""
 
     def look(page: Page) -> tuple[int, int]:
@@ -283,14 +283,14 @@ def test_a_long_report_opens_with_few_words(browser: Window, rendering: Renderin
         assert words <= MOST_WORDS < expanded
 
 
-def test_a_filtered_page_is_served_open(browser: Window, rendering: Rendering) -> None:
+def test_filtered_report_is_served_with_open_findings(browser: Window, rendering: Rendering) -> None:
     def look(page: Page) -> None:
         assert page.evaluate(OPEN) == ["check-color-contrast"]
 
     browser.look(rendering, "?q=hero+h1&severity=&show=", look, java_script_enabled=False)
 
 
-def test_without_scripts_the_server_filters(browser: Window, rendering: Rendering) -> None:
+def test_server_filters_the_report_without_javascript(browser: Window, rendering: Rendering) -> None:
     def look(page: Page) -> None:
         page.get_by_label("Failed").check()
         page.get_by_role("button", name="Apply").click()
@@ -334,7 +334,7 @@ def test_without_scripts_the_server_filters(browser: Window, rendering: Renderin
     browser.look(rendering, "", look, java_script_enabled=False, viewport={"width": 1280, "height": 720})
 
 
-def test_paper_has_everything_but_what_is_clicked(browser: Window, rendering: Rendering) -> None:
+def test_printed_report_has_everything_except_controls(browser: Window, rendering: Rendering) -> None:
     def look(page: Page) -> int:
         page.emulate_media(media="print")
         for each in (".contents", ".finder", ".toolbar", ".anchor"):
@@ -348,7 +348,7 @@ def test_paper_has_everything_but_what_is_clicked(browser: Window, rendering: Re
     assert browser.look(rendering, "", look) > 10_000
 
 
-def test_on_paper_each_finding_is_whole_and_links_of_the_page_are_text(browser: Window, rendering: Rendering) -> None:
+def test_printed_findings_are_complete_with_links_as_text(browser: Window, rendering: Rendering) -> None:
     def look(page: Page) -> None:
         page.emulate_media(media="print")
         for finding in page.locator(".check:not(.is-pass)").all():
@@ -361,7 +361,7 @@ def test_on_paper_each_finding_is_whole_and_links_of_the_page_are_text(browser: 
     browser.look(rendering, "", look, java_script_enabled=False)
 
 
-def test_on_paper_no_picture_lies_over_the_words(browser: Window, rendering: Rendering) -> None:
+def test_printed_pictures_do_not_overlap_text(browser: Window, rendering: Rendering) -> None:
     def look(page: Page) -> list[str]:
         thumbnail = "<details class='thumbnail'><summary><svg class='crop'></svg></summary></details>"
         page.locator(".seen").first.evaluate(
@@ -378,7 +378,7 @@ def test_on_paper_no_picture_lies_over_the_words(browser: Window, rendering: Ren
     assert set(browser.look(rendering, "", look)) == {"static"}
 
 
-def test_a_long_name_on_a_phone_has_its_tags_below(browser: Window, rendering: Rendering) -> None:
+def test_long_names_wrap_above_their_tags_on_a_phone(browser: Window, rendering: Rendering) -> None:
     def look(page: Page) -> dict[str, bool]:
         page.set_viewport_size({"width": 390, "height": 844})
         below = {}
@@ -394,7 +394,7 @@ def test_a_long_name_on_a_phone_has_its_tags_below(browser: Window, rendering: R
     assert browser.look(rendering, "", look) == {"Short": False, "Session": True}
 
 
-def test_three_tags_in_half_a_page_leave_room_for_the_name(browser: Window, rendering: Rendering) -> None:
+def test_three_tags_do_not_squeeze_the_name(browser: Window, rendering: Rendering) -> None:
     def look(page: Page) -> list[float]:
         page.set_viewport_size({"width": 1440, "height": 900})
         page.locator(".first").evaluate("each => { each.style.width = '28.5rem'; }")
@@ -407,7 +407,7 @@ def test_three_tags_in_half_a_page_leave_room_for_the_name(browser: Window, rend
     assert name == one_line
 
 
-def test_a_line_is_between_the_parts_after_the_findings(browser: Window, rendering: Rendering) -> None:
+def test_sections_after_the_findings_are_separated_by_a_line(browser: Window, rendering: Rendering) -> None:
     """The whole picture of the page, which crops refer to, stands between two of them and is not shown."""
 
     def look(page: Page) -> list[str]:
@@ -421,7 +421,7 @@ def test_a_line_is_between_the_parts_after_the_findings(browser: Window, renderi
     assert set(others) == {"1px"}
 
 
-def test_on_paper_a_note_does_not_end_with_a_link_of_the_page(browser: Window, rendering: Rendering) -> None:
+def test_printed_notes_have_no_links_of_the_page(browser: Window, rendering: Rendering) -> None:
     def look(page: Page) -> None:
         note = "<p class='callout'>Partial. <a href='#coverage'>What was not checked</a></p>"
         page.locator(".report").evaluate("(report, note) => report.insertAdjacentHTML('beforeend', note)", note)
@@ -432,7 +432,7 @@ def test_on_paper_a_note_does_not_end_with_a_link_of_the_page(browser: Window, r
     browser.look(rendering, "", look)
 
 
-def test_by_keys_alone_to_a_finding_its_fix_and_back(browser: Window, rendering: Rendering) -> None:
+def test_keyboard_reaches_a_finding_its_fix_and_back(browser: Window, rendering: Rendering) -> None:
     outlined = """() => {
       const { outlineStyle, outlineWidth } = getComputedStyle(document.activeElement);
       const check = document.activeElement.closest(".check");
@@ -462,7 +462,7 @@ def test_by_keys_alone_to_a_finding_its_fix_and_back(browser: Window, rendering:
 
 
 @pytest.mark.parametrize("name", ["", "?q=&severity=&show=failed", "?q=nowhere"])
-def test_every_state_is_accessible_in_both_themes_at_every_width(
+def test_every_report_state_is_accessible_in_both_themes_at_every_width(
     browser: Window, rendering: Rendering, name: str
 ) -> None:
     def look(page: Page) -> dict[str, Any]:
@@ -490,7 +490,7 @@ def test_every_state_is_accessible_in_both_themes_at_every_width(
     assert browser.look(rendering, name, look) == {}
 
 
-def test_addresses_of_findings_are_of_this_page(browser: Window, rendering: Rendering) -> None:
+def test_links_to_findings_point_to_the_report_page(browser: Window, rendering: Rendering) -> None:
     """Links on a filtered page must also reach findings that the filter hides."""
 
     def look(page: Page) -> str:

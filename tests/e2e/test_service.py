@@ -42,7 +42,7 @@ def readme_block() -> str:
 
 
 @pytest.mark.parametrize("scan_type", TYPES)
-def test_the_readmes_curl_lines_give_a_report(running: Running, scan_type: str) -> None:
+def test_curl_commands_of_the_readme_return_a_report(running: Running, scan_type: str) -> None:
     site = running.site.url_as("localhost") + "/"
     env = {"BASE": running.base, "KEY": running.key, "SITE": site, "TYPE": scan_type}
     output = subprocess.run(
@@ -61,7 +61,7 @@ def test_the_readmes_curl_lines_give_a_report(running: Running, scan_type: str) 
     assert (status["status"], status["skipped_checks"]) == ("completed", [])
 
 
-def test_a_scan_whose_worker_is_killed_is_taken_up_again_and_ends_once(running: Running) -> None:
+def test_scan_of_a_killed_worker_is_resumed_and_ends_once(running: Running) -> None:
     body = {"url": running.site.url_as("localhost") + "/slow", "type": "seo"}
     scan = call(running, "POST", "/v1/scan", json=body).json()
 
@@ -98,7 +98,7 @@ def test_a_scan_whose_worker_is_killed_is_taken_up_again_and_ends_once(running: 
     ],
     ids=lambda value: value[:24] if isinstance(value, bytes) else None,
 )
-def test_whatever_is_sent_the_answer_is_json(running: Running, request_bytes: bytes, status: int, code: str) -> None:
+def test_response_to_any_request_is_json(running: Running, request_bytes: bytes, status: int, code: str) -> None:
     with socket.create_connection(("127.0.0.1", running.service.port), timeout=10) as connection:
         connection.sendall(request_bytes)
         response = http.client.HTTPResponse(connection)
@@ -109,7 +109,7 @@ def test_whatever_is_sent_the_answer_is_json(running: Running, request_bytes: by
     assert response.headers["X-Request-ID"]
 
 
-def test_a_chunked_body_is_read(running: Running) -> None:
+def test_chunked_request_body_is_read(running: Running) -> None:
     def post(chunks: list[bytes]) -> tuple[int, str]:
         response = call(running, "POST", "/v1/scan", data=iter(chunks), extra={"Content-Type": "application/json"})
         return response.status_code, response.json()["code"]
@@ -119,7 +119,7 @@ def test_a_chunked_body_is_read(running: Running) -> None:
 
 
 @pytest.mark.timeout(300)
-def test_schemathesis_finds_nothing(running: Running, tmp_path: Path) -> None:
+def test_schemathesis_reports_no_failures(running: Running, tmp_path: Path) -> None:
     # Uses the demo organization's key, because another one would need the database; its tier allows 1,200 requests/min.
     result = subprocess.run(
         [

@@ -60,7 +60,7 @@ def look(opened: Window, file: Path, action: Any, **options: Any) -> Any:
 
 
 @pytest.mark.parametrize("name", SHOWN)
-def test_a_page_of_a_file_is_accessible_and_fits(opened: Window, site: Path, name: str) -> None:
+def test_static_page_from_a_file_is_accessible_and_fits(opened: Window, site: Path, name: str) -> None:
     def examined(page: Page) -> dict[str, Any]:
         found: dict[str, Any] = {}
         for width in WIDTHS:
@@ -78,7 +78,7 @@ def test_a_page_of_a_file_is_accessible_and_fits(opened: Window, site: Path, nam
     assert look(opened, site / name, examined, reduced_motion="reduce") == {}
 
 
-def test_the_search_works_by_keyboard_from_a_file(opened: Window, site: Path) -> None:
+def test_search_of_the_static_site_works_by_keyboard(opened: Window, site: Path) -> None:
     def searched(page: Page) -> tuple[str, list[str], str]:
         field = page.get_by_role("searchbox", name="Search")
         field.focus()
@@ -97,7 +97,7 @@ def test_the_search_works_by_keyboard_from_a_file(opened: Window, site: Path) ->
     assert title == "Webhooks"
 
 
-def test_a_search_without_results_says_so(opened: Window, site: Path) -> None:
+def test_search_without_results_shows_a_message(opened: Window, site: Path) -> None:
     def searched(page: Page) -> str:
         page.get_by_role("searchbox", name="Search").fill("zebra crossing")
         page.locator(".docs-search [role=status]", has_text="No results").wait_for()
@@ -106,7 +106,7 @@ def test_a_search_without_results_says_so(opened: Window, site: Path) -> None:
     assert look(opened, site / "docs" / "index.html", searched) == ""
 
 
-def test_without_scripts_the_field_is_hidden_and_the_list_leads_on(opened: Window, site: Path) -> None:
+def test_search_field_is_hidden_without_javascript(opened: Window, site: Path) -> None:
     def without(page: Page) -> tuple[bool, str]:
         hidden = page.locator(".docs-search").is_hidden()
         page.get_by_role("link", name="Command line").first.click()
@@ -115,7 +115,7 @@ def test_without_scripts_the_field_is_hidden_and_the_list_leads_on(opened: Windo
     assert look(opened, site / "docs" / "index.html", without, java_script_enabled=False) == (True, "Command line")
 
 
-def test_our_own_scanner_finds_nothing_of_medium_severity_or_worse(site: Path) -> None:
+def test_own_scan_of_the_static_site_has_no_finding_above_low(site: Path) -> None:
     command = [sys.executable, "manage.py", "scan", "--serve", str(site), *SCANNED, "--fail-on", "medium"]
     ran = subprocess.run(
         [*command, "--format", "json"],

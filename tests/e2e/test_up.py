@@ -67,7 +67,7 @@ def refusal(service: Service) -> str:
 
 
 @pytest.mark.slow
-def test_a_first_a_second_and_a_third_start(start: Callable[..., Service], data_dir: Path, port: int) -> None:
+def test_first_second_and_third_start(start: Callable[..., Service], data_dir: Path, port: int) -> None:
     first = start()
     first.wait_for_health(COLD_START_S)
     first.wait_for_welcome()
@@ -130,13 +130,13 @@ def test_a_first_a_second_and_a_third_start(start: Callable[..., Service], data_
 
 
 @pytest.mark.slow
-def test_a_signal_during_the_first_start_stops_it(start: Callable[..., Service]) -> None:
+def test_signal_during_the_first_start_stops_the_service(start: Callable[..., Service]) -> None:
     service = start()
     service.wait_for(lambda: "First start" in service.output, 20)
     service.stop(signal.SIGTERM)
 
 
-def test_a_busy_port_is_refused(start: Callable[..., Service], port: int) -> None:
+def test_start_on_a_busy_port_is_refused(start: Callable[..., Service], port: int) -> None:
     with socket.create_server(("127.0.0.1", port)):
         message = refusal(start())
     assert message.count("\n") == 1
@@ -155,7 +155,7 @@ def test_a_busy_port_is_refused(start: Callable[..., Service], port: int) -> Non
         ({"DATA_DIR": "/dev/null/var"}, "DATA_DIR /dev/null/var is not writable"),
     ],
 )
-def test_a_setting_that_cannot_be_used_is_refused_in_one_line(
+def test_invalid_setting_is_refused_in_one_line(
     env: dict[str, str], expected: str, start: Callable[..., Service]
 ) -> None:
     message = refusal(start(**env))
@@ -163,7 +163,7 @@ def test_a_setting_that_cannot_be_used_is_refused_in_one_line(
     assert expected in message
 
 
-def test_a_failing_system_check_is_shown_with_its_id_and_hint(start: Callable[..., Service], data_dir: Path) -> None:
+def test_failing_system_check_is_shown_with_id_and_hint(start: Callable[..., Service], data_dir: Path) -> None:
     message = refusal(start(SECRET_KEY="short"))
     assert "environment.SECRET_KEY" in message
     assert "`manage.py up` makes one" in message

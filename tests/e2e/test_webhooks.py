@@ -153,7 +153,7 @@ def arrivals(*sites: Site) -> Counter[str]:
     return Counter(request.header("webhook-id") or "" for site in sites for request in site.requests)
 
 
-def test_a_worker_killed_between_the_receivers_200_and_our_commit_delivers_again(deployment: Deployment) -> None:
+def test_worker_killed_before_the_commit_of_a_delivery_delivers_again(deployment: Deployment) -> None:
     with Site({"/hook": Answer("ok")}) as site:
         with deployment.running("webhooks") as (worker,), deployment.connect() as blocker:
             # The lock blocks the insert of an attempt, so the worker waits right before its commit.
@@ -176,7 +176,7 @@ def test_a_worker_killed_between_the_receivers_200_and_our_commit_delivers_again
     assert deployment.count("SELECT count(*) FROM webhooks_attempt") == 1
 
 
-def test_a_worker_that_is_told_to_stop_ends_what_it_has_begun(deployment: Deployment) -> None:
+def test_stopping_worker_finishes_its_deliveries(deployment: Deployment) -> None:
     with Site({"/hook": Answer("ok", delay_s=2)}) as site:
         with deployment.running("webhooks") as (worker,):
             deployment.pend(20, f"{site.url}/hook")
@@ -187,7 +187,7 @@ def test_a_worker_that_is_told_to_stop_ends_what_it_has_begun(deployment: Deploy
         assert deployment.count() == len(site.requests) == PER_RECEIVER
 
 
-def test_redis_may_lose_everything_at_any_moment(deployment: Deployment) -> None:
+def test_webhooks_survive_the_loss_of_all_redis_data(deployment: Deployment) -> None:
     with Site({"/hook": Answer("ok", delay_s=0.02)}) as first, Site({"/hook": Answer("ok")}) as second:
         deployment.pend(150, f"{first.url}/hook", f"{second.url}/hook")
         deployment.redis.flushall()  # before any worker has read the wake-up message
@@ -202,7 +202,7 @@ def test_redis_may_lose_everything_at_any_moment(deployment: Deployment) -> None
     assert set(arrived.values()) == {1}
 
 
-def test_postgresql_may_restart_under_load(deployment: Deployment) -> None:
+def test_webhooks_survive_a_restart_of_postgresql(deployment: Deployment) -> None:
     sites = [Site({"/hook": Answer("ok", delay_s=0.05)}) for _ in range(4)]
 
     def has_sent_more(number: int) -> bool:
