@@ -130,8 +130,8 @@ def facts_of(scan_result: ScanResult) -> Fact:
 def moved_to(hops: list[StoredHop]) -> str:
     """Return the other host that a URL permanently redirects to, or "" if there is no such redirect.
 
-    `hops` are the redirects with their HTTP statuses; the last hop is the final page. Hosts that differ only by a leading
-    `www.` count as the same host.
+    `hops` are the redirects with their HTTP statuses; the last hop is the final page. Hosts that differ only by
+    a leading `www.` count as the same host.
     """
     if not hops:
         return ""

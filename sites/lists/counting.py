@@ -1,9 +1,9 @@
 """Counting of results of lists: each ended result is counted exactly once, in batches of up to `AT_ONCE` results.
 
-One transaction writes the statuses of a batch, the counts of the run and its tags, and the latest results of the entries.
-The same transaction ends the run if no result is unfinished.
-Lock order: the run, then its results, then their entries. Rows that another transaction has locked are skipped until the
-next count, so that a count never waits for a lock of a result or an entry.
+One transaction writes the statuses of a batch, the counts of the run and its tags, and the latest results of the
+entries. The same transaction ends the run if no result is unfinished.
+Lock order: the run, then its results, then their entries. Rows that another transaction has locked are skipped until
+the next count, so that a count never waits for a lock of a result or an entry.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def count_missed(now: datetime, has_time: Callable[[], bool]) -> int:
 
 
 def count_results(run_id: str) -> int:
-    """Count the ended results of a run, and end the run if no result is unfinished. Return the number of counted results.
+    """Count the ended results of a run, and end the run if no result is unfinished. Return the number counted.
 
     May be called at any time and by several processes: the row lock of the run serializes the calls.
     """
