@@ -1,4 +1,4 @@
-"""The endpoints of lists and their entries in /v1; `run_api` has those of their runs."""
+"""API endpoints in /v1 for lists and their entries; `run_api` has the endpoints for runs."""
 
 from __future__ import annotations
 

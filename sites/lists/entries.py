@@ -1,7 +1,7 @@
 """Pages of a list's entries: filters, orders and cursors.
 
-A page takes two queries: the first returns the IDs and the total number of matches, the second the entries. A cursor has
-the sort value and the ID of the entry next to the page, so that the last page is as fast as the first.
+A page takes two queries: the first returns the IDs and the total number of matches, the second the entries. A cursor
+has the sort value and the ID of the entry next to the page, so that the last page is as fast as the first.
 """
 
 from __future__ import annotations
@@ -166,9 +166,8 @@ def entries_page(
         direction = is_ascending != is_backward
         total, ids = _search(site_list, wanted.condition, column, place, is_ascending=direction, limit=limit)
         entries = site_list.entries.annotate(audit_id=F("result__audit_id")).in_bulk(ids[:limit])
-        page_entries: list[ListEntry] = [
-            entries[id] for id in ids[:limit] if id in entries
-        ]  # another request may just have deleted some
+        # Another request may have deleted entries since the first query.
+        page_entries: list[ListEntry] = [entries[id] for id in ids[:limit] if id in entries]
         return page_entries, key(page_entries[-1]) if page_entries and len(ids) > limit else None
 
     back = start.key if start is not None and not start.is_after else None

@@ -1,7 +1,7 @@
 """Exports of a list's snapshot: CSV with a row for each site, JSON Lines with a line for each site and its findings.
 
-Exports are streamed in batches of rows. No database cursor stays open between two batches, so that a slow client does not
-hold a transaction open, and 10,000 sites take little more memory than a hundred.
+Exports are streamed in batches of rows. No database cursor stays open between two batches, so that a slow client does
+not hold a transaction open, and 10,000 sites take little more memory than a hundred.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Import of uploaded sites into a list, in bulk and in one transaction, and the difference that an import would make."""
+"""Import of uploaded sites into a list, in bulk and in one transaction, and a preview of the difference."""
 
 from __future__ import annotations
 
@@ -184,8 +184,8 @@ def _import(
 def _require_one_origin(site_list: SiteList, rows: Sequence[Row], *, stays: bool) -> None:
     """Refuse sites of several origins if the list has credentials, which must never be sent to another origin.
 
-    Raises InvalidEntries. If the import replaces all earlier entries (not `stays`) by another origin, the credentials are
-    deleted.
+    Raises InvalidEntries. If the import replaces all earlier entries (not `stays`) by another origin, the
+    credentials are deleted.
     """
     if site_list.credential_names is None or not rows:
         return

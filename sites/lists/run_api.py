@@ -1,4 +1,4 @@
-"""The endpoints of the runs of lists in /v1: runs, looks at single sites, snapshots, exports and shares."""
+"""API endpoints in /v1 for runs of lists, scans of single entries, snapshots, exports and shares."""
 
 from __future__ import annotations
 
