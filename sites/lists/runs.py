@@ -40,8 +40,8 @@ CANCELLED = ScanError(
     counting.CANCELLED, "The run was cancelled before the scan had started. It does not count against your quota."
 )
 
-# Inserts a result for each entry. The order is different in each run, and start times are spread evenly over the window.
-# The entries are locked, so that none is deleted before its result refers to it.
+# Inserts a result for each entry. The order is different in each run, and start times are spread evenly over its
+# window. The entries are locked, so that none is deleted before its result refers to it.
 INSERT = """
     INSERT INTO sites_listresult (
         site_list_id, run_id, entry_id, position, starts_at, status, url, tags, error_code, error_message, moved_to,
@@ -91,7 +91,7 @@ def create_due(now: datetime) -> int:
 
 
 def begin_run(*, caller: Caller | None = None, list_id: str) -> ListRun:
-    """Begin a run of a list now; its entries start spread over the list's window. `caller` is None for the service itself.
+    """Begin a run of a list now, whose entries start spread over the list's window. Without `caller`, nothing is logged.
 
     Raises NotFound, ListRunning, InvalidParams for a list without entries, ListLimit if the plan no longer
     allows the list, or QuotaExceeded if the quota does not suffice for one entry.
@@ -148,7 +148,7 @@ def _refuse_without_quota(site_list: SiteList, entries: int, now: datetime) -> N
 def _begin(
     site_list: SiteList, now: datetime, *, is_requested: bool = False, refusal: Refusal | None = None
 ) -> ListRun:
-    """Insert a run with a result for each entry; with a `refusal` the run ends at once. The caller must lock the list."""
+    """Insert a run with a result for each entry; a `refusal` ends the run at once. The caller must lock the list."""
     run = ListRun.objects.create(
         site_list=site_list,
         is_requested=is_requested,
@@ -259,7 +259,7 @@ def stop_run(run_id: str, reason: ScanError, now: datetime) -> bool:
 
 
 def stop_lists(organization_id: int, reason: ScanError) -> None:
-    """Stop all runs, scans of entries and schedules of an organization's lists. The caller must lock the organization."""
+    """Stop all runs, scans and schedules of an organization's lists. The caller must lock the organization."""
     now = timezone.now()
     lists = access.rows(SiteList, organization_id)
     lists.update(next_run_at=None)

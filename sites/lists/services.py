@@ -36,8 +36,8 @@ SCHEDULE_FIELDS = frozenset({"every", "timezone"})
 REMOVED_AT_ONCE = 5_000
 # Serializes imports of organizations that share a limit. The organization's own lock would make its scans wait.
 LOCK_ENTRIES = "SELECT pg_advisory_xact_lock(hashtextextended('list entries ' || %s, 0))"
-# Statements that delete a list's rows, children first, in batches: a list may have millions of rows, which the ORM would
-# load, and each statement must end within the time limit of web requests.
+# Statements that delete a list's rows, children first, in batches: a list may have millions of rows, which the ORM
+# would load, and each statement must end within the time limit of web requests.
 ERASED_AT_ONCE = 20_000
 ERASE = (
     """UPDATE sites_listentry SET result_id = NULL WHERE id IN (
