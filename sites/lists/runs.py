@@ -91,7 +91,7 @@ def create_due(now: datetime) -> int:
 
 
 def begin_run(*, caller: Caller | None = None, list_id: str) -> ListRun:
-    """Begin a run of a list now, whose entries start spread over the list's window. Without `caller`, nothing is logged.
+    """Begin a run of a list now; its entries start spread over the list's window. `caller` is None for the service.
 
     Raises NotFound, ListRunning, InvalidParams for a list without entries, ListLimit if the plan no longer
     allows the list, or QuotaExceeded if the quota does not suffice for one entry.

@@ -176,7 +176,7 @@ def card_of(site_list: SiteList, run: ListRun | None, figures: Figures | None) -
 
 
 def badge_of(run: ListRun | None, figures: Figures | None, check: str) -> Drawing:
-    """Draw a badge with the adoption of a check as a sentence, or with the mean score of each type if `check` is empty."""
+    """Draw a badge with the adoption of a check as a sentence, or with the mean scores if `check` is empty."""
     if run is None or figures is None or not figures["judged"]:
         return draw_note("no result yet")
     day = _day(run)

@@ -45,8 +45,8 @@ SHARE_OF_SITES = 0.5
 # First key of the advisory lock for resolving host names; the second key is the organization.
 LOOK_UP_LOCK = 0x6C697374
 # Selects the next results to start. Results outside of a run are first, because somebody waits for them. A result is
-# skipped while another audit of a list scans the same IP address, so that one server with many names gets one audit at a
-# time. The order is that of the index of waiting results, so PostgreSQL reads only the first results of each list.
+# skipped while another audit of a list scans the same IP address, so that one server with many names gets one audit at
+# a time. The order is that of the index of waiting results, so PostgreSQL reads only the first results of each list.
 NEXT = """
     WITH reached AS (
         SELECT coalesce(array_agg(address), '{}') AS addresses FROM sites_audit, unnest(addresses) AS address
@@ -134,10 +134,10 @@ def _turns(organization: Organization, now: datetime, limit: int) -> list[Turn]:
     sites = sites_left(organization, SHARE_OF_SITES)
     rows = access.fetch_rows(NEXT, organization.id, now=now, limit=limit, sites=sites > 0)
     turns = []
-    for result_id, run_id, is_gone, addresses, url, types, pages in rows:
+    for result_id, run_id, is_gone, host_addresses, url, types, pages in rows:
         sites -= pages > 1
         if pages == 1 or sites >= 0:
-            turns.append(Turn(result_id, run_id, is_gone, addresses, url, tuple(types), pages))
+            turns.append(Turn(result_id, run_id, is_gone, host_addresses, url, tuple(types), pages))
     return turns
 
 
@@ -152,7 +152,7 @@ def _look_up_addresses(organization_id: int, now: datetime, policy: Policy, reso
     with _only_one(organization_id) as is_ours:
         if not is_ours:
             return
-        unresolved = [each for each in _turns(organization, now, LOOKED_UP_AT_ONCE) if each.addresses is None]
+        unresolved = [turn for turn in _turns(organization, now, LOOKED_UP_AT_ONCE) if turn.addresses is None]
         targets, resolved = [], {}
         for turn in unresolved:
             try:
@@ -160,9 +160,9 @@ def _look_up_addresses(organization_id: int, now: datetime, policy: Policy, reso
             except Refusal:
                 resolved[turn.result_id] = list[str]()  # _start() records the refusal
         lookups = addresses.look_up([target for _, target in targets], policy, resolver)
-        resolved |= {result_id: each for (result_id, _), each in zip(targets, lookups, strict=True) if each is not None}
-        for result_id, each in resolved.items():
-            ListResult.objects.filter(id=result_id, addresses=None).update(addresses=each)
+        resolved |= {result_id: ips for (result_id, _), ips in zip(targets, lookups, strict=True) if ips is not None}
+        for result_id, ips in resolved.items():
+            ListResult.objects.filter(id=result_id, addresses=None).update(addresses=ips)
 
 
 @contextlib.contextmanager
@@ -223,7 +223,7 @@ def _with_distinct_addresses(turns: Sequence[Turn]) -> Iterator[Turn]:
 
 
 def _remove_gone(turns: Sequence[Turn]) -> int:
-    """Delete results whose entries were deleted before the start, and reduce their runs; return the number of results."""
+    """Delete results whose entries were deleted before the start; return the number of results."""
     gone = [turn for turn in turns if turn.is_gone]
     for turn in gone:
         waiting = ListResult.objects.filter(id=turn.result_id, status=ListResult.Status.WAITING)

@@ -57,7 +57,7 @@ CHARSET = re.compile(r"charset\s*=\s*\"?([\w.:-]+)", re.IGNORECASE)
 class InvalidEntries(Refusal):
     """Refusal of an upload with invalid lines.
 
-    The details have `entries`, the first invalid lines (`line` from 1, `code`, `error`), and `count`, the number of all.
+    The details have `entries`, the first invalid lines (`line` from 1, `code`, `error`), and their total, `count`.
     """
 
     code = "INVALID_ENTRIES"
@@ -216,14 +216,14 @@ def _table_lines(text: str) -> Iterator[Line]:
 
 
 def _named_columns(line: str) -> tuple[str, dict[str, int]] | None:
-    """Return the delimiter and the indexes of the columns in a header line; None if the line names no column of URLs."""
+    """Return the delimiter and the indexes of the columns in a header line; None if no column has URLs."""
     for delimiter in DELIMITERS:
         cells = _cells(line, delimiter)
         if isinstance(cells, Refusal):
             continue
         names = [cell.strip().casefold() for cell in cells]
         columns = {
-            name: next(index for index, name in enumerate(names) if name in accepted)
+            name: next(index for index, header in enumerate(names) if header in accepted)
             for name, accepted in COLUMN_NAMES.items()
             if not accepted.isdisjoint(names)
         }
