@@ -107,8 +107,8 @@ class ListCollection(ApiView):
         """The organization's lists, newest first."""
         part = slice_of(request.query_params)
         lists = access.rows(SiteList, caller_of(request).organization_id)
-        found = part.of(lists.select_related("organization").order_by("-created_at", "-id"))
-        shown = lists_json_of(list(found))
+        rows = part.of(lists.select_related("organization").order_by("-created_at", "-id"))
+        shown = lists_json_of(list(rows))
         return Answer({"lists": shown, "total": lists.count(), "limit": part.limit, "offset": part.offset})
 
 

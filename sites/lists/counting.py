@@ -229,7 +229,7 @@ def _update_entries(pairs: Iterable[tuple[ListResult, ListEntry | None]], types:
         if entry is not None and _take_over(entry, result, types):
             latest[entry.id] = entry
     if latest:
-        rows = [{name: getattr(each, name) for name in OF_ENTRY} for each in latest.values()]
+        rows = [{name: getattr(entry, name) for name in OF_ENTRY} for entry in latest.values()]
         fetch(UPDATE_ENTRIES, {"rows": json.dumps(rows, default=str)})
 
 
@@ -254,7 +254,7 @@ def _take_over(entry: ListEntry, result: ListResult, types: Sequence[str]) -> bo
         setattr(entry, f"{type}_score", score)
         setattr(entry, f"{type}_grade", result.grade_of(type) or "")
     entry.failing = sorted(check for check, status in result.seen.items() if status == "fail")
-    entry.outcomes = sorted({f"{each['check']}.{each['outcome']}" for each in result.findings})
+    entry.outcomes = sorted({f"{finding['check']}.{finding['outcome']}" for finding in result.findings})
     scores = [score for type in Scan.Type.values if (score := result.score_of(type)) is not None]
     entry.history = [*entry.history, round(sum(scores) / len(scores))][-ListEntry.HISTORY :]
     return True

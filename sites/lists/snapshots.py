@@ -156,7 +156,7 @@ def figures(run: ListRun, tag: str = "") -> Figures:
 
 
 def summary(run: ListRun, tag: str = "") -> Summary:
-    """Return the figures of a snapshot or of its sites with a tag, figures by tag, and sites that could not be judged."""
+    """Return the figures of a snapshot or of its sites with a tag, figures by tag, and unreachable sites."""
     failed = _results(run, tag).filter(status=ListResult.Status.FAILED).order_by("position")
     unreached: list[UnreachedSite] = [
         {"url": url, "code": code, "message": message}

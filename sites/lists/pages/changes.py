@@ -116,7 +116,7 @@ class Comparison:
 
 
 def adoption_page(site_list: SiteList, newest: ListRun, query: Mapping[str, str]) -> AdoptionPage:
-    """Return the adoption page of the `check` of the query (default: from USUAL), for sites with a `tag` if there is one."""
+    """Return the adoption page for the `check` of the query (default: from USUAL), for sites with its `tag`, if any."""
     check = query.get("check", "")
     if check not in newest.checks:
         check = next((check_id for check_id in USUAL if check_id in newest.checks), next(iter(newest.checks), ""))
@@ -139,9 +139,9 @@ def adoption_page(site_list: SiteList, newest: ListRun, query: Mapping[str, str]
 def comparison(run: ListRun, other: ListRun) -> Comparison:
     """Return the comparison of `run` with the earlier snapshot `other`."""
     difference = diff(run, other, SITES_SHOWN)
-    counts = {each.run_id: each.data for each in ListCount.objects.filter(run__in=[run, other], tag="")}
+    counts = {count.run_id: count.data for count in ListCount.objects.filter(run__in=[run, other], tag="")}
     means = [
-        {each.label: (each.score, each.grade) for each in means_of(counts.get(snapshot.id), difference["types"])}
+        {mean.label: (mean.score, mean.grade) for mean in means_of(counts.get(snapshot.id), difference["types"])}
         for snapshot in (other, run)
     ]
     return Comparison(
@@ -149,8 +149,8 @@ def comparison(run: ListRun, other: ListRun) -> Comparison:
         other=other,
         found=difference,
         types=[TypePair(label, means[0][label], means[1][label]) for label in means[1]],
-        better=[_changed(each) for each in difference["better"]],
-        worse=[_changed(each) for each in difference["worse"]],
+        better=[_changed(site) for site in difference["better"]],
+        worse=[_changed(site) for site in difference["worse"]],
     )
 
 
@@ -167,9 +167,13 @@ def last_snapshots(site_list: SiteList) -> list[ListRun]:
 def _by_tag(run: ListRun, check: str) -> list[TagAdoption]:
     """Return the adoption of a check by tag, the lowest percentage first."""
     counts = ListCount.objects.filter(run=run).exclude(tag="")
-    found = counts.annotate(found=KeyTransform(check, KeyTransform("checks", "data"))).exclude(found=None)
-    rows = [TagAdoption(tag, each[2], sum(each)) for tag, each in found.values_list("tag", "found") if sum(each)]
-    return sorted(rows, key=lambda each: (each.percent, each.tag))[:TAGS_SHOWN]
+    statuses = counts.annotate(statuses=KeyTransform(check, KeyTransform("checks", "data"))).exclude(statuses=None)
+    rows = [
+        TagAdoption(tag, numbers[2], sum(numbers))
+        for tag, numbers in statuses.values_list("tag", "statuses")
+        if sum(numbers)
+    ]
+    return sorted(rows, key=lambda row: (row.percent, row.tag))[:TAGS_SHOWN]
 
 
 def _changed(site: ChangedSite) -> ChangedRow:

@@ -83,7 +83,7 @@ def preview(site_list: SiteList, entered: Entered) -> Preview:
 
 
 def carried_rows(site_list: SiteList, carried: str) -> list[Row] | None:
-    """Return the sites from the field `carried`; None if the signature is wrong, older than an hour, or of another list."""
+    """Return the sites from the field `carried`; None if the signature is invalid, expired or of another list."""
     try:
         list_id, sites = signing.loads(carried, salt=SALT, max_age=MAX_AGE_S)
     except signing.BadSignature:

@@ -43,7 +43,7 @@ class Problems:
 @known
 @session_suffices(WORK)
 def list_import(request: MemberRequest, list_id: str) -> HttpResponse:
-    """Show the import form, then a preview of the changes, then import the sites of the preview (`mode`: add or replace)."""
+    """Show the import form, then a preview, then import the sites of the preview (`mode`: add or replace)."""
     site_list = find(request, list_id)
     if request.method != "POST":
         return _page(request, site_list)
@@ -127,7 +127,7 @@ def _page(
 
 
 def _excess_text(room: Room, preview: Preview) -> str:
-    """Return a text if the import exceeds the plan, even if it removes sites that are not in the import; otherwise ""."""
+    """Return a text if the import exceeds the plan even when all other sites are removed, otherwise an empty text."""
     change = preview.difference
     more = change.added - change.removed - room.entries_left
     if more <= 0:

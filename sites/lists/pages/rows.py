@@ -24,7 +24,7 @@ LABELS = dict(Scan.Type.choices)
 
 @dataclass(frozen=True, slots=True)
 class TypeMean:
-    """Mean score of a type over the sites of a run, with its grade. `score` is None and `grade` empty if no site was judged."""
+    """Mean score of a type over the sites of a run. `score` is None and `grade` is empty if no site was judged."""
 
     label: str
     score: int | None

@@ -117,17 +117,14 @@ def snapshot_page(run: ListRun, query: Mapping[str, str]) -> SnapshotPage:
     figures = summary(run, tag)
     checks = [check for check in figures["checks"] if check["failed"] and (not type or check["type"] == type)]
     limit = len(checks) if query.get("all") else CHECKS_SHOWN
-    names = [tag_figures["tag"] for tag_figures in figures["tags"]] if not tag else tags_of(run)
+    names = [row["tag"] for row in figures["tags"]] if not tag else tags_of(run)
     return SnapshotPage(
         found=figures,
         panels=tuple(_panels(figures["types"])),
         checks=tuple(map(held, checks[:limit])),
         more_checks=len(checks[limit:]),
         tags=tuple(
-            TagRow(
-                tag_figures["tag"], tag_figures["sites"], tag_figures["judged"], tuple(_panels(tag_figures["types"]))
-            )
-            for tag_figures in figures["tags"]
+            TagRow(row["tag"], row["sites"], row["judged"], tuple(_panels(row["types"]))) for row in figures["tags"]
         ),
         tag=tag,
         tag_names=tuple(sorted(names, key=str.casefold)),
@@ -165,9 +162,7 @@ def sites_of_check(run: ListRun, query: Mapping[str, str]) -> SitesOfCheck | Non
     if check not in run.checks:
         return None
     tag = query.get("tag", "").replace("\0", "")[:60]
-    figures = next(
-        (check_figures for check_figures in summary(run, tag)["checks"] if check_figures["check"] == check), None
-    )
+    figures = next((row for row in summary(run, tag)["checks"] if row["check"] == check), None)
     if figures is None:
         return None
     letter = Substr("statuses", run.checks.index(check) + 1, 1)

@@ -31,7 +31,7 @@ TAGS = """
     ) AS tags ORDER BY tag LIMIT 500
 """
 # Names of filters in the query string, the same as in the API.
-FILTERS = tuple(each.name for each in fields(Wanted))
+FILTERS = tuple(field.name for field in fields(Wanted))
 FIRST = "url"
 
 
@@ -96,7 +96,7 @@ class SiteTable:
     sorts: tuple[tuple[str, str], ...]
     types: tuple[tuple[str, str], ...]
     grades: Sequence[str] = GRADES
-    states: tuple[tuple[str, str], ...] = tuple((str(value), each.name) for value, each in ENTRY_STATES.items())
+    states: tuple[tuple[str, str], ...] = tuple((str(value), state.name) for value, state in ENTRY_STATES.items())
 
     @property
     def is_filtered(self) -> bool:
@@ -148,10 +148,10 @@ def checks_by_type(ids: Iterable[str]) -> list[tuple[str, list[CheckEntry]]]:
     """Group checks by the label of their type, sorted by name; IDs that are not in the catalogue are omitted."""
     catalogue = entries()
     groups: dict[str, list[CheckEntry]] = {str(label): [] for label in LABELS.values()}
-    for each in ids:
-        if each in catalogue:
-            groups[str(LABELS[catalogue[each].type])].append(catalogue[each])
-    return [(label, sorted(found, key=lambda each: each.name)) for label, found in groups.items() if found]
+    for check_id in ids:
+        if check_id in catalogue:
+            groups[str(LABELS[catalogue[check_id].type])].append(catalogue[check_id])
+    return [(label, sorted(group, key=lambda entry: entry.name)) for label, group in groups.items() if group]
 
 
 def wanted_of(query: Mapping[str, str]) -> Wanted:

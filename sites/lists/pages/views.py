@@ -43,7 +43,7 @@ WORK = "the organization's own work, which all members see"
 @require_safe
 @requires(Role.VIEWER)
 def lists(request: MemberRequest) -> HttpResponse:
-    """Show all lists with their latest runs and mean scores; an organization without lists gets the form for a new list."""
+    """Show all lists with their latest runs and mean scores, or the form for a new list if there is no list."""
     member = request.membership
     page = rows.list_page(member.organization, request.GET)
     context: dict[str, Any] = {"section": "lists", "list": page}
@@ -56,7 +56,7 @@ def lists(request: MemberRequest) -> HttpResponse:
 @requires(Role.MEMBER)
 @session_suffices(WORK)
 def list_new(request: MemberRequest) -> HttpResponse:
-    """Show the form for a new list, and create the list once, even if the form is sent twice; redirect to the import."""
+    """Show the form for a new list, and create the list once, even if sent twice; redirect to the import."""
     member = request.membership
     if request.method != "POST":
         room = rows.room_of(member.organization)
@@ -131,8 +131,8 @@ def list_edit(request: MemberRequest, list_id: str) -> HttpResponse:
         return redirect(page_of(request.membership, "list", list_id))
 
     make_form, show_form = (
-        functools.partial(_form, request, found=site_list),
-        functools.partial(_form_page, request, found=site_list),
+        functools.partial(_form, request, site_list=site_list),
+        functools.partial(_form_page, request, site_list=site_list),
     )
     return form_page(request, make_form, show_form, submit)
 

@@ -60,7 +60,7 @@ def test_counts_by_tag_check_score_and_grade(owner: Member) -> None:
     assert found["north"]["checks"] == {"hsts": [1, 0, 1], "caa": [0, 2, 0]}
 
 
-def test_letters_follow_the_checks_of_the_run(owner: Member) -> None:
+def test_status_letters_follow_the_checks_of_the_run(owner: Member) -> None:
     def found(scan: Scan) -> Found:
         if scan.host == "site-0.example.com":
             return 80, [check("hsts"), check("caa", "warn")]
@@ -98,7 +98,7 @@ def test_entries_show_their_latest_result(owner: Member) -> None:
     assert entry.result == ListResult.objects.latest("id")
 
 
-def test_a_failure_leaves_what_was_known_of_a_site(owner: Member) -> None:
+def test_failed_result_preserves_scores_of_the_entry(owner: Member) -> None:
     towns = listed(owner, 1)
     Script(usual).run(towns)
     run = Script(lambda _: UNREACHABLE).run(towns)
@@ -107,7 +107,7 @@ def test_a_failure_leaves_what_was_known_of_a_site(owner: Member) -> None:
     assert (entry.security_score, entry.failing, entry.history) == (80, ["hsts"], [80])
 
 
-def test_a_type_that_fails_leaves_its_score_and_makes_the_site_partial(owner: Member) -> None:
+def test_failed_type_preserves_its_score_and_makes_the_entry_partial(owner: Member) -> None:
     towns = listed(owner, 1, types=["security", "seo"])
     Script(usual).run(towns)
     run = Script(lambda scan: (90, []) if scan.type == "security" else ScanError("TIMEOUT", "Too slow.")).run(towns)
@@ -126,14 +126,14 @@ def test_a_type_that_the_list_no_longer_has_loses_its_score(owner: Member) -> No
     assert (entry.security_score, entry.seo_score, entry.seo_grade) == (80, None, "")
 
 
-def test_the_history_has_an_end(owner: Member) -> None:
+def test_entry_history_is_limited(owner: Member) -> None:
     towns = listed(owner, 1)
     for score in range(50, 65):
         Script(scored(score)).run(towns)
     assert entry_of(towns, 0).history == list(range(53, 65))
 
 
-def test_an_older_result_that_ends_later_to_be_counted_is_no_news(owner: Member) -> None:
+def test_older_result_counted_later_does_not_replace_a_newer_one(owner: Member) -> None:
     towns = listed(owner, 1)
     Script(usual).run(towns)
     entry = entry_of(towns, 0)
@@ -175,7 +175,7 @@ def test_many_results_are_counted_in_few_batches(owner: Member) -> None:
 
 
 @pytest.mark.parametrize("victim", ["_update_entries", "fetch", "end_if_done", "_Counts.save"])
-def test_a_count_that_is_killed_has_counted_nothing_and_the_next_one_does(owner: Member, victim: str) -> None:
+def test_killed_count_is_rolled_back_and_repeated(owner: Member, victim: str) -> None:
     run = ended_run(owner, 5)
     with (
         mock.patch(f"sites.lists.counting.{victim}", side_effect=KeyboardInterrupt),
@@ -191,7 +191,7 @@ def test_a_count_that_is_killed_has_counted_nothing_and_the_next_one_does(owner:
 
 
 @pytest.mark.django_db(transaction=True, serialized_rollback=True)
-def test_counts_beside_each_other_count_once() -> None:
+def test_concurrent_counts_count_each_result_once() -> None:
     owner = member_of("Owner", "business")
     number = 3 * counting.AT_ONCE
     run = ended_run(owner, number)
@@ -208,7 +208,7 @@ def test_counts_beside_each_other_count_once() -> None:
 
 
 @pytest.mark.django_db(transaction=True, serialized_rollback=True)
-def test_a_count_waits_for_nobody_who_holds_an_entry() -> None:
+def test_count_does_not_wait_for_a_locked_entry() -> None:
     owner = member_of("Owner", "business")
     run = ended_run(owner, 5)
 
@@ -228,7 +228,7 @@ def test_a_count_waits_for_nobody_who_holds_an_entry() -> None:
     assert is_counted_once(run, 5)
 
 
-def test_a_run_of_many_statements_does_not_grow_with_its_size(
+def test_query_count_of_a_count_does_not_grow_with_the_run(
     owner: Member, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
     run = ended_run(owner, counting.AT_ONCE - 1)

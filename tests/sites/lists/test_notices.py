@@ -43,7 +43,7 @@ def worse(scan: Scan) -> Found:
     return (50, [check("hsts"), check("caa")]) if scan.host.startswith("site-0.") else usual(scan)
 
 
-def test_a_run_that_ends_is_told_once_and_its_scans_are_not(owner: Member) -> None:
+def test_ended_run_sends_one_event_and_none_for_its_scans(owner: Member) -> None:
     towns = listed(owner, 3, types=["security", "seo"])
     run = Script(usual).run(towns)
     (body,) = bodies()
@@ -58,7 +58,7 @@ def test_a_run_that_ends_is_told_once_and_its_scans_are_not(owner: Member) -> No
     assert data["results"] == {"security": mean, "seo": mean}
 
 
-def test_changes_are_told_with_the_sites_and_checks(owner: Member) -> None:
+def test_list_changed_event_has_changed_sites_and_checks(owner: Member) -> None:
     towns, script = listed(owner, 3), Script(usual)
     first = script.run(towns)
     second = Script(worse, script.names).run(towns)
@@ -74,7 +74,7 @@ def test_changes_are_told_with_the_sites_and_checks(owner: Member) -> None:
     assert changes["better"] == changes["fewer_failures"] == []
 
 
-def test_a_cancelled_run_tells_nothing_and_is_nothing_to_compare_with(owner: Member) -> None:
+def test_cancelled_run_sends_no_event_and_is_not_compared(owner: Member) -> None:
     towns, script = listed(owner, 2), Script(usual)
     script.run(towns)
     run = runs.begin_run(list_id=towns.id)
@@ -83,12 +83,12 @@ def test_a_cancelled_run_tells_nothing_and_is_nothing_to_compare_with(owner: Mem
     assert [each["event"] for each in bodies()] == ["list.completed", "list.completed"]
 
 
-def test_a_list_that_tells_no_webhooks_has_no_events(owner: Member) -> None:
+def test_list_without_webhook_notification_records_no_events(owner: Member) -> None:
     Script(usual).run(listed(owner, 1, tells_webhooks=False))
     assert bodies() == []
 
 
-def test_an_event_has_an_end_however_many_sites_have_changed(owner: Member) -> None:
+def test_event_size_is_limited_for_many_changed_sites(owner: Member) -> None:
     towns = listed(owner, 60)
     for entry in towns.entries.all():
         entry.url = f"{entry.url}{'a' * 1_900}"
@@ -104,7 +104,7 @@ def test_an_event_has_an_end_however_many_sites_have_changed(owner: Member) -> N
 
 
 @pytest.mark.parametrize("body_format", ["slack", "teams"])
-def test_chats_get_a_message_in_words(owner: Member, body_format: str) -> None:
+def test_chat_webhooks_get_a_text_message(owner: Member, body_format: str) -> None:
     towns, script = listed(owner, 3), Script(usual)
     script.run(towns)
     Script(worse, script.names).run(towns)
@@ -119,7 +119,7 @@ def test_chats_get_a_message_in_words(owner: Member, body_format: str) -> None:
     assert changed.links == [("Open the list", towns.list_url)]
 
 
-def test_a_run_that_failed_says_why(owner: Member, ann: User) -> None:
+def test_failed_run_reports_its_error(owner: Member, ann: User) -> None:
     Script(lambda _: UNREACHABLE).run(listed(owner, 2, recipients=[ann.pk]))
     (body,) = bodies()
     assert (body["event"], body["data"]["run"]["status"]) == ("list.completed", "failed")
@@ -128,7 +128,7 @@ def test_a_run_that_failed_says_why(owner: Member, ann: User) -> None:
     assert "The site did not answer." in Mail.objects.get().text
 
 
-def test_recipients_get_one_mail_for_each_run(owner: Member, ann: User) -> None:
+def test_recipients_get_one_email_for_each_run(owner: Member, ann: User) -> None:
     stranger = person_of(member_of("Elsewhere"), "owner", "eve@elsewhere.test")
     towns, script = listed(owner, 3, recipients=[ann.pk, stranger.pk]), Script(usual)
     run = script.run(towns)
@@ -149,7 +149,7 @@ def test_recipients_get_one_mail_for_each_run(owner: Member, ann: User) -> None:
     assert Mail.objects.count() == 2
 
 
-def test_mails_link_to_no_site_of_a_stranger(owner: Member, ann: User) -> None:
+def test_emails_contain_no_links_to_listed_sites(owner: Member, ann: User) -> None:
     towns = listed(owner, 1, recipients=[ann.pk], name="Look at www.evil.example.com")
     script = Script(usual)
     script.run(towns)
@@ -160,7 +160,7 @@ def test_mails_link_to_no_site_of_a_stranger(owner: Member, ann: User) -> None:
             assert "https://site-0.example.com/" not in text
 
 
-def test_the_subject_says_what_changed_where_no_grade_did(owner: Member, ann: User) -> None:
+def test_email_subject_names_changed_checks_if_no_grade_changed(owner: Member, ann: User) -> None:
     towns, script = listed(owner, 2, recipients=[ann.pk]), Script(usual)
     script.run(towns)
     Script(lambda _: (80, [check("hsts"), check("caa")]), script.names).run(towns)

@@ -62,7 +62,7 @@ def refusal(response: Any) -> tuple[int, str]:
     return response.status_code, response.json()["code"]
 
 
-def test_a_run_begins_is_followed_and_cancelled(home: Member, cities: SiteList) -> None:
+def test_run_is_begun_polled_and_cancelled(home: Member, cities: SiteList) -> None:
     path = f"/v1/lists/{cities.id}/runs"
     begun = home.api.post(path, {})
     run = begun.json()
@@ -79,7 +79,7 @@ def test_a_run_begins_is_followed_and_cancelled(home: Member, cities: SiteList) 
     assert home.api.get(f"/v1/lists/{cities.id}/snapshots/{run['id']}").json()["sites"] == 1
 
 
-def test_a_key_that_may_scan_runs_lists(home: Member, cities: SiteList) -> None:
+def test_key_with_scan_scope_can_run_lists(home: Member, cities: SiteList) -> None:
     scanner = Api(create_api_key(organization=home.organization, name="scan", scope=Scope.SCAN)[1])
     reader = Api(create_api_key(organization=home.organization, name="read", scope=Scope.READ)[1])
     path, entry = f"/v1/lists/{cities.id}", cities.entries.get()
@@ -92,7 +92,7 @@ def test_a_key_that_may_scan_runs_lists(home: Member, cities: SiteList) -> None:
     assert refusal(scanner.post(f"{path}/shares", {})) == (403, "INSUFFICIENT_SCOPE")
 
 
-def test_a_single_site_is_judged_again(home: Member, cities: SiteList) -> None:
+def test_single_entry_is_scanned_again(home: Member, cities: SiteList) -> None:
     entry = cities.entries.get()
     path = f"/v1/lists/{cities.id}/entries/{entry.id}"
     looked = home.api.post(f"{path}/scan", {})
@@ -102,7 +102,7 @@ def test_a_single_site_is_judged_again(home: Member, cities: SiteList) -> None:
     assert not ListRun.objects.exists()
 
 
-def test_a_run_of_another_list_does_not_exist(home: Member, stranger: Member, cities: SiteList) -> None:
+def test_run_of_another_list_is_not_found(home: Member, stranger: Member, cities: SiteList) -> None:
     run = make_snapshot(cities, failed=0)
     other = make_list(home)
     for ending in ("", "/diff", "/export/csv", "/export/jsonl"):

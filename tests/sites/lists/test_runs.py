@@ -43,7 +43,7 @@ def begin(site_list: SiteList) -> ListRun:
     return runs.begin_run(caller=key_caller(site_list.organization_id), list_id=site_list.id)
 
 
-def test_a_run_looks_at_each_entry_once(owner: Member) -> None:
+def test_run_scans_each_entry_once(owner: Member) -> None:
     towns, script = listed(owner, 30), Script(usual)
     run = script.run(towns)
     assert (run.status, run.entries, run.done, run.failed, run.left_out) == ("completed", 30, 30, 0, 0)
@@ -53,7 +53,7 @@ def test_a_run_looks_at_each_entry_once(owner: Member) -> None:
     assert run.ended_at is not None
 
 
-def test_starts_are_spread_evenly_in_an_order_of_the_run(owner: Member) -> None:
+def test_starts_are_spread_evenly_in_a_different_order_for_each_run(owner: Member) -> None:
     towns = listed(owner, 48, window_hours=24)
     first = begin(towns)
     starts = list(first.results.order_by("position").values_list("starts_at", "entry"))
@@ -65,7 +65,7 @@ def test_starts_are_spread_evenly_in_an_order_of_the_run(owner: Member) -> None:
     assert order != [entry for _, entry in starts]
 
 
-def test_entries_start_when_their_time_has_come(owner: Member) -> None:
+def test_entries_start_at_their_start_time(owner: Member) -> None:
     towns, script = listed(owner, 12, window_hours=24), Script(usual)
     run = begin(towns)
     assert script.start(towns, run.started_at) == 1
@@ -74,7 +74,7 @@ def test_entries_start_when_their_time_has_come(owner: Member) -> None:
     assert script.start(towns, run.started_at + 23 * HOUR) == 10
 
 
-def test_what_is_due_begins_once(owner: Member) -> None:
+def test_due_list_begins_one_run(owner: Member) -> None:
     now = timezone.now()
     towns = listed(owner, every="week", next_run_at=now - timedelta(minutes=1))
     listed(owner, name="Not due", every="week", next_run_at=now + timedelta(minutes=1))
@@ -86,7 +86,7 @@ def test_what_is_due_begins_once(owner: Member) -> None:
     assert towns.next_run_at == next_run(towns, now)
 
 
-def test_a_run_that_is_due_while_one_goes_on_does_not_begin(owner: Member) -> None:
+def test_due_list_with_unfinished_run_begins_no_second_run(owner: Member) -> None:
     now = timezone.now()
     towns = listed(owner, every="week", next_run_at=now)
     begin(towns)
@@ -99,7 +99,7 @@ def test_a_run_that_is_due_while_one_goes_on_does_not_begin(owner: Member) -> No
         begin(towns)
 
 
-def test_a_list_without_sites_has_no_run(owner: Member) -> None:
+def test_list_without_sites_begins_no_run(owner: Member) -> None:
     now = timezone.now()
     empty = listed(owner, 0, every="month", next_run_at=now)
     with pytest.raises(InvalidParams):
@@ -123,7 +123,7 @@ def test_a_list_of_another_organization_is_unknown(owner: Member, stranger: Memb
             refused()
 
 
-def test_few_audits_are_under_way_and_the_next_ones_follow_their_ends(owner: Member) -> None:
+def test_unfinished_audits_are_limited_and_ended_audits_start_the_next(owner: Member) -> None:
     Tier.objects.update(concurrent_scans=3)
     towns, script = listed(owner, 20), Script(usual)
     begin(towns)
@@ -133,7 +133,7 @@ def test_few_audits_are_under_way_and_the_next_ones_follow_their_ends(owner: Mem
     assert script.start(towns) == 1
 
 
-def test_the_end_of_an_audit_wakes_the_next_start_and_the_count(
+def test_ended_audit_enqueues_next_start_and_count(
     owner: Member, django_capture_on_commit_callbacks: DjangoCaptureOnCommitCallbacks
 ) -> None:
     Tier.objects.update(concurrent_scans=1)
@@ -150,7 +150,7 @@ def test_the_end_of_an_audit_wakes_the_next_start_and_the_count(
     assert ("sites.tasks.count_results", run.id) in sent
 
 
-def test_all_lists_together_take_turns_as_one_audit(owner: Member) -> None:
+def test_all_lists_of_an_organization_share_one_turn(owner: Member) -> None:
     """Otherwise each new entry would come before the next page of an audit that somebody has asked for."""
     Tier.objects.update(concurrent_scans=3)  # of which one is for interactive scans
     towns, script = listed(owner, 40), Script(usual)
@@ -167,7 +167,7 @@ def test_all_lists_together_take_turns_as_one_audit(owner: Member) -> None:
     assert 9 <= len(asked_for) <= 15
 
 
-def test_names_on_one_address_are_under_way_one_at_a_time(owner: Member) -> None:
+def test_hosts_with_the_same_ip_address_are_audited_one_at_a_time(owner: Member) -> None:
     shared = Names({f"site-{number}.example.com": ["93.184.216.34"] for number in range(10)})
     towns, script = listed(owner, 15), Script(usual, shared)
     run = begin(towns)
@@ -185,7 +185,7 @@ def test_names_on_one_address_are_under_way_one_at_a_time(owner: Member) -> None
     assert sorted(shared.asked) == sorted(f"site-{number}.example.com" for number in range(15)), "each is asked once"
 
 
-def test_scans_of_a_list_know_their_addresses(owner: Member) -> None:
+def test_scans_of_a_list_store_ip_addresses(owner: Member) -> None:
     names = Names({"site-0.example.com": ["93.184.216.34", "2606:2800:220:1::1"]})
     towns, script = listed(owner, 1, types=["security", "seo"]), Script(usual, names)
     begin(towns)
@@ -195,7 +195,7 @@ def test_scans_of_a_list_know_their_addresses(owner: Member) -> None:
     assert Scan.objects.visits().get().addresses == ["2606:2800:220:1::1", "93.184.216.34"]
 
 
-def test_hosts_without_addresses_are_looked_at_as_well(owner: Member) -> None:
+def test_hosts_without_ip_addresses_are_scanned(owner: Member) -> None:
     towns = listed(owner, 3)
     script = Script(lambda scan: UNREACHABLE, Names({f"site-{number}.example.com": [] for number in range(3)}))
     run = script.run(towns)
@@ -203,7 +203,7 @@ def test_hosts_without_addresses_are_looked_at_as_well(owner: Member) -> None:
     assert run.error_message == "No site could be judged. No page could be judged. The site did not answer."
 
 
-def test_an_address_that_the_policy_refuses_fails_with_its_code(owner: Member) -> None:
+def test_url_blocked_by_policy_fails_with_its_error_code(owner: Member) -> None:
     towns, script = listed(owner, 3), Script(usual)
     ListEntry.objects.filter(id=entry_of(towns, 1).id).update(url="https://blocked.org/", host="blocked.org")
     BlockedDomain.objects.create(domain="blocked.org")
@@ -213,7 +213,7 @@ def test_an_address_that_the_policy_refuses_fails_with_its_code(owner: Member) -
     assert (entry.state, entry.error_code) == ("failed", "DOMAIN_BLOCKED")
 
 
-def test_out_of_quota_a_run_ends_partial_and_says_how_many_were_not_judged(owner: Member) -> None:
+def test_run_out_of_quota_ends_partial_with_number_of_sites_left_out(owner: Member) -> None:
     Tier.objects.update(scans_per_month=7, concurrent_scans=1)
     towns, script = listed(owner, 5, types=["security", "seo"]), Script(usual)
     run = script.run(towns)
@@ -224,7 +224,7 @@ def test_out_of_quota_a_run_ends_partial_and_says_how_many_were_not_judged(owner
     assert ListEntry.objects.filter(state="new").count() == 2
 
 
-def test_an_audit_that_finds_the_quota_used_up_leaves_its_site_out(owner: Member) -> None:
+def test_audit_without_remaining_quota_leaves_its_site_out(owner: Member) -> None:
     Tier.objects.update(concurrent_scans=5)
     towns, script = listed(owner, 4), Script(usual)
     run = begin(towns)
@@ -237,7 +237,7 @@ def test_an_audit_that_finds_the_quota_used_up_leaves_its_site_out(owner: Member
     assert (run.status, run.done, run.left_out, run.error_code) == ("partial", 1, 3, "QUOTA_EXCEEDED")
 
 
-def test_without_any_quota_no_run_is_begun_by_hand_and_a_due_one_says_why(owner: Member) -> None:
+def test_exhausted_quota_refuses_requested_run_and_fails_due_run(owner: Member) -> None:
     Tier.objects.update(scans_per_month=0)
     towns, script = listed(owner, every="week", next_run_at=timezone.now()), Script(usual)
     with pytest.raises(QuotaExceeded):
@@ -248,7 +248,7 @@ def test_without_any_quota_no_run_is_begun_by_hand_and_a_due_one_says_why(owner:
     assert (run.status, run.left_out, run.error_code) == ("failed", 3, "QUOTA_EXCEEDED")
 
 
-def test_a_list_beyond_the_plan_does_not_run(owner: Member) -> None:
+def test_list_beyond_the_plan_does_not_run(owner: Member) -> None:
     first, second = listed(owner, 3), listed(owner, 3, every="week", next_run_at=timezone.now())
     Tier.objects.update(list_entries=5)
     with pytest.raises(ListLimit):
@@ -261,7 +261,7 @@ def test_a_list_beyond_the_plan_does_not_run(owner: Member) -> None:
     assert (run.status, run.error_code, run.left_out) == ("failed", "LIST_LIMIT", 3)
 
 
-def test_entries_wait_while_scans_wait_too_long(owner: Member) -> None:
+def test_entries_do_not_start_during_overload(owner: Member) -> None:
     towns, script = listed(owner), Script(usual)
     begin(towns)
     with mock.patch("sites.lists.starting.overload_s", return_value=100.0):
@@ -269,7 +269,7 @@ def test_entries_wait_while_scans_wait_too_long(owner: Member) -> None:
     assert script.start(towns) == 3
 
 
-def test_sites_of_several_pages_leave_half_of_the_hours_searches_to_people(owner: Member) -> None:
+def test_lists_use_at_most_half_of_hourly_site_audits(owner: Member) -> None:
     Tier.objects.update(concurrent_scans=2)
     towns, script = listed(owner, 15, pages_per_entry=5), Script(usual)
     single = listed(owner, 1, name="One page each")
@@ -285,7 +285,7 @@ def test_sites_of_several_pages_leave_half_of_the_hours_searches_to_people(owner
     assert script.start(single) == 1, "lists of single pages do not wait for those"
 
 
-def test_an_entry_that_is_deleted_before_its_start_is_no_part_of_the_run(owner: Member) -> None:
+def test_entry_deleted_before_its_start_is_removed_from_the_run(owner: Member) -> None:
     Tier.objects.update(concurrent_scans=1)
     towns, script = listed(owner, 5), Script(usual)
     run = begin(towns)
@@ -321,7 +321,7 @@ def test_a_list_may_be_deleted_while_it_runs(owner: Member) -> None:
     assert not ListResult.objects.exists()
 
 
-def test_a_cancelled_run_ends_what_waits_and_what_is_queued(owner: Member) -> None:
+def test_cancelled_run_ends_waiting_results_and_queued_scans(owner: Member) -> None:
     Tier.objects.update(concurrent_scans=3)
     towns, script = listed(owner, 10), Script(usual)
     run = begin(towns)
@@ -343,7 +343,7 @@ def test_a_cancelled_run_ends_what_waits_and_what_is_queued(owner: Member) -> No
         runs.cancel_run(caller=caller, list_id=towns.id, run_id="run_1111111111111111111111")
 
 
-def test_visits_that_outlive_a_cancelled_run_change_nothing_of_it(owner: Member) -> None:
+def test_late_visits_do_not_change_a_cancelled_run(owner: Member) -> None:
     towns, script = listed(owner, 2), Script(usual)
     run = begin(towns)
     script.start(towns)
@@ -372,7 +372,7 @@ def test_a_closed_organization_has_no_runs(owner: Member) -> None:
     assert not ListResult.objects.filter(status__in=ListResult.UNFINISHED).exists()
 
 
-def test_a_single_look_is_news_of_its_entry_only(owner: Member) -> None:
+def test_single_scan_updates_only_its_entry(owner: Member) -> None:
     towns, script = listed(owner, 2), Script(usual)
     run = script.run(towns)
     entry = entry_of(towns, 1)
@@ -393,7 +393,7 @@ def test_a_single_look_is_news_of_its_entry_only(owner: Member) -> None:
         runs.scan_entry(caller=key_caller(owner.organization.id), list_id=towns.id, entry_id="ent_x")
 
 
-def test_single_looks_come_before_the_run(owner: Member) -> None:
+def test_single_scans_start_before_results_of_a_run(owner: Member) -> None:
     Tier.objects.update(concurrent_scans=1)
     towns, script = listed(owner, 10), Script(usual)
     begin(towns)
@@ -408,7 +408,7 @@ def test_single_looks_come_before_the_run(owner: Member) -> None:
     assert started.count() == 1
 
 
-def test_too_many_single_looks_are_refused_whole(owner: Member) -> None:
+def test_single_scans_beyond_the_quota_are_all_refused(owner: Member) -> None:
     Tier.objects.update(scans_per_month=2)
     towns = listed(owner, 3)
     ids = list(towns.entries.values_list("id", flat=True))
@@ -417,7 +417,7 @@ def test_too_many_single_looks_are_refused_whole(owner: Member) -> None:
     assert not ListResult.objects.exists()
 
 
-def test_the_scheduler_alone_brings_a_run_to_its_end(owner: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_periodic_tasks_alone_complete_a_run(owner: Member, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every message may be lost: whatever a tick finds goes on."""
     Tier.objects.update(concurrent_scans=2)
     towns, script = listed(owner, 9, every="week", next_run_at=timezone.now()), Script(usual)
@@ -434,7 +434,7 @@ def test_the_scheduler_alone_brings_a_run_to_its_end(owner: Member, monkeypatch:
     assert Counter(script.visited) == Counter(each.url for each in towns.entries.all())
 
 
-def test_a_result_whose_audit_is_deleted_does_not_hold_its_run(owner: Member) -> None:
+def test_result_with_deleted_audit_does_not_block_its_run(owner: Member) -> None:
     towns, script = listed(owner, 2), Script(usual)
     run = begin(towns)
     script.start(towns)
@@ -445,7 +445,7 @@ def test_a_result_whose_audit_is_deleted_does_not_hold_its_run(owner: Member) ->
 
 
 @pytest.mark.django_db(transaction=True, serialized_rollback=True)
-def test_schedulers_and_starters_beside_each_other_start_each_entry_once() -> None:
+def test_concurrent_schedulers_and_starters_start_each_entry_once() -> None:
     owner = member_of("Owner", "business")
     towns = [listed(owner, 20, every="week", next_run_at=timezone.now()) for _ in range(3)]
     names = Names()
@@ -467,7 +467,7 @@ def test_schedulers_and_starters_beside_each_other_start_each_entry_once() -> No
     assert Counter(started.values_list("url", flat=True)).most_common(1)[0][1] == 1
 
 
-def test_a_start_that_is_killed_has_started_nothing(owner: Member) -> None:
+def test_killed_start_is_rolled_back(owner: Member) -> None:
     towns, script = listed(owner), Script(usual)
     begin(towns)
     killed = mock.patch("sites.lists.starting.insert_audit", side_effect=KeyboardInterrupt)

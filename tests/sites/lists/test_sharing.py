@@ -73,7 +73,7 @@ def test_anybody_with_the_address_sees_the_summary(home: Member) -> None:
     assert not page.xpath("//script[not(@src)]")
 
 
-def test_a_summary_names_no_site_and_no_tag_anywhere(home: Member) -> None:
+def test_shared_summary_contains_no_site_and_no_tag(home: Member) -> None:
     run = filled(home)
     share = share_of(run.site_list, run)
     shown = Client().get(path_of(share))
@@ -122,7 +122,7 @@ def test_a_list_without_a_snapshot_says_so(home: Member) -> None:
     assert Client().get(metas(shown)["og:image"].removeprefix("http://localhost:8000")).status_code == 200
 
 
-def test_what_was_revoked_is_as_what_never_was(home: Member, stranger: Member) -> None:
+def test_revoked_share_responds_like_an_unknown_one(home: Member, stranger: Member) -> None:
     run, theirs = filled(home), filled(stranger)
     revoked, closed = share_of(run.site_list), share_of(theirs.site_list)
     expired = share_of(run.site_list, snapshot(run.site_list, [], at=NOW - timedelta(days=9), kept_days=8))
@@ -138,7 +138,7 @@ def test_what_was_revoked_is_as_what_never_was(home: Member, stranger: Member) -
         assert Client().get(f"/list/{gone}/card/0123456789abcdef.png").status_code == 404
 
 
-def test_its_link_is_previewed_with_its_numbers(home: Member, settings: Any) -> None:
+def test_shared_page_has_link_preview_with_figures(home: Member, settings: Any) -> None:
     settings.BASE_URL = "https://scan.acme.test"
     run = filled(home)
     share = share_of(run.site_list, run)
@@ -166,7 +166,7 @@ def test_the_card_has_the_means_with_their_grades(home: Member) -> None:
     assert shared_page.card_of(site_list, None, None) == Card("Behorden in Koln", heading="No snapshot yet")
 
 
-def test_a_badge_says_the_number_of_a_check(home: Member) -> None:
+def test_badge_has_the_adoption_of_a_check(home: Member) -> None:
     run = filled(home)
     share = share_of(run.site_list, run)
     day = f"{run.ended_at.day} {run.ended_at:%b %Y}"  # type: ignore[union-attr]
@@ -181,7 +181,7 @@ def test_a_badge_says_the_number_of_a_check(home: Member) -> None:
     assert (unknown.status_code, words(unknown)[1]) == (400, "no such check")
 
 
-def test_other_sites_may_show_a_badge_and_keep_it_for_five_minutes(home: Member) -> None:
+def test_badge_can_be_embedded_and_cached_for_five_minutes(home: Member) -> None:
     run = filled(home)
     path = f"{path_of(share_of(run.site_list, run), '.svg')}?check=hsts"
     shown = Client().get(path)
@@ -196,7 +196,7 @@ def test_other_sites_may_show_a_badge_and_keep_it_for_five_minutes(home: Member)
     assert len(asked) <= 3
 
 
-def test_who_asks_for_too_many_waits(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_clients_over_the_rate_limit_get_429(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
     cache.clear()
     monkeypatch.setattr(views, "PER_MINUTE", 2)
     monkeypatch.setattr(shared_pages, "STRANGERS_PER_MINUTE", 1)
@@ -211,7 +211,7 @@ def test_who_asks_for_too_many_waits(home: Member, monkeypatch: pytest.MonkeyPat
     assert Client(REMOTE_ADDR="192.0.2.7").get(path_of(share)).status_code == 200
 
 
-def test_the_page_costs_the_same_for_any_number_of_sites(home: Member) -> None:
+def test_shared_page_query_count_is_constant(home: Member) -> None:
     numbers = []
     for size in (3, 60):
         sites = [Looked(f"https://{n}.example/", {"seo": n}, "fpwp", (f"tag {n}",)) for n in range(size)]
@@ -246,7 +246,7 @@ def test_the_api_shares_and_revokes(home: Member, stranger: Member) -> None:
     ]
 
 
-def test_there_are_at_most_so_many(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_number_of_shares_per_list_is_limited(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sharing, "MAX_SHARES", 0)
     answer = home.api.post(f"/v1/lists/{filled(home).site_list_id}/shares", {})
     assert (answer.status_code, answer.json()["code"]) == (409, "SHARE_LIMIT")

@@ -89,7 +89,7 @@ def test_quartiles_are_those_of_spreadsheets(scores: list[int]) -> None:
     assert found["mean"] == pytest.approx(mean(scores), abs=0.051)
 
 
-def test_one_score_is_all_quartiles_and_none_is_none() -> None:
+def test_quartiles_of_one_score_equal_it_and_of_no_score_are_none() -> None:
     one = type_figures({"83": 1}, {"B": 1})
     assert (one["lower_quartile"], one["median"], one["upper_quartile"], one["mean"]) == (83, 83, 83, 83.0)
     none = type_figures({}, {})
@@ -102,7 +102,7 @@ def test_the_grade_of_a_mean_is_a_plus_only_where_every_site_has_one() -> None:
 
 
 @given(st.integers(1, 5000).flatmap(lambda of: st.tuples(st.integers(0, of), st.just(of))))
-def test_all_and_none_are_said_only_where_they_are_true(numbers: tuple[int, int]) -> None:
+def test_percent_is_0_or_100_only_if_exact(numbers: tuple[int, int]) -> None:
     part, of = numbers
     shown = percent(part, of)
     assert (shown == 100) == (part == of)
@@ -120,7 +120,7 @@ def test_sentences_are_about_the_sites_that_pass() -> None:
     assert sentence("hsts", 0, 0) == "No site has a result: HTTP Strict Transport Security"
 
 
-def test_every_sentence_is_about_a_check_that_there_is() -> None:
+def test_predicates_are_of_existing_checks() -> None:
     assert PREDICATES.keys() <= entries().keys()
 
 
@@ -145,7 +145,7 @@ def test_only_runs_that_have_ended_are_snapshots_and_only_of_the_owner(home: Mem
     assert [*snapshots_of(site_list)] == [run]
 
 
-def test_the_latest_snapshot_is_of_a_run_that_saw_the_list(home: Member) -> None:
+def test_latest_snapshot_skips_cancelled_and_failed_runs(home: Member) -> None:
     site_list = make_list(home)
     sites = [Looked(A, {"seo": 70}, "p")]
     runs = [
@@ -158,9 +158,7 @@ def test_the_latest_snapshot_is_of_a_run_that_saw_the_list(home: Member) -> None
     assert previous(runs[0]) is None
 
 
-def test_a_difference_never_joins_the_sites_of_two_runs_one_by_one(
-    home: Member, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_difference_query_uses_no_nested_loop_join(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
     """Right after a run, PostgreSQL's statistics promise a single site, and 10,000 would take minutes."""
     site_list = make_list(home)
     sites = [Looked(A, {"security": 50}, "pppp"), Looked(B, {"security": 60}, "pppp")]
@@ -176,7 +174,7 @@ def test_a_difference_never_joins_the_sites_of_two_runs_one_by_one(
     assert modes == [[("off",)]] * 3
 
 
-def test_a_difference_names_sites_and_checks_that_changed(home: Member) -> None:
+def test_difference_has_changed_sites_and_checks(home: Member) -> None:
     site_list = make_list(home)
     before = snapshot(
         site_list,
@@ -229,7 +227,7 @@ def test_a_difference_names_sites_and_checks_that_changed(home: Member) -> None:
     assert [each["url"] for each in turned["better"]] == [B]
 
 
-def test_a_deleted_entry_keeps_its_place_in_snapshots(home: Member) -> None:
+def test_deleted_entry_remains_in_snapshots(home: Member) -> None:
     site_list = make_list(home)
     before = snapshot(site_list, [Looked(A, {"seo": 50}, "f")], checks=["title"], at=NOW - timedelta(days=7))
     after = snapshot(site_list, [Looked(A, {"seo": 60}, "p")], checks=["title"])
@@ -239,7 +237,7 @@ def test_a_deleted_entry_keeps_its_place_in_snapshots(home: Member) -> None:
     assert figures(after)["judged"] == 1
 
 
-def test_checks_that_one_snapshot_did_not_have_are_not_fixed(home: Member) -> None:
+def test_check_missing_in_one_snapshot_is_not_fixed(home: Member) -> None:
     site_list = make_list(home)
     before = snapshot(site_list, [Looked(A, {"seo": 50}, "ff")], checks=["gone", "title"], at=NOW - timedelta(days=7))
     # Another order of the same check, and a result that was counted before the run had its last check.
@@ -250,7 +248,7 @@ def test_checks_that_one_snapshot_did_not_have_are_not_fixed(home: Member) -> No
     assert (found["checks_added"], found["checks_removed"]) == (["h1"], ["gone"])
 
 
-def test_a_check_that_did_not_run_on_a_site_this_time_is_not_fixed(home: Member) -> None:
+def test_check_that_did_not_run_again_on_a_site_is_not_fixed(home: Member) -> None:
     site_list = make_list(home)
     before = snapshot(site_list, [Looked(A, {"seo": 50}, "f")], checks=["title"], at=NOW - timedelta(days=7))
     after = snapshot(site_list, [Looked(A, {"seo": 50}, "-")], checks=["title"])
@@ -268,7 +266,7 @@ def test_only_types_of_both_snapshots_are_compared(home: Member) -> None:
     assert (nothing["types"], nothing["sites"]["compared"], nothing["fewer_failures"]) == ([], 0, [])
 
 
-def test_adoption_is_told_from_the_oldest_to_the_newest(home: Member) -> None:
+def test_adoption_is_ordered_from_oldest_to_newest(home: Member) -> None:
     site_list = make_list(home)
     told = []
     for age, letters in ((30, "pf"), (20, "pp"), (10, "w-")):
@@ -289,7 +287,7 @@ def test_adoption_is_told_from_the_oldest_to_the_newest(home: Member) -> None:
     assert adoption(site_list, "title", "unknown") == adoption(site_list, "nothing") == []
 
 
-def test_the_number_of_queries_does_not_depend_on_the_list(home: Member) -> None:
+def test_snapshot_query_count_does_not_depend_on_the_list(home: Member) -> None:
     numbers: list[Any] = []
     for size in (1, 40):
         site_list = make_list(home)

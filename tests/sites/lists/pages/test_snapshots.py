@@ -60,7 +60,7 @@ def cells(response: Any, caption: str) -> list[list[str]]:
     ]
 
 
-def test_without_a_snapshot_each_page_says_what_comes_first(client: Client, home: Member, site_list: SiteList) -> None:
+def test_pages_without_a_snapshot_explain_the_next_step(client: Client, home: Member, site_list: SiteList) -> None:
     SiteList.objects.update(entries_count=3)
     path = f"/o/home/lists/{site_list.id}"
     for page in ("snapshot", "adoption"):
@@ -72,7 +72,7 @@ def test_without_a_snapshot_each_page_says_what_comes_first(client: Client, home
     assert "The list needs sites first." in text_of(client.get(f"{path}/snapshot"))
 
 
-def test_a_snapshot_says_what_holds_most_sites_back(client: Client, runs: list[ListRun]) -> None:
+def test_snapshot_page_lists_most_frequent_failed_checks(client: Client, runs: list[ListRun]) -> None:
     page = client.get(path_of(runs[0]))
     text = text_of(page)
     assert "Sites 3 Judged 3 Not reached 0 Left out 0" in text
@@ -91,7 +91,7 @@ def test_a_snapshot_says_what_holds_most_sites_back(client: Client, runs: list[L
     assert cells(latest, "could not be judged") == [[C, "The site cannot be reached."]]
 
 
-def test_behind_each_check_are_its_sites(client: Client, runs: list[ListRun]) -> None:
+def test_check_links_to_its_failing_sites(client: Client, runs: list[ListRun]) -> None:
     page = client.get(path_of(runs[0]))
     (link, *_) = page_of(page).xpath("//ol[@class='held-list']//a[contains(@href, '/sites?')]/@href")
     behind = client.get(link)
@@ -105,7 +105,7 @@ def test_behind_each_check_are_its_sites(client: Client, runs: list[ListRun]) ->
     assert client.get(f"{path_of(runs[0])}/sites")["Location"] == path_of(runs[0])
 
 
-def test_many_sites_behind_a_check_come_page_by_page(client: Client, site_list: SiteList) -> None:
+def test_failing_sites_of_a_check_are_paginated(client: Client, site_list: SiteList) -> None:
     run = snapshot(
         site_list, [Looked(f"https://s{n:03}.example/", {"seo": 50}, "f") for n in range(130)], checks=["hsts"]
     )
@@ -117,7 +117,7 @@ def test_many_sites_behind_a_check_come_page_by_page(client: Client, site_list: 
     assert not page_of(second).xpath("//a[@rel='next']")
 
 
-def test_adoption_is_a_line_and_a_table_with_its_numbers(client: Client, runs: list[ListRun]) -> None:
+def test_adoption_page_has_chart_and_table(client: Client, runs: list[ListRun]) -> None:
     path = f"/o/home/lists/{runs[0].site_list_id}/adoption"
     page = client.get(f"{path}?check=hsts")
     assert "50 % of 2 sites use HSTS. 17 percentage points more than in the snapshot of" in text_of(page)
@@ -133,7 +133,7 @@ def test_adoption_is_a_line_and_a_table_with_its_numbers(client: Client, runs: l
     assert "ran on no site tagged west" in text_of(client.get(f"{path}?check=hsts&tag=west"))
 
 
-def test_two_snapshots_stand_side_by_side(client: Client, runs: list[ListRun]) -> None:
+def test_compare_page_has_two_snapshots_side_by_side(client: Client, runs: list[ListRun]) -> None:
     page = client.get(f"{path_of(runs[1])}/compare")
     text = text_of(page)
     assert "Judged in both 2 Better 1 Worse 1" in text
@@ -145,7 +145,7 @@ def test_two_snapshots_stand_side_by_side(client: Client, runs: list[ListRun]) -
     assert "Better 1 Worse 1" in text_of(chosen)
 
 
-def test_the_only_snapshot_has_nothing_to_be_compared_with(client: Client, site_list: SiteList) -> None:
+def test_compare_page_with_only_one_snapshot_has_no_comparison(client: Client, site_list: SiteList) -> None:
     run = snapshot(site_list, OLD)
     assert "Nothing to compare with yet" in text_of(client.get(f"{path_of(run)}/compare"))
 
@@ -195,7 +195,7 @@ def test_the_latest_snapshot_is_shared_without_its_sites_by_default(client: Clie
     assert client.post(f"/o/home/lists/{runs[0].site_list_id}/sharing/new", {"run": "run_x"}).status_code == 404
 
 
-def test_a_list_with_all_its_shares_says_so(client: Client, runs: list[ListRun]) -> None:
+def test_list_with_maximum_shares_offers_no_new_share(client: Client, runs: list[ListRun]) -> None:
     site_list = runs[0].site_list
     for _ in range(20):
         share_of(site_list)
