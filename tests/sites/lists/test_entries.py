@@ -96,9 +96,7 @@ def found(member: Member, site_list: SiteList, **query: object) -> str:
         ({"tag": "north", "state": "failed"}, ""),
     ],
 )
-def test_filters_match_entries(
-    home: Member, cities: SiteList, query: dict[str, object], hosts: str
-) -> None:
+def test_filters_match_entries(home: Member, cities: SiteList, query: dict[str, object], hosts: str) -> None:
     assert found(home, cities, **query) == hosts
 
 

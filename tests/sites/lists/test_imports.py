@@ -83,7 +83,7 @@ def test_post_adds_sites_and_merges_tags(home: Member, cities: SiteList) -> None
     assert "https://d.com/" not in entries(cities)
 
 
-def test_import_with_invalid_lines_changes_nothing(home: Member, cities: SiteList) -> None:
+def test_refused_import_changes_nothing(home: Member, cities: SiteList) -> None:
     put(home, cities, "a.com,x")
     before = entries(cities)
     for upload in ("b.com\nlocalhost", "b.com\nc.com,=1", "b.com\n" + "\n".join(f"c{n}.com,t{n}" for n in range(201))):

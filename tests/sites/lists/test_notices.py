@@ -149,7 +149,7 @@ def test_recipients_get_one_email_for_each_run(owner: Member, ann: User) -> None
     assert Mail.objects.count() == 2
 
 
-def test_emails_contain_no_links_to_listed_sites(owner: Member, ann: User) -> None:
+def test_emails_contain_no_domains_of_list_names_and_sites(owner: Member, ann: User) -> None:
     towns = listed(owner, 1, recipients=[ann.pk], name="Look at www.evil.example.com")
     script = Script(usual)
     script.run(towns)

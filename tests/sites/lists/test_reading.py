@@ -206,9 +206,7 @@ def test_merged_tags_of_duplicate_rows_are_limited() -> None:
         (b",,\n,", 1, "There is no address."),
     ],
 )
-def test_hostile_uploads_are_refused_in_bounded_time(
-    upload: bytes, line: int, error: str | None
-) -> None:
+def test_hostile_uploads_are_refused_in_bounded_time(upload: bytes, line: int, error: str | None) -> None:
     before = time.process_time()
     told = faults(upload)
     assert time.process_time() - before < 5

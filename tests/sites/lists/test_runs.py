@@ -150,7 +150,7 @@ def test_ended_audit_enqueues_next_start_and_count(
     assert ("sites.tasks.count_results", run.id) in sent
 
 
-def test_all_lists_of_an_organization_share_one_turn(owner: Member) -> None:
+def test_lists_and_a_requested_audit_share_visits_fairly(owner: Member) -> None:
     """Otherwise each new entry would come before the next page of an audit that somebody has asked for."""
     Tier.objects.update(concurrent_scans=3)  # of which one is for interactive scans
     towns, script = listed(owner, 40), Script(usual)
