@@ -160,11 +160,11 @@ def wanted_of(query: Mapping[str, str]) -> Wanted:
 
 
 def reports_of(organization_id: int, audits: Iterable[str | None]) -> dict[str, str]:
-    """Map audits to the addresses of their pages, without those that have expired; one query."""
-    wanted = {each for each in audits if each}
-    rows = access.rows(Audit, organization_id).filter(id__in=wanted)
-    found = rows.only("status", "created_at", "released_at", "kept_days")
-    return {each.id: reverse("audit-page", args=[each.id]) for each in found if each.is_kept}
+    """Return the addresses of audit pages by audit ID, without expired audits, with one query."""
+    ids = {audit_id for audit_id in audits if audit_id}
+    rows = access.rows(Audit, organization_id).filter(id__in=ids)
+    stored = rows.only("status", "created_at", "released_at", "kept_days")
+    return {audit.id: reverse("audit-page", args=[audit.id]) for audit in stored if audit.is_kept}
 
 
 def _sorts(types: Sequence[str]) -> tuple[tuple[str, str], ...]:

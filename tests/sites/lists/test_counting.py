@@ -1,4 +1,4 @@
-"""Results of a run are counted once, with their entries, whatever is killed meanwhile."""
+"""Counting of results: each result of a run is counted once, even with concurrent or killed processes."""
 
 from __future__ import annotations
 

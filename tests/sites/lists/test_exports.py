@@ -1,4 +1,4 @@
-"""Exports of snapshots: CSV and JSON Lines, in bounded memory, of hostile sites and to slow readers."""
+"""Exports of snapshots: CSV and JSON Lines, with bounded memory, hostile texts of sites and slow clients."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Imports into a list: all or nothing, IDs and results that stay, limits of plans, credentials, concurrency."""
+"""Imports into a list: atomicity, preserved IDs and results, limits of plans, credentials, concurrency."""
 
 from __future__ import annotations
 

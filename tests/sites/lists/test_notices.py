@@ -1,4 +1,4 @@
-"""Events and e-mails of lists: one event for each run, another one if something has changed, and one e-mail."""
+"""Events and e-mails of lists: `list.completed` for each run, `list.changed` after changes, and one e-mail."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def bodies() -> list[dict[str, Any]]:
 
 
 def worse(scan: Scan) -> Found:
-    """Return what is worse than `usual` on the first site."""
+    """Return checks that are worse than those of `usual` on the first site."""
     return (50, [check("hsts"), check("caa")]) if scan.host.startswith("site-0.") else usual(scan)
 
 

@@ -1,4 +1,4 @@
-"""Uploads of sites: every form that is read, every fault with its line, and bounds of hostile files."""
+"""Parsing of uploaded sites: every supported form, every error with its line, and limits for hostile files."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def cells(upload: str, media_type: str = CSV) -> list[tuple[str, tuple[str, ...]
 
 
 def faults(upload: str | bytes, media_type: str = CSV) -> list[tuple[int, str, str]]:
-    """Return line, code and reason of each fault."""
+    """Return line, code and message of each invalid line."""
     with pytest.raises(InvalidEntries) as refused:
         read(upload, media_type)
     details: Any = refused.value.details

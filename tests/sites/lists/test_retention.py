@@ -1,4 +1,4 @@
-"""Retention of snapshots by plan, and of looks at single entries."""
+"""Retention of snapshots by plan, and of scans of single entries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs of lists: each entry is looked at once, in its time, whatever happens meanwhile."""
+"""Runs of lists: each entry is scanned once, at its start time, even after crashes, cancellations and deletions."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ def test_ended_audit_enqueues_next_start_and_count(
 
 
 def test_lists_and_a_requested_audit_share_visits_fairly(owner: Member) -> None:
-    """Otherwise each new entry would come before the next page of an audit that somebody has asked for."""
+    """Otherwise each new entry of a list would be scanned before the next page of a requested audit."""
     Tier.objects.update(concurrent_scans=3)  # of which one is for interactive scans
     towns, script = listed(owner, 40), Script(usual)
     begin(towns)
@@ -418,7 +418,7 @@ def test_single_scans_beyond_the_quota_are_all_refused(owner: Member) -> None:
 
 
 def test_periodic_tasks_alone_complete_a_run(owner: Member, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every message may be lost: whatever a tick finds goes on."""
+    """Periodic tasks complete the run even if every message of the queue is lost."""
     Tier.objects.update(concurrent_scans=2)
     towns, script = listed(owner, 9, every="week", next_run_at=timezone.now()), Script(usual)
     look_up = addresses.look_up

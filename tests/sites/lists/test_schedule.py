@@ -1,4 +1,4 @@
-"""Runs of lists are due at the beginning of a day, which depends on the list."""
+"""Schedules of lists: runs are due at midnight of a day that depends on the list's ID."""
 
 from __future__ import annotations
 

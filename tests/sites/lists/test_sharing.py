@@ -1,4 +1,4 @@
-"""Shared lists: the public page, its card and its badges; who sees what, and what nobody sees."""
+"""Shared lists: the public page, its card and its badges; visible and hidden content."""
 
 from __future__ import annotations
 

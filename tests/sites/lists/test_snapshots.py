@@ -159,7 +159,7 @@ def test_latest_snapshot_skips_cancelled_and_failed_runs(home: Member) -> None:
 
 
 def test_difference_query_uses_no_nested_loop_join(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Right after a run, PostgreSQL's statistics promise a single site, and 10,000 would take minutes."""
+    """Right after a run, PostgreSQL's planner estimates a single row, and comparing 10,000 sites would take minutes."""
     site_list = make_list(home)
     sites = [Looked(A, {"security": 50}, "pppp"), Looked(B, {"security": 60}, "pppp")]
     before, after = snapshot(site_list, sites, at=NOW - timedelta(days=7)), snapshot(site_list, sites)

@@ -1,4 +1,4 @@
-"""Import of sites into a list: form, preview, bad lines, files, and what is too old or too large."""
+"""Import of sites into a list: form, preview, invalid lines, files, expired previews and size limits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pages of snapshots: what holds the sites back, the sites behind it, adoption, comparison, exports, sharing."""
+"""Pages of snapshots: failed checks, their sites, adoption, comparison, exports and sharing."""
 
 from __future__ import annotations
 

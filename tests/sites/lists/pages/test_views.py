@@ -1,4 +1,4 @@
-"""Pages of lists of sites: all lists, settings, the table of sites with its filters, what members do with many."""
+"""Pages of lists of sites: all lists, settings, the table of sites with its filters, and bulk actions."""
 
 from __future__ import annotations
 
