@@ -27,7 +27,7 @@ UNREACHABLE = ScanError("URL_NOT_REACHABLE", "The site did not answer.")
 
 
 def listed(member: Member, number: int = 3, *, tags: Sequence[str] = (), **columns: Any) -> SiteList:
-    """Create a list with entries `https://site-0.example.com/`, `site-1` and so on, which all start at once in a run."""
+    """Create a list with entries `https://site-0.example.com/`, `site-1` and so on, all due at once in a run."""
     values = {"name": "Towns", "types": ["security"], "window_hours": 0, "entries_count": number}
     made = SiteList.objects.create(organization=member.organization, **values | columns)
     hosts = [f"site-{each}.example.com" for each in range(number)]
@@ -47,7 +47,7 @@ def address_of(number: int) -> str:
 
 
 class Names:
-    """Resolver with fixed IP addresses; other hosts get one address each, and hosts with an empty list do not resolve."""
+    """Resolver with fixed IP addresses; other hosts get one address each, an empty list means no address."""
 
     def __init__(self, addresses: Mapping[str, Sequence[str]] | None = None) -> None:
         self._addresses = dict(addresses or {})
@@ -71,7 +71,7 @@ Found = tuple[int, Sequence[CheckResult]] | ScanError
 
 
 class Script:
-    """Substitute for a worker: finishes visits with the score and checks, or the error, that `found` returns for a scan."""
+    """Substitute for a worker: finishes visits with the score and checks, or the error, returned by `found`."""
 
     def __init__(self, found: Callable[[Scan], Found], names: Names | None = None, **columns: Any) -> None:
         self._found, self._columns = found, columns
