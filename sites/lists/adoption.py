@@ -1,4 +1,4 @@
-"""Adoption of checks: how many sites pass, over the snapshots of a list, in numbers and in sentences."""
+"""Adoption of checks: how many sites pass a check in each snapshot of a list, as numbers and as sentences."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from scans.check_catalogue import check_name
 from sites.lists.snapshots import WHOLE, snapshots_of
 from sites.models import ListCount, ListRun, SiteList
 
-# Predicates of sites that pass a check, for people who read no check IDs.
+# Predicates about sites that pass a check, by check ID: end of a sentence such as "87 % of 1,204 sites use HSTS".
 PREDICATES: Mapping[str, str] = {
     "https-available": "are available over HTTPS",
     "http-to-https-redirect": "redirect to HTTPS",
@@ -68,17 +68,20 @@ SINGULAR |= {"publish": "publishes", "switch": "switches"}
 
 
 def adoption(site_list: SiteList, check: str, tag: str = "", limit: int = 52) -> list[tuple[ListRun, int, int]]:
-    """Return the last snapshots of a list, oldest first, with the number of sites that passed the check, and of those
-    on which it ran. Snapshots without the check, and those of cancelled or failed runs, are left out."""
-    found = KeyTransform(check, KeyTransform("checks", "data"))
+    """Return the adoption of a check as `(run, passed, ran)` for the last snapshots of a list, oldest first.
+
+    `passed` and `ran` are the numbers of sites that passed the check and on which the check ran. Snapshots without the
+    check, and snapshots of cancelled or failed runs, are omitted.
+    """
+    statuses = KeyTransform(check, KeyTransform("checks", "data"))
     counts = ListCount.objects.filter(run__in=snapshots_of(site_list).filter(status__in=WHOLE), tag=tag)
-    rows = counts.annotate(found=found).exclude(found=None).select_related("run").defer("data")
+    rows = counts.annotate(statuses=statuses).exclude(statuses=None).select_related("run").defer("data")
     newest = rows.order_by("-run__started_at", "-run_id")[:limit]
-    return [(each.run, each.found[2], sum(each.found)) for each in newest][::-1]
+    return [(count.run, count.statuses[2], sum(count.statuses)) for count in newest][::-1]
 
 
 def percent(part: int, of: int) -> int:
-    """Return the percentage, rounded half up, but 0 and 100 only where they are exact. `of` is at least 1."""
+    """Return the percentage, rounded half up. The result is 0 or 100 only if exact. `of` must be at least 1."""
     if part in (0, of):
         return 100 * (part == of)
     return min(99, max(1, (200 * part + of) // (2 * of)))

@@ -1,4 +1,4 @@
-"""The endpoints of lists and their entries in /v1; `run_api` has those of their runs."""
+"""API endpoints in /v1 for lists and their entries; `run_api` has the endpoints for runs."""
 
 from __future__ import annotations
 
@@ -107,8 +107,8 @@ class ListCollection(ApiView):
         """The organization's lists, newest first."""
         part = slice_of(request.query_params)
         lists = access.rows(SiteList, caller_of(request).organization_id)
-        found = part.of(lists.select_related("organization").order_by("-created_at", "-id"))
-        shown = lists_json_of(list(found))
+        rows = part.of(lists.select_related("organization").order_by("-created_at", "-id"))
+        shown = lists_json_of(list(rows))
         return Answer({"lists": shown, "total": lists.count(), "limit": part.limit, "offset": part.offset})
 
 

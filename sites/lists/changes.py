@@ -1,4 +1,4 @@
-"""Changes of a list between a run that has just ended and the snapshot before: what makes `list.changed`."""
+"""Changes between a run of a list that has just ended and the previous snapshot: data of the `list.changed` event."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from sites.models import ListRun
 from website_scan.json_types import Count, component
 from website_scan.messages import cut
 
-# Sites and checks listed of each kind, and characters of an address: a message may have 256 KB.
+# Maximum number of listed sites and checks of each kind, and of characters of a URL: an event is limited to 256 KB.
 LISTED = 10
 URL_CHARACTERS = 500
-# Sites with a better, and with a worse grade of any type; array_position is NULL for no grade.
+# Numbers of sites with a better and with a worse grade of any type. array_position() is NULL for a missing grade.
 GRADES = """
     SELECT count(*) FILTER (WHERE {better}), count(*) FILTER (WHERE {worse})
     FROM sites_listresult AS after
@@ -41,31 +41,31 @@ class Changes(SnapshotDiff):
 
 
 def changes_of(run: ListRun) -> Changes | None:
-    """Return what has changed since the snapshot before; None without one, or if nothing is better or worse.
+    """Return the changes since the previous snapshot, or None if there is no previous snapshot or nothing has changed.
 
-    Better or worse is a grade of a site, or the number of sites on which a check fails. A changed score alone is not.
+    Changed grades of sites count as changes, and changed numbers of sites that fail a check. A score alone does not.
     """
     before = snapshots.previous(run) if run.status in snapshots.WHOLE else None
     if before is None:
         return None
     grades = _grades(run, before)
-    found = diff(run, before, LISTED)
-    if not (grades["better"] or grades["worse"] or found["fewer_failures"] or found["more_failures"]):
+    difference = diff(run, before, LISTED)
+    if not (grades["better"] or grades["worse"] or difference["fewer_failures"] or difference["more_failures"]):
         return None
-    del found["fewer_failures"][LISTED:]
-    del found["more_failures"][LISTED:]
-    for site in (*found["better"], *found["worse"]):
+    del difference["fewer_failures"][LISTED:]
+    del difference["more_failures"][LISTED:]
+    for site in (*difference["better"], *difference["worse"]):
         site["url"] = cut(site["url"], URL_CHARACTERS)
-    for urls in (found["lost"], found["regained"]):
-        urls[:] = [cut(each, URL_CHARACTERS) for each in urls]
-    return {"run_id": run.id, "with_run_id": before.id, "grades": grades, **found}
+    for urls in (difference["lost"], difference["regained"]):
+        urls[:] = [cut(url, URL_CHARACTERS) for url in urls]
+    return {"run_id": run.id, "with_run_id": before.id, "grades": grades, **difference}
 
 
 def _grades(run: ListRun, before: ListRun) -> Grades:
-    types = [each for each in Scan.Type.values if each in run.types and each in before.types]
+    types = [type for type in Scan.Type.values if type in run.types and type in before.types]
     if not types:
         return {"better": 0, "worse": 0}
-    pairs = [(RANK.format(run="before", type=each), RANK.format(run="after", type=each)) for each in types]
+    pairs = [(RANK.format(run="before", type=type), RANK.format(run="after", type=type)) for type in types]
     query = GRADES.format(
         better=" OR ".join(f"{now} < {then}" for then, now in pairs),
         worse=" OR ".join(f"{now} > {then}" for then, now in pairs),

@@ -1,6 +1,6 @@
-"""Evidence for a list's results: each visit adds what it found, and the end of the audit adds scores and grades.
+"""Collection of results for lists: a visit adds its findings and facts, the end of the audit adds scores and grades.
 
-Receivers of signals, inside the transaction that ends the visit: it locks scans, then the audit, then the result.
+The signal receivers run inside the transaction that ends the visit. Lock order: scans, then the audit, then the result.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from website_scan.result import CheckResult, ScanResult
 from website_scan.stored_data import StoredHop
 from website_scan.urls import host_of
 
-# Seconds between two counts of a run while it goes on: each writes the counts of the whole run and its tags.
+# Minimum interval between two counts of a running run, because each count rewrites the counts of the run and its tags.
 COUNTED_EVERY_S = 2.0
 MESSAGE_CHARACTERS = 300
 TITLE_CHARACTERS = 200
@@ -35,8 +35,8 @@ ERROR_CHARACTERS = 1_000
 PERMANENT = (301, 308)  # RFC 9110, sections 15.4.2 and 15.4.9
 # The worst comes first.
 STATUSES = ("fail", "warn", "pass")
-SEVERITIES = tuple(str(each) for each in Severity)
-# Facts that are true if a check passes.
+SEVERITIES = tuple(str(severity) for severity in Severity)
+# Names of facts that are true if a check passes, by check ID.
 PASSED: Mapping[str, str] = {
     "http-to-https-redirect": "https_redirect",
     "security-txt": "security_txt",
@@ -52,39 +52,39 @@ CERTIFICATE = "tls-cert-expiry"
 def collect_visit(*, ended: Ended, **_: object) -> None:
     """Add the findings and facts of a visit to its result, if it is part of a list. Receives `scan_ended`.
 
-    A result that is counted changes no more: a visit may outlive the run that was cancelled.
+    Counted results do not change: a visit may still be running after its run was cancelled.
     """
     first = ended[0][0]
     if not first.is_of_list or first.audit_page_id is None:
         return
     results = ListResult.objects.filter(status__in=(ListResult.Status.STARTED, ListResult.Status.ENDED))
-    # The audit is locked, so that the ends of its pages come one after the other.
+    # The caller has locked the audit, so visits of several pages of one audit update the result one after the other.
     result = results.select_for_update(no_key=True, of=("self",)).filter(audit__pages=first.audit_page_id).first()
     if result is None:
         return
-    for scan, found in ended:
-        if found is not None and found.error is None:
-            _add(result, scan, found)
-    result.severities = dict(Counter(each["severity"] for each in result.findings))
+    for scan, scan_result in ended:
+        if scan_result is not None and scan_result.error is None:
+            _add(result, scan, scan_result)
+    result.severities = dict(Counter(finding["severity"] for finding in result.findings))
     result.save(update_fields=["seen", "findings", "severities", "facts", "moved_to"])
 
 
-def _add(result: ListResult, scan: Scan, found: ScanResult) -> None:
-    findings = {(each["type"], each["check"]): each for each in result.findings}
-    for check in found.checks:
+def _add(result: ListResult, scan: Scan, scan_result: ScanResult) -> None:
+    findings = {(finding["type"], finding["check"]): finding for finding in result.findings}
+    for check in scan_result.checks:
         result.seen[check.id] = min(check.status, result.seen.get(check.id, "pass"), key=STATUSES.index)
         if check.status == "pass":
             continue
-        made, known = _finding(scan, check), findings.get((scan.type, check.id))
-        if known is None or _badness(made) < _badness(known):
-            findings[scan.type, check.id] = made
+        finding, worst = _finding(scan, check), findings.get((scan.type, check.id))
+        if worst is None or _badness(finding) < _badness(worst):
+            findings[scan.type, check.id] = finding
     result.findings = sorted(findings.values(), key=_badness)
     is_entry = scan.url == result.url
-    facts = facts_of(found)
-    # The facts of a site are those of its entry's own address; other pages only tell what that one has not told.
+    facts = facts_of(scan_result)
+    # Facts from the entry's own URL take precedence; other pages only add facts that are missing.
     result.facts = {**result.facts, **facts} if is_entry else {**facts, **result.facts}
     if is_entry:
-        result.moved_to = result.moved_to or moved_to(found.exhibits.get("redirects", []))
+        result.moved_to = result.moved_to or moved_to(scan_result.exhibits.get("redirects", []))
 
 
 def _finding(scan: Scan, check: CheckResult) -> ResultFinding:
@@ -103,21 +103,21 @@ def _badness(finding: ResultFinding) -> tuple[int, int]:
     return STATUSES.index(finding["status"]), SEVERITIES.index(finding["severity"])
 
 
-def facts_of(found: ScanResult) -> Fact:
-    """Return the facts about a site that a scan of one type has told."""
+def facts_of(scan_result: ScanResult) -> Fact:
+    """Return the facts about a site that a scan of one type has reported."""
     facts: Fact = {}
-    if final_url := found.facts.get("final_url"):
+    if final_url := scan_result.facts.get("final_url"):
         facts["final_url"] = _storable(final_url, MESSAGE_CHARACTERS)
         facts["https"] = final_url.startswith("https://")
-    if (status := found.facts.get("status")) is not None:
+    if (status := scan_result.facts.get("status")) is not None:
         facts["status"] = status
-    if server := found.facts.get("server"):
+    if server := scan_result.facts.get("server"):
         facts["server"] = _storable(server, TITLE_CHARACTERS)
-    for name, value in found.site.items():
+    for name, value in scan_result.site.items():
         facts[name] = _storable(value, MESSAGE_CHARACTERS) if isinstance(value, str) else value  # type: ignore[literal-required]  # SiteFacts are part of Fact
-    if (headers := found.exhibits.get("headers")) is not None and "https" in facts:
+    if (headers := scan_result.exhibits.get("headers")) is not None and "https" in facts:
         facts["hsts"] = facts["https"] and any(name.lower() == HSTS for name, _ in headers)
-    for check in found.checks:
+    for check in scan_result.checks:
         if fact := PASSED.get(check.id):
             facts[fact] = check.status == "pass"  # type: ignore[literal-required]
         for leaf in check.details.kept[:1] if check.id == CERTIFICATE else ():
@@ -128,28 +128,29 @@ def facts_of(found: ScanResult) -> Fact:
 
 
 def moved_to(hops: list[StoredHop]) -> str:
-    """Return the other host that an address permanently redirects to; empty if it does not.
+    """Return the other host that a URL permanently redirects to, or "" if there is no such redirect.
 
-    `hops` are the addresses on the way with their statuses, the page's own last. `www.` makes no other host.
+    `hops` are the redirects with their HTTP statuses; the last hop is the final page. Hosts that differ only by
+    a leading `www.` count as the same host.
     """
     if not hops:
         return ""
-    first, last = (host_of(each["url"]) for each in (hops[0], hops[-1]))
+    first, last = (host_of(hop["url"]) for hop in (hops[0], hops[-1]))
     is_other = first.removeprefix("www.") != last.removeprefix("www.")
-    return last[:300] if is_other and all(each["status"] in PERMANENT for each in hops[:-1]) else ""
+    return last[:300] if is_other and all(hop["status"] in PERMANENT for hop in hops[:-1]) else ""
 
 
 def end_result(*, audit: Audit, **_: object) -> None:
-    """End the result whose audit has just ended, and wake what comes next. Receives `audit_ended`."""
+    """End the result whose audit has just ended, and enqueue the next tasks. Receives `audit_ended`."""
     if audit.run_of != Audit.RunOf.LIST:
         return
     started = ListResult.objects.filter(audit=audit, status=ListResult.Status.STARTED)
     result = started.select_for_update(no_key=True).first()
     if result is None:
         return
-    for name, shown in audit.scores.items():
-        setattr(result, f"{name}_score", shown["score"])
-        setattr(result, f"{name}_grade", shown["grade"] or "")
+    for name, score in audit.scores.items():
+        setattr(result, f"{name}_score", score["score"])
+        setattr(result, f"{name}_grade", score["grade"] or "")
     result.status = ListResult.Status.ENDED
     result.ended_at = timezone.now()
     result.pages = audit.pages_done
@@ -169,27 +170,27 @@ def _columns_of_end(audit: Audit) -> Iterator[str]:
 
 
 def wake_next(list_id: str, run_id: str | None, organization_id: int) -> None:
-    """Enqueue the count of results that have ended, and the start of due ones. `run_lists` replaces lost messages."""
+    """Enqueue tasks that count ended results and start due results. The `run_lists` task makes up for lost messages."""
     results = ListResult.objects.filter(site_list=list_id, run=run_id)
     under_way = results.filter(status__in=(ListResult.Status.WAITING, ListResult.Status.STARTED))
-    # The last one is counted at once.
-    if run_id is None or is_first_call_in(COUNTED_EVERY_S, f"lists:counted:{run_id}") or not under_way.exists():
+    # The last result of a run is counted immediately.
+    if run_id is None or is_first_in(COUNTED_EVERY_S, f"lists:counted:{run_id}") or not under_way.exists():
         count_soon(list_id, run_id)
     if due_results(organization_id, timezone.now()).exists():
         queue.enqueue("sites.tasks.start_entries", str(organization_id))
 
 
 def due_results(organization_id: int, now: datetime) -> QuerySet[ListResult]:
-    """Return the results of an organization's lists that wait, and whose time has come."""
+    """Return the waiting results of an organization's lists whose start time is not in the future."""
     waiting = ListResult.objects.filter(status=ListResult.Status.WAITING, starts_at__lte=now)
     return waiting.filter(site_list__organization_id=organization_id)
 
 
 def count_soon(list_id: str, run_id: str | None) -> None:
-    """Enqueue the count of a run's results, or of those of the list that are part of no run."""
+    """Enqueue a task that counts a run's ended results, or a list's ended results without a run if `run_id` is None."""
     queue.enqueue("sites.tasks.count_results", run_id or list_id)
 
 
 def _storable(text: str, characters: int) -> str:
-    """Cut a text, and remove NUL characters, which PostgreSQL's jsonb refuses."""
+    """Shorten a text and remove NUL characters, which PostgreSQL's jsonb rejects."""
     return cut(text.replace("\0", ""), characters)

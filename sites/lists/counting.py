@@ -1,9 +1,9 @@
-"""Counts of a run's results: each result is counted once, in one transaction with all that follows from it.
+"""Counting of results of lists: each ended result is counted exactly once, in batches of up to `AT_ONCE` results.
 
-Results wait as `ended` until they are counted, up to `AT_ONCE` together: their letters, the counts of the run and its
-tags, and the latest result of their entries. When nothing of the run is unfinished, the same transaction ends it.
-Lock order: the run, then its results, then their entries. What another transaction holds is left for the next count, so
-that a count never waits for it.
+One transaction writes the statuses of a batch, the counts of the run and its tags, and the latest results of the
+entries. The same transaction ends the run if no result is unfinished.
+Lock order: the run, then its results, then their entries. Rows that another transaction has locked are skipped until
+the next count, so that a count never waits for a lock of a result or an entry.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ from website_scan.messages import counted
 from website_scan.result import ScanError
 
 AT_ONCE = 200
-# Errors that say nothing about a site: it was not looked at.
+# Error codes of sites that were never scanned, so the error says nothing about the site.
 NOT_LOOKED_AT = frozenset({"QUOTA_EXCEEDED", "SCAN_CANCELLED", "AUDIT_GONE"})
 CANCELLED = "SCAN_CANCELLED"
-# Letters of `ListResult.statuses`, and the columns of `ListCounts.checks`.
+# Letters of `ListResult.statuses` by status of a check, and indexes of `ListCounts.checks`.
 LETTERS = {"fail": "f", "warn": "w", "pass": "p"}
 COLUMNS = {"fail": 0, "warn": 1, "pass": 2}
 SCORES = [f"{type}_score" for type in Scan.Type.values]
@@ -51,7 +51,7 @@ UPDATE_ENTRIES = f"""
     UPDATE sites_listentry AS entry SET {", ".join(f"{name} = counted.{name}" for name in OF_ENTRY[1:])}
     FROM jsonb_populate_recordset(NULL::sites_listentry, %(rows)s::jsonb) AS counted WHERE entry.id = counted.id
     RETURNING entry.id
-"""  # noqa: S608  # of constants
+"""  # noqa: S608  # only constants
 UPDATE_RESULTS = """
     UPDATE sites_listresult AS result SET status = counted.status, statuses = counted.statuses, seen = counted.seen
     FROM jsonb_populate_recordset(NULL::sites_listresult, %(rows)s::jsonb) AS counted WHERE result.id = counted.id
@@ -60,12 +60,12 @@ UPDATE_RESULTS = """
 
 
 def count(row_id: str) -> int:
-    """Count what has ended of a run, by its ID, or of a list's single looks, by the list's."""
+    """Count ended results: of a run if `row_id` is a run ID, or those without a run if `row_id` is a list ID."""
     return count_results(row_id) if is_id("run", row_id) else count_looks(row_id)
 
 
 def count_missed(now: datetime, has_time: Callable[[], bool]) -> int:
-    """Count all that has ended, and end runs of which nothing is unfinished: messages may have been lost."""
+    """Count all ended results and end complete runs, in case messages of the queue were lost. Return the number."""
     end_lost(now)
     ended = ListResult.objects.filter(status=ListResult.Status.ENDED)
     unfinished = ListResult.objects.filter(
@@ -77,13 +77,13 @@ def count_missed(now: datetime, has_time: Callable[[], bool]) -> int:
         *ended.filter(run=None).order_by().values_list("site_list_id", flat=True).distinct(),
         *complete.values_list("id", flat=True),
     }
-    return sum(count(each) for each in sorted(ids) if has_time())
+    return sum(count(row_id) for row_id in sorted(ids) if has_time())
 
 
 def count_results(run_id: str) -> int:
-    """Count the ended results of a run, and end it if nothing is unfinished; return how many were counted.
+    """Count the ended results of a run, and end the run if no result is unfinished. Return the number counted.
 
-    Safe at any time, in any number of processes: the lock of the run serializes them.
+    May be called at any time and by several processes: the row lock of the run serializes the calls.
     """
     total = 0
     while True:
@@ -125,13 +125,13 @@ def count_ended(run: ListRun) -> int:
     counts.save()
     run.save(update_fields=["checks", "done", "failed"])
     _update_entries(pairs, run.types)
-    rows = [{"id": each.id, "status": each.status, "statuses": each.statuses, "seen": {}} for each, _ in pairs]
+    rows = [{"id": result.id, "status": result.status, "statuses": result.statuses, "seen": {}} for result, _ in pairs]
     fetch(UPDATE_RESULTS, {"rows": json.dumps(rows)})
     return len(pairs)
 
 
 def count_looks(list_id: str) -> int:
-    """Count the ended results of a list that are part of no run: they are news of their entries, and nothing else."""
+    """Count a list's ended results without a run: they update their entries, but no snapshot."""
     total = 0
     while True:
         with transaction.atomic():
@@ -151,14 +151,14 @@ def count_looks(list_id: str) -> int:
 
 
 def _locked(results: QuerySet[ListResult]) -> list[tuple[ListResult, ListEntry | None]]:
-    """Lock results with their entries, and return those of which no other transaction holds any."""
-    found = list(results.select_for_update(no_key=True, skip_locked=True).order_by("position", "id")[:AT_ONCE])
+    """Lock results and their entries, and return the pairs of which no other transaction has locked either row."""
+    locked_results = list(results.select_for_update(no_key=True, skip_locked=True).order_by("position", "id")[:AT_ONCE])
     entries = ListEntry.objects.select_for_update(no_key=True, skip_locked=True)
-    held = entries.in_bulk([each.entry_id for each in found if each.entry_id is not None])
+    locked_entries = entries.in_bulk([result.entry_id for result in locked_results if result.entry_id is not None])
     return [
-        (each, held.get(each.entry_id) if each.entry_id else None)
-        for each in found
-        if each.entry_id is None or each.entry_id in held
+        (result, locked_entries.get(result.entry_id) if result.entry_id else None)
+        for result in locked_results
+        if result.entry_id is None or result.entry_id in locked_entries
     ]
 
 
@@ -176,12 +176,12 @@ def _letters(seen: Mapping[str, str], positions: Mapping[str, int]) -> str:
 
 
 class _Counts:
-    """Counts of a run by tag: those in the database, and what a batch of results adds."""
+    """Counts of a run by tag: rows of the database to which a batch of results is added."""
 
     def __init__(self, run: ListRun, results: Iterable[ListResult]) -> None:
         self._run = run
-        known = ListCount.objects.filter(run=run, tag__in={"", *(tag for each in results for tag in each.tags)})
-        self._rows: dict[str, ListCount] = {each.tag: each for each in known}
+        rows = ListCount.objects.filter(run=run, tag__in={"", *(tag for result in results for tag in result.tags)})
+        self._rows: dict[str, ListCount] = {row.tag: row for row in rows}
         self._changed: set[str] = set()
 
     def add(self, result: ListResult) -> None:
@@ -196,8 +196,8 @@ class _Counts:
 
     def save(self) -> None:
         changed = [self._rows[tag] for tag in sorted(self._changed)]
-        ListCount.objects.bulk_update([each for each in changed if each.pk], ["data"])
-        ListCount.objects.bulk_create([each for each in changed if not each.pk])
+        ListCount.objects.bulk_update([row for row in changed if row.pk], ["data"])
+        ListCount.objects.bulk_create([row for row in changed if not row.pk])
 
 
 def no_counts() -> ListCounts:
@@ -223,13 +223,13 @@ def _increment(numbers: dict[str, int], key: str) -> None:
 
 
 def _update_entries(pairs: Iterable[tuple[ListResult, ListEntry | None]], types: Sequence[str]) -> None:
-    """Update the entries' columns of their latest result, in one statement."""
+    """Update the columns of the latest result of several entries, in one SQL statement."""
     latest: dict[str, ListEntry] = {}
     for result, entry in sorted(pairs, key=lambda pair: pair[0].ended_at or timezone.now()):
         if entry is not None and _take_over(entry, result, types):
             latest[entry.id] = entry
     if latest:
-        rows = [{name: getattr(each, name) for name in OF_ENTRY} for each in latest.values()]
+        rows = [{name: getattr(entry, name) for name in OF_ENTRY} for entry in latest.values()]
         fetch(UPDATE_ENTRIES, {"rows": json.dumps(rows, default=str)})
 
 
@@ -254,15 +254,15 @@ def _take_over(entry: ListEntry, result: ListResult, types: Sequence[str]) -> bo
         setattr(entry, f"{type}_score", score)
         setattr(entry, f"{type}_grade", result.grade_of(type) or "")
     entry.failing = sorted(check for check, status in result.seen.items() if status == "fail")
-    entry.outcomes = sorted({f"{each['check']}.{each['outcome']}" for each in result.findings})
+    entry.outcomes = sorted({f"{finding['check']}.{finding['outcome']}" for finding in result.findings})
     scores = [score for type in Scan.Type.values if (score := result.score_of(type)) is not None]
     entry.history = [*entry.history, round(sum(scores) / len(scores))][-ListEntry.HISTORY :]
     return True
 
 
 def end_if_done(run: ListRun) -> bool:
-    """End a run of which nothing is unfinished; the caller has locked it. Return False if it goes on."""
-    # By the list first: that is the order of the index.
+    """End a run if no result is unfinished; return False if the run goes on. The caller must have locked the run."""
+    # The filter includes `site_list` because it is the first column of the index of unfinished results.
     unfinished = ListResult.objects.filter(site_list=run.site_list_id, run=run, status__in=ListResult.UNFINISHED)
     if unfinished.exists():
         return False
@@ -271,12 +271,12 @@ def end_if_done(run: ListRun) -> bool:
     run.left_out = max(0, run.entries - run.done - run.failed)
     run.status = _end_status(run)
     if run.status == ListRun.Status.FAILED and not run.error_code:
-        run.error_code, run.error_message = _first_failure(run)
+        run.error_code, run.error_message = _first_error(run)
     elif run.left_out and run.status != ListRun.Status.CANCELLED:
-        run.error_code, run.error_message = _left_out(run)
+        run.error_code, run.error_message = _reason_for_left_out(run)
     run.save()
     if run.status != ListRun.Status.CANCELLED:
-        _tell(run, now)
+        _report_end(run, now)
     return True
 
 
@@ -288,32 +288,35 @@ def _end_status(run: ListRun) -> str:
     return ListRun.Status.PARTIAL if run.left_out else ListRun.Status.COMPLETED
 
 
-def _first_failure(run: ListRun) -> tuple[str, str]:
+def _first_error(run: ListRun) -> tuple[str, str]:
     failed = ListResult.objects.filter(run=run).exclude(error_code="").order_by("position")
     code, message = failed.values_list("error_code", "error_message").first() or ("NO_PAGE", "It had no sites.")
     return code, f"No site could be judged. {message}"
 
 
-def _left_out(run: ListRun) -> tuple[str, str]:
-    """Return why sites were not looked at, with their number."""
+def _reason_for_left_out(run: ListRun) -> tuple[str, str]:
+    """Return the error code and message of a run in which some sites were left out."""
     code, reason = run.error_code, run.error_message
-    if not code:  # the audits that had begun have found it out
+    if not code:  # the results of the sites have the reason
         left_out = ListResult.objects.filter(run=run, status=ListResult.Status.LEFT_OUT).order_by("position")
         code, reason = left_out.values_list("error_code", "error_message").first() or ("AUDIT_GONE", "")
     return code, f"{counted(run.left_out, 'site was', 'sites were')} not judged. {reason}".strip()
 
 
-def _tell(run: ListRun, now: datetime) -> None:
-    """Record the events of a run that has ended, and write its e-mails."""
+def _report_end(run: ListRun, now: datetime) -> None:
+    """Record the webhook events of a run that has ended, and queue its e-mails."""
     record_list_event(run, EventKind.LIST_COMPLETED, {}, now)
-    found = changes.changes_of(run)
-    if found is not None:
-        record_list_event(run, EventKind.LIST_CHANGED, {"changes": found}, now)
-    notices.post_ended(run, found)
+    difference = changes.changes_of(run)
+    if difference is not None:
+        record_list_event(run, EventKind.LIST_CHANGED, {"changes": difference}, now)
+    notices.post_ended(run, difference)
 
 
 def leave_waiting(run: ListRun, refusal: Refusal, now: datetime) -> None:
-    """Leave out all that waits of a run, which the caller has locked; it ends when what has started has ended."""
+    """Mark all waiting results of a run as left out; the run ends when its started results have ended.
+
+    The caller must have locked the run.
+    """
     if run.has_ended:
         return
     run.error_code, run.error_message = refusal.code, str(refusal)
@@ -329,13 +332,13 @@ def end_waiting(waiting: QuerySet[ListResult], refusal: Refusal | ScanError, now
 
 
 def end_lost(now: datetime) -> int:
-    """End results whose audit was deleted before it ended, so that their run does not wait for ever."""
+    """End results whose audit was deleted before it ended, so that their run can end. Return their number."""
     lost = ListResult.objects.filter(status=ListResult.Status.STARTED, audit=None)
     message = "Its audit was deleted before it had ended."
     return lost.update(status=ListResult.Status.ENDED, ended_at=now, error_code="AUDIT_GONE", error_message=message)
 
 
 def unfinished_audits(run: ListRun) -> list[Audit]:
-    """Lock and return the audits of a run that have not ended, in the common order."""
+    """Lock and return the audits of a run that have not ended, ordered by ID to prevent deadlocks."""
     of_run = Audit.objects.filter(list_result__run=run).unfinished()
     return list(of_run.select_for_update(no_key=True, of=("self",)).order_by("id"))

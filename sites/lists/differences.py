@@ -1,4 +1,4 @@
-"""Difference between two snapshots of a list: sites that got better or worse, and checks that fail on more or fewer."""
+"""Comparison of two snapshots of a list: sites with other scores, and checks that fail on more or fewer sites."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from sites.models import ListRun
 from sites.models.stored_json import RunId
 from website_scan.json_types import Count, Grade, Score, TypeName
 
-# Results of the same address in both runs, and the mean change of the scores that both have. An address is a site,
-# also if its entry was deleted and added again.
+# Pairs of results with the same URL in both runs, and the mean change of the scores that both have. Results are matched
+# by URL, because an entry may have been deleted and added again.
 PAIRS = """
     SELECT {columns}, ({sum})::float / nullif(num_nonnulls({changes}), 0) AS change
     FROM sites_listresult AS after
@@ -37,7 +37,7 @@ EXTREMES = """
     UNION ALL
     (SELECT change, url, entry_id, tags, {names} FROM pair WHERE change < 0 ORDER BY change, url LIMIT %(limit)s)
 """
-# Sites that are in one run only, or that were judged in one only.
+# Sites that are in only one of the two runs, or that were judged in only one of them.
 COMINGS = """
     SELECT count(*) FILTER (WHERE before.id IS NULL), count(*) FILTER (WHERE after.id IS NULL),
         count(*) FILTER (WHERE before.status = 'done' AND after.status = 'failed'),
@@ -125,9 +125,9 @@ class SnapshotDiff(ComparedRuns, Difference):
 
 
 def diff(run: ListRun, other: ListRun, limit: int = 50) -> Difference:
-    """Return what has changed in `run` since the snapshot `other`, with at most `limit` sites of each kind.
+    """Return the changes in `run` since the snapshot `other`, with at most `limit` sites of each kind.
 
-    Only sites that both have judged are compared, in the types and with the checks that both have.
+    Only sites that were judged in both snapshots are compared, by scan types and checks that both snapshots have.
     """
     with without_nested_loops():
         return _diff(run, other, limit)
@@ -135,10 +135,10 @@ def diff(run: ListRun, other: ListRun, limit: int = 50) -> Difference:
 
 @contextmanager
 def without_nested_loops() -> Iterator[None]:
-    """Keep PostgreSQL from joining the sites of two runs one by one.
+    """Prevent nested loop joins of two runs in PostgreSQL until the transaction ends.
 
-    Its statistics do not know a run that has just ended, and promise that it has a single site: 10,000 took minutes.
-    The setting ends with the transaction.
+    Statistics of the planner lag behind a run that has just ended and estimate a single row, so that a comparison of
+    10,000 sites took minutes.
     """
     with transaction.atomic(savepoint=False), connection.cursor() as cursor:
         cursor.execute("SET LOCAL enable_nestloop = off")
@@ -146,7 +146,7 @@ def without_nested_loops() -> Iterator[None]:
 
 
 def _diff(run: ListRun, other: ListRun, limit: int) -> Difference:
-    types = [each for each in Scan.Type.values if each in run.types and each in other.types]
+    types = [type for type in Scan.Type.values if type in run.types and type in other.types]
     params = {"before": other.id, "after": run.id, "limit": limit}
     compared, better, worse, before, after = 0, 0, 0, "", ""
     changed: list[ChangedSite] = []
@@ -157,7 +157,7 @@ def _diff(run: ListRun, other: ListRun, limit: int) -> Difference:
         scores = _scores(types)
         pairs = _pairs(types, (*SITE_OF_PAIR, *(f"{column} AS {name}" for name, column in scores.items())))
         rows = fetch(EXTREMES.format(pairs=pairs, names=", ".join(scores)), params)
-        changed = [_changed_site(types, each) for each in rows]
+        changed = [_changed_site(types, row) for row in rows]
     ((added, removed, lost, regained, urls_lost, urls_regained),) = fetch(COMINGS, params)
     checks = _changed_checks((other.checks, before or ""), (run.checks, after or ""), compared)
     return {
@@ -171,29 +171,29 @@ def _diff(run: ListRun, other: ListRun, limit: int) -> Difference:
             "lost": lost,
             "regained": regained,
         },
-        "better": [each for each in changed if each["change"] > 0],
-        "worse": [each for each in changed if each["change"] < 0],
+        "better": [site for site in changed if site["change"] > 0],
+        "worse": [site for site in changed if site["change"] < 0],
         "lost": urls_lost or [],
         "regained": urls_regained or [],
-        "fewer_failures": _by_size(each for each in checks if each["failed_after"] < each["failed_before"]),
-        "more_failures": _by_size(each for each in checks if each["failed_after"] > each["failed_before"]),
-        "checks_added": [each for each in run.checks if each not in set(other.checks)],
-        "checks_removed": [each for each in other.checks if each not in set(run.checks)],
+        "fewer_failures": _by_size(check for check in checks if check["failed_after"] < check["failed_before"]),
+        "more_failures": _by_size(check for check in checks if check["failed_after"] > check["failed_before"]),
+        "checks_added": [check for check in run.checks if check not in set(other.checks)],
+        "checks_removed": [check for check in other.checks if check not in set(run.checks)],
     }
 
 
 def _pairs(types: Sequence[str], columns: Iterable[str]) -> str:
-    """Return the query of pairs of results with these columns, and the change of the scores of these types."""
-    changes = [f"after.{each}_score - before.{each}_score" for each in types]
-    total = " + ".join(f"coalesce({each}, 0)" for each in changes)
+    """Return the SQL query of pairs of results: the columns, and the mean change of the scores of the types."""
+    changes = [f"after.{type}_score - before.{type}_score" for type in types]
+    total = " + ".join(f"coalesce({change}, 0)" for change in changes)
     return PAIRS.format(columns=", ".join(columns), sum=total, changes=", ".join(changes))
 
 
 def _scores(types: Sequence[str]) -> dict[str, str]:
-    """Return the columns of the scores and grades of pairs by their names, in the order of `_changed_site`."""
+    """Return SQL columns of scores and grades by their aliases, in the order that `_changed_site` expects."""
     return {
-        f"{each}_{value}_{run}": f"{run}.{each}_{value}"
-        for each in types
+        f"{type}_{value}_{run}": f"{run}.{type}_{value}"
+        for type in types
         for run in ("before", "after")
         for value in ("score", "grade")
     }
@@ -202,10 +202,10 @@ def _scores(types: Sequence[str]) -> dict[str, str]:
 def _changed_site(types: Sequence[str], row: Sequence[Any]) -> ChangedSite:
     change, url, entry_id, tags, *values = row
     scores: dict[str, ScorePair] = {}
-    for at, each in enumerate(types):
-        before, grade_before, after, grade_after = values[4 * at : 4 * at + 4]
+    for index, type in enumerate(types):
+        before, grade_before, after, grade_after = values[4 * index : 4 * index + 4]
         if before is not None and after is not None:
-            scores[each] = {
+            scores[type] = {
                 "before": {"score": before, "grade": grade_before},
                 "after": {"score": after, "grade": grade_after},
             }
@@ -215,9 +215,12 @@ def _changed_site(types: Sequence[str], row: Sequence[Any]) -> ChangedSite:
 def _changed_checks(
     before: tuple[Sequence[str], str], after: tuple[Sequence[str], str], compared: int
 ) -> list[ChangedCheck]:
-    """Compare the checks of two snapshots, given as their IDs and the letters of all compared sites in one string."""
+    """Compare the checks of two snapshots.
+
+    `before` and `after` are the IDs of the checks, and one string with the status letters of all compared sites.
+    """
     columns_before, columns_after = _Columns(*before), _Columns(*after)
-    found: list[ChangedCheck] = []
+    changed_checks: list[ChangedCheck] = []
     for check in after[0] if compared else ():
         if check not in columns_before:
             continue
@@ -228,7 +231,7 @@ def _changed_checks(
         both = (failed_before & failed_after).bit_count()
         fixed, broken = failed_before.bit_count() - both, failed_after.bit_count() - both
         if fixed or broken:
-            found.append(
+            changed_checks.append(
                 {
                     **named(check),
                     "of": ran.bit_count(),
@@ -238,28 +241,31 @@ def _changed_checks(
                     "broken": broken,
                 }
             )
-    return found
+    return changed_checks
 
 
 class _Columns:
-    """Statuses of many sites, by check. A set of sites is an integer with a byte for each, because millions of letters
-    are compared in milliseconds so."""
+    """Statuses of many sites, by check.
 
-    RAN = bytes(chr(each) in "fwp" for each in range(256))
-    FAILED = bytes(chr(each) == "f" for each in range(256))
+    A set of sites is an integer with one byte for each site: operations on integers compare millions of statuses in
+    milliseconds.
+    """
+
+    RAN = bytes(chr(code) in "fwp" for code in range(256))
+    FAILED = bytes(chr(code) == "f" for code in range(256))
 
     def __init__(self, checks: Sequence[str], letters: str) -> None:
-        self._places = {check: place for place, check in enumerate(checks)}
+        self._positions = {check: position for position, check in enumerate(checks)}
         self._letters = letters.encode()
 
     def __contains__(self, check: str) -> bool:
-        return check in self._places
+        return check in self._positions
 
     def of(self, check: str) -> tuple[int, int]:
         """Return the sets of sites on which the check ran, and on which it failed."""
-        column = self._letters[self._places[check] :: len(self._places)]
+        column = self._letters[self._positions[check] :: len(self._positions)]
         return int.from_bytes(column.translate(self.RAN)), int.from_bytes(column.translate(self.FAILED))
 
 
 def _by_size(checks: Iterable[ChangedCheck]) -> list[ChangedCheck]:
-    return sorted(checks, key=lambda each: (-abs(each["failed_after"] - each["failed_before"]), each["check"]))
+    return sorted(checks, key=lambda check: (-abs(check["failed_after"] - check["failed_before"]), check["check"]))

@@ -1,7 +1,7 @@
 """Pages of a list's entries: filters, orders and cursors.
 
-A page takes two queries: of IDs with the number of all that match, and of the entries. The cursor is the sort value and
-the ID of an entry beside the page, so that the last page costs as much as the first.
+A page takes two queries: the first returns the IDs and the total number of matches, the second the entries. A cursor
+has the sort value and the ID of the entry next to the page, so that the last page is as fast as the first.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from website_scan.json_types import GRADES
 
 MAX_TEXT = 200
 TYPES: Sequence[str] = Scan.Type.values
-# Columns by the names of the orders. In all of them, entries without a value are last.
+# Columns by sort name. Entries without a value are always last.
 SORTS: Mapping[str, str] = {
     "url": "host",
-    **{each: f"{each}_score" for each in TYPES},
-    **{f"{each}_change": f"{each}_change" for each in TYPES},
+    **{type: f"{type}_score" for type in TYPES},
+    **{f"{type}_change": f"{type}_change" for type in TYPES},
 }
 ORDERS = tuple(f"{sign}{name}" for name in SORTS for sign in ("", "-"))
 CURSOR = re.compile(r"([ab])\.(.{0,300})\.(ent_[0-9A-Za-z]{22})", re.ASCII)
@@ -37,11 +37,11 @@ CURSOR = re.compile(r"([ab])\.(.{0,300})\.(ent_[0-9A-Za-z]{22})", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Filter of entries. Empty and None mean any.
+    """Filter of a list's entries. Fields that are empty or None do not filter.
 
-    `grade`, `least` and `most` (scores) are of the `type`, or of any type if there is none; a type alone finds entries
-    with a score of it. `check` is the ID of a check that fails, `outcome` one that failed or warned, such as
-    `hsts.short`, `text` a part of the address or the note.
+    `grade`, `least` and `most` (scores) apply to the scan `type`, or to any type if it is empty; `type` alone matches
+    entries with a score of this type. `check` is the ID of a failed check, `outcome` an outcome that failed or warned,
+    such as `hsts.short`, `text` a part of the URL or the note.
     """
 
     tag: str = ""
@@ -56,61 +56,62 @@ class Wanted:
 
     @classmethod
     def of(cls, query: Mapping[str, str], *, is_lenient: bool = False) -> Wanted:
-        """Return the filter of a query string, whose parameters have the names of the fields.
+        """Parse the filter from query parameters, which have the names of the fields.
 
-        Raises InvalidParams, as the API refuses invalid values; a lenient filter ignores them, as pages do.
+        Raises InvalidParams for an invalid value. If `is_lenient`, invalid values are ignored instead: the API is
+        strict, pages of the dashboard are lenient.
         """
-        found: dict[str, Any] = {}
+        values: dict[str, Any] = {}
         for name, parsed in PARSERS.items():
             if name in query:
                 try:
-                    found[name] = parsed(query, name)
+                    values[name] = parsed(query, name)
                 except InvalidParams:
                     if not is_lenient:
                         raise
-        return cls(**found)
+        return cls(**values)
 
     @property
     def parameters(self) -> dict[str, str]:
-        """Return the query parameters of this filter, without those that are empty."""
-        values = {each.name: getattr(self, each.name) for each in fields(self)}
+        """Return the query parameters of the filter, without empty ones."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
         return {name: str(value) for name, value in values.items() if value not in ("", None)}
 
     @property
     def condition(self) -> Q:
-        """Return the condition of entries that match."""
-        found = Q()
+        """Return the ORM condition that matching entries satisfy."""
+        condition = Q()
         if self.tag:
-            found &= Q(tags__contains=[self.tag])
+            condition &= Q(tags__contains=[self.tag])
         if self.state:
-            found &= Q(state=self.state)
+            condition &= Q(state=self.state)
         if self.check:
-            found &= Q(failing__contains=[self.check])
+            condition &= Q(failing__contains=[self.check])
         if self.outcome:
-            found &= Q(outcomes__contains=[self.outcome])
+            condition &= Q(outcomes__contains=[self.outcome])
         if self.text:
-            found &= _contains(self.text)
+            condition &= _contains(self.text)
         if self.type or self.grade or self.least is not None or self.most is not None:
             of_types = Q()
-            for each in [self.type] if self.type else TYPES:
-                of_types |= self._of_type(each)
-            found &= of_types
-        return found
+            for type in [self.type] if self.type else TYPES:
+                of_types |= self._of_type(type)
+            condition &= of_types
+        return condition
 
     def _of_type(self, type: str) -> Q:
-        found = Q(**{f"{type}_score__isnull": False})
+        condition = Q(**{f"{type}_score__isnull": False})
         if self.grade:
-            found &= Q(**{f"{type}_grade": self.grade})
+            condition &= Q(**{f"{type}_grade": self.grade})
         if self.least is not None:
-            found &= Q(**{f"{type}_score__gte": self.least})
+            condition &= Q(**{f"{type}_score__gte": self.least})
         if self.most is not None:
-            found &= Q(**{f"{type}_score__lte": self.most})
-        return found
+            condition &= Q(**{f"{type}_score__lte": self.most})
+        return condition
 
 
 @dataclass(frozen=True, slots=True)
 class EntryPage:
-    """Page of entries, each with its `audit_id`, and the cursors of the pages beside it, None if there is none."""
+    """Page of entries, each with its `audit_id`. A cursor is None if there is no next or previous page."""
 
     rows: Sequence[ListEntry]
     next_cursor: str | None
@@ -118,13 +119,13 @@ class EntryPage:
     total: int
 
 
-# Sort value and ID of an entry.
+# Position of an entry in the order: its sort value and its ID.
 Key: TypeAlias = tuple[str | int | None, str]
 
 
 @dataclass(frozen=True, slots=True)
 class _Cursor:
-    """Key of an entry beside a page. The page is after the entry, or before it."""
+    """Key of the entry next to a page. The page follows the entry if `is_after`, otherwise the page precedes it."""
 
     is_after: bool
     key: Key
@@ -147,12 +148,12 @@ class _Cursor:
 def entries_page(
     site_list: SiteList, wanted: Wanted, *, sort: str = "url", cursor: str = "", limit: int = USUAL_PAGE
 ) -> EntryPage:
-    """Return the page of entries at a cursor, or the first one. `sort` is one of ORDERS.
+    """Return the page of entries at a cursor, or the first page if the cursor is empty. `sort` is one of ORDERS.
 
-    Raises InvalidParams for a cursor that is none, or of another order.
+    Raises InvalidParams for an invalid cursor, or a cursor of another order.
     """
     column, is_ascending = SORTS[sort.removeprefix("-")], not sort.startswith("-")
-    at = _Cursor.parsed(cursor, is_number=column != "host") if cursor else None
+    start = _Cursor.parsed(cursor, is_number=column != "host") if cursor else None
     total = 0
 
     def key(entry: ListEntry) -> Key:
@@ -161,15 +162,16 @@ def entries_page(
     def read(beyond: Key | None, *, is_backward: bool) -> tuple[list[ListEntry], Key | None]:
         nonlocal total
         place = None if beyond is None else _Cursor(not is_backward, beyond)
-        # Backward, the nearest entries come first.
+        # Backward pages are read from the entry nearest to the cursor, in reverse order.
         direction = is_ascending != is_backward
         total, ids = _search(site_list, wanted.condition, column, place, is_ascending=direction, limit=limit)
         entries = site_list.entries.annotate(audit_id=F("result__audit_id")).in_bulk(ids[:limit])
-        found: list[ListEntry] = [entries[id] for id in ids[:limit] if id in entries]  # some may just have been deleted
-        return found, key(found[-1]) if found and len(ids) > limit else None
+        # Another request may have deleted entries since the first query.
+        page_entries: list[ListEntry] = [entries[id] for id in ids[:limit] if id in entries]
+        return page_entries, key(page_entries[-1]) if page_entries and len(ids) > limit else None
 
-    back = at.key if at is not None and not at.is_after else None
-    on = at.key if at is not None and at.is_after else None
+    back = start.key if start is not None and not start.is_after else None
+    on = start.key if start is not None and start.is_after else None
     page = keyset.turn(read, back=back, on=on, size=limit, key=key, beside=lambda *_: None)
     return EntryPage(
         page.rows,
@@ -180,51 +182,54 @@ def entries_page(
 
 
 def _search(
-    site_list: SiteList, condition: Q, column: str, at: _Cursor | None, *, is_ascending: bool, limit: int
+    site_list: SiteList, condition: Q, column: str, start: _Cursor | None, *, is_ascending: bool, limit: int
 ) -> tuple[int, list[str]]:
-    """Return the number of entries that match, and the IDs of the first `limit` + 1 beyond the cursor.
+    """Return the number of matching entries, and the IDs of the first `limit` + 1 entries beyond the cursor.
 
-    One statement, which reads the entries once for both; without a condition, their number is known.
+    One SQL statement reads the entries once for both. Without a condition, `entries_count` of the list is the number.
     """
     sql, params = site_list.entries.filter(condition).order_by().values_list("id", column).query.sql_with_params()
-    counted = "(SELECT count(*) FROM matching)" if condition else "%s"
-    beyond, of_cursor = _beyond(at, is_ascending=is_ascending, has_nulls=column != "host")
-    is_forward = at is None or at.is_after
-    # The index of hosts, which are never null, is in PostgreSQL's usual order of nulls.
+    count_sql = "(SELECT count(*) FROM matching)" if condition else "%s"
+    beyond, cursor_params = _beyond(start, is_ascending=is_ascending, has_nulls=column != "host")
+    is_forward = start is None or start.is_after
+    # Hosts are never NULL. Without NULLS FIRST or LAST, the order is that of the index, so PostgreSQL can use it.
     nulls = "" if column == "host" else f" NULLS {'LAST' if is_forward else 'FIRST'}"
     direction = "ASC" if is_ascending else "DESC"
     statement = f"""
         WITH matching (id, key) AS {"" if condition else "NOT "}MATERIALIZED ({sql})
-        SELECT {counted}, ARRAY(
+        SELECT {count_sql}, ARRAY(
             SELECT id FROM matching WHERE {beyond} ORDER BY key {direction}{nulls}, id {direction} LIMIT %s
         )
-    """  # noqa: S608  # values are parameters
-    known = [] if condition else [site_list.entries_count]
+    """  # noqa: S608  # all values are bound parameters
+    count_params = [] if condition else [site_list.entries_count]
     with connection.cursor() as cursor:
-        cursor.execute(statement, [*params, *known, *of_cursor, limit + 1])
+        cursor.execute(statement, [*params, *count_params, *cursor_params, limit + 1])
         total, ids = cursor.fetchone()
     return total, ids
 
 
-def _beyond(at: _Cursor | None, *, is_ascending: bool, has_nulls: bool) -> tuple[str, list[str | int]]:
-    """Return the SQL condition of entries beyond a cursor, in the direction of reading; forwards, nulls are last."""
-    if at is None:
+def _beyond(start: _Cursor | None, *, is_ascending: bool, has_nulls: bool) -> tuple[str, list[str | int]]:
+    """Return the SQL condition, with its parameters, of the entries beyond a cursor in the direction of reading.
+
+    Entries with NULL as sort value are last when reading forward.
+    """
+    if start is None:
         return "true", []
     beyond = ">" if is_ascending else "<"
-    value, id = at.key
+    value, id = start.key
     if value is None:
-        return f"key IS {'' if at.is_after else 'NOT '}NULL {'AND' if at.is_after else 'OR'} id {beyond} %s", [id]
+        return f"key IS {'' if start.is_after else 'NOT '}NULL {'AND' if start.is_after else 'OR'} id {beyond} %s", [id]
     condition = f"(key, id) {beyond} (%s, %s)"
-    return f"{condition} OR key IS NULL" if has_nulls and at.is_after else condition, [value, id]
+    return f"{condition} OR key IS NULL" if has_nulls and start.is_after else condition, [value, id]
 
 
 def limit_of(query: QueryDict) -> int:
-    """Return the parameter `limit`, the number of entries of a page."""
+    """Return the query parameter `limit`: the number of entries on a page."""
     return integer(query, "limit", default=USUAL_PAGE, least=1, most=MAX_PAGE)
 
 
 def sort_of(query: QueryDict) -> str:
-    """Return the parameter `sort`, by default the order by address."""
+    """Return the query parameter `sort`; the default is `url`."""
     return choice(query, "sort", ORDERS) or "url"
 
 
@@ -235,7 +240,7 @@ def _text(query: Mapping[str, str], name: str) -> str:
     return text.strip()
 
 
-# Parsers of the parameters of `Wanted`, in the order in which the API refuses them.
+# Parsers of the fields of `Wanted`. The API reports the first invalid parameter in this order.
 PARSERS: Mapping[str, Callable[[Mapping[str, str], str], Any]] = {
     "least": functools.partial(integer, default=0, least=0, most=100),
     "most": functools.partial(integer, default=100, least=0, most=100),
@@ -250,11 +255,11 @@ PARSERS: Mapping[str, Callable[[Mapping[str, str], str], Any]] = {
 
 
 def _contains(text: str) -> Q:
-    """Return the condition of entries with a text in their address or note. Addresses spell hosts in Punycode."""
-    found = Q(url__icontains=text) | Q(note__icontains=text)
+    """Return the condition of entries with a text in their URL or note. Hosts are stored in Punycode."""
+    condition = Q(url__icontains=text) | Q(note__icontains=text)
     if text.isascii():
-        return found
+        return condition
     try:
-        return found | Q(host__contains=text.lower().encode("idna").decode())
+        return condition | Q(host__contains=text.lower().encode("idna").decode())
     except UnicodeError:
-        return found
+        return condition

@@ -1,4 +1,4 @@
-"""Webhook events of lists: their conditions and their data."""
+"""Webhook events of lists: recording of events, and the data that they send."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from webhooks.models import EventKind
 
 
 def record_list_event(run: ListRun, kind: EventKind, data: Mapping[str, object], at: datetime) -> None:
-    """Record the event of a list's run, with its deliveries, inside the transaction that ends the run.
+    """Record an event of a list's run and its deliveries, inside the transaction that ends the run.
 
-    `data` is the event's data beside the run's own. Lists that do not notify webhooks record none.
+    `data` is added to the data about the list and the run. A list that does not notify webhooks records no event.
     """
     site_list = run.site_list
     if site_list.tells_webhooks:
@@ -24,7 +24,7 @@ def record_list_event(run: ListRun, kind: EventKind, data: Mapping[str, object],
 
 
 def list_data(run: ListRun) -> ListEventData:
-    """Return the first fields of `data` in each delivery about a list (docs/lists.md)."""
+    """Return the fields that `data` has in all events of lists (docs/lists.md)."""
     return {
         "list_id": run.site_list_id,
         "name": run.site_list.name,
@@ -35,15 +35,15 @@ def list_data(run: ListRun) -> ListEventData:
 
 
 def list_results(run: ListRun) -> dict[str, ListMean]:
-    """Return by type the number of sites with a score, the mean of their scores, and its grade (or None)."""
+    """Return, by scan type, the number of sites with a score, their mean score, and its grade (or None)."""
     counts: ListCounts | None = ListCount.objects.filter(run=run, tag="").values_list("data", flat=True).first()
-    found: dict[str, ListMean] = {}
+    means: dict[str, ListMean] = {}
     for name in run.types:
-        scores, grades = ((counts or snapshots.EMPTY)[each].get(name, {}) for each in ("scores", "grades"))
+        scores, grades = ((counts or snapshots.EMPTY)[key].get(name, {}) for key in ("scores", "grades"))
         figures = snapshots.type_figures(scores, grades)
-        found[name] = {
+        means[name] = {
             "judged": figures["judged"],
             "mean": figures["mean"],
             "grade": snapshots.grade_of(figures) or None,
         }
-    return found
+    return means

@@ -1,7 +1,7 @@
 """Exports of a list's snapshot: CSV with a row for each site, JSON Lines with a line for each site and its findings.
 
-They are streamed in batches of rows with no cursor open between them, so that a slow reader holds no transaction, and
-10,000 sites take little more memory than a hundred.
+Exports are streamed in batches of rows. No database cursor stays open between two batches, so that a slow client does
+not hold a transaction open, and 10,000 sites take little more memory than a hundred.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from website_scan.findings import Severity
 from website_scan.report.spreadsheets import MEDIA_TYPE, cell, lines
 
 BATCH = 100
-SEVERITIES = tuple(str(each) for each in Severity)
+SEVERITIES = tuple(str(severity) for severity in Severity)
 FACTS = tuple(Fact.__annotations__)
 CSV_COLUMNS = (
     *("url", "tags", "status", "error", "moved_to", "pages"),
-    *(f"{each}_{value}" for each in Scan.Type.values for value in ("score", "grade")),
-    *(f"findings_{each}" for each in SEVERITIES),
-    *("http_status" if each == "status" else each for each in FACTS),
+    *(f"{type}_{value}" for type in Scan.Type.values for value in ("score", "grade")),
+    *(f"findings_{severity}" for severity in SEVERITIES),
+    *("http_status" if fact == "status" else fact for fact in FACTS),
 )
-JSON_LINES = "text/jsonl; charset=utf-8"  # not registered either; generators of clients read text/* only
+JSON_LINES = "text/jsonl; charset=utf-8"  # not registered with IANA; client generators treat only text/* as text
 
 
 @dataclass(frozen=True, slots=True)
 class Writer:
-    """Writer of snapshots in a format; `about` describes it for openapi.yaml, `purpose` is for menus."""
+    """Writer of snapshots in one format. `about` describes the format in openapi.yaml, `purpose` in menus."""
 
     write: Callable[[ListRun], Iterator[str]]
     media_type: str
@@ -44,9 +44,9 @@ class Writer:
 def export(
     run: ListRun, export_format: str, clock: Callable[[], float] = time.monotonic, limit_s: float = TIME_LIMIT_S
 ) -> Iterator[bytes]:
-    """Yield the chunks of a snapshot's export in one of WRITERS, in UTF-8.
+    """Yield the UTF-8 chunks of a snapshot's export; `export_format` is a key of WRITERS.
 
-    Raises ConnectionResetError between two chunks if the client has not read them in time.
+    Raises ConnectionResetError between two chunks if the client reads too slowly.
     """
     return within_time_limit(map(str.encode, WRITERS[export_format].write(run)), clock, limit_s)
 
@@ -54,46 +54,46 @@ def export(
 def csv_rows(run: ListRun) -> Iterator[str]:
     """Yield CSV (RFC 4180): a header line, then a line for each site in the order of the run.
 
-    Yes and no stand for facts that are true or false, an empty cell for what no scan has told.
+    Facts that are true or false are written as yes or no; a cell is empty if no scan has reported the fact.
     """
     yield lines([CSV_COLUMNS])
     for batch in _batches(run, with_findings=False):
-        yield lines([cell(each) for each in _row(result)] for result in batch)
+        yield lines([cell(value) for value in _row(result)] for result in batch)
 
 
 def json_lines(run: ListRun) -> Iterator[str]:
     """Yield JSON Lines: an object for each site, with its scores, facts and findings.
 
-    In ASCII, because some readers take other characters of a site's texts, such as U+2028, for line ends.
+    The JSON is ASCII, because some parsers treat other characters, such as U+2028, as line ends.
     """
     for batch in _batches(run, with_findings=True):
-        yield "".join(f"{json.dumps(shown(result))}\n" for result in batch)
+        yield "".join(f"{json.dumps(result_json(result))}\n" for result in batch)
 
 
-def shown(result: ListResult) -> dict[str, Any]:
+def result_json(result: ListResult) -> dict[str, Any]:
     """Return a result as the JSON object of an export."""
-    failed = {"code": result.error_code, "message": result.error_message} if result.error_code else None
+    error = {"code": result.error_code, "message": result.error_message} if result.error_code else None
     return {
         "url": result.url,
         "entry_id": result.entry_id,
         "tags": result.tags,
         "status": status_of(result),
-        "error": failed,
+        "error": error,
         "moved_to": result.moved_to or None,
         "pages": result.pages,
         "results": {
-            each: {"score": result.score_of(each), "grade": result.grade_of(each)}
-            for each in Scan.Type.values
-            if result.score_of(each) is not None
+            type: {"score": result.score_of(type), "grade": result.grade_of(type)}
+            for type in Scan.Type.values
+            if result.score_of(type) is not None
         },
-        "severities": {each: result.severities.get(each, 0) for each in SEVERITIES},
+        "severities": {severity: result.severities.get(severity, 0) for severity in SEVERITIES},
         "facts": result.facts,
         "findings": result.findings,
     }
 
 
 def status_of(result: ListResult) -> str:
-    """Return how a site was judged: completed, partial, failed or left_out."""
+    """Return the status of a site in exports: completed, partial, failed or left_out."""
     if result.status == ListResult.Status.DONE:
         return "partial" if result.is_partial else "completed"
     return "failed" if result.status == ListResult.Status.FAILED else "left_out"
@@ -101,15 +101,15 @@ def status_of(result: ListResult) -> str:
 
 def _row(result: ListResult) -> Iterator[object]:
     yield from (result.url, ";".join(result.tags), status_of(result), result.error_code, result.moved_to, result.pages)
-    for each in Scan.Type.values:
-        yield from (result.score_of(each), result.grade_of(each))
+    for type in Scan.Type.values:
+        yield from (result.score_of(type), result.grade_of(type))
     is_judged = result.status == ListResult.Status.DONE
-    yield from (result.severities.get(each, 0) if is_judged else None for each in SEVERITIES)
+    yield from (result.severities.get(severity, 0) if is_judged else None for severity in SEVERITIES)
     facts: Mapping[str, object] = result.facts
-    yield from (_told(facts.get(each)) for each in FACTS)
+    yield from (_cell_value(facts.get(fact)) for fact in FACTS)
 
 
-def _told(fact: object) -> object:
+def _cell_value(fact: object) -> object:
     if isinstance(fact, bool):
         return "yes" if fact else "no"
     return ", ".join(map(str, fact)) if isinstance(fact, list) else fact

@@ -1,4 +1,4 @@
-"""Import of uploaded sites into a list: the difference that it makes, and its writing in bulk. All or nothing."""
+"""Import of uploaded sites into a list, in bulk and in one transaction, and a preview of the difference."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from sites.resources import LIST
 from website_scan.json_types import Count, component
 from website_scan.net.targets import InvalidUrl
 
-SAMPLES = 10  # of each kind of difference
+SAMPLES = 10  # sample URLs of each kind of difference
 WRITTEN_AT_ONCE = 10_000
 INSERT = """
     INSERT INTO sites_listentry (
@@ -61,7 +61,7 @@ class ImportNumbers(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Numbers of entries that an import adds, removes, changes and leaves, with samples of addresses by kind."""
+    """Numbers of entries that an import adds, removes, changes and leaves unchanged, with sample URLs by kind."""
 
     added: int
     removed: int
@@ -81,7 +81,7 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """Plan of an import: rows to add, entries to remove and to change by their IDs."""
+    """Plan of an import: rows to add, URLs to remove and rows to change by the IDs of their entries."""
 
     added: list[Row]
     removed: dict[str, str]
@@ -91,47 +91,47 @@ class _Plan:
     @property
     def difference(self) -> Difference:
         samples = {
-            "added": [each.url for each in self.added[:SAMPLES]],
+            "added": [row.url for row in self.added[:SAMPLES]],
             "removed": list(self.removed.values())[:SAMPLES],
-            "changed": [each.url for each in list(self.changed.values())[:SAMPLES]],
+            "changed": [row.url for row in list(self.changed.values())[:SAMPLES]],
         }
         return Difference(len(self.added), len(self.removed), len(self.changed), self.unchanged, samples)
 
 
 def difference(site_list: SiteList, rows: Sequence[Row]) -> Difference:
-    """Return what `replace_entries` would do with the list, without doing it."""
+    """Return the difference that `replace_entries` would make, without changing the list."""
     return _replacement(site_list, rows).difference
 
 
 def _replacement(site_list: SiteList, rows: Sequence[Row]) -> _Plan:
     entries = site_list.entries.values_list("url", "id", "tags", "note")
-    known = {url: (id, tags, note) for url, id, tags, note in entries}
+    existing = {url: (id, tags, note) for url, id, tags, note in entries}
     added: list[Row] = []
     changed: dict[str, Row] = {}
     unchanged = 0
     for row in rows:
-        id, tags, note = known.pop(row.url, ("", [], ""))
+        id, tags, note = existing.pop(row.url, ("", [], ""))
         if not id:
             added.append(row)
         elif set(tags) == set(row.tags) and note == row.note:
             unchanged += 1
         else:
             changed[id] = row
-    return _Plan(added, {id: url for url, (id, _, _) in known.items()}, changed, unchanged)
+    return _Plan(added, {id: url for url, (id, _, _) in existing.items()}, changed, unchanged)
 
 
 def _addition(site_list: SiteList, rows: Sequence[Row]) -> _Plan:
-    """Return a plan that removes nothing: known entries get more tags, and the note if the row has one."""
+    """Return a plan without removals: existing entries get additional tags, and the note if the row has one."""
     digests = [hashlib.md5(row.url.encode(), usedforsecurity=False).hexdigest() for row in rows]
     entries = site_list.entries.annotate(digest=MD5("url")).filter(digest__in=digests)
-    known = {url: (id, tags, note) for url, id, tags, note in entries.values_list("url", "id", "tags", "note")}
+    existing = {url: (id, tags, note) for url, id, tags, note in entries.values_list("url", "id", "tags", "note")}
     added: list[Row] = []
     changed: dict[str, Row] = {}
     for row in rows:
-        if row.url not in known:
+        if row.url not in existing:
             added.append(row)
             continue
-        id, tags, note = known[row.url]
+        id, tags, note = existing[row.url]
         try:
             merged = replace(row, tags=tidy_tags((*tags, *row.tags)), note=row.note or note)
         except InvalidParams as refusal:
@@ -143,26 +143,29 @@ def _addition(site_list: SiteList, rows: Sequence[Row]) -> _Plan:
 
 
 def replace_entries(*, caller: Caller, list_id: str, rows: Sequence[Row]) -> ImportNumbers:
-    """Replace all entries; return the numbers of those `added`, `removed`, `changed` and `unchanged`.
+    """Replace all entries of a list; return the numbers of entries that were added, removed, changed and unchanged.
 
-    An entry whose address stays keeps its ID and its results. Raises NotFound, ListLimit or InvalidEntries.
+    An entry whose URL is imported again keeps its ID and its results. Raises NotFound, ListLimit or InvalidEntries.
     """
     return _import(caller, list_id, rows, _replacement)
 
 
 def add_entries(*, caller: Caller, list_id: str, rows: Sequence[Row]) -> ImportNumbers:
-    """Add entries; those that are there already get more tags, and the note if there is one. As `replace_entries`."""
+    """Add entries to a list; existing entries get additional tags, and the note if the row has one.
+
+    Returns and raises the same as `replace_entries`.
+    """
     return _import(caller, list_id, rows, _addition)
 
 
 def _import(
-    caller: Caller, list_id: str, rows: Sequence[Row], planned: Callable[[SiteList, Sequence[Row]], _Plan]
+    caller: Caller, list_id: str, rows: Sequence[Row], make_plan: Callable[[SiteList, Sequence[Row]], _Plan]
 ) -> ImportNumbers:
     with transaction.atomic():
         site_list = LIST.find(caller.organization_id, list_id, lock=Lock.CHANGE)
-        plan = planned(site_list, rows)
+        plan = make_plan(site_list, rows)
         refuse_too_many_entries(site_list, len(plan.added) - len(plan.removed))
-        _bind_to_one_origin(site_list, rows, stays=site_list.entries_count > len(plan.removed))
+        _require_one_origin(site_list, rows, stays=site_list.entries_count > len(plan.removed))
         remove_entries(site_list, list(plan.removed))
         for changed in _batches(sorted(plan.changed.items())):
             _write_changes(site_list, changed)
@@ -178,10 +181,11 @@ def _import(
     return numbers
 
 
-def _bind_to_one_origin(site_list: SiteList, rows: Sequence[Row], *, stays: bool) -> None:
-    """Keep the sites of a list with credentials on one origin: they are never sent to another.
+def _require_one_origin(site_list: SiteList, rows: Sequence[Row], *, stays: bool) -> None:
+    """Refuse sites of several origins if the list has credentials, which must never be sent to another origin.
 
-    Raises InvalidEntries. If no earlier entry `stays`, a new origin drops the credentials.
+    Raises InvalidEntries. If the import replaces all earlier entries (not `stays`) by another origin, the
+    credentials are deleted.
     """
     if site_list.credential_names is None or not rows:
         return
@@ -210,7 +214,7 @@ def _write(site_list: SiteList, rows: Sequence[Row]) -> None:
 
 def _write_changes(site_list: SiteList, changed: Sequence[tuple[str, Row]]) -> None:
     ids = [id for id, _ in changed]
-    # In one order, like every change of several entries: so two never wait for each other.
+    # Entries are always locked in the order of their IDs, so that two transactions cannot deadlock.
     list(site_list.entries.select_for_update(no_key=True).filter(id__in=ids).order_by("id").values_list("id"))
     tags, notes = [SEPARATOR.join(row.tags) for _, row in changed], [row.note for _, row in changed]
     with connection.cursor() as cursor:

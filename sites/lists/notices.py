@@ -1,4 +1,4 @@
-"""E-mails of a list to its recipients, written in the transaction that ends its run: at most one for each run."""
+"""E-mails about a list's run to the list's recipients: at most one, queued in the transaction that ends the run."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from website_scan.messages import counted
 
 
 def post_ended(run: ListRun, changes: Changes | None) -> int:
-    """Write the e-mail of a run that has ended: what has changed, or else how it ended. Return their number."""
+    """Queue the e-mails about a run that has ended, with its changes if there are any. Return their number."""
     if not run.site_list.recipients:
         return 0
-    said = ", ".join(_said(changes)) if changes else _ended(run)
+    headline = ", ".join(_change_texts(changes)) if changes else _end_text(run)
     site_list = run.site_list
     before = ListRun.objects.filter(id=changes["with_run_id"]).first() if changes else None
     return outbox.post(
         to=User.objects.filter(pk__in=site_list.recipients),
         template="list_changed" if changes else "list_completed",
-        subject=f"{site_list.name}: {said}",
+        subject=f"{site_list.name}: {headline}",
         topic=topic_of(site_list),
         organization=site_list.organization,
         key=f"{site_list.id}:ended:{run.id}",
         context={
             "name": site_list.name,
-            "said": said,
-            "ended": _ended(run),
+            "said": headline,
+            "ended": _end_text(run),
             "run": run,
             "scores": _scores(run, before),
             "changes": changes,
@@ -41,15 +41,15 @@ def post_ended(run: ListRun, changes: Changes | None) -> int:
     )
 
 
-def _ended(run: ListRun) -> str:
-    """Return how a run ended in words, such as "1,198 of 1,204 sites judged, 6 failed"."""
-    said = f"{run.done:,} of {counted(run.entries, 'site')} judged"
-    said += f", {run.failed:,} failed" if run.failed else ""
-    return said + (f", {run.left_out:,} not looked at" if run.left_out else "")
+def _end_text(run: ListRun) -> str:
+    """Return the numbers of a run as text, such as "1,198 of 1,204 sites judged, 6 failed"."""
+    text = f"{run.done:,} of {counted(run.entries, 'site')} judged"
+    text += f", {run.failed:,} failed" if run.failed else ""
+    return text + (f", {run.left_out:,} not looked at" if run.left_out else "")
 
 
-def _said(changes: Changes) -> Iterator[str]:
-    """Yield what has changed in words, such as "3 sites with a better grade"."""
+def _change_texts(changes: Changes) -> Iterator[str]:
+    """Yield changes as texts, such as "3 sites with a better grade"."""
     grades = changes["grades"]
     if grades["better"]:
         yield f"{counted(grades['better'], 'site')} with a better grade"
@@ -62,13 +62,13 @@ def _said(changes: Changes) -> Iterator[str]:
 
 
 def _scores(run: ListRun, before: ListRun | None) -> dict[str, dict[str, Any]]:
-    """Return the means of the types, in the form of `score_row`."""
+    """Return the mean scores by scan type before and after the run, for the e-mail's `score_row`."""
     earlier = list_results(before) if before is not None else {}
     return {
         name: {
             "before": earlier[name]["mean"] if name in earlier else None,
-            "after": shown["mean"],
-            "grade": shown["grade"],
+            "after": result["mean"],
+            "grade": result["grade"],
         }
-        for name, shown in list_results(run).items()
+        for name, result in list_results(run).items()
     }

@@ -1,4 +1,4 @@
-"""Requests for lists and their changes, from the API and from forms; bodies of requests of /v1/lists."""
+"""Requests to create and change lists, from the API and from forms, and serializers of the bodies of /v1/lists."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from sites.schedule import PERIODS
 from website_scan.net.credentials import Credentials
 from website_scan.net.policy import Policy
 
-# Columns whose field has the same name and value in the API and in forms.
+# Columns whose fields have the same names and values in the API and in forms.
 COLUMNS = frozenset({"name", "pages_per_entry", "every", "window_hours", "timezone"})
 USUAL_WINDOW_HOURS, MAX_WINDOW_HOURS = 24, 7 * 24
-# The shortest time between two runs; a month counts as its shortest, February.
+# The shortest possible time between two runs of each interval; a month has 28 days.
 PERIODS_OF_LISTS = {
     ListInterval.WEEK: PERIODS[Interval.WEEK],
     ListInterval.MONTH: PERIODS[Interval.MONTH],
@@ -35,9 +35,9 @@ PERIODS_OF_LISTS = {
 
 @dataclass(frozen=True, slots=True)
 class ListRequest:
-    """Request for a new list, or for changes of one: `columns` of the row.
+    """Request to create or change a list, as values of the row's `columns`.
 
-    Saved credentials stay if `keeps_credentials`; otherwise `credentials` replace them.
+    `credentials` replace the stored credentials, unless `keeps_credentials` is True.
     """
 
     columns: Mapping[str, Any]
@@ -46,7 +46,7 @@ class ListRequest:
 
 
 def pages_within_plan(number: int, tier: Tier) -> int:
-    """Return the number of pages of each site. Raises InvalidParams if the plan allows fewer."""
+    """Return `number` if the plan allows as many pages of each site. Raises InvalidParams otherwise."""
     if number > (most := tier.pages_per_audit):
         text = f"pages_per_entry is too high; your plan allows {most} for a site."
         raise InvalidParams(text, "pages_per_entry")
@@ -54,7 +54,7 @@ def pages_within_plan(number: int, tier: Tier) -> int:
 
 
 def interval_within_tier(every: str, tier: Tier) -> str:
-    """Return the interval, which may be empty. Raises InvalidParams if the plan does not allow such a short one."""
+    """Return the interval, which may be empty. Raises InvalidParams if the interval is too short for the plan."""
     if every:
         refuse_shorter_than_tier(every, PERIODS_OF_LISTS[ListInterval(every)], tier)
     return every
@@ -67,7 +67,7 @@ class Tags(Parsed, serializers.ListField):
         super().__init__(child=serializers.CharField(), max_length=MAX_TAGS, **kwargs)
 
     def to_internal_value(self, data: Any) -> list[str]:
-        if not isinstance(data, list) or not all(isinstance(each, str) for each in data):
+        if not isinstance(data, list) or not all(isinstance(tag, str) for tag in data):
             raise serializers.ValidationError(f"{self.field_name} must be a list of strings.")
         with refusal_as_error():
             return list(tidy_tags(data))
@@ -112,7 +112,7 @@ class ListFieldsSerializer(Input):
     def validate(self, values: dict[str, Any]) -> ListRequest:
         columns = {name: values[name] for name in COLUMNS & values.keys()}
         if "types" in values:
-            columns["types"] = [str(each) for each in types_of(values["types"])]
+            columns["types"] = [str(type) for type in types_of(values["types"])]
         columns |= recipient_columns(values.get("notify", {}))
         return ListRequest(columns, values.get("request"), keeps_credentials="request" not in values)
 
@@ -153,7 +153,7 @@ def parse_new(body: Mapping[str, Any], policy: Policy, organization_id: int) -> 
 
 
 def parse_change(body: Mapping[str, Any], policy: Policy, site_list: SiteList) -> ListRequest:
-    """Parse the body of a change. Raises as `parse_new` does."""
+    """Parse the body of a change of a list. Raises the refusal of the first field that is wrong."""
     request: ListRequest = ListChangeSerializer.judged(
         body, policy=policy, tier=site_list.organization.tier, organization_id=site_list.organization_id
     )
@@ -174,7 +174,7 @@ class ShareRequestSerializer(Input):
 
 
 def parse_share(body: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments of `sharing.create_share` that a body names. Raises InvalidParams."""
+    """Return keyword arguments of `sharing.create_share` from a request body. Raises InvalidParams."""
     values: dict[str, Any] = ShareRequestSerializer.judged(body)
     return {"run_id": values.get("run_id"), "has_table": values.get("table", False)}
 

@@ -1,4 +1,4 @@
-"""The endpoints of the runs of lists in /v1: runs, looks at single sites, snapshots, exports and shares."""
+"""API endpoints in /v1 for runs of lists, scans of single entries, snapshots, exports and shares."""
 
 from __future__ import annotations
 
@@ -65,9 +65,9 @@ class ListRuns(ApiView):
     def get(self, request: Request, list_id: str) -> Answer[ListRunList]:
         """Newest first. The ID of a run that has ended is that of its snapshot."""
         part = slice_of(request.query_params)
-        found = resources.LIST.find(caller_of(request).organization_id, list_id).runs.all()
-        shown = [list_run_of(run) for run in part.of(found.order_by("-started_at", "-id"))]
-        return Answer({"runs": shown, "total": found.count(), "limit": part.limit, "offset": part.offset})
+        runs = resources.LIST.find(caller_of(request).organization_id, list_id).runs.all()
+        shown = [list_run_of(run) for run in part.of(runs.order_by("-started_at", "-id"))]
+        return Answer({"runs": shown, "total": runs.count(), "limit": part.limit, "offset": part.offset})
 
     @operation(
         operation_id="run_list",
@@ -160,8 +160,8 @@ class Snapshot(ApiView):
     def get(self, request: Request, list_id: str, snapshot_id: str) -> Answer[SnapshotJson]:
         """Figures of all its sites, and of those of each tag."""
         run = _snapshot(caller_of(request), list_id, snapshot_id)
-        found = snapshots.summary(run, request.query_params.get("tag", ""))
-        return Answer({"run": list_run_of(run), **found})
+        summary = snapshots.summary(run, request.query_params.get("tag", ""))
+        return Answer({"run": list_run_of(run), **summary})
 
 
 class SnapshotDiff(ApiView):
@@ -265,11 +265,11 @@ class Adoption(ApiView):
         limit = integer(query, "limit", default=52, least=1, most=MOST_RUNS)
         if not (check := query.get("check", "")):
             raise InvalidParams("check must be the ID of a check.")
-        found: list[AdoptionPoint] = [
+        points: list[AdoptionPoint] = [
             {"run_id": run.id, "started_at": timestamp(run.started_at), "passed": passed, "of": of}
             for run, passed, of in adoption.adoption(site_list, check, query.get("tag", ""), limit)
         ]
-        return Answer({"check": check, "runs": found})
+        return Answer({"check": check, "runs": points})
 
 
 class ShareCollection(ApiView):

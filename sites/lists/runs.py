@@ -1,7 +1,7 @@
-"""Runs of lists: begin those that are due or requested, look at single entries again, cancel.
+"""Services of lists' runs: begin due or requested runs, scan single entries again, cancel runs.
 
-Rows come first: a run and all its results are inserted in one transaction, each result with the time at which it
-starts (`starting.py`). Messages only wake.
+A run and all its results are inserted in one transaction, each result with its start time (`starting.py`). Messages of
+the queue only trigger work earlier: periodic tasks find rows whose message was lost.
 Lock order: the organization, the list, the run, scans, audits, results, entries.
 """
 
@@ -33,15 +33,15 @@ from website_scan.errors import Refusal
 from website_scan.ids import is_id
 from website_scan.result import ScanError
 
-# Runs begun by one call of `create_due`.
+# Maximum number of runs that one call of `create_due` begins.
 CREATED_AT_ONCE = 50
 
 CANCELLED = ScanError(
     counting.CANCELLED, "The run was cancelled before the scan had started. It does not count against your quota."
 )
 
-# The order is different in each run, and the starts are spread evenly over its window. The entries are locked, so that
-# none is deleted before its result refers to it.
+# Inserts a result for each entry. The order is different in each run, and start times are spread evenly over its
+# window. The entries are locked, so that none is deleted before its result refers to it.
 INSERT = """
     INSERT INTO sites_listresult (
         site_list_id, run_id, entry_id, position, starts_at, status, url, tags, error_code, error_message, moved_to,
@@ -60,7 +60,7 @@ INSERT = """
     ) AS ordered
 """
 ALL = "true"
-# Entries that are not being looked at by themselves already.
+# Entries without an unfinished result outside of a run.
 IDLE = """id = ANY(%(entries)s) AND NOT EXISTS (
     SELECT FROM sites_listresult AS result
     WHERE result.entry_id = entry.id AND result.run_id IS NULL AND result.status IN ('waiting', 'started', 'ended')
@@ -70,14 +70,15 @@ IDLE = """id = ANY(%(entries)s) AND NOT EXISTS (
 def create_due(now: datetime) -> int:
     """Begin a run of each due list, at most `CREATED_AT_ONCE`; return the number of due lists.
 
-    A list whose run has not ended, or that has no entries, waits for its next time. Call it until it returns less.
+    A list without entries, or with an unfinished run, skips this date. Callers repeat the call until the number is less
+    than `CREATED_AT_ONCE`.
     """
     due = SiteList.objects.filter(next_run_at__lte=now, organization__closed_at=None).order_by("next_run_at", "id")
     ids = list(due.values_list("id", "organization_id")[:CREATED_AT_ONCE])
     for list_id, organization_id in ids:
         with contextlib.suppress(usage.OrganizationClosed), transaction.atomic():
             organization = usage.lock(organization_id)
-            # By its time again: another scheduler may have begun it.
+            # `due` filters by `next_run_at` again, because another scheduler may have begun the run.
             site_list = due.select_for_update(no_key=True, of=("self",)).filter(id=list_id).first()
             if site_list is None:
                 continue
@@ -85,15 +86,15 @@ def create_due(now: datetime) -> int:
             site_list.next_run_at = next_run(site_list, now)
             site_list.save(update_fields=["next_run_at"])
             if not _is_running(site_list) and site_list.entries.exists():
-                _begin(site_list, now, refusal=_over_plan(site_list))
+                _begin(site_list, now, refusal=_plan_refusal(site_list))
     return len(ids)
 
 
 def begin_run(*, caller: Caller | None = None, list_id: str) -> ListRun:
-    """Begin a run of a list now; its entries start over its window. Without a caller, the service itself begins it.
+    """Begin a run of a list now; its entries start spread over the list's window. `caller` is None for the service.
 
-    Raises NotFound, ListRunning, InvalidParams for a list without entries, ListLimit if the plan has become too
-    small for the list, or QuotaExceeded if not even one entry could be looked at.
+    Raises NotFound, ListRunning, InvalidParams for a list without entries, ListLimit if the plan no longer
+    allows the list, or QuotaExceeded if the quota does not suffice for one entry.
     """
     now = timezone.now()
     with transaction.atomic():
@@ -102,7 +103,7 @@ def begin_run(*, caller: Caller | None = None, list_id: str) -> ListRun:
             raise ListRunning("A run of this list is in progress. Wait until it has ended, or cancel it.")
         if not site_list.entries.exists():
             raise InvalidParams("The list has no sites yet.")
-        if (refusal := _over_plan(site_list)) is not None:
+        if (refusal := _plan_refusal(site_list)) is not None:
             raise refusal
         _refuse_without_quota(site_list, 1, now)
         run = _begin(site_list, now, is_requested=caller is not None)
@@ -114,10 +115,10 @@ def begin_run(*, caller: Caller | None = None, list_id: str) -> ListRun:
 def _locked_list(caller: Caller | None, list_id: str) -> SiteList:
     """Lock the organization and then the list until the transaction ends. Raises NotFound."""
     lists = SiteList.objects.all() if caller is None else access.rows(SiteList, caller.organization_id)
-    named = lists.filter(id=list_id) if is_id("lst", list_id) else lists.none()
-    owner = named.values_list("organization_id", flat=True).first()
-    organization = usage.lock(owner) if owner is not None else None
-    site_list = named.select_for_update(no_key=True, of=("self",)).first()
+    matches = lists.filter(id=list_id) if is_id("lst", list_id) else lists.none()
+    organization_id = matches.values_list("organization_id", flat=True).first()
+    organization = usage.lock(organization_id) if organization_id is not None else None
+    site_list = matches.select_for_update(no_key=True, of=("self",)).first()
     if site_list is None or organization is None:
         raise LIST.not_found()
     site_list.organization = organization
@@ -128,13 +129,13 @@ def _is_running(site_list: SiteList) -> bool:
     return site_list.runs.filter(status=ListRun.Status.RUNNING).exists()
 
 
-def _over_plan(site_list: SiteList) -> ListLimit | None:
-    """Return a refusal if older lists, or their entries, already use up the plan, which may have changed."""
+def _plan_refusal(site_list: SiteList) -> ListLimit | None:
+    """Return a refusal if older lists or their entries use up the limits of the plan, which may have been reduced."""
     tier = site_list.organization.tier
     sharing = SiteList.objects.filter(organization__in=usage.sharing_limits(site_list.organization))
     older = sharing.filter(created_at__lt=site_list.created_at)
-    found = older.aggregate(lists=Count("*"), entries=Sum("entries_count"))
-    if found["lists"] < tier.lists and (found["entries"] or 0) + site_list.entries_count <= tier.list_entries:
+    totals = older.aggregate(lists=Count("*"), entries=Sum("entries_count"))
+    if totals["lists"] < tier.lists and (totals["entries"] or 0) + site_list.entries_count <= tier.list_entries:
         return None
     return ListLimit("Your plan allows fewer lists or sites than you have. Delete some, or ask for a larger plan.")
 
@@ -147,7 +148,7 @@ def _refuse_without_quota(site_list: SiteList, entries: int, now: datetime) -> N
 def _begin(
     site_list: SiteList, now: datetime, *, is_requested: bool = False, refusal: Refusal | None = None
 ) -> ListRun:
-    """Insert a run with a result for each entry; with a refusal it ends at once. The caller holds the list's lock."""
+    """Insert a run with a result for each entry; a `refusal` ends the run at once. The caller must lock the list."""
     run = ListRun.objects.create(
         site_list=site_list,
         is_requested=is_requested,
@@ -182,14 +183,14 @@ def _insert_results(
 
 
 def _start_soon(organization_id: int) -> None:
-    """Enqueue the start of an organization's due entries. If the message is lost, `run_lists` finds them."""
+    """Enqueue the start of an organization's due entries. The `run_lists` task makes up for a lost message."""
     queue.enqueue("sites.tasks.start_entries", str(organization_id))
 
 
 def scan_entry(*, caller: Caller, list_id: str, entry_id: str) -> ListResult:
-    """Look at one entry again, now; return its result, which is part of no run.
+    """Scan one entry again now, outside of a run; return its result.
 
-    Raises NotFound, ListRunning if it is being looked at by itself already, or QuotaExceeded.
+    Raises NotFound, QuotaExceeded, or ListRunning if such a scan of the entry has not ended.
     """
     with transaction.atomic():
         site_list = _locked_list(caller, list_id)
@@ -200,11 +201,11 @@ def scan_entry(*, caller: Caller, list_id: str, entry_id: str) -> ListResult:
 
 
 def scan_entries(*, caller: Caller, list_id: str, entry_ids: Sequence[str]) -> int:
-    """Look at several entries again, now; return how many are, without those that are being looked at already.
+    """Scan several entries again now, except those with an unfinished scan; return the number of scanned entries.
 
     Unknown IDs are ignored. Raises NotFound or QuotaExceeded.
     """
-    ids = [each for each in entry_ids if is_id("ent", each)]
+    ids = [entry_id for entry_id in entry_ids if is_id("ent", entry_id)]
     with transaction.atomic():
         site_list = _locked_list(caller, list_id)
         return _scan(caller, site_list, list(site_list.entries.filter(id__in=ids).values_list("id", flat=True)))
@@ -221,7 +222,7 @@ def _scan(caller: Caller, site_list: SiteList, ids: Sequence[str], url: str = ""
 
 
 def cancel_run(*, caller: Caller, list_id: str, run_id: str) -> ListRun:
-    """Cancel a run: running visits go on, what waits and what is queued does not start. An ended run does not change.
+    """Cancel a run: running visits go on, waiting and queued scans do not start. An ended run does not change.
 
     Raises NotFound.
     """
@@ -235,9 +236,9 @@ def cancel_run(*, caller: Caller, list_id: str, run_id: str) -> ListRun:
 
 
 def stop_run(run_id: str, reason: ScanError, now: datetime) -> bool:
-    """End a run as cancelled, with all that has not begun; return False if it had ended.
+    """Cancel a run and its results that have not started; return False if the run had already ended.
 
-    The caller holds the organization's lock, so that no entry starts and no page is released meanwhile.
+    The caller must lock the organization, so that no entry starts and no page is dispatched meanwhile.
     """
     run = counting.locked_run(run_id)
     if run is None or run.has_ended:
@@ -245,7 +246,7 @@ def stop_run(run_id: str, reason: ScanError, now: datetime) -> bool:
     run.error_code, run.error_message = counting.CANCELLED, reason.message
     run.save(update_fields=["error_code", "error_message"])
     counting.end_waiting(ListResult.objects.filter(run=run, status=ListResult.Status.WAITING), reason, now)
-    # Lock order: the scans and their counters before the audits, as at the end of a visit.
+    # The scans and their counters are locked before the audits, in the same order as at the end of a visit.
     of_run = Audit.objects.filter(list_result__run=run, status__in=UNFINISHED)
     ended = fail_queued_visits(Scan.objects.filter(audit_page__audit__in=of_run.values("id")), reason)
     for audit in counting.unfinished_audits(run):
@@ -258,12 +259,12 @@ def stop_run(run_id: str, reason: ScanError, now: datetime) -> bool:
 
 
 def stop_lists(organization_id: int, reason: ScanError) -> None:
-    """Stop all that goes on in the lists of an organization, and their schedules. The caller holds its lock."""
+    """Stop all runs, scans and schedules of an organization's lists. The caller must lock the organization."""
     now = timezone.now()
     lists = access.rows(SiteList, organization_id)
     lists.update(next_run_at=None)
     running = ListRun.objects.filter(site_list__in=lists, status=ListRun.Status.RUNNING)
     for run_id in running.order_by("id").values_list("id", flat=True):
         stop_run(run_id, reason, now)
-    looks = ListResult.objects.filter(site_list__in=lists, run=None, status=ListResult.Status.WAITING)
-    counting.end_waiting(looks, reason, now)
+    single_results = ListResult.objects.filter(site_list__in=lists, run=None, status=ListResult.Status.WAITING)
+    counting.end_waiting(single_results, reason, now)

@@ -1,6 +1,6 @@
-"""Schedule of a list's runs: at the beginning of a day, local time, in each week, month or quarter.
+"""Schedule of a list's runs: at midnight local time, on one day of each week, month or quarter.
 
-A digest of the list's ID chooses the day, so that not all lists begin on the first of the month.
+The day is derived from a digest of the list's ID, so that not all lists run on the first of the month.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from sites.models.site_list import ListInterval
 from sites.schedule import Schedule, moment_at, seed_number
 
 MIDNIGHT = time()
-# All months of a year have these days, so a quarter's day is that many days after its first.
+# Runs are due on one of the first 84 days of a quarter, which every quarter has.
 DAYS_OF_QUARTER = 28 * 3
 
 
@@ -27,12 +27,12 @@ def next_run(site_list: SiteList, after: datetime) -> datetime | None:
         case ListInterval.MONTH:
             return Schedule(Interval.MONTH, site_list.id, MIDNIGHT, None, site_list.timezone).after(after)
         case ListInterval.QUARTER:
-            return next(each for each in _quarters(site_list, after) if each > after)
+            return next(due for due in _quarters(site_list, after) if due > after)
     return None
 
 
 def _quarters(site_list: SiteList, after: datetime) -> Iterator[datetime]:
-    """Yield due times in ascending order, starting before `after`."""
+    """Yield the due times of a quarterly schedule in ascending order, starting before `after`."""
     zone = ZoneInfo(site_list.timezone)
     today = after.astimezone(zone).date()
     day = timedelta(days=seed_number(site_list.id) % DAYS_OF_QUARTER)

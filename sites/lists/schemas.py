@@ -1,4 +1,4 @@
-"""Lists, their entries and runs, and the data of their events, as JSON."""
+"""JSON of lists, entries, runs and shares, and data of the webhook events of lists."""
 
 from __future__ import annotations
 
@@ -246,15 +246,15 @@ def list_json_of(site_list: SiteList) -> SiteListJson:
 
 
 def lists_json_of(lists: Sequence[SiteList]) -> list[SiteListJson]:
-    """Return lists of one organization; at most three queries for any number of them."""
+    """Return the JSON of several lists of one organization, with at most three queries for any number of lists."""
     latest = ListRun.objects.filter(site_list__in=lists).order_by("site_list", "-started_at", "-id")
     runs = {run.site_list_id: run for run in latest.distinct("site_list")} if lists else {}
     recipients = recipients_of(lists)
-    return [_document(each, recipients[each.id], runs.get(each.id)) for each in lists]
+    return [_list_json(site_list, recipients[site_list.id], runs.get(site_list.id)) for site_list in lists]
 
 
 def entry_json_of(entry: ListEntry) -> EntryJson:
-    """Return an entry that has the annotation `audit_id`."""
+    """Return the JSON of an entry. `audit_id` must be annotated on the entry, or the field is null."""
     return {
         "id": entry.id,
         "url": entry.url,
@@ -262,9 +262,9 @@ def entry_json_of(entry: ListEntry) -> EntryJson:
         "note": entry.note,
         "state": entry.state,
         "results": {
-            each: {"score": score, "grade": entry.grade_of(each), "change": entry.change_of(each)}
-            for each in Scan.Type.values
-            if (score := entry.score_of(each)) is not None
+            type: {"score": score, "grade": entry.grade_of(type), "change": entry.change_of(type)}
+            for type in Scan.Type.values
+            if (score := entry.score_of(type)) is not None
         },
         "failing": entry.failing,
         "history": entry.history,
@@ -290,7 +290,7 @@ class _Request(TypedDict, total=False):
     request: CredentialNames
 
 
-def _document(site_list: SiteList, recipients: Recipients, run: ListRun | None) -> SiteListJson:
+def _list_json(site_list: SiteList, recipients: Recipients, run: ListRun | None) -> SiteListJson:
     names = site_list.credential_names
     request: _Request = {} if names is None else {"request": credential_names_of(names)}
     return {

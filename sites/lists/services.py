@@ -1,6 +1,6 @@
-"""Services of lists and their entries: create, change, tag, delete. Every step is one transaction.
+"""Services of lists and their entries: create, change, tag, delete. Every service is one transaction.
 
-An organization is locked before its lists, and a list before its runs and entries.
+Lock order: the organization, its lists, then the runs and entries of a list.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ from website_scan.net.credentials import Credentials, InvalidRequestField
 
 SCHEDULE_FIELDS = frozenset({"every", "timezone"})
 REMOVED_AT_ONCE = 5_000
-# One import at a time of those that share a limit, without the organization's lock, for which its scans wait.
+# Serializes imports of organizations that share a limit. The organization's own lock would make its scans wait.
 LOCK_ENTRIES = "SELECT pg_advisory_xact_lock(hashtextextended('list entries ' || %s, 0))"
-# Rows of a list of which it may have millions, children first; each statement ends within the web's time limit. In SQL,
-# because the ORM would load them all.
+# Statements that delete a list's rows, children first, in batches: a list may have millions of rows, which the ORM
+# would load, and each statement must end within the time limit of web requests.
 ERASED_AT_ONCE = 20_000
 ERASE = (
     """UPDATE sites_listentry SET result_id = NULL WHERE id IN (
@@ -66,21 +66,21 @@ class ListLimit(Refusal):
 
 
 class ListRunning(Refusal):
-    """Refusal because a run of the list, or the look at an entry, has not ended."""
+    """Refusal because a run of the list, or the scan of an entry, has not ended."""
 
     code = "LIST_RUNNING"
     status = 409
 
 
 def create_list(*, caller: Caller, request: ListRequest, once: Once | None = None) -> Created[SiteListJson]:
-    """Create a list without entries, or raise the first refusal; its schedule determines the first run."""
+    """Create a list without entries; its schedule determines the first run. Raises the first refusal."""
     return created_once(
         caller.organization_id, once, request.credentials, lambda: _create(caller, request), "site_list"
     )
 
 
 def _create(caller: Caller, request: ListRequest) -> SiteListJson:
-    usual: dict[str, Any] = {
+    defaults: dict[str, Any] = {
         "types": list(Scan.Type.values),
         "window_hours": USUAL_WINDOW_HOURS,
         "recipients": default_recipients(caller),
@@ -94,7 +94,7 @@ def _create(caller: Caller, request: ListRequest) -> SiteListJson:
             api_key_id=caller.key_id,
             created_by_id=caller.member.user_id if caller.member else None,
             created_at=timezone.now(),
-            **usual | dict(request.columns) | credential_columns(request.credentials),
+            **defaults | dict(request.columns) | sealed(request.credentials),
         )
         site_list.next_run_at = next_run(site_list, site_list.created_at)
         site_list.save(force_insert=True)
@@ -109,7 +109,7 @@ def _refuse_too_many_lists(organization: Organization) -> None:
 
 
 def refuse_too_many_entries(site_list: SiteList, more: int) -> None:
-    """Raise ListLimit if `more` entries are too many for the plan; must run inside the transaction that adds them."""
+    """Raise ListLimit if `more` entries exceed the plan's limit. Call inside the transaction that adds the entries."""
     if more <= 0:
         return
     organization = site_list.organization
@@ -122,7 +122,7 @@ def refuse_too_many_entries(site_list: SiteList, more: int) -> None:
 
 
 def change_list(*, caller: Caller, list_id: str, request: ListRequest) -> SiteList:
-    """Make the requested changes, and return the list as it is then. Raises NotFound or InvalidRequestField."""
+    """Change a list as requested, and return the list. Raises NotFound or InvalidRequestField."""
     with transaction.atomic():
         site_list = LIST.find(caller.organization_id, list_id, lock=Lock.CHANGE)
         changed = [name for name, value in request.columns.items() if value != getattr(site_list, name)]
@@ -149,7 +149,7 @@ def _set_credentials(site_list: SiteList, credentials: Credentials | None) -> No
 
 
 def forget_credentials(site_list: SiteList) -> None:
-    """Drop the credentials of a locked list, whose next sites may be of another origin."""
+    """Delete the credentials of a locked list, because its next sites may have another origin."""
     _set_credentials(site_list, None)
     site_list.save(update_fields=["credential_names", "encrypted_credentials"])
 
@@ -161,7 +161,7 @@ def has_several_origins(site_list: SiteList) -> bool:
 
 
 def origin_of_any(site_list: SiteList) -> str | None:
-    """Return the origin of any entry, None if there is none."""
+    """Return the origin of any one entry, or None if the list has no entries."""
     return next((origin_of(url) for url in site_list.entries.order_by().values_list("url", flat=True)[:1]), None)
 
 
@@ -171,7 +171,7 @@ def origin_of(url: str) -> str:
 
 
 def delete_list(*, caller: Caller, list_id: str) -> None:
-    """Delete a list with its entries, runs and snapshots. Scans that have begun end. Raises NotFound."""
+    """Delete a list with its entries, runs and snapshots. Running scans go on. Raises NotFound."""
     with transaction.atomic():
         site_list = LIST.find(caller.organization_id, list_id, lock=Lock.CHANGE)
         activity.record_call(caller, "list.deleted", site_list.name, list=site_list.id)
@@ -195,7 +195,7 @@ def _entry(site_list: SiteList, entry_id: str) -> ListEntry:
 def change_entry(
     *, caller: Caller, list_id: str, entry_id: str, tags: list[str] | None = None, note: str | None = None
 ) -> ListEntry:
-    """Change tags and note of an entry, of which None stays. Raises NotFound or InvalidParams."""
+    """Change the tags and the note of an entry; None leaves either unchanged. Raises NotFound or InvalidParams."""
     columns = {name: value for name, value in (("tags", tags), ("note", note)) if value is not None}
     with transaction.atomic():
         site_list = LIST.find(caller.organization_id, list_id, lock=Lock.CHANGE)
@@ -205,19 +205,19 @@ def change_entry(
             setattr(entry, name, columns[name])
         if changed:
             entry.save(update_fields=changed)
-            _judge_tags(site_list, changed)
+            _refuse_excess_tags(site_list, changed)
             details = {"list": site_list.id, "changed": sorted(changed)}
             activity.record_call(caller, "list.entry_changed", entry.url, **details)
     return entry
 
 
-def _judge_tags(site_list: SiteList, changed: Sequence[str]) -> None:
+def _refuse_excess_tags(site_list: SiteList, changed: Sequence[str]) -> None:
     if "tags" in changed:
         refuse_too_many_tags(tags_of(site_list))
 
 
 def tags_of(site_list: SiteList) -> dict[str, int]:
-    """Return the tags of a list's entries with their numbers of entries, the most frequent first."""
+    """Return the number of entries by tag, the most frequent tag first."""
     with connection.cursor() as cursor:
         cursor.execute(TAGS, [site_list.id])
         return dict(cursor.fetchall())
@@ -226,17 +226,17 @@ def tags_of(site_list: SiteList) -> dict[str, int]:
 def tag_entries(
     *, caller: Caller, list_id: str, entries: Q | Sequence[str], add: Sequence[str] = (), remove: Sequence[str] = ()
 ) -> int:
-    """Add and remove tags of the entries with these IDs, or that match a condition; return how many have changed.
+    """Add and remove tags of entries, chosen by IDs or by a condition; return the number of changed entries.
 
-    `Wanted.condition` makes a condition of a filter. Raises NotFound or InvalidParams.
+    `Wanted.condition` is the condition of a filter. Raises NotFound or InvalidParams.
     """
     added, removed = tidy_tags(add), set(tidy_tags(remove))
     with transaction.atomic():
         site_list = LIST.find(caller.organization_id, list_id, lock=Lock.CHANGE)
-        wanted = _chosen(site_list, entries).select_for_update(no_key=True).order_by("id")
+        rows = _chosen_entries(site_list, entries).select_for_update(no_key=True).order_by("id")
         changed = {}
-        for id, before in wanted.values_list("id", "tags"):
-            tags = tidy_tags((*(each for each in before if each not in removed), *added))
+        for id, before in rows.values_list("id", "tags"):
+            tags = tidy_tags((*(tag for tag in before if tag not in removed), *added))
             if tags != tuple(before):
                 changed[id] = SEPARATOR.join(tags)
         if changed:
@@ -249,19 +249,19 @@ def tag_entries(
 
 
 def delete_entries(*, caller: Caller, list_id: str, entries: Q | Sequence[str]) -> int:
-    """Delete the entries with these IDs, or that match a condition; return how many. Their results stay in snapshots.
+    """Delete entries, chosen by IDs or by a condition; return their number. Their results remain in snapshots.
 
     Raises NotFound.
     """
     with transaction.atomic():
         site_list = LIST.find(caller.organization_id, list_id, lock=Lock.CHANGE)
-        found = list(_chosen(site_list, entries).values_list("id", flat=True))
-        remove_entries(site_list, found)
-        save_number(site_list, site_list.entries_count - len(found))
-        if found:
-            details = {"list": site_list.id, "entries": len(found)}
+        ids = list(_chosen_entries(site_list, entries).values_list("id", flat=True))
+        remove_entries(site_list, ids)
+        save_number(site_list, site_list.entries_count - len(ids))
+        if ids:
+            details = {"list": site_list.id, "entries": len(ids)}
             activity.record_call(caller, "list.entries_deleted", site_list.name, **details)
-    return len(found)
+    return len(ids)
 
 
 def delete_entry(*, caller: Caller, list_id: str, entry_id: str) -> None:
@@ -275,7 +275,7 @@ def delete_entry(*, caller: Caller, list_id: str, entry_id: str) -> None:
 
 
 def save_number(site_list: SiteList, number: int) -> None:
-    """Save the number of entries of a locked list. A list that becomes empty forgets its credentials."""
+    """Save the number of entries of a locked list. The credentials of a list that becomes empty are deleted."""
     if site_list.entries_count and not number and site_list.credential_names is not None:
         forget_credentials(site_list)
     site_list.entries_count = number
@@ -283,10 +283,10 @@ def save_number(site_list: SiteList, number: int) -> None:
 
 
 def remove_entries(site_list: SiteList, ids: Sequence[str]) -> None:
-    """Delete entries of a locked list, whose results stay. The caller saves their number."""
+    """Delete entries of a locked list without their results. The caller must save the number of entries."""
     for begin in range(0, len(ids), REMOVED_AT_ONCE):
         batch = sorted(ids)[begin : begin + REMOVED_AT_ONCE]
-        # In one order, like every change of several entries: so two never wait for each other.
+        # Entries are always locked in the order of their IDs, so that two transactions cannot deadlock.
         list(site_list.entries.select_for_update().filter(id__in=batch).order_by("id").values_list("id"))
         with connection.cursor() as cursor:
             cursor.execute("UPDATE sites_listresult SET entry_id = NULL WHERE entry_id = ANY(%s)", [batch])
@@ -295,7 +295,7 @@ def remove_entries(site_list: SiteList, ids: Sequence[str]) -> None:
             )
 
 
-def _chosen(site_list: SiteList, entries: Q | Sequence[str]) -> QuerySet[ListEntry]:
+def _chosen_entries(site_list: SiteList, entries: Q | Sequence[str]) -> QuerySet[ListEntry]:
     if isinstance(entries, Q):
         return site_list.entries.filter(entries)
-    return site_list.entries.filter(id__in=[each for each in entries if is_id("ent", each)])
+    return site_list.entries.filter(id__in=[entry_id for entry_id in entries if is_id("ent", entry_id)])

@@ -1,4 +1,4 @@
-"""Content of a list's public page, its card and its badges. Without the table it names no site."""
+"""Content of a list's public page, its card and its badges. Only the optional table contains names of sites."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from website_scan.messages import counted, cut
 from website_scan.scoring import mean_grade, rounded
 
 LABELS = {value: str(label) for value, label in Scan.Type.choices}
-HELD_BACK = 30  # checks in the table of what holds sites back
+HELD_BACK = 30  # maximum number of rows in the table of failed checks
 PAGE_SIZE = 100
 TITLE_LENGTH = 60
 NO_SNAPSHOT = "No snapshot yet"
 STATUSES = {"failed": "Could not be judged", "left_out": "Not judged"}
-# Sentences at the head of the page, if the checks ran.
+# IDs of checks whose adoption is stated at the top of the page, if the checks ran.
 HEADLINES = (
     *("https-available", "http-to-https-redirect", "tls-modern-protocols", "hsts", "csp-present", "dnssec", "dmarc"),
     *("security-txt", "text-compressed", "lcp", "html-has-lang", "image-alt", "color-contrast", "is-indexable"),
@@ -49,18 +49,18 @@ class Gauge:
 
     @property
     def spread(self) -> str:
-        """The middle half of the sites, such as "half between 61 and 84.5"."""
+        """Return the interquartile range as text, such as "half between 61 and 84.5"."""
         return f"half between {self.figures['lower_quartile']:g} and {self.figures['upper_quartile']:g}"
 
     @property
     def segments(self) -> list[tuple[str, int, float, float]]:
-        """Grade, number of sites, and begin and width of its part of a bar, in percent."""
-        found, begin = [], 0.0
+        """Return the segments of a bar of grades: grade, number of sites, start and width in percent."""
+        segments, start = [], 0.0
         for letter, number in self.figures["grades"].items():
             width = 100 * number / (self.figures["judged"] or 1)
-            found.append((letter, number, round(begin, 2), round(width, 2)))
-            begin += width
-        return found
+            segments.append((letter, number, round(start, 2), round(width, 2)))
+            start += width
+        return segments
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class Adoption:
 
 @dataclass(frozen=True, slots=True)
 class HeldBack:
-    """Check that fails, with the title that its findings have."""
+    """Failed check in the table of the page; `title` is the title of its findings."""
 
     title: str
     figures: CheckFigures
@@ -83,7 +83,7 @@ class HeldBack:
 
 @dataclass(frozen=True, slots=True)
 class SiteRow:
-    """Site of the table. `shown` is its address without the query, which may hold what is nobody else's business."""
+    """Site of the table. `shown` is the URL without its query, which may contain private data."""
 
     shown: str
     scores: Sequence[tuple[str, int | None, str | None]]
@@ -92,7 +92,7 @@ class SiteRow:
 
 @dataclass(frozen=True, slots=True)
 class SitePage:
-    """Page of the table of sites, with the query strings of the pages around it; None if there is none."""
+    """Page of the table of sites. `previous` and `next` are query strings, or None if there is no such page."""
 
     rows: Sequence[SiteRow]
     number: int
@@ -108,85 +108,90 @@ class SitePage:
         return f"page={self.number + 1}#sites" if self.number < self.pages else None
 
 
-def gauges(found: Figures) -> list[Gauge]:
-    return [Gauge(LABELS[type], each, grade_of(each)) for type, each in found["types"].items()]
-
-
-def adoptions(found: Figures) -> list[Adoption]:
-    """Return the sentences about the checks of HEADLINES that ran, in their order."""
-    by_check = {each["check"]: each for each in found["checks"] if each["of"]}
-    ran = [by_check[each] for each in HEADLINES if each in by_check]
+def gauges(figures: Figures) -> list[Gauge]:
     return [
-        Adoption(sentence(each["check"], each["passed"], each["of"]), percent(each["passed"], each["of"]))
-        for each in ran
+        Gauge(LABELS[type], type_figures, grade_of(type_figures)) for type, type_figures in figures["types"].items()
     ]
 
 
-def held_back(found: Figures) -> list[HeldBack]:
-    """Return the checks that fail on most sites."""
-    failing = [each for each in found["checks"] if each["failed"]][:HELD_BACK]
-    known = entries()
-    return [HeldBack(known[each["check"]].found if each["check"] in known else each["name"], each) for each in failing]
+def adoptions(figures: Figures) -> list[Adoption]:
+    """Return the adoption of the checks of HEADLINES that ran, in the order of HEADLINES."""
+    by_check = {check["check"]: check for check in figures["checks"] if check["of"]}
+    ran = [by_check[check_id] for check_id in HEADLINES if check_id in by_check]
+    return [
+        Adoption(sentence(check["check"], check["passed"], check["of"]), percent(check["passed"], check["of"]))
+        for check in ran
+    ]
+
+
+def held_back(figures: Figures) -> list[HeldBack]:
+    """Return the checks that fail on the most sites."""
+    failing = [check for check in figures["checks"] if check["failed"]][:HELD_BACK]
+    catalogue = entries()
+    return [
+        HeldBack(catalogue[check["check"]].found if check["check"] in catalogue else check["name"], check)
+        for check in failing
+    ]
 
 
 def sites_page(run: ListRun, number: int) -> SitePage | None:
-    """Return a page of the sites of a snapshot by address; None for a number beyond the last page."""
+    """Return a page of the sites of a snapshot, sorted by URL; None if the number is not that of a page."""
     pages = max(1, -(-run.entries // PAGE_SIZE))
     if not 1 <= number <= pages:
         return None
     results = ListResult.objects.filter(run=run).defer("findings", "facts", "seen", "statuses", "error_message")
     begin = (number - 1) * PAGE_SIZE
-    rows = [_row(run, each) for each in results.order_by("url")[begin : begin + PAGE_SIZE]]
+    rows = [_row(run, result) for result in results.order_by("url")[begin : begin + PAGE_SIZE]]
     return SitePage(rows, number, pages, run.entries)
 
 
 def _row(run: ListRun, result: ListResult) -> SiteRow:
     host, path = address_of(result.url)
-    scores = [(LABELS[each], result.score_of(each), result.grade_of(each)) for each in run.types]
+    scores = [(LABELS[type], result.score_of(type), result.grade_of(type)) for type in run.types]
     return SiteRow(f"{host}{path if path != '/' else ''}", scores, STATUSES.get(status_of(result), ""))
 
 
-def preview_of(share: ListShare, run: ListRun | None, found: Figures | None) -> Preview:
-    """Return the title of the page, with the grades of the means, and the address of its card."""
+def preview_of(share: ListShare, run: ListRun | None, figures: Figures | None) -> Preview:
+    """Return the link preview of the page: the title with the grades of the mean scores, and the URL of the card."""
     name = cut(share.site_list.name, TITLE_LENGTH)
-    card = card_of(share.site_list, run, found)
-    return Preview(printable(f"{_told(card)}: {name}"), card_address(share, digest_of(card)))
+    card = card_of(share.site_list, run, figures)
+    return Preview(printable(f"{_card_title(card)}: {name}"), card_address(share, digest_of(card)))
 
 
 def card_address(share: ListShare, digest: str) -> str:
     return reverse("list-share-card", args=[share.id, digest])
 
 
-def card_of(site_list: SiteList, run: ListRun | None, found: Figures | None) -> Card:
+def card_of(site_list: SiteList, run: ListRun | None, figures: Figures | None) -> Card:
     """Return the card of a snapshot: the list's name, its number of sites, and the means with their grades."""
     name = _ascii(site_list.name)
-    if run is None or found is None:
+    if run is None or figures is None:
         return Card(name, heading=NO_SNAPSHOT)
-    grades = tuple(CardGrade(each.label, each.grade, each.score) for each in gauges(found))
-    sites = counted(found["judged"], "site")
+    grades = tuple(CardGrade(gauge.label, gauge.grade, gauge.score) for gauge in gauges(figures))
+    sites = counted(figures["judged"], "site")
     day = day_of(_day(run))
     if len(grades) == 1:
         return Card(name, heading=f"{grades[0].label} of {sites}", note=day, grades=grades)
     return Card(name, heading=sites, note=day, grades=grades)
 
 
-def badge_of(run: ListRun | None, found: Figures | None, check: str) -> Drawing:
-    """Draw the number of a check as a sentence; without a check, the mean of each type."""
-    if run is None or found is None or not found["judged"]:
+def badge_of(run: ListRun | None, figures: Figures | None, check: str) -> Drawing:
+    """Draw a badge with the adoption of a check as a sentence, or with the mean scores if `check` is empty."""
+    if run is None or figures is None or not figures["judged"]:
         return draw_note("no result yet")
     day = _day(run)
     if not check:
-        return draw(((f"{each.label}, mean", each.grade or None, each.score) for each in gauges(found)), day)
-    for each in found["checks"]:
-        if each["check"] == check and each["of"]:
-            number = percent(each["passed"], each["of"])
-            said = sentence(check, each["passed"], each["of"]).removeprefix(f"{number} % ")
-            return draw_number(f"{number} %", said, mean_grade(number, is_flawless=True), day)
+        return draw(((f"{gauge.label}, mean", gauge.grade or None, gauge.score) for gauge in gauges(figures)), day)
+    for row in figures["checks"]:
+        if row["check"] == check and row["of"]:
+            number = percent(row["passed"], row["of"])
+            text = sentence(check, row["passed"], row["of"]).removeprefix(f"{number} % ")
+            return draw_number(f"{number} %", text, mean_grade(number, is_flawless=True), day)
     return draw_note("no result yet")
 
 
 def is_check(check: str) -> bool:
-    """Return True for the ID of a check that there is, or that a sentence is about."""
+    """Return True for the ID of a check of the catalogue or of PREDICATES."""
     return check in entries() or check in PREDICATES
 
 
@@ -195,12 +200,14 @@ def _day(run: ListRun) -> date:
     return moment.date()
 
 
-def _told(card: Card) -> str:
-    graded = ", ".join(f"{each.label} {each.grade}" for each in card.grades if each.grade)
+def _card_title(card: Card) -> str:
+    graded = ", ".join(f"{grade.label} {grade.grade}" for grade in card.grades if grade.grade)
     return f"{graded}, {card.heading}" if graded and len(card.grades) > 1 else graded or card.heading
 
 
 def _ascii(name: str) -> str:
-    """Return a name without accents: the font of cards has ASCII only. One in another script is not drawn at all."""
-    plain = "".join(each for each in unicodedata.normalize("NFKD", name) if not unicodedata.combining(each))
+    """Return the name without accents, because the font of cards has only ASCII, or a default for other scripts."""
+    plain = "".join(
+        character for character in unicodedata.normalize("NFKD", name) if not unicodedata.combining(character)
+    )
     return plain if plain.isascii() else "List of sites"

@@ -1,4 +1,4 @@
-"""Sharing of lists: public pages of snapshots, at addresses that nobody can guess and that members revoke."""
+"""Sharing of lists: public pages of snapshots, at unguessable addresses that members can revoke."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sites.resources import LIST, LIST_SHARE
 from website_scan.errors import Refusal
 from website_scan.ids import is_id
 
-# Maximum number per list. Concurrent requests may exceed it slightly, which does no harm.
+# Maximum number of shares per list. Concurrent requests may exceed the maximum slightly, which does no harm.
 MAX_SHARES = 20
 
 
@@ -29,7 +29,7 @@ class ShareLimit(Refusal):
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """Share with the snapshot that it shows; None while the list has none."""
+    """Share with the snapshot on its page; `run` is None while the list has no snapshot."""
 
     share: ListShare
     run: ListRun | None
@@ -41,7 +41,7 @@ def shares_of(site_list: SiteList) -> QuerySet[ListShare]:
 
 
 def create_share(*, caller: Caller, list_id: str, run_id: str | None = None, has_table: bool = False) -> ListShare:
-    """Share one snapshot of a list, or always the latest if `run_id` is None; with the table of its sites or without.
+    """Share one snapshot of a list, or always the latest if `run_id` is None; `has_table` adds the table of all sites.
 
     Raises NotFound or ShareLimit.
     """
@@ -62,7 +62,7 @@ def create_share(*, caller: Caller, list_id: str, run_id: str | None = None, has
 
 
 def delete_share(*, caller: Caller, list_id: str, share_id: str) -> None:
-    """Revoke a share; its address never shows anything again. Raises NotFound."""
+    """Revoke a share for good; its address responds with 404 from then on. Raises NotFound."""
     site_list = LIST.find(caller.organization_id, list_id)
     with transaction.atomic():
         LIST_SHARE.find_in(shares_of(site_list), share_id, lock=Lock.DELETION).delete()
@@ -70,7 +70,7 @@ def delete_share(*, caller: Caller, list_id: str, share_id: str) -> None:
 
 
 def published(share_id: str) -> Published | None:
-    """Return what anybody with the address may see; None for an unknown, revoked or expired share."""
+    """Return a share and the snapshot on its page, or None if the share is unknown, revoked or expired."""
     if not is_id("shr", share_id):
         return None
     shares = ListShare.objects.filter(site_list__organization__closed_at=None)

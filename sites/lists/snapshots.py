@@ -1,6 +1,6 @@
-"""Snapshots of lists: the runs that have ended, and what they found.
+"""Snapshots of lists: runs that have ended, and their figures.
 
-Figures are calculated from the counts of the run, which hold the number of sites by score: no report is read again.
+Figures are calculated from `ListCount`, which has the number of sites by score, so that no report is read again.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from website_scan.json_types import Count as CountOfSites
 from website_scan.json_types import Keywords
 from website_scan.scoring import GRADES, mean_grade, rounded
 
-# Every grade, the best first; "A+" is one of its own.
+# All grades, the best first, including "A+".
 LETTERS = (*(letter for _, letter in GRADES), "F")
-# Runs whose figures are those of the list: what a cancelled or failed one has seen may be any part of it.
+# Statuses of runs whose figures represent the list. A cancelled or failed run may have judged any part of the sites.
 WHOLE = (ListRun.Status.COMPLETED, ListRun.Status.PARTIAL)
-# Tags with figures of their own, and sites that were not reached, in a summary.
+# Maximum numbers of tags and of sites that could not be judged, in a summary.
 TAGS_SHOWN, UNREACHED_SHOWN = 100, 100
 EMPTY: ListCounts = {"sites": 0, "judged": 0, "scores": {}, "grades": {}, "checks": {}}
 
@@ -100,12 +100,12 @@ class Summary(Figures):
 
 
 def snapshots_of(site_list: SiteList) -> QuerySet[ListRun]:
-    """Return the runs of a list that have ended, newest first, without expired ones."""
+    """Return the snapshots of a list that have not expired, newest first."""
     return kept(ListRun.objects.filter(site_list=site_list)).order_by("-started_at", "-id")
 
 
 def kept(runs: QuerySet[ListRun]) -> QuerySet[ListRun]:
-    """Filter runs that have ended, and are kept to this second."""
+    """Filter runs that have ended and whose retention period has not."""
     days = ExpressionWrapper(F("kept_days") * Value(timedelta(days=1)), output_field=DurationField())
     return runs.filter(
         Q(kept_days=None) | Q(ended_at__gt=Now() - days), status__in=ListRun.ENDED, ended_at__isnull=False
@@ -120,7 +120,7 @@ def is_kept(run: ListRun, now: datetime | None = None) -> bool:
 
 
 def find_snapshot(organization_id: int, list_id: str, run_id: str) -> ListRun:
-    """Return a snapshot of an organization's list. Raises NotFound, also while the run goes on."""
+    """Return a snapshot of an organization's list. Raises NotFound, even if the run exists but has not ended."""
     if not is_id("lst", list_id):
         raise SNAPSHOT.not_found()
     runs = ListRun.objects.filter(site_list__organization_id=organization_id, site_list_id=list_id)
@@ -128,20 +128,20 @@ def find_snapshot(organization_id: int, list_id: str, run_id: str) -> ListRun:
 
 
 def latest(site_list: SiteList) -> ListRun | None:
-    """Return the newest snapshot of a run that was neither cancelled nor failed."""
+    """Return the newest snapshot of a list, skipping runs that were cancelled or failed."""
     return snapshots_of(site_list).filter(status__in=WHOLE).first()
 
 
 def previous(run: ListRun) -> ListRun | None:
-    """Return the snapshot before this one, of a run that was neither cancelled nor failed."""
+    """Return the snapshot before `run`, skipping runs that were cancelled or failed."""
     earlier = snapshots_of(run.site_list).filter(status__in=WHOLE, started_at__lte=run.started_at)
     return earlier.exclude(id=run.id).first()
 
 
 def figures(run: ListRun, tag: str = "") -> Figures:
-    """Return the figures of a snapshot, or of its sites with a tag. They name no site."""
-    found = ListCount.objects.filter(run=run, tag=tag).values_list("data", flat=True).first()
-    counts: ListCounts = found or EMPTY
+    """Return the figures of a snapshot, or of its sites with a tag, without names of sites."""
+    data = ListCount.objects.filter(run=run, tag=tag).values_list("data", flat=True).first()
+    counts: ListCounts = data or EMPTY
     statuses = _results(run, tag).values_list("status", "error_code").annotate(number=Count("id"))
     numbers = list(statuses.order_by("-number", "error_code"))
     codes = {code: number for status, code, number in numbers if status == ListResult.Status.FAILED}
@@ -156,7 +156,7 @@ def figures(run: ListRun, tag: str = "") -> Figures:
 
 
 def summary(run: ListRun, tag: str = "") -> Summary:
-    """Return the figures of a snapshot, or of its sites with a tag, by tag as well, and what could not be judged."""
+    """Return the figures of a snapshot or of its sites with a tag, figures by tag, and unreachable sites."""
     failed = _results(run, tag).filter(status=ListResult.Status.FAILED).order_by("position")
     unreached: list[UnreachedSite] = [
         {"url": url, "code": code, "message": message}
@@ -172,14 +172,14 @@ def _results(run: ListRun, tag: str) -> QuerySet[ListResult]:
 
 def _types(run: ListRun, counts: ListCounts) -> dict[str, TypeFigures]:
     return {
-        each: type_figures(counts["scores"].get(each, {}), counts["grades"].get(each, {}))
-        for each in Scan.Type.values
-        if each in run.types
+        type: type_figures(counts["scores"].get(type, {}), counts["grades"].get(type, {}))
+        for type in Scan.Type.values
+        if type in run.types
     }
 
 
 def type_figures(scores: Mapping[str, int], grades: Mapping[str, int]) -> TypeFigures:
-    """Return the figures of a type by its numbers of sites by score and by grade."""
+    """Return the figures of a scan type from the numbers of sites by score and by grade."""
     histogram = sorted((int(score), number) for score, number in scores.items() if number > 0)
     judged = sum(number for _, number in histogram)
     total = sum(score * number for score, number in histogram)
@@ -197,29 +197,29 @@ def _quantile(histogram: Sequence[tuple[int, int]], judged: int, quarters: int) 
     if not judged:
         return None
     rank, part = divmod(quarters * (judged - 1), 4)
-    low, high = _at(histogram, rank), _at(histogram, rank + 1 if part else rank)
+    low, high = _score_at(histogram, rank), _score_at(histogram, rank + 1 if part else rank)
     return low + (high - low) * part / 4
 
 
-def _at(histogram: Sequence[tuple[int, int]], rank: int) -> int:
-    """Return the score with this rank, 0 for the lowest."""
-    reached = 0
-    return next(score for score, number in histogram if (reached := reached + number) > rank)
+def _score_at(histogram: Sequence[tuple[int, int]], rank: int) -> int:
+    """Return the score at a rank of the histogram; rank 0 is the lowest score."""
+    cumulative = 0
+    return next(score for score, number in histogram if (cumulative := cumulative + number) > rank)
 
 
-def grade_of(found: TypeFigures) -> str:
-    """Return the grade of a type's mean; A+ only if every site has one. Empty without a judged site."""
-    if found["mean"] is None:
+def grade_of(type_figures: TypeFigures) -> str:
+    """Return the grade of a type's mean score; A+ only if every site has A+. Empty if no site was judged."""
+    if type_figures["mean"] is None:
         return ""
-    return mean_grade(rounded(found["mean"]), found["grades"]["A+"] == found["judged"])
+    return mean_grade(rounded(type_figures["mean"]), type_figures["grades"]["A+"] == type_figures["judged"])
 
 
 def _checks(counts: Mapping[str, Sequence[int]]) -> list[CheckFigures]:
-    found: list[CheckFigures] = [
+    checks: list[CheckFigures] = [
         {**named(check), "failed": failed, "warned": warned, "passed": passed, "of": failed + warned + passed}
         for check, (failed, warned, passed) in counts.items()
     ]
-    return sorted(found, key=lambda each: (-each["failed"], -each["warned"], each["check"]))
+    return sorted(checks, key=lambda check: (-check["failed"], -check["warned"], check["check"]))
 
 
 class NamedCheck(TypedDict):
@@ -236,7 +236,7 @@ def named(check: str) -> NamedCheck:
 
 
 def _tags(run: ListRun) -> list[TagFigures]:
-    """Return the figures of the tags with most sites. The counts of checks, which are long, are not read."""
+    """Return the figures of the tags with the most sites. Counts of checks are large, so they are not read."""
     rows = (
         ListCount.objects.filter(run=run)
         .exclude(tag="")
@@ -247,7 +247,7 @@ def _tags(run: ListRun) -> list[TagFigures]:
             grades=KeyTransform("grades", "data"),
         )
     )
-    shown = rows.order_by("-sites", "tag").values_list("tag", "sites", "judged", "scores", "grades")[:TAGS_SHOWN]
+    largest = rows.order_by("-sites", "tag").values_list("tag", "sites", "judged", "scores", "grades")[:TAGS_SHOWN]
     return [
         {
             "tag": tag,
@@ -255,5 +255,5 @@ def _tags(run: ListRun) -> list[TagFigures]:
             "judged": judged,
             "types": _types(run, {**EMPTY, "scores": scores, "grades": grades}),
         }
-        for tag, sites, judged, scores, grades in shown
+        for tag, sites, judged, scores, grades in largest
     ]

@@ -1,6 +1,7 @@
-"""Start of lists' entries: results whose time has come become audits, few at once for each organization.
+"""Start of lists' entries: due results become audits, a few at once for each organization.
 
-Addresses of hosts are looked up before, without a transaction. The start itself is one, under the organization's lock.
+IP addresses of hosts are resolved first, outside of a transaction. Audits are then inserted in a transaction that holds
+the organization's lock.
 """
 
 from __future__ import annotations
@@ -34,18 +35,18 @@ from website_scan.net.policy import Policy
 from website_scan.net.resolver import Resolver
 from website_scan.net.targets import parse_target
 
-STARTED_AT_ONCE = 20  # in one transaction
-# Entries whose addresses are looked up before their turn, in one batch.
+STARTED_AT_ONCE = 20  # maximum number of results that one transaction starts
+# Maximum number of due entries whose host names are resolved in one batch.
 LOOKED_UP_AT_ONCE = 64
-# Maximum number of an organization's unfinished audits of lists for each of its slots: the others keep waiting.
+# Maximum number of unfinished audits of lists for each slot of an organization; further results wait.
 UNFINISHED_PER_SLOT = 2
-# Share of the hourly number of audits of sites that lists may use; the rest is for audits that somebody waits for.
+# Share of the hourly limit of whole-site audits that lists may use; the rest is for audits that people wait for.
 SHARE_OF_SITES = 0.5
-# First key of the advisory lock under which addresses are looked up; the second one is the organization.
+# First key of the advisory lock for resolving host names; the second key is the organization.
 LOOK_UP_LOCK = 0x6C697374
-# Results whose turn it is: single looks first, because somebody waits for them. Of the results with an address at which
-# an audit of a list is under way none comes, so that one host with many names takes one place only. The index of a
-# list's waiting results has their order, so only the first ones of each list are read.
+# Selects the next results to start. Results outside of a run are first, because somebody waits for them. A result is
+# skipped while another audit of a list scans the same IP address, so that one server with many names gets one audit at
+# a time. The order is that of the index of waiting results, so PostgreSQL reads only the first results of each list.
 NEXT = """
     WITH reached AS (
         SELECT coalesce(array_agg(address), '{}') AS addresses FROM sites_audit, unnest(addresses) AS address
@@ -78,7 +79,7 @@ NEXT = """
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """Result that may start. `addresses` are None until they have been looked up; a result `is_gone` with its entry."""
+    """Result that may start. `addresses` is None until the host is resolved; `is_gone` if the entry was deleted."""
 
     result_id: int
     run_id: str | None
@@ -94,7 +95,9 @@ def start_due(now: datetime, has_time: Callable[[], bool]) -> int:
     waiting = ListResult.objects.filter(status=ListResult.Status.WAITING, starts_at__lte=now)
     lists = SiteList.objects.filter(id__in=waiting.values("site_list"))
     organizations = list(lists.order_by().values_list("organization_id", flat=True).distinct())
-    return sum(start_entries(each, timezone.now(), has_time) for each in organizations if has_time())
+    return sum(
+        start_entries(organization_id, timezone.now(), has_time) for organization_id in organizations if has_time()
+    )
 
 
 def start_entries(
@@ -103,9 +106,9 @@ def start_entries(
     has_time: Callable[[], bool] = lambda: True,
     resolver: Resolver | None = None,
 ) -> int:
-    """Start an organization's due entries as audits while there is room for them; return their number.
+    """Start audits of an organization's due entries, up to its limits; return their number.
 
-    Safe at any time, in any number of processes: each entry starts under the organization's lock, once.
+    May be called at any time and by several processes: the organization's lock makes each entry start only once.
     """
     policy = scan_policy()
     total = 0
@@ -120,51 +123,54 @@ def start_entries(
     return total
 
 
-def _room(organization: Organization) -> int:
-    """Return how many more audits of lists the organization may have under way."""
+def _capacity(organization: Organization) -> int:
+    """Return how many more audits of lists the organization may run at once; negative if over the limit."""
     audits = Audit.objects.filter(organization=organization, run_of=Audit.RunOf.LIST, status__in=UNFINISHED)
     return UNFINISHED_PER_SLOT * organization.tier.concurrent_scans - audits.count()
 
 
 def _turns(organization: Organization, now: datetime, limit: int) -> list[Turn]:
-    """Return the results whose turn it is, in this order; those with unknown addresses as well."""
+    """Return the results to start next, in order, including those whose host is not resolved yet."""
     sites = sites_left(organization, SHARE_OF_SITES)
     rows = access.fetch_rows(NEXT, organization.id, now=now, limit=limit, sites=sites > 0)
     turns = []
-    for result_id, run_id, is_gone, known, url, types, pages in rows:
+    for result_id, run_id, is_gone, host_addresses, url, types, pages in rows:
         sites -= pages > 1
         if pages == 1 or sites >= 0:
-            turns.append(Turn(result_id, run_id, is_gone, known, url, tuple(types), pages))
+            turns.append(Turn(result_id, run_id, is_gone, host_addresses, url, tuple(types), pages))
     return turns
 
 
 def _look_up_addresses(organization_id: int, now: datetime, policy: Policy, resolver: Resolver | None) -> None:
-    """Look up the addresses of the next results, outside of any transaction: name servers may take seconds.
+    """Resolve the hosts of the next results, outside of any transaction, because name servers may take seconds.
 
-    One process at a time does so for an organization; the others go on with the results that are known.
+    Only one process at a time resolves hosts for an organization; others start the results that are resolved already.
     """
     organization = Organization.objects.select_related("tier").filter(id=organization_id, closed_at=None).first()
-    if organization is None or _room(organization) <= 0:
+    if organization is None or _capacity(organization) <= 0:
         return
     with _only_one(organization_id) as is_ours:
         if not is_ours:
             return
-        unknown = [each for each in _turns(organization, now, LOOKED_UP_AT_ONCE) if each.addresses is None]
-        targets, known = [], {}
-        for turn in unknown:
+        unresolved = [turn for turn in _turns(organization, now, LOOKED_UP_AT_ONCE) if turn.addresses is None]
+        targets, resolved = [], {}
+        for turn in unresolved:
             try:
                 targets.append((turn.result_id, parse_target(turn.url, policy)))
             except Refusal:
-                known[turn.result_id] = list[str]()  # its start says why it is refused
-        found = addresses.look_up([target for _, target in targets], policy, resolver)
-        known |= {result_id: each for (result_id, _), each in zip(targets, found, strict=True) if each is not None}
-        for result_id, each in known.items():
-            ListResult.objects.filter(id=result_id, addresses=None).update(addresses=each)
+                resolved[turn.result_id] = list[str]()  # _start() records the refusal
+        lookups = addresses.look_up([target for _, target in targets], policy, resolver)
+        resolved |= {result_id: ips for (result_id, _), ips in zip(targets, lookups, strict=True) if ips is not None}
+        for result_id, ips in resolved.items():
+            ListResult.objects.filter(id=result_id, addresses=None).update(addresses=ips)
 
 
 @contextlib.contextmanager
 def _only_one(organization_id: int) -> Iterator[bool]:
-    """Hold an advisory lock of the organization; yields False if another process has it. It ends with the process."""
+    """Hold an advisory lock of the organization, and yield True; yield False if another process holds the lock.
+
+    PostgreSQL frees the lock if the process dies.
+    """
     keys = [LOOK_UP_LOCK, organization_id % (2**31 - 1)]
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_try_advisory_lock(%s, %s)", keys)
@@ -185,19 +191,19 @@ def _start_batch(organization_id: int, now: datetime, policy: Policy) -> int | N
         except usage.OrganizationClosed:
             return None
         limits = usage.limits_of(organization.tier)
-        room = min(STARTED_AT_ONCE, _room(organization))
-        turns = [each for each in _turns(organization, now, LOOKED_UP_AT_ONCE) if each.addresses is not None]
-        turns = list(_apart(turns))[: max(0, room)]
-        types = {ScanType(name) for each in turns for name in each.types}
+        capacity = min(STARTED_AT_ONCE, _capacity(organization))
+        turns = [turn for turn in _turns(organization, now, LOOKED_UP_AT_ONCE) if turn.addresses is not None]
+        turns = list(_with_distinct_addresses(turns))[: max(0, capacity)]
+        types = {ScanType(name) for turn in turns for name in turn.types}
         if not turns or overload_s(types, SHARE_OF_AUDITS):
             return None
         if removed := _remove_gone(turns):
             return removed
-        left = usage.quota(organization_id, limits, now).remaining
+        remaining = usage.quota(organization_id, limits, now).remaining
         affordable = []
         for turn in turns:
-            left -= len(turn.types)
-            if left < 0:
+            remaining -= len(turn.types)
+            if remaining < 0:
                 break
             affordable.append(turn)
         started = _start(organization, affordable, now, policy, limits.pages_per_audit)
@@ -207,8 +213,8 @@ def _start_batch(organization_id: int, now: datetime, policy: Policy) -> int | N
     return 0
 
 
-def _apart(turns: Sequence[Turn]) -> Iterator[Turn]:
-    """Yield the turns that have no address in common with one before them."""
+def _with_distinct_addresses(turns: Sequence[Turn]) -> Iterator[Turn]:
+    """Yield the turns that share no IP address with an earlier turn."""
     reached: set[str] = set()
     for turn in turns:
         if reached.isdisjoint(turn.addresses or ()):
@@ -217,8 +223,8 @@ def _apart(turns: Sequence[Turn]) -> Iterator[Turn]:
 
 
 def _remove_gone(turns: Sequence[Turn]) -> int:
-    """Remove results from their runs whose entries were deleted before they had started; return their number."""
-    gone = [each for each in turns if each.is_gone]
+    """Delete results whose entries were deleted before the start; return the number of results."""
+    gone = [turn for turn in turns if turn.is_gone]
     for turn in gone:
         waiting = ListResult.objects.filter(id=turn.result_id, status=ListResult.Status.WAITING)
         deleted, _ = waiting.delete()
@@ -231,18 +237,18 @@ def _remove_gone(turns: Sequence[Turn]) -> int:
 def _start(
     organization: Organization, turns: Sequence[Turn], now: datetime, policy: Policy, pages_per_audit: int
 ) -> int:
-    """Insert an audit for each of these results, or end it with the refusal of its address; return their number."""
+    """Insert an audit for each result, or end the result if its URL is refused; return the number of results."""
     waiting = ListResult.objects.select_related("site_list").filter(status=ListResult.Status.WAITING)
     waiting = waiting.select_for_update(no_key=True, of=("self",), skip_locked=True)
-    found = waiting.in_bulk([each.result_id for each in turns])
+    results = waiting.in_bulk([turn.result_id for turn in turns])
     for turn in turns:
-        result = found.get(turn.result_id)
+        result = results.get(turn.result_id)
         if result is None:
             continue
         site_list = result.site_list
         try:
             request = _request(turn, policy, pages_per_audit)
-        except Refusal as refusal:  # the policy has changed since the entry was added
+        except Refusal as refusal:  # the network policy has changed since the entry was added
             result.status, result.ended_at = ListResult.Status.ENDED, now
             result.error_code, result.error_message = refusal.code, str(refusal)
             transaction.on_commit(functools.partial(count_soon, site_list.id, result.run_id))
@@ -259,11 +265,11 @@ def _start(
                 encrypted_credentials=site_list.encrypted_credentials,
             )
         result.save(update_fields=["status", "ended_at", "error_code", "error_message", "audit"])
-    return len(found)
+    return len(results)
 
 
 def _request(turn: Turn, policy: Policy, pages_per_audit: int) -> AuditRequest:
-    """Return the request for an entry's audit: of its page, or of its site up to the list's number of pages.
+    """Return the request for the audit of an entry: of one page, or of the site with up to `turn.pages` pages.
 
     Raises InvalidUrl or Blocked.
     """
@@ -274,7 +280,7 @@ def _request(turn: Turn, policy: Policy, pages_per_audit: int) -> AuditRequest:
 
 
 def _leave_out(organization_id: int, turn: Turn, limits: usage.TierLimits, now: datetime) -> None:
-    """Leave out what waits of a run, or a single look, because the month's quota is used up."""
+    """Leave out the waiting results of a run, or a single result, because the month's quota is used up."""
     try:
         usage.refuse_beyond_quota(organization_id, limits, len(turn.types), now)
     except usage.QuotaExceeded as refusal:
@@ -283,5 +289,5 @@ def _leave_out(organization_id: int, turn: Turn, limits: usage.TierLimits, now: 
             if run is not None:
                 counting.leave_waiting(run, refusal, now)
             else:
-                looks = ListResult.objects.filter(id=turn.result_id, status=ListResult.Status.WAITING)
-                counting.end_waiting(looks, refusal, now)
+                single_result = ListResult.objects.filter(id=turn.result_id, status=ListResult.Status.WAITING)
+                counting.end_waiting(single_result, refusal, now)

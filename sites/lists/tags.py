@@ -1,4 +1,4 @@
-"""Tags and notes of a list's entries: their form and their limits. Pure."""
+"""Validation of tags and notes of a list's entries. Pure functions."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from collections.abc import Collection, Iterable
 from infrastructure.api.errors import InvalidParams
 
 MAX_TAGS = 20  # of an entry
-MAX_TAGS_OF_LIST = 200  # each run counts the sites of each tag
+MAX_TAGS_OF_LIST = 200  # limited because each run stores counts for each tag
 TAG_LENGTH = 60
 NOTE_LENGTH = 500
-# Separates tags in a cell of a table.
+# Separator of tags in one cell of a CSV file.
 SEPARATOR = ";"
 
 
 def tidy_tags(values: Iterable[str]) -> tuple[str, ...]:
-    """Return tags in their order, each once and without surplus blanks. Raises InvalidParams."""
-    tags = tuple(dict.fromkeys(filter(None, (" ".join(each.split()) for each in values))))
+    """Return the tags in their order, without duplicates and superfluous white space. Raises InvalidParams."""
+    tags = tuple(dict.fromkeys(filter(None, (" ".join(value.split()) for value in values))))
     for tag in tags:
         _refuse_unprintable("A tag", tag, TAG_LENGTH)
         if SEPARATOR in tag:
@@ -27,7 +27,7 @@ def tidy_tags(values: Iterable[str]) -> tuple[str, ...]:
 
 
 def tidy_note(value: str) -> str:
-    """Return a note without surplus blanks. Raises InvalidParams."""
+    """Return a note without superfluous white space. Raises InvalidParams."""
     note = " ".join(value.split())
     _refuse_unprintable("A note", note, NOTE_LENGTH)
     return note
@@ -44,6 +44,6 @@ def _refuse_unprintable(noun: str, text: str, most: int) -> None:
         raise InvalidParams(f"{noun} may have {most} characters, not {len(text):,}.")
     if not text.isprintable():
         raise InvalidParams(f"{noun} must have printable characters only.")
-    # A spreadsheet would run it.
+    # A spreadsheet would execute a text that begins with an equals sign as a formula.
     if text.startswith("="):
         raise InvalidParams(f"{noun} must not begin with an equals sign, like a formula.")

@@ -1,6 +1,6 @@
-"""Uploads of a list's sites: parser of CSV, text and JSON. Pure.
+"""Parser of uploaded entries of a list: CSV, plain text and JSON. Pure functions.
 
-Its cost is bounded whatever is sent: by bytes, lines, characters of a line and tags.
+Limits on bytes, lines, characters of a line and tags bound the cost of parsing any input.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from website_scan.net.targets import InvalidUrl, parse_target
 
 MAX_ROWS = 100_000
 MAX_LINE = 8_192  # characters
-MAX_VALUES = 16 * MAX_ROWS  # of JSON, roughly
-MAX_TOLD = 100  # bad lines
+MAX_VALUES = 16 * MAX_ROWS  # approximate number of values in JSON
+MAX_REPORTED = 100  # invalid lines
 NO_ADDRESS = "There is no address. To empty a list, send JSON with no entries."
 FIELDS = ("url", "tags", "note")
-# Names of columns in the first line of a table, ignoring case.
+# Accepted names of columns in the header line of a table, in lower case.
 COLUMN_NAMES = {
     "url": frozenset(
         {"url", "address", "web address", "website", "site", "homepage", "link", "domain", "host", "hostname"}
@@ -40,7 +40,7 @@ LINES_FOR_DELIMITER = 100
 LINE_END = re.compile(r"\r\n|\r|\n")
 SCHEME = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 FIRST_DELIMITER = re.compile(rf'(?:"[^"]*"|[^"{DELIMITERS}])*+([{DELIMITERS}])')
-# First bytes of files that are no text in UTF-8, with what they are.
+# First bytes of files that are not UTF-8 text, with the kind of file for the message.
 OTHER_FILES = {
     b"\xff\xfe": "text in UTF-16",
     b"\xfe\xff": "text in UTF-16",
@@ -55,9 +55,9 @@ CHARSET = re.compile(r"charset\s*=\s*\"?([\w.:-]+)", re.IGNORECASE)
 
 
 class InvalidEntries(Refusal):
-    """Refusal of an upload with sites that can't be entries.
+    """Refusal of an upload with invalid lines.
 
-    `entries` has the line, from 1, the code and the reason of the first of them; `count` is the number of all.
+    The details have `entries`, the first invalid lines (`line` from 1, `code`, `error`), and their total, `count`.
     """
 
     code = "INVALID_ENTRIES"
@@ -66,7 +66,7 @@ class InvalidEntries(Refusal):
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Site of an upload. `url` is canonical; `host` has its port if that is not the default; `line` counts from 1."""
+    """Site of an upload. `url` is canonical, `host` includes a port other than the default, `line` counts from 1."""
 
     line: int
     url: str
@@ -77,44 +77,44 @@ class Row:
 
 @dataclass(slots=True)
 class Faults:
-    """Bad lines: the first `MAX_TOLD` of them, and the number of all."""
+    """Invalid lines of an upload: the first `MAX_REPORTED` lines, and the number of all."""
 
-    told: list[dict[str, object]] = field(default_factory=list)
+    reported: list[dict[str, object]] = field(default_factory=list)
     count: int = 0
 
     def add(self, line: int, refusal: Refusal) -> None:
         self.count += 1
-        if len(self.told) < MAX_TOLD:
-            self.told.append({"line": line, "code": refusal.code, "error": str(refusal)})
+        if len(self.reported) < MAX_REPORTED:
+            self.reported.append({"line": line, "code": refusal.code, "error": str(refusal)})
 
     def refuse(self) -> None:
-        """Raise InvalidEntries if there are any."""
+        """Raise InvalidEntries if any line is invalid."""
         if not self.count:
             return
-        first = self.told[0]
+        first = self.reported[0]
         number = f"{self.count:,} lines are" if self.count > 1 else "One line is"
         refusal = InvalidEntries(f"{number} not valid, so nothing was changed. Line {first['line']}: {first['error']}")
-        refusal.details = {"entries": self.told, "count": self.count}
+        refusal.details = {"entries": self.reported, "count": self.count}
         raise refusal
 
 
 def refuse_line(line: int, message: str) -> None:
-    """Raise InvalidEntries for a single line."""
+    """Raise InvalidEntries for a single invalid line."""
     faults = Faults()
     faults.add(line, InvalidParams(message))
     faults.refuse()
 
 
-# Cells of a line: address, tags and note; or why it cannot be read.
+# Cells of a line: URL, tags and note. A Refusal replaces the cells of a line that cannot be parsed.
 Cells = tuple[str, Sequence[str], str]
 Line = tuple[int, Cells | Refusal]
 
 
 def read_rows(data: bytes, media_type: str, policy: Policy) -> list[Row]:
-    """Parse an upload: JSON, CSV with or without names of columns, or plain text with an address on each line.
+    """Parse an upload: JSON, CSV with or without a header line, or plain text with a URL on each line.
 
-    An address without a scheme gets https://. Rows with the same canonical address are one, with the tags of all and
-    the first note. Raises InvalidEntries, or InvalidParams for JSON of another form.
+    A URL without a scheme gets https://. Rows with the same canonical URL are merged, with the tags of all rows and the
+    first note. Raises InvalidEntries, or InvalidParams for JSON of another form.
     """
     text = _decoded(data, media_type)
     kind = media_type.partition(";")[0].strip().lower()
@@ -142,19 +142,19 @@ def _row(line: int, cells: Cells, policy: Policy) -> Row:
     return Row(line, target.url, target.origin.partition("://")[2][:300], _tags(tuple(tags)), tidy_note(note))
 
 
-# Most sites have one of a few combinations.
+# Cached, because most sites of an upload have one of a few combinations of tags.
 _tags: Callable[[tuple[str, ...]], tuple[str, ...]] = functools.lru_cache(1_000)(tidy_tags)
 
 
 def _add(rows: dict[str, Row], row: Row) -> None:
-    known = rows.get(row.url)
-    if known is not None:
-        row = replace(known, tags=tidy_tags((*known.tags, *row.tags)), note=known.note or row.note)
+    earlier = rows.get(row.url)
+    if earlier is not None:
+        row = replace(earlier, tags=tidy_tags((*earlier.tags, *row.tags)), note=earlier.note or row.note)
     rows[row.url] = row
 
 
 def _decoded(data: bytes, media_type: str) -> str:
-    """Return the text of an upload. Raises InvalidEntries if it is no text in UTF-8."""
+    """Return the text of an upload. Raises InvalidEntries if the bytes are not UTF-8 text."""
     for beginning, meaning in OTHER_FILES.items():
         if data.startswith(beginning):
             refuse_line(1, f"The file is {meaning}. Save it as CSV in UTF-8.")
@@ -172,7 +172,7 @@ def _decoded(data: bytes, media_type: str) -> str:
 def _lines(text: str) -> list[str]:
     text = text.rstrip()
     number = text.count("\n") + text.count("\r") - text.count("\r\n") + 1
-    # One more for the names of the columns.
+    # One line more is allowed, for the header.
     if number > MAX_ROWS + 1:
         refuse_line(MAX_ROWS + 2, f"There are {number:,} lines; at most {MAX_ROWS:,} sites can be sent at once.")
     if not text:
@@ -196,7 +196,7 @@ def _table_lines(text: str) -> Iterator[Line]:
     lines = _lines(text)
     first = next(index for index, line in enumerate(lines) if line.strip())
     named = _named_columns(lines[first])
-    unnamed = _delimiter(lines[first : first + LINES_FOR_DELIMITER]), {each: FIELDS.index(each) for each in FIELDS}
+    unnamed = _delimiter(lines[first : first + LINES_FOR_DELIMITER]), {name: FIELDS.index(name) for name in FIELDS}
     delimiter, columns = named or unnamed
     width = None if named else len(FIELDS)
     for number, line in enumerate(lines, 1):
@@ -210,22 +210,22 @@ def _table_lines(text: str) -> Iterator[Line]:
         elif width and any(cells[width:]):
             yield number, InvalidParams(f"The line has {len(cells)} columns; there are {', '.join(FIELDS)}.")
         else:
-            found = {name: cells[index] if index < len(cells) else "" for name, index in columns.items()}
-            tags = found.get("tags", "")
-            yield number, (found["url"], tags.split(SEPARATOR) if tags else (), found.get("note", ""))
+            values = {name: cells[index] if index < len(cells) else "" for name, index in columns.items()}
+            tags = values.get("tags", "")
+            yield number, (values["url"], tags.split(SEPARATOR) if tags else (), values.get("note", ""))
 
 
 def _named_columns(line: str) -> tuple[str, dict[str, int]] | None:
-    """Return delimiter and positions of the columns that a first line names, None if it names no column of URLs."""
+    """Return the delimiter and the indexes of the columns in a header line; None if no column has URLs."""
     for delimiter in DELIMITERS:
         cells = _cells(line, delimiter)
         if isinstance(cells, Refusal):
             continue
-        names = [each.strip().casefold() for each in cells]
+        names = [cell.strip().casefold() for cell in cells]
         columns = {
-            name: next(index for index, each in enumerate(names) if each in known)
-            for name, known in COLUMN_NAMES.items()
-            if not known.isdisjoint(names)
+            name: next(index for index, header in enumerate(names) if header in accepted)
+            for name, accepted in COLUMN_NAMES.items()
+            if not accepted.isdisjoint(names)
         }
         if "url" in columns:
             return delimiter, columns
@@ -233,26 +233,26 @@ def _named_columns(line: str) -> tuple[str, dict[str, int]] | None:
 
 
 def _delimiter(lines: Sequence[str]) -> str:
-    """Return the delimiter that follows the first cell of most lines."""
-    found = [match[1] for line in lines if (match := FIRST_DELIMITER.match(line[:MAX_LINE]))]
-    return max(DELIMITERS, key=found.count)
+    """Return the delimiter that most often follows the first cell of a line."""
+    delimiters = [match[1] for line in lines if (match := FIRST_DELIMITER.match(line[:MAX_LINE]))]
+    return max(DELIMITERS, key=delimiters.count)
 
 
 def _cells(line: str, delimiter: str) -> list[str] | Refusal:
-    """Return the cells of a line, without blanks around them; a cell never goes on in the next line."""
+    """Return the stripped cells of a line, or a refusal. A cell cannot extend over several lines."""
     if len(line) > MAX_LINE:
         return _too_long(line)
     if '"' not in line:
-        return [each.strip() for each in line.split(delimiter)]
+        return [cell.strip() for cell in line.split(delimiter)]
     try:
-        return [each.strip() for each in next(csv.reader([line], delimiter=delimiter, strict=True))]
+        return [cell.strip() for cell in next(csv.reader([line], delimiter=delimiter, strict=True))]
     except csv.Error:
         return InvalidParams("The quotation marks of the line are not in pairs, or text follows one.")
 
 
 def _json_items(text: str) -> Iterator[Line]:
-    """Yield the items of `entries`, counted like lines. Raises InvalidParams if it is no such object."""
-    # Before the parser makes many times as many bytes of objects of them.
+    """Yield the items of `entries` with their numbers, from 1. Raises InvalidParams if the JSON has another form."""
+    # The number of values is limited before parsing, because parsed objects need many times the memory of the text.
     if sum(map(text.count, "{[,")) > MAX_VALUES:
         raise InvalidParams(f"At most {MAX_ROWS:,} sites can be sent at once.")
     try:
@@ -278,7 +278,7 @@ def _item_cells(item: Any) -> Cells | Refusal:
     url, tags, note = item.get("url"), item.get("tags", []), item.get("note", "")
     if not isinstance(url, str):
         return InvalidUrl("url must be a string that starts with https:// or http://.")
-    if not isinstance(tags, list) or not all(isinstance(each, str) for each in tags):
+    if not isinstance(tags, list) or not all(isinstance(tag, str) for tag in tags):
         return InvalidParams("tags must be a list of strings.")
     if not isinstance(note, str):
         return InvalidParams("note must be a string.")

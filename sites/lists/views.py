@@ -1,4 +1,4 @@
-"""Views of shared lists, for anybody with the address: the page, its card, and badges of its numbers."""
+"""Public views of shared lists: the page, its preview card, and badges. No login is needed."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from sites.lists import shared_page
 from sites.lists.sharing import Published, published
 from sites.lists.snapshots import Figures, figures
 
-# Rate limit of badges and cards per client, as for the badges of monitors.
+# Requests of badges and cards per client and minute, the same limit as for badges of monitors.
 PER_MINUTE = 600
 
 View = Callable[..., HttpResponse]
 
 
 def _unlisted(view: View) -> View:
-    """Decorator: keep search engines away from the response."""
+    """Decorator that adds an X-Robots-Tag header, so that search engines do not index the response."""
 
     @functools.wraps(view)
     def wrapped(request: HttpRequest, **kwargs: str) -> HttpResponse:
@@ -44,36 +44,36 @@ def _unlisted(view: View) -> View:
 @require_safe
 @_unlisted
 def shared_list(request: HttpRequest, share_id: str) -> HttpResponse:
-    """Show a shared snapshot. A revoked address is as one that never was."""
+    """Show a shared snapshot. Revoked and unknown addresses respond with the same 404."""
     if is_over_rate(request):
         return too_many(request)
-    shown = published(share_id)
-    if shown is None:
+    publication = published(share_id)
+    if publication is None:
         raise Http404
-    found = _figures(shown)
+    snapshot_figures = _figures(publication)
     context: dict[str, Any] = {
-        "share": shown.share,
-        "run": shown.run,
-        "figures": found,
-        "preview": shared_page.preview_of(shown.share, shown.run, found),
+        "share": publication.share,
+        "run": publication.run,
+        "figures": snapshot_figures,
+        "preview": shared_page.preview_of(publication.share, publication.run, snapshot_figures),
         "preview_text": "Scores, adoption of standards and the most frequent findings of a list of sites.",
         "base_url": settings.BASE_URL,
         "sites": None,
     }
-    if shown.run is not None and found is not None:
+    if publication.run is not None and snapshot_figures is not None:
         context |= {
-            "gauges": shared_page.gauges(found),
-            "adoptions": shared_page.adoptions(found),
-            "held_back": shared_page.held_back(found),
+            "gauges": shared_page.gauges(snapshot_figures),
+            "adoptions": shared_page.adoptions(snapshot_figures),
+            "held_back": shared_page.held_back(snapshot_figures),
         }
         if context["adoptions"]:
             context["preview_text"] = f"{context['adoptions'][0].sentence}."
-        if shown.share.has_table:
-            context["sites"] = shared_page.sites_page(shown.run, _number(request))
+        if publication.share.has_table:
+            context["sites"] = shared_page.sites_page(publication.run, _page_number(request))
             if context["sites"] is None:
                 raise Http404
     response = render(request, "sites/lists/shared.html", context)
-    # A reload must ask again, because the share may have been revoked.
+    # Browsers must revalidate the page at each reload, because the share may have been revoked.
     patch_cache_control(response, private=True, no_cache=True)
     return response
 
@@ -81,14 +81,14 @@ def shared_list(request: HttpRequest, share_id: str) -> HttpResponse:
 @require_safe
 @_unlisted
 def shared_card(request: HttpRequest, share_id: str, digest: str) -> HttpResponse:
-    """Return the card of a shared snapshot for previews of its link."""
+    """Return the picture of a shared snapshot for link previews (Open Graph)."""
     if _is_over_rate(request):
         return HttpResponse(status=429, headers={"Retry-After": str(throttling.WINDOW_S)})
-    shown = published(share_id)
-    if shown is None:
+    publication = published(share_id)
+    if publication is None:
         raise Http404
-    card = shared_page.card_of(shown.share.site_list, shown.run, _figures(shown))
-    address = functools.partial(shared_page.card_address, shown.share)
+    card = shared_page.card_of(publication.share.site_list, publication.run, _figures(publication))
+    address = functools.partial(shared_page.card_address, publication.share)
     return cards.card_at(request, card, digest, address, cards.SHARED)
 
 
@@ -96,7 +96,7 @@ def shared_card(request: HttpRequest, share_id: str, digest: str) -> HttpRespons
 @csp_override({"default-src": ["'none'"], "frame-ancestors": ["'none'"], "sandbox": []})
 @_unlisted
 def shared_badge(request: HttpRequest, share_id: str) -> HttpResponse:
-    """Return a picture of the number of a `check`, or of the means. A revoked share has none."""
+    """Return a badge with the adoption of a `check`, or with the mean scores. A revoked share responds with 404."""
     if _is_over_rate(request):
         response = badge_response(draw_note("too many requests"), 429)
         response["Retry-After"] = str(throttling.WINDOW_S)
@@ -104,19 +104,19 @@ def shared_badge(request: HttpRequest, share_id: str) -> HttpResponse:
     check = request.GET.get("check", "")
     if check and not shared_page.is_check(check):
         return badge_response(draw_note("no such check"), 400)
-    shown = published(share_id)
-    if shown is None:
+    publication = published(share_id)
+    if publication is None:
         return badge_response(draw_note("no such badge"), 404)
-    return cacheable(request, badge_response(shared_page.badge_of(shown.run, _figures(shown), check), 200))
+    return cacheable(request, badge_response(shared_page.badge_of(publication.run, _figures(publication), check), 200))
 
 
-def _figures(shown: Published) -> Figures | None:
-    return figures(shown.run) if shown.run is not None else None
+def _figures(publication: Published) -> Figures | None:
+    return figures(publication.run) if publication.run is not None else None
 
 
-def _number(request: HttpRequest) -> int:
+def _page_number(request: HttpRequest) -> int:
     raw = request.GET.get("page", "1")
-    # Longer numbers are beyond any list.
+    # Numbers with more than 6 digits exceed the number of pages of any list.
     return int(raw) if raw.isascii() and raw.isdecimal() and len(raw) <= 6 else 0
 
 

@@ -1,6 +1,6 @@
 """Models of a list of sites: its entries, its runs with the results of each entry, their counts, and shared snapshots.
 
-The snapshot of a run is the run itself once it has ended: its results and counts change no more.
+A run that has ended is its own snapshot: its results and counts do not change again.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ class ListInterval(models.TextChoices):
 
 
 class Fact(TypedDict, total=False):
-    """Facts about a site that an export has in columns of their own; a fact that no scan has told is absent."""
+    """Facts about a site, each a column of an export. Facts that no scan has reported are absent."""
 
     final_url: str
-    status: int  # of its HTTP response
+    status: int  # HTTP status code
     https: bool
     https_redirect: bool
     tls_versions: list[str]  # such as ["TLS 1.2", "TLS 1.3"]
@@ -57,7 +57,7 @@ class Fact(TypedDict, total=False):
 
 
 class ResultFinding(TypedDict):
-    """Failed or warned check of a site; of several pages the worst."""
+    """Failed or warned check of a site: the worst finding if several pages were scanned."""
 
     type: str
     check: str
@@ -69,9 +69,10 @@ class ResultFinding(TypedDict):
 
 
 class ListCounts(TypedDict):
-    """Counts of a run, over all its sites or over those with a tag.
+    """Counts of a run, over all its sites or over the sites with one tag.
 
-    By type: the number of sites by score (0 to 100, as text) and by grade. By check ID: `[failed, warned, passed]`.
+    `scores` and `grades` have the number of sites by scan type, then by score (0 to 100, as text) or by grade. `checks`
+    has the numbers of sites `[failed, warned, passed]` by check ID.
     """
 
     sites: int
@@ -90,12 +91,12 @@ def new_entry_id() -> str:
 
 
 def new_share_id() -> str:
-    """Return an ID whose address nobody can guess."""
+    """Return an ID that makes the address of a shared page impossible to guess."""
     return new_id("shr")
 
 
-class SiteList(WithCredentials):
-    """Named set of sites that are judged together, each as an audit of its page or of several of its pages."""
+class SiteList(Keyed):
+    """Named set of sites that are judged together. A run audits one or several pages of each site."""
 
     id = models.CharField(primary_key=True, max_length=40, default=new_list_id, editable=False)
     organization = models.ForeignKey(Organization, on_delete=models.CASCADE, related_name="lists")
@@ -138,7 +139,7 @@ class SiteList(WithCredentials):
 
 
 class TypeScores(models.Model):
-    """Abstract model: the score of each type with its grade; None for a type that was not judged."""
+    """Abstract model of a score and a grade for each scan type. The score is None for a type that was not judged."""
 
     security_score = models.PositiveSmallIntegerField(null=True, blank=True)
     performance_score = models.PositiveSmallIntegerField(null=True, blank=True)
@@ -153,8 +154,8 @@ class TypeScores(models.Model):
         abstract = True
 
     def score_of(self, type: str) -> int | None:
-        found: int | None = getattr(self, f"{type}_score")
-        return found
+        score: int | None = getattr(self, f"{type}_score")
+        return score
 
     def grade_of(self, type: str) -> str | None:
         return getattr(self, f"{type}_grade") or None
@@ -169,7 +170,7 @@ class ListEntry(TypeScores):
         PARTIAL = "partial", "judged in part"
         FAILED = "failed", "could not be judged"
 
-    HISTORY = 12  # scores for the sparkline
+    HISTORY = 12  # number of mean scores in the sparkline
 
     id = models.CharField(primary_key=True, max_length=40, default=new_entry_id, editable=False)
     site_list = models.ForeignKey(SiteList, on_delete=models.CASCADE, related_name="entries", db_index=False)
@@ -179,7 +180,7 @@ class ListEntry(TypeScores):
     note = models.CharField(max_length=500, blank=True, default="")
     created_at = models.DateTimeField(default=timezone.now)
 
-    # Of the latest result; a failed one leaves scores, changes and failing checks as they were.
+    # Columns of the latest result. A failed result does not change scores, score changes and failing checks.
     state = models.CharField(max_length=8, choices=State, default=State.NEW)
     error_code = models.CharField(max_length=40, blank=True, default="")
     error_message = models.TextField(blank=True, default="")
@@ -190,7 +191,7 @@ class ListEntry(TypeScores):
     result = models.ForeignKey(
         "ListResult", on_delete=models.SET_NULL, null=True, blank=True, related_name="+", db_index=False
     )
-    # Change of each score since the result before.
+    # Difference between each score and the score of the previous result.
     security_change = models.SmallIntegerField(null=True, blank=True)
     performance_change = models.SmallIntegerField(null=True, blank=True)
     accessibility_change = models.SmallIntegerField(null=True, blank=True)
@@ -212,7 +213,7 @@ class ListEntry(TypeScores):
         indexes = [
             models.Index(fields=["site_list", "host", "id"], name="list_entry_by_host"),
             GinIndex(fields=["failing"], name="list_entry_failing"),
-            # For the deletion of results.
+            # Deletion of results sets `result` to NULL, so PostgreSQL looks up the entries by result.
             models.Index(fields=["result"], condition=Q(result__isnull=False), name="list_entry_result"),
         ]
         constraints = [models.UniqueConstraint(F("site_list"), MD5("url"), name="list_entry_unique")]
@@ -221,14 +222,14 @@ class ListEntry(TypeScores):
         return f"{self.site_list_id}: {self.url}"
 
     def change_of(self, type: str) -> int | None:
-        found: int | None = getattr(self, f"{type}_change")
-        return found
+        change: int | None = getattr(self, f"{type}_change")
+        return change
 
 
 class ListRun(models.Model):
-    """Run of a list: one look at each of its entries. running → completed | partial | failed | cancelled.
+    """Run of a list: one scan of each entry. States: running → completed | partial | failed | cancelled.
 
-    Once it has ended it is a snapshot.
+    A run that has ended is a snapshot.
     """
 
     class Status(models.TextChoices):
@@ -258,7 +259,7 @@ class ListRun(models.Model):
     left_out = models.PositiveIntegerField(default=0, help_text="Sites that were not looked at.")
     error_code = models.CharField(max_length=40, blank=True, default="")
     error_message = models.TextField(blank=True, default="")
-    # The position of a check is that of its letter in the results' `statuses`; new ones are appended.
+    # IDs of checks, in the order of the letters of `ListResult.statuses`; IDs of new checks are appended.
     checks: models.JSONField[list[str], list[str]] = models.JSONField(default=list, blank=True)
 
     class Meta:
@@ -279,10 +280,10 @@ class ListRun(models.Model):
 
 
 class ListResult(TypeScores):
-    """Look at a site: part of a run, or by itself where an entry is scanned again.
+    """Result of the scan of one entry: part of a run, or without a run if a member scanned the entry again.
 
-    waiting → started → ended → done | failed; what waits when its run ends is left out. An ended result has all its
-    evidence, and is not yet counted.
+    States: waiting → started → ended → done | failed. A result that still waits when its run ends is `left_out`. An
+    `ended` result has all its findings and facts, but `counting.py` has not counted it yet.
     """
 
     class Status(models.TextChoices):
@@ -322,7 +323,8 @@ class ListResult(TypeScores):
     pages = models.PositiveIntegerField(default=0, help_text="Pages with a score.")
     # Number of failed or warned checks by severity.
     severities: models.JSONField[dict[str, int], dict[str, int]] = models.JSONField(default=dict, blank=True)
-    # By check ID the worst status on its pages; once counted, one letter (f, w, p or -) for each of the run's checks.
+    # `seen` has the worst status of each check, by check ID. Counting empties it and writes `statuses` instead: one
+    # letter (f, w, p or -) for each of the run's checks.
     seen: models.JSONField[dict[str, str], dict[str, str]] = models.JSONField(default=dict, blank=True)
     statuses = models.TextField(blank=True, default="")
     findings: models.JSONField[list[ResultFinding], list[ResultFinding]] = models.JSONField(default=list, blank=True)
@@ -349,7 +351,7 @@ class ListResult(TypeScores):
 
 
 class ListCount(models.Model):
-    """Counts of a run over all its sites (the empty tag), or over those with a tag."""
+    """Counts of a run over all its sites (empty tag), or over the sites with one tag."""
 
     id = models.BigAutoField(primary_key=True)
     run = models.ForeignKey(ListRun, on_delete=models.CASCADE, related_name="counts", db_index=False)

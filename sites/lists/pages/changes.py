@@ -1,4 +1,4 @@
-"""Changes of a list: adoption of a check over its snapshots, and two snapshots side by side."""
+"""Pages about changes of a list: adoption of a check over snapshots, and comparison of two snapshots."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ SNAPSHOTS_SHOWN = 52
 TAGS_SHOWN = 100
 SITES_SHOWN = 50
 LABELS = dict(Scan.Type.choices)
-# Checks that are shown first, if the snapshot has them.
+# Checks that the adoption page offers by default: the first one that the snapshot has.
 USUAL = ("http-to-https-redirect", "hsts", "csp-present", "image-alt", "title")
 
 
 @dataclass(frozen=True, slots=True)
 class AdoptionPoint:
-    """Sites of a snapshot that pass a check: `passed` of `of`; `score` is the percentage, for the chart."""
+    """Adoption of a check in one snapshot: `passed` of `of` sites. `score` is the percentage, for the chart."""
 
     run: ListRun
     passed: int
@@ -60,7 +60,7 @@ class TagAdoption:
 
 @dataclass(frozen=True, slots=True)
 class AdoptionPage:
-    """Adoption of a check in the last snapshots, newest first; `sentence` is about the newest."""
+    """Adoption of a check in the last snapshots, newest first. `sentence` describes the newest snapshot."""
 
     check: str
     name: str
@@ -73,13 +73,13 @@ class AdoptionPage:
 
     @property
     def change(self) -> int:
-        """Return the percentage points that the newest snapshot has more than the oldest."""
+        """Return the difference between the newest and the oldest snapshot, in percentage points."""
         return self.points[0].score - self.points[-1].score if self.points else 0
 
 
 @dataclass(frozen=True, slots=True)
 class ChangedRow:
-    """Site with other scores: its pairs by label, and the mean change."""
+    """Site with changed scores: scores before and after by label of the type, and the mean change."""
 
     host: str
     path: str
@@ -116,13 +116,13 @@ class Comparison:
 
 
 def adoption_page(site_list: SiteList, newest: ListRun, query: Mapping[str, str]) -> AdoptionPage:
-    """Return the adoption of a `check`, or of one that many ask for, on the sites with a `tag` if one is given."""
+    """Return the adoption page for the `check` of the query (default: from USUAL), for sites with its `tag`, if any."""
     check = query.get("check", "")
     if check not in newest.checks:
-        check = next((each for each in USUAL if each in newest.checks), next(iter(newest.checks), ""))
+        check = next((check_id for check_id in USUAL if check_id in newest.checks), next(iter(newest.checks), ""))
     tag = query.get("tag", "").replace("\0", "")[:60]
-    found = adoption(site_list, check, tag, SNAPSHOTS_SHOWN) if check else []
-    points = [AdoptionPoint(*each) for each in found if each[2]]
+    counts = adoption(site_list, check, tag, SNAPSHOTS_SHOWN) if check else []
+    points = [AdoptionPoint(*count) for count in counts if count[2]]
     last = points[-1] if points else None
     return AdoptionPage(
         check=check,
@@ -137,27 +137,27 @@ def adoption_page(site_list: SiteList, newest: ListRun, query: Mapping[str, str]
 
 
 def comparison(run: ListRun, other: ListRun) -> Comparison:
-    """Return what has changed in `run` since the snapshot `other`."""
-    found = diff(run, other, SITES_SHOWN)
-    counts = {each.run_id: each.data for each in ListCount.objects.filter(run__in=[run, other], tag="")}
+    """Return the comparison of `run` with the earlier snapshot `other`."""
+    difference = diff(run, other, SITES_SHOWN)
+    counts = {count.run_id: count.data for count in ListCount.objects.filter(run__in=[run, other], tag="")}
     means = [
-        {each.label: (each.score, each.grade) for each in means_of(counts.get(one.id), found["types"])}
-        for one in (other, run)
+        {mean.label: (mean.score, mean.grade) for mean in means_of(counts.get(snapshot.id), difference["types"])}
+        for snapshot in (other, run)
     ]
     return Comparison(
         run=run,
         other=other,
-        found=found,
+        found=difference,
         types=[TypePair(label, means[0][label], means[1][label]) for label in means[1]],
-        better=[_changed(each) for each in found["better"]],
-        worse=[_changed(each) for each in found["worse"]],
+        better=[_changed(site) for site in difference["better"]],
+        worse=[_changed(site) for site in difference["worse"]],
     )
 
 
-def other_of(run: ListRun, others: Sequence[ListRun], asked: str) -> ListRun | None:
-    """Return the snapshot to compare with: the one asked for, or the one before, or any other."""
-    named = next((each for each in others if each.id == asked and each.id != run.id), None)
-    return named or previous(run) or next((each for each in others if each.id != run.id), None)
+def other_of(run: ListRun, others: Sequence[ListRun], run_id: str) -> ListRun | None:
+    """Return the snapshot to compare `run` with: the requested one, or else the previous one, or else any other."""
+    requested = next((other for other in others if other.id == run_id and other.id != run.id), None)
+    return requested or previous(run) or next((other for other in others if other.id != run.id), None)
 
 
 def last_snapshots(site_list: SiteList) -> list[ListRun]:
@@ -165,11 +165,15 @@ def last_snapshots(site_list: SiteList) -> list[ListRun]:
 
 
 def _by_tag(run: ListRun, check: str) -> list[TagAdoption]:
-    """Return the adoption on the sites with each tag, the lowest first."""
+    """Return the adoption of a check by tag, the lowest percentage first."""
     counts = ListCount.objects.filter(run=run).exclude(tag="")
-    found = counts.annotate(found=KeyTransform(check, KeyTransform("checks", "data"))).exclude(found=None)
-    rows = [TagAdoption(tag, each[2], sum(each)) for tag, each in found.values_list("tag", "found") if sum(each)]
-    return sorted(rows, key=lambda each: (each.percent, each.tag))[:TAGS_SHOWN]
+    statuses = counts.annotate(statuses=KeyTransform(check, KeyTransform("checks", "data"))).exclude(statuses=None)
+    rows = [
+        TagAdoption(tag, numbers[2], sum(numbers))
+        for tag, numbers in statuses.values_list("tag", "statuses")
+        if sum(numbers)
+    ]
+    return sorted(rows, key=lambda row: (row.percent, row.tag))[:TAGS_SHOWN]
 
 
 def _changed(site: ChangedSite) -> ChangedRow:

@@ -1,4 +1,4 @@
-"""Forms of lists of sites: settings of a list, and a new share of its snapshots."""
+"""Form for the settings of a list of sites."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ WHOLE = {"invalid": "Enter a whole number.", "required": "Enter a whole number."
 WHOLE |= {"min_value": "Enter at least %(limit_value)s."}
 
 
-class ListForm(IdempotentForm):
-    """Form for a new list, or for the settings of one. `people` are addresses of members, each with a hint."""
+class ListForm(OnceForm):
+    """Form for a new list, or for the settings of one. `people` has a hint by the e-mail address of each member."""
 
     noun = "list"
     about = {"types": "type", "notify": "emails", "notify.emails": "emails", "notify.webhooks": "webhooks"}
@@ -64,7 +64,7 @@ class ListForm(IdempotentForm):
         error_messages=WHOLE,
         help_text="The sites of a run are started evenly over this time. 0 starts them as fast as your plan allows.",
     )
-    # There are 600 time zones: the template renders the choices, and the service validates the value.
+    # A text field, because there are 600 time zones: the template renders the choices, the service validates the value.
     timezone = forms.CharField(label="Time zone", required=False, initial="UTC", max_length=64)
     emails = TicksField([], label="E-mail to")
     webhooks = forms.BooleanField(label="Also send events to our webhooks", required=False, initial=True)
@@ -83,7 +83,7 @@ class ListForm(IdempotentForm):
         self.fields["window_hours"].widget.attrs["max"] = MAX_WINDOW_HOURS
         ticks = self.fields["emails"]
         assert isinstance(ticks, TicksField)
-        ticks.choices = [(each, HintedLabel(each, hint)) for each, hint in people.items()]
+        ticks.choices = [(email, HintedLabel(email, hint)) for email, hint in people.items()]
 
     def clean_type(self) -> list[str]:
         chosen: list[str] = list(dict.fromkeys(self.cleaned_data["type"]))
@@ -92,23 +92,23 @@ class ListForm(IdempotentForm):
         return chosen
 
     def list_request(self, organization_id: int) -> ListRequest:
-        """Return the request for a new list, or for changes. Raises the API's refusals of fields."""
-        given = self.cleaned_data
+        """Return the request to create or change a list. Raises the same refusals as the API."""
+        values = self.cleaned_data
         columns = {
-            "name": checked(ListRequestSerializer, "name", given["name"]),
-            "types": [str(each) for each in types_of(given["type"])],
-            "pages_per_entry": pages_within_plan(given["pages_per_entry"], self.tier),
-            "every": interval_within_tier(given["every"], self.tier),
-            "window_hours": checked(ListRequestSerializer, "window_hours", given["window_hours"]),
-            "timezone": checked(ListRequestSerializer, "timezone", given["timezone"] or "UTC"),
-            "recipients": members_of(organization_id, given["emails"]),
-            "tells_webhooks": given["webhooks"],
+            "name": checked(ListRequestSerializer, "name", values["name"]),
+            "types": [str(type) for type in types_of(values["type"])],
+            "pages_per_entry": pages_within_plan(values["pages_per_entry"], self.tier),
+            "every": interval_within_tier(values["every"], self.tier),
+            "window_hours": checked(ListRequestSerializer, "window_hours", values["window_hours"]),
+            "timezone": checked(ListRequestSerializer, "timezone", values["timezone"] or "UTC"),
+            "recipients": members_of(organization_id, values["emails"]),
+            "tells_webhooks": values["webhooks"],
         }
         return ListRequest(columns)
 
 
 def entered_of(site_list: SiteList, emails: Sequence[str]) -> dict[str, Any]:
-    """Return the form's initial values for an existing list."""
+    """Return the initial values of the form for an existing list."""
     return {name: getattr(site_list, name) for name in COLUMNS} | {
         "type": site_list.types,
         "emails": emails,

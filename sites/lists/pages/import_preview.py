@@ -1,6 +1,6 @@
-"""Import of sites into a list: what was pasted or sent as a file, a preview of what would change, then the change.
+"""Preview of an import of sites into a list, from pasted text or from a file.
 
-The preview's page carries the sites that it read, signed, so that the change is exactly what was shown.
+The form of the preview contains the parsed sites, signed, so that the import makes exactly the changes of the preview.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from sites.models import SiteList
 SALT = "sites.lists.pages.import_preview"
 MAX_AGE_S = 3600
 MAX_FILE_BYTES = 10_000_000
-# What a form may carry (settings.DATA_UPLOAD_MAX_MEMORY_SIZE), less the room of its other fields.
+# Maximum length of the signed sites: settings.DATA_UPLOAD_MAX_MEMORY_SIZE, less some bytes for other fields.
 MAX_CARRIED = 2_400_000
-MAX_SHOWN_AGAIN = 200_000
+MAX_REFILLED_BYTES = 200_000
 
 
 class ImportTooLarge(Exception):
-    """The sites are more than a page can carry; the API and the command take them."""
+    """Raised if the sites are too large for the form of the preview. The API and the command accept more."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entered:
-    """Input of the form: its bytes and their media type; `text` to show it again, if it is not too long."""
+    """Input of the import form: bytes and media type. `text` refills the form after an error; empty if too long."""
 
     data: bytes
     media_type: str
@@ -39,12 +39,12 @@ class Entered:
 
     @property
     def text(self) -> str:
-        return self.data.decode("utf-8", "replace") if len(self.data) <= MAX_SHOWN_AGAIN else ""
+        return self.data.decode("utf-8", "replace") if len(self.data) <= MAX_REFILLED_BYTES else ""
 
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """Change that an import would make; `carried` is what the form sends back to make it."""
+    """Changes that an import would make. `carried` is the form field with the signed sites."""
 
     number: int
     difference: Difference
@@ -53,16 +53,16 @@ class Preview:
 
     @property
     def changes_nothing(self) -> bool:
-        found = self.difference
-        return not (found.added or found.removed or found.changed)
+        difference = self.difference
+        return not (difference.added or difference.removed or difference.changed)
 
 
 def entered_of(request: HttpRequest) -> Entered | None:
-    """Return what was sent: the file if there is one, else the pasted text; None if there is neither."""
-    found = request.FILES.get("file")
-    if isinstance(found, UploadedFile) and found.size:
-        media_type = "application/json" if (found.name or "").lower().endswith(".json") else "text/csv"
-        return Entered(found.read(), media_type, is_file=True)
+    """Return the uploaded file, or else the pasted text; None if the form has neither."""
+    file = request.FILES.get("file")
+    if isinstance(file, UploadedFile) and file.size:
+        media_type = "application/json" if (file.name or "").lower().endswith(".json") else "text/csv"
+        return Entered(file.read(), media_type, is_file=True)
     text = request.POST.get("sites", "")
     if not text.strip():
         return None
@@ -71,28 +71,28 @@ def entered_of(request: HttpRequest) -> Entered | None:
 
 
 def preview(site_list: SiteList, entered: Entered) -> Preview:
-    """Return what the input would change. Raises `InvalidEntries`, or `ImportTooLarge`."""
+    """Return the changes that the input would make. Raises InvalidEntries or ImportTooLarge."""
     if len(entered.data) > MAX_FILE_BYTES:
         raise ImportTooLarge
     rows = read_rows(entered.data, entered.media_type, scan_policy())
     carried = _seal(site_list, rows)
     if len(carried) > MAX_CARRIED:
         raise ImportTooLarge
-    found = difference(site_list, rows)
-    return Preview(len(rows), found, carried, keeps=found.unchanged + found.removed)
+    changes = difference(site_list, rows)
+    return Preview(len(rows), changes, carried, keeps=changes.unchanged + changes.removed)
 
 
 def carried_rows(site_list: SiteList, carried: str) -> list[Row] | None:
-    """Return the sites of a preview's form; None if it is older than an hour, or of another list."""
+    """Return the sites from the field `carried`; None if the signature is invalid, expired or of another list."""
     try:
-        list_id, found = signing.loads(carried, salt=SALT, max_age=MAX_AGE_S)
+        list_id, sites = signing.loads(carried, salt=SALT, max_age=MAX_AGE_S)
     except signing.BadSignature:
         return None
     if list_id != site_list.id:
         return None
-    return [Row(line, url, host, tuple(tags), note) for line, (url, host, tags, note) in enumerate(found, 1)]
+    return [Row(line, url, host, tuple(tags), note) for line, (url, host, tags, note) in enumerate(sites, 1)]
 
 
 def _seal(site_list: SiteList, rows: Sequence[Row]) -> str:
-    carried = [(each.url, each.host, each.tags, each.note) for each in rows]
+    carried = [(row.url, row.host, row.tags, row.note) for row in rows]
     return signing.dumps((site_list.id, carried), salt=SALT, compress=True)

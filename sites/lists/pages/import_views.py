@@ -1,4 +1,4 @@
-"""Views of the import of sites into a list: form, preview, change."""
+"""View of the import of sites into a list, with the form, the preview and the import itself."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from website_scan.messages import counted
 
 @dataclass(frozen=True, slots=True)
 class Problems:
-    """Refusal of an import: its text, and the bad lines with their numbers, of `total` in all."""
+    """Refusal of an import: its text, and the first invalid lines with their numbers, of `total` lines."""
 
     text: str
     lines: list[tuple[object, object]]
@@ -43,53 +43,53 @@ class Problems:
 @known
 @session_suffices(WORK)
 def list_import(request: MemberRequest, list_id: str) -> HttpResponse:
-    """Show the form; then, for what was sent, what it would change; then change it as it was shown (`mode`)."""
-    found = find(request, list_id)
+    """Show the import form, then a preview, then import the sites of the preview (`mode`: add or replace)."""
+    site_list = find(request, list_id)
     if request.method != "POST":
-        return _page(request, found)
+        return _page(request, site_list)
     if "carried" in request.POST:
-        return _change(request, found)
+        return _change(request, site_list)
     entered = entered_of(request)
     if entered is None:
         problems = Problems("Paste at least one address, or choose a file.", [], 0)
-        return _page(request, found, 400, problems=problems)
+        return _page(request, site_list, 400, problems=problems)
     try:
         refuse_now(request)
-        shown = preview(found, entered)
+        import_preview = preview(site_list, entered)
     except ImportTooLarge:
         text = "That is more than this page takes. Send it through the API, or with the command website-scan list push."
-        return _page(request, found, 413, problems=Problems(text, [], 0))
+        return _page(request, site_list, 413, problems=Problems(text, [], 0))
     except InvalidEntries as refusal:
-        told = cast("list[dict[str, object]]", refusal.details["entries"])
-        lines = [(each["line"], each["error"]) for each in told]
+        entries = cast("list[dict[str, object]]", refusal.details["entries"])
+        lines = [(entry["line"], entry["error"]) for entry in entries]
         where = " The file must be sent again." if entered.is_file and not entered.text else ""
         problems = Problems(f"All sites are imported, or none.{where}", lines, cast("int", refusal.details["count"]))
-        return _page(request, found, refusal.status, problems=problems, text=entered.text)
+        return _page(request, site_list, refusal.status, problems=problems, text=entered.text)
     except Refusal as refusal:
-        return _page(request, found, refusal.status, problems=Problems(str(refusal), [], 0), text=entered.text)
-    return _page(request, found, preview=shown)
+        return _page(request, site_list, refusal.status, problems=Problems(str(refusal), [], 0), text=entered.text)
+    return _page(request, site_list, preview=import_preview)
 
 
-def _change(request: MemberRequest, found: SiteList) -> HttpResponse:
-    change = {"add": add_entries, "replace": replace_entries}.get(request.POST.get("mode", ""))
-    if change is None:
+def _change(request: MemberRequest, site_list: SiteList) -> HttpResponse:
+    import_rows = {"add": add_entries, "replace": replace_entries}.get(request.POST.get("mode", ""))
+    if import_rows is None:
         raise BadRequest
-    rows = carried_rows(found, request.POST["carried"])
+    rows = carried_rows(site_list, request.POST["carried"])
     if rows is None:
         problems = Problems("The preview is too old. Preview the sites again.", [], 0)
-        return _page(request, found, 400, problems=problems)
+        return _page(request, site_list, 400, problems=problems)
     try:
         refuse_now(request)
-        numbers = change(caller=member_caller(request.membership), list_id=found.id, rows=rows)
+        numbers = import_rows(caller=member_caller(request.membership), list_id=site_list.id, rows=rows)
     except NotFound:
         raise
     except Refusal as refusal:
-        return _page(request, found, refusal.status, problems=Problems(str(refusal), [], 0))
-    messages.success(request, _told(numbers))
-    return redirect(page_of(request.membership, "list", found.id))
+        return _page(request, site_list, refusal.status, problems=Problems(str(refusal), [], 0))
+    messages.success(request, _result_text(numbers))
+    return redirect(page_of(request.membership, "list", site_list.id))
 
 
-def _told(numbers: ImportNumbers) -> str:
+def _result_text(numbers: ImportNumbers) -> str:
     done = [f"{numbers[name]:,} {name}" for name in ("added", "changed", "removed") if numbers[name]]
     if not done:
         return "The list had these sites already; nothing has changed."
@@ -98,7 +98,7 @@ def _told(numbers: ImportNumbers) -> str:
 
 def _page(
     request: MemberRequest,
-    found: SiteList,
+    site_list: SiteList,
     status: int = 200,
     *,
     problems: Problems | None = None,
@@ -108,12 +108,12 @@ def _page(
     room = room_of(request.membership.organization)
     context: dict[str, Any] = {
         "section": "lists",
-        "site_list": found,
+        "site_list": site_list,
         "problems": problems,
         "preview": preview,
         "text": text,
         "room_words": f"Your plan has room for {counted(room.entries_left, 'more site')}.",
-        "over": _over(room, preview) if preview else "",
+        "over": _excess_text(room, preview) if preview else "",
     }
     if preview:
         change = preview.difference
@@ -126,8 +126,8 @@ def _page(
     return render(request, "sites/lists/import.html", context, status=status)
 
 
-def _over(room: Room, preview: Preview) -> str:
-    """Return how many sites are too many for the plan; empty if all fit, at least where the others are removed."""
+def _excess_text(room: Room, preview: Preview) -> str:
+    """Return a text if the import exceeds the plan even when all other sites are removed, otherwise an empty text."""
     change = preview.difference
     more = change.added - change.removed - room.entries_left
     if more <= 0:

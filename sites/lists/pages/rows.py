@@ -1,4 +1,4 @@
-"""Lists of an organization: sites, schedule, last run and mean scores of each."""
+"""Rows of the page of all lists: number of sites, schedule, latest run and mean scores of each list."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LABELS = dict(Scan.Type.choices)
 
 @dataclass(frozen=True, slots=True)
 class TypeMean:
-    """Mean score of a type over the sites of a run, with its grade; None and empty without a judged site."""
+    """Mean score of a type over the sites of a run. `score` is None and `grade` is empty if no site was judged."""
 
     label: str
     score: int | None
@@ -33,9 +33,9 @@ class TypeMean:
 
 @dataclass(frozen=True, slots=True)
 class ListRow:
-    """List with its latest run, of which `running` is True while it goes, and the means of the latest snapshot.
+    """List with its latest run and the mean scores of its latest snapshot.
 
-    What a cancelled or failed run has seen may be any part of its sites, so it has no means.
+    Cancelled and failed runs may have judged any part of the sites, so their means are not shown.
     """
 
     site_list: SiteList
@@ -51,7 +51,7 @@ class ListRow:
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """Lists and sites that the plan allows, and those that are used, by all organizations that share its limits."""
+    """Used and allowed numbers of lists and of sites, over all organizations that share the limits of a plan."""
 
     lists: int
     most_lists: int
@@ -77,7 +77,7 @@ class ListPage:
 
 
 def room_of(organization: Organization) -> Room:
-    """Return the room that the plan leaves; one query."""
+    """Return the used and allowed numbers of lists and sites of a plan, with one query."""
     sharing = SiteList.objects.filter(organization__in=usage.sharing_limits(organization))
     used = sharing.aggregate(entries=Sum("entries_count"), lists=Count("id"))
     tier = organization.tier
@@ -85,42 +85,42 @@ def room_of(organization: Organization) -> Room:
 
 
 def list_page(organization: Organization, query: Mapping[str, str]) -> ListPage:
-    """Return a page of lists, newest first, filtered by text in their names (`q`); at most six queries."""
+    """Return a page of lists, newest first, filtered by a text in their names (`q`), with at most six queries."""
     text = search_text(query)
     rows = access.rows(SiteList, organization.id).defer("encrypted_credentials")
     match = Q(name__icontains=text) if text else None
-    found = keyset.by_time([rows], query, size=PAGE_SIZE, filters={"q": text} if text else {}, match=match)
-    has_any = bool(found.rows) or (bool(text) and rows.exists())
-    return ListPage(_rows(found.rows), found, text, has_any, room_of(organization))
+    page = keyset.by_time([rows], query, size=PAGE_SIZE, filters={"q": text} if text else {}, match=match)
+    has_any = bool(page.rows) or (bool(text) and rows.exists())
+    return ListPage(_rows(page.rows), page, text, has_any, room_of(organization))
 
 
 def means_of(counts: ListCounts | None, types: Sequence[str]) -> tuple[TypeMean, ...]:
-    """Return the means of the types, in their usual order."""
-    found = []
+    """Return the mean scores of the scan types, in the order of `Scan.Type`."""
+    means = []
     for type in Scan.Type.values:
         if type in types:
             scores, grades = (counts[name].get(type, {}) if counts else {} for name in ("scores", "grades"))
             figures = type_figures(scores, grades)
             mean = figures["mean"]
-            found.append(TypeMean(str(LABELS[type]), None if mean is None else rounded(mean), grade_of(figures)))
-    return tuple(found)
+            means.append(TypeMean(str(LABELS[type]), None if mean is None else rounded(mean), grade_of(figures)))
+    return tuple(means)
 
 
 def _rows(lists: Sequence[SiteList]) -> list[ListRow]:
-    ids = [each.id for each in lists]
+    ids = [site_list.id for site_list in lists]
     runs = ListRun.objects.filter(site_list__in=ids).defer("checks").order_by("site_list", "-started_at", "-id")
     latest = {run.site_list_id: run for run in runs.distinct("site_list")}
     whole = runs.filter(status__in=WHOLE).distinct("site_list")
-    snapshots = {each.site_list_id: each.id for each in whole}
+    snapshots = {run.site_list_id: run.id for run in whole}
     counts = ListCount.objects.filter(run__in=snapshots.values(), tag="")
-    by_run = {each.run_id: each.data for each in counts}
+    by_run = {count.run_id: count.data for count in counts}
     return [
         ListRow(
-            site_list=each,
-            schedule=schedule_words(each),
-            run=(run := latest.get(each.id)),
+            site_list=site_list,
+            schedule=schedule_words(site_list),
+            run=(run := latest.get(site_list.id)),
             state=state_of_run(run) if run else None,
-            means=means_of(by_run.get(snapshots.get(each.id, "")), each.types),
+            means=means_of(by_run.get(snapshots.get(site_list.id, "")), site_list.types),
         )
-        for each in lists
+        for site_list in lists
     ]

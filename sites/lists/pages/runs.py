@@ -1,4 +1,4 @@
-"""Runs of a list: the one that goes on, the latest one, and all of them with their means."""
+"""Rows of a list's runs: the current run, the latest ended run, and pages of all runs with their mean scores."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PAGE_SIZE = 25
 
 @dataclass(frozen=True, slots=True)
 class RunRow:
-    """Run with its state, and the means of its types once it has ended."""
+    """Run with its state. Only runs that have ended have means."""
 
     run: ListRun
     state: State
@@ -26,7 +26,7 @@ class RunRow:
 
     @property
     def done(self) -> int:
-        """Return the number of sites that need no more time."""
+        """Return the number of sites that are judged or have failed."""
         return self.run.done + self.run.failed
 
     @property
@@ -39,15 +39,15 @@ class RunRow:
 
     @property
     def ends_at(self) -> datetime | None:
-        """Return the time of the last start; None if all start at once."""
+        """Return the end of the window in which sites start; None if all sites start at once."""
         hours = self.run.window_hours
         return self.run.started_at + timedelta(hours=hours) if hours else None
 
     @property
     def by_label(self) -> Mapping[str, TypeMean | None]:
-        """Return the means by the label of each type, None for a type that the run did not have."""
-        known = {each.label: each for each in self.means}
-        return {str(label): known.get(str(label)) for label in Scan.Type.labels}
+        """Return the means by label of each scan type; None for a type that the run did not scan."""
+        means = {mean.label: mean for mean in self.means}
+        return {str(label): means.get(str(label)) for label in Scan.Type.labels}
 
     @property
     def has_snapshot(self) -> bool:
@@ -65,26 +65,26 @@ class RunPage:
 
 
 def latest_runs(site_list: SiteList) -> tuple[RunRow | None, RunRow | None]:
-    """Return the latest run that has ended, and the one that goes on; one query."""
+    """Return the latest run that has ended, and the run in progress, with one query."""
     rows = [RunRow(run, state_of_run(run)) for run in site_list.runs.order_by("-started_at", "-id")[:2]]
-    running = next((each for each in rows if not each.run.has_ended), None)
-    return next((each for each in rows if each.run.has_ended), None), running
+    running = next((row for row in rows if not row.run.has_ended), None)
+    return next((row for row in rows if row.run.has_ended), None), running
 
 
 def running_of(site_list: SiteList) -> RunRow | None:
-    """Return the run that goes on; a list has at most one."""
-    found = site_list.runs.filter(status=ListRun.Status.RUNNING).defer("checks").first()
-    return RunRow(found, state_of_run(found)) if found else None
+    """Return the run in progress; a list has at most one."""
+    run = site_list.runs.filter(status=ListRun.Status.RUNNING).defer("checks").first()
+    return RunRow(run, state_of_run(run)) if run else None
 
 
 def run_page(site_list: SiteList, query: Mapping[str, str]) -> RunPage:
-    """Return a page of the list's runs, newest first; three queries at most."""
-    found = keyset.by_time([site_list.runs.all()], query, column="started_at", size=PAGE_SIZE, filters={})
+    """Return a page of the list's runs, newest first, with at most three queries."""
+    page = keyset.by_time([site_list.runs.all()], query, column="started_at", size=PAGE_SIZE, filters={})
     labels = tuple(str(label) for type, label in Scan.Type.choices if type in site_list.types)
-    return RunPage(_with_means(found.rows), labels, found.previous, found.next)
+    return RunPage(_with_means(page.rows), labels, page.previous, page.next)
 
 
 def _with_means(runs: Sequence[ListRun]) -> list[RunRow]:
-    ended = [each.id for each in runs if each.has_ended]
-    counts = {each.run_id: each.data for each in ListCount.objects.filter(run__in=ended, tag="")}
-    return [RunRow(each, state_of_run(each), means_of(counts.get(each.id), each.types)) for each in runs]
+    ended = [run.id for run in runs if run.has_ended]
+    counts = {count.run_id: count.data for count in ListCount.objects.filter(run__in=ended, tag="")}
+    return [RunRow(run, state_of_run(run), means_of(counts.get(run.id), run.types)) for run in runs]

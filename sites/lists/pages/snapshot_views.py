@@ -1,4 +1,4 @@
-"""Views of a list's snapshots: runs, one snapshot, the sites behind a check, adoption, comparison, export, sharing."""
+"""Views of a list's snapshots: runs, snapshot, sites that fail a check, adoption, comparison, export, sharing."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ Role = Membership.Role
 @known
 def list_runs_page(request: MemberRequest, list_id: str) -> HttpResponse:
     """Show all runs of a list, newest first, with the means of each."""
-    found = find(request, list_id)
-    context = {"section": "lists", "site_list": found, "page": run_rows.run_page(found, request.GET)}
+    site_list = find(request, list_id)
+    context = {"section": "lists", "site_list": site_list, "page": run_rows.run_page(site_list, request.GET)}
     return render(request, "sites/lists/runs.html", context)
 
 
@@ -43,12 +43,12 @@ def list_runs_page(request: MemberRequest, list_id: str) -> HttpResponse:
 @requires(Role.VIEWER)
 @known
 def list_snapshot(request: MemberRequest, list_id: str, run_id: str = "") -> HttpResponse:
-    """Show a snapshot, or the latest one: grades by type and by tag, and what holds the sites back."""
+    """Show one snapshot or the latest: grades by type and by tag, and the most frequent failed checks."""
     if not run_id:
-        found = find(request, list_id)
-        run = latest(found)
+        site_list = find(request, list_id)
+        run = latest(site_list)
         if run is None:
-            return _no_snapshot(request, found, "list-snapshot")
+            return _no_snapshot(request, site_list, "list-snapshot")
     else:
         run = _run(request, list_id, run_id)
     context = {
@@ -68,7 +68,7 @@ def list_snapshot(request: MemberRequest, list_id: str, run_id: str = "") -> Htt
 @requires(Role.VIEWER)
 @known
 def list_sites(request: MemberRequest, list_id: str, run_id: str) -> HttpResponse:
-    """Show the sites of a snapshot that fail a check; without one, redirect to the snapshot."""
+    """Show the sites of a snapshot that fail a `check`; redirect to the snapshot if the query has no check."""
     run = _run(request, list_id, run_id)
     if not request.GET.get("check"):
         return redirect(page_of(request.membership, "list-run-snapshot", list_id, run_id))
@@ -96,17 +96,17 @@ def list_compare(request: MemberRequest, list_id: str, run_id: str) -> HttpRespo
 @requires(Role.VIEWER)
 @known
 def list_adoption(request: MemberRequest, list_id: str) -> HttpResponse:
-    """Show how many sites pass a check, snapshot by snapshot."""
-    found = find(request, list_id)
-    run = latest(found)
+    """Show how many sites pass a check, in each snapshot."""
+    site_list = find(request, list_id)
+    run = latest(site_list)
     if run is None:
-        return _no_snapshot(request, found, "list-adoption")
+        return _no_snapshot(request, site_list, "list-adoption")
     context = {
         "section": "lists",
-        "site_list": found,
+        "site_list": site_list,
         "run": run,
         "tags": snapshots.tags_of(run),
-        "page": changes.adoption_page(found, run, request.GET),
+        "page": changes.adoption_page(site_list, run, request.GET),
     }
     return render(request, "sites/lists/adoption.html", context)
 
@@ -133,22 +133,22 @@ def list_export(
 @known
 def list_sharing(request: MemberRequest, list_id: str) -> HttpResponse:
     """Show the shared pages of a list with their addresses and badges."""
-    found = find(request, list_id)
-    run = latest(found)
-    shares = list(sharing.shares_of(found).select_related("run"))
+    site_list = find(request, list_id)
+    run = latest(site_list)
+    shares = list(sharing.shares_of(site_list).select_related("run"))
     sentences = snapshots.sentences_of(run) if run else []
     check = request.GET.get("check", "")
-    said = dict(sentences).get(check, "")
+    sentence = dict(sentences).get(check, "")
     context = {
         "section": "lists",
-        "site_list": found,
+        "site_list": site_list,
         "shares": shares,
         "is_full": len(shares) >= sharing.MAX_SHARES,
         "most": sharing.MAX_SHARES,
         "run": run,
-        "snapshots": changes.last_snapshots(found) if request.membership.is_member else [],
+        "snapshots": changes.last_snapshots(site_list) if request.membership.is_member else [],
         "sentences": sentences,
-        "chosen": {"share": request.GET.get("share", ""), "check": check if said else "", "sentence": said},
+        "chosen": {"share": request.GET.get("share", ""), "check": check if sentence else "", "sentence": sentence},
         "base_url": settings.BASE_URL,
     }
     return render(request, "sites/lists/sharing.html", context)
@@ -191,7 +191,7 @@ def _run(request: MemberRequest, list_id: str, run_id: str) -> ListRun:
     return find_snapshot(request.membership.organization_id, list_id, run_id)
 
 
-def _no_snapshot(request: MemberRequest, found: SiteList, tab: str) -> HttpResponse:
-    _, running = run_rows.latest_runs(found)
-    context = {"section": "lists", "site_list": found, "tab": tab, "running": running}
+def _no_snapshot(request: MemberRequest, site_list: SiteList, tab: str) -> HttpResponse:
+    _, running = run_rows.latest_runs(site_list)
+    context = {"section": "lists", "site_list": site_list, "tab": tab, "running": running}
     return render(request, "sites/lists/no_snapshot.html", context)

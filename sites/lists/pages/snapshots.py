@@ -1,4 +1,4 @@
-"""Snapshot of a list on its page: grades by type and by tag, what holds the sites back, and the sites behind it."""
+"""Page of a list's snapshot: grades by type and by tag, most frequent failed checks, and sites that fail a check."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ BAR_WIDTH = 600
 
 @dataclass(frozen=True, slots=True)
 class GradePart:
-    """Sites with a grade: their number, and the part of the bar."""
+    """Number of sites with a grade, and their segment of the bar."""
 
     grade: str
     number: int
@@ -38,7 +38,7 @@ class GradePart:
 
 @dataclass(frozen=True, slots=True)
 class TypePanel:
-    """Figures of a type; `grade` is that of the mean, empty without a judged site."""
+    """Figures of a scan type; `grade` is the grade of the mean score, empty if no site was judged."""
 
     label: str
     figures: TypeFigures
@@ -48,7 +48,7 @@ class TypePanel:
 
 @dataclass(frozen=True, slots=True)
 class HeldCheck:
-    """Check that sites fail, or that warns on them, with what mends it."""
+    """Check that fails or warns on sites, with its explanation and fix."""
 
     figures: CheckFigures
     label: str
@@ -64,7 +64,7 @@ class HeldCheck:
 
     @property
     def bar(self) -> float:
-        """Return the width of the bar of failures, of 100."""
+        """Return the width of the bar of failed sites, in percent."""
         return round(100 * self.figures["failed"] / (self.figures["of"] or 1), 1)
 
 
@@ -111,20 +111,20 @@ class SitesOfCheck:
 
 
 def snapshot_page(run: ListRun, query: Mapping[str, str]) -> SnapshotPage:
-    """Return the page of a snapshot, of its sites with a `tag` and of the checks of a `type` if these are given."""
+    """Return the page of a snapshot; `tag` and `type` of the query filter sites and checks, `all` lists all checks."""
     tag, type = query.get("tag", "").replace("\0", "")[:60], query.get("type", "")
     type = type if type in run.types else ""
-    found = summary(run, tag)
-    shown = [each for each in found["checks"] if each["failed"] and (not type or each["type"] == type)]
-    most = len(shown) if query.get("all") else CHECKS_SHOWN
-    names = [each["tag"] for each in found["tags"]] if not tag else tags_of(run)
+    figures = summary(run, tag)
+    checks = [check for check in figures["checks"] if check["failed"] and (not type or check["type"] == type)]
+    limit = len(checks) if query.get("all") else CHECKS_SHOWN
+    names = [row["tag"] for row in figures["tags"]] if not tag else tags_of(run)
     return SnapshotPage(
-        found=found,
-        panels=tuple(_panels(found["types"])),
-        checks=tuple(map(held, shown[:most])),
-        more_checks=len(shown[most:]),
+        found=figures,
+        panels=tuple(_panels(figures["types"])),
+        checks=tuple(map(held, checks[:limit])),
+        more_checks=len(checks[limit:]),
         tags=tuple(
-            TagRow(each["tag"], each["sites"], each["judged"], tuple(_panels(each["types"]))) for each in found["tags"]
+            TagRow(row["tag"], row["sites"], row["judged"], tuple(_panels(row["types"]))) for row in figures["tags"]
         ),
         tag=tag,
         tag_names=tuple(sorted(names, key=str.casefold)),
@@ -139,7 +139,7 @@ def tags_of(run: ListRun) -> list[str]:
 
 
 def held(figures: CheckFigures) -> HeldCheck:
-    """Return a check with its texts; a check that no longer exists has its name only."""
+    """Return a check with its texts from the catalogue; a check that no longer exists has only its name."""
     entry: CheckEntry | None = entries().get(figures["check"])
     return HeldCheck(
         figures=figures,
@@ -153,16 +153,16 @@ def held(figures: CheckFigures) -> HeldCheck:
 
 
 def sites_of_check(run: ListRun, query: Mapping[str, str]) -> SitesOfCheck | None:
-    """Return the sites of a snapshot that fail a `check` (`status` is `warn`: on which it warns), in its order.
+    """Return the sites on which a `check` fails (or warns, if `status` is `warn`), in the order of the run.
 
-    None if the snapshot does not have the check.
+    Return None if the snapshot does not have the check.
     """
     check, status = query.get("check", ""), query.get("status", "fail")
     status = status if status in ("fail", "warn") else "fail"
     if check not in run.checks:
         return None
     tag = query.get("tag", "").replace("\0", "")[:60]
-    figures = next((each for each in summary(run, tag)["checks"] if each["check"] == check), None)
+    figures = next((row for row in summary(run, tag)["checks"] if row["check"] == check), None)
     if figures is None:
         return None
     letter = Substr("statuses", run.checks.index(check) + 1, 1)
@@ -170,50 +170,54 @@ def sites_of_check(run: ListRun, query: Mapping[str, str]) -> SitesOfCheck | Non
     rows = rows.filter(letter=Value(status[0])).defer("seen", "facts", "statuses")
     if tag:
         rows = rows.filter(tags__contains=[tag])
-    kept = {"check": check, "status": status} | ({"tag": tag} if tag else {})
-    found = keyset.by_columns(rows, query, columns=["position"], size=SITES_SHOWN, filters=kept)
-    return SitesOfCheck(held(figures), _sites(run, check, figures["type"], found.rows), status, found.next)
+    filters = {"check": check, "status": status} | ({"tag": tag} if tag else {})
+    page = keyset.by_columns(rows, query, columns=["position"], size=SITES_SHOWN, filters=filters)
+    return SitesOfCheck(held(figures), _sites(run, check, figures["type"], page.rows), status, page.next)
 
 
 def _sites(run: ListRun, check: str, type: str, results: Sequence[ListResult]) -> list[SiteOfCheck]:
-    reports = reports_of(run.site_list.organization_id, [each.audit_id for each in results])
-    found = []
-    for each in results:
-        finding = next((one for one in each.findings if one["check"] == check), None)
-        page = reports.get(each.audit_id or "", "")
-        path = path_of(each.url)
-        found.append(
+    reports = reports_of(run.site_list.organization_id, [result.audit_id for result in results])
+    sites = []
+    for result in results:
+        finding = next((finding for finding in result.findings if finding["check"] == check), None)
+        page = reports.get(result.audit_id or "", "")
+        path = path_of(result.url)
+        sites.append(
             SiteOfCheck(
-                host=host_and_port_of(each.url),
+                host=host_and_port_of(result.url),
                 path="" if path == "/" else path,
-                tags=each.tags,
+                tags=result.tags,
                 message=finding["message"] if finding else "",
                 severity=finding["severity"] if finding else "",
-                score=each.score_of(type) if type else None,
-                grade=each.grade_of(type) if type else None,
+                score=result.score_of(type) if type else None,
+                grade=result.grade_of(type) if type else None,
                 report=f"{page}?type={type}" if page else "",
             )
         )
-    return found
+    return sites
 
 
 def _panels(types: Mapping[str, TypeFigures]) -> list[TypePanel]:
-    return [TypePanel(str(LABELS[type]), each, grade_of(each), _parts(each)) for type, each in types.items()]
+    return [
+        TypePanel(str(LABELS[type]), figures, grade_of(figures), _parts(figures)) for type, figures in types.items()
+    ]
 
 
 def _parts(figures: TypeFigures) -> tuple[GradePart, ...]:
-    """Return the parts of the bar, the best grade first."""
-    found, x = [], 0.0
+    """Return the segments of the bar of grades, the best grade first."""
+    segments, x = [], 0.0
     for grade, number in figures["grades"].items():
         if number:
             width = BAR_WIDTH * number / (figures["judged"] or 1)
-            found.append(GradePart(grade, number, percent(number, figures["judged"]), round(x, 1), round(width, 1)))
+            segments.append(GradePart(grade, number, percent(number, figures["judged"]), round(x, 1), round(width, 1)))
             x += width
-    return tuple(found)
+    return tuple(segments)
 
 
 def sentences_of(run: ListRun) -> list[tuple[str, str]]:
     """Return the checks of a snapshot with the sentence of each, such as "87 % of 1,204 sites redirect to HTTPS"."""
-    found = figures(run)["checks"]
-    told = [(each["check"], sentence(each["check"], each["passed"], each["of"])) for each in found if each["of"]]
-    return sorted(told, key=lambda each: (each[0] not in PREDICATES, each[0]))
+    checks = figures(run)["checks"]
+    sentences = [
+        (check["check"], sentence(check["check"], check["passed"], check["of"])) for check in checks if check["of"]
+    ]
+    return sorted(sentences, key=lambda pair: (pair[0] not in PREDICATES, pair[0]))

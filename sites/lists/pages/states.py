@@ -1,4 +1,4 @@
-"""States of lists of sites and of their runs, in words that say what comes next."""
+"""Texts about the state, schedule and cost of lists, of their entries and runs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from website_scan.messages import agreeing, counted
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """State with its `name`, the `tone` for its colour, and what is to be said about it, if anything."""
+    """State of a run or an entry: its `name`, the `tone` of its colour, and an optional explanation."""
 
     name: str
     tone: str
@@ -21,7 +21,7 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Scans that a run uses at most, beside what is left of the month's quota."""
+    """Maximum number of scans of a run, and the month's quota."""
 
     scans: int
     quota: Quota
@@ -32,7 +32,7 @@ class Cost:
 
     @property
     def is_over(self) -> bool:
-        """Return True if the run may need more scans than are left, so that it would end in part."""
+        """Return True if the run may exceed the remaining quota, so that some sites would be left out."""
         return self.scans > self.quota.remaining
 
 
@@ -51,7 +51,7 @@ EVERY = {
 
 
 def state_of_run(run: ListRun) -> State:
-    """Return the state of a run, and how it ended where it did not simply complete."""
+    """Return the state of a run, with an explanation if the run was partial, cancelled or failed."""
     judged = f"{run.done:,} of {counted(run.entries, 'site')} {agreeing(run.done, 'was', 'were')} judged"
     match run.status:
         case ListRun.Status.RUNNING:
@@ -67,7 +67,7 @@ def state_of_run(run: ListRun) -> State:
 
 
 def schedule_words(site_list: SiteList) -> str:
-    """Describe when the list runs: "Runs every month, spread over 24 hours"."""
+    """Return the schedule of a list as text, such as "Runs every month, spread over 24 hours"."""
     spread = f", spread over {counted(site_list.window_hours, 'hour')}" if site_list.window_hours else ""
     return f"{EVERY[site_list.every]}{spread}"
 

@@ -1,4 +1,4 @@
-"""Table of a list's sites: grades, changes since the snapshot before, last scores as a line, tags, state."""
+"""Table of a list's sites: grades, changes since the previous result, sparkline of scores, tags and state."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ from website_scan.scoring import mean_grade
 
 PAGE_SIZE = 50
 LABELS = dict(Scan.Type.choices)
-# Of the tags of a list, those of its first sites are suggested.
+# Tags for suggestions. Only the first sites of a list are read, so that the query stays fast.
 TAGS = """
     SELECT DISTINCT tag FROM (
         SELECT unnest(tags) AS tag FROM sites_listentry WHERE site_list_id = %(site_list)s LIMIT 20000
     ) AS tags ORDER BY tag LIMIT 500
 """
-# The names of the filters in the query string are those of the API.
-FILTERS = tuple(each.name for each in fields(Wanted))
+# Names of filters in the query string, the same as in the API.
+FILTERS = tuple(field.name for field in fields(Wanted))
 FIRST = "url"
 
 
 @dataclass(frozen=True, slots=True)
 class MeanScore:
-    """Mean of a site's scores in a snapshot, as a point of its line, which shows neither time nor rules."""
+    """Mean of a site's scores in one result: a point of the sparkline, without date and catalogue version."""
 
     score: int
     grade: str = ""
@@ -47,7 +47,7 @@ class MeanScore:
 
 @dataclass(frozen=True, slots=True)
 class TypeCell:
-    """Latest score of a type, None without one, its change, and the address of its report; empty if it has expired."""
+    """Latest score of a type (or None) with its change. `url` is the address of the report, empty if expired."""
 
     type: str
     label: str
@@ -75,7 +75,7 @@ class SiteRow:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """Column whose link sorts by it; `direction` is empty if the table is sorted by another one."""
+    """Column whose link sorts by it; `direction` is empty if the table is sorted by another column."""
 
     label: str
     query: str
@@ -96,7 +96,7 @@ class SiteTable:
     sorts: tuple[tuple[str, str], ...]
     types: tuple[tuple[str, str], ...]
     grades: Sequence[str] = GRADES
-    states: tuple[tuple[str, str], ...] = tuple((str(value), each.name) for value, each in ENTRY_STATES.items())
+    states: tuple[tuple[str, str], ...] = tuple((str(value), state.name) for value, state in ENTRY_STATES.items())
 
     @property
     def is_filtered(self) -> bool:
@@ -109,22 +109,22 @@ class SiteTable:
 
 
 def site_table(site_list: SiteList, query: Mapping[str, str]) -> SiteTable:
-    """Return the page that the query string asks for; what no filter accepts counts as none."""
-    wanted = wanted_of(query)
-    filters = wanted.parameters
+    """Return the page of the table for a query string; invalid filters, orders and cursors are ignored."""
+    entry_filter = wanted_of(query)
+    filters = entry_filter.parameters
     sorts = _sorts(site_list.types)
     sort = query.get("sort", "")
     sort = sort if sort in dict(sorts) else FIRST
     try:
-        found = entries_page(site_list, wanted, sort=sort, cursor=query.get("cursor", ""), limit=PAGE_SIZE)
-    except InvalidParams:  # the cursor of another order, or no cursor
-        found = entries_page(site_list, wanted, sort=sort, limit=PAGE_SIZE)
-    kept = filters | ({"sort": sort} if sort != FIRST else {})
+        page = entries_page(site_list, entry_filter, sort=sort, cursor=query.get("cursor", ""), limit=PAGE_SIZE)
+    except InvalidParams:  # the cursor is invalid or belongs to another order
+        page = entries_page(site_list, entry_filter, sort=sort, limit=PAGE_SIZE)
+    parameters = filters | ({"sort": sort} if sort != FIRST else {})
     return SiteTable(
-        rows=_rows(site_list, found),
-        total=found.total,
-        previous=_link(kept, found.previous_cursor),
-        next=_link(kept, found.next_cursor),
+        rows=_rows(site_list, page),
+        total=page.total,
+        previous=_link(parameters, page.previous_cursor),
+        next=_link(parameters, page.next_cursor),
         filters=filters,
         sort=sort,
         columns=tuple(_column(label, name, filters, sort) for label, name in _columns(site_list.types)),
@@ -134,24 +134,24 @@ def site_table(site_list: SiteList, query: Mapping[str, str]) -> SiteTable:
 
 
 def tags_of(site_list: SiteList) -> list[str]:
-    """Return the tags to suggest."""
+    """Return tags of the list for suggestions."""
     return [tag for (tag,) in fetch(TAGS, {"site_list": site_list.id})]
 
 
 def failing_checks(run_id: str) -> list[tuple[str, list[CheckEntry]]]:
-    """Return the checks that a site of the snapshot fails, by the label of their type."""
+    """Return the checks that any site of the snapshot fails, grouped by the label of their type."""
     counts = ListCount.objects.filter(run=run_id, tag="").values_list("data", flat=True).first() if run_id else None
     return checks_by_type([check for check, (failed, *_) in counts["checks"].items() if failed] if counts else [])
 
 
 def checks_by_type(ids: Iterable[str]) -> list[tuple[str, list[CheckEntry]]]:
-    """Return the checks by the label of their type, sorted by name, without those that no longer exist."""
-    known = entries()
+    """Group checks by the label of their type, sorted by name; IDs that are not in the catalogue are omitted."""
+    catalogue = entries()
     groups: dict[str, list[CheckEntry]] = {str(label): [] for label in LABELS.values()}
-    for each in ids:
-        if each in known:
-            groups[str(LABELS[known[each].type])].append(known[each])
-    return [(label, sorted(found, key=lambda each: each.name)) for label, found in groups.items() if found]
+    for check_id in ids:
+        if check_id in catalogue:
+            groups[str(LABELS[catalogue[check_id].type])].append(catalogue[check_id])
+    return [(label, sorted(group, key=lambda entry: entry.name)) for label, group in groups.items() if group]
 
 
 def wanted_of(query: Mapping[str, str]) -> Wanted:
@@ -160,25 +160,25 @@ def wanted_of(query: Mapping[str, str]) -> Wanted:
 
 
 def reports_of(organization_id: int, audits: Iterable[str | None]) -> dict[str, str]:
-    """Map audits to the addresses of their pages, without those that have expired; one query."""
-    wanted = {each for each in audits if each}
-    rows = access.rows(Audit, organization_id).filter(id__in=wanted)
-    found = rows.only("status", "created_at", "released_at", "kept_days")
-    return {each.id: reverse("audit-page", args=[each.id]) for each in found if each.is_kept}
+    """Return the addresses of audit pages by audit ID, without expired audits, with one query."""
+    ids = {audit_id for audit_id in audits if audit_id}
+    rows = access.rows(Audit, organization_id).filter(id__in=ids)
+    stored = rows.only("status", "created_at", "released_at", "kept_days")
+    return {audit.id: reverse("audit-page", args=[audit.id]) for audit in stored if audit.is_kept}
 
 
 def _sorts(types: Sequence[str]) -> tuple[tuple[str, str], ...]:
-    """Return the orders that the table offers, with their names."""
-    found = [("url", "Address"), ("-url", "Address, backwards")]
+    """Return the orders of the table as pairs of value and label."""
+    orders = [("url", "Address"), ("-url", "Address, backwards")]
     for type, label in Scan.Type.choices:
         if type in types:
-            found += [
+            orders += [
                 (type, f"{label}, worst first"),
                 (f"-{type}", f"{label}, best first"),
                 (f"{type}_change", f"{label}, largest loss first"),
                 (f"-{type}_change", f"{label}, largest gain first"),
             ]
-    return tuple(found)
+    return tuple(orders)
 
 
 def _columns(types: Sequence[str]) -> list[tuple[str, str]]:
@@ -186,18 +186,18 @@ def _columns(types: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def _column(label: str, name: str, filters: Mapping[str, str], sort: str) -> Column:
-    """Return a column whose link sorts by it, or turns the order round if the table is sorted by it already."""
+    """Return a column whose link sorts by it, or reverses the order if the table is already sorted by this column."""
     direction = {name: "ascending", f"-{name}": "descending"}.get(sort, "")
     order = f"-{name}" if direction == "ascending" else name
     return Column(label, urlencode({**filters, **({"sort": order} if order != FIRST else {})}), direction)
 
 
-def _link(kept: Mapping[str, str], cursor: str | None) -> str | None:
-    return urlencode({**kept, "cursor": cursor}) if cursor else None
+def _link(parameters: Mapping[str, str], cursor: str | None) -> str | None:
+    return urlencode({**parameters, "cursor": cursor}) if cursor else None
 
 
 def _rows(site_list: SiteList, page: EntryPage) -> list[SiteRow]:
-    audits: list[str | None] = [each.audit_id for each in page.rows]  # type: ignore[attr-defined]  # annotated
+    audits: list[str | None] = [entry.audit_id for entry in page.rows]  # type: ignore[attr-defined]  # annotated
     reports = reports_of(site_list.organization_id, audits)
     return [
         _row(site_list, entry, reports.get(audit or "", "")) for entry, audit in zip(page.rows, audits, strict=True)
@@ -206,7 +206,7 @@ def _rows(site_list: SiteList, page: EntryPage) -> list[SiteRow]:
 
 def _row(site_list: SiteList, entry: ListEntry, page: str) -> SiteRow:
     path = path_of(entry.url)
-    history = [MeanScore(each) for each in reversed(entry.history)]
+    history = [MeanScore(mean) for mean in reversed(entry.history)]
     return SiteRow(
         entry=entry,
         path="" if path == "/" else path,

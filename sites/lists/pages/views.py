@@ -1,4 +1,4 @@
-"""Views of lists of sites: all lists, one list with its sites, settings, import, runs. Viewers read, members act."""
+"""Views of lists of sites: all lists, one list, settings, runs and entries. Viewers read, members change."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ WORK = "the organization's own work, which all members see"
 @require_safe
 @requires(Role.VIEWER)
 def lists(request: MemberRequest) -> HttpResponse:
-    """Show all lists with their last runs and means; an organization without one gets the form."""
+    """Show all lists with their latest runs and mean scores, or the form for a new list if there is no list."""
     member = request.membership
-    found = rows.list_page(member.organization, request.GET)
-    context: dict[str, Any] = {"section": "lists", "list": found}
-    if member.is_member and not found.has_any and not found.room.is_full:
+    page = rows.list_page(member.organization, request.GET)
+    context: dict[str, Any] = {"section": "lists", "list": page}
+    if member.is_member and not page.has_any and not page.room.is_full:
         context |= {"form": _form(request), "zones": time_zones(), "site_list": None}
     return render(request, "sites/lists/list.html", context)
 
@@ -56,7 +56,7 @@ def lists(request: MemberRequest) -> HttpResponse:
 @requires(Role.MEMBER)
 @session_suffices(WORK)
 def list_new(request: MemberRequest) -> HttpResponse:
-    """Show the form for a new list, and create one, even if sent repeatedly; then ask for its sites."""
+    """Show the form for a new list, and create the list once, even if sent twice; redirect to the import."""
     member = request.membership
     if request.method != "POST":
         room = rows.room_of(member.organization)
@@ -65,9 +65,9 @@ def list_new(request: MemberRequest) -> HttpResponse:
 
     def submit(form: ListForm) -> HttpResponse:
         refuse_now(request)
-        asked, once = form.list_request(member.organization_id), once_of(request, form)
+        list_request, once = form.list_request(member.organization_id), once_of(request, form)
         try:
-            created = services.create_list(caller=member_caller(member), request=asked, once=once)
+            created = services.create_list(caller=member_caller(member), request=list_request, once=once)
         except IdempotencyConflict:
             messages.success(request, "The list is being created.")
             return redirect(page_of(member, "lists"))
@@ -81,21 +81,21 @@ def list_new(request: MemberRequest) -> HttpResponse:
 @requires(Role.VIEWER)
 @known
 def site_list(request: MemberRequest, list_id: str) -> HttpResponse:
-    """Show a list: how its last run ended, what comes next, and the table of its sites."""
-    found = find(request, list_id)
-    latest, running = run_rows.latest_runs(found)
+    """Show a list: its latest run, its schedule, and the table of its sites."""
+    site_list = find(request, list_id)
+    latest, running = run_rows.latest_runs(site_list)
     context = {
         "section": "lists",
-        "site_list": found,
-        "schedule": schedule_words(found),
-        "cost": cost_of(found, quota_of(request)),
+        "site_list": site_list,
+        "schedule": schedule_words(site_list),
+        "cost": cost_of(site_list, quota_of(request)),
         "latest": latest,
         "running": running,
     }
-    if found.entries_count:
+    if site_list.entries_count:
         context |= {
-            "table": table.site_table(found, request.GET),
-            "tags": table.tags_of(found),
+            "table": table.site_table(site_list, request.GET),
+            "tags": table.tags_of(site_list),
             "checks": table.failing_checks(latest.run.id if latest else ""),
         }
     return render(request, "sites/lists/detail.html", context)
@@ -105,14 +105,14 @@ def site_list(request: MemberRequest, list_id: str) -> HttpResponse:
 @requires(Role.VIEWER)
 @known
 def list_live(request: MemberRequest, list_id: str) -> HttpResponse:
-    """Fragment that the page polls every few seconds during a run (`run`); when the run has ended, the page reloads."""
+    """Return the fragment that the page polls during a run (`run`), or reload the page if the run has ended."""
     if not request.htmx:  # type: ignore[attr-defined]  # django-htmx
         return redirect(page_of(request.membership, "list", list_id))
-    found = find(request, list_id)
-    running = run_rows.running_of(found)
+    site_list = find(request, list_id)
+    running = run_rows.running_of(site_list)
     if running is None or running.run.id != request.GET.get("run"):
         return HttpResponseClientRefresh()
-    return render(request, "sites/lists/_live.html", {"site_list": found, "running": running})
+    return render(request, "sites/lists/_live.html", {"site_list": site_list, "running": running})
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -120,18 +120,21 @@ def list_live(request: MemberRequest, list_id: str) -> HttpResponse:
 @known
 @session_suffices(WORK)
 def list_edit(request: MemberRequest, list_id: str) -> HttpResponse:
-    """Show the form with the list's present settings, and change them."""
-    found = find(request, list_id)
+    """Show the form with the current settings of a list, and save changes."""
+    site_list = find(request, list_id)
 
     def submit(form: ListForm) -> HttpResponse:
         refuse_now(request)
-        asked = form.list_request(found.organization_id)
-        services.change_list(caller=member_caller(request.membership), list_id=list_id, request=asked)
+        list_request = form.list_request(site_list.organization_id)
+        services.change_list(caller=member_caller(request.membership), list_id=list_id, request=list_request)
         messages.success(request, "The settings were saved.")
         return redirect(page_of(request.membership, "list", list_id))
 
-    make, show = functools.partial(_form, request, found=found), functools.partial(_form_page, request, found=found)
-    return form_page(request, make, show, submit)
+    make_form, show_form = (
+        functools.partial(_form, request, site_list=site_list),
+        functools.partial(_form_page, request, site_list=site_list),
+    )
+    return form_page(request, make_form, show_form, submit)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -140,9 +143,9 @@ def list_edit(request: MemberRequest, list_id: str) -> HttpResponse:
 @session_suffices(WORK)
 def list_delete(request: MemberRequest, list_id: str) -> HttpResponse:
     """Delete a list with its snapshots, after a page that asks for confirmation."""
-    found = find(request, list_id)
+    site_list = find(request, list_id)
     if request.method != "POST":
-        return render(request, "sites/lists/delete.html", {"section": "lists", "site_list": found})
+        return render(request, "sites/lists/delete.html", {"section": "lists", "site_list": site_list})
     try:
         services.delete_list(caller=member_caller(request.membership), list_id=list_id)
     except NotFound:
@@ -150,7 +153,7 @@ def list_delete(request: MemberRequest, list_id: str) -> HttpResponse:
     except Refusal as refusal:
         messages.error(request, f"The list was not deleted. {refusal}")
         return redirect(page_of(request.membership, "list", list_id))
-    messages.success(request, f"The list {found.name} was deleted.")
+    messages.success(request, f"The list {site_list.name} was deleted.")
     return redirect(page_of(request.membership, "lists"))
 
 
@@ -159,7 +162,7 @@ def list_delete(request: MemberRequest, list_id: str) -> HttpResponse:
 @known
 @session_suffices(WORK)
 def list_run(request: MemberRequest, list_id: str) -> HttpResponse:
-    """Begin a run now."""
+    """Begin a run of a list now."""
     try:
         refuse_now(request)
         run = runs.begin_run(caller=member_caller(request.membership), list_id=list_id)
@@ -191,31 +194,33 @@ def list_cancel(request: MemberRequest, list_id: str, run_id: str) -> HttpRespon
 @known
 @session_suffices(WORK)
 def list_entries(request: MemberRequest, list_id: str) -> HttpResponse:
-    """Tag, scan again or remove the ticked sites (`entry`), or all that match the filters (`all`).
+    """Tag, scan again or remove the ticked sites (`entry`), or all sites that match the filters (`all`).
 
-    `scan` is the ID of a single site to scan again. Removing asks for confirmation first.
+    `scan` is the ID of a single site to scan again. Removal shows a page for confirmation first.
     """
-    found = find(request, list_id)
+    site_list = find(request, list_id)
     back = f"{page_of(request.membership, 'list', list_id)}?{request.POST.get('back', '')}".rstrip("?")
-    wanted = table.wanted_of(request.POST)
+    entry_filter = table.wanted_of(request.POST)
     single = request.POST.get("scan", "")
-    chosen = [each for each in ([single] if single else request.POST.getlist("entry")) if is_id("ent", each)]
+    entry_ids = [
+        entry_id for entry_id in ([single] if single else request.POST.getlist("entry")) if is_id("ent", entry_id)
+    ]
     is_all = bool(request.POST.get("all")) and not single
     action = "scan" if single else request.POST.get("action", "")
     if action not in ("tag", "untag", "scan", "remove", "removed"):
         raise BadRequest
-    if not is_all and not chosen:
+    if not is_all and not entry_ids:
         messages.error(request, "Tick at least one site first.")
         return redirect(back)
-    entries: Q | list[str] = wanted.condition if is_all else chosen
+    entries: Q | list[str] = entry_filter.condition if is_all else entry_ids
     if action == "remove":
-        matching = found.entries.filter(entries if isinstance(entries, Q) else Q(id__in=entries))
+        matching = site_list.entries.filter(entries if isinstance(entries, Q) else Q(id__in=entries))
         context = {
             "section": "lists",
-            "site_list": found,
+            "site_list": site_list,
             "number": matching.count(),
-            "chosen": () if is_all else chosen,
-            "filters": wanted.parameters,
+            "chosen": () if is_all else entry_ids,
+            "filters": entry_filter.parameters,
             "is_all": is_all,
             "back": back,
             "back_query": request.POST.get("back", ""),
@@ -223,7 +228,7 @@ def list_entries(request: MemberRequest, list_id: str) -> HttpResponse:
         return render(request, "sites/lists/remove.html", context)
     try:
         refuse_now(request)
-        messages.success(request, _act(request, found, action, entries))
+        messages.success(request, _act(request, site_list, action, entries))
     except NotFound:
         raise
     except Refusal as refusal:
@@ -231,25 +236,27 @@ def list_entries(request: MemberRequest, list_id: str) -> HttpResponse:
     return redirect(back)
 
 
-def _act(request: MemberRequest, found: SiteList, action: str, entries: Q | list[str]) -> str:
-    """Carry the action out for these sites, and return what was done in a sentence."""
+def _act(request: MemberRequest, site_list: SiteList, action: str, entries: Q | list[str]) -> str:
+    """Apply an action to entries, and return the message for the user."""
     caller = member_caller(request.membership)
     if action == "scan":
         ids = (
-            entries if not isinstance(entries, Q) else list(found.entries.filter(entries).values_list("id", flat=True))
+            entries
+            if not isinstance(entries, Q)
+            else list(site_list.entries.filter(entries).values_list("id", flat=True))
         )
-        number = runs.scan_entries(caller=caller, list_id=found.id, entry_ids=ids)
+        number = runs.scan_entries(caller=caller, list_id=site_list.id, entry_ids=ids)
         if not number:
             return "These sites are being scanned already."
         return f"{counted(number, 'site is', 'sites are')} being scanned again."
     if action == "removed":
-        number = services.delete_entries(caller=caller, list_id=found.id, entries=entries)
+        number = services.delete_entries(caller=caller, list_id=site_list.id, entries=entries)
         return f"{counted(number, 'site has', 'sites have')} been removed."
-    tags = [each for each in map(str.strip, request.POST.get("tags", "").split(";")) if each]
+    tags = [tag for tag in map(str.strip, request.POST.get("tags", "").split(";")) if tag]
     if not tags:
         raise InvalidParams("Enter at least one tag.")
     change = {"add": tags} if action == "tag" else {"remove": tags}
-    number = services.tag_entries(caller=caller, list_id=found.id, entries=entries, **change)
+    number = services.tag_entries(caller=caller, list_id=site_list.id, entries=entries, **change)
     return f"The tags of {counted(number, 'site')} have been changed."
 
 
@@ -262,17 +269,23 @@ def quota_of(request: MemberRequest) -> usage.Quota:
     return usage.quota(request.membership.organization_id, limits, timezone.now())
 
 
-def _form(request: MemberRequest, data: QueryDict | None = None, found: SiteList | None = None) -> ListForm:
+def _form(request: MemberRequest, data: QueryDict | None = None, site_list: SiteList | None = None) -> ListForm:
     member = request.membership
     people = access.people_of(member.organization_id).order_by("email").values_list("email", flat=True)
-    recipients = recipients_of([found])[found.id] if found else Recipients((), (), None)
-    # The user comes first: the query's limit may cut the user's own address off.
+    recipients = recipients_of([site_list])[site_list.id] if site_list else Recipients((), (), None)
+    # The user's own address is first, because the limit of the query might omit it.
     hints = dict.fromkeys([member.user.email, *recipients.emails, *people[:MOST_PEOPLE]], "")
     hints |= dict.fromkeys(recipients.unsubscribed, "Unsubscribed")
-    initial = entered_of(found, recipients.emails) if found else {"emails": [member.user.email]}
+    initial = entered_of(site_list, recipients.emails) if site_list else {"emails": [member.user.email]}
     return ListForm(data, tier=member.organization.tier, people=hints, initial=initial)
 
 
-def _form_page(request: MemberRequest, form: ListForm, status: int, found: SiteList | None = None) -> HttpResponse:
-    context = {"section": "lists", "form": form, "site_list": found, "zones": time_zones(), "quota": quota_of(request)}
+def _form_page(request: MemberRequest, form: ListForm, status: int, site_list: SiteList | None = None) -> HttpResponse:
+    context = {
+        "section": "lists",
+        "form": form,
+        "site_list": site_list,
+        "zones": time_zones(),
+        "quota": quota_of(request),
+    }
     return render(request, "sites/lists/form.html", context, status=status)

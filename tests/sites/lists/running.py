@@ -1,4 +1,4 @@
-"""Lists that run in this process: entries on made-up hosts, their resolver, and a worker that follows a script."""
+"""Helpers that run lists in the test process: entries on fictitious hosts, a resolver, and a scripted worker."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ UNREACHABLE = ScanError("URL_NOT_REACHABLE", "The site did not answer.")
 
 
 def listed(member: Member, number: int = 3, *, tags: Sequence[str] = (), **columns: Any) -> SiteList:
-    """Create a list with so many entries, `https://site-0.example.com/` and so on; all of a run start at once."""
+    """Create a list with entries `https://site-0.example.com/`, `site-1` and so on, all due at once in a run."""
     values = {"name": "Towns", "types": ["security"], "window_hours": 0, "entries_count": number}
     made = SiteList.objects.create(organization=member.organization, **values | columns)
     hosts = [f"site-{each}.example.com" for each in range(number)]
@@ -42,12 +42,12 @@ def entry_of(site_list: SiteList, number: int) -> ListEntry:
 
 
 def address_of(number: int) -> str:
-    """Return a public address of its own."""
+    """Return another public IP address for each number."""
     return f"93.184.{number // 250}.{number % 250 + 1}"
 
 
 class Names:
-    """Resolver: hosts have the given addresses, all others one each; a host without addresses does not resolve."""
+    """Resolver with fixed IP addresses; other hosts get one address each, an empty list means no address."""
 
     def __init__(self, addresses: Mapping[str, Sequence[str]] | None = None) -> None:
         self._addresses = dict(addresses or {})
@@ -71,7 +71,7 @@ Found = tuple[int, Sequence[CheckResult]] | ScanError
 
 
 class Script:
-    """Worker substitute: finishes visits with a score and checks, or an error, that `found` returns for a scan."""
+    """Substitute for a worker: finishes visits with the score and checks, or the error, returned by `found`."""
 
     def __init__(self, found: Callable[[Scan], Found], names: Names | None = None, **columns: Any) -> None:
         self._found, self._columns = found, columns
@@ -82,7 +82,7 @@ class Script:
         return starting.start_entries(site_list.organization_id, now or timezone.now(), resolver=self.names)
 
     def visit(self, organization_id: int) -> str | None:
-        """Finish one visit of those in the queue; return its address."""
+        """Finish one queued visit; return the URL of its page."""
         waiting = Scan.objects.visits().filter(organization=organization_id, status="queued").order_by("created_at")
         scan = waiting.first()
         if scan is None:
@@ -96,14 +96,14 @@ class Script:
         return scan.url
 
     def work_off(self, site_list: SiteList, now: datetime | None = None) -> None:
-        """Start, visit and count until nothing of the list is left to do."""
+        """Start, visit and count until all results of the list are finished."""
         now = now or timezone.now()
         while self.start(site_list, now) or self.visit(site_list.organization_id):
             pass
         counting.count_missed(now, lambda: True)
 
     def run(self, site_list: SiteList, now: datetime | None = None) -> ListRun:
-        """Begin a run, and work it off."""
+        """Begin a run of a list and complete it."""
         run = runs.begin_run(list_id=site_list.id)
         self.work_off(site_list, now)
         run.refresh_from_db()
@@ -123,12 +123,12 @@ class Script:
 
 
 def usual(scan: Scan) -> Found:
-    """Return a good and a bad check."""
+    """Return one passed and one failed check."""
     return 80, [check("hsts"), check("caa", "warn"), check("https-available", "pass")]
 
 
 def scored(score: int) -> Callable[[Scan], Found]:
-    """Return a part of a script: this score, and one failed check."""
+    """Return a scripted result with a score and one failed check."""
     return lambda _: (score, [check("hsts")])
 
 

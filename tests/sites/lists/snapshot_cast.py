@@ -1,4 +1,4 @@
-"""Snapshots for tests: runs of lists with their results and counts, counted here in the simplest way."""
+"""Snapshots for tests: runs of lists with their results and counts, counted independently of the service."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CHECKS = ("https-available", "http-to-https-redirect", "hsts", "title")
 
 @dataclass(frozen=True)
 class Looked:
-    """Site of a snapshot: its scores by type, and a letter for each check. Without a score it could not be judged."""
+    """Site of a snapshot: its scores by type, and a letter for each check. A site without scores has failed."""
 
     url: str
     scores: Mapping[str, int] = field(default_factory=dict)

@@ -34,7 +34,7 @@ def refusal(response: Any) -> tuple[int, str]:
     return response.status_code, response.json()["code"]
 
 
-def test_list_has_defaults_and_a_url(home: Member) -> None:
+def test_new_list_has_defaults_and_a_url(home: Member) -> None:
     ada = person_of(home, "owner", "ada@example.com")
     made = home.api.post("/v1/lists", {"name": "  All   cities "})
     shown = made.json()
@@ -115,7 +115,7 @@ def test_lists_are_listed_newest_first_with_their_latest_run(home: Member) -> No
     assert newer.id != older.id
 
 
-def test_many_lists_need_as_many_queries_as_one(home: Member) -> None:
+def test_list_of_lists_query_count_is_constant(home: Member) -> None:
     home.api.get("/v1/lists")  # notes the first use of the key
 
     def queries(count: int) -> int:
@@ -191,7 +191,7 @@ def test_entry_is_retrieved_changed_and_deleted(home: Member) -> None:
     assert actions == ["list.imported", "list.entry_changed", "list.entry_changed", "list.entry_deleted"]
 
 
-def test_number_of_tags_of_a_list_is_limited_when_an_entry_changes(home: Member) -> None:
+def test_changed_entry_cannot_exceed_tags_of_a_list(home: Member) -> None:
     site_list = make_list(home)
     make_entries(site_list, [{"url": f"https://{n}.com/", "tags": [f"t{n}"]} for n in range(200)])
     path = f"/v1/lists/{site_list.id}/entries/{site_list.entries.earliest('id').id}"
@@ -226,7 +226,7 @@ def test_entry_has_its_latest_result(home: Member) -> None:
     assert shown["error"] == {"code": "TIMEOUT", "message": "Too slow."}
 
 
-def test_everything_of_a_list_is_deleted_with_the_list(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_deleted_list_deletes_its_entries_runs_and_results(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(services, "ERASED_AT_ONCE", 1)
     site_list, other = make_list(home), make_list(home)
     nothing: ListCounts = {"sites": 0, "judged": 0, "scores": {}, "grades": {}, "checks": {}}
@@ -247,14 +247,14 @@ def test_everything_of_a_list_is_deleted_with_the_list(home: Member, monkeypatch
 
 
 @pytest.mark.parametrize("content_type", ["", "application/xml", "multipart/form-data; boundary=x", "text/html"])
-def test_refusal_of_a_media_type_names_the_accepted_ones(home: Member, content_type: str) -> None:
+def test_unsupported_media_type_is_refused_with_supported_types(home: Member, content_type: str) -> None:
     path = f"/v1/lists/{make_list(home).id}/entries"
     refused = home.api.call("PUT", path, b"a.com", content_type)
     assert refusal(refused) == (415, "UNSUPPORTED_MEDIA_TYPE")
     assert "or as text/csv or text/plain" in refused.json()["error"]
 
 
-def test_uploads_are_limited_in_size_and_refused_with_content_encoding(home: Member) -> None:
+def test_too_large_or_encoded_uploads_are_refused(home: Member) -> None:
     path = f"/v1/lists/{make_list(home).id}/entries"
     assert refusal(home.api.call("PUT", path, b"a" * (16 * 1024 * 1024 + 1), "text/csv")) == (413, "PAYLOAD_TOO_LARGE")
     refused = home.api.call("PUT", path, b"a.com", "text/csv", Content_Encoding="gzip")

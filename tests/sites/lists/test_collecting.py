@@ -79,13 +79,13 @@ def test_facts_of_a_site_come_from_scan_and_checks(owner: Member) -> None:
     }
 
 
-def test_site_without_https_has_no_hsts_fact(owner: Member) -> None:
+def test_site_without_https_has_no_hsts(owner: Member) -> None:
     headers = [["Strict-Transport-Security", "max-age=1"]]
     result = make_result(make_scan(owner), facts={"final_url": "http://example.com/"}, exhibits={"headers": headers})
     assert facts_of(result) == {"final_url": "http://example.com/", "https": False, "hsts": False}
 
 
-def test_result_of_a_site_has_findings_of_all_types_and_its_new_host(owner: Member) -> None:
+def test_result_has_findings_of_all_types_and_moved_to(owner: Member) -> None:
     def found(scan: Scan) -> Found:
         return 80, [check("hsts"), check("caa", "warn", LOW)] if scan.type == "security" else [check("title", "warn")]
 

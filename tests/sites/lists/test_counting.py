@@ -1,4 +1,4 @@
-"""Results of a run are counted once, with their entries, whatever is killed meanwhile."""
+"""Counting of results: each result of a run is counted once, even with concurrent or killed processes."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_results_are_counted_by_tag_check_score_and_grade(owner: Member) -> None
     assert found["north"]["checks"] == {"hsts": [1, 0, 1], "caa": [0, 2, 0]}
 
 
-def test_stored_letters_follow_the_checks_of_the_run(owner: Member) -> None:
+def test_status_letters_follow_the_checks_of_the_run(owner: Member) -> None:
     def found(scan: Scan) -> Found:
         if scan.host == "site-0.example.com":
             return 80, [check("hsts"), check("caa", "warn")]
@@ -98,7 +98,7 @@ def test_entries_have_their_latest_result(owner: Member) -> None:
     assert entry.result == ListResult.objects.latest("id")
 
 
-def test_failed_scan_keeps_the_last_result_of_a_site(owner: Member) -> None:
+def test_failed_result_preserves_scores_of_the_entry(owner: Member) -> None:
     towns = listed(owner, 1)
     Script(usual).run(towns)
     run = Script(lambda _: UNREACHABLE).run(towns)
@@ -107,7 +107,7 @@ def test_failed_scan_keeps_the_last_result_of_a_site(owner: Member) -> None:
     assert (entry.security_score, entry.failing, entry.history) == (80, ["hsts"], [80])
 
 
-def test_failed_type_keeps_its_score_and_marks_the_site_partial(owner: Member) -> None:
+def test_failed_type_preserves_its_score_and_makes_the_entry_partial(owner: Member) -> None:
     towns = listed(owner, 1, types=["security", "seo"])
     Script(usual).run(towns)
     run = Script(lambda scan: (90, []) if scan.type == "security" else ScanError("TIMEOUT", "Too slow.")).run(towns)
@@ -126,7 +126,7 @@ def test_type_removed_from_the_list_loses_its_score(owner: Member) -> None:
     assert (entry.security_score, entry.seo_score, entry.seo_grade) == (80, None, "")
 
 
-def test_history_of_an_entry_is_limited(owner: Member) -> None:
+def test_entry_history_is_limited(owner: Member) -> None:
     towns = listed(owner, 1)
     for score in range(50, 65):
         Script(scored(score)).run(towns)
@@ -175,7 +175,7 @@ def test_many_results_are_counted_in_few_batches(owner: Member) -> None:
 
 
 @pytest.mark.parametrize("victim", ["_update_entries", "fetch", "end_if_done", "_Counts.save"])
-def test_killed_count_is_repeated_by_the_next_one(owner: Member, victim: str) -> None:
+def test_killed_count_is_rolled_back_and_repeated(owner: Member, victim: str) -> None:
     run = ended_run(owner, 5)
     with (
         mock.patch(f"sites.lists.counting.{victim}", side_effect=KeyboardInterrupt),
@@ -208,7 +208,7 @@ def test_concurrent_counts_count_each_result_once() -> None:
 
 
 @pytest.mark.django_db(transaction=True, serialized_rollback=True)
-def test_count_skips_locked_entries() -> None:
+def test_count_does_not_wait_for_a_locked_entry() -> None:
     owner = member_of("Owner", "business")
     run = ended_run(owner, 5)
 
@@ -228,7 +228,7 @@ def test_count_skips_locked_entries() -> None:
     assert is_counted_once(run, 5)
 
 
-def test_statements_of_a_run_are_independent_of_its_size(
+def test_query_count_of_a_count_does_not_grow_with_the_run(
     owner: Member, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
     run = ended_run(owner, counting.AT_ONCE - 1)

@@ -96,7 +96,7 @@ def found(member: Member, site_list: SiteList, **query: object) -> str:
         ({"tag": "north", "state": "failed"}, ""),
     ],
 )
-def test_each_filter_returns_its_entries(home: Member, cities: SiteList, query: dict[str, object], hosts: str) -> None:
+def test_filters_match_entries(home: Member, cities: SiteList, query: dict[str, object], hosts: str) -> None:
     assert found(home, cities, **query) == hosts
 
 
@@ -117,12 +117,12 @@ def test_entries_without_a_value_are_sorted_last(
     assert [each.get(sort.strip("-"), {}).get("score") for each in results] == values
 
 
-def test_order_by_address_sorts_by_host(home: Member, cities: SiteList) -> None:
+def test_sort_by_url_orders_entries_by_host(home: Member, cities: SiteList) -> None:
     assert (found(home, cities), found(home, cities, sort="-url")) == ("abcx", "xcba")
 
 
 @pytest.mark.parametrize("sort", ORDERS)
-def test_cursors_lead_through_all_entries_in_both_directions(home: Member, sort: str) -> None:
+def test_cursors_page_forward_and_backward_through_all_entries(home: Member, sort: str) -> None:
     site_list = make_list(home)
     chance = random.Random(sort)  # not for secrets
     column = SORTS[sort.removeprefix("-")]
@@ -155,7 +155,7 @@ def test_cursors_lead_through_all_entries_in_both_directions(home: Member, sort:
         assert page(home, site_list, sort=sort, limit=7, cursor=back["next_cursor"])["entries"] == answer["entries"]
 
 
-def test_cursor_stays_valid_after_its_entry_is_deleted(home: Member, cities: SiteList) -> None:
+def test_cursor_remains_valid_after_its_entry_is_deleted(home: Member, cities: SiteList) -> None:
     cursor = page(home, cities, limit=2)["next_cursor"]
     cities.entries.filter(host="b.com").delete()
     assert [each["url"] for each in page(home, cities, limit=2, cursor=cursor)["entries"]] == [
@@ -182,12 +182,12 @@ def test_page_before_the_first_entry_is_the_first_page(home: Member, cities: Sit
         *(f"sort=seo&cursor=a.x.ent_{'a' * 22}", f"cursor=c.x.ent_{'a' * 22}", f"text={'x' * 201}"),
     ],
 )
-def test_invalid_filter_parameter_is_refused(home: Member, cities: SiteList, query: str) -> None:
+def test_invalid_query_parameter_is_refused(home: Member, cities: SiteList, query: str) -> None:
     response: Any = home.api.get(f"/v1/lists/{cities.id}/entries?{query}")
     assert (response.status_code, response.json()["code"]) == (400, "INVALID_PARAMS")
 
 
-def test_page_of_entries_needs_a_constant_number_of_queries(home: Member, cities: SiteList) -> None:
+def test_entries_page_query_count_is_constant(home: Member, cities: SiteList) -> None:
     page(home, cities)  # notes the first use of the key
 
     def queries(**query: object) -> int:

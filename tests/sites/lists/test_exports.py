@@ -1,4 +1,4 @@
-"""Exports of snapshots: CSV and JSON Lines, in bounded memory, of hostile sites and to slow readers."""
+"""Exports of snapshots: CSV and JSON Lines, with bounded memory, hostile texts of sites and slow clients."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def table(run: ListRun) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO("".join(exports.csv_rows(run)), newline="")))
 
 
-def test_csv_export_has_a_row_per_site_with_grades_and_facts(run: ListRun) -> None:
+def test_csv_export_has_a_row_with_facts_for_each_site(run: ListRun) -> None:
     first, second, third = table(run)
     assert tuple(first) == exports.CSV_COLUMNS
     assert len(exports.FACTS) == 20
@@ -89,7 +89,7 @@ def test_csv_export_has_a_row_per_site_with_grades_and_facts(run: ListRun) -> No
     assert (third["status"], third["moved_to"]) == ("left_out", "www.c.example")
 
 
-def test_csv_export_has_no_formulas(run: ListRun) -> None:
+def test_csv_export_escapes_formulas(run: ListRun) -> None:
     first = table(run)[0]
     assert first["title"] == "'=HYPERLINK(“x”)\u2028\r\n@SUM(1)"
     assert first["generator"].startswith("'+cmd")
@@ -112,7 +112,7 @@ def test_deleted_entry_is_still_in_the_export_of_a_snapshot(run: ListRun) -> Non
     assert json.loads(next(exports.json_lines(run)).splitlines()[0])["entry_id"] is None
 
 
-def test_api_streams_csv_and_jsonl(home: Member, stranger: Member, run: ListRun) -> None:
+def test_api_streams_csv_and_json_lines(home: Member, stranger: Member, run: ListRun) -> None:
     path = f"/v1/lists/{run.site_list_id}/snapshots/{run.id}/export"
     for ending, writer in exports.WRITERS.items():
         answer: Any = home.api.get(f"{path}/{ending}")
@@ -126,7 +126,7 @@ def test_api_streams_csv_and_jsonl(home: Member, stranger: Member, run: ListRun)
     assert home.api.get(f"{path}/csv").json()["code"] == "SNAPSHOT_NOT_FOUND"
 
 
-def test_slow_reader_is_disconnected_and_blocks_no_transaction(run: ListRun, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_slow_client_is_disconnected_and_holds_no_transaction(run: ListRun, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(exports, "BATCH", 1)
     now = iter(range(0, 1_000, 50))
     pieces = exports.export(run, "csv", clock=lambda: next(now), limit_s=120)
@@ -136,7 +136,7 @@ def test_slow_reader_is_disconnected_and_blocks_no_transaction(run: ListRun, mon
 
 
 @pytest.mark.parametrize("ending", sorted(exports.WRITERS))
-def test_memory_of_an_export_is_independent_of_the_list(home: Member, ending: str) -> None:
+def test_export_memory_does_not_grow_with_the_list(home: Member, ending: str) -> None:
     run = snapshot(make_list(home), [])
     findings: list[ResultFinding] = [{**FINDING, "message": "x" * 500}] * 20
     ListResult.objects.bulk_create(

@@ -1,4 +1,4 @@
-"""Imports into a list: all or nothing, IDs and results that stay, limits of plans, credentials, concurrency."""
+"""Imports into a list: atomicity, preserved IDs and results, limits of plans, credentials, concurrency."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def entries(site_list: SiteList) -> dict[str, tuple[list[str], str]]:
     return {entry.url: (entry.tags, entry.note) for entry in found}
 
 
-def test_put_replaces_all_entries_and_keeps_ids_of_the_same_sites(home: Member, cities: SiteList) -> None:
+def test_put_replaces_entries_and_preserves_ids_and_results_of_reimported_urls(home: Member, cities: SiteList) -> None:
     assert numbers(put(home, cities, "a.com,x\nb.com,x;y,Note\nc.com")) == (3, 0, 0, 0)
     a, b = (cities.entries.get(host=host) for host in ("a.com", "b.com"))
     ListEntry.objects.filter(id__in=[a.id, b.id]).update(
@@ -83,7 +83,7 @@ def test_post_adds_sites_and_merges_tags(home: Member, cities: SiteList) -> None
     assert "https://d.com/" not in entries(cities)
 
 
-def test_import_is_all_or_nothing(home: Member, cities: SiteList) -> None:
+def test_refused_import_changes_nothing(home: Member, cities: SiteList) -> None:
     put(home, cities, "a.com,x")
     before = entries(cities)
     for upload in ("b.com\nlocalhost", "b.com\nc.com,=1", "b.com\n" + "\n".join(f"c{n}.com,t{n}" for n in range(201))):
@@ -91,7 +91,7 @@ def test_import_is_all_or_nothing(home: Member, cities: SiteList) -> None:
         assert entries(cities) == before
 
 
-def test_preview_equals_the_import(home: Member, cities: SiteList) -> None:
+def test_import_makes_the_changes_of_its_preview(home: Member, cities: SiteList) -> None:
     put(home, cities, "a.com,x\nb.com\nc.com")
     rows = read_rows(b"a.com,y\nb.com\nd.com\ne.com", "text/csv", Policy())
     found = difference(cities, rows)
@@ -105,7 +105,7 @@ def test_preview_equals_the_import(home: Member, cities: SiteList) -> None:
     assert numbers(put(home, cities, "a.com,y\nb.com\nd.com\ne.com")) == (2, 1, 1, 1)
 
 
-def test_plan_limits_entries_of_all_lists(home: Member, cities: SiteList) -> None:
+def test_plan_limits_entries_of_all_lists_together(home: Member, cities: SiteList) -> None:
     other = make_list(home)
     make_entries(other, [{"url": f"https://o{number}.com/"} for number in range(4)])
     Tier.objects.update(list_entries=6)
@@ -146,7 +146,7 @@ def test_number_of_queries_is_independent_of_the_rows(home: Member, cities: Site
     assert queries(range(100, 103)) == queries(range(200, 500))
 
 
-def test_removed_entry_keeps_its_results_and_its_run_continues(home: Member, cities: SiteList) -> None:
+def test_removed_entry_keeps_its_results_and_its_run_goes_on(home: Member, cities: SiteList) -> None:
     now = timezone.now()
     entry = make_entry(cities, "https://a.com/")
     run = ListRun.objects.create(site_list=cities, types=["seo"], pages_per_entry=1, window_hours=0, entries=1)
@@ -161,7 +161,7 @@ def test_removed_entry_keeps_its_results_and_its_run_continues(home: Member, cit
 CREDENTIALS = {"headers": {"X-Key": "secret"}}
 
 
-def test_list_with_credentials_has_one_origin(home: Member, cities: SiteList) -> None:
+def test_list_with_credentials_refuses_a_second_origin(home: Member, cities: SiteList) -> None:
     path = f"/v1/lists/{cities.id}"
     put(home, cities, "a.com/1\na.com/2\nb.com")
     refused = home.api.patch(path, {"request": CREDENTIALS})
@@ -182,7 +182,7 @@ def test_list_with_credentials_has_one_origin(home: Member, cities: SiteList) ->
     assert cities.credential_names is None
 
 
-def test_emptied_list_does_not_send_credentials_to_another_origin(home: Member, cities: SiteList) -> None:
+def test_emptied_list_drops_credentials_before_sites_of_another_origin(home: Member, cities: SiteList) -> None:
     path = f"/v1/lists/{cities.id}"
     put(home, cities, "a.com")
     home.api.patch(path, {"request": CREDENTIALS})
@@ -195,7 +195,7 @@ def test_emptied_list_does_not_send_credentials_to_another_origin(home: Member, 
 
 
 @pytest.mark.django_db(transaction=True, serialized_rollback=True)
-def test_concurrent_imports_run_one_after_the_other(home: Member) -> None:
+def test_concurrent_imports_are_serialized(home: Member) -> None:
     Tier.objects.update(list_entries=1_000, lists=10)
     cities = make_list(home)
     make_entries(cities, [{"url": f"https://h{number}.com/"} for number in range(50)])
@@ -223,7 +223,7 @@ def test_concurrent_imports_run_one_after_the_other(home: Member) -> None:
 UPLOADS = {"one": range(30), "two": range(20, 60)}
 
 
-def test_tags_of_many_entries_are_changed_together(home: Member, cities: SiteList) -> None:
+def test_tag_entries_changes_tags_of_many_entries(home: Member, cities: SiteList) -> None:
     caller = key_caller(home.organization.id)
     put(home, cities, "a.com,x\nb.com,x;y\nc.com,z")
     ids = list(cities.entries.order_by("host").values_list("id", flat=True))

@@ -1,4 +1,4 @@
-"""Events and e-mails of lists: one event for each run, another one if something has changed, and one e-mail."""
+"""Events and e-mails of lists: `list.completed` for each run, `list.changed` after changes, and one e-mail."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ def bodies() -> list[dict[str, Any]]:
 
 
 def worse(scan: Scan) -> Found:
-    """Return what is worse than `usual` on the first site."""
+    """Return checks that are worse than those of `usual` on the first site."""
     return (50, [check("hsts"), check("caa")]) if scan.host.startswith("site-0.") else usual(scan)
 
 
-def test_ended_run_sends_one_event_and_its_scans_none(owner: Member) -> None:
+def test_ended_run_sends_one_event_and_none_for_its_scans(owner: Member) -> None:
     towns = listed(owner, 3, types=["security", "seo"])
     run = Script(usual).run(towns)
     (body,) = bodies()
@@ -58,7 +58,7 @@ def test_ended_run_sends_one_event_and_its_scans_none(owner: Member) -> None:
     assert data["results"] == {"security": mean, "seo": mean}
 
 
-def test_event_lists_changed_sites_and_checks(owner: Member) -> None:
+def test_list_changed_event_has_changed_sites_and_checks(owner: Member) -> None:
     towns, script = listed(owner, 3), Script(usual)
     first = script.run(towns)
     second = Script(worse, script.names).run(towns)
@@ -83,12 +83,12 @@ def test_cancelled_run_sends_no_event_and_is_not_compared(owner: Member) -> None
     assert [each["event"] for each in bodies()] == ["list.completed", "list.completed"]
 
 
-def test_list_without_webhooks_records_no_events(owner: Member) -> None:
+def test_list_without_webhook_notification_records_no_events(owner: Member) -> None:
     Script(usual).run(listed(owner, 1, tells_webhooks=False))
     assert bodies() == []
 
 
-def test_size_of_an_event_is_limited_for_many_changed_sites(owner: Member) -> None:
+def test_event_size_is_limited_for_many_changed_sites(owner: Member) -> None:
     towns = listed(owner, 60)
     for entry in towns.entries.all():
         entry.url = f"{entry.url}{'a' * 1_900}"
@@ -104,7 +104,7 @@ def test_size_of_an_event_is_limited_for_many_changed_sites(owner: Member) -> No
 
 
 @pytest.mark.parametrize("body_format", ["slack", "teams"])
-def test_chat_webhooks_get_a_readable_message(owner: Member, body_format: str) -> None:
+def test_chat_webhooks_get_a_text_message(owner: Member, body_format: str) -> None:
     towns, script = listed(owner, 3), Script(usual)
     script.run(towns)
     Script(worse, script.names).run(towns)
@@ -119,7 +119,7 @@ def test_chat_webhooks_get_a_readable_message(owner: Member, body_format: str) -
     assert changed.links == [("Open the list", towns.list_url)]
 
 
-def test_failed_run_has_the_reason(owner: Member, ann: User) -> None:
+def test_failed_run_reports_its_error(owner: Member, ann: User) -> None:
     Script(lambda _: UNREACHABLE).run(listed(owner, 2, recipients=[ann.pk]))
     (body,) = bodies()
     assert (body["event"], body["data"]["run"]["status"]) == ("list.completed", "failed")
@@ -128,7 +128,7 @@ def test_failed_run_has_the_reason(owner: Member, ann: User) -> None:
     assert "The site did not answer." in Mail.objects.get().text
 
 
-def test_recipients_get_one_mail_per_run(owner: Member, ann: User) -> None:
+def test_recipients_get_one_email_for_each_run(owner: Member, ann: User) -> None:
     stranger = person_of(member_of("Elsewhere"), "owner", "eve@elsewhere.test")
     towns, script = listed(owner, 3, recipients=[ann.pk, stranger.pk]), Script(usual)
     run = script.run(towns)
@@ -149,7 +149,7 @@ def test_recipients_get_one_mail_per_run(owner: Member, ann: User) -> None:
     assert Mail.objects.count() == 2
 
 
-def test_mails_do_not_link_to_scanned_sites(owner: Member, ann: User) -> None:
+def test_emails_contain_no_domains_of_list_names_and_sites(owner: Member, ann: User) -> None:
     towns = listed(owner, 1, recipients=[ann.pk], name="Look at www.evil.example.com")
     script = Script(usual)
     script.run(towns)
@@ -160,7 +160,7 @@ def test_mails_do_not_link_to_scanned_sites(owner: Member, ann: User) -> None:
             assert "https://site-0.example.com/" not in text
 
 
-def test_subject_of_a_mail_names_changes_without_grade_changes(owner: Member, ann: User) -> None:
+def test_email_subject_names_changed_checks_if_no_grade_changed(owner: Member, ann: User) -> None:
     towns, script = listed(owner, 2, recipients=[ann.pk]), Script(usual)
     script.run(towns)
     Script(lambda _: (80, [check("hsts"), check("caa")]), script.names).run(towns)

@@ -1,4 +1,4 @@
-"""Uploads of sites: every form that is read, every fault with its line, and bounds of hostile files."""
+"""Parsing of uploaded sites: every supported form, every error with its line, and limits for hostile files."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def cells(upload: str, media_type: str = CSV) -> list[tuple[str, tuple[str, ...]
 
 
 def faults(upload: str | bytes, media_type: str = CSV) -> list[tuple[int, str, str]]:
-    """Return line, code and reason of each fault."""
+    """Return line, code and message of each invalid line."""
     with pytest.raises(InvalidEntries) as refused:
         read(upload, media_type)
     details: Any = refused.value.details
@@ -59,11 +59,11 @@ ONE = [("https://example.com/", ("a", "b c"), "Main site")]
         "example.com,a;b c,Main site\nhttps://example.com/#x,a,Another note",
     ],
 )
-def test_tables_are_read_in_each_supported_form(upload: str) -> None:
+def test_csv_is_parsed_in_all_supported_forms(upload: str) -> None:
     assert cells(upload) == ONE
 
 
-def test_delimiter_is_detected_after_the_first_cell_of_most_lines() -> None:
+def test_delimiter_is_detected_after_first_cells() -> None:
     assert cells("a.com;x;Hello, world\nb.com;y;\n") == [
         ("https://a.com/", ("x",), "Hello, world"),
         ("https://b.com/", ("y",), ""),
@@ -75,14 +75,14 @@ def test_delimiter_is_detected_after_the_first_cell_of_most_lines() -> None:
     ]
 
 
-def test_plain_text_has_one_address_per_line() -> None:
+def test_plain_text_has_a_url_on_each_line() -> None:
     assert cells("a.com\n\n http://b.com/x,y;z?q=1 \n", TEXT) == [
         ("https://a.com/", (), ""),
         ("http://b.com/x,y;z?q=1", (), ""),
     ]
 
 
-def test_json_imports_are_arrays_of_objects_or_strings() -> None:
+def test_json_entries_are_parsed() -> None:
     body = {"entries": [{"url": "a.com", "tags": ["x", " y  z "], "note": " n "}, {"url": "http://b.com/"}]}
     assert cells(json.dumps(body), JSON) == [("https://a.com/", ("x", "y z"), "n"), ("http://b.com/", (), "")]
     assert read('{"entries": []}', JSON) == []
@@ -105,7 +105,7 @@ def test_json_of_another_form_is_refused(body: str, error: str) -> None:
         read(body, JSON)
 
 
-def test_each_kind_of_invalid_json_item_is_named() -> None:
+def test_invalid_json_item_is_reported_with_its_error() -> None:
     items = [
         *(5, {}, {"url": None}, {"url": "a.com", "tags": "x"}, {"url": "a.com", "tags": [5]}),
         *(
@@ -161,7 +161,7 @@ BAD_LINES = {
 }
 
 
-def test_every_kind_of_invalid_line_is_named_with_its_number() -> None:
+def test_invalid_line_is_reported_with_its_number() -> None:
     lines = [line for bad in BAD_LINES for line in ("good.com", bad)]
     told = faults("\n".join(lines))
     assert [(line, code) for line, code, _ in told] == [
@@ -170,7 +170,7 @@ def test_every_kind_of_invalid_line_is_named_with_its_number() -> None:
     assert all(error.endswith(".") and len(error) < 200 for _, _, error in told)
 
 
-def test_hundred_invalid_lines_are_listed_and_all_are_counted() -> None:
+def test_first_hundred_invalid_lines_are_reported_and_all_are_counted() -> None:
     with pytest.raises(
         InvalidEntries, match=r"^1,000 lines are not valid, so nothing was changed\. Line 1: "
     ) as refused:
@@ -179,7 +179,7 @@ def test_hundred_invalid_lines_are_listed_and_all_are_counted() -> None:
     assert (len(told), refused.value.details["count"]) == (100, 1_000)
 
 
-def test_tags_merged_from_duplicates_are_limited() -> None:
+def test_merged_tags_of_duplicate_rows_are_limited() -> None:
     lines = [f"example.com,t{number}" for number in range(MAX_TAGS + 1)]
     assert faults("\n".join(lines)) == [(21, "INVALID_PARAMS", "A site may have 20 tags, not 21.")]
 
@@ -206,7 +206,7 @@ def test_tags_merged_from_duplicates_are_limited() -> None:
         (b",,\n,", 1, "There is no address."),
     ],
 )
-def test_hostile_files_are_refused_quickly_with_a_message(upload: bytes, line: int, error: str | None) -> None:
+def test_hostile_uploads_are_refused_in_bounded_time(upload: bytes, line: int, error: str | None) -> None:
     before = time.process_time()
     told = faults(upload)
     assert time.process_time() - before < 5
@@ -224,7 +224,7 @@ def test_other_charsets_than_utf8_are_refused(media_type: str) -> None:
 
 
 @given(st.binary(max_size=300) | st.text(max_size=200).map(str.encode), st.sampled_from([CSV, TEXT, JSON]))
-def test_random_input_is_read_or_refused(upload: bytes, media_type: str) -> None:
+def test_arbitrary_input_is_parsed_or_refused(upload: bytes, media_type: str) -> None:
     try:
         rows = read(upload, media_type)
     except (InvalidEntries, InvalidParams):
@@ -243,7 +243,7 @@ def test_random_input_is_read_or_refused(upload: bytes, media_type: str) -> None
     ),
     st.sampled_from(",;\t"),
 )
-def test_spreadsheet_exports_are_read(sites: list[tuple[str, list[str]]], delimiter: str) -> None:
+def test_csv_written_by_spreadsheets_is_parsed(sites: list[tuple[str, list[str]]], delimiter: str) -> None:
     def quoted(cell: str) -> str:
         return '"' + cell.replace('"', '""') + '"'
 

@@ -1,4 +1,4 @@
-"""Retention of snapshots by plan, and of looks at single entries."""
+"""Retention of snapshots by plan, and of scans of single entries."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NOW = timezone.now()
 SITES = [Looked(f"https://{each}.example/", {"seo": 70}, "p", ("x",)) for each in "abc"]
 
 
-def test_snapshots_are_stored_for_the_retention_of_the_plan(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_snapshots_expire_after_the_retention_of_the_plan(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(deletion, "BATCH", 2)
     site_list = make_list(home)
     runs = {
@@ -48,7 +48,7 @@ def test_snapshots_are_stored_for_the_retention_of_the_plan(home: Member, monkey
     assert figures(runs[1, 30])["judged"] == 3
 
 
-def test_results_of_an_entry_are_stored_while_latest_or_for_a_month(home: Member) -> None:
+def test_single_scan_is_stored_while_latest_and_for_a_month(home: Member) -> None:
     site_list = make_list(home)
     snapshot(site_list, SITES[:1])
     entry = site_list.entries.get()
@@ -72,7 +72,7 @@ def test_results_of_an_entry_are_stored_while_latest_or_for_a_month(home: Member
     assert left == {looks[1].id, looks[29].id, looks[90].id, going.id}
 
 
-def test_retention_of_lists_stops_at_its_time_limit(home: Member) -> None:
+def test_deletion_of_snapshots_stops_at_its_time_limit(home: Member) -> None:
     snapshot(make_list(home), SITES, at=NOW - timedelta(days=9), kept_days=1)
     assert delete_snapshots(lambda: False) is False
     assert ListRun.objects.count() == 1

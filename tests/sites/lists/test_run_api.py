@@ -62,7 +62,7 @@ def refusal(response: Any) -> tuple[int, str]:
     return response.status_code, response.json()["code"]
 
 
-def test_run_is_started_polled_and_cancelled(home: Member, cities: SiteList) -> None:
+def test_run_is_begun_polled_and_cancelled(home: Member, cities: SiteList) -> None:
     path = f"/v1/lists/{cities.id}/runs"
     begun = home.api.post(path, {})
     run = begun.json()
@@ -79,7 +79,7 @@ def test_run_is_started_polled_and_cancelled(home: Member, cities: SiteList) -> 
     assert home.api.get(f"/v1/lists/{cities.id}/snapshots/{run['id']}").json()["sites"] == 1
 
 
-def test_key_with_scan_scope_may_run_lists(home: Member, cities: SiteList) -> None:
+def test_key_with_scan_scope_can_run_lists(home: Member, cities: SiteList) -> None:
     scanner = Api(create_api_key(organization=home.organization, name="scan", scope=Scope.SCAN)[1])
     reader = Api(create_api_key(organization=home.organization, name="read", scope=Scope.READ)[1])
     path, entry = f"/v1/lists/{cities.id}", cities.entries.get()

@@ -1,4 +1,4 @@
-"""Runs of lists: each entry is looked at once, in its time, whatever happens meanwhile."""
+"""Runs of lists: each entry is scanned once, at its start time, even after crashes, cancellations and deletions."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_run_scans_each_entry_once(owner: Member) -> None:
     assert run.ended_at is not None
 
 
-def test_starts_are_spread_evenly_in_a_random_order_per_run(owner: Member) -> None:
+def test_starts_are_spread_evenly_in_a_different_order_for_each_run(owner: Member) -> None:
     towns = listed(owner, 48, window_hours=24)
     first = begin(towns)
     starts = list(first.results.order_by("position").values_list("starts_at", "entry"))
@@ -65,7 +65,7 @@ def test_starts_are_spread_evenly_in_a_random_order_per_run(owner: Member) -> No
     assert order != [entry for _, entry in starts]
 
 
-def test_entries_start_at_their_time(owner: Member) -> None:
+def test_entries_start_at_their_start_time(owner: Member) -> None:
     towns, script = listed(owner, 12, window_hours=24), Script(usual)
     run = begin(towns)
     assert script.start(towns, run.started_at) == 1
@@ -86,7 +86,7 @@ def test_due_list_begins_one_run(owner: Member) -> None:
     assert towns.next_run_at == next_run(towns, now)
 
 
-def test_due_list_does_not_begin_a_second_run(owner: Member) -> None:
+def test_due_list_with_unfinished_run_begins_no_second_run(owner: Member) -> None:
     now = timezone.now()
     towns = listed(owner, every="week", next_run_at=now)
     begin(towns)
@@ -123,7 +123,7 @@ def test_list_of_another_organization_is_not_found(owner: Member, stranger: Memb
             refused()
 
 
-def test_number_of_running_audits_of_a_run_is_limited(owner: Member) -> None:
+def test_unfinished_audits_are_limited_and_ended_audits_start_the_next(owner: Member) -> None:
     Tier.objects.update(concurrent_scans=3)
     towns, script = listed(owner, 20), Script(usual)
     begin(towns)
@@ -133,7 +133,7 @@ def test_number_of_running_audits_of_a_run_is_limited(owner: Member) -> None:
     assert script.start(towns) == 1
 
 
-def test_end_of_an_audit_triggers_the_next_start_and_the_count(
+def test_ended_audit_enqueues_next_start_and_count(
     owner: Member, django_capture_on_commit_callbacks: DjangoCaptureOnCommitCallbacks
 ) -> None:
     Tier.objects.update(concurrent_scans=1)
@@ -150,8 +150,8 @@ def test_end_of_an_audit_triggers_the_next_start_and_the_count(
     assert ("sites.tasks.count_results", run.id) in sent
 
 
-def test_lists_of_an_organization_share_one_turn(owner: Member) -> None:
-    """Otherwise each new entry would come before the next page of an audit that somebody has asked for."""
+def test_lists_and_a_requested_audit_share_visits_fairly(owner: Member) -> None:
+    """Otherwise each new entry of a list would be scanned before the next page of a requested audit."""
     Tier.objects.update(concurrent_scans=3)  # of which one is for interactive scans
     towns, script = listed(owner, 40), Script(usual)
     begin(towns)
@@ -167,7 +167,7 @@ def test_lists_of_an_organization_share_one_turn(owner: Member) -> None:
     assert 9 <= len(asked_for) <= 15
 
 
-def test_hosts_on_one_address_are_scanned_one_after_the_other(owner: Member) -> None:
+def test_hosts_with_the_same_ip_address_are_audited_one_at_a_time(owner: Member) -> None:
     shared = Names({f"site-{number}.example.com": ["93.184.216.34"] for number in range(10)})
     towns, script = listed(owner, 15), Script(usual, shared)
     run = begin(towns)
@@ -185,7 +185,7 @@ def test_hosts_on_one_address_are_scanned_one_after_the_other(owner: Member) -> 
     assert sorted(shared.asked) == sorted(f"site-{number}.example.com" for number in range(15)), "each is asked once"
 
 
-def test_scans_of_a_list_store_the_resolved_addresses(owner: Member) -> None:
+def test_scans_of_a_list_store_ip_addresses(owner: Member) -> None:
     names = Names({"site-0.example.com": ["93.184.216.34", "2606:2800:220:1::1"]})
     towns, script = listed(owner, 1, types=["security", "seo"]), Script(usual, names)
     begin(towns)
@@ -195,7 +195,7 @@ def test_scans_of_a_list_store_the_resolved_addresses(owner: Member) -> None:
     assert Scan.objects.visits().get().addresses == ["2606:2800:220:1::1", "93.184.216.34"]
 
 
-def test_hosts_without_addresses_are_scanned_too(owner: Member) -> None:
+def test_hosts_without_ip_addresses_are_scanned(owner: Member) -> None:
     towns = listed(owner, 3)
     script = Script(lambda scan: UNREACHABLE, Names({f"site-{number}.example.com": [] for number in range(3)}))
     run = script.run(towns)
@@ -203,7 +203,7 @@ def test_hosts_without_addresses_are_scanned_too(owner: Member) -> None:
     assert run.error_message == "No site could be judged. No page could be judged. The site did not answer."
 
 
-def test_entry_with_a_forbidden_address_fails_with_its_code(owner: Member) -> None:
+def test_url_blocked_by_policy_fails_with_its_error_code(owner: Member) -> None:
     towns, script = listed(owner, 3), Script(usual)
     ListEntry.objects.filter(id=entry_of(towns, 1).id).update(url="https://blocked.org/", host="blocked.org")
     BlockedDomain.objects.create(domain="blocked.org")
@@ -213,7 +213,7 @@ def test_entry_with_a_forbidden_address_fails_with_its_code(owner: Member) -> No
     assert (entry.state, entry.error_code) == ("failed", "DOMAIN_BLOCKED")
 
 
-def test_run_without_quota_ends_partial_with_the_number_of_omitted_sites(owner: Member) -> None:
+def test_run_out_of_quota_ends_partial_with_number_of_sites_left_out(owner: Member) -> None:
     Tier.objects.update(scans_per_month=7, concurrent_scans=1)
     towns, script = listed(owner, 5, types=["security", "seo"]), Script(usual)
     run = script.run(towns)
@@ -224,7 +224,7 @@ def test_run_without_quota_ends_partial_with_the_number_of_omitted_sites(owner: 
     assert ListEntry.objects.filter(state="new").count() == 2
 
 
-def test_audit_without_quota_omits_its_site(owner: Member) -> None:
+def test_audit_without_remaining_quota_leaves_its_site_out(owner: Member) -> None:
     Tier.objects.update(concurrent_scans=5)
     towns, script = listed(owner, 4), Script(usual)
     run = begin(towns)
@@ -237,7 +237,7 @@ def test_audit_without_quota_omits_its_site(owner: Member) -> None:
     assert (run.status, run.done, run.left_out, run.error_code) == ("partial", 1, 3, "QUOTA_EXCEEDED")
 
 
-def test_run_without_any_quota_is_refused_or_records_the_reason(owner: Member) -> None:
+def test_exhausted_quota_refuses_requested_run_and_fails_due_run(owner: Member) -> None:
     Tier.objects.update(scans_per_month=0)
     towns, script = listed(owner, every="week", next_run_at=timezone.now()), Script(usual)
     with pytest.raises(QuotaExceeded):
@@ -248,7 +248,7 @@ def test_run_without_any_quota_is_refused_or_records_the_reason(owner: Member) -
     assert (run.status, run.left_out, run.error_code) == ("failed", 3, "QUOTA_EXCEEDED")
 
 
-def test_list_beyond_the_plan_limit_does_not_run(owner: Member) -> None:
+def test_list_beyond_the_plan_does_not_run(owner: Member) -> None:
     first, second = listed(owner, 3), listed(owner, 3, every="week", next_run_at=timezone.now())
     Tier.objects.update(list_entries=5)
     with pytest.raises(ListLimit):
@@ -261,7 +261,7 @@ def test_list_beyond_the_plan_limit_does_not_run(owner: Member) -> None:
     assert (run.status, run.error_code, run.left_out) == ("failed", "LIST_LIMIT", 3)
 
 
-def test_entries_wait_while_interactive_scans_are_delayed(owner: Member) -> None:
+def test_entries_do_not_start_during_overload(owner: Member) -> None:
     towns, script = listed(owner), Script(usual)
     begin(towns)
     with mock.patch("sites.lists.starting.overload_s", return_value=100.0):
@@ -269,7 +269,7 @@ def test_entries_wait_while_interactive_scans_are_delayed(owner: Member) -> None
     assert script.start(towns) == 3
 
 
-def test_lists_use_at_most_half_of_the_hourly_discoveries(owner: Member) -> None:
+def test_lists_use_at_most_half_of_hourly_site_audits(owner: Member) -> None:
     Tier.objects.update(concurrent_scans=2)
     towns, script = listed(owner, 15, pages_per_entry=5), Script(usual)
     single = listed(owner, 1, name="One page each")
@@ -285,7 +285,7 @@ def test_lists_use_at_most_half_of_the_hourly_discoveries(owner: Member) -> None
     assert script.start(single) == 1, "lists of single pages do not wait for those"
 
 
-def test_entry_deleted_before_its_start_is_not_scanned(owner: Member) -> None:
+def test_entry_deleted_before_its_start_is_removed_from_the_run(owner: Member) -> None:
     Tier.objects.update(concurrent_scans=1)
     towns, script = listed(owner, 5), Script(usual)
     run = begin(towns)
@@ -321,7 +321,7 @@ def test_running_list_can_be_deleted(owner: Member) -> None:
     assert not ListResult.objects.exists()
 
 
-def test_cancelled_run_ends_waiting_and_queued_entries(owner: Member) -> None:
+def test_cancelled_run_ends_waiting_results_and_queued_scans(owner: Member) -> None:
     Tier.objects.update(concurrent_scans=3)
     towns, script = listed(owner, 10), Script(usual)
     run = begin(towns)
@@ -343,7 +343,7 @@ def test_cancelled_run_ends_waiting_and_queued_entries(owner: Member) -> None:
         runs.cancel_run(caller=caller, list_id=towns.id, run_id="run_1111111111111111111111")
 
 
-def test_visits_after_the_cancellation_do_not_change_the_run(owner: Member) -> None:
+def test_late_visits_do_not_change_a_cancelled_run(owner: Member) -> None:
     towns, script = listed(owner, 2), Script(usual)
     run = begin(towns)
     script.start(towns)
@@ -372,7 +372,7 @@ def test_closed_organization_begins_no_runs(owner: Member) -> None:
     assert not ListResult.objects.filter(status__in=ListResult.UNFINISHED).exists()
 
 
-def test_single_scan_of_an_entry_changes_only_this_entry(owner: Member) -> None:
+def test_single_scan_updates_only_its_entry(owner: Member) -> None:
     towns, script = listed(owner, 2), Script(usual)
     run = script.run(towns)
     entry = entry_of(towns, 1)
@@ -393,7 +393,7 @@ def test_single_scan_of_an_entry_changes_only_this_entry(owner: Member) -> None:
         runs.scan_entry(caller=key_caller(owner.organization.id), list_id=towns.id, entry_id="ent_x")
 
 
-def test_single_scans_of_entries_precede_the_run(owner: Member) -> None:
+def test_single_scans_start_before_results_of_a_run(owner: Member) -> None:
     Tier.objects.update(concurrent_scans=1)
     towns, script = listed(owner, 10), Script(usual)
     begin(towns)
@@ -408,7 +408,7 @@ def test_single_scans_of_entries_precede_the_run(owner: Member) -> None:
     assert started.count() == 1
 
 
-def test_too_many_single_scans_of_entries_are_refused(owner: Member) -> None:
+def test_single_scans_beyond_the_quota_are_all_refused(owner: Member) -> None:
     Tier.objects.update(scans_per_month=2)
     towns = listed(owner, 3)
     ids = list(towns.entries.values_list("id", flat=True))
@@ -417,8 +417,8 @@ def test_too_many_single_scans_of_entries_are_refused(owner: Member) -> None:
     assert not ListResult.objects.exists()
 
 
-def test_scheduler_alone_completes_a_run(owner: Member, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every message may be lost: whatever a tick finds goes on."""
+def test_periodic_tasks_alone_complete_a_run(owner: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Periodic tasks complete the run even if every message of the queue is lost."""
     Tier.objects.update(concurrent_scans=2)
     towns, script = listed(owner, 9, every="week", next_run_at=timezone.now()), Script(usual)
     look_up = addresses.look_up
@@ -434,7 +434,7 @@ def test_scheduler_alone_completes_a_run(owner: Member, monkeypatch: pytest.Monk
     assert Counter(script.visited) == Counter(each.url for each in towns.entries.all())
 
 
-def test_deleted_audit_does_not_block_the_end_of_its_run(owner: Member) -> None:
+def test_result_with_deleted_audit_does_not_block_its_run(owner: Member) -> None:
     towns, script = listed(owner, 2), Script(usual)
     run = begin(towns)
     script.start(towns)
@@ -445,7 +445,7 @@ def test_deleted_audit_does_not_block_the_end_of_its_run(owner: Member) -> None:
 
 
 @pytest.mark.django_db(transaction=True, serialized_rollback=True)
-def test_concurrent_schedulers_start_each_entry_once() -> None:
+def test_concurrent_schedulers_and_starters_start_each_entry_once() -> None:
     owner = member_of("Owner", "business")
     towns = [listed(owner, 20, every="week", next_run_at=timezone.now()) for _ in range(3)]
     names = Names()
@@ -467,7 +467,7 @@ def test_concurrent_schedulers_start_each_entry_once() -> None:
     assert Counter(started.values_list("url", flat=True)).most_common(1)[0][1] == 1
 
 
-def test_killed_start_has_no_effect(owner: Member) -> None:
+def test_killed_start_is_rolled_back(owner: Member) -> None:
     towns, script = listed(owner), Script(usual)
     begin(towns)
     killed = mock.patch("sites.lists.starting.insert_audit", side_effect=KeyboardInterrupt)

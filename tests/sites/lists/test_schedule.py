@@ -1,4 +1,4 @@
-"""Runs of lists are due at the beginning of a day, which depends on the list."""
+"""Schedules of lists: runs are due at midnight of a day that depends on the list's ID."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def due_times(found: SiteList, number: int) -> list[datetime]:
     return times
 
 
-def test_list_without_a_schedule_is_never_due() -> None:
+def test_list_without_schedule_is_never_due() -> None:
     assert next_run(site_list(""), NOW) is None
 
 
@@ -41,18 +41,18 @@ def test_list_runs_begin_at_midnight_local_time(every: str) -> None:
         assert (local.hour, local.minute, local.second) == (0, 0, 0)
 
 
-def test_weekly_list_has_one_run_per_week() -> None:
+def test_weekly_schedule_has_one_run_each_week() -> None:
     first, *others = due_times(site_list("week"), 60)
     assert others == [first + timedelta(weeks=n) for n in range(1, 60)]
 
 
-def test_monthly_list_has_one_run_per_month() -> None:
+def test_monthly_schedule_has_one_run_each_month() -> None:
     times = due_times(site_list("month"), 24)
     assert len({(each.year, each.month) for each in times}) == 24
     assert len({each.day for each in times}) == 1
 
 
-def test_quarterly_list_has_one_run_per_quarter() -> None:
+def test_quarterly_schedule_has_one_run_each_quarter() -> None:
     times = due_times(site_list("quarter"), 12)
     assert len({(each.year, (each.month - 1) // 3) for each in times}) == 12
     for due in times:
@@ -61,6 +61,6 @@ def test_quarterly_list_has_one_run_per_quarter() -> None:
 
 
 @pytest.mark.parametrize(("every", "days"), [("week", 7), ("month", 28), ("quarter", 80)])
-def test_runs_of_lists_are_spread_over_the_days(every: str, days: int) -> None:
+def test_schedules_of_lists_are_spread_over_days(every: str, days: int) -> None:
     found = [next_run(site_list(every, id=new_list_id()), NOW) for _ in range(1_000)]
     assert len({each.date() for each in found if each}) >= days

@@ -1,4 +1,4 @@
-"""Shared lists: the public page, its card and its badges; who sees what, and what nobody sees."""
+"""Shared lists: the public page, its card and its badges; visible and hidden content."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def test_share_of_a_list_without_snapshot_says_so(home: Member) -> None:
     assert Client().get(metas(shown)["og:image"].removeprefix("http://localhost:8000")).status_code == 200
 
 
-def test_revoked_share_looks_like_an_unknown_share(home: Member, stranger: Member) -> None:
+def test_revoked_share_responds_like_an_unknown_one(home: Member, stranger: Member) -> None:
     run, theirs = filled(home), filled(stranger)
     revoked, closed = share_of(run.site_list), share_of(theirs.site_list)
     expired = share_of(run.site_list, snapshot(run.site_list, [], at=NOW - timedelta(days=9), kept_days=8))
@@ -138,7 +138,7 @@ def test_revoked_share_looks_like_an_unknown_share(home: Member, stranger: Membe
         assert Client().get(f"/list/{gone}/card/0123456789abcdef.png").status_code == 404
 
 
-def test_link_of_a_share_has_a_preview_with_numbers(home: Member, settings: Any) -> None:
+def test_shared_page_has_link_preview_with_figures(home: Member, settings: Any) -> None:
     settings.BASE_URL = "https://scan.acme.test"
     run = filled(home)
     share = share_of(run.site_list, run)
@@ -166,7 +166,7 @@ def test_card_of_a_share_has_mean_scores_with_grades(home: Member) -> None:
     assert shared_page.card_of(site_list, None, None) == Card("Behorden in Koln", heading="No snapshot yet")
 
 
-def test_badge_of_a_share_has_the_number_of_a_check(home: Member) -> None:
+def test_badge_has_the_adoption_of_a_check(home: Member) -> None:
     run = filled(home)
     share = share_of(run.site_list, run)
     day = f"{run.ended_at.day} {run.ended_at:%b %Y}"  # type: ignore[union-attr]
@@ -181,7 +181,7 @@ def test_badge_of_a_share_has_the_number_of_a_check(home: Member) -> None:
     assert (unknown.status_code, words(unknown)[1]) == (400, "no such check")
 
 
-def test_badge_of_a_share_is_embeddable_and_cacheable(home: Member) -> None:
+def test_badge_can_be_embedded_and_cached_for_five_minutes(home: Member) -> None:
     run = filled(home)
     path = f"{path_of(share_of(run.site_list, run), '.svg')}?check=hsts"
     shown = Client().get(path)
@@ -196,7 +196,7 @@ def test_badge_of_a_share_is_embeddable_and_cacheable(home: Member) -> None:
     assert len(asked) <= 3
 
 
-def test_requests_of_shares_are_rate_limited(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_clients_over_the_rate_limit_get_429(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
     cache.clear()
     monkeypatch.setattr(views, "PER_MINUTE", 2)
     monkeypatch.setattr(shared_pages, "STRANGERS_PER_MINUTE", 1)
@@ -211,7 +211,7 @@ def test_requests_of_shares_are_rate_limited(home: Member, monkeypatch: pytest.M
     assert Client(REMOTE_ADDR="192.0.2.7").get(path_of(share)).status_code == 200
 
 
-def test_shared_page_needs_a_constant_number_of_queries(home: Member) -> None:
+def test_shared_page_query_count_is_constant(home: Member) -> None:
     numbers = []
     for size in (3, 60):
         sites = [Looked(f"https://{n}.example/", {"seo": n}, "fpwp", (f"tag {n}",)) for n in range(size)]
@@ -246,7 +246,7 @@ def test_api_creates_and_revokes_shares(home: Member, stranger: Member) -> None:
     ]
 
 
-def test_number_of_shares_is_limited(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_number_of_shares_per_list_is_limited(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sharing, "MAX_SHARES", 0)
     answer = home.api.post(f"/v1/lists/{filled(home).site_list_id}/shares", {})
     assert (answer.status_code, answer.json()["code"]) == (409, "SHARE_LIMIT")

@@ -89,7 +89,7 @@ def test_quartiles_equal_those_of_spreadsheets(scores: list[int]) -> None:
     assert found["mean"] == pytest.approx(mean(scores), abs=0.051)
 
 
-def test_quartiles_of_one_score_and_of_none() -> None:
+def test_quartiles_of_one_score_equal_it_and_of_no_score_are_none() -> None:
     one = type_figures({"83": 1}, {"B": 1})
     assert (one["lower_quartile"], one["median"], one["upper_quartile"], one["mean"]) == (83, 83, 83, 83.0)
     none = type_figures({}, {})
@@ -102,7 +102,7 @@ def test_mean_grade_is_a_plus_only_if_all_sites_have_a_plus() -> None:
 
 
 @given(st.integers(1, 5000).flatmap(lambda of: st.tuples(st.integers(0, of), st.just(of))))
-def test_sentence_says_all_or_none_only_if_exact(numbers: tuple[int, int]) -> None:
+def test_percent_is_0_or_100_only_if_exact(numbers: tuple[int, int]) -> None:
     part, of = numbers
     shown = percent(part, of)
     assert (shown == 100) == (part == of)
@@ -120,7 +120,7 @@ def test_sentences_count_passing_sites() -> None:
     assert sentence("hsts", 0, 0) == "No site has a result: HTTP Strict Transport Security"
 
 
-def test_every_sentence_is_about_an_existing_check() -> None:
+def test_predicates_are_of_existing_checks() -> None:
     assert PREDICATES.keys() <= entries().keys()
 
 
@@ -145,7 +145,7 @@ def test_snapshots_are_ended_runs_of_the_own_organization(home: Member, stranger
     assert [*snapshots_of(site_list)] == [run]
 
 
-def test_latest_snapshot_is_of_a_run_with_results(home: Member) -> None:
+def test_latest_snapshot_skips_cancelled_and_failed_runs(home: Member) -> None:
     site_list = make_list(home)
     sites = [Looked(A, {"seo": 70}, "p")]
     runs = [
@@ -158,8 +158,8 @@ def test_latest_snapshot_is_of_a_run_with_results(home: Member) -> None:
     assert previous(runs[0]) is None
 
 
-def test_comparison_of_snapshots_uses_no_nested_loop(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Right after a run, PostgreSQL's statistics promise a single site, and 10,000 would take minutes."""
+def test_difference_query_uses_no_nested_loop_join(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Right after a run, PostgreSQL's planner estimates a single row, and comparing 10,000 sites would take minutes."""
     site_list = make_list(home)
     sites = [Looked(A, {"security": 50}, "pppp"), Looked(B, {"security": 60}, "pppp")]
     before, after = snapshot(site_list, sites, at=NOW - timedelta(days=7)), snapshot(site_list, sites)
@@ -174,7 +174,7 @@ def test_comparison_of_snapshots_uses_no_nested_loop(home: Member, monkeypatch: 
     assert modes == [[("off",)]] * 3
 
 
-def test_comparison_lists_changed_sites_and_checks(home: Member) -> None:
+def test_difference_has_changed_sites_and_checks(home: Member) -> None:
     site_list = make_list(home)
     before = snapshot(
         site_list,
@@ -227,7 +227,7 @@ def test_comparison_lists_changed_sites_and_checks(home: Member) -> None:
     assert [each["url"] for each in turned["better"]] == [B]
 
 
-def test_deleted_entry_stays_in_snapshots(home: Member) -> None:
+def test_deleted_entry_remains_in_snapshots(home: Member) -> None:
     site_list = make_list(home)
     before = snapshot(site_list, [Looked(A, {"seo": 50}, "f")], checks=["title"], at=NOW - timedelta(days=7))
     after = snapshot(site_list, [Looked(A, {"seo": 60}, "p")], checks=["title"])
@@ -237,7 +237,7 @@ def test_deleted_entry_stays_in_snapshots(home: Member) -> None:
     assert figures(after)["judged"] == 1
 
 
-def test_check_absent_from_one_snapshot_is_not_fixed(home: Member) -> None:
+def test_check_missing_in_one_snapshot_is_not_fixed(home: Member) -> None:
     site_list = make_list(home)
     before = snapshot(site_list, [Looked(A, {"seo": 50}, "ff")], checks=["gone", "title"], at=NOW - timedelta(days=7))
     # Another order of the same check, and a result that was counted before the run had its last check.
@@ -248,7 +248,7 @@ def test_check_absent_from_one_snapshot_is_not_fixed(home: Member) -> None:
     assert (found["checks_added"], found["checks_removed"]) == (["h1"], ["gone"])
 
 
-def test_check_that_did_not_run_is_not_fixed(home: Member) -> None:
+def test_check_that_did_not_run_again_on_a_site_is_not_fixed(home: Member) -> None:
     site_list = make_list(home)
     before = snapshot(site_list, [Looked(A, {"seo": 50}, "f")], checks=["title"], at=NOW - timedelta(days=7))
     after = snapshot(site_list, [Looked(A, {"seo": 50}, "-")], checks=["title"])
@@ -287,7 +287,7 @@ def test_adoption_is_ordered_from_oldest_to_newest(home: Member) -> None:
     assert adoption(site_list, "title", "unknown") == adoption(site_list, "nothing") == []
 
 
-def test_number_of_queries_is_independent_of_the_list(home: Member) -> None:
+def test_snapshot_query_count_does_not_depend_on_the_list(home: Member) -> None:
     numbers: list[Any] = []
     for size in (1, 40):
         site_list = make_list(home)

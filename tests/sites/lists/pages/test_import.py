@@ -1,4 +1,4 @@
-"""Import of sites into a list: form, preview, bad lines, files, and what is too old or too large."""
+"""Import of sites into a list: form, preview, invalid lines, files, expired previews and size limits."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def urls(site_list: SiteList) -> list[str]:
     return list(site_list.entries.order_by("host").values_list("url", flat=True))
 
 
-def test_preview_shows_pasted_sites_before_saving(client: Client, home: Member) -> None:
+def test_pasted_sites_are_previewed_before_import(client: Client, home: Member) -> None:
     site_list = make_list(home)
     preview = client.post(path_of(site_list), {"sites": PASTED})
     assert "3 sites were read. Nothing has been saved yet. New 3" in text_of(preview)
@@ -77,7 +77,7 @@ def test_missing_sites_are_kept_or_removed_as_chosen(client: Client, home: Membe
     assert modes(same) == []
 
 
-def test_preview_names_each_invalid_line_and_keeps_the_text(client: Client, home: Member) -> None:
+def test_invalid_lines_are_listed_and_the_form_is_refilled(client: Client, home: Member) -> None:
     site_list = make_list(home)
     text = "a.example.com\nhttp://10.0.0.1/\nftp://x.example.com/\nb.example.com"
     refused = client.post(path_of(site_list), {"sites": text})
@@ -97,7 +97,7 @@ def test_preview_names_each_invalid_line_and_keeps_the_text(client: Client, home
         ("sites.json", b'{"entries": [{"url": "https://a.example.com/"}, {"url": "https://b.example.com/"}]}'),
     ],
 )
-def test_file_is_read_like_pasted_text(client: Client, home: Member, name: str, content: bytes) -> None:
+def test_uploaded_file_is_parsed_like_pasted_text(client: Client, home: Member, name: str, content: bytes) -> None:
     site_list = make_list(home)
     preview = client.post(path_of(site_list), {"sites": "", "file": SimpleUploadedFile(name, content)})
     assert "2 sites were read." in text_of(preview)
@@ -105,7 +105,7 @@ def test_file_is_read_like_pasted_text(client: Client, home: Member, name: str, 
     assert urls(site_list) == [A, B]
 
 
-def test_empty_and_oversized_imports_are_refused_with_a_message(
+def test_empty_or_too_large_import_is_refused_with_a_message(
     client: Client, home: Member, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     site_list = make_list(home)
@@ -123,7 +123,7 @@ def test_empty_and_oversized_imports_are_refused_with_a_message(
     assert "That is more than this page takes." in refused({"sites": PASTED}, 413)
 
 
-def test_preview_warns_of_the_plan_limit_and_import_refuses(client: Client, home: Member) -> None:
+def test_import_beyond_the_plan_warns_in_preview_and_is_refused(client: Client, home: Member) -> None:
     Tier.objects.update(list_entries=2)
     site_list = make_list(home)
     assert "Your plan has room for 2 more sites." in text_of(client.get(path_of(site_list)))
@@ -135,7 +135,7 @@ def test_preview_warns_of_the_plan_limit_and_import_refuses(client: Client, home
     assert urls(site_list) == []
 
 
-def test_preview_is_valid_for_its_list_and_one_hour(
+def test_preview_is_valid_for_its_list_for_an_hour(
     client: Client, home: Member, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     Tier.objects.update(lists=5)
@@ -150,7 +150,7 @@ def test_preview_is_valid_for_its_list_and_one_hour(
     assert not ListEntry.objects.exists()
 
 
-def test_signed_previews_of_others_are_rejected(home: Member, client: Client) -> None:
+def test_files_of_anonymous_users_and_other_forms_are_discarded(home: Member, client: Client) -> None:
     site_list = make_list(home)
     file = SimpleUploadedFile("sites.txt", b"a.example.com\n")
     assert Client().post(path_of(site_list), {"file": file})["Location"].startswith("/login/")

@@ -1,4 +1,4 @@
-"""Pages of snapshots: what holds the sites back, the sites behind it, adoption, comparison, exports, sharing."""
+"""Pages of snapshots: failed checks, their sites, adoption, comparison, exports and sharing."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_pages_without_a_snapshot_explain_the_next_step(client: Client, home: Me
     assert "Add sites to the list first." in text_of(client.get(f"{path}/snapshot"))
 
 
-def test_snapshot_lists_the_most_common_problems(client: Client, runs: list[ListRun]) -> None:
+def test_snapshot_page_lists_most_frequent_failed_checks(client: Client, runs: list[ListRun]) -> None:
     page = client.get(path_of(runs[0]))
     text = text_of(page)
     assert "Sites 3 Judged 3 Not reached 0 Left out 0" in text
@@ -91,7 +91,7 @@ def test_snapshot_lists_the_most_common_problems(client: Client, runs: list[List
     assert cells(latest, "could not be judged") == [[C, "The site cannot be reached."]]
 
 
-def test_check_of_a_snapshot_links_to_its_sites(client: Client, runs: list[ListRun]) -> None:
+def test_check_links_to_its_failing_sites(client: Client, runs: list[ListRun]) -> None:
     page = client.get(path_of(runs[0]))
     (link, *_) = page_of(page).xpath("//ol[@class='held-list']//a[contains(@href, '/sites?')]/@href")
     behind = client.get(link)
@@ -105,7 +105,7 @@ def test_check_of_a_snapshot_links_to_its_sites(client: Client, runs: list[ListR
     assert client.get(f"{path_of(runs[0])}/sites")["Location"] == path_of(runs[0])
 
 
-def test_sites_of_a_check_are_paged(client: Client, site_list: SiteList) -> None:
+def test_failing_sites_of_a_check_are_paginated(client: Client, site_list: SiteList) -> None:
     run = snapshot(
         site_list, [Looked(f"https://s{n:03}.example/", {"seo": 50}, "f") for n in range(130)], checks=["hsts"]
     )
@@ -117,7 +117,7 @@ def test_sites_of_a_check_are_paged(client: Client, site_list: SiteList) -> None
     assert not page_of(second).xpath("//a[@rel='next']")
 
 
-def test_adoption_is_a_chart_and_a_table(client: Client, runs: list[ListRun]) -> None:
+def test_adoption_page_has_chart_and_table(client: Client, runs: list[ListRun]) -> None:
     path = f"/o/home/lists/{runs[0].site_list_id}/adoption"
     page = client.get(f"{path}?check=hsts")
     assert "50 % of 2 sites use HSTS. 17 percentage points more than in the snapshot of" in text_of(page)
@@ -133,7 +133,7 @@ def test_adoption_is_a_chart_and_a_table(client: Client, runs: list[ListRun]) ->
     assert "ran on no site tagged west" in text_of(client.get(f"{path}?check=hsts&tag=west"))
 
 
-def test_two_snapshots_are_compared(client: Client, runs: list[ListRun]) -> None:
+def test_compare_page_has_two_snapshots_side_by_side(client: Client, runs: list[ListRun]) -> None:
     page = client.get(f"{path_of(runs[1])}/compare")
     text = text_of(page)
     assert "Judged in both 2 Better 1 Worse 1" in text
@@ -145,7 +145,7 @@ def test_two_snapshots_are_compared(client: Client, runs: list[ListRun]) -> None
     assert "Better 1 Worse 1" in text_of(chosen)
 
 
-def test_single_snapshot_cannot_be_compared(client: Client, site_list: SiteList) -> None:
+def test_compare_page_with_only_one_snapshot_has_no_comparison(client: Client, site_list: SiteList) -> None:
     run = snapshot(site_list, OLD)
     assert "Nothing to compare with yet" in text_of(client.get(f"{path_of(run)}/compare"))
 
@@ -195,7 +195,7 @@ def test_share_of_the_latest_snapshot_hides_sites_by_default(client: Client, run
     assert client.post(f"/o/home/lists/{runs[0].site_list_id}/sharing/new", {"run": "run_x"}).status_code == 404
 
 
-def test_list_at_its_share_limit_says_so(client: Client, runs: list[ListRun]) -> None:
+def test_list_with_maximum_shares_offers_no_new_share(client: Client, runs: list[ListRun]) -> None:
     site_list = runs[0].site_list
     for _ in range(20):
         share_of(site_list)

@@ -1,4 +1,4 @@
-"""Pages of lists of sites: all lists, settings, the table of sites with its filters, what members do with many."""
+"""Pages of lists of sites: all lists, settings, the table of sites with its filters, and bulk actions."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def names(response: Any) -> list[str]:
     return [" ".join(each.text_content().split()) for each in page_of(response).xpath("//tbody//*[@class='address']")]
 
 
-def test_empty_list_overview_explains_lists_and_has_the_form(client: Client, home: Member) -> None:
+def test_organization_without_lists_gets_explanation_and_form(client: Client, home: Member) -> None:
     page = client.get("/o/home/lists/")
     assert "No lists yet" in text_of(page)
     (form,) = page_of(page).xpath("//main//form[@method='post']")
@@ -60,7 +60,7 @@ def test_empty_list_overview_explains_lists_and_has_the_form(client: Client, hom
     assert not page_of(viewer).xpath("//main//form[@method='post']")
 
 
-def test_list_overview_shows_the_state_of_each_list(client: Client, watched: dict[str, Any]) -> None:
+def test_lists_page_has_the_state_of_each_list(client: Client, watched: dict[str, Any]) -> None:
     text = text_of(client.get("/o/home/lists/"))
     assert "Municipal sites 12 sites Runs every week, spread over 24 hours Completed 2 days ago" in text
     assert "Universities 12 sites Runs every month, spread over 24 hours Running 4 of 12 sites done" in text
@@ -72,7 +72,7 @@ def test_list_overview_shows_the_state_of_each_list(client: Client, watched: dic
     assert "Clinics" not in text_of(client.get("/o/home/lists/?q=universities"))
 
 
-def test_list_limit_of_the_plan_replaces_the_form(client: Client, home: Member) -> None:
+def test_full_plan_is_reported_instead_of_the_form(client: Client, home: Member) -> None:
     make_list(home)
     assert "The only list of your plan is in use" in text_of(client.get(NEW))
     page = client.get("/o/home/lists/")
@@ -81,7 +81,7 @@ def test_list_limit_of_the_plan_replaces_the_form(client: Client, home: Member) 
     assert "Your plan allows 1 list." in text_of(client.post(NEW, USUAL))
 
 
-def test_form_creates_a_list_with_the_entered_values(client: Client) -> None:
+def test_form_creates_a_list_with_its_values(client: Client) -> None:
     made = client.post(NEW, USUAL)
     found = SiteList.objects.get()
     assert (made.status_code, made["Location"]) == (302, f"/o/home/lists/{found.id}/import")
@@ -91,13 +91,13 @@ def test_form_creates_a_list_with_the_entered_values(client: Client) -> None:
     assert ActivityEvent.objects.latest("id").action == "list.created"
 
 
-def test_form_submitted_twice_creates_one_list(client: Client) -> None:
+def test_form_sent_twice_creates_one_list(client: Client) -> None:
     (once,) = page_of(client.get(NEW)).xpath("//input[@name='once']/@value")
     places = {client.post(NEW, {**USUAL, "once": once})["Location"] for _ in range(2)}
     assert len(places) == SiteList.objects.count() == 1
 
 
-def test_form_shows_errors_at_their_fields(client: Client) -> None:
+def test_form_errors_are_at_their_fields(client: Client) -> None:
     assert problems(client.post(NEW, {**USUAL, "name": ""})) == {"id_name": "Enter a name."}
     assert "id_type" in problems(client.post(NEW, {**USUAL, "type": []}))
     assert "id_pages_per_entry" in problems(client.post(NEW, {**USUAL, "pages_per_entry": "0"}))
@@ -119,7 +119,7 @@ def test_list_settings_are_changed_and_a_list_is_deleted(client: Client, home: M
     assert not SiteList.objects.exists()
 
 
-def test_each_state_of_a_list_explains_the_next_step(client: Client, home: Member, watched: dict[str, Any]) -> None:
+def test_list_page_explains_each_state(client: Client, home: Member, watched: dict[str, Any]) -> None:
     def shown(name: str) -> str:
         return text_of(client.get(f"/o/home/lists/{watched[name]}"))
 
@@ -180,7 +180,7 @@ def test_table_of_sites_is_filtered_and_sorted(client: Client, watched: dict[str
     assert set(options[1:]) <= set(CHECKS)
 
 
-def test_table_of_hundreds_of_sites_is_paged_in_few_queries(client: Client, home: Member) -> None:
+def test_site_table_is_paginated_with_few_queries(client: Client, home: Member) -> None:
     site_list = filled(home, *(f"https://site-{n:03}.example/" for n in range(120)))
     path = f"/o/home/lists/{site_list.id}"
     seen: list[str] = []
@@ -196,7 +196,7 @@ def test_table_of_hundreds_of_sites_is_paged_in_few_queries(client: Client, home
     assert len(page_of(page).xpath("//a[@rel='prev']")) == 1
 
 
-def test_selected_sites_are_tagged_and_removed_after_confirmation(client: Client, home: Member) -> None:
+def test_ticked_sites_are_tagged_and_removed_after_confirmation(client: Client, home: Member) -> None:
     site_list = filled(home, A, B, C)
     path = f"/o/home/lists/{site_list.id}/entries"
     first, second, third = site_list.entries.order_by("host")
@@ -217,7 +217,7 @@ def test_selected_sites_are_tagged_and_removed_after_confirmation(client: Client
     assert client.post(path, {"action": "sell", "entry": third.id}).status_code == 400
 
 
-def test_action_for_all_matching_sites_covers_every_page(client: Client, home: Member) -> None:
+def test_action_on_all_matches_includes_other_pages(client: Client, home: Member) -> None:
     site_list = filled(home, *(f"https://site-{n:03}.example/" for n in range(80)), C)
     path = f"/o/home/lists/{site_list.id}/entries"
     client.post(path, {"all": "yes", "text": "site-", "action": "tag", "tags": "north"})
@@ -229,7 +229,7 @@ def test_action_for_all_matching_sites_covers_every_page(client: Client, home: M
     assert [each.url for each in site_list.entries.all()] == [C]
 
 
-def test_one_or_several_sites_are_scanned_again(client: Client, home: Member) -> None:
+def test_one_or_many_sites_are_scanned_again(client: Client, home: Member) -> None:
     site_list = filled(home, A, B, C, types=["seo"])
     path = f"/o/home/lists/{site_list.id}/entries"
     first = site_list.entries.order_by("host")[0]
