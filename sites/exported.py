@@ -81,7 +81,7 @@ def _single_results(organization_id: int) -> QuerySet[ListResult]:
 
 
 def _single_result(result: ListResult) -> dict[str, Any]:
-    return {"list_id": result.site_list_id, "ended_at": result.ended_at, **list_exports.shown(result)}
+    return {"list_id": result.site_list_id, "ended_at": result.ended_at, **list_exports.result_json(result)}
 
 
 def _shares(organization_id: int) -> QuerySet[ListShare]:

@@ -20,7 +20,7 @@ from scans.policy import scan_policy
 from scans.requests import without_credentials
 from sites import resources
 from sites.lists import importing, services
-from sites.lists.entries import ORDERS, TYPES, Wanted, entries_page, limit_of, sort_of
+from sites.lists.entries import ORDERS, TYPES, EntryFilter, entries_page, limit_of, sort_of
 from sites.lists.requests import (
     EntriesRequestSerializer,
     EntryChangeSerializer,
@@ -181,7 +181,7 @@ class ListEntries(ApiView):
         query = request.query_params
         limit = limit_of(query)
         page = entries_page(
-            site_list, Wanted.of(query), sort=sort_of(query), cursor=query.get("cursor", ""), limit=limit
+            site_list, EntryFilter.of(query), sort=sort_of(query), cursor=query.get("cursor", ""), limit=limit
         )
         return Answer(
             {

@@ -174,7 +174,7 @@ def wake_next(list_id: str, run_id: str | None, organization_id: int) -> None:
     results = ListResult.objects.filter(site_list=list_id, run=run_id)
     under_way = results.filter(status__in=(ListResult.Status.WAITING, ListResult.Status.STARTED))
     # The last result of a run is counted immediately.
-    if run_id is None or is_first_in(COUNTED_EVERY_S, f"lists:counted:{run_id}") or not under_way.exists():
+    if run_id is None or is_first_call_in(COUNTED_EVERY_S, f"lists:counted:{run_id}") or not under_way.exists():
         count_soon(list_id, run_id)
     if due_results(organization_id, timezone.now()).exists():
         queue.enqueue("sites.tasks.start_entries", str(organization_id))

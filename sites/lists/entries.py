@@ -36,7 +36,7 @@ CURSOR = re.compile(r"([ab])\.(.{0,300})\.(ent_[0-9A-Za-z]{22})", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class EntryFilter:
     """Filter of a list's entries. Fields that are empty or None do not filter.
 
     `grade`, `least` and `most` (scores) apply to the scan `type`, or to any type if it is empty; `type` alone matches
@@ -55,7 +55,7 @@ class Wanted:
     text: str = ""
 
     @classmethod
-    def of(cls, query: Mapping[str, str], *, is_lenient: bool = False) -> Wanted:
+    def of(cls, query: Mapping[str, str], *, is_lenient: bool = False) -> EntryFilter:
         """Parse the filter from query parameters, which have the names of the fields.
 
         Raises InvalidParams for an invalid value. If `is_lenient`, invalid values are ignored instead: the API is
@@ -146,7 +146,7 @@ class _Cursor:
 
 
 def entries_page(
-    site_list: SiteList, wanted: Wanted, *, sort: str = "url", cursor: str = "", limit: int = USUAL_PAGE
+    site_list: SiteList, wanted: EntryFilter, *, sort: str = "url", cursor: str = "", limit: int = USUAL_PAGE
 ) -> EntryPage:
     """Return the page of entries at a cursor, or the first page if the cursor is empty. `sort` is one of ORDERS.
 
@@ -240,7 +240,7 @@ def _text(query: Mapping[str, str], name: str) -> str:
     return text.strip()
 
 
-# Parsers of the fields of `Wanted`. The API reports the first invalid parameter in this order.
+# Parsers of the fields of `EntryFilter`. The API reports the first invalid parameter in this order.
 PARSERS: Mapping[str, Callable[[Mapping[str, str], str], Any]] = {
     "least": functools.partial(integer, default=0, least=0, most=100),
     "most": functools.partial(integer, default=100, least=0, most=100),

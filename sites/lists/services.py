@@ -94,7 +94,7 @@ def _create(caller: Caller, request: ListRequest) -> SiteListJson:
             api_key_id=caller.key_id,
             created_by_id=caller.member.user_id if caller.member else None,
             created_at=timezone.now(),
-            **defaults | dict(request.columns) | sealed(request.credentials),
+            **defaults | dict(request.columns) | credential_columns(request.credentials),
         )
         site_list.next_run_at = next_run(site_list, site_list.created_at)
         site_list.save(force_insert=True)
@@ -228,7 +228,7 @@ def tag_entries(
 ) -> int:
     """Add and remove tags of entries, chosen by IDs or by a condition; return the number of changed entries.
 
-    `Wanted.condition` is the condition of a filter. Raises NotFound or InvalidParams.
+    `EntryFilter.condition` is the condition of a filter. Raises NotFound or InvalidParams.
     """
     added, removed = tidy_tags(add), set(tidy_tags(remove))
     with transaction.atomic():

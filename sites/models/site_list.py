@@ -95,7 +95,7 @@ def new_share_id() -> str:
     return new_id("shr")
 
 
-class SiteList(Keyed):
+class SiteList(WithCredentials):
     """Named set of sites that are judged together. A run audits one or several pages of each site."""
 
     id = models.CharField(primary_key=True, max_length=40, default=new_list_id, editable=False)

@@ -12,7 +12,7 @@ from scans.policy import scan_policy
 from scans.requests import InvalidType
 from sites.audits.requests import AuditRequest, AuditRequestSerializer, InvalidPages, targets_of
 from sites.lists import requests as of_lists
-from sites.lists.entries import Wanted
+from sites.lists.entries import EntryFilter
 from sites.lists.pages.forms import ListForm
 from sites.monitors import requests as of_monitors
 from sites.monitors.pages.forms import MonitorForm
@@ -101,6 +101,6 @@ def test_request_without_serializer_obeys_the_same_rules(
 
 def test_lenient_entry_filter_ignores_values_that_the_strict_filter_refuses() -> None:
     query = {"type": "seo", "grade": "G", "least": "0", "most": "101", "tag": "", "text": " bread "}
-    assert Wanted.of(query, is_lenient=True) == Wanted(type="seo", least=0, text="bread")
+    assert EntryFilter.of(query, is_lenient=True) == EntryFilter(type="seo", least=0, text="bread")
     with pytest.raises(Refusal, match="most must be a whole number from 0 to 100"):
-        Wanted.of(query)
+        EntryFilter.of(query)

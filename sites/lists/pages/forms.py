@@ -37,7 +37,7 @@ WHOLE = {"invalid": "Enter a whole number.", "required": "Enter a whole number."
 WHOLE |= {"min_value": "Enter at least %(limit_value)s."}
 
 
-class ListForm(OnceForm):
+class ListForm(IdempotentForm):
     """Form for a new list, or for the settings of one. `people` has a hint by the e-mail address of each member."""
 
     noun = "list"

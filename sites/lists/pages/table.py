@@ -16,7 +16,7 @@ from infrastructure.web import charts
 from infrastructure.web.keyset import EPOCH
 from scans.check_catalogue import CheckEntry, entries
 from scans.models import Scan, path_of
-from sites.lists.entries import EntryPage, Wanted, entries_page
+from sites.lists.entries import EntryFilter, EntryPage, entries_page
 from sites.lists.pages.states import ENTRY_STATES, State
 from sites.models import Audit, ListCount, ListEntry, SiteList
 from website_scan.json_types import GRADES
@@ -31,7 +31,7 @@ TAGS = """
     ) AS tags ORDER BY tag LIMIT 500
 """
 # Names of filters in the query string, the same as in the API.
-FILTERS = tuple(field.name for field in fields(Wanted))
+FILTERS = tuple(field.name for field in fields(EntryFilter))
 FIRST = "url"
 
 
@@ -154,9 +154,9 @@ def checks_by_type(ids: Iterable[str]) -> list[tuple[str, list[CheckEntry]]]:
     return [(label, sorted(group, key=lambda entry: entry.name)) for label, group in groups.items() if group]
 
 
-def wanted_of(query: Mapping[str, str]) -> Wanted:
+def wanted_of(query: Mapping[str, str]) -> EntryFilter:
     """Return the filter of a page's query string or form, without the values that the API would refuse."""
-    return Wanted.of({name: query.get(name, "").strip() for name in FILTERS}, is_lenient=True)
+    return EntryFilter.of({name: query.get(name, "").strip() for name in FILTERS}, is_lenient=True)
 
 
 def reports_of(organization_id: int, audits: Iterable[str | None]) -> dict[str, str]:
