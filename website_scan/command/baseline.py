@@ -192,7 +192,7 @@ def baseline_text(
 
     An unchanged finding does not change its line: hosts, queries and generated names are not in the file, nor is the
     port of `served_at`, the origin of the server of `--serve`. `words` are the places of the file that is replaced
-    (`words_in`), which do not change.
+    (`read_place_texts`), which do not change.
     """
     reports = sorted(
         (report for report in reports if report.error is None), key=lambda report: (report.url, report.type)
