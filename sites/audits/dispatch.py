@@ -1,4 +1,4 @@
-"""Release of audits' waiting pages as scans, within the organization's concurrency limit. Waiting pages use no quota.
+"""Dispatch: creation of the scans of waiting pages, within the organization's limit. Waiting pages use no quota.
 
 `dispatch_pages` is called wherever there may be room: when an audit is created, when a visit of one begins, when any
 visit ends, and by the sweeper. An audit has few pages in the queue, however many slots its organization has.
@@ -30,8 +30,8 @@ from website_scan.urls import host_and_port_of
 
 DISPATCH_LOCK = 0x70616765
 TRY_LOCK = "SELECT pg_try_advisory_xact_lock(%(lock)s::int, (%(organization)s %% 2147483647)::int)"
-# Most pages of an audit in the queue, and in one batch. More are released when workers have claimed half of them: so
-# workers never wait for a release, and an audit can be cancelled at once.
+# Maximum number of pages of an audit in the queue, and in one batch. The next pages are dispatched when workers have
+# claimed half of them, so that workers never wait for a dispatch, and an audit can be cancelled at once.
 AHEAD = 8
 
 # `under_way + nth` gives audits with equally many pages under way one page each before any of them gets a second one.
@@ -87,27 +87,27 @@ NEXT = """
 
 
 def dispatch_pages(organization_id: int) -> int:
-    """Release waiting pages while the organization has free slots; return their number.
+    """Dispatch waiting pages while the organization has free slots; return their number.
 
-    One process at a time releases an organization's pages, so that a request never waits for more than one of them.
+    One process at a time dispatches an organization's pages, so that a request never waits for more than one dispatch.
     Another process leaves its pages to that one, which looks again after its commit.
     """
-    released = 0
+    dispatched = 0
     while _next_pages(organization_id):
         batch = _dispatch_batch(organization_id)
         if batch is None:
             break
-        released += batch
-    return released
+        dispatched += batch
+    return dispatched
 
 
 def fill_free_slot(*, organization_id: int, **_: object) -> None:
-    """Release waiting pages into a place that a visit has freed. Receives `slot_freed`."""
+    """Dispatch waiting pages into a slot that a visit has freed. Receives `slot_freed`."""
     dispatch_pages(organization_id)
 
 
 def _dispatch_batch(organization_id: int) -> int | None:
-    """Release the next pages in one transaction, and return their number; None if another process is releasing.
+    """Dispatch the next pages in one transaction, and return their number; None if another process dispatches pages.
 
     All code that takes pages out of the state `waiting` holds the organization's lock: this function and
     `services.cancel_audit`.
@@ -137,13 +137,13 @@ def _dispatch_batch(organization_id: int) -> int | None:
 
 
 def _is_only_dispatcher(organization_id: int) -> bool:
-    """Take the lock of releasers until the end of the transaction; return False if another process has it."""
+    """Take the dispatch lock until the end of the transaction; return False if another process has the lock."""
     ((is_taken,),) = access.fetch_rows(TRY_LOCK, organization_id, lock=DISPATCH_LOCK)
     return bool(is_taken)
 
 
 def _next_pages(organization_id: int) -> list[int]:
-    """Return the IDs of the pages that may be released now, in the order of their turns.
+    """Return the IDs of the pages that may be dispatched now, in the order of their turns.
 
     Interactive audits are first, then the audit with the fewest pages under way, then the one with the longest wait.
     One page of each origin goes ahead and gathers the evidence that others share.

@@ -264,7 +264,7 @@ def _rows(scan: Scan, result: ScanResult, url: str, elsewhere: Mapping[CheckKey,
         if check.status == "pass":
             continue
         assert check.how_to_fix is not None
-        teller = elsewhere.get(CheckKey(result.type, check.id))
+        reporter = elsewhere.get(CheckKey(result.type, check.id))
         places = fingerprints(check.id, check.places.kept, url)
         yield {
             "type": str(scan.type),
@@ -280,7 +280,7 @@ def _rows(scan: Scan, result: ScanResult, url: str, elsewhere: Mapping[CheckKey,
             "later": check.later,
             "holds": check.holds,
             "is_emergency": is_emergency(check.status, check.severity),
-            "told_by": teller.id if teller else "",
+            "told_by": reporter.id if reporter else "",
             "sample": {"url": url, "scan_id": scan.id},
             "places": [{"fingerprint": each, "place": place} for each, place in places.items()],
         }

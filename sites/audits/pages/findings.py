@@ -50,7 +50,7 @@ class Elsewhere:
 class Finding:
     """Failed or warned check of an audit; `points` is the type's gain in score if all pages are fixed.
 
-    `later` is the gain if no cap applied. `told_under` stands for this one in the list of all types, as this one does
+    `later` is the gain if no cap applied. `reported_under` stands for this one in the list of all types, as this one does
     for those in `repeated_under`.
     """
 
@@ -73,7 +73,7 @@ class Finding:
     check_id: str
     anchor: str
     scan_id: str  # the scan of the first sample page
-    told_under: Elsewhere | None
+    reported_under: Elsewhere | None
     repeated_under: tuple[Elsewhere, ...]
 
     @property
@@ -171,8 +171,8 @@ def _finding(audit: Audit, found: ListedFinding, repeats: Mapping[CheckKey, Chec
         check_id=row.check_id,
         anchor=_anchor(key),
         scan_id=next((each["scan_id"] for each in row.samples), ""),
-        told_under=_elsewhere(repeats[key]) if key in repeats else None,
-        repeated_under=tuple(_elsewhere(each) for each, teller in repeats.items() if teller == key),
+        reported_under=_elsewhere(repeats[key]) if key in repeats else None,
+        repeated_under=tuple(_elsewhere(each) for each, reporter in repeats.items() if reporter == key),
     )
 
 
@@ -188,4 +188,4 @@ def _repeats(rows: Sequence[AuditFinding]) -> dict[CheckKey, CheckKey]:
     """Return the findings that another type tells on all of their pages, each with the finding that tells it."""
     types = {each.check: each.told_by.type for each in REPEATS}
     keys = {CheckKey(ScanType(row.type), row.check_id): row.told_by for row in rows if row.told_by}
-    return {key: CheckKey(types[key], teller) for key, teller in keys.items() if key in types}
+    return {key: CheckKey(types[key], reporter) for key, reporter in keys.items() if key in types}

@@ -36,7 +36,7 @@ class Watch:
         """`work` runs the waiting scans of the audit with the given ID."""
         self.monitor, self._work = monitor, work
         self.now = BEGIN
-        self._told = 0
+        self._notified = 0
 
     def look(self) -> list[dict[str, Any]]:
         """Run once, with a second try if there is one; return the bodies of the resulting events."""
@@ -54,7 +54,7 @@ class Watch:
         self.run = run
         self.monitor.refresh_from_db()
         bodies = [json.loads(bytes(each.body)) for each in Event.objects.order_by("created_at", "id")]
-        new, self._told = bodies[self._told :], len(bodies)
+        new, self._notified = bodies[self._notified :], len(bodies)
         return new
 
 

@@ -73,7 +73,7 @@ def test_what_is_not_http_is_named_so(raw: bytes) -> None:
         head(raw)
 
 
-def test_a_connection_that_ends_before_anything_comes_is_told_apart() -> None:
+def test_connection_closed_before_any_byte_has_its_own_error() -> None:
     with pytest.raises(http.client.RemoteDisconnected):
         head(b"")
 

@@ -17,7 +17,7 @@ from website_scan.net.policy import Policy
 OTHER = "198.41.0.4"
 
 
-def test_another_origin_is_told_where_it_came_from_and_no_more() -> None:
+def test_other_origin_receives_only_the_origin_as_referer() -> None:
     """Regression: a redirect to another origin sent the whole URL in Referer, including its query."""
     with Site({"/end": Answer("end")}) as other, Site() as site, loopback_network() as network:
         site.routes |= {"/a": Answer.redirect("/b"), "/b": Answer.redirect(f"{other.url}/end")}
