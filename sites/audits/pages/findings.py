@@ -50,8 +50,8 @@ class Elsewhere:
 class Finding:
     """Failed or warned check of an audit; `points` is the type's gain in score if all pages are fixed.
 
-    `later` is the gain if no cap applied. `reported_under` stands for this one in the list of all types, as this one does
-    for those in `repeated_under`.
+    `later` is the gain if no cap applied. The list of all types has `reported_under` in place of this finding, and this
+    finding in place of those in `repeated_under`.
     """
 
     type: str
