@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("pages")]
 SCREENS = ((1440, 900), (390, 844))
 # By question: the page where it is asked, where the answer stands there, and the answer.
 QUESTIONS = {
-    "Is my site hacked?": ("report", ".verdict .hint", r"ways in, not whether anyone used them"),
+    "Is my site hacked?": ("report", ".verdict .hint", r"how an attacker could get in, not whether anyone has"),
     "How bad is it?": ("report", ".verdict .meaning", r"^Fair: some protections"),
     "What do I tell my developer first?": ("report", ".first li:first-child", r"No Content Security Policy"),
     "What do I win if it is fixed?": ("report", ".first li:first-child .points", r"\+\d+\.\d points"),

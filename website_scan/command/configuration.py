@@ -91,7 +91,7 @@ def fail_under(raw: object) -> dict[str, int]:
 def _score(value: object) -> int:
     text = str(value)
     if isinstance(value, bool) or re.fullmatch(r"[-+]?[0-9]+(\.[0-9]+)?", text) is None:
-        raise ValueError(f"{text!r} is no score between 0 and 100; give 80, or by type security=90,seo=70")
+        raise ValueError(f"{text!r} is not a score between 0 and 100; give 80, or by type security=90,seo=70")
     if "." in text:
         raise ValueError(f"{text} is no whole number, as scores are, between 0 and 100")
     if not 0 <= int(text) <= 100:

@@ -42,7 +42,7 @@ def canonical_pages(urls: Iterable[str]) -> tuple[str, ...]:
 def _problem(url: str, refusal: str) -> str:
     suggestion = _with_scheme(url)
     if suggestion:
-        return f"{_without_password(url)} is no URL: did you mean {suggestion.url}?"
+        return f"{_without_password(url)} is not a URL: did you mean {suggestion.url}?"
     hint = " Use --basic-auth." if "password" in refusal else ""
     return f"{_without_password(url)}: {refusal}{hint}"
 

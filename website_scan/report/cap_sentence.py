@@ -31,8 +31,8 @@ def score_cap_sentence(
     first = cap.groups[0]
     subject = f"{_number(first.count).capitalize()} {_findings(first)}{_unfixed_words(cap, word)}"
     steps = ", ".join(_steps(cap))
-    then = f"; fix {steps}" if steps else ""
-    return f"{subject} {agreeing(first.count, 'holds', 'hold')} the score at {cap.value}{then}."
+    sentence = f"{subject} {agreeing(first.count, 'keeps', 'keep')} the score at {cap.value}."
+    return f"{sentence} Fixing {steps}." if steps else sentence
 
 
 def _findings(group: CappingFailures) -> str:
@@ -50,7 +50,7 @@ def _unfixed_words(cap: Hold, word: str) -> str:
 
 
 def _steps(cap: Hold) -> Iterator[str]:
-    """Yield the number of findings to fix and the resulting score, such as `one: 69`."""
+    """Yield the number of findings to fix and the resulting score: "one raises it to 69", then "two to 79"."""
     last_group: CappingFailures | None = None
     for step in cap.steps[:MOST_STEPS]:
         group, fixed = _in_group(cap.groups, step.fixed)
@@ -60,8 +60,9 @@ def _steps(cap: Hold) -> Iterator[str]:
             label = _fixed_part(fixed, group.count)
         else:
             label = f"and {_first_mention(group, fixed)}"
+        verb = f" raises {'the score' if label == 'it' else 'it'}" if last_group is None else ""
         last_group = group
-        yield f"{label}: {step.score}"
+        yield f"{label}{verb} to {step.score}"
 
 
 def _in_group(groups: Sequence[CappingFailures], fixed: int) -> tuple[CappingFailures, int]:

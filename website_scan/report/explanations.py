@@ -39,7 +39,7 @@ GRADES = {
 
 # What a grade does not prove, by scan type.
 NOTES = {
-    "security": "The scan shows ways in, not whether anyone used them.",
+    "security": "This scan shows how an attacker could get in, not whether anyone has.",
     "accessibility": "Automated checks find only some barriers: also try a keyboard and a screen reader.",
 }
 

@@ -68,7 +68,7 @@ def test_page_explains_the_capped_score_and_tags_the_findings_that_cap_it(home: 
     response = person(home.organization).get(f"/report/{scan.id}")
     # The score is 90 of 107 points. Without the leak it is 100, and without both capping findings 106.
     assert cap_sentences(response) == [
-        "One critical finding holds the score at 49; fix it: 79, and the serious one: 99."
+        "One critical finding keeps the score at 49. Fixing it raises the score to 79, and the serious one to 99."
     ]
     # Points that count only after the cap is lifted are in brackets. Findings that cap the score have none, because
     # they would look minor.
@@ -85,7 +85,7 @@ def test_page_explains_the_capped_score_and_tags_the_findings_that_cap_it(home: 
 def test_several_capping_findings_share_one_sentence(home: Member) -> None:
     scan = capped_scan(home, *(check(f"leak{n}", "fail", CRITICAL) for n in range(5)))
     response = person(home.organization).get(f"/report/{scan.id}")
-    assert cap_sentences(response) == ["Five critical findings hold the score at 49; fix all five: 100."]
+    assert cap_sentences(response) == ["Five critical findings keep the score at 49. Fixing all five raises it to 100."]
     assert first_findings(response) == [f"Leak{n} found Critical Caps the score" for n in range(5)]
 
 
@@ -94,7 +94,7 @@ def test_muted_finding_still_caps_the_score_but_is_not_listed_to_fix(home: Membe
     body = {"check": "exposed-git", "host": urlsplit(scan.url).netloc, "reason": "A copy for auditors."}
     assert home.api.post("/v1/mutes", body).status_code == 201
     response = person(home.organization).get(f"/report/{scan.id}")
-    assert cap_sentences(response) == ["One critical finding (muted) holds the score at 49."]
+    assert cap_sentences(response) == ["One critical finding (muted) keeps the score at 49."]
     assert first_findings(response) == ["Frame found Caps the score"]
 
 

@@ -133,7 +133,7 @@ class TestRun:
             ({"fail_under": "seo=1"}, 0, ""),
             ({"fail_under": "seo=100"}, 1, "Gate failed: seo of https://"),
             ({"fail_on": "terrible"}, 2, "invalid choice"),
-            ({"urls": "--config=/etc/passwd"}, 2, "--config=/etc/passwd is no URL."),
+            ({"urls": "--config=/etc/passwd"}, 2, "--config=/etc/passwd is not a URL."),
             ({"options": "--header=$NOT_SET"}, 2, "NOT_SET"),
             ({"urls": "http://10.0.0.1/"}, 3, "DOMAIN_BLOCKED"),
         ],

@@ -178,7 +178,7 @@ def test_full_format_has_ids_evidence_and_caps(site: Site) -> None:
     assert export["status"] == "completed"
     assert export["catalogue_version"] == catalogue_version(ScanType(export["type"]))
     (cap,) = export["caps"]
-    assert export["held"].startswith("One critical finding holds the score at 40; fix it: ")
+    assert export["held"].startswith("One critical finding keeps the score at 40. Fixing it raises the score to ")
     assert set(cap) == {"limit", "reason"}
     assert export["score"] <= cap["limit"]
     all_checks = [check for category in export["categories"] for check in category["checks"]]

@@ -53,7 +53,7 @@ def test_lowest_scores_are_parsed(raw: object, expected: dict[str, int]) -> None
     [
         ("99.5", "99.5 is no whole number"),
         ("seo=99.5", "99.5 is no whole number"),
-        ("abc", "'abc' is no score between 0 and 100; give 80, or by type security=90,seo=70"),
+        ("abc", "'abc' is not a score between 0 and 100; give 80, or by type security=90,seo=70"),
         ("101", "a score must be between 0 and 100, and 101 is not"),
         ("speed=80", "'speed' is none of security"),
     ],

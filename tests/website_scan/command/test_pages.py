@@ -31,7 +31,7 @@ def error_for(*urls: str) -> str:
     ],
 )
 def test_url_without_a_scheme_is_refused_with_a_suggestion(url: str, suggestion: str) -> None:
-    assert error_for(url).endswith(f" is no URL: did you mean {suggestion}?")
+    assert error_for(url).endswith(f" is not a URL: did you mean {suggestion}?")
 
 
 @pytest.mark.parametrize(
