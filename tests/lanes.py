@@ -76,7 +76,7 @@ RULES = (
         "judges what is made to be slow, large or malicious",
         imports=("zoo", "zoo_pages"),
         files=("*/test_hostile*.py", "*/test_patterns.py"),
-        tests=("*made_to_be_slow*", "*expensive*", "*bomb*"),
+        tests=("*made_to_be_slow*", "*expensive*", "*bomb*", "*hostile*_fast", "*malicious*seconds*"),
     ),
     Rule(
         "release",

@@ -151,8 +151,9 @@ def _size(total: float) -> str:
 
 def _contains_words(message: str, value: str) -> bool:
     """Return True if the message contains the value as whole words. Short values may be in the message by chance."""
-    pattern = rf"(?<![\w./-]){re.escape(value)}(?![\w/?#=&-]|\.\w)"
-    return len(value) >= MIN_SEARCHED and re.search(pattern, message) is not None
+    return len(value) >= MIN_SEARCHED and bool(
+        re.search(rf"(?<![\w./-]){re.escape(value)}(?![\w/?#=&-]|\.\w)", message)
+    )
 
 
 def _is_same(head: Head, cells: Sequence[Cell]) -> bool:
