@@ -108,7 +108,9 @@ def test_first_screen_of_a_report_of_250_checks_has_the_essentials(
     def look(page: Page) -> list[str]:
         article = page.get_by_role("article")
         expect(article.locator(".score")).to_be_visible()
-        expect(article.locator(".cap")).to_contain_text("Two critical findings keep the score at 79. Fixing one raises it to 96.")
+        expect(article.locator(".cap")).to_contain_text(
+            "Two critical findings keep the score at 79. Fixing one raises it to 96."
+        )
         expect(article.locator(".counts.severities")).to_contain_text("2 critical")
         expect(article.locator(".first li")).to_have_count(5)
         selectors = [".score", ".cap", ".counts", ".severities", ".first li:last-child"]

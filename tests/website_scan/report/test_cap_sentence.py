@@ -53,12 +53,32 @@ def sentence_for(
 @pytest.mark.parametrize(
     ("severities", "limits", "passed", "sentence"),
     [
-        ([HIGH] * 4, SECURITY, 60, "Four serious findings keep the score at 59. Fixing one raises it to 69, two to 79, three to 89."),
+        (
+            [HIGH] * 4,
+            SECURITY,
+            60,
+            "Four serious findings keep the score at 59. Fixing one raises it to 69, two to 79, three to 89.",
+        ),
         # Without caps, the score would be 65 (60 of 93), then 71, then 77, which no cap lowers.
-        ([HIGH] * 4 + [MEDIUM] * 3, SECURITY, 6, "Four serious findings keep the score at 59. Fixing one raises it to 69, two to 77."),
-        ([HIGH] * 6, SECURITY, 60, "Six serious findings keep the score at 59. Fixing three raises it to 69, four to 79, five to 89."),
+        (
+            [HIGH] * 4 + [MEDIUM] * 3,
+            SECURITY,
+            6,
+            "Four serious findings keep the score at 59. Fixing one raises it to 69, two to 77.",
+        ),
+        (
+            [HIGH] * 6,
+            SECURITY,
+            60,
+            "Six serious findings keep the score at 59. Fixing three raises it to 69, four to 79, five to 89.",
+        ),
         ([HIGH], SECURITY, 60, "One serious finding keeps the score at 89. Fixing it raises the score to 100."),
-        ([HIGH] * 2, SECURITY, 60, "Two serious findings keep the score at 79. Fixing one raises it to 89, both to 100."),
+        (
+            [HIGH] * 2,
+            SECURITY,
+            60,
+            "Two serious findings keep the score at 79. Fixing one raises it to 89, both to 100.",
+        ),
         ([CRITICAL], SECURITY, 60, "One critical finding keeps the score at 49. Fixing it raises the score to 100."),
         ([CRITICAL] * 2, SECURITY, 60, "Two critical findings keep the score at 49. Fixing both raises it to 100."),
         ([CRITICAL] * 12, SECURITY, 60, "12 critical findings keep the score at 49. Fixing all 12 raises it to 100."),
@@ -72,15 +92,22 @@ def sentence_for(
             [CRITICAL] * 2 + [HIGH] * 4,
             SECURITY,
             60,
-            "Two critical findings keep the score at 49. Fixing both raises it to 59, and one of the four serious ones to 69, two to 79.",
+            "Two critical findings keep the score at 49. Fixing both raises it to 59, and one of the four serious ones to"
+            " 69, two to 79.",
         ),
         (
             [CRITICAL] + [HIGH] * 2,
             PERFORMANCE,
             60,
-            "One critical finding keeps the score at 79. Fixing it raises the score to 89, and one of the two serious ones to 99.",
+            "One critical finding keeps the score at 79. Fixing it raises the score to 89, and one of the two serious ones"
+            " to 99.",
         ),
-        ([CRITICAL], ACCESSIBILITY, 60, "One critical finding keeps the score at 89. Fixing it raises the score to 100."),
+        (
+            [CRITICAL],
+            ACCESSIBILITY,
+            60,
+            "One critical finding keeps the score at 89. Fixing it raises the score to 100.",
+        ),
         (
             [CRITICAL] * 3,
             ACCESSIBILITY,
@@ -89,7 +116,12 @@ def sentence_for(
         ),
         # Caps that no fix removes: the sentence is the reason, or its last score is the limit.
         ([LOW], [STATIC], 60, "Judged without a browser, so at most an A."),
-        ([CRITICAL], [*ACCESSIBILITY, STATIC], 60, "One critical finding keeps the score at 89. Fixing it raises the score to 96."),
+        (
+            [CRITICAL],
+            [*ACCESSIBILITY, STATIC],
+            60,
+            "One critical finding keeps the score at 89. Fixing it raises the score to 96.",
+        ),
         ([CRITICAL], [*ACCESSIBILITY, UNSEEN], 60, "The page's content was not judged, so at most a C."),
         ([CRITICAL] * 3, [*ACCESSIBILITY, UNSEEN], 60, "The page's content was not judged, so at most a C."),
         # The score without caps is below the limits.
@@ -123,9 +155,14 @@ def test_cap_within_rounding_has_no_sentence() -> None:
         (
             [HIGH] * 4,
             1,
-            "Four serious findings, one of them muted, keep the score at 59. Fixing one raises it to 69, two to 79, three to 89.",
+            "Four serious findings, one of them muted, keep the score at 59. Fixing one raises it to 69, two to 79,"
+            " three to 89.",
         ),
-        ([HIGH] * 4, 3, "Four serious findings, three of them muted, keep the score at 59. Fixing one raises it to 69."),
+        (
+            [HIGH] * 4,
+            3,
+            "Four serious findings, three of them muted, keep the score at 59. Fixing one raises it to 69.",
+        ),
         ([HIGH] * 4, 4, "Four serious findings, all muted, keep the score at 59."),
         ([CRITICAL] * 2, 2, "Two critical findings, both muted, keep the score at 49."),
         ([CRITICAL] * 2, 1, "Two critical findings, one of them muted, keep the score at 49."),
