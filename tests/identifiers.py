@@ -56,4 +56,4 @@ def complaints(root: Path) -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    sys.exit("\n".join(sorted(set(complaints(ROOT)))))
+    sys.exit("\n".join(sorted(set(complaints(ROOT)))) or None)

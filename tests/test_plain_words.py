@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -29,6 +30,13 @@ def test_forbidden_words_of_identifiers_are_recognized(source: str, names: list[
     subprocess.run(["git", "init", "-q", tmp_path], check=True)
     subprocess.run(["git", "add", "."], cwd=tmp_path, check=True)
     assert [complaint.split()[1] for complaint in identifiers.complaints(tmp_path)] == names
+
+
+def test_lint_accepts_the_identifiers_of_the_project() -> None:
+    ran = subprocess.run(
+        [sys.executable, "-m", "tests.identifiers"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert (ran.returncode, ran.stderr) == (0, "")
 
 
 def test_glossary_names_a_replacement_for_each_forbidden_word() -> None:

@@ -92,15 +92,15 @@ def sentence_for(
             [CRITICAL] * 2 + [HIGH] * 4,
             SECURITY,
             60,
-            "Two critical findings keep the score at 49. Fixing both raises it to 59, and one of the four serious ones to"
-            " 69, two to 79.",
+            "Two critical findings keep the score at 49. Fixing both raises it to 59, and one of the four serious ones"
+            " to 69, two to 79.",
         ),
         (
             [CRITICAL] + [HIGH] * 2,
             PERFORMANCE,
             60,
-            "One critical finding keeps the score at 79. Fixing it raises the score to 89, and one of the two serious ones"
-            " to 99.",
+            "One critical finding keeps the score at 79. Fixing it raises the score to 89, and one of the two serious"
+            " ones to 99.",
         ),
         (
             [CRITICAL],
