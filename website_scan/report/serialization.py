@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import TypedDict, cast
+from typing import cast
 
 from website_scan import wording
 from website_scan.findings import Severity
@@ -122,9 +122,9 @@ def stored_waterfall(waterfall: Waterfall) -> StoredWaterfall:
     }
 
 
-def _part(document: Mapping[str, object], kind: type) -> dict[str, object]:
-    """Return the keys of a document that a TypedDict has."""
-    return {name: document[name] for name in kind.__annotations__ if name in document}
+def _part(whole: Mapping[str, object], kind: type) -> dict[str, object]:
+    """Return the items of a JSON object whose keys a TypedDict has."""
+    return {name: whole[name] for name in kind.__annotations__ if name in whole}
 
 
 def _by_priority(categories: Iterable[CategoryResult]) -> list[CategoryResult]:
@@ -157,7 +157,7 @@ def exported_check(check: CheckResult, url: str) -> ExportedCheck:
         "status": check.status,
         "severity": str(check.severity),
         "message": message,
-        **_fix(check),
+        "fix": wording.fix(check.how_to_fix),
         **added,
         "outcome": check.outcome,
         "summary": check.summary,
@@ -196,14 +196,6 @@ def _places(check: CheckResult, kind: type[Place], rows: Sequence[Place], url: W
 def _column(name: str, column: Column) -> StoredColumn:
     stored: StoredColumn = {"name": name, "label": column.label, "format": column.format}
     return {**stored, "unit": column.unit} if column.unit else stored
-
-
-class _Fix(TypedDict, total=False):
-    fix: str
-
-
-def _fix(check: CheckResult) -> _Fix:
-    return {} if check.how_to_fix is None else {"fix": wording.fix(check.how_to_fix)}
 
 
 def _summary(result: ScanResult) -> Summary:
