@@ -1,5 +1,5 @@
 #!/usr/bin/env python
-"""Command line of the service: `python manage.py help`."""
+"""The service's command line. `python manage.py help` lists its commands."""
 
 import os
 import sys
@@ -8,7 +8,9 @@ from website_scan.command.terminal import run_and_exit
 
 
 def execute(arguments: list[str]) -> int | None:
-    """Run a management command. Those that need no apps skip a second of loading them.
+    """Run a management command.
+
+    Commands that need no Django apps start a second faster.
 
     `scan` and `checks` do not need Django, and `diff` needs only the settings. `up` reads the settings itself, once it
     has started the servers that they name.

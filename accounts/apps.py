@@ -1,4 +1,4 @@
-"""Django app configuration, which connects the signals of log-ins and second factors."""
+"""Django app configuration that connects signals for logins and second factors."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ from django.contrib.auth.signals import user_logged_in
 
 
 class AccountsConfig(AppConfig):
-    """App that creates a LoginSession row for every log-in and records changes of second factors."""
+    """Accounts app configuration.
+
+    Connects receivers for logins and second factor changes.
+    """
 
     name = "accounts"
 

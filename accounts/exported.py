@@ -1,4 +1,7 @@
-"""Rows and columns of this app in an organization's export, without secrets and their digests."""
+"""Row types for exporting an organization, its members, invitations and API keys.
+
+Secrets are left out.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""E-mails that are sent at once, without the outbox: plain text from `templates/emails`."""
+"""E-mails that are sent immediately, without the outbox.
+
+They are plain text from `templates/emails`.
+"""
 
 from __future__ import annotations
 
@@ -14,13 +17,16 @@ logger = logging.getLogger(__name__)
 
 
 class MailNotSent(Exception):
-    """Exception for an e-mail that the mail server did not accept."""
+    """Raised when the mail server does not accept an e-mail."""
 
 
 def send(template: str, to: str, subject: str, **context: Any) -> None:
-    """Render `emails/<template>.txt` with `base_url`, `email` and `context`, and send the mail; raises MailNotSent."""
+    """Render `emails/<template>.txt` with the context, and send the e-mail immediately.
+
+    Raises MailNotSent.
+    """
     body = render_to_string(f"emails/{template}.txt", {"base_url": settings.BASE_URL, "email": to} | context)
-    # A subject must be one line, but names in the subject may contain line breaks.
+    # The subject must be one line, but names in the subject may contain line breaks.
     message = EmailMessage(" ".join(subject.split()), body, to=[to])
     try:
         message.send()

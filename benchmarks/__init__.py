@@ -1,1 +1,4 @@
-"""Benchmarks, run by `make bench`. Figures of different runs are not comparable with each other."""
+"""Benchmarks, run by `make bench`.
+
+Figures from different runs are not comparable.
+"""

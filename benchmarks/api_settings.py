@@ -1,4 +1,4 @@
-"""Settings of the service whose URLs include a bare view for comparison."""
+"""Settings for the service whose URLs include a bare view for comparison."""
 
 from config.settings import *  # noqa: F403
 

@@ -1,4 +1,4 @@
-"""Output of the benchmarks: tables of figures with their goals, and a summary of all goals."""
+"""Print benchmark figures in tables with their goals, and summarize all goals."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ GOAL_WIDTH = 40
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """Goals of the first columns of a row, and its figures: upper limits if `sign` is ≤, lower limits if it is ≥."""
+    """Limits for a row's first columns, with the measured figures.
+
+    `sign` is ≤ for upper limits, ≥ for lower ones.
+    """
 
     table: str
     row: str
@@ -33,7 +36,7 @@ class Goal:
 
 
 class Table:
-    """Printer of tables, which collects the figures with goals in `goals`."""
+    """Prints tables. Figures that have a goal are collected in `goals`."""
 
     def __init__(self) -> None:
         self.goals: list[Goal] = []
@@ -41,14 +44,17 @@ class Table:
         self._columns: tuple[str, ...] = ()
 
     def head(self, title: str, *columns: str) -> None:
-        """Print the head of a new table."""
+        """Print a new table's header."""
         self._title, self._columns = title, columns
         print(f"\n{title:{NAME_WIDTH}}" + "".join(f"{column:>{FIGURE_WIDTH}}" for column in columns), flush=True)
 
     def row(
         self, name: str, *figures: float | str, most: tuple[float, ...] = (), least: tuple[float, ...] = ()
     ) -> None:
-        """Print a row. `most` or `least` are upper or lower limits of the first columns."""
+        """Print a row.
+
+        `most` and `least` are upper and lower limits for its first columns.
+        """
         columns = (*self._columns, *("",) * len(figures))
         limited_figures = [
             float(figure) if isinstance(figure, str) else figure for figure in figures[: max(len(most), len(least))]
@@ -70,7 +76,7 @@ class Table:
 
 
 def summary(goals: Sequence[Goal]) -> str:
-    """Return all goals as one table: measure, goal, now.
+    """Return a table that compares every goal with the actual figure.
 
     Rows of a table with the same goals are one line, with the worst figure of each column.
     """

@@ -1,1 +1,1 @@
-"""Configuration of the service: settings, URLs, and entry points of its processes."""
+"""The service's settings, URLs and process entry points."""

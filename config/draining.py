@@ -1,4 +1,7 @@
-"""Setting DRAIN_S: seconds for which a web process serves requests after SIGTERM, until load balancers remove it."""
+"""The setting DRAIN_S: how long a web process still serves requests after SIGTERM.
+
+Meanwhile, load balancers remove the process.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Settings of login: django-allauth (docs/adr/0014-people-keys-and-addresses.md) and OpenID Connect providers.
+"""Login settings for django-allauth (docs/adr/0014-people-keys-and-addresses.md) and OpenID Connect providers.
 
 An account is created only after its e-mail address is verified, so django-allauth's verification is disabled. Its rate
 limits are disabled, too, because `accounts.limits` limits attempts and, unlike them, refuses all without Redis.

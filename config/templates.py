@@ -1,4 +1,6 @@
-"""Jinja2 environment of all pages and e-mails: the report's environment with the service's filters and functions.
+"""Jinja2 environment for pages and e-mails.
+
+It extends the report's environment.
 
 Only the admin's templates (`templates/django/`) use Django's template language.
 """
@@ -48,7 +50,10 @@ FILTERS = {
 
 
 def environment(**options: Any) -> Environment:
-    """Return the Jinja2 environment with these options, such as the loader. All templates but `.txt` are escaped."""
+    """Return the Jinja2 environment with these options, such as the loader.
+
+    All templates but `.txt` are escaped.
+    """
     jinja = templating.environment(**options)
     jinja.autoescape = is_escaped
     jinja.filters |= FILTERS
@@ -66,7 +71,10 @@ def environment(**options: Any) -> Environment:
 
 
 def csrf(request: HttpRequest) -> dict[str, object]:
-    """Return the template context `csrf_input`, which has the same token in all forms of a page, unlike Django's."""
+    """Return the context variable `csrf_input`.
+
+    Unlike Django's, it has one token for all forms on a page.
+    """
     return {"csrf_input": SimpleLazyObject(lambda: csrf_input(request))}
 
 
@@ -75,7 +83,7 @@ def is_escaped(name: str | None) -> bool:
 
 
 def url(name: str, *args: object) -> str:
-    """Return the path of a page by its name in the URL configuration."""
+    """Return the path for a page's name in the URL configuration."""
     return reverse(name, args=args)
 
 
@@ -84,10 +92,13 @@ def sign_up_is_open() -> bool:
 
 
 def source_url() -> str:
-    """Return the URL of the installation's source code; empty if the operator has not set it."""
+    """Return the URL of the installation's source code.
+
+    Empty if the operator has not set it.
+    """
     return settings.SOURCE_URL
 
 
 def static_site() -> bool:
-    """Return True for pages of `make site-docs`, which have no login and no forms."""
+    """Return True for pages from `make site-docs`, which have no login and no forms."""
     return settings.STATIC_SITE

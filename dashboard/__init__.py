@@ -1,1 +1,4 @@
-"""Dashboard of an organization: overview, scans, sites, and starting of scans and audits."""
+"""An organization's dashboard, with an overview, scans and sites.
+
+Members start scans and audits here.
+"""

@@ -1,4 +1,7 @@
-"""Rows of the dashboard's lists of scans. A row is one request, whatever its number of types and pages."""
+"""Rows for the dashboard's scan lists.
+
+One row is one request, even with several types and pages.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,7 @@ TONES: Mapping[str, str] = {
 }
 STATUSES: Mapping[str, str] = {Scan.Status.SCANNING: "Running", Audit.Status.DISCOVERING: "Running"}
 CANCELLED = "Cancelled"
-# Columns that the rows need, a third of all. Each column costs time when a query is composed and read.
+# Columns that the rows need, about a third of all. Every column makes a query slower to compose and to read.
 SCAN_COLUMNS = (
     *("type", "url", "status", "score", "grade", "created_at", "kept_days", "percent", "phase", "lead"),
     *("error_code", "error_message"),
@@ -39,7 +42,12 @@ AUDIT_COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class Grade:
-    """Score and grade of one type, None without a score; `url` is the report's path until the report expires."""
+    """Score and grade for one scan type.
+
+    `url` leads to the report until it expires.
+
+    All three are None without a score.
+    """
 
     label: str
     score: int | None = None
@@ -49,7 +57,9 @@ class Grade:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """Row of an audit, or of a scan without an audit. `grades` has an entry for each scan type, None if not requested.
+    """List row for an audit or a single scan.
+
+    `grades` has one item per scan type, None if it was not requested.
 
     `page_url` is the path of the report or the audit, None after its expiry. `scope` describes an audit of several
     pages.
@@ -85,13 +95,13 @@ class Entry:
 
     @property
     def types(self) -> str:
-        """Return the labels of the requested types, separated by commas."""
+        """Return the requested types' labels, separated by commas."""
         labels = [grade.label for grade in self.requested_grades]
         return "all four" if len(labels) == len(Scan.Type) else ", ".join(labels)
 
 
 def entries(organization_id: int, rows: Sequence[Audit | Scan]) -> list[Entry]:
-    """Return an entry for each row, in the same order, with one query."""
+    """Return one entry per row, in the same order, with one query."""
     scans_by_row = _scans_by_row(organization_id, rows)
     return [
         audit_entry(row, scans_by_row.get(row.id, []))
@@ -102,7 +112,7 @@ def entries(organization_id: int, rows: Sequence[Audit | Scan]) -> list[Entry]:
 
 
 def audit_entry(audit: Audit, scans: Sequence[Scan]) -> Entry:
-    """Return the entry of an audit. `scans` are the scans of an audit of one page, and empty for other audits."""
+    """Return an audit's list row. `scans` has scans only for a one-page audit."""
     scores = audit.scores
     reports = {scan.type: report_path(scan.id) for scan in scans if scan.status in Scan.REPORTED}
     is_kept = audit.is_kept
@@ -168,7 +178,10 @@ def _scope(audit: Audit) -> str:
 
 
 def _scans_by_row(organization_id: int, rows: Iterable[Audit | Scan]) -> dict[str, list[Scan]]:
-    """Map the ID of a row to its scans: of an audit of one page, or of the visit that a scan without audit leads."""
+    """Map row IDs to scans.
+
+    A one-page audit has its own scans, and a single scan has those in its visit.
+    """
     audits = [row.id for row in rows if isinstance(row, Audit) and row.kind == Audit.Kind.PAGE]
     leads = [row.id for row in rows if isinstance(row, Scan)]
     scans = access.rows(Scan, organization_id).only(*SCAN_COLUMNS)

@@ -1,4 +1,6 @@
-"""Next steps of a new organization, such as its first scan. Database rows show which steps are done.
+"""A new organization's next steps, such as its first scan.
+
+Database rows show which steps are done.
 
 Nobody has to dismiss a step, because steps are displayed only until an organization is `MAX_AGE` old.
 """
@@ -26,7 +28,7 @@ DONE_STEPS = """
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """Step that a person can take. `action` is the text of the link to `url`."""
+    """A step that a person can take. `action` is the link text for `url`."""
 
     name: str
     title: str
@@ -36,7 +38,10 @@ class Step:
 
 
 def next_steps(member: Membership, now: datetime) -> list[Step]:
-    """Return the steps that are not done and that the member's role and the tier allow, with at most one query."""
+    """Return the unfinished steps that the member's role and tier allow.
+
+    Needs at most one query.
+    """
     organization = member.organization
     if not member.is_member or organization.created_at < now - MAX_AGE:
         return []

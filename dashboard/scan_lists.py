@@ -1,4 +1,7 @@
-"""Lists of an organization's scans for the dashboard. Every list has a limit and uses an index."""
+"""Lists of an organization's scans for the dashboard.
+
+Every list has a limit and uses an index.
+"""
 
 from __future__ import annotations
 
@@ -22,12 +25,12 @@ PAGE_SIZE = 25
 MAX_RUNNING = 10
 MAX_LATEST = 8
 MAX_RECENT_SITES = 6
-# Number of latest audits and scans in which `recent_sites` searches for sites.
+# `recent_sites` searches for sites in this number of latest audits and scans.
 MAX_RECENT_ROWS = 200
 # Number of scans in a sparkline.
 SPARKLINE_SCANS = 20
 
-# Times and URLs of the latest audits, and of the scans that `ScanQuerySet.single` selects.
+# This query selects the times and URLs of the latest audits and of the scans in `ScanQuerySet.single`.
 RECENT_PAGES = """
     (SELECT created_at, url FROM sites_audit WHERE organization_id = %(organization)s
         ORDER BY created_at DESC, id DESC LIMIT %(most)s)
@@ -41,7 +44,10 @@ RECENT_PAGES = """
 
 @dataclass(frozen=True, slots=True)
 class Month:
-    """Monthly quota for the dashboard's gauge. `reset_at` is the start of the next month."""
+    """Monthly quota for the dashboard's gauge.
+
+    `reset_at` is the start of the next month.
+    """
 
     quota: Quota
     reset_at: datetime
@@ -49,7 +55,7 @@ class Month:
 
     @property
     def percent(self) -> int:
-        """Used share of the quota in percent, rounded down; 100 for a tier without scans."""
+        """Percentage of the quota that is used, rounded down. 100 if the tier has no scans."""
         used = self.quota.limit - self.quota.remaining
         return 100 * used // self.quota.limit if self.quota.limit else 100
 
@@ -60,7 +66,10 @@ class Month:
 
 @dataclass(frozen=True, slots=True)
 class Recent:
-    """Running entries, oldest first, and the latest finished ones. `has_more_running`: the list was cut."""
+    """Running entries, oldest first, and the latest finished ones.
+
+    `has_more_running` is True if running entries were left out.
+    """
 
     running: list[Entry]
     has_more_running: bool
@@ -69,7 +78,10 @@ class Recent:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """Scores of a page for one scan type: a sparkline, and the last result. Both are None without results."""
+    """A page's scores for one scan type, as a sparkline, and the last result.
+
+    Both are None without results.
+    """
 
     label: str
     spark: charts.Spark | None
@@ -78,7 +90,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """Option of the status filter: the label, and the selected statuses of audits and of scans."""
+    """Status filter option, with the audit and scan statuses that it selects."""
 
     label: str
     audits: Sequence[str]
@@ -114,7 +126,7 @@ def recent(organization_id: int) -> Recent:
 
 
 def recent_sites(organization_id: int) -> list[tuple[str, str, list[Line]]]:
-    """Return the last scanned sites with results: the host, the path of the most scanned page, and a line per type."""
+    """Return recently scanned sites with results: host, path of the most scanned page, and one line per type."""
     pages = main_pages(_recent_pages(organization_id), MAX_RECENT_SITES)
     results = page_results(organization_id, list(pages.values()), limit=SPARKLINE_SCANS)
     lines = {host: _lines(results[url]) for host, url in pages.items()}
@@ -126,7 +138,9 @@ def recent_sites(organization_id: int) -> list[tuple[str, str, list[Line]]]:
 
 
 def entry_page(organization_id: int, query: Mapping[str, str]) -> EntryPage:
-    """Return a page of entries, filtered by `type`, `status` and text of the URL (`q`). Unknown values are ignored.
+    """Return a page of entries, filtered by `type`, `status` and URL text (`q`).
+
+    Ignores unknown values.
 
     Only `monitors=yes` includes runs of monitors, which would be most of the list.
     """
@@ -152,7 +166,10 @@ def entry_page(organization_id: int, query: Mapping[str, str]) -> EntryPage:
 
 @dataclass(frozen=True, slots=True)
 class EntryPage:
-    """Page of entries with its filters. An empty string is no filter."""
+    """A page of entries with its filters.
+
+    A filter that is an empty string is not applied.
+    """
 
     page: keyset.LinkedPage[Any, keyset.Moment]
     entries: list[Entry]
@@ -180,7 +197,10 @@ def _single_scans(organization_id: int) -> QuerySet[Scan]:
 
 
 def _running_and_latest(rows: QuerySet[Any], unfinished: Sequence[str]) -> list[Any]:
-    """Return the oldest unfinished rows, one more than is listed, and the latest rows with a report; one query."""
+    """Return the oldest unfinished rows and the latest rows with a report, in one query.
+
+    It returns one more unfinished row than the list shows.
+    """
     running = rows.filter(status__in=unfinished).order_by("created_at", "id")[: MAX_RUNNING + 1]
     latest = rows.filter(status__in=sorted(Scan.REPORTED)).order_by("-created_at", "-id")[:MAX_LATEST]
     return list(running.union(latest, all=True))
@@ -191,7 +211,7 @@ def _age(row: Audit | Scan) -> tuple[datetime, str]:
 
 
 def _recent_pages(organization_id: int) -> list[str]:
-    """Return the URLs of the latest audits and scans, newest first, with duplicates."""
+    """Return the latest audits' and scans' URLs, newest first, with duplicates."""
     return [url for _, url in access.fetch_rows(RECENT_PAGES, organization_id, most=MAX_RECENT_ROWS)]
 
 

@@ -1,4 +1,4 @@
-"""`make release VERSION=1.2.0`: test, build and tag a release.
+"""Command `make release VERSION=1.2.0`: test, build and tag a release.
 
 1. Refuse a working tree with changes, a version that is not newer than the last release, and a tag that exists.
 2. Write the version to all files that contain it, move changelog.d into CHANGELOG.md, and commit these changes.
@@ -27,23 +27,30 @@ from packaging.version import InvalidVersion, Version
 
 ROOT = Path(__file__).resolve().parents[1]
 CHANGELOG, FRAGMENTS = Path("CHANGELOG.md"), Path("changelog.d")
-# Files that contain the version, with a pattern for it. `make docs` copies the version to openapi.yaml and docs/api.md.
+# Files that contain the version, with a regular expression for it. `make docs` copies the version to openapi.yaml and
+# docs/api.md.
 DEFINITION = Path("website_scan/__init__.py")
 PLACES: Mapping[Path, str] = {
     DEFINITION: r'(?<=^__version__ = ")[^"]+(?="$)',
     Path("deploy/kubernetes/example/kustomization.yaml"): r'(?<=newTag: ")[^"]+(?=")',
     Path("docs/ci.md"): r"(?<=^    rev: v)\S+$",
 }
-DASH = "\N{EN DASH}"  # Separates version and date in the changelog's headings.
+DASH = "\N{EN DASH}"  # This dash separates version and date in headings of the changelog.
 LOCKS = tuple(f"requirements/{name}.txt" for name in ("service", "browser", "command", "command-browser"))
 
 
 class ReleaseRefused(Exception):
-    """Refusal to make a release. The message says what to do."""
+    """Raised when a release cannot be made.
+
+    The message says how to fix the problem.
+    """
 
 
 def release(version: str, root: Path, *, with_tests: bool, with_images: bool) -> Path:
-    """Make the release in the working tree `root`. Return the folder with its files. Raises ReleaseRefused."""
+    """Make a release in the working tree `root`, and return the folder with its files.
+
+    Raises ReleaseRefused.
+    """
     require_ready(version, root)
     prepare(version, root)
     output = root / "var" / "release" / version
@@ -64,7 +71,7 @@ def release(version: str, root: Path, *, with_tests: bool, with_images: bool) ->
 
 
 def require_ready(version: str, root: Path) -> None:
-    """Raise ReleaseRefused if no release of this version can be made from the working tree."""
+    """Raise ReleaseRefused if this version cannot be released from the working tree."""
     try:
         parsed = Version(version)
     except InvalidVersion:
@@ -90,7 +97,7 @@ def require_ready(version: str, root: Path) -> None:
 
 
 def prepare(version: str, root: Path) -> None:
-    """Write the version and the changelog, and commit them. Does nothing if an earlier attempt has committed them."""
+    """Write the version and the changelog, and commit both, unless an earlier attempt has committed them."""
     for path, pattern in PLACES.items():
         old_text = (root / path).read_text(encoding="utf-8")
         new_text, count = re.subn(pattern, version, old_text, flags=re.MULTILINE)
@@ -113,14 +120,17 @@ def prepare(version: str, root: Path) -> None:
 
 
 def test(root: Path, clone: Path) -> None:
-    """Run all tests on the commit in a fresh clone. Raises ReleaseRefused."""
+    """Run all tests on the commit in a new clone. Raises ReleaseRefused."""
     git(root, "clone", "--quiet", "--no-hardlinks", str(root), str(clone))
     run(["make", "check"], clone)
     run(["make", "test-slow"], clone)
 
 
 def build_distributions(root: Path, output: Path, files: Path) -> None:
-    """Build wheel and source archive into `files`. Raises ReleaseRefused if a second build differs from the first."""
+    """Build wheel and source archive into `files`.
+
+    Raises ReleaseRefused if a second build differs from the first.
+    """
     commit_time = git(root, "log", "-1", "--format=%ct")
     built = []
     for name in ("first", "second"):
@@ -144,7 +154,7 @@ def build_distributions(root: Path, output: Path, files: Path) -> None:
 
 
 def build_sboms(root: Path, files: Path) -> None:
-    """Write an SBOM of the locked packages for each kind of installation."""
+    """Write an SBOM of the locked packages for every kind of installation."""
     for lock in LOCKS:
         run(["make", "sbom", f"LOCK={lock}"], root)
         shutil.move(root / "var" / "sbom.json", files / f"sbom-{Path(lock).stem}.json")
@@ -157,7 +167,10 @@ def write_checksums(files: Path) -> None:
 
 
 def tag(version: str, notes: str, root: Path) -> None:
-    """Tag the commit with the release notes. Git signs the tag if tag.gpgSign is set."""
+    """Tag the commit with the release notes.
+
+    Git signs the tag if tag.gpgSign is set.
+    """
     git(root, "tag", "--annotate", f"v{version}", "--cleanup=verbatim", "--message", f"Release {version}\n\n{notes}")
 
 
@@ -166,7 +179,7 @@ def has_section(version: str, text: str) -> bool:
 
 
 def section_of(version: str, text: str) -> str:
-    """Return a version's section of the changelog, without its heading."""
+    """Return a version's changelog section, without its heading."""
     match = re.search(rf"^## {re.escape(version)} {DASH} [^\n]*\n(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)
     if match is None:
         raise ReleaseRefused(f"{CHANGELOG} has no section {version}.")
@@ -186,9 +199,12 @@ def git(root: Path, *arguments: str) -> str:
 
 
 def run(command: Sequence[str], folder: Path, variables: Mapping[str, str] = {}) -> None:
-    """Run a command, whose output goes to the terminal. Raises ReleaseRefused if the command fails."""
+    """Run a command and show its output on the terminal.
+
+    Raises ReleaseRefused if the command fails.
+    """
     print(f"→ {' '.join(command)}", flush=True)
-    # An outer `make` passes its variables on, among them VERSION and the jobserver, which an inner `make` must not get.
+    # An outer `make` passes on VERSION and its jobserver, which an inner `make` must not use.
     clean = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MAKEOVERRIDES", "MFLAGS")}
     process = subprocess.run(command, cwd=folder, env={**clean, **variables}, stdin=subprocess.DEVNULL, check=False)
     if process.returncode:

@@ -1,1 +1,1 @@
-"""Documentation at /docs/: guides from docs/*.md, the API from openapi.yaml, and a page for each check."""
+"""Documentation at /docs/, with guides from docs/*.md, the API from openapi.yaml, and a page per check."""

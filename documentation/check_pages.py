@@ -1,4 +1,4 @@
-"""Content of the checks' pages besides the catalogue: deviations from other tools, related checks, and search."""
+"""Content for check pages beyond the catalogue: deviations, related checks, and search."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from website_scan.findings import ScanType
 
 DEVIATIONS = "checks-deviations.md"
 CELL = re.compile(r"(?<!\\)\|")
-# Rows of the table about many checks, with the common prefix of these checks' IDs.
+# Phrases that stand for many checks in the table, with the common prefix of their IDs.
 ABOUT_MANY = {"all exposure checks": "exposed-", "all hreflang checks": "hreflang-"}
 ABOUT_ALL = "all"
 
 
 @dataclass(frozen=True, slots=True)
 class Deviation:
-    """Deviation of a check from other tools, and the reason."""
+    """How a check deviates from other tools, and why."""
 
     decision: SafeString
     reason: SafeString
@@ -39,7 +39,7 @@ def deviations(check: CheckEntry) -> list[Deviation]:
 
 
 def neighbours(check: CheckEntry) -> list[CheckEntry]:
-    """Return the other checks of the check's category."""
+    """Return the other checks in the check's category."""
     return [
         other
         for other in entries().values()
@@ -48,7 +48,9 @@ def neighbours(check: CheckEntry) -> list[CheckEntry]:
 
 
 def search(scan_type: ScanType | None, words: str) -> list[tuple[str, str, list[CheckEntry]]]:
-    """Return the checks of a type, or of all types if None, with all `words` in ID, name, title or category.
+    """Return the checks with all `words` in their ID, name, title or category.
+
+    If `scan_type` is None, return the checks of all types.
 
     The result is a list of groups: the label of the type, the category and the checks.
     """
@@ -63,7 +65,10 @@ def search(scan_type: ScanType | None, words: str) -> list[tuple[str, str, list[
 
 
 def _concerns(check: CheckEntry, section: str, about: str) -> bool:
-    """Return True if a row of the table in `section`, whose first cell is `about`, concerns the check."""
+    """Return True if a row in the table of deviations is about the check.
+
+    `about` is the row's first cell.
+    """
     if f"`{check.id}`" in about:
         return True
     if about in ABOUT_MANY:
@@ -73,7 +78,7 @@ def _concerns(check: CheckEntry, section: str, about: str) -> bool:
 
 @functools.cache
 def _deviations() -> tuple[tuple[str, str, str, str], ...]:
-    """Return the rows of the tables in checks-deviations.md: section, checks, decision and reason."""
+    """Return the table rows in checks-deviations.md as section, checks, decision and reason."""
     return tuple(_rows())
 
 

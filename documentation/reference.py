@@ -1,4 +1,4 @@
-"""API reference for the documentation's pages: the operations of openapi.yaml."""
+"""API reference for the documentation pages, read from openapi.yaml."""
 
 from __future__ import annotations
 
@@ -31,7 +31,10 @@ MAX_EXAMPLE_LINES = 120
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """Parameter, or field of a body. Names of nested fields have dots and brackets, such as `scans[].id`."""
+    """A parameter or a body field.
+
+    Nested names have dots and brackets, such as `scans[].id`.
+    """
 
     name: str
     type: str
@@ -44,7 +47,10 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """Response: status, text in Markdown, headers that not all responses have, and an example or an empty string."""
+    """A response in the API reference.
+
+    `headers` excludes those that all responses have.
+    """
 
     status: str
     text: str
@@ -60,7 +66,10 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """Operation: one method of one path. `errors` are the error responses that most operations do not have."""
+    """An operation: one method on one path.
+
+    `errors` excludes the errors that most operations have.
+    """
 
     anchor: str
     title: str
@@ -76,7 +85,7 @@ class Operation:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Group of the operations with one tag."""
+    """Operations with the same tag."""
 
     slug: str
     title: str
@@ -86,7 +95,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Api:
-    """Whole API: the groups by slug, and the error responses that most operations have."""
+    """The whole API, with its groups by slug and the errors that most operations share."""
 
     groups: Mapping[str, Group]
     common_errors: tuple[Answer, ...]
@@ -94,7 +103,10 @@ class Api:
 
 @functools.cache
 def api() -> Api:
-    """Return the API from openapi.yaml. Parsing takes half a second of CPU, so the result is cached."""
+    """Return the API from openapi.yaml.
+
+    Parsing takes half a second of CPU, so the result is cached.
+    """
     text = (settings.BASE_DIR / "openapi.yaml").read_text(encoding="utf-8")
     description = resolve_references(yaml.load(text.replace(EXAMPLE_ORIGIN, settings.BASE_URL), Loader=_loader()))  # noqa: S506  # safe
     reader = _Reader(description)
@@ -116,7 +128,7 @@ def _loader() -> Any:
 
 
 def _order(operation: Operation) -> tuple[int, bool]:
-    """Return the sort key that puts collections before items, and POST before other methods of a path."""
+    """Return the sort key that puts collections before items, and POST before a path's other methods."""
     return operation.path.count("/"), operation.method != "POST"
 
 
@@ -223,7 +235,10 @@ class _Reader:
         return " or ".join((kind, *null))
 
     def _resolved(self, schema: Schema) -> Schema:
-        """Resolve `$ref`, `allOf`, and `oneOf` with null. Keywords beside a reference override its schema."""
+        """Resolve `$ref`, `allOf`, and `oneOf` with null.
+
+        Keywords next to a reference override its schema.
+        """
         if "$ref" in schema:
             return self._resolved(self.components["schemas"][schema["$ref"].rpartition("/")[2]])
         for keyword in schema.keys() & {"allOf", "oneOf"}:
@@ -235,13 +250,13 @@ class _Reader:
 
 
 def _types(schema: Schema) -> list[str]:
-    """Return the types of a schema, null last."""
+    """Return a schema's types, with null last."""
     types = schema.get("type", "any")
     return [types] if isinstance(types, str) else types
 
 
 def _limits(schema: Schema) -> Iterator[str]:
-    """Yield the limits of a field in words, such as "1 to 255 characters"."""
+    """Yield a field's limits in words, such as "1 to 255 characters"."""
     for minimum, maximum, noun in LIMITS:
         low, high = schema.get(minimum), schema.get(maximum)
         if low is not None and high is not None:

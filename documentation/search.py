@@ -1,4 +1,4 @@
-"""Search index of the documentation. static/js/search.js searches the index in the browser, without a server."""
+"""The documentation's search index. static/js/search.js searches it in the browser, without a server."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from documentation.contents import OVERVIEW, address_of, guides
 from documentation.reference import Operation, api
 from scans.check_catalogue import check_page, entries
 
-# Words, whose parts are also indexed: `options` matches `x-content-type-options`. search.js splits queries alike.
+# Regular expression for words. Parts of words are also indexed: `options` matches `x-content-type-options`. The script
+# search.js splits queries in the same way.
 WORD = re.compile(r"[a-z0-9]+(?:[-_.][a-z0-9]+)*")
 PART = re.compile(r"[-_.]")
 MAX_WORD_LENGTH = 40
@@ -46,7 +47,10 @@ STOP_WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """Section of the documentation, which a search result links to. `page` is the title of its page."""
+    """A documentation section that search results link to.
+
+    `page` is its page's title.
+    """
 
     title: str
     page: str
@@ -55,7 +59,9 @@ class Section:
 
 
 def search_index(address: Callable[[str], str] = str) -> str:
-    """Return the index as a script, because pages with a file: URL may load scripts but no data.
+    """Return the index as a script.
+
+    Pages with a file: URL may load scripts but no data.
 
     The script sets `searchIndex`: `sections` has [title, page, URL] of each section; `words` has, for each word, the
     numbers of the sections with the word in the title, and of the sections with the word in the text. `address` maps a

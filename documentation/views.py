@@ -1,4 +1,7 @@
-"""Views of the documentation, which use no database and are the same for all visitors."""
+"""Documentation views.
+
+They use no database and are the same for all visitors.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +41,7 @@ CHECKS_DESCRIPTION = (
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Page of the documentation. `body` is the HTML below the first-level heading."""
+    """A documentation page. `body` is the HTML below the first-level heading."""
 
     title: str
     description: str
@@ -49,7 +52,7 @@ class Page:
 
 @require_safe
 def overview(request: HttpRequest) -> HttpResponse:
-    """Show the first page: how to start, and the conventions of the whole API."""
+    """Show the first page, which explains how to start and the whole API's conventions."""
     html, headings = render_guide(OVERVIEW)
     start = render_to_string("documentation/start.html", {"base_url": settings.BASE_URL, "block": code_block})
     headings = (Heading(2, "Start in three steps", "start"), *headings)
@@ -58,7 +61,7 @@ def overview(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def guide_page(request: HttpRequest, guide: str) -> HttpResponse:
-    """Show the page of a document of docs/."""
+    """Show a guide, which is a document in docs/."""
     document = guide_of(guide)
     if document is None:
         raise Http404
@@ -68,7 +71,7 @@ def guide_page(request: HttpRequest, guide: str) -> HttpResponse:
 
 @require_safe
 def group_page(request: HttpRequest, group: str) -> HttpResponse:
-    """Show the page with the operations of a group of the API."""
+    """Show the page with an API group's operations."""
     if group not in map(anchor_of, TAGS):
         raise Http404
     return _render_page(request, _group_content(group))
@@ -76,7 +79,10 @@ def group_page(request: HttpRequest, group: str) -> HttpResponse:
 
 @functools.cache
 def _group_content(slug: str) -> Page:
-    """Return the page of a group. Cached, because the page has thousands of cells and never changes in a process."""
+    """Return the page for an API group.
+
+    Cached because it has thousands of cells and never changes in a process.
+    """
     group = api().groups[slug]
     context = {
         "group": group,
@@ -98,7 +104,7 @@ def _group_content(slug: str) -> Page:
 
 @require_safe
 def check_list(request: HttpRequest) -> HttpResponse:
-    """Show the list of checks, optionally filtered by `type` and by the words of `q`."""
+    """Show the list of checks, optionally filtered by `type` and by the words in `q`."""
     raw = request.GET.get("type", "")
     scan_type = ScanType(raw) if raw in list(ScanType) else None
     words = request.GET.get("q", "")[:MAX_SEARCH_LENGTH]
@@ -125,7 +131,7 @@ def _list_address(scan_type: str, words: str) -> str:
 
 @require_safe
 def check_page(request: HttpRequest, check_id: str) -> HttpResponse:
-    """Show the page of a check, with its findings, their importance, its judgement and its fix."""
+    """Show a check's page: what it finds, why that matters, how it is judged and how to fix it."""
     check = entries().get(check_id)
     if check is None:
         raise Http404
@@ -161,14 +167,17 @@ def _search_script() -> bytes:
 
 
 def _text(markdown: str) -> SafeString:
-    """Render a text of openapi.yaml, with links from error codes to their descriptions."""
+    """Render a text from openapi.yaml. Error codes link to their descriptions."""
     errors = reverse("docs-guide", args=["errors"])
     html = inline(markdown, resolver("api.md"))
     return SafeString(ERROR_CODE.sub(rf'<a href="{errors}#\1"><code>\1</code></a>', html))
 
 
 def _render_page(request: HttpRequest, page: Page, path: str | None = None, section: str | None = None) -> HttpResponse:
-    """Render a page with navigation. `path` is the canonical path, `section` the path of the navigation entry."""
+    """Render a page with navigation.
+
+    `path` is its canonical path, `section` the navigation entry's path.
+    """
     path = request.path if path is None else path
     groups = [Link(tag, reverse("docs-group", args=[anchor_of(tag)])) for tag in TAGS]
     types = [Link(scan_type.label, _list_address(scan_type, "")) for scan_type in ScanType]
@@ -184,7 +193,7 @@ def _render_page(request: HttpRequest, page: Page, path: str | None = None, sect
 
 
 def addresses() -> list[str]:
-    """Return the path of each page, for the sitemap."""
+    """Return every page's path, for the sitemap."""
     return [
         reverse("docs"),
         *(reverse("docs-guide", args=[guide.slug]) for guide in guides()),

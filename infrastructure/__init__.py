@@ -1,1 +1,1 @@
-"""Infrastructure that all apps share: bases of API and pages, PostgreSQL, task queue, telemetry, environment."""
+"""Code that all apps share, such as base classes, PostgreSQL access, the task queue and telemetry."""

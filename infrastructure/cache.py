@@ -1,4 +1,7 @@
-"""JSON serializer of Django's Redis cache, and a check whether Redis accepts writes."""
+"""JSON serializer for Django's Redis cache.
+
+Also checks whether Redis accepts writes.
+"""
 
 from __future__ import annotations
 
@@ -13,14 +16,20 @@ outage = Outage("Redis")
 
 
 class JsonSerializer:
-    """Serializer of cache values as JSON. Django's default is pickle, with which writers to Redis can run code here."""
+    """JSON serializer for cache values.
+
+    With pickle, Django's default, data in Redis could run code here.
+    """
 
     def dumps(self, value: object) -> int | str:
         """Return the value as JSON. Integers are returned unchanged, so that Redis can increment them."""
         return value if type(value) is int else json.dumps(value)
 
     def loads(self, data: bytes) -> object:
-        """Return the parsed value, or None (as for a missing key) if it is not JSON."""
+        """Return the parsed value.
+
+        Data that is not JSON returns None, like a missing key.
+        """
         try:
             return json.loads(data)
         except ValueError:
@@ -28,7 +37,10 @@ class JsonSerializer:
 
 
 def redis_answers() -> bool:
-    """Return True if Redis accepts a write. A read proves less: Redis answers reads even when its memory is full."""
+    """Return True if Redis accepts a write.
+
+    A read proves less, because it works even when Redis's memory is full.
+    """
     try:
         cache.set("readiness", 1)
     except RedisError as error:

@@ -1,4 +1,7 @@
-"""Fernet encryption of secrets in the database with a key ring: the first key encrypts, every key decrypts."""
+"""Fernet encryption for secrets in the database.
+
+The first key in the key ring encrypts, and all keys decrypt.
+"""
 
 from __future__ import annotations
 
@@ -16,12 +19,17 @@ def encrypt(secret: str) -> bytes:
 
 
 def decrypt(stored: bytes) -> str:
-    """Decrypt a stored secret. Raises `cryptography.fernet.InvalidToken` if no key of the ring decrypts it."""
+    """Decrypt a stored secret.
+
+    Raises `cryptography.fernet.InvalidToken` if no key in the ring decrypts it.
+    """
     return _ring().decrypt(bytes(stored)).decode()
 
 
 def reencrypt(stored: bytes) -> bytes:
-    """Return the secret encrypted with the ring's first key. Raises InvalidToken if no key decrypts it.
+    """Return the secret encrypted with the ring's first key.
+
+    Raises InvalidToken if no key decrypts it.
 
     A secret that is already encrypted with the first key is returned unchanged.
     """
@@ -34,14 +42,17 @@ def reencrypt(stored: bytes) -> bytes:
 
 
 def fingerprints() -> list[str]:
-    """Return a fingerprint of each key, in the ring's order. A fingerprint identifies a key without revealing it."""
+    """Return the keys' fingerprints in the ring's order.
+
+    A fingerprint identifies a key without revealing it.
+    """
     return [
         HKDF(SHA256(), length=8, salt=None, info=b"fingerprint of a key").derive(key.encode()).hex() for key in _keys()
     ]
 
 
 def _keys() -> tuple[str, ...]:
-    """Return ENCRYPTION_KEYS, then Django's secret keys, which encrypted the secrets before the ring existed."""
+    """Return ENCRYPTION_KEYS and Django's secret keys, which encrypted secrets before ENCRYPTION_KEYS existed."""
     return (*settings.ENCRYPTION_KEYS, settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)
 
 

@@ -1,4 +1,4 @@
-"""Faster start of processes: imports without garbage collection."""
+"""Import modules without garbage collection, so that processes start faster."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Maintenance mode: the variable `MAINTENANCE_MODE`, or a switch in the database that takes effect without a restart.
+"""Maintenance mode, set by the variable `MAINTENANCE_MODE` or by a database switch that needs no restart.
 
 This module only reads the switch. It uses SQL, because `infrastructure.api.errors` imports it before models are loaded.
 """
@@ -23,7 +23,7 @@ from infrastructure.postgresql.statements import fetch
 
 logger = logging.getLogger(__name__)
 
-# Seconds for which a process caches the switch, so that not every API request runs a query.
+# A process caches the switch for this many seconds, so that not every API request runs a query.
 REFRESH_S = 3.0
 MESSAGE = "The service is under maintenance. Try again later."
 
@@ -37,14 +37,20 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """Message for clients, and the end of the maintenance if the message contains a time of day."""
+    """Maintenance message for clients.
+
+    If it contains a time of day, maintenance ends then.
+    """
 
     message: str
     ends_at: datetime | None = None
 
 
 class _Switch(Generic[T]):
-    """Cache of the maintenance switch. One thread at a time refreshes the cache; the others read the cached state."""
+    """Cache for the maintenance switch.
+
+    One thread at a time refreshes it, and the others read the cached state.
+    """
 
     def __init__(self, ask: Callable[[], T | None], next_ask: float = 0.0) -> None:
         self._read = ask
@@ -70,7 +76,10 @@ class _Switch(Generic[T]):
 
 
 def end_in(message: str, since: datetime) -> datetime | None:
-    """Return the first moment after `since` at the time of day (UTC) in the message. None if the message has none."""
+    """Return when the message's time of day (UTC) next occurs after `since`.
+
+    None if it contains no time.
+    """
     match = END.search(message)
     if match is None:
         return None
@@ -89,11 +98,17 @@ _switch = _Switch(_stored)
 
 
 def maintenance_notice() -> Notice | None:
-    """Return the notice for clients during maintenance, else None. A change takes effect after `REFRESH_S` at most."""
+    """Return the notice for clients during maintenance, else None.
+
+    A change takes effect after `REFRESH_S` at most.
+    """
     return Notice(MESSAGE) if settings.MAINTENANCE_MODE else _switch.message()
 
 
 def retry_after_s(notice: Notice) -> int:
-    """Return the seconds until maintenance ends, at most a day. RETRY_S if the end is unknown or has passed."""
+    """Return the seconds until maintenance ends, at most a day.
+
+    RETRY_S if the end is unknown or has passed.
+    """
     remaining_s = (notice.ends_at - datetime.now(UTC)).total_seconds() if notice.ends_at else 0
     return math.ceil(remaining_s) if remaining_s > 0 else RETRY_S

@@ -1,4 +1,4 @@
-"""Model of the maintenance switch, which operators set."""
+"""Model for the maintenance switch, which operators set."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ from django.utils import timezone
 
 
 class MaintenanceSwitch(models.Model):
-    """Change of the maintenance mode, on or off. The newest row is the current state, older rows are the history."""
+    """A change to maintenance mode.
+
+    The newest row is the current state, and older rows are the history.
+    """
 
     is_on = models.BooleanField()
     message = models.CharField(max_length=200, blank=True, help_text="Message for clients during maintenance.")
@@ -22,10 +25,13 @@ class MaintenanceSwitch(models.Model):
 
 
 def last_switches(count: int) -> list[MaintenanceSwitch]:
-    """Return the last `count` changes of the maintenance mode, newest first."""
+    """Return the last `count` changes to maintenance mode, newest first."""
     return list(MaintenanceSwitch.objects.all()[:count])
 
 
 def switch_maintenance(*, is_on: bool, message: str = "", actor_email: str = "") -> MaintenanceSwitch:
-    """Switch maintenance on or off. All processes apply the change within seconds (`infrastructure.maintenance`)."""
+    """Switch maintenance on or off.
+
+    All processes apply the change within seconds (`infrastructure.maintenance`).
+    """
     return MaintenanceSwitch.objects.create(is_on=is_on, message=message if is_on else "", actor_email=actor_email)

@@ -1,4 +1,4 @@
-"""Log filter that drops repeated lines of Django and Celery about outages and missing migrations."""
+"""Log filter that drops repeated Django and Celery lines about outages and missing migrations."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ BROKER = re.compile(r"onnection (?:error|to broker lost)|Cannot connect to|Could
 
 
 class OutageFilter(logging.Filter):
-    """Log filter for lines about an outage of PostgreSQL or Redis, which an `Outage` logs once."""
+    """Log filter for lines about a PostgreSQL or Redis outage, which an `Outage` logs once."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         if getattr(record, "status_code", None) == 503:

@@ -1,4 +1,7 @@
-"""Periodic tasks, which the scheduler sends only if there is work for them, and the scheduler's heartbeat."""
+"""Periodic tasks and the scheduler's heartbeat.
+
+The scheduler sends a task only if it has work.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +15,13 @@ from django.utils import timezone
 
 from infrastructure.cache import outage
 
-# Cache key of the last time at which the most frequent task ran or had no work. Redis is enough: its loss is harmless.
+# Cache key of the time when the most frequent task last ran or had no work. Redis is enough, because losing the key is
+# harmless.
 HEARTBEAT = "operations:scheduled"
 
 
 class PeriodicTask(Task[..., None]):
-    """Celery task with a query for work: `@shared_task(base=PeriodicTask, has_work=staticmethod(…))`.
+    """Celery task that can tell if it has work: `@shared_task(base=PeriodicTask, has_work=staticmethod(…))`.
 
     `has_work` returns False only if the task would have nothing to do. Its condition is simpler than the task's own.
     """
@@ -27,7 +31,10 @@ class PeriodicTask(Task[..., None]):
 
 
 def beat() -> None:
-    """Record in Redis that a periodic task runs now or has no work. Errors of Redis are logged, not raised."""
+    """Record in Redis that a periodic task runs now or has no work.
+
+    Logs Redis errors instead of raising them.
+    """
     try:
         cache.set(HEARTBEAT, timezone.now().isoformat(), timeout=None)
     except redis.RedisError as error:
@@ -35,7 +42,10 @@ def beat() -> None:
 
 
 def last_beat() -> datetime | None:
-    """Return the time of the scheduler's last heartbeat. None if Redis was emptied since, or does not answer."""
+    """Return when the scheduler last recorded a heartbeat.
+
+    None if Redis was emptied or does not answer.
+    """
     try:
         timestamp: str | None = cache.get(HEARTBEAT)
     except redis.RedisError as error:

@@ -1,4 +1,4 @@
-"""Process pool of a Celery worker that grows and shrinks with the number of tasks (`--autoscale MAX,MIN`).
+"""A Celery worker's process pool, which grows and shrinks with the number of tasks (`--autoscale MAX,MIN`).
 
 The pool starts with MIN processes. With a MIN of 0, one process stays after the first task, because its browser may be
 running.
@@ -17,12 +17,12 @@ from celery.worker import autoscale, state
 
 
 class Autoscaler(autoscale.Autoscaler):
-    """Autoscaler that grows the pool at once, and shrinks it to the peak of busy processes in the last half minute.
+    """Autoscaler that grows the pool immediately, and shrinks it to the last half minute's peak of busy processes.
 
     Celery's autoscaler never shrinks the pool of a worker that gets a task every half minute, as workers here do.
     """
 
-    _peak = 0  # Most tasks at the same time since the timer last called `_maybe_scale`.
+    _peak = 0  # Highest number of simultaneous tasks since the timer last called `_maybe_scale`.
 
     def _maybe_scale(self, req: Any = None) -> bool:
         self._peak = max(self._peak, self.qty)
@@ -35,7 +35,7 @@ class Autoscaler(autoscale.Autoscaler):
         # Without a request, the caller is the timer.
         surplus = self.processes - max(self._peak, self.min_concurrency, 1)
         self._peak = self.qty
-        # Do not shrink while a task is on its way: the pool learns which process runs it when that process accepts it.
+        # Do not shrink while a task is on its way. The pool does not know yet which process will accept it.
         if surplus <= 0 or len(state.reserved_requests) > len(state.active_requests):
             return False
         self._shrink(surplus)  # type: ignore[attr-defined]
@@ -44,7 +44,7 @@ class Autoscaler(autoscale.Autoscaler):
 
 @worker_process_init.connect
 def exit_cleanly_when_idle(**_: object) -> None:
-    """Make a process of the pool exit cleanly on SIGTERM if it has no task. Celery shrinks the pool with SIGTERM."""
+    """Let an idle pool process exit cleanly on SIGTERM. Celery sends SIGTERM to shrink the pool."""
 
     def handle(signal_number: int, _: object) -> None:
         if not current_task:

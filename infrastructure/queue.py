@@ -1,4 +1,4 @@
-"""Task queue: sends Celery tasks for rows, and checks whether messages wait.
+"""Task queue. Sends Celery tasks for rows and checks whether messages wait.
 
 Tasks are sent by name, so that callers need not import them. No data exists only in the queue: a sweeper finds the rows
 whose message was lost.
@@ -30,7 +30,10 @@ def enqueue(task: str, row_id: str, queue: str | None = None) -> None:
 
 
 def has_messages(queue: str) -> bool:
-    """Return True if a message waits in the queue for a worker. False also if Redis does not answer."""
+    """Return True if a message waits in the queue for a worker.
+
+    Returns False if Redis does not answer.
+    """
     try:
         return bool(_redis.llen(queue))
     except redis.RedisError as error:
@@ -39,7 +42,10 @@ def has_messages(queue: str) -> bool:
 
 
 def is_first_call_in(seconds: float, name: str) -> bool:
-    """Return True for the first call with `name` in `seconds`, over all processes. False if Redis does not answer."""
+    """Return True for the first call with `name` in `seconds`, across all processes.
+
+    False if Redis is down.
+    """
     try:
         return bool(_redis.set(name, 1, nx=True, px=round(seconds * 1000)))
     except redis.RedisError as error:

@@ -1,4 +1,4 @@
-"""Retention: deletion of expired rows every night, with one entry for each kind of row.
+"""Delete expired rows every night. Every row type has an entry.
 
 Each app lists its entries as `RETENTION` in its `retention.py`. An entry deletes rows in small transactions until its
 time limit, and returns True if no expired rows remain.
@@ -18,20 +18,26 @@ from django.utils.module_loading import module_has_submodule
 
 logger = logging.getLogger(__name__)
 
-# Time limit in seconds of one task, because other tasks wait for the same worker process.
+# Time limit for a task in seconds, because other tasks wait for the same worker process.
 LIMIT_S = 45.0
 
 HasTime = Callable[[], bool]
 
 
 def always() -> bool:
-    """Return True. As `has_time`, this function means no time limit."""
+    """Return True.
+
+    As an argument `has_time`, this function disables the time limit.
+    """
     return True
 
 
 @dataclass(frozen=True, slots=True)
 class Retention:
-    """Kind of rows that expire, and the function that deletes them. It returns False if the time ran out."""
+    """A type of row that expires, and its delete function.
+
+    The function returns False if time ran out.
+    """
 
     name: str
     delete: Callable[[HasTime], bool]
@@ -45,7 +51,7 @@ def table() -> tuple[Retention, ...]:
 
 
 def delete_from(name: str = "", limit_s: float = LIMIT_S) -> str | None:
-    """Delete expired rows for about `limit_s` seconds, beginning with the entry called `name`.
+    """Delete expired rows for about `limit_s` seconds, starting at the entry called `name`.
 
     Returns the name of the entry to continue with, or None after the last entry. If an entry raises an exception, the
     exception is logged, and the rows remain until the next night.

@@ -9,6 +9,9 @@ from infrastructure import retention
 
 @shared_task
 def delete_old(entry: str = "") -> None:
-    """Delete expired rows every night. A task that reaches its time limit enqueues another task for the rest."""
+    """Delete expired rows every night.
+
+    A task that reaches its time limit enqueues another task for the rest.
+    """
     if (next_entry := retention.delete_from(entry)) is not None:
         current_app.send_task("infrastructure.tasks.delete_old", (next_entry,))

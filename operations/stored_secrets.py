@@ -1,4 +1,4 @@
-"""Encrypted secrets in the database: the columns that contain them, and a check whether the configured keys fit."""
+"""Find the database columns with encrypted secrets, and check whether the configured keys fit."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from django.db.models import BinaryField, Model
 from infrastructure import encryption
 
 FACTOR_SECRETS = ("secret", "seed")
-# Number of secrets of each kind that are tried. A wrong key decrypts no secret, so a few of the newest are enough.
+# Number of secrets of each kind to try. A wrong key decrypts no secret, so testing a few of the newest is enough.
 SAMPLE = 20
 LOST_KEY = (
     "Add the former key to SECRET_KEY_FALLBACKS (or ENCRYPTION_KEYS, if it was there) and restart: webhooks, "
@@ -22,7 +22,7 @@ LOST_KEY = (
 
 
 def encrypted_columns() -> Iterator[tuple[type[Model], str]]:
-    """Yield the encrypted columns of all models: binary fields whose names begin with `encrypted_`."""
+    """Yield all models' encrypted columns, which are binary fields with names that begin with `encrypted_`."""
     for model in apps.get_models():
         for field in model._meta.local_fields:
             if isinstance(field, BinaryField) and field.name.startswith("encrypted_"):
@@ -30,7 +30,10 @@ def encrypted_columns() -> Iterator[tuple[type[Model], str]]:
 
 
 def count_unreadable() -> tuple[int, int]:
-    """Try to decrypt the newest secrets of each kind. Return the number of failures and the number of tries."""
+    """Try to decrypt the newest secrets of every kind.
+
+    Return how many failed and how many were tried.
+    """
     unreadable = total = 0
     for secret in _newest():
         total += 1

@@ -1,4 +1,4 @@
-"""Admin pages of reports and mutes. Reports are listed without their content."""
+"""Admin pages for reports and mutes. Lists omit the reports' content."""
 
 from __future__ import annotations
 
@@ -42,7 +42,10 @@ class ReportAdmin(ReadOnlyAdmin):
 
     @admin.display(description="size of the document")
     def size(self, report: Report) -> str:
-        """Return the size of the export, computed by the database without loading the text."""
+        """Return the size of the report's export.
+
+        The database computes it without loading the text.
+        """
         octets = Func(F("export"), function="octet_length", output_field=IntegerField())
         return messages.size(Report.objects.filter(id=report.id).values_list(octets).get()[0])
 

@@ -2,12 +2,15 @@ from django.apps import AppConfig
 
 
 class ReportsConfig(AppConfig):
-    """App configuration, which connects `store_reports` to the signal `scan_ended`."""
+    """Reports app configuration.
+
+    Connects `store_reports` to the signal `scan_ended`.
+    """
 
     name = "reports"
 
     def ready(self) -> None:
-        from reports import build  # models can't be imported before all apps are loaded
+        from reports import build  # Models can't be imported before all apps are loaded.
         from scans.signals import scan_ended
 
         scan_ended.connect(build.store_reports, dispatch_uid="reports.build")

@@ -1,4 +1,4 @@
-"""Models of reports, which never change, and of mutes, which apply to all reports of their organization."""
+"""Models for reports, which never change, and for mutes, which apply to all of an organization's reports."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from website_scan.report.storage import read_export
 from website_scan.report_json import ExportJson
 from website_scan.stored_data import Facts, PicturePlaces, StoredBasis, StoredExhibits, StoredWaterfall
 
-# Annotation that is True if the report has a screenshot. The picture itself is not loaded.
+# Query annotation that is True if the report has a screenshot, without loading the picture.
 HAS_SCREENSHOT = ExpressionWrapper(Q(screenshot__isnull=False), output_field=models.BooleanField())
 
 
@@ -22,7 +22,9 @@ def new_mute_id() -> str:
 
 
 class Report(models.Model):
-    """Stored report of a scan: `body` is the response of GET /v1/report/:id, `export` the JSON export, byte for byte.
+    """A scan's stored report.
+
+    `body` is the response to GET /v1/report/:id, `export` the JSON export, byte for byte.
 
     Both are text, because jsonb would lose the order of keys.
     """
@@ -33,16 +35,17 @@ class Report(models.Model):
     body = models.TextField()
     export = models.TextField()
     facts: models.JSONField[Facts, Facts] = models.JSONField(default=dict)
-    # Basis of the score, with which the score without muted findings is computed. Old reports have None.
+    # Data for computing the score without muted findings. None in old reports.
     scoring: models.JSONField[StoredBasis | None, StoredBasis | None] = models.JSONField(null=True, blank=True)
-    # Data for the exhibits of the report page, such as response headers and previews. Old reports have None.
+    # Data for the report page's exhibits, such as response headers and previews. Old reports have None.
     exhibits: models.JSONField[StoredExhibits | None, StoredExhibits | None] = models.JSONField(null=True, blank=True)
-    # Recorded by the browser: requests of the page load, and a screenshot of the first screen as WebP.
+    # Recordings from the browser: the waterfall of requests, and a WebP screenshot of the first screen.
     waterfall: models.JSONField[StoredWaterfall | None, StoredWaterfall | None] = models.JSONField(
         null=True, blank=True
     )
     screenshot = models.BinaryField(null=True)
-    # Fields of `website_scan.result.Pictures`. `pictures` has the positions of elements and frames in the other two.
+    # The next three columns are the fields in `website_scan.result.Pictures`. `pictures` has the positions of elements
+    # and frames in the other two.
     page_picture = models.BinaryField(null=True)
     film = models.BinaryField(null=True)
     pictures: models.JSONField[PicturePlaces | None, PicturePlaces | None] = models.JSONField(null=True, blank=True)
@@ -59,8 +62,9 @@ class Report(models.Model):
 
 
 class Mute(models.Model):
-    """Mute of findings that an organization accepts. It is applied when reports are read, and the reports do not
-    change.
+    """Findings that an organization mutes.
+
+    Mutes apply when a report is read, so the report does not change.
 
     A mute can only be renewed or ended. It is in force until `ended_at`, or `expires_at` if that is earlier.
     """

@@ -11,12 +11,15 @@ from infrastructure.postgresql.deletion import delete_with_references
 from infrastructure.retention import HasTime, Retention, always
 from reports.models import Mute, Report
 
-# How long mutes stay in the database after their end, so that members can look up what was muted, by whom and why.
+# Mutes stay in the database for this time after their end, so that members can look up what was muted, by whom and why.
 MUTES_RETENTION = timedelta(days=90)
 
 
 def delete_reports(has_time: HasTime = always) -> bool:
-    """Delete expired reports to free their disk space. Their pages are already unavailable."""
+    """Delete expired reports to free disk space.
+
+    Visitors cannot open expired reports anyway.
+    """
     return delete_with_references(Report.objects.filter(expires_at__lte=timezone.now()), has_time)
 
 

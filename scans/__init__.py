@@ -1,1 +1,1 @@
-"""Scans, from the submitted URL to the result that a report is made of."""
+"""Django app that queues, runs and stores scans."""

@@ -5,12 +5,13 @@ from django.db.models.signals import post_delete
 
 
 class ScansConfig(AppConfig):
-    """Configuration of the app. It connects receivers to the closing and the deletion of an organization."""
+    """App configuration that connects the receivers for closed and deleted organizations."""
 
     name = "scans"
 
     def ready(self) -> None:
-        from accounts.closing.services import organization_closed  # models can't be imported before all apps are loaded
+        # Models can't be imported before all apps are loaded.
+        from accounts.closing.services import organization_closed
         from accounts.models import Organization
         from scans import closing
 

@@ -1,6 +1,7 @@
-"""SQL fragments about audits for the statements of scans, registered by the package of audits.
+"""SQL fragments about audits for use in scan queries.
 
-So `scans` does not depend on tables of a package above it, and a claim still needs only one statement.
+The package of audits registers them, so `scans` does not depend on tables of a package above it, and a claim still
+needs only one statement.
 """
 
 from __future__ import annotations
@@ -10,13 +11,16 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class AuditSql:
-    """SQL fragments for statements that read `scans_scan AS scan`. The defaults are for a service without audits."""
+    """SQL fragments that add audit data to queries of `scans_scan AS scan`.
 
-    # Expression for the ID of the scan's audit. NULL if the scan belongs to no audit.
+    The defaults ignore audits.
+    """
+
+    # SQL expression for the ID of the scan's audit. NULL if the scan belongs to no audit.
     audit_of_scan: str = "NULL::text"
-    # Query of the IDs of all pages of the audit %(audit)s, for `audit_page_id IN`.
+    # SQL query that returns the IDs of all pages of the audit %(audit)s, for `audit_page_id IN`.
     pages_of_audit: str = "SELECT NULL::bigint WHERE FALSE"
-    # Query of one number: slots of the worker %(worker)s that discover the pages of audits at present.
+    # SQL query for the number of slots in which the worker %(worker)s currently discovers pages of audits.
     discovery_slots: str = "SELECT 0"
 
 
@@ -24,8 +28,9 @@ _registered = AuditSql()
 
 
 def register(sql: AuditSql) -> None:
-    """Set the SQL fragments. The package of audits calls this function in `apps.ready()`, before any statement is
-    built.
+    """Register the SQL fragments.
+
+    The package of audits calls this in `apps.ready()`, before any query is built.
     """
     global _registered
     _registered = sql

@@ -1,6 +1,7 @@
-"""Catalogue of checks for the service, read from `website_scan/checks.json`, which `make docs` writes.
+"""Catalogue of checks as the service displays it.
 
-Importing `website_scan.catalogue` instead would load the scan engine into each process.
+`make docs` writes it to `website_scan/checks.json`. Importing `website_scan.catalogue` instead would load the scan
+engine into each process.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ class Cap:
 
 @dataclass(frozen=True, slots=True)
 class OutcomeEntry:
-    """Outcome of a check: its stable name, its title as a template, its severities, and an example."""
+    """Outcome of a check, as the catalogue describes it."""
 
     name: str
     title: str
@@ -40,13 +41,13 @@ class OutcomeEntry:
 
     @property
     def outline(self) -> str:
-        """Title of the outcome with dots in place of its values."""
+        """Return the title with dots in place of its values."""
         return outline(self.title)
 
 
 @dataclass(frozen=True, slots=True)
 class CheckEntry:
-    """Entry of a check in the catalogue, as printed by `manage.py checks --format json`."""
+    """Entry of a check in the catalogue, as `manage.py checks --format json` prints it."""
 
     id: str
     name: str
@@ -86,7 +87,7 @@ class CheckEntry:
 
 @functools.cache
 def entries() -> dict[str, CheckEntry]:
-    """Return all checks by ID, in their order in reports."""
+    """Return the catalogue's entries by check ID, in the order of reports."""
     stored_checks = json.loads((files("website_scan") / "checks.json").read_text(encoding="utf-8"))["checks"]
     entries_of_checks = (
         CheckEntry(
@@ -115,10 +116,10 @@ def check_name(check_id: str) -> str:
 
 @functools.lru_cache(maxsize=1024)
 def check_page(check_id: str) -> str:
-    """Return the path of a check's documentation page, or an empty string for a removed check."""
+    """Return the path of a check's documentation page, or "" for a removed check."""
     return page_url(reverse("docs-checks"), check_id)
 
 
 def check_pages() -> str:
-    """Return the absolute base URL of the documentation pages of checks, for exports and e-mails."""
+    """Return the absolute base URL of the checks' documentation pages, for exports and e-mails."""
     return f"{settings.BASE_URL}{reverse('docs-checks')}"

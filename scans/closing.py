@@ -1,4 +1,7 @@
-"""Signal receivers that end an organization's scans when it is closed, and delete its counters when it is deleted."""
+"""Signal receivers for closed and deleted organizations.
+
+They end the scans of a closed organization, and delete the counters of a deleted one.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,10 @@ from scans.models import Scan, ScanCount
 
 
 def stop_scans(*, organization: Organization, **_: object) -> None:
-    """End queued and running scans as failed. Workers lose their claims and write nothing. No webhook event is sent."""
+    """End the unfinished scans of a closed organization as failed.
+
+    Workers lose their claims. No webhook is called.
+    """
     scans = access.rows(Scan, organization.id)
     unfinished = scans.filter(status__in=(Scan.Status.QUEUED, Scan.Status.SCANNING))
     scan_ids = [scan.pk for scan in unfinished.locked().only("pk")]  # type: ignore[attr-defined]  # ScanQuerySet
@@ -29,5 +35,8 @@ def stop_scans(*, organization: Organization, **_: object) -> None:
 
 
 def delete_counts(*, instance: Model, **_: object) -> None:
-    """Delete the organization's scan counters. They have no foreign key, so the database does not cascade to them."""
+    """Delete the scan counters of a deleted organization.
+
+    Without a foreign key, the database does not delete them.
+    """
     ScanCount.objects.filter(organization_id=instance.pk).delete()

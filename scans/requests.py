@@ -1,4 +1,4 @@
-"""Requests for scans, from the API and from the dashboard, and the body of POST /v1/scan."""
+"""Validated requests for scans, from the API and from the dashboard, and serializers of their bodies."""
 
 from __future__ import annotations
 
@@ -26,7 +26,10 @@ TYPES_RULE = f"types must be a list with one or more of {', '.join(Scan.Type.val
 
 
 def types_of(names: Collection[str]) -> tuple[ScanType, ...]:
-    """Return the scan types with these names, in their usual order. Raises InvalidType."""
+    """Return the scan types with these names in the usual order.
+
+    Raises InvalidType.
+    """
     if not names or not set(names) <= set(ScanType):
         refusal = InvalidType(TYPES_RULE)
         refusal.field = "types"
@@ -35,13 +38,16 @@ def types_of(names: Collection[str]) -> tuple[ScanType, ...]:
 
 
 def chosen_types() -> Chosen:
-    """Return the field `types` for the body of a request."""
+    """Return the serializer field `types` for the body of a request."""
     return Chosen(Scan.Type.choices, required=False, says=TYPES_RULE, code=InvalidType.code)
 
 
 @dataclass(frozen=True, slots=True)
 class ScanRequest:
-    """Request for a scan of one page. Its credentials are sent to the target's origin only."""
+    """Request for a scan of one page.
+
+    Its credentials are sent to the target's origin only.
+    """
 
     target: Target
     type: ScanType
@@ -56,14 +62,17 @@ class BasicAuthSerializer(serializers.Serializer[Any]):
 
 
 class CredentialsSerializer(serializers.Serializer[Any]):
-    """Credentials for the target: at most 20 names and 16 KiB in all. Sent to the origin of `url` alone."""
+    """Credentials for the target.
+
+    They have at most 20 names and 16 KiB, and are sent only to the origin of `url`.
+    """
 
     headers = serializers.DictField(child=serializers.CharField(), required=False, allow_null=True)
     basic_auth = BasicAuthSerializer(required=False, allow_null=True)
     cookies = serializers.DictField(child=serializers.CharField(allow_blank=True), required=False, allow_null=True)
 
     def run_validation(self, data: Any = serializers.empty) -> Any:
-        """Return the validated credentials, or None if the object is empty."""
+        """Return the validated credentials, or None for an empty object."""
         if data is serializers.empty:
             raise serializers.SkipField
         with refusal_as_error():
@@ -71,7 +80,10 @@ class CredentialsSerializer(serializers.Serializer[Any]):
 
 
 def without_credentials(body: Mapping[str, object]) -> dict[str, object]:
-    """Return the body without its credentials, of which nothing may be stored in plain text, not even a digest."""
+    """Return the body without credentials.
+
+    No unencrypted copy of credentials may be stored, not even a digest.
+    """
     return {name: value for name, value in body.items() if name != "request"}
 
 

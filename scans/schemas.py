@@ -28,7 +28,7 @@ ScanStatus = Annotated[str, values(Scan.Status.choices)]
 
 
 class ScanSummary(TypedDict):
-    """A scan."""
+    """Summary of a scan."""
 
     id: ScanId
     type: TypeName
@@ -41,7 +41,7 @@ class ScanSummary(TypedDict):
 
 
 class ScanProgress(TypedDict):
-    """How far a scan is."""
+    """Progress of a scan."""
 
     percent: Score
     phase: Annotated[str, values(PHASES)]
@@ -50,21 +50,21 @@ class ScanProgress(TypedDict):
 
 
 class ScanFailure(TypedDict):
-    """Why a scan failed."""
+    """Error code and message of a failed scan."""
 
     code: str
     message: str
 
 
 class SkippedCheck(TypedDict):
-    """A check that could not run."""
+    """A check that could not run, with the reason."""
 
     name: str
     reason: str
 
 
 class CredentialNames(TypedDict):
-    """The credentials that are sent to the target: their names, never a value."""
+    """The names of the credentials that are sent to the target, without their values."""
 
     headers: list[str]
     basic_auth: bool
@@ -72,7 +72,7 @@ class CredentialNames(TypedDict):
 
 
 class ScanDetail(ScanSummary):
-    """The answer of POST /v1/scan and GET /v1/scan/:id. `request` is there only where the scan was given one."""
+    """Response of POST /v1/scan and GET /v1/scan/:id. `request` is present only if the scan has credentials."""
 
     started_at: Timestamp | None
     report_url: Link
@@ -93,13 +93,13 @@ class QuotaJson(TypedDict):
 
 
 class ListedScan(ScanSummary):
-    """A scan in the list."""
+    """Scan in the list that GET /v1/scans returns."""
 
     audit: Annotated[AuditId | None, "The audit that it is of."]
 
 
 class ScanList(TypedDict):
-    """The answer of GET /v1/scans."""
+    """Response of GET /v1/scans."""
 
     scans: list[ListedScan]
     total: Count
@@ -109,7 +109,7 @@ class ScanList(TypedDict):
 
 
 class UsagePeriod(TypedDict):
-    """The calendar month in UTC: `start` inclusive, `end` exclusive."""
+    """The calendar month in UTC, from `start` (inclusive) to `end` (exclusive)."""
 
     start: Timestamp
     end: Timestamp
@@ -123,7 +123,7 @@ class ConcurrentUsage(TypedDict):
 
 
 class RateLimitUsage(TypedDict):
-    """The request rate, as the X-RateLimit headers say it."""
+    """Current state of the request rate limit, as in the X-RateLimit headers."""
 
     limit: Count
     remaining: Count
@@ -132,7 +132,7 @@ class RateLimitUsage(TypedDict):
 
 
 class Usage(TypedDict):
-    """The answer of GET /v1/usage."""
+    """Response of GET /v1/usage."""
 
     period: UsagePeriod
     quota: QuotaJson
@@ -143,7 +143,10 @@ class Usage(TypedDict):
 
 
 class HasError(Protocol):
-    """Protocol of a row that may have failed. Its error code is empty or None if it has not."""
+    """Protocol of a row that may have failed.
+
+    The error code is empty or None if it has not.
+    """
 
     @property
     def error_code(self) -> str | None: ...
@@ -183,7 +186,10 @@ def failure_of(row: HasError) -> ScanFailure | None:
 
 
 def credential_names_of(names: CredentialNames) -> CredentialNames:
-    """Return stored names of credentials in the order of the API. PostgreSQL sorts the keys of jsonb by length."""
+    """Return the stored credential names in the API's order.
+
+    PostgreSQL sorts the keys of jsonb by length.
+    """
     return {"headers": names["headers"], "basic_auth": names["basic_auth"], "cookies": names["cookies"]}
 
 

@@ -1,1 +1,1 @@
-"""Audits of many pages, monitors that repeat them, and badges that show their grades."""
+"""Django app for audits, monitors, lists of sites, and badges."""

@@ -4,14 +4,13 @@ from django.apps import AppConfig
 
 
 class SitesConfig(AppConfig):
-    """Configuration of the app; connects audits to scans and organizations, and monitors and lists to audits."""
+    """Django app configuration, which connects the signal receivers of audits, monitors and lists."""
 
     name = "sites"
 
     def ready(self) -> None:
-        from accounts.closing.services import (
-            organization_closed,  # models need all apps to be loaded
-        )
+        # Modules with models can only be imported after all apps are loaded.
+        from accounts.closing.services import organization_closed
         from accounts.models import Organization
         from scans import audit_sql
         from scans.signals import page_loaded, scan_ended, slot_freed
@@ -23,7 +22,7 @@ class SitesConfig(AppConfig):
 
         audit_sql.register(scan_sql.SCAN_SQL)
         scan_ended.connect(settling.settle_page, dispatch_uid="sites.audits.settling")
-        # After `settle_page`, because the end of the audit ends the result, which `collect_visit` completes.
+        # `collect_visit` must be connected after `settle_page`, because it completes the result of an ended audit.
         scan_ended.connect(collecting.collect_visit, dispatch_uid="sites.lists.collecting.visits")
         page_loaded.connect(arrivals.receive_page, dispatch_uid="sites.audits.arrivals")
         slot_freed.connect(dispatch.fill_free_slot, dispatch_uid="sites.audits.dispatch")

@@ -1,4 +1,4 @@
-"""Signal receiver that ends an organization's audits, monitors and lists when the organization is closed."""
+"""Signal receiver that stops audits, monitors and lists of a closed organization."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from website_scan.result import ScanError
 
 
 def stop_audits(*, organization: Organization, **_: object) -> None:
-    """Cancel runs of lists and unfinished audits, and unschedule lists and monitors.
+    """Cancel an organization's list runs and unfinished audits, and unschedule its lists and monitors.
 
-    Receivers for scans run before this one, because the end of a visit locks scans first.
+    The receivers of the app `scans` run before this one, because scans must be locked before audits.
     """
     runs.stop_lists(organization.id, ScanError("SCAN_CANCELLED", "The organization was deleted."))
     audits = access.rows(Audit, organization.id)

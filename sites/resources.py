@@ -1,4 +1,4 @@
-"""Kinds of rows that users address by ID: audits, badges, monitors, lists and their parts."""
+"""Resources that users access by ID, such as audits and lists."""
 
 from __future__ import annotations
 

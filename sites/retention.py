@@ -1,4 +1,4 @@
-"""Retention of audits with their pages and findings, of monitors' runs and states of pages, and of lists' snapshots."""
+"""Deletes expired audits, old runs and page states of monitors, and expired list snapshots."""
 
 from __future__ import annotations
 
@@ -14,20 +14,23 @@ from infrastructure.retention import HasTime, Retention, always
 from scans import credentials
 from sites.models import Audit, ListEntry, ListResult, ListRun, MonitorRun, MonitorState
 
-# The chart covers a year, and some weeks more are compared with the same days of the year before.
+# Charts cover a year, and some weeks more for comparison with the same days of the previous year.
 RUN_RETENTION = timedelta(days=400)
-# States stay for several intervals between runs, because some runs may not confirm a state.
+# Page states are kept for several intervals between runs, because a run may fail to confirm a state.
 STATE_RETENTION = timedelta(days=35)
 MONTHLY_STATE_RETENTION = timedelta(days=100)
-# Retention of results of single entries, outside runs. The latest result of an entry stays longer.
+# Applies to results of entries that were scanned outside a run, except the latest result of an entry.
 SINGLE_RESULT_RETENTION = timedelta(days=30)
 
 
 def delete_audits(has_time: HasTime = always) -> bool:
-    """Delete audits whose reports have all expired; their scans have their own retention."""
+    """Delete audits whose reports have all expired.
+
+    Returns False if time ran out. Scans have a retention period of their own.
+    """
     now = timezone.now()
     for days in Audit.objects.values_list("kept_days", flat=True).distinct():
-        # The query uses the index's columns, so that PostgreSQL does not read rows with a longer retention.
+        # Each retention period has its own query, so that PostgreSQL can use the index and skip unexpired rows.
         old = Audit.objects.filter(kept_days=days, created_at__lte=now - timedelta(days=days))
         if not delete_with_references(old.expired(), has_time):
             return False
@@ -35,7 +38,7 @@ def delete_audits(has_time: HasTime = always) -> bool:
 
 
 def delete_runs(has_time: HasTime = always) -> bool:
-    """Delete runs older than RUN_RETENTION, and states of pages that a monitor no longer scans, unless it is paused."""
+    """Delete monitor runs older than RUN_RETENTION, and states of pages that active monitors no longer scan."""
     now = timezone.now()
     runs = MonitorRun.objects.filter(due_at__lt=now - RUN_RETENTION).exclude(status__in=MonitorRun.UNFINISHED)
     states = MonitorState.objects.filter(confirmed_at__lt=now - STATE_RETENTION, monitor__paused_at=None)
@@ -45,7 +48,7 @@ def delete_runs(has_time: HasTime = always) -> bool:
 
 
 def delete_snapshots(has_time: HasTime = always) -> bool:
-    """Delete expired snapshots with their results, counts and shares, and older results of single entries."""
+    """Delete expired list snapshots with their results, counts and shares, and old results outside runs."""
     now = timezone.now()
     for days in ListRun.objects.values_list("kept_days", flat=True).distinct():
         if days is None:

@@ -1,8 +1,11 @@
-"""Signals of audits. Receivers connect in `apps.ready()`."""
+"""Django signals of audits.
+
+Receivers are connected in `apps.ready()`.
+"""
 
 from __future__ import annotations
 
 from django.dispatch import Signal
 
-# Sent with `audit` after it was saved in a final state, inside the transaction that ends the audit.
+# Sent with the argument `audit` in the transaction that ends the audit, after the audit was saved.
 audit_ended = Signal()

@@ -1,6 +1,8 @@
-"""Launcher that executes a program under a seccomp profile in Docker's format, as an unprivileged user:
+"""Run a command as an unprivileged user with a seccomp profile.
 
-    python -I -S confined.py PROFILE UID COMMAND…
+The profile is in Docker's format.
+
+Usage: python -I -S confined.py PROFILE UID COMMAND…
 
 compose.yaml and the Kubernetes manifests request the same from the container engine, where libseccomp compiles the
 profile as well. A profile may have only what `load` reads: a default action, and names of refused system calls.
@@ -22,7 +24,10 @@ LAST_CAPABILITY = 63
 
 
 def load(profile: dict[str, Any]) -> None:
-    """Load the profile into this process, and set no_new_privs. Raises OSError or KeyError."""
+    """Load the profile into this process and set no_new_privs.
+
+    Raises OSError or KeyError.
+    """
     library = ctypes.CDLL("libseccomp.so.2", use_errno=True)
     library.seccomp_init.restype = ctypes.c_void_p
     context = ctypes.c_void_p(
@@ -32,7 +37,7 @@ def load(profile: dict[str, Any]) -> None:
         action = ctypes.c_uint32({"SCMP_ACT_ERRNO": ERRNO}[rule["action"]] | rule["errnoRet"])
         for name in rule["names"]:
             number = library.seccomp_syscall_resolve_name(name.encode())
-            # A negative number means that this architecture lacks the system call, and -1 that no architecture has it.
+            # The number is -1 if no architecture has the system call.
             if number == -1:
                 raise KeyError(name)
             add_result = library.seccomp_rule_add(context, action, number, 0)
@@ -42,7 +47,7 @@ def load(profile: dict[str, Any]) -> None:
         raise OSError(-load_result, "seccomp_load")
 
 
-def drop_privileges(uid: int) -> None:  # Drop all capabilities, and become the user `uid`.
+def drop_privileges(uid: int) -> None:
     libc = ctypes.CDLL(None, use_errno=True)
     for capability in range(LAST_CAPABILITY):
         libc.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0)

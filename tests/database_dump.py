@@ -1,4 +1,4 @@
-"""Dump of a whole database as text."""
+"""Helper that dumps a whole database as text."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ KEYS = {"host": "HOST", "port": "PORT", "user": "USER", "password": "PASSWORD", 
 
 
 def dump_of_database(database: Mapping[str, Any]) -> str:
-    """Return the output of pg_dump, followed by the decoded binary columns. `database` is an entry of DATABASES."""
+    """Return a database's SQL dump and its decoded binary columns.
+
+    `database` is an entry of DATABASES.
+    """
     conninfo = make_conninfo(**{name: database[key] for name, key in KEYS.items() if database.get(key)})
     command = [str(find_binaries() / "pg_dump"), "--inserts", "--dbname", conninfo]
     dump = subprocess.run(command, capture_output=True, text=True, check=True).stdout

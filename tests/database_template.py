@@ -1,21 +1,28 @@
-"""Template database, which is migrated once per test run and copied by each process."""
+"""Template database that each test process copies.
+
+It is migrated once per test run.
+"""
 
 from __future__ import annotations
 
 import os
 
-# Environment variable with the name of the template. `tests.stack` sets it for all processes of a run.
+# `tests.stack` sets this variable for all processes of a run.
 VARIABLE = "TEMPLATE_DATABASE"
 LOCK = 4_194_301
 
 
 def use_template() -> None:
-    """Make Django's test database a copy of the template. The first process migrates the template."""
+    """Make Django's test database a copy of the template.
+
+    The first process migrates the template.
+    """
     from django.db import connection  # `tests.stack` imports this module before the settings exist.
 
     name = os.environ[VARIABLE]
     with connection._nodb_cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_lock(%s)", [LOCK])  # The lock is held until the connection is closed.
+        # PostgreSQL releases the lock when the connection is closed.
+        cursor.execute("SELECT pg_advisory_lock(%s)", [LOCK])
         cursor.execute("SELECT FROM pg_database WHERE datname = %s", [name])
         if not cursor.rowcount:
             migrate(f"{name}_unfinished")
@@ -24,7 +31,10 @@ def use_template() -> None:
 
 
 def migrate(name: str) -> None:
-    """Create and migrate a database, and close all connections to it."""
+    """Create and migrate a database.
+
+    Afterwards, all connections to it are closed.
+    """
     from django.db import connection
 
     usual_name, test = connection.settings_dict["NAME"], connection.settings_dict["TEST"]

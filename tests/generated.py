@@ -1,4 +1,4 @@
-"""openapi.yaml and its examples."""
+"""Helpers that read openapi.yaml and its examples."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ DESCRIPTION = ROOT / "openapi.yaml"
 
 @cache
 def description() -> dict[str, Any]:
-    """Return openapi.yaml with references to responses, parameters and headers resolved.
+    """Return openapi.yaml with resolved references.
+
+    Responses, parameters and headers are resolved.
 
     The file is parsed with libyaml, because PyYAML's own parser takes a second in each process that collects tests.
     """
@@ -26,7 +28,10 @@ def description() -> dict[str, Any]:
 
 
 def examples() -> Iterator[tuple[str, dict[str, Any], Any]]:
-    """Yield each example with the ID of its operation, which may be the receipt of an event, and with its schema."""
+    """Yield every example with its schema.
+
+    The first value is the ID of the operation or event.
+    """
     for methods in (description()["paths"] | description()["webhooks"]).values():
         for operation in methods.values():
             contents = [operation.get("requestBody", {}).get("content", {})]
@@ -38,7 +43,10 @@ def examples() -> Iterator[tuple[str, dict[str, Any], Any]]:
 
 
 def assert_described(event: dict[str, Any]) -> None:
-    """Assert that the body of a delivery matches the schema of its event in openapi.yaml, without additional fields."""
+    """Assert that a delivery's body matches its schema in openapi.yaml.
+
+    Additional fields are errors.
+    """
     schemas = description()["components"]["schemas"]
     content = description()["webhooks"][event["event"]]["post"]["requestBody"]["content"]["application/json"]
     jsonschema.validate(event, content["schema"] | {"components": description()["components"]})

@@ -1,4 +1,6 @@
-"""`make lint`: fail if the code defines an identifier with a word that docs/glossary.md replaces by another one.
+"""Check identifiers for words that docs/glossary.md replaces.
+
+`make lint` runs this check.
 
 Migrations are left out, because they name columns as they were.
 """
@@ -17,23 +19,29 @@ from tests.project import ROOT
 GLOSSARY = ROOT / "docs/glossary.md"
 HEADING = "## Words that no identifier has"
 ROW = re.compile(r"^\| `(\w+)` \| (.+) \|$", re.MULTILINE)
-# Names of database columns and JSON keys, and what is named after them.
+# Names of database columns and JSON keys stay.
 STORED = frozenset({"told", "told_by", "TOLD_BY", "TOLD_BY_ANOTHER", "is_told", "is_down_told", "is_outage_told"})
 WORDS = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])")
 
 
 def replacements() -> dict[str, str]:
-    """Return what to write in place of each word of the glossary's table."""
+    """Return the replacement for each word in the glossary's table."""
     return dict(ROW.findall(GLOSSARY.read_text(encoding="utf-8").partition(HEADING)[2]))
 
 
 def words_of(identifier: str) -> list[str]:
-    """Return the words of an identifier in lower case: `SCAN_places` and `scanPlaces` have scan and places."""
+    """Return the words of an identifier in lower case.
+
+    `SCAN_places` and `scanPlaces` consist of scan and places.
+    """
     return [word.lower() for word in WORDS.findall(identifier)]
 
 
 def definitions(source: str) -> Iterator[tuple[int, str]]:
-    """Yield the line and the name of each function, class, parameter and variable that the source defines."""
+    """Yield the line and name of each identifier in the source.
+
+    Identifiers are functions, classes, parameters and variables.
+    """
     for node in ast.walk(ast.parse(source)):
         match node:
             case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
@@ -43,7 +51,7 @@ def definitions(source: str) -> Iterator[tuple[int, str]]:
 
 
 def complaints(root: Path) -> Iterator[str]:
-    """Yield one line for each identifier in the project's Python files that has a forbidden word."""
+    """Yield a line for each identifier with a forbidden word."""
     forbidden = replacements()
     listed = subprocess.run(["git", "ls-files", "*.py"], cwd=root, capture_output=True, text=True, check=True).stdout
     for path in listed.split():

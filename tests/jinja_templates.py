@@ -1,4 +1,4 @@
-"""Environment of the service's Jinja templates."""
+"""Helper that renders macros of the service's Jinja templates."""
 
 from __future__ import annotations
 
@@ -14,6 +14,9 @@ TEMPLATES: Environment = _engine.env
 
 
 def macro(template: str, name: str) -> Callable[..., str]:
-    """Return a macro of a template, which renders its arguments."""
+    """Return a template's macro.
+
+    Calling the macro renders it with the arguments.
+    """
     template_macro: Callable[..., str] = getattr(TEMPLATES.get_template(template).module, name)
     return template_macro

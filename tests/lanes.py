@@ -1,4 +1,6 @@
-"""pytest plugin that marks each test by the resources that it uses, so that `make test` can leave out slow tests.
+"""pytest plugin that marks tests by the resources they use.
+
+`make test` then skips the slow ones.
 
 Loaded with `-p tests.lanes`. RULES is the table of marks. A test gets the mark of every matching rule, or `fast` if no
 rule matches. `make test` runs `-m fast` and `make test-slow` runs `-m \"not fast\"`, so that each test is in exactly
@@ -28,11 +30,11 @@ EMPTIED = "emptied_database"
 
 @dataclass(frozen=True)
 class Rule:
-    """Mark with the conditions for it. A test gets the mark if one of the conditions is met."""
+    """Mark for tests that meet at least one condition."""
 
     mark: str
     reason: str
-    # Names in the imports of the test's file: modules, their submodules, and names imported from modules.
+    # Modules, submodules and other names that the test file imports.
     imports: tuple[str, ...] = ()
     # Fixtures that the test uses, directly or through other fixtures.
     fixtures: tuple[str, ...] = ()
@@ -88,20 +90,26 @@ RULES = (
 
 
 class Lanes:
-    """Counter of the tests that `-m` deselects, by mark. Under xdist, the workers count and the controller prints."""
+    """Number of tests that `-m` deselects, by mark.
+
+    Under xdist, the workers count and the controller prints.
+    """
 
     def __init__(self) -> None:
         self.left_out: dict[str, int] = {}
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """Mark the tests before `-m` selects them by their marks."""
+        """Mark the tests before `-m` selects them."""
         for item in items:
             for mark in marks_of(item) or [FAST]:
                 item.add_marker(mark)
 
     def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
-        """Count the deselected tests. pytest calls this hook for `-k` first, and then for `-m`."""
+        """Count the deselected tests.
+
+        pytest calls this hook for `-k` first, and then for `-m`.
+        """
         marks = [[rule.mark for rule in RULES if item.get_closest_marker(rule.mark)] for item in items]
         self.left_out = {} if [] in marks else {"": len(items), **Counter(chain.from_iterable(marks))}
 
@@ -148,13 +156,19 @@ def matches(rule: Rule, item: pytest.Item) -> bool:
 
 
 def fixtures_of(item: pytest.Item) -> set[str]:
-    """Return the names of the fixtures that a test uses, without parameters of the same names."""
+    """Return the names of the fixtures that a test uses.
+
+    Parameters do not count as fixtures.
+    """
     return set(getattr(item, "fixturenames", ())) - set(getattr(getattr(item, "callspec", None), "params", ()))
 
 
 @cache
 def names_imported_by(path: Path) -> frozenset[str]:
-    """Return the first and the last words of all imported modules of a file, and the names imported from them."""
+    """Return the names that a file imports.
+
+    The first and last part of each module path are included.
+    """
     names: set[str] = set()
     for node in ast.walk(ast.parse(path.read_bytes())):
         if isinstance(node, ast.Import):

@@ -1,4 +1,4 @@
-"""Programs from npm: linters of openapi.yaml and generators of clients, in the versions of tests/openapi."""
+"""Helpers that run OpenAPI linters and client generators from npm."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 FOLDER = Path(__file__).parent / "openapi"
-# npm prints only errors, `npx` runs only installed programs, and no program sends telemetry.
+# npm must print only errors, download no programs and send no telemetry.
 QUIET = {
     "npm_config_loglevel": "error",
     "npm_config_offline": "true",
@@ -24,7 +24,10 @@ QUIET = {
 
 @cache
 def installed() -> Path:
-    """Return the folder of the programs, installed once per lock file. Skips the test if npm is missing."""
+    """Install the npm programs and return their folder.
+
+    They are installed once per lock file. Skips the test without npm.
+    """
     if shutil.which("npm") is None:
         pytest.skip("npm is not installed")
     lock = hashlib.sha256((FOLDER / "package-lock.json").read_bytes()).hexdigest()[:16]
@@ -44,13 +47,13 @@ def installed() -> Path:
             pytest.skip(f"no registry of packages: {execution.stderr.strip().splitlines()[-1]}")
         try:
             new_folder.rename(cached_folder)
-        except OSError:  # Another process was faster.
+        except OSError:  # Another process has created the folder first.
             shutil.rmtree(new_folder)
     return cached_folder / "node_modules"
 
 
 def run(program: str, *arguments: str | Path, folder: Path | None = None) -> subprocess.CompletedProcess[str]:
-    """Run a program, and return its status and its output."""
+    """Run a program and return its status and its output."""
     return subprocess.run(
         [installed() / ".bin" / program, *arguments],
         cwd=folder,

@@ -1,4 +1,4 @@
-"""Browsers of an organization's people, and parsers of the pages that they load."""
+"""Helpers that log in members and parse pages."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.responses import ClientResponse
 
 
 def browser_of(member: Member, role: str = "member") -> Client:
-    """Return a browser that is logged in as a person with this role."""
+    """Return a test client that is logged in as a person with this role."""
     client = Client()
     client.force_login(person_of(member, role, f"{role}-{User.objects.count()}@people.test"))
     return client
@@ -22,17 +22,23 @@ def page_of(response: ClientResponse) -> html.HtmlElement:
 
 
 def parsed(markup: str) -> html.HtmlElement:
-    """Return the root of an HTML document or fragment. lxml's stubs only know XML elements."""
+    """Return the root of an HTML document or fragment.
+
+    lxml's stubs only cover XML elements.
+    """
     return html.fromstring(markup)
 
 
 def strings(tree: html.HtmlElement, path: str) -> list[str]:
-    """Return the texts or attribute values that an XPath expression selects, in document order."""
+    """Return the texts or attributes that an XPath expression selects.
+
+    They are in document order.
+    """
     return [str(value) for value in tree.xpath(path)]
 
 
 def text_of(response: ClientResponse) -> str:
-    """Return the page's text, with URLs in one piece."""
+    """Return the page's text without line-break hints in URLs."""
     tree = parsed(response.content.decode().replace("<wbr>", ""))
     for link in tree.find_class("url"):
         link.text, link[:] = link.text_content(), ()

@@ -1,4 +1,7 @@
-"""Options with which Playwright starts Chromium for tests and benchmarks, with the restrictions of the service."""
+"""Options that start Chromium with the service's restrictions.
+
+Tests and benchmarks use them.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +12,15 @@ from typing import Any
 from website_scan.net.browser import ARGUMENTS, NOWHERE, command_line
 from website_scan.net.proxy import BrowserProxy
 
-# Default options of Playwright that are meant for tests of trusted sites. They enable software WebGL outside the GPU
-# process, and remove a limit on messages with which a page could flood the browser.
+# Playwright's default options are safe only for trusted sites.
 UNWANTED_DEFAULTS = ("--enable-unsafe-swiftshader", "--disable-ipc-flooding-protection")
 
 
 def launch_options(program: Path, folder: Path) -> dict[str, Any]:
-    """Return options for `chromium.launch`: no sandbox, no network access, and all files in `folder`."""
+    """Return `chromium.launch` options without sandbox and network access.
+
+    All files are in `folder`.
+    """
     command = command_line(program, folder, sandbox=False)
     return {
         "executable_path": str(command.program),
@@ -28,7 +33,7 @@ def launch_options(program: Path, folder: Path) -> dict[str, Any]:
 
 
 def context_options(proxy: BrowserProxy) -> Mapping[str, Any]:
-    """Return options for `new_context` with the proxy of one scan."""
+    """Return `new_context` options with the proxy of one scan."""
     return {
         "proxy": {"server": proxy.url, "username": proxy.username, "password": proxy.password},
         "accept_downloads": False,

@@ -1,4 +1,7 @@
-"""Monitors in every state, one of them with a year of runs."""
+"""Monitors in each state.
+
+One has a year of runs.
+"""
 
 from __future__ import annotations
 
@@ -37,12 +40,12 @@ def make_monitor(member: Member, **columns: Any) -> Monitor:
 
 
 def score(value: int, before: int | None = None) -> RunScore:
-    """Return the score of a scan type in the format of MonitorRun.scores."""
+    """Return a scan type's score in the format of MonitorRun.scores."""
     return {"before": before, "score": value, "grade": next(grade for minimum, grade in GRADES if value >= minimum)}
 
 
 def finding(title: str, *, severity: str = "high", scan: str = "", before: str = "", pages: int = 1) -> FindingNews:
-    """Return a finding of a run's news, as in an event."""
+    """Return a finding as it appears in a run's news."""
     page_news: list[PageNews] = [
         {
             "url": f"{SITE}bread/{n}",
@@ -68,14 +71,20 @@ def finding(title: str, *, severity: str = "high", scan: str = "", before: str =
 
 
 def news(more: int = 0, **parts: Any) -> News:
-    """Return the news of a run with these parts. `more` is the number of new findings that are only counted."""
+    """Return the news of a run.
+
+    `more` is the number of new findings that are counted but not listed.
+    """
     lists: dict[str, Any] = {name: [] for name in get_args(NewsList)}
     counts = {**dict.fromkeys(lists, 0), "new": more}
     return cast("News", {"scores": {}, **lists, "more": counts, "certificate": None, "reasons": [], **parts})
 
 
 def add_runs(monitor: Monitor, count: int, last: datetime, every: timedelta = timedelta(days=1)) -> None:
-    """Add `count` finished runs, the last of them at `last`. Every thirtieth run has changes."""
+    """Add `count` finished runs, the last one at `last`.
+
+    Every thirtieth run has changes.
+    """
     runs = []
     for age in range(count):
         at = last - age * every
@@ -101,7 +110,7 @@ def add_runs(monitor: Monitor, count: int, last: datetime, every: timedelta = ti
 def populate_monitors(
     home: Member, rows: int, now: datetime, owner: User, results: Mapping[ScanType, ScanResult] | None
 ) -> dict[str, Any]:
-    """Create monitors in each state. Returns their IDs by name."""
+    """Create monitors in each state, and return their IDs by name."""
     at = now.replace(minute=0, second=0, microsecond=0)
     tomorrow = {"next_run_at": at + timedelta(hours=21)}
     berlin = {"at": time(6), "timezone": "Europe/Berlin", "recipients": [owner.id]}
@@ -167,7 +176,7 @@ def populate_monitors(
 
 
 def _add_last_runs(home: Member, monitor: Monitor, at: datetime, results: Mapping[ScanType, ScanResult] | None) -> None:
-    """Create the last two runs of a monitor, with their audits and reports."""
+    """Create the last two runs of a monitor with audits and reports."""
     report_ids: list[str] = []
     for age in (1, 0):
         audit = make_audit(home, run_of="monitor", created_at=at - timedelta(days=age))

@@ -1,4 +1,4 @@
-"""Packages of the project according to pyproject.toml, and its root folder."""
+"""The project's root folder and its packages in pyproject.toml."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Database queries of a block of code, and the rows that PostgreSQL reads for a query."""
+"""Helpers that collect queries or count the rows a query reads."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ from django.db import connection
 
 @contextmanager
 def counted() -> Iterator[list[str]]:
-    """Collect the queries of a block, both of Django's cursors and of prepared statements."""
+    """Collect the database queries in a block.
+
+    They come from Django cursors and from prepared statements.
+    """
     queries: list[str] = []
     execute = psycopg.Cursor.execute
 
@@ -27,7 +30,10 @@ def counted() -> Iterator[list[str]]:
 
 
 def explained(sql: str, parameters: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Run a query, and return the nodes of its plan with their figures."""
+    """Run a query and return the nodes of its plan.
+
+    EXPLAIN ANALYZE reports them.
+    """
     with connection.cursor() as cursor:
         cursor.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {sql}", parameters)
         ((output,),) = cursor.fetchall()
@@ -36,7 +42,10 @@ def explained(sql: str, parameters: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def rows_read(plan: list[dict[str, Any]]) -> float:
-    """Return the number of rows that the nodes of a plan have read, including rows that they filtered out."""
+    """Return how many rows a query plan has read.
+
+    Filtered rows are included.
+    """
 
     def rows_of_node(node: dict[str, Any]) -> float:
         filtered_out = sum(node.get(f"Rows Removed by {name}", 0) for name in ("Filter", "Join Filter"))

@@ -1,4 +1,4 @@
-"""All routes of the URL configuration, and paths with the placeholders filled in."""
+"""List all routes of the URL configuration with example IDs."""
 
 from __future__ import annotations
 
@@ -9,14 +9,17 @@ from typing import Any
 from django.urls import URLResolver, get_resolver
 
 PLACEHOLDER = re.compile(r"<(?:\w+:)?(\w+)>")
-# Paths for routes that are regular expressions, by a part of the expression.
+# Sample paths for routes that are regular expressions, by a part of the expression.
 EXPRESSIONS = {"v1|api": "/v1/nothing", "app_label": "/admin/accounts/", "url": "/admin/nothing"}
-# Prefix of the admin, to which Django adds routes for every model, and prefixes of the API, which accepts no session.
+# Prefixes of the admin, where Django adds routes, and of the API, which accepts no sessions.
 ADMIN, API = "admin/", ("v1/", "api/", "^(?:v1|api)")
 
 
 def views(resolver: URLResolver | None = None, prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield all routes as written in the URL configuration, also of included configurations, with their views."""
+    """Yield all routes with their views.
+
+    Routes are written as in the URL configuration. Nested configurations are included.
+    """
     for pattern in (resolver or get_resolver()).url_patterns:
         route = prefix + str(pattern.pattern)
         if isinstance(pattern, URLResolver):
@@ -30,7 +33,9 @@ def routes() -> Iterator[str]:
 
 
 def address(route: str, ids: Mapping[str, Any]) -> str:
-    """Return the route's path with these IDs. Raises KeyError for an unknown placeholder.
+    """Return the route's path with these IDs.
+
+    Raises KeyError for an unknown placeholder.
 
     `ids` are by the name of the placeholder, such as `token`, or by prefix and name, such as `signup/token`.
     """

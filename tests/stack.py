@@ -1,4 +1,6 @@
-"""pytest plugin: one embedded PostgreSQL and Redis for the whole test run.
+"""pytest plugin that starts PostgreSQL and Redis.
+
+All tests of a run share the two embedded servers.
 
 Loaded with `-p tests.stack`. It sets the environment before pytest-django reads the settings. Servers in DATABASE_URL
 or REDIS_URL are used instead. Under pytest-xdist, the controller starts the servers, and the workers inherit its
@@ -21,7 +23,7 @@ import pytest
 from operations.stack import embedded
 from tests import database_template
 
-# Variables that a developer's shell may have, but no test should depend on.
+# A developer's shell may set variables that tests must not depend on.
 FOREIGN = (
     "ACCESS_LOG",
     "ALLOWED_HOSTS",
@@ -73,7 +75,10 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None
 
 
 def start(cleanup: contextlib.ExitStack) -> None:
-    """Start the servers that the environment does not name, and store all URLs in os.environ."""
+    """Start the servers for which the environment has no URL.
+
+    Store all URLs in os.environ.
+    """
     for name in FOREIGN:
         os.environ.pop(name, None)
     data_dir = Path(cleanup.enter_context(tempfile.TemporaryDirectory(prefix="wss-tests-")))
@@ -95,11 +100,11 @@ def start(cleanup: contextlib.ExitStack) -> None:
     os.environ[database_template.VARIABLE] = f"test_template_{secrets.token_hex(4)}"
     os.environ["DATA_DIR"] = str(data_dir)
     os.environ["DEBUG"] = "off"
-    os.environ["SCAN_BROWSER"] = "off"  # Tests that need a browser start one.
-    os.environ["SCAN_GAP_PER_DOMAIN"] = "0"  # Tests of pauses set their own.
+    os.environ["SCAN_BROWSER"] = "off"  # Tests that need a browser start one themselves.
+    os.environ["SCAN_GAP_PER_DOMAIN"] = "0"  # Tests of pauses set their own value.
     os.environ["SECRET_KEY"] = "tests-only-" + "0123456789abcdef" * 4
 
 
 def redis_database(url: str, number: int) -> str:
-    """Return the URL of the same Redis server with another database number."""
+    """Return the Redis URL with another database number."""
     return urlunsplit(urlsplit(url)._replace(path=f"/{number}"))

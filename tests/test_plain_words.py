@@ -1,4 +1,7 @@
-"""Checks of `make lint` and of the commit hook for words and lengths: tests/identifiers.py and .githooks/commit-msg."""
+"""Tests for the word checks.
+
+They are in tests/identifiers.py and .githooks/commit-msg.
+"""
 
 from __future__ import annotations
 
@@ -25,21 +28,21 @@ HOOK = ROOT / ".githooks/commit-msg"
         ("stolde = untold = f(told)", []),
     ],
 )
-def test_forbidden_words_of_identifiers_are_recognized(source: str, names: list[str], tmp_path: Path) -> None:
+def test_forbidden_words_are_found(source: str, names: list[str], tmp_path: Path) -> None:
     (tmp_path / "module.py").write_text(source)
     subprocess.run(["git", "init", "-q", tmp_path], check=True)
     subprocess.run(["git", "add", "."], cwd=tmp_path, check=True)
     assert [complaint.split()[1] for complaint in identifiers.complaints(tmp_path)] == names
 
 
-def test_lint_accepts_the_identifiers_of_the_project() -> None:
+def test_project_has_no_forbidden_identifiers() -> None:
     ran = subprocess.run(
         [sys.executable, "-m", "tests.identifiers"], cwd=ROOT, capture_output=True, text=True, check=False
     )
     assert (ran.returncode, ran.stderr) == (0, "")
 
 
-def test_glossary_names_a_replacement_for_each_forbidden_word() -> None:
+def test_forbidden_word_has_a_replacement() -> None:
     assert all(identifiers.replacements().values())
     assert "told" in identifiers.replacements()
 
@@ -57,7 +60,7 @@ def test_glossary_names_a_replacement_for_each_forbidden_word() -> None:
         ("Merge branch '" + "m" * 80 + "'\n", 0),
     ],
 )
-def test_hook_checks_the_subject_of_a_commit(message: str, status: int, tmp_path: Path) -> None:
+def test_hook_checks_the_commit_subject(message: str, status: int, tmp_path: Path) -> None:
     (tmp_path / "message").write_text(message, encoding="utf-8")
     ran = subprocess.run([HOOK, tmp_path / "message"], env={"LC_ALL": "C.UTF-8", "PATH": "/usr/bin:/bin"}, check=False)
     assert ran.returncode == status

@@ -1,4 +1,4 @@
-"""Cleanup at the end of a thread that a test has started."""
+"""Clean up threads that tests have started."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from django.db import connection
 
 
 def close_connections() -> None:
-    """Close the connections of this thread to PostgreSQL and, through the cache, to Redis.
+    """Close this thread's connections to PostgreSQL and to the Redis cache.
 
     Django has a cache object for each thread. Its sockets would stay open until the garbage collector finds them during
     another test, which would then fail.

@@ -1,4 +1,4 @@
-"""Module for zstd: Python's own from 3.14 on, its backport before."""
+"""Import Python's zstd module or, before Python 3.14, its backport."""
 
 from __future__ import annotations
 

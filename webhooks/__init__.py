@@ -1,1 +1,4 @@
-"""Webhooks: signed events, written in the transaction of the change that they report, and delivered at least once."""
+"""Webhooks, which deliver signed events.
+
+An event is written in the transaction of the reported change, and is delivered at least once.
+"""

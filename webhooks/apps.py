@@ -2,7 +2,10 @@ from django.apps import AppConfig
 
 
 class WebhooksConfig(AppConfig):
-    """App configuration that connects the signal `scan_ended` to the recording of events."""
+    """App configuration for webhooks.
+
+    Records events when the signal `scan_ended` is sent.
+    """
 
     name = "webhooks"
 

@@ -1,4 +1,4 @@
-"""Bodies of test events, with example data and `test: true`."""
+"""Bodies of test events with example data and `test: true`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Request to create or change a webhook, from the API or a form, and serializers for bodies of /api/webhooks."""
+"""Validated requests to create or change a webhook.
+
+Also contains the serializers for bodies of /api/webhooks.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,10 @@ from website_scan.net.targets import Target
 
 @dataclass(frozen=True, slots=True)
 class WebhookRequest:
-    """Request to create a webhook, with `target` and `events`, or to change one, where None means no change."""
+    """Validated request to create or change a webhook.
+
+    A new webhook needs `target` and `events`. None means no change.
+    """
 
     target: Target | None = None
     events: Sequence[str] | None = None
@@ -34,7 +40,7 @@ def _format(**options: Any) -> Choice:
 
 
 class WebhookRequestSerializer(Input):
-    """The body of a registration."""
+    """The fields of a new webhook."""
 
     url = Address()
     events = _events()
@@ -59,12 +65,12 @@ class WebhookChangesSerializer(Input):
 
 
 class TestRequestSerializer(Input):
-    """The kind of event to send. The body may be left out."""
+    """The kind of event to send. The body is optional."""
 
     event = Choice(EventKind.choices, required=False, says=f"event must be one of {', '.join(EventKind.values)}.")
 
 
 class RotationRequestSerializer(Input):
-    """With `immediately`, as after a leak, all former secrets become invalid at once. The body may be left out."""
+    """If `immediately` is true, as after a leak, all former secrets become invalid now. The body is optional."""
 
     immediately = Flag(required=False)

@@ -1,4 +1,7 @@
-"""Scanner of web pages (security, performance, accessibility, SEO): a library and a command, without a framework."""
+"""Scan web pages for security, performance, accessibility and SEO.
 
-# The only place that defines the version; the distribution, the API's description and the operations page read it.
+The package is a library and a command, and needs no framework.
+"""
+
+# Version of the release for the Python distribution, openapi.yaml and the operations page.
 __version__ = "1.0.0"

@@ -3,7 +3,7 @@
 import sys
 
 if __name__ == "__main__":
-    # Python puts the current folder first in sys.path. A user's `requests.py` must not replace the package.
+    # A user's `requests.py` must not replace the package `requests`.
     if not sys.flags.safe_path:
         sys.path.append(sys.path.pop(0))
 

@@ -1,4 +1,7 @@
-"""Refusals: exceptions that become error responses, each with an error code of the API."""
+"""Exceptions that become error responses.
+
+Each has an error code of the API.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from typing import ClassVar
 
 
 class Refusal(Exception):
-    """Error that the caller may see.
+    """Error whose message the caller of the API may see.
 
     `code` and `status` are the API's error code and HTTP status; `str(error)` is a sentence for people. Any code below
     the API may raise a refusal; one handler (`infrastructure.api.errors`) turns it into a response.
@@ -16,7 +19,7 @@ class Refusal(Exception):
 
     code: str = "INTERNAL_ERROR"
     status: ClassVar[int] = 500
-    # The invalid field of the input, such as `alert.score_drop`; empty if no single field is invalid.
+    # Name of the invalid input field, or empty if there is no single one.
     field: str = ""
-    # Additional fields of the error response, beside `code` and `error`.
+    # Additional fields of the error response, next to `code` and `error`.
     details: Mapping[str, object] = MappingProxyType({})

@@ -1,4 +1,7 @@
-"""Cache of evidence of an origin, which visits to pages of the same site share."""
+"""Cache for evidence that visits to one origin share.
+
+An example is the TLS certificate.
+"""
 
 from __future__ import annotations
 
@@ -11,26 +14,32 @@ from website_scan.catalogue import Probe
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """Cached evidence, and when an earlier visit gathered it."""
+    """Cached evidence, with the time when an earlier visit gathered it."""
 
     evidence: object
     gathered_at: datetime
 
 
 class EvidenceCache(Protocol):
-    """Cache of evidence that is the same for all pages of an origin, shared by the visits of an audit. Thread-safe."""
+    """Cache of evidence that is the same for all pages of an origin.
+
+    An audit's visits share it. Thread-safe.
+    """
 
     def find(self, origin: str, probe: Probe) -> Kept | None:
-        """Return the evidence that an earlier visit to this origin stored, or None."""
+        """Return the evidence that an earlier visit to the origin stored.
+
+        None if the cache has none.
+        """
         ...
 
     def keep(self, origin: str, probe: Probe, evidence: object) -> None:
-        """Store the evidence for later visits."""
+        """Store evidence of the origin for later visits."""
         ...
 
 
 class InMemoryEvidence:
-    """Evidence cache in memory, for all pages that one execution of the command scans."""
+    """Evidence cache in memory for one execution of `website-scan`."""
 
     def __init__(self) -> None:
         self._kept: dict[tuple[str, str], Kept] = {}

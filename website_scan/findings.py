@@ -1,4 +1,7 @@
-"""Basic types that verdicts and reports share: severities, scan types, web servers."""
+"""Basic types of verdicts and reports.
+
+Severities, scan types and web servers.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from enum import StrEnum
 
 
 class Severity(StrEnum):
-    """Severity of a failed check. Ordered by weight, heaviest first."""
+    """Severity of a failed check, in descending order of weight."""
 
     CRITICAL = "critical"
     HIGH = "high"
@@ -19,7 +22,10 @@ CRITICAL, HIGH, MEDIUM, LOW = Severity
 
 
 class ScanType(StrEnum):
-    """Kind of scan; each is a folder of `website_scan`."""
+    """Type of a scan.
+
+    Each type has a folder in `website_scan` with its checks.
+    """
 
     SECURITY = "security"
     PERFORMANCE = "performance"
@@ -28,17 +34,20 @@ class ScanType(StrEnum):
 
     @property
     def label(self) -> str:
-        """Return the name of the scan type as people write it."""
+        """Return the name of the scan type for users, such as "SEO"."""
         return "SEO" if self is ScanType.SEO else self.capitalize()
 
     @property
     def uses_browser(self) -> bool:
-        """Return True if checks of this type may need a browser. Scans of other types never wait for one."""
+        """Return True if checks of this scan type may need a browser."""
         return self is not ScanType.SECURITY
 
 
 class Server(StrEnum):
-    """Web server, or hosting without server configuration. The value is the label in front of its snippets."""
+    """Web server or hosting service, for which fixes have snippets.
+
+    The value is the label of the snippet.
+    """
 
     NGINX = "nginx"
     APACHE = "Apache"
@@ -49,6 +58,9 @@ class Server(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class NotApplicable:
-    """Verdict that the check has nothing to judge on this page; the report leaves the check out."""
+    """Verdict that a check does not apply to the page.
+
+    The report omits the check.
+    """
 
     reason: str

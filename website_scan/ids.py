@@ -1,4 +1,4 @@
-"""Identifiers: a prefix and random base62 digits, such as `scan_…`."""
+"""Random identifiers with a prefix, such as `scan_…` (base62)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ def random_base62(digits: int = RANDOM_DIGITS) -> str:
 
 
 def new_id(prefix: str) -> str:
-    """Return a new identifier such as `scan_6Yk…`, with at least 128 random bits."""
+    """Return a new identifier such as `scan_6Yk…`.
+
+    It has at least 128 random bits.
+    """
     return f"{prefix}_{random_base62()}"
 
 
@@ -26,10 +29,13 @@ def new_scan_id() -> str:
 
 
 def new_report_id() -> str:
-    """Return a new ID for a report, which its page and exports display."""
+    """Return a new ID for a report."""
     return new_id("rpt")
 
 
 def is_id(prefix: str, value: str) -> bool:
-    """Return True if `value` has the form of an ID with this prefix. Use it before a database lookup."""
+    """Return True if `value` has the format of an ID with this prefix.
+
+    It may then be looked up in the database.
+    """
     return re.fullmatch(rf"{prefix}_[0-9A-Za-z]{{{RANDOM_DIGITS}}}", value) is not None

@@ -1,4 +1,7 @@
-"""Settings of scans, read from the environment without Django, also for the command. Part of `config.settings`."""
+"""Settings of scans from environment variables.
+
+The command and `config.settings` use them.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""URLs as somebody wrote them, split by RFC 3986, without validation and without canonicalization.
+"""URLs split by RFC 3986, without validation and canonicalization.
 
 Used for text that no scan requests: addresses of services in settings and options, paths of incoming requests, texts of
 stored reports, which may be cut, and the normal forms of fingerprints, which must never change. For URLs of the web,
@@ -13,17 +13,26 @@ WrittenUrl = SplitResult
 
 
 def split_url(text: str) -> WrittenUrl:
-    """Return the parts of a URL. Raises ValueError if the host has an unbalanced bracket."""
+    """Split a URL into its parts.
+
+    Raises ValueError if the host has an unbalanced bracket.
+    """
     return urlsplit(text)
 
 
 def join_urls(base: WrittenUrl, reference: str) -> WrittenUrl:
-    """Return the parts of the URL of a reference on the page `base`. Raises ValueError if it is malformed."""
+    """Resolve a reference on the page `base`, and split the URL.
+
+    Raises ValueError for a malformed URL.
+    """
     return urlsplit(urljoin(base.geturl(), reference))
 
 
 def written_host(text: str) -> str:
-    """Return the host of a URL in lower case, IPv6 without brackets; empty if it has no host, or is malformed."""
+    """Return the host of a URL in lower case.
+
+    An IPv6 address has no brackets. Empty if the URL is malformed or has no host.
+    """
     try:
         return urlsplit(text).hostname or ""
     except ValueError:

@@ -1,1 +1,4 @@
-"""Export of all of an organization's data for its owners: zip files of JSON, written by a task (docs/accounts.md)."""
+"""Data export for an organization's owners.
+
+A Celery task writes zip files of JSON (docs/accounts.md).
+"""

@@ -33,7 +33,10 @@ READONLY_FIELDS = (
 
 
 class ApiKeyAdmin(AddedBySuperusers, UncountedAdmin):
-    """Admin of API keys. A key can be created and revoked, but not deleted; its plaintext is displayed once."""
+    """API key admin.
+
+    Keys can be created and revoked, but not deleted. A key's plaintext is displayed once.
+    """
 
     list_display = (
         "name",
@@ -67,7 +70,7 @@ class ApiKeyAdmin(AddedBySuperusers, UncountedAdmin):
         return "; ".join(map(str, key.former.all()[:MAX_LISTED_FORMER_KEYS])) or "none"
 
     def save_model(self, request: HttpRequest, obj: ApiKey, form: ModelForm[ApiKey], change: bool) -> None:
-        """Create or change the key through the services; `response_add` shows a new key's plaintext."""
+        """Create or change the key through the service functions, which log the change."""
         assert isinstance(request.user, User)
         if change:
             change_api_key(obj, request.user, {"name": obj.name, "expires_at": obj.expires_at})
@@ -79,7 +82,7 @@ class ApiKeyAdmin(AddedBySuperusers, UncountedAdmin):
             created_by=request.user,
             expires_at=obj.expires_at,
         )
-        # The Django admin uses `obj` afterwards, for its log and for the next page.
+        # The Django admin uses `obj` after this method, for its own log and for the next page.
         obj.id, obj.prefix, obj.digest = key.id, key.prefix, key.digest
         obj.plaintext = plaintext  # type: ignore[attr-defined]  # `response_add` displays the plaintext.
 
@@ -88,12 +91,15 @@ class ApiKeyAdmin(AddedBySuperusers, UncountedAdmin):
         return [path("<str:key_id>/shown/", view, name="accounts_apikey_shown"), *super().get_urls()]
 
     def response_add(self, request: HttpRequest, obj: ApiKey, post_url_continue: str | None = None) -> HttpResponse:
-        """Redirect to the page that displays the new key's plaintext, because a message would store it in a cookie."""
+        """Redirect to the page with the new key's plaintext.
+
+        A message would store the plaintext in a cookie.
+        """
         SECRETS.put(request, obj.id, getattr(obj, "plaintext", ""))
         return redirect("admin:accounts_apikey_shown", obj.id)
 
     def plaintext_view(self, request: HttpRequest, key_id: str) -> HttpResponse:
-        """Display a new key's plaintext, in the first request for this page only."""
+        """Display a new key's plaintext, but only in the first request for this page."""
         plaintext = SECRETS.take(request, key_id) if request.method == "GET" else None
         if plaintext is None:
             return redirect("admin:accounts_apikey_changelist")
@@ -111,5 +117,5 @@ class ApiKeyAdmin(AddedBySuperusers, UncountedAdmin):
         messages.success(request, f"{revoked} revoked.")
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Return False, because scans refer to the key that created them."""
+        """Return False, because scans refer to their API key."""
         return False

@@ -1,1 +1,4 @@
-"""Outbox for e-mails: written in the transaction of the event, sent by workers, with one-click unsubscription."""
+"""E-mail outbox.
+
+E-mails are written in a transaction and sent by workers, with one-click unsubscribing.
+"""

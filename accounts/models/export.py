@@ -1,4 +1,7 @@
-"""Models of data exports. The database stores the files, because the hosts share no disk."""
+"""Models for data exports.
+
+PostgreSQL stores the files, because the hosts share no disk.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,12 @@ def new_export_id() -> str:
 
 
 class DataExport(Leased):
-    """Export of all of an organization's data, written part by part: making → ready | failed. Deleted after 7 days."""
+    """An organization's data export, written in parts.
+
+    It changes from making to ready or failed.
+
+    It is deleted after 7 days.
+    """
 
     class Status(models.TextChoices):
         MAKING = "making"
@@ -28,7 +36,7 @@ class DataExport(Leased):
     status = models.CharField(max_length=8, choices=Status, default=Status.MAKING)
     created_at = models.DateTimeField(default=timezone.now)
     ended_at = models.DateTimeField(null=True, blank=True)
-    # Position in the data at which the next part continues (`accounts.export.writing.Cursor`).
+    # Position where the next part of the data continues (`accounts.export.writing.Cursor`).
     cursor = models.JSONField(default=dict, blank=True)
 
     def __str__(self) -> str:
@@ -36,7 +44,7 @@ class DataExport(Leased):
 
 
 class DataExportPart(models.Model):
-    """Part of an export: a zip file."""
+    """One zip file of a data export."""
 
     export = models.ForeignKey(DataExport, on_delete=models.CASCADE, related_name="parts", db_index=False)
     number = models.PositiveIntegerField()
@@ -50,7 +58,10 @@ class DataExportPart(models.Model):
 
 
 class DataExportChunk(models.Model):
-    """Chunk of a file's bytes, so small that no process needs memory for the whole file."""
+    """A chunk of a zip file.
+
+    No process has to load the whole file into memory.
+    """
 
     part = models.ForeignKey(DataExportPart, on_delete=models.CASCADE, related_name="chunks", db_index=False)
     number = models.PositiveIntegerField()

@@ -1,4 +1,4 @@
-"""Models of the outbox for e-mails, and of unsubscriptions."""
+"""Models for the e-mail outbox and for unsubscriptions."""
 
 from __future__ import annotations
 
@@ -15,13 +15,15 @@ def new_mail_id() -> str:
 
 
 class Mail(Leased):
-    """E-mail to one person in the outbox: waiting → sent | given up.
+    """An e-mail to one user in the outbox.
+
+    It is waiting until it is sent or given up.
 
     `accounts.mailing.outbox` writes the row in the transaction of the event that the e-mail is about.
     """
 
     id = models.CharField(primary_key=True, max_length=40, default=new_mail_id, editable=False)
-    # The address is read when the mail is sent, so that the mail goes to the person's present address.
+    # The outbox stores no e-mail address. The e-mail goes to the user's address at the time of sending.
     user = models.ForeignKey(User, on_delete=models.CASCADE, db_index=False, related_name="mails")
     organization = models.ForeignKey(Organization, on_delete=models.CASCADE, null=True, blank=True)
     topic = models.CharField(max_length=100, help_text="What the person can unsubscribe from, as “digest:17”.")
@@ -58,7 +60,7 @@ class Mail(Leased):
 
 
 class Unsubscription(models.Model):
-    """Unsubscription of a person from the e-mails of a topic."""
+    """Records that a user has unsubscribed from a topic's e-mails."""
 
     user = models.ForeignKey(User, on_delete=models.CASCADE, db_index=False, related_name="unsubscriptions")
     topic = models.CharField(max_length=100)

@@ -1,1 +1,1 @@
-"""Infrastructure of the API: base view, parsers, errors, throttling, schema."""
+"""API infrastructure, such as the base view, parsers, errors, throttling and the schema."""

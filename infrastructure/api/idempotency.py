@@ -1,4 +1,4 @@
-"""Idempotency-Key header: validation of the key, digest of the request body, and a lock on keys in use."""
+"""Validate the Idempotency-Key header, digest the request body, and lock keys in use."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ class IdempotencyConflict(Refusal):
 
 @dataclass(frozen=True, slots=True)
 class Once:
-    """Idempotency-Key with the digest of its request body. Credentials are not part of the digest."""
+    """An Idempotency-Key and its request body's digest, which excludes credentials."""
 
     key: str
     digest: str
 
 
 def once(key: str | None, body: Mapping[str, Any]) -> Once | None:
-    """Return the key with the digest of the body, or None without a key. The body must not contain credentials."""
+    """Return the key with the body's digest, or None without a key. The body must not contain credentials."""
     return None if key is None else Once(key, digest_of(body))
 
 
@@ -52,7 +52,7 @@ def key_of(headers: Mapping[str, str]) -> str | None:
 
 
 def digest_of(body: Mapping[str, Any]) -> str:
-    """Return a SHA-256 digest of the body that ignores the order of its keys."""
+    """Return the body's SHA-256 digest. The order of its keys does not matter."""
     canonical = json.dumps(body, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(canonical.encode("utf-8", "surrogatepass")).hexdigest()
 

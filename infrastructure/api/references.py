@@ -1,4 +1,4 @@
-"""References in openapi.yaml: descriptions that many operations share are written once, in `components`.
+"""Replace repeated descriptions in openapi.yaml by references to `components`.
 
 This module does not import drf-spectacular, because the running service resolves the references for its documentation.
 """
@@ -24,7 +24,7 @@ FILLERS = {"a", "an", "the", "is", "it"}
 
 
 def move_to_components(result: Described, **_: object) -> Described:
-    """Move repeated headers, parameters and responses of operations to `components`. Hook of drf-spectacular.
+    """Move repeated headers, parameters and responses to `components`. Hook for drf-spectacular.
 
     The component of a header or parameter has the name of the header or parameter. Of different descriptions with the
     same name, only the most frequent one is moved. The component of a response is named after its error codes.
@@ -59,7 +59,7 @@ def resolve_references(description: Described) -> Described:
 
 
 def _slots(description: Described, kind: str) -> Iterator[Slot]:
-    """Yield every header, parameter or response (`kind`) of all operations and webhooks."""
+    """Yield every header, parameter or response in all operations and webhooks. `kind` selects which."""
     paths = [*description["paths"].values(), *description["webhooks"].values()]
     for operation in [operation for methods in paths for operation in methods.values()]:
         if kind == "parameters":
@@ -91,7 +91,7 @@ def _names_of_responses(responses: list[Described]) -> list[str]:
 
 
 def _codes_or_beginning(text: str) -> str:
-    """Return a name from the error codes in a text, or from its first clause if there is no code."""
+    """Return a name made from the error codes in a text, or else from its first clause."""
     if codes := CODE.findall(text):
         return "Or".join(_pascal_case(code.lower().split("_")) for code in codes)
     return _pascal_case(re.split("[.,:;]", text)[0].split())

@@ -1,4 +1,4 @@
-"""Rate limit of the API. Redis counts the requests in windows of a minute; a window begins with its first request."""
+"""API rate limit. Redis counts requests in one-minute windows, which begin with a client's first request."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rest_framework.views import APIView
 
 WINDOW_S = 60
-# After a Redis error, requests pass uncounted for this long, so that they do not all wait for a timeout of Redis.
+# After a Redis error, requests pass uncounted for this long. Otherwise all of them would wait for Redis to time out.
 REDIS_PAUSE_S = 5
 # A counter starts at the window's beginning (Unix time in seconds) times COUNTS, so that one Redis integer stores both
 # the beginning and the number of requests.
@@ -28,7 +28,7 @@ COUNTS = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """Number of requests that a caller has sent in the current window. `reset` is a Unix time in seconds."""
+    """How many requests a caller has sent in the current window. `reset` is a Unix time in seconds."""
 
     limit: int
     used: int
@@ -48,7 +48,7 @@ class Rate:
 
 
 class LimitedCaller(Protocol):
-    """Protocol of an API caller: the attributes that the rate limit needs."""
+    """Protocol for API callers. The rate limit needs these attributes."""
 
     @property
     def organization_id(self) -> int: ...
@@ -58,7 +58,7 @@ class LimitedCaller(Protocol):
 
 
 class OrganizationThrottle(BaseThrottle):
-    """Throttle of Django REST framework that applies the rate limit of the organization's tier to every valid key."""
+    """Throttle for the REST framework. Applies the tier's rate limit to every valid key."""
 
     def allow_request(self, request: Request, view: APIView) -> bool:
         """Return True, or raise `RateLimited` if the organization is over its limit."""
@@ -69,7 +69,7 @@ class OrganizationThrottle(BaseThrottle):
 
 
 def refuse_over_rate(request: HttpRequest, caller: LimitedCaller) -> None:
-    """Count a request to the API, or a dashboard request that does the same. Raises `RateLimited` over the limit."""
+    """Count an API request, or a dashboard request with the same effect. Raises `RateLimited` over the limit."""
     request.organization_id = caller.organization_id  # type: ignore[attr-defined]  # The access log reads it.
     rate = count(f"api:{caller.organization_id}", caller.requests_per_minute)
     request.rate = rate  # type: ignore[attr-defined]  # ApiView.finalize_response sends it in headers.
@@ -84,7 +84,7 @@ def refuse_over_limit(request: HttpRequest, rate: Rate, message: str) -> None:
 
 
 def count(subject: str, limit: int) -> Rate:
-    """Count a request of `subject`, which may send `limit` requests a minute. Takes one round trip to Redis.
+    """Count a request by `subject`, which may send `limit` requests a minute. Takes one round trip to Redis.
 
     Fails open: while Redis does not answer, all requests pass. The quota of scans in PostgreSQL still applies.
     """
@@ -95,7 +95,7 @@ def count(subject: str, limit: int) -> Rate:
     key = f"rate:{subject}"
     lifetime_ms = int((int(now) + WINDOW_S - now) * 1000)
     try:
-        # A transaction, because otherwise an existing key might expire between SET and INCR.
+        # Without a transaction, an existing key could expire between SET and INCR.
         with _redis.pipeline(transaction=True) as pipeline:
             pipeline.set(key, int(now) * COUNTS, nx=True, px=lifetime_ms)
             pipeline.incr(key)

@@ -1,4 +1,4 @@
-"""OpenAPI schemas of TypedDicts: the return type of a view method describes the response in openapi.yaml.
+"""OpenAPI schemas for TypedDicts. A view method's return type describes its response in openapi.yaml.
 
 `website_scan.json_types` defines the metadata that `typing.Annotated` adds to the types of keys.
 """
@@ -49,7 +49,7 @@ Schema = dict[str, Any]
 
 
 class Answer(Generic[Document], Response):  # Generic comes first, because subscripting Response drops the parameter.
-    """Response with a JSON document. A view method annotated `-> Answer[Mute]` has the schema `Mute` for RETURNED."""
+    """A JSON response. The annotation `-> Answer[Mute]` gives the view method's response the schema `Mute`."""
 
     def __init__(self, document: Document, *, status: int = 200, headers: Mapping[str, str] | None = None) -> None:
         super().__init__(document, status=status, headers=headers)
@@ -61,11 +61,11 @@ class _TypedDictMeta(type):
 
 
 class TypedDictClass(metaclass=_TypedDictMeta):
-    """Class of which `issubclass` considers every TypedDict a subclass, so that drf-spectacular recognizes them."""
+    """Base class that makes `issubclass` accept every TypedDict, so that drf-spectacular recognizes TypedDicts."""
 
 
 class TypedDictSchema(OpenApiSerializerExtension):
-    """OpenAPI schema of a TypedDict: a component named after the class, or as `json_types.component` specifies."""
+    """OpenAPI schema for a TypedDict. The component's name is the class name, or comes from `json_types.component`."""
 
     target_class = TypedDictClass
     match_subclasses = True
@@ -78,7 +78,7 @@ class TypedDictSchema(OpenApiSerializerExtension):
 
 
 class ItemField(serializers.Field[Any, Any, Any, Any]):
-    """Serializer field for a list item of any type that `schema_of` supports, as drf-spectacular requires a field."""
+    """Field for list items of any type that `schema_of` supports. drf-spectacular requires a serializer field."""
 
     def __init__(self, document: Any) -> None:
         super().__init__()
@@ -93,7 +93,7 @@ class ItemFieldSchema(OpenApiSerializerFieldExtension):
 
 
 def returned_by(method: Callable[..., object]) -> Any:
-    """Return the type `Document` of a method annotated `-> Answer[Document]`, in a form for drf-spectacular."""
+    """Return `Document` from a method's annotation `-> Answer[Document]`, in a form that drf-spectacular accepts."""
     (document,) = get_args(get_type_hints(method)["return"])
     if get_origin(document) is list:  # drf-spectacular would repeat the item's schema instead of making a component.
         (item,) = get_args(document)
@@ -129,7 +129,10 @@ def _in_order(hint: Any, value: Any) -> Any:
 
 
 def _object(kinds: Sequence[Any], text: str, auto_schema: AutoSchema, direction: Direction) -> Schema:
-    """Return the schema of an object of one of several TypedDicts. Keys that all TypedDicts require are required."""
+    """Return the schema of an object that matches one of several TypedDicts.
+
+    A key is required if all of them require it.
+    """
     hints: dict[str, list[Any]] = {}
     required: Counter[str] = Counter()
     for kind in kinds:
@@ -151,7 +154,7 @@ def _object(kinds: Sequence[Any], text: str, auto_schema: AutoSchema, direction:
 
 
 def schema_of(hint: Any, auto_schema: AutoSchema, direction: Direction = "response") -> Schema:
-    """Return the OpenAPI schema of a type hint. TypedDicts become references to components."""
+    """Return the OpenAPI schema for a type hint. TypedDicts become references to components."""
     if hint in (Any, object, JsonValue):
         return {}
     kind, arguments = get_origin(hint), get_args(hint)
@@ -183,7 +186,7 @@ def schema_of(hint: Any, auto_schema: AutoSchema, direction: Direction = "respon
 
 
 def _annotated(hint: Any, metadata: tuple[object, ...], auto_schema: AutoSchema, direction: Direction) -> Schema:
-    """Return the schema of `Annotated[hint, *metadata]`."""
+    """Return the schema for `Annotated[hint, *metadata]`."""
     for component in metadata:
         if isinstance(component, Component):
             schema = _object(get_args(hint), component.description, auto_schema, direction)
@@ -195,7 +198,7 @@ def _annotated(hint: Any, metadata: tuple[object, ...], auto_schema: AutoSchema,
     schema = schema_of(hint, auto_schema, direction)
     texts = [item for item in metadata if isinstance(item, str)]
     for item in metadata:
-        # Request bodies contain the same object, so the schema is that of the request's serializer.
+        # A request body contains the same object, so the request serializer's schema is used.
         if isinstance(item, type) and issubclass(item, serializers.Serializer):
             return dict(auto_schema.resolve_serializer(item, direction).ref)
         if isinstance(item, Keywords):

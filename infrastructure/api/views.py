@@ -1,4 +1,4 @@
-"""Base class of every API view, and the view for unknown paths."""
+"""Base class for API views, and the view for unknown paths."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from infrastructure.api.scopes import InsufficientScope, Scope
 
 
 class ScopedCaller(Protocol):
-    """Protocol of an API caller: the scope of its key."""
+    """Protocol for an API caller, with its key's scope."""
 
     @property
     def scope(self) -> Scope: ...
 
 
 class ApiView(APIView):
-    """Base class of API views. Checks the key's scope, and adds rate limit headers to responses to valid keys."""
+    """Base class for API views. Checks the key's scope, and adds rate limit headers for valid keys."""
 
     # Scope that each HTTP method requires. By default, safe methods require `read` and all others `manage`.
     scopes: ClassVar[Mapping[str, Scope]] = {}
@@ -38,7 +38,7 @@ class ApiView(APIView):
         return renderer, renderer.media_type
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        """Check authentication, permissions, rate and scope. Refuse requests in maintenance or with unknown names."""
+        """Check authentication, permissions, rate and scope. Refuse unknown names, and requests in maintenance."""
         super().initial(request, *args, **kwargs)
         self._refuse_below_scope(request)
         refuse_in_maintenance()
@@ -52,7 +52,7 @@ class ApiView(APIView):
     def _refuse_below_scope(self, request: Request) -> None:
         method = request.method or ""
         if request.auth is None or method.lower() not in self.http_method_names or not hasattr(self, method.lower()):
-            return  # Unsupported methods get a 405 or 404 whatever the key's scope is.
+            return  # An unsupported method gets a 405 or 404, whatever the scope.
         scope = cast("ScopedCaller", request.auth).scope
         if not scope.holds(required := self.scope_of(method)):
             raise InsufficientScope(scope, required)
@@ -77,11 +77,11 @@ class ApiView(APIView):
 
 
 def json_body(request: Request) -> dict[str, Any]:
-    """Return the JSON object in the request body. Raises InvalidParams without a body, and the parser's refusals."""
+    """Return the JSON object in the request body. Raises InvalidParams for an empty body, or a parser's refusal."""
     if not _has_body(request):
         raise InvalidParams("The body is empty; send a JSON object.")
     body = request.data
-    assert isinstance(body, dict)  # StrictJSONParser refuses everything else.
+    assert isinstance(body, dict)  # StrictJSONParser refuses anything but JSON objects.
     return body
 
 
@@ -91,11 +91,11 @@ def optional_json_body(request: Request) -> dict[str, Any]:
 
 
 def upload_of(request: Request) -> Upload:
-    """Return the raw request body. Raises InvalidParams without a body, and the parser's refusals."""
+    """Return the raw request body. Raises InvalidParams for an empty body, or a parser's refusal."""
     if not _has_body(request):
         raise InvalidParams("The body is empty.")
     upload = request.data
-    assert isinstance(upload, Upload)  # The view's parsers return nothing else.
+    assert isinstance(upload, Upload)  # The view has only parsers that return uploads.
     return upload
 
 
@@ -105,7 +105,7 @@ def _has_body(request: Request) -> bool:
 
 @extend_schema(exclude=True)
 class UnknownPath(ApiView):
-    """View for unknown paths under /v1 and /api: returns 404 `NOT_FOUND` for every method."""
+    """View for unknown paths under /v1 and /api. Returns a 404 with `NOT_FOUND` for every method."""
 
     permission_classes = [AllowAny]
     scopes = dict.fromkeys(("POST", "PATCH", "DELETE", "PUT", "TRACE"), Scope.READ)

@@ -1,1 +1,1 @@
-"""Django database backend for PostgreSQL with a connection check that needs no round trip to the server."""
+"""Django database backend for PostgreSQL whose connection check needs no round trip to the server."""

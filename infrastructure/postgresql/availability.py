@@ -1,4 +1,7 @@
-"""Availability of PostgreSQL: the server answers and accepts writes, and all migrations are applied. Else, a 503."""
+"""Check that PostgreSQL answers and accepts writes and that all migrations are applied.
+
+If not, return a 503.
+"""
 
 from __future__ import annotations
 
@@ -26,13 +29,18 @@ def is_unavailable(error: BaseException) -> bool:
 
 
 def has_pending_migrations() -> bool:
-    """Return True if a migration of this code is not applied. Raises DatabaseError."""
+    """Return True if a migration of this code is not applied.
+
+    Raises DatabaseError.
+    """
     executor = MigrationExecutor(connection)
     return bool(executor.migration_plan(executor.loader.graph.leaf_nodes()))
 
 
 def write_to_postgresql() -> None:
-    """Make PostgreSQL write to its disk. Raises DatabaseError. A read proves less: reads work even if the disk is full.
+    """Make PostgreSQL write to its disk. Raises DatabaseError.
+
+    A read proves less, because it works even if the disk is full.
 
     An exported snapshot is a small file in the data directory, which PostgreSQL deletes after the transaction. So no
     table grows.
@@ -47,7 +55,10 @@ def is_disk_full(error: DatabaseError) -> bool:
 
 
 def _lacks_migrations() -> bool:
-    """Return True, and log it, if migrations are pending. False if the database cannot be queried."""
+    """Return True, and log it, if migrations are pending.
+
+    False if the database cannot be queried.
+    """
     try:
         if not has_pending_migrations():
             return False

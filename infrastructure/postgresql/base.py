@@ -1,4 +1,4 @@
-"""Database engine `infrastructure.postgresql` of Django's setting DATABASES."""
+"""Database engine `infrastructure.postgresql` for Django's setting DATABASES."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from infrastructure.postgresql.hang_detection import server
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
-    """Database wrapper that detects closed connections without a query, and servers that hang.
+    """Database wrapper that detects closed connections without a query, and detects servers that hang.
 
     Django's own check sends an extra query in every request. A server that stops or restarts closes its connections,
     which makes the client's socket readable. Between two requests the server sends nothing else.
@@ -22,7 +22,10 @@ class DatabaseWrapper(base.DatabaseWrapper):
     Database = driver
 
     def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
-        """Connect to the server. Raises psycopg.OperationalError without an attempt while the server hangs."""
+        """Connect to the server.
+
+        While it hangs, raise psycopg.OperationalError without an attempt.
+        """
         server.refuse_while_silent()
         try:
             connection = super().get_new_connection(conn_params)
@@ -33,7 +36,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         return connection
 
     def is_usable(self) -> bool:
-        """Return True if the idle connection is open: its socket has neither data nor end-of-file to read."""
+        """Return True if the idle connection is open, because its socket has neither data nor end-of-file to read."""
         if self.connection is None or self.connection.closed:
             return False
         poller = select.poll()

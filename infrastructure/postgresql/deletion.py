@@ -1,4 +1,4 @@
-"""Deletion of rows, and of rows that refer to them, in small transactions."""
+"""Delete rows, and the rows that refer to them, in small transactions."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ from typing import Any
 
 from django.db.models import CASCADE, QuerySet
 
-# Rows for each DELETE: few enough that a statement takes less than a second, and enough to need few statements.
+# Rows per DELETE. A statement takes less than a second, and few statements are needed.
 BATCH = 1000
 
 
 def delete_with_references(rows: QuerySet[Any], has_time: Callable[[], bool] = lambda: True) -> bool:
-    """Delete rows in batches. Rows that refer to a batch with on_delete=CASCADE are deleted first, in the same way.
+    """Delete rows in batches.
+
+    Rows that refer to them with on_delete=CASCADE are deleted first, also in batches.
 
     So no statement takes long, however many rows refer to one row. `has_time` is called before each batch. Returns
     False if `has_time` returned False before all rows were deleted.

@@ -1,4 +1,4 @@
-"""Database driver: psycopg with connections that wait for a slow server, but not for a server that hangs."""
+"""psycopg connections that wait for a slow server, but not for a server that hangs."""
 
 from __future__ import annotations
 
@@ -15,10 +15,13 @@ T = TypeVar("T")
 
 
 class ProbingConnection(psycopg.Connection[Any]):
-    """psycopg connection that probes the server when a response takes long. psycopg calls `wait` for each response."""
+    """psycopg connection that probes the server if a response takes long. psycopg calls `wait` for every response."""
 
     def wait(self, gen: PQGen[T], *args: Any, **kwargs: Any) -> T:
-        """Run psycopg's generator. If the server hangs, close the connection and raise psycopg.OperationalError."""
+        """Run psycopg's generator.
+
+        If the server hangs, close the connection and raise psycopg.OperationalError.
+        """
         server.refuse_while_silent()
         return super().wait(self._watched(gen), *args, **kwargs)
 

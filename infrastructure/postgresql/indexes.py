@@ -8,7 +8,9 @@ from django.contrib.postgres import operations
 
 
 class AddIndexConcurrently(operations.AddIndexConcurrently):
-    """Django's AddIndexConcurrently, made repeatable: drops the invalid index that remains after an interrupted run.
+    """Django's AddIndexConcurrently, made repeatable.
+
+    Drops the invalid index that an interrupted run leaves behind.
 
     The operation disables `lock_timeout`, because it waits for running transactions and blocks no queries meanwhile.
     """

@@ -12,13 +12,20 @@ from django.db import connection
 
 
 def fetch(sql: str, params: Mapping[str, Any]) -> list[tuple[Any, ...]]:
-    """Return the rows of a query with constant SQL text and `%(name)s` parameters. Raises Django's database errors."""
+    """Return a query's rows.
+
+    Its SQL text must be constant, with `%(name)s` parameters.
+
+    Raises Django's database errors.
+    """
     with _cursor() as cursor:
         return cursor.execute(sql, params, prepare=True).fetchall()
 
 
 def execute(sql: str, params: Mapping[str, Any]) -> int:
-    """Run a prepared statement that returns no rows. Return the number of affected rows.
+    """Run a prepared statement that returns no rows.
+
+    Return how many rows were affected.
 
     Values are sent separately from the SQL text, so long values need no quoting, escaping and parsing.
     """
@@ -36,7 +43,7 @@ def _cursor() -> Iterator[psycopg.Cursor[tuple[Any, ...]]]:
 
 
 def now() -> datetime:
-    """Return the time of PostgreSQL's clock, which is the same for all hosts."""
+    """Return the time on PostgreSQL's clock, which is the same for all hosts."""
     ((moment,),) = fetch("SELECT statement_timestamp()", {})
     assert isinstance(moment, datetime)
     return moment

@@ -15,7 +15,7 @@ Convert = Callable[[Any], bool]
 
 
 class ConvertJson(Operation):
-    """Migration operation that converts JSON in a `text` or `jsonb` column, in transactions of a hundred rows.
+    """Migration operation that converts JSON in a `text` or `jsonb` column, a hundred rows per transaction.
 
     For migrations with `atomic = False`: no row is locked for long, and an interrupted run can be repeated.
     `backwards` reverts the conversion. `source` is an SQL expression that is read instead of the column.
@@ -64,5 +64,5 @@ class ConvertJson(Operation):
 
 
 def _text(document: object) -> str:
-    """Return a JSON document as text, in the format of `reports.build`."""
+    """Return a JSON document as text, formatted as in `reports.build`."""
     return json.dumps(document, ensure_ascii=False, separators=(",", ":"))

@@ -1,4 +1,4 @@
-"""Access log: one line per request, scan and delivery attempt, with organization, duration and request ID.
+"""Access log with one line per request, scan and delivery attempt.
 
 Lines contain URL patterns (routes) instead of URLs, so that no key, token or shared link gets into a log.
 """
@@ -16,7 +16,9 @@ from infrastructure.logging import NO_ID, current_id, current_job
 
 
 def write(kind: str, what: str, fields: dict[str, object]) -> None:
-    """Write an access log line of a kind ("request", "scan" or "delivery") to stderr.
+    """Write an access log line to stderr.
+
+    `kind` is "request", "scan" or "delivery".
 
     With `LOG_FORMAT=json` the line consists of `fields`, else of the text `what`. Python's logging is not used, because
     a record and its handler cost as much as all other telemetry of a request.
@@ -36,7 +38,10 @@ def write(kind: str, what: str, fields: dict[str, object]) -> None:
 def log_request(
     *, method: str, route: str, status: int, wall_s: float, cpu_s: float, organization: int | None, client: str
 ) -> None:
-    """Write the line of an answered request. `client` is the client's IP address behind trusted proxies."""
+    """Write the line for an answered request.
+
+    `client` is the client's IP address behind trusted proxies.
+    """
     write(
         "request",
         f"{method} {route} {status} {wall_s * 1000:.1f} ms, {cpu_s * 1000:.1f} ms CPU, "
@@ -65,7 +70,10 @@ def log_scan(  # noqa: PLR0913 -- The arguments are the fields of the line, by k
     attempt: int,
     organization: int,
 ) -> None:
-    """Write the line of an ended scan. `cpu_s` is the scan's share of the visit's CPU time, or None if unknown."""
+    """Write the line for a scan that ended.
+
+    `cpu_s` is its share of the visit's CPU time, or None if unknown.
+    """
     cpu = "-" if cpu_s is None else f"{cpu_s:.2f}"
     write(
         "scan",
@@ -88,7 +96,10 @@ def log_scan(  # noqa: PLR0913 -- The arguments are the fields of the line, by k
 def log_delivery(  # noqa: PLR0913 -- The arguments are the fields of the line, by keyword.
     *, delivery: str, webhook: str, event: str, outcome: str, status: int | None, error: str, wall_ms: int, attempt: int
 ) -> None:
-    """Write the line of an attempt to deliver an event. `status` is the HTTP status of the receiver's response."""
+    """Write the line for an attempted delivery.
+
+    `status` is the HTTP status that the receiver returned.
+    """
     write(
         "delivery",
         f"{delivery} {event} to {webhook} {outcome}, attempt {attempt}, {status or error} {wall_ms} ms",

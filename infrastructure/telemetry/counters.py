@@ -1,4 +1,6 @@
-"""Counters and histograms: each process counts in memory, and adds its counts to a hash in Redis every few seconds.
+"""Counters and histograms.
+
+Processes count in memory and add their counts to a Redis hash every few seconds.
 
 So any web process can answer /metrics for all processes on all hosts, and no other process opens a port. A killed
 process loses the counts of a few seconds. When Redis is emptied, counting starts at 0, which Prometheus treats as a
@@ -22,16 +24,19 @@ from django.conf import settings
 PREFIX = "website_scan_"  # All metrics have names with this prefix.
 KEY = "telemetry:counters"
 FLUSH_EVERY_S = 5.0
-SEPARATOR = "\x1f"  # No label contains this character.
+SEPARATOR = "\x1f"  # Labels never contain this character.
 MICRO = 1_000_000
 
-# A series: the metric's name, then the values of its labels; for a histogram also the bucket's name, or "sum".
+# A series is the metric's name followed by its label values. For a histogram, the bucket's name or "sum" comes last.
 Series = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Counter:
-    """Definition of a counter of events, or of seconds if `is_seconds`. Seconds are stored as whole microseconds."""
+    """Counter of events or, if `is_seconds`, of seconds.
+
+    Seconds are stored as whole microseconds.
+    """
 
     name: str
     help: str
@@ -41,7 +46,10 @@ class Counter:
 
 @dataclass(frozen=True)
 class Histogram:
-    """Definition of a histogram: the number of observations per bucket, and their sum. `bounds` are in seconds."""
+    """Histogram with the number of observations per bucket, and their sum.
+
+    `bounds` are in seconds.
+    """
 
     name: str
     help: str
@@ -50,30 +58,42 @@ class Histogram:
 
     @functools.cached_property
     def names(self) -> tuple[str, ...]:
-        """Names of the buckets: their upper bounds as text, then `+Inf`."""
+        """Bucket names: the upper bounds as text, then `+Inf`."""
         return (*map(str, self.bounds), "+Inf")
 
     def bucket(self, seconds: float) -> str:
-        """Return the name of the bucket for this value. A bucket includes its upper bound."""
+        """Return the name of the bucket for this value.
+
+        A bucket includes its upper bound.
+        """
         return self.names[bisect.bisect_left(self.bounds, seconds)]
 
 
 class Counters:
-    """Counts of this process that are not yet in Redis. Thread-safe; a forked child starts without counts."""
+    """This process's counts that are not in Redis yet.
+
+    Thread-safe. A forked child starts without counts.
+    """
 
     def __init__(self) -> None:
         self._client = redis.Redis.from_url(settings.REDIS_URL, **settings.REDIS_TIMEOUTS)
         self.reset()
 
     def reset(self) -> None:
-        """Drop all counts. Called in forked children, because the parent process flushes its own counts."""
+        """Drop all counts.
+
+        Called in forked children, because the parent process flushes its own counts.
+        """
         self._lock = threading.Lock()
         self._flush_lock = threading.Lock()
         self._pending: defaultdict[Series, int] = defaultdict(int)
         self._thread: threading.Thread | None = None
 
     def add(self, amounts: Sequence[tuple[Series, int]]) -> None:
-        """Add amounts to series. The first call starts the thread that flushes counts to Redis."""
+        """Add amounts to series.
+
+        The first call starts the thread that flushes counts to Redis.
+        """
         with self._lock:
             for series, amount in amounts:
                 self._pending[series] += amount
@@ -82,7 +102,10 @@ class Counters:
                 self._thread.start()
 
     def flush(self) -> None:
-        """Flush the counts to Redis. If Redis fails, counts remain for the next flush; other modules log the outage."""
+        """Flush the counts to Redis.
+
+        If that fails, they remain for the next flush. Other modules log the outage.
+        """
         with self._flush_lock:
             with self._lock:
                 pending, self._pending = self._pending, defaultdict(int)
@@ -99,7 +122,10 @@ class Counters:
                         self._pending[series] += amount
 
     def totals(self) -> Mapping[Series, int]:
-        """Flush this process's counts, and return the totals of all processes. Raises redis.RedisError."""
+        """Flush this process's counts, and return the totals for all processes.
+
+        Raises redis.RedisError.
+        """
         self.flush()
         counts: dict[bytes, bytes] = self._client.hgetall(KEY)  # type: ignore[assignment]  # The client is synchronous.
         return {tuple(field.decode().split(SEPARATOR)): int(value) for field, value in counts.items()}
@@ -126,12 +152,12 @@ def observe(histogram: Histogram, seconds: float, *labels: str) -> None:
 
 
 def counted(counter: Counter, *labels: str, by: float = 1) -> tuple[Series, int]:
-    """Return the increment of a counter as an argument of `Counters.add`."""
+    """Return a counter's increment as an argument for `Counters.add`."""
     return (counter.name, *labels), round(by * MICRO) if counter.is_seconds else int(by)
 
 
 def observed(histogram: Histogram, seconds: float, *labels: str) -> tuple[tuple[Series, int], tuple[Series, int]]:
-    """Return the increments of an observation as arguments of `Counters.add`: bucket and sum."""
+    """Return an observation's increments to its bucket and sum, as arguments for `Counters.add`."""
     return (
         ((histogram.name, *labels, histogram.bucket(seconds)), 1),
         ((histogram.name, *labels, "sum"), round(seconds * MICRO)),

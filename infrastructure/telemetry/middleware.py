@@ -14,7 +14,7 @@ from infrastructure.telemetry.counters import counted, counters, observed
 from infrastructure.telemetry.process_metrics import HTTP_CPU, HTTP_DURATION, HTTP_REQUESTS
 
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
-# Health check paths: answered before Django resolves the URL, and requested by monitoring systems all day long.
+# Health check paths. They are answered before Django resolves the URL, and monitoring systems request them all day.
 PROBE_PATHS = ("/healthz", "/readyz")
 METRICS_PATH = "/metrics"
 MONITORING_PATHS = frozenset({*PROBE_PATHS, METRICS_PATH})
@@ -22,7 +22,7 @@ UNKNOWN = "unknown"
 
 
 class TelemetryMiddleware:
-    """Middleware for metrics, access log and tracing of requests.
+    """Middleware for request metrics, the access log and tracing.
 
     It runs inside TrustedProxyMiddleware and RequestIdMiddleware, because it needs the client's address and the request
     ID, and outside all other middleware.
@@ -52,7 +52,10 @@ class TelemetryMiddleware:
 
 
 def record_request(request: HttpRequest, status: int, wall_s: float, cpu_s: float) -> str:
-    """Count a request, write its access log line (for health checks and /metrics only if not 200), return the route."""
+    """Count a request, log it, and return its route.
+
+    Health checks and /metrics are logged only if their status is not 200.
+    """
     route = route_of(request)
     method = request.method if request.method in METHODS else "other"
     counters.add(
@@ -88,7 +91,7 @@ def route_of(request: HttpRequest) -> str:
 
 
 def _organization(request: HttpRequest) -> int | None:
-    """Return the ID of the organization of the API key or of the dashboard page. None for other requests."""
+    """Return the organization's ID if the request has an API key or is for a dashboard page, otherwise None."""
     membership = getattr(request, "membership", None)
     id: int | None = membership.organization_id if membership else getattr(request, "organization_id", None)
     return id

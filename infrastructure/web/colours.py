@@ -1,4 +1,7 @@
-"""Colours of grades for badges, cards and e-mails, which have no style sheet. `site.css` defines the same colours."""
+"""Grade colours for badges, cards and e-mails, which have no style sheet.
+
+`site.css` defines the same ones.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Colours:
-    """Background and text colour as `#rrggbb`, with a contrast of at least 4.5:1 (WCAG 2.2, 1.4.3)."""
+    """Background and text colour as `#rrggbb`.
+
+    Their contrast is at least 4.5:1 (WCAG 2.2, 1.4.3).
+    """
 
     fill: str
     text: str
@@ -26,10 +32,13 @@ LINES = {"A": "#0b7a4b", "B": "#5b8c00", "C": "#b87a00", "D": "#d9560b", "F": "#
 
 
 def colours_of_grade(grade: str) -> Colours:
-    """Return background and text colour of a grade. `A+` has the colours of `A`."""
+    """Return a grade's background and text colours.
+
+    `A+` has the same colours as `A`.
+    """
     return GRADES[grade[:1]]
 
 
 def gauge_colour(grade: str) -> str:
-    """Return the colour of a grade's gauge. `A+` has the colour of `A`."""
+    """Return the gauge colour for a grade. `A+` has the same colour as `A`."""
     return LINES[grade[:1]]

@@ -28,7 +28,7 @@ class ContentSecurityPolicyMiddleware:
 
 
 def policy(directives: Directives) -> str:
-    """Return the value of the Content-Security-Policy header (CSP Level 3, section 2.2)."""
+    """Return the Content-Security-Policy header's value (CSP Level 3, section 2.2)."""
     return "; ".join(f"{name} {' '.join(sources)}".rstrip() for name, sources in directives.items())
 
 

@@ -1,4 +1,4 @@
-"""In-process cache of rendered HTML, for fragments that are slow to render and never change."""
+"""In-process cache for rendered HTML fragments that are slow to render and never change."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ COMPRESSION_LEVEL = 1  # zlib's fastest level: a fifth of the size, in a hundred
 
 
 class HtmlCache:
-    """LRU cache of at most `max_bytes` of compressed HTML. Entries expire after `max_age_s`.
+    """LRU cache for compressed HTML, of at most `max_bytes`.
+
+    Entries expire after `max_age_s`.
 
     A key must contain everything that the HTML depends on, including the permissions of its reader. A release starts
     new processes, so their caches are empty.
@@ -27,7 +29,10 @@ class HtmlCache:
         self._lock = threading.Lock()
 
     def get(self, key: Hashable, make: Callable[[], SafeString]) -> SafeString:
-        """Return the cached HTML of a key, or the result of `make`, which is then cached."""
+        """Return the HTML cached under this key.
+
+        On a cache miss, call `make` and cache its result.
+        """
         with self._lock:
             self._drop_expired()
             entry = self._entries.get(key)
@@ -43,7 +48,7 @@ class HtmlCache:
         if len(compressed) > self._max_bytes:
             return
         with self._lock:
-            # Another thread may have stored the key meanwhile.
+            # Another thread may have stored the key in the meantime.
             self._drop(key)
             self._entries[key] = (self._clock() + self._max_age_s, compressed)
             self._bytes += len(compressed)

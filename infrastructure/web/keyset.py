@@ -1,4 +1,6 @@
-"""Keyset pagination: a page begins after a row's key, so the last page costs as much as the first, unlike with OFFSET.
+"""Keyset pagination.
+
+A page begins after a row's key, so unlike with OFFSET, the last page is as fast as the first.
 
 `turn` implements pagination for any order and any form of cursor. `by_time` and `by_columns` return pages with links.
 """
@@ -22,17 +24,19 @@ K = TypeVar("K")
 T_co = TypeVar("T_co", covariant=True)
 # Key of a row in an order by time: the time and the ID.
 Moment: TypeAlias = tuple[datetime, str]
-# Key of a row in an order by columns with whole numbers.
+# A row's key when the order is by columns with whole numbers.
 Numbers: TypeAlias = tuple[int | None, ...]
 
-# Number of rows that one page examines for a condition without an index.
+# How many rows a page examines for a condition without an index.
 WINDOW = 10_000
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
 class KeysetPage(Generic[T, K]):
-    """Page of rows, and the keys after which the previous and the next page begin. None if there is no such page.
+    """A page of rows, and the keys where the previous and next pages begin.
+
+    A key is None if that page is missing.
 
     `searched_to` is the key of the last examined row, if the search stopped before the end.
     """
@@ -45,7 +49,10 @@ class KeysetPage(Generic[T, K]):
 
 @dataclass(frozen=True, slots=True)
 class LinkedPage(Generic[T, K]):
-    """Page of rows with the query strings of the previous and the next page. None if there is no such page."""
+    """A page of rows, and the query strings for the previous and next pages.
+
+    None if there is no such page.
+    """
 
     rows: list[T]
     previous: str | None
@@ -54,7 +61,9 @@ class LinkedPage(Generic[T, K]):
 
 
 class Read(Protocol[T_co, K]):
-    """Protocol of a function that reads the rows after a key, nearest rows first, or from the beginning for None.
+    """Function that reads the rows nearest to a key and after it.
+
+    With None, it reads from the beginning.
 
     Returns the rows, and the key after which there may be more rows, or None at the end. With `is_backward`, reads rows
     before the key.
@@ -65,7 +74,9 @@ class Read(Protocol[T_co, K]):
 
 @dataclass(frozen=True, slots=True)
 class Order(Generic[K]):
-    """Order of rows, with the text form of keys in links. `parse` returns None for text that is not a key.
+    """An order for rows, and how its keys are written in links.
+
+    `parse` returns None for text that is not a key.
 
     `beside` is for a page without rows: it returns the key from which to read in the other direction, so that the row
     of the link's own key is included. Its arguments are that key, and True if the page was read backward.
@@ -78,7 +89,7 @@ class Order(Generic[K]):
 
     @property
     def names(self) -> tuple[str, str]:
-        """Return the names of the query parameters of links to the previous and to the next page."""
+        """Return the query parameter names that link to the previous and the next page."""
         return ("after", "before") if self.is_descending else ("before", "after")
 
 
@@ -91,7 +102,9 @@ def turn(
     key: Callable[[T], K],
     beside: Callable[[K, bool], K | None],
 ) -> KeysetPage[T, K]:
-    """Return the page before the key `back`, the page after the key `on`, or the first page. `size` rows fill a page.
+    """Return the page before the key `back`, the page after the key `on`, or the first page.
+
+    A page has `size` rows.
 
     If fewer than `size` rows come before `back`, the first page is returned.
     """
@@ -116,7 +129,7 @@ def linked(
     key: Callable[[T], K],
     filters: Mapping[str, str],
 ) -> LinkedPage[T, K]:
-    """Return the page for the parameters of a query string, or the first page if the key in them is invalid.
+    """Return the page for a query string's parameters, or the first page if the key in them is invalid.
 
     `filters` are query parameters that are added to the links.
     """
@@ -160,7 +173,9 @@ def by_time(
     column: str = "created_at",
     order: Order[Moment] = NEWEST_FIRST,
 ) -> LinkedPage[M, Moment]:
-    """Return a page of the rows of all sources in an order by time, newest first by default.
+    """Return a page of rows from all sources, ordered by time.
+
+    By default, the newest come first.
 
     Each of the `sources` needs the columns `column` and `id`, and an index that ends with `column` or with both. Rows
     of different sources with the same time are ordered by the prefix of their IDs. `match` is a condition without an
@@ -193,7 +208,7 @@ def _beyond(rows: QuerySet[M], column: str, key: Moment, *, is_ascending: bool) 
 def _take(
     sources: Sequence[QuerySet[M]], column: str, size: int, match: Q | None, *, is_ascending: bool
 ) -> tuple[list[M], Moment | None]:
-    """Return up to `size` rows of all sources, merged in order, and the key after which there may be more rows."""
+    """Return up to `size` rows from all sources in order, and the key to continue from."""
     windows = [_window(ordered, column, size, match, is_ascending=is_ascending) for ordered in sources]
 
     def order(row: M) -> tuple[datetime, str]:
@@ -201,7 +216,7 @@ def _take(
 
     merged = list(heapq.merge(*(rows for rows, _ in windows), key=order, reverse=not is_ascending))
     ends = [end for _, end in windows if end is not None]
-    # Drop rows after the first key at which a source stopped: that source may have unread rows among them.
+    # Drop rows after the first key at which a source stopped. That source may have unread rows among them.
     stop = (min if is_ascending else max)(ends, key=_merge_key, default=None)
     if stop is not None:
         limit = _merge_key(stop)
@@ -214,7 +229,10 @@ def _take(
 def _window(
     ordered: QuerySet[M], column: str, size: int, match: Q | None, *, is_ascending: bool
 ) -> tuple[list[M], Moment | None]:
-    """Return up to `size` + 1 matching rows of a source, and the key of the last examined row, or None at the end."""
+    """Return up to `size` + 1 matching rows, and the last examined row's key.
+
+    The key is None at the end of the source.
+    """
     last = None
     if match is not None:
         beyond = ordered.values_list(column, "id")[WINDOW - 1 : WINDOW + 1]
@@ -225,12 +243,15 @@ def _window(
 
 
 def _merge_key(key: Moment) -> tuple[datetime, str]:
-    """Return the sort key for merging: the time, then the ID's prefix. Within a source, heapq.merge is stable."""
+    """Return the sort key for merging: time, then ID prefix. heapq.merge keeps the order within a source."""
     return key[0], key[1].partition("_")[0]
 
 
 def numbers(count: int) -> Order[Numbers]:
-    """Return the ascending order by `count` columns with whole numbers from 0 to 999,999,999, or null."""
+    """Return an ascending order by `count` columns.
+
+    Values are null or whole numbers up to 999,999,999.
+    """
 
     def parse(raw: str) -> Numbers | None:
         match = re.fullmatch(r"[0-9]{0,9}(\.[0-9]{0,9})*", raw, re.ASCII)
@@ -244,7 +265,7 @@ def numbers(count: int) -> Order[Numbers]:
     return Order(parse, lambda key: ".".join("" if part is None else str(part) for part in key), beside)
 
 
-# Ascending order by a text column, such as a host. The previous-page link of an empty page leads to the first page.
+# Ascending order by a text column, such as a host. On an empty page, the previous-page link leads to the first page.
 BY_TEXT: Order[str] = Order(
     parse=lambda raw: raw.replace("\0", "") or None,
     text=str,
@@ -260,7 +281,9 @@ def by_columns(
     size: int,
     filters: Mapping[str, str],
 ) -> LinkedPage[M, Numbers]:
-    """Return a page of rows in the ascending order of columns with whole numbers, nulls last.
+    """Return a page of rows in ascending order of these whole-number columns.
+
+    Nulls come last.
 
     The combination of columns must be unique, and the last column must not be null.
     """
@@ -283,7 +306,9 @@ def by_columns(
 
 
 def _beyond_numbers(columns: Sequence[str], key: Numbers, *, is_backward: bool) -> Q:
-    """Return the condition for rows after a key: the first columns are equal, and the next column is greater.
+    """Return a condition for rows after a key.
+
+    The first columns are equal and the next one is greater.
 
     Backward, the next column is less. Nulls count as greater than all numbers.
     """
@@ -301,5 +326,5 @@ def _beyond_numbers(columns: Sequence[str], key: Numbers, *, is_backward: bool) 
 
 
 def search_text(query: Mapping[str, str]) -> str:
-    """Return the search text (`q`), without NUL characters and surrounding spaces, cut to 200 characters."""
+    """Return the search text (`q`) without NUL characters and outer spaces, cut to 200 characters."""
     return query.get("q", "").replace("\0", "").strip()[:200]

@@ -1,4 +1,4 @@
-"""Middleware for X-Request-ID, Permissions-Policy, compression of pages, and a 503 in an outage of the database."""
+"""Middleware for X-Request-ID, Permissions-Policy, page compression, and a 503 while the database is down."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ WELL_FORMED = re.compile(r"[A-Za-z0-9._-]{8,128}")
 
 
 class PageCompressionMiddleware(GZipMiddleware):
-    """Middleware that compresses HTML pages, to about a tenth. Django's GZipMiddleware adds padding against BREACH.
+    """Middleware that compresses HTML pages, to about a tenth.
+
+    Django's GZipMiddleware adds padding against BREACH.
 
     API responses are short, and a reverse proxy may compress them.
     """
@@ -44,7 +46,10 @@ class OutageMiddleware:
         return self.get_response(request)
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
-        """Return a 503 for database outages, else None. No template is used, because templates query the database."""
+        """Return a 503 for database outages, else None.
+
+        No template is used, because templates query the database.
+        """
         if not is_unavailable(exception):
             return None
         message = "The service is temporarily unavailable. Try again in a few seconds."
@@ -72,7 +77,7 @@ class RequestIdMiddleware:
 
 
 class PermissionsPolicyMiddleware:
-    """Middleware that sends the setting `PERMISSIONS_POLICY` as a header of every response."""
+    """Middleware that sends the setting `PERMISSIONS_POLICY` as a header with every response."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response

@@ -1,4 +1,7 @@
-"""Session values for a later page: encrypted, stored for a limited time, and deleted when they are read."""
+"""Session values for a later page.
+
+They are encrypted, expire, and are deleted when they are read.
+"""
 
 from __future__ import annotations
 
@@ -27,14 +30,20 @@ class SessionValues:
     max_age_s: int
 
     def put(self, request: HttpRequest, key: str, value: Any) -> None:
-        """Store a value under a key. The oldest values are deleted if there are more than `most`."""
+        """Store a value under a key.
+
+        The oldest values are deleted if there are more than `most`.
+        """
         values: dict[str, str] = request.session.get(self.name, {})
         values.pop(key, None)
         values[key] = encrypt(json.dumps({"at": time.time(), "value": value})).decode()
         request.session[self.name] = dict(list(values.items())[-self.most :])
 
     def take(self, request: HttpRequest, key: str) -> Any:
-        """Delete and return the value of a key. Returns None if there is no value or it has expired."""
+        """Delete a key's value and return it.
+
+        Returns None if there is no value or it has expired.
+        """
         values: dict[str, str] = request.session.get(self.name, {})
         if key not in values:
             return None
@@ -57,6 +66,6 @@ class SessionValues:
     def _decrypted(self, encrypted: str) -> Any:
         try:
             entry = json.loads(decrypt(encrypted.encode()))
-        except InvalidToken:  # The encryption key has been removed from the key ring since.
+        except InvalidToken:  # The key was removed from the key ring.
             return None
         return entry["value"] if time.time() - entry["at"] < self.max_age_s else None

@@ -12,7 +12,9 @@ V = TypeVar("V", bound=Callable[..., object])
 
 
 def accepts_file(max_bytes: int) -> Callable[[V], V]:
-    """Decorate a view that accepts a file from logged-in users. Must be the outermost decorator of the view.
+    """Decorate a view that accepts a file from logged-in users.
+
+    Must be the outermost decorator of the view.
 
     A longer file is cut to `max_bytes` + 1 bytes, so that the view recognizes a file that is too large.
     """
@@ -25,7 +27,10 @@ def accepts_file(max_bytes: int) -> Callable[[V], V]:
 
 
 class FilesInMemory(FileUploadHandler):
-    """Upload handler for views decorated with `accepts_file`. Django's handlers would write anybody's files to disk."""
+    """Upload handler for views decorated with `accepts_file`.
+
+    Django's handlers would write anybody's files to disk.
+    """
 
     def new_file(self, *args: Any, **kwargs: Any) -> None:
         super().new_file(*args, **kwargs)

@@ -15,7 +15,10 @@ from infrastructure.telemetry.middleware import PROBE_PATHS
 
 
 def healthz(_request: HttpRequest) -> JsonResponse:
-    """Return 200 while the process runs. Neither PostgreSQL nor Redis is queried."""
+    """Return 200 while the process runs.
+
+    Neither PostgreSQL nor Redis is queried.
+    """
     return JsonResponse({"status": "ok"})
 
 

@@ -1,4 +1,7 @@
-"""/metrics for Prometheus: any web process can return the metrics of all processes on all hosts."""
+"""/metrics for Prometheus.
+
+Any web process can return the metrics from all processes on all hosts.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +36,10 @@ PATIENCE_S = 10.0
 
 
 class MetricsMiddleware:
-    """Middleware that answers /metrics before Django validates the Host header: Prometheus sends IP addresses."""
+    """Middleware that answers /metrics before Django validates the Host header.
+
+    Prometheus sends IP addresses.
+    """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -71,7 +77,9 @@ class _CachedCollector(Collector):
 
 
 class _MetricsCache:
-    """Cache of the collected metrics. One thread collects; requests that arrive meanwhile wait for the result.
+    """Cache for collected metrics.
+
+    One thread collects, and requests that arrive meanwhile wait for its result.
 
     Waiting requests do not get the previous result: a client that has requested another process since would see
     counters decrease, and treat that as a restart.
@@ -106,7 +114,10 @@ class _MetricsCache:
 
 
 def _all_metrics() -> Iterator[Metric]:
-    """Yield all metrics. If PostgreSQL or Redis does not answer, its metrics are missing, and its metric `up` is 0."""
+    """Yield all metrics.
+
+    If PostgreSQL or Redis does not answer, its metrics are missing, and its metric `up` is 0.
+    """
     yield gauge(servers.INFO, {(__version__,): 1})
     messages = messages_in_queues()
     if messages is not None:

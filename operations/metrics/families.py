@@ -1,4 +1,4 @@
-"""Metric families of `prometheus_client`, built from definitions and values."""
+"""Build `prometheus_client` metric families from definitions and values."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from infrastructure.telemetry.counters import Counter, Histogram, Series
 
 @dataclass(frozen=True, slots=True)
 class Gauge:
-    """Definition of a gauge: name, help text and labels."""
+    """A gauge with its name, help text and labels."""
 
     name: str
     help: str
@@ -39,7 +39,10 @@ def counter(definition: Counter, values: Mapping[Series, float]) -> Metric:
 def histogram(
     definition: Histogram, buckets: Mapping[Series, Mapping[str, int]], sums: Mapping[Series, float]
 ) -> Metric:
-    """Return a histogram's metric family from the count of each bucket. Buckets of older versions are left out."""
+    """Return a histogram's metric family from the counts per bucket.
+
+    Leaves out buckets from older versions.
+    """
     family = HistogramMetricFamily(definition.name, definition.help, labels=definition.labels)
     for labels, counts in buckets.items():
         total = 0

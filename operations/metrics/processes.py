@@ -1,4 +1,4 @@
-"""Metrics that processes count in memory, from the totals in Redis."""
+"""Metrics that processes count in memory. Redis stores the totals."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ from operations.metrics.families import counter, histogram
 
 
 def process_metrics(totals: Mapping[Series, int]) -> Iterator[Metric]:
-    """Yield the metrics of PROCESS_METRICS from totals by series. Metrics without labels have an initial value of 0."""
+    """Yield the metrics in PROCESS_METRICS from these totals.
+
+    Metrics without labels start at 0.
+    """
     by_metric: dict[str, dict[Series, int]] = {}
     for series, value in totals.items():
         by_metric.setdefault(series[0], {})[series[1:]] = value

@@ -1,4 +1,6 @@
-"""Backup files: a tar archive of a dump in pg_dump's custom format, followed by a JSON manifest.
+"""Backup files.
+
+They are tar archives with a dump in pg_dump's custom format, followed by a JSON manifest.
 
 `tar -xf FILE database.dump` and pg_restore can read a backup without this program. This module does not import Django.
 """
@@ -24,17 +26,23 @@ CHUNK_BYTES = 1024 * 1024
 
 
 class BackupError(Exception):
-    """Failure of a backup or a restore that has changed nothing. The message is printed on the terminal."""
+    """Raised when a backup or restore fails without changing anything.
+
+    The message is printed on the terminal.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """Description of a backup. `keys` are fingerprints of the key ring, beginning with the key that encrypts."""
+    """A backup's description.
+
+    `keys` are the key ring's fingerprints, starting with the encrypting key.
+    """
 
     version: str
     created_at: str
     postgresql: int
-    migrations: list[str]  # In the form "app.name".
+    migrations: list[str]  # Each migration has the form "app.name".
     keys: list[str]
     sha256: str = ""
     bytes: int = 0
@@ -43,7 +51,9 @@ class Manifest:
 
 @contextlib.contextmanager
 def draft_of(path: Path) -> Iterator[IO[bytes]]:
-    """Open a draft file that becomes `path` when the block ends without an error. Only its owner can read it.
+    """Open a draft file that becomes `path` when the block ends without an error.
+
+    Only its owner can read it.
 
     The next backup overwrites a draft whose writer was killed. Existing backups are never replaced. Raises BackupError.
     """
@@ -65,7 +75,7 @@ def draft_of(path: Path) -> Iterator[IO[bytes]]:
             yield file
             file.flush()
             os.fsync(file.fileno())
-            os.link(draft, path)  # Fails if `path` exists by now. A rename would replace the file.
+            os.link(draft, path)  # Unlike a rename, linking fails if `path` was created in the meantime.
         except OSError as error:
             raise BackupError(f"{path} can't be written: {error.strerror}.") from error
         finally:
@@ -78,7 +88,10 @@ def draft_of(path: Path) -> Iterator[IO[bytes]]:
 
 
 def write(file: IO[bytes], dump: IO[bytes], manifest: Manifest) -> Manifest:
-    """Write the stream `dump` and its manifest to a new archive. Return the manifest with size and checksum."""
+    """Write `dump` and its manifest to a new archive.
+
+    Return the manifest with size and checksum.
+    """
     file.write(bytes(tarfile.BLOCKSIZE))  # Placeholder for the tar header, which contains the size.
     digest, size = hashlib.sha256(), 0
     while chunk := dump.read(CHUNK_BYTES):
@@ -102,7 +115,10 @@ def _header(name: str, size: int) -> bytes:
 
 
 def verified_manifest(path: Path) -> Manifest:
-    """Verify the checksum of a backup and return the manifest. Raises BackupError if the file is damaged."""
+    """Verify a backup's checksum and return the manifest.
+
+    Raises BackupError if the file is damaged.
+    """
     try:
         with tarfile.open(path, "r:") as archive:
             dump, text = archive.extractfile(DUMP), archive.extractfile(MANIFEST)

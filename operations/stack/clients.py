@@ -1,4 +1,7 @@
-"""Search for PostgreSQL client programs of the server's version. This module does not import Django."""
+"""Find PostgreSQL client programs in the server's version.
+
+This module does not import Django.
+"""
 
 from __future__ import annotations
 
@@ -21,11 +24,16 @@ DISTRIBUTIONS = Path("/usr/lib/postgresql")  # Debian and its derivatives have o
 
 
 class NoClients(Exception):
-    """Error because client programs of the server's version are missing. The message says which package to install."""
+    """Raised when client programs for the server's version are missing.
+
+    The message names the package to install.
+    """
 
 
 def clients_for(major: int, folders: Iterable[Path] | None = None) -> Path:
-    """Return the folder with pg_dump, pg_restore and psql of the server's major version. Raises NoClients.
+    """Return the folder with pg_dump, pg_restore and psql in the server's major version.
+
+    Raises NoClients.
 
     Older programs refuse to work with the server, and the server may not understand the output of newer programs.
     """
@@ -42,7 +50,10 @@ def clients_for(major: int, folders: Iterable[Path] | None = None) -> Path:
 
 
 def version_of(folder: Path) -> int | None:
-    """Return the major version of the programs in a folder, or None if a program is missing or does not run."""
+    """Return the major version of a folder's programs.
+
+    None if a program is missing or does not run.
+    """
     if not all(os.access(folder / name, os.X_OK) for name in PROGRAMS):
         return None
     try:

@@ -1,4 +1,6 @@
-"""Embedded PostgreSQL and Redis: server programs from Python wheels, run as child processes on a data folder.
+"""Embedded PostgreSQL and Redis.
+
+Python wheels contain the servers, which run as child processes.
 
 This module does not import Django. `stack()` is the entry point. Only one process at a time may use a data folder.
 """
@@ -30,18 +32,21 @@ SOCKET_FOLDER_PREFIX = "wss-"
 
 
 class AlreadyRunning(EmbeddedError):
-    """Error because another process runs servers on this data folder."""
+    """Raised when another process already runs servers on this data folder."""
 
 
 class Stack:
-    """Running servers. `env` contains their URLs by environment variable."""
+    """Running servers. `env` maps environment variables to their URLs."""
 
     def __init__(self, servers: Sequence[Server]) -> None:
         self.env = {server.variable: server.url for server in servers}
         self._servers = servers
 
     def revive(self) -> list[str]:
-        """Restart all servers that have died, without waiting until they are ready. Return their names."""
+        """Restart all servers that have died, and return their names.
+
+        Does not wait until they are ready.
+        """
         dead = [server for server in self._servers if server.has_died()]
         for server in dead:
             server.start()
@@ -61,7 +66,7 @@ def stack(data_dir: Path, *, database: bool = True, redis: bool = True, durable:
 
 
 class Lock:
-    """Lock of a data folder.
+    """A data folder's lock.
 
     The lock file contains the holder's process ID and socket folder, one per line, and is emptied at an orderly end.
     `after_kill` is True if the previous holder was killed: then its child processes may still be stopping.
@@ -79,7 +84,10 @@ class Lock:
 
 @contextlib.contextmanager
 def locked(data_dir: Path) -> Iterator[Lock]:
-    """Lock `data_dir` (created if missing) for this process. Raises EmbeddedError or AlreadyRunning."""
+    """Lock `data_dir` (created if missing) for this process.
+
+    Raises EmbeddedError or AlreadyRunning.
+    """
     data_dir = data_dir.absolute()
     try:
         # The permissions of an existing folder do not change, because they are the user's choice.
@@ -120,7 +128,10 @@ def _open_private(path: Path) -> TextIO:
 
 @contextlib.contextmanager
 def servers(lock: Lock, database: bool = True, redis: bool = True, durable: bool = True) -> Iterator[Stack]:
-    """Run the servers like `stack`, for a caller that has already locked the data folder."""
+    """Run the servers like `stack`.
+
+    The caller has already locked the data folder.
+    """
     with contextlib.ExitStack() as cleanup:
         sockets = cleanup.enter_context(_socket_folder(lock)) if database else None
         started: list[Server] = []
@@ -137,7 +148,10 @@ def servers(lock: Lock, database: bool = True, redis: bool = True, durable: bool
 
 @contextlib.contextmanager
 def _socket_folder(lock: Lock) -> Iterator[Path]:
-    """Create a private folder for sockets. Its path is written to the lock file, for cleanup by the next start."""
+    """Create a private folder for sockets.
+
+    Its path is written to the lock file, for cleanup by the next start.
+    """
     folder = Path(tempfile.mkdtemp(prefix=SOCKET_FOLDER_PREFIX, dir=socket_parent()))
     try:
         lock.write_line(folder)
@@ -160,7 +174,10 @@ def _await_ready(servers: Sequence[Server]) -> None:
 
 
 def _stop(servers: Sequence[Server]) -> None:
-    """Stop all servers in parallel: first with the orderly stop signal, then the immediate one, then SIGKILL."""
+    """Stop all servers in parallel.
+
+    Send the orderly stop signal first, then the immediate one, then SIGKILL.
+    """
     running = [server for server in servers if server.process is not None and not server.has_died()]
     for step, timeout_s in enumerate((STOP_TIMEOUT_S, 0.5)):
         for server in running:

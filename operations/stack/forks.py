@@ -1,4 +1,7 @@
-"""Python programs as forks of this process: they start with its imported modules, and share their memory."""
+"""Run Python programs as forks of this process.
+
+They share its imported modules and memory.
+"""
 
 from __future__ import annotations
 
@@ -19,13 +22,15 @@ from typing import IO, NoReturn
 
 from operations.stack.processes import ENDING
 
-PR_SET_PDEATHSIG, PR_SET_NAME = 1, 15  # Options of prctl(2).
+PR_SET_PDEATHSIG, PR_SET_NAME = 1, 15  # Options of the system call prctl(2).
 POLL_S = 0.01
 FIRST_FILE, LAST_FILE = 3, 1 << 16  # Range of file descriptors after the standard streams.
 
 
 class Fork:
-    """Child process that executes a Python command, with a part of the interface of `subprocess.Popen`.
+    """Child process that runs a Python command.
+
+    It offers some of `subprocess.Popen`'s interface.
 
     `stdout` is a stream of the process's output and errors. `returncode` is the negative number of a signal that ended
     the process.
@@ -45,7 +50,10 @@ class Fork:
         return self.returncode
 
     def wait(self, timeout: float | None = None) -> int:
-        """Wait until the process has ended, and return the exit status. Raises subprocess.TimeoutExpired."""
+        """Wait until the process has ended, and return the exit status.
+
+        Raises subprocess.TimeoutExpired.
+        """
         deadline = None if timeout is None else time.monotonic() + timeout
         while (status := self.poll()) is None:
             if deadline is not None and time.monotonic() >= deadline:
@@ -62,7 +70,7 @@ class Fork:
         self.send_signal(signal.SIGKILL)
 
     def read(self) -> bytes:
-        """Return all output of the process, after the process has closed it."""
+        """Return everything the process printed, once it has closed its output."""
         if self.stdout is None:
             return b""
         with self.stdout as output:
@@ -70,7 +78,7 @@ class Fork:
 
 
 def fork(name: str, command: Sequence[str], *, env: Mapping[str, str], cwd: str | Path) -> Fork:
-    """Start a Python command (`python -m module …` or `python file …`) in a session of its own.
+    """Start a Python command (`python -m module …` or `python file …`) in its own session.
 
     The child's environment is `env`. It shares no open file with this process. On Linux, `name` is the child's name in
     lists of processes, and the kernel sends SIGTERM to the child when the calling THREAD ends, so this function must be
@@ -79,7 +87,7 @@ def fork(name: str, command: Sequence[str], *, env: Mapping[str, str], cwd: str 
     read, write = os.pipe()
     parent = os.getpid()
     for stream in (sys.stdout, sys.stderr):
-        stream.flush()  # Otherwise the child would write the buffered output a second time.
+        stream.flush()  # The output is flushed first, because the child would write the buffered output a second time.
     signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)  # The child unblocks these signals when it has its own handlers.
     try:
         pid = os.fork()
@@ -144,7 +152,7 @@ def _detach(name: str, parent: int, output: int) -> None:
 
 
 def _execute(command: Sequence[str]) -> None:
-    """Execute the program of `python -m module …` or `python file …` in this process."""
+    """Execute a `python -m module …` or `python file …` program in this process."""
     _, first, *rest = command
     if first == "-m":
         sys.argv = rest

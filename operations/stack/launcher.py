@@ -1,4 +1,4 @@
-"""Launcher script: drops root privileges, requests a signal on the parent's death, and executes another program.
+"""Launcher script that drops root privileges and executes a program that gets a signal when its parent dies.
 
 `operations.stack.processes.spawn` runs this script instead of a `preexec_fn`, because code between fork and exec may
 deadlock in a process with threads:
@@ -16,12 +16,12 @@ import os
 import signal
 import sys
 
-PR_SET_PDEATHSIG = 1  # Option of prctl(2).
+PR_SET_PDEATHSIG = 1  # Option of the system call prctl(2).
 CANNOT_EXECUTE = 126  # Shells use this exit status for a command that cannot be executed.
 
 
 def main(parent: int, death_signal: int, uid: int, gid: int) -> None:
-    """Switch to the user permanently if needed, and request `death_signal` for the parent's death (Linux)."""
+    """Switch to the user permanently if needed, and request `death_signal` for when the parent dies (Linux)."""
     if (uid, gid) != (os.geteuid(), os.getegid()):
         os.setgroups([])
         os.setgid(gid)

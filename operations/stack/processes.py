@@ -1,4 +1,9 @@
-"""Child processes that end with their parent, and the accounts of servers. This module does not import Django."""
+"""Start child processes that end with their parent.
+
+Servers can run under other accounts.
+
+This module does not import Django.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +25,7 @@ LAUNCHER = Path(__file__).with_name("launcher.py")
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """User and group IDs of a child process."""
+    """A child process's user and group IDs."""
 
     uid: int
     gid: int
@@ -31,16 +36,23 @@ ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class EmbeddedError(Exception):
-    """Failure to start a server. The message is one line, which is printed on the terminal."""
+    """Raised when a server cannot be started.
+
+    The message is a single line, which is printed on the terminal.
+    """
 
 
 class Server(ABC):
-    """Server program that this process starts and stops. At most one process of a server runs at a time."""
+    """A server program that this process starts and stops.
+
+    It runs at most once at a time.
+    """
 
     name: ClassVar[str]
-    variable: ClassVar[str]  # Environment variable for the server's URL.
-    stop_signals: ClassVar[tuple[signal.Signals, signal.Signals]]  # For an orderly stop, and for an immediate one.
-    url: str  # May change until the server is ready.
+    variable: ClassVar[str]  # Name of the environment variable for the server's URL.
+    # Signals for an orderly stop and for an immediate stop.
+    stop_signals: ClassVar[tuple[signal.Signals, signal.Signals]]
+    url: str  # The URL may change until the server is ready.
 
     def __init__(self, log: Path) -> None:
         self.log = log
@@ -48,7 +60,10 @@ class Server(ABC):
 
     @abstractmethod
     def start(self) -> None:
-        """Start the process, without waiting until the server is ready. Raises EmbeddedError."""
+        """Start the process, without waiting until the server is ready.
+
+        Raises EmbeddedError.
+        """
 
     @abstractmethod
     def is_ready(self) -> bool:
@@ -59,11 +74,17 @@ class Server(ABC):
         """Return the server's last message about a failed start."""
 
     def retry(self) -> bool:
-        """Start again in another way after a failed start. Return False if there is no other way."""
+        """Try again after a failed start, for example on another port.
+
+        Return False if that would not help.
+        """
         return False
 
     def open_log(self) -> IO[bytes]:
-        """Open the log for appending. Make it private first: older versions created logs that every user could read."""
+        """Open the log for appending, and make it private.
+
+        Older versions created logs that every user could read.
+        """
         self.log.touch(mode=0o600)
         self.log.chmod(0o600)
         return self.log.open("ab")
@@ -73,7 +94,7 @@ class Server(ABC):
 
     def send(self, number: signal.Signals) -> None:
         if self.process is not None:
-            self.process.send_signal(number)  # Has no effect on an ended process.
+            self.process.send_signal(number)  # The signal has no effect on an ended process.
 
 
 def spawn(
@@ -86,7 +107,9 @@ def spawn(
     stdin: int | IO[bytes] = subprocess.DEVNULL,
     stdout: int | IO[bytes] = subprocess.DEVNULL,
 ) -> subprocess.Popen[bytes]:
-    """Start `command` (an absolute path first) in a session of its own, so that Ctrl-C does not reach the process.
+    """Start `command` in its own session, so that Ctrl-C does not reach it.
+
+    Its first item is an absolute path.
 
     stderr is merged with `stdout`. On Linux the kernel sends `death_signal` to the process when the calling THREAD
     ends, so this function must be called from the main thread. The process exits with status 126 if it cannot switch
@@ -117,7 +140,7 @@ def spawn(
 
 @contextlib.contextmanager
 def deferred_signals(numbers: Iterable[signal.Signals]) -> Iterator[None]:
-    """Defer calls of Python's handlers of these signals until the block has ended."""
+    """Defer Python's handlers for these signals until the block has ended."""
     received: list[tuple[int, FrameType | None]] = []
     all_handlers = {number: signal.getsignal(number) for number in numbers}
     handlers = {number: handler for number, handler in all_handlers.items() if callable(handler)}
@@ -133,7 +156,10 @@ def deferred_signals(numbers: Iterable[signal.Signals]) -> Iterator[None]:
 
 
 def wait_all(processes: Iterable[subprocess.Popen[bytes]], timeout_s: float) -> bool:
-    """Wait until all processes have ended. Return False if a process still runs after `timeout_s`."""
+    """Wait until all processes have ended.
+
+    Return False if a process still runs after `timeout_s`.
+    """
     deadline = time.monotonic() + timeout_s
     for process in processes:
         try:
@@ -144,7 +170,7 @@ def wait_all(processes: Iterable[subprocess.Popen[bytes]], timeout_s: float) -> 
 
 
 def last_line(log: Path, containing: Sequence[str] = ("",)) -> str:
-    """Return the last line of a log that contains one of these words, and the log's path, for an error message."""
+    """Return a log's last line with one of these words, and the log's path, for an error message."""
     with log.open("rb") as file:
         file.seek(max(0, log.stat().st_size - 8192))
         lines = file.read().decode("utf-8", "replace").splitlines()

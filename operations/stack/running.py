@@ -1,4 +1,7 @@
-"""Data folder, and the file in it with the environment variables of a running `manage.py up`, for other commands."""
+"""The data folder.
+
+A file in it gives other commands the environment variables of a running `manage.py up`.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +34,9 @@ def published(data_dir: Path, variables: Mapping[str, str]) -> Iterator[None]:
 
 
 def variables_of(data_dir: Path) -> dict[str, str]:
-    """Return the environment variables of the service that runs on a data folder, readable by its own user only.
+    """Return the environment variables of the service that runs on a data folder.
+
+    Only its own user can read them.
 
     Returns an empty dictionary if no service runs there, or if it is another user's.
     """

@@ -1,4 +1,4 @@
-"""Supervisor: runs several programs, merges their output in one stream, and restarts programs that end.
+"""Supervisor that runs several programs, merges their output into one stream, and restarts those that end.
 
 This module does not import Django. honcho's Printer formats the lines. honcho's Manager is not used, because it stops
 all programs when one ends.
@@ -25,7 +25,7 @@ from honcho.printer import Message, Printer
 from operations.stack.forks import fork
 
 TICK_S = 0.1
-# The interval of ticks is longer while no program has started or written anything for CALM_AFTER_S.
+# Ticks are rarer while no program has started or written anything for CALM_AFTER_S.
 CALM_TICK_S, CALM_AFTER_S = 0.5, 5.0
 STOP_TIMEOUT_S = 7.0
 KILL_TIMEOUT_S = 1.0
@@ -38,7 +38,10 @@ STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 @dataclass(frozen=True)
 class Program:
-    """Program for the supervisor. `env` is its whole environment. It does not start while `waits()` returns True."""
+    """A supervised program.
+
+    `env` is its whole environment. It starts only when `waits()` returns False.
+    """
 
     name: str
     command: Sequence[str]
@@ -48,7 +51,7 @@ class Program:
 
 
 class Process(Protocol):
-    """Protocol of a running process: the common interface of `subprocess.Popen` and `operations.stack.forks.Fork`."""
+    """Protocol for a running process, either a `subprocess.Popen` or an `operations.stack.forks.Fork`."""
 
     pid: int
     returncode: int | None
@@ -77,7 +80,9 @@ class _ProgramState:
 
 
 class Supervisor:
-    """Supervisor of programs. After a stop signal or `stop()`, `run()` returns when all processes have ended.
+    """Program supervisor.
+
+    After a stop signal or `stop()`, `run()` returns when all processes have ended.
 
     A program that ends, with any status, restarts after 1, 2, 4 … 30 s (backoff). `on_tick` is called about ten times
     a second, and twice a second while nothing happens. To stop a program, SIGTERM is sent to its first process. The
@@ -120,7 +125,7 @@ class Supervisor:
                 self._stop_all()
 
     def print_message(self, text: str) -> None:
-        """Print a message of the supervisor itself."""
+        """Print one of the supervisor's own messages."""
         self._write(text, "", None)
 
     def _start_due(self) -> None:
@@ -139,7 +144,7 @@ class Supervisor:
             self._selector.register(state.output, selectors.EVENT_READ, state)
 
     def _reap(self, state: _ProgramState) -> None:
-        """Report that a program has ended, kill the rest of its process group, and schedule its restart."""
+        """Report that a program has ended, kill the rest of its process group, and schedule a restart."""
         if state.process is None:
             return
         _signal_group(state.process, signal.SIGKILL)
@@ -157,7 +162,10 @@ class Supervisor:
             self._read(key.data)
 
     def _read(self, state: _ProgramState) -> bool:
-        """Print the output of a program that has arrived. Return False if there is nothing to read."""
+        """Print the output that has arrived from a program.
+
+        Return False if there is nothing to read.
+        """
         if state.output is None:
             return False
         try:
@@ -202,7 +210,7 @@ class Supervisor:
             self._relay(TICK_S)
             ended = [(state, process) for state, process in alive if process.poll() is not None]
             for state, process in ended:
-                # The process group is killed at once, because another program may get the same process ID later.
+                # The process group is killed immediately, because another program may get the same process ID later.
                 _signal_group(process, signal.SIGKILL)
                 self._close(state)
                 alive.remove((state, process))
@@ -222,7 +230,7 @@ def _describe_end(state: _ProgramState) -> str:
 
 
 def _signal_group(process: Process, number: signal.Signals) -> None:
-    """Send a signal to all processes of a program's process group, even after the first process has ended."""
+    """Send a signal to all processes in a program's group, even after the first one has ended."""
     with contextlib.suppress(ProcessLookupError, PermissionError):  # macOS raises EPERM for zombies.
         os.killpg(process.pid, number)
 

@@ -1,4 +1,4 @@
-"""Link preview of a report: its title and its card."""
+"""A report's link preview, with a title and a picture (card)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from scans.models import Scan
 
 
 def card_of(scan: Scan) -> Card:
-    """Return the preview card of a scan that has a report."""
+    """Return the link preview's card for a scan's report."""
     host, path = address_of(scan.url)
     label = scan.get_type_display()
     notes = [day_of(scan.created_at)]
@@ -22,12 +22,15 @@ def card_of(scan: Scan) -> Card:
 
 
 def card_address(scan: Scan, digest: str) -> str:
-    """Return the path of the scan's card with this digest. For a sample, the scan's ID is `sample/<type>`."""
+    """Return the URL path for the card with this digest.
+
+    A sample has the scan ID `sample/<type>`.
+    """
     return reverse("report-card", args=[scan.id, digest])
 
 
 def preview_of(scan: Scan) -> Preview:
-    """Return the link preview of a scan that has a report."""
+    """Return the link preview for a scan's report."""
     label = scan.get_type_display()
     subject = label if label.isupper() else label.lower()
     title = title_of(f"{scan.grade} ({scan.score}): {subject} of", scan.url)

@@ -1,4 +1,4 @@
-"""Mutes of a report as one reader may see them."""
+"""Mutes of a report, limited to the details that the reader may see."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ from website_scan.report.muting import Muting
 
 
 def muting_of(mutes: Mutes, report: Report, membership: Membership | None) -> Muting:
-    """Return the mutes of a report for its reader: a member, or a stranger with the link (`membership` is None)."""
+    """Return the report's mutes as the reader may see them.
+
+    Without a membership, the reader only has the link of a shared report.
+    """
     mute_url = ""
     if membership is not None and membership.is_member:
         mute_url = f"{page_of(membership, 'mute-new')}?{urlencode({'scan': report.scan_id})}"

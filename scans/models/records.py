@@ -1,4 +1,4 @@
-"""Models that belong to scans: turns in queues, counters, tallies, the blocklist, and idempotency records."""
+"""Models for scan queues, counters, tallies, the blocklist and idempotency records."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ from scans.models.scan import Scan
 
 
 class Turn(models.Model):
-    """Time of an organization's last turn in a queue. The longest wait is served first (`scans.visits.queue`)."""
+    """Time of an organization's last turn in a queue.
+
+    The organization with the longest wait is served first.
+    """
 
     organization = models.ForeignKey(Organization, on_delete=models.CASCADE, db_index=False)
     queue = models.CharField(max_length=16)
@@ -26,10 +29,10 @@ class Turn(models.Model):
 
 
 class DomainTurn(models.Model):
-    """Times of a domain's last visit by any organization and of its earliest next visit.
+    """Times of a domain's last visit and of its next allowed visit.
 
-    `told` names the queues that will get a message at the time of the next visit. The sweeper deletes old rows
-    (`scans.visits.politeness`).
+    Visits of all organizations count. `told` names the queues that will get a message at the time of the next visit.
+    The sweeper deletes old rows (`scans.visits.politeness`).
     """
 
     domain = models.CharField(primary_key=True, max_length=MAX_NAME_LENGTH)
@@ -64,7 +67,7 @@ class ScanCount(models.Model):
 
 
 class EndedScan(models.Model):
-    """Figures of a finished scan for the metrics, written in the transaction that ends the scan.
+    """Finished scan that the metrics do not count yet, written in the transaction that ends the scan.
 
     Each scan has a row of its own, because workers would wait for each other's lock on a counter. The sweeper adds the
     rows to the tallies (`scans.visits.tallies`). Rows belong to no organization: a deleted scan still counts.
@@ -85,7 +88,7 @@ class EndedScan(models.Model):
 
 
 class ScanTally(models.Model):
-    """Monotonic counter for /metrics: its name, its label values and its value."""
+    """Monotonic counter for /metrics, with name, label values and value."""
 
     name = models.CharField(max_length=40)
     labels = ArrayField(models.CharField(max_length=40))
@@ -99,7 +102,7 @@ class ScanTally(models.Model):
 
 
 class BlockedDomain(models.Model):
-    """Domain on the operator's blocklist. Its subdomains are blocked as well."""
+    """Domain on the operator's blocklist, which also blocks its subdomains."""
 
     domain = models.CharField(max_length=253, unique=True)
     reason = models.CharField(max_length=200, blank=True)
@@ -113,7 +116,7 @@ class BlockedDomain(models.Model):
 
 
 class IdempotencyRecord(models.Model):
-    """Record of an accepted POST with an Idempotency-Key: digest of the request, created object, and response."""
+    """Accepted POST request that had an Idempotency-Key, with its response."""
 
     organization = models.ForeignKey(Organization, on_delete=models.CASCADE)
     key = models.CharField(max_length=255)

@@ -1,4 +1,4 @@
-"""Descriptions of the events of audits for the `webhooks` of openapi.yaml."""
+"""OpenAPI descriptions of audit webhook events."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Webhook events of audits: their conditions and their data."""
+"""Webhook events `audit.completed` and `audit.failed`."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ from webhooks.models import EventKind
 
 
 def record_audit_end(*, audit: Audit, **_: object) -> None:
-    """Record the event of an audit that has just ended, with its deliveries. Receives `audit_ended`.
+    """Record the webhook event of a finished audit.
 
-    Audits of monitors and lists, and their scans, have no such event: a monitor reports only changes, and a list its
-    runs. A cancelled audit has none either, because whoever cancels it knows.
+    Receives the signal `audit_ended`.
+
+    Audits of monitors and lists have no event: a monitor sends only changes, and a list sends its runs. A cancelled
+    audit has none either, because the person who cancelled it already knows.
     """
     if audit.run_of or audit.status == Audit.Status.CANCELLED:
         return
@@ -29,7 +31,7 @@ def record_audit_end(*, audit: Audit, **_: object) -> None:
 
 
 def audit_data(audit: Audit) -> AuditEventData:
-    """Return the `data` of a delivery about an audit (docs/audits.md)."""
+    """Return the field `data` of a webhook delivery about an audit (docs/audits.md)."""
     data: AuditEventData = {
         "audit_id": audit.id,
         "target": audit.url,

@@ -1,4 +1,7 @@
-"""SQL about audits that the statements of scans contain; `sites/apps.py` registers it."""
+"""SQL fragments with audit tables for the queries of `scans`.
+
+`sites/apps.py` registers them.
+"""
 
 from __future__ import annotations
 

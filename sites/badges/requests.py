@@ -1,4 +1,4 @@
-"""Requests for badges."""
+"""Validation of requests to create badges."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ MONITOR_ID = r"^mon_[0-9A-Za-z]{22}$"
 
 @dataclass(frozen=True, slots=True)
 class BadgeRequest:
-    """Request for the badge of a monitor, by its ID, or of a page."""
+    """Validated request to create the badge of a monitor (by ID) or of a page."""
 
     monitor: str = ""
     page: Target | None = None
 
 
 class BadgeRequestSerializer(Input):
-    """The body of POST /v1/badges: exactly one of the two."""
+    """Body of POST /v1/badges with exactly one of `monitor` and `page`."""
 
     monitor = Pattern(
         MONITOR_ID,

@@ -1,4 +1,4 @@
-"""Responses with badges: pictures that other sites embed, and conditional requests."""
+"""HTTP responses with badge images that other sites may embed, with caching and ETags."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ from sites.badges.drawing import Drawing
 
 
 def badge_response(drawing: Drawing, status: int) -> HttpResponse:
-    """Render a badge that other sites may embed. `no-store` prevents caching of errors."""
+    """Return an SVG response that other sites may embed.
+
+    `no-store` prevents caching of errors.
+    """
     body = render_to_string("sites/badges/badge.svg", {"drawing": drawing})
     response = HttpResponse(body, content_type="image/svg+xml; charset=utf-8", status=status)
     response["Cross-Origin-Resource-Policy"] = "cross-origin"
@@ -21,7 +24,10 @@ def badge_response(drawing: Drawing, status: int) -> HttpResponse:
 
 
 def cacheable(request: HttpRequest, response: HttpResponse) -> HttpResponse:
-    """Let clients cache a badge for five minutes; return 304 if the client has cached the same picture."""
+    """Let clients cache a badge for five minutes.
+
+    Returns 304 if the client has cached the same image.
+    """
     etag = f'"{hashlib.sha256(response.content).hexdigest()[:32]}"'
     if etag in parse_etags(request.headers.get("If-None-Match", "")):
         response = HttpResponseNotModified(headers={"Cross-Origin-Resource-Policy": "cross-origin"})

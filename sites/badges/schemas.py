@@ -1,4 +1,4 @@
-"""Badges as JSON."""
+"""JSON schemas of badges, and functions that create this JSON from models."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from website_scan.timestamps import timestamp
 
 @component("Badge")
 class BadgeJson(TypedDict):
-    """A badge, of a monitor or of a page."""
+    """Badge of a monitor or of a page."""
 
     id: Annotated[str, identifier("bdg")]
     monitor: NotRequired[MonitorId]

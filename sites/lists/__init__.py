@@ -1,1 +1,1 @@
-"""Lists of sites: their entries, runs, snapshots and shared pages."""
+"""Lists of sites with their entries, runs, snapshots and shared pages."""

@@ -1,4 +1,4 @@
-"""Descriptions of the events of lists for the `webhooks` of openapi.yaml."""
+"""OpenAPI descriptions of list webhook events."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Webhook events of lists: recording of events, and the data that they send."""
+"""Webhook events of lists."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from webhooks.models import EventKind
 
 
 def record_list_event(run: ListRun, kind: EventKind, data: Mapping[str, object], at: datetime) -> None:
-    """Record an event of a list's run and its deliveries, inside the transaction that ends the run.
+    """Record a webhook event of a list's run, in the transaction that ends the run.
 
-    `data` is added to the data about the list and the run. A list that does not notify webhooks records no event.
+    `data` is added to the data about the list and the run. Lists that do not notify webhooks have no events.
     """
     site_list = run.site_list
     if site_list.tells_webhooks:
@@ -24,7 +24,7 @@ def record_list_event(run: ListRun, kind: EventKind, data: Mapping[str, object],
 
 
 def list_data(run: ListRun) -> ListEventData:
-    """Return the fields that `data` has in all events of lists (docs/lists.md)."""
+    """Return the data fields that all list events have in common (docs/lists.md)."""
     return {
         "list_id": run.site_list_id,
         "name": run.site_list.name,
@@ -35,7 +35,7 @@ def list_data(run: ListRun) -> ListEventData:
 
 
 def list_results(run: ListRun) -> dict[str, ListMean]:
-    """Return, by scan type, the number of sites with a score, their mean score, and its grade (or None)."""
+    """Return the number of sites with a score, their mean score and its grade, by scan type."""
     counts: ListCounts | None = ListCount.objects.filter(run=run, tag="").values_list("data", flat=True).first()
     means: dict[str, ListMean] = {}
     for name in run.types:

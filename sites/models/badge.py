@@ -1,4 +1,4 @@
-"""Model of a badge: a picture with grades to embed in other sites, visible to everybody who has its address."""
+"""Badge with grades, a public image that other sites can embed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ def new_badge_id() -> str:
 
 
 class Badge(models.Model):
-    """Badge of a monitor or a page. Its random ID makes the address secret; a deleted badge's address is invalid."""
+    """Badge of a monitor or a page.
+
+    Its random ID makes the URL impossible to guess. Deleting the badge revokes the URL.
+    """
 
     id = models.CharField(primary_key=True, max_length=40, default=new_badge_id, editable=False)
     organization = models.ForeignKey(Organization, on_delete=models.CASCADE, related_name="badges")
@@ -35,7 +38,7 @@ class Badge(models.Model):
         indexes = [models.Index(fields=["organization", "-created_at", "-id"], name="badge_newest_first")]
         constraints = [
             models.CheckConstraint(condition=Q(monitor=None) ^ Q(page=""), name="badge_of_one_thing"),
-            # The index has a digest, because URLs may be longer than an index entry.
+            # The index uses a digest of the URL, because URLs may be longer than the maximum size of an index entry.
             models.UniqueConstraint(F("organization"), MD5("page"), condition=~Q(page=""), name="badge_of_page"),
         ]
 
@@ -44,10 +47,10 @@ class Badge(models.Model):
 
     @property
     def badge_url(self) -> str:
-        """Return the address of the picture."""
+        """Return the URL of the badge image."""
         return f"{settings.BASE_URL}/badge/{self.id}.svg"
 
     @property
     def link_url(self) -> str:
-        """Return the address that the picture links to."""
+        """Return the URL that the badge image links to."""
         return f"{settings.BASE_URL}/badge/{self.id}"

@@ -1,4 +1,4 @@
-"""Descriptions of the events of monitors for the `webhooks` of openapi.yaml."""
+"""OpenAPI descriptions of monitor webhook events."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Webhook events of monitors: when they are recorded, and their data."""
+"""Webhook events of monitors."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from webhooks.models import EventKind
 
 
 def record_monitor_event(monitor: Monitor, kind: EventKind, data: Mapping[str, object], at: datetime) -> None:
-    """Record the event of a monitor's run and its deliveries, inside the transaction that ends the run.
+    """Record a webhook event of a monitor's run, in the transaction that finishes the run.
 
-    `data` is the event's data beside the monitor's own. Nothing is recorded for monitors that do not notify webhooks.
+    `data` is the event's data without the fields of the monitor. Monitors that do not notify webhooks have no events.
     """
     if monitor.tells_webhooks:
         events.record(kind, monitor.organization_id, at, lambda: {**monitor_data(monitor), **data}, monitor=monitor)

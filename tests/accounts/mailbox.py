@@ -1,4 +1,4 @@
-"""Helper for e-mails: read the newest e-mail and its link."""
+"""Test helper that reads the link in the newest e-mail."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from django.core import mail
 
 
 def link_in_mail(to: str) -> str:
-    """Return the path of the first link to this service in the newest e-mail, whose recipient must be `to`."""
+    """Return the path of the first service link in the newest e-mail, which must be sent to `to`."""
     message = mail.outbox[-1]
     assert message.to == [to]
     link = re.search(rf"^\s*{re.escape(settings.BASE_URL)}(/\S+)$", str(message.body), re.MULTILINE)

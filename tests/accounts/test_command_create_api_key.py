@@ -1,4 +1,4 @@
-"""`manage.py create_api_key`, run in a separate process: valid keys, and errors."""
+"""Tests for `manage.py create_api_key` in a separate process."""
 
 from __future__ import annotations
 
@@ -21,19 +21,25 @@ pytestmark = pytest.mark.django_db(transaction=True, serialized_rollback=True)
 
 
 def database_url(name: str) -> str:
-    """Return the URL of another database on the tests' server. The path may begin with a folder of sockets."""
+    """Return the URL of another database on the tests' server.
+
+    The host may be a folder of Unix sockets.
+    """
     url = urlsplit(os.environ["DATABASE_URL"])
     return urlunsplit(url._replace(path=f"{url.path.rpartition('/')[0]}/{name}"))
 
 
 def create_api_key(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    """Run the command on the tests' database, in a separate process."""
+    """Run `manage.py create_api_key` in a separate process.
+
+    It uses the tests' database.
+    """
     database = database_url(connection.settings_dict["NAME"])
     defaults = {"DATABASE_URL": database, "SECRET_KEY": settings.SECRET_KEY, "REDIS_URL": settings.REDIS_URL}
     return run("create_api_key", *arguments, **defaults | variables)
 
 
-def test_command_prints_a_valid_key_and_creates_the_organization() -> None:
+def test_command_creates_key_and_organization() -> None:
     ran = create_api_key("Acme Works")
     assert (ran.returncode, ran.stderr) == (0, "")
     key = ran.stdout.removesuffix("\n")
@@ -46,7 +52,7 @@ def test_command_prints_a_valid_key_and_creates_the_organization() -> None:
     assert key not in (stored.digest, stored.prefix)
 
 
-def test_command_adds_keys_to_an_existing_organization() -> None:
+def test_command_adds_keys_to_an_organization() -> None:
     keys = [run_here("create_api_key", "Acme", "--name", name).stdout.strip() for name in ("CI", "Laptop")]
     assert len(set(keys)) == 2
     assert Organization.objects.get().name == "Acme"
@@ -54,13 +60,13 @@ def test_command_adds_keys_to_an_existing_organization() -> None:
     assert all(Api(key).get("/v1/usage").status_code == 200 for key in keys)
 
 
-def test_tier_option_sets_the_tier_of_the_organization() -> None:
+def test_tier_option_sets_the_tier() -> None:
     for arguments in (["--tier", "pro"], []):
         key = run_here("create_api_key", "Acme", *arguments).stdout.strip()
         assert Api(key).get("/v1/usage").json()["quota"]["tier"] == "pro"
 
 
-def test_scope_and_expires_options_set_the_key() -> None:
+def test_options_set_scope_and_expiry_of_the_key() -> None:
     run_here("create_api_key", "Acme", "--scope", "read", "--expires", "30")
     key = ApiKey.objects.get()
     assert key.scope == "read"
@@ -87,7 +93,7 @@ def test_scope_and_expires_options_set_the_key() -> None:
         (["Acme\udcff"], "printable characters"),  # Python decodes a byte that is not UTF-8 to this surrogate.
     ],
 )
-def test_wrong_usage_exits_with_2_and_creates_nothing(arguments: list[str], complaint: str) -> None:
+def test_wrong_usage_creates_nothing(arguments: list[str], complaint: str) -> None:
     ran = run_here("create_api_key", *arguments)
     assert (ran.returncode, ran.stdout) == (2, "")
     assert complaint in ran.stderr
@@ -95,7 +101,7 @@ def test_wrong_usage_exits_with_2_and_creates_nothing(arguments: list[str], comp
     assert not ApiKey.objects.exists()
 
 
-def test_unreachable_database_is_reported_in_one_line() -> None:
+def test_unreachable_database_is_reported() -> None:
     ran = create_api_key("Acme", DATABASE_URL="postgresql://nobody@127.0.0.1:1/nothing")
     assert (ran.returncode, ran.stdout) == (1, "")
     assert "PostgreSQL does not answer" in ran.stderr

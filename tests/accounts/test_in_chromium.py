@@ -1,4 +1,7 @@
-"""Accounts pages in a real browser: accessible in both themes and on a phone, and usable without scripts."""
+"""Browser tests for the accessibility of the accounts pages.
+
+The pages also work without scripts.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,10 @@ pytestmark = [pytest.mark.django_db(transaction=True, serialized_rollback=True),
 
 @pytest.fixture
 def ada() -> User:
-    """Owner of a populated organization, who also belongs to another one."""
+    """Return an owner of an organization with data in all tables.
+
+    The owner also belongs to another organization.
+    """
     home = member_of("Home")
     ada = person_of(home, "owner", "ada@people.test")
     person_of(home, "viewer", "viewer@people.test")
@@ -48,7 +54,7 @@ def test_open_menus_are_accessible(
     assert problems == {".menu-button": [], ".switch-button": [], ".person": []}
 
 
-def test_menus_are_usable_by_keyboard_without_scripts(
+def test_menus_work_by_keyboard_without_scripts(
     visit: Visit, ada: User, live_server: pytest_django.live_server_helper.LiveServer
 ) -> None:
     session = browser_of(ada).cookies["sessionid"].value
@@ -73,7 +79,7 @@ def test_menus_are_usable_by_keyboard_without_scripts(
     assert "sessionid" not in names
 
 
-def test_last_day_field_is_visible_only_for_expiry_on_a_date(
+def test_last_day_field_needs_an_expiry_date(
     visit: Visit, ada: User, live_server: pytest_django.live_server_helper.LiveServer
 ) -> None:
     session = browser_of(ada).cookies["sessionid"].value

@@ -1,4 +1,4 @@
-"""Tables of `make bench`: goals and their summary."""
+"""Tests for the result tables of `make bench`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 from benchmarks.table import Table, summary
 
 
-def test_summary_groups_rows_with_the_same_goals_and_shows_the_worst_figure(
+def test_summary_shows_the_worst_figure(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     table = Table()
@@ -26,7 +26,7 @@ def test_summary_groups_rows_with_the_same_goals_and_shows_the_worst_figure(
     assert last == "3 figures with goals, 1 missed"
 
 
-def test_figure_equal_to_its_goal_meets_it() -> None:
+def test_figure_may_equal_its_goal() -> None:
     table = Table()
     table.head("an audit", "")
     table.row("pages", 200, least=(200,))

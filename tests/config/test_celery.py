@@ -1,4 +1,7 @@
-"""Celery app: a worker's connection to PostgreSQL stays open between tasks, and is replaced when broken."""
+"""Tests that tasks reuse a worker's database connection.
+
+A broken connection is replaced.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,10 @@ BACKEND = "SELECT pg_backend_pid()"
 
 
 def run_task() -> int:
-    """Run Celery's signals around a task; return the ID of the PostgreSQL process of the task's connection."""
+    """Run Celery's signals around a task.
+
+    Returns the PostgreSQL process ID of the task's connection.
+    """
     fixup, task = DjangoFixup(app).worker_fixup, mock.Mock()
     task.request.is_eager = False
     fixup.on_task_prerun(task)
@@ -30,17 +36,20 @@ def run_task() -> int:
 
 @pytest.fixture
 def process(db: None) -> Iterator[ThreadPoolExecutor]:
-    """Executor with one thread, which has its own database connection, like a process of a worker."""
+    """Executor with one thread and its own database connection.
+
+    It stands for a worker process.
+    """
     with ThreadPoolExecutor(1) as thread:
         yield thread
         thread.submit(lambda: connection.close()).result()
 
 
-def test_tasks_of_a_process_share_a_database_connection(process: ThreadPoolExecutor) -> None:
+def test_tasks_share_a_database_connection(process: ThreadPoolExecutor) -> None:
     assert process.submit(run_task).result() == process.submit(run_task).result()
 
 
-def test_broken_connection_is_replaced_before_a_task(process: ThreadPoolExecutor) -> None:
+def test_broken_connection_is_replaced(process: ThreadPoolExecutor) -> None:
     backend = process.submit(run_task).result()
     fetch("SELECT pg_terminate_backend(%(backend)s, 10000)", {"backend": backend})
     assert process.submit(run_task).result() != backend

@@ -1,4 +1,7 @@
-"""Secrets in files: variables such as SECRET_KEY_FILE."""
+"""Tests for variables that name files with secrets.
+
+SECRET_KEY_FILE is one of them.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +34,7 @@ def test_secret_is_read_from_a_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [None, b"short", b"\xff" * 40])
-def test_unusable_secret_file_is_reported_for_its_variable(tmp_path: Path, content: bytes | None) -> None:
+def test_unusable_secret_file_is_reported(tmp_path: Path, content: bytes | None) -> None:
     path = tmp_path / "key"
     if content is not None:
         path.write_bytes(content)

@@ -1,4 +1,4 @@
-"""WSGI application between gunicorn and Django: HEAD, Host, and timeouts of the database."""
+"""Tests for the WSGI application that gunicorn calls."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ from django.conf import settings
 
 @pytest.fixture
 def application() -> Iterator[Callable[..., Any]]:
-    """WSGI application of the web process. Restores the database options that importing it has changed."""
+    """WSGI application of the web process.
+
+    Afterwards, the database options that its import changes are restored.
+    """
     options = settings.DATABASES["default"]["OPTIONS"]
     before = dict(options)
     from config.wsgi import application
@@ -43,7 +46,7 @@ def call_application(
     return status, dict(headers), body
 
 
-@pytest.mark.django_db  # a request checks its thread's database connection
+@pytest.mark.django_db  # A request checks its thread's database connection.
 @pytest.mark.parametrize(("method", "body"), [("GET", b'{"status": "ok"}'), ("HEAD", b"")])
 def test_head_response_has_headers_but_no_body(application: Callable[..., Any], method: str, body: bytes) -> None:
     status, headers, sent = call_application(application, method)
@@ -62,7 +65,7 @@ with connection.cursor() as cursor:
 
 
 @pytest.mark.parametrize(("module", "limits"), [("config.wsgi", "15s 5s"), ("config.celery", "0 0")])
-def test_database_timeouts_apply_to_requests_but_not_to_tasks(db: None, module: str, limits: str) -> None:
+def test_database_timeouts_apply_only_to_requests(db: None, module: str, limits: str) -> None:
     process = subprocess.run(
         [sys.executable, "-c", SHOW.format(module=module)],
         env=os.environ | {"DJANGO_SETTINGS_MODULE": "config.settings"},
@@ -79,7 +82,7 @@ def test_database_timeouts_apply_to_requests_but_not_to_tasks(db: None, module: 
     [
         ({"SERVER_PROTOCOL": "HTTP/1.1"}, "400 Bad Request"),
         ({"SERVER_PROTOCOL": "HTTP/1.1", "HTTP_HOST": "localhost"}, "200 OK"),
-        ({"SERVER_PROTOCOL": "HTTP/1.0"}, "200 OK"),  # HTTP/1.0 does not require Host.
+        ({"SERVER_PROTOCOL": "HTTP/1.0"}, "200 OK"),  # HTTP/1.0 does not require a Host header.
     ],
 )
 def test_http_1_1_request_without_host_is_refused(

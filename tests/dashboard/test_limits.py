@@ -1,4 +1,7 @@
-"""Limits of the tier and of the service, which pages display instead of the form."""
+"""Tests that pages explain reached limits instead of showing a form.
+
+The limits are those of the tier or the service.
+"""
 
 from __future__ import annotations
 
@@ -17,11 +20,11 @@ OPERATOR = "The operator of this service sets the plan of Home: ask them for a l
 
 
 def forms(client: Client, path: str, field: str) -> int:
-    """Return the number of forms on the page with this field."""
+    """Count the page's forms with this field."""
     return len(page_of(client.get(path)).xpath(f"//main//form[@method='post'][.//*[@name='{field}']]"))
 
 
-def test_monitor_form_is_replaced_when_the_limit_is_reached(home: Member) -> None:
+def test_monitor_limit_replaces_the_form(home: Member) -> None:
     client = browser_of(home, "member")
     assert forms(client, "/o/home/monitors/new", "every") == 1
     make_monitor(home)
@@ -34,7 +37,7 @@ def test_monitor_form_is_replaced_when_the_limit_is_reached(home: Member) -> Non
     assert "in use" not in text_of(browser_of(home, "viewer").get("/o/home/monitors/")).split("monitor in your plan")[0]
 
 
-def test_webhook_form_is_replaced_when_the_limit_is_reached(home: Member, target: str) -> None:
+def test_webhook_limit_replaces_the_form(home: Member, target: str) -> None:
     client = browser_of(home, "admin")
     for n in range(3):
         assert forms(client, "/o/home/webhooks/", "event") == 1
@@ -47,14 +50,14 @@ def test_webhook_form_is_replaced_when_the_limit_is_reached(home: Member, target
 
 
 @pytest.mark.parametrize("things", ["monitors", "webhooks"])
-def test_page_says_if_the_tier_has_no_monitors_or_webhooks(home: Member, things: str) -> None:
+def test_page_says_if_the_tier_has_no_monitors(home: Member, things: str) -> None:
     Tier.objects.filter(name="free").update(schedules=0, webhooks=0)
     text = text_of(browser_of(home, "admin").get(f"/o/home/{things}/"))
     assert f"Your plan has no {things}" in text
     assert OPERATOR in text
 
 
-def test_staff_have_a_link_from_the_limit_to_the_tier(home: Member, target: str) -> None:
+def test_limits_link_staff_to_the_admin(home: Member, target: str) -> None:
     make_monitor(home)
     operator = person_of(home, "owner", "operator@people.test")
     link = f"/admin/accounts/organization/{home.organization.pk}/change/"
@@ -66,7 +69,7 @@ def test_staff_have_a_link_from_the_limit_to_the_tier(home: Member, target: str)
     assert [link in browser_of_person(operator).get(path).content.decode() for path in pages] == [True, True]
 
 
-def test_forms_are_hidden_when_service_limits_are_reached(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_service_limits_hide_forms(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(keys, "MAX_ACTIVE_KEYS", 1)
     monkeypatch.setattr(organization, "MAX_OPEN_INVITATIONS", 0)
     monkeypatch.setattr(person, "MAX_OWNED_ORGANIZATIONS", 1)

@@ -1,4 +1,4 @@
-"""Search of the documentation: the index and its results."""
+"""Tests for the documentation search."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def titles(index: Index, word: str) -> list[str]:
     return [index["sections"][number][0] for place in index["words"].get(word, ()) for number in place]
 
 
-def test_search_index_is_a_script_cached_for_an_hour() -> None:
+def test_search_index_is_cached_for_an_hour() -> None:
     response = Client().get("/docs/search-index.js")
     assert response["Content-Type"] == "text/javascript; charset=utf-8"
     assert response["Cache-Control"] == "public, max-age=3600"

@@ -1,4 +1,4 @@
-"""JSON serializer of the cache: values read from Redis are never executed as code."""
+"""Tests that the cache stores JSON and executes no code from Redis."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_pickled_cache_value_is_not_executed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("value", [0, 7, "7", "text", None, True, ["a"], {"a": [1, 2.5]}])
-def test_cache_returns_json_value_with_its_type(value: object, db: None) -> None:
+def test_cached_json_value_keeps_its_type(value: object, db: None) -> None:
     cache.set("kept", value)
     cached = cache.get("kept", "missing")
     assert (type(cached), cached) == (type(value), value)

@@ -1,4 +1,4 @@
-"""Garbage collection is disabled during imports, and enabled afterwards."""
+"""Tests that garbage collection is disabled only during imports."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from infrastructure.loading import without_garbage_collection
 from tests.command_line import ROOT, environment
 
 
-def test_garbage_collection_is_enabled_again_after_failed_import() -> None:
+def test_failed_import_enables_garbage_collection() -> None:
     with without_garbage_collection():
         assert not gc.isenabled()
     with pytest.raises(ImportError), without_garbage_collection():
@@ -21,8 +21,11 @@ def test_garbage_collection_is_enabled_again_after_failed_import() -> None:
     assert gc.isenabled()
 
 
-def test_manage_py_freezes_imported_objects_and_collects_afterwards() -> None:
-    """`manage.py shell` is an example of any command, and prints the state of its own process."""
+def test_manage_py_freezes_imported_objects() -> None:
+    """`manage.py shell` stands for any command.
+
+    It prints the state of its own process.
+    """
     code = "import gc; print(gc.isenabled(), gc.get_freeze_count() > 50_000)"
     process = subprocess.run(
         [sys.executable, str(ROOT / "manage.py"), "shell", "--no-imports", "--command", code],

@@ -1,4 +1,4 @@
-"""Lock timeout of migrations on the database of a running service."""
+"""Tests that migrations have a lock timeout."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from django.db.models.signals import pre_migrate
 
 
 @pytest.mark.django_db(transaction=True, serialized_rollback=True)
-def test_migrate_sets_lock_timeout_to_5_seconds() -> None:
+def test_migrate_sets_a_lock_timeout() -> None:
     timeouts: list[str] = []
 
     def record_timeout(**_: object) -> None:

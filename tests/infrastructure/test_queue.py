@@ -1,4 +1,4 @@
-"""Task queue: tasks are sent by name, outages are logged, and processes refuse to start with invalid settings."""
+"""Tests for the task queue."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_enqueue_sends_message_to_queue_of_task(task: str, queue: str) -> None:
     assert arguments == ["row_1"]
 
 
-def test_enqueue_during_redis_outage_logs_once_and_does_not_raise(
+def test_enqueue_during_redis_outage_logs_once(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def down(*_: object, **__: object) -> None:
@@ -60,7 +60,7 @@ PROCESSES = pytest.mark.parametrize(
 
 
 def output_of_failed_start(command: list[str], folder: Path, **environment: str) -> str:
-    """Run a process that must refuse to start in this environment, and return its output."""
+    """Return the output of a process that refuses to start."""
     process = subprocess.run(
         [sys.executable, *command],
         env={name: value for name, value in os.environ.items() if name != "DJANGO_SETTINGS_MODULE"}
@@ -78,18 +78,18 @@ def output_of_failed_start(command: list[str], folder: Path, **environment: str)
 
 
 @PROCESSES
-def test_process_with_invalid_environment_exits_with_message(command: list[str], tmp_path: Path) -> None:
+def test_invalid_environment_is_reported(command: list[str], tmp_path: Path) -> None:
     output = output_of_failed_start(command, tmp_path, SCAN_TIME_LIMIT="soon", SECRET_KEY="changeme")
     assert "environment.SCAN_TIME_LIMIT" in output
     assert "SECRET_KEY can't be used: it has fewer than 32 characters." in output
 
 
 @PROCESSES
-def test_process_without_SECRET_KEY_exits_with_message(command: list[str], tmp_path: Path) -> None:
+def test_missing_SECRET_KEY_is_reported(command: list[str], tmp_path: Path) -> None:
     assert "SECRET_KEY is not set." in output_of_failed_start(command, tmp_path, SECRET_KEY="")
 
 
-def test_worker_touches_WORKER_HEARTBEAT_FILE(tmp_path: Path) -> None:
+def test_worker_touches_heartbeat_file(tmp_path: Path) -> None:
     file = tmp_path / "heartbeat"
     command = ["-m", "celery", "-A", "config", "worker", "--queues", f"nobody-{os.getpid()}", "--concurrency", "1"]
     worker = subprocess.Popen(
@@ -115,27 +115,31 @@ except Exception as error:
 """
 
 
-def test_rediss_url_with_untrusted_certificate_is_refused(tmp_path: Path) -> None:
+def test_untrusted_redis_certificate_is_refused(tmp_path: Path) -> None:
     with tls_server(tmp_path, self_signed("localhost"), respond=b"+PONG\r\n") as port:
         url = f"rediss://:password@localhost:{port}/0"
         output = output_of_failed_start(["-c", CONNECT], tmp_path, REDIS_URL=url)
     assert "CERTIFICATE_VERIFY_FAILED" in output
 
 
-def test_channel_close_after_lost_connection_raises_connection_error() -> None:
-    """Celery handles connection errors; any other exception would end the worker."""
+def test_closing_a_channel_reports_a_lost_connection() -> None:
+    """Celery handles connection errors.
+
+    Any other exception would end the worker.
+    """
     enqueue("scans.tasks.run_scan", "row_1")
     connection = app.connection_for_read()
     channel: Any = connection.channel()  # kombu's Redis transport has no type stubs.
-    assert channel.basic_get("scans") is not None  # The message is not acknowledged, as while its task runs.
-    connection.transport.client = None  # kombu sets this when it closes a lost connection.
+    # A message is not acknowledged while its task is running.
+    assert channel.basic_get("scans") is not None
+    connection.transport.client = None  # kombu sets this attribute when it closes a lost connection.
     channel._pool = None
     with pytest.raises(connection.connection_errors):
         channel.close()
     Redis.from_url(settings.REDIS_URL).flushdb()
 
 
-def test_channel_close_unblocks_BRPOP_and_requeues_received_message() -> None:
+def test_closing_a_channel_requeues_the_message() -> None:
     redis = Redis.from_url(settings.REDIS_URL)
     redis.delete("scans")
     for messages in (0, 1):

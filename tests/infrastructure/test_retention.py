@@ -1,4 +1,4 @@
-"""Nightly deletion: a task runs the entries of the retention table, and another task continues after the time limit."""
+"""Tests for the nightly deletion of old rows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from infrastructure import retention, tasks
 from infrastructure.retention import Retention, table
 
 
-def test_retention_table_has_unique_entries_of_all_apps_in_order() -> None:
+def test_retention_table_covers_all_apps() -> None:
     names = [entry.name for entry in table()]
     assert len(set(names)) == len(names)
     assert {"audits", "scans", "deliveries", "reports", "mutes", "activity log", "sessions", "e-mails"} <= set(names)
@@ -36,13 +36,13 @@ def run_delete_old(monkeypatch: pytest.MonkeyPatch, *entries: Retention) -> list
     return sent
 
 
-def test_delete_old_runs_all_retention_entries(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_delete_old_runs_every_retention_entry(monkeypatch: pytest.MonkeyPatch) -> None:
     done: list[str] = []
     assert run_delete_old(monkeypatch, entry("a", done), entry("b", done)) == []
     assert done == ["a", "b"]
 
 
-def test_retention_entry_without_time_continues_in_new_task(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_deletion_continues_in_new_task(monkeypatch: pytest.MonkeyPatch) -> None:
     done: list[str] = []
     entries = [entry("a", done), entry("b", done, is_finished=False), entry("c", done)]
     assert run_delete_old(monkeypatch, *entries) == [("infrastructure.tasks.delete_old", ("b",))]
@@ -53,9 +53,7 @@ def test_retention_entry_without_time_continues_in_new_task(monkeypatch: pytest.
     assert retention.delete_from("a", limit_s=0) == "a"
 
 
-def test_failed_retention_entry_is_logged_and_others_run(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_failed_retention_entry_is_logged(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     done: list[str] = []
 
     def fail(_: Callable[[], bool]) -> bool:

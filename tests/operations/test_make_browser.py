@@ -1,4 +1,4 @@
-"""`make browser` prints at its end which browser scans will use."""
+"""Tests that `make browser` prints which browser scans will use."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def test_make_browser_names_browser_for_scans() -> None:
+def test_make_browser_names_the_browser() -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     recipe = re.search(r"^browser:.*\n((?:\t.*\n)+)", makefile, re.MULTILINE)
     assert recipe is not None

@@ -1,4 +1,7 @@
-"""Replacement of `docker compose up|exec|run|down` on the server of first_hour.py: Podman with prebuilt images."""
+"""Run `docker compose` with Podman and prebuilt images.
+
+first_hour.py uses the commands `up`, `exec`, `run` and `down`.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,10 @@ NAMES = ("scan.example.com", "mail.example.com", "example.com")
 
 
 class Server(Stack):
-    """Stack with the variables of the working directory's `.env`, on the ports that compose.yaml publishes."""
+    """Stack with the variables of `.env` in the working directory.
+
+    It is on the ports that compose.yaml publishes.
+    """
 
     def __init__(self, podman: Podman) -> None:
         super().__init__(podman)
@@ -27,7 +33,7 @@ class Server(Stack):
         lines = Path(".env").read_text(encoding="utf-8").splitlines()
         variables = dict(line.split("=", 1) for line in lines)
         self.configure(
-            # The scanned site is on the server itself, and the certificate authority is one of the test.
+            # The scanned site is on the server itself, with the test's own authority.
             variables | {"SCAN_ALLOWED_NETWORKS": f"{self._server}/32", "SCAN_CA_BUNDLE": AUTHORITY}
         )
 
@@ -41,8 +47,9 @@ class Server(Stack):
 
 
 def up(podman: Podman) -> None:
-    """Start all services. Unlike Compose, a second call would not replace changed services, but the page needs only
-    one.
+    """Start all services.
+
+    Unlike with Compose, a second call does not replace changed services.
     """
     server = Server(podman)
     server.up()
@@ -80,8 +87,7 @@ def main() -> None:
     state = json.loads(STATE_FILE.read_text())
     if options.command == "exec":
         container = state["running"][options.service][0]
-        # Compose always allocates a terminal. Podman 4 sometimes loses the exit status of a short command with a
-        # terminal.
+        # Podman 4 with a terminal sometimes loses the exit status of a short command.
         terminal = ["--interactive", "--tty"] if "createsuperuser" in options.arguments else []
         os.execvp("podman", ["podman", "exec", *terminal, container, *options.arguments])
     extra_options = [f"--volume={volume}" for volume in options.volume] + [

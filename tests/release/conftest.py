@@ -1,4 +1,4 @@
-"""Podman with the images of this code, for the modules that run containers."""
+"""Podman with this code's images, for tests that run containers."""
 
 from __future__ import annotations
 

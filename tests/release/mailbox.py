@@ -1,4 +1,7 @@
-"""Mail server of the new server: port 587 with STARTTLS and login. It stores each e-mail as a file in STATE/mails."""
+"""Mail server on port 587 with STARTTLS and login.
+
+It writes each e-mail to a file in STATE/mails.
+"""
 
 from __future__ import annotations
 

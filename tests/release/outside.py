@@ -1,4 +1,6 @@
-"""Site on port 8080 and receiver of webhooks, which represent the internet outside the stack. Runs in a container.
+"""Serve a site and a webhook receiver outside the stack.
+
+The site is on port 8080. The container is not part of the stack.
 
 `/hook` stores the received requests, and `/received` returns them as JSON: a list of objects with `headers` and `body`.
 """

@@ -1,6 +1,4 @@
-"""Files in .github/: they match GitHub's schemas, and CI uses the targets of the Makefile and versions of
-pyproject.toml.
-"""
+"""Tests for the files in .github/."""
 
 from __future__ import annotations
 
@@ -48,7 +46,7 @@ def test_ci_tests_every_supported_python() -> None:
     assert [entry["python"] for entry in jobs()["fast"]["strategy"]["matrix"]["include"]] == supported
 
 
-def test_ci_runs_existing_targets_of_the_makefile() -> None:
+def test_ci_runs_existing_make_targets() -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     commands = [
         step["run"] for job in jobs().values() for step in job["steps"] if step.get("run", "").startswith("make")
@@ -60,7 +58,7 @@ def test_ci_runs_existing_targets_of_the_makefile() -> None:
         assert re.search(rf"^{target}:", makefile, re.MULTILINE), target
 
 
-def test_ci_is_read_only_and_pins_its_actions() -> None:
+def test_ci_is_read_only() -> None:
     text = WORKFLOW.read_text(encoding="utf-8")
     assert yaml.safe_load(text)["permissions"] == {"contents": "read"}
     assert "secrets." not in text

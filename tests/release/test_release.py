@@ -1,4 +1,4 @@
-"""Command `make release`: what it refuses, what it writes, and that two builds of one commit are identical."""
+"""Tests for `make release`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def git(folder: Path, *arguments: str) -> str:
 
 @pytest.fixture
 def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Repository with copies of this repository's files that a release changes, and with an unreleased change."""
+    """Repository with the files of a release and one unreleased change."""
     folder = tmp_path / "tree"
     for path in (*release.PLACES, release.CHANGELOG, release.FRAGMENTS / "README.md", Path("pyproject.toml")):
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
@@ -51,7 +51,7 @@ def test_working_tree_with_changes_is_refused(tree: Path) -> None:
         release.require_ready("9.9.0", tree)
 
 
-def test_release_must_be_newer_than_all_others(tree: Path) -> None:
+def test_release_must_be_the_newest(tree: Path) -> None:
     git(tree, "tag", "v9.10.0")
     with pytest.raises(release.ReleaseRefused, match=r"v9\.10\.0 exists already"):
         release.require_ready("9.10.0", tree)
@@ -60,14 +60,14 @@ def test_release_must_be_newer_than_all_others(tree: Path) -> None:
     release.require_ready("9.11.0", tree)
 
 
-def test_release_without_a_changelog_entry_is_refused(tree: Path) -> None:
+def test_release_needs_a_changelog_entry(tree: Path) -> None:
     (tree / release.FRAGMENTS / "faster.changed.md").unlink()
     git(tree, "commit", "--quiet", "--all", "--message", "Forget")
     with pytest.raises(release.ReleaseRefused, match="Nothing has changed"):
         release.require_ready("9.9.0", tree)
 
 
-def test_handwritten_section_without_all_entries_is_refused(tree: Path) -> None:
+def test_incomplete_handwritten_changelog_is_refused(tree: Path) -> None:
     text = (tree / release.CHANGELOG).read_text()
     (tree / release.CHANGELOG).write_text(text + f"\n## 9.9.0 {release.DASH} some day\n\nBy hand.\n")
     git(tree, "commit", "--quiet", "--all", "--message", "Write it by hand")
@@ -75,7 +75,7 @@ def test_handwritten_section_without_all_entries_is_refused(tree: Path) -> None:
         release.require_ready("9.9.0", tree)
 
 
-def test_release_commits_version_and_changelog_once(tree: Path) -> None:
+def test_release_commits_version_and_changelog(tree: Path) -> None:
     release.prepare("9.9.0", tree)
     assert git(tree, "log", "-1", "--format=%s") == "Release 9.9.0"
     for path in release.PLACES:
@@ -113,7 +113,7 @@ def test_checksums_can_be_verified(tmp_path: Path) -> None:
     subprocess.run(["sha256sum", "--check", "--strict", "SHA256SUMS"], cwd=tmp_path, check=True, capture_output=True)
 
 
-def test_failed_step_is_reported(tmp_path: Path) -> None:
+def test_failed_release_step_is_reported(tmp_path: Path) -> None:
     with pytest.raises(release.ReleaseRefused, match="repeat the release"):
         release.run([sys.executable, "-c", "raise SystemExit(3)"], tmp_path)
 
@@ -130,7 +130,7 @@ def test_two_builds_of_a_commit_are_identical(tmp_path: Path) -> None:
     assert {path.name for path in tmp_path.iterdir()} == {"files"}, "no other files are left"
 
 
-def test_build_that_is_not_reproducible_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_irreproducible_build_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folders = []
 
     def build(command: list[str], folder: Path, variables: object) -> None:

@@ -1,4 +1,4 @@
-"""Units in deploy/systemd, as far as they can be tested without running them."""
+"""Tests for the units in deploy/systemd, without a running systemd."""
 
 from __future__ import annotations
 
@@ -17,13 +17,16 @@ FOLDER = ROOT / "deploy" / "systemd"
 
 
 def units() -> dict[str, str]:
-    """Return the unit files by their paths relative to systemd's folder of units."""
+    """Return the unit files by their paths in systemd's unit folder."""
     files = [path for path in FOLDER.rglob("*") if path.is_file()]
     return {str(path.relative_to(FOLDER)): path.read_text(encoding="utf-8") for path in files}
 
 
 def command_of_unit(text: str) -> list[str]:
-    """Return the command of a unit from the program on, with escapes resolved (systemd.service(5), "Command lines")."""
+    """Return a unit's command, starting with the program.
+
+    Escapes are resolved (systemd.service(5), "Command lines").
+    """
     (line,) = re.findall(r"^ExecStart=(.*)$", text.replace("\\\n", " "), re.MULTILINE)
     words = line.replace("%%", "%").split()
     start = next(n for n, word in enumerate(words) if word.endswith(("/gunicorn", "/celery")))
@@ -31,13 +34,13 @@ def command_of_unit(text: str) -> list[str]:
 
 
 @pytest.mark.parametrize("name", ["web", "worker", "browser", "webhooks", "scheduler"])
-def test_unit_runs_the_command_of_its_compose_service(name: str) -> None:
+def test_unit_runs_the_command_of_its_service(name: str) -> None:
     command = " ".join(command_of(name)).replace("0.0.0.0", "127.0.0.1")
     command = command.replace("/tmp/celery", "/var/lib/website-scan/celery").replace("--pidfile ", "--pidfile=")
     assert " ".join(command_of_unit(units()[f"website-scan-{name}.service"])) == command
 
 
-def test_target_wants_all_services() -> None:
+def test_systemd_target_includes_every_service() -> None:
     wanted_units = set(re.findall(r"website-scan-\w+\.service", units()["website-scan.target"]))
     assert wanted_units == {name for name in units() if name.endswith(".service")}
 
@@ -57,7 +60,7 @@ def test_systemd_accepts_the_units(tmp_path: Path) -> None:
         path = tmp_path / name
         path.parent.mkdir(exist_ok=True)
         path.write_text(text.replace("/opt/website-scan/.venv", str(Path(sys.executable).parent.parent)))
-    # The trailing colon adds systemd's own units, which the target and the ordering refer to.
+    # The trailing colon adds systemd's own units.
     verified = subprocess.run(
         ["systemd-analyze", "verify", "--man=no", *(tmp_path / name for name in units() if "/" not in name)],
         env=os.environ | {"SYSTEMD_UNIT_PATH": f"{tmp_path}:"},

@@ -1,4 +1,4 @@
-"""Rolling upgrade to this release and rollback to the previous one, while the service runs."""
+"""Tests for upgrades and rollbacks while the service runs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.upgrade import rehearse
 @pytest.mark.slow
 @pytest.mark.timeout(900)  # The test starts the service eight times, perhaps on a busy machine.
 @pytest.mark.xdist_group("service")
-def test_upgrade_and_rollback_refuse_no_request_and_both_releases_work_with_the_new_schema() -> None:
+def test_upgrade_and_rollback_fail_no_requests() -> None:
     rehearsal = rehearse()
     assert rehearsal.failures == []
     assert rehearsal.pages > 30

@@ -1,4 +1,4 @@
-"""Test clients of logged-in people, and parsers of the pages that they load."""
+"""Test helpers for logged-in clients and for parsing pages."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ from tests.responses import ClientResponse
 
 
 def person(organization: Organization | None, role: str = "member") -> Client:
-    """Return a client logged in as a person with this role, or as a person without any organization."""
+    """Return a client that is logged in with this role.
+
+    Without a role, its user has no organization.
+    """
     user = User.objects.create_user(f"{role}-{User.objects.count()}@people.test")
     if organization is not None:
         Membership.objects.create(organization=organization, user=user, role=role)

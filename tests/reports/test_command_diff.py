@@ -1,4 +1,4 @@
-"""Command `manage.py diff`: diff of reports on the command line."""
+"""Tests for the command `manage.py diff`, which compares reports."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ PAGE = '<!doctype html><html lang=en><title>A bakery</title><main><h1>Hello</h1>
 
 
 def report(states: dict[str, str], **options: Any) -> dict[str, Any]:
-    """Return a report of `scan --format full` with only the fields that the command reads."""
+    """Return a report with the fields that `diff` reads.
+
+    The format is that of `scan --format full`.
+    """
     times = {"created_at": "2026-11-21T10:00:00Z", "completed_at": "2026-11-21T10:00:09Z"}
     others = {"id": "scan_" + "0" * 22, "type": "seo", "grade": "C", "status": "completed"}
     return document(states, **options) | times | others
@@ -37,8 +40,8 @@ def site() -> Iterator[Site]:
         yield running
 
 
-def test_diff_of_two_real_scans_shows_the_change_of_the_site(site: Site, tmp_path: Path) -> None:
-    """End to end: scan a site, change it, scan it again, and compare the reports."""
+def test_two_real_scans_are_compared(site: Site, tmp_path: Path) -> None:
+    """Scan a site, change it, scan it again, and compare."""
     paths = []
     for number, extra_markup in enumerate(("", '<a href="/x"><img src="/b.png"></a>')):
         site.routes["/page"] = Answer(PAGE.format(extra_markup))
@@ -74,14 +77,14 @@ def test_diff_of_two_real_scans_shows_the_change_of_the_site(site: Site, tmp_pat
         ({"a": "warn"}, {"a": "fail"}, 1),
     ],
 )
-def test_exit_status_is_1_if_a_finding_is_new_or_worse(
+def test_new_finding_has_exit_status_1(
     tmp_path: Path, before: dict[str, str], after: dict[str, str], code: int
 ) -> None:
     files = write_reports(tmp_path, "before", report(before)), write_reports(tmp_path, "after", report(after))
     assert run_here("diff", *files).returncode == code
 
 
-def test_json_format_is_the_response_of_the_api(tmp_path: Path) -> None:
+def test_json_output_has_the_format_of_the_api(tmp_path: Path) -> None:
     files = (
         write_reports(tmp_path, "before", report({"a": "pass"})),
         write_reports(tmp_path, "after", report({"a": "fail"})),
@@ -93,7 +96,7 @@ def test_json_format_is_the_response_of_the_api(tmp_path: Path) -> None:
     assert [change["id"] for change in difference["new"]] == ["a"]
 
 
-def test_files_with_several_reports_are_compared_by_type_and_page(tmp_path: Path) -> None:
+def test_files_are_compared_by_type_and_page(tmp_path: Path) -> None:
     first_url, second_url = "https://example.com/1", "https://example.com/2"
     before = report({"a": "fail"}, url=first_url), report({"a": "pass"}, url=second_url)
     after = report({"a": "fail"}, url=second_url), report({"a": "fail"}, url="https://example.com/3")
@@ -105,7 +108,7 @@ def test_files_with_several_reports_are_compared_by_type_and_page(tmp_path: Path
     assert "Only one file has a report of https://example.com/3 (seo)." in execution.stderr
 
 
-def test_single_reports_of_different_hosts_are_compared(tmp_path: Path) -> None:
+def test_single_reports_of_two_hosts_are_compared(tmp_path: Path) -> None:
     before, after = report({"a": "fail"}), report({"a": "fail"}, url="https://next.example.com/")
     execution = run_here("diff", write_reports(tmp_path, "before", before), write_reports(tmp_path, "after", after))
     assert execution.returncode == 0
@@ -125,7 +128,7 @@ def test_single_reports_of_different_hosts_are_compared(tmp_path: Path) -> None:
         (json.dumps(report({}) | {"categories": [{"name": "a", "checks": [{"id": 1}]}]}), "wrote it"),
     ],
 )
-def test_file_that_cannot_be_compared_is_a_usage_error(tmp_path: Path, content: str, message: str) -> None:
+def test_incomparable_file_is_a_usage_error(tmp_path: Path, content: str, message: str) -> None:
     (tmp_path / "after").write_text(content, encoding="utf-8")
     execution = run_here("diff", write_reports(tmp_path, "before", report({})), str(tmp_path / "after"))
     assert execution.returncode == 2

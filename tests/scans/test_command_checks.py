@@ -1,4 +1,7 @@
-"""Command `manage.py checks`: output of the catalogue as Markdown and as JSON."""
+"""Tests for `manage.py checks`.
+
+The command prints the catalogue as Markdown or JSON.
+"""
 
 from __future__ import annotations
 
@@ -33,11 +36,11 @@ def markdown() -> str:
 
 
 def rendered(cell: str) -> str:
-    """Return the text of a table cell as Markdown renders it."""
+    """Return a table cell's text as rendered from Markdown."""
     return html.unescape(re.sub(r"\\([\\`*_\[\]<>|~])", r"\1", cell))
 
 
-def test_json_lists_every_check_with_all_fields() -> None:
+def test_json_lists_every_check() -> None:
     execution = run("checks", "--format", "json")
     assert (execution.returncode, execution.stderr) == (0, "")
     catalogue = json.loads(execution.stdout)
@@ -56,7 +59,7 @@ def test_json_lists_every_check_with_all_fields() -> None:
         assert entry["needs_browser"] is needs_browser(check)
 
 
-def test_markdown_has_a_row_for_every_check_in_the_order_of_reports(markdown: str) -> None:
+def test_markdown_has_a_row_for_every_check(markdown: str) -> None:
     assert markdown.startswith("# Checks\n")
     versions = re.findall(r"^Catalogue version `(.+)`\.$", markdown, re.MULTILINE)
     assert versions == [catalogue_version(scan_type) for scan_type in ScanType]
@@ -69,11 +72,11 @@ def test_markdown_has_a_row_for_every_check_in_the_order_of_reports(markdown: st
 
 
 def _static_weight(category: Category) -> str:
-    # Text about the category's weight in scans without a browser, as in the heading.
+    """Format the category's weight in scans without a browser."""
     return f", {category.static_weight} without a browser" if category.static_weight is not None else ""
 
 
-def test_row_has_name_outcomes_severity_fix_and_references(markdown: str) -> None:
+def test_table_row_shows_all_fields(markdown: str) -> None:
     rows = [line for line in markdown.splitlines() if line.startswith("| `")]
     for row, check in zip(rows, CATALOGUE, strict=True):
         name = f"{check.name} (needs a browser)" if needs_browser(check) else check.name
@@ -83,7 +86,7 @@ def test_row_has_name_outcomes_severity_fix_and_references(markdown: str) -> Non
         assert cells == [name, outcomes, check.severity, fix, references]
 
 
-def test_markup_in_fixes_is_escaped_in_markdown(markdown: str) -> None:
+def test_markup_in_fixes_is_escaped(markdown: str) -> None:
     assert any("<" in catalogue_fix(check.own_fix) for check in CATALOGUE)
     assert "<" not in markdown.replace("<br>", "")
 
@@ -94,7 +97,7 @@ def test_unknown_format_is_a_usage_error() -> None:
     assert "invalid choice: 'pdf'" in execution.stderr
 
 
-def test_command_ends_without_traceback_when_the_reader_closes_the_pipe() -> None:
+def test_closed_pipe_causes_no_traceback() -> None:
     with start("checks") as process:
         assert process.stdout is not None
         process.stdout.close()

@@ -1,4 +1,4 @@
-"""Command `manage.py refresh_libraries`, with a fake OSV database."""
+"""Tests for `manage.py refresh_libraries`, with a fake OSV database."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: pytest_djang
     return copy
 
 
-def test_vulnerabilities_are_replaced_by_those_of_the_database(data: Path) -> None:
+def test_vulnerabilities_are_replaced(data: Path) -> None:
     before = json.loads(data.read_text())
     out = io.StringIO()
     with Site({"/query": database}) as site:
@@ -104,7 +104,7 @@ def test_vulnerabilities_are_replaced_by_those_of_the_database(data: Path) -> No
 @pytest.mark.parametrize(
     "answer", [Answer(status=500, body="{}"), Answer("<html>"), Answer('{"vulns": [{}]}'), Answer('{"vulns": 7}')]
 )
-def test_failure_of_the_database_leaves_the_data_unchanged(data: Path, answer: Answer) -> None:
+def test_osv_failure_changes_nothing(data: Path, answer: Answer) -> None:
     before = data.read_bytes()
     with Site({"/query": answer}) as site, pytest.raises(CommandError):
         call_command("refresh_libraries", api=f"{site.url}/query")

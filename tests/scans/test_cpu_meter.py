@@ -1,4 +1,7 @@
-"""Processor time of a visit, including the child process that tested its markup."""
+"""Tests for measuring a visit's CPU time.
+
+The time includes child processes.
+"""
 
 from __future__ import annotations
 
@@ -11,13 +14,13 @@ from scans.browser import CpuMeter
 BUSY = "import time\nwhile time.process_time() < 0.2: pass"
 
 
-def test_ended_child_processes_are_counted() -> None:
+def test_cpu_time_includes_ended_child_processes() -> None:
     meter = CpuMeter()
     subprocess.run([sys.executable, "-c", BUSY], check=True)
     assert meter.cpu_s() >= 0.2
 
 
-def test_child_processes_that_ended_earlier_are_not_counted() -> None:
+def test_cpu_time_excludes_earlier_processes() -> None:
     subprocess.run([sys.executable, "-c", BUSY], check=True)
     start_s = time.process_time()
     meter = CpuMeter()

@@ -1,4 +1,4 @@
-"""Creation of scans by POST /v1/scan."""
+"""Tests for creating scans with POST /v1/scan."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def refusal(response: ClientResponse) -> tuple[int, str]:
     return response.status_code, body["code"]
 
 
-def test_created_scan_is_queued_and_has_all_13_fields(home: Member, target: str) -> None:
+def test_created_scan_has_all_13_fields(home: Member, target: str) -> None:
     response = home.api.post("/v1/scan", {"url": target, "type": "seo"})
     assert response.status_code == 201
     body = response.json()
@@ -52,14 +52,14 @@ def test_created_scan_is_queued_and_has_all_13_fields(home: Member, target: str)
     assert used_quota(home) == 1
 
 
-def test_target_that_refuses_connections_is_refused_with_URL_NOT_REACHABLE(home: Member, target: str) -> None:
-    # Port 1 of loopback: the network is allowed, and no server listens on this port.
+def test_unreachable_target_is_refused(home: Member, target: str) -> None:
+    # No server listens on port 1 of loopback, which is an allowed network.
     response = home.api.post("/v1/scan", {"url": "http://127.0.0.1:1/", "type": "seo"})
     assert refusal(response) == (400, "URL_NOT_REACHABLE")
     assert used_quota(home) == 0
 
 
-def test_monthly_quota_is_enforced_and_the_refusal_has_retry_after(home: Member, target: str) -> None:
+def test_exceeded_quota_has_a_retry_after_header(home: Member, target: str) -> None:
     Tier.objects.filter(name="free").update(scans_per_month=1)
     assert home.api.post("/v1/scan", {"url": target, "type": "seo"}).status_code == 201
     response = home.api.post("/v1/scan", {"url": target, "type": "seo"})
@@ -69,13 +69,13 @@ def test_monthly_quota_is_enforced_and_the_refusal_has_retry_after(home: Member,
     assert used_quota(home) == 1
 
 
-def test_scans_of_earlier_months_do_not_count_against_the_quota(home: Member, target: str) -> None:
+def test_earlier_scans_do_not_use_the_quota(home: Member, target: str) -> None:
     Tier.objects.filter(name="free").update(scans_per_month=1)
     MonthlyUsage.objects.create(organization=home.organization, period="2020-01-01", used=100)
     assert home.api.post("/v1/scan", {"url": target, "type": "seo"}).status_code == 201
 
 
-def test_concurrency_limit_of_the_tier_is_enforced(home: Member, target: str) -> None:
+def test_concurrency_limit_is_enforced(home: Member, target: str) -> None:
     make_scan(home, status="scanning")
     make_scan(home)
     response = home.api.post("/v1/scan", {"url": target, "type": "seo"})
@@ -83,9 +83,7 @@ def test_concurrency_limit_of_the_tier_is_enforced(home: Member, target: str) ->
     assert "Retry-After" in response.headers
 
 
-def test_overlong_queue_refuses_scans_with_SERVICE_UNAVAILABLE(
-    home: Member, stranger: Member, target: str, settings: Settings
-) -> None:
+def test_long_queue_refuses_scans(home: Member, stranger: Member, target: str, settings: Settings) -> None:
     settings.SCAN_QUEUE_LIMIT = 2
     for _ in range(3):
         make_scan(stranger)
@@ -94,7 +92,7 @@ def test_overlong_queue_refuses_scans_with_SERVICE_UNAVAILABLE(
     assert int(response["Retry-After"]) >= 1
 
 
-def test_maintenance_mode_answers_valid_keys_with_SERVICE_UNAVAILABLE(home: Member, settings: Settings) -> None:
+def test_maintenance_refuses_valid_keys(home: Member, settings: Settings) -> None:
     settings.MAINTENANCE_MODE = True
     assert refusal(home.api.get("/v1/scans")) == (503, "SERVICE_UNAVAILABLE")
 

@@ -1,4 +1,4 @@
-"""The Idempotency-Key of POST /v1/scan."""
+"""Tests for the Idempotency-Key of POST /v1/scan."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from scans.retention import delete_idempotency_records
 from tests.factories import Member
 
 
-def test_repeated_request_with_the_same_key_and_body_gets_the_first_response(home: Member, target: str) -> None:
+def test_repeated_request_gets_the_first_response(home: Member, target: str) -> None:
     Tier.objects.filter(name="free").update(scans_per_month=1)
     body = {"url": target, "type": "seo"}
     first = home.api.post("/v1/scan", body, Idempotency_Key="k")
@@ -25,7 +25,7 @@ def test_repeated_request_with_the_same_key_and_body_gets_the_first_response(hom
     assert Scan.objects.count() == 1
 
 
-def test_keys_of_different_organizations_are_independent(home: Member, stranger: Member, target: str) -> None:
+def test_keys_of_organizations_are_independent(home: Member, stranger: Member, target: str) -> None:
     body = {"url": target, "type": "seo"}
     first = home.api.post("/v1/scan", body, Idempotency_Key="k")
     second = stranger.api.post("/v1/scan", body, Idempotency_Key="k")
@@ -33,13 +33,13 @@ def test_keys_of_different_organizations_are_independent(home: Member, stranger:
     assert first.json()["id"] != second.json()["id"]
 
 
-def test_refused_request_does_not_use_up_the_key(home: Member, target: str) -> None:
+def test_refused_request_does_not_use_its_key(home: Member, target: str) -> None:
     refusal = home.api.post("/v1/scan", {"url": "http://127.0.0.1:1/", "type": "seo"}, Idempotency_Key="k")
     assert refusal.status_code == 400
     assert home.api.post("/v1/scan", {"url": target, "type": "seo"}, Idempotency_Key="k").status_code == 201
 
 
-def test_key_can_be_used_anew_after_24_hours(home: Member, target: str) -> None:
+def test_key_can_be_reused_after_24_hours(home: Member, target: str) -> None:
     body = {"url": target, "type": "seo"}
     first = home.api.post("/v1/scan", body, Idempotency_Key="k")
     IdempotencyRecord.objects.update(created_at=timezone.now() - timedelta(hours=24, seconds=1))

@@ -1,4 +1,4 @@
-"""Reading scans over the API: GET /v1/scan/:id, GET /v1/scans and GET /v1/usage."""
+"""Tests for reading scans and usage over the API."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.queries import counted
 SUMMARY = ["id", "type", "url", "status", "score", "grade", "created_at", "completed_at", "audit"]
 
 
-def test_only_unfinished_scans_have_retry_after(home: Member) -> None:
+def test_unfinished_scan_has_a_retry_after_header(home: Member) -> None:
     running, final = make_scan(home, status="scanning", percent=40, phase="collecting"), finished_scan(home)
     response = home.api.get(f"/v1/scan/{running.id}")
     assert response["Retry-After"] == "2"
@@ -36,8 +36,11 @@ def test_partial_scan_lists_skipped_checks(home: Member) -> None:
     assert body["error"] is None
 
 
-def test_scan_read_by_id_equals_the_response_of_its_creation(home: Member, stranger: Member) -> None:
-    """The query of GET /v1/scan/:id reads only the columns of the response, which could be too few."""
+def test_read_scan_equals_the_created_one(home: Member, stranger: Member) -> None:
+    """The response must not lack a column.
+
+    Regression test: GET /v1/scan/:id reads only some columns and could miss one that the response needs.
+    """
     names = {"headers": ["X-Key"], "basic_auth": False, "cookies": []}
     scans = [
         make_scan(home, credential_names=names),
@@ -50,12 +53,12 @@ def test_scan_read_by_id_equals_the_response_of_its_creation(home: Member, stran
         assert stranger.api.get(f"/v1/scan/{scan.id}").status_code == 404
 
 
-def test_report_path_is_the_url_of_the_report_page(home: Member) -> None:
+def test_report_path_leads_to_the_report_page(home: Member) -> None:
     scan = make_scan(home)
     assert report_path(scan.id) == reverse("report-page", args=[scan.id])
 
 
-def test_polling_a_scan_needs_no_more_queries_than_the_list(home: Member) -> None:
+def test_polling_needs_few_queries(home: Member) -> None:
     scan = finished_scan(home)
     query_counts = []
     for path in (f"/v1/scan/{scan.id}", "/v1/scans"):
@@ -66,7 +69,7 @@ def test_polling_a_scan_needs_no_more_queries_than_the_list(home: Member) -> Non
     assert query_counts == [2, 2]
 
 
-def test_list_has_the_documented_fields(home: Member) -> None:
+def test_scan_list_has_the_documented_fields(home: Member) -> None:
     scan = finished_scan(home)
     body = home.api.get("/v1/scans").json()
     assert set(body) == {"scans", "total", "limit", "offset", "quota"}
@@ -78,7 +81,7 @@ def test_list_has_the_documented_fields(home: Member) -> None:
     assert item["created_at"] == scan.created_at.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def test_scans_are_listed_newest_first_in_pages_that_do_not_overlap(home: Member, stranger: Member) -> None:
+def test_scan_pages_do_not_overlap(home: Member, stranger: Member) -> None:
     now = timezone.now()
     own_ids = [make_scan(home, created_at=now - timedelta(minutes=n // 2)).id for n in range(7)]
     make_scan(stranger)
@@ -101,7 +104,7 @@ def test_scans_are_listed_newest_first_in_pages_that_do_not_overlap(home: Member
         ("limit=1&type=seo", 2),
     ],
 )
-def test_filters_apply_to_the_rows_and_the_total(home: Member, query: str, total: int) -> None:
+def test_filters_apply_to_rows_and_total(home: Member, query: str, total: int) -> None:
     make_scan(home, type="seo")
     make_scan(home, type="security")
     make_scan(home, type="seo", status="scanning")
@@ -110,7 +113,7 @@ def test_filters_apply_to_the_rows_and_the_total(home: Member, query: str, total
     assert len(body["scans"]) == min(total, body["limit"])
 
 
-def test_total_is_updated_on_status_changes_and_deletions(home: Member) -> None:
+def test_scan_total_stays_up_to_date(home: Member) -> None:
     finished_scan(home)
     queued = make_scan(home)
     Scan.objects.bulk_create(
@@ -130,7 +133,7 @@ def test_organization_with_scans_can_be_deleted(home: Member) -> None:
     assert Scan.objects.count() == 0
 
 
-def test_usage_counts_the_scans_of_the_month_by_type_and_status(home: Member, target: str) -> None:
+def test_usage_counts_scans_by_type_and_status(home: Member, target: str) -> None:
     assert home.api.post("/v1/scan", {"url": target, "type": "seo"}).status_code == 201
     finished_scan(home)
     make_scan(home, type="performance", created_at=datetime(2020, 2, 3, tzinfo=UTC))

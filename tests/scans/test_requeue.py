@@ -1,4 +1,4 @@
-"""Requeueing by operators: queued scans, scans whose worker died, and scans that failed through the service's fault."""
+"""Tests for requeueing scans as an operator."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def staff(db: None) -> User:
 
 @pytest.fixture
 def enqueued(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """IDs of the enqueued scans."""
+    """Record the IDs of enqueued scans instead of sending messages."""
     ids: list[str] = []
     monkeypatch.setattr(services, "enqueue", lambda scan_id, scan_type: ids.append(scan_id))
     return ids
@@ -51,7 +51,7 @@ def test_queued_scan_is_enqueued_again(
     assert (event.organization, event.actor, event.object_name) == (home.organization, staff, scan.url)
 
 
-def test_scan_of_a_dead_worker_gets_all_its_attempts_again(home: Member, staff: User) -> None:
+def test_requeued_scan_gets_all_attempts(home: Member, staff: User) -> None:
     past = timezone.now() - timedelta(seconds=1)
     scan = make_scan(home, status="scanning", attempts=MAX_ATTEMPTS, lease_expires_at=past)
     assert claim_scan(scan.id) is None
@@ -68,7 +68,7 @@ def test_running_scan_is_not_requeued(home: Member, staff: User) -> None:
 
 
 @pytest.mark.parametrize("code", ["TIMEOUT", "URL_NOT_REACHABLE", "SCAN_CANCELLED", "DOMAIN_BLOCKED"])
-def test_scan_that_failed_through_the_site_is_not_requeued(home: Member, staff: User, code: str) -> None:
+def test_failure_of_the_site_is_not_requeued(home: Member, staff: User, code: str) -> None:
     scan = make_scan(home, status="failed", error_code=code)
     with pytest.raises(NotRequeued, match="not because of an error on our side"):
         requeue_scan(actor=staff, scan_id=scan.id)
@@ -86,7 +86,7 @@ def test_unknown_scan_id_is_refused(staff: User) -> None:
 
 
 @pytest.mark.parametrize("code", ["INTERNAL_ERROR", "SCAN_INTERRUPTED"])
-def test_scan_that_failed_through_the_service_is_replaced_once(home: Member, staff: User, code: str) -> None:
+def test_failure_of_the_service_is_replaced_once(home: Member, staff: User, code: str) -> None:
     failed = make_scan(home, status="failed", error_code=code, type="seo")
     replacement = requeue_scan(actor=staff, scan_id=failed.id)
     assert (replacement.status, replacement.url, replacement.type, replacement.api_key_id) == (
@@ -96,7 +96,7 @@ def test_scan_that_failed_through_the_service_is_replaced_once(home: Member, sta
         home.key.id,
     )
     failed.refresh_from_db()
-    assert (failed.status, failed.error_code) == ("failed", code)  # A final state never changes.
+    assert (failed.status, failed.error_code) == ("failed", code)  # The final state of the failed scan never changes.
     assert MonthlyUsage.objects.get().used == 1
     assert requeue_details() == [{"scan": failed.id, "type": "seo", "new_scan": replacement.id}]
     with pytest.raises(NotRequeued, match="already"):
@@ -104,7 +104,7 @@ def test_scan_that_failed_through_the_service_is_replaced_once(home: Member, sta
     assert Scan.objects.count() == 2
 
 
-def test_requeued_scan_that_fails_can_still_be_replaced(home: Member, staff: User) -> None:
+def test_requeued_scan_can_be_replaced(home: Member, staff: User) -> None:
     scan = make_scan(home)
     requeue_scan(actor=staff, scan_id=scan.id)
     Scan.objects.update(status="failed", error_code="INTERNAL_ERROR")
@@ -114,9 +114,7 @@ def test_requeued_scan_that_fails_can_still_be_replaced(home: Member, staff: Use
 @pytest.mark.parametrize(
     ("limits", "reason"), [({"scans_per_month": 0}, "of this month are used"), ({"concurrent_scans": 0}, "at once")]
 )
-def test_replacement_respects_the_limits_of_the_organization(
-    home: Member, staff: User, limits: dict[str, int], reason: str
-) -> None:
+def test_replacement_respects_the_limits(home: Member, staff: User, limits: dict[str, int], reason: str) -> None:
     Tier.objects.update(**limits)
     failed = make_scan(home, status="failed", error_code="INTERNAL_ERROR")
     with pytest.raises(NotRequeued, match=reason):
@@ -125,7 +123,7 @@ def test_replacement_respects_the_limits_of_the_organization(
 
 
 @pytest.mark.django_db(transaction=True, serialized_rollback=True)
-def test_ten_concurrent_operators_create_one_replacement() -> None:
+def test_ten_operators_create_one_replacement() -> None:
     staff = User.objects.create_superuser("operator@people.test")
     failed = make_scan(member_of("Crowd", "business"), status="failed", error_code="INTERNAL_ERROR")
     barrier = Barrier(10)

@@ -1,4 +1,7 @@
-"""`make site`: a small HTTPS site on loopback, to try the service with."""
+"""Run a small HTTPS site for trying out the service.
+
+It listens on loopback (`make site`).
+"""
 
 from __future__ import annotations
 

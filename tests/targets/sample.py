@@ -1,4 +1,4 @@
-"""A sample site like many others: HTTPS, a page with some resources, with some faults."""
+"""Sample HTTPS site with a page that has some resources and some faults."""
 
 from __future__ import annotations
 
@@ -26,7 +26,6 @@ PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 2000
 
 
 def sample_site() -> Site:
-    """Return the site, not yet started."""
     image = Answer(PNG, headers={"Content-Type": "image/png", "Cache-Control": "max-age=31536000"})
     return Site(
         {

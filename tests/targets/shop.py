@@ -1,4 +1,7 @@
-"""The shop of the sample reports: a page that looks well and has the faults that many pages have."""
+"""Shop for the sample reports.
+
+Its page looks good but has common faults.
+"""
 
 from __future__ import annotations
 
@@ -56,14 +59,13 @@ li img { width: 100%; height: 120px }
 li p { margin: 4px 0 }
 footer { padding: 24px 20px; font-size: 11px }
 """
-# Large enough to be worth compressing, and hardly used.
+# The script is worth compressing, and the page hardly uses it.
 SCRIPT = "window.shop = { cart: [] };\n" + "".join(
     f"function step{n}() {{ return shop.cart.length + {n}; }}\n" for n in range(2500)
 )
 
 
 def shop_site() -> Site:
-    """Return the site, not yet started."""
     html = {
         "Content-Type": "text/html; charset=utf-8",
         "Strict-Transport-Security": "max-age=300",
@@ -96,7 +98,7 @@ def shop_site() -> Site:
 
 
 def png(width: int, height: int, colour: tuple[int, int, int]) -> bytes:
-    """Return a striped picture, compressed as badly as shops do."""
+    """Return a striped, hardly compressed PNG like those in many shops."""
     shades = [bytes(max(0, part - 12 * (n % 5)) for part in colour) for n in range(width // 8 + 1)]
     line = b"\0" + b"".join(shades[x // 8] for x in range(width))
     header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)

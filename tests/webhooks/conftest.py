@@ -1,4 +1,7 @@
-"""Fixture of webhook tests: a webhook receiver on the loopback interface."""
+"""Fixtures for webhook tests, such as a receiver.
+
+It listens on the loopback interface.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,10 @@ LOOPBACK = (ip_network("127.0.0.0/8"), ip_network("::1/128"))
 
 @pytest.fixture
 def receiver(settings: Settings) -> Iterator[Site]:
-    """Receiver that answers 200 at /hook, in a network that deliveries may reach. Tests change answers by `routes`."""
+    """Start a receiver that answers 200 at /hook.
+
+    Tests may replace its `routes`.
+    """
     settings.SCAN_ALLOWED_NETWORKS = LOOPBACK
     with Site({"/hook": Answer("ok")}) as site:
         yield site

@@ -1,4 +1,7 @@
-"""API operations on a webhook: change, test, list deliveries, send again, rotate the secret."""
+"""Tests for API operations on a webhook.
+
+Examples are replaying deliveries and rotating the secret.
+"""
 
 from __future__ import annotations
 
@@ -62,7 +65,7 @@ def path(webhook: Webhook) -> str:
     return f"/api/webhooks/{webhook.id}"
 
 
-def test_webhook_detail_has_state_but_no_secret(home: Member, webhook: Webhook, path: str) -> None:
+def test_webhook_detail_has_no_secret(home: Member, webhook: Webhook, path: str) -> None:
     body = home.api.get(path).json()
     assert set(body) == DETAIL_FIELDS
     assert (body["enabled"], body["disabled_at"], body["disabled_reason"], body["failing_since"]) == (
@@ -72,7 +75,7 @@ def test_webhook_detail_has_state_but_no_secret(home: Member, webhook: Webhook, 
     assert home.api.get("/api/webhooks").json() == [{"id": webhook.id, "url": webhook.url, "events": ALL_EVENTS}]
 
 
-def test_PATCH_changes_url_and_events(home: Member, webhook: Webhook, path: str, receiver: Site) -> None:
+def test_PATCH_changes_the_url(home: Member, webhook: Webhook, path: str, receiver: Site) -> None:
     finished_scan(home)
     receiver.routes["/new"] = Answer("ok")
     answer = home.api.patch(path, {"url": f"{receiver.url_as('localhost')}/new#x", "events": ["scan.failed"] * 2})
@@ -88,7 +91,7 @@ def test_PATCH_changes_url_and_events(home: Member, webhook: Webhook, path: str,
     assert webhook.receiver == f"localhost:{receiver.port}"
 
 
-def test_PATCH_disables_and_enables_webhook(home: Member, webhook: Webhook, path: str) -> None:
+def test_PATCH_enables_the_webhook(home: Member, webhook: Webhook, path: str) -> None:
     disabled = home.api.patch(path, {"enabled": False}).json()
     assert (disabled["enabled"], disabled["disabled_reason"]) == (False, "requested")
     assert disabled["disabled_at"] is not None
@@ -97,10 +100,13 @@ def test_PATCH_disables_and_enables_webhook(home: Member, webhook: Webhook, path
     assert (enabled["enabled"], enabled["disabled_at"], enabled["disabled_reason"]) == (True, None, None)
 
 
-def test_unusual_port_is_allowed_only_for_address_in_allowed_network(
+def test_unusual_port_needs_an_allowed_network(
     home: Member, settings: Settings, receiver: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Any port is allowed only in SCAN_ALLOWED_NETWORKS. Public names must use one of the allowed ports."""
+    """Any port is allowed only in SCAN_ALLOWED_NETWORKS.
+
+    Public names must use one of the allowed ports.
+    """
     monkeypatch.setattr(client, "SystemResolver", lambda _: Names({"hooks.example.com": (PUBLIC,)}))
     body = {"url": "https://hooks.example.com:9999/", "events": ALL_EVENTS}
     assert refusal(home.api.post("/api/webhooks", body)) == (400, "INVALID_URL")
@@ -109,7 +115,7 @@ def test_unusual_port_is_allowed_only_for_address_in_allowed_network(
     assert home.api.post("/api/webhooks", body).status_code == 201
 
 
-def test_test_event_is_sent_once_with_test_true(home: Member, webhook: Webhook, path: str, receiver: Site) -> None:
+def test_test_event_is_sent_once(home: Member, webhook: Webhook, path: str, receiver: Site) -> None:
     answer = home.api.post(f"{path}/test", b"")
     assert answer.status_code == 202
     created = answer.json()
@@ -125,7 +131,7 @@ def test_test_event_is_sent_once_with_test_true(home: Member, webhook: Webhook, 
 
 
 @pytest.mark.parametrize("kind", ALL_EVENTS)
-def test_test_event_has_same_fields_as_real_event(home: Member, path: str, kind: str) -> None:
+def test_test_event_has_the_fields_of_a_real_one(home: Member, path: str, kind: str) -> None:
     finished_scan(home)
     event = json.loads(bytes(Event.objects.get().body))
     assert_described(event)
@@ -138,7 +144,7 @@ def test_test_event_has_same_fields_as_real_event(home: Member, path: str, kind:
     assert ("error" in example["data"]) == (kind == "scan.failed")
 
 
-def test_list_of_deliveries_has_every_attempt(home: Member, path: str, receiver: Site) -> None:
+def test_delivery_list_has_every_attempt(home: Member, path: str, receiver: Site) -> None:
     scan = finished_scan(home)
     receiver.routes["/hook"] = Answer("not now", status=503)
     attempt_deliveries()
@@ -169,7 +175,7 @@ def test_list_of_deliveries_has_every_attempt(home: Member, path: str, receiver:
     assert delivery["attempts"][1]["error"] is None
 
 
-def test_list_of_deliveries_is_filtered_and_paged(home: Member, webhook: Webhook, path: str, receiver: Site) -> None:
+def test_delivery_list_is_filtered(home: Member, webhook: Webhook, path: str, receiver: Site) -> None:
     register_webhook(home, f"{receiver.url}/other")
     for status in ("completed", "partial", "completed", "completed"):
         finished_scan(home, status)
@@ -195,9 +201,7 @@ def test_list_of_deliveries_is_filtered_and_paged(home: Member, webhook: Webhook
 
 
 @pytest.mark.parametrize(("before", "attempts_made"), [("delivered", 1), ("failed", 1), ("pending", 4)])
-def test_replay_sends_same_body_and_resets_attempts_of_finished_delivery(
-    home: Member, path: str, receiver: Site, before: str, attempts_made: int
-) -> None:
+def test_replay_sends_the_same_body(home: Member, path: str, receiver: Site, before: str, attempts_made: int) -> None:
     finished_scan(home)
     receiver.routes["/hook"] = Answer(status=200 if before == "delivered" else 500)
     attempt_deliveries()
@@ -218,7 +222,7 @@ def test_replay_sends_same_body_and_resets_attempts_of_finished_delivery(
     assert first.header("webhook-id") == second.header("webhook-id") == delivery.event_id
 
 
-def test_replay_does_not_change_delivery_that_is_being_sent(home: Member, path: str) -> None:
+def test_replay_does_not_change_a_running_delivery(home: Member, path: str) -> None:
     finished_scan(home)
     lease = timezone.now() + timedelta(seconds=20)
     Delivery.objects.update(lease_expires_at=lease, attempts_made=3)
@@ -229,9 +233,7 @@ def test_replay_does_not_change_delivery_that_is_being_sent(home: Member, path: 
     assert (delivery.lease_expires_at, delivery.attempts_made) == (lease, 3)
 
 
-def test_recover_failed_resends_deliveries_failed_since_a_time(
-    home: Member, webhook: Webhook, path: str, receiver: Site
-) -> None:
+def test_recover_failed_resends_deliveries(home: Member, webhook: Webhook, path: str, receiver: Site) -> None:
     for _ in range(4):
         finished_scan(home)
     home.api.post(f"{path}/test", b"")
@@ -251,7 +253,7 @@ def test_recover_failed_resends_deliveries_failed_since_a_time(
         services.recover_failed(**arguments, since=since)
 
 
-def test_immediate_rotation_invalidates_all_former_secrets(home: Member, receiver: Site) -> None:
+def test_immediate_rotation_ends_old_secrets(home: Member, receiver: Site) -> None:
     webhook, _ = register_webhook(home, f"{receiver.url}/hook")
     path = f"/api/webhooks/{webhook.id}/rotate-secret"
     home.api.post(path, b"")
@@ -265,7 +267,7 @@ def test_immediate_rotation_invalidates_all_former_secrets(home: Member, receive
     assert not FormerSecret.objects.exists()
 
 
-def test_former_secret_is_valid_for_24_hours_after_rotation(home: Member, receiver: Site) -> None:
+def test_old_secret_is_valid_for_24_hours(home: Member, receiver: Site) -> None:
     webhook, old = register_webhook(home, f"{receiver.url}/hook")
     answer = home.api.post(f"/api/webhooks/{webhook.id}/rotate-secret", b"")
     assert answer.status_code == 200
@@ -290,7 +292,7 @@ def test_former_secret_is_valid_for_24_hours_after_rotation(home: Member, receiv
     assert " " not in headers["webhook-signature"]
 
 
-def test_rotation_is_refused_over_MAX_FORMER_SECRETS(home: Member, receiver: Site) -> None:
+def test_rotation_is_refused_for_many_secrets(home: Member, receiver: Site) -> None:
     webhook, first = register_webhook(home, f"{receiver.url}/hook")
     path = f"/api/webhooks/{webhook.id}/rotate-secret"
     secrets = [first, *(home.api.post(path, b"").json()["secret"] for _ in range(MAX_FORMER_SECRETS))]
@@ -304,14 +306,14 @@ def test_rotation_is_refused_over_MAX_FORMER_SECRETS(home: Member, receiver: Sit
     assert home.api.post(path, b"").status_code == 200
 
 
-def test_pending_delivery_of_disabled_webhook_has_no_next_attempt(home: Member, path: str) -> None:
+def test_disabled_webhook_has_no_next_attempt(home: Member, path: str) -> None:
     finished_scan(home)
     home.api.patch(path, {"enabled": False})
     (delivery,) = home.api.get(f"{path}/deliveries").json()["deliveries"]
     assert (delivery["status"], delivery["next_attempt_at"]) == ("pending", None)
 
 
-def test_deliveries_are_deleted_with_webhook(home: Member, webhook: Webhook, path: str) -> None:
+def test_webhook_deletion_deletes_deliveries(home: Member, webhook: Webhook, path: str) -> None:
     for _ in range(3):
         finished_scan(home)
     attempt_deliveries()

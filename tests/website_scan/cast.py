@@ -1,4 +1,4 @@
-"""Shared helpers of the engine's tests: targets, and pages as evidence, without network access."""
+"""Build targets and pages for scanner tests."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def verdict(finding: Verdict) -> str:
 
 
 def outcome(finding: Verdict) -> str:
-    """Return the name of the verdict's outcome, `pass`, or `n/a`."""
+    """Return the outcome of a fault, or else `pass` or `n/a`."""
     return finding.outcome if isinstance(finding, Fault) else verdict(finding)
 
 
@@ -67,7 +67,10 @@ def _declaration(check: Callable[..., object]) -> Declaration:
 
 
 def rows(finding: Verdict) -> list[dict[str, object]]:
-    """Return the verdict's details and places by the names of their columns."""
+    """Return the verdict's tables as dictionaries by column name.
+
+    They contain its details and its places.
+    """
     assert not isinstance(finding, NotApplicable)
     return [dict(place.row()) for place in (*finding.details, *finding.places)]
 
@@ -83,7 +86,10 @@ def page(
     status: int = 200,
     via: tuple[tuple[str, int], ...] = (),
 ) -> Page:
-    """Return an HTML page after the redirects in `via` (URL, status)."""
+    """Return an HTML page.
+
+    `via` has the URL and the status of every redirect before it.
+    """
     address = target(url)
     if not any(name == "Content-Type" for name, _ in headers):
         headers = (HTML, *headers)

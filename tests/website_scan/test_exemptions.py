@@ -1,4 +1,4 @@
-"""Values that operators may write into SCAN_ALLOWED_NETWORKS."""
+"""Tests for the setting SCAN_ALLOWED_NETWORKS."""
 
 from __future__ import annotations
 
@@ -17,14 +17,15 @@ from website_scan.environment import Exemption, exemptions
         ("10.0.0.5:8080", ((ip_network("10.0.0.5/32"), 8080),)),
         ("[fd00::1/128]:8080", ((ip_network("fd00::1/128"), 8080),)),
         ("[fd00::1]:8080", ((ip_network("fd00::1/128"), 8080),)),
-        ("fd00::1:8080", (ip_network("fd00::1:8080/128"),)),  # an address, because a port needs brackets
+        # The value is an address, because an IPv6 port needs brackets.
+        ("fd00::1:8080", (ip_network("fd00::1:8080/128"),)),
         (
             "10.0.0.5:80, fd00::/8 [::1]:443",
             ((ip_network("10.0.0.5"), 80), ip_network("fd00::/8"), (ip_network("::1"), 443)),
         ),
     ],
 )
-def test_exemption_is_a_network_with_or_without_a_port(raw: str, expected: tuple[Exemption, ...]) -> None:
+def test_exemption_is_a_network(raw: str, expected: tuple[Exemption, ...]) -> None:
     assert exemptions(raw) == expected
 
 

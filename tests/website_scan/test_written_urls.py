@@ -1,4 +1,7 @@
-"""URLs as somebody wrote them are not changed, even if no browser would load them."""
+"""Test that URLs keep their spelling.
+
+This applies even if no browser would load them.
+"""
 
 from __future__ import annotations
 
@@ -25,21 +28,21 @@ from website_scan.written_urls import join_urls, split_url, written_host
         ("", ""),
     ],
 )
-def test_written_host_is_only_converted_to_lower_case(text: str, host: str) -> None:
+def test_written_host_becomes_lower_case(text: str, host: str) -> None:
     assert written_host(text) == host
 
 
-def test_parts_of_a_written_URL_are_not_canonicalized() -> None:
+def test_split_url_keeps_the_spelling() -> None:
     parts = split_url("HTTPS://Example.com:443/a/../b?q=ü")
     assert parts == ("https", "Example.com:443", "/a/../b", "q=ü", "")
 
 
-def test_port_that_is_not_a_number_raises_ValueError() -> None:
+def test_port_must_be_a_number() -> None:
     with pytest.raises(ValueError, match="Port"):
         _ = split_url("postgres://localhost:port/scan").port
 
 
-def test_references_are_joined_by_RFC_3986() -> None:
+def test_references_follow_RFC_3986() -> None:
     page = split_url("https://example.com/a/b?c")
     assert join_urls(page, "../x").geturl() == "https://example.com/x"
     assert join_urls(page, "//other.example/x").netloc == "other.example"

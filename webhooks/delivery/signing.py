@@ -1,4 +1,7 @@
-"""Secrets and signatures of webhooks. Pure functions."""
+"""Secrets and signatures of webhooks.
+
+Pure functions.
+"""
 
 from __future__ import annotations
 
@@ -13,12 +16,15 @@ SECRET_BYTES = 32
 
 
 def new_secret() -> str:
-    """Return a new secret: `whsec_` and the standard base64 of 32 random bytes."""
+    """Return a new secret.
+
+    It is `whsec_` and the standard base64 of 32 random bytes.
+    """
     return SECRET_PREFIX + base64.b64encode(secrets.token_bytes(SECRET_BYTES)).decode()
 
 
 def signature_headers(*, valid: Sequence[str], event_id: str, timestamp_s: int, body: bytes) -> dict[str, str]:
-    """Return the headers that authenticate a delivery.
+    """Return the HTTP headers that authenticate a delivery.
 
     `valid` are the webhook's valid secrets, oldest first; there are several after a rotation. `X-Service-Signature` is
     the HMAC-SHA256 of the body, keyed with the whole string of the oldest secret. The other three headers are those of

@@ -1,1 +1,4 @@
-"""Accessibility of a page's markup: visibility, role and accessible name of its elements, and checks of them."""
+"""Accessibility checks, and the roles and names of elements.
+
+This package also determines the visibility of elements.
+"""

@@ -1,4 +1,7 @@
-"""Exit statuses, and exceptions that end the command."""
+"""Exit statuses and errors of the command.
+
+The exceptions end the command with an error message.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +11,14 @@ EXIT_FAILED = 3
 
 
 class WrongUsage(Exception):
-    """Wrong usage. The message is for the user, and contains no credentials."""
+    """Raised for invalid arguments or an invalid environment.
+
+    The message for the user contains no credentials.
+    """
 
 
 class ServerRefused(Exception):
-    """Refusal or failure of the server of `--server` or `--start`. The message, with the reason, is for the user."""
+    """Raised when the server of `--server` or `--start` fails.
+
+    The message tells the user the reason.
+    """

@@ -1,4 +1,4 @@
-"""Progress line of the command, on terminals only."""
+"""Progress line on standard error, if it is a terminal."""
 
 from __future__ import annotations
 
@@ -11,13 +11,19 @@ CLEAR_LINE = "\r\x1b[K"
 
 
 class ProgressLine:
-    """Progress line on standard error, which `update` overwrites and `clear` erases."""
+    """Progress line that each `update` overwrites.
+
+    Writes nothing if standard error is not a terminal.
+    """
 
     def __init__(self, *, is_quiet: bool = False) -> None:
         self._is_visible = not is_quiet and sys.stderr is not None and sys.stderr.isatty()
 
     def update(self, percent: int, text: str) -> None:
-        """Write the progress. `percent` is 0 to 100; text that is too long for the terminal is cut."""
+        """Overwrite the progress line.
+
+        `percent` is 0 to 100; the text is cut to the width of the terminal.
+        """
         if self._is_visible:
             width = shutil.get_terminal_size().columns - 1
             sys.stderr.write(CLEAR_LINE + printable(f"{percent:3d} %  {text}")[:width])

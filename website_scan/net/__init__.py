@@ -1,1 +1,4 @@
-"""Network guard: only this package opens connections to sites and to receivers of webhooks."""
+"""Network guard, the only opener of connections.
+
+The connections are to sites and to receivers of webhooks.
+"""

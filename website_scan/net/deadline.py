@@ -20,21 +20,27 @@ if TYPE_CHECKING:
 
 
 class Deadline:
-    """Point in time on the monotonic clock."""
+    """Deadline on the monotonic clock."""
 
     def __init__(self, seconds: float) -> None:
         self._at = time.monotonic() + seconds
 
     def remaining_s(self) -> float:
-        """Return the remaining seconds, never negative."""
+        """Return the seconds until the deadline, never negative."""
         return max(0.0, self._at - time.monotonic())
 
     def within(self, seconds: float) -> Deadline:
-        """Return the earlier of this deadline and a deadline in `seconds`."""
+        """Return a deadline `seconds` from now.
+
+        It is not later than this deadline.
+        """
         return Deadline(min(seconds, self.remaining_s()))
 
     def check(self) -> float:
-        """Return the remaining seconds. Raises TimedOut if there are none."""
+        """Return the seconds until the deadline.
+
+        Raises TimedOut after the deadline.
+        """
         remaining = self.remaining_s()
         if remaining <= 0:
             raise TimedOut("The site did not answer in time.")
@@ -42,13 +48,22 @@ class Deadline:
 
 
 class Guard(Protocol):
-    """Protocol of a guard, which limits the time of a socket's operations and counts its received bytes."""
+    """Interface of a socket's guard.
+
+    It limits the time of operations and counts received bytes.
+    """
 
     def timeout_s(self) -> float:
-        """Return the seconds that the next operation may take. Raises TimeoutError if there are none."""
+        """Return the seconds that the next socket operation may take.
+
+        Raises TimeoutError if no time is left.
+        """
 
     def received(self, count: int) -> None:
-        """Count received bytes. Raises BudgetExceeded if they exceed the limit."""
+        """Count received bytes.
+
+        Raises BudgetExceeded beyond the limit.
+        """
 
 
 def _shorter_timeout(guard: Guard, own_s: float | None) -> float:
@@ -57,7 +72,10 @@ def _shorter_timeout(guard: Guard, own_s: float | None) -> float:
 
 
 class GuardedSocket(socket.socket):
-    """TCP socket with a guard. A time-out set on the socket applies as well; the shorter one counts."""
+    """TCP socket with a guard.
+
+    The shorter of the guard's and the socket's own time-out applies.
+    """
 
     guard: Guard
     _own_timeout_s: float | None = None
@@ -87,19 +105,22 @@ class GuardedSocket(socket.socket):
         super().sendall(data, flags)
 
 
-# Called with a TLS socket before its handshake. The TCP socket that it wraps has been detached by then.
+# Called with a TLS socket before its handshake.
 before_handshake: ContextVar[Callable[[GuardedTlsSocket], None]] = ContextVar("before_handshake")
 
 
 class GuardedTlsSocket(ssl.SSLSocket):
-    """TLS socket with a guard. The ssl module creates the socket; `before_handshake` sets its guard."""
+    """TLS socket with a guard.
+
+    The ssl module creates the socket, and `before_handshake` sets the guard.
+    """
 
     guard: Guard
     _own_timeout_s: float | None = None
 
     def do_handshake(self, block: bool = False) -> None:
         before_handshake.get()(self)
-        # For Python's ssl module a handshake is one operation, regardless of its number of messages.
+        # Python's ssl module performs the handshake with one time-out.
         super().settimeout(_shorter_timeout(self.guard, None))
         super().do_handshake(block)
 
@@ -124,12 +145,15 @@ class GuardedTlsSocket(ssl.SSLSocket):
         return super().send(data, flags)
 
 
-# Called with a socket before it connects, so that a thread waiting for the connection can be woken.
+# Called with a socket before it connects, so that others can end the wait.
 before_connect: ContextVar[Callable[[socket.socket], None]] = ContextVar("before_connect")
 
 
 def dial(address: str, port: int, timeout_s: float) -> socket.socket:
-    """Return a socket that is connected to a literal address. Raises OSError. Only this function opens connections."""
+    """Open a socket that is connected to an IP address.
+
+    Raises OSError. Only this function opens connections.
+    """
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     connection = socket.socket(family, socket.SOCK_STREAM)
     try:

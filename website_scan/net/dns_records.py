@@ -1,4 +1,7 @@
-"""Lookup of DNS records other than addresses, such as those about mail, certificates and signatures of a domain."""
+"""Lookup of DNS records other than addresses.
+
+Examples are MX, CAA and DNSKEY.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +14,10 @@ from website_scan.net.deadline import Deadline
 
 @dataclass(frozen=True, slots=True)
 class DnsAnswer:
-    """Records of a name and type as text, with TXT strings joined. Empty if there is no such record.
+    """DNS records of a name and type as text, with TXT strings joined.
 
-    `is_authenticated`: the resolver has validated the signatures (RFC 4035, section 3.2.3).
+    Empty if there are no records. `is_authenticated` is True if the resolver has validated the signatures (RFC 4035,
+    section 3.2.3).
     """
 
     records: tuple[str, ...] = ()
@@ -21,21 +25,34 @@ class DnsAnswer:
 
 
 class Lookup(Protocol):
-    """Protocol of a lookup of DNS records; tests provide their own."""
+    """Interface for DNS record lookups.
+
+    Tests provide another implementation.
+    """
 
     def lookup(self, name: str, record_type: str, deadline: Deadline) -> DnsAnswer:
-        """Return the records. Raises NotReachable or TimedOut if no name server answers."""
+        """Return the DNS records.
+
+        Raises NotReachable or TimedOut if no name server answers.
+        """
 
 
 class SystemLookup:
-    """Lookup with the given name servers, or with the system's if the sequence is empty."""
+    """Lookup of DNS records with the given name servers.
+
+    An empty sequence means the system's name servers.
+    """
 
     def __init__(self, name_servers: Sequence[str] = ()) -> None:
         self._name_servers = name_servers
 
     def lookup(self, name: str, record_type: str, deadline: Deadline) -> DnsAnswer:
-        """Return the records; none for an unknown name. Raises NotReachable or TimedOut if no name server answers."""
-        from website_scan.net.name_servers import records  # loads dnspython, which pages without a domain do not need
+        """Return the DNS records, which may be none.
+
+        An unknown name has none. Raises NotReachable or TimedOut if no server answers.
+        """
+        # Pages without a domain do not need dnspython.
+        from website_scan.net.name_servers import records
 
         texts, is_authenticated = records(name, record_type, deadline, self._name_servers)
         return DnsAnswer(texts, is_authenticated)

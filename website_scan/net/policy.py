@@ -1,4 +1,7 @@
-"""Policy of an installation: networks, ports and domains that scans and deliveries may reach."""
+"""Network policy of an installation.
+
+It says which networks, ports and domains scans and deliveries may reach.
+"""
 
 from __future__ import annotations
 
@@ -8,21 +11,27 @@ from pathlib import Path
 from website_scan.environment import Exemption
 from website_scan.net.addresses import IPNetwork, loopback_addresses
 
-# The product token for robots.txt (RFC 9309, section 2.2.1).
+# Name of the scanner in robots.txt (RFC 9309, section 2.2.1).
 PRODUCT = "WebsiteScanService"
-# User-Agent of the command, which runs on a user's machine, so there is no page about the scanner to link to.
+# The command runs on a user's machine, so its User-Agent has no link to a page about the scanner.
 USER_AGENT = f"{PRODUCT}/1.0"
 
 
 def user_agent_at(address: str) -> str:
-    """Return the User-Agent with the URL of a page on who sends the requests and how to stop them."""
+    """Return a User-Agent that contains `address`.
+
+    `address` is the URL of a page about the scanner.
+
+    The page explains how to block the scanner.
+    """
     return f"{USER_AGENT} (+{address})"
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """Rules for connections. `allowed_networks` are exempt from the guard, on all ports or one; reserved names are not.
+    """Network policy.
 
+    `allowed_networks` are exempt from the guard, on all ports or on one. Reserved names are never exempt.
     `typed_loopback` are exemptions only for hosts that are loopback regardless of DNS. Only the command sets them, for
     a URL that its user entered. `denied_networks` are refused even if they are exempted. `name_servers` replace the
     system's.
@@ -33,12 +42,12 @@ class Policy:
     denied_networks: tuple[IPNetwork, ...] = ()
     name_servers: tuple[str, ...] = ()
     allowed_ports: frozenset[int] = frozenset({80, 443, 8080, 8443})
-    blocked_domains: tuple[str, ...] = ()  # and all their subdomains
-    ca_bundle: Path | None = None  # trusted in addition to the system's and certifi's certificates
+    blocked_domains: tuple[str, ...] = ()  # Subdomains are blocked as well.
+    ca_bundle: Path | None = None  # These certificates are trusted in addition to those of the system and certifi.
     user_agent: str = USER_AGENT
 
     def exempted(self, host: str, port: int) -> tuple[IPNetwork, ...]:
-        """Return the networks that are exempted for this host on this port."""
+        """Return the networks that are exempt from the guard for this host and port."""
         typed = self.typed_loopback if loopback_addresses(host) else ()
         return tuple(
             exemption[0] if isinstance(exemption, tuple) else exemption

@@ -1,4 +1,7 @@
-"""Metrics at the top of a performance report's page, from the figures of the checks that judge these metrics."""
+"""Performance metrics at the top of the report page.
+
+The checks that judge them provide the measurements.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +12,16 @@ from website_scan.report.places import Row, rows_of
 from website_scan.report.web_figures import BANDS, Band, WebFigure, web_figure
 from website_scan.report_json import ExportedCheck
 
-LENGTH = 1000  # length of the drawn scale: a third each for good, needs work and poor
+# Length of the scale. "Good", "needs work" and "poor" each take a third.
+LENGTH = 1000
 
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """Scale of good, needs work and poor. `mark` is the page's position, 0 to 1000. `good`, `poor`: thresholds."""
+    """Scale from good to poor with its thresholds.
+
+    `mark` is the position of the measured value, 0 to 1000.
+    """
 
     mark: int
     good: str
@@ -23,7 +30,9 @@ class Scale:
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """Metric of a page load. `status` is the status of the metric's check, `anchor` the anchor of the check's card.
+    """Performance metric of a page load.
+
+    `status` and `anchor` are those of the check that judges the metric.
 
     `spread` has the smallest and largest figure and the number of loads; empty if the loads agree.
     """
@@ -55,7 +64,7 @@ def _plain(value: float) -> tuple[str, str]:
     return f"{value:.3f}".rstrip("0").rstrip("."), ""
 
 
-# Name, meaning and format of each metric by check ID, in the order of the page.
+# Name, meaning and format of each metric by check ID, in the order on the page.
 METRICS: Mapping[str, tuple[str, str, Callable[[float], tuple[str, str]]]] = {
     "lcp": ("Largest contentful paint", "when the main content appears", _seconds),
     "fcp": ("First contentful paint", "when the first content appears", _seconds),
@@ -63,7 +72,7 @@ METRICS: Mapping[str, tuple[str, str, Callable[[float], tuple[str, str]]]] = {
     "cls": ("Cumulative layout shift", "how much the layout shifts", _plain),
     "speed-index": ("Speed Index", "when the first screen looks complete, on average", _seconds),
 }
-# Metrics that each check concerns, as Lighthouse relates its audits to metrics; the check of a metric is included.
+# Metrics that each check affects, similar to the relevant metrics of Lighthouse audits.
 _PAINTS = ("lcp", "fcp", "speed-index")
 METRICS_BY_CHECK: Mapping[str, tuple[str, ...]] = {
     **{id: (id,) for id in METRICS},
@@ -89,7 +98,10 @@ METRICS_BY_CHECK: Mapping[str, tuple[str, ...]] = {
 
 
 def metrics(checks: Mapping[str, ExportedCheck], prefix: str = "") -> tuple[Metric, ...]:
-    """Return the measured metrics. `checks` are the checks of an export by ID; `prefix` goes before anchors."""
+    """Return the measured metrics.
+
+    `checks` are the checks of a JSON export by ID; `prefix` goes before anchors.
+    """
     measured = []
     for id, (name, meaning, write) in METRICS.items():
         check = checks.get(id)
@@ -114,7 +126,10 @@ def _spread(figures: Mapping[str, object], write: Callable[[float], tuple[str, s
 
 
 def mark(value: float, band: Band) -> int:
-    """Return a value's position on the scale, 0 to 1000. Poor values approach the end, but never exceed it."""
+    """Return the position of a value on the scale, 0 to 1000.
+
+    Poor values approach the end of the scale.
+    """
     if value <= band.good:
         thirds = max(0.0, value) / band.good
     elif value <= band.poor:

@@ -1,4 +1,7 @@
-"""Links for the references of checks, by pattern or from references.toml. No other reference becomes a link."""
+"""Links for the references of checks to standards.
+
+They come from references.toml or a pattern.
+"""
 
 from __future__ import annotations
 
@@ -17,13 +20,16 @@ TESTING_GUIDE = "https://owasp.org/www-project-web-security-testing-guide/"
 TABLE = Path(__file__).with_name("references.toml")
 SECTION = re.compile(r", sections? \d[\d.]*(?: (?:and|to) [\d.]+)?")
 UNDERSTANDING_WCAG = "https://www.w3.org/WAI/WCAG22/Understanding/"
-# For example: WCAG 4.1.2 Name, Role, Value (A)
+# Pattern for a WCAG success criterion, such as "WCAG 4.1.2 Name, Role, Value (A)".
 CRITERION = re.compile(r"WCAG (\d\.\d{1,2}\.\d{1,2})(?: ([^\n]{1,80}))? \((A{1,3})\)")
 
 
 @dataclass(frozen=True, slots=True)
 class ReferenceLink:
-    """Reference of a check. `url` is None if there is no page to link to."""
+    """Reference of a check to a standard.
+
+    `url` is None if no page is known.
+    """
 
     text: str
     url: str | None
@@ -31,7 +37,10 @@ class ReferenceLink:
 
 @dataclass(frozen=True, slots=True)
 class CriterionLink:
-    """Success criterion of WCAG 2.2: its number, level (A, AA, AAA), and the page that explains the criterion."""
+    """Success criterion of WCAG 2.2.
+
+    It has a level (A, AA, AAA) and the URL of its explanation.
+    """
 
     number: str
     name: str
@@ -40,14 +49,20 @@ class CriterionLink:
 
 
 def safe_link(url: object) -> str | None:
-    """Return the URL if it is safe in an href: absolute, http or https. None for other values, as `javascript:`."""
+    """Return the URL if it is safe in an href, or None.
+
+    Safe URLs are absolute and http or https, unlike `javascript:` URLs.
+    """
     if not isinstance(url, str) or not re.match(r"https?://[^\s/]", url):
         return None
     return url if written_host(url) else None
 
 
 def page_url(check_pages: str, check_id: str) -> str:
-    """Return the URL of a check's page below `check_pages`; empty for removed checks, or without `check_pages`."""
+    """Return the URL of a check's documentation page.
+
+    Empty for removed checks, or if `check_pages` is empty.
+    """
     return f"{check_pages}{check_id}" if check_pages and check_id in _known_checks() else ""
 
 
@@ -58,18 +73,23 @@ def _known_checks() -> frozenset[str]:
 
 @cache
 def table() -> dict[str, str]:
-    """Return the addresses in references.toml by the name of the reference."""
+    """Return the URLs in references.toml by reference name."""
     return tomllib.loads(TABLE.read_text(encoding="utf-8"))
 
 
 def address_of(text: str) -> str | None:
-    """Return the address of a reference by its name, or by its name without a section; None for other references."""
+    """Return the URL of a reference in references.toml, or None.
+
+    The name may end with a section.
+    """
     return table().get(text) or table().get(SECTION.sub("", text))
 
 
 @lru_cache(maxsize=1024)
 def reference(text: str) -> ReferenceLink:
-    """Return the link of a reference: a name in references.toml, a URL, CWE, CVE, RFC, WCAG criterion or axe rule.
+    """Return the link for a reference.
+
+    It is a name in references.toml, a URL, CWE, CVE, RFC, WCAG criterion or axe rule.
 
     A section may follow the name.
     """
@@ -92,7 +112,10 @@ def reference(text: str) -> ReferenceLink:
 
 @lru_cache(maxsize=1024)
 def criterion(text: str) -> CriterionLink | None:
-    """Parse a reference to a WCAG success criterion; None for any other reference."""
+    """Parse a reference to a WCAG success criterion.
+
+    Returns None for other references.
+    """
     match = CRITERION.fullmatch(text)
     if match is None:
         return None

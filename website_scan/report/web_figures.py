@@ -1,6 +1,8 @@
-"""Figures about the web at large, measured by others, from web_at_large.toml: how common the fault of a check is.
+"""Statistics about the web from web_at_large.toml.
 
-The page has the figure on the card of a finding. Figures are not stored with a report, and do not affect scores.
+They say, for example, how many sites have a fault.
+
+The card of a finding displays the statistic. Statistics are not stored with a report, and do not affect scores.
 """
 
 from __future__ import annotations
@@ -16,7 +18,10 @@ DATA = Path(__file__).with_name("web_at_large.toml")
 
 @dataclass(frozen=True, slots=True)
 class WebFigure:
-    """Figure about the web. `text` is a sentence without full stop, `dated` the time of measurement: "July 2025"."""
+    """Statistic about the web.
+
+    `text` is a sentence without full stop, `dated` when it was measured ("July 2025").
+    """
 
     text: str
     source: str
@@ -27,14 +32,20 @@ class WebFigure:
 
 @dataclass(frozen=True, slots=True)
 class Band:
-    """Thresholds of a metric: good up to `good`, poor beyond `poor`; in seconds, or without a unit."""
+    """Thresholds of a performance metric, in seconds or without a unit.
+
+    Values up to `good` are good, values above `poor` are poor.
+    """
 
     good: float
     poor: float
 
 
 class _Table(TypedDict):
-    """Table of web_at_large.toml: the figures of one source page by check ID."""
+    """Table in web_at_large.toml.
+
+    It has the statistics of one source by check ID.
+    """
 
     source: str
     dated: str
@@ -44,7 +55,10 @@ class _Table(TypedDict):
 
 
 def _figures_by_check(tables: Mapping[str, _Table]) -> dict[str, WebFigure]:
-    """Return the figures by check ID. Raises ValueError if two tables have a figure for the same check."""
+    """Return the statistics by check ID.
+
+    Raises ValueError if two tables have a statistic for the same check.
+    """
     figures: dict[str, WebFigure] = {}
     for table in tables.values():
         for id, text in table["says"].items():
@@ -60,5 +74,8 @@ BANDS: Mapping[str, Band] = {id: Band(*limits) for id, limits in _DATA["bands"].
 
 
 def web_figure(check_id: str) -> WebFigure | None:
-    """Return the figure for a check, None if web_at_large.toml has no figure for the check."""
+    """Return the statistic for a check.
+
+    None if web_at_large.toml has none.
+    """
     return WEB_FIGURES.get(check_id)

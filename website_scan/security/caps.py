@@ -5,7 +5,7 @@ from website_scan.scoring import Cap
 
 CAPS = (
     Cap(49, "A critical check failed.", severity=CRITICAL),
-    # A page loses one more grade for each further failed high-severity check.
+    # Each further failed check of high severity lowers the cap by one grade.
     Cap(59, "Four or more high-severity checks failed.", severity=HIGH, count=4),
     Cap(69, "Three high-severity checks failed.", severity=HIGH, count=3),
     Cap(79, "Two high-severity checks failed.", severity=HIGH, count=2),

@@ -1,10 +1,13 @@
-"""Cookies of load balancers, which only name the server that answers (session affinity, also called stickiness)."""
+"""Cookies of load balancers.
+
+They identify the server of a session (session affinity, sticky sessions).
+"""
 
 from __future__ import annotations
 
 import re
 
-# Patterns of names, by the document of the vendor that defines them.
+# Patterns of cookie names, by the vendor's documentation.
 NAMES_BY_SOURCE = {
     "Akamai: Application Load Balancer, stickiness": r"akaalb_.+",
     "Apache HTTP Server: mod_proxy_balancer, stickyness": r"ROUTEID",
@@ -30,5 +33,8 @@ _NAME = re.compile("|".join(NAMES_BY_SOURCE.values()))
 
 
 def is_load_balancer_cookie(name: str) -> bool:
-    """Return True if only load balancers set cookies with this name. Letters must match in case, too."""
+    """Return True if only load balancers set cookies with this name.
+
+    The comparison is case-sensitive.
+    """
     return _NAME.fullmatch(name) is not None

@@ -10,7 +10,10 @@ from website_scan.page.evidence import Document, Page
 
 @dataclass(frozen=True, slots=True)
 class PageAnswer:
-    """Response of a URL that the page names, without following redirects. Without a `page`, `error` is the reason."""
+    """Response of a URL in the page's metadata, without following redirects.
+
+    `error` is the reason if there is no `page`.
+    """
 
     url: str | None = None
     page: Page | None = None
@@ -20,19 +23,25 @@ class PageAnswer:
 
 @dataclass(frozen=True, slots=True)
 class CanonicalAnswer(PageAnswer):
-    """Response of the canonical URL. `url` is None without a single canonical URL, or if it is the page's own."""
+    """Response of the canonical URL.
+
+    `url` is None if there is no single canonical URL or if it is the page's own URL.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class AlternateAnswers:
-    """Responses of the other language versions (hreflang) that were fetched."""
+    """Fetched language versions (hreflang) of the page."""
 
     answers: tuple[PageAnswer, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class MissingPathAnswer:
-    """Response for a random path beside the page's own, which cannot exist. None if it was not requested."""
+    """Response of a random path next to the page, which cannot exist.
+
+    None if the path was not requested.
+    """
 
     path: str = ""
     response: Response | None = None
@@ -40,7 +49,12 @@ class MissingPathAnswer:
 
 @dataclass(frozen=True, slots=True)
 class SocialImage:
-    """HTTP status of the og:image. None without an image, or if no response came for the reason in `error`."""
+    """HTTP status of the og:image.
+
+    None if there is no image or no response.
+
+    `error` is the reason why there was no response.
+    """
 
     status: int | None = None
     error: str = ""
@@ -48,7 +62,9 @@ class SocialImage:
 
 @dataclass(frozen=True, slots=True)
 class LinkAnswer:
-    """Result of requesting one link. `is_broken` is None if the response proves neither.
+    """Result of requesting one link.
+
+    `is_broken` is None if the response is inconclusive.
 
     `status` is the status after all redirects, or None if no response came for the reason in `error`.
     """
@@ -62,9 +78,10 @@ class LinkAnswer:
 
 @dataclass(frozen=True, slots=True)
 class LinkAnswers:
-    """Results of the requested links, and the numbers of all links. `stopped` is the reason if requests ended early.
+    """Results of the requested links, and the number of all links.
 
-    `resolves_other_sites` is False if the scanner's name servers resolve no name of another site (closed network).
+    `stopped` is the reason why requests ended early, or empty. `resolves_other_sites` is False if the scanner's name
+    servers resolve no name of another site (closed network).
     """
 
     answers: tuple[LinkAnswer, ...] = ()

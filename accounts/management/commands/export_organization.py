@@ -1,4 +1,4 @@
-"""Command `manage.py export_organization SLUG FILE`, which writes all data of an organization to a zip file."""
+"""Command `manage.py export_organization SLUG FILE`, which writes all of an organization's data to a zip file."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ class Command(BaseCommand):
         if file.exists():
             raise CommandError(f"{file} exists already.", returncode=EXIT_USAGE)
         readme = render_readme(organization, timezone.now())
-        # The data is first written to a temporary file that only its owner can read. A killed command leaves only the
-        # temporary file.
+        # The command writes to a temporary file that only its owner can read, and links it to FILE at the end. If the
+        # command is killed, only the temporary file remains.
         with tempfile.NamedTemporaryFile(dir=file.parent, prefix=f".{file.name}.", delete=False) as temporary:
             try:
                 write_part(temporary.file, organization.pk, kinds(), {}, lambda: False, readme)

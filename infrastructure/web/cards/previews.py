@@ -1,4 +1,4 @@
-"""Link previews for chats and social networks (Open Graph): titles, and addresses of pictures."""
+"""Titles and picture addresses for link previews in chats and social networks (Open Graph)."""
 
 from __future__ import annotations
 
@@ -17,14 +17,17 @@ HOST_LENGTH, PATH_LENGTH = 60, 40
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """Link preview of a page: the title, which is also the alternative text of the picture, and the picture's path."""
+    """A page's link preview.
+
+    `title` is also the picture's alternative text, and `picture` is its path.
+    """
 
     title: str
     picture: str
 
 
 def title_of(result: str, url: str) -> str:
-    """Return the preview title of a scanned URL: the result, such as "F (49): security of", and the shortened URL."""
+    """Return a scanned URL's preview title: a result, such as "F (49): security of", and the shortened URL."""
     host, path = address_of(url)
     # Long hosts are cut at the beginning, because the end of a host identifies its owner.
     host = host if len(host) <= HOST_LENGTH else f"…{host[1 - HOST_LENGTH :]}"
@@ -32,12 +35,15 @@ def title_of(result: str, url: str) -> str:
 
 
 def printable(text: str) -> str:
-    """Replace control characters, and characters that change the direction of text, by question marks."""
+    """Replace control characters, and characters that change the text direction, by question marks."""
     return "".join(character if character.isprintable() else "?" for character in text)
 
 
 def address_of(url: str) -> tuple[str, str]:
-    """Return host and path of a canonical URL. The query is left out, because it may contain private data."""
+    """Return a canonical URL's host and path.
+
+    The query is left out, because it may contain private data.
+    """
     parts = split_url(url)
     return parts.netloc, parts.path
 
@@ -52,5 +58,5 @@ def brand_address(digest: str) -> str:
 
 
 def brand_preview() -> Preview:
-    """Return the link preview of public pages such as the start page."""
+    """Return the link preview for public pages such as the start page."""
     return Preview("Website Scan Service: scan a page, watch a site, gate a build", brand_address(digest_of(BRAND)))

@@ -1,4 +1,7 @@
-"""HTTP responses with cards: addresses that change with the content, conditional requests, embedding by other sites."""
+"""HTTP responses with cards.
+
+Their addresses change with the content, and other sites may embed them.
+"""
 
 from __future__ import annotations
 
@@ -12,20 +15,23 @@ from django.utils.http import parse_etags
 import website_scan
 from infrastructure.web.cards.drawing import Card, draw
 
-# Cache-Control headers. The content of a card's address never changes. A share may be revoked, and then no shared cache
-# may still serve its card. The browsers of members revalidate private cards each time.
+# Cache-Control headers. The content at a card's address never changes. A share may be revoked, so only
+# browsers may cache its card. Members' browsers revalidate private cards every time.
 PUBLIC = "public, max-age=31536000, immutable"
 SHARED = "private, max-age=31536000, immutable"
 MEMBERS = "private, no-cache"
 
 
 def digest_of(card: Card) -> str:
-    """Return a hash for the card's address that changes with the content and with each version of the service."""
+    """Return a hash for the card's address.
+
+    It changes with the content and with the service's version.
+    """
     return hashlib.sha256(f"{website_scan.__version__} {card!r}".encode()).hexdigest()[:16]
 
 
 def card_at(request: HttpRequest, card: Card, digest: str, address: Callable[[str], str], caching: str) -> HttpResponse:
-    """Return the card if `digest` is up to date, else a redirect to the card's current address.
+    """Return the card if `digest` is current, otherwise redirect to the card's new address.
 
     So each card is cached at one address, and requests for outdated addresses draw nothing.
     """

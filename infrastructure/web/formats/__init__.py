@@ -1,1 +1,4 @@
-"""Date and time formats of templates. Django's setting FORMAT_MODULE_PATH names this package."""
+"""Date and time formats for templates.
+
+Django's setting FORMAT_MODULE_PATH names this package.
+"""

@@ -15,12 +15,12 @@ class Command(BaseCommand):
     help = "Scans public web pages without server or database; --help shows the options."
 
     def run_from_argv(self, argv: list[str]) -> None:
-        """Pass all options to `website-scan` without parsing by Django."""
+        """Pass all options to `website-scan`, without parsing by Django."""
         sys.exit(run(argv[2:], "manage.py scan"))
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("args", nargs=REMAINDER)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Run `website-scan` for `call_command`, with the arguments of the command line."""
+        """Run `website-scan` with the arguments of `call_command`."""
         sys.exit(run(args, "manage.py scan"))

@@ -1,4 +1,4 @@
-"""API keys: format, and the API's responses to wrong keys."""
+"""Tests for the format of API keys and for responses to wrong keys."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_wrong_keys_are_limited_per_client_address(home: Member) -> None:
 
 
 def test_wrong_keys_are_limited_per_ipv6_network(home: Member) -> None:
-    """A customer has a /64 network, so a limit per single address would have no effect."""
+    """IPv6 customers have a /64 network, so a limit per address would have no effect."""
     for number in range(30):
         assert Api("wrong", f"2001:db8:1:2::{number:x}").get("/v1/scans").status_code == 401
     assert Api("wrong", "2001:db8:1:2:ffff::1").get("/v1/scans").status_code == 429

@@ -1,4 +1,4 @@
-"""Notices that a key expires soon: 14 and 3 days before, once each, to people who may manage keys."""
+"""Tests for notices about expiring API keys."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def others(home: Member, stranger: Member) -> None:
 
 
 def expiring_key(home: Member, days: float, created_by: User | None = None, name: str = "Nightly build") -> ApiKey:
-    """Return an old key that expires after this number of days."""
+    """Return an API key that was created long ago and expires after this number of days."""
     key, _ = create_api_key(organization=home.organization, name=name, created_by=created_by)
     ApiKey.objects.filter(id=key.id).update(expires_at=timezone.now() + timedelta(days=days))
     key.refresh_from_db()
@@ -37,7 +37,7 @@ def expiring_key(home: Member, days: float, created_by: User | None = None, name
 
 
 def post_notices() -> list[tuple[str, str]]:
-    """Run the task; return recipient and subject of all mails, oldest first."""
+    """Run the task that posts notices, and return recipient and subject of all e-mails, oldest first."""
     tell_of_ending_keys()
     return list(Mail.objects.order_by("created_at", "user__email").values_list("user__email", "subject"))
 
@@ -83,7 +83,9 @@ def test_revoked_and_unlimited_keys_have_no_expiry_notice(home: Member, ada: Use
 
 
 @pytest.mark.parametrize(("days", "due"), [(30, [14, 3]), (14, [3]), (10, [3]), (3, []), (1, [])])
-def test_near_expiry_chosen_at_creation_causes_no_notice(home: Member, ada: User, days: int, due: list[int]) -> None:
+def test_notice_is_not_sent_if_expiry_was_already_near_at_creation(
+    home: Member, ada: User, days: int, due: list[int]
+) -> None:
     end = timezone.now() + timedelta(days=days)
     key, _ = create_api_key(organization=home.organization, name="Short", created_by=ada, expires_at=end)
     assert post_notices() == []

@@ -1,4 +1,4 @@
-"""Fixtures of the mailing tests: a recipient, the outbox and an SMTP server."""
+"""Fixtures for the e-mail tests."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.targets.mail_server import MailServer
 
 Post = Callable[..., int]
 NOW = datetime(2026, 11, 21, 7, 15, tzinfo=UTC)
-# Context of the template `webhook_disabled`.
+# Context of the e-mail template `webhook_disabled`.
 CONTEXT = {
     "webhook": {"id": "wh_1", "url": "https://example.com/hook", "disabled_at": NOW},
     "attempt": {"at": NOW, "error_message": "The server answered 410."},
@@ -33,7 +33,7 @@ def ann(home: Member) -> User:
 
 @pytest.fixture
 def post(home: Member) -> Post:
-    """Function that writes a mail of the organization; missing arguments have default values."""
+    """Return a function that posts an e-mail of the organization, with defaults for missing arguments."""
 
     def post_mail(to: User | list[User], **arguments: Any) -> int:
         defaults: dict[str, Any] = {
@@ -50,7 +50,7 @@ def post(home: Member) -> Post:
 
 @pytest.fixture
 def smtp(settings: Settings) -> Callable[[MailServer], MailServer]:
-    """Function that makes Django send mails to a server."""
+    """Return a function that configures Django to send e-mails to a test server."""
 
     def use(server: MailServer) -> MailServer:
         settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"

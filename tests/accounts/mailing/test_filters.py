@@ -1,4 +1,4 @@
-"""Filter `unlinked` of e-mails: strangers' addresses do not become links; other text is unchanged."""
+"""Tests for the template filter `unlinked`, which breaks addresses from strangers in e-mails."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ OWN = "https://shop.example.com/basket"
         "evil.рф",
     ],
 )
-def test_unlinked_breaks_strangers_addresses(text: str) -> None:
+def test_unlinked_filter_breaks_addresses_of_strangers(text: str) -> None:
     broken = unlinked(text, OWN)
     assert broken.replace("\u2060", "") == text
     assert broken != text
@@ -56,11 +56,11 @@ def test_unlinked_breaks_strangers_addresses(text: str) -> None:
         "(SHOP.example.com/a)",
     ],
 )
-def test_unlinked_leaves_other_text_unchanged(text: str) -> None:
+def test_unlinked_filter_leaves_other_text_unchanged(text: str) -> None:
     assert unlinked(text, OWN) == text
 
 
-def test_unlinked_breaks_own_host_unless_passed() -> None:
+def test_unlinked_filter_leaves_only_the_given_host_unchanged() -> None:
     assert "\u2060" in unlinked("shop.example.com")
     assert "\u2060" not in unlinked("shop.example.com:8080/a", "shop.example.com:8080")
     assert "\u2060" in unlinked("shop.example.com:8080/a", "shop.example.com")

@@ -1,6 +1,4 @@
-"""Outbox: a mail is written in the transaction of its event, once, to people who may get it and have not
-unsubscribed.
-"""
+"""Tests for writing e-mails to the outbox."""
 
 from __future__ import annotations
 
@@ -99,7 +97,7 @@ def test_subject_is_one_line_without_control_characters(ann: User, post: Post, s
     assert Mail.objects.get().subject == expected
 
 
-def test_text_of_strangers_is_escaped_and_unlinked(home: Member, ann: User, post: Post) -> None:
+def test_untrusted_text_in_mails_is_escaped_and_not_linked(home: Member, ann: User, post: Post) -> None:
     home.organization.name = '<a href="http://evil.example/">x</a> www.evil.example'
     home.organization.save()
     url = "https://example.com/<script>alert(1)</script>\x00\ud800\u202e"

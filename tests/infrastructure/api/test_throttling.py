@@ -1,4 +1,4 @@
-"""Rate limit of the API and its X-RateLimit headers."""
+"""Tests for the API's rate limit and its X-RateLimit headers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from infrastructure.api import throttling
 from tests.factories import Api, Member
 
 
-def test_last_allowed_request_has_0_remaining_and_next_is_RATE_LIMITED(home: Member) -> None:
+def test_rate_limit_is_enforced(home: Member) -> None:
     Tier.objects.filter(name="free").update(requests_per_minute=3)
     responses = [home.api.get("/v1/usage") for _ in range(4)]
     assert [response.status_code for response in responses] == [200, 200, 200, 429]
@@ -24,7 +24,7 @@ def test_last_allowed_request_has_0_remaining_and_next_is_RATE_LIMITED(home: Mem
     assert {response["X-RateLimit-Limit"] for response in responses} == {"3"}
 
 
-def test_rate_limit_window_lasts_a_minute_from_first_request(home: Member) -> None:
+def test_rate_limit_window_lasts_a_minute(home: Member) -> None:
     before = int(time.time())
     first = home.api.get("/v1/usage")
     reset = int(first["X-RateLimit-Reset"])
@@ -32,7 +32,7 @@ def test_rate_limit_window_lasts_a_minute_from_first_request(home: Member) -> No
     assert home.api.get("/v1/usage")["X-RateLimit-Reset"] == str(reset)
 
 
-def test_keys_of_one_organization_share_rate_limit(home: Member) -> None:
+def test_keys_of_an_organization_share_rate_limit(home: Member) -> None:
     _, second = create_api_key(organization=home.organization, name="second")
     home.api.get("/v1/usage")
     assert Api(second).get("/v1/usage")["X-RateLimit-Remaining"] == "58"
@@ -43,17 +43,17 @@ def test_organizations_have_separate_rate_limits(home: Member, stranger: Member)
     assert stranger.api.get("/v1/usage")["X-RateLimit-Remaining"] == "59"
 
 
-def test_new_rate_limit_window_begins_after_a_minute(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rate_limit_window_begins_after_a_minute(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
     Tier.objects.filter(name="free").update(requests_per_minute=1)
     home.api.get("/v1/usage")
     assert home.api.get("/v1/usage").status_code == 429
     (key,) = throttling._redis.keys("rate:*")
     assert 0 < throttling._redis.pttl(key) <= 60_000
-    throttling._redis.pexpire(key, 0)  # Simulates the end of the minute.
+    throttling._redis.pexpire(key, 0)  # The minute ends when the key expires.
     assert home.api.get("/v1/usage").status_code == 200
 
 
-def test_throttle_reconnects_after_redis_closed_the_connection(home: Member) -> None:
+def test_throttle_reconnects_to_redis(home: Member) -> None:
     home.api.get("/v1/usage")
     client_id = throttling._redis.client_id()
     assert redis.Redis.from_url(settings.REDIS_URL).client_kill_filter(_id=str(client_id)) == 1
@@ -61,7 +61,7 @@ def test_throttle_reconnects_after_redis_closed_the_connection(home: Member) -> 
     assert throttling._redis.client_id() != client_id
 
 
-def test_requests_pass_uncounted_during_redis_outage(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_requests_are_not_counted_during_redis_outage(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
     with socket.create_server(("127.0.0.1", 0)) as closed:
         port = closed.getsockname()[1]
     unreachable = redis.Redis.from_url(f"redis://127.0.0.1:{port}/0", **settings.REDIS_TIMEOUTS)

@@ -1,4 +1,4 @@
-"""OpenAPI schemas of TypedDicts."""
+"""Tests for OpenAPI schemas generated from TypedDicts."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def schemas(kind: Any) -> dict[str, Any]:
     return dict(schema.registry.build({})["schemas"])
 
 
-def test_typed_dict_becomes_component_with_docstring_and_schema_keywords() -> None:
+def test_typed_dict_becomes_component() -> None:
     leaf = schemas(Leaf)["Leaf"]
     assert leaf["description"] == "A leaf of a tree."
     assert leaf["required"] == ["colour", "grade"]
@@ -67,7 +67,7 @@ def test_typed_dict_becomes_component_with_docstring_and_schema_keywords() -> No
     assert leaf["properties"]["grade"] == grade
 
 
-def test_nested_typed_dicts_are_references_and_not_required_keys_are_optional() -> None:
+def test_schema_refers_to_nested_types() -> None:
     reference = {"$ref": "#/components/schemas/Leaf"}
     oak = schemas(OakDocument)["Oak"]
     assert oak["properties"]["leaves"] == {"type": "array", "items": reference}
@@ -79,21 +79,21 @@ def test_nested_typed_dicts_are_references_and_not_required_keys_are_optional() 
     assert oak["required"] == ["bark", "by_branch", "leaves", "rings", "sap", "top"]
 
 
-def test_union_of_typed_dicts_becomes_one_object_with_all_keys() -> None:
+def test_union_of_typed_dicts_becomes_one_schema() -> None:
     checked = schemas(Result)["Checked"]
     assert checked["properties"]["status"]["enum"] == ["pass", "fail", "warn"]
     assert checked["properties"]["severity"] == {"type": ["string", "null"]}
     assert (checked["description"], checked["required"]) == ("A check.", ["severity", "status"])
 
 
-def test_Published_metadata_overrides_schema_of_type() -> None:
+def test_Published_metadata_overrides_the_type() -> None:
     result = schemas(Result)["Result"]
     assert result["properties"]["score"] == {"type": "integer", "minimum": 0}
     assert result["required"] == ["browser", "check", "score"]
     assert "error" not in result["properties"]
 
 
-def test_in_order_sorts_keys_of_stored_json_like_the_typed_dict() -> None:
+def test_in_order_sorts_keys_like_the_typed_dict() -> None:
     leaf = {"grade": "A", "colour": None}
     stored = {"top": leaf, "rings": 3, "leaves": [leaf], "unknown": 1, "by_branch": {"b": leaf, "a": leaf}}
     ordered = in_order(OakDocument, stored)
@@ -107,12 +107,12 @@ class Mixed(TypedDict):
     either: Passed | Failed
 
 
-def test_union_without_Component_name_raises_TypeError() -> None:
+def test_union_without_name_raises_TypeError() -> None:
     with pytest.raises(TypeError, match="Component"):
         schemas(Mixed)
 
 
-def test_returned_by_returns_document_type_of_Answer_annotation() -> None:
+def test_returned_by_reads_the_Answer_annotation() -> None:
     def get() -> Answer[Leaf]:
         return Answer({"colour": None, "grade": "A"}, status=201)
 

@@ -1,4 +1,4 @@
-"""Migrations that add indexes to tables of a running service."""
+"""Tests for migrations that add indexes to tables in use."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ NEW = AddIndexConcurrently("delivery", models.Index(fields=["status", "id"], nam
 
 
 @pytest.mark.django_db(transaction=True, serialized_rollback=True)
-def test_invalid_index_is_recreated_and_lock_timeout_restored() -> None:
+def test_invalid_index_is_rebuilt() -> None:
     before = MigrationLoader(connection).project_state()
     after = before.clone()
     NEW.state_forwards("webhooks", after)
@@ -34,7 +34,7 @@ def test_invalid_index_is_recreated_and_lock_timeout_restored() -> None:
             cursor.execute("DROP INDEX IF EXISTS delivery_by_status")
 
 
-def test_migrations_add_indexes_to_existing_tables_concurrently() -> None:
+def test_migrations_add_indexes_concurrently() -> None:
     blocking = set()
     for (app, name), migration in MigrationLoader(None).disk_migrations.items():
         if app not in APPS:

@@ -1,4 +1,7 @@
-"""Prepared statements have the same results and errors as Django's cursors."""
+"""Tests that prepared statements agree with Django's cursors.
+
+They have the same results and errors.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from infrastructure.postgresql.statements import execute, fetch
 
 
 @pytest.mark.django_db
-def test_fetch_passes_parameters_with_their_types() -> None:
+def test_fetch_passes_typed_parameters() -> None:
     moment = datetime(2026, 2, 28, 23, 59, 59, 120_000, tzinfo=UTC)
     sql = """SELECT %(text)s::text, %(number)s::bigint, %(day)s::date, %(moment)s::timestamptz, %(none)s::text,
         %(text)s::text LIKE '100%%'"""
@@ -21,7 +24,7 @@ def test_fetch_passes_parameters_with_their_types() -> None:
 
 
 @pytest.mark.django_db
-def test_fetch_prepares_statement_once_per_connection() -> None:
+def test_fetch_prepares_a_statement_once() -> None:
     for number in range(3):
         assert fetch("SELECT %(number)s::int + 1 AS once", {"number": number}) == [(number + 1,)]
     with connection.cursor() as cursor:
@@ -30,7 +33,7 @@ def test_fetch_prepares_statement_once_per_connection() -> None:
 
 
 @pytest.mark.django_db
-def test_execute_returns_number_of_affected_rows() -> None:
+def test_execute_returns_number_of_rows() -> None:
     with connection.cursor() as cursor:
         cursor.execute("CREATE TEMPORARY TABLE noted (text text) ON COMMIT DROP")
     insert = "INSERT INTO noted SELECT %(text)s FROM generate_series(1, %(rows)s)"
@@ -45,14 +48,14 @@ def test_NUL_in_parameter_raises_DataError() -> None:
 
 
 @pytest.mark.django_db
-def test_invalid_value_raises_django_DataError_and_connection_stays_usable() -> None:
+def test_invalid_value_raises_DataError() -> None:
     with pytest.raises(DataError, match="out of range"), transaction.atomic():
         fetch("SELECT %(number)s::bigint", {"number": 10**30})
     assert fetch("SELECT %(number)s::bigint", {"number": 7}) == [(7,)]
 
 
 @pytest.mark.django_db
-def test_terminated_connection_raises_OperationalError_and_is_replaced_for_next_request(
+def test_terminated_connection_is_replaced(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     wrapper = connections.create_connection("default")
@@ -63,7 +66,7 @@ def test_terminated_connection_raises_OperationalError_and_is_replaced_for_next_
             cursor.execute("SELECT pg_terminate_backend(%s, 5000)", [backend])
         with pytest.raises(OperationalError):
             fetch("SELECT pg_backend_pid()", {})
-        wrapper.close_if_unusable_or_obsolete()  # Django calls this between two requests.
+        wrapper.close_if_unusable_or_obsolete()  # Django calls this method between two requests.
         ((after,),) = fetch("SELECT pg_backend_pid()", {})
         assert after != backend
     finally:

@@ -1,4 +1,4 @@
-"""Compression of pages. Responses of the API are not compressed."""
+"""Tests that pages are compressed and API responses are not."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ZIPPED = {"Accept-Encoding": "gzip"}
 
 
 @pytest.mark.django_db
-def test_page_is_gzipped_for_clients_that_accept_gzip() -> None:
+def test_page_is_gzipped() -> None:
     plain = Client().get("/login/")
     zipped = Client().get("/login/", headers=ZIPPED)
     assert "Content-Encoding" not in plain

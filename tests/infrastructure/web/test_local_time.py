@@ -1,4 +1,4 @@
-"""Local times: a script converts the UTC times of pages to the reader's time zone, with UTC in the tooltip."""
+"""Tests for the script that converts times to the reader's time zone."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ PAGE = """
 
 
 def times_and_heading(browser: Window, zone: str) -> tuple[list[tuple[str, str]], str]:
-    """Return text and tooltip of the page's times in a time zone, and the heading of the column."""
+    """Return the text and tooltip of every time on the page.
+
+    The heading of the column is included.
+    """
 
     def read_page(chromium: Browser) -> tuple[list[tuple[str, str]], str]:
         with chromium.new_context(timezone_id=zone) as context:
@@ -38,7 +41,7 @@ def times_and_heading(browser: Window, zone: str) -> tuple[list[tuple[str, str]]
 
 
 @pytest.mark.slow
-def test_script_converts_times_to_time_zone_of_reader(browser: Window) -> None:
+def test_script_converts_times_to_reader_time_zone(browser: Window) -> None:
     times, heading = times_and_heading(browser, "America/New_York")
     assert times[:6] == [
         ("2026-06-30 22:05", "2026-07-01 02:05 UTC"),
@@ -53,7 +56,7 @@ def test_script_converts_times_to_time_zone_of_reader(browser: Window) -> None:
 
 
 @pytest.mark.slow
-def test_script_changes_no_times_for_reader_in_UTC(browser: Window) -> None:
+def test_script_keeps_times_in_UTC(browser: Window) -> None:
     times, heading = times_and_heading(browser, "UTC")
     assert times[0] == ("2026-07-01 02:05", "2026-07-01 02:05 UTC")
     assert times[3][0] == "1 July 2026, 02:05 UTC"

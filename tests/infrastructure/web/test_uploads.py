@@ -1,4 +1,4 @@
-"""Uploaded files are not written to disk."""
+"""Tests that uploaded files are not written to disk."""
 
 from __future__ import annotations
 
@@ -9,8 +9,11 @@ from django.test import Client
 
 
 @pytest.mark.django_db
-def test_file_uploaded_without_login_is_not_written_to_disk(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Django parses the body, with its files, before it checks the CSRF token, which is in the body."""
+def test_upload_is_not_written_to_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Django parses the whole body to check the CSRF token.
+
+    The body includes its files.
+    """
     written: list[object] = []
     monkeypatch.setattr(uploadhandler, "TemporaryUploadedFile", lambda *named: written.append(named))
     client = Client(enforce_csrf_checks=True)
@@ -21,7 +24,7 @@ def test_file_uploaded_without_login_is_not_written_to_disk(monkeypatch: pytest.
 
 
 @pytest.mark.django_db
-def test_form_without_file_field_ignores_uploaded_file(client: Client) -> None:
+def test_form_without_file_field_ignores_files(client: Client) -> None:
     file = SimpleUploadedFile("a.txt", b"text")
     response = client.post("/login/", {"login": "ada@people.test", "password": "wrong", "file": file})
     assert response.status_code == 200

@@ -1,4 +1,4 @@
-"""Helpers that scrape /metrics like Prometheus."""
+"""Helpers that scrape /metrics as Prometheus does."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ Samples = Mapping[str, float]
 
 
 def scrape(client: Client | None = None) -> Samples:
-    """Collect the metrics again, and return all samples. The setting METRICS_TOKEN must be TOKEN."""
+    """Collect the metrics again and return all samples.
+
+    METRICS_TOKEN must be set to TOKEN.
+    """
     views._latest.forget()
     response = (client or Client()).get("/metrics", headers={"Authorization": f"Bearer {TOKEN}"})
     assert response.status_code == 200, response.content
@@ -23,7 +26,10 @@ def scrape(client: Client | None = None) -> Samples:
 
 
 def samples(text: str) -> Samples:
-    """Return the values of all samples by `name{label="value",…}`, with labels sorted by name."""
+    """Return the values of all samples by name and labels.
+
+    A key is `name{label="value",…}`, with labels sorted by name.
+    """
     values: dict[str, float] = {}
     for family in text_string_to_metric_families(text):
         for sample in family.samples:

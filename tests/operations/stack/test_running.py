@@ -1,4 +1,7 @@
-"""Commands in a second shell use the database and key of the service that runs on the same data folder."""
+"""Tests that commands find the running service's database and key.
+
+They run in a second shell.
+"""
 
 from __future__ import annotations
 
@@ -15,23 +18,23 @@ from tests.accounts.test_command_create_api_key import database_url
 from tests.command_line import run
 
 
-def test_variables_of_running_service_are_private_and_deleted_at_its_end(tmp_path: Path) -> None:
+def test_variables_of_running_service_are_private(tmp_path: Path) -> None:
     assert running.variables_of(tmp_path) == {}
     with running.published(tmp_path, {"SECRET_KEY": "secret"}):
         assert running.variables_of(tmp_path) == {"SECRET_KEY": "secret"}
-        assert running.variables_of(tmp_path) == {"SECRET_KEY": "secret"}  # Reading does not change the file.
+        assert running.variables_of(tmp_path) == {"SECRET_KEY": "secret"}  # Reading the file does not change it.
         assert stat.S_IMODE((tmp_path / running.NAME).stat().st_mode) == 0o600
     assert running.variables_of(tmp_path) == {}
     assert list(tmp_path.iterdir()) == []
 
 
-def test_unlocked_variables_file_of_killed_service_is_ignored(tmp_path: Path) -> None:
+def test_variables_of_killed_service_are_ignored(tmp_path: Path) -> None:
     (tmp_path / running.NAME).write_text('{"DATABASE_URL": "postgresql:///gone"}')
     assert running.variables_of(tmp_path) == {}
 
 
 @pytest.mark.django_db(transaction=True, serialized_rollback=True)
-def test_command_uses_key_and_database_of_running_service(tmp_path: Path) -> None:
+def test_command_uses_database_of_running_service(tmp_path: Path) -> None:
     variables = {"SECRET_KEY": settings.SECRET_KEY, "DATABASE_URL": database_url(connection.settings_dict["NAME"])}
     with running.published(tmp_path, variables | {"REDIS_URL": settings.REDIS_URL}):
         process = run("create_api_key", "Acme", DATA_DIR=str(tmp_path))
@@ -43,7 +46,7 @@ def test_command_uses_key_and_database_of_running_service(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("command", [("maintenance", "on"), ("reencrypt_secrets",), ("createsuperuser", "--noinput")])
-def test_command_without_database_fails_without_traceback(command: tuple[str, ...]) -> None:
+def test_missing_database_causes_no_traceback(command: tuple[str, ...]) -> None:
     process = run(*command, SECRET_KEY="x" * 40)
     assert (process.returncode, process.stdout) == (1, "")
     assert process.stderr.splitlines()[-1].startswith("PostgreSQL does not answer (")

@@ -1,4 +1,4 @@
-"""Mute rules, findings and reports for the tests of mutes."""
+"""Factories for mute rules, findings and reports."""
 
 from __future__ import annotations
 
@@ -26,7 +26,10 @@ URL = "https://example.com/shop/shoes?page=2"
 
 
 def rule(check_id: str = "hsts", **changes: Any) -> MuteRule:
-    """Return a mute rule, by default for all places of a check on example.com."""
+    """Return a mute rule.
+
+    By default, it mutes all places of a check on example.com.
+    """
     values: dict[str, Any] = {
         "id": f"mute_{len(repr(changes)):022}",
         "check_id": check_id,
@@ -44,7 +47,10 @@ def rule(check_id: str = "hsts", **changes: Any) -> MuteRule:
 
 
 def finding(id: str = "image-alt", *selectors: str, **changes: Any) -> ExportedFinding:
-    """Return a failed check of a JSON export, with elements at these selectors as its places."""
+    """Return a failed check of a JSON export.
+
+    Its places are elements with these selectors.
+    """
     return cast("ExportedFinding", stored_finding(id, *elements(*selectors), points=1.0, later=1.0) | changes)
 
 
@@ -55,7 +61,7 @@ def cookie(name: str, **columns: Any) -> SentCookie:
 
 
 def caller_with_key(member: Member) -> Caller:
-    """Return the caller of an API request with the organization's key."""
+    """Return the Caller of an API request with the organization's key."""
     as_member = member_caller(Membership(organization=member.organization))
     return replace(as_member, member=None, key_id=member.key.id, key_name=member.key.name)
 
@@ -90,7 +96,10 @@ CHECKS = (
 def finished_scan_with(
     member: Member, url: str = URL, checks: tuple[CheckResult, ...] = CHECKS, **columns: Any
 ) -> Scan:
-    """Create a security scan, claim it, and finish it with these checks and their real score."""
+    """Create a finished security scan with these checks.
+
+    The checks decide the score.
+    """
     scan = make_scan(member, url=url, **columns)
     claim = claim_scan(scan.id)
     assert claim is not None

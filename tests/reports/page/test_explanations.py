@@ -1,4 +1,4 @@
-"""Explanations on the report page: all grades have one, and none belongs to a removed category, code or metric."""
+"""Tests for the explanations on the report page."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from website_scan.report_json import ExportedCheck, StoredTable
 from website_scan.result import CheckStatus
 
 
-def test_every_grade_of_every_type_has_an_explanation() -> None:
+def test_every_grade_has_an_explanation() -> None:
     assert set(GRADES) == set(ScanType)
     for meanings in GRADES.values():
         assert list(meanings) == list(LETTERS)
@@ -26,25 +26,28 @@ def test_every_grade_of_every_type_has_an_explanation() -> None:
     assert grade_meaning("other", "A") == ""
 
 
-def test_category_explanations_belong_to_existing_categories() -> None:
-    """New categories need no explanation, but explanations of removed categories must be removed."""
+def test_categories_with_explanations_exist() -> None:
+    """Every explained category must exist.
+
+    A new category needs no explanation.
+    """
     for scan_type in ScanType:
         assert set(CATEGORIES[scan_type]) <= {check.category.name for check in checks(scan_type)}
     assert category_meaning("security", "Something new") == ""
 
 
-def test_advice_belongs_to_existing_error_codes() -> None:
+def test_advice_names_existing_error_codes() -> None:
     source = "".join(path.read_text() for path in (Path(__file__).parents[3] / "website_scan").rglob("*.py"))
     assert [code for code in ADVICE if f'"{code}"' not in source] == []
     assert "scan ID" in advice("SOMETHING_NEW")
 
 
-def test_metrics_belong_to_existing_performance_checks() -> None:
+def test_metrics_belong_to_existing_checks() -> None:
     assert set(METRICS) <= {check.id for check in checks(ScanType.PERFORMANCE)}
 
 
 def measured(status: CheckStatus = "pass", **figures: Any) -> ExportedCheck:
-    """Return a check with a table of these figures, by their names."""
+    """Return a check with one table that contains these figures."""
     severity = None if status == "pass" else HIGH
     check = check_of("check", "Check", "Check", status, severity, HIGH, "It is so.")
     return stored(replace(check, details=read_rows([table(figures)]) if figures else NO_ROWS))
@@ -59,7 +62,7 @@ def table(figures: Mapping[str, float | None]) -> StoredTable:
     }
 
 
-def test_metrics_are_formatted_with_their_units() -> None:
+def test_metrics_have_their_units() -> None:
     page_metrics = metrics(
         {
             "lcp": measured("warn", median=2.449),
@@ -77,11 +80,12 @@ def test_metrics_are_formatted_with_their_units() -> None:
     assert metrics({"lcp": measured()}) == ()
 
 
-def test_metric_with_unstable_loads_shows_its_range() -> None:
+def test_unstable_metric_shows_its_range() -> None:
     figures: dict[str, Any] = {"median": 1.5, "least": 1.2, "largest": 1.94, "loads": 3}
     (metric,) = metrics({"fcp": measured(**figures, stable=False)})
     assert metric.spread == "1.2 to 1.9 s in 3 loads"
     (metric,) = metrics({"fcp": measured(**figures, stable=True)})
     assert metric.spread == ""
-    (older_metric,) = metrics({"fcp": measured(**figures)})  # Older reports have no `stable`.
+    # Older reports do not have the column `stable`.
+    (older_metric,) = metrics({"fcp": measured(**figures)})
     assert older_metric.spread == ""

@@ -1,4 +1,4 @@
-"""Pages of scans without a report: running, failed, cancelled or expired."""
+"""Tests for the pages of running, failed, cancelled and expired scans."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from website_scan.result import Phase
 HTMX = {"HX-Request": "true"}
 
 
-def test_page_of_a_running_scan_polls_the_progress(home: Member) -> None:
+def test_page_of_a_running_scan_polls(home: Member) -> None:
     scan = make_scan(home, status="scanning", percent=42, phase="checking", checks_done=9, checks_total=31)
     client = person(home.organization)
     page = page_of(client.get(f"/report/{scan.id}"))
     (polling_element,) = page.xpath("//*[@hx-get]")
     assert polling_element.get("hx-get") == f"/report/{scan.id}/progress?status=scanning"
-    # The page reloads itself by a meta element only in browsers without scripts.
+    # Only browsers without scripts reload the page by a meta element.
     assert page.xpath("//meta[@http-equiv]/parent::noscript")
     assert page.xpath("//script[contains(@src, 'htmx')]")
     fragment = client.get(polling_element.get("hx-get"), headers=HTMX)
@@ -38,7 +38,7 @@ def test_page_of_a_running_scan_polls_the_progress(home: Member) -> None:
     assert "Running the checks 9 of 31" in text_of(fragment)
 
 
-def test_steps_are_the_phases_of_the_scan_engine(home: Member) -> None:
+def test_progress_steps_match_engine_phases(home: Member) -> None:
     client = person(home.organization)
     assert list(LABELS) == list(get_args(Phase))
     for number, phase in enumerate(list(LABELS)[:-1]):
@@ -53,7 +53,7 @@ def test_steps_are_the_phases_of_the_scan_engine(home: Member) -> None:
 
 
 @pytest.mark.parametrize("status", ["scanning", "completed", "failed"])
-def test_page_reloads_after_the_scan_has_started_or_ended(home: Member, status: str) -> None:
+def test_progress_page_reloads_on_status_changes(home: Member, status: str) -> None:
     scan = finished_scan(home) if status == "completed" else make_scan(home, status=status)
     response = person(home.organization).get(f"/report/{scan.id}/progress?status=queued", headers=HTMX)
     assert response["HX-Refresh"] == "true"
@@ -77,7 +77,7 @@ def test_queued_scan_can_be_cancelled_by_members(home: Member, role: str, status
 
 
 @pytest.mark.parametrize("role", ["member", "viewer"])
-def test_failed_scan_shows_advice_and_can_be_repeated_by_members(home: Member, role: str) -> None:
+def test_failed_scan_can_be_repeated_by_members(home: Member, role: str) -> None:
     scan = make_scan(home, status="failed", error_code="TLS_FAILED", error_message="The certificate expired.")
     response = person(home.organization, role).get(f"/report/{scan.id}")
     text = text_of(response)
@@ -97,7 +97,7 @@ def test_cancelled_scan_is_not_called_failed(home: Member) -> None:
     assert "failed" not in text
 
 
-def test_expired_report_is_explained_to_members_only(home: Member, stranger: Member) -> None:
+def test_expired_report_is_explained_to_members(home: Member, stranger: Member) -> None:
     scan = finished_scan(home, age=timedelta(days=31))
     response = person(home.organization).get(f"/report/{scan.id}")
     assert response.status_code == 404
@@ -119,7 +119,7 @@ def test_deleted_report_is_shown_as_expired(home: Member) -> None:
 
 
 @pytest.mark.parametrize("status", ["queued", "failed", "completed"])
-def test_pages_without_a_report_need_at_most_eight_queries(
+def test_pages_without_a_report_need_few_queries(
     home: Member, status: str, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
     scan = make_scan(home, status="queued", created_at=timezone.now() - timedelta(days=status == "completed" and 31))

@@ -1,4 +1,4 @@
-"""Caps on the report page: the sentence about the capped score, and the tags of the findings that cap it."""
+"""Tests for explaining capped scores on the report page."""
 
 from __future__ import annotations
 
@@ -61,17 +61,16 @@ def texts(response: ClientResponse, path: str) -> list[str]:
     return [" ".join(element.text_content().split()) for element in page_of(response).xpath(path)]
 
 
-def test_page_explains_the_capped_score_and_tags_the_findings_that_cap_it(home: Member) -> None:
+def test_page_explains_the_capped_score(home: Member) -> None:
     scan = capped_scan(
         home, check("detail", "fail", LOW), check("frame", "fail", HIGH), check("leak", "fail", CRITICAL)
     )
     response = person(home.organization).get(f"/report/{scan.id}")
-    # The score is 90 of 107 points. Without the leak it is 100, and without both capping findings 106.
+    # The page has 90 of 107 points, and would have 100 without the leak.
     assert cap_sentences(response) == [
         "One critical finding keeps the score at 49. Fixing it raises the score to 79, and the serious one to 99."
     ]
-    # Points that count only after the cap is lifted are in brackets. Findings that cap the score have none, because
-    # they would look minor.
+    # Points in brackets count after the cap is lifted, and capping findings show none.
     assert first_findings(response) == [
         "Leak found Critical Caps the score +30 points",
         "Frame found Caps the score",
@@ -82,14 +81,14 @@ def test_page_explains_the_capped_score_and_tags_the_findings_that_cap_it(home: 
     assert tags == ["High Caps the score"]
 
 
-def test_several_capping_findings_share_one_sentence(home: Member) -> None:
+def test_one_sentence_covers_several_caps(home: Member) -> None:
     scan = capped_scan(home, *(check(f"leak{n}", "fail", CRITICAL) for n in range(5)))
     response = person(home.organization).get(f"/report/{scan.id}")
     assert cap_sentences(response) == ["Five critical findings keep the score at 49. Fixing all five raises it to 100."]
     assert first_findings(response) == [f"Leak{n} found Critical Caps the score" for n in range(5)]
 
 
-def test_muted_finding_still_caps_the_score_but_is_not_listed_to_fix(home: Member) -> None:
+def test_muted_finding_still_caps_the_score(home: Member) -> None:
     scan = capped_scan(home, check("frame", "fail", HIGH), check("exposed-git", "fail", CRITICAL))
     body = {"check": "exposed-git", "host": urlsplit(scan.url).netloc, "reason": "A copy for auditors."}
     assert home.api.post("/v1/mutes", body).status_code == 201
@@ -98,7 +97,7 @@ def test_muted_finding_still_caps_the_score_but_is_not_listed_to_fix(home: Membe
     assert first_findings(response) == ["Frame found Caps the score"]
 
 
-def test_page_shows_no_cap_if_no_cap_lowers_the_score(home: Member) -> None:
+def test_page_without_a_cap_mentions_none(home: Member) -> None:
     scan = capped_scan(home, check("detail", "fail", LOW))
     response = person(home.organization).get(f"/report/{scan.id}")
     assert cap_sentences(response) == []

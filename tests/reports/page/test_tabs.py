@@ -1,4 +1,7 @@
-"""Tabs of a report, which link to the other reports of the same visit, and the report's time."""
+"""Tests for the tabs of a report page.
+
+They link to other reports of the same visit.
+"""
 
 from __future__ import annotations
 
@@ -22,14 +25,17 @@ FORM = "/o/home/scans/new?url=https%3A%2F%2Fexample.com%2F&type="
 
 
 def tabs(response: ClientResponse) -> dict[str, str]:
-    """Return the links of the tabs by their texts."""
+    """Return the links of the tabs, mapped by text."""
     links = page_of(response).xpath("//nav[@class='report-tabs']//a")
     return {" ".join(link.text_content().split()): link.get("href") for link in links}
 
 
 @pytest.fixture
 def scans(home: Member) -> dict[str, Scan]:
-    """Scans of one visit: security and SEO with reports, accessibility failed."""
+    """Return the security, accessibility and SEO scans of one visit.
+
+    The accessibility scan failed.
+    """
     audit = make_audit(home, kind="page", url=URL, types=["security", "accessibility", "seo"])
     (page,) = make_pages(audit, [URL])
     look_at(page, timezone.now())
@@ -38,7 +44,7 @@ def scans(home: Member) -> dict[str, Scan]:
     return {scan.type: scan for scan in Scan.objects.all()}
 
 
-def test_tabs_link_to_all_scans_of_the_visit_for_members(home: Member, scans: dict[str, Scan]) -> None:
+def test_tabs_show_members_all_scans_of_a_visit(home: Member, scans: dict[str, Scan]) -> None:
     page = person(home.organization, "member").get(f"/report/{scans['security'].id}")
     grades = {scan.type: scan.grade for scan in scans.values()}
     assert tabs(page) == {
@@ -51,12 +57,12 @@ def test_tabs_link_to_all_scans_of_the_visit_for_members(home: Member, scans: di
     assert current == f"/report/{scans['security'].id}"
 
 
-def test_tabs_offer_no_scan_to_viewers(home: Member, scans: dict[str, Scan]) -> None:
+def test_tabs_do_not_offer_scans_to_viewers(home: Member, scans: dict[str, Scan]) -> None:
     page = person(home.organization, "viewer").get(f"/report/{scans['security'].id}")
     assert [label.split()[0] for label in tabs(page)] == ["Security", "Accessibility", "SEO"]
 
 
-def test_tabs_link_to_shared_reports_only_for_strangers(home: Member, scans: dict[str, Scan]) -> None:
+def test_strangers_see_tabs_of_shared_reports(home: Member, scans: dict[str, Scan]) -> None:
     path = f"/report/{scans['security'].id}"
     Report.objects.filter(scan=scans["security"]).update(shared_at=timezone.now())
     assert tabs(Client().get(path)) == {}
@@ -65,7 +71,7 @@ def test_tabs_link_to_shared_reports_only_for_strangers(home: Member, scans: dic
     assert sorted(links.values()) == sorted([path, f"/report/{scans['seo'].id}"])
 
 
-def test_tabs_offer_the_other_three_types(home: Member) -> None:
+def test_tabs_offer_the_other_scan_types(home: Member) -> None:
     scan = finished_scan(home, type="seo", url=URL)
     links = tabs(person(home.organization, "member").get(f"/report/{scan.id}"))
     assert [name for name, href in links.items() if href.startswith(FORM)] == [
@@ -74,7 +80,7 @@ def test_tabs_offer_the_other_three_types(home: Member) -> None:
     assert tabs(person(home.organization, "viewer").get(f"/report/{scan.id}")) == {}
 
 
-def test_tab_of_an_expired_report_says_so(home: Member, scans: dict[str, Scan]) -> None:
+def test_tab_of_an_expired_report_says_expired(home: Member, scans: dict[str, Scan]) -> None:
     Report.objects.filter(scan=scans["seo"]).update(expires_at=timezone.now() - timedelta(days=1))
     links = tabs(person(home.organization, "viewer").get(f"/report/{scans['security'].id}"))
     assert links["SEO expired"] == f"/report/{scans['seo'].id}"
@@ -86,8 +92,11 @@ def test_tabs_of_samples_have_grades(db: None) -> None:
     assert all("Grade" in label for label in links)
 
 
-def test_report_time_is_the_creation_of_its_scan_everywhere(home: Member) -> None:
-    """A scan that was created later may have ended earlier, but the order is the order of creation."""
+def test_report_time_is_when_the_scan_was_created(home: Member) -> None:
+    """Reports are ordered by the creation of their scans.
+
+    A scan that was created later may end earlier.
+    """
     first, second = (finished_scan(home, url=URL, age=timedelta(hours=age)) for age in (2, 1))
     for scan, created, ended in ((first, 0, 22), (second, 10, 12)):
         times = {"created_at": created, "completed_at": ended}

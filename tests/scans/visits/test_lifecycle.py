@@ -1,4 +1,7 @@
-"""Life cycle of a scan: claimed once, ended once, never lost."""
+"""Tests for the scan life cycle.
+
+A scan is claimed once, ends once and is never lost.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +54,7 @@ def test_scan_is_claimed_once(scan: Scan) -> None:
     assert scan.started_at is not None
 
 
-def test_expired_lease_can_be_claimed_again_and_the_first_claim_is_lost(scan: Scan) -> None:
+def test_expired_lease_can_be_claimed_again(scan: Scan) -> None:
     first = claim_scan(scan.id)
     expire_lease()
     second = claim_scan(scan.id)
@@ -66,7 +69,7 @@ def test_expired_lease_can_be_claimed_again_and_the_first_claim_is_lost(scan: Sc
 
 
 @pytest.mark.parametrize("status", ["completed", "partial", "failed"])
-def test_final_state_never_changes(scan: Scan, status: str) -> None:
+def test_final_status_never_changes(scan: Scan, status: str) -> None:
     claim = claim_scan(scan.id)
     assert claim
     result = failed_result(scan, "TIMEOUT") if status == "failed" else make_result(scan, status)
@@ -81,7 +84,7 @@ def test_final_state_never_changes(scan: Scan, status: str) -> None:
     assert Report.objects.count() == (status != "failed")
 
 
-def test_failures_of_the_service_are_refunded_and_failures_of_the_site_are_not(home: Member, scan: Scan) -> None:
+def test_only_service_failures_are_refunded(home: Member, scan: Scan) -> None:
     claim = claim_scan(scan.id)
     assert claim
     finish_scan(claim, failed_result(scan, "TIMEOUT"))
@@ -105,7 +108,7 @@ def test_progress_never_decreases_across_attempts(scan: Scan) -> None:
     assert (scan.percent, scan.checks_done) == (80, 5)
 
 
-def test_progress_of_all_scans_of_a_visit_is_stored_in_one_statement(home: Member) -> None:
+def test_progress_needs_one_statement(home: Member) -> None:
     lead = make_scan(home)
     companion = make_scan(home, type="seo", lead=lead)
     claim = claim_scan(lead.id)
@@ -139,12 +142,12 @@ def test_sweeper_requeues_a_lost_scan_once(scan: Scan) -> None:
     assert requeued == [scan.id]
 
 
-def test_sweeper_does_not_requeue_while_the_queue_is_long(scan: Scan) -> None:
+def test_long_queue_stops_requeueing(scan: Scan) -> None:
     Scan.objects.update(enqueued_at=timezone.now() - timedelta(minutes=2))
     assert sweep_scans(lambda: 100, lambda *_: None) == 0
 
 
-def test_sweeper_requeues_an_interrupted_scan_even_if_the_queue_is_long(scan: Scan) -> None:
+def test_interrupted_scan_is_requeued_in_a_long_queue(scan: Scan) -> None:
     claim_scan(scan.id)
     expire_lease()
     requeued: list[str] = []
@@ -157,7 +160,7 @@ def test_sweeper_requeues_an_interrupted_scan_even_if_the_queue_is_long(scan: Sc
     assert requeued == [scan.id, scan.id], "once for each interruption"
 
 
-def test_scan_interrupted_too_often_fails_and_is_refunded(home: Member, scan: Scan) -> None:
+def test_scan_interrupted_too_often_fails(home: Member, scan: Scan) -> None:
     for _ in range(MAX_ATTEMPTS):
         assert claim_scan(scan.id)
         expire_lease()

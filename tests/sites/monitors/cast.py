@@ -1,4 +1,4 @@
-"""Monitors for tests, inserted without the API."""
+"""Helpers that insert monitors into the database."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Verdicts of the static rules on a page, from its markup alone."""
+"""Helpers that run accessibility rules without a browser."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def static_checks() -> list[Check]:
 
 
 def run_check(check: Check, evidence: Mapping[type, object]) -> Verdict:
-    """Run a check with the evidence that the check needs, and return its verdict."""
+    """Run a check with its evidence and return the verdict."""
     function: Callable[..., Any] = check.function
     finding: Verdict = function(**{need.parameter: evidence[need.evidence] for need in check.needs})
     return finding

@@ -1,4 +1,4 @@
-"""Accessibility scans of a site on loopback, through the engine's entry point."""
+"""Tests for accessibility scans of a loopback site."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def scan_page(markup: str) -> ScanResult:
         return scan(target(site.url), [ScanType.ACCESSIBILITY], network, Budget())[0]
 
 
-def test_image_without_alternative_text_costs_the_top_grade() -> None:
+def test_missing_alternative_text_prevents_an_A_plus() -> None:
     result = scan_page("<img src=/a.png>")
     assert result.status == "completed"
     assert {check.id: check.status for check in result.checks}["image-alt"] == "fail"
@@ -24,12 +24,12 @@ def test_image_without_alternative_text_costs_the_top_grade() -> None:
     assert result.score <= 89
 
 
-def test_page_without_faults_gets_an_a_without_a_browser() -> None:
+def test_page_gets_at_most_an_A_without_a_browser() -> None:
     result = scan_page("<main><h1>Shoes</h1><img src=/a.png alt='A shoe'></main>")
     assert result.status == "completed"
     assert {check.id: check.status for check in result.checks}["image-alt"] == "pass"
     assert result.grade == "A"
 
 
-def test_all_checks_apply_to_html_only() -> None:
+def test_accessibility_checks_apply_to_HTML_only() -> None:
     assert all(check.html for check in checks(ScanType.ACCESSIBILITY))

@@ -21,7 +21,7 @@ def accessible_document(body: str, style: str = "") -> AccessibleDocument:
         (
             "<div hidden style='display: flex'><b id=x></b></div>",
             False,
-        ),  # the author's display value overrides `hidden`
+        ),  # The page's own display value overrides the attribute `hidden`.
         ("<div style='DISPLAY : None'><b id=x></b></div>", True),
         ("<div style='color:red;display:none!important'><b id=x></b></div>", True),
         ("<div style='/* display:none */'><b id=x></b></div>", False),
@@ -38,7 +38,7 @@ def accessible_document(body: str, style: str = "") -> AccessibleDocument:
         ("<dialog open><b id=x></b></dialog>", False),
         ("<div popover><b id=x></b></div>", True),
         ("<input id=x type=HIDDEN>", True),
-        ("<input id=x type=' hidden'>", False),  # not a valid type, so a text field
+        ("<input id=x type=' hidden'>", False),  # An invalid type makes the input a text field.
         ("<title id=x>A page</title>", True),
         ("<svg><title id=x>A shoe</title></svg>", False),
         ("<link id=x>", True),
@@ -50,7 +50,7 @@ def accessible_document(body: str, style: str = "") -> AccessibleDocument:
         ("<div style='content-visibility:hidden'><b id=x></b></div>", True),
         ("<div id=x style='content-visibility:hidden'></div>", False),
         ("<div aria-hidden=true><b id=x></b></div>", False),
-        ("<svg id=x hidden></svg>", False),  # `hidden` is an attribute of HTML
+        ("<svg id=x hidden></svg>", False),  # The attribute `hidden` only has a meaning in HTML, not in SVG.
         ("<svg><g id=x hidden></g></svg>", False),
         ("<svg><foreignObject><b id=x hidden></b></foreignObject></svg>", True),
         ("<svg></svg><b id=x hidden>", True),
@@ -68,7 +68,7 @@ def accessible_document(body: str, style: str = "") -> AccessibleDocument:
         ("<table><tr><td><form id=x></form></table>", False),
     ],
 )
-def test_elements_hidden_from_everybody(body: str, is_hidden: bool) -> None:
+def test_elements_hidden_from_everybody_are_detected(body: str, is_hidden: bool) -> None:
     accessible = accessible_document(body)
     node = accessible.document.tree.css_first("#x")
     assert node is not None
@@ -78,7 +78,7 @@ def test_elements_hidden_from_everybody(body: str, is_hidden: bool) -> None:
 @pytest.mark.parametrize(
     "body", ["<div aria-hidden=true><b id=x></b></div>", "<div inert><b id=x></b></div>", "<b id=x hidden>"]
 )
-def test_elements_hidden_from_assistive_technology(body: str) -> None:
+def test_elements_hidden_from_screen_readers_are_detected(body: str) -> None:
     assert list(accessible_document(body).exposed("#x")) == []
 
 
@@ -138,7 +138,7 @@ MENU = "<div class=w><ul class=y><u></u><i></i><b id=x class='a b' data-off titl
         ("@media screen{@media print{.a{display:none}}}", False),
         ("@import 'a.css'; .a{display:none}", True),
         ("/* .a{display:none} */", False),
-        # The cascade
+        # These test cases are about the order of the CSS cascade.
         (".a{display:none} #x{display:block}", False),
         ("#x{display:none} .a{display:block}", True),
         (".a{display:block} .b{display:none}", True),
@@ -168,7 +168,7 @@ def test_css_rules_of_the_page_hide_elements(style: str, is_hidden: bool) -> Non
         ("@supports (display: grid){.a{display:none}}", True),
         ("@container (width > 9px){.a{display:none}}", True),
         (".a{@media (width < 9px){display:none}}", True),
-        (".a:lang(en){display:none}", True),  # lexbor does not support :lang()
+        (".a:lang(en){display:none}", True),  # The parser lexbor does not support :lang().
         (".y:has(:target) .a{display:none}", True),
         (".a{display:var(--shown)}", True),
         ("@media (min-width: 600px){.z{display:none}}", False),
@@ -179,7 +179,7 @@ def test_css_rules_of_the_page_hide_elements(style: str, is_hidden: bool) -> Non
         (".a{display:block}", False),
     ],
 )
-def test_conditional_css_rules_make_visibility_uncertain(style: str, may_be_hidden: bool) -> None:
+def test_conditional_css_makes_visibility_uncertain(style: str, may_be_hidden: bool) -> None:
     accessible = accessible_document(MENU, style)
     node = accessible.document.tree.css_first("#x")
     assert node is not None
@@ -205,7 +205,7 @@ def test_expensive_css_rules_cannot_slow_down_a_scan(style: str, body: str) -> N
     assert list(accessible.exposed("#none")) == []
     for node in accessible.document.tree.css("p")[:2_000]:
         accessible.visibility.is_hidden(node)
-    assert process_time() - start < 4  # usually takes a second
+    assert process_time() - start < 4  # Resolving the styles usually takes one second.
 
 
 @pytest.mark.parametrize(
@@ -228,7 +228,7 @@ def test_expensive_css_rules_cannot_slow_down_a_scan(style: str, body: str) -> N
         ("o-modal", True),
         ("o-card--hidden", True),
         ("visually-hidden", False),
-        # Class names of visible elements inside visible elements.
+        # Class names that only seem to suggest hiding.
         ("dropdown-toggle", False),
         ("nav-item dropdown", False),
         ("modal-trigger", False),
@@ -250,7 +250,7 @@ def test_expensive_css_rules_cannot_slow_down_a_scan(style: str, body: str) -> N
         ("hero", False),
     ],
 )
-def test_class_names_that_suggest_hiding_make_visibility_uncertain(classes: str, may_be_hidden: bool) -> None:
+def test_class_names_can_make_visibility_uncertain(classes: str, may_be_hidden: bool) -> None:
     accessible = accessible_document(f"<div class='{classes}'><b id=x></b></div>")
     node = accessible.document.tree.css_first("#x")
     assert node is not None
@@ -259,13 +259,13 @@ def test_class_names_that_suggest_hiding_make_visibility_uncertain(classes: str,
 
 @pytest.mark.parametrize("classes", ["sidebar-collapse", "desktop", "modal-open", "has-dropdown", "d-none", "hidden"])
 @pytest.mark.parametrize("tag", ["html", "body"])
-def test_class_of_html_or_body_does_not_suggest_hiding(tag: str, classes: str) -> None:
+def test_class_of_the_body_does_not_suggest_hiding(tag: str, classes: str) -> None:
     accessible = AccessibleDocument(document(page(f"<!doctype html><{tag} class='{classes}'><b id=x>")))
     node = accessible.document.tree.css_first("#x")
     assert node is not None
     assert not accessible.visibility.may_be_hidden(node)
 
 
-def test_deep_page_is_resolved() -> None:
+def test_deeply_nested_page_has_a_visibility() -> None:
     accessible = accessible_document("<div>" * 1500 + "<b id=x>")
     assert len(list(accessible.exposed("#x"))) == 1

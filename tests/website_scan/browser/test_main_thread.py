@@ -1,4 +1,4 @@
-"""Trace that completes too late, and tasks that end too late."""
+"""Tests for late traces and late main-thread tasks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ from website_scan.browser.main_thread import Trace, parse_trace
 
 
 class Session:
-    """Fake DevTools session that reports the end of the trace only when the test calls `complete`."""
+    """Fake DevTools session that delays the end of the trace.
+
+    It reports the end when the test calls `complete`.
+    """
 
     def __init__(self) -> None:
         self.end_requested = asyncio.Event()
@@ -24,7 +27,7 @@ class Session:
         self.end_requested.set()
 
 
-def test_trace_completed_after_cancellation_is_not_an_error() -> None:
+def test_late_trace_after_cancellation_is_no_error() -> None:
     async def cancel_stop() -> None:
         session = Session()
         stopping = asyncio.create_task(Trace(session).stop())  # type: ignore[arg-type]
@@ -45,7 +48,7 @@ def task(at_ms: int, lasts_ms: int) -> dict[str, Any]:
     return {"name": "RunTask", "ph": "X", "ts": at_ms * 1000, "dur": lasts_ms * 1000, "tdur": lasts_ms * 1000} | OWN
 
 
-def test_tasks_that_end_after_the_load_are_left_out() -> None:
+def test_tasks_that_end_after_the_load_are_omitted() -> None:
     frame_event = {"name": "SetLayerTreeId", "ph": "I", "ts": 0, "args": {"data": {"frame": "main"}}} | OWN
     main_thread = parse_trace([frame_event, task(100, 50), task(190, 50), task(400, 9)], "main", began_s=0.0, end_s=0.2)
     assert [traced_task.time_s for traced_task in main_thread.tasks] == [0.1]

@@ -1,4 +1,4 @@
-"""`manage.py checks`: prints the catalogue without importing the service."""
+"""Tests for `manage.py checks`, which prints the catalogue."""
 
 from __future__ import annotations
 

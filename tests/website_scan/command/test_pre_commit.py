@@ -1,4 +1,4 @@
-"""pre-commit with .pre-commit-hooks.yaml of a copy of the repository, before a push."""
+"""Test .pre-commit-hooks.yaml with pre-commit."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ TIMEOUT_S = 250
 
 
 def run(folder: Path, *command: str | Path, **variables: str) -> subprocess.CompletedProcess[str]:
-    """Run a program in the folder, without settings of this machine except for its registry of packages."""
+    """Run a program without the settings of this machine.
+
+    Only its package registry is kept.
+    """
     home = folder.parent
     environment = {name: value for name, value in os.environ.items() if INHERITED.match(name)}
     environment |= {"HOME": str(home), "PRE_COMMIT_HOME": str(home / "hooks"), "GIT_CONFIG_GLOBAL": os.devnull}
@@ -33,14 +36,14 @@ def run(folder: Path, *command: str | Path, **variables: str) -> subprocess.Comp
 
 
 def commit_all(folder: Path) -> str:
-    """Make the folder a Git repository and commit all files. Returns the commit's hash."""
+    """Commit all files to a new Git repository and return the hash."""
     for command in (("init", "--quiet"), ("add", "--all"), (*AUTHOR, "commit", "--quiet", "--message=All")):
         ran = run(folder, "git", *command)
         assert ran.returncode == 0, ran.stderr
     return run(folder, "git", "rev-parse", "HEAD").stdout.strip()
 
 
-def test_sample_uses_the_hooks_id() -> None:
+def test_documented_sample_has_the_ID_of_the_hook() -> None:
     assert SAMPLE
     (repository,) = yaml.safe_load(SAMPLE[1])["repos"]
     assert [hook["id"] for hook in repository["hooks"]] == [hook["id"] for hook in HOOKS]

@@ -1,4 +1,7 @@
-"""Parsers of header lines for SEO checks accept any input, in linear time."""
+"""Test that the header parsers of SEO checks take linear time.
+
+They must accept any input.
+"""
 
 from __future__ import annotations
 
@@ -45,13 +48,13 @@ def test_parse_date_never_fails(text: str) -> None:
 
 
 @given(FIELD)
-def test_any_X_Robots_Tag_is_parsed(value: str) -> None:
+def test_arbitrary_X_Robots_Tag_is_parsed(value: str) -> None:
     seen = page(head(""), ("X-Robots-Tag", value), ("X-Robots-Tag", "noindex"))
     assert read_indexing_rules(seen, document(seen), NOW).excluding
 
 
 @given(FIELD)
-def test_invalid_Link_header_does_not_hide_the_next_one(value: str) -> None:
+def test_invalid_Link_header_does_not_hide_others(value: str) -> None:
     seen = page(head(""), ("Link", value), ("Link", "</a>; rel=canonical"))
     assert read_canonicals(seen, document(seen)).links[-1].reference == "/a"
     assert list(header_links(seen))

@@ -1,4 +1,4 @@
-"""Places that are different, although the pages show them alike."""
+"""Pairs of places that look the same but have different fingerprints."""
 
 from __future__ import annotations
 

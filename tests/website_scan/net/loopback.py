@@ -1,4 +1,4 @@
-"""Network that may connect to this machine, as if an operator had exempted loopback."""
+"""A network that may connect to loopback."""
 
 from __future__ import annotations
 
@@ -15,6 +15,5 @@ NETWORKS = (ipaddress.ip_network("127.0.0.0/8"), ipaddress.ip_network("::1/128")
 
 @contextlib.contextmanager
 def loopback_network(ca_bundle: Path | None = None) -> Iterator[Network]:
-    """Yield a network that is closed at the end of the test."""
     with Network(Policy(allowed_networks=NETWORKS, ca_bundle=ca_bundle)) as network:
         yield network

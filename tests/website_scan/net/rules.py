@@ -1,4 +1,4 @@
-"""Helpers for tests of the guard's rules: a rule, functions that remove it, and networks to test it with."""
+"""Helpers that test an attack with and without a guard rule."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from website_scan.net.client import Network
 from website_scan.net.policy import Policy
 
 HUGE = 10**9
-# Small limits that tests can exceed quickly. A rule about a limit is removed by raising the limit here.
+# Small limits that tests can exceed quickly. Raising a limit here removes its rule.
 LIMITS = Limits(
     connect_s=5.0,
     first_byte_s=5.0,
@@ -38,7 +38,9 @@ Remove = Callable[[pytest.MonkeyPatch], None]
 
 @dataclass(frozen=True)
 class Rule:
-    """Rule of the guard. `harm` attempts what the rule forbids and returns True on success; `remove` removes the rule.
+    """Rule of the network guard.
+
+    `harm` attempts an attack and returns True on success. `remove` disables the rule.
 
     A test with the rule fails if the guard loses the rule, and cannot pass for another reason.
     """
@@ -48,19 +50,19 @@ class Rule:
     harm: Callable[[], bool]
 
     def holds(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Fail unless `harm` succeeds without the rule, and fails with the rule."""
+        """Assert that only the rule prevents the attack."""
         assert not self.harm(), "harm was done with the rule"
         self.remove(monkeypatch)
         assert self.harm(), "the rule is not what prevents the harm"
 
 
 def replaced(owner: object, name: str, value: object) -> Remove:
-    """Return a function that removes a rule by replacing the attribute that implements the rule."""
+    """Return a function that disables a rule by replacing an attribute."""
     return lambda patch: patch.setattr(owner, name, value)
 
 
 def lifted(**limits: Any) -> Remove:
-    """Return a function that raises a limit, so that the rule has no effect."""
+    """Return a function that disables a rule by raising its limit."""
     return replaced(sys.modules[__name__], "LIMITS", replace(LIMITS, **limits))
 
 
@@ -75,7 +77,10 @@ def done(attempt: Callable[[], object]) -> bool:
 
 @contextlib.contextmanager
 def exempting(site: Site | None = None, *, time_limit_s: float = 60.0, **limits: Any) -> Iterator[Network]:
-    """Yield a network that may connect to this machine, within LIMITS."""
+    """Yield a network that may connect to this machine.
+
+    Its limits are LIMITS.
+    """
     policy = Policy(allowed_networks=NETWORKS, ca_bundle=site.ca_file if site else None)
     with Network(policy, limits=replace(LIMITS, **limits), time_limit_s=time_limit_s) as network:
         yield network
@@ -83,6 +88,9 @@ def exempting(site: Site | None = None, *, time_limit_s: float = 60.0, **limits:
 
 @contextlib.contextmanager
 def guarding(names: dict[str, Any], dial: Any, policy: Policy | None = None) -> Iterator[Network]:
-    """Yield a network with all rules of the guard, and with fake names and connections."""
+    """Yield a network with all rules of the guard.
+
+    Its names and connections are fake.
+    """
     with Network(policy or Policy(), resolver=Names(names), dialer=dial, limits=LIMITS) as network:
         yield network

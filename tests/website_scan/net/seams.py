@@ -1,4 +1,4 @@
-"""Fakes of the network: names that resolve to chosen addresses, and public addresses that lead to loopback sites."""
+"""Fake resolvers and a fake dialer."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ PUBLIC6 = "2606:2800:21f:cb07:6820:80da:af6b:8b2c"
 
 
 class Names:
-    """Resolver with fixed answers. Answers in a list are returned one by one; the last one repeats."""
+    """Fake resolver with fixed addresses.
+
+    It returns the items of a list one by one and repeats the last one.
+    """
 
     def __init__(self, answers: Mapping[str, tuple[str, ...] | list[tuple[str, ...]]]) -> None:
         self._answers = dict(answers)
@@ -32,7 +35,7 @@ class Names:
 
 
 class Records:
-    """Fake name servers with addresses for some names, and no response for one name."""
+    """Fake name servers that know some names and fail for one name."""
 
     def __init__(self, known: Mapping[str, str], silent: str = "", top_level: str = "") -> None:
         self._known = known
@@ -48,7 +51,7 @@ class Records:
 
 
 class Elsewhere(socket.socket):
-    """Socket on loopback that reports a peer address on the Internet."""
+    """Socket on loopback that reports a public peer address."""
 
     claimed: tuple[str, int]
 
@@ -57,7 +60,10 @@ class Elsewhere(socket.socket):
 
 
 class Wires:
-    """Dialer that connects addresses of the Internet to sites on loopback, and refuses other addresses."""
+    """Fake dialer that connects public addresses to sites on loopback.
+
+    It refuses other addresses.
+    """
 
     def __init__(self, sites: Mapping[str, Site]) -> None:
         self._sites = dict(sites)

@@ -1,4 +1,7 @@
-"""The system's resolver: IP literals, the hosts file, and real name servers on loopback."""
+"""Tests for the resolver.
+
+It reads IP literals and the hosts file, and asks name servers on loopback.
+"""
 
 from __future__ import annotations
 
@@ -31,14 +34,14 @@ def resolve(host: str, seconds: float = 2.0) -> tuple[str, ...]:
 
 @pytest.fixture(autouse=True)
 def hosts_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Replace the machine's hosts file by an empty file."""
+    """Replace the machine's hosts file with an empty file."""
     path = tmp_path / "hosts"
     path.write_text("")
     monkeypatch.setattr(resolver, "HOSTS_FILE", path)
     return path
 
 
-def test_hosts_file_with_comments_in_another_encoding_is_read(hosts_file: Path) -> None:
+def test_hosts_file_may_have_another_encoding(hosts_file: Path) -> None:
     hosts_file.write_bytes("# Büro\n\n93.184.215.14 büro office.example.com\n".encode("latin-1"))
     assert resolve("office.example.com") == ("93.184.215.14",)
 
@@ -47,7 +50,7 @@ def test_hosts_file_with_comments_in_another_encoding_is_read(hosts_file: Path) 
     ("literal", "address"),
     [("93.184.215.14", "93.184.215.14"), ("2606:4700:0:0::1111", "2606:4700::1111"), ("::1", "::1")],
 )
-def test_IP_literal_resolves_to_itself_without_a_thread(literal: str, address: str) -> None:
+def test_IP_literal_needs_no_thread(literal: str, address: str) -> None:
     threads = threading.active_count()
     assert resolve(literal, seconds=0) == (address,)
     assert threading.active_count() == threads
@@ -60,7 +63,7 @@ def test_localhost_is_never_resolved_by_DNS(monkeypatch: pytest.MonkeyPatch) -> 
     assert queries == []
 
 
-def test_IPv4_and_IPv6_addresses_are_returned_IPv4_first(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_IPv4_addresses_are_returned_first(monkeypatch: pytest.MonkeyPatch) -> None:
     zone = records(AAAA=["2606:4700::1111"], A=["93.184.215.15", "93.184.215.14"])
     with name_server(zone, monkeypatch) as queries:
         *first, last = resolve(HOST)
@@ -69,13 +72,13 @@ def test_IPv4_and_IPv6_addresses_are_returned_IPv4_first(monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize("kind", ["A", "AAAA"])
-def test_addresses_of_a_single_family_are_enough(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_addresses_of_one_family_are_sufficient(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     address = {"A": "93.184.215.14", "AAAA": "2606:4700::1111"}[kind]
     with name_server(records(**{kind: [address]}), monkeypatch):
         assert resolve(HOST) == (address,)
 
 
-def test_private_addresses_are_returned_by_the_resolver(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_resolver_returns_private_addresses(monkeypatch: pytest.MonkeyPatch) -> None:
     with name_server(records(A=["93.184.215.14", "10.0.0.1"]), monkeypatch):
         assert set(resolve(HOST)) == {"93.184.215.14", "10.0.0.1"}
 
@@ -86,11 +89,11 @@ def test_private_addresses_are_returned_by_the_resolver(monkeypatch: pytest.Monk
 def test_name_without_an_address_raises_NotReachable(zone: Zone, monkeypatch: pytest.MonkeyPatch) -> None:
     with name_server(zone, monkeypatch) as queries, pytest.raises(NotReachable, match="does not resolve"):
         resolve(HOST)
-    # The system's search domains are not used, because they could turn a public name into an internal one.
+    # The system's search domains could resolve a public name to an internal host.
     assert set(queries) == {"www.example.com. A", "www.example.com. AAAA"}
 
 
-def test_CNAME_chain_is_resolved_to_all_final_addresses(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_CNAME_chain_is_resolved(monkeypatch: pytest.MonkeyPatch) -> None:
     zone = hosts({HOST: ("a.example.net.",), "a.example.net": ("b.internal.",), "b.internal": ("10.0.0.1", PUBLIC)})
     with name_server(zone, monkeypatch):
         assert set(resolve(HOST)) == {"10.0.0.1", PUBLIC}
@@ -105,7 +108,7 @@ def test_CNAME_chain_is_resolved_to_all_final_addresses(monkeypatch: pytest.Monk
     ],
     ids=["to nothing", "to itself", "in a circle"],
 )
-def test_CNAME_chain_without_an_end_raises_NotReachable(
+def test_endless_CNAME_chain_raises_NotReachable(
     aliases: dict[str, tuple[str, ...]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with name_server(hosts(aliases, longest=20), monkeypatch), pytest.raises(NotReachable, match="does not resolve"):
@@ -142,14 +145,14 @@ def test_DNS_answer_with_another_ID_is_ignored(monkeypatch: pytest.MonkeyPatch) 
         resolve(HOST, seconds=0.3)
 
 
-def test_truncated_DNS_answer_is_queried_again_over_TCP(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_truncated_answer_is_requested_over_TCP(monkeypatch: pytest.MonkeyPatch) -> None:
     ipv4_addresses = [f"93.184.{number // 250}.{number % 250}" for number in range(1000)]
     with name_server(records(A=ipv4_addresses, AAAA=["2606:4700::1111"]), monkeypatch) as queries:
         assert set(resolve(HOST)) == {*ipv4_addresses, "2606:4700::1111"}
     assert queries.count(f"{HOST}. A") == 2
 
 
-def test_failed_query_for_one_family_does_not_discard_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failed_IPv6_query_keeps_IPv4_addresses(monkeypatch: pytest.MonkeyPatch) -> None:
     answering, broken = records(A=[PUBLIC]), failing(dns.rcode.SERVFAIL)
 
     def zone(query: dns.message.Message) -> dns.message.Message | None:
@@ -169,7 +172,7 @@ def test_silent_name_server_ends_at_the_deadline(monkeypatch: pytest.MonkeyPatch
     assert time.monotonic() - begin < 2
 
 
-def test_unanswered_query_for_one_family_does_not_discard_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unanswered_query_keeps_the_other_family(monkeypatch: pytest.MonkeyPatch) -> None:
     answering = records(A=["93.184.215.14"])
 
     def zone(query: dns.message.Message) -> dns.message.Message | None:
@@ -188,7 +191,7 @@ def test_missing_name_server_raises_NotReachable(monkeypatch: pytest.MonkeyPatch
         resolve(HOST)
 
 
-def test_SCAN_NAME_SERVERS_replace_the_systems_name_servers(
+def test_SCAN_NAME_SERVERS_replaces_system_servers(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     used_servers: list[list[object]] = []

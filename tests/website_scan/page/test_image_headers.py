@@ -63,13 +63,14 @@ def bmp(width: int, height: int) -> bytes:
         (png(640, 480), (ImageFormat.PNG, 640, 480, False)),
         (png(640, 480, chunk(b"tEXt", b"acTL"), chunk(b"acTL", b"12345678")), (ImageFormat.PNG, 640, 480, True)),
         (jpeg(640, 480), (ImageFormat.JPEG, 640, 480, False)),
-        (jpeg(640, 480, frame=0xC2), (ImageFormat.JPEG, 640, 480, False)),  # progressive
+        # A progressive JPEG has a different start-of-frame marker.
+        (jpeg(640, 480, frame=0xC2), (ImageFormat.JPEG, 640, 480, False)),
         # A thumbnail in the Exif data is not the image itself.
         (jpeg(640, 480, before=b"\xff\xe1\x00\x12Exif" + jpeg(9, 9)[:12]), (ImageFormat.JPEG, 640, 480, False)),
         (jpeg(640, 480, before=b"\xff\xc4\x00\x02\xff\xff\xff\xfe\x00\x02"), (ImageFormat.JPEG, 640, 480, False)),
         (gif(5, 4), (ImageFormat.GIF, 5, 4, False)),
         (gif(5, 4, 2, table=True), (ImageFormat.GIF, 5, 4, True)),
-        (gif(5, 4, 2)[:40], (ImageFormat.GIF, 5, 4, False)),  # cut off before the second frame
+        (gif(5, 4, 2)[:40], (ImageFormat.GIF, 5, 4, False)),  # The GIF file ends before its second frame.
         (vp8x(4000, 3000), (ImageFormat.WEBP, 4000, 3000, False)),
         (vp8x(4000, 3000, 2), (ImageFormat.WEBP, 4000, 3000, True)),
         (webp(b"VP8 ", b"abc\x9d\x01\x2a" + struct.pack("<HH", 640, 480)), (ImageFormat.WEBP, 640, 480, False)),
@@ -108,7 +109,7 @@ def test_image_header_is_read_in_every_format(data: bytes, expected: tuple[Image
         avif(),
     ],
 )
-def test_file_that_is_not_an_image_has_no_header(data: bytes) -> None:
+def test_invalid_image_file_has_no_header(data: bytes) -> None:
     assert read_image_header(data) is None
 
 
@@ -116,7 +117,7 @@ SAMPLES = (png(), jpeg(), gif(frames=2), vp8x(9, 9), avif((9, 9)), bmp(3, 3), b'
 
 
 @given(st.sampled_from(SAMPLES), st.binary(max_size=200), st.integers(0, 60), st.integers(0, 80))
-def test_any_bytes_are_read_as_an_image_header(sample: bytes, noise: bytes, at: int, cut: int) -> None:
+def test_image_header_reader_accepts_arbitrary_bytes(sample: bytes, noise: bytes, at: int, cut: int) -> None:
     header_ = read_image_header((sample[:at] + noise + sample[at:])[: len(noise) + cut])
     assert header_ is None or (header_.width >= 0 and header_.height >= 0)
 

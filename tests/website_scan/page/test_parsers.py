@@ -1,4 +1,4 @@
-"""Small parsers of all scan types accept any input, in linear time."""
+"""Test that small parsers take linear time on any input."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FIELD = st.text(alphabet="abnoidex:;,=<>\"' \\/._-1237", max_size=60)
 
 
 @given(FIELD)
-def test_any_refresh_is_parsed(value: str) -> None:
+def test_refresh_parser_accepts_any_text(value: str) -> None:
     page_with_refresh = page(head(""), ("Refresh", value))
     parsed = refresh(page_with_refresh, document(page_with_refresh))
     assert parsed is None or parsed.seconds >= 0
@@ -38,7 +38,7 @@ def test_any_refresh_is_parsed(value: str) -> None:
         ("localhost", "localhost"),
     ],
 )
-def test_site_of_returns_the_registrable_domain(host: str, site: str) -> None:
+def test_site_of_returns_registrable_domain(host: str, site: str) -> None:
     assert site_of(host) == site
 
 
@@ -62,7 +62,7 @@ def test_two_IP_addresses_are_two_sites() -> None:
         lambda: refresh(seen := page(head(""), ("Refresh", "1" * 200_000 + "x")), document(seen)),
         lambda: page_rules(document(page(head(f"<style>{'.a{display:none}' * 40_000}</style>")))),
         lambda: page_rules(document(page(head(f"<style>{'{' * 300_000}</style>")))),
-        # Some hundred bytes that expand to 2^29 selectors, and to 9^20: both took gigabytes.
+        # These selectors expand to 2^29 and 9^20 selectors, which took gigabytes of memory.
         lambda: page_rules(document(page(head(f"<style>{'a,b{' * 29}c{{display:none}}{'}' * 29}</style>")))),
         lambda: page_rules(document(page(head(f"<style>{'& & & & & & & & &{' * 20}c{{display:none}}</style>")))),
         lambda: page_rules(document(page(head(f"<style>{('a:hover,' * 199 + 'b{display:none}') * 900}</style>" * 5)))),
@@ -75,5 +75,8 @@ def test_hostile_values_are_parsed_fast(read: object) -> None:
 
 
 def _cpu_s() -> float:
-    """Return the CPU time of this process and its ended children, which other processes do not affect."""
+    """Return the CPU time of this process and its ended children.
+
+    Other processes do not affect it.
+    """
     return sum(os.times()[:4])

@@ -73,7 +73,7 @@ def references_of_style(markup: str) -> list[tuple[str, str, bool]]:
         ),
     ],
 )
-def test_references_of_a_document_are_listed(markup: str, expected: list[tuple[str, str, bool]]) -> None:
+def test_document_references_are_listed(markup: str, expected: list[tuple[str, str, bool]]) -> None:
     assert references_of_style(markup) == expected
 
 
@@ -87,13 +87,13 @@ def test_references_of_a_document_are_listed(markup: str, expected: list[tuple[s
         ("a.png 400w, b.png 824w, c.png 1600w", "b.png"),
         ("a.png 300w, b.png 600w", "b.png"),
         ("a.png 1600w,b.png 900w", "b.png"),
-        ("/i,w_400/a.png 400w, /i,w_900/b.png 900w", "/i,w_900/b.png"),  # commas inside an address
+        ("/i,w_400/a.png 400w, /i,w_900/b.png 900w", "/i,w_900/b.png"),  # The URLs in this srcset contain commas.
         ("a.png 400w 300h, b.png 900w 700h", "b.png"),
         ("  \n a.png\n2x ,\n b.png 3x ", "a.png"),
         (",", None),
     ],
 )
-def test_srcset_candidate_for_a_phone_is_selected(source_set: str, chosen: str | None) -> None:
+def test_srcset_image_for_phones_is_selected(source_set: str, chosen: str | None) -> None:
     assert best_candidate(source_set) == chosen
 
 
@@ -123,12 +123,12 @@ def test_any_srcset_is_parsed(source_set: str) -> None:
         ("p{background:url(a.png", StyleReferences()),
     ],
 )
-def test_references_of_a_style_sheet_are_listed(css: str, expected: StyleReferences) -> None:
+def test_style_sheet_references_are_listed(css: str, expected: StyleReferences) -> None:
     assert style_references(css) == expected
 
 
 @given(st.text(alphabet="@importurl(fn-ace){};\"'/* :", max_size=60))
-def test_any_style_sheet_is_parsed_for_references(css: str) -> None:
+def test_any_style_sheet_is_parsed(css: str) -> None:
     assert isinstance(style_references(css), StyleReferences)
 
 
@@ -143,9 +143,7 @@ def test_any_style_sheet_is_parsed_for_references(css: str) -> None:
         ('@import "the-file-ends-it.css', ("the-file-ends-it.css",), ()),
     ],
 )
-def test_strings_in_css_are_parsed_like_in_browsers(
-    css: str, imports: tuple[str, ...], images: tuple[str, ...]
-) -> None:
+def test_css_strings_are_parsed_as_in_browsers(css: str, imports: tuple[str, ...], images: tuple[str, ...]) -> None:
     references_of_style = style_references(css)
     assert (references_of_style.imports, references_of_style.images) == (imports, images)
 
@@ -165,7 +163,7 @@ LONG = "background:url(x);" * 11_000
     ],
     ids=range(5),
 )
-def test_two_megabytes_of_references_take_less_than_two_seconds_of_cpu_time(markup: str) -> None:
+def test_references_are_found_within_two_seconds(markup: str) -> None:
     parsed = document(page(head("", markup)))
     for look in (references, insecure_resources):
         began = time.thread_time()
@@ -173,7 +171,7 @@ def test_two_megabytes_of_references_take_less_than_two_seconds_of_cpu_time(mark
         assert time.thread_time() - began < 2.0
 
 
-def test_references_after_too_much_css_are_listed() -> None:
+def test_references_after_css_limit_are_listed() -> None:
     css = f"<style>{'a{b:c}' * (MAX_CHARACTERS // 6)}</style>"
     assert references_of_style(f"{css}<p style='background:url(b.png)'><script src=a.js></script>") == [
         ("a.js", "script", True)

@@ -32,22 +32,22 @@ FIX = Fix("Switch it off.", SNIPPETS)
         ({"Server": "AmazonS3"}, Server.STATIC),
         ({"Server": "Caddy"}, Server.CADDY),
         ({"Server": "cloudflare"}, None),
-        ({"Server": "Apache-Coyote/1.1"}, None),  # Tomcat
+        ({"Server": "Apache-Coyote/1.1"}, None),  # Tomcat sends this Server header.
         ({"Server": "not nginx"}, None),
         ({}, None),
     ],
 )
-def test_web_server_is_detected_from_its_headers(headers: dict[str, str], server: Server | None) -> None:
+def test_server_is_detected_from_headers(headers: dict[str, str], server: Server | None) -> None:
     assert server_of(Headers(tuple(headers.items()))) is server
 
 
-def test_report_names_the_detected_web_server() -> None:
+def test_report_names_detected_server() -> None:
     with Site({"/": Answer("<h1>Hello</h1>", headers={"Server": "Caddy"})}) as site, Network(POLICY) as network:
         (result,) = scan(target(site.url + "/"), [ScanType.SECURITY], network, Budget())
     assert result.facts["server"] == "Caddy"
 
 
-def test_fix_has_the_snippet_for_the_server_or_all_snippets() -> None:
+def test_fix_shows_snippets_for_server() -> None:
     everything = {"nginx": "a off;", "IIS": "<a/>", "HTML": "<b>"}
     assert FIX.snippets_for(Server.IIS) == {"IIS": "<a/>", "HTML": "<b>"}
     assert FIX.snippets_for(Server.APACHE) == FIX.snippets_for(None) == everything
@@ -55,7 +55,7 @@ def test_fix_has_the_snippet_for_the_server_or_all_snippets() -> None:
 
 
 @pytest.mark.parametrize("server", [Server.APACHE, Server.IIS, Server.STATIC])
-def test_fix_has_no_snippets_for_other_servers(server: Server) -> None:
+def test_fix_hides_snippets_for_other_servers(server: Server) -> None:
     others = {str(other) for other in Server} - {str(server)}
     for check in checks(ScanType.SECURITY):
         if (shown := check.own_fix.snippets_for(server)) != check.own_fix.snippets_for(None):

@@ -30,14 +30,14 @@ def answer(body: str | bytes, kind: str = "text/html", status: int = 200) -> Res
         ("/graphql?query=%7B", r"/graphql-\w{6}\?query=%7B", r"/\w{24}\?query=%7B"),
     ],
 )
-def test_siblings_are_in_the_folder_of_the_file(path: str, near: str, far: str) -> None:
+def test_sibling_paths_are_in_same_folder(path: str, near: str, far: str) -> None:
     first, second = siblings(path)
     assert re.fullmatch(near, first)
     assert re.fullmatch(far, second)
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_siblings_are_random_and_differ_in_length(path: str) -> None:
+def test_sibling_paths_are_random(path: str) -> None:
     first, second = siblings(path)
     assert len({len(path), len(first), len(second)}) == 3
     assert {first, second}.isdisjoint(siblings(path))
@@ -73,7 +73,7 @@ TEMPLATE = "<html><title>Shop</title><body><h1>Sorry</h1><p>There is nothing at 
         (answer(b"PK\x03\x04" + b"\x01" * 900, "a/b"), answer(b"\x1f\x8b\x08" + b"\x02" * 10, "a/b"), False),
     ],
 )
-def test_resembles_compares_status_type_and_text(first: Response, second: Response, expected: bool) -> None:
+def test_soft_404_is_recognized_by_response(first: Response, second: Response, expected: bool) -> None:
     assert resembles(first, "/.env", second, "/x/y%20z") is expected
     assert resembles(second, "/x/y%20z", first, "/.env") is expected
 
@@ -84,7 +84,7 @@ def test_last_media_type_counts() -> None:
 
 
 @pytest.mark.parametrize("body", [b"a1" * 65536, b" " * 131072, b"2026-" * 20000, b"/.env" * 20000])
-def test_any_body_is_compared_fast(body: bytes) -> None:
+def test_hostile_bodies_are_compared_within_a_second(body: bytes) -> None:
     began = time.perf_counter()
     resembles(answer(body), "/.env", answer(body + b"x", status=200), "/.x")
     resembles(answer(b"y" + body), "/.env", answer(b"z" + body), "/.x")

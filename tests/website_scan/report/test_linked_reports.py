@@ -33,7 +33,7 @@ def report(scan_type: ScanType, *repeated: RepeatedCheck, later: float = 1.0, **
     return export
 
 
-def test_findings_with_the_same_fact_link_to_each_other() -> None:
+def test_findings_with_the_same_fact_are_linked() -> None:
     seo = report(ScanType.SEO, lang_present="fail", title="warn")
     accessibility = report(ScanType.ACCESSIBILITY, html_has_lang="fail", image_alt="fail")
     assert linked_findings(seo, [OtherReport(accessibility, "/other#check-")]) == {
@@ -48,14 +48,14 @@ def test_findings_with_the_same_fact_link_to_each_other() -> None:
     }
 
 
-def test_passed_checks_and_missing_reports_are_not_linked() -> None:
+def test_passed_checks_are_not_linked() -> None:
     seo = report(ScanType.SEO, lang_present="fail", h1="pass")
     accessibility = report(ScanType.ACCESSIBILITY, html_has_lang="pass", page_has_heading_one="fail")
     assert linked_findings(seo, [OtherReport(accessibility, "")]) == {}
     assert linked_findings(seo, []) == {}
 
 
-def test_repeated_check_is_linked_as_the_finding_that_includes_it() -> None:
+def test_repeated_check_links_to_its_finding() -> None:
     included = RepeatedCheck("page-has-heading-one", "Name", "landmark-one-main", "Found")
     accessibility = report(ScanType.ACCESSIBILITY, included, landmark_one_main="warn")
     links = linked_findings(report(ScanType.SEO, h1="warn"), [OtherReport(accessibility, "#")])

@@ -1,4 +1,4 @@
-"""Links of the references of checks."""
+"""Tests for the references of checks and their links."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from website_scan.report.references import SECTION, ReferenceLink, criterion, re
 
 WCAG = "https://www.w3.org/WAI/WCAG22/Understanding/"
 REFERENCES = {text for scan_type in ScanType for check in checks(scan_type) for text in check.references}
-# Hosts of standards, browser vendors, search engines, and products that a check is about.
+# These hosts belong to standards bodies, browser vendors and search engines.
 HOSTS = {
     *("www.w3.org", "html.spec.whatwg.org", "fetch.spec.whatwg.org", "tc39.es", "www.iso.org", "csrc.nist.gov"),
     *("www.rfc-editor.org", "datatracker.ietf.org", "cwe.mitre.org", "www.cve.org", "owasp.org"),
@@ -23,21 +23,21 @@ HOSTS = {
 
 
 def test_all_references_are_links() -> None:
-    """Regression: 74 references of performance, SEO and security checks led nowhere."""
+    """Regression test: 74 references of checks were broken links."""
     assert {text for text in REFERENCES if reference(text).url is None} == set()
 
 
-def test_references_link_to_known_hosts_over_https() -> None:
+def test_references_link_to_known_hosts() -> None:
     urls = [urlsplit(reference(text).url or "") for text in REFERENCES]
     assert {(url.scheme, url.hostname) for url in urls} == {("https", host) for host in HOSTS}
 
 
-def test_all_addresses_of_the_table_are_used() -> None:
+def test_every_reference_url_is_used() -> None:
     assert table().keys() <= REFERENCES | {SECTION.sub("", text) for text in REFERENCES}
 
 
-def test_header_checks_have_a_reference_to_mdn() -> None:
-    """Regression: no reference linked to MDN, although developers prefer it."""
+def test_header_checks_refer_to_mdn() -> None:
+    """Regression test: no header check linked to MDN."""
     mdn = {
         check.id for check in checks(ScanType.SECURITY) if any(text.startswith("MDN: ") for text in check.references)
     }
@@ -65,7 +65,7 @@ def test_header_checks_have_a_reference_to_mdn() -> None:
         ("axe-core: ../../x", None),
     ],
 )
-def test_url_of_a_reference(text: str, url: str | None) -> None:
+def test_known_reference_gets_a_url(text: str, url: str | None) -> None:
     assert reference(text) == ReferenceLink(text, url)
 
 
@@ -78,20 +78,20 @@ def test_url_of_a_reference(text: str, url: str | None) -> None:
         ("WCAG 2.4.4 (A)", "2.4.4", "A", None),
     ],
 )
-def test_wcag_criterion_is_parsed_from_its_reference(text: str, number: str, level: str, url: str | None) -> None:
+def test_wcag_criterion_is_parsed(text: str, number: str, level: str, url: str | None) -> None:
     wcag = criterion(text)
     assert wcag is not None
     assert (wcag.number, wcag.level, wcag.url) == (number, level, url)
 
 
-def test_all_wcag_references_of_accessibility_checks_are_parsed() -> None:
+def test_all_wcag_references_are_parsed() -> None:
     named = {text for check in checks(ScanType.ACCESSIBILITY) for text in check.references if text.startswith("WCAG ")}
     assert len(named) > 15
     assert {text for text in named if criterion(text) is None} == set()
 
 
 @pytest.mark.parametrize("text", ["WCAG 2.2, 2.5.8 Target Size (Minimum)", "WCAG", "WCAG 4.1.2", "RFC 9110", ""])
-def test_reference_without_a_level_is_no_criterion(text: str) -> None:
+def test_reference_without_level_is_no_criterion(text: str) -> None:
     assert criterion(text) is None
 
 
@@ -102,5 +102,5 @@ def test_reference_without_a_level_is_no_criterion(text: str) -> None:
         *("https:a.b", "https:///a", "http://", "http://[::1", "vbscript:x", "", None, 7),
     ],
 )
-def test_address_that_is_not_http_is_no_link(url: object) -> None:
+def test_only_http_addresses_are_links(url: object) -> None:
     assert safe_link(url) is None

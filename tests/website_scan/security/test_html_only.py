@@ -9,7 +9,7 @@ from website_scan.result import Budget
 from website_scan.run import scan
 
 
-def test_html_checks_are_not_run_on_pdf() -> None:
+def test_html_checks_skip_pdf() -> None:
     html_only = {check.id for check in checks(ScanType.SECURITY) if check.html}
     assert {"clickjacking", "permissions-policy", "mixed-content", "insecure-form", "security-comments"} <= html_only
     assert {"csp-present", "csp-script-inline", "csp-syntax", "sri-third-party", "link-noopener"} <= html_only

@@ -1,4 +1,4 @@
-"""Adding a protection must never lower the score of a site."""
+"""Test that additional protection never lowers the security score."""
 
 from __future__ import annotations
 
@@ -66,7 +66,10 @@ PROTECTIONS: tuple[tuple[str, str], ...] = (
 
 
 def judge_headers(headers: HeaderLines) -> ScanResult:
-    """Run the checks on a response with these headers, without checks that need the network."""
+    """Run the checks on a response with these headers.
+
+    Checks that need the network are left out.
+    """
     html_page = page(*headers, html=MARKUP)
     scan_plan = plan(ScanType.SECURITY)
     evidence: dict[type, object] = dict.fromkeys(scan_plan.probes, Missing("It was not requested.", "not-requested"))
@@ -83,27 +86,29 @@ def judge_headers(headers: HeaderLines) -> ScanResult:
 
 
 def scores(result: ScanResult) -> tuple[int, int]:
-    """Return the score with caps, and the score without caps, which shows changes that a cap hides."""
+    """Return the score with and without caps.
+
+    A cap may hide a change of the score.
+    """
     assert result.score is not None
     return result.score, score(result.categories, ()).value
 
 
 @pytest.mark.parametrize("base", BASES)
-def test_additional_protection_never_lowers_score(base: str) -> None:
+def test_protection_never_lowers_the_score(base: str) -> None:
     base_headers = {name for name, _ in BASES[base]}
     before = scores(judge_headers(BASES[base]))
     worse = []
     for name, value in PROTECTIONS:
         if name in base_headers - {CSP}:
-            continue  # a second header has no effect, except for CSP
+            continue  # A second header has no effect, except for CSP.
         after = scores(judge_headers((*BASES[base], (name, value))))
         if any(now < was for now, was in zip(after, before, strict=True)):
             worse.append(f"{name}: {value}: {before} to {after}")
     assert not worse, worse
 
 
-def test_stricter_script_policy_raises_score() -> None:
-    """Every further restriction of scripts must raise the score."""
+def test_stricter_policy_raises_the_score() -> None:
     ascending_scores = [
         scores(judge_headers(((CSP, policy),)))[1]
         for policy in (

@@ -12,7 +12,7 @@ NEXT_SECTION = "\n## "
 
 
 def documented_rows() -> list[str]:
-    """Return the rows of the table of typical sites in docs/scoring.md."""
+    """Return the table rows of typical sites in docs/scoring.md."""
     section = DOCUMENT.read_text(encoding="utf-8").partition("## Twenty typical sites\n")[2].partition(NEXT_SECTION)[0]
     return [line for line in section.splitlines() if line.startswith("| ")][1:]
 
@@ -22,12 +22,12 @@ def test_typical_site_has_documented_grade(site: TypicalSite) -> None:
     assert row(site) == documented_rows()[SITES.index(site)]
 
 
-def test_documentation_lists_all_typical_sites() -> None:
+def test_typical_sites_are_documented() -> None:
     assert len(documented_rows()) == len(SITES) == 20
 
 
 @pytest.mark.parametrize("line", documented_rows(), ids=lambda line: line.split(" | ")[0].strip("| "))
-def test_grade_differs_at_most_one_letter_from_mdn_observatory(line: str) -> None:
+def test_grade_is_close_to_mdn_observatory(line: str) -> None:
     ours, theirs = (cell.strip("* ").split()[1].rstrip("+-") for cell in line.split("|")[2:4])
     letters = "ABCDF"
     assert abs(letters.index(ours) - letters.index(theirs)) <= 1

@@ -15,18 +15,24 @@ F = TypeVar("F", bound=Verdict)
 
 
 def message_with_places(finding: Verdict) -> str:
-    """Return the message of the finding, followed by the labels of its places."""
+    """Return the message of the finding and the labels of its places."""
     labels = [place.label for place in finding.places if place.label] if isinstance(finding, Fault) else []
     return f"{message(finding).removesuffix('.')}: {'; '.join(labels)}." if labels else message(finding)
 
 
 def verdict_of(outcome: str, *failing: str) -> str:
-    """Return the verdict that belongs to an outcome: outcomes in `failing` fail, other faults warn."""
+    """Return the expected verdict.
+
+    `failing` outcomes fail, other faults warn.
+    """
     return outcome if outcome in ("pass", "n/a") else "fail" if outcome in failing else "warn"
 
 
 def judge(check: Callable[..., F], page: Page, *extra_evidence: object) -> F:
-    """Run a check on a page, with extra evidence and that of all probes that need no network."""
+    """Run a check on a page with this evidence.
+
+    Probes that need no network run, too.
+    """
     evidence: dict[type, object] = {Page: page, Clock: CLOCK} | {type(item): item for item in extra_evidence}
 
     def gather(kind: type) -> object:

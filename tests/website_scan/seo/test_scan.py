@@ -1,4 +1,4 @@
-"""Whole SEO scans of sites on loopback."""
+"""Tests for whole SEO scans of sites on loopback."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def indexability_statuses(result: ScanResult) -> dict[str, str]:
     return {check.id: check.status for check in result.checks if check.id in INDEXABILITY}
 
 
-def test_good_page_passes_all_indexability_checks() -> None:
+def test_good_page_passes_indexability_checks() -> None:
     with Site() as site:
         markup = head(f"<link rel=canonical href={site.url}/shop>", "<h1>Shop</h1><p>Shoes and boots.")
         site.routes |= {"/shop": Answer(markup), "/robots.txt": Answer("User-agent: *\nDisallow: /admin\n")}
@@ -41,7 +41,7 @@ def test_good_page_passes_all_indexability_checks() -> None:
     assert result.caps == ()
 
 
-def test_scan_of_missing_page_has_at_most_40_points() -> None:
+def test_missing_page_gets_at_most_40_points() -> None:
     missing = Answer(head("<meta name=robots content=noindex><link rel=canonical href=/>", "<a href=/x>x"), status=404)
     with Site({"/gone": missing}) as site:
         result = scan_seo(f"{site.url}/gone")
@@ -52,7 +52,7 @@ def test_scan_of_missing_page_has_at_most_40_points() -> None:
     assert result.score <= 40
 
 
-def test_scan_of_pdf_judges_headers_and_url() -> None:
+def test_pdf_is_judged_by_headers() -> None:
     headers = {"Content-Type": "application/pdf", "X-Robots-Tag": "noindex", "Link": "</other>; rel=canonical"}
     with Site({"/a.pdf": Answer("%PDF-1.7", headers=headers)}) as site:
         result = scan_seo(f"{site.url}/a.pdf")
@@ -62,7 +62,7 @@ def test_scan_of_pdf_judges_headers_and_url() -> None:
     assert not check_ids & {check.id for check in checks(ScanType.SEO) if check.html}
 
 
-def test_canonical_url_is_requested_once_without_following_redirects() -> None:
+def test_canonical_url_is_requested_once() -> None:
     with Site({"/old": Answer.redirect("/", status=301)}) as site:
         site.routes["/"] = Answer(head(f"<link rel=canonical href={site.url}/old>"))
         result = scan_seo(f"{site.url}/")
@@ -71,7 +71,7 @@ def test_canonical_url_is_requested_once_without_following_redirects() -> None:
     assert indexability_statuses(result)["canonical-target"] == "fail"
 
 
-def test_robots_txt_is_loaded_from_origin_after_redirects() -> None:
+def test_robots_txt_is_loaded_after_redirects() -> None:
     with (
         Site({"/robots.txt": Answer("User-agent: *\nDisallow: /")}) as first,
         Site({"/robots.txt": Answer.redirect("/r.txt"), "/r.txt": Answer("User-agent: *\nDisallow: /x")}) as last,
@@ -83,7 +83,7 @@ def test_robots_txt_is_loaded_from_origin_after_redirects() -> None:
     assert indexability_statuses(result)["robots-blocked"] == "pass"
 
 
-def test_scan_is_complete_if_robots_txt_answers_with_server_error() -> None:
+def test_scan_is_complete_without_robots_txt() -> None:
     with Site({"/": Answer(head("")), "/robots.txt": Answer("Down", status=503)}) as site:
         result = scan_seo(f"{site.url}/")
     assert result.status == "completed"
@@ -93,14 +93,14 @@ def test_scan_is_complete_if_robots_txt_answers_with_server_error() -> None:
     ]
 
 
-def test_canonical_url_on_unreachable_host_fails() -> None:
+def test_unreachable_canonical_url_fails() -> None:
     with Site() as site:
         site.routes["/"] = Answer(head("<link rel=canonical href=http://staging.internal/>"))
         result = scan_seo(f"{site.url}/")
     assert indexability_statuses(result)["canonical-target"] == "fail"
 
 
-def test_challenge_for_robots_txt_skips_robots_checks() -> None:
+def test_challenge_skips_robots_checks() -> None:
     challenge = Answer("Blocked", status=403, headers={"cf-mitigated": "challenge"})
     with Site({"/": Answer(head("")), "/robots.txt": challenge}) as site:
         result = scan_seo(f"{site.url}/")

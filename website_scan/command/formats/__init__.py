@@ -1,8 +1,8 @@
-"""Formats of the command's outputs."""
+"""Output formats of the command `website-scan`."""
 
 from __future__ import annotations
 
-# Module and function of each format except text. Modules are imported when needed.
+# Modules of formats are imported only if they are used.
 WRITERS = {
     "json": ("data", "reports_as_json"),
     "full": ("data", "exports_as_json"),

@@ -1,4 +1,7 @@
-"""Markdown of comparisons: what is new, worse, fixed and better since an earlier report of a page."""
+"""Describe in Markdown how a page's findings have changed.
+
+Since an earlier report.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from website_scan.report_json import ExportJson
 
 
 def changes(diffs: Sequence[Diff[ExportJson]]) -> str:
-    """Return Markdown with a section for each comparison."""
+    """Return Markdown with a section for each diff of two reports."""
     return "\n".join(line for diff in diffs for line in _section(diff))
 
 

@@ -1,1 +1,4 @@
-"""Discovery of a site's pages from its sitemaps and links, without a database."""
+"""Discover a site's pages from its sitemaps and links.
+
+This package needs no database.
+"""

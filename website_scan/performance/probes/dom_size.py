@@ -8,7 +8,10 @@ from website_scan.performance.evidence import DomSize
 
 @probe()
 def dom_size(document: Document) -> DomSize:
-    """Count the elements of the document, without the content of templates, and find the deepest element."""
+    """Count the elements of the document and find the deepest element.
+
+    The content of templates does not count.
+    """
     body = document.tree.body
     elements = sum(1 for _ in select(document.tree, "*"))
     node, depth = body, 0
@@ -16,7 +19,7 @@ def dom_size(document: Document) -> DomSize:
     while node is not None:
         if depth > deepest_depth:
             deepest, deepest_depth = node, depth
-        first_child = next(iter(node.iter()), None)  # the first child that is an element
+        first_child = next(iter(node.iter()), None)
         if first_child is not None:
             node, depth = first_child, depth + 1
             continue

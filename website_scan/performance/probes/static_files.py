@@ -15,7 +15,7 @@ STATIC = frozenset(
 
 @probe()
 def static_files(page: Page, resources: Resources, clock: Clock) -> StaticFiles:
-    """Return the static files that the scanner has fetched, with their cache policies."""
+    """Return the fetched static files with their cache policies."""
     own: list[StaticFile] = []
     foreign: list[StaticFile] = []
     for resource in resources.items:

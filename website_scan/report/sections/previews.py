@@ -1,4 +1,7 @@
-"""Previews of the page as a search result and as a shared link. The scan has stored their texts, cut to length."""
+"""Previews of the page as a search result and as a shared link.
+
+They are made from texts that the scan has stored.
+"""
 
 from __future__ import annotations
 
@@ -16,18 +19,26 @@ BETWEEN = " \N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK} "
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """Preview of a search result. `trail` is the address as search engines display it: the host, then the folders."""
+    """Preview of the page as a search result.
+
+    `trail` is the URL as breadcrumbs: the host, then the folders.
+
+    `is_hidden` is True if the page asks search engines not to index it.
+    """
 
     site: str
     trail: str
     title: str
     description: str
-    is_hidden: bool  # the page asks search engines not to index it
+    is_hidden: bool
 
 
 @dataclass(frozen=True, slots=True)
 class SharedLink:
-    """Preview of a shared link. `image` is only an address: with the image, the site would learn of the reader."""
+    """Preview of a shared link.
+
+    `image` is only a URL, because loading the image would reveal the report's reader to the site.
+    """
 
     host: str
     title: str

@@ -10,5 +10,5 @@ from website_scan.page.evidence import Page
 
 @probe(of_origin=True)
 def robots_file(page: Page, network: Network) -> RobotsFile:
-    """Load the robots.txt of the page's origin after redirects."""
+    """Load the robots.txt of the page's final origin, after redirects."""
     return load_robots(page.target, network)

@@ -33,14 +33,15 @@ def refresh_verdict(html: str, *headers: tuple[str, str]) -> str:
         ("<html>", "fail", "n/a"),
         ("<html xml:lang=en>", "fail", "n/a"),
         ("<html lang=en xml:lang=en>", "pass", "pass"),
-        ("<html lang=en-US xml:lang=EN-gb>", "pass", "pass"),  # the same primary language
+        ("<html lang=en-US xml:lang=EN-gb>", "pass", "pass"),  # Both language tags have the same primary language.
         ("<html lang=en xml:lang=de>", "pass", "fail"),
         ("<html lang=en xml:lang=''>", "pass", "n/a"),
-        ("<html lang=us xml:lang=de>", "pass", "n/a"),  # an unknown language; html-lang-valid reports it
+        # The language code is unknown, which the check html-lang-valid reports.
+        ("<html lang=us xml:lang=de>", "pass", "n/a"),
         ("<html lang=us xml:lang=us>", "pass", "n/a"),
     ],
 )
-def test_language_of_html_element(root: str, has_lang: str, mismatch: str) -> None:
+def test_html_language_verdicts(root: str, has_lang: str, mismatch: str) -> None:
     html = f"<!doctype html>{root}<p>Text"
     assert document_check_verdict(checks.html_has_lang, html) == has_lang
     assert document_check_verdict(checks.html_xml_lang_mismatch, html) == mismatch
@@ -48,24 +49,24 @@ def test_language_of_html_element(root: str, has_lang: str, mismatch: str) -> No
 
 ROOTS = [
     ("", "n/a"),
-    ("lang=''", "n/a"),  # missing, which html-has-lang reports
+    ("lang=''", "n/a"),  # The lang attribute is missing, which the check html-has-lang reports.
     ("lang=' '", "fail"),
     ("lang=en", "pass"),
     ("lang=EN", "pass"),
     ("lang=' en '", "pass"),
     ("lang=en-US", "pass"),
     ("lang=en-US-x-twain", "pass"),
-    ("lang=en-nonsense", "pass"),  # the primary subtag counts
+    ("lang=en-nonsense", "pass"),  # Only the primary language subtag counts.
     ("lang=zh-min-nan", "pass"),
     ("lang=cmn-Hans-CN", "pass"),
     ("lang=en_US", "fail"),
     ("lang=us", "fail"),
-    ("lang=eng", "fail"),  # English is registered with two letters only
+    ("lang=eng", "fail"),  # English is registered with a two-letter code only.
     ("lang=tgl", "fail"),
     ("lang=fil", "pass"),
     ("lang=gsw", "pass"),
-    ("lang=iw", "pass"),  # deprecated, but registered
-    ("lang=tok", "pass"),  # registered in 2022
+    ("lang=iw", "pass"),  # The code iw is deprecated, but still registered.
+    ("lang=tok", "pass"),  # The code tok (Toki Pona) was registered in 2022.
     ("lang=drh", "pass"),
     ("lang=english", "fail"),
     ("lang=xyzzy", "fail"),
@@ -86,10 +87,10 @@ PARTS = [
     ("<p lang=fr>Oui", "pass"),
     ("<p lang=fr-CA>Oui", "pass"),
     ("<p lang=us>Oui", "fail"),
-    ("<p lang=''>Oui", "pass"),  # an empty lang means an unknown language
+    ("<p lang=''>Oui", "pass"),  # An empty lang attribute means an unknown language.
     ("<p lang=' '>Oui", "fail"),
     ("<p xml:lang=us>Oui", "fail"),
-    ("<p lang=us>", "pass"),  # screen readers read nothing
+    ("<p lang=us>", "pass"),  # The empty paragraph has no text to pronounce.
     ("<p lang=us> &nbsp; ", "pass"),
     ("<p lang=us hidden>Oui", "n/a"),
     ("<p lang=us aria-hidden=true>Oui", "n/a"),
@@ -115,12 +116,12 @@ CASES = {
 
 
 @pytest.mark.parametrize(("html", "expected"), CASES["html-lang-valid"])
-def test_html_lang_valid(html: str, expected: str) -> None:
+def test_html_lang_valid_verdict(html: str, expected: str) -> None:
     assert document_check_verdict(checks.html_lang_valid, html) == expected
 
 
 @pytest.mark.parametrize(("markup", "expected"), PARTS)
-def test_valid_lang(markup: str, expected: str) -> None:
+def test_valid_lang_verdict(markup: str, expected: str) -> None:
     assert element_check_verdict(checks.valid_lang, markup) == expected
 
 
@@ -131,7 +132,7 @@ def test_invalid_language_is_quoted() -> None:
 
 
 @pytest.mark.parametrize("markup", ["<p lang=us>" + "<b>" * 5_000 + "Oui", f"<p lang={'a' * 100_000}>Oui"])
-def test_expensive_language_parts_are_judged(markup: str) -> None:
+def test_expensive_language_parts_get_a_verdict(markup: str) -> None:
     assert element_check_verdict(checks.valid_lang, markup) in ("pass", "fail")
 
 
@@ -142,10 +143,10 @@ def test_expensive_language_parts_are_judged(markup: str) -> None:
         ("<title> </title>", "empty"),
         ("<p>Text", "missing"),
         ("<p><svg><title>Logo</title></svg>", "missing"),
-        ("<title></title><title>Second</title>", "empty"),  # browsers show the first title
+        ("<title></title><title>Second</title>", "empty"),  # Browsers show the first title, which is empty.
     ],
 )
-def test_document_title(html: str, expected: str) -> None:
+def test_document_title_verdict(html: str, expected: str) -> None:
     finding = checks.document_title(document(page(html)))
     assert outcome(finding) == expected
     assert verdict(finding) == ("pass" if expected == "pass" else "fail")
@@ -165,17 +166,17 @@ def test_document_title(html: str, expected: str) -> None:
         ("", "pass"),
     ],
 )
-def test_meta_refresh(content: str, expected: str) -> None:
+def test_meta_refresh_verdict(content: str, expected: str) -> None:
     html = head(f"<meta http-equiv=refresh content='{content}'>")
     assert refresh_verdict(html) == expected
 
 
-def test_refresh_with_white_space_in_its_name_is_ignored() -> None:
+def test_refresh_with_white_space_is_ignored() -> None:
     assert refresh_verdict(head("<meta http-equiv=' refresh' content=30>")) == "n/a"
     assert refresh_verdict(head("<meta http-equiv='REFRESH' content=30>")) == "fail"
 
 
-def test_refresh_in_the_body_counts() -> None:
+def test_meta_refresh_in_the_body_is_judged() -> None:
     assert refresh_verdict(head("", "<meta http-equiv=refresh content=30>")) == "fail"
     assert refresh_verdict(head("", "<noscript><meta http-equiv=refresh content=30></noscript>")) == "n/a"
 
@@ -184,7 +185,7 @@ def test_page_without_refresh_is_not_applicable() -> None:
     assert refresh_verdict(head("")) == "n/a"
 
 
-def test_refresh_header_counts() -> None:
+def test_refresh_header_is_judged() -> None:
     served_page = page(head(""), ("Refresh", "30"))
     finding = checks.meta_refresh(served_page, document(served_page))
     assert verdict(finding) == "fail"
@@ -200,7 +201,7 @@ def test_refresh_header_counts() -> None:
         ("72001", "The page reloads only after 72,001 seconds, so nobody is interrupted."),
     ],
 )
-def test_refresh_summary_has_destination_and_delay(content: str, text: str) -> None:
+def test_refresh_summary_names_the_destination(content: str, text: str) -> None:
     served_page = page(head(f"<meta http-equiv=refresh content='{content}'>"))
     assert message(checks.meta_refresh(served_page, document(served_page))) == text
 
@@ -227,11 +228,13 @@ def test_refresh_summary_has_destination_and_delay(content: str, text: str) -> N
         ("maximum-scale=big", "fail", "pass"),
         ("maximum-scale=no", "fail", "pass"),
         ("maximum-scale=", "pass", "pass"),
-        ("maximum-scale=1, maximum-scale=-1", "pass", "pass"),  # the last value counts
+        # If a viewport property is repeated, the last value counts.
+        ("maximum-scale=1, maximum-scale=-1", "pass", "pass"),
         ("maximum-scale=1, maximum-scale=5", "pass", "pass"),
         ("user-scalable=invalid", "fail", "pass"),
         ("user-scalable=no, maximum-scale=3", "fail", "fail"),
-        ("width=device-width initial-scale=1 maximum-scale=1", "fail", "pass"),  # no commas
+        # Browsers accept spaces instead of commas as separators.
+        ("width=device-width initial-scale=1 maximum-scale=1", "fail", "pass"),
         ("user-scalable=yes initial-scale=1", "pass", "pass"),
         ("user-scalable=no initial-scale=1", "fail", "pass"),
         ("user-scalable=true", "fail", "pass"),
@@ -244,7 +247,7 @@ def test_refresh_summary_has_destination_and_delay(content: str, text: str) -> N
         ("", "pass", "pass"),
     ],
 )
-def test_viewport_limits_of_zooming(content: str, zoom: str, far: str) -> None:
+def test_viewport_that_limits_zooming_fails(content: str, zoom: str, far: str) -> None:
     html = head(f"<meta name=Viewport content='{content}'>")
     assert document_check_verdict(checks.meta_viewport, html) == zoom
     assert document_check_verdict(checks.meta_viewport_large, html) == far
@@ -263,12 +266,13 @@ def test_page_without_viewport_is_not_applicable() -> None:
 
 
 @pytest.mark.parametrize("tag", ["blink", "marquee"])
-def test_blinking_and_moving_text_fails_unless_hidden(tag: str) -> None:
+def test_blinking_text_fails_unless_hidden(tag: str) -> None:
     check = getattr(checks, tag)
     assert element_check_verdict(check, f"<{tag}>News</{tag}>") == "fail"
     assert element_check_verdict(check, f"<{tag} style='display:none'>News</{tag}>") == "pass"
     assert element_check_verdict(check, f"<div hidden><{tag}>News</{tag}></div>") == "pass"
-    assert element_check_verdict(check, f"<{tag} aria-hidden=true>News</{tag}>") == "fail"  # people still see the text
+    # Sighted people still see text with aria-hidden.
+    assert element_check_verdict(check, f"<{tag} aria-hidden=true>News</{tag}>") == "fail"
     assert element_check_verdict(check, f"<{tag} class=modal>News</{tag}>") == "warn"
     assert element_check_verdict(check, f"<{tag}><img src=a></{tag}>") == "fail"
     assert element_check_verdict(check, "<p>News") == "n/a"
@@ -277,14 +281,14 @@ def test_blinking_and_moving_text_fails_unless_hidden(tag: str) -> None:
 @pytest.mark.parametrize(
     ("markup", "expected"),
     [
-        ("<marquee hidden>News</marquee>", "fail"),  # browsers show marquee in spite of `hidden`
-        ("<marquee></marquee>", "pass"),  # has no size
+        ("<marquee hidden>News</marquee>", "fail"),  # Browsers show <marquee> despite the attribute hidden.
+        ("<marquee></marquee>", "pass"),  # An empty marquee has no size.
         ("<marquee> </marquee>", "pass"),
         ("<blink hidden>News</blink>", "pass"),
-        ("<blink></blink>", "fail"),  # as in axe-core
+        ("<blink></blink>", "fail"),  # axe-core reports an empty blink element, too.
     ],
 )
-def test_invisible_blinking_and_moving_text(markup: str, expected: str) -> None:
+def test_invisible_marquee_or_blink_passes(markup: str, expected: str) -> None:
     check = checks.marquee if "marquee" in markup else checks.blink
     assert element_check_verdict(check, markup) == expected
 
@@ -296,14 +300,14 @@ def test_invisible_blinking_and_moving_text(markup: str, expected: str) -> None:
         ("<video src=a></video>", "warn"),
         ("<video src=a><track kind=captions src=c></video>", "pass"),
         ("<video src=a><track kind=Captions src=c></video>", "pass"),
-        ("<video src=a><track src=c></video>", "warn"),  # subtitles are for the hearing
+        ("<video src=a><track src=c></video>", "warn"),  # Subtitles do not replace captions for deaf people.
         ("<video src=a><track kind=' captions' src=c></video>", "warn"),
         ("<video src=a><div><track kind=captions src=c></div></video>", "pass"),
         ("<video src=a muted></video>", "n/a"),
         ("<video src=a hidden></video>", "n/a"),
     ],
 )
-def test_video_caption(markup: str, expected: str) -> None:
+def test_video_caption_verdict(markup: str, expected: str) -> None:
     assert element_check_verdict(checks.video_caption, markup) == expected
 
 
@@ -314,13 +318,13 @@ def test_video_caption(markup: str, expected: str) -> None:
         ("<audio src=a autoplay></audio>", "warn"),
         ("<audio src=a autoplay controls></audio>", "pass"),
         ("<video autoplay><source src=a></video>", "warn"),
-        ("<video autoplay muted loop><source src=a></video>", "n/a"),  # a silent background video
+        ("<video autoplay muted loop><source src=a></video>", "n/a"),  # A muted background video needs no captions.
         ("<audio autoplay></audio>", "n/a"),
         ("<audio autoplay><source></audio>", "n/a"),
         ("<audio src=a autoplay paused></audio>", "n/a"),
-        ("<audio src=a autoplay hidden></audio>", "warn"),  # audible, though not visible
+        ("<audio src=a autoplay hidden></audio>", "warn"),  # Hidden audio is still audible.
         ("<div aria-hidden=true><audio src=a autoplay></audio></div>", "warn"),
     ],
 )
-def test_no_autoplay_audio(markup: str, expected: str) -> None:
+def test_no_autoplay_audio_verdict(markup: str, expected: str) -> None:
     assert element_check_verdict(checks.no_autoplay_audio, markup) == expected

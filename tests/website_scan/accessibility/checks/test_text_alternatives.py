@@ -25,7 +25,7 @@ def judge(check: Callable[[AccessibleDocument], Verdict], markup: str) -> Verdic
         ("<img src=a alt>", "pass"),
         ("<img src=a>", "fail"),
         ("<img src=a alt=' '>", "fail"),
-        ("<img src=a alt='\t' aria-label=Shoe>", "fail"),  # as in axe-core
+        ("<img src=a alt='\t' aria-label=Shoe>", "fail"),  # axe-core reports an alt attribute of white space, too.
         ("<img src=a title=Shoe>", "pass"),
         ("<img src=a title=' '>", "fail"),
         ("<img src=a aria-label=Shoe>", "pass"),
@@ -51,15 +51,15 @@ def judge(check: Callable[[AccessibleDocument], Verdict], markup: str) -> Verdic
         ("<div class=modal><img src=a></div>", "warn"),
         ("<div class=modal><img src=a></div><img src=b>", "fail"),
         ("<picture><source srcset=a.webp><img src=a.jpg></picture>", "fail"),
-        ("<a href=/><img src=a alt=''></a>", "pass"),  # link-name judges the link's name
+        ("<a href=/><img src=a alt=''></a>", "pass"),  # The check link-name judges the name of the link.
         ("<svg><image href=a /></svg>", "n/a"),
     ],
 )
-def test_image_alt(markup: str, expected: str) -> None:
+def test_image_alt_verdict(markup: str, expected: str) -> None:
     assert verdict(judge(checks.image_alt, markup)) == expected
 
 
-def test_finding_counts_faulty_elements_and_lists_the_first() -> None:
+def test_image_alt_finding_counts_elements() -> None:
     finding = judge(checks.image_alt, "<div id=shop>" + "<img src=a.png>" * 5 + "<img src=b alt=B></div>")
     assert isinstance(finding, Fail)
     assert message(finding) == "5 of 6 images have no alternative text."
@@ -74,7 +74,7 @@ def test_finding_counts_faulty_elements_and_lists_the_first() -> None:
     )
 
 
-def test_finding_has_first_places_and_total_number() -> None:
+def test_finding_lists_the_first_places() -> None:
     finding = judge(checks.image_alt, "<img src=a.png>" * 45)
     assert isinstance(finding, Fail)
     assert (len(finding.places), finding.total) == (20, 45)
@@ -97,7 +97,7 @@ def test_selector_of_a_place_matches_its_element() -> None:
         ("<input type=IMAGE alt=Search>", "pass"),
         ("<input type=image alt=''>", "fail"),
         ("<input type=image>", "fail"),
-        ("<input type=image value=Search>", "fail"),  # not a name in every browser
+        ("<input type=image value=Search>", "fail"),  # Not every browser uses the value as the name.
         ("<input type=image title=Search>", "pass"),
         ("<input type=image aria-label=Search>", "pass"),
         ("<label>Search <input type=image></label>", "pass"),
@@ -107,7 +107,7 @@ def test_selector_of_a_place_matches_its_element() -> None:
         ("<input type=image hidden>", "n/a"),
     ],
 )
-def test_input_image_alt(markup: str, expected: str) -> None:
+def test_input_image_alt_verdict(markup: str, expected: str) -> None:
     assert verdict(judge(checks.input_image_alt, markup)) == expected
 
 
@@ -122,15 +122,15 @@ MAP = "<img usemap=#m alt=Plan {}><map name=m>{}</map>"
         (MAP.format("", "<area href=/n aria-label=North>"), "pass"),
         (MAP.format("", "<area href=/n>"), "fail"),
         (MAP.format("", "<area href=/n alt=''>"), "fail"),
-        (MAP.format("", "<area alt=''>"), "n/a"),  # not a link
+        (MAP.format("", "<area alt=''>"), "n/a"),  # An area without href is not a link.
         (MAP.format("hidden", "<area href=/n>"), "fail"),
-        ("<map name=m><area href=/n></map>", "fail"),  # even if no image uses the map
+        ("<map name=m><area href=/n></map>", "fail"),  # An area element is judged even if no image uses its map.
         (MAP.format("", "<area href=/n aria-hidden=true>"), "fail"),
         ("<area href=/n>", "n/a"),
         (MAP.format("", "<p><area href=/n></p>"), "fail"),
     ],
 )
-def test_area_alt(markup: str, expected: str) -> None:
+def test_area_alt_verdict(markup: str, expected: str) -> None:
     assert verdict(judge(checks.area_alt, markup)) == expected
 
 
@@ -140,7 +140,7 @@ def test_area_alt(markup: str, expected: str) -> None:
         ("<i role=img></i>", "fail"),
         ("<i role='img' class=icon aria-label='Five stars'></i>", "pass"),
         ("<i role=img title=Stars></i>", "pass"),
-        ("<i role=img>*****</i>", "fail"),  # content does not name an image
+        ("<i role=img>*****</i>", "fail"),  # The content of an element with role=img does not name the element.
         ("<i role=img aria-hidden=true></i>", "n/a"),
         ("<i role='shiny img'></i>", "fail"),
         ("<img role=img>", "n/a"),
@@ -148,14 +148,14 @@ def test_area_alt(markup: str, expected: str) -> None:
         ("<i class=icon></i>", "n/a"),
     ],
 )
-def test_role_img_alt(markup: str, expected: str) -> None:
+def test_role_img_alt_verdict(markup: str, expected: str) -> None:
     assert verdict(judge(checks.role_img_alt, markup)) == expected
 
 
 @pytest.mark.parametrize(
     ("markup", "expected"),
     [
-        ("<svg></svg>", "n/a"),  # as in axe-core, an svg without a role is not judged
+        ("<svg></svg>", "n/a"),  # Like axe-core, the check does not judge an svg without a role.
         ("<svg role=img></svg>", "fail"),
         ("<svg role=img><title>Chart</title></svg>", "pass"),
         ("<svg role=img><title> </title></svg>", "fail"),
@@ -167,12 +167,12 @@ def test_role_img_alt(markup: str, expected: str) -> None:
         ("<svg><g role=graphics-symbol></g></svg>", "fail"),
         ("<svg><circle role=img aria-label=Dot /></svg>", "pass"),
         ("<svg role=img aria-hidden=true></svg>", "n/a"),
-        ("<svg role=img hidden></svg>", "fail"),  # `hidden` is an attribute of HTML
+        ("<svg role=img hidden></svg>", "fail"),  # The attribute `hidden` only has a meaning in HTML, not in SVG.
         ("<svg role=presentation></svg>", "n/a"),
         ("<svg><foreignObject><p role=img></p></foreignObject></svg>", "n/a"),
     ],
 )
-def test_svg_img_alt(markup: str, expected: str) -> None:
+def test_svg_img_alt_verdict(markup: str, expected: str) -> None:
     assert verdict(judge(checks.svg_img_alt, markup)) == expected
 
 
@@ -192,7 +192,7 @@ def test_svg_img_alt(markup: str, expected: str) -> None:
         ("<object data=a.pdf hidden></object>", "n/a"),
     ],
 )
-def test_object_alt(markup: str, expected: str) -> None:
+def test_object_alt_verdict(markup: str, expected: str) -> None:
     assert verdict(judge(checks.object_alt, markup)) == expected
 
 
@@ -200,14 +200,15 @@ def test_object_alt(markup: str, expected: str) -> None:
     ("markup", "expected"),
     [
         ("<img src=a alt=''>", "n/a"),
-        ("<a href=/m><img src=a alt=Map ismap></a>", "warn"),  # the page may have links to the same addresses
+        # The page may have text links to the same addresses elsewhere.
+        ("<a href=/m><img src=a alt=Map ismap></a>", "warn"),
         ("<a href=/m><img src=a alt=Map ismap hidden></a>", "n/a"),
         ("<a href=/m><img src=a alt=Map ismap class=modal></a>", "pass"),
         ("<img src=a alt=Map usemap=#m>", "n/a"),
         ("<p>None", "n/a"),
     ],
 )
-def test_server_side_image_map(markup: str, expected: str) -> None:
+def test_server_side_image_map_verdict(markup: str, expected: str) -> None:
     assert verdict(judge(checks.server_side_image_map, markup)) == expected
 
 
@@ -222,11 +223,11 @@ def test_server_side_image_map(markup: str, expected: str) -> None:
         ("<a href=/><img src=a alt=Home></a>", "pass"),
         ("<a href=/><img src=a alt=Home><span hidden>Home</span></a>", "pass"),
         ("<img src=a alt=Home> Home", "pass"),
-        ("<a><img src=a alt=Home> Home</a>", "pass"),  # not a link
+        ("<a><img src=a alt=Home> Home</a>", "pass"),  # An <a> without href is not a link.
         ("<a href=/><img src=a alt=''> Home</a>", "n/a"),
     ],
 )
-def test_image_redundant_alt(markup: str, expected: str) -> None:
+def test_image_redundant_alt_verdict(markup: str, expected: str) -> None:
     assert verdict(judge(checks.image_redundant_alt, markup)) == expected
 
 

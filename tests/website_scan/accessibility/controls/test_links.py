@@ -10,7 +10,7 @@ from website_scan.accessibility.document import AccessibleDocument
 from website_scan.findings import LOW
 from website_scan.outcomes import Review, Verdict
 
-# The page's path is /shop/shoes, see `URL` in tests/website_scan/cast.py.
+# The path of the page is /shop/shoes: see `URL` in tests/website_scan/cast.py.
 CASES = [
     ("<p>None", "n/a"),
     ("<a href=/a>A</a>", "pass"),
@@ -20,29 +20,31 @@ CASES = [
     ("<a href=/a>Read more →</a><a href=/b>Read more</a>", "warn"),
     ("<a href=/a aria-label='More about A'>More</a><a href=/b aria-label='More about B'>More</a>", "pass"),
     ("<a href=/a><img src=a alt=Home></a><a href=/b>Home</a>", "warn"),
-    ("<a href=/a><img src=a alt=''></a><a href=/b><i></i></a>", "n/a"),  # links without names
-    ("<a href=/a>→</a><a href=/b>→</a>", "n/a"),  # a symbol is no name
-    # Different spellings of the same address.
+    ("<a href=/a><img src=a alt=''></a><a href=/b><i></i></a>", "n/a"),  # Links without a name are ignored.
+    ("<a href=/a>→</a><a href=/b>→</a>", "n/a"),  # A symbol does not count as a name.
+    # Different spellings of one URL are the same destination.
     ("<a href=/a>A</a><a href=/a/>A</a>", "pass"),
     ("<a href=/>A</a><a href=/index.html>A</a>", "pass"),
     ("<a href=http://example.com/a>A</a><a href=https://example.com:443/a>A</a>", "pass"),
     ("<a href=/a?x=1&amp;y=2>A</a><a href='/a?y=2&amp;x=1'>A</a>", "pass"),
     ("<a href=/shop/boots>A</a><a href=boots>A</a>", "pass"),
-    ("<a href='#a'>A</a><a href='#b'>A</a>", "pass"),  # parts of the same page
-    ("<a href='#/a'>A</a><a href='#/b'>A</a>", "warn"),  # pages of an app
+    ("<a href='#a'>A</a><a href='#b'>A</a>", "pass"),  # Links to different parts of one page have the same destination.
+    # Fragments with a slash are routes of a single-page application.
+    ("<a href='#/a'>A</a><a href='#/b'>A</a>", "warn"),
     ("<a href='#!a'>A</a><a href='#!b'>A</a>", "warn"),
     ("<a href=/a?x=1>A</a><a href=/a?x=2>A</a>", "warn"),
     ("<a href=/a.html>A</a><a href=/b.html>A</a>", "warn"),
     ("<a href=mailto:a@example.com>Mail</a><a href=mailto:b@example.com>Mail</a>", "warn"),
     ("<a href='javascript:void(0)'>More</a><a href='javascript:void(0)'>More</a>", "pass"),
-    ("<span role=link tabindex=0>More</span><span role=link tabindex=0>More</span>", "warn"),  # scripts decide
+    # Scripts decide where elements with role=link lead.
+    ("<span role=link tabindex=0>More</span><span role=link tabindex=0>More</span>", "warn"),
     # Elements that are not links, and links that are hidden.
     ("<a href=/a role=button>More</a><a href=/b role=button>More</a>", "n/a"),
     ("<a href=/a>More</a><a href=/b hidden>More</a>", "pass"),
     ("<a href=/a>More</a><a href=/b aria-hidden=true>More</a>", "pass"),
     ("<a>More</a><a>More</a>", "n/a"),
     ("<map name=m><area href=/a alt=A><area href=/b alt=A></map>", "warn"),
-    ("<a href='http://['>A</a><a href='http://]'>A</a>", "warn"),  # invalid URLs
+    ("<a href='http://['>A</a><a href='http://]'>A</a>", "warn"),  # Two invalid URLs are different destinations.
 ]
 
 
@@ -51,11 +53,11 @@ def judge_links(markup: str) -> Verdict:
 
 
 @pytest.mark.parametrize(("markup", "expected"), CASES)
-def test_links_with_the_same_name_and_other_destinations_are_ambiguous(markup: str, expected: str) -> None:
+def test_same_name_for_different_links_is_ambiguous(markup: str, expected: str) -> None:
     assert verdict(judge_links(markup)) == expected
 
 
-def test_first_link_of_ambiguous_name_is_a_review() -> None:
+def test_first_ambiguous_link_needs_a_review() -> None:
     finding = judge_links(
         "<a id=a href=/a>More</a><a id=b href=/b>More</a><a id=c href=/c>More</a><a href=/d>Other</a>"
     )

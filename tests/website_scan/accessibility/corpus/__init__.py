@@ -1,4 +1,4 @@
-"""Corpus of realistic whole pages by name, in good and in faulty variants."""
+"""Corpus of realistic pages with and without faults."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Applications behind a login: figures, a list of users, a board of cards, settings."""
+"""Corpus pages that users see after a login."""
 
 # ruff: noqa: RUF001  # typographic characters, as on real pages
 

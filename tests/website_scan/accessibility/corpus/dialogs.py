@@ -1,4 +1,4 @@
-"""Overlays: a consent banner, modal and other dialogs, messages, tips, pop-overs."""
+"""Corpus pages with dialogs, banners and other overlays."""
 
 # ruff: noqa: RUF001  # typographic characters, as on real pages
 

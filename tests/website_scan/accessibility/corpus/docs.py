@@ -1,4 +1,4 @@
-"""Documentation: an API reference, questions and answers, a glossary, a changelog, a wiki page."""
+"""Corpus pages from documentation sites."""
 
 # ruff: noqa: RUF001  # typographic characters, as on real pages
 

@@ -1,4 +1,4 @@
-"""Forms: a contact form, a registration, a survey, a login, a filter, a bank transfer."""
+"""Corpus pages with forms."""
 
 # ruff: noqa: RUF001  # typographic characters, as on real pages
 

@@ -1,4 +1,4 @@
-"""Pages in several languages and scripts, with their language attributes."""
+"""Corpus pages in several languages and scripts."""
 
 # ruff: noqa: RUF001  # typographic characters, as on real pages
 

@@ -1,4 +1,4 @@
-"""Pages with hidden parts, nearly empty pages, and pages that scripts have not built yet."""
+"""Corpus pages that are partly hidden, nearly empty or unfinished."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pages of the last century and of site builders, with their leftovers."""
+"""Corpus pages with obsolete HTML."""
 
 from __future__ import annotations
 

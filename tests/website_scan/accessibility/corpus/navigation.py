@@ -1,4 +1,4 @@
-"""Navigation: a mega menu, an application's menu bar, a drawer for phones, a page of links, a start page."""
+"""Corpus pages with navigation menus and lists of links."""
 
 # ruff: noqa: RUF001  # typographic characters, as on real pages
 

@@ -1,4 +1,4 @@
-"""News and blogs: a front page, an article with comments, a blog post, a live report."""
+"""Corpus pages from news sites and blogs."""
 
 # ruff: noqa: RUF001  # typographic characters, as on real pages
 

@@ -1,4 +1,4 @@
-"""Shops: a list of products, a product, a cart, a checkout."""
+"""Corpus pages from online shops."""
 
 # ruff: noqa: RUF001  # signs as people write them
 

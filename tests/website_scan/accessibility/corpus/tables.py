@@ -1,4 +1,4 @@
-"""Tables: a timetable, a comparison, a balance sheet, a newsletter laid out by tables, results of a league."""
+"""Corpus pages with tables."""
 
 # ruff: noqa: RUF001  # signs as people write them
 

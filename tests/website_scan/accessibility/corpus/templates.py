@@ -1,4 +1,7 @@
-"""Pages from templates of administration panels, whose classes describe the state of the page."""
+"""Corpus pages from admin templates.
+
+Their class names describe the state of the page.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Custom widgets: a carousel, lists to choose from, a calendar, a chat, files in a tree, a rating."""
+"""Corpus pages with custom widgets."""
 
 # ruff: noqa: RUF001  # signs as people write them
 

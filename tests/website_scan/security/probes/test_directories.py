@@ -32,7 +32,7 @@ def fetch_directories(site: Site, markup: str, path: str = "/") -> AssetDirector
         return asset_directories(page, page_references(parse_document(page)), network)
 
 
-def test_baseline_requests_three_random_paths_one_of_them_malformed(site: Site) -> None:
+def test_baseline_requests_three_paths(site: Site) -> None:
     first, second = fetch_baseline(site), fetch_baseline(site)
     assert [answer.status for answer in first.answers] == [404, 404, 404]
     paths = [answer.url.removeprefix(site.url) for answer in (*first.answers, *second.answers)]
@@ -56,14 +56,14 @@ def test_baseline_does_not_follow_redirects(site: Site) -> None:
         Answer("", status=202, headers={"x-amzn-waf-action": "challenge"}),
     ],
 )
-def test_baseline_ends_with_site_protected_after_challenge_or_rate_limit(site: Site, answer: Answer) -> None:
+def test_baseline_stops_after_challenge(site: Site, answer: Answer) -> None:
     site.routes["*"] = answer
     with pytest.raises(SiteProtected):
         fetch_baseline(site)
     assert len(site.requests) == 2
 
 
-def test_baseline_allows_missing_response_only_for_malformed_path(site: Site) -> None:
+def test_malformed_path_may_get_no_response(site: Site) -> None:
     def close_connection_on(part: str) -> None:
         def answer(request: Request) -> Answer | None:
             return None if part in request.path else Answer("No", status=404)
@@ -77,7 +77,7 @@ def test_baseline_allows_missing_response_only_for_malformed_path(site: Site) ->
         fetch_baseline(site)
 
 
-def test_directory_probe_requests_first_five_asset_folders_once(site: Site) -> None:
+def test_probe_requests_five_asset_folders(site: Site) -> None:
     markup = (
         '<link rel="stylesheet" href="/css/a.css?v=1/2"><link rel="stylesheet" href="/css/b.css">'
         '<script src="/js/vendor/a.js"></script><script src="root.js"></script>'
@@ -91,18 +91,18 @@ def test_directory_probe_requests_first_five_asset_folders_once(site: Site) -> N
     assert sorted(site.paths()) == sorted(["/shop/", *paths])
 
 
-def test_directory_probe_does_not_follow_redirects(site: Site) -> None:
+def test_probe_does_not_follow_redirects(site: Site) -> None:
     site.routes["/css/"] = Answer.redirect("/")
     directories = fetch_directories(site, '<link rel="stylesheet" href="/css/a.css">')
     assert [answer.status for answer in directories.answers] == [302]
 
 
-def test_directory_probe_raises_site_protected_after_status_429(site: Site) -> None:
+def test_directory_probe_stops_after_status_429(site: Site) -> None:
     site.routes["/css/"] = Answer("Slow down", status=429)
     with pytest.raises(SiteProtected):
         fetch_directories(site, '<link rel="stylesheet" href="/css/a.css">')
 
 
-def test_directory_probe_requests_nothing_without_own_assets(site: Site) -> None:
+def test_probe_needs_own_assets(site: Site) -> None:
     assert fetch_directories(site, "").answers == ()
     assert site.paths() == ["/"]

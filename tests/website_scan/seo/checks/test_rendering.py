@@ -12,7 +12,7 @@ WORDS = "<p>" + "word " * 300
 
 
 def render(html: str) -> Rendered:
-    """Return evidence of the rendered page, with this HTML after its scripts have run."""
+    """Return a rendered page with this HTML."""
     return Rendered(document(page(html)), {})
 
 
@@ -34,7 +34,7 @@ def render(html: str) -> Rendered:
         (head("<meta name=robots content=noindex>"), head(""), "the robots rules from “noindex” to nothing"),
     ],
 )
-def test_rendered_metadata(raw: str, rendered: str, expected_text: str | None) -> None:
+def test_rendered_metadata_check_verdict(raw: str, rendered: str, expected_text: str | None) -> None:
     html_page = page(raw)
     finding = judge(checks.rendered_metadata, html_page, render(rendered))
     assert outcome(finding) == ("pass" if expected_text is None else "changed")
@@ -53,12 +53,12 @@ def test_rendered_metadata(raw: str, rendered: str, expected_text: str | None) -
         ("<meta name=googlebot content=none>", "<meta name=googlebot content=index>", "removed"),
     ],
 )
-def test_raw_noindex(raw: str, rendered: str, expected: str) -> None:
+def test_raw_noindex_check_verdict(raw: str, rendered: str, expected: str) -> None:
     html_page = page(head(raw))
     assert outcome(judge(checks.raw_noindex, html_page, render(head(rendered)))) == expected
 
 
-def test_noindex_in_header_cannot_be_removed_by_scripts() -> None:
+def test_scripts_cannot_remove_noindex_header() -> None:
     html_page = page(head(""), ("X-Robots-Tag", "noindex"))
     assert verdict(judge(checks.raw_noindex, html_page, render(head("")))) == "pass"
 
@@ -73,12 +73,12 @@ def test_noindex_in_header_cannot_be_removed_by_scripts() -> None:
         ("<p>word</p>", "<p>few words", "n/a"),
     ],
 )
-def test_rendered_content(raw: str, rendered: str, expected: str) -> None:
+def test_rendered_content_check_verdict(raw: str, rendered: str, expected: str) -> None:
     html_page = page(body(raw))
     assert outcome(judge(checks.rendered_content, html_page, render(body(rendered)))) == expected
 
 
-def test_rendered_content_message_has_words_in_html_and_in_total() -> None:
+def test_rendered_content_message_counts_words() -> None:
     finding = judge(checks.rendered_content, page(body("<p>word")), render(body(WORDS)))
     assert message(finding) == "Only 1 of 300 words is in the HTML itself; scripts add the rest."
     finding = judge(checks.rendered_content, page(body(WORDS)), render(body(WORDS)))
@@ -89,11 +89,11 @@ def test_rendered_content_message_has_words_in_html_and_in_total() -> None:
     ("letters", "expected"),
     [({16.0: 900, 10.0: 100}, "pass"), ({12.0: 60, 11.9: 40}, "pass"), ({16.0: 59, 9.0: 41}, "small"), ({}, "n/a")],
 )
-def test_font_legible(letters: dict[float, int], expected: str) -> None:
+def test_font_legible_check_verdict(letters: dict[float, int], expected: str) -> None:
     assert outcome(mobile.font_legible(Rendered(document(page()), letters))) == expected
 
 
-def test_share_of_legible_text_is_rounded_down() -> None:
+def test_legible_share_is_rounded_down() -> None:
     finding = mobile.font_legible(Rendered(document(page()), {16.0: 596, 9.0: 404}))
     assert message(finding) == "Only 59% of the text is set at 12 pixels or more; at least 60% should be."
 
@@ -102,17 +102,17 @@ def test_share_of_legible_text_is_rounded_down() -> None:
     ("targets", "expected"),
     [
         ([TapTarget("a", 48, 48, is_crowded=True)], "pass"),
-        ([TapTarget("a", 10, 10, is_crowded=False)], "pass"),  # small, but without neighbours
+        ([TapTarget("a", 10, 10, is_crowded=False)], "pass"),  # A small tap target without neighbours passes.
         ([TapTarget("a", 100, 24, is_crowded=True)], "pass"),
         ([TapTarget("a", 100, 20, is_crowded=True), TapTarget("b", 48, 48, is_crowded=False)], "crowded"),
         ([], "n/a"),
     ],
 )
-def test_tap_targets(targets: list[TapTarget], expected: str) -> None:
+def test_tap_targets_check_verdict(targets: list[TapTarget], expected: str) -> None:
     assert outcome(mobile.tap_targets(Rendered(document(page()), {}, tuple(targets)))) == expected
 
 
-def test_tap_targets_finding_lists_selector_and_size() -> None:
+def test_tap_targets_finding_lists_sizes() -> None:
     targets = (TapTarget("nav > a", 100, 20, is_crowded=True), TapTarget("b", 48, 48, is_crowded=False))
     finding = mobile.tap_targets(Rendered(document(page()), {}, targets))
     assert message_with_places(finding) == "1 of 2 tap targets is smaller than 24 pixels and close to others: nav > a."

@@ -27,7 +27,7 @@ def og(name: str, content: str, attribute: str = "property") -> str:
         ("", "missing"),
     ],
 )
-def test_og_title(markup: str, expected: str) -> None:
+def test_og_title_check_verdict(markup: str, expected: str) -> None:
     html_page = page(head(markup))
     assert outcome(judge(checks.og_title, html_page)) == expected
 
@@ -48,7 +48,7 @@ def test_og_title(markup: str, expected: str) -> None:
         ("", SocialImage(), "missing", "no og:image"),
     ],
 )
-def test_og_image(reference: str, image: SocialImage, expected: str, expected_text: str) -> None:
+def test_og_image_check_verdict(reference: str, image: SocialImage, expected: str, expected_text: str) -> None:
     html_page = page(head(og("og:image", reference)))
     finding = judge(checks.og_image, html_page, image)
     assert outcome(finding) == expected
@@ -67,16 +67,16 @@ def test_og_image_aliases_count(name: str) -> None:
         (CANONICAL + og("og:url", URL), "pass"),
         (CANONICAL + og("og:url", f"{URL}#top"), "pass"),
         (CANONICAL + og("og:url", "/shop/shoes"), "pass"),
-        (og("og:url", "https://site.example.com/other"), "pass"),  # without a canonical URL, any og:url passes
+        (og("og:url", "https://site.example.com/other"), "pass"),  # If there is no canonical URL, any og:url passes.
         (CANONICAL + og("og:url", f"{URL}?ref=1"), "not-canonical"),
         (CANONICAL + og("og:url", "http://site.example.com/shop/shoes"), "not-canonical"),
         (CANONICAL + og("og:url", "https://[broken"), "invalid"),
         ('<link rel=canonical href="/%e6%97%a5">' + og("og:url", "https://site.example.com/\u65e5"), "pass"),
         (og("og:url", "fb:12345"), "invalid"),
-        (CANONICAL, "n/a"),  # social networks use the shared URL
+        (CANONICAL, "n/a"),  # Social networks use the shared URL.
     ],
 )
-def test_og_url(markup: str, expected: str) -> None:
+def test_og_url_check_verdict(markup: str, expected: str) -> None:
     html_page = page(head(markup))
     assert outcome(judge(checks.og_url, html_page)) == expected
 
@@ -85,12 +85,12 @@ def test_og_url(markup: str, expected: str) -> None:
     ("markup", "expected"),
     [
         (og("twitter:card", "summary", "name"), "pass"),
-        (og("twitter:card", "summary_large_image"), "pass"),  # X reads property, too
+        (og("twitter:card", "summary_large_image"), "pass"),  # The network X reads the attribute property, too.
         (og("twitter:title", "x", "name"), "missing"),
         ("", "missing"),
     ],
 )
-def test_twitter_card(markup: str, expected: str) -> None:
+def test_twitter_card_check_verdict(markup: str, expected: str) -> None:
     html_page = page(head(markup))
     assert outcome(judge(checks.twitter_card, html_page)) == expected
 
@@ -111,19 +111,19 @@ NOINDEX = "<meta name=robots content=noindex>"
     ],
     ids=["noindex", "noindex in header", "log-in form", "sign-in URL", "WordPress log-in URL"],
 )
-def test_social_checks_do_not_apply_to_noindex_and_log_in_pages(html_page: Page) -> None:
+def test_social_checks_skip_noindex_pages(html_page: Page) -> None:
     assert [verdict(judge(check, html_page, SocialImage())) for check in ALL_MISSING] == ["n/a"] * 4
 
 
 @pytest.mark.parametrize(
     "html_page",
     [
-        page(head(og("og:title", "All systems run") + NOINDEX)),  # a status page, which people share
+        page(head(og("og:title", "All systems run") + NOINDEX)),  # People share status pages.
         page(head(og("og:title", "Log in to the shop"), LOG_IN_FORM)),
     ],
     ids=["status page", "log-in page with a card"],
 )
-def test_page_with_social_metadata_is_judged_in_spite_of_noindex_or_log_in(html_page: Page) -> None:
+def test_social_metadata_is_judged_despite_noindex(html_page: Page) -> None:
     assert verdict(judge(checks.og_title, html_page)) == "pass"
     assert outcome(judge(checks.og_image, html_page, SocialImage())) == "missing"
 
@@ -131,8 +131,8 @@ def test_page_with_social_metadata_is_judged_in_spite_of_noindex_or_log_in(html_
 @pytest.mark.parametrize(
     "html_page",
     [
-        page(head("", LOG_IN_FORM + "<p>News of the forum. " * 100)),  # a forum with a log-in form beside its topics
-        page(head("", f"<div hidden>{LOG_IN_FORM}</div><p>Shoes.")),  # a shop whose log-in opens in a dialog
+        page(head("", LOG_IN_FORM + "<p>News of the forum. " * 100)),  # The forum has a login form next to its topics.
+        page(head("", f"<div hidden>{LOG_IN_FORM}</div><p>Shoes.")),  # The login form of the shop opens in a dialog.
         page(head("", "<p>Three steps."), url="https://site.example.com/help/how-to-log-in"),
         page(head("<meta name=GPTBot content=noindex>")),
         page(head("<meta name=bingbot content=noindex>")),
@@ -150,7 +150,7 @@ def test_other_pages_need_social_metadata(html_page: Page) -> None:
     assert outcomes == ["missing", "missing", "n/a", "missing"]
 
 
-def test_og_image_finding_lists_url_that_does_not_load() -> None:
+def test_og_image_finding_lists_broken_url() -> None:
     finding = judge(checks.og_image, page(head(og("og:image", "https://cdn.example.com/a.jpg"))), SocialImage(404))
     assert verdict(finding) == "warn"
     assert rows(finding) == [{"url": "https://cdn.example.com/a.jpg"}]

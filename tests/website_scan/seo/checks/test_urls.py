@@ -11,11 +11,11 @@ from website_scan.seo.checks import urls as checks
     [
         ("/", None),
         ("/shop/red-shoes", None),
-        ("/shop/red-shoes?utm_source=News&Color=Red", None),  # the query is not judged
-        ("/%C3%BCber-uns", None),  # hexadecimal digits of an escaped ü are not capital letters
+        ("/shop/red-shoes?utm_source=News&Color=Red", None),  # The check does not judge the query string.
+        ("/%C3%BCber-uns", None),  # The hexadecimal digits of the escaped ü are no capital letters.
         ("/search?sid=", None),
         ("/search?side=left_hand", None),
-        ("/%E6%97%A5%E6%9C%AC%E8%AA%9E" * 5, None),  # short when decoded
+        ("/%E6%97%A5%E6%9C%AC%E8%AA%9E" * 5, None),  # The decoded path is short enough.
         ("/%E6%97%A5" * 60, "characters"),
         ("/learn-c++", None),
         ("/c++/why", None),
@@ -36,7 +36,7 @@ from website_scan.seo.checks import urls as checks
         ("/" + "a" * 120, "characters"),
     ],
 )
-def test_url_hygiene(path: str, expected_text: str | None) -> None:
+def test_url_hygiene_check_verdict(path: str, expected_text: str | None) -> None:
     finding = checks.url_hygiene(page(url=f"https://site.example.com{path}"))
     assert outcome(finding) == ("pass" if expected_text is None else "hard-to-read"), message(finding)
     assert verdict(finding) == ("pass" if expected_text is None else "warn")
@@ -55,7 +55,7 @@ def test_url_hygiene(path: str, expected_text: str | None) -> None:
         "/(S({}))/cart.aspx",
     ],
 )
-def test_session_id_in_url_is_reported_and_masked(path: str) -> None:
+def test_session_id_in_url_is_masked(path: str) -> None:
     secret = "g123456789abcdefghij"
     finding = checks.url_hygiene(page(url=f"https://site.example.com{path.format(secret)}"))
     assert "a session ID" in message(finding)
