@@ -1,21 +1,21 @@
-# `make` alone lists what there is. Everything runs in a virtual environment of its own, .venv.
+# `make` alone lists the commands. Everything runs in a separate virtual environment, .venv.
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
 .SUFFIXES:
 
-# Any Python from 3.11 to 3.14; `make PYTHON=/path/to/python3.12 …` chooses one, also afterwards.
+# Any Python from 3.11 to 3.14; `make PYTHON=/path/to/python3.12 …` chooses one, also for later commands.
 PYTHON ?=
 CANDIDATES := python3 python3.14 python3.13 python3.12 python3.11
 BIN := .venv/bin
 RUNTIME := .venv/.runtime
 DEV := .venv/.dev
-# How many tests run at once, each process on a database of its own. The fast ones compute: one for each core. Of the
-# slow ones many wait: two for each core that most machines of CI have.
+# Number of test processes, each with its own database. Fast tests are bound by the processor: one process for each core.
+# Many slow tests wait: two processes for each core of a usual CI machine.
 TEST_PROCESSES ?= logical
 SLOW_TEST_PROCESSES ?= 4
 ARGS ?=
-# Each process would compile all of our code again; tests run in several, and the service is some.
+# Otherwise each process of the tests and of the service would compile all of the code again.
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help run superuser test coverage examples mutants test-slow browser hooks lint types format check bench soak dogfood screenshots pictures site lock sbom docs changelog release site-docs images clean
@@ -33,8 +33,8 @@ test: $(DEV) ## Run the fast tests, and list the kinds of tests that are left ou
 coverage: $(DEV) ## Run the fast tests, print the lines and branches that they miss, and fail below the limit in pyproject.toml
 	@$(BIN)/python -m pytest -n $(TEST_PROCESSES) --maxprocesses 8 --dist loadgroup -m fast -k "not processor_time" --cov --cov-report=term:skip-covered $(ARGS)
 
-examples: $(DEV) ## Write the example of each outcome of the checks, from their tests
-	@$(BIN)/python -m pytest --write-examples tests/website_scan/*/checks tests/website_scan/accessibility
+examples: $(DEV) ## Write an example of each outcome of the checks, from their fast tests
+	@$(BIN)/python -m pytest -m fast --write-examples tests/website_scan/*/checks tests/website_scan/accessibility tests/website_scan/browser/test_unshown.py
 
 mutants: $(DEV) ## Change a module in many small ways, and print the changes that its tests miss (MODULE=website_scan/scoring.py)
 	@$(BIN)/python -m tests.mutants $(MODULE) $(ARGS)
@@ -68,7 +68,7 @@ bench: $(DEV) ## Measure speed, size and precision against the goals (ARGS="page
 superuser: $(RUNTIME) ## Create an account for /admin/, while `make run` runs in another terminal
 	@$(BIN)/python manage.py createsuperuser $(ARGS)
 
-browser: $(RUNTIME) requirements/browser.txt ## Install Chromium and what else scans with a browser need
+browser: $(RUNTIME) requirements/browser.txt ## Install Chromium and everything else that scans with a browser need
 	@$(call environment)
 	@$(call install,requirements/browser.txt)
 	@$(chromium)
@@ -88,10 +88,10 @@ pictures: $(DEV) ## Generate the sample reports, the images of the start page, a
 	@$(chromium)
 	@$(BIN)/python -m pytest -n 0 tests/e2e/pictures.py
 
-site: $(DEV) ## Start a small HTTPS site on this machine, to scan it
+site: $(DEV) ## Start a small HTTPS site on this machine, for scans
 	@$(BIN)/python -m tests.targets
 
-# Neither the environment nor a service that runs here changes the defaults that are told.
+# The environment and a running service must not change the documented defaults.
 docs: $(DEV) ## Generate openapi.yaml, docs/checks.md, website_scan/checks.json and tables of docs/*.md from the code
 	@SECRET_KEY=only-for-this-command-which-signs-nothing \
 	 $(BIN)/python manage.py spectacular --file openapi.yaml --validate --fail-on-warn
@@ -99,7 +99,7 @@ docs: $(DEV) ## Generate openapi.yaml, docs/checks.md, website_scan/checks.json 
 	@$(BIN)/python manage.py checks > docs/checks.md
 	@$(BIN)/python manage.py checks --format json > website_scan/checks.json
 
-# As the target above: the same site on any machine, but for the address of the source code.
+# As above, the environment must not change the result, except for the address of the source code.
 site-docs: $(RUNTIME) ## Generate start page, documentation and samples as a static site, in var/site-docs (URL=https://… is its address, SOURCE_URL=… that of the code)
 	@env -i SECRET_KEY=only-for-this-command-which-signs-nothing DATA_DIR=/dev/null SOURCE_URL="$(SOURCE_URL)" \
 	 $(BIN)/python manage.py site_docs var/site-docs --url "$(URL)"
@@ -135,7 +135,7 @@ clean: ## Remove the virtual environment and all caches (data in var/ stays)
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-# Another Python than the environment's: make it anew.
+# If PYTHON is not the environment's, create the environment again.
 ifneq ($(PYTHON),)
 ifneq ($(shell "$(PYTHON)" -V 2>/dev/null),$(shell $(BIN)/python -V 2>/dev/null))
 $(RUNTIME) $(DEV): another-python
@@ -143,14 +143,14 @@ $(RUNTIME) $(DEV): another-python
 endif
 endif
 
-# The stamps say which lock the environment was made from; a changed lock makes it anew.
+# The stamps record the lock from which the environment was made; a changed lock updates it.
 $(RUNTIME): requirements/service.txt
 	@$(call environment)
 	@$(call install,requirements/service.txt)
 	@touch $@
 
-# These are many, and uv, which is one of them, installs them in a fifth of the time. Where it cannot, such as behind an
-# index that only pip's configuration names, pip does.
+# uv, which is one of these packages, installs them in a fifth of pip's time. If it fails, for example because only pip's
+# configuration names the index, pip installs them.
 $(DEV): requirements/dev.txt
 	@$(call environment)
 	@echo "Installing requirements/dev.txt …"
@@ -159,9 +159,9 @@ $(DEV): requirements/dev.txt
 	  $(PIP) install --require-hashes -r requirements/dev.txt
 	@touch $(RUNTIME) $@
 
-# Chromium, unless there is one: Playwright's own, else the system's package. Root's goes where another user can read it,
-# as whom it is started.
-BROWSER := from website_scan.net.browser import browser_to_drive; print("Scans use", browser_to_drive("auto"), "from now on; restart the service if it is running.")
+# Install Chromium if none is installed: Playwright's, otherwise the system's package. As root, install it where the user
+# who runs it can read it.
+BROWSER := from website_scan.net.browser import find_supported_browser; print("Scans use", find_supported_browser("auto"), "from now on; restart the service if it is running.")
 FOUND := import sys; from website_scan.net.browser import find_browser; sys.exit(find_browser("auto") is None)
 define chromium
 	if ! $(BIN)/python -c '$(FOUND)'; then \
@@ -175,7 +175,7 @@ define chromium
 	fi
 endef
 
-# What builds and runs the images in tests, which skip without it: only root can install and use it.
+# Install what builds and runs the images in tests, which skip without it. Only root can install and use it.
 define podman
 	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && \
 	  ! { command -v podman && command -v runc && command -v mmdebstrap && command -v catatonit; } >/dev/null; then \

@@ -1,4 +1,7 @@
-"""Access to a tenant's rows. Views use these functions only, never a model's manager."""
+"""Queries for a tenant's rows.
+
+Views use these functions, never a model's manager.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,10 @@ M = TypeVar("M", bound=Model)
 
 
 class Lock(enum.Enum):
-    """Strength of a row lock, until the transaction ends. CHANGE still allows inserts of rows that refer to the row."""
+    """Strength of a row lock.
+
+    With CHANGE, other transactions can still insert rows that refer to the row.
+    """
 
     CHANGE = "FOR NO KEY UPDATE"
     DELETION = "FOR UPDATE"
@@ -26,7 +32,7 @@ class Lock(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Resource(Generic[M]):
-    """Kind of rows that users address by ID, with the API's refusals, such as MONITOR_NOT_FOUND and MONITOR_LIMIT.
+    """Type of an API object, such as a monitor, with its model, ID prefix and error codes.
 
     `prefix` is the prefix of the IDs, `related` are the foreign keys that are loaded with a row, and `hint` ends the
     message "There is no monitor with this ID".
@@ -39,11 +45,17 @@ class Resource(Generic[M]):
     hint: str = "."
 
     def find(self, organization_id: int, id: str, *, lock: Lock | None = None) -> M:
-        """Return the organization's row with this ID, locked if `lock` is set. Raises NotFound."""
-        return self.find_in(rows(self.model, organization_id), id, lock=lock)
+        """Return the organization's row with this ID, and lock it if `lock` is True.
 
-    def find_in(self, rows: QuerySet[M], id: str, *, lock: Lock | None = None) -> M:
-        """Return the row with this ID from an organization's `rows`, locked if `lock` is set. Raises NotFound."""
+        Raises NotFound.
+        """
+        return self.find_in_rows(rows(self.model, organization_id), id, lock=lock)
+
+    def find_in_rows(self, rows: QuerySet[M], id: str, *, lock: Lock | None = None) -> M:
+        """Return the row with this ID from the queryset `rows`, and lock it if `lock` is True.
+
+        Raises NotFound.
+        """
         if self.related:
             rows = rows.select_related(*self.related)
         if lock is not None:
@@ -60,12 +72,15 @@ class Resource(Generic[M]):
 
 
 def rows(model: type[M], organization_id: int) -> QuerySet[M]:
-    """Return the rows of this model that belong to the organization."""
+    """Return the organization's rows of this model."""
     return model._default_manager.filter(organization_id=organization_id)
 
 
 def fetch_rows(sql: str, organization_id: int, **params: Any) -> list[tuple[Any, ...]]:
-    """Return the rows of a query that is written in SQL for speed. `sql` must contain `%(organization)s`."""
+    """Run a raw SQL query for an organization, and return its rows.
+
+    `sql` must contain `%(organization)s`.
+    """
     assert "%(organization)s" in sql, "a query for a tenant's rows names the tenant"
     return fetch(sql, params | {"organization": organization_id})
 
@@ -78,34 +93,40 @@ def find_person(email: str) -> User | None:
         return None
 
 
-def organizations_of(user: User | AnonymousUser) -> QuerySet[Organization]:
-    """Return the organizations that the person is a member of, in any role; none for an anonymous user."""
+def organizations_of_user(user: User | AnonymousUser) -> QuerySet[Organization]:
+    """Return the organizations that the person belongs to, in any role.
+
+    Empty for an anonymous user.
+    """
     if not user.is_authenticated:
         return Organization.objects.none()
     return Organization.objects.filter(membership__user=user)
 
 
-def memberships_of(user: User | AnonymousUser) -> QuerySet[Membership]:
-    """Return the person's memberships; none for an anonymous user."""
+def memberships_of_user(user: User | AnonymousUser) -> QuerySet[Membership]:
+    """Return the person's memberships. Empty for an anonymous user."""
     if not user.is_authenticated:
         return Membership.objects.none()
     return Membership.objects.filter(user=user)
 
 
-def people_of(organization_id: int) -> QuerySet[User]:
+def active_members(organization_id: int) -> QuerySet[User]:
     """Return the organization's members who may log in."""
     return User.objects.filter(membership__organization_id=organization_id, is_active=True, closed_at=None)
 
 
 def rows_of_member(model: type[M], user: User | AnonymousUser) -> QuerySet[M]:
-    """Return the rows of this model that belong to any of the person's organizations; none for an anonymous user."""
+    """Return the rows of this model in all the person's organizations.
+
+    Empty for an anonymous user.
+    """
     if not user.is_authenticated:
         return model._default_manager.none()
     return model._default_manager.filter(organization__membership__user=user)
 
 
 def shared_rows(model: type[M], *, part_of: str = "") -> QuerySet[M]:
-    """Return the rows of this model, of all organizations, that a member has shared with anybody who has the link.
+    """Return the rows of this model that anybody with the link may see, from all organizations.
 
     `part_of` is the lookup path to the parent row, if sharing the parent shares the row as well.
     """
@@ -113,6 +134,9 @@ def shared_rows(model: type[M], *, part_of: str = "") -> QuerySet[M]:
 
 
 def is_shared(*, part_of: str) -> Q:
-    """Return the condition for shared rows. Unlike `shared_rows`, the condition also matches closed organizations."""
+    """Return the query condition for shared rows.
+
+    Unlike `shared_rows`, it includes closed organizations' rows.
+    """
     shared = Q(shared_at__isnull=False)
     return shared | Q(**{f"{part_of}__shared_at__isnull": False}) if part_of else shared

@@ -1,4 +1,4 @@
-"""Activity log of an organization, which its admins can read: who did what, and when."""
+"""An organization's activity log, which shows its admins who did what and when."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from website_scan.timestamps import timestamp
 
 PAGE_SIZE = 50
 
-# Clauses that follow the actor in each action's sentence. In braces, `target` is the name of the action's object; all
-# other names are keys of the details. A clause with a missing value is omitted. Details that no clause names follow
-# the sentence.
+# The sentence that the activity log displays for each action, in clauses. The actor precedes them. In braces, `target`
+# stands for the name of the action's object, and every other name is a key of the event's details. A clause with a
+# missing value is omitted. Details that no clause uses are displayed after the sentence.
 ACTIONS: Mapping[str, tuple[str, ...]] = {
     "organization.created": ("created the organization {target}",),
     "organization.changed": ("changed the settings of {target}",),
@@ -39,12 +39,12 @@ ACTIONS: Mapping[str, tuple[str, ...]] = {
     "person.codes_replaced": ("replaced their recovery codes",),
     "person.second_factors_reset": ("had an operator remove all second factors",),
     "person.email_changed": ("changed their e-mail address", " to {target}"),
-    "key.created": ("created the API key {target}", " ({scope})", ", which ends: {ends}"),
+    "key.created": ("created the API key {target}", " ({scope})", ", which expires: {ends}"),
     "key.changed": ("changed the API key {target}",),
     "key.regenerated": (
         "replaced the secret of the API key {target}",
         ", the former one {former secret}",
-        "; it ends: {ends}",
+        "; it expires: {ends}",
     ),
     "key.former_ended": ("ended a former secret of the API key {target}",),
     "key.revoked": ("revoked the API key {target}",),
@@ -59,9 +59,9 @@ ACTIONS: Mapping[str, tuple[str, ...]] = {
     "monitor.changed": ("changed the monitor {target}", ": {changed}"),
     "monitor.paused": ("paused the monitor {target}",),
     "monitor.resumed": ("resumed the monitor {target}",),
-    "monitor.run": ("ran the monitor {target} by hand",),
+    "monitor.run": ("started a run of the monitor {target}",),
     "monitor.deleted": ("deleted the monitor {target}", " of {url}"),
-    "list.run": ("began a run of the list {target}",),
+    "list.run": ("started a run of the list {target}",),
     "list.run_cancelled": ("cancelled a run of the list {target}",),
     "list.scanned": ("scanned sites of the list {target} again", ": {entries}"),
     "badge.created": ("switched on the badge of {target}",),
@@ -92,7 +92,7 @@ ACTIONS: Mapping[str, tuple[str, ...]] = {
     "webhook.tested": ("sent a test", " of {event}", " to the webhook {target}"),
     "webhook.secret_rotated": ("replaced the secret of the webhook {target}",),
     "webhook.recovered": (
-        "sent again what had failed",
+        "sent failed deliveries again",
         " ({deliveries})",
         " since {since}",
         " to the webhook {target}",
@@ -101,15 +101,18 @@ ACTIONS: Mapping[str, tuple[str, ...]] = {
 }
 
 
-# Every POST /v1/scan executes this statement, so it is SQL, which is faster than the ORM.
-RECORD_KEY = """
+# This INSERT is raw SQL, which is faster than the ORM, because every POST /v1/scan executes it.
+INSERT_KEY_EVENT = """
     INSERT INTO accounts_activityevent (organization_id, actor_email, actor_key, action, target, details, created_at)
     VALUES (%(organization)s, '', %(key)s, %(action)s, %(target)s, %(details)s::jsonb, %(now)s) RETURNING id
 """
 
 
-class Acting(Protocol):
-    """Actor of an API call: a member, or an API key with its ID and name (`accounts.authentication.Caller`)."""
+class Actor(Protocol):
+    """Who made an API call: a member, or an API key with its ID and name.
+
+    `accounts.authentication.Caller` implements this protocol.
+    """
 
     @property
     def organization_id(self) -> int: ...
@@ -124,7 +127,7 @@ class Acting(Protocol):
 def record(
     organization: Organization, actor: User | None, action: str, object_name: str = "", **details: Any
 ) -> ActivityEvent:
-    """Record an action in the transaction that performs it.
+    """Write an action to the activity log, in the same transaction as the action.
 
     `actor` is None for the service itself. `details` is displayed unchanged: plain JSON without secrets.
     """
@@ -138,19 +141,19 @@ def record(
     )
 
 
-def record_by(member: Membership, action: str, object_name: str = "", **details: Any) -> None:
-    """Record an action of a member."""
+def record_by_member(member: Membership, action: str, object_name: str = "", **details: Any) -> None:
+    """Write a member's action to the activity log."""
     record(member.organization, member.user, action, object_name, **details)
 
 
-def record_call(caller: Acting, action: str, object_name: str = "", **details: Any) -> None:
-    """Record an action of an API key, with the key's present name, or of a member on the pages."""
+def record_by_caller(caller: Actor, action: str, object_name: str = "", **details: Any) -> None:
+    """Write an action by a member or an API key to the activity log, with the key's current name."""
     if caller.member is not None:
-        record_by(caller.member, action, object_name, **details)
+        record_by_member(caller.member, action, object_name, **details)
         return
     assert caller.key_id is not None
     access.fetch_rows(
-        RECORD_KEY,
+        INSERT_KEY_EVENT,
         caller.organization_id,
         key=caller.key_id,
         action=action,
@@ -160,11 +163,12 @@ def record_call(caller: Acting, action: str, object_name: str = "", **details: A
     )
 
 
-# IDs are chronological, apart from slow transactions and differences between the clocks of hosts, up to this time.
+# Event IDs are chronological, except for events that are at most this far apart. Slow transactions and clock
+# differences between hosts can swap those.
 DISORDER = timedelta(hours=1)
 
 # Binary search by ID for the first event at or after a moment, so that `created_at` needs no index.
-FIRST_SINCE = """
+FIRST_EVENT_SINCE = """
     WITH RECURSIVE search (low, high) AS (
         SELECT min(id), max(id) + 1 FROM accounts_activityevent WHERE organization_id = %(organization)s
         UNION ALL
@@ -183,7 +187,7 @@ FIRST_SINCE = """
 
 @dataclass(frozen=True, slots=True)
 class EventFilter:
-    """Filter of the activity log by action, person, API key, and days in UTC from `since` to `until` inclusive.
+    """Activity log filter by action, person, API key, and days (UTC) from `since` to `until`, inclusive.
 
     An empty field does not filter.
     """
@@ -194,25 +198,25 @@ class EventFilter:
     since: date | None = None
     until: date | None = None
 
-    def events_of(self, organization: Organization) -> QuerySet[ActivityEvent]:
-        """Return the organization's matching events, newest first, without expired ones."""
+    def events_of_organization(self, organization: Organization) -> QuerySet[ActivityEvent]:
+        """Return the organization's unexpired events that match the filter, newest first."""
         conditions = {"action": self.action, "actor_email": self.email, "actor_key": self.key_id}
         events = unexpired_events(organization).filter(**{name: value for name, value in conditions.items() if value})
         if self.since:
             start = datetime.combine(self.since, time.min, UTC)
-            events = events.filter(created_at__gte=start, id__gte=first_since(organization, start, -DISORDER))
+            events = events.filter(created_at__gte=start, id__gte=first_event_id_since(organization, start, -DISORDER))
         if self.until:
             end = datetime.combine(self.until, time.max, UTC)
-            events = events.filter(created_at__lte=end, id__lt=first_since(organization, end, DISORDER))
+            events = events.filter(created_at__lte=end, id__lt=first_event_id_since(organization, end, DISORDER))
         return events.order_by("-id")
 
 
-def first_since(organization: Organization, moment: datetime, later: timedelta = timedelta()) -> int:
-    """Return the ID of the organization's first event at or after `moment` + `later`; 0 without events.
+def first_event_id_since(organization: Organization, moment: datetime, later: timedelta = timedelta()) -> int:
+    """Return the ID of the organization's first event at or after `moment` + `later`, or 0 without events.
 
     If all events are earlier, the result is the last event's ID plus 1.
     """
-    ((event_id,),) = access.fetch_rows(FIRST_SINCE, organization.pk, moment=moment, later=later)
+    ((event_id,),) = access.fetch_rows(FIRST_EVENT_SINCE, organization.pk, moment=moment, later=later)
     return event_id or 0
 
 
@@ -226,11 +230,14 @@ def unexpired_events(organization: Organization) -> QuerySet[ActivityEvent]:
     return events if days is None else events.filter(created_at__gt=timezone.now() - timedelta(days=days))
 
 
-def events_page(
+def fetch_events_page(
     organization: Organization, event_filter: EventFilter, *, before: int | None = None
 ) -> tuple[list[ActivityEvent], bool]:
-    """Return a page of events, newest first, and whether older ones exist. `before` is the last page's last ID."""
-    events = event_filter.events_of(organization)
+    """Return a page of events, newest first, and True if older events exist.
+
+    `before` is the last ID on the previous page.
+    """
+    events = event_filter.events_of_organization(organization)
     if before is not None:
         events = events.filter(id__lt=before)
     rows = list(events[: PAGE_SIZE + 1])
@@ -238,7 +245,9 @@ def events_page(
 
 
 def document(event: ActivityEvent) -> dict[str, Any]:
-    """Return an event as a JSON object. `target` is the name of the action's object.
+    """Return an event as a JSON object.
+
+    `target` is the name of the object that the action changed.
 
     `actor` is a person's e-mail address, `api_key` a key's ID. Both are None if the service itself acted.
     """

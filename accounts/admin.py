@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 from urllib.parse import urlencode
 
-# These models are imported from admin modules, so that they are registered before they are unregistered below.
+# Importing from the admin modules registers these models, which must happen before they are unregistered below.
 from allauth.account.admin import EmailAddress
 from allauth.mfa.admin import Authenticator
 from allauth.socialaccount.admin import SocialAccount, SocialApp, SocialToken
@@ -25,7 +25,7 @@ from django.utils import timezone
 from django.utils.safestring import SafeString
 
 from accounts import activity, usage
-from accounts.closing.services import close_account, close_organization, only_owned
+from accounts.closing.services import close_account, close_organization, organizations_without_other_owner
 from accounts.keys.admin import ApiKeyAdmin
 from accounts.members import end_invitations, grantable_roles
 from accounts.models import ActivityEvent, ApiKey, Invitation, Membership, Organization, Tier, User
@@ -39,7 +39,7 @@ from accounts.tenant_admin import (
 
 MAX_LISTED_MEMBERSHIPS = 100
 
-# Staff who could change a person's factors or addresses could log in as that person.
+# Staff must not edit second factors or addresses of people, because they could then log in as these people.
 admin.site.unregister([EmailAddress, Authenticator, SocialAccount, SocialApp, SocialToken, Group])
 
 
@@ -50,7 +50,10 @@ class UserAddForm(AdminUserCreationForm):
 
 
 class UserEditForm(UserChangeForm):
-    """Form for a person without the password, because Django has another form for passwords."""
+    """Admin form for editing a person.
+
+    Django changes the password in a separate form.
+    """
 
     class Meta:
         model = User
@@ -58,7 +61,7 @@ class UserEditForm(UserChangeForm):
 
 
 def memberships_table(rows: QuerySet[Membership], **new: object) -> SafeString:
-    """Render the first 100 memberships with links to their pages, and a link to add a membership.
+    """Return an HTML table of the first 100 memberships with links, and a link to add a membership.
 
     A large organization has thousands, which would be too many for the page.
     """
@@ -68,7 +71,7 @@ def memberships_table(rows: QuerySet[Membership], **new: object) -> SafeString:
 
 
 def record_membership_change(request: HttpRequest, membership: Membership, action: str, **details: Any) -> None:
-    """Record a change of a membership in the organization's activity log, for its admins."""
+    """Log a staff member's change to a membership, so that the organization's admins see it."""
     assert isinstance(request.user, User)
     activity.record(membership.organization, request.user, action, membership.user.email, **details)
 
@@ -84,7 +87,7 @@ class UserAdmin(AddedBySuperusers, UncountedAdmin, DjangoUserAdmin):
     list_filter = ("is_active", "is_staff", "is_superuser")
     search_fields = ("email", "first_name", "last_name")
     ordering = ("email",)
-    filter_horizontal = ()  # Screen readers cannot read the labels of that widget.
+    filter_horizontal = ()  # Screen readers cannot read the labels of Django's widget for `filter_horizontal`.
     readonly_fields = ("last_login", "date_joined", "memberships")
     fieldsets = (
         (None, {"fields": ("email", "password")}),
@@ -96,7 +99,7 @@ class UserAdmin(AddedBySuperusers, UncountedAdmin, DjangoUserAdmin):
     add_fieldsets = ((None, {"fields": ("email", "usable_password", "password1", "password2")}),)
 
     def get_readonly_fields(self, request: HttpRequest, obj: User | None = None) -> Any:
-        """Make permissions and the e-mail address read-only for staff who are not superusers.
+        """Make permissions and the e-mail address read-only, except for superusers.
 
         Otherwise staff could grant themselves permissions, or take over an account by changing its address.
         """
@@ -104,7 +107,10 @@ class UserAdmin(AddedBySuperusers, UncountedAdmin, DjangoUserAdmin):
         return own if is_superuser(request) or obj is None else (*own, *SUPERUSER_FIELDS)
 
     def has_change_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
-        """Return False for a superuser's row and password, unless the requesting person is a superuser as well."""
+        """Return False for superusers, unless the logged-in user is a superuser.
+
+        This also protects their passwords.
+        """
         is_protected = obj is not None and obj.is_superuser and not is_superuser(request)
         return not is_protected and super().has_change_permission(request, obj)
 
@@ -112,14 +118,24 @@ class UserAdmin(AddedBySuperusers, UncountedAdmin, DjangoUserAdmin):
         return super().get_queryset(request).filter(closed_at=None)
 
     def has_delete_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
-        """Return False for an organization's only owner, and for superusers unless a superuser deletes them."""
+        """Return False for an organization's only owner.
+
+        Only superusers may delete superusers.
+        """
         if obj is None:
             return super().has_delete_permission(request)
         is_protected = obj.is_superuser and not is_superuser(request)
-        return not is_protected and not only_owned(obj) and super().has_delete_permission(request, obj)
+        return (
+            not is_protected
+            and not organizations_without_other_owner(obj)
+            and super().has_delete_permission(request, obj)
+        )
 
     def delete_model(self, request: HttpRequest, obj: User) -> None:
-        """Close the account at once; a task deletes its row within minutes."""
+        """Close the account immediately.
+
+        A Celery task deletes its row within minutes.
+        """
         assert isinstance(request.user, User)
         close_account(user=obj, actor=request.user)
 
@@ -128,7 +144,7 @@ class UserAdmin(AddedBySuperusers, UncountedAdmin, DjangoUserAdmin):
             self.delete_model(request, user)
 
     def user_change_password(self, request: HttpRequest, id: str, form_url: str = "") -> HttpResponse:
-        """Let only superusers set a password, because anybody who knows it can log in as the person."""
+        """Allow only superusers to set a password, because anybody who knows the password can log in as the person."""
         if not is_superuser(request):
             raise PermissionDenied
         return super().user_change_password(request, id, form_url)
@@ -140,12 +156,15 @@ class UserAdmin(AddedBySuperusers, UncountedAdmin, DjangoUserAdmin):
 
 @admin.register(Group)
 class GroupAdmin(ChangedBySuperusers, DjangoGroupAdmin):
-    """Admin of groups, for superusers only: a group can grant any permission."""
+    """Group admin, for superusers only, because a group can grant any permission."""
 
 
 @admin.register(Organization)
 class OrganizationAdmin(UncountedAdmin):
-    """Admin of organizations, with their tier and this month's usage. `scans.admin` adds their scans."""
+    """Organization admin, with the tier and this month's usage.
+
+    `scans.admin` adds scan columns.
+    """
 
     list_display: Any = ("name", "slug", "tier", "used_this_month", "people", "active_keys", "created_at")
     list_filter = ("tier",)
@@ -170,19 +189,19 @@ class OrganizationAdmin(UncountedAdmin):
     ordering = ("name",)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Organization]:
-        """Return the organizations, with usage and counts annotated, so that the list needs one query."""
+        """Return the organizations with usage and counts as annotations, so that the list page needs only one query."""
         rows: QuerySet[Organization] = super().get_queryset(request).filter(closed_at=None)
         if getattr(request.resolver_match, "url_name", "") == "autocomplete":
             return rows
         return rows.annotate(
-            used=usage.used_column(timezone.now()),
-            member_count=_count(Membership.objects.all()),
-            key_count=_count(ApiKey.objects.filter(revoked_at=None)),
+            used=usage.used_scans_column(timezone.now()),
+            member_count=_count_subquery(Membership.objects.all()),
+            key_count=_count_subquery(ApiKey.objects.filter(revoked_at=None)),
         )
 
     @admin.display(description="scans this month")
     def used_this_month(self, organization: Organization) -> str:
-        used = getattr(organization, "used", 0)  # The form for a new organization has no row yet.
+        used = getattr(organization, "used", 0)  # A new organization is not in the database yet.
         return f"{used:,} of {organization.tier.scans_per_month:,}" if organization.pk else ""
 
     @admin.display(description="members")
@@ -200,7 +219,7 @@ class OrganizationAdmin(UncountedAdmin):
         return getattr(organization, "key_count", 0)
 
     def save_model(self, request: HttpRequest, obj: Organization, form: ModelForm[Organization], change: bool) -> None:
-        """Save the organization, and record the changes in its activity log, because they may affect its limits."""
+        """Save the organization and log the changes for its members, whose limits may change."""
         super().save_model(request, obj, form, change)
         assert isinstance(request.user, User)
         if not change:
@@ -216,7 +235,7 @@ class OrganizationAdmin(UncountedAdmin):
     def get_deleted_objects(
         self, objs: Any, request: HttpRequest
     ) -> tuple[list[str], dict[str, int], set[str], list[str]]:
-        """Return only the names of the organizations.
+        """Return only the organizations' names, not a tree of all related rows.
 
         Their related rows, which a worker deletes, may be millions and are not listed.
         """
@@ -238,15 +257,15 @@ def _plain(value: object) -> str:
     return str(value.pk if isinstance(value, Model) else value)
 
 
-def _count(rows: QuerySet[Any]) -> Coalesce:
-    """Return a subquery that counts the rows of the outer query's organization."""
+def _count_subquery(rows: QuerySet[Any]) -> Coalesce:
+    """Return a subquery that counts an organization's rows."""
     counted = rows.filter(organization_id=OuterRef("pk")).order_by().values("organization_id")
     return Coalesce(Subquery(counted.annotate(number=Count("*")).values("number")), 0)
 
 
 @admin.register(Tier)
 class TierAdmin(admin.ModelAdmin):
-    """Admin of tiers. The name of a tier cannot be changed, because it is the primary key."""
+    """Tier admin. A tier's name is its primary key, so it cannot be changed."""
 
     list_display = (
         "name",
@@ -268,7 +287,7 @@ class TierAdmin(admin.ModelAdmin):
 
 @admin.register(Membership)
 class MembershipAdmin(ChangedBySuperusers, UncountedAdmin):
-    """Admin of memberships: the roles of people in organizations."""
+    """Membership admin. A membership is a person's role in an organization."""
 
     list_display = ("user", "organization", "role", "created_at")
     list_filter = ("role",)
@@ -281,7 +300,7 @@ class MembershipAdmin(ChangedBySuperusers, UncountedAdmin):
     actions = None
 
     def get_readonly_fields(self, request: HttpRequest, obj: Membership | None = None) -> tuple[str, ...]:
-        """Make organization and person of an existing membership read-only; only the role can be changed."""
+        """Make an existing membership read-only, except for its role."""
         return ("organization", "user", "created_at") if obj else ("created_at",)
 
     def save_model(self, request: HttpRequest, obj: Membership, form: ModelForm[Membership], change: bool) -> None:
@@ -303,7 +322,10 @@ class MembershipAdmin(ChangedBySuperusers, UncountedAdmin):
 
 @admin.register(Invitation)
 class InvitationAdmin(ReadOnlyAdmin):
-    """Admin of invitations. It does not display their links, which only the invited person may have."""
+    """Invitation admin.
+
+    It does not display the links, which only the invited person may have.
+    """
 
     list_display = ("email", "organization", "role", "state", "invited_by", "created_at", "expires_at")
     list_filter = ("role",)
@@ -343,7 +365,7 @@ class ActivityEventAdmin(ReadOnlyAdmin):
         self, request: HttpRequest, queryset: QuerySet[ActivityEvent], search_term: str
     ) -> tuple[QuerySet[ActivityEvent], bool]:
         if "@" in search_term:
-            # The person's ID is the filter, because its column has an index.
+            # The search finds the person first, because `actor` has an index.
             people = User.objects.filter(email__iexact=search_term.strip()).values_list("id", flat=True)
             return queryset.filter(actor_id__in=list(people)), False
         return super().get_search_results(request, queryset, search_term)

@@ -1,4 +1,6 @@
-"""Drafts: form input that was sent after the session had ended, stored until its author has logged in again.
+"""Drafts of forms that were submitted after the session had ended.
+
+They return when the same person logs in.
 
 A form supports drafts if it contains `accounts/_draft.html` and its page calls `restore` for GET requests, as
 `form_page` does. The hidden field of that template contains the signed ID of the author, so that strangers cannot fill
@@ -19,25 +21,28 @@ from infrastructure.web.session_values import SessionValues
 
 FIELD = "draft_of"
 SALT = "accounts.drafts"
-# Drafts in the session. The key is the path and query of the form's page.
+# The session stores drafts by the path and query of the form's page.
 DRAFTS = SessionValues("drafts", most=3, max_age_s=3600)
-MAX_LENGTH = 200_000
+MAX_DRAFT_LENGTH = 200_000
 MAX_DRAFTS_PER_HOUR = 20
-# Fields that are not stored: passwords, credentials, and the fields that protect the form.
+# These fields are never stored: passwords, credentials, and fields that protect the form.
 UNSAVED_FIELDS = frozenset({FIELD, "csrfmiddlewaretoken", "headers", "cookies", "username", "password"})
 
 
 def draft_of(request: HttpRequest) -> dict[str, object]:
-    """Return the template context `draft_of`, the value of the hidden field, which is empty for an anonymous user."""
+    """Context processor that adds `draft_of`, a signed user ID for a hidden field.
+
+    Empty for anonymous users.
+    """
     return {FIELD: SimpleLazyObject(lambda: _signed_author(request))}
 
 
 def save(request: HttpRequest) -> bool:
-    """Store the input of a form's POST in the session until its author has logged in, and add a message about it.
+    """Store the submitted form input in the session until its author logs in, and add a message about it.
 
     Returns False if the form has no drafts, belongs to somebody else, or could not be stored.
     """
-    if request.method != "POST" or not (author := _author(request)):
+    if request.method != "POST" or not (author := _verified_author(request)):
         return False
     if request.user.is_authenticated and request.user.pk != author:
         return False
@@ -46,8 +51,8 @@ def save(request: HttpRequest) -> bool:
         entered.pop(name, None)
     text = entered.urlencode()
     hourly = [Limit(str(author), MAX_DRAFTS_PER_HOUR)]
-    if len(text) > MAX_LENGTH or limits.refusal(request, "draft", hourly, window_s=limits.HOUR_S):
-        messages.warning(request, "Your session had ended, and your input could not be kept.")
+    if len(text) > MAX_DRAFT_LENGTH or limits.refusal(request, "draft", hourly, window_s=limits.HOUR_S):
+        messages.warning(request, "Your session had ended, and your input could not be saved.")
         return False
     DRAFTS.put(request, request.get_full_path(), {"author": author, "text": text})
     if not request.user.is_authenticated:
@@ -56,7 +61,10 @@ def save(request: HttpRequest) -> bool:
 
 
 def restore(request: HttpRequest) -> QueryDict | None:
-    """Remove and return the author's draft of the form on this page, with a message about it; None without a draft."""
+    """Remove and return the user's draft of this page's form, and add a message.
+
+    Returns None without a draft.
+    """
     if request.method != "GET" or not isinstance(request.user, User):
         return None
     draft = DRAFTS.take(request, request.get_full_path())
@@ -67,8 +75,8 @@ def restore(request: HttpRequest) -> QueryDict | None:
     return QueryDict(draft["text"])
 
 
-def delete_of_others(request: HttpRequest, user: User) -> None:
-    """Delete the session's drafts of everybody but the person who logs in."""
+def delete_drafts_of_others(request: HttpRequest, user: User) -> None:
+    """Delete the session's drafts, except those that belong to the user who logs in."""
     DRAFTS.retain_only(request, lambda draft: draft is not None and draft["author"] == user.pk)
 
 
@@ -76,7 +84,7 @@ def _signed_author(request: HttpRequest) -> str:
     return signing.dumps(request.user.pk, salt=SALT) if request.user.is_authenticated else ""
 
 
-def _author(request: HttpRequest) -> int | None:
+def _verified_author(request: HttpRequest) -> int | None:
     try:
         author: int = signing.loads(request.POST.get(FIELD, ""), salt=SALT)
     except signing.BadSignature:

@@ -1,4 +1,4 @@
-"""Services for members of an organization: invite, join, change the role, remove.
+"""Services that invite, add and remove members and change their roles.
 
 Each service first locks the organization's row, so that two concurrent changes cannot leave the organization without
 an owner, and reads the actor's role again under the lock.
@@ -17,23 +17,30 @@ from django.utils import timezone
 from accounts import access, activity, mail
 from accounts.models import INVITATION_LIFETIME, RANKS, Invitation, Membership, User
 from accounts.services import AccountRefused, lock
+from infrastructure.mail_addresses import NormalForm, normal_form, spellings, with_normal_domain
 from website_scan.written_urls import split_url
 
 INVITATION_SALT = "accounts.invitation"
-COPIED_SALT = "accounts.invitation.copied"
+COPYABLE_LINK_SALT = "accounts.invitation.copied"
 MAX_OPEN_INVITATIONS = 100
 Role = Membership.Role
 
 
 def grantable_roles(actor: Membership) -> list[str]:
-    """Return the roles that this member may grant to others, highest first. Admins may not grant the role of owner."""
+    """Return the roles that this member may grant, highest first.
+
+    Only owners may grant the owner role.
+    """
     if not actor.is_admin:
         return []
     return [role for role in reversed(RANKS) if actor.is_owner or role != Role.OWNER]
 
 
 def may_manage(actor: Membership, subject: Membership) -> bool:
-    """Return True if the actor may change or end the membership of `subject`. Admins may not change owners."""
+    """Return True if the actor may change or end the membership `subject`.
+
+    Only owners may change owners.
+    """
     return actor.is_owner or (actor.is_admin and not subject.is_owner)
 
 
@@ -48,59 +55,66 @@ def change_role(*, actor: Membership, subject: Membership, role: str) -> None:
     before, subject.role = subject.role, role
     subject.save(update_fields=["role"])
     changed = {"from": before, "to": role}
-    activity.record_by(actor, "member.role_changed", subject.user.email, role=changed)
+    activity.record_by_member(actor, "member.role_changed", subject.user.email, role=changed)
     end_invitations(by=actor.user, subject=subject, but=grantable_roles(subject))
 
 
 @transaction.atomic
 def remove_member(*, actor: Membership, subject: Membership) -> None:
-    """End another member's membership or the actor's own; raises AccountRefused."""
+    """End the actor's own membership or another member's.
+
+    Raises AccountRefused.
+    """
     actor, subject = _lock_and_reload(actor), _reload(subject)
-    is_own = actor.id == subject.id
-    if not is_own and not may_manage(actor, subject):
+    is_own_membership = actor.id == subject.id
+    if not is_own_membership and not may_manage(actor, subject):
         raise AccountRefused("Your role does not allow this.")
     _require_another_owner(subject)
     end_invitations(by=actor.user, subject=subject)
     subject.delete()
-    action = "member.left" if is_own else "member.removed"
-    activity.record_by(actor, action, "" if is_own else subject.user.email)
+    action = "member.left" if is_own_membership else "member.removed"
+    activity.record_by_member(actor, action, "" if is_own_membership else subject.user.email)
 
 
 @transaction.atomic
 def invite(*, actor: Membership, email: str, role: str) -> Invitation:
-    """Create an invitation and revoke an open invitation to the same address; raises AccountRefused."""
+    """Create an invitation, and revoke an earlier one to the same address.
+
+    Raises AccountRefused.
+    """
     actor = _lock_and_reload(actor)
     if role not in grantable_roles(actor):
         raise AccountRefused("Your role does not allow this.")
-    if access.rows(Membership, actor.organization_id).filter(user__email__iexact=email).exists():
+    person = access.find_person(email)
+    if person is not None and access.rows(Membership, actor.organization_id).filter(user=person).exists():
         raise AccountRefused("This person is already a member.")
     now = timezone.now()
     pending = access.rows(Invitation, actor.organization_id).filter(accepted_at=None, revoked_at=None)
-    pending.filter(email__iexact=email).update(revoked_at=now)
+    _to_address(pending, email).update(revoked_at=now)
     if pending.filter(expires_at__gt=now).count() >= MAX_OPEN_INVITATIONS:
         raise AccountRefused(
             f"There are {MAX_OPEN_INVITATIONS} pending invitations, which is the maximum. Revoke one first."
         )
     invitation = Invitation.objects.create(
         organization=actor.organization,
-        email=email,
+        email=with_normal_domain(email),
         role=role,
         invited_by=actor.user,
         created_at=now,
         expires_at=now + INVITATION_LIFETIME,
     )
-    activity.record_by(actor, "member.invited", email, role=role)
+    activity.record_by_member(actor, "member.invited", email, role=role)
     return invitation
 
 
 @transaction.atomic
 def revoke_invitation(*, actor: Membership, invitation: Invitation) -> None:
-    """Revoke an invitation, so that its link stops working; raises AccountRefused."""
+    """Revoke an invitation, which invalidates its link. Raises AccountRefused."""
     actor = _lock_and_reload(actor)
     if invitation.role not in grantable_roles(actor):
         raise AccountRefused("Your role does not allow this.")
     if open_invitations(actor.organization_id).filter(id=invitation.id).update(revoked_at=timezone.now()):
-        activity.record_by(actor, "invitation.revoked", invitation.email)
+        activity.record_by_member(actor, "invitation.revoked", invitation.email)
 
 
 def open_invitations(organization_id: int) -> QuerySet[Invitation]:
@@ -109,33 +123,42 @@ def open_invitations(organization_id: int) -> QuerySet[Invitation]:
 
 
 def is_invited(email: str) -> bool:
-    """Return True if there is an open invitation to this address from any organization."""
+    """Return True if any organization has an open invitation to this e-mail address."""
     rows = Invitation.objects.filter(accepted_at=None, revoked_at=None, expires_at__gt=timezone.now())
-    return rows.filter(email__iexact=email).exists()
+    return _to_address(rows, email).exists()
+
+
+def _to_address(invitations: QuerySet[Invitation], email: str) -> QuerySet[Invitation]:
+    return invitations.alias(normal=NormalForm("email")).filter(normal__in=spellings(email))
 
 
 def invitation_token(invitation: Invitation) -> str:
-    """Return the token for the link in the e-mail. Whoever has the token can read the invited address's mail."""
+    """Return the token for the link in the invitation's e-mail.
+
+    The token proves access to the invited mailbox.
+    """
     return signing.dumps(invitation.id, salt=INVITATION_SALT)
 
 
-def copied_token(invitation: Invitation) -> str:
-    """Return the token for the link that an admin can copy. Unlike the e-mail's token, it does not prove the address.
+def copyable_link_token(invitation: Invitation) -> str:
+    """Return the token for an invitation link that admins can copy.
+
+    This token does not prove the e-mail address.
 
     If it did, admins could create accounts with other people's addresses, and accept other organizations' invitations
     to these people.
     """
-    return signing.dumps(invitation.id, salt=COPIED_SALT)
+    return signing.dumps(invitation.id, salt=COPYABLE_LINK_SALT)
 
 
 def proves_address(token: str) -> bool:
-    """Return True for a token from `invitation_token`, which is only sent by e-mail."""
+    """Return True for a token from `invitation_token`, which only the invited mailbox receives."""
     return _invitation_id(token, INVITATION_SALT) is not None
 
 
 def find_invitation(token: str) -> Invitation | None:
-    """Return the invitation of a link, with its organization; None if the invitation is not open."""
-    invitation_id = _invitation_id(token, INVITATION_SALT) or _invitation_id(token, COPIED_SALT)
+    """Return the open invitation for a link's token, with its organization, or None."""
+    invitation_id = _invitation_id(token, INVITATION_SALT) or _invitation_id(token, COPYABLE_LINK_SALT)
     rows = Invitation.objects.select_related("organization", "invited_by")
     return rows.filter(id=invitation_id, accepted_at=None, revoked_at=None, expires_at__gt=timezone.now()).first()
 
@@ -148,11 +171,11 @@ def _invitation_id(token: str, salt: str) -> str | None:
 
 
 def mail_invitation(invitation: Invitation) -> None:
-    """Send the invitation's link to the invited address; raises MailNotSent."""
+    """Send the invitation's link to the invited address. Raises MailNotSent."""
     mail.send(
         "invitation",
         invitation.email,
-        # Strangers choose the organization's name, so it is in the text only and not in the subject.
+        # The organization's name is not in the subject, because strangers can choose the name.
         f"{invitation.invited_by} invites you to {split_url(settings.BASE_URL).netloc}",
         invitation=invitation,
         token=invitation_token(invitation),
@@ -162,22 +185,25 @@ def mail_invitation(invitation: Invitation) -> None:
 
 @transaction.atomic
 def accept_invitation(*, invitation: Invitation, user: User) -> Membership:
-    """Accept an invitation and join the organization. A member's role does not change. Raises AccountRefused."""
-    if user.email.lower() != invitation.email.lower():
+    """Accept an invitation, and create the membership.
+
+    An existing role does not change. Raises AccountRefused.
+    """
+    if normal_form(user.email) != normal_form(invitation.email):
         raise AccountRefused("This invitation is for another e-mail address.")
     pending = open_invitations(invitation.organization_id).filter(id=invitation.id)
     if not pending.update(accepted_at=timezone.now()):
         raise AccountRefused("This invitation has been used or revoked.")
-    membership, is_new = Membership.objects.get_or_create(
+    membership, is_new_member = Membership.objects.get_or_create(
         organization=invitation.organization, user=user, defaults={"role": invitation.role}
     )
-    if is_new:
+    if is_new_member:
         activity.record(invitation.organization, user, "member.joined", role=invitation.role)
     return membership
 
 
 def end_invitations(*, by: User, subject: Membership, but: Collection[str] = ()) -> None:
-    """Revoke the open invitations that the subject has sent, except those to the roles in `but`.
+    """Revoke the member's open invitations, except those for the roles in `but`.
 
     Otherwise people could still accept the invitation of somebody who may no longer invite.
     """
@@ -201,7 +227,10 @@ def _reload(membership: Membership) -> Membership:
 
 
 def _require_another_owner(subject: Membership) -> None:
-    """Raise AccountRefused if the subject is the organization's only owner. Closed accounts do not count as owners."""
+    """Raise AccountRefused if the member is the organization's only owner.
+
+    Closed accounts do not count as owners.
+    """
     if subject.role != Role.OWNER:
         return
     owners = access.rows(Membership, subject.organization_id).filter(role=Role.OWNER, user__is_active=True)

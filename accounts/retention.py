@@ -1,4 +1,4 @@
-"""Retention of the activity log, sessions, e-mails and data exports."""
+"""Delete expired activity log entries, sessions, e-mails and data exports."""
 
 from __future__ import annotations
 
@@ -20,10 +20,12 @@ from infrastructure.retention import HasTime, Retention, always
 BATCH = 1000
 
 
-def with_expired(
+def owners_with_expired_rows(
     model: type[Model], kept_days: str, order: str, owner: type[Model] = Organization, tier: str = "tier"
 ) -> Iterator[tuple[int | str, datetime]]:
-    """Yield the ID of each owner of expired rows, and the time before which the owner's rows have expired.
+    """Yield (owner ID, cutoff time) for every owner with expired rows.
+
+    The owner's tier determines the cutoff.
 
     `kept_days` is the field of the tier. `order` is that of an index with an owner's oldest row first, so that
     one index lookup per owner is enough to skip owners without expired rows.
@@ -33,19 +35,20 @@ def with_expired(
     before = ExpressionWrapper(
         Value(now) - ExpressionWrapper(days * Value(timedelta(days=1)), DurationField()), DateTimeField()
     )
-    of_owner = {owner._meta.model_name or "": OuterRef("pk")}
-    oldest = model._default_manager.filter(**of_owner).order_by(order).values("created_at")[:1]
+    owner_condition = {owner._meta.model_name or "": OuterRef("pk")}
+    oldest = model._default_manager.filter(**owner_condition).order_by(order).values("created_at")[:1]
     owners = owner._default_manager.filter(**{f"{tier}__{kept_days}__isnull": False})
-    with_expired_rows = owners.annotate(before=before, oldest=Subquery(oldest)).filter(oldest__lt=F("before"))
-    expired: Iterator[tuple[int | str, datetime]] = (
-        with_expired_rows.order_by("pk").values_list("pk", "before").iterator()
-    )
+    expired_owners = owners.annotate(before=before, oldest=Subquery(oldest)).filter(oldest__lt=F("before"))
+    expired: Iterator[tuple[int | str, datetime]] = expired_owners.order_by("pk").values_list("pk", "before").iterator()
     return expired
 
 
 def delete_events(has_time: HasTime = always) -> bool:
-    """Delete expired entries of activity logs, by the retention period of each organization's tier."""
-    for organization_id, before in with_expired(ActivityEvent, "activity_kept_days", "id"):
+    """Delete expired activity log entries.
+
+    The tier sets how long an organization's entries are kept.
+    """
+    for organization_id, before in owners_with_expired_rows(ActivityEvent, "activity_kept_days", "id"):
         # The order by ID uses an index, and is nearly chronological.
         oldest = access.rows(ActivityEvent, int(organization_id)).order_by("id").values_list("id", "created_at")
         while has_time():
@@ -65,7 +68,10 @@ def delete_sessions(has_time: HasTime = always) -> bool:
 
 
 def delete_mails(has_time: HasTime = always) -> bool:
-    """Delete e-mails 30 days after they were sent or given up. Until then, their keys prevent duplicates."""
+    """Delete e-mails 30 days after they were sent or given up.
+
+    Until then, their unique keys prevent duplicates.
+    """
     before = timezone.now() - timedelta(days=settings.MAIL_RETENTION_DAYS)
     ended = Mail.objects.filter(Q(sent_at__lt=before) | Q(given_up_at__lt=before), created_at__lt=before)
     return delete_with_references(ended, has_time)
@@ -77,7 +83,7 @@ def delete_exports(has_time: HasTime = always) -> bool:
 
 
 def delete_usage(has_time: HasTime = always) -> bool:
-    """Delete the usage of deleted organizations after the end of its month."""
+    """Delete the usage of deleted organizations once the month is over."""
     rows = MonthlyUsage.objects.filter(organization=None, period__lt=month_of(timezone.now()))
     return delete_with_references(rows, has_time)
 

@@ -1,4 +1,4 @@
-"""Access to an organization's pages by role: decorators, and the membership of a request."""
+"""View decorators that restrict an organization's pages by role, and the request's membership."""
 
 from __future__ import annotations
 
@@ -15,31 +15,31 @@ from django.utils.functional import SimpleLazyObject
 from django_htmx.http import HttpResponseClientRedirect
 
 from accounts import drafts
-from accounts.access import memberships_of
+from accounts.access import memberships_of_user
 from accounts.identity.requirements import missing
 from accounts.models import Membership
 from infrastructure.api.errors import NotFound
 
 View: TypeAlias = Callable[..., HttpResponseBase]
 
-SESSION_KEY = "organization"
+SELECTED_ORGANIZATION_KEY = "organization"
 START = "/dashboard/"
-# Limit of memberships loaded for a request. Those of the page's and of the selected organization are always loaded.
-MAX_LOADED = 100
+# Maximum number of memberships that a request loads. The page's and the selected organization are always included.
+MAX_LOADED_MEMBERSHIPS = 100
 
 
 class MemberRequest(HttpRequest):
-    """Request with the membership that the decorator `requires` has set."""
+    """Request with the attribute `membership`, which the decorator `requires` sets."""
 
     membership: Membership
 
 
 def requires(role: str) -> Callable[[View], View]:
-    """Decorator for pages of an organization, whose slug is in the URL: sets `request.membership` or refuses.
+    """Decorator for pages with an organization's slug in the URL. Sets `request.membership` or refuses the request.
 
     Anonymous users are redirected to the login page, people who are not members get a 404 as if the organization did
-    not exist, and members whose role is lower than `role` get a 403. Raises `Unmet` for members who have not logged in
-    in the way that the organization requires.
+    not exist, and members whose role is lower than `role` get a 403. Raises `UnmetLoginRequirement` for members
+    who have not logged in as the organization requires.
     """
 
     def decorate(view: View) -> View:
@@ -52,18 +52,21 @@ def requires(role: str) -> Callable[[View], View]:
     return decorate
 
 
-def login_needed(view: View) -> View:
-    """Decorator for a person's pages, which need no organization: redirects anonymous users like `requires`."""
+def require_login(view: View) -> View:
+    """Decorator for a user's pages outside an organization.
+
+    Redirects anonymous users to the login page.
+    """
 
     @functools.wraps(view)
     def wrapped(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        return view(request, *args, **kwargs) if request.user.is_authenticated else _to_login(request)
+        return view(request, *args, **kwargs) if request.user.is_authenticated else _redirect_to_login(request)
 
     return wrapped
 
 
 def known(view: View) -> View:
-    """Decorator for pages: responds with 404 if the organization has no row with an ID of the URL."""
+    """Decorator for pages. Turns a service's NotFound error into a 404 page."""
 
     @functools.wraps(view)
     def wrapped(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
@@ -76,12 +79,18 @@ def known(view: View) -> View:
 
 
 def page_of(membership: Membership, name: str, *args: object) -> str:
-    """Return the URL of the named page of the membership's organization."""
+    """Return a page's URL in the membership's organization.
+
+    `name` is the URL name.
+    """
     return reverse(name, args=[membership.organization.slug, *args])
 
 
 def current_membership(request: HttpRequest) -> Membership | None:
-    """Return the membership in the page's organization, otherwise in the selected one; None without memberships."""
+    """Return the membership in the page's organization, or in the selected one.
+
+    None without memberships.
+    """
     current: Membership | None = getattr(request, "membership", None)
     if current is None:
         current = next(iter(_load_memberships(request)), None)
@@ -89,17 +98,20 @@ def current_membership(request: HttpRequest) -> Membership | None:
 
 
 def membership_in(request: HttpRequest, organization_id: int) -> Membership | None:
-    """Return the person's membership in an organization, with organization, tier and user; None for others."""
+    """Return the user's membership in an organization, with organization, tier and user, or None."""
     memberships = _load_memberships(request)
     membership = next((row for row in memberships if row.organization_id == organization_id), None)
-    if membership is None and len(memberships) == MAX_LOADED:
-        rows = memberships_of(request.user).select_related("organization__tier", "user")
+    if membership is None and len(memberships) == MAX_LOADED_MEMBERSHIPS:
+        rows = memberships_of_user(request.user).select_related("organization__tier", "user")
         membership = rows.filter(organization_id=organization_id).first()
     return membership
 
 
 def membership(request: HttpRequest) -> dict[str, Any]:
-    """Return the template context `membership`, and `memberships` by organization name. Both are queried lazily."""
+    """Context processor that adds the current `membership` and all `memberships`.
+
+    Both are queried lazily.
+    """
     return {
         "membership": SimpleLazyObject(lambda: current_membership(request)),
         "memberships": SimpleLazyObject(
@@ -109,16 +121,18 @@ def membership(request: HttpRequest) -> dict[str, Any]:
 
 
 def select_organization(request: HttpRequest, organization_id: int) -> None:
-    """Store the organization that the dashboard displays first in this session. The caller has checked the membership.
+    """Store in the session which organization the dashboard displays first.
+
+    The caller has checked the membership.
 
     Pages of an organization ignore the selection, because their URLs contain the organization.
     """
-    request.session[SESSION_KEY] = organization_id
+    request.session[SELECTED_ORGANIZATION_KEY] = organization_id
 
 
 def _refusal(request: HttpRequest, organization: str, role: str) -> HttpResponse | None:
     if not request.user.is_authenticated:
-        return _to_login(request)
+        return _redirect_to_login(request)
     membership = next(iter(_load_memberships(request, organization)), None)
     if membership is None or membership.organization.slug != organization:
         raise Http404
@@ -137,19 +151,22 @@ def _refusal(request: HttpRequest, organization: str, role: str) -> HttpResponse
     return render(request, "error.html", context, status=403)
 
 
-def _to_login(request: HttpRequest) -> HttpResponse:
+def _redirect_to_login(request: HttpRequest) -> HttpResponse:
     htmx = getattr(request, "htmx", None)
     if htmx:
-        # htmx would follow a redirect and insert the login page into the current page.
-        to_login = redirect_to_login(htmx.current_url_abs_path or START)
-        return HttpResponseClientRedirect(to_login.url)
-    # After the login, a form cannot be sent again, and its URL may not support GET. The URL of a draft does.
-    is_page = request.method in ("GET", "HEAD") or drafts.save(request)
-    return redirect_to_login(request.get_full_path() if is_page else START)
+        # htmx would follow a normal redirect, and insert the login page into the current page.
+        login_redirect = redirect_to_login(htmx.current_url_abs_path or START)
+        return HttpResponseClientRedirect(login_redirect.url)
+    # The browser cannot submit a form again after the login, and the form's URL may not support GET. A draft's URL
+    # does.
+    is_get_request = request.method in ("GET", "HEAD") or drafts.save(request)
+    return redirect_to_login(request.get_full_path() if is_get_request else START)
 
 
 def _load_memberships(request: HttpRequest, organization: str = "") -> list[Membership]:
-    """Return the person's memberships with organization, tier and user. The request caches the result of the query.
+    """Return the user's memberships with organization, tier and user.
+
+    The request caches the result.
 
     The membership in the organization with this slug is first, then that in the organization selected in the session.
     """
@@ -158,12 +175,13 @@ def _load_memberships(request: HttpRequest, organization: str = "") -> list[Memb
         user = getattr(request, "user", None)
         memberships = []
         if user is not None and user.is_authenticated:
-            selected_id = request.session.get(SESSION_KEY)
-            rows = memberships_of(user).select_related("organization__tier").order_by("created_at", "id")
-            memberships = list(rows[:MAX_LOADED])
-            if len(memberships) == MAX_LOADED:  # The two that come first may be missing.
-                first_two = rows.filter(Q(organization__slug=organization) | Q(organization_id=selected_id))
-                memberships = list(dict.fromkeys([*first_two, *memberships]))[:MAX_LOADED]
+            selected_id = request.session.get(SELECTED_ORGANIZATION_KEY)
+            rows = memberships_of_user(user).select_related("organization__tier").order_by("created_at", "id")
+            memberships = list(rows[:MAX_LOADED_MEMBERSHIPS])
+            # The limit may have cut off the memberships that must come first.
+            if len(memberships) == MAX_LOADED_MEMBERSHIPS:
+                preferred_memberships = rows.filter(Q(organization__slug=organization) | Q(organization_id=selected_id))
+                memberships = list(dict.fromkeys([*preferred_memberships, *memberships]))[:MAX_LOADED_MEMBERSHIPS]
             memberships.sort(
                 key=lambda row: (row.organization.slug != organization, row.organization_id != selected_id)
             )

@@ -1,4 +1,6 @@
-"""Login sessions of a person, which the person can list and end from any browser.
+"""A user's login sessions.
+
+The user can list and end them from any browser.
 
 A Django session contains the ID of a `LoginSession` row. Without this row, the session's user is anonymous. Nobody can
 create a session from the contents of a row.
@@ -23,13 +25,14 @@ from accounts import drafts
 from accounts.models import LoginSession, User
 from infrastructure.postgresql.statements import fetch
 
-SESSION_KEY = "login"
-LAST_SEEN = "SELECT last_seen_at FROM accounts_loginsession WHERE id = %(id)s AND user_id = %(user)s"
+LOGIN_ID_KEY = "login"
+LAST_SEEN_QUERY = "SELECT last_seen_at FROM accounts_loginsession WHERE id = %(id)s AND user_id = %(user)s"
 # `last_seen_at` is updated at most this often, because updating it in every request would turn reads into writes.
-LAST_SEEN_RESOLUTION = timedelta(minutes=5)
-MAX_LISTED = 50
+LAST_SEEN_UPDATE_INTERVAL = timedelta(minutes=5)
+MAX_LISTED_SESSIONS = 50
 
-# Parts of User-Agent headers, and names. The first match counts: Edge, for example, also claims to be Chrome.
+# Maps parts of User-Agent headers to names. The first match counts, because Edge, for example, also claims to be
+# Chrome.
 BROWSERS = (("Edg", "Edge"), ("OPR/", "Opera"), ("Firefox/", "Firefox"), ("Chrome/", "Chrome"), ("Safari/", "Safari"))
 SYSTEMS = (
     ("Android", "Android"),
@@ -43,7 +46,9 @@ SYSTEMS = (
 
 
 class AuthenticationMiddleware(middleware.AuthenticationMiddleware):
-    """Django's middleware, except that a user without a LoginSession row is anonymous. The user is queried lazily.
+    """Django's middleware, but it also requires a LoginSession row.
+
+    The user is loaded lazily.
 
     A response that depends on the user gets `Cache-Control: no-store`, unless its view sets the header, because the
     next person with the same browser could see a cached page.
@@ -54,50 +59,57 @@ class AuthenticationMiddleware(middleware.AuthenticationMiddleware):
         request.user = SimpleLazyObject(lambda: _load_person(request))  # type: ignore[assignment]  # Django does the same.
 
     def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
-        """Send `no-store` if the response depends on a person who is logged in."""
+        """Add `Cache-Control: no-store` to responses that depend on the logged-in user."""
         if getattr(request, "has_person", False) and not response.has_header("Cache-Control"):
             add_never_cache_headers(response)
         return response
 
 
 def create_login_session(request: HttpRequest, user: User, **_: object) -> None:
-    """Create the LoginSession row of a new session, and delete drafts of other people (`user_logged_in`)."""
+    """Create the LoginSession row for a new session, and delete other users' drafts.
+
+    Receives `user_logged_in`.
+    """
     now = timezone.now()
     LoginSession.objects.filter(user=user, last_seen_at__lt=now - lifetime()).delete()
-    delete_current(request)  # The browser may have a session already.
+    # The browser may already have a session.
+    delete_current_session(request)
     row = LoginSession.objects.create(
         user=user,
         address=request.META.get("REMOTE_ADDR", "")[:45],
         user_agent=request.META.get("HTTP_USER_AGENT", "").replace("\0", "")[:300],
     )
-    request.session[SESSION_KEY] = row.id
-    drafts.delete_of_others(request, user)
+    request.session[LOGIN_ID_KEY] = row.id
+    drafts.delete_drafts_of_others(request, user)
 
 
-def delete_current(request: HttpRequest) -> None:
-    """Delete the LoginSession row of the request's session, before a logout."""
-    LoginSession.objects.filter(id=current_id(request)).delete()
+def delete_current_session(request: HttpRequest) -> None:
+    """Delete the LoginSession row for the request's session, before a logout."""
+    LoginSession.objects.filter(id=current_login_id(request)).delete()
 
 
-def current_id(request: HttpRequest) -> str:
-    login_id: str = request.session.get(SESSION_KEY, "")
+def current_login_id(request: HttpRequest) -> str:
+    login_id: str = request.session.get(LOGIN_ID_KEY, "")
     return login_id
 
 
-def sessions_of(user: User) -> QuerySet[LoginSession]:
-    """Return the person's sessions that have not expired, last seen first."""
+def sessions_of_user(user: User) -> QuerySet[LoginSession]:
+    """Return the user's unexpired sessions, last seen first."""
     expired_before = timezone.now() - lifetime()
     return LoginSession.objects.filter(user=user, last_seen_at__gte=expired_before).order_by("-last_seen_at")
 
 
-def end_others(user: User, keep: str = "") -> int:
-    """End all of the person's sessions except `keep`; returns the number of ended sessions."""
+def end_other_sessions(user: User, keep: str = "") -> int:
+    """End all the user's sessions except the one with the ID `keep`.
+
+    Returns how many ended.
+    """
     count, _ = LoginSession.objects.filter(user=user).exclude(id=keep).delete()
     return count
 
 
 def browser_name(user_agent: str) -> str:
-    """Return a readable name for a User-Agent header, such as "Firefox on Linux"."""
+    """Return the browser's name from a User-Agent header, such as "Firefox on Linux"."""
     browser = next((name for token, name in BROWSERS if token in user_agent), "")
     system = next((name for token, name in SYSTEMS if token in user_agent), "")
     if browser and system:
@@ -106,14 +118,15 @@ def browser_name(user_agent: str) -> str:
 
 
 def _load_person(request: HttpRequest) -> User | AnonymousUser:
-    login_id = current_id(request)
+    login_id = current_login_id(request)
     user = get_user(request)
     if not isinstance(user, User):
-        if login_id:  # Django has ended the session, because the password was changed.
+        # Django ends a session when the password was changed.
+        if login_id:
             LoginSession.objects.filter(id=login_id).delete()
         return user
     now = timezone.now()
-    rows = fetch(LAST_SEEN, {"id": login_id, "user": user.pk})
+    rows = fetch(LAST_SEEN_QUERY, {"id": login_id, "user": user.pk})
     if not rows:
         request.session.flush()
         return AnonymousUser()
@@ -121,7 +134,7 @@ def _load_person(request: HttpRequest) -> User | AnonymousUser:
     request.has_person = True  # type: ignore[attr-defined]
     records = get_authentication_records(request, user)
     user.session_providers = frozenset(record["provider"] for record in records if record["method"] == "socialaccount")
-    if last_seen_at < now - LAST_SEEN_RESOLUTION:
+    if last_seen_at < now - LAST_SEEN_UPDATE_INTERVAL:
         address = request.META.get("REMOTE_ADDR", "")[:45]
         login_session = LoginSession.objects.filter(id=login_id, user=user, last_seen_at=last_seen_at)
         login_session.update(last_seen_at=now, address=address)

@@ -1,4 +1,7 @@
-"""Access to pages that members can share: for members, and for anybody with the link while a page is shared."""
+"""Access to shareable pages.
+
+Members may see them, and so may anybody with the link to a shared page.
+"""
 
 from __future__ import annotations
 
@@ -19,12 +22,15 @@ from accounts.models import Membership
 from infrastructure.api import throttling
 
 ROBOTS = "noindex, nofollow"
-# Limit per client that is not a member, because such a page may take seconds. Members have their organization's limit.
-STRANGERS_PER_MINUTE = 60
+# Maximum requests per minute by a visitor who is not a member, because shared pages may take seconds.
+MAX_STRANGER_REQUESTS_PER_MINUTE = 60
 
 
 class VisibleObject(Protocol):
-    """Protocol of an object that the visitor may see. `membership` is None for a visitor who only has the link."""
+    """Protocol for an object that the visitor may view.
+
+    `membership` is None for visitors who only have the link.
+    """
 
     @property
     def membership(self) -> Membership | None: ...
@@ -41,7 +47,7 @@ def require_visible(
     page: str,
     not_found: Callable[[HttpRequest], HttpResponse],
 ) -> Callable[[View], View]:
-    """Decorator that passes to the view the object that `look` returns for the request and the ID `id_name` of the URL.
+    """Decorator that finds the page's object by the URL argument `id_name` and passes it to the view.
 
     If `look` returns None, anonymous visitors are redirected to the login and then back to `page`; visitors who are
     logged in get `not_found`.
@@ -57,22 +63,26 @@ def require_visible(
                 response = too_many(request)
             elif visible is not None:
                 if visible.membership is not None:
-                    # The navigation displays the organization of `request.membership`.
+                    # The page's navigation displays the organization of `request.membership`.
                     request.membership = visible.membership  # type: ignore[attr-defined]  # as accounts.roles does
                 response = view(request, visible, **kwargs)
             elif request.htmx:  # type: ignore[attr-defined]  # django-htmx
-                response = HttpResponseClientRefresh()  # After the reload, the page displays the reason.
+                # After the reload, the page displays why the object is not visible.
+                response = HttpResponseClientRefresh()
             elif request.user.is_authenticated:
                 response = not_found(request)
             else:
-                # After the login, a form cannot be sent again, so the browser returns to the page.
-                is_form = request.method == "POST"
-                response = redirect_to_login(reverse(page, args=[public_id]) if is_form else request.get_full_path())
+                # The browser cannot submit a form again after the login, so it returns to the page.
+                is_form_submission = request.method == "POST"
+                response = redirect_to_login(
+                    reverse(page, args=[public_id]) if is_form_submission else request.get_full_path()
+                )
             if not response.has_header("Cache-Control"):
                 if visible is None or request.user.is_authenticated:
                     add_never_cache_headers(response)
                 else:
-                    # The browser history of an anonymous visitor may reuse the page; a reload must revalidate the page.
+                    # `no-cache` allows the browser's history to reuse an anonymous visitor's page, but a reload
+                    # revalidates the page.
                     patch_cache_control(response, private=True, no_cache=True)
             response["X-Robots-Tag"] = ROBOTS
             return response
@@ -83,7 +93,7 @@ def require_visible(
 
 
 def surroundings(visible: VisibleObject) -> dict[str, Any]:
-    """Return the template context for the layout around a shared page."""
+    """Return the template context for a shared page's layout."""
     return {
         "section": "scans",
         "shell": "shell.html" if visible.membership else "base.html",
@@ -93,13 +103,16 @@ def surroundings(visible: VisibleObject) -> dict[str, Any]:
 
 
 def is_over_rate(request: HttpRequest) -> bool:
-    """Count a stranger's request for a shared page; return True if the client has sent too many in this minute."""
-    rate = throttling.count(f"shared-reports:{client(request)}", STRANGERS_PER_MINUTE)
+    """Count a request from a visitor without a membership.
+
+    Returns True if the client exceeds the limit per minute.
+    """
+    rate = throttling.count(f"shared-reports:{client(request)}", MAX_STRANGER_REQUESTS_PER_MINUTE)
     return rate.used > rate.limit
 
 
 def too_many(request: HttpRequest) -> HttpResponse:
-    """Return the error page for a client that has exceeded the rate limit."""
+    """Return the error page (429) for a client that has exceeded the rate limit."""
     context = {"status": 429, "message": "Too many requests. Try again in a minute."}
     response = render(request, "error.html", context, status=429)
     response["Retry-After"] = str(throttling.WINDOW_S)

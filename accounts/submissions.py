@@ -1,4 +1,4 @@
-"""Forms of members: the page of a form, the refusals before any work, and protection against double submission."""
+"""Submit members' forms: build the response, refuse early, and prevent duplicates."""
 
 from __future__ import annotations
 
@@ -20,8 +20,11 @@ from website_scan.errors import Refusal
 Form = TypeVar("Form", bound=RefusalForm)
 
 
-def refuse_now(request: MemberRequest) -> None:
-    """Raise a refusal if the member is over the rate limit, or during maintenance, whatever the input is."""
+def refuse_over_rate_or_in_maintenance(request: MemberRequest) -> None:
+    """Raise a Refusal if the member exceeds the rate limit, or during maintenance.
+
+    Does not validate the input.
+    """
     refuse_over_rate(request, member_caller(request.membership))
     refuse_in_maintenance()
 
@@ -32,7 +35,9 @@ def form_page(
     show: Callable[[Form, int], HttpResponse],
     submit: Callable[[Form], HttpResponse],
 ) -> HttpResponse:
-    """Return the response of a form's page. `make` binds the form to data; `show` renders the form with a status.
+    """Return the response for a page with a form.
+
+    `make` creates the form, `show` renders it with a status.
 
     1. GET renders the form, with its author's draft if the session has one.
     2. POST renders an invalid form again, with 400.
@@ -52,7 +57,12 @@ def form_page(
         return show(form, form.add_refusal(refusal))
 
 
-def once_of(request: MemberRequest, form: IdempotentForm) -> Once | None:
-    """Return the form's idempotency key with a digest of the input without credentials; None without a key."""
+def form_idempotency(request: MemberRequest, form: IdempotentForm) -> Once | None:
+    """Return the form's idempotency key with a digest of its input.
+
+    Returns None without a key.
+
+    The digest excludes credentials.
+    """
     values = {name: entries for name, entries in request.POST.lists() if name not in drafts.UNSAVED_FIELDS}
     return idempotency.once(form.key, values)

@@ -1,4 +1,4 @@
-"""Base classes of the Django admin: pagination without count queries, search by ID or organization, read-only rows."""
+"""Admin base classes with pagination without counting, search by ID or organization, and read-only rows."""
 
 from __future__ import annotations
 
@@ -16,43 +16,46 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from accounts.identity.freshness import View, fresh_login_needed
+from accounts.identity.freshness import View, require_fresh_login
 from accounts.models import Organization, User
 
 V = TypeVar("V", bound=View)
 
-# Limit of pages in a list. People find older rows with a filter or a search.
+# Maximum number of pages of a list. Staff find older rows with a filter or a search.
 MAX_PAGES = 200
-# Limit of organizations with the same name whose rows a search returns.
+# Maximum number of organizations with the same name whose rows a search returns.
 MAX_SAME_NAMES = 20
 
 
 class Site(admin.AdminSite):
-    """Django admin that requires a reauthentication for changes, because most changes outlive the session."""
+    """Admin site that requires reauthentication for changes, because most changes outlive the session."""
 
     site_header = site_title = "Website Scan Service"
     index_title = "Administration"
 
     def admin_view(self, view: V, cacheable: bool = False) -> V:
-        return cast("V", super().admin_view(fresh_login_needed("POST")(view), cacheable))
+        return cast("V", super().admin_view(require_fresh_login("POST")(view), cacheable))
 
 
 class UncountedChangeList(ChangeList):
-    """ChangeList that fetches one row more than the page instead of counting all rows, which is slow in big tables."""
+    """ChangeList that fetches one extra row instead of counting all rows.
+
+    Counting is slow in big tables.
+    """
 
     def get_results(self, request: HttpRequest) -> None:
         if not 1 <= self.page_num <= MAX_PAGES:
             raise IncorrectLookupParameters
         start = (self.page_num - 1) * self.list_per_page
         rows = list(self.queryset[start : start + self.list_per_page + 1])
-        # The paginator contains the pages up to this page, and the next page if there is one.
+        # The paginator knows the pages up to the current one, plus one more if there are more rows.
         self.paginator = Paginator(range(start + len(rows)), self.list_per_page)
         self.result_list = rows[: self.list_per_page]
         self.result_count = self.full_result_count = len(self.result_list)
         self.show_full_result_count = self.can_show_all = False
         self.show_admin_actions = bool(rows)
         self.multi_page = self.paginator.num_pages > 1
-        # templates/django/admin/pagination.html displays `place` and `has_more`.
+        # The template django/admin/pagination.html displays `place` and `has_more`.
         self.place = (start + 1, start + len(self.result_list)) if rows else (0, 0)
         self.has_more = len(rows) > self.list_per_page
 
@@ -62,14 +65,14 @@ def is_superuser(request: HttpRequest) -> bool:
 
 
 class AddedBySuperusers(admin.ModelAdmin):
-    """Mixin that lets only superusers add rows, because a row grants access to an organization or an account."""
+    """Admin mixin that lets only superusers add rows, because a row grants access to an organization."""
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return is_superuser(request) and super().has_add_permission(request)
 
 
 class ChangedBySuperusers(AddedBySuperusers):
-    """Mixin that lets only superusers add and change rows."""
+    """Admin mixin that allows only superusers to add and change rows."""
 
     def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         return is_superuser(request) and super().has_change_permission(request, obj)
@@ -87,33 +90,35 @@ class UncountedAdmin(admin.ModelAdmin):
 
 
 class ReadOnlyAdmin(UncountedAdmin):
-    """ModelAdmin for read-only rows, which a search finds by ID, by a related row's ID or by organization."""
+    """ModelAdmin for read-only rows, with a search by ID, by a related row's ID or by organization."""
 
     actions: Any = None
-    sortable_by = ()  # Only the default order has an index.
+    # The list is not sortable, because only the default order has an index.
+    sortable_by = ()
     ordering: ClassVar[tuple[str, ...]] = ("-created_at",)
-    search_fields = ("id",)  # This field only enables the search. `get_search_results` implements the search.
-    # Maps the prefix of an ID to the lookup of that kind of ID. All lookups have an index.
+    # Django displays the search box only if this is not empty. `get_search_results` implements the search.
+    search_fields = ("id",)
+    # Maps an ID's prefix to the query lookup for that type of ID. All lookups have an index.
     ids: ClassVar[Mapping[str, str]] = {}
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
     ) -> tuple[QuerySet[Any], bool]:
-        """Search by the beginning of an ID, otherwise by an organization's exact slug or name."""
+        """Search by the beginning of an ID, or else by an organization's exact slug or name."""
         term = search_term.strip()
         if not term:
             return queryset, False
         lookup = self.ids.get(term.partition("_")[0]) if "_" in term else None
         if lookup is not None:
             return queryset.filter(**{lookup: term}), False
-        # A separate query finds the organizations, so that the query of the large table uses its own index.
+        # The organizations are queried separately, so that the query of the large table uses its own index.
         organizations = Organization.objects.filter(Q(slug=term.lower()) | Q(name__iexact=term)).values_list(
             "id", flat=True
         )
-        return self.of_organizations(queryset, list(organizations[:MAX_SAME_NAMES])), False
+        return self.filter_by_organizations(queryset, list(organizations[:MAX_SAME_NAMES])), False
 
-    def of_organizations(self, queryset: QuerySet[Any], organization_ids: list[int]) -> QuerySet[Any]:
-        """Return the rows that belong to one of these organizations."""
+    def filter_by_organizations(self, queryset: QuerySet[Any], organization_ids: list[int]) -> QuerySet[Any]:
+        """Return the rows that belong to any of these organizations."""
         return queryset.filter(organization_id__in=organization_ids)
 
     def has_add_permission(self, request: HttpRequest) -> bool:
@@ -127,7 +132,10 @@ class ReadOnlyAdmin(UncountedAdmin):
 
 
 def page_of(row: Model) -> str:
-    """Return the URL of a row's admin page. The ID is quoted, because the admin decodes `_2F` and similar codes."""
+    """Return the URL of a row's admin page.
+
+    The ID is quoted, because the admin decodes `_2F` and similar codes.
+    """
     options = row._meta
     return reverse(f"admin:{options.app_label}_{options.model_name}_change", args=[quote(row.pk)])
 

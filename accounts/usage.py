@@ -1,4 +1,6 @@
-"""Quota of organizations. Only this module reads or writes the number of scans used in a month.
+"""Organizations' quotas.
+
+Only this module reads or writes the number of scans used in a month.
 
 `reserve` runs in the transaction that inserts the scan, and locks the organization's row first. So the reservations of
 an organization run one after the other, and running scans can be counted without a stored counter.
@@ -17,35 +19,38 @@ from typing import Any
 
 from django.db import connection
 from django.db.models import F, Func, OuterRef, QuerySet, Subquery, Value
-from django.db.models.functions import Coalesce, Lower
+from django.db.models.functions import Coalesce
 from django.utils.crypto import salted_hmac
 
 from accounts.addresses import MAILBOX, SUBADDRESS, mailbox
 from accounts.models import Membership, MonthlyUsage, Organization, Tier
+from infrastructure.mail_addresses import NormalForm, sql_normal_form
 from infrastructure.postgresql.statements import fetch
 from website_scan.errors import Refusal
 from website_scan.messages import agreeing, counted
 
-# SQL scalar: number of scans that the organization has used. Its parameters are `organization` and those of
-# `quota_parameters`, as for the expressions below.
+# SQL expression: number of scans that the organization has used this month. This and the following expressions take the
+# parameter `organization` and those from `quota_parameters`.
 USED = """coalesce((
     SELECT used FROM accounts_monthlyusage WHERE organization_id = %(organization)s AND period = %(period)s
 ), 0)"""
-# SQL scalar: digest of the first owner's mailbox; empty for organizations without owners, and without shared quota.
-PRESENT_OWNER = f"""coalesce((
+# SQL expression: digest of the first owner's mailbox. Empty if the organization has no owner or no shared quota.
+CURRENT_OWNER = f"""coalesce((
     SELECT encode(sha256(convert_to(
-        %(salt)s || lower(regexp_replace(person.email, '{SUBADDRESS}', '{MAILBOX}')), 'UTF8'
+        %(salt)s || {sql_normal_form(f"regexp_replace(person.email, '{SUBADDRESS}', '{MAILBOX}')")}, 'UTF8'
     )), 'hex')
     FROM accounts_membership AS membership JOIN accounts_user AS person ON person.id = membership.user_id
     WHERE %(per_owner)s AND membership.organization_id = %(organization)s AND membership.role = 'owner'
         AND person.is_active
     ORDER BY membership.id LIMIT 1
 ), '')"""  # noqa: S608  # The inserted parts are constants.
-# SQL scalar: owner of the month's quota, who was the owner at the month's first scan; NULL without shared quota.
+# SQL expression: the owner whose quota is used this month, which is the owner at the month's first scan. NULL without
+# shared quota.
 OWNER = f"""CASE WHEN %(per_owner)s THEN nullif(coalesce((
     SELECT owner FROM accounts_monthlyusage WHERE organization_id = %(organization)s AND period = %(period)s
-), {PRESENT_OWNER}), '') END"""  # noqa: S608  # The inserted parts are constants.
-# SQL scalar: number of scans that the owner's other organizations have used, including deleted organizations.
+), {CURRENT_OWNER}), '') END"""  # noqa: S608  # The inserted parts are constants.
+# SQL expression: number of scans that the owner's other organizations have used this month, including deleted
+# organizations.
 USED_ELSEWHERE = f"""coalesce((
     SELECT sum(used) FROM accounts_monthlyusage
     WHERE period = %(period)s AND owner = {OWNER} AND organization_id IS DISTINCT FROM %(organization)s
@@ -53,7 +58,7 @@ USED_ELSEWHERE = f"""coalesce((
 LOCK_OWNER = f"SELECT pg_advisory_xact_lock(hashtextextended({OWNER}, 0))"
 USE_QUOTA = f"""
     INSERT INTO accounts_monthlyusage AS usage (organization_id, period, used, owner)
-    SELECT %(organization)s, %(period)s, %(scans)s, {PRESENT_OWNER}
+    SELECT %(organization)s, %(period)s, %(scans)s, {CURRENT_OWNER}
     WHERE %(scans)s + {USED_ELSEWHERE} <= %(limit)s
     ON CONFLICT (organization_id, period) DO UPDATE
     SET used = usage.used + excluded.used, owner = CASE WHEN %(per_owner)s THEN usage.owner ELSE '' END
@@ -71,7 +76,10 @@ class QuotaExceeded(Refusal):
 
 
 class OrganizationClosed(Refusal):
-    """Refusal of a request during which the organization was closed, with the code of a revoked key."""
+    """Raised when an organization is closed during one of its requests.
+
+    Has the same error code as a revoked key.
+    """
 
     code = "KEY_REVOKED"
     status = 401
@@ -84,7 +92,10 @@ class ConcurrentLimit(Refusal):
 
 @dataclass(frozen=True, slots=True)
 class Quota:
-    """Quota of a month. `used_elsewhere` is the use of the owner's other organizations, if they share the quota."""
+    """A month's quota and usage.
+
+    `used_elsewhere` counts the owner's other organizations that share the quota.
+    """
 
     used: int
     used_elsewhere: int
@@ -93,13 +104,16 @@ class Quota:
 
     @property
     def remaining(self) -> int:
-        """Number of scans left this month; never negative, even after a change to a lower tier."""
+        """Number of unused scans this month.
+
+        Never negative, even after a change to a lower tier.
+        """
         return max(0, self.limit - self.used - self.used_elsewhere)
 
 
 @dataclass(frozen=True, slots=True)
 class TierLimits:
-    """Limits of the tier at the time of the request."""
+    """Limits that the tier has at the time of the request."""
 
     scans_per_month: int
     concurrent_scans: int
@@ -111,35 +125,44 @@ class TierLimits:
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """Person responsible for an organization's scans: its first owner. `places` is the tier's number of slots."""
+    """An organization's first owner, whose limits span all their organizations.
+
+    `slots` is the tier's concurrency.
+    """
 
     key: str
-    places: int
+    slots: int
 
 
-def account_of(organization_id: int) -> Account:
-    """Return the account of an organization. All organizations of a person have the same account."""
-    ((owner, places),) = fetch(
-        f"SELECT {PRESENT_OWNER}, concurrent_scans FROM accounts_tier WHERE name = ("  # noqa: S608  # The inserted parts are constants.
+def responsible_account(organization_id: int) -> Account:
+    """Return an organization's Account.
+
+    All organizations with the same owner share it.
+    """
+    ((owner, slots),) = fetch(
+        f"SELECT {CURRENT_OWNER}, concurrent_scans FROM accounts_tier WHERE name = ("  # noqa: S608  # The inserted parts are constants.
         "SELECT tier_id FROM accounts_organization WHERE id = %(organization)s)",
-        {"organization": organization_id, "per_owner": True, "salt": _salt()},
+        {"organization": organization_id, "per_owner": True, "salt": _owner_salt()},
     )
-    return Account(owner or f"organization-{organization_id}", places)
+    return Account(owner or f"organization-{organization_id}", slots)
 
 
 def sharing_limits(organization: Organization) -> QuerySet[Organization]:
-    """Return the organizations with shared limits: in a tier with `quota_per_owner`, all of the same owner."""
+    """Return all organizations with the same owner and a tier with `quota_per_owner`.
+
+    They share limits.
+    """
     owners = Membership.objects.filter(role=Membership.Role.OWNER, user__is_active=True).order_by("id")
     emails = owners.filter(organization=organization).values_list("user__email", flat=True)
     if not organization.tier.quota_per_owner or (owner := emails.first()) is None:
         return Organization.objects.filter(id=organization.id)
-    box = Lower(Func(F("user__email"), Value(SUBADDRESS), Value(MAILBOX), function="regexp_replace"))
+    box = NormalForm(Func(F("user__email"), Value(SUBADDRESS), Value(MAILBOX), function="regexp_replace"))
     first = owners.filter(organization=OuterRef("pk")).annotate(mailbox=box).values("mailbox")[:1]
     owned = Organization.objects.filter(membership__in=owners.annotate(mailbox=box).filter(mailbox=mailbox(owner)))
     return owned.annotate(mailbox=Subquery(first)).filter(mailbox=mailbox(owner))
 
 
-def limits_of(tier: Tier) -> TierLimits:
+def tier_limits(tier: Tier) -> TierLimits:
     return TierLimits(
         scans_per_month=tier.scans_per_month,
         concurrent_scans=tier.concurrent_scans,
@@ -151,7 +174,7 @@ def limits_of(tier: Tier) -> TierLimits:
 
 
 def month_of(moment: datetime) -> date:
-    """Return the first day of the month of `moment` in UTC."""
+    """Return the first day of the month (UTC) that contains `moment`."""
     return moment.astimezone(UTC).date().replace(day=1)
 
 
@@ -160,7 +183,7 @@ def next_month(period: date) -> date:
 
 
 def quota(organization_id: int, limits: TierLimits, now: datetime) -> Quota:
-    """Return the quota and usage of the current month, with one query."""
+    """Return an organization's quota and usage for the current month, with one query."""
     ((used, elsewhere),) = fetch(
         f"SELECT {USED}, {USED_ELSEWHERE}", {"organization": organization_id} | quota_parameters(limits, now)
     )
@@ -168,23 +191,23 @@ def quota(organization_id: int, limits: TierLimits, now: datetime) -> Quota:
 
 
 def quota_parameters(limits: TierLimits, now: datetime) -> dict[str, Any]:
-    """Return the SQL parameters of USED and USED_ELSEWHERE, except the organization."""
-    return {"period": month_of(now), "per_owner": limits.quota_per_owner, "salt": _salt()}
+    """Return the parameters for the SQL expressions USED and USED_ELSEWHERE, except `organization`."""
+    return {"period": month_of(now), "per_owner": limits.quota_per_owner, "salt": _owner_salt()}
 
 
-def _salt() -> str:
-    """Return the secret salt of the owners' digests, without which nobody can find out the owner of a digest."""
+def _owner_salt() -> str:
+    """Return the secret salt for owner digests, so that nobody can guess a digest's owner."""
     return salted_hmac("accounts.usage", "owner").hexdigest()
 
 
-def used_column(now: datetime) -> Coalesce:
-    """Return the current month's usage as a column for a query of organizations."""
+def used_scans_column(now: datetime) -> Coalesce:
+    """Return a queryset annotation with how many scans an organization has used this month."""
     used = MonthlyUsage.objects.filter(organization_id=OuterRef("pk"), period=month_of(now)).values("used")
     return Coalesce(Subquery(used), Value(0))
 
 
 def refuse_when_exhausted(organization_id: int, limits: TierLimits, running: Callable[[], int], now: datetime) -> None:
-    """Raise the refusals of `reserve` before any work, without a lock."""
+    """Raise the same refusals as `reserve`, but early and without locking the limits."""
     current = quota(organization_id, limits, now)
     if current.remaining <= 0:
         raise _quota_exceeded(current, now)
@@ -193,7 +216,9 @@ def refuse_when_exhausted(organization_id: int, limits: TierLimits, running: Cal
 
 
 def reserve(organization_id: int, running: Callable[[], int], now: datetime) -> None:
-    """Use one scan of this month's quota, if the organization has a free slot; must run inside a transaction.
+    """Count one scan against this month's quota, if the organization has a free slot.
+
+    Needs a transaction.
 
     `running` counts the organization's visits that have not ended. The call runs under the lock, so the count includes
     every visit that was accepted before (READ COMMITTED). Raises ConcurrentLimit, QuotaExceeded or OrganizationClosed.
@@ -205,12 +230,15 @@ def reserve(organization_id: int, running: Callable[[], int], now: datetime) -> 
 
 
 def take(organization_id: int, limits: TierLimits, scans: int, now: datetime) -> None:
-    """Use `scans` of this month's quota, all or none; raises QuotaExceeded. The caller has called `lock_limits`."""
+    """Count `scans` scans against the month's quota, or raise QuotaExceeded.
+
+    The caller has called `lock_limits`.
+    """
     parameters = {"organization": organization_id, "scans": scans, "limit": limits.scans_per_month}
     parameters |= quota_parameters(limits, now)
     with connection.cursor() as cursor:
         if limits.quota_per_owner:
-            # The lock precedes the statement that counts, so that the count includes the previous transaction's scans.
+            # The lock comes first, so that the counting statement sees the scans of the previous transaction.
             cursor.execute(LOCK_OWNER, parameters)
         cursor.execute(USE_QUOTA, parameters)
         if cursor.rowcount == 0:
@@ -218,7 +246,7 @@ def take(organization_id: int, limits: TierLimits, scans: int, now: datetime) ->
 
 
 def refuse_beyond_quota(organization_id: int, limits: TierLimits, scans: int, now: datetime) -> None:
-    """Raise QuotaExceeded if fewer than `scans` are left this month."""
+    """Raise QuotaExceeded if fewer than `scans` scans are left this month."""
     current = quota(organization_id, limits, now)
     left = current.remaining
     if scans > left:
@@ -227,7 +255,7 @@ def refuse_beyond_quota(organization_id: int, limits: TierLimits, scans: int, no
 
 
 def refund(organization_id: int, period: date, scans: int) -> None:
-    """Return unused scans to the quota of their month."""
+    """Refund unused scans to their month's quota."""
     with connection.cursor() as cursor:
         cursor.execute(
             """
@@ -239,8 +267,11 @@ def refund(organization_id: int, period: date, scans: int) -> None:
 
 
 def lock(organization_id: int) -> Organization:
-    """Lock the organization's row until the transaction ends; raises OrganizationClosed."""
-    # `no_key` lets other transactions insert rows that refer to the organization.
+    """Lock the organization's row until the transaction ends.
+
+    Raises OrganizationClosed.
+    """
+    # `no_key` allows other transactions to insert rows that refer to the organization.
     rows = Organization.objects.select_for_update(no_key=True, of=("self",)).select_related("tier")
     organization = rows.filter(id=organization_id, closed_at=None).first()
     if organization is None:
@@ -249,8 +280,8 @@ def lock(organization_id: int) -> Organization:
 
 
 def lock_limits(organization_id: int) -> TierLimits:
-    """Lock the organization's row, and return the present limits of its tier."""
-    return limits_of(lock(organization_id).tier)
+    """Lock the organization's row, and return the current limits of its tier."""
+    return tier_limits(lock(organization_id).tier)
 
 
 def _quota_exceeded(current: Quota, now: datetime, message: str = "") -> QuotaExceeded:

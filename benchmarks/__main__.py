@@ -1,4 +1,4 @@
-"""Command `make bench`: measures all parts, or the parts in ARGS, such as `ARGS="pages queue --share 0.01"`.
+"""Command `make bench`, which measures all parts or those in ARGS, such as `ARGS="pages queue --share 0.01"`.
 
 The output ends with a summary of all goals and the measured figures.
 """
@@ -17,7 +17,10 @@ from benchmarks.table import Goal, summary
 
 
 def main() -> int:
-    """Run the benchmarks. Returns 1 if a figure missed its goal or a part failed, else 0."""
+    """Run the benchmarks.
+
+    Return 1 if a figure misses its goal or a part fails, otherwise 0.
+    """
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Measures what the documents claim.")
     parser.add_argument("parts", nargs="*", metavar="part", help=", ".join(PARTS))
     parser.add_argument("--share", type=float, help="measure with this share of the rows, such as 0.01, or all with 1")
@@ -28,15 +31,15 @@ def main() -> int:
     start = time.monotonic()
     goals: list[Goal] = []
     for name in names:
-        part_start = time.monotonic()
-        goals += _goals_of(name, PARTS[name].share if options.share is None else options.share)
-        print(f"\n{name} took {time.monotonic() - part_start:,.0f} s", flush=True)
+        part_start_s = time.monotonic()
+        goals += _measure_part(name, PARTS[name].share if options.share is None else options.share)
+        print(f"\n{name} took {time.monotonic() - part_start_s:,.0f} s", flush=True)
     print(f"\n{summary(goals)}, after {time.monotonic() - start:,.0f} s", flush=True)
     return int(not all(goal.is_met for goal in goals))
 
 
-def _goals_of(name: str, share: float) -> list[Goal]:
-    """Measure a part in a process of its own, because Django can load the settings of one part only."""
+def _measure_part(name: str, share: float) -> list[Goal]:
+    """Measure a part in a separate process, because Django can load the settings of only one part."""
     with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
         future = pool.submit(measure, name, share)
         if (error := future.exception()) is None:

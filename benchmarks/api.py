@@ -1,4 +1,4 @@
-"""Cost of API requests, each compared with a bare Django view that returns the same bytes from the same server.
+"""Benchmark API requests against a bare Django view that returns the same bytes.
 
 Processor time is the time of the web processes for one request, without PostgreSQL and Redis. The load is closed-loop:
 each connection sends its next request after it has received the last response.
@@ -18,41 +18,41 @@ from dataclasses import dataclass
 
 import psutil
 
-from benchmarks.seed import organization_with
+from benchmarks.seed import create_organization
 from benchmarks.service import Service
-from benchmarks.sites import slow
+from benchmarks.sites import run_slow_site
 from benchmarks.table import Table
 from benchmarks.usage import cpu_s
 
-ROUNDS, ROUND_S, WARM_UP_S = 4, 0.7, 0.5
+ROUNDS, ROUND_DURATION_S, WARM_UP_DURATION_S = 4, 0.7, 0.5
 CONNECTIONS = 8
 FEW, MANY = 1_000, 1_000_000
-# Goals as ratios: requests per second compared with the bare view, at least, and the time of a list of many scans
-# compared with a list of few scans, at most.
+# Ratios: the first two are the minimum requests per second compared with the bare view. The third is the maximum time
+# for listing an organization's scans when it has many, compared with few.
 MIN_REPORT_RATIO, MIN_LIST_RATIO, MAX_MANY_RATIO = 0.3, 0.35, 1.5
-# Goals in milliseconds of processor time. Clients poll GET scan, so it must not cost more than GET scans; the factor
-# allows for variation.
+# Limits in milliseconds of CPU time. Clients poll GET /v1/scan/:id, so it must not cost more than GET /v1/scans. The
+# ratio above 1 allows for variation.
 MAX_CPU_MS, MAX_LIST_RATIO = 3.0, 1.1
 
 
 @dataclass(frozen=True)
 class Request:
-    """Measured API request, with its name, its bytes and its goals compared with the bare view."""
+    """An API request to measure, with its goals relative to the bare view."""
 
     name: str
     content: bytes
-    min_ratio: tuple[float, ...] = ()
-    max_cpu: tuple[float, ...] = ()
+    min_bare_ratio: tuple[float, ...] = ()
+    max_cpu_goals: tuple[float, ...] = ()
 
     @property
     def bare(self) -> str:
-        """Name of the file with the body of the response, which the bare view sends."""
+        """Name of the recorded response body, which the bare view sends."""
         return self.name.replace(" ", "-")
 
 
 @dataclass(frozen=True)
 class Load:
-    """Result of a load: number of responses, responses per second, and the 50th and 99th percentile in milliseconds."""
+    """Load test result: number of responses, responses per second, and 50th and 99th percentile in milliseconds."""
 
     requests: int
     per_second: float
@@ -61,11 +61,11 @@ class Load:
 
 
 def measure(table: Table, share: float, service: Service) -> None:
-    bodies = service.folder / "bodies"  # benchmarks/api_urls.py reads the bodies in this folder.
+    bodies = service.folder / "bodies"  # The views of benchmarks/api_urls.py read the response bodies from this folder.
     bodies.mkdir()
-    few, many = organization_with("Few", FEW), organization_with("Many", round(MANY * share))
+    few, many = create_organization("Few", FEW), create_organization("Many", round(MANY * share))
     key = few.member.plaintext
-    with slow(0) as (url, _):
+    with run_slow_site(0) as (url, _):
         scan_body = json.dumps({"url": url, "type": "seo"}).encode()
         requests = [
             Request("GET scans", _request("GET", "/v1/scans", key), (MIN_LIST_RATIO,), (MAX_CPU_MS,)),
@@ -78,22 +78,28 @@ def measure(table: Table, share: float, service: Service) -> None:
         with service.running("web") as (web,):
             for request in requests:
                 (bodies / request.bare).write_bytes(_body(service.port, request.content))
-            _beside_bare(table, service.port, requests)
+            _compare_with_bare_view(table, service.port, requests)
             _processor_time(table, service.port, web, requests)
             table.head(f"a list of {round(MANY * share):,} scans", "ratio", "p50 ms", "p50 of 1,000")
-            pairs = _side_by_side(
+            pairs = _load_alternately(
                 service.port, requests[0].content, _request("GET", "/v1/scans", many.member.plaintext)
             )
-            few_ms, many_ms = ([load.p50_ms for load in loads] for loads in zip(*pairs, strict=True))
-            ratio = statistics.median(map(operator.truediv, many_ms, few_ms))
-            table.row("GET scans", ratio, statistics.median(many_ms), statistics.median(few_ms), most=(MAX_MANY_RATIO,))
+            few_scans_ms, many_scans_ms = ([load.p50_ms for load in loads] for loads in zip(*pairs, strict=True))
+            ratio = statistics.median(map(operator.truediv, many_scans_ms, few_scans_ms))
+            table.row(
+                "GET scans",
+                ratio,
+                statistics.median(many_scans_ms),
+                statistics.median(few_scans_ms),
+                most=(MAX_MANY_RATIO,),
+            )
 
 
-def _beside_bare(table: Table, port: int, requests: list[Request]) -> None:
+def _compare_with_bare_view(table: Table, port: int, requests: list[Request]) -> None:
     table.head("beside a bare view", "ratio", "a second", "p50 ms", "p99 ms", "bare")
     for request in requests:
         method = request.content.split()[0].decode()
-        pairs = _side_by_side(port, request.content, _request(method, f"/bare/{request.bare}"))
+        pairs = _load_alternately(port, request.content, _request(method, f"/bare/{request.bare}"))
         ratio = statistics.median(ours.per_second / bare.per_second for ours, bare in pairs)
         median = sorted((ours for ours, _ in pairs), key=lambda load: load.per_second)[ROUNDS // 2]
         bare_per_second = statistics.median(bare.per_second for _, bare in pairs)
@@ -104,32 +110,35 @@ def _beside_bare(table: Table, port: int, requests: list[Request]) -> None:
             median.p50_ms,
             median.p99_ms,
             bare_per_second,
-            least=request.min_ratio,
+            least=request.min_bare_ratio,
         )
 
 
 def _processor_time(table: Table, port: int, web: psutil.Process, requests: list[Request]) -> None:
-    """Measure all requests in turns, so that other load on the machine affects all of them equally."""
+    """Measure all requests alternately, so that other load on the machine affects all of them equally."""
     cpu_ms: dict[str, list[float]] = {request.name: [] for request in requests}
     for _ in range(ROUNDS):
         for request in requests:
             start_s = cpu_s(web)
-            responses = _load(port, request.content, ROUND_S).requests
+            responses = _load(port, request.content, ROUND_DURATION_S).requests
             cpu_ms[request.name].append((cpu_s(web) - start_s) * 1000 / responses)
     table.head(f"processor time of a request, {ROUNDS} rounds", "CPU ms", "least")
     for request in requests:
         figures = cpu_ms[request.name]
-        table.row(request.name, statistics.median(figures), min(figures), most=request.max_cpu)
+        table.row(request.name, statistics.median(figures), min(figures), most=request.max_cpu_goals)
     ratios = map(operator.truediv, cpu_ms["GET scan"], cpu_ms["GET scans"])
     table.head("polling beside the list", "ratio")
     table.row("GET scan", statistics.median(ratios), most=(MAX_LIST_RATIO,))
 
 
-def _side_by_side(port: int, first_request: bytes, second_request: bytes) -> list[tuple[Load, Load]]:
-    """Run both loads in turns, so that other load on the machine affects both equally."""
+def _load_alternately(port: int, first_request: bytes, second_request: bytes) -> list[tuple[Load, Load]]:
+    """Run both loads alternately, so that other load on the machine affects both equally."""
     for request in (first_request, second_request):
-        _load(port, request, WARM_UP_S)
-    return [(_load(port, first_request, ROUND_S), _load(port, second_request, ROUND_S)) for _ in range(ROUNDS)]
+        _load(port, request, WARM_UP_DURATION_S)
+    return [
+        (_load(port, first_request, ROUND_DURATION_S), _load(port, second_request, ROUND_DURATION_S))
+        for _ in range(ROUNDS)
+    ]
 
 
 def _request(method: str, path: str, key: str = "", body: bytes = b"") -> bytes:
@@ -140,7 +149,7 @@ def _request(method: str, path: str, key: str = "", body: bytes = b"") -> bytes:
 
 
 def _body(port: int, request: bytes) -> bytes:
-    """Return the body of the response to a request that must succeed."""
+    """Return the response body for a request that must succeed."""
     with socket.create_connection(("127.0.0.1", port)) as connection:
         connection.sendall(request)
         response = http.client.HTTPResponse(connection)
@@ -151,7 +160,7 @@ def _body(port: int, request: bytes) -> bytes:
 
 
 def _load(port: int, request: bytes, seconds: float) -> Load:
-    """Send `request` repeatedly on CONNECTIONS connections of this process for `seconds`."""
+    """Send `request` repeatedly for `seconds`, over CONNECTIONS connections from this process."""
 
     async def all_connections() -> list[float]:
         deadline = time.perf_counter() + seconds
@@ -166,7 +175,7 @@ def _load(port: int, request: bytes, seconds: float) -> Load:
 
 
 async def _connection(port: int, request: bytes, deadline: float) -> list[float]:
-    """Send requests on one connection until `deadline`. Returns the seconds that each response took."""
+    """Send requests over one connection until `deadline`. Return how many seconds every response took."""
     times = []
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     while (start := time.perf_counter()) < deadline:

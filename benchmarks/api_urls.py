@@ -1,4 +1,4 @@
-"""URLs of the service, and a bare view that returns the recorded response of each measured request."""
+"""The service's URLs, plus a bare view that returns a recorded response."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from config.urls import urlpatterns as service_patterns
 
 @cache
 def recorded_body(name: str) -> bytes:
-    """Return the recorded response body of a request."""
+    """Return a request's recorded response body."""
     return Path(os.environ["DATA_DIR"], "bodies", name).read_bytes()
 
 
 @csrf_exempt
-def bare(request: HttpRequest, name: str) -> HttpResponse:
-    """Return the recorded bytes without any other work, as the baseline of Django on this server."""
+def bare_view(request: HttpRequest, name: str) -> HttpResponse:
+    """Return recorded bytes without any other work, as a baseline for this server."""
     return HttpResponse(recorded_body(name), content_type="application/json")
 
 
-urlpatterns = [path("bare/<str:name>", bare), *service_patterns]
+urlpatterns = [path("bare/<str:name>", bare_view), *service_patterns]

@@ -1,4 +1,4 @@
-"""Cost of an audit of a whole site by a running service without a browser, while a client polls the audit.
+"""Benchmark a whole-site audit without a browser, while a client polls it.
 
 The figures are processor time by process, memory of the worker, requests by purpose, and the work of PostgreSQL and
 Redis per page. "All other work" is everything except the visits. A visit includes the scan engine, the thread that
@@ -17,9 +17,9 @@ from django.db import connection
 
 from accounts.models import Tier
 from benchmarks.service import Service
-from benchmarks.sites import Templated, templated
+from benchmarks.sites import Templated, run_templated_site
 from benchmarks.table import Table
-from benchmarks.usage import cpu_s, memory_mib, tree
+from benchmarks.usage import cpu_s, memory_mib, process_tree
 from infrastructure.queue import _redis as redis
 from scans.visits.tallies import tallies, tally_ended_scans
 from sites.models import Audit
@@ -27,11 +27,11 @@ from tests.factories import Member, member_of
 from tests.operations.stack.processes import wait_until
 from tests.targets.server import Certificate
 
-# Pages of the audit in full, in the smallest share, and in the warm-up audit, after which all processes have imported
-# their modules.
+# Pages in the full audit, the smallest audit, and the warm-up audit. During the warm-up, all processes import their
+# modules.
 PAGES, MIN_PAGES, WARM_UP_PAGES = 100, 48, 24
-RESPONSE_S = 0.1  # Delay of each response of the site.
-# Kinds of requests by regular expressions for their paths. The first match applies.
+RESPONSE_DELAY_S = 0.1  # Delay of each response of the site in seconds.
+# Kinds of requests, as regular expressions for paths. The first match applies.
 KINDS = {
     "pages": r"/|/(product|article|guide)/\w+",
     "shared files": r"/(js|css|images)/\d+\.\w+",
@@ -41,20 +41,19 @@ KINDS = {
     "links elsewhere": r"/(zoom|film|basket)(\?.*)?",
     "probes of the origin": r".*",
 }
-# Goals of requests per page: one loads it for its own visit or for a link to it, two measure its time, and one comes
-# from a foreign origin. The processes of a worker share responses, but two of them may send the same request at the
-# same moment.
-MAX_PER_PAGE, MAX_OF_ONE_PAGE, MAX_PER_FILE, MAX_ORIGIN_PROBES = 4.2, 7, 2.0, 130
+# Maximum requests per page: one for the visit or a link, two for the response time, and one with a foreign origin. A
+# worker's processes share responses, but two of them may send the same request simultaneously.
+MAX_REQUESTS_PER_PAGE, MAX_REQUESTS_OF_ONE_PAGE, MAX_REQUESTS_PER_FILE, MAX_ORIGIN_PROBES = 4.2, 7, 2.0, 130
 PROGRAMS = ("web", "worker", "scheduler")
-AUDIT_LIMIT_S, REQUEST_LIMIT_S = 600.0, 10.0
-POLL_S = 2.0  # The `Retry-After` of an unfinished audit.
-MAX_PAGE_CPU_MS, MAX_OVERHEAD, MAX_COMMITS = 350.0, 0.25, 20.0
-MAX_GROWTH_MIB = 16.0  # Goal for each process of the worker.
+AUDIT_TIMEOUT_S, REQUEST_TIMEOUT_S = 600.0, 10.0
+POLL_INTERVAL_S = 2.0  # Retry-After value in responses about an unfinished audit.
+MAX_PAGE_CPU_MS, MAX_CPU_OVERHEAD, MAX_COMMITS_PER_PAGE = 350.0, 0.25, 20.0
+MAX_GROWTH_MIB = 16.0  # Limit for the memory growth of each worker process.
 
 
 @dataclass(frozen=True)
 class Figures:
-    """Totals since the start of the servers: processor seconds by process, and the work of PostgreSQL and Redis."""
+    """Totals since the servers started: CPU seconds by process, and PostgreSQL's and Redis's work."""
 
     cpu_s: dict[str, float]
     visits_cpu_s: float
@@ -63,8 +62,7 @@ class Figures:
     redis_commands: int
 
     @classmethod
-    # Return the totals at this moment.
-    def now(cls, service: Service, processes: list[psutil.Process]) -> Figures:
+    def current_totals(cls, service: Service, processes: list[psutil.Process]) -> Figures:
         tally_ended_scans()
         postmaster = int((service.folder / "postgres" / "postmaster.pid").read_text().split()[0])
         info = redis.info()
@@ -83,7 +81,7 @@ class Figures:
             info["total_commands_processed"],
         )
 
-    def since(self, before: Figures) -> Figures:  # Return the difference to earlier totals.
+    def difference_since(self, before: Figures) -> Figures:
         return Figures(
             {name: seconds - before.cpu_s[name] for name, seconds in self.cpu_s.items()},
             self.visits_cpu_s - before.visits_cpu_s,
@@ -98,58 +96,63 @@ def measure(table: Table, share: float, service: Service) -> None:
     Tier.objects.update(pages_per_audit=pages, scans_per_month=1_000_000)
     owner = member_of("Owner", "business")
     with (
-        templated(pages, Certificate.VALID, RESPONSE_S) as site,
+        run_templated_site(pages, Certificate.VALID, RESPONSE_DELAY_S) as site,
         service.running(*PROGRAMS, env={"SCAN_CA_BUNDLE": str(site.ca_file)}) as started,
     ):
         worker = started[PROGRAMS.index("worker")]
-        _audit(service, owner, site, WARM_UP_PAGES)
+        _run_audit(service, owner, site, WARM_UP_PAGES)
         site.requests()
-        before_mib = memory_mib(worker)
-        before = Figures.now(service, started)
-        audit = _audit(service, owner, site, pages)
-        cost = Figures.now(service, started).since(before)
-        after_mib, goal_mib = memory_mib(worker), before_mib + MAX_GROWTH_MIB * len(list(tree(worker)))
+        memory_before_mib = memory_mib(worker)
+        before = Figures.current_totals(service, started)
+        audit = _run_audit(service, owner, site, pages)
+        cost = Figures.current_totals(service, started).difference_since(before)
+        memory_after_mib, memory_goal_mib = (
+            memory_mib(worker),
+            memory_before_mib + MAX_GROWTH_MIB * len(list(process_tree(worker))),
+        )
         paths = site.requests()
     table.head(f"an audit of {pages} pages for all types", "")
     table.row("pages", audit.pages_done, least=(pages,))
     table.row("findings", audit.findings.count())
-    table.row("MiB of the worker before it", before_mib)
-    table.row("MiB of the worker after it", after_mib, most=(goal_mib,))
+    table.row("MiB of the worker before it", memory_before_mib)
+    table.row("MiB of the worker after it", memory_after_mib, most=(memory_goal_mib,))
     _print_requests(table, paths, pages)
     _print_cost(table, cost, audit)
 
 
-def _audit(service: Service, owner: Member, site: Templated, pages: int) -> Audit:
-    """Create an audit of the site, and poll it like an API client until it has ended."""
+def _run_audit(service: Service, owner: Member, site: Templated, pages: int) -> Audit:
+    """Create an audit of the site, and poll the audit like an API client until it ends."""
     api = f"http://127.0.0.1:{service.port}/v1/audits"
     with requests.Session() as client:
         client.headers["Authorization"] = f"Bearer {owner.plaintext}"
-        response = client.post(api, json={"site": f"{site.base}/", "max_pages": pages}, timeout=REQUEST_LIMIT_S)
+        response = client.post(api, json={"site": f"{site.base}/", "max_pages": pages}, timeout=REQUEST_TIMEOUT_S)
         response.raise_for_status()
         audit_id = response.json()["id"]
 
         def is_final() -> bool:
-            return client.get(f"{api}/{audit_id}", timeout=REQUEST_LIMIT_S).json()["completed_at"] is not None
+            return client.get(f"{api}/{audit_id}", timeout=REQUEST_TIMEOUT_S).json()["completed_at"] is not None
 
-        wait_until(is_final, AUDIT_LIMIT_S, POLL_S)
+        wait_until(is_final, AUDIT_TIMEOUT_S, POLL_INTERVAL_S)
     return Audit.objects.get(id=audit_id)
 
 
 def _print_requests(table: Table, paths: Counter[str], pages: int) -> None:
-    kind_of = {path: next(kind for kind, pattern in KINDS.items() if re.fullmatch(pattern, path)) for path in paths}
+    kind_by_path = {
+        path: next(kind for kind, pattern in KINDS.items() if re.fullmatch(pattern, path)) for path in paths
+    }
     kinds = Counter[str]()
     for path, count in paths.items():
-        kinds[kind_of[path]] += count
+        kinds[kind_by_path[path]] += count
     table.head("requests", "in all")
     table.row("all", paths.total())
     for kind, count in kinds.most_common():
         table.row(kind, count)
-    files = list(kind_of.values()).count("shared files")
+    files = list(kind_by_path.values()).count("shared files")
     table.head("goals", "")
-    table.row("requests for a page", kinds["pages"] / pages, most=(MAX_PER_PAGE,))
-    max_count = max(count for path, count in paths.items() if kind_of[path] == "pages")
-    table.row("requests for the page with the most", max_count, most=(MAX_OF_ONE_PAGE,))
-    table.row("requests for a shared file", kinds["shared files"] / files, most=(MAX_PER_FILE,))
+    table.row("requests for a page", kinds["pages"] / pages, most=(MAX_REQUESTS_PER_PAGE,))
+    max_request_count = max(count for path, count in paths.items() if kind_by_path[path] == "pages")
+    table.row("requests for the page with the most", max_request_count, most=(MAX_REQUESTS_OF_ONE_PAGE,))
+    table.row("requests for a shared file", kinds["shared files"] / files, most=(MAX_REQUESTS_PER_FILE,))
     table.row("probes of the origin", kinds["probes of the origin"], most=(MAX_ORIGIN_PROBES,))
 
 
@@ -164,7 +167,7 @@ def _print_cost(table: Table, cost: Figures, audit: Audit) -> None:
     for name, seconds in cost.cpu_s.items():
         table.row(f"  {name}", seconds / pages * 1000)
     table.row("  of which visits", cost.visits_cpu_s / pages * 1000)
-    table.row("all other work, part of the visits", total_cpu_s / cost.visits_cpu_s - 1, most=(MAX_OVERHEAD,))
-    table.row("commits", cost.commits / pages, most=(MAX_COMMITS,))
+    table.row("all other work, part of the visits", total_cpu_s / cost.visits_cpu_s - 1, most=(MAX_CPU_OVERHEAD,))
+    table.row("commits", cost.commits / pages, most=(MAX_COMMITS_PER_PAGE,))
     table.row("rows that PostgreSQL has read", cost.tuples_read / pages)
     table.row("commands of Redis", cost.redis_commands / pages)

@@ -1,4 +1,4 @@
-"""Cost of an idle service: `manage.py up` with all its processes and servers, on Linux.
+"""Benchmark an idle `manage.py up`, with all its processes and servers, on Linux.
 
 Memory is the proportional set size (PSS), in which memory shared by several processes counts once. Processor time is
 the time of the whole process tree, including ended processes.
@@ -20,22 +20,22 @@ import redis
 import requests
 
 from benchmarks.table import Table
-from benchmarks.usage import cpu_s, memory_mib, tree
+from benchmarks.usage import cpu_s, memory_mib, process_tree
 from operations.stack.running import variables_of
 from tests.e2e.service import Service, free_port
 from tests.operations.stack.processes import wait_until
 from tests.targets.sample import sample_site
 
-START_LIMIT_S, SCAN_LIMIT_S, POLL_S = 120.0, 60.0, 1.0
-# The start has ended when the processes have used less than CALM_CPU_S of processor time in CALM_S seconds.
-CALM_S, CALM_CPU_S = 3.0, 0.06
-IDLE_S, MIN_IDLE_S, REST_AFTER_SCANS_S = 120.0, 60.0, 70.0
+START_TIMEOUT_S, SCAN_TIMEOUT_S, POLL_INTERVAL_S = 120.0, 60.0, 1.0
+# The start counts as finished when the processes use less than CALM_CPU_S of CPU time within CALM_DURATION_S.
+CALM_DURATION_S, CALM_CPU_S = 3.0, 0.06
+IDLE_DURATION_S, MIN_IDLE_DURATION_S, PAUSE_AFTER_SCANS_S = 120.0, 60.0, 70.0
 SCANS, CONCURRENT_SCANS = 500, 8
 FINAL = ("completed", "partial", "failed")
 
-MAX_PROCESSES, MAX_MIB, MAX_MIB_AFTER_SCANS = 16, 450, 700
-MAX_FIRST_CPU_S, MAX_SECOND_CPU_S = 10, 4
-MAX_CPU_S_A_MINUTE, MAX_COMMANDS_A_MINUTE = 0.3, 60
+MAX_PROCESSES, MAX_MEMORY_MIB, MAX_MEMORY_AFTER_SCANS_MIB = 16, 450, 700
+MAX_FIRST_START_CPU_S, MAX_SECOND_START_CPU_S = 10, 4
+MAX_CPU_S_PER_MINUTE, MAX_REDIS_COMMANDS_PER_MINUTE = 0.3, 60
 
 
 def measure(table: Table, share: float) -> None:
@@ -43,28 +43,28 @@ def measure(table: Table, share: float) -> None:
         folder = Path(name, "var")
         Path(name).chmod(0o755)
         table.head("start until it is calm", "CPU-s", "s to the page")
-        with _running(folder, str(site.ca_file)) as service:
-            table.row("first", *_start(service), most=(MAX_FIRST_CPU_S,))
-        with _running(folder, str(site.ca_file)) as service:
+        with _running_service(folder, str(site.ca_file)) as service:
+            table.row("first", *_wait_for_start(service), most=(MAX_FIRST_START_CPU_S,))
+        with _running_service(folder, str(site.ca_file)) as service:
             root = psutil.Process(service.process.pid)
-            table.row("second", *_start(service), most=(MAX_SECOND_CPU_S,))
+            table.row("second", *_wait_for_start(service), most=(MAX_SECOND_START_CPU_S,))
             table.head("idle", "processes", "MiB")
-            table.row("after the start", _processes(root), memory_mib(root), most=(MAX_PROCESSES, MAX_MIB))
+            table.row("after the start", _process_count(root), memory_mib(root), most=(MAX_PROCESSES, MAX_MEMORY_MIB))
             table.head("a minute of it", "CPU-s", "Redis commands")
-            commands, cpu_before_s, start = _commands(folder), cpu_s(root), time.monotonic()
-            time.sleep(max(MIN_IDLE_S, IDLE_S * share))
+            commands, cpu_before_s, start = _redis_command_count(folder), cpu_s(root), time.monotonic()
+            time.sleep(max(MIN_IDLE_DURATION_S, IDLE_DURATION_S * share))
             minutes = (time.monotonic() - start) / 60
-            figures = (cpu_s(root) - cpu_before_s) / minutes, (_commands(folder) - commands) / minutes
-            table.row("all processes", *figures, most=(MAX_CPU_S_A_MINUTE, MAX_COMMANDS_A_MINUTE))
+            figures = (cpu_s(root) - cpu_before_s) / minutes, (_redis_command_count(folder) - commands) / minutes
+            table.row("all processes", *figures, most=(MAX_CPU_S_PER_MINUTE, MAX_REDIS_COMMANDS_PER_MINUTE))
             scans = max(CONCURRENT_SCANS, round(SCANS * share))
-            _scan(service, site.url_as("localhost") + "/", scans)
-            time.sleep(REST_AFTER_SCANS_S)
+            _scan_repeatedly(service, site.url_as("localhost") + "/", scans)
+            time.sleep(PAUSE_AFTER_SCANS_S)
             table.head(f"after {scans} scans", "MiB", "processes")
-            table.row("a minute later", memory_mib(root), _processes(root), most=(MAX_MIB_AFTER_SCANS,))
+            table.row("a minute later", memory_mib(root), _process_count(root), most=(MAX_MEMORY_AFTER_SCANS_MIB,))
 
 
 @contextmanager
-def _running(folder: Path, ca_file: str) -> Iterator[Service]:
+def _running_service(folder: Path, ca_file: str) -> Iterator[Service]:
     service = Service(
         folder,
         free_port(),
@@ -83,43 +83,44 @@ def _running(folder: Path, ca_file: str) -> Iterator[Service]:
         service.kill()
 
 
-def _start(service: Service) -> tuple[float, float]:
-    """Wait until all programs have started. Returns their processor seconds, and the seconds until the page was
-    available.
+def _wait_for_start(service: Service) -> tuple[float, float]:
+    """Wait until all programs have started.
+
+    Return their CPU seconds, and the seconds until the page was available.
 
     Raises TimeoutError if the programs are still busy after START_LIMIT_S.
     """
-    ready_s = service.wait_for_health(START_LIMIT_S)
+    page_available_s = service.wait_for_health(START_TIMEOUT_S)
     root = psutil.Process(service.process.pid)
-    deadline = time.monotonic() + START_LIMIT_S
+    deadline = time.monotonic() + START_TIMEOUT_S
     previous_cpu_s = cpu_s(root)
     while time.monotonic() < deadline:
-        time.sleep(CALM_S)
+        time.sleep(CALM_DURATION_S)
         current_cpu_s = cpu_s(root)
         if current_cpu_s - previous_cpu_s <= CALM_CPU_S:
-            return current_cpu_s, ready_s
+            return current_cpu_s, page_available_s
         previous_cpu_s = current_cpu_s
     raise TimeoutError("the service does not calm down")
 
 
-def _processes(root: psutil.Process) -> int:
-    return len(list(tree(root)))
+def _process_count(root: psutil.Process) -> int:
+    return len(list(process_tree(root)))
 
 
-def _commands(folder: Path) -> int:
-    """Return the number of commands that Redis has executed since its start."""
+def _redis_command_count(folder: Path) -> int:
+    """Return how many commands Redis has executed since its start."""
     with redis.Redis.from_url(variables_of(folder)["REDIS_URL"]) as client:
         return int(client.info("stats")["total_commands_processed"])
 
 
-def _scan(service: Service, url: str, number: int) -> None:
-    """Scan a page `number` times for the demo organization, with CONCURRENT_SCANS scans at once."""
+def _scan_repeatedly(service: Service, url: str, number: int) -> None:
+    """Scan a page `number` times for the demo organization, with at most CONCURRENT_SCANS concurrent scans."""
     key = json.loads((service.data_dir / "demo.json").read_text())["api_key"]
 
     def call(method: str, path: str, body: object = None) -> requests.Response:
         headers = {"Authorization": f"Bearer {key}"}
         return requests.request(
-            method, f"http://127.0.0.1:{service.port}{path}", json=body, headers=headers, timeout=SCAN_LIMIT_S
+            method, f"http://127.0.0.1:{service.port}{path}", json=body, headers=headers, timeout=SCAN_TIMEOUT_S
         )
 
     def scan(_: int) -> None:
@@ -131,10 +132,10 @@ def _scan(service: Service, url: str, number: int) -> None:
 
         def is_final() -> bool:
             response = call("GET", path)
-            # A response is not OK while the rate limit is exceeded.
+            # The response is an error while the rate limit is exceeded.
             return response.ok and response.json()["status"] in FINAL
 
-        wait_until(is_final, SCAN_LIMIT_S, poll_s=POLL_S)
+        wait_until(is_final, SCAN_TIMEOUT_S, poll_s=POLL_INTERVAL_S)
 
     with ThreadPoolExecutor(CONCURRENT_SCANS) as pool:
         list(pool.map(scan, range(number)))

@@ -1,4 +1,6 @@
-"""Processor time, size and queries of each page and list, with 100,000 scans, as many deliveries, and many audits.
+"""Benchmark pages and lists with 100,000 scans, as many deliveries, and many audits.
+
+Measures CPU time, size and queries.
 
 Measured with Django's test client: middleware, view and template, without PostgreSQL. The goals are for processor time,
 because elapsed time depends on the other load of the machine.
@@ -20,7 +22,7 @@ from django.http import HttpResponseBase
 from django.test import Client
 from django.utils import timezone
 
-from benchmarks.seed import Seeded, audits_of, ended_deliveries, fill_audit, organization_with
+from benchmarks.seed import Seeded, create_audits, create_ended_deliveries, create_organization, fill_audit
 from benchmarks.service import Service
 from benchmarks.table import Table
 from infrastructure.web.html_cache import HtmlCache
@@ -35,30 +37,33 @@ from tests.queries import counted
 from website_scan.catalogue import checks
 from website_scan.findings import ScanType
 
-# The number of hosts and the number of scan types are coprime, so that each host has scans of all types.
+# The numbers of hosts and scan types are coprime, so that each host has scans of all types.
 SCANS, HOSTS = 100_000, 997
-WARM_UP, ROUNDS = 3, 20
-# Numbers of audits, and of pages and places of the longest audit, as shares of the number of scans. The usual audit has
-# the size of an audit of a real site.
-AUDITS_SHARE, PAGES_SHARE, PLACES_SHARE = 0.01, 0.1, 0.2
-USUAL_PAGES, USUAL_FINDINGS, USUAL_PLACES = 100, 60, 480
+WARM_UP_REQUESTS, ROUNDS = 3, 20
+# Ratios to the number of scans: how many audits exist, and how many pages and places the longest audit has. The usual
+# audit is as large as a real site's.
+AUDITS_PER_SCAN, PAGES_PER_SCAN, PLACES_PER_SCAN = 0.01, 0.1, 0.2
+USUAL_AUDIT_PAGES, USUAL_AUDIT_FINDINGS, USUAL_AUDIT_PLACES = 100, 60, 480
 COLUMNS = ("CPU ms", "kB", "queries", "median ms", "p95 ms", "least CPU ms")
-# Goals of each row: milliseconds of processor time, compressed kilobytes, queries, and milliseconds in all (median).
+# Limits per row: CPU milliseconds, compressed kilobytes, queries, and median elapsed milliseconds.
 PAGE_GOALS, LIST_GOALS, METRICS_GOALS = (15.0, 60.0, 12.0, 30.0), (30.0, 60.0, 6.0, 50.0), (50.0, 60.0, 15.0, 100.0)
-# Goals of pages that are longer than any real page, and of reports that are not in the cache.
-LONGEST_GOALS, UNCACHED_GOALS = (50.0, 60.0, 12.0, 100.0), (50.0, 60.0, 12.0, 100.0)
+# Limits for pages longer than any real page, and for uncached reports.
+LONGEST_PAGE_GOALS, UNCACHED_REPORT_GOALS = (50.0, 60.0, 12.0, 100.0), (50.0, 60.0, 12.0, 100.0)
 
 Requests = Mapping[str, Callable[[], HttpResponseBase]]
 
 
 @dataclass(frozen=True)
 class World:
-    """Organization with scans, deliveries and audits, and the IDs in the paths of its measured pages."""
+    """An organization with scans, deliveries and audits.
+
+    Stores the IDs that occur in measured paths.
+    """
 
     seeded: Seeded
     scans: int
     webhook_id: str
-    longest_audit_id: str  # The longest audit has a finding of every check.
+    longest_audit_id: str  # The longest audit has a finding of each check.
     usual_audit_id: str
     page_audit_id: str
     page_scan_id: str
@@ -70,7 +75,7 @@ class World:
 
 
 def measure(table: Table, share: float, service: Service) -> None:
-    world = _world(max(1_000, round(SCANS * share)))
+    world = _create_world(max(1_000, round(SCANS * share)))
     member = browser_of(person_of(world.member, "owner", "bench@people.test"))
     report, long_report = f"/report/{world.page_scan_id}", f"/report/{world.long_scan_id}"
     longest, usual = f"/audit/{world.longest_audit_id}", f"/audit/{world.usual_audit_id}"
@@ -80,37 +85,37 @@ def measure(table: Table, share: float, service: Service) -> None:
         "its pages": f"{usual}?show=pages",
         "a report": report,
     }
-    of_member = _gets(member, _paths_of_organization(world) | audits)
-    of_stranger = _gets(Client(), {"login": "/login/", "landing": "/"})
-    _rows(table, "pages of an organization", {**of_member, **of_stranger}, PAGE_GOALS)
-    longest_pages = {
+    member_requests = _get_requests(member, _paths_of_organization(world) | audits)
+    anonymous_requests = _get_requests(Client(), {"login": "/login/", "landing": "/"})
+    _measure_rows(table, "pages of an organization", {**member_requests, **anonymous_requests}, PAGE_GOALS)
+    longest_page_paths = {
         "an audit with a finding of every check": longest,
         "its pages": f"{longest}?show=pages",
         "a report of 250 checks": long_report,
         "the same, failed only": f"{long_report}?show=failed",
     }
-    _rows(table, "the longest pages", _gets(member, longest_pages), LONGEST_GOALS)
+    _measure_rows(table, "the longest pages", _get_requests(member, longest_page_paths), LONGEST_PAGE_GOALS)
     reports = {"a report": report, "a report of 250 checks": long_report}
     with patch.object(parts, "CACHE", HtmlCache(max_bytes=0, max_age_s=0)):
-        _rows(table, "reports that are not cached", _gets(member, reports), UNCACHED_GOALS)
+        _measure_rows(table, "reports that are not cached", _get_requests(member, reports), UNCACHED_REPORT_GOALS)
     api = Client(headers={"Authorization": f"Bearer {world.member.plaintext}"})
-    _rows(table, "lists of the API", _gets(api, _paths_of_api(world)), LIST_GOALS)
-    _rows(table, "metrics", _metrics(), METRICS_GOALS)
+    _measure_rows(table, "lists of the API", _get_requests(api, _paths_of_api(world)), LIST_GOALS)
+    _measure_rows(table, "metrics", _metrics_requests(), METRICS_GOALS)
 
 
-def _rows(table: Table, title: str, requests: Requests, goals: tuple[float, ...]) -> None:
+def _measure_rows(table: Table, title: str, requests: Requests, goals: tuple[float, ...]) -> None:
     table.head(f"{title}, {ROUNDS} times each", *COLUMNS)
     for name, request in requests.items():
-        for _ in range(WARM_UP):
+        for _ in range(WARM_UP_REQUESTS):
             assert request().status_code == 200, name
         with counted() as queries:
             content = b"".join(request())
         ms, cpu_ms = [], []
         for _ in range(ROUNDS):
-            start, cpu_start = time.perf_counter(), time.thread_time()
+            start, cpu_start_s = time.perf_counter(), time.thread_time()
             request()
             ms.append((time.perf_counter() - start) * 1000)
-            cpu_ms.append((time.thread_time() - cpu_start) * 1000)
+            cpu_ms.append((time.thread_time() - cpu_start_s) * 1000)
         p95_ms = sorted(ms)[int(ROUNDS * 0.95) - 1]
         table.row(
             name,
@@ -124,39 +129,39 @@ def _rows(table: Table, title: str, requests: Requests, goals: tuple[float, ...]
         )
 
 
-def _world(scans: int) -> World:
-    seeded = organization_with("Pages", scans, HOSTS)
+def _create_world(scans: int) -> World:
+    seeded = create_organization("Pages", scans, HOSTS)
     organization = seeded.member.organization
-    webhook = ended_deliveries(organization, scans)
-    pages = round(scans * PAGES_SHARE)
-    longest, usual, *_ = audits_of(organization, max(2, round(scans * AUDITS_SHARE)), pages)
-    every_check = [check for scan_type in ScanType for check in checks(scan_type)]
-    some_checks = every_check[:: len(every_check) // USUAL_FINDINGS][:USUAL_FINDINGS]
-    fill_audit(longest, pages, every_check, round(scans * PLACES_SHARE))
-    fill_audit(usual, min(pages, USUAL_PAGES), some_checks, USUAL_PLACES)
+    webhook = create_ended_deliveries(organization, scans)
+    pages = round(scans * PAGES_PER_SCAN)
+    longest, usual, *_ = create_audits(organization, max(2, round(scans * AUDITS_PER_SCAN)), pages)
+    check_ids = [check for scan_type in ScanType for check in checks(scan_type)]
+    usual_check_ids = check_ids[:: len(check_ids) // USUAL_AUDIT_FINDINGS][:USUAL_AUDIT_FINDINGS]
+    fill_audit(longest, pages, check_ids, round(scans * PLACES_PER_SCAN))
+    fill_audit(usual, min(pages, USUAL_AUDIT_PAGES), usual_check_ids, USUAL_AUDIT_PLACES)
     results = {str(scan_type): real_result(scan_type) for scan_type in ScanType}
-    for seed in (1, 2):  # The second audit of the page has a comparison with the first one.
+    for seed in (1, 2):  # The second audit of the page is compared with the first one.
         page_audit = make_audit(seeded.member)
         (page,) = make_pages(page_audit, [SITE])
         look_at(page, timezone.now(), results)
         long_scan = finished_long_scan(organization, seed)
     with connection.cursor() as cursor:
-        cursor.execute("VACUUM ANALYZE")  # As autovacuum would do.
+        cursor.execute("VACUUM ANALYZE")  # Autovacuum would also update the statistics.
     page_scan = Scan.objects.get(audit_page=page, type="security")
     return World(seeded, scans, webhook.id, longest.id, usual.id, page_audit.id, page_scan.id, long_scan.id)
 
 
-def _gets(client: Client, paths: Mapping[str, str]) -> Requests:
+def _get_requests(client: Client, paths: Mapping[str, str]) -> Requests:
     return {name: partial(client.get, path) for name, path in paths.items()}
 
 
 def _paths_of_organization(world: World) -> dict[str, str]:
     scans = Scan.objects.filter(organization=world.member.organization)
-    deep_scan = scans.order_by("created_at")[world.scans // 20]
+    old_scan = scans.order_by("created_at")[world.scans // 20]
     paths = {
         "overview": "",
         "scans, first page": "scans/",
-        "scans, deep page": f"scans/?before={int(deep_scan.created_at.timestamp()) * 1_000_000}_{deep_scan.id}",
+        "scans, deep page": f"scans/?before={int(old_scan.created_at.timestamp()) * 1_000_000}_{old_scan.id}",
         "scans of a type and status": "scans/?type=seo&status=completed",
         "scans, a text": "scans/?q=12.example.com",
         "scans, a text nowhere": "scans/?q=nowhere",
@@ -189,11 +194,11 @@ def _paths_of_api(world: World) -> dict[str, str]:
     }
 
 
-def _metrics() -> Requests:
+def _metrics_requests() -> Requests:
     client = Client(headers={"Authorization": f"Bearer {settings.METRICS_TOKEN}"})
 
     def new_figures() -> HttpResponseBase:
-        endpoint._latest.forget()  # The endpoint would serve the cached figures of the last seconds.
+        endpoint._latest.forget()  # Without this step, the endpoint would return cached figures.
         return client.get("/metrics")
 
     return {"/metrics": new_figures}

@@ -1,4 +1,4 @@
-"""Fairness and throughput of the queue: start of single scans next to backlogs, cost of a claim, several workers.
+"""Benchmark the queue: wait times next to a backlog, claim cost, and throughput with several workers.
 
 Runs real workers. Sites with slow responses stand in for slow scans, so that the figures depend on the queue and not on
 the processor.
@@ -20,9 +20,9 @@ from django.utils import timezone
 from accounts.models import Tier
 from accounts.services import ensure_organization
 from accounts.usage import month_of
-from benchmarks.seed import organization_with
+from benchmarks.seed import create_organization
 from benchmarks.service import Service
-from benchmarks.sites import slow
+from benchmarks.sites import run_slow_site
 from benchmarks.table import Table
 from scans.models import DomainTurn, Scan, Turn
 from scans.visits.claims import claim_next
@@ -35,50 +35,52 @@ from tests.targets.many_pages import shop_site
 from tests.targets.server import Answer
 from website_scan.findings import ScanType
 
-SLOTS, SLOW_S = 6, 5.0  # Slots of the worker, and the delay of slow sites in seconds.
-BACKLOGS = (24, 200)  # Scans of the two organizations with a backlog.
-# Of the audit: pages, delay of each page, and pages done before the single scans start.
-PAGES, PAGE_S, PAGES_BEFORE_SCANS = 1_000, 0.2, 5
-SINGLES, START_S = 5, 2.0  # Number of single scans, and the goal for their wait.
+SLOTS, SLOW_SITE_DELAY_S = 6, 5.0  # Slots of the worker, and the delay of slow sites in seconds.
+BACKLOGS = (24, 200)  # Numbers of queued scans of the two organizations with a backlog.
+# Pages in the audit, response delay of every page in seconds, and pages to finish before the single scans start.
+PAGES, PAGE_DELAY_S, PAGES_BEFORE_SCANS = 1_000, 0.2, 5
+SINGLES, MAX_WAIT_S = 5, 2.0  # Number of single scans, and the maximum wait of a single scan in seconds.
 ROWS, CLAIMS, WAITING, MAX_CLAIM_RATIO = 1_000_000, 300, 20, 1.5
-WORKERS, SLOTS_EACH, SCANS_PER_WORKER, RESPONSE_S, MIN_SPEEDUP = 3, 4, 60, 0.35, 2.4
-LIMIT_S = 180.0
+WORKERS, SLOTS_PER_WORKER, SCANS_PER_WORKER, RESPONSE_DELAY_S, MIN_SPEEDUP = 3, 4, 60, 0.35, 2.4
+TIMEOUT_S = 180.0
 
 
 def measure(table: Table, share: float, service: Service) -> None:
-    _beside_backlogs(table, service)
-    _beside_an_audit(table, service, max(100, round(PAGES * share)))
-    _workers(table, service, max(10, round(SCANS_PER_WORKER * share)))
-    _claims(table, round(ROWS * share), max(10, round(CLAIMS * share)))
+    _measure_wait_next_to_backlogs(table, service)
+    _measure_wait_next_to_audit(table, service, max(100, round(PAGES * share)))
+    _measure_workers(table, service, max(10, round(SCANS_PER_WORKER * share)))
+    _measure_claims(table, round(ROWS * share), max(10, round(CLAIMS * share)))
 
 
-def _beside_backlogs(table: Table, service: Service) -> None:
-    with slow(SLOW_S) as (url, _), slow(0) as (quick, _):
-        # The organizations must exist first, because a single organization may use all slots.
+def _measure_wait_next_to_backlogs(table: Table, service: Service) -> None:
+    with run_slow_site(SLOW_SITE_DELAY_S) as (url, _), run_slow_site(0) as (quick, _):
+        # The organizations are created first, because a worker gives all slots to an organization that is the only one.
         for number in range(SINGLES):
-            _queue(f"Single {number}", "", 0)
+            _create_queued_scans(f"Single {number}", "", 0)
         with service.worker(SLOTS):
             for number, count in enumerate(BACKLOGS):
-                _queue(f"Backlog {number}", url, count)
-            wait_until(lambda: Scan.objects.filter(status="scanning").count() >= SLOTS - 2, LIMIT_S)
-            waits = [_wait_s(_queue(f"Single {number}", quick, 1)[0]) for number in range(SINGLES)]
+                _create_queued_scans(f"Backlog {number}", url, count)
+            wait_until(lambda: Scan.objects.filter(status="scanning").count() >= SLOTS - 2, TIMEOUT_S)
+            waits = [
+                _wait_for_scan_s(_create_queued_scans(f"Single {number}", quick, 1)[0]) for number in range(SINGLES)
+            ]
             queued = Scan.objects.filter(status="queued").count()
             Scan.objects.filter(status="queued").delete()
     table.head("a single scan begins, seconds after its request", "at most", "median", "waiting")
-    table.row("beside two backlogs", max(waits), statistics.median(waits), queued, most=(START_S,))
+    table.row("beside two backlogs", max(waits), statistics.median(waits), queued, most=(MAX_WAIT_S,))
 
 
-def _beside_an_audit(table: Table, service: Service, pages: int) -> None:
-    with slow(0) as (quick, _), shop_site(pages, with_sitemap=True) as site:
+def _measure_wait_next_to_audit(table: Table, service: Service, pages: int) -> None:
+    with run_slow_site(0) as (quick, _), shop_site(pages, with_sitemap=True) as site:
         for path, route in list(site.routes.items()):
             if isinstance(route, Answer) and not path.endswith((".txt", ".xml")):
-                site.routes[path] = replace(route, delay_s=PAGE_S)
-        audit_member, other_member = _member("One", 20), _member("Other", 2)
+                site.routes[path] = replace(route, delay_s=PAGE_DELAY_S)
+        audit_member, other_member = _create_member("One", 20), _create_member("Other", 2)
         with service.running("worker", "scheduler"):
             body = {"site": f"{site.url}/", "max_pages": pages, "types": ["security", "seo"]}
             audit_id = audit_member.api.post("/v1/audits", body).json()["id"]
             audit = Audit.objects.filter(id=audit_id)
-            wait_until(lambda: audit.filter(pages_done__gte=PAGES_BEFORE_SCANS).exists(), LIMIT_S, poll_s=0.5)
+            wait_until(lambda: audit.filter(pages_done__gte=PAGES_BEFORE_SCANS).exists(), TIMEOUT_S, poll_s=0.5)
             for name, member in (
                 ("of another organization", other_member),
                 ("of the audit's organization", audit_member),
@@ -86,60 +88,69 @@ def _beside_an_audit(table: Table, service: Service, pages: int) -> None:
                 waits = []
                 for _ in range(SINGLES):
                     response = member.api.post("/v1/scan", {"url": quick, "type": "seo"})
-                    waits.append(_wait_s(response.json()["id"]))
-                pages_left = pages - audit.get().pages_done
-                table.row(f"beside an audit, {name}", max(waits), statistics.median(waits), pages_left, most=(START_S,))
+                    waits.append(_wait_for_scan_s(response.json()["id"]))
+                unfinished_pages = pages - audit.get().pages_done
+                table.row(
+                    f"beside an audit, {name}",
+                    max(waits),
+                    statistics.median(waits),
+                    unfinished_pages,
+                    most=(MAX_WAIT_S,),
+                )
             audit_member.api.delete(f"/v1/audits/{audit_id}")
 
 
-def _workers(table: Table, service: Service, per_worker: int) -> None:
-    """Measure the scans per minute of one, two and three workers. Each worker has a host name of its own."""
-    table.head(f"workers of {SLOTS_EACH} slots, {per_worker} scans each", "of one", "a minute", "idle %")
+def _measure_workers(table: Table, service: Service, per_worker: int) -> None:
+    """Measure the scans per minute with one, two and three workers.
+
+    Every worker has its own host name.
+    """
+    table.head(f"workers of {SLOTS_PER_WORKER} slots, {per_worker} scans each", "of one", "a minute", "idle %")
     rates: list[float] = []
-    with slow(RESPONSE_S, others_s=RESPONSE_S) as (url, _), ExitStack() as cleanup:
+    with run_slow_site(RESPONSE_DELAY_S, others_s=RESPONSE_DELAY_S) as (url, _), ExitStack() as cleanup:
         for number in range(1, WORKERS + 1):
-            cleanup.enter_context(service.worker(SLOTS_EACH, host=f"host{number}"))
-            # Warm-up, in which each process of the new worker imports its modules.
-            _ends(_queue("Scale", url, SLOTS_EACH * number))
+            cleanup.enter_context(service.worker(SLOTS_PER_WORKER, host=f"host{number}"))
+            # During the warm-up, each process of the new worker imports its modules.
+            _end_times(_create_queued_scans("Scale", url, SLOTS_PER_WORKER * number))
             psutil.cpu_times_percent()
-            rates.append(_rate(_ends(_queue("Scale", url, per_worker * number))))
+            rates.append(_scans_per_minute(_end_times(_create_queued_scans("Scale", url, per_worker * number))))
             idle = psutil.cpu_times_percent().idle
             goals = (MIN_SPEEDUP,) if number == WORKERS else ()
             table.row(str(number), rates[-1] / rates[0], rates[-1], idle, least=goals)
 
 
-def _ends(ids: list[str]) -> list[float]:
-    """Wait until the scans have ended. Returns the times of their ends in order."""
+def _end_times(ids: list[str]) -> list[float]:
+    """Wait until the scans have ended, and return their end times in ascending order."""
     rows = Scan.objects.filter(id__in=ids)
-    wait_until(lambda: not rows.exclude(status__in=Scan.FINAL).exists(), LIMIT_S, poll_s=0.5)
+    wait_until(lambda: not rows.exclude(status__in=Scan.FINAL).exists(), TIMEOUT_S, poll_s=0.5)
     assert not rows.exclude(status="completed").exists(), set(rows.values_list("status", "error_code"))
     ends = rows.order_by("completed_at").values_list("completed_at", flat=True)
     return [end.timestamp() for end in ends if end is not None]
 
 
-def _rate(ends: list[float]) -> float:
-    """Return the scans per minute in the middle of the period, when all slots are in use."""
+def _scans_per_minute(ends: list[float]) -> float:
+    """Return the scans per minute in the middle part of the run, when all slots are in use."""
     first, last = len(ends) // 5, 4 * len(ends) // 5
     return (last - first) / (ends[last] - ends[first]) * 60
 
 
-def _claims(table: Table, rows: int, rounds: int) -> None:
-    before = _claim_ms(rounds)
-    organization_with("Many", rows, hosts=1_000)
+def _measure_claims(table: Table, rows: int, rounds: int) -> None:
+    before = _median_claim_ms(rounds)
+    create_organization("Many", rows, hosts=1_000)
     table.head(f"beside {rows:,} rows more", "ratio", "ms before", "ms")
-    for name, ms in _claim_ms(rounds).items():
+    for name, ms in _median_claim_ms(rounds).items():
         table.row(name, ms / before[name], before[name], ms, most=(MAX_CLAIM_RATIO,))
 
 
-def _claim_ms(rounds: int) -> dict[str, float]:
-    """Return the median milliseconds of a claim, and of the queries before a scan is accepted.
+def _median_claim_ms(rounds: int) -> dict[str, float]:
+    """Return the median milliseconds for a claim, and for the queries that precede accepting a scan.
 
     The queue has 200 waiting scans of each of 20 organizations, half of them for one domain that has reached its limit.
     """
     ids: list[str] = []
     for number in range(WAITING):
-        ids += _queue(f"Waits {number}", "https://full.example.com/", 100, wakes_workers=False)
-        ids += _queue(f"Waits {number}", f"https://www.example{number}.org/", 100, wakes_workers=False)
+        ids += _create_queued_scans(f"Waits {number}", "https://full.example.com/", 100, wakes_workers=False)
+        ids += _create_queued_scans(f"Waits {number}", f"https://www.example{number}.org/", 100, wakes_workers=False)
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE scans_scan, scans_domainturn, scans_turn")
     worker = Worker("bench", 10 * rounds)
@@ -154,7 +165,7 @@ def _claim_ms(rounds: int) -> dict[str, float]:
             start = time.perf_counter()
             call()
             times[name].append((time.perf_counter() - start) * 1000)
-        # End the claimed scan at once, so that only the queue changes. The pause of its domain is set again.
+        # The claimed scan ends immediately, so that only the queue changes. The domain's pause starts again.
         Scan.objects.filter(status="scanning").update(status="failed", lease_expires_at=None)
         _pause_domain("example.com")
     Scan.objects.filter(id__in=ids).delete()
@@ -163,15 +174,15 @@ def _claim_ms(rounds: int) -> dict[str, float]:
 
 
 def _pause_domain(domain: str) -> None:
-    """Make this domain pause as after the start of a visit, and end the pauses of all other domains."""
+    """Start this domain's pause, as after a visit, and end the pauses of all other domains."""
     DomainTurn.objects.exclude(domain=domain).delete()
     now = timezone.now()
     times: dict[str, datetime] = {"taken_at": now - timedelta(seconds=1), "free_at": now + timedelta(minutes=5)}
     DomainTurn.objects.update_or_create(domain=domain, defaults=times)
 
 
-def _queue(name: str, url: str, count: int, *, wakes_workers: bool = True) -> list[str]:
-    """Create queued scans of an organization, and return their IDs."""
+def _create_queued_scans(name: str, url: str, count: int, *, wakes_workers: bool = True) -> list[str]:
+    """Create queued scans for an organization, and return their IDs."""
     Tier.objects.update(concurrent_scans=1_000_000, scans_per_month=1_000_000)
     organization, period = ensure_organization(name=name), month_of(timezone.now())
     rows = Scan.objects.bulk_create(
@@ -182,8 +193,8 @@ def _queue(name: str, url: str, count: int, *, wakes_workers: bool = True) -> li
     return [row.id for row in rows]
 
 
-def _member(name: str, slots: int) -> Member:
-    """Create an organization with a tier of its own."""
+def _create_member(name: str, slots: int) -> Member:
+    """Create an organization with its own tier."""
     tier = Tier.objects.get(name="business")
     tier.pk, tier.name, tier.concurrent_scans = name.lower(), name.lower(), slots
     tier.scans_per_month, tier.pages_per_audit, tier.requests_per_minute = 1_000_000, PAGES, 1_000_000
@@ -191,9 +202,9 @@ def _member(name: str, slots: int) -> Member:
     return member_of(name, tier.name)
 
 
-def _wait_s(scan_id: str) -> float:
-    """Wait until a scan has ended. Returns the seconds from its creation to its start."""
-    wait_until(lambda: Scan.objects.get(id=scan_id).is_final, LIMIT_S, poll_s=0.1)
+def _wait_for_scan_s(scan_id: str) -> float:
+    """Wait until a scan has ended, and return the seconds from its creation to its start."""
+    wait_until(lambda: Scan.objects.get(id=scan_id).is_final, TIMEOUT_S, poll_s=0.1)
     scan = Scan.objects.get(id=scan_id)
     assert scan.started_at
     return (scan.started_at - scan.created_at).total_seconds()

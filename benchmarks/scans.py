@@ -1,4 +1,7 @@
-"""Cost of a visit for one scan type and for all types, with and without a browser: processor time, memory, requests."""
+"""Benchmark visits for one or all scan types, with and without a browser.
+
+Measures CPU time, memory and requests.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from datetime import UTC, datetime
 
 import psutil
 
-from benchmarks.sites import Templated, templated
+from benchmarks.sites import Templated, run_templated_site
 from benchmarks.table import Table
 from benchmarks.usage import cpu_s, peak_mib
 from tests.targets.server import Certificate
@@ -33,16 +36,16 @@ from website_scan.run import scan
 
 ROUNDS = 5
 PAGES = 30
-ALL_TYPES = tuple(ScanType)
+ALL_SCAN_TYPES = tuple(ScanType)
 TIME_LIMIT_S = 60.0
-MAX_STATIC_MIB, MAX_BROWSER_MIB = 200.0, 600.0
-# Goals as ratios: requests of a visit for all types to the distinct requests of its types, and requests of a later page
-# of an audit to the requests of the type with the most requests.
-MAX_DISTINCT_RATIO, MAX_WIDEST_RATIO = 1.05, 1.2
+MAX_STATIC_MEMORY_MIB, MAX_BROWSER_MEMORY_MIB = 200.0, 600.0
+# Maximum ratios. The first compares a visit for all types with one visit per type, counting distinct requests. The
+# second compares a later page of an audit with a visit for the most expensive type.
+MAX_RATIO_TO_DISTINCT_REQUESTS, MAX_RATIO_TO_LARGEST_TYPE = 1.05, 1.2
 
 
 class Evidence:
-    """In-memory substitute for `scans.visits.origin_evidence`, which caches evidence of the origin in Redis."""
+    """Substitute for `scans.visits.origin_evidence` that caches origin evidence in memory instead of Redis."""
 
     def __init__(self) -> None:
         self._evidence: dict[tuple[str, str], Kept] = {}
@@ -56,7 +59,7 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Cost:
-    """Cost of a visit: processor seconds, elapsed seconds, and requests to the site by path."""
+    """A visit's cost: CPU seconds, elapsed seconds, and requests to the site by path."""
 
     cpu_s: float
     seconds: float
@@ -68,14 +71,16 @@ class Cost:
 
 @dataclass(frozen=True)
 class Visits:
-    """Repeated visits of a site, with or without a browser."""
+    """Visit a site repeatedly, with or without a browser."""
 
     site: Templated
     browser: Browser | None
     rounds: int
 
     def cost(self, types: tuple[ScanType, ...], *, is_audit: bool = False) -> Cost:
-        """Return the lowest cost of several visits, because other load of the machine can only increase the cost.
+        """Return the lowest cost of several visits.
+
+        Other load on the machine can only increase a cost.
 
         The first visit does not count. All visits are of the same page; with `is_audit`, they are of different pages
         and share responses and evidence like the visits of an audit.
@@ -95,25 +100,25 @@ class Visits:
             seconds = time.monotonic() - start
             costs.append(Cost(cpu_s(psutil.Process()) - start_cpu_s, seconds, self.site.requests()))
         later = costs[1:]
-        min_cpu_s, min_s = min(cost.cpu_s for cost in later), min(cost.seconds for cost in later)
-        return Cost(min_cpu_s, min_s, later[-1].requests)
+        min_cpu_s, min_elapsed_s = min(cost.cpu_s for cost in later), min(cost.seconds for cost in later)
+        return Cost(min_cpu_s, min_elapsed_s, later[-1].requests)
 
 
 def measure(table: Table, share: float) -> None:
-    use_one_heap()  # Workers do the same.
+    use_one_heap()  # Workers use a single malloc heap as well.
     rounds = max(1, round(ROUNDS * share))
     program = find_browser("auto")
     assert program is not None, "no browser; `make browser` installs one"
-    with templated(PAGES, Certificate.VALID) as site:
-        _visits(table, "a visit without a browser", Visits(site, None, rounds), MAX_STATIC_MIB)
+    with run_templated_site(PAGES, Certificate.VALID) as site:
+        _measure_visits(table, "a visit without a browser", Visits(site, None, rounds), MAX_STATIC_MEMORY_MIB)
         with WarmBrowser(program, ca_bundle=site.ca_file) as browser:
-            _visits(table, "a visit with a browser", Visits(site, browser, rounds), MAX_BROWSER_MIB)
+            _measure_visits(table, "a visit with a browser", Visits(site, browser, rounds), MAX_BROWSER_MEMORY_MIB)
 
 
-def _visits(table: Table, title: str, visits: Visits, goal_mib: float) -> None:
-    alone = {scan_type: visits.cost((scan_type,)) for scan_type in ALL_TYPES}
+def _measure_visits(table: Table, title: str, visits: Visits, goal_mib: float) -> None:
+    alone = {scan_type: visits.cost((scan_type,)) for scan_type in ALL_SCAN_TYPES}
     separate = functools.reduce(operator.add, alone.values())
-    together, later = visits.cost(ALL_TYPES), visits.cost(ALL_TYPES, is_audit=True)
+    together, later = visits.cost(ALL_SCAN_TYPES), visits.cost(ALL_SCAN_TYPES, is_audit=True)
     rows = {f"{name} alone": cost for name, cost in alone.items()}
     rows |= {"four separate scans": separate}
     rows |= {"all types": together, "all types, a later page of an audit": later}
@@ -127,7 +132,11 @@ def _visits(table: Table, title: str, visits: Visits, goal_mib: float) -> None:
     distinct = functools.reduce(operator.or_, (cost.requests for cost in alone.values())).total()
     widest = max(cost.requests.total() for cost in alone.values())
     table.head("  requests, beside", "ratio")
-    table.row("  all types, the types' distinct ones", together.requests.total() / distinct, most=(MAX_DISTINCT_RATIO,))
-    table.row("  a later page, the widest type's", later.requests.total() / widest, most=(MAX_WIDEST_RATIO,))
+    table.row(
+        "  all types, the types' distinct ones",
+        together.requests.total() / distinct,
+        most=(MAX_RATIO_TO_DISTINCT_REQUESTS,),
+    )
+    table.row("  a later page, the widest type's", later.requests.total() / widest, most=(MAX_RATIO_TO_LARGEST_TYPE,))
     table.head("  memory of all processes", "MiB")
-    table.row("  all types", peak_mib(lambda: visits.cost(ALL_TYPES)), most=(goal_mib,))
+    table.row("  all types", peak_mib(lambda: visits.cost(ALL_SCAN_TYPES)), most=(goal_mib,))

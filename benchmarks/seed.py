@@ -1,4 +1,4 @@
-"""Rows for benchmarks: organizations with many scans, webhook deliveries, and audits."""
+"""Create test data for benchmarks: organizations with many scans, webhook deliveries, and audits."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from webhooks.models import Delivery, Event, EventKind, Webhook
 from website_scan.catalogue import Check
 from website_scan.findings import ScanType
 
-# Limit that no benchmark reaches.
+# Limit for tiers that is so high that no benchmark reaches it.
 NO_LIMIT = 100_000_000
 BATCH = 1_000
 SITE = "https://example.com"
@@ -45,7 +45,7 @@ SCANS = """
         FROM generate_series(1, %(scans)s) AS n
     ) AS numbered
 """
-# Statements that end most deliveries, each with one attempt. The others stay pending.
+# SQL statements that end most deliveries after one attempt and leave the others pending.
 END_DELIVERIES = (
     """
     UPDATE webhooks_delivery SET attempts_made = 1, status = ended.status, finished_at = created_at
@@ -66,15 +66,16 @@ END_DELIVERIES = (
 
 @dataclass(frozen=True)
 class Seeded:
-    """Created organization with an API key, and the ID of its scan that has a real report."""
+    """The new organization, its API key, and the ID of a scan with a real report."""
 
     member: Member
     scan_id: str
 
 
-def organization_with(name: str, scans: int, hosts: int = 1) -> Seeded:
-    """Create an organization with scans over twelve months, all types and `hosts` hosts, one of them with a real
-    report.
+def create_organization(name: str, scans: int, hosts: int = 1) -> Seeded:
+    """Create an organization with twelve months of scans, covering all types and `hosts` hosts.
+
+    One scan has a real report.
     """
     Tier.objects.update(
         scans_per_month=NO_LIMIT, concurrent_scans=NO_LIMIT, requests_per_minute=NO_LIMIT, webhooks=NO_LIMIT
@@ -93,8 +94,8 @@ def organization_with(name: str, scans: int, hosts: int = 1) -> Seeded:
     return Seeded(member, finish_with(member, real_result(ScanType.SECURITY), now).id)
 
 
-def pending_deliveries(organization: Organization, urls: Sequence[str], number: int) -> list[Webhook]:
-    """Create a webhook for each URL on loopback, and events that each have a delivery to one of the webhooks."""
+def create_pending_deliveries(organization: Organization, urls: Sequence[str], number: int) -> list[Webhook]:
+    """Create a webhook for every URL on loopback, and events with one delivery per event."""
     webhooks = Webhook.objects.bulk_create(
         Webhook(
             organization=organization,
@@ -117,9 +118,12 @@ def pending_deliveries(organization: Organization, urls: Sequence[str], number: 
     return webhooks
 
 
-def ended_deliveries(organization: Organization, number: int) -> Webhook:
-    """Create a webhook and its deliveries, one in 20 of them pending and one in 1,000 failed."""
-    (webhook,) = pending_deliveries(organization, ["https://hooks.example.com/"], number)
+def create_ended_deliveries(organization: Organization, number: int) -> Webhook:
+    """Create a webhook and its deliveries.
+
+    One in 20 is pending, and one in 1,000 has failed.
+    """
+    (webhook,) = create_pending_deliveries(organization, ["https://hooks.example.com/"], number)
     with connection.cursor() as cursor:
         for statement in END_DELIVERIES:
             cursor.execute(statement, {"webhook": webhook.id})
@@ -127,8 +131,11 @@ def ended_deliveries(organization: Organization, number: int) -> Webhook:
     return webhook
 
 
-def audits_of(organization: Organization, number: int, pages: int) -> list[Audit]:
-    """Create ended audits of a site without pages and findings, newest first. One in ten has failed."""
+def create_audits(organization: Organization, number: int, pages: int) -> list[Audit]:
+    """Create a site's ended audits, newest first, without pages and findings.
+
+    One in ten has failed.
+    """
     now = timezone.now()
     types = [str(scan_type) for scan_type in ScanType]
     total: TypeTotal = {"pages": pages, "sum": pages * 50, "flawless": 0, "gaps": 0, "cap": None, "caps": {}}
@@ -153,7 +160,10 @@ def audits_of(organization: Organization, number: int, pages: int) -> list[Audit
 
 
 def fill_audit(audit: Audit, pages: int, checks: Sequence[Check], places: int) -> None:
-    """Create pages of an audit, one finding of each check, and places, distributed evenly over the findings."""
+    """Create an audit's pages and one finding per check.
+
+    Places are distributed evenly over the findings.
+    """
     AuditPage.objects.bulk_create((_page(audit, number) for number in range(pages)), BATCH)
     samples = [SamplePage(url=f"{SITE}/page/{number}", scan_id=_scan_id(str(number))) for number in range(5)]
     findings = AuditFinding.objects.bulk_create(

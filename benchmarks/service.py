@@ -1,4 +1,4 @@
-"""Service for benchmarks: servers in a temporary folder, Django in this process, and programs of `manage.py up`."""
+"""Run the service for benchmarks: servers in a temporary folder, Django here, and `manage.py up` programs."""
 
 from __future__ import annotations
 
@@ -18,13 +18,16 @@ from operations.stack import embedded
 from tests.e2e.service import BASE_DIR, free_port, get_status
 from tests.operations.stack.processes import wait_until
 
-START_LIMIT_S, STOP_LIMIT_S = 120.0, 40.0
-LOG_CHARACTERS = 6_000
+START_TIMEOUT_S, STOP_TIMEOUT_S = 120.0, 40.0
+MAX_LOG_CHARACTERS = 6_000
 
 
 @contextmanager
-def installed(variables: Mapping[str, str]) -> Iterator[Service]:
-    """Run PostgreSQL and Redis, migrate, and set up Django in this process. `variables` extend the environment."""
+def installed_service(variables: Mapping[str, str]) -> Iterator[Service]:
+    """Run PostgreSQL and Redis, migrate, and set up Django in this process.
+
+    `variables` extend the environment.
+    """
     with tempfile.TemporaryDirectory(prefix="wss-bench-") as name:
         folder = Path(name)
         folder.chmod(0o755)
@@ -35,7 +38,7 @@ def installed(variables: Mapping[str, str]) -> Iterator[Service]:
                 "DJANGO_SETTINGS_MODULE": "config.settings",
                 "SCAN_ALLOWED_NETWORKS": "127.0.0.0/8",
                 "ALLOWED_HOSTS": "127.0.0.1 testserver",
-                # The access log is off, because its lines would appear between the lines of the tables.
+                # The access log is disabled, because its lines would appear between the lines of the tables.
                 "ACCESS_LOG": "0",
             }
             os.environ.update(stack.env | defaults | dict(variables))
@@ -46,7 +49,7 @@ def installed(variables: Mapping[str, str]) -> Iterator[Service]:
 
 @dataclass(frozen=True)
 class Service:
-    """Installation of the service: its data folder, and the port of its web process."""
+    """An installed service, with its data folder and its web process's port."""
 
     folder: Path
     port: int
@@ -55,15 +58,15 @@ class Service:
     def running(
         self, *names: str, env: Mapping[str, str] | None = None, options: Sequence[str] = ()
     ) -> Iterator[list[psutil.Process]]:
-        """Run programs of `manage.py up`, with further variables, and with `options` that override their own."""
-        # This module reads the environment when it is imported.
+        """Run the `manage.py up` programs with additional environment variables and command line `options`."""
+        # The module `up` reads the environment when it is imported.
         from operations.stack.management.commands.up import programs
 
         environment = {
             **os.environ,
             **(env or {}),
             "PYTHONWARNINGS": "ignore:You're running the worker with superuser privileges",
-            "PYTHONFAULTHANDLER": "1",  # A crash then writes its traceback to the log.
+            "PYTHONFAULTHANDLER": "1",  # With this variable, a crash writes its traceback to the log.
         }
         commands = {program.name: program.command for program in programs(self.folder, self.port, environment)}
         path = self.folder / f"{'-'.join(names)}.log"
@@ -74,10 +77,10 @@ class Service:
             ]
         try:
             if "web" in names:
-                wait_until(lambda: get_status(self.port, "/healthz") == 200, START_LIMIT_S)
+                wait_until(lambda: get_status(self.port, "/healthz") == 200, START_TIMEOUT_S)
             yield processes
         except BaseException:
-            print(path.read_text(errors="replace")[-LOG_CHARACTERS:])
+            print(path.read_text(errors="replace")[-MAX_LOG_CHARACTERS:])
             raise
         finally:
             _stop(processes)
@@ -89,17 +92,17 @@ class Service:
         """Run a worker for scans, and wait until its pool has `processes` processes."""
         options = (f"--autoscale={processes},{processes}", f"--hostname=worker@{host}")
         with self.running("worker", env=env, options=options) as (worker,):
-            wait_until(lambda: len(worker.children()) >= processes, START_LIMIT_S)
+            wait_until(lambda: len(worker.children()) >= processes, START_TIMEOUT_S)
             yield worker
 
 
 def _stop(processes: list[psutil.Process]) -> None:
-    """Stop the processes. They have STOP_LIMIT_S to finish their work before they are killed."""
+    """Stop the processes, and kill those that have not ended after STOP_LIMIT_S."""
     tree = [process for process in processes for process in (process, *process.children(recursive=True))]
     for process in processes:
         process.terminate()
-    psutil.wait_procs(processes, STOP_LIMIT_S)
+    psutil.wait_procs(processes, STOP_TIMEOUT_S)
     for process in tree:
         if process.is_running():
             process.kill()
-    psutil.wait_procs(tree, STOP_LIMIT_S)
+    psutil.wait_procs(tree, STOP_TIMEOUT_S)

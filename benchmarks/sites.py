@@ -1,4 +1,6 @@
-"""Sites to scan and receivers of webhooks, in separate processes whose processor time and memory do not count.
+"""Sites and webhook receivers for benchmarks.
+
+They run in other processes, whose cost is not measured.
 
 This module imports no models, because Django is not set up in these processes.
 """
@@ -23,14 +25,14 @@ RESPONSE = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok
 
 
 @contextmanager
-def _in_process(work: Callable[..., None], *arguments: object) -> Iterator[Connection]:
-    """Run `work(pipe, *arguments)` in a separate process, and yield this process' end of the pipe."""
+def _run_in_process(work: Callable[..., None], *arguments: object) -> Iterator[Connection]:
+    """Run `work(pipe, *arguments)` in a separate process and yield the local end of the pipe."""
     context = multiprocessing.get_context("spawn")
-    own_end, other_end = context.Pipe()
-    process = context.Process(target=work, args=(other_end, *arguments), daemon=True)
+    parent_pipe, child_pipe = context.Pipe()
+    process = context.Process(target=work, args=(child_pipe, *arguments), daemon=True)
     process.start()
     try:
-        yield own_end
+        yield parent_pipe
     finally:
         process.kill()
         process.join()
@@ -38,23 +40,29 @@ def _in_process(work: Callable[..., None], *arguments: object) -> Iterator[Conne
 
 @dataclass(frozen=True)
 class Templated:
-    """Site in another process, whose pages come from a few templates with many files."""
+    """A site in another process.
+
+    A few templates with many files render its pages.
+    """
 
     base: str
     ca_file: Path | None
     _pipe: Connection
 
     def requests(self) -> Counter[str]:
-        """Return the requested paths with their numbers since the last call."""
+        """Return the number of requests per path since the last call."""
         self._pipe.send(None)
         paths: Counter[str] = self._pipe.recv()
         return paths
 
 
 @contextmanager
-def templated(pages: int, certificate: Certificate | None = None, answer_s: float = 0) -> Iterator[Templated]:
-    """Run a site of `pages` pages. Its pages and files respond after `answer_s` seconds."""
-    with _in_process(_serve_templated, pages, certificate, answer_s) as pipe:
+def run_templated_site(pages: int, certificate: Certificate | None = None, answer_s: float = 0) -> Iterator[Templated]:
+    """Run a site with this number of pages.
+
+    Pages and files respond after `answer_s` seconds.
+    """
+    with _run_in_process(_serve_templated, pages, certificate, answer_s) as pipe:
         base, ca_file = pipe.recv()
         yield Templated(base, ca_file, pipe)
 
@@ -72,13 +80,16 @@ def _serve_templated(pipe: Connection, pages: int, certificate: Certificate | No
 
 
 @contextmanager
-def slow(
+def run_slow_site(
     seconds: float, page: str = PAGE, others_s: float = 0, certificate: Certificate | None = None
 ) -> Iterator[tuple[str, Path | None]]:
-    """Run a site whose page responds after `seconds`, and all other paths after `others_s`. Yields URL and root
-    certificate.
+    """Run a site whose page responds after `seconds`.
+
+    Other paths respond after `others_s`.
+
+    Yields the URL and the root certificate.
     """
-    with _in_process(_serve_slow, seconds, page, others_s, certificate) as pipe:
+    with _run_in_process(_serve_slow, seconds, page, others_s, certificate) as pipe:
         yield pipe.recv()
 
 
@@ -91,35 +102,44 @@ def _serve_slow(pipe: Connection, seconds: float, page: str, others_s: float, ce
 
 @dataclass(frozen=True)
 class Receivers:
-    """Receivers of webhooks in another process, by host and port. The first receivers may hang."""
+    """Webhook receivers in another process, by host and port.
+
+    The first ones may hang.
+    """
 
     hosts: list[str]
     _pipe: Connection
 
     def stop(self) -> tuple[float, int]:
-        """Stop the receivers. Returns the time of the first request, and the number of requests."""
+        """Stop the receivers.
+
+        Return the first request's time and the number of requests.
+        """
         self._pipe.send(None)
-        first_at, requests = self._pipe.recv()
-        return first_at, requests
+        first_request_at, requests = self._pipe.recv()
+        return first_request_at, requests
 
 
 @contextmanager
 def receivers(number: int, hanging: int) -> Iterator[Receivers]:
-    """Run receivers of webhooks. The first `hanging` receivers accept connections and never respond."""
-    with _in_process(_receive, number, hanging) as pipe:
+    """Run webhook receivers.
+
+    The first `hanging` receivers accept connections and never respond.
+    """
+    with _run_in_process(_run_receivers, number, hanging) as pipe:
         yield Receivers(pipe.recv(), pipe)
 
 
-def _receive(pipe: Connection, number: int, hanging: int) -> None:
+def _run_receivers(pipe: Connection, number: int, hanging: int) -> None:
     asyncio.run(_receive_all(pipe, number, hanging))
 
 
 async def _receive_all(pipe: Connection, receiver_count: int, hanging: int) -> None:
-    first_at, requests = 0.0, 0
+    first_request_at, requests = 0.0, 0
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        nonlocal first_at, requests
-        first_at = first_at or time.time()
+        nonlocal first_request_at, requests
+        first_request_at = first_request_at or time.time()
         head = await reader.readuntil(b"\r\n\r\n")
         length = next(int(line[15:]) for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:"))
         await reader.readexactly(length)
@@ -128,7 +148,7 @@ async def _receive_all(pipe: Connection, receiver_count: int, hanging: int) -> N
         writer.close()
 
     async def hang(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await reader.read()  # Wait until the client closes the connection.
+        await reader.read()  # The receiver waits until the client closes the connection.
         writer.close()
 
     servers = [
@@ -137,4 +157,4 @@ async def _receive_all(pipe: Connection, receiver_count: int, hanging: int) -> N
     ]
     pipe.send([f"127.0.0.1:{server.sockets[0].getsockname()[1]}" for server in servers])
     await asyncio.to_thread(pipe.recv)
-    pipe.send((first_at, requests))
+    pipe.send((first_request_at, requests))

@@ -1,4 +1,4 @@
-"""Command `make soak`: hundreds of scans of difficult and of good sites through one worker, to find resource leaks.
+"""Command `make soak`, which runs hundreds of easy and difficult scans on one worker to detect resource leaks.
 
 A real worker runs the scans from the queue. The resources of its idle process tree are compared after the warm-up, when
 every process of the pool has run some scans, and at the end.
@@ -28,20 +28,20 @@ from tests.targets.zoo import ZOO
 from website_scan.findings import ScanType
 
 SCANS, CONCURRENCY, SEED = 500, 8, 1
-LIMIT_S = 15 * 60.0
-REST_S = 3.0  # Time in which the remaining threads and processes of finished scans end.
-SWEEP_EVERY_S, POLL_S = 15.0, 1.0
-WARM_UP_SCANS = 6  # For each process of the pool.
+SCAN_TIMEOUT_S = 15 * 60.0
+PAUSE_AFTER_SCANS_S = 3.0  # Time for a finished scan's remaining threads and processes to end.
+SWEEP_INTERVAL_S, POLL_INTERVAL_S = 15.0, 1.0
+WARM_UP_SCANS = 6  # Number of warm-up scans for each process of the pool.
 # Heavy pages are a minority, as on the real web.
-HEAVY_SHARE, GOOD_SHARE = 0.15, 0.3
-MEMORY_FACTOR, MEMORY_EXTRA_MIB = 1.1, 20.0
+SHARE_OF_HEAVY_PAGES, SHARE_OF_GOOD_SITES = 0.15, 0.3
+MAX_MEMORY_FACTOR, MAX_MEMORY_INCREASE_MIB = 1.1, 20.0
 
-Job = tuple[str, ScanType]  # URL and type
+Job = tuple[str, ScanType]  # A job is a URL with a scan type.
 
 
 @dataclass(frozen=True)
 class Resources:
-    """Resources of a process tree at one point in time."""
+    """A process tree's resources at one point in time."""
 
     processes: int
     threads: int
@@ -49,9 +49,9 @@ class Resources:
     mib: float
 
     @classmethod
-    def of_idle(cls, worker: psutil.Process) -> Resources:
-        """Return the resources of the worker and its processes while no scan runs."""
-        time.sleep(REST_S)
+    def of_idle_worker(cls, worker: psutil.Process) -> Resources:
+        """Return the resources that the worker and its processes use while no scan runs."""
+        time.sleep(PAUSE_AFTER_SCANS_S)
         rows = []
         for process in [worker, *worker.children(recursive=True)]:
             with process.oneshot():
@@ -62,13 +62,13 @@ class Resources:
 
 def measure(table: Table, share: float, service: Service) -> None:
     with ExitStack() as cleanup:
-        jobs, ca_file = _jobs(cleanup, round(SCANS * share))
+        jobs, ca_file = _random_scans(cleanup, round(SCANS * share))
         worker = cleanup.enter_context(service.worker(CONCURRENCY, env={"SCAN_CA_BUNDLE": ca_file}))
-        _soak(table, worker, jobs)
+        _run_soak_test(table, worker, jobs)
 
 
-def _jobs(cleanup: ExitStack, count: int) -> tuple[list[Job], str]:
-    """Return `count` scans in random order, and the root certificate of the scanned sites."""
+def _random_scans(cleanup: ExitStack, count: int) -> tuple[list[Job], str]:
+    """Return `count` scans in random order, and the scanned sites' root certificate."""
     random_source = random.Random(SEED)
     good_site = cleanup.enter_context(sample_site())
     good = [(f"{good_site.url}/", scan_type) for scan_type in ScanType]
@@ -80,26 +80,30 @@ def _jobs(cleanup: ExitStack, count: int) -> tuple[list[Job], str]:
             zoo_jobs = [(zoo_site.url(site), scan_type) for scan_type in zoo_site.only]
             (heavy if zoo_site.is_heavy else quick).extend(zoo_jobs)
     jobs: list[Job] = []
-    for group, share in ((heavy, HEAVY_SHARE), (good, GOOD_SHARE), (quick, 1 - HEAVY_SHARE - GOOD_SHARE)):
+    for group, share in (
+        (heavy, SHARE_OF_HEAVY_PAGES),
+        (good, SHARE_OF_GOOD_SITES),
+        (quick, 1 - SHARE_OF_HEAVY_PAGES - SHARE_OF_GOOD_SITES),
+    ):
         random_source.shuffle(group)
         jobs += [group[number % len(group)] for number in range(round(count * share))]
     random_source.shuffle(jobs)
     return jobs, str(good_site.ca_file)
 
 
-def _soak(table: Table, worker: psutil.Process, jobs: list[Job]) -> None:
+def _run_soak_test(table: Table, worker: psutil.Process, jobs: list[Job]) -> None:
     pool = {process.pid for process in worker.children()}
-    warm_up = min(WARM_UP_SCANS * CONCURRENCY, len(jobs) // 2)
+    warm_up_jobs = min(WARM_UP_SCANS * CONCURRENCY, len(jobs) // 2)
     table.head(f"{len(jobs)} scans", *(field.name for field in fields(Resources)))
-    table.row("start", *astuple(Resources.of_idle(worker)))
-    ends = _scan(jobs[:warm_up])
-    warm = Resources.of_idle(worker)
+    table.row("start", *astuple(Resources.of_idle_worker(worker)))
+    ends = _run_scans(jobs[:warm_up_jobs])
+    warm = Resources.of_idle_worker(worker)
     table.row("warmed up", *astuple(warm))
-    ends += _scan(jobs[warm_up:])
-    max_mib = warm.mib * MEMORY_FACTOR + MEMORY_EXTRA_MIB * warm.processes
-    # Each process keeps a connection to the queue open after its first message.
-    limits = (warm.processes, warm.threads, warm.descriptors + warm.processes, max_mib)
-    table.row("end", *astuple(Resources.of_idle(worker)), most=limits)
+    ends += _run_scans(jobs[warm_up_jobs:])
+    max_memory_mib = warm.mib * MAX_MEMORY_FACTOR + MAX_MEMORY_INCREASE_MIB * warm.processes
+    # Each process has an open connection to the queue after its first message.
+    limits = (warm.processes, warm.threads, warm.descriptors + warm.processes, max_memory_mib)
+    table.row("end", *astuple(Resources.of_idle_worker(worker)), most=limits)
     table.head("ends of scans", "")
     for name, count in sorted(ends.items()):
         table.row(name, count)
@@ -107,8 +111,11 @@ def _soak(table: Table, worker: psutil.Process, jobs: list[Job]) -> None:
     table.row("processes of the pool that were replaced", len(replaced), most=(0,))
 
 
-def _scan(jobs: list[Job]) -> Counter[str]:
-    """Create scans and sweep until all have ended, as the scheduler does. Returns the numbers by status and error."""
+def _run_scans(jobs: list[Job]) -> Counter[str]:
+    """Create scans, then sweep like the scheduler until all have ended.
+
+    Return their number by status and error.
+    """
     organization, period = ensure_organization(name="Soak"), month_of(timezone.now())
     rows = [
         Scan.objects.create(organization=organization, type=scan_type, url=url, period=period)
@@ -121,10 +128,10 @@ def _scan(jobs: list[Job]) -> Counter[str]:
     sweeps = 0
     while unfinished.exists():
         seconds = time.monotonic() - start
-        assert seconds < LIMIT_S, list(unfinished.values_list("type", "url", "status", "attempts")[:10])
-        if seconds >= sweeps * SWEEP_EVERY_S:
+        assert seconds < SCAN_TIMEOUT_S, list(unfinished.values_list("type", "url", "status", "attempts")[:10])
+        if seconds >= sweeps * SWEEP_INTERVAL_S:
             app.send_task("scans.tasks.sweep")
             sweeps += 1
-        time.sleep(POLL_S)
+        time.sleep(POLL_INTERVAL_S)
     ends = Scan.objects.filter(id__in=[row.id for row in rows]).values_list("status", "error_code")
     return Counter(f"{status} {code}".rstrip() for status, code in ends)

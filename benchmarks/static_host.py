@@ -1,4 +1,7 @@
-"""Host of static files on loopback that responds like a usual web server, so that findings only concern the pages."""
+"""Static file server on loopback.
+
+It responds like a usual web server, so that only pages cause findings.
+"""
 
 from __future__ import annotations
 
@@ -32,12 +35,15 @@ HEADERS = {
     "Referrer-Policy": "strict-origin-when-cross-origin",
 }
 RANGE = re.compile(r"bytes=(\d+)-(\d*)")
-NOT_FOUND = b"<!doctype html><title>Not found</title><h1>Not found</h1>"
-STOP_LIMIT_S = 10.0
+NOT_FOUND_PAGE = b"<!doctype html><title>Not found</title><h1>Not found</h1>"
+STOP_TIMEOUT_S = 10.0
 
 
 class StaticHost:
-    """Host that serves a folder over HTTP/2 and HTTP/1.1 at `url`, with compressed text and long caching for assets."""
+    """Host that serves a folder over HTTP/2 and HTTP/1.1 at `url`.
+
+    Text is compressed and assets are cached long.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -45,7 +51,7 @@ class StaticHost:
         self.url = f"https://{NAME}:{self._listener.getsockname()[1]}"
         self._loop = asyncio.new_event_loop()
         self._stop = asyncio.Event()
-        self._certificate = str(_files()[1])
+        self._certificate = str(_files_by_path()[1])
         self._thread = threading.Thread(target=self._run, name="static-host", daemon=True)
 
     def __enter__(self) -> Self:
@@ -54,7 +60,7 @@ class StaticHost:
 
     def __exit__(self, *_: object) -> None:
         self._loop.call_soon_threadsafe(self._stop.set)
-        self._thread.join(STOP_LIMIT_S)
+        self._thread.join(STOP_TIMEOUT_S)
 
     def _run(self) -> None:
         config = Config()
@@ -62,12 +68,12 @@ class StaticHost:
         config.certfile = config.keyfile = self._certificate
         config.errorlog = None
         config.graceful_timeout = 0.0
-        # Connections that a client resets need not be logged.
+        # Connections that clients reset are not logged.
         self._loop.set_exception_handler(lambda *_: None)
         with contextlib.closing(self._loop):
-            self._loop.run_until_complete(serve(self._answer, config, shutdown_trigger=self._stop.wait, mode="asgi"))
+            self._loop.run_until_complete(serve(self._respond, config, shutdown_trigger=self._stop.wait, mode="asgi"))
 
-    async def _answer(self, scope: Scope, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
+    async def _respond(self, scope: Scope, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
         """Respond to a request in the event loop, because a thread would wait for a client that has stopped reading."""
         if scope["type"] != "http":
             return
@@ -85,19 +91,19 @@ class StaticHost:
         await send({"type": "http.response.body", "body": content, "more_body": False})
 
     def _response(self, path: str, request_headers: Mapping[str, str]) -> tuple[HTTPStatus, dict[str, str], bytes]:
-        """Return status, headers and body for a path without query."""
-        # `normpath` removes "..", but symbolic links lead to the files of other packages.
+        """Return the status, headers and body that a path without a query gets."""
+        # The function `normpath` removes "..", but symbolic links may lead to files of other packages.
         file = self._folder / posixpath.normpath(f"/{path}").lstrip("/")
         if file.is_dir() and not path.endswith("/"):
             return HTTPStatus.MOVED_PERMANENTLY, {"Location": f"{path}/"}, b""
         file = file / "index.html" if file.is_dir() else file
         if not file.is_file():
-            return HTTPStatus.NOT_FOUND, {"Content-Type": "text/html"}, NOT_FOUND
+            return HTTPStatus.NOT_FOUND, {"Content-Type": "text/html"}, NOT_FOUND_PAGE
         media_type = mimetypes.guess_type(file.name)[0] or "application/octet-stream"
-        lifetime_s = 600 if media_type == "text/html" else 31_536_000
-        headers = {"Content-Type": media_type, "Cache-Control": f"max-age={lifetime_s}"}
+        cache_lifetime_s = 600 if media_type == "text/html" else 31_536_000
+        headers = {"Content-Type": media_type, "Cache-Control": f"max-age={cache_lifetime_s}"}
         body = file.read_bytes()
-        # Browsers request a video in ranges.
+        # Browsers request a video in byte ranges.
         if (byte_range := RANGE.fullmatch(request_headers.get("range", ""))) and media_type.startswith("video/"):
             first_byte, last_byte = int(byte_range[1]), min(int(byte_range[2] or len(body)), len(body) - 1)
             headers["Content-Range"] = f"bytes {first_byte}-{last_byte}/{len(body)}"
@@ -106,28 +112,31 @@ class StaticHost:
 
 
 def authority() -> Path:
-    """Return the file with the root certificate of all hosts of this process."""
-    return _files()[0]
+    """Return the file with the root certificate for all hosts in this process."""
+    return _files_by_path()[0]
 
 
 @functools.cache
-def _folder() -> tempfile.TemporaryDirectory[str]:
+def _temporary_folder() -> tempfile.TemporaryDirectory[str]:
     """Return a temporary folder that is deleted when the process ends."""
     return tempfile.TemporaryDirectory(prefix="static-host-")
 
 
 @functools.cache
-def _files() -> tuple[Path, Path]:
-    return certificate_files(Path(_folder().name), NAME)
+def _files_by_path() -> tuple[Path, Path]:
+    return certificate_files(Path(_temporary_folder().name), NAME)
 
 
 def certificate_files(folder: Path, name: str) -> tuple[Path, Path]:
-    """Write a root certificate, and a file with a host's key and certificate chain. Returns both files."""
+    """Write a root certificate, and a file with a host's key and certificate chain.
+
+    Return both paths.
+    """
     folder.chmod(0o755)  # The browser may run as another user.
     root = Identity.root()
     intermediate = root.issue_authority()
     leaf = intermediate.issue(name)
-    root_file, host_file = folder / "root.pem", folder / "host.pem"
-    root_file.write_bytes(root.pem)
-    host_file.write_bytes(leaf.key_pem + leaf.pem + intermediate.pem)
-    return root_file, host_file
+    root_certificate_file, host_certificate_file = folder / "root.pem", folder / "host.pem"
+    root_certificate_file.write_bytes(root.pem)
+    host_certificate_file.write_bytes(leaf.key_pem + leaf.pem + intermediate.pem)
+    return root_certificate_file, host_certificate_file

@@ -1,4 +1,4 @@
-"""Precision of findings on real pages by check, with and without a browser.
+"""Benchmark how precise findings on real pages are, by check, with and without a browser.
 
 The pages are templates and documentation in npm and Debian packages, installed by npm and apt. `real_pages.toml` lists
 the pages with the findings that an owner would agree to, judged by hand.
@@ -21,7 +21,7 @@ from typing import Any
 from benchmarks.static_host import StaticHost, authority
 from benchmarks.table import Table
 from tests.website_scan.net.loopback import NETWORKS
-from website_scan.browser.visit import READ_BY, Browser
+from website_scan.browser.visit import PARTS_BY_SCAN_TYPE, Browser
 from website_scan.browser.warm import WarmBrowser
 from website_scan.findings import ScanType, Severity
 from website_scan.net.browser import find_browser
@@ -35,19 +35,25 @@ LIST = Path(__file__).with_name("real_pages.toml")
 CACHE = Path(tempfile.gettempdir()) / "website-scan-real-pages"
 TIME_LIMIT_S = 120.0
 COUNTED_SEVERITIES = frozenset({Severity.MEDIUM, Severity.HIGH, Severity.CRITICAL})
-# Goals for the share of findings that owners agree to: of all findings, and of each check.
+# Minimum share of findings that site owners agree with, over all checks and for any single check.
 MIN_PRECISION, MIN_CHECK_PRECISION = 0.97, 0.8
 
 Finding = tuple[ScanType, str]
 
 
-class NotJudged(Exception):
-    """Raised if the browser could not load a page, for example on a busy machine. The message is the reason."""
+class PageNotJudged(Exception):
+    """Raised if the browser cannot load a page, for example on a busy machine.
+
+    The message is the reason.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class RealPage:
-    """Page of a package. `agreed` has the IDs of checks by scan type whose findings the page's owner would agree to."""
+    """A page from a package.
+
+    `agreed` lists, by scan type, the checks whose findings the owner would agree with.
+    """
 
     package: str
     folder: Path
@@ -83,9 +89,9 @@ def measure(table: Table, share: float) -> None:
     for title, (all_findings, agreed) in counts_by_title.items():
         table.head(title, "precision", "findings")
         for scan_type in ScanType:
-            of_type = [finding for finding in all_findings if finding[0] is scan_type]
-            total = sum(all_findings[finding] for finding in of_type)
-            table.row(scan_type, sum(agreed[finding] for finding in of_type) / total if total else "", total)
+            findings_of_type = [finding for finding in all_findings if finding[0] is scan_type]
+            total = sum(all_findings[finding] for finding in findings_of_type)
+            table.row(scan_type, sum(agreed[finding] for finding in findings_of_type) / total if total else "", total)
         table.row("all findings", agreed.total() / all_findings.total(), all_findings.total(), least=(MIN_PRECISION,))
         worst = min(all_findings, key=lambda finding: agreed[finding] / all_findings[finding])
         table.row(
@@ -97,7 +103,7 @@ def measure(table: Table, share: float) -> None:
 
 
 def findings(page: RealPage, browser: Browser | None) -> Iterator[tuple[ScanType, CheckResult]]:
-    """Scan a page for all types, and yield its findings of at least medium severity.
+    """Scan a page for all types, and yield findings with at least medium severity.
 
     Raises `NotJudged` if the browser could not load the page, because the findings would be those of a scan without
     browser.
@@ -108,8 +114,8 @@ def findings(page: RealPage, browser: Browser | None) -> Iterator[tuple[ScanType
             target = parse_target(f"{host.url}/{page.path}", policy)
             for result in scan(target, ScanType, network, Budget(TIME_LIMIT_S), browser=browser):
                 assert result.score is not None, (page.name, result.error)
-                if browser is not None and READ_BY[result.type] and result.browser is None:
-                    raise NotJudged(result.skipped_checks[0].reason)
+                if browser is not None and PARTS_BY_SCAN_TYPE[result.type] and result.browser is None:
+                    raise PageNotJudged(result.skipped_checks[0].reason)
                 for category in result.categories:
                     for check in category.checks:
                         if check.status != "pass" and check.severity in COUNTED_SEVERITIES:
@@ -117,13 +123,16 @@ def findings(page: RealPage, browser: Browser | None) -> Iterator[tuple[ScanType
 
 
 def _count_findings(pages: Iterable[RealPage], browser: Browser | None) -> tuple[Counter[Finding], Counter[Finding]]:
-    """Return the number of pages with a finding of each check, and on how many of them the owner would agree."""
+    """Count pages with a finding, and pages where the owner would agree with it.
+
+    Both counts are by check.
+    """
     all_findings: Counter[Finding] = Counter()
     agreed: Counter[Finding] = Counter()
     for page in pages:
         try:
             page_findings = list(findings(page, browser))
-        except NotJudged as error:
+        except PageNotJudged as error:
             print(f"left out: {page.name} ({error})", flush=True)
             continue
         for scan_type, check in page_findings:
@@ -139,11 +148,14 @@ def _figures(all_findings: Counter[Finding], agreed: Counter[Finding], finding: 
 
 
 def real_pages(packages: Iterable[dict[str, Any]]) -> Iterator[RealPage]:
-    """Yield the pages of packages. Packages are downloaded one by one; unavailable packages are printed."""
+    """Yield the pages in these packages, downloading one package at a time.
+
+    Prints unavailable packages.
+    """
     for package in packages:
         name = package.get("npm") or package["debian"]
         try:
-            package_folder = _npm(name) if "npm" in package else _debian(name, package.get("needs", ()))
+            package_folder = _npm_folder(name) if "npm" in package else _debian_folder(name, package.get("needs", ()))
         except (OSError, subprocess.SubprocessError, tarfile.TarError) as error:
             print(f"left out: {name} ({error})")
             continue
@@ -152,8 +164,8 @@ def real_pages(packages: Iterable[dict[str, Any]]) -> Iterator[RealPage]:
             yield RealPage(name, package_folder / package["folder"], page["path"], agreed)
 
 
-def _npm(spec: str) -> Path:
-    """Return the folder of an npm package, which is downloaded once."""
+def _npm_folder(spec: str) -> Path:
+    """Return an npm package's folder. Downloads the package once."""
     folder = CACHE / spec.replace("/", "_")
     if not folder.exists():
         with tempfile.TemporaryDirectory() as temporary:
@@ -161,12 +173,14 @@ def _npm(spec: str) -> Path:
             (archive,) = Path(temporary).iterdir()
             with tarfile.open(archive) as files:
                 files.extractall(unpacking := Path(temporary) / "unpacked", filter="data")
-            _cache(unpacking, folder)
+            _cache_folder(unpacking, folder)
     return folder
 
 
-def _debian(name: str, needs: Sequence[str]) -> Path:
-    """Return the folder of a Debian package, which is downloaded once in the version of this machine's release.
+def _debian_folder(name: str, needs: Sequence[str]) -> Path:
+    """Return the folder with a Debian package's files.
+
+    Downloads it once, for this machine's release.
 
     `needs` names packages with files that the package's pages use through symbolic links.
     """
@@ -178,11 +192,11 @@ def _debian(name: str, needs: Sequence[str]) -> Path:
             unpacking = Path(temporary) / "unpacked"
             for archive in Path(temporary).glob("*.deb"):
                 _run("dpkg-deb", "-x", str(archive), str(unpacking))
-            _cache(unpacking, folder)
+            _cache_folder(unpacking, folder)
     return folder
 
 
-def _cache(unpacked: Path, folder: Path) -> None:
+def _cache_folder(unpacked: Path, folder: Path) -> None:
     CACHE.mkdir(parents=True, exist_ok=True)
     shutil.move(unpacked, folder)
 

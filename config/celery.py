@@ -1,4 +1,4 @@
-"""Celery app of worker and scheduler, for `celery -A config worker` and `celery -A config beat`."""
+"""The Celery app for `celery -A config worker` and `celery -A config beat`."""
 
 from __future__ import annotations
 
@@ -24,9 +24,6 @@ from infrastructure import environment
 SOFT_LIMIT_S = settings.SCAN_TIME_LIMIT_S + 15
 HARD_LIMIT_S = settings.SCAN_TIME_LIMIT_S + 30
 
-# At a connection loss, Celery warns that it does not cancel tasks. They may continue, as PostgreSQL has their state.
-warnings.simplefilter("ignore", CPendingDeprecationWarning)
-
 app = Celery("config")
 app.conf.update(
     broker_url=settings.REDIS_URL,
@@ -34,9 +31,9 @@ app.conf.update(
     broker_connection_retry_on_startup=True,
     broker_connection_max_retries=None,
     broker_connection_timeout=2,
-    # Without this option, the broker's client accepts any certificate and sends the password to that server.
+    # Without this option, the Redis client would accept any certificate, and send the password to an impostor.
     broker_use_ssl={"ssl_cert_reqs": ssl.CERT_REQUIRED} if settings.REDIS_URL.startswith("rediss:") else None,
-    # `visibility_timeout` is longer than any task, so that Redis never delivers a running task again.
+    # `visibility_timeout` is longer than any task, so that Redis never delivers the message of a running task again.
     broker_transport_options={"visibility_timeout": 3600, "socket_timeout": 5, "socket_connect_timeout": 2},
     task_acks_late=True,
     task_reject_on_worker_lost=True,
@@ -59,7 +56,7 @@ app.conf.update(
     task_routes={
         "scans.tasks.run_scan": {"queue": "scans"},
         "sites.tasks.discover_pages": {"queue": "scans"},
-        # A separate queue, and in production a separate worker, so that deliveries don't wait for scans.
+        # Deliveries have a separate queue, and in production a separate worker, so that they don't wait for scans.
         "webhooks.tasks.deliver": {"queue": "webhooks"},
         "*": {"queue": "maintenance"},
     },
@@ -77,7 +74,7 @@ app.conf.update(
         "hold-deliveries": {"task": "webhooks.tasks.hold_deliveries", "schedule": 60.0, "options": {"expires": 60}},
         # The task runs every hour until midnight, in case the scheduler was down at 7:00. Each digest is written once.
         "post-digests": {
-            "task": "sites.tasks.post_digests",
+            "task": "sites.tasks.mail_digests",
             "schedule": crontab(day_of_week="1", hour="7-23", minute="0"),
         },
         "tell-of-certificates": {"task": "sites.tasks.tell_of_certificates", "schedule": crontab(minute="23")},
@@ -122,6 +119,17 @@ def refuse_wrong_settings(**_: object) -> None:
 
 
 @celeryd_after_setup.connect
+def ignore_warning_of_connection_loss(**_: object) -> None:
+    """Ignore Celery's warning that it does not cancel tasks.
+
+    They may continue, because PostgreSQL has their state.
+
+    Celery's logging, which has been set up by now, shows these warnings always, so an earlier filter has no effect.
+    """
+    warnings.simplefilter("ignore", CPendingDeprecationWarning)
+
+
+@celeryd_after_setup.connect
 def freeze_before_fork(**_: object) -> None:
     """Exempt all objects from garbage collection before the worker forks its pool, so that the memory remains shared.
 
@@ -138,7 +146,7 @@ def check_connection(**_: object) -> None:
 
 @heartbeat_sent.connect
 def touch_heartbeat_file(**_: object) -> None:
-    """Touch the heartbeat file at each heartbeat of a worker that runs and is connected to its queue.
+    """Touch the heartbeat file whenever a worker that is connected to its queue sends a heartbeat.
 
     The liveness probe checks the file's age, because `celery inspect ping` would start Python and Celery each time.
     """

@@ -1,4 +1,7 @@
-"""Django settings, read from the environment. `docs/operations.md` explains the variables."""
+"""Django settings, read from the environment.
+
+`docs/operations.md` explains the variables.
+"""
 
 from __future__ import annotations
 
@@ -37,11 +40,11 @@ instead.update(running.variables_of(DATA_DIR))
 WORKER_HEARTBEAT_FILE = read("WORKER_HEARTBEAT_FILE", Path, None, "A file that a worker may write.")
 
 DEBUG = read("DEBUG", boolean, False, "Set it to 1 or 0.")
-SECRET_KEY = read("SECRET_KEY", environment.secret_key, "", environment.HOW_TO_MAKE_A_KEY)
+SECRET_KEY = read("SECRET_KEY", environment.secret_key, "", environment.KEY_INSTRUCTIONS)
 SECRET_KEY_FALLBACKS: list[str] = read(
     "SECRET_KEY_FALLBACKS", environment.secret_keys, [], "Former keys, newest first, each of at least 32 characters."
 )
-# The first key encrypts stored secrets. All of these keys and Django's secret keys decrypt stored secrets.
+# The first key encrypts secrets. All keys, and Django's secret keys, can decrypt them.
 ENCRYPTION_KEYS: list[str] = read(
     "ENCRYPTION_KEYS", environment.secret_keys, [], "Long random strings; `openssl rand -hex 32` makes one."
 )
@@ -142,7 +145,7 @@ CONTEXT_PROCESSORS = [
     "django.contrib.messages.context_processors.messages",
 ]
 TEMPLATES = [
-    # Templates of all pages and e-mails.
+    # Template engine for all pages and e-mails.
     {
         "BACKEND": "django.template.backends.jinja2.Jinja2",
         "DIRS": [BASE_DIR / "templates", templating.TEMPLATES],
@@ -156,7 +159,7 @@ TEMPLATES = [
             ],
         },
     },
-    # Templates of the Django admin.
+    # Template engine for the Django admin.
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
         "DIRS": [BASE_DIR / "templates" / "django"],
@@ -181,7 +184,8 @@ DATABASES = {
         "CONN_HEALTH_CHECKS": True,
         "OPTIONS": {
             "connect_timeout": 3,
-            # A host that fails closes no connection. These options end connections after about 30 s without response.
+            # A crashed server does not close its connections. These options end such connections after about 30 s
+            # without response.
             "tcp_user_timeout": 10_000,
             "keepalives_idle": 10,
             "keepalives_interval": 5,
@@ -300,7 +304,7 @@ X_FRAME_OPTIONS = "DENY"
 # `manage.py site_docs` sets STATIC_SITE while it renders the public pages as static files.
 STATIC_SITE = False
 
-# The pages use no device feature except the clipboard.
+# The pages use no device features except the clipboard.
 PERMISSIONS_POLICY = "camera=(), geolocation=(), microphone=(), payment=(), usb=()"
 # No page has inline scripts or styles.
 SECURE_CSP = {

@@ -1,4 +1,4 @@
-"""URL configuration of the service."""
+"""The service's URL configuration."""
 
 from __future__ import annotations
 
@@ -53,15 +53,17 @@ from reports.views import (
     share,
 )
 from scans.api import ScanCollection, ScanItem, ScanListing, UsageView
-from scans.policy import ABOUT_OUR_SCANS
+from scans.policy import ABOUT_SCANS_PATH
 from sites.audits.api import EXPORT_VIEWS as AUDIT_EXPORT_VIEWS
 from sites.audits.api import AuditCollection, AuditExport, AuditFindings, AuditItem, AuditPages, UnknownAuditExport
 from sites.audits.pages import views as audit_pages
 from sites.badges.api import BadgeCollection, BadgeItem
 from sites.badges.views import badge, badge_card, badge_link, page_badge
 from sites.lists.api import EntryItem, ListCollection, ListEntries, ListItem
+from sites.lists.pages import entry_views as entry_pages
 from sites.lists.pages import import_views as import_pages
 from sites.lists.pages import snapshot_views as snapshot_pages
+from sites.lists.pages import target_views as target_pages
 from sites.lists.pages import views as list_pages
 from sites.lists.run_api import EXPORT_VIEWS as SNAPSHOT_EXPORT_VIEWS
 from sites.lists.run_api import (
@@ -75,7 +77,7 @@ from sites.lists.run_api import (
     SnapshotDiff,
     UnknownSnapshotExport,
 )
-from sites.lists.views import shared_badge, shared_card, shared_list
+from sites.lists.views import shared_badge, shared_card, shared_list, shared_list_password
 from sites.monitors.api import MonitorCollection, MonitorItem, MonitorRunItem, MonitorRuns
 from sites.monitors.pages import views as monitor_pages
 from webhooks import views as webhook_views
@@ -90,7 +92,10 @@ from webhooks.api import (
 
 
 class AnyString:
-    """Path converter that accepts any string as an ID, even with slashes and line breaks; views refuse invalid IDs."""
+    """Path converter that accepts any string as an ID, even with slashes and line breaks.
+
+    Views refuse invalid IDs.
+    """
 
     regex = r"[\s\S]+"
 
@@ -106,7 +111,7 @@ register_converter(AnyString, "any")
 # Called here, because the admin's AppConfig would import the code of all pages into commands and the scheduler.
 admin.autodiscover()
 
-# These URLs contain the organization, so that a page never changes the organization of another browser tab.
+# These URLs contain the organization, so that changing the organization in one browser tab does not affect others.
 organization_urls = [
     path("", dashboard.overview, name="overview"),
     path("recent", dashboard.recent, name="recent"),
@@ -136,9 +141,11 @@ organization_urls = [
     path("lists/<str:list_id>/delete", list_pages.list_delete, name="list-delete"),
     path("lists/<str:list_id>/import", import_pages.list_import, name="list-import"),
     path("lists/<str:list_id>/entries", list_pages.list_entries, name="list-entries"),
+    path("lists/<str:list_id>/entries/<str:entry_id>", entry_pages.list_entry, name="list-entry"),
     path("lists/<str:list_id>/run", list_pages.list_run, name="list-run"),
     path("lists/<str:list_id>/snapshot", snapshot_pages.list_snapshot, name="list-snapshot"),
     path("lists/<str:list_id>/adoption", snapshot_pages.list_adoption, name="list-adoption"),
+    path("lists/<str:list_id>/targets", target_pages.list_targets, name="list-targets"),
     path("lists/<str:list_id>/sharing", snapshot_pages.list_sharing, name="list-sharing"),
     path("lists/<str:list_id>/sharing/new", snapshot_pages.list_share, name="list-share-new"),
     path("lists/<str:list_id>/sharing/<str:share_id>/revoke", snapshot_pages.list_unshare, name="list-share-revoke"),
@@ -258,7 +265,7 @@ urlpatterns = [
     path("openapi.yaml", openapi, name="schema"),
     path("", landing, name="landing"),
     path("scan", dashboard.scan_start, name="scan-start"),
-    path(ABOUT_OUR_SCANS.removeprefix("/"), about_our_scans, name="about-our-scans"),
+    path(ABOUT_SCANS_PATH.removeprefix("/"), about_our_scans, name="about-our-scans"),
     path("robots.txt", robots),
     path("favicon.ico", favicon),
     path("site.webmanifest", manifest, name="manifest"),
@@ -290,9 +297,9 @@ urlpatterns = [
     path("account/", person.account, name="account"),
     path("account/email/", EmailView.as_view(), name="account_email"),
     path("account/email/<str:key>/", EmailConfirmView.as_view(), name="account_confirm_email"),
-    path("account/again/", security.PasswordAgainView.as_view(), name="account_reauthenticate"),
-    path("account/again/code/", security.CodeAgainView.as_view(), name="mfa_reauthenticate"),
-    path("account/again/passkey/", security.PasskeyAgainView.as_view(), name="mfa_reauthenticate_webauthn"),
+    path("account/again/", security.PasswordReauthenticationView.as_view(), name="account_reauthenticate"),
+    path("account/again/code/", security.CodeReauthenticationView.as_view(), name="mfa_reauthenticate"),
+    path("account/again/passkey/", security.PasskeyReauthenticationView.as_view(), name="mfa_reauthenticate_webauthn"),
     path("account/again/provider/", providers.provider_again, name="account_again"),
     path("account/security/", security.index, name="mfa_index"),
     path("account/security/app/", security.AppAddView.as_view(), name="mfa_activate_totp"),
@@ -339,7 +346,8 @@ urlpatterns = [
     path("list/<str:share_id>.svg", shared_badge, name="list-share-badge"),
     path("list/<str:share_id>/card/<str:digest>.png", shared_card, name="list-share-card"),
     path("list/<str:share_id>", shared_list, name="list-share"),
-    # These replace the admin's own pages, which neither limit password guesses nor end other sessions.
+    path("list/<str:share_id>/password", shared_list_password, name="list-share-password"),
+    # These views replace the admin's own pages, which neither limit password guesses nor end other sessions.
     path("admin/login/", admin_login),
     path("admin/logout/", LogoutView.as_view()),
     path("admin/password_change/", RedirectView.as_view(pattern_name="account")),

@@ -1,4 +1,4 @@
-"""WSGI application of the web process: `gunicorn config.wsgi`."""
+"""The web process's WSGI application, for `gunicorn config.wsgi`."""
 
 from __future__ import annotations
 
@@ -22,14 +22,20 @@ NO_HOST = b'{"code": "INVALID_PARAMS", "error": "The request has no Host header.
 
 with without_garbage_collection():
     django_application = get_wsgi_application()
-    import_module("website_scan.net.name_servers")  # imported now, so that the first request for a scan does not wait
+    admit = import_module("config.admission").admit_in_thread
+    # This module is imported at startup, so that the first scan request does not wait for the import.
+    import_module("website_scan.net.name_servers")
 environment.refuse_problems()
 
 
 def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
-    """Call Django's application. Refuses requests without a host, and drops the response body for HEAD."""
+    """Call Django's application.
+
+    Refuses requests without a host, and drops the response body for HEAD.
+    """
     if environ.get("SERVER_PROTOCOL") == "HTTP/1.1" and "HTTP_HOST" not in environ:
-        # RFC 9112, section 3.2, requires this response. Django would use the address of the server's socket as host.
+        # RFC 9112, section 3.2, requires status 400 without a Host header. Django would use the address of its socket
+        # instead.
         start_response("400 Bad Request", [("Content-Type", "application/json"), ("Connection", "close")])
         return (NO_HOST,)
     response = django_application(environ, start_response)
@@ -39,3 +45,6 @@ def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> 
     if (close := getattr(response, "close", None)) is not None:
         close()
     return ()
+
+
+application.admit = admit  # type: ignore[attr-defined]  # The gunicorn worker calls it for long request bodies.

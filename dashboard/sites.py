@@ -1,4 +1,7 @@
-"""Sites and their pages: hosts and URLs of an organization's scans, with results. All queries use indexes."""
+"""Hosts and pages that an organization has scanned, with results.
+
+All queries use indexes.
+"""
 
 from __future__ import annotations
 
@@ -14,15 +17,15 @@ from django.utils import timezone
 
 from accounts import access
 from infrastructure.web import keyset
-from scans.models import INDEXED_URL, Scan, path_of
+from scans.models import INDEXED_URL_LENGTH, Scan, path_of
 from website_scan.urls import host_and_port_of
 
 PAGE_SIZE = 25
-# Limit of hosts or pages that one search reads.
+# How many hosts or pages one search reads at most.
 MAX_SEARCHED = 1_000
 
 # Loose index scan: one index lookup finds the next host or page, so that not all scans are read.
-# Pages are distinguished by the indexed prefix of their URL (`scans.models.INDEXED_URL`).
+# Pages are distinguished by the indexed prefix of their URL (`scans.models.INDEXED_URL_LENGTH`).
 NEXT = """
     WITH RECURSIVE names AS (
         (SELECT {name} AS name FROM scans_scan WHERE organization_id = %(organization)s AND lead_id IS NULL{within}
@@ -61,7 +64,7 @@ MAIN = """
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """Score and grade of a scan of a page."""
+    """Score and grade from one scan."""
 
     scan_id: str
     score: int
@@ -85,7 +88,7 @@ Results: TypeAlias = Mapping[str, Sequence[Result]]
 
 @dataclass(frozen=True, slots=True)
 class PageRow:
-    """Row of a page with the results of each scan type. `host` is the site's host."""
+    """A page and its results for every scan type. `host` is the site's host."""
 
     host: str
     url: str
@@ -97,7 +100,7 @@ class PageRow:
 
     @property
     def query(self) -> str:
-        """Query string that selects this page on the site's page, which displays the scores over time."""
+        """Query string that selects this page in the charts on its site's page."""
         return urlencode({"page": self.url})
 
     @property
@@ -115,20 +118,20 @@ SitePage: TypeAlias = keyset.LinkedPage[PageRow, str]
 
 
 def site_page(organization_id: int, query: Mapping[str, str]) -> SitePage:
-    """Return the main pages of the sites whose host contains the search text, in the order of the hosts."""
+    """Return the main pages of sites whose host contains the search text, ordered by host."""
     hosts = _names_page(_Names(organization_id), query)
     pages = _main_pages(organization_id, hosts.rows)
     return _with_results(organization_id, hosts, [(host, pages[host]) for host in hosts.rows])
 
 
 def pages_of_site(organization_id: int, host: str, query: Mapping[str, str]) -> SitePage:
-    """Return the pages of a site whose URL contains the search text, in the order of the URLs."""
+    """Return the site's pages whose URL contains the search text, ordered by URL."""
     urls = _names_page(_Names(organization_id, host), query)
     return _with_results(organization_id, urls, [(host, url) for url in urls.rows])
 
 
 def page_results(organization_id: int, urls: Sequence[str], *, limit: int) -> dict[str, Results]:
-    """Return up to `limit` results of each type by URL, with one query."""
+    """Return up to `limit` results per type and URL, with one query."""
     results: dict[str, dict[str, list[Result]]] = {url: {type: [] for type in Scan.Type.values} for url in urls}
     if urls:
         rows = access.fetch_rows(
@@ -140,7 +143,10 @@ def page_results(organization_id: int, urls: Sequence[str], *, limit: int) -> di
 
 
 def main_pages(urls: Iterable[str], limit: int) -> dict[str, str]:
-    """Map each host, in the order of the URLs, to its most frequent URL; the shortest wins a tie."""
+    """Map every host to its most frequent URL, or the shortest one in a tie.
+
+    Hosts keep the order of the URLs.
+    """
     counts: dict[str, Counter[str]] = {}
     for url in urls:
         counts.setdefault(host_and_port_of(url), Counter())[url] += 1
@@ -167,7 +173,7 @@ def _with_results(
 
 @dataclass(frozen=True, slots=True)
 class _Names:
-    """Query for the hosts of an organization, or for the pages of one of its hosts."""
+    """Query for an organization's hosts, or for a host's pages."""
 
     organization_id: int
     host: str | None = None
@@ -180,12 +186,17 @@ class _Names:
             beyond="<" if backward else ">",
             order="DESC" if backward else "ASC",
         )
-        rows = access.fetch_rows(query, self.organization_id, place=name[:INDEXED_URL], limit=limit, host=self.host)
+        rows = access.fetch_rows(
+            query, self.organization_id, place=name[:INDEXED_URL_LENGTH], limit=limit, host=self.host
+        )
         return [name for (name,) in rows]
 
 
 def _names_page(names: _Names, query: Mapping[str, str]) -> keyset.LinkedPage[str, str]:
-    """Return a page of the names that contain the search text. A search reads at most MAX_SEARCHED names."""
+    """Return a page of names that contain the search text.
+
+    A search reads at most MAX_SEARCHED names.
+    """
     text = keyset.search_text(query).lower()
 
     def read(beyond: str | None, *, is_backward: bool) -> tuple[list[str], str | None]:

@@ -1,4 +1,4 @@
-"""Views of the dashboard about scans and sites."""
+"""Dashboard views for scans and sites."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from accounts.authentication import member_caller
 from accounts.identity.freshness import session_suffices
 from accounts.models import Membership
 from accounts.roles import MemberRequest, current_membership, known, page_of, requires
-from accounts.submissions import form_page, refuse_now
+from accounts.submissions import form_page, refuse_over_rate_or_in_maintenance
 from dashboard import scan_lists
 from dashboard.next_steps import next_steps
 from dashboard.sites import main_page, page_results, pages_of_site, site_page
@@ -32,7 +32,7 @@ from infrastructure.api.errors import NotFound
 from infrastructure.web import charts
 from infrastructure.web.keyset import search_text
 from scans import services
-from scans.models import INDEXED_URL, Scan, path_of
+from scans.models import INDEXED_URL_LENGTH, Scan, path_of
 from scans.policy import scan_policy
 from scans.requests import ScanRequest
 from sites.audits.services import cancel_audit, find_audit
@@ -89,7 +89,10 @@ def overview(request: MemberRequest) -> HttpResponse:
 @require_safe
 @requires(Membership.Role.VIEWER)
 def recent(request: MemberRequest) -> HttpResponse:
-    """Render the overview's fragment of running and latest scans, which the page polls while a scan runs."""
+    """Render the list of running and latest scans.
+
+    The overview polls it while a scan runs.
+    """
     context = {"recent": scan_lists.recent(request.membership.organization_id), "labels": LABELS}
     return render(request, "dashboard/_recent.html", context)
 
@@ -105,7 +108,10 @@ def scans(request: MemberRequest) -> HttpResponse:
 @requires(Membership.Role.MEMBER)
 @session_suffices("the organization's own work, which all members see")
 def scan_new(request: MemberRequest) -> HttpResponse:
-    """Show the form for a new scan; by POST, start one audit of all selected types."""
+    """Show the form for a new scan.
+
+    POST starts one audit for all selected types.
+    """
 
     def make(data: QueryDict | None) -> ScanForm:
         initial: dict[str, Any] = {name: request.GET[name] for name in ("url", "scope") if name in request.GET}
@@ -127,11 +133,11 @@ def scan_new(request: MemberRequest) -> HttpResponse:
 @known
 @session_suffices("the organization's own work, which all members see")
 def scan_again(request: MemberRequest, scan_id: str) -> HttpResponse:
-    """Start a new scan with the page, type and credentials of an earlier scan."""
+    """Start a new scan with an earlier scan's page, type and credentials."""
     scan = services.SCAN.find(request.membership.organization_id, scan_id)
     caller = member_caller(request.membership)
     try:
-        refuse_now(request)
+        refuse_over_rate_or_in_maintenance(request)
         scan_request = ScanRequest(parse_target(scan.url, scan_policy()), ScanType(scan.type), scan.credentials)
         created = services.create_scan(caller=caller, request=scan_request)
     except Refusal as refusal:
@@ -145,7 +151,7 @@ def scan_again(request: MemberRequest, scan_id: str) -> HttpResponse:
 @known
 @session_suffices("the organization's own work, which all members see")
 def audit_again(request: MemberRequest, audit_id: str) -> HttpResponse:
-    """Start a new audit with the pages, or the site, and the types of an earlier audit."""
+    """Start a new audit with an earlier audit's types and its pages or site."""
     try:
         started = start_again(request, find_audit(request.membership.organization_id, audit_id))
     except NotFound:
@@ -161,7 +167,7 @@ def audit_again(request: MemberRequest, audit_id: str) -> HttpResponse:
 @known
 @session_suffices("the organization's own work, which all members see")
 def audit_cancel(request: MemberRequest, audit_id: str) -> HttpResponse:
-    """Cancel an audit, so that its scans that have not started do not run."""
+    """Cancel an audit. Scans that have not started will not run."""
     audit = find_audit(request.membership.organization_id, audit_id)
     cancel_audit(caller=member_caller(request.membership), audit_id=audit_id)
     if audit.is_final:
@@ -188,7 +194,7 @@ def scan_cancel(request: MemberRequest, scan_id: str) -> HttpResponse:
 @require_safe
 @requires(Membership.Role.VIEWER)
 def sites(request: MemberRequest) -> HttpResponse:
-    """List all hosts, each with the last grades of its main page."""
+    """List all hosts with the last grades of their main pages."""
     text = search_text(request.GET).lower()
     page = site_page(request.membership.organization_id, request.GET)
     context = {"section": "sites", "page": page, "text": text, "labels": LABELS}
@@ -198,14 +204,16 @@ def sites(request: MemberRequest) -> HttpResponse:
 @require_safe
 @requires(Membership.Role.VIEWER)
 def site(request: MemberRequest, host: str) -> HttpResponse:
-    """List the pages of a host with their last grades, and show the scores of one page over time by scan type."""
+    """List a host's pages with their last grades, and show the scores of one page over time by scan type."""
     organization_id = request.membership.organization_id
     rows = access.rows(Scan, organization_id).filter(host=host)
     if "\0" in host or not rows.exists():
         raise Http404
     requested = request.GET.get("page", "")
     # The index contains only a prefix of the URL, so the whole URL is compared as well.
-    scans = rows.alias(key=Left("url", INDEXED_URL)).filter(lead=None, key=requested[:INDEXED_URL], url=requested)
+    scans = rows.alias(key=Left("url", INDEXED_URL_LENGTH)).filter(
+        lead=None, key=requested[:INDEXED_URL_LENGTH], url=requested
+    )
     url = requested if "\0" not in requested and scans.exists() else main_page(organization_id, host)
     results = page_results(organization_id, [url], limit=TREND_SCANS)[url]
     trends = [
@@ -236,7 +244,10 @@ def _form(request: MemberRequest, data: QueryDict | None = None, initial: dict[s
 
 @functools.lru_cache(maxsize=50)
 def _empty_fields(pages_per_audit: int) -> SafeString:
-    """Render the empty scan form. The cache saves a quarter of the overview's time, because the form never varies."""
+    """Render the empty scan form, which is always the same.
+
+    Caching it saves a quarter of the overview's time.
+    """
     form = ScanForm(None, pages_per_audit=pages_per_audit)
     return SafeString(render_to_string("sites/_new_scan_fields.html", {"form": form}))
 
@@ -249,7 +260,7 @@ def _scan_form(request: MemberRequest, form: ScanForm, status: int) -> HttpRespo
 
 
 def _back(request: MemberRequest) -> HttpResponse:
-    """Redirect to the page with the button (`next`) if it is on this host, else to the list of scans."""
+    """Redirect to the page with the button (`next`) if it is on this host, otherwise to the scan list."""
     url = request.POST.get("next", "")
     if not url_has_allowed_host_and_scheme(url, {request.get_host()}, require_https=request.is_secure()):
         url = page_of(request.membership, "scans")

@@ -1,4 +1,4 @@
-"""`make images`: build the images of the Dockerfile, and write for each a list of what it holds, as CycloneDX 1.6.
+"""Command `make images`, which builds the Dockerfile's images and writes an SBOM (CycloneDX 1.6) for each.
 
 With Docker, or with Podman where there is no Docker. Where the base image can't be pulled, and with `--base debian`,
 root makes one from Debian's own packages (needs Podman and mmdebstrap). Podman's builds get pip's settings and the
@@ -41,10 +41,10 @@ IMAGES = {
     "browser": "website-scan-service-browser",
     "command": "website-scan-command",
 }
-BASE = "python:3.12-slim-bookworm"  # The Dockerfile's default.
+BASE = "python:3.12-slim-bookworm"  # This is the default base image of the Dockerfile.
 RELEASE = "bookworm"
 DEBIAN_BASE = "localhost/website-scan-base"
-# Packages for the same Python commands as in the official image, and the certificates that pip needs.
+# Packages for the same Python commands as in the official image, and the certificates for pip.
 PACKAGES = "usr-is-merged,python-is-python3,python3-venv,ca-certificates"
 EXCLUDED = ("path-exclude=/usr/share/man/*", "path-exclude=/usr/share/locale/*", "path-exclude=/usr/share/doc/*")
 INCLUDED = "path-include=/usr/share/doc/*/copyright"
@@ -55,22 +55,31 @@ MB = 1_000_000
 
 
 class ImagesError(Exception):
-    """Error because of which no image was built. The message says what to do."""
+    """Raised when an image cannot be built.
+
+    The message says how to fix the problem.
+    """
 
 
 @dataclass(frozen=True)
 class Engine:
-    """Container engine that builds and stores images: `docker` or `podman`."""
+    """Container engine that builds and stores images, either `docker` or `podman`."""
 
     name: str
 
     def run(self, *arguments: str) -> None:
-        """Run a command of the engine, and print its output. Raises ImagesError if the command fails."""
+        """Run an engine command and print its output.
+
+        Raises ImagesError if the command fails.
+        """
         if subprocess.run([self.name, *arguments], cwd=ROOT, check=False).returncode:
             raise ImagesError(f"`{self.name} {arguments[0]}` failed; its last lines say why.")
 
     def output_of(self, *arguments: str) -> str:
-        """Return the output of a command of the engine. Raises ImagesError if the command fails."""
+        """Return the output of an engine command.
+
+        Raises ImagesError if the command fails.
+        """
         process = subprocess.run([self.name, *arguments], cwd=ROOT, capture_output=True, text=True, check=False)
         if process.returncode:
             raise ImagesError(f"`{self.name} {arguments[0]}` failed: {process.stderr.strip()}")
@@ -80,13 +89,16 @@ class Engine:
         process = subprocess.run([self.name, "image", "inspect", image], capture_output=True, check=False)
         return process.returncode == 0
 
-    def bytes_of(self, image: str) -> int:
-        """Return the size of an image with all of its layers, uncompressed."""
+    def image_size_bytes(self, image: str) -> int:
+        """Return an image's uncompressed size with all its layers, in bytes."""
         return int(self.output_of("image", "inspect", "--format", "{{.Size}}", image))
 
 
 def find_engine(name: str | None) -> Engine:
-    """Return the engine `name`, else Docker if its daemon answers, else Podman. Raises ImagesError if there is none."""
+    """Return the engine `name`, or else Docker if its daemon responds, or else Podman.
+
+    Raises ImagesError.
+    """
     if name:
         return Engine(name)
     if shutil.which("docker") and not subprocess.run(["docker", "info"], capture_output=True, check=False).returncode:
@@ -97,7 +109,10 @@ def find_engine(name: str | None) -> Engine:
 
 
 def prepare_base(engine: Engine, base: str) -> str:
-    """Pull the base image, or make it from Debian's packages. Return its name. Raises ImagesError if neither works."""
+    """Pull the base image, or build it from Debian's packages, and return its name.
+
+    Raises ImagesError.
+    """
     if base != "debian":
         if engine.has(base) or not subprocess.run([engine.name, "pull", base], cwd=ROOT, check=False).returncode:
             return base
@@ -129,7 +144,7 @@ def prepare_base(engine: Engine, base: str) -> str:
 
 
 def apt_sources() -> list[str]:
-    """Return the lines of this machine's apt sources for the Debian release, its updates and its security updates."""
+    """Return this machine's apt sources for the Debian release, its updates and its security updates."""
     line_format = "deb $(REPO_URI) $(RELEASE) $(COMPONENT)"
     command = ["apt-get", "indextargets", "--format", line_format]
     command += ["Created-By: Packages", "Origin: Debian", "Component: main"]
@@ -160,14 +175,14 @@ def mount_options(folder: Path) -> list[str]:
     file = folder / "pip.conf"
     file.write_text("\n".join(["[global]", *lines, ""]))
     words = [word for value in settings.values() for word in value.split()]
-    # The parent folder of a local index is mounted, because the index links to files beside it.
+    # The parent folder of a local index is mounted, because the index links to files next to it.
     paths = [Path(word.removeprefix("file://")).parent if word.startswith("file:") else Path(word) for word in words]
     mounts = {f"{path}:{path}:ro" for path in (CERTIFICATES, *paths) if path.is_absolute() and path.exists()}
     return [f"--volume={mount}" for mount in (f"{file}:/etc/pip.conf:ro", *sorted(mounts))]
 
 
 def build(engine: Engine, base: str, targets: Sequence[str]) -> None:
-    """Build the targets' images on a base image, with labels for the version and, in a Git clone, for the commit."""
+    """Build the targets' images from a base image, with labels for the version and, in a Git clone, for the commit."""
     command = ["git", "rev-parse", "HEAD"]
     revision = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False).stdout.strip()
     labels = {"version": __version__, "revision": revision, "base.name": base}
@@ -175,7 +190,7 @@ def build(engine: Engine, base: str, targets: Sequence[str]) -> None:
     options += [f"--build-arg={name}" for name in PROXIES if name in os.environ]
     with tempfile.TemporaryDirectory() as folder:
         if engine.name == "podman":
-            # Only Docker's image format has health checks. A chroot needs neither cgroups nor an OCI runtime.
+            # Only Docker's image format supports health checks. A chroot needs neither cgroups nor an OCI runtime.
             options += [
                 "--format=docker",
                 "--isolation=chroot",
@@ -195,8 +210,8 @@ def build(engine: Engine, base: str, targets: Sequence[str]) -> None:
             engine.run("build", *options, *arguments)
 
 
-def packages_of(engine: Engine, image: str) -> Iterator[tuple[str, str, str, str]]:
-    """Yield type, name, version and licence of all packages in an image, without running the image.
+def packages_in_image(engine: Engine, image: str) -> Iterator[tuple[str, str, str, str]]:
+    """Yield the type, name, version and licence of all packages in an image, without running it.
 
     The type is that of package URLs: `deb`, `pypi` or `generic`. The licence of Debian packages is empty.
     """
@@ -233,7 +248,7 @@ def python_package(metadata: str) -> tuple[str, str, str, str]:
 
 
 def write_sbom(engine: Engine, target: str, folder: Path) -> tuple[Path, Counter[str]]:
-    """Write the SBOM of an image, with the image's ID. Return its path and the number of packages of each type."""
+    """Write the SBOM for an image, with the image's ID. Return its path and the number of packages by type."""
     id = engine.output_of("image", "inspect", "--format", "{{.Id}}", IMAGES[target]).removeprefix("sha256:")
     image = Component(
         name=IMAGES[target],
@@ -244,7 +259,7 @@ def write_sbom(engine: Engine, target: str, folder: Path) -> tuple[Path, Counter
     )
     bom, counts = Bom(), Counter[str]()
     bom.metadata.component = image
-    for package_type, name, version, licence in sorted(set(packages_of(engine, IMAGES[target]))):
+    for package_type, name, version, licence in sorted(set(packages_in_image(engine, IMAGES[target]))):
         url = PackageURL(package_type, "debian" if package_type == "deb" else None, name, version)
         licences = [LicenseFactory().make_from_string(licence)] if licence else []
         bom.components.add(Component(name=name, version=version, purl=url, licenses=licences, bom_ref=str(url)))
@@ -252,7 +267,7 @@ def write_sbom(engine: Engine, target: str, folder: Path) -> tuple[Path, Counter
     bom.register_dependency(image, bom.components)
     document: dict[str, Any] = json.loads(JsonV1Dot6(bom).output_as_string())
     document.pop("serialNumber")
-    document["metadata"].pop("timestamp")  # The SBOM must not change if the image does not.
+    document["metadata"].pop("timestamp")  # Without its timestamp, the SBOM changes only if the image changes.
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / f"sbom-{IMAGES[target]}.json"
     file.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
@@ -274,10 +289,10 @@ def main() -> None:
         base = prepare_base(engine, options.base)
         targets = options.target or list(IMAGES)
         build(engine, base, targets)
-        base_size = engine.bytes_of(base)
+        base_size = engine.image_size_bytes(base)
         print(f"{base}: {base_size / MB:,.0f} MB")
         for target in targets:
-            size = engine.bytes_of(IMAGES[target])
+            size = engine.image_size_bytes(IMAGES[target])
             file, counts = write_sbom(engine, target, options.bills)
             packages = ", ".join(f"{count} {package_type}" for package_type, count in sorted(counts.items()))
             print(

@@ -1,4 +1,7 @@
-"""Table of contents: the documentation's pages, and the resolver of links between the documents."""
+"""Table of contents for the documentation.
+
+It also resolves links between documents.
+"""
 
 from __future__ import annotations
 
@@ -15,14 +18,14 @@ from documentation.markdown import Chunk, Heading, Resolve, chunks, render
 # Sections of api.md on the first page, which are about the whole API.
 OF_OVERVIEW = ("Conventions", "Rate limits and quotas", "Health checks", "Versioning")
 OF_ERRORS = ("Errors", "Failure codes")
-# Section of accounts.md on a separate page.
+# This section of accounts.md is on a separate page.
 OF_EXPORT = ("Data export",)
 WEB = ("http://", "https://")
 
 
 @dataclass(frozen=True, slots=True)
 class Guide:
-    """Page with the text of a document of docs/.
+    """A page that shows a document in docs/.
 
     The page has either the chunks whose title or section is in `only`, or all chunks except those in `without`.
     """
@@ -39,13 +42,13 @@ class Guide:
         all_chunks = chunks(self.document)
         if not self.only:
             return tuple(chunk for chunk in all_chunks if not {chunk.title, chunk.section} & {*self.without})
-        # The page has the order of `only`.
+        # The page has its sections in the order of `only`.
         return tuple(chunk for title in self.only for chunk in all_chunks if title in (chunk.title, chunk.section))
 
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """Entry of the side navigation."""
+    """An entry in the side navigation."""
 
     text: str
     url: str
@@ -157,11 +160,11 @@ GUIDES = (
     Guide(
         "comparison",
         "Comparison",
-        "This service beside MDN Observatory, Lighthouse CI, pa11y, internet.nl and Oobee, and what they do better.",
+        "This service and MDN Observatory, Lighthouse CI, pa11y, internet.nl and Oobee, and what they do better.",
         "comparison.md",
     ),
 )
-# Guides for operators, on the static site only, because users of an installation do not need them.
+# Guides for operators. Only the static site has them, because users of an installation do not need them.
 OPERATOR_GUIDES = (
     Guide(
         "operations",
@@ -184,7 +187,7 @@ OPERATOR_GUIDES = (
     Guide(
         "metrics",
         "Metrics, logs and traces",
-        "Prometheus metrics, access log, traces, and the alerts that tell when the service needs somebody.",
+        "Prometheus metrics, access log, traces, and the alerts for when the service needs attention.",
         "metrics.md",
     ),
     Guide(
@@ -197,7 +200,7 @@ OPERATOR_GUIDES = (
 
 
 def guides() -> tuple[Guide, ...]:
-    """Return the guides in the order of the navigation."""
+    """Return the guides in navigation order."""
     return (*GUIDES, *OPERATOR_GUIDES) if settings.STATIC_SITE else GUIDES
 
 
@@ -210,7 +213,10 @@ def address_of(guide: Guide) -> str:
 
 
 def resolver(document: str) -> Resolve:
-    """Return a function that maps a document's link targets to addresses of pages; None for targets without a page."""
+    """Return a function that maps a document's links to page addresses.
+
+    It returns None if there is no page.
+    """
 
     def resolve(target: str) -> str | None:
         if target.startswith((*WEB, "/")):
@@ -232,12 +238,15 @@ def resolver(document: str) -> Resolve:
 
 @functools.cache
 def render_guide(guide: Guide) -> tuple[SafeString, tuple[Heading, ...]]:
-    """Return the HTML of a guide and its headings, from a cache, because guides never change in a process."""
+    """Return a guide's HTML and headings.
+
+    They are cached, because guides never change in a process.
+    """
     return render(guide.chunks, resolver(guide.document))
 
 
 def navigation(groups: Sequence[Link], types: Sequence[Link]) -> list[tuple[str, list[Link]]]:
-    """Return the side navigation: headings with their entries."""
+    """Return the side navigation as headings with links."""
     links = [Link(guide.title, address_of(guide)) for guide in GUIDES]
     sections = [
         ("Start", [Link("Overview", reverse("docs")), *links[:2]]),

@@ -1,4 +1,4 @@
-"""Public pages: landing page, robots.txt, sitemap and similar files, and the error page for status 500."""
+"""Landing page, robots.txt, sitemap and similar files, and the error page for status 500."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from infrastructure.logging import current_id
 from infrastructure.web.cards import responses as cards
 from infrastructure.web.cards.drawing import BRAND
 from infrastructure.web.cards.previews import brand_address
-from scans.policy import settings_policy
-from website_scan.browser.visit import user_agent_of
+from scans.policy import network_policy_from_settings
+from website_scan.browser.visit import chrome_user_agent
 from website_scan.catalogue import check_ids
 from website_scan.findings import ScanType
 from website_scan.messages import agreeing
@@ -40,7 +40,7 @@ ABOUT_DESCRIPTION = (
     "Who requests your site with the User-Agent WebsiteScanService, what is requested, how often at most, and how to "
     "opt out."
 )
-# Paths without value for search engines. Reports are not listed, because they have their own `noindex`.
+# Paths that search engines need not crawl. Reports are missing here, because they have their own `noindex`.
 ROBOTS = """User-agent: *
 Disallow: /admin/
 Disallow: /api/
@@ -80,8 +80,11 @@ def check_counts() -> dict[str, int]:
 
 @require_safe
 def about_our_scans(request: HttpRequest) -> HttpResponse:
-    """Show the page about the service's scans for site owners, who find its URL in the User-Agent of their logs."""
-    agent = settings_policy().user_agent
+    """Show the page that tells site owners about scans.
+
+    The scanner's User-Agent contains its URL.
+    """
+    agent = network_policy_from_settings().user_agent
     contact = settings.SCAN_CONTACT or settings.SECURITY_CONTACT
     gap_s = settings.SCAN_GAP_PER_DOMAIN_S
     context = {
@@ -89,7 +92,7 @@ def about_our_scans(request: HttpRequest) -> HttpResponse:
         "description": ABOUT_DESCRIPTION,
         "product": PRODUCT,
         "user_agent": agent,
-        "browser_user_agent": user_agent_of("140", agent),
+        "browser_user_agent": chrome_user_agent("140", agent),
         "addresses": [
             str(network).removesuffix(f"/{network.max_prefixlen}") for network in settings.SCAN_SOURCE_ADDRESSES
         ],
@@ -155,7 +158,7 @@ def manifest(_request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def brand_card(request: HttpRequest, digest: str) -> HttpResponse:
-    """Return the picture for link previews of the public pages."""
+    """Return the picture for the public pages' link previews."""
     return cards.card_at(request, BRAND, digest, brand_address, cards.PUBLIC)
 
 
@@ -171,7 +174,7 @@ def _licence() -> bytes:
 
 @require_safe
 def sitemap(request: HttpRequest) -> HttpResponse:
-    """Return the sitemap of the public pages (sitemaps.org)."""
+    """Return the sitemap for the public pages (sitemaps.org)."""
     paths = (reverse("landing"), reverse("about-our-scans"), *addresses(), reverse("samples"))
     urls = [f"{settings.BASE_URL}{path}" for path in paths]
     return render(request, "documentation/sitemap.xml", {"urls": urls}, content_type="application/xml; charset=utf-8")
@@ -179,7 +182,7 @@ def sitemap(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def openapi(_request: HttpRequest) -> HttpResponse:
-    """Return the committed openapi.yaml with the URL of this installation. Generating the file would take a second."""
+    """Return the committed openapi.yaml with this installation's URL. Generating it would take a second."""
     return HttpResponse(_openapi(), content_type="application/yaml; charset=utf-8")
 
 
@@ -190,7 +193,10 @@ def _openapi() -> bytes:
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """Return the page for status 500, without user, session or database, which may be the cause of the error."""
+    """Return the error page for status 500.
+
+    It needs no user, session or database, which may have failed.
+    """
     if errors.is_api(request):
         return errors.server_error(request)
     context = {
@@ -202,6 +208,6 @@ def server_error(request: HttpRequest) -> HttpResponse:
     try:
         page = render_to_string("error.html", context)
     except ValueError:
-        # A static file of the page is not in the manifest, which may also be the cause of the status 500.
+        # The manifest may lack one of the page's static files. That may also have caused the error.
         return errors.server_error(request)
     return HttpResponse(page, status=500)

@@ -1,4 +1,4 @@
-"""Renderer of docs/*.md to HTML. Raw HTML is escaped, and only URLs from the resolver become links."""
+"""Render docs/*.md to HTML. Raw HTML is escaped, and only URLs from the resolver become links."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from markdown_it.token import Token
 
 HEADING = re.compile(r"^(#{1,3}) (.+)$")
 FENCE = re.compile(r"^(```+)")
-COMMENT = re.compile(r"^<!--.*?-->\n", re.MULTILINE | re.DOTALL)
+COMMENT = re.compile(r"^<!--(?:(?!<!--).)*?-->\n", re.MULTILINE | re.DOTALL)
 # Characters that GitHub removes from a heading's anchor. The same anchors make links between the documents work.
 NOT_IN_ANCHORS = re.compile(r"[^\w\- ]")
 # Placeholder in the documents for the URL of the reader's installation.
@@ -28,7 +28,10 @@ Resolve = Callable[[str], str | None]
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """Heading of a document with the text up to the next heading. `section` is the second-level heading above."""
+    """A heading and the text up to the next heading.
+
+    `section` is the second-level heading above it.
+    """
 
     level: int
     title: str
@@ -42,7 +45,7 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """Heading of a rendered document, for its table of contents."""
+    """A heading in a rendered document, for its table of contents."""
 
     level: int
     title: str
@@ -56,7 +59,10 @@ def anchor_of(title: str) -> str:
 
 @functools.cache
 def chunks(document: str) -> tuple[Chunk, ...]:
-    """Return the chunks of a document of docs/, such as "api.md". The first chunk is the text below the title."""
+    """Return the chunks in a document, such as "api.md".
+
+    The first chunk is the text below the title.
+    """
     text = COMMENT.sub("", (settings.BASE_DIR / "docs" / document).read_text(encoding="utf-8"))
     return tuple(_chunks(text))
 
@@ -80,7 +86,7 @@ def _chunks(text: str) -> Iterator[Chunk]:
 
 
 def render(parts: Sequence[Chunk], resolve: Resolve) -> tuple[SafeString, tuple[Heading, ...]]:
-    """Return the HTML of these chunks, and their headings.
+    """Return these chunks as HTML, and their headings.
 
     `resolve` maps a link's target to a URL, or to None, which leaves only the link's text. The document's title is not
     rendered, because the page has its own title.
@@ -102,7 +108,10 @@ def inline(text: str, resolve: Resolve) -> SafeString:
 
 
 def _add_attributes(tokens: list[Token], resolve: Resolve) -> Iterator[Heading]:
-    """Add anchors, link URLs and table attributes to the tokens in place. Yields the headings."""
+    """Add anchors, link URLs and table attributes to the tokens in place.
+
+    Yield the headings.
+    """
     ids: set[str] = set()
     heads: list[str] = []
     column = blocks = 0

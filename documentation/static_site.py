@@ -1,4 +1,6 @@
-"""Static site of the public pages, with relative links, so that any host, subfolder or file: URL can serve the site.
+"""Render the public pages as a static site.
+
+Relative links work on any host, in a subfolder or from a file: URL.
 
 A crawl from the start page finds the pages, which the service's views and templates render
 (docs/adr/0021-the-public-pages-as-files.md).
@@ -13,6 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import parse_qsl
 
+from bs4 import BeautifulSoup, Tag
 from django.conf import settings
 from django.contrib.staticfiles import finders
 from django.template.loader import render_to_string
@@ -24,8 +27,8 @@ from website_scan.written_urls import split_url
 
 # Paths that the static site contains. All others need the service.
 PUBLIC = re.compile(r"/(?:docs/.*|samples/.*|report/sample/.+|card/\w+\.png|static/.+|openapi\.yaml|licence)?")
-# Attributes with paths of the service in its templates, which use double quotes.
-LINK = re.compile(r'(?<=[ \n])(href|src|srcset|action|data-index)="(/[^"]*)"')
+# Attributes with paths of the service in its templates.
+LINK_ATTRIBUTES = ("href", "src", "srcset", "action", "data-index")
 INDEX = "index.html"
 MISSING = "/404"
 HTML = "text/html"
@@ -34,11 +37,11 @@ NOT_INDEXED = '<meta name="robots" content="noindex'
 
 
 class BrokenSite(Exception):
-    """Exception for a page with a broken link, or with a link that needs the service."""
+    """Raised for a page with a broken link, or with a link that needs the service."""
 
 
 def build(folder: Path, url: str = "") -> int:
-    """Write the site into an empty folder and return the number of its pages.
+    """Write the site into an empty folder and return how many pages it has.
 
     `url` is the future URL of the site, with a slash at the end. Without `url`, the site has no sitemap, no canonical
     URLs and no pictures for link previews, which must be absolute. Raises BrokenSite.
@@ -51,7 +54,7 @@ def build(folder: Path, url: str = "") -> int:
 
 
 def file_of(target: str) -> str:
-    """Return the file for a path of the service with its query, relative to the site's root folder."""
+    """Return the file for a path and query on the service, relative to the site's root folder."""
     parts = split_url(target)
     if parts.path == reverse("licence"):
         return "licence.txt"
@@ -73,10 +76,7 @@ class _Site:
         self.queue = deque([reverse("landing"), reverse("docs"), reverse("schema"), MISSING])
         self.targets = set(self.queue)
         self.pages = 0
-        self.indexed: list[str] = []  # paths in the sitemap
-        # Tags for canonical URLs and link previews, which need absolute URLs.
-        base = re.escape(settings.BASE_URL)
-        self.absolute = re.compile(rf'[ ]*<(?:link|meta)[^>]* (?:href|content)="({base}(/[^"]*))"[^>]*>\n?')
+        self.indexed: list[str] = []  # The sitemap lists these paths.
 
     def write(self) -> int:
         while self.queue:
@@ -116,22 +116,36 @@ class _Site:
         return self._rewrite_links(path, text, lambda target: posixpath.relpath(target, start or "."))
 
     def _rewrite_links(self, path: str, text: str, address: Callable[[str], str]) -> str:
-        """Return the page with each link to a path of the service replaced. `address` returns the URL of a file."""
+        """Return the page with its links to the service replaced.
 
-        def absolute(match: re.Match[str]) -> str:
+        `address` returns a file's URL.
+        """
+        soup = BeautifulSoup(text, "html.parser")
+        for element in soup.find_all(["link", "meta"]):
+            self._rewrite_absolute_url(path, element)
+        for element in soup.find_all(True):
+            for name in LINK_ATTRIBUTES:
+                if (value := str(element.get(name, ""))).startswith("/"):
+                    target, mark, fragment = value.partition("#")
+                    element[name] = f"{address(self._enqueue(path, target))}{mark}{fragment}"
+        return str(soup)
+
+    def _rewrite_absolute_url(self, path: str, element: Tag) -> None:
+        """Replace the URL in a canonical link or a link preview, which must be absolute, or delete the element."""
+        for name in ("href", "content"):
+            value = str(element.get(name, ""))
+            if not value.startswith(f"{settings.BASE_URL}/"):
+                continue
             if not self.url or path == MISSING:
-                return ""
-            return match[0].replace(match[1], self._public_url(self._enqueue(path, match[2])))
-
-        def relative(match: re.Match[str]) -> str:
-            target, mark, fragment = match[2].partition("#")
-            return f'{match[1]}="{address(self._enqueue(path, target))}{mark}{fragment}"'
-
-        return LINK.sub(relative, self.absolute.sub(absolute, text))
+                element.decompose()
+                return
+            element[name] = self._public_url(self._enqueue(path, value.removeprefix(settings.BASE_URL)))
 
     def _enqueue(self, page: str, target: str) -> str:
-        """Return the file of a link's target, and enqueue the target if it is new. Raises BrokenSite."""
-        target = target.replace("&amp;", "&")
+        """Return the file for a link's target, and enqueue the target if it is new.
+
+        Raises BrokenSite.
+        """
         if not PUBLIC.fullmatch(split_url(target).path):
             raise BrokenSite(f"{page} has a link to {target}, which only the service answers.")
         if target not in self.targets and target != reverse("docs-search"):
@@ -140,7 +154,7 @@ class _Site:
         return file_of(target)
 
     def _public_url(self, name: str) -> str:
-        """Return the absolute URL of a file."""
+        """Return a file's absolute URL."""
         folder, base = posixpath.split(f"{self.url}{name}")
         return f"{folder}/" if base == INDEX else f"{folder}/{base}"
 

@@ -1,4 +1,7 @@
-"""Celery broker transport for Redis that polls rarely, and survives a loss of the connection while tasks run."""
+"""Celery broker transport for Redis.
+
+It polls rarely and survives a lost connection while tasks run.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from redis.exceptions import RedisError
 
 
 class QoS(redis.QoS):
-    """kombu's count of unacknowledged messages, without those that could not be acknowledged because Redis failed.
+    """kombu's count of unacknowledged messages, except those that Redis failed to acknowledge.
 
     kombu would count such a message for ever, and a worker with one process, whose limit is one message, would never
     read another. Redis delivers the message again later. A duplicate message only wakes the worker.
@@ -36,7 +39,9 @@ class QoS(redis.QoS):
 
 
 class Channel(redis.Channel):
-    """kombu's Redis channel, without the crash after its connection was closed.
+    """kombu's Redis channel.
+
+    It does not crash after its connection was closed.
 
     kombu needs a new connection of a closed channel to acknowledge a message or to put a message back into the queue.
     """
@@ -44,7 +49,7 @@ class Channel(redis.Channel):
     QoS = QoS
 
     _polling_connection: Any = None  # The connection that waits for messages with BRPOP.
-    _polling_client_id = 0  # Redis's client ID of that connection.
+    _polling_client_id = 0  # Redis's client ID of the polling connection.
 
     def _brpop_start(self, timeout: float | None = None) -> None:
         if (connection := self.client.connection) is not self._polling_connection:
@@ -61,12 +66,15 @@ class Channel(redis.Channel):
     def _connparams(self, *args: Any, **kwargs: Any) -> Any:
         if self.connection.client is None:
             # kombu would raise an AttributeError, which ends the worker. A connection error makes kombu reconnect.
-            raise RedisConnectionError("the connection to the queue was given up")
+            raise RedisConnectionError("the connection to the queue was closed")
         return super()._connparams(*args, **kwargs)  # type: ignore[misc]  # kombu's type stubs lack this method.
 
 
 class Transport(redis.Transport):
-    """kombu transport for Redis with the `Channel` above. Celery's setting `broker_transport` names this class."""
+    """kombu transport for Redis with the `Channel` above.
+
+    Celery's setting `broker_transport` names this class.
+    """
 
     Channel = Channel
-    brpop_timeout = 10  # Seconds. kombu's default of 1 s makes closing quick; `Channel.close` unblocks BRPOP instead.
+    brpop_timeout = 10  # Seconds. kombu uses 1 s to close quickly, but here `Channel.close` unblocks BRPOP.

@@ -1,4 +1,7 @@
-"""Parsers of environment variables that only the service reads. Each raises ValueError for an invalid value."""
+"""Parsers for environment variables that only the service reads.
+
+They raise ValueError for invalid values.
+"""
 
 from __future__ import annotations
 
@@ -14,23 +17,29 @@ from website_scan.environment import IPNetwork, Problem, is_set, networks, posit
 from website_scan.written_urls import split_url
 
 MIN_SECRET_KEY_LENGTH = 32
-LONGEST_GAP_S = 300
-FEWEST_REQUESTS = 100  # Lower limits would break scans: one page may load so many files from another site.
-HOW_TO_MAKE_A_KEY = "A long random string; `manage.py up` makes one and keeps it in DATA_DIR."
+MAX_GAP_S = 300
+MIN_REQUESTS = 100  # A page may load this many files from another site, so a lower limit would break scans.
+KEY_INSTRUCTIONS = "A long random string; `manage.py up` creates one and stores it in DATA_DIR."
 # Number of trusted proxies in front of the service, or their networks.
 Proxies = int | tuple[IPNetwork, ...]
 NO_PROXIES: Proxies = ()
 
 
 def secret_key(raw: str) -> str:
-    """Parse a secret key. Short keys are refused, because they could be guessed."""
+    """Parse a secret key.
+
+    Short keys are refused, because they could be guessed.
+    """
     if len(raw) < MIN_SECRET_KEY_LENGTH:
         raise ValueError(f"it has fewer than {MIN_SECRET_KEY_LENGTH} characters.")
     return raw
 
 
 def secret_keys(raw: str) -> list[str]:
-    """Parse secret keys separated by commas or blanks. Short keys are refused, because they could be guessed."""
+    """Parse secret keys separated by commas or blanks.
+
+    Short keys are refused, because they could be guessed.
+    """
     keys = words(raw)
     if any(len(key) < MIN_SECRET_KEY_LENGTH for key in keys):
         raise ValueError(f"a key has fewer than {MIN_SECRET_KEY_LENGTH} characters")
@@ -38,7 +47,7 @@ def secret_keys(raw: str) -> list[str]:
 
 
 def mailbox(raw: str) -> str:
-    """Parse the sender of e-mails: an e-mail address, with or without a display name."""
+    """Parse the e-mail sender, which is an address with or without a display name."""
     name, _, host = parseaddr(raw)[1].rpartition("@")
     if not name or not host or "\n" in raw:
         raise ValueError(f"{raw!r} is no e-mail address")
@@ -56,18 +65,21 @@ def contact(raw: str) -> str:
 
 
 def requests(raw: str) -> int:
-    """Parse a limit of requests in ten minutes, of which half may come at the same time."""
+    """Parse a limit for requests in ten minutes.
+
+    Half of them may come at the same time.
+    """
     number = int(raw)
-    if number < FEWEST_REQUESTS:
-        raise ValueError(f"{raw} is below {FEWEST_REQUESTS}")
+    if number < MIN_REQUESTS:
+        raise ValueError(f"{raw} is below {MIN_REQUESTS}")
     return number
 
 
 def gap(raw: str) -> float:
-    """Parse the seconds between two visits to a site."""
+    """Parse the pause between two visits to a site, in seconds."""
     seconds = float(raw)
-    if not 0 <= seconds <= LONGEST_GAP_S:
-        raise ValueError(f"{raw} is not between 0 and {LONGEST_GAP_S}")
+    if not 0 <= seconds <= MAX_GAP_S:
+        raise ValueError(f"{raw} is not between 0 and {MAX_GAP_S}")
     return seconds
 
 
@@ -80,7 +92,10 @@ def seconds(raw: str) -> int:
 
 
 def base_url(raw: str) -> str:
-    """Return an http or https URL without trailing slashes. A query or fragment is refused."""
+    """Return an http or https URL without trailing slashes.
+
+    A query or fragment is refused.
+    """
     parts = split_url(raw)
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
         raise ValueError(f"{raw!r} is not an http or https address")
@@ -88,7 +103,7 @@ def base_url(raw: str) -> str:
 
 
 def is_confidential(url: str) -> bool:
-    """Return True if no third party can read or change requests to a URL: https, or plain http to this machine."""
+    """Return True if no third party can read or change requests to a URL: https, or http to this machine."""
     parts = split_url(url)
     host = parts.hostname or ""
     if parts.scheme == "https" or host == "localhost":
@@ -100,7 +115,7 @@ def is_confidential(url: str) -> bool:
 
 
 def issuer_url(raw: str) -> str:
-    """Parse the URL of an identity provider: https, or plain http for a provider on this machine."""
+    """Parse an identity provider's URL, which must use https unless the provider is on this machine."""
     url = base_url(raw)
     if not is_confidential(url):
         raise ValueError(f"{raw!r} is not an https address; plain http is for providers on this machine")
@@ -109,7 +124,10 @@ def issuer_url(raw: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class IdentityProvider:
-    """OpenID Connect provider. It is trusted for e-mail addresses of `domains`, or for all if `domains` is empty."""
+    """OpenID Connect provider.
+
+    It is trusted for e-mail addresses in `domains`, or for all if that is empty.
+    """
 
     id: str
     name: str
@@ -124,7 +142,10 @@ class IdentityProvider:
 
 
 def identity_providers(raw: str) -> list[IdentityProvider]:
-    """Parse a JSON list of objects with the fields of `IdentityProvider`; all but `domains` are required."""
+    """Parse a JSON list of objects with the fields in `IdentityProvider`.
+
+    Only `domains` is optional.
+    """
     rows = json.loads(raw)
     providers = [_identity_provider(row) for row in (rows if isinstance(rows, list) else [None])]
     if len({provider.id for provider in providers}) < len(providers):
@@ -166,7 +187,7 @@ def trusted_proxies(raw: str) -> Proxies:
 
 
 def url_with_scheme(*schemes: str) -> Callable[[str], str]:
-    """Return a parser that accepts only URLs of these schemes."""
+    """Return a parser that accepts only URLs with these schemes."""
 
     def parse(raw: str) -> str:
         scheme = raw.partition("://")[0]
@@ -178,7 +199,7 @@ def url_with_scheme(*schemes: str) -> Callable[[str], str]:
 
 
 def collector(raw: str) -> str:
-    """Parse the URL of the OpenTelemetry collector. Raises ValueError if the extra `otel` is not installed."""
+    """Parse the OpenTelemetry collector's URL. Raises ValueError if the extra `otel` is not installed."""
     if importlib.util.find_spec("opentelemetry") is None:
         raise ValueError("the packages of the extra `otel` are not installed")
     return url_with_scheme("http", "https")(raw)
@@ -192,12 +213,14 @@ def database_url(raw: str) -> str:
 
 
 def refuse_problems() -> None:
-    """Exit with one line for each invalid environment variable. For processes that don't run Django's system checks.
+    """Exit with one line per invalid environment variable.
+
+    This is for processes that don't run Django's system checks.
 
     A missing SECRET_KEY is a problem as well: without the key, processes would start and fail at every request.
     """
     all_problems = list(problems)
     if not any(problem.name == "SECRET_KEY" for problem in all_problems) and not is_set("SECRET_KEY"):
-        all_problems.append(Problem("SECRET_KEY", "SECRET_KEY is not set.", HOW_TO_MAKE_A_KEY))
+        all_problems.append(Problem("SECRET_KEY", "SECRET_KEY is not set.", KEY_INSTRUCTIONS))
     if all_problems:
         raise SystemExit("\n".join(str(problem) for problem in all_problems))

@@ -1,4 +1,6 @@
-"""Leases on rows: a worker's claim to a row lasts until the worker frees the row, or until the lease expires.
+"""Leases on rows.
+
+A worker's claim to a row ends when the worker frees the row or the lease expires.
 
 A lease expires when the worker has died and renews it no longer. All hosts use PostgreSQL's clock. A lease that ends
 later than now plus its duration (and SLACK) was written before that clock was set back, and counts as expired.
@@ -25,17 +27,17 @@ from infrastructure.postgresql.hang_detection import log_failure
 
 T = TypeVar("T")
 
-# A statement that waited for a row lock compares leases with the time at which the statement began. Meanwhile, other
+# A statement that waited for a row lock compares leases with the time when the statement began. In the meantime, other
 # workers may have written later leases.
 SLACK = timedelta(minutes=5)
-# Largest number of leases that one process renews at the same time.
-MOST_RENEWALS = 64
+# Maximum number of leases that one process renews at the same time.
+MAX_PARALLEL_RENEWALS = 64
 # Seconds between two attempts to write a result while the database does not answer.
 PAUSE_S = 1.0
 
 
 class Leased(models.Model):
-    """Abstract model of a row that one worker at a time may claim."""
+    """Abstract model for rows that only one worker at a time may claim."""
 
     claim_token = models.UUIDField(null=True, blank=True)
     lease_expires_at = models.DateTimeField(null=True, blank=True)
@@ -48,13 +50,13 @@ class Leased(models.Model):
         self.claim_token = self.lease_expires_at = None
 
 
-# Column values of a row without claim and lease.
+# Values of the lease columns for an unclaimed row.
 RELEASED: dict[str, None] = {"claim_token": None, "lease_expires_at": None}
 
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """Duration of leases, with the query conditions that depend on the duration.
+    """A lease duration, and the query conditions that depend on it.
 
     A worker that does not renew its lease within `duration` counts as dead.
     """
@@ -77,15 +79,15 @@ class Lease:
         return Q(lease_expires_at__gt=Now(), lease_expires_at__lte=Now() + self.duration + SLACK)
 
     def taken(self, token: uuid.UUID) -> dict[str, Any]:
-        """Return the column values with which a worker claims a row now, identified by its token."""
+        """Return the column values for claiming a row now, including the claim's token."""
         return {"claim_token": token, **self.renewed()}
 
     def renewed(self) -> dict[str, Any]:
-        """Return the column value that extends a lease by `duration` from now."""
+        """Return the column value that renews a lease for `duration` from now."""
         return {"lease_expires_at": Now() + self.duration}
 
     def sql(self, column: str = "lease_expires_at") -> str:
-        """Return the condition `held` as SQL. The SQL condition is NULL, thus not true, for rows without a lease."""
+        """Return the condition `held` as SQL. For rows without a lease it is NULL, which counts as false."""
         longest_s = (self.duration + SLACK).total_seconds()
         return (
             f"({column} > statement_timestamp() AND {column} <= statement_timestamp() + interval '{longest_s} seconds')"
@@ -93,17 +95,19 @@ class Lease:
 
     @property
     def end_sql(self) -> str:
-        """SQL expression for the end of a lease that begins now."""
+        """SQL expression for when a lease that begins now will end."""
         return f"statement_timestamp() + interval '{self.duration.total_seconds()} seconds'"
 
 
 def _reset_threads() -> None:
-    """Replace the thread pool by an empty one, also in a forked child, which does not inherit the parent's threads.
+    """Replace the thread pool by an empty one.
+
+    A forked child needs this, because it does not inherit threads.
 
     Idle threads stay in the pool, with their database connections.
     """
     global _threads
-    _threads = ThreadPoolExecutor(MOST_RENEWALS, "renewal")
+    _threads = ThreadPoolExecutor(MAX_PARALLEL_RENEWALS, "renewal")
 
 
 _threads: ThreadPoolExecutor
@@ -128,7 +132,7 @@ class Renewal:
         self._ended: Future[None]
 
     def hasten(self) -> None:
-        """Renew the lease at once, or as soon as `pause_s` seconds have passed since the last renewal."""
+        """Renew the lease immediately, or once `pause_s` seconds have passed since the last renewal."""
         self._hastened.set()
 
     def __enter__(self) -> Renewal:
@@ -153,7 +157,7 @@ class Renewal:
             self._stopped.wait(self._pause_s)
 
     def _renew_or_retry(self) -> bool:
-        """Return False if another worker has claimed the row. True also if the database does not answer."""
+        """Return False if another worker has claimed the row, and True even if the database does not answer."""
         try:
             return self._renew()
         except (OperationalError, InterfaceError) as error:
@@ -163,7 +167,9 @@ class Renewal:
 
 
 def written(write: Callable[[], T]) -> T:
-    """Call `write`, again if the database does not answer, until it succeeds. Returns the value of `write`.
+    """Call `write` until it succeeds and return its value.
+
+    Retries while the database does not answer.
 
     Raises the last OperationalError or InterfaceError if the Celery task reaches its soft time limit first.
     """

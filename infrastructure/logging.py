@@ -1,4 +1,4 @@
-"""Logging configuration: text and JSON formats, both with the ID of the request and of the scan, audit or delivery."""
+"""Logging configuration for text and JSON. Both formats contain the request ID and the ID of the job."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ current_job: ContextVar[str] = ContextVar("current_job", default=NO_ID)
 
 @contextlib.contextmanager
 def job_log_context(job: str, request_id: str) -> Iterator[None]:
-    """Add a job's ID, and the ID of the request that created the job (or ""), to all log lines of the block."""
+    """Add a job's ID to all log lines in the block, and the ID of the request that created it (or "")."""
     tokens = current_job.set(job), current_id.set(request_id or NO_ID)
     try:
         yield
@@ -31,13 +31,16 @@ def job_log_context(job: str, request_id: str) -> Iterator[None]:
 
 
 def request_id() -> str:
-    """Return the current request's ID, which is stored with jobs that the request creates. "" outside of requests."""
+    """Return the current request's ID, which is stored with jobs that it creates. "" outside requests."""
     id = current_id.get()
     return "" if id == NO_ID else id
 
 
 class Outage:
-    """Outage of a dependency. Logs one line when the outage begins and one when it ends, however many calls fail."""
+    """Outage of a dependency.
+
+    Logs one line when it begins and one when it ends, even if many calls fail.
+    """
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -68,6 +71,19 @@ class CurrentIds(logging.Filter):
         return True
 
 
+class RefusedRequests(logging.Filter):
+    """Log filter that turns client errors, such as too many form fields, into one line of level INFO.
+
+    Django logs them as errors with a traceback, though any client can cause them.
+    """
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if record.levelno >= logging.ERROR:
+            record.levelno, record.levelname = logging.INFO, "INFO"
+            record.exc_info = record.exc_text = None
+        return True
+
+
 class JsonFormatter(logging.Formatter):
     """Log formatter that writes one JSON object per line."""
 
@@ -86,7 +102,7 @@ class JsonFormatter(logging.Formatter):
 
 
 def logging_config(log_format: str) -> dict[str, Any]:
-    """Return the argument of `logging.config.dictConfig` for the format "text" or "json"."""
+    """Return the `logging.config.dictConfig` argument for the format "text" or "json"."""
     apps = (
         "accounts", "config", "dashboard", "documentation", "infrastructure", "operations", "reports", "website_scan",
         "scans", "sites", "webhooks",
@@ -97,6 +113,7 @@ def logging_config(log_format: str) -> dict[str, Any]:
         "filters": {
             "current_ids": {"()": CurrentIds},
             "outages": {"()": "infrastructure.outage_filter.OutageFilter"},
+            "refused_requests": {"()": RefusedRequests},
         },
         "formatters": {
             "text": {"format": "%(levelname)s %(name)s [%(ids)s] %(message)s"},
@@ -107,13 +124,20 @@ def logging_config(log_format: str) -> dict[str, Any]:
                 "class": "logging.StreamHandler",
                 "filters": ["current_ids"],
                 "formatter": "json" if log_format == "json" else "text",
-            }
+            },
+            "refused_requests": {
+                "class": "logging.StreamHandler",
+                "filters": ["current_ids", "refused_requests"],
+                "formatter": "json" if log_format == "json" else "text",
+            },
         },
         "root": {"handlers": ["stderr"], "level": "WARNING"},
         "loggers": {
             # Django logs a warning for every 4xx, which has no more information than the access log.
             "django.request": {"level": "ERROR", "filters": ["outages"]},
-            # Bots often send requests with other Host headers. They get a 400, which is no reason for an error line.
+            # Bots often send requests with other Host headers. They get a 400, which does not deserve an error in the
+            # log.
+            "django.security": {"handlers": ["refused_requests"], "propagate": False},
             "django.security.DisallowedHost": {"level": "CRITICAL"},
             "celery.app.trace": {"filters": ["outages"]},
             "celery.beat": {"filters": ["outages"]},

@@ -30,13 +30,14 @@ from infrastructure.postgresql.hang_detection import log_failure
 
 logger = logging.getLogger(__name__)
 
-# Interval at which a task is sent even if `has_work` returns False, because the function's condition is coarse.
+# A task is sent at this interval even if `has_work` returns False, because the function's condition is coarse.
 LONGEST_PAUSE_S = 600.0
 LEASE_KEY = "operations:scheduler"
 LEASE_S = 45
 RENEW_S = 15.0
 STANDBY_S = 5.0  # Interval at which a scheduler on standby tries to acquire the lease.
-# Lua script: acquire a free lease, renew one's own, or replace that of an ended holder (ARGV[3]). Returns the holder.
+# Lua script that acquires a free lease, renews its own lease, or replaces the lease of an ended holder (ARGV[3]).
+# Returns the holder.
 ACQUIRE = """
 local holder = redis.call('GET', KEYS[1])
 if holder and holder ~= ARGV[1] and holder ~= ARGV[3] then return holder end
@@ -47,7 +48,7 @@ RELEASE = "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL'
 
 
 class SendingLease:
-    """Lease in Redis of the scheduler that sends the tasks.
+    """Redis lease for the scheduler that sends the tasks.
 
     The lease saves work but is not needed for correctness: tasks that are sent twice do no harm. So while Redis does
     not answer, when nothing can be sent anyway, every scheduler counts as the holder.
@@ -60,7 +61,10 @@ class SendingLease:
         self._is_held = True
 
     def is_held(self) -> bool:
-        """Return True if this scheduler sends the tasks. Acquires or renews the lease when due."""
+        """Return True if this scheduler sends the tasks.
+
+        Acquires or renews the lease when due.
+        """
         if time.monotonic() - self._checked_at < (RENEW_S if self._is_held else STANDBY_S):
             return self._is_held
         self._checked_at = time.monotonic()
@@ -75,7 +79,7 @@ class SendingLease:
             return True
         self._is_held = holder == self._name
         if was_held and not self._is_held:
-            logger.warning("another scheduler, %s, sends the tasks; this one stands by: one is enough", holder)
+            logger.warning("another scheduler, %s, sends the tasks; this one stands by: only one is needed", holder)
         elif self._is_held and not was_held:
             logger.warning("this scheduler sends the tasks now: the other one has ended")
         return self._is_held
@@ -84,7 +88,7 @@ class SendingLease:
         return str(self._client.eval(ACQUIRE, 1, LEASE_KEY, self._name, str(LEASE_S), instead_of))
 
     def release(self) -> None:
-        """Delete this scheduler's lease, so that another scheduler can acquire it at once."""
+        """Delete this scheduler's lease, so that another scheduler can acquire it immediately."""
         try:
             self._client.eval(RELEASE, 1, LEASE_KEY, self._name)
         except redis.RedisError as error:
@@ -94,20 +98,28 @@ class SendingLease:
 
 
 def scheduler_in_charge() -> str | None:
-    """Return `HOST:PID` of the scheduler that sends the tasks, or None if no scheduler runs. Raises RedisError."""
+    """Return `HOST:PID` of the scheduler that sends the tasks, or None if no scheduler runs.
+
+    Raises RedisError.
+    """
     with redis.Redis.from_url(settings.REDIS_URL, decode_responses=True, **settings.REDIS_TIMEOUTS) as client:
         holder: str | None = client.get(LEASE_KEY)
         return holder
 
 
 def _has_ended(holder: str) -> bool:
-    """Return True if the holder was a process of this host that has ended. False for processes of other hosts."""
+    """Return True if the holder was a process on this host that has ended.
+
+    False for processes on other hosts.
+    """
     host, _, pid = holder.rpartition(":")
     return host == platform.node() and not psutil.pid_exists(int(pid))
 
 
 class ScheduleFile(UserDict[str, Any]):
-    """Times of the last runs of tasks, in memory and in a file. A full disk stops no task.
+    """When tasks last ran, kept in memory and in a file.
+
+    A full disk does not stop any task.
 
     Celery's own store, a `shelve` database, raises an error when the disk is full, and is damaged by a killed process.
     """
@@ -121,11 +133,17 @@ class ScheduleFile(UserDict[str, Any]):
 
     @classmethod
     def open(cls, filename: str, writeback: bool) -> ScheduleFile:  # noqa: ARG003 -- Celery passes it by name
-        """Open the file, with the arguments of `shelve.open`. Celery deletes a damaged file."""
+        """Open the file, with the arguments of `shelve.open`.
+
+        Celery deletes a damaged file.
+        """
         return cls(Path(filename))
 
     def sync(self) -> None:
-        """Replace the file atomically. If the write fails, the old file remains, and the first failure is logged."""
+        """Replace the file atomically.
+
+        If the write fails, the old file remains, and the first failure is logged.
+        """
         draft = self._path.with_name(f"{self._path.name}.part")
         try:
             draft.write_bytes(pickle.dumps(self.data))
@@ -145,7 +163,10 @@ class ScheduleFile(UserDict[str, Any]):
 
 
 class SteadyScheduler(PersistentScheduler):
-    """Celery beat scheduler for the schedule of `config.celery`. The module's docstring describes its properties."""
+    """Celery beat scheduler for the schedule in `config.celery`.
+
+    The module's docstring describes its properties.
+    """
 
     persistence = ScheduleFile  # type: ignore[assignment]  # Celery's type stubs accept only the module shelve.
 
@@ -165,7 +186,7 @@ class SteadyScheduler(PersistentScheduler):
         now = self.app.now()
         future_entries = [entry for entry in self.schedule.values() if entry.last_run_at and entry.last_run_at > now]
         if future_entries:
-            logger.warning("the clock was put back; the schedule begins anew")
+            logger.warning("the clock was put back; the schedule starts over")
             for entry in future_entries:
                 entry.last_run_at = now
             self._heap = None  # The heap is ordered by times of the old clock.
@@ -173,7 +194,10 @@ class SteadyScheduler(PersistentScheduler):
         return min(seconds, RENEW_S)
 
     def apply_entry(self, entry: Any, producer: Any = None) -> None:
-        """Send a due task if it has work. A task that Redis does not accept is sent at its next scheduled time."""
+        """Send a due task if it has work.
+
+        A task that Redis does not accept is sent at its next scheduled time.
+        """
         if not self._has_work(entry):
             return
         self._sent_at[entry.name] = time.monotonic()
@@ -188,7 +212,10 @@ class SteadyScheduler(PersistentScheduler):
             outage.end()
 
     def _has_work(self, entry: Any) -> bool:
-        """Return False if the task would have nothing to do. True while PostgreSQL does not answer."""
+        """Return False if the task has nothing to do.
+
+        Returns True while PostgreSQL does not answer.
+        """
         task = self.app.tasks.get(entry.task)
         pause_s = time.monotonic() - self._sent_at.get(entry.name, self._began_at)
         if not isinstance(task, PeriodicTask) or pause_s >= LONGEST_PAUSE_S:

@@ -1,4 +1,4 @@
-"""Endpoints of reports: GET /v1/report/:id, its exports, its mutes, and its diff with another report."""
+"""Endpoints for a report, its exports, its mutes, and its diff with another report."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from infrastructure.api.typed import Answer
 from infrastructure.api.views import ApiView
 from reports.diff_json import DiffJson, diff_json_of
 from reports.mutes.services import active_mutes
-from reports.services import PREVIOUS, access_report, exports_to_compare, scoring_of
+from reports.services import PREVIOUS, access_report, load_exports_to_compare, scoring_basis
 from scans.check_catalogue import check_pages
 from website_scan.report import exports
 from website_scan.report.diff import diff
 from website_scan.report.mute_matching import NO_MUTES
-from website_scan.report.muting import MutedOfReport, muted_of_report
+from website_scan.report.muting import ReportMutesJson, serialize_muted_findings
 from website_scan.report.storage import read_export
 from website_scan.report_json import ExportJson, ReportJson
 
@@ -30,7 +30,7 @@ DIFF_CACHE_CONTROL = "private, no-cache"
 
 
 class ReportView(ApiView):
-    """GET /v1/report/:id."""
+    """View of GET /v1/report/:id."""
 
     @operation(
         operation_id="get_report",
@@ -56,8 +56,8 @@ class ReportView(ApiView):
         """The stored report of a scan that is `completed` or `partial`."""
         canonical_id, body = access_report(caller_of(request).organization_id, scan_id, "body")
         etag = f'"{canonical_id}_v1"'
-        is_unchanged = _matches(request, etag)
-        # The response is the stored text, without parsing or rendering.
+        is_unchanged = _matches_etag(request, etag)
+        # The response is the stored text of the report, which need not be parsed or rendered.
         response = HttpResponse(
             b"" if is_unchanged else body, status=304 if is_unchanged else 200, content_type="application/json"
         )
@@ -82,7 +82,7 @@ EXPORT_PARAMETERS = [
 
 
 class ReportExport(ApiView):
-    """GET /v1/report/:id/export."""
+    """View of GET /v1/report/:id/export."""
 
     @operation(
         operation_id="export_report",
@@ -96,11 +96,13 @@ class ReportExport(ApiView):
 
         `?format=sarif` and `?format=csv` answer as `/export/sarif` and `/export/csv` do.
         """
-        return _export(request, scan_id, choice(request.query_params, "format", list(exports.FORMATS)) or "json")
+        return _export_response(
+            request, scan_id, choice(request.query_params, "format", list(exports.FORMATS)) or "json"
+        )
 
 
 def _export_view(extension: str, export_format: exports.ExportFormat) -> type[ApiView]:
-    """Return the view of GET /v1/report/:id/export/<extension>."""
+    """Return the view class for GET /v1/report/:id/export/<extension>."""
 
     class ReportFile(ApiView):
         @operation(
@@ -112,12 +114,12 @@ def _export_view(extension: str, export_format: exports.ExportFormat) -> type[Ap
             responses=responses(file_response(export_format.media_type), **EXPORT_ERRORS),
         )
         def get(self, request: Request, scan_id: str) -> HttpResponse:
-            return _export(request, scan_id, extension)
+            return _export_response(request, scan_id, extension)
 
     return ReportFile
 
 
-# Views of the export formats by the last segment of their path. JSON is not here: its path is `export` itself.
+# Maps the last part of a path to the export format's view. JSON is missing, because its path is `export`.
 EXPORT_VIEWS = {
     extension: _export_view(extension, export_format)
     for extension, export_format in exports.FORMATS.items()
@@ -126,7 +128,7 @@ EXPORT_VIEWS = {
 
 
 class UnknownReportExport(ApiView):
-    """GET /v1/report/:id/export/<anything else>."""
+    """View of GET /v1/report/:id/export/<unknown format>."""
 
     @operation(exclude=True)
     def get(self, request: Request, scan_id: str, ending: str) -> Response:
@@ -134,7 +136,7 @@ class UnknownReportExport(ApiView):
 
 
 class ReportDiff(ApiView):
-    """GET /v1/report/:id/diff."""
+    """View of GET /v1/report/:id/diff."""
 
     @operation(
         operation_id="diff_reports",
@@ -169,24 +171,24 @@ class ReportDiff(ApiView):
         """New, fixed, worse and better findings, compared by their places. Muted findings are listed separately."""
         other = request.query_params.get("with", PREVIOUS)
         organization_id = caller_of(request).organization_id
-        before, after = exports_to_compare(organization_id, scan_id, other)
+        before, after = load_exports_to_compare(organization_id, scan_id, other)
         mutes = active_mutes(organization_id, timezone.now()).of_page(after["url"])
         etag = f'"{before["id"]}_{after["id"]}_v1{mutes.digest and "_"}{mutes.digest}"'
         response: HttpResponse
-        if _matches(request, etag):
+        if _matches_etag(request, etag):
             response = HttpResponse(status=304)
             del response["Content-Type"]
         else:
             response = Answer[DiffJson](diff_json_of(diff(before, after, mutes)))
         response["ETag"] = etag
-        # The previous report may change, and so may the code that compares reports.
+        # The diff is not immutable, because the previous report and the code that compares reports may change.
         response["Cache-Control"] = DIFF_CACHE_CONTROL
         response["Vary"] = "Authorization"
         return response
 
 
 class ReportMutes(ApiView):
-    """GET /v1/report/:id/mutes."""
+    """View of GET /v1/report/:id/mutes."""
 
     @operation(
         operation_id="get_report_mutes",
@@ -199,15 +201,17 @@ class ReportMutes(ApiView):
             e409="`SCAN_NOT_COMPLETE`.",
         ),
     )
-    def get(self, request: Request, scan_id: str) -> Answer[MutedOfReport]:
-        """The mutes in force now; the report itself never changes."""
+    def get(self, request: Request, scan_id: str) -> Answer[ReportMutesJson]:
+        """The mutes that are in force now. The report itself never changes."""
         organization_id = caller_of(request).organization_id
         canonical_id, export = access_report(organization_id, scan_id, "export")
         mutes = active_mutes(organization_id, timezone.now())
-        return Answer(muted_of_report(read_export(export), scoring_of(organization_id, canonical_id), mutes))
+        return Answer(
+            serialize_muted_findings(read_export(export), scoring_basis(organization_id, canonical_id), mutes)
+        )
 
 
-def _export(request: Request, scan_id: str, ending: str) -> HttpResponse:
+def _export_response(request: Request, scan_id: str, ending: str) -> HttpResponse:
     organization_id = caller_of(request).organization_id
     canonical_id, export = access_report(organization_id, scan_id, "export")
     export_format = exports.FORMATS[ending]
@@ -215,14 +219,14 @@ def _export(request: Request, scan_id: str, ending: str) -> HttpResponse:
     content = export_format.render(export, mutes.findings, check_pages())
     response = HttpResponse(content, content_type=export_format.media_type)
     response["Content-Disposition"] = f'attachment; filename="{canonical_id}.{ending}"'
-    # Mutes may change; the other formats contain only stored data.
+    # Only formats without mutes are immutable, because mutes may change.
     response["Cache-Control"] = "private, no-cache" if export_format.has_mutes else "private, max-age=86400"
     response["Vary"] = "Authorization"
     return response
 
 
-def _matches(request: Request, etag: str) -> bool:
-    """Return True if If-None-Match contains the ETag, by weak comparison (RFC 9110, section 13.1.2)."""
+def _matches_etag(request: Request, etag: str) -> bool:
+    """Return True if the header If-None-Match matches the ETag, by weak comparison (RFC 9110, section 13.1.2)."""
     if_none_match = request.headers.get("If-None-Match")
     if if_none_match is None:
         return False

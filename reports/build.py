@@ -1,4 +1,4 @@
-"""Creation of the Report row from the result of a scan."""
+"""Create a Report row from a scan's result."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from scans.models import Scan
 from scans.signals import Ended
 from website_scan.ids import new_report_id
 from website_scan.report.serialization import export_json, report_json, stored_waterfall
-from website_scan.report.storage import stored_text, written
+from website_scan.report.storage import compact_json, stored_text
 from website_scan.result import ScanResult
 
 COLUMNS = Report._meta.concrete_fields
@@ -21,14 +21,20 @@ INSERT = (
 
 
 def store_reports(*, ended: Ended, **_: object) -> None:
-    """Store the report of each scan that has a result. Receives `scan_ended`."""
+    """Store a report for every scan that has a result.
+
+    Receives the signal `scan_ended`.
+    """
     for scan, result in ended:
         if result is not None and result.error is None:
             _insert(build_report(scan, result))
 
 
 def _insert(report: Report) -> None:
-    """Insert a report with server-side parameters, because Django would copy its long texts into the statement."""
+    """Insert a report row with server-side parameters.
+
+    Django would copy its long texts into the SQL.
+    """
     values = {
         column.attname: column.get_db_prep_save(getattr(report, column.attname), connection) for column in COLUMNS
     }
@@ -45,7 +51,7 @@ def build_report(scan: Scan, result: ScanResult) -> Report:
         id=report_id,
         scan=scan,
         organization_id=scan.organization_id,
-        body=written(report_json(export)),
+        body=compact_json(report_json(export)),
         export=stored_text(export),
         facts=result.facts,
         scoring=result.scoring,

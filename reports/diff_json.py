@@ -1,4 +1,4 @@
-"""The diff of two reports as JSON, for the API and the command `diff`."""
+"""Diff of two reports as JSON, for the API and the command `diff`."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ REASONS = [str(reason) for reason in Reason]
 class PlaceJson(TypedDict):
     """A place of a finding: an element, an address, a header or a cookie."""
 
-    fingerprint: Annotated[Fingerprint, "The same in every report that has this finding at this place."]
-    text: Annotated[str, "The place as the report names it."]
+    fingerprint: Annotated[Fingerprint, "Identical in every report that has this finding at this place."]
+    text: Annotated[str, "The place as shown in the report."]
 
 
 class FindingState(TypedDict):
@@ -56,7 +56,7 @@ class ChangeJson(TypedDict):
 
 @component("NotCompared")
 class NotComparedJson(TypedDict):
-    """A finding of one report on which the other has no verdict: neither new nor fixed."""
+    """A finding of one report whose check has no verdict in the other report, so it is neither new nor fixed."""
 
     id: str
     name: str
@@ -68,7 +68,7 @@ class NotComparedJson(TypedDict):
 
 
 class ComparedReport(TypedDict):
-    """One of the two reports."""
+    """One of the two compared reports."""
 
     id: ScanId
     url: str
@@ -82,14 +82,14 @@ class ComparedReport(TypedDict):
 
 
 class ScoreChange(TypedDict):
-    """Both scores, and the difference of the newer one to the older."""
+    """Both scores, and the newer score minus the older score."""
 
     before: Score
     after: Score
-    change: Annotated[int | None, "Null where the scores come from different rules."]
+    change: Annotated[int | None, "Null if the scores come from different rules."]
 
 
-# `from` is a keyword and cannot be an attribute in Python.
+# `from` is a Python keyword, so the TypedDict needs the functional syntax.
 _Reports = TypedDict("_Reports", {"from": ComparedReport, "to": ComparedReport})
 
 
@@ -102,7 +102,7 @@ class DiffJson(_Reports):
     same_browser: Annotated[bool, "False where only one of them was judged in a browser."]
     new: list[ChangeJson]
     fixed: list[ChangeJson]
-    worse: Annotated[list[ChangeJson], "More severe, failed instead of warned, or at new places."]
+    worse: Annotated[list[ChangeJson], "Findings that are more severe, fail instead of warning, or have new places."]
     better: list[ChangeJson]
     not_compared: list[NotComparedJson]
     muted: Annotated[list[ChangeJson], "Findings of either that are muted; they are in none of the others."]
@@ -110,26 +110,27 @@ class DiffJson(_Reports):
 
 
 def diff_json_of(diff: Diff[ExportJson]) -> DiffJson:
-    before, after = _report_of(diff.before), _report_of(diff.after)
+    before, after = _report_json(diff.before), _report_json(diff.after)
     return {
         "from": before,
         "to": after,
         "score": {"before": before["score"], "after": after["score"], "change": diff.points},
         "same_rules": diff.same_rules,
         "same_browser": diff.same_browser,
-        "new": _changes_of(diff.new),
-        "fixed": _changes_of(diff.fixed),
-        "worse": _changes_of(diff.worse),
-        "better": _changes_of(diff.better),
-        "not_compared": [_not_compared_of(finding) for finding in diff.not_compared],
-        "muted": _changes_of(diff.muted),
+        "new": _changes_json(diff.new),
+        "fixed": _changes_json(diff.fixed),
+        "worse": _changes_json(diff.worse),
+        "better": _changes_json(diff.better),
+        "not_compared": [_not_compared_json(finding) for finding in diff.not_compared],
+        "muted": _changes_json(diff.muted),
         "same": len(diff.same),
     }
 
 
-def _report_of(export: ExportJson) -> ComparedReport:
+def _report_json(export: ExportJson) -> ComparedReport:
     score, grade = export["score"], export["grade"]
-    assert score is not None  # a failed scan has no report
+    # A scan without a score has failed and has no report.
+    assert score is not None
     assert grade is not None
     return {
         "id": export["id"],
@@ -144,7 +145,7 @@ def _report_of(export: ExportJson) -> ComparedReport:
     }
 
 
-def _changes_of(changes: Iterable[Change]) -> list[ChangeJson]:
+def _changes_json(changes: Iterable[Change]) -> list[ChangeJson]:
     return [
         {
             "id": change.id,
@@ -153,24 +154,24 @@ def _changes_of(changes: Iterable[Change]) -> list[ChangeJson]:
             "outcome": change.outcome,
             "category": change.category,
             "message": change.message,
-            "before": _state_of(change.before),
-            "after": _state_of(change.after),
-            "new_places": _places_of(change.new_places),
-            "fixed_places": _places_of(change.fixed_places),
+            "before": _state_json(change.before),
+            "after": _state_json(change.after),
+            "new_places": _places_json(change.new_places),
+            "fixed_places": _places_json(change.fixed_places),
         }
         for change in changes
     ]
 
 
-def _state_of(state: State | None) -> FindingState | None:
+def _state_json(state: State | None) -> FindingState | None:
     return {"status": state.status, "severity": state.severity} if state else None
 
 
-def _places_of(places: Iterable[Place]) -> list[PlaceJson]:
+def _places_json(places: Iterable[Place]) -> list[PlaceJson]:
     return [{"fingerprint": place.fingerprint, "text": place.text} for place in places]
 
 
-def _not_compared_of(finding: NotCompared) -> NotComparedJson:
+def _not_compared_json(finding: NotCompared) -> NotComparedJson:
     return {
         "id": finding.id,
         "name": finding.name,

@@ -1,4 +1,4 @@
-"""Reports and mutes in an organization's data export."""
+"""Row types for exporting an organization's reports and mutes."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from django.db.models import QuerySet
 from accounts import access
 from accounts.export.kinds import Kind
 from reports.models import Mute, Report
-from website_scan.report.exports import json_of
+from website_scan.report.exports import export_for_users
 
 
-def _reports(organization_id: int) -> QuerySet[Report]:
+def _report_rows(organization_id: int) -> QuerySet[Report]:
     rows = access.rows(Report, organization_id).filter(scan__organization_id=organization_id)
     return rows.select_related("scan").only("id", "export", "scan__created_at")
 
 
-def _report(report: Report) -> Iterator[bytes]:
-    yield json_of(report.export).encode()
+def _report_json(report: Report) -> Iterator[bytes]:
+    yield export_for_users(report.export).encode()
 
 
-def _mute(mute: Mute) -> dict[str, Any]:
+def _mute_json(mute: Mute) -> dict[str, Any]:
     return {
         "id": mute.id,
         "check": mute.check_id,
@@ -41,6 +41,6 @@ def _mute(mute: Mute) -> dict[str, Any]:
 
 
 KINDS = (
-    Kind("reports", _reports, _report, ("scan__created_at", "scan_id"), has_own_files=True),
-    Kind("mutes", lambda id: access.rows(Mute, id).select_related("created_by"), _mute),
+    Kind("reports", _report_rows, _report_json, ("scan__created_at", "scan_id"), has_own_files=True),
+    Kind("mutes", lambda id: access.rows(Mute, id).select_related("created_by"), _mute_json),
 )

@@ -1,4 +1,4 @@
-"""Views of the sample reports: gallery, reports, pictures, and the prerendered pages of an audit and a list."""
+"""Views for sample reports and for the sample pages of an audit and a list."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from infrastructure.web.cards import responses as cards
-from reports.page.cached.parts import parts_of
+from reports.page.cached.parts import cached_parts
 from reports.page.frozen import FROZEN, frozen_page
 from reports.page.preview import card_address, card_of, preview_of
-from reports.page.sample import PAGES, Sample, page_of, sample_of, samples_of
+from reports.page.sample import PAGES, Sample, find_sample, page_of, samples_of_page
 from reports.page.tabs import Tab
 from scans.models import Scan
 from website_scan.report.filters import Filter
@@ -30,10 +30,10 @@ GALLERY_DESCRIPTION = (
 
 @require_safe
 def samples(request: HttpRequest) -> HttpResponse:
-    """Gallery of the sample reports."""
+    """Show the gallery of sample reports."""
     pages = []
     for page in PAGES:
-        samples = samples_of(page)
+        samples = samples_of_page(page)
         reports = [
             Tab(scan_type, reverse("sample", args=[page.names[scan_type]]), sample.export_json["grade"])
             for scan_type, sample in samples.items()
@@ -50,7 +50,7 @@ def samples(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def frozen(request: HttpRequest, slug: str) -> HttpResponse:
-    """Page of an audit or a list that was rendered once."""
+    """Show a prerendered page of an audit or a list."""
     page = frozen_page(slug)
     if page is None:
         raise Http404
@@ -59,15 +59,15 @@ def frozen(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_safe
 def sample(request: HttpRequest, name: str) -> HttpResponse:
-    """Page of a sample report, displayed like a shared report to strangers."""
-    sample = sample_of(name)
+    """Show a sample report as a stranger sees a shared report."""
+    sample = find_sample(name)
     if sample is None:
         return _not_found(request)
     page = page_of(name)
-    scan = _scan_of(sample, name)
-    page_filter = Filter.asked_by(request.GET, scan.type)
+    scan = _sample_scan(sample, name)
+    page_filter = Filter.parse_query(request.GET, scan.type)
     addresses = {scan_type: reverse("sample", args=[other]) for scan_type, other in page.names.items()}
-    siblings = samples_of(page)
+    siblings = samples_of_page(page)
     context = {
         "shell": "base.html",
         "section": "",
@@ -99,13 +99,13 @@ def sample(request: HttpRequest, name: str) -> HttpResponse:
         ]
         return {"page": sample.page(page_filter, reverse("docs-checks"), reverse("sample", args=[name]), others)}
 
-    context["parts"] = parts_of(part_values, request, context, page_filter, key=("sample", name))
+    context["parts"] = cached_parts(part_values, request, context, page_filter, key=("sample", name))
     return render(request, "reports/report.html", context)
 
 
 @require_safe
 def sample_picture(request: HttpRequest, name: str, path: str) -> HttpResponse:
-    sample = sample_of(name)
+    sample = find_sample(name)
     picture_and_type = sample.picture(path) if sample else None
     if picture_and_type is None:
         return _not_found(request)
@@ -117,18 +117,18 @@ def sample_picture(request: HttpRequest, name: str, path: str) -> HttpResponse:
 
 @require_safe
 def sample_card(request: HttpRequest, name: str, digest: str) -> HttpResponse:
-    """Card of a sample report for previews of its link."""
-    sample = sample_of(name)
+    """Return the card of a sample report for link previews."""
+    sample = find_sample(name)
     if sample is None:
         return _not_found(request)
-    scan = _scan_of(sample, name)
+    scan = _sample_scan(sample, name)
     return cards.card_at(request, card_of(scan), digest, functools.partial(card_address, scan), cards.PUBLIC)
 
 
-def _scan_of(sample: Sample, name: str) -> Scan:
+def _sample_scan(sample: Sample, name: str) -> Scan:
     export = sample.export_json
     return Scan(
-        id=f"sample/{name}",  # URLs made from this ID lead to the sample.
+        id=f"sample/{name}",  # URLs that are built from this ID lead to the sample report.
         type=export["type"],
         url=export["url"],
         score=export["score"],

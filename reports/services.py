@@ -1,4 +1,4 @@
-"""Access to the stored reports of an organization, also two at once for a diff."""
+"""Access to an organization's stored reports."""
 
 from __future__ import annotations
 
@@ -45,9 +45,10 @@ REPORT_QUERY = """
 
 
 def access_report(organization_id: int, public_id: str, column: Literal["body", "export"]) -> tuple[str, str]:
-    """Return the scan's ID and one column of its report as JSON text. `public_id` is an ID of a scan or a report.
+    """Return the scan's ID and one column of its report as JSON text.
 
-    Raises NotFound (unknown, another organization's, or expired) or ScanNotComplete.
+    `public_id` is the ID of the scan or of the report. Raises NotFound (unknown, another organization's, or expired) or
+    ScanNotComplete.
     """
     is_scan_id = is_id("scan", public_id)
     if not is_scan_id and not is_id("rpt", public_id):
@@ -57,19 +58,20 @@ def access_report(organization_id: int, public_id: str, column: Literal["body", 
     if rows:
         return rows[0][0], rows[0][1]
     if is_scan_id:
-        _explain(organization_id, public_id)
+        _raise_reason(organization_id, public_id)
     raise _not_found()
 
 
-def scoring_of(organization_id: int, scan_id: str) -> StoredBasis | None:
-    """Return the basis of the score of a scan's report, or None if the report has no stored basis."""
+def scoring_basis(organization_id: int, scan_id: str) -> StoredBasis | None:
+    """Return the stored basis of a report's score, or None for old reports."""
     return access.rows(Report, organization_id).filter(scan_id=scan_id).values_list("scoring", flat=True).first()
 
 
-def exports_to_compare(organization_id: int, public_id: str, other: str) -> tuple[ExportJson, ExportJson]:
-    """Return the JSON exports of two reports of the same page and type, first the one of `other`, an ID or PREVIOUS.
+def load_exports_to_compare(organization_id: int, public_id: str, other: str) -> tuple[ExportJson, ExportJson]:
+    """Return the JSON exports of the report `other` and of the report `public_id`.
 
-    Raises NoPreviousReport, ReportsNotComparable, and the exceptions of `access_report`.
+    `other` is an ID or PREVIOUS. Both reports must be of the same page and scan type. Raises NoPreviousReport,
+    ReportsNotComparable, and the exceptions of `access_report`.
     """
     after_id, after = access_report(organization_id, public_id, "export")
     if other == PREVIOUS:
@@ -86,13 +88,13 @@ def _previous_export(scan: Scan) -> str:
     try:
         if earlier is not None:
             return access_report(scan.organization_id, earlier.id, "export")[1]
-    except NotFound:  # the earlier report has expired
+    except NotFound:  # The previous report may have expired.
         pass
     raise NoPreviousReport("There is no earlier report of this page and type, or it is no longer available.")
 
 
 def require_comparable(before: ExportJson, after: ExportJson) -> None:
-    """Raise ReportsNotComparable if two exports are not of the same page and type."""
+    """Raise ReportsNotComparable unless both exports are of the same page and type."""
     types, pages = (before["type"], after["type"]), (before["url"], after["url"])
     for noun, (before_value, after_value) in (("type", types), ("page", pages)):
         if before_value != after_value:
@@ -101,7 +103,7 @@ def require_comparable(before: ExportJson, after: ExportJson) -> None:
             )
 
 
-def _explain(organization_id: int, scan_id: str) -> None:
+def _raise_reason(organization_id: int, scan_id: str) -> None:
     scan = access.rows(Scan, organization_id).filter(id=scan_id).first()
     if scan is None or not scan.is_kept:
         return

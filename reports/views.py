@@ -1,4 +1,7 @@
-"""Views of a report's page, pictures and exports: for members, and for anybody with the link of a shared report."""
+"""Views for report pages, pictures and exports.
+
+Members, and anybody with the link of a shared report, may open them.
+"""
 
 from __future__ import annotations
 
@@ -19,9 +22,9 @@ from accounts.identity.freshness import session_suffices
 from accounts.shared_pages import require_visible, surroundings
 from infrastructure.web.cards import responses as cards
 from reports.mutes.services import active_mutes
-from reports.page.history import other_reports
+from reports.page.history import comparable_reports
 from reports.page.preview import card_address, card_of
-from reports.page.steps import steps_of
+from reports.page.steps import progress_steps
 from reports.page.visible_report import VisibleReport
 from reports.services import ReportsNotComparable, require_comparable
 from reports.visibility import VisibleScan, find_visible_scan, set_sharing
@@ -30,7 +33,7 @@ from scans.models import Scan
 from website_scan.report.diff import diff
 from website_scan.report.explanations import advice
 from website_scan.report.exports import FORMATS
-from website_scan.report.illustrations import frame_of
+from website_scan.report.illustrations import extract_frame
 from website_scan.report.mute_matching import NO_MUTES
 from website_scan.report.references import safe_link
 
@@ -45,18 +48,18 @@ _require_visible = require_visible(look=find_visible_scan, id_name="scan_id", pa
 @require_safe
 @_require_visible
 def report(request: HttpRequest, visible: VisibleScan) -> HttpResponse:
-    """Page of a scan: its report, its progress, or the reason why it failed."""
+    """Show a scan's report, its progress, or the reason why it failed."""
     scan = visible.scan
-    context = _context(visible)
+    context = _scan_context(visible)
     if visible.membership and visible.is_expired:
-        return _expired(request, context)
+        return _expired_page(request, context)
     if not scan.is_final:
-        return render(request, "reports/running.html", context | {"steps": steps_of(scan), "is_fragment": False})
+        return render(request, "reports/running.html", context | {"steps": progress_steps(scan), "is_fragment": False})
     if scan.status == Scan.Status.FAILED:
         return render(request, "reports/failed.html", context | {"advice": advice(scan.error_code)})
     report_row = visible.reports().only("id", "shared_at").first()
     if report_row is None:
-        return _expired(request, context) if visible.membership else _not_found(request)
+        return _expired_page(request, context) if visible.membership else _not_found(request)
     visible_report = VisibleReport(request, visible, report_row)
     context |= visible_report.context() | visible_report.past()
     context["parts"] = visible_report.parts(context)
@@ -66,16 +69,19 @@ def report(request: HttpRequest, visible: VisibleScan) -> HttpResponse:
 @require_safe
 @_require_visible
 def compare(request: HttpRequest, visible: VisibleScan) -> HttpResponse:
-    """Diff with the report of the scan `with`. Without `with`, members see the diff with the previous report."""
+    """Compare the report with another one.
+
+    The query parameter `with` is the ID of the other scan. By default, the previous report is used.
+    """
     report_row = visible.reports().only("export").first()
     if report_row is None:
         return _not_found(request)
-    choices = other_reports(visible.scan, visible.now) if visible.membership else []
+    choices = comparable_reports(visible.scan, visible.now) if visible.membership else []
     earlier = next((scan for scan in choices if scan.created_at <= visible.scan.created_at), None)
     other_id = request.GET.get("with", earlier.id if earlier else "")
-    context = _context(visible) | {"choices": choices, "other_id": other_id, "changes": None, "shows_places": True}
+    context = _scan_context(visible) | {"choices": choices, "other_id": other_id, "changes": None, "shows_places": True}
     if other_id:
-        # Visitors with the link of this report may not have the link of the other one, so access to both is checked.
+        # Access to both reports is checked, because visitors with the link of one may not have the link of the other.
         other = find_visible_scan(request, other_id)
         before = other.reports().only("export").first() if other else None
         if other is None or before is None or other.scan.organization_id != visible.scan.organization_id:
@@ -94,45 +100,43 @@ def compare(request: HttpRequest, visible: VisibleScan) -> HttpResponse:
 @require_safe
 @_require_visible
 def progress(request: HttpRequest, visible: VisibleScan) -> HttpResponse:
-    """Fragment that the page of a running scan polls every second. If the status has changed, the browser reloads the
-    page.
-    """
+    """Return the HTML fragment of a running scan's progress, which htmx requests every second."""
     if not request.htmx:  # type: ignore[attr-defined]  # django-htmx
         return redirect("report-page", visible.scan.id)
     if visible.scan.status != request.GET.get("status"):
         return HttpResponseClientRefresh()
-    context = {"scan": visible.scan, "steps": steps_of(visible.scan), "is_fragment": True}
+    context = {"scan": visible.scan, "steps": progress_steps(visible.scan), "is_fragment": True}
     return render(request, "reports/_progress.html", context)
 
 
 @require_safe
 @_require_visible
 def screenshot(request: HttpRequest, visible: VisibleScan) -> HttpResponse:
-    """Screenshot of the first screen of the scanned page."""
+    """Return the screenshot of the scanned page's first screen."""
     picture = visible.reports().values_list("screenshot", flat=True).first()
-    return _picture(request, visible, picture, "image/webp")
+    return _picture_response(request, visible, picture, "image/webp")
 
 
 @require_safe
 @_require_visible
 def page_picture(request: HttpRequest, visible: VisibleScan) -> HttpResponse:
-    """Screenshot of the scanned page down to the last element with a finding."""
+    """Return the screenshot of the scanned page, down to the last element with a finding."""
     picture = visible.reports().values_list("page_picture", flat=True).first()
-    return _picture(request, visible, picture, "image/webp")
+    return _picture_response(request, visible, picture, "image/webp")
 
 
 @require_safe
 @_require_visible
 def film_frame(request: HttpRequest, visible: VisibleScan, number: int) -> HttpResponse:
-    """Frame of the page load's film strip, numbered from 0."""
+    """Return a frame of the page load's filmstrip, numbered from 0."""
     film, stored = visible.reports().values_list("film", "pictures").first() or (None, None)
-    return _picture(request, visible, frame_of(film, stored, number), "image/jpeg")
+    return _picture_response(request, visible, extract_frame(film, stored, number), "image/jpeg")
 
 
 @require_safe
 @_require_visible
 def card(request: HttpRequest, visible: VisibleScan, digest: str) -> HttpResponse:
-    """Card of the report for link previews."""
+    """Return the report's image for link previews."""
     scan = visible.scan
     if scan.status not in Scan.REPORTED or not visible.reports().exists():
         return _not_found(request)
@@ -140,12 +144,12 @@ def card(request: HttpRequest, visible: VisibleScan, digest: str) -> HttpRespons
     return cards.card_at(request, card_of(scan), digest, functools.partial(card_address, scan), caching)
 
 
-def _picture(
+def _picture_response(
     request: HttpRequest, visible: VisibleScan, picture: bytes | memoryview | None, content_type: str
 ) -> HttpResponse:
     if picture is None:
         return _not_found(request)
-    # A picture never changes, but access to it may. So browsers cache it and revalidate it every time.
+    # Browsers cache the picture, which never changes, but revalidate it every time, because access may change.
     etag = f'"{visible.scan.id}"'
     response: HttpResponse
     if etag in parse_etags(request.headers.get("If-None-Match", "")):
@@ -167,7 +171,7 @@ def export(request: HttpRequest, visible: VisibleScan, export_format: str) -> Ht
     chosen_format = FORMATS[export_format]
     mutes = active_mutes(visible.scan.organization_id, visible.now) if chosen_format.has_mutes else NO_MUTES
     if not visible.membership:
-        mutes = mutes.without_reasons()
+        mutes = mutes.hide_reasons()
     content = chosen_format.render(export_text, mutes.findings, check_pages())
     response = HttpResponse(content, content_type=chosen_format.media_type)
     response["Content-Disposition"] = f'attachment; filename="{visible.scan.id}.{export_format}"'
@@ -178,7 +182,10 @@ def export(request: HttpRequest, visible: VisibleScan, export_format: str) -> Ht
 @_require_visible
 @session_suffices("shows what this session can read anyway, and nothing later")
 def share(request: HttpRequest, visible: VisibleScan) -> HttpResponse:
-    """Share a report, or stop sharing it: the form field `shared` is `on` or `off`. Redirects to the report page."""
+    """Share a report or stop sharing it, then redirect to its page.
+
+    The form field `shared` is `on` or `off`.
+    """
     is_shared = {"on": True, "off": False}.get(request.POST.get("shared", ""))
     if is_shared is None:
         raise BadRequest
@@ -186,12 +193,12 @@ def share(request: HttpRequest, visible: VisibleScan) -> HttpResponse:
         shared, private = "Anyone with the link can now read this report.", "Only members can now read this report."
         messages.success(request, shared if is_shared else private)
     page = reverse("report-page", args=[visible.scan.id])
-    # With `shared=now`, the page displays the link and its preview unfolded.
+    # With `shared=now`, the page expands the section with the link and its preview.
     return redirect(f"{page}?shared=now" if is_shared else page)
 
 
-def _context(visible: VisibleScan) -> dict[str, Any]:
-    """Return the context that all pages of a scan need."""
+def _scan_context(visible: VisibleScan) -> dict[str, Any]:
+    """Return the template context of all pages of a scan."""
     return {
         **surroundings(visible),
         "scan": visible.scan,
@@ -201,5 +208,5 @@ def _context(visible: VisibleScan) -> dict[str, Any]:
     }
 
 
-def _expired(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
+def _expired_page(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
     return render(request, "reports/expired.html", context, status=404)

@@ -1,5 +1,6 @@
-"""Access control of reports: for members of the organization, and for visitors with the link of a shared report or
-audit.
+"""Access control for reports.
+
+Members of the organization, and visitors with the link of a shared report or audit, may view them.
 """
 
 from __future__ import annotations
@@ -21,11 +22,11 @@ from reports.models import Report
 from scans.models import Scan
 from website_scan.ids import is_id
 
-# Lookup path from a report to its audit in Django queries.
+# Django's lookup path from a report to its audit.
 AUDIT = "scan__audit_page__audit"
 
 
-LARGE = (  # Columns that are large, and that only the report page and the exports need.
+LARGE = (  # Large columns, which only the report page and the exports need.
     *("body", "export", "facts", "scoring", "exhibits", "waterfall"),
     *("screenshot", "page_picture", "film", "pictures"),
 )
@@ -33,7 +34,10 @@ LARGE = (  # Columns that are large, and that only the report page and the expor
 
 @dataclass(frozen=True, slots=True)
 class VisibleScan:
-    """Scan that a person may see. Without a membership, the person is a stranger with the link of a shared report."""
+    """Scan that the visitor may view.
+
+    `membership` is None for visitors who only have the link of a shared report.
+    """
 
     scan: Scan
     membership: Membership | None
@@ -41,7 +45,10 @@ class VisibleScan:
 
     @property
     def audit(self) -> Any:
-        """Audit of the scan, or None. Strangers see the audit only if it is shared itself."""
+        """Audit of the scan, or None.
+
+        Visitors without membership get the audit only if it is shared.
+        """
         audit = self.scan.audit_page.audit if self.scan.audit_page else None
         return audit if audit is not None and (self.membership or audit.shared_at) else None
 
@@ -51,11 +58,17 @@ class VisibleScan:
         return self.scan.kept_until <= self.now
 
     def reports(self) -> QuerySet[Report]:
-        """Return the scan's report if it has not expired. For strangers, it must also be shared."""
+        """Return the scan's unexpired report as a queryset.
+
+        Visitors without membership need a shared report.
+        """
         return self._readable_reports().filter(scan_id=self.scan.id)
 
     def reports_of_other_types(self) -> QuerySet[Report]:
-        """Return the other reports of the same visit. Only visits of audits have several types."""
+        """Return the visit's reports of other scan types.
+
+        Only visits of audits have several types.
+        """
         if self.scan.audit_page_id is None:
             return Report.objects.none()
         return self._readable_reports().filter(scan__audit_page=self.scan.audit_page_id).exclude(scan_id=self.scan.id)
@@ -66,9 +79,11 @@ class VisibleScan:
 
 
 def find_visible_scan(request: HttpRequest, scan_id: str) -> VisibleScan | None:
-    """Return the scan if the person may see it, else None. Members see scans of any status, strangers shared reports.
+    """Return the scan if the visitor may view it, else None.
 
-    Raises `Unmet` for members who have not logged in the way the organization requires.
+    Members may view all scans, others only shared reports.
+
+    Raises `UnmetLoginRequirement` for members who have not logged in the way the organization requires.
     """
     if not is_id("scan", scan_id):
         return None
@@ -78,7 +93,7 @@ def find_visible_scan(request: HttpRequest, scan_id: str) -> VisibleScan | None:
     scan = scans.filter(id=scan_id).first()
     if scan is not None:
         membership = roles.membership_in(request, scan.organization_id)
-        # The membership may have ended since the last query. Then the person counts as a stranger.
+        # If the membership has ended since the last query, the user needs a shared report.
         unmet = requirements.missing(request.user, membership.organization) if membership else None
         if membership is not None and unmet is None:
             return VisibleScan(scan, membership, now)
@@ -103,5 +118,5 @@ def set_sharing(visible: VisibleScan, *, is_shared: bool) -> bool:
         is_changed = bool(changing.update(shared_at=visible.now if is_shared else None))
         if is_changed:
             action = "report.shared" if is_shared else "report.unshared"
-            activity.record_by(visible.membership, action, scan.url, scan=scan.id, type=str(scan.type))
+            activity.record_by_member(visible.membership, action, scan.url, scan=scan.id, type=str(scan.type))
     return is_changed

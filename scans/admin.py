@@ -1,4 +1,4 @@
-"""Admin pages of scans, of the blocklist, and of organizations with their scans."""
+"""Admin pages for scans, the blocklist and organizations."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from scans.models import BlockedDomain, Scan
 from scans.services import NotRequeued, requeue_scan
 from scans.visits.queue import MAX_ATTEMPTS
 
-DISPLAYED_URL_LENGTH = 80
+MAX_DISPLAYED_URL_LENGTH = 80
 MAX_DELIVERIES = 100
 
 
@@ -35,7 +35,7 @@ class BlockedDomainForm(forms.ModelForm):
         fields = ("domain", "reason")
 
     def clean_domain(self) -> str:
-        """Normalize the domain to lower case, without a leading `*.` or outer dots.
+        """Return the domain in lower case, without a leading `*.` or outer dots.
 
         Raises ValidationError if the result is neither a host name nor an IP address.
         """
@@ -48,7 +48,10 @@ class BlockedDomainForm(forms.ModelForm):
 
 @admin.register(BlockedDomain)
 class BlockedDomainAdmin(admin.ModelAdmin):
-    """Admin page of the blocklist: domains that may not be scanned, with their subdomains."""
+    """Admin page for the blocklist.
+
+    It lists domains that may not be scanned, including their subdomains.
+    """
 
     form = BlockedDomainForm
     list_display = ("domain", "reason", "created_at")
@@ -78,8 +81,8 @@ class ScanAdmin(ReadOnlyAdmin):
 
     @admin.display(description="url")
     def address(self, scan: Scan) -> str:
-        """Return the scan's URL, shortened for the list."""
-        return truncatechars(scan.url, DISPLAYED_URL_LENGTH)
+        """Return the scan's URL, shortened for the list of scans."""
+        return truncatechars(scan.url, MAX_DISPLAYED_URL_LENGTH)
 
     @admin.display(description="report page")
     def report_page(self, scan: Scan) -> str:
@@ -91,13 +94,16 @@ class ScanAdmin(ReadOnlyAdmin):
 
     @admin.display(description="timeline")
     def timeline(self, scan: Scan) -> str:
-        """Render the events of the scan from its creation to the last delivery, in the order of time."""
-        moments = sorted(_moments(scan), key=lambda moment: moment.at)
+        """Render a chronological list of the scan's events, from its creation to the last webhook delivery."""
+        moments = sorted(_timeline_moments(scan), key=lambda moment: moment.at)
         return render_to_string("admin/scans/timeline.html", {"moments": moments})
 
     @admin.action(description="Put back into the queue", permissions=["requeue"])
     def requeue(self, request: HttpRequest, queryset: QuerySet[Scan]) -> None:
-        """Requeue the scans one by one, because `requeue_scan` decides about each scan under the lock of its visit."""
+        """Requeue the selected scans one by one.
+
+        `requeue_scan` decides for each scan under its lock.
+        """
         assert isinstance(request.user, User)
         for scan in queryset[: self.list_per_page]:
             try:
@@ -105,29 +111,36 @@ class ScanAdmin(ReadOnlyAdmin):
             except NotRequeued as reason:
                 messages.error(request, f"{scan.id}: {reason}")
                 continue
-            is_new = queued_scan.id != scan.id
+            is_replacement = queued_scan.id != scan.id
             self.log_change(
-                request, scan, "Put back into the queue." if not is_new else f"Done again by {queued_scan.id}."
+                request, scan, "Put back into the queue." if not is_replacement else f"Done again by {queued_scan.id}."
             )
             text = (
-                f"{scan.id}: a new scan takes its place, {queued_scan.id}." if is_new else f"{scan.id} is queued again."
+                f"{scan.id} is replaced by a new scan, {queued_scan.id}."
+                if is_replacement
+                else f"{scan.id} is queued again."
             )
             messages.success(request, text)
 
     def has_requeue_permission(self, request: HttpRequest) -> bool:
-        """Return True for users who may change scans, although the other pages of this admin are read-only."""
+        """Return True if the user has the permission to change scans.
+
+        Apart from requeueing, this admin is read-only.
+        """
         return request.user.has_perm("scans.change_scan")
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:  # Entry of a scan's timeline.
+class Moment:
+    """Entry of a scan's timeline."""
+
     at: datetime
     what: str
     detail: str = ""
     url: str = ""
 
 
-def _moments(scan: Scan) -> Iterator[Moment]:
+def _timeline_moments(scan: Scan) -> Iterator[Moment]:
     yield Moment(scan.created_at, "created", f"by {scan.api_key or scan.created_by or 'nobody known'}")
     if scan.enqueued_at - scan.created_at > timedelta(seconds=1):
         yield Moment(scan.enqueued_at, "put into the queue again")
@@ -147,7 +160,7 @@ def _moments(scan: Scan) -> Iterator[Moment]:
             yield Moment(at, state, attempts, page_of(delivery))
 
 
-# This class replaces the admin class of accounts.admin, which may not import scans.
+# This class replaces the admin class of accounts.admin, which must not import scans.
 admin.site.unregister(Organization)
 
 

@@ -1,4 +1,4 @@
-"""Endpoints of scans and of the usage in /v1."""
+"""API views for scans and usage."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from accounts import usage
 from accounts.authentication import caller_of
 from infrastructure.api import idempotency
 from infrastructure.api.errors import InvalidParams
-from infrastructure.api.pagination import choice, slice_of
+from infrastructure.api.pagination import choice, parse_limit_and_offset
 from infrastructure.api.schema import (
     PAGE_PARAMETERS,
     RETURNED,
@@ -41,7 +41,7 @@ POLL_AFTER_S = 2
 
 
 class ScanCollection(ApiView):
-    """POST /v1/scan."""
+    """API view for POST /v1/scan."""
 
     scopes = {"POST": Scope.SCAN}
 
@@ -72,7 +72,7 @@ class ScanCollection(ApiView):
 
 
 class ScanItem(ApiView):
-    """GET /v1/scan/:id."""
+    """API view for GET /v1/scan/:id."""
 
     @operation(
         operation_id="get_scan",
@@ -85,7 +85,7 @@ class ScanItem(ApiView):
         responses=responses({200: RETURNED}, e404="`SCAN_NOT_FOUND`: no such scan, or another organization's."),
     )
     def get(self, request: Request, scan_id: str) -> Answer[ScanDetail]:
-        """Poll this until the status is `completed` or `partial` (or `failed`)."""
+        """Poll this endpoint until the status is `completed`, `partial` or `failed`."""
         scan = find_scan(caller_of(request).organization_id, scan_id)
         if scan is None:
             raise services.SCAN.not_found()
@@ -94,7 +94,7 @@ class ScanItem(ApiView):
 
 
 class ScanListing(ApiView):
-    """GET /v1/scans."""
+    """API view for GET /v1/scans."""
 
     @operation(
         operation_id="list_scans",
@@ -112,7 +112,7 @@ class ScanListing(ApiView):
         """The organization's scans, newest first."""
         caller = caller_of(request)
         query = request.query_params
-        page_slice = slice_of(query)
+        page_slice = parse_limit_and_offset(query)
         filters = {
             "status": choice(query, "status", Scan.Status.values),
             "type": choice(query, "type", Scan.Type.values),
@@ -130,7 +130,7 @@ class ScanListing(ApiView):
 
 
 class UsageView(ApiView):
-    """GET /v1/usage."""
+    """API view for GET /v1/usage."""
 
     @operation(
         operation_id="get_usage",
@@ -139,7 +139,7 @@ class UsageView(ApiView):
         responses=responses({200: RETURNED}),
     )
     def get(self, request: Request) -> Answer[Usage]:
-        """This month's scans, the scans running now, and the request rate."""
+        """This month's scans, the running scans, and the request rate."""
         caller = caller_of(request)
         now = timezone.now()
         period = usage.month_of(now)

@@ -1,4 +1,7 @@
-"""Credentials that scans send to their targets: reading them from rows, and deleting them after their retention."""
+"""Credentials that scans send to their targets.
+
+They are encrypted, and are deleted after their retention period.
+"""
 
 from __future__ import annotations
 
@@ -15,20 +18,29 @@ from website_scan.net.targets import Target
 BATCH = 1000
 
 
-def credentials_of(scan_id: str, target: Target) -> OriginCredentials | None:
-    """Return the credentials of a scan for its target. Raises `CredentialsForgotten` and `InvalidToken`."""
+def credentials_of_scan(scan_id: str, target: Target) -> OriginCredentials | None:
+    """Return the credentials of a scan for its target.
+
+    Raises `CredentialsForgotten` and `InvalidToken`.
+    """
     scan = Scan.objects.filter(id=scan_id).first()
-    return shown_by(scan, target) if scan is not None else None
+    return credentials_for_target(scan, target) if scan is not None else None
 
 
-def shown_by(row: WithCredentials, target: Target) -> OriginCredentials | None:
-    """Return the credentials of a row, such as an audit, for its target. Raises the same errors as `credentials_of`."""
+def credentials_for_target(row: WithCredentials, target: Target) -> OriginCredentials | None:
+    """Return the credentials of a row, such as an audit, for its target.
+
+    Raises the errors of `credentials_of_scan`.
+    """
     credentials = row.credentials
     return OriginCredentials(target.origin, credentials) if credentials is not None else None
 
 
 def forget(model: type[WithCredentials], has_time: HasTime = always) -> bool:
-    """Delete the credentials of rows whose report has expired. Returns False if time ran out."""
+    """Delete the credentials of rows whose report has expired.
+
+    Returns False if time ran out.
+    """
     rows: QuerySet[Any] = model._default_manager.filter(encrypted_credentials__isnull=False)
     while has_time():
         expired = rows.filter(created_at__lte=timezone.now() - KEPT)

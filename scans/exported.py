@@ -1,4 +1,4 @@
-"""Scans in an organization's data export, in the format of the API."""
+"""Export of an organization's scans in the API's format."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from scans.models import Scan
 from scans.schemas import scan_detail_of
 
 
-def _scans(organization_id: int) -> QuerySet[Scan]:
+def _scan_rows(organization_id: int) -> QuerySet[Scan]:
     rows = access.rows(Scan, organization_id).defer("encrypted_credentials")
     return rows.select_related("api_key", "created_by", "audit_page")
 
 
-def _scan(scan: Scan) -> dict[str, Any]:
+def _scan_json(scan: Scan) -> dict[str, Any]:
     scan_json = {key: value for key, value in scan_detail_of(scan).items() if key != "progress"}
     return scan_json | {
         "catalogue_version": scan.catalogue_version or None,
@@ -27,4 +27,4 @@ def _scan(scan: Scan) -> dict[str, Any]:
     }
 
 
-KINDS = (Kind("scans", _scans, _scan, ("created_at", "pk")),)
+KINDS = (Kind("scans", _scan_rows, _scan_json, ("created_at", "pk")),)

@@ -1,4 +1,7 @@
-"""Stored responses to requests with an Idempotency-Key, so that a repeated request gets the first response."""
+"""Idempotency of POST requests.
+
+A repeated request with the same Idempotency-Key gets the stored response.
+"""
 
 from __future__ import annotations
 
@@ -20,15 +23,19 @@ Document = TypeVar("Document", bound=Mapping[str, object])
 
 @dataclass(frozen=True, slots=True)
 class Created(Generic[Document]):
-    """Response to a request that creates an object. `replayed` is True if the response to an earlier request is
-    repeated.
+    """Response to a request that creates an object.
+
+    `replayed` is True for a stored response.
     """
 
     response: Document
     replayed: bool = False
 
     def headers(self, collection: str) -> dict[str, str]:
-        """Return the headers of the response. `collection` is the path that the new object's ID is appended to."""
+        """Return the response headers.
+
+        `collection` is the URL path to which the new object's ID is appended.
+        """
         location = {"Location": f"{collection}/{self.response['id']}"}
         return location | ({"Idempotent-Replayed": "true"} if self.replayed else {})
 
@@ -40,7 +47,7 @@ def created_once(
     create: Callable[[], Document],
     kind: Literal["scan", "audit", "monitor", "site_list"],
 ) -> Created[Document]:
-    """Return the response of `create`, or the stored response if the key of `once` was used before.
+    """Return the response of `create`, or the stored response to an earlier request with the same key.
 
     Raises the refusals of `create`, IdempotencyConflict and IdempotencyMismatch. With a key, everything happens under a
     lock and in one transaction: a second request with the same key gets IdempotencyConflict instead of creating a
@@ -50,7 +57,7 @@ def created_once(
         return Created(create())
     with transaction.atomic():
         idempotency.hold(organization_id, once.key)
-        stored_response = _find(organization_id, once, credentials)
+        stored_response = _find_stored_response(organization_id, once, credentials)
         if stored_response is not None:
             return Created(stored_response, replayed=True)
         response = create()
@@ -58,8 +65,10 @@ def created_once(
         return Created(response)
 
 
-def _find(organization_id: int, once: idempotency.Once, credentials: Credentials | None) -> Any:
-    """Return the stored response to an earlier request with this key, or None. Raises IdempotencyMismatch.
+def _find_stored_response(organization_id: int, once: idempotency.Once, credentials: Credentials | None) -> Any:
+    """Return the stored response for this idempotency key, or None.
+
+    Raises IdempotencyMismatch.
 
     Credentials are compared in plain text, because a digest in the database would allow guessing passwords.
     """
@@ -78,7 +87,7 @@ def _find(organization_id: int, once: idempotency.Once, credentials: Credentials
 def _store_response(
     organization_id: int, once: idempotency.Once, response: Mapping[str, object], **created_ids: str
 ) -> None:
-    """Store the response and the ID of the created object, such as `scan_id`, for later requests with the same key."""
+    """Store the response and the ID of the created object, such as `scan_id`, for repeated requests."""
     IdempotencyRecord.objects.update_or_create(
         organization_id=organization_id,
         key=once.key,

@@ -1,4 +1,4 @@
-"""Scans of an organization for the API: one by its ID, the list, and the numbers by type or status."""
+"""Queries for an organization's scans, used by the API."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from scans.models import Scan, ScanCount
 from scans.schemas import ListedScan, quota_of
 from website_scan.ids import is_id
 
-# Clients poll GET /v1/scan/:id. So the query is a prepared statement, and it reads only the columns of the response.
+# The query is a prepared statement and reads only the columns of the response, because clients poll GET /v1/scan/:id.
 COLUMNS = (
     *("id", "type", "url", "status", "score", "grade", "created_at", "started_at", "completed_at"),
     *("percent", "phase", "checks_done", "checks_total", "skipped_checks"),
@@ -30,8 +30,8 @@ SCAN_QUERY = f"""
     SELECT {", ".join(COLUMNS)} FROM scans_scan WHERE organization_id = %(organization)s AND id = %(id)s
 """  # noqa: S608  # built from constants only
 
-# GET /v1/scans is the most frequent request. So it is one prepared statement, which returns the JSON of the response.
-# The conditions are constant texts, and their values are parameters.
+# GET /v1/scans is the most frequent request, so one prepared statement returns the JSON of the response. The conditions
+# are constant texts, and their values are parameters.
 FILTERS = {
     "status": "status = %(status)s",
     "type": "type = %(type)s",
@@ -47,10 +47,10 @@ LIST_QUERY = """
 TOTAL = """
     SELECT coalesce(sum(count), 0)::bigint FROM scans_scancount WHERE organization_id = %(organization)s{conditions}
 """
-TOTAL_OF_AUDIT = "SELECT count(*) FROM scans_scan WHERE organization_id = %(organization)s{conditions}"
-FIRST_PAGE = "scans_scan AS scan WHERE organization_id = %(organization)s{conditions}"
-# Rows that the offset skips are read from the index alone (index-only scan).
-LATER_PAGE = """
+TOTAL_OF_AUDIT_QUERY = "SELECT count(*) FROM scans_scan WHERE organization_id = %(organization)s{conditions}"
+FIRST_PAGE_SOURCE = "scans_scan AS scan WHERE organization_id = %(organization)s{conditions}"
+# The subquery reads the skipped rows from the index alone (index-only scan).
+LATER_PAGE_SOURCE = """
     scans_scan AS scan JOIN (
         SELECT id FROM scans_scan WHERE organization_id = %(organization)s{conditions}
         ORDER BY created_at DESC, id DESC LIMIT %(limit)s OFFSET %(offset)s
@@ -76,15 +76,17 @@ def scan_list(
     page_slice: Slice,
     now: datetime,
 ) -> str:
-    """Return the response of GET /v1/scans as JSON text, newest first. The ID breaks ties, so pages never overlap."""
+    """Return the response of GET /v1/scans as JSON text, newest scans first.
+
+    The order includes the ID, so that pages never overlap.
+    """
     condition_sql = "".join(f" AND {condition}" for name, condition in FILTERS.items() if name in filters)
     conditions = condition_sql.format(pages_of_audit=audit_sql().pages_of_audit)
     query = LIST_QUERY.format(
         summary=_summary_columns(),
-        source=(LATER_PAGE if page_slice.offset else FIRST_PAGE).format(conditions=conditions),
-        total=(TOTAL_OF_AUDIT if "audit" in filters else TOTAL).format(conditions=conditions),
-        # The limit of the first page is a literal, because PostgreSQL would plan the query anew for each parameter
-        # value.
+        source=(LATER_PAGE_SOURCE if page_slice.offset else FIRST_PAGE_SOURCE).format(conditions=conditions),
+        total=(TOTAL_OF_AUDIT_QUERY if "audit" in filters else TOTAL).format(conditions=conditions),
+        # The limit is a literal, because PostgreSQL would plan the query anew for each value of a parameter.
         page="" if page_slice.offset else f"LIMIT {page_slice.limit:d}",
         used=USED,
         used_elsewhere=USED_ELSEWHERE,
@@ -104,7 +106,7 @@ def scan_list(
 
 @functools.cache
 def _summary_columns() -> str:
-    """Return SQL columns for the keys of a listed scan, with timestamps in the format of the API."""
+    """Return the SQL columns for the keys of a listed scan, with timestamps in the API's format."""
     return ", ".join(
         f"{audit_sql().audit_of_scan} AS audit"
         if name == "audit"
@@ -116,7 +118,7 @@ def _summary_columns() -> str:
 
 
 def scan_counts(organization_id: int, column: str, period: date) -> dict[str, int]:
-    """Return the number of the month's scans by `type` or `status`. Values without scans have 0."""
+    """Return the counts of the month's scans by `type` or `status`, including zeros."""
     column_values = Scan.Type.values if column == "type" else Scan.Status.values
     totals = (
         access.rows(ScanCount, organization_id).filter(period=period).values_list(column).annotate(total=Sum("count"))

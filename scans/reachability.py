@@ -1,4 +1,4 @@
-"""Reachability test of a target before its scan is accepted.
+"""Reachability test that a target must pass before its scan is accepted.
 
 Anybody can submit a host that drops packets, and each test blocks a thread of the web process. So tests have a short
 timeout, few run at once, and failures are cached. If too many tests are running, the scan is accepted without a test.
@@ -24,34 +24,35 @@ from website_scan.net.http.request import Request
 from website_scan.net.policy import Policy
 from website_scan.net.targets import Target, parse_target
 
-# Limit for DNS and TCP together. A lost packet is sent again after one second.
-TIMEOUT_S = 2.0
+# Time limit for DNS and TCP together. TCP retransmits a lost packet after one second.
+TEST_TIMEOUT_S = 2.0
 # Maximum number of concurrent tests in this process, which has at least four threads.
 MAX_CONCURRENT_TESTS = 2
-FAILURE_CACHED_S = 30
-# Failures that take less time are not cached: a retry costs little, and the site may have been repaired.
+FAILURE_CACHE_TIME_S = 30
+# Failures that take less time are not cached, because a retry costs little and the site may have been repaired.
 QUICK_FAILURE_S = 0.5
 
 _lock = threading.Lock()
 _running_tests: Counter[int] = Counter()
 
-# Scheme of a URL, supported or not. A URL without a scheme begins with a host, perhaps with a port.
+# Regular expression for the scheme of a URL, supported or not. Without a scheme, an address begins with a host, perhaps
+# with a port.
 _SCHEME = re.compile(r"https?:|[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 
 
 def has_scheme(address: str) -> bool:
-    """Return True if an address has a scheme. People often type addresses without one."""
+    """Return True if the entered address has a scheme."""
     return _SCHEME.match(address) is not None
 
 
-def with_scheme(address: str, policy: Policy, organization_id: int) -> str:
-    """Return an address without scheme as a URL: with https://, or with http:// if the site does not support TLS.
+def complete_url(address: str, policy: Policy, organization_id: int) -> str:
+    """Return the URL for an address without a scheme.
 
-    Connects to the site to test TLS. Chooses https if too many tests are running or the site does not respond. Raises
-    InvalidUrl or Blocked.
+    The scheme is https, or http if the site has no TLS. Connects to the site to test TLS. Chooses https if too many
+    tests are running or the site does not respond. Raises InvalidUrl or Blocked.
     """
     secure, plain = (parse_target(f"{scheme}://{address}", policy) for scheme in ("https", "http"))
-    with place(organization_id) as has_slot:
+    with reserve_slot(organization_id) as has_slot:
         if has_slot and not _supports_tls(secure) and _is_reachable(plain):
             return plain.url
     return secure.url
@@ -59,7 +60,7 @@ def with_scheme(address: str, policy: Policy, organization_id: int) -> str:
 
 def _supports_tls(target: Target) -> bool:
     try:
-        with Network(target.policy, time_limit_s=TIMEOUT_S) as network:
+        with Network(target.policy, time_limit_s=TEST_TIMEOUT_S) as network:
             network.fetch(Request(target, method="HEAD", verify=False, max_bytes=0))
     except Untrusted:
         return True
@@ -67,40 +68,44 @@ def _supports_tls(target: Target) -> bool:
         return False
     except Blocked:
         raise
-    except NetError:  # A late or invalid response still proves that TLS works.
+    except NetError:
+        # A late or invalid response also proves that the server supports TLS.
         return True
     return True
 
 
 def _is_reachable(target: Target) -> bool:
     try:
-        with Network(target.policy, time_limit_s=TIMEOUT_S) as network:
-            network.reach(target, timeout_s=TIMEOUT_S)
+        with Network(target.policy, time_limit_s=TEST_TIMEOUT_S) as network:
+            network.reach(target, timeout_s=TEST_TIMEOUT_S)
     except NotReachable:
         return False
     return True
 
 
 def running_tests(organization_id: int) -> int:
-    """Return the number of the organization's running tests in this process. Tests count for its concurrency limit."""
+    """Return how many reachability tests the organization has running in this process.
+
+    They count for its concurrency limit.
+    """
     return _running_tests[organization_id]
 
 
 def refuse_unreachable(target: Target, organization_id: int) -> list[str] | None:
-    """Connect to a target and return its addresses (`address_of`). Raises NotReachable, Blocked or InvalidUrl.
+    """Connect to a target and return its addresses in the format of `address_of`.
 
-    Returns None without a test if too many tests are running.
+    Raises NotReachable, Blocked or InvalidUrl. Returns None without a test if too many tests are running.
     """
-    key = _key(target)
+    key = _cache_key(target)
     if (message := _cached_failure(key)) is not None:
         raise NotReachable(message)
-    with place(organization_id) as has_slot:
+    with reserve_slot(organization_id) as has_slot:
         if not has_slot:
             return None
         started = time.monotonic()
         try:
-            with Network(target.policy, time_limit_s=TIMEOUT_S) as network:
-                network.reach(target, timeout_s=TIMEOUT_S)
+            with Network(target.policy, time_limit_s=TEST_TIMEOUT_S) as network:
+                network.reach(target, timeout_s=TEST_TIMEOUT_S)
                 return known_addresses(network, target)
         except NotReachable as error:
             if time.monotonic() - started > QUICK_FAILURE_S:
@@ -109,8 +114,11 @@ def refuse_unreachable(target: Target, organization_id: int) -> list[str] | None
 
 
 @contextmanager
-def place(organization_id: int) -> Iterator[bool]:
-    """Reserve a slot for a reachability test. Yields False if too many tests are running."""
+def reserve_slot(organization_id: int) -> Iterator[bool]:
+    """Reserve a slot for a reachability test.
+
+    Yields False if too many tests are running.
+    """
     with _lock:
         has_slot = _running_tests.total() < MAX_CONCURRENT_TESTS
         if has_slot:
@@ -125,7 +133,7 @@ def place(organization_id: int) -> Iterator[bool]:
                     del _running_tests[organization_id]
 
 
-def _key(target: Target) -> str:
+def _cache_key(target: Target) -> str:
     return f"unreachable:{hashlib.sha256(f'{target.host}:{target.port}'.encode()).hexdigest()}"
 
 
@@ -139,6 +147,6 @@ def _cached_failure(key: str) -> str | None:
 
 def _cache_failure(key: str, message: str) -> None:
     try:
-        cache.set(key, message, FAILURE_CACHED_S)
+        cache.set(key, message, FAILURE_CACHE_TIME_S)
     except RedisError:
         return

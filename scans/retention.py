@@ -1,4 +1,7 @@
-"""Retention of scans, of credentials and of idempotency records. Scans are unlimited unless the tier limits them."""
+"""Retention of scans, credentials and idempotency records.
+
+Scans are unlimited unless the tier limits them.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from functools import partial
 from django.utils import timezone
 
 from accounts import access
-from accounts.retention import with_expired
+from accounts.retention import owners_with_expired_rows
 from infrastructure.api import idempotency
 from infrastructure.postgresql.deletion import delete_with_references
 from infrastructure.retention import HasTime, Retention, always
@@ -16,12 +19,12 @@ from scans.models import IdempotencyRecord, Scan
 
 
 def delete_scans(has_time: HasTime = always) -> bool:
-    """Delete scans past the retention of their organization's tier, with the rows that refer to them.
+    """Delete scans that are older than the retention period of their organization's tier, with related rows.
 
     Scans of an audit are deleted together with the audit. Unfinished scans are not deleted. Triggers update the
     counters.
     """
-    for organization_id, before in with_expired(Scan, "scans_kept_days", "created_at"):
+    for organization_id, before in owners_with_expired_rows(Scan, "scans_kept_days", "created_at"):
         ended = access.rows(Scan, int(organization_id)).filter(status__in=sorted(Scan.FINAL), audit_page=None)
         if not delete_with_references(ended.filter(created_at__lt=before), has_time):
             return False

@@ -1,4 +1,7 @@
-"""Services of scans: create, cancel and requeue, each in one transaction."""
+"""Services that create, cancel and requeue scans.
+
+Each service runs in one transaction.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ from scans.models import Scan, credential_columns
 from scans.reachability import refuse_unreachable, running_tests
 from scans.requests import ScanRequest
 from scans.schemas import ScanDetail, scan_detail_of
-from scans.visits.claims import OWN_FAULTS, fail_visit
+from scans.visits.claims import SERVICE_ERRORS, fail_visit
 from scans.visits.overload import refuse_when_overloaded
 from scans.visits.queue import enqueue, running_visits
 from website_scan.errors import Refusal
@@ -30,20 +33,26 @@ SCAN = Resource(Scan, "scan", "scan")
 
 
 class NotRequeued(Exception):
-    """Refusal to requeue a scan. The message is the reason for operators."""
+    """Raised when a scan cannot be requeued.
+
+    The message tells operators the reason.
+    """
 
 
 def create_scan(*, caller: Caller, request: ScanRequest, once: Once | None = None) -> Created[ScanDetail]:
-    """Create a scan. Raises the first refusal: the service is overloaded, the quota is used up, or the site is
-    unreachable.
+    """Create a scan.
+
+    Raises a Refusal if the service is overloaded, the quota is used up, or the site is unreachable.
 
     With `once`, everything including the reachability test happens under a lock and in one transaction. A second
     request with the same key gets IdempotencyConflict instead of creating a second scan.
     """
-    return created_once(caller.organization_id, once, request.credentials, lambda: _create(caller, request), "scan")
+    return created_once(
+        caller.organization_id, once, request.credentials, lambda: _create_scan(caller, request), "scan"
+    )
 
 
-def _create(caller: Caller, request: ScanRequest) -> ScanDetail:
+def _create_scan(caller: Caller, request: ScanRequest) -> ScanDetail:
     refuse_when_overloaded([request.type])
     now = timezone.now()
 
@@ -69,40 +78,41 @@ def _create(caller: Caller, request: ScanRequest) -> ScanDetail:
             request_id=request_id(),
             **credential_columns(request.credentials),
         )
-        activity.record_call(caller, "scan.created", scan.url, scan=scan.id, type=str(scan.type))
+        activity.record_by_caller(caller, "scan.created", scan.url, scan=scan.id, type=str(scan.type))
         transaction.on_commit(lambda: enqueue(scan.id, request.type))
     return scan_detail_of(scan)
 
 
 def cancel_scan(*, member: Membership, scan_id: str) -> bool:
-    """Cancel a queued scan with all scans of its visit: `failed` with SCAN_CANCELLED, and refunded to the quota.
+    """Cancel a queued scan with all scans of its visit, and refund them.
 
-    Returns False if the scan is running or has ended. Raises NotFound.
+    The scans end with the status `failed` and the code SCAN_CANCELLED. Returns False if the scan is running or has
+    ended. Raises NotFound.
     """
     with transaction.atomic():
         rows = access.rows(Scan, member.organization_id)
-        scan = SCAN.find_in(rows.only("id", "lead_id"), scan_id)
+        scan = SCAN.find_in_rows(rows.only("id", "lead_id"), scan_id)
         lead = rows.select_for_update(no_key=True).get(id=scan.lead_id or scan.id)
         if lead.status != Scan.Status.QUEUED:
             return False
         message = f"Cancelled by {member.user.email} before it started. It does not count against your quota."
         for scan in fail_visit(Scan.objects.of_visit(lead.id), ScanError("SCAN_CANCELLED", message)):
-            activity.record_by(member, "scan.cancelled", scan.url, scan=scan.id, type=str(scan.type))
+            activity.record_by_member(member, "scan.cancelled", scan.url, scan=scan.id, type=str(scan.type))
     return True
 
 
 def requeue_scan(*, actor: User, scan_id: str) -> Scan:
-    """Requeue a scan for an operator, and return the scan that is queued now. Raises NotRequeued.
+    """Requeue a scan for an operator and return the queued scan.
 
-    A queued scan, or a scan whose worker died, is requeued itself, with all its attempts. A scan that failed through
-    the service's fault has ended, and its client was notified. So a new scan replaces it, within the organization's
-    limits.
+    Raises NotRequeued. A queued scan, or a scan whose worker died, is requeued itself, with all its attempts. A scan
+    that failed through the service's fault has ended, and its client was notified. So a new scan replaces it, within
+    the organization's limits.
     """
     with transaction.atomic():
         ids = Scan.objects.filter(id=scan_id).values_list("id", "lead_id").first()
         if ids is None:
             raise NotRequeued("It no longer exists.")
-        # Lock the visit's scans in the order that prevents deadlocks.
+        # This order of locking the visit's scans prevents deadlocks.
         list(Scan.objects.of_visit(ids[1] or ids[0]).locked())
         scan = Scan.objects.select_related("organization", "lead").get(id=scan_id)
         now = timezone.now()
@@ -113,7 +123,7 @@ def requeue_scan(*, actor: User, scan_id: str) -> Scan:
             queued_scan = lead
             queued_scan.attempts, queued_scan.enqueued_at = 0, now
             queued_scan.save(update_fields=["attempts", "enqueued_at"])
-        elif scan.error_code in OWN_FAULTS:
+        elif scan.error_code in SERVICE_ERRORS:
             queued_scan = _create_replacement(scan, now)
             details["new_scan"] = queued_scan.id
         elif scan.status == Scan.Status.SCANNING:
@@ -126,7 +136,10 @@ def requeue_scan(*, actor: User, scan_id: str) -> Scan:
 
 
 def _create_replacement(failed: Scan, now: datetime) -> Scan:
-    """Create the replacement of a failed scan. The caller has locked the failed scan, so there is only one."""
+    """Create a new scan that replaces a failed scan.
+
+    The caller has locked the failed scan, so only one replacement is created.
+    """
     requeue_entries = access.rows(ActivityEvent, failed.organization_id).filter(
         action="scan.requeued", details__scan=failed.id
     )

@@ -12,7 +12,7 @@ from celery.signals import celeryd_after_setup, worker_process_shutdown
 from django.conf import settings
 from django.db import InterfaceError, OperationalError, connection
 
-from accounts.usage import account_of
+from accounts.usage import responsible_account
 from infrastructure.leases import Renewal, written
 from infrastructure.logging import job_log_context
 from infrastructure.periodic import PeriodicTask, beat
@@ -21,6 +21,7 @@ from infrastructure.telemetry import tracing
 from infrastructure.telemetry.counters import count, counters
 from infrastructure.telemetry.process_metrics import EGRESS_REFUSED
 from scans import credentials
+from scans.addresses import known_addresses
 from scans.browser import CpuMeter, browser, close_browser
 from scans.models import SCAN_LEASE, EndedScan, Scan
 from scans.policy import scan_policy
@@ -29,6 +30,7 @@ from scans.visits import claims, tallies
 from scans.visits.origin_evidence import OriginEvidence
 from scans.visits.other_sites import OtherSites
 from scans.visits.queue import QUEUES, Worker
+from scans.visits.shared_addresses import enter_addresses
 from scans.visits.shared_responses import answers_of
 from scans.visits.sweeping import sweep_scans
 from website_scan.errors import Refusal
@@ -36,7 +38,7 @@ from website_scan.late_modules import import_late_modules
 from website_scan.memory import release_memory, use_one_heap
 from website_scan.net.client import Network
 from website_scan.net.policy import Policy
-from website_scan.net.targets import parse_target
+from website_scan.net.targets import Target, parse_target
 from website_scan.page.evidence import Page
 from website_scan.redaction import redacted
 from website_scan.result import Budget, Progress, ScanError, ScanResult
@@ -48,12 +50,15 @@ logger = logging.getLogger(__name__)
 use_one_heap()
 import_late_modules()
 
-PROGRESS_STEP_S = 1.0
+PROGRESS_INTERVAL_S = 1.0
 
 
 @worker_process_shutdown.connect
 def close_process_resources(**_: object) -> None:
-    """Close the browser, the counters and the tracing. Pool processes end without running atexit handlers."""
+    """Close the browser, and flush the counters and traces.
+
+    Pool processes end without atexit handlers.
+    """
     close_browser()
     counters.flush()
     tracing.stop()
@@ -61,7 +66,7 @@ def close_process_resources(**_: object) -> None:
 
 @celeryd_after_setup.connect
 def record_worker(sender: str, instance: Any, **_: object) -> None:
-    """Store the worker's name and concurrency before the worker forks the processes of its pool."""
+    """Store the worker's name and concurrency in the main process, before it forks its pool."""
     global _this_worker
     _this_worker = Worker(sender, instance.max_concurrency or instance.concurrency)
 
@@ -70,13 +75,13 @@ _this_worker = Worker()
 
 
 def this_worker() -> Worker:
-    """Return the worker that this process belongs to."""
+    """Return the Celery worker that this process belongs to."""
     return _this_worker
 
 
 @shared_task
 def run_scan(scan_id: str) -> None:
-    """Run one attempt of the visit that is next in this scan's queue.
+    """Run one attempt of the next visit in the scan's queue.
 
     Duplicate messages are harmless because of the claim and its token. If the database is down at the start or the end
     of a visit, the sweeper requeues the visit.
@@ -86,7 +91,7 @@ def run_scan(scan_id: str) -> None:
         if claim is None:
             return
         try:
-            _attempt(claim)
+            _run_attempt(claim)
         finally:
             release_memory()
     except (OperationalError, InterfaceError) as error:
@@ -94,25 +99,48 @@ def run_scan(scan_id: str) -> None:
         connection.close()
 
 
-def _attempt(claim: claims.ScanClaim) -> None:
+def _run_attempt(claim: claims.ScanClaim) -> None:
     types = " ".join(claim.types)
     with (
         job_log_context(claim.scan_id, claim.request_id),
         tracing.job_span("scan", claim.request_id, scan=claim.scan_id, types=types, attempt=claim.attempt),
     ):
-        if claim.audit_id:  # A page that is claimed no longer occupies a slot of the queue.
+        # A claimed page of an audit no longer occupies a slot of the queue.
+        if claim.audit_id:
             _announce_free_slot(claim)
         cpu_meter = CpuMeter()
-        results = _visit(claim, scan_policy())
+        try:
+            results = _visit(claim, scan_policy())
+        except _AddressVisited:
+            # The end of the other visit sends a message for this visit.
+            return
         cpu_s = cpu_meter.cpu_s()
         if not written(lambda: claims.finish_scan(claim, *results, cpu_s=cpu_s)):
             logger.warning("scan %s was ended by another attempt", claim.scan_id)
         _announce_free_slot(claim)
-        claims.wake_next(claim, _this_worker)
+        claims.wake_waiting_scans(claim, _this_worker)
+
+
+class _AddressVisited(Exception):
+    """Raised if the visit was queued again because one of its IP addresses is being visited."""
+
+
+def _enter_addresses(claim: claims.ScanClaim, target: Target, network: Network) -> None:
+    """Raise _AddressVisited if the visit must wait for one of the current IP addresses of its host."""
+    try:
+        host_addresses = known_addresses(network, target)
+    except Refusal:
+        # The scan will raise this error again, and store it in its result.
+        return
+    if not enter_addresses(claim, host_addresses):
+        raise _AddressVisited
 
 
 def _announce_free_slot(claim: claims.ScanClaim) -> None:
-    """Send `slot_freed`. If the database is down, the sweeper does this later, and the visit goes on."""
+    """Send the signal `slot_freed`.
+
+    A database failure does not stop the visit, because the sweeper fills the slot later.
+    """
     try:
         slot_freed.send(Scan, organization_id=claim.organization_id)
     except (OperationalError, InterfaceError) as error:
@@ -127,8 +155,8 @@ def _visit(claim: claims.ScanClaim, policy: Policy) -> tuple[ScanResult, ...]:
     response_cache = answers_of(claim.audit_id) if claim.audit_id else None
     try:
         target = parse_target(claim.url, policy)
-        site_credentials = credentials.credentials_of(claim.scan_id, target) if claim.has_credentials else None
-        other_sites = OtherSites(target, account_of(claim.organization_id))
+        site_credentials = credentials.credentials_of_scan(claim.scan_id, target) if claim.has_credentials else None
+        other_sites = OtherSites(target, responsible_account(claim.organization_id))
         network = Network(
             policy, time_limit_s=limit_s, credentials=site_credentials, answers=response_cache, shared=other_sites
         )
@@ -143,12 +171,13 @@ def _visit(claim: claims.ScanClaim, policy: Policy) -> tuple[ScanResult, ...]:
             if claim.audit_id:
                 page_loaded.send(Scan, scan_id=claim.scan_id, page=page, network=network)
 
-        # A separate thread renews the lease, so that the scan engine needs no database. If the claim is lost, the
-        # network is closed.
+        # A separate thread renews the lease, so that the scan engine needs no database. The network is closed if the
+        # claim is lost.
         renewal = Renewal(
-            SCAN_LEASE, lambda: claims.renew_claim(claim, latest_progress), network.close, PROGRESS_STEP_S
+            SCAN_LEASE, lambda: claims.renew_claim(claim, latest_progress), network.close, PROGRESS_INTERVAL_S
         )
         with other_sites, network, renewal:
+            _enter_addresses(claim, target, network)
             budget = Budget(time_limit_s=limit_s)
             results = scan(
                 target, claim.types, network, budget, report_progress, browser(), origin_evidence, publish_page
@@ -156,12 +185,16 @@ def _visit(claim: claims.ScanClaim, policy: Policy) -> tuple[ScanResult, ...]:
         if network.refused:
             count(EGRESS_REFUSED, "scan", by=len(network.refused))
         return tuple(redacted(result, site_credentials) for result in results)
-    except Refusal as refusal:  # The policy has changed since the scan was accepted.
+    except Refusal as refusal:
+        # The network policy has changed since the scan was accepted, so the scan fails.
         error = ScanError(refusal.code, str(refusal))
     except SoftTimeLimitExceeded:
         error = ScanError("TIMEOUT", f"The scan did not end within {limit_s} seconds.")
-    except (OperationalError, InterfaceError):  # The sweeper requeues the visit.
-        raise  # the sweeper takes the visit up again
+    except _AddressVisited:
+        raise
+    except (OperationalError, InterfaceError):
+        # The exception is raised again, and the sweeper requeues the visit.
+        raise
     except Exception:
         logger.exception("scan %s failed", claim.scan_id)
         error = ScanError("INTERNAL_ERROR", "The scanner failed. It does not count against your quota.")
@@ -169,7 +202,10 @@ def _visit(claim: claims.ScanClaim, policy: Policy) -> tuple[ScanResult, ...]:
 
 
 def _has_scans() -> bool:
-    """Return True if scans are unfinished or have ended since the last sweep. Else record the scheduler's heartbeat."""
+    """Return True if the sweeper has unfinished or ended scans to process.
+
+    Otherwise, records the scheduler's heartbeat.
+    """
     if Scan.objects.unfinished().exists() or EndedScan.objects.exists():
         return True
     beat()
@@ -178,7 +214,10 @@ def _has_scans() -> bool:
 
 @shared_task(base=PeriodicTask, has_work=staticmethod(_has_scans))
 def sweep() -> None:
-    """Requeue or end lost scans, every 15 seconds. Also records the scheduler's heartbeat for operators."""
+    """Requeue or end lost scans (every 15 seconds).
+
+    Also records the scheduler's heartbeat for operators.
+    """
     beat()
     tallies.tally_ended_scans()
     if requeued := sweep_scans(_queue_depth):
@@ -187,5 +226,5 @@ def sweep() -> None:
 
 def _queue_depth() -> int:
     with current_app.connection_for_write() as broker:
-        channel: Any = broker.default_channel  # Only Redis channels have a client.
+        channel: Any = broker.default_channel  # The type is Any, because only Redis channels have a client.
         return sum(int(channel.client.llen(queue)) for queue in QUEUES)

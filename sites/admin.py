@@ -1,4 +1,4 @@
-"""Admin of audits, monitors, lists and badges."""
+"""Read-only Django admin of audits, monitors, lists and badges."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from django.urls import reverse
 from django.utils.html import format_html_join
 
 from accounts.tenant_admin import ReadOnlyAdmin, link, page_of
-from scans.admin import DISPLAYED_URL_LENGTH, Moment
+from scans.admin import MAX_DISPLAYED_URL_LENGTH, Moment
 from sites.models import Audit, Badge, ListRun, Monitor, MonitorRun, SiteList
 
-MAX_RUNS = 50
+MAX_DISPLAYED_RUNS = 50
 
 
 @admin.register(Audit)
@@ -42,12 +42,12 @@ class AuditAdmin(ReadOnlyAdmin):
 
     @admin.display(description="url")
     def address(self, audit: Audit) -> str:
-        """Return the audit's URL, truncated."""
-        return truncatechars(audit.url, DISPLAYED_URL_LENGTH)
+        """Return the truncated URL of the audit."""
+        return truncatechars(audit.url, MAX_DISPLAYED_URL_LENGTH)
 
     @admin.display(description="pages")
     def pages(self, audit: Audit) -> str:
-        """Return the numbers of pages from the counters on the audit's own row."""
+        """Return the page counts as text, without a query for the pages."""
         ended = f"{audit.pages_done} done, {audit.pages_failed} failed"
         return f"{ended}, of {audit.pages_planned} planned and {audit.pages_found} found"
 
@@ -57,7 +57,7 @@ class AuditAdmin(ReadOnlyAdmin):
 
     @admin.display(description="findings")
     def findings(self, audit: Audit) -> int:
-        """Return the number of failed or warned checks."""
+        """Return the number of failed or warned checks of the audit."""
         return audit.findings.count()
 
     @admin.display(description="scans")
@@ -88,8 +88,8 @@ class MonitorAdmin(ReadOnlyAdmin):
 
     @admin.display(description="url")
     def address(self, monitor: Monitor) -> str:
-        """Return the monitor's URL, truncated."""
-        return truncatechars(monitor.url, DISPLAYED_URL_LENGTH)
+        """Return the truncated URL of the monitor."""
+        return truncatechars(monitor.url, MAX_DISPLAYED_URL_LENGTH)
 
     @admin.display(description="state")
     def state(self, monitor: Monitor) -> str:
@@ -107,8 +107,8 @@ class MonitorAdmin(ReadOnlyAdmin):
 
     @admin.display(description="last runs")
     def last_runs(self, monitor: Monitor) -> str:
-        """Render the last runs with their results, newest first."""
-        runs = monitor.runs.select_related("audit").order_by("-due_at")[:MAX_RUNS]
+        """Render the last runs of a monitor with their results, newest first."""
+        runs = monitor.runs.select_related("audit").order_by("-due_at")[:MAX_DISPLAYED_RUNS]
         return render_to_string("admin/scans/timeline.html", {"moments": [_moment_of(run) for run in runs]})
 
     @admin.display(description="audits")
@@ -142,9 +142,9 @@ class SiteListAdmin(ReadOnlyAdmin):
 
     @admin.display(description="last runs")
     def last_runs(self, site_list: SiteList) -> str:
-        """Render the last runs with their numbers, newest first."""
-        runs = site_list.runs.order_by("-started_at", "-id")[:MAX_RUNS]
-        moments = [Moment(run.started_at, run.status, _numbers(run), page_of(run)) for run in runs]
+        """Render the list's latest runs with their site counts, newest first."""
+        runs = site_list.runs.order_by("-started_at", "-id")[:MAX_DISPLAYED_RUNS]
+        moments = [Moment(run.started_at, run.status, _site_counts_text(run), page_of(run)) for run in runs]
         return render_to_string("admin/scans/timeline.html", {"moments": moments})
 
     @admin.display(description="shares")
@@ -168,13 +168,13 @@ class ListRunAdmin(ReadOnlyAdmin):
         *("error_message", "types", "pages_per_entry", "window_hours", "kept_days"),
     )
 
-    def of_organizations(self, queryset: QuerySet[Any], organization_ids: list[int]) -> QuerySet[Any]:
+    def filter_by_organizations(self, queryset: QuerySet[Any], organization_ids: list[int]) -> QuerySet[Any]:
         return queryset.filter(site_list__organization_id__in=organization_ids)
 
     @admin.display(description="sites")
     def numbers(self, run: ListRun) -> str:
-        """Return the numbers of sites from the counters on the run's own row."""
-        return _numbers(run)
+        """Return the site counts as text, without a query for the results."""
+        return _site_counts_text(run)
 
 
 @admin.register(Badge)
@@ -187,15 +187,15 @@ class BadgeAdmin(ReadOnlyAdmin):
 
     @admin.display(description="page")
     def address(self, badge: Badge) -> str:
-        """Return the page's URL, truncated."""
-        return truncatechars(badge.page, DISPLAYED_URL_LENGTH)
+        """Return the truncated URL of the badge's page."""
+        return truncatechars(badge.page, MAX_DISPLAYED_URL_LENGTH)
 
     @admin.display(description="picture")
     def picture(self, badge: Badge) -> str:
         return link(badge.badge_url, "Open")
 
 
-def _numbers(run: ListRun) -> str:
+def _site_counts_text(run: ListRun) -> str:
     return f"{run.done:,} done, {run.failed:,} failed and {run.left_out:,} left out, of {run.entries:,}"
 
 
@@ -203,6 +203,6 @@ def _moment_of(run: MonitorRun) -> Moment:
     scores = ", ".join(
         f"{type} {score['score']}" for type, score in run.scores.items() if score.get("score") is not None
     )
-    notified = "; told" if run.is_told else ""
+    notification_note = "; told" if run.is_told else ""
     audit = page_of(run.audit) if run.audit is not None else ""
-    return Moment(run.due_at, run.status, (run.error_message or scores) + notified, audit)
+    return Moment(run.due_at, run.status, (run.error_message or scores) + notification_note, audit)

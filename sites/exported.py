@@ -1,4 +1,4 @@
-"""Export of an organization's audits, monitors, lists and badges, in the API's format."""
+"""Export of an organization's audits, monitors, lists and badges in the API's JSON format."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from sites.models import Audit, Badge, ListEntry, ListResult, ListRun, ListShare
 from sites.monitors.schemas import monitor_json_of, monitor_run_of
 
 
-def _audits(organization_id: int) -> QuerySet[Audit]:
+def _audit_rows(organization_id: int) -> QuerySet[Audit]:
     return access.rows(Audit, organization_id).defer("encrypted_credentials").select_related("created_by")
 
 
@@ -32,68 +32,74 @@ def _creator(row: Audit | Monitor | SiteList) -> dict[str, str | None]:
 
 
 def _audit_results(audit: Audit) -> Iterator[bytes]:
-    """Export an audit without mutes, because they are applied on reading and have their own file in the export."""
-    return exports.export(audit, "json", AuditMutes(audit), limit_s=float("inf"))
+    """Export an audit's results without mutes.
+
+    The export has a separate file for mutes.
+    """
+    return exports.export(audit, "json", AuditMutes(audit))
 
 
-def _monitor(monitor: Monitor) -> dict[str, Any]:
+def _monitor_json(monitor: Monitor) -> dict[str, Any]:
     return {**monitor_json_of(monitor), **_creator(monitor)}
 
 
-def _run(run: MonitorRun) -> dict[str, Any]:
+def _monitor_run_json(run: MonitorRun) -> dict[str, Any]:
     return {"monitor_id": run.monitor_id, **monitor_run_of(run)}
 
 
-def _list(site_list: SiteList) -> dict[str, Any]:
+def _list_json(site_list: SiteList) -> dict[str, Any]:
     return {**list_json_of(site_list), **_creator(site_list)}
 
 
-def _entries(organization_id: int) -> QuerySet[ListEntry]:
+def _entry_rows(organization_id: int) -> QuerySet[ListEntry]:
     return ListEntry.objects.filter(site_list__organization_id=organization_id).annotate(audit_id=F("result__audit_id"))
 
 
-def _entry(entry: ListEntry) -> dict[str, Any]:
+def _entry_json(entry: ListEntry) -> dict[str, Any]:
     return {"list_id": entry.site_list_id, **entry_json_of(entry)}
 
 
-def _list_runs(organization_id: int) -> QuerySet[ListRun]:
+def _list_run_rows(organization_id: int) -> QuerySet[ListRun]:
     return ListRun.objects.filter(site_list__organization_id=organization_id)
 
 
-def _list_run(run: ListRun) -> dict[str, Any]:
+def _list_run_json(run: ListRun) -> dict[str, Any]:
     return {"list_id": run.site_list_id, **list_run_of(run)}
 
 
 def _list_results(run: ListRun) -> Iterator[bytes]:
-    """Export the results of a run, from which its counts can be calculated."""
+    """Export the results of a list run.
+
+    Its counts are omitted, because they can be calculated from the results.
+    """
     about = json.dumps({"list_id": run.site_list_id, "run_id": run.id, "checks": run.checks})
     yield f'{about[:-1]}, "sites": ['.encode()
     separator = ""
-    for line in list_exports.export(run, "jsonl", limit_s=float("inf")):
+    for line in list_exports.export(run, "jsonl"):
         for site in line.decode().splitlines():
             yield f"{separator}{site}".encode()
             separator = ",\n"
     yield b"]}"
 
 
-def _single_results(organization_id: int) -> QuerySet[ListResult]:
+def _single_result_rows(organization_id: int) -> QuerySet[ListResult]:
     return ListResult.objects.filter(site_list__organization_id=organization_id, run=None).defer("seen", "statuses")
 
 
-def _single_result(result: ListResult) -> dict[str, Any]:
+def _single_result_json(result: ListResult) -> dict[str, Any]:
     return {"list_id": result.site_list_id, "ended_at": result.ended_at, **list_exports.result_json(result)}
 
 
-def _shares(organization_id: int) -> QuerySet[ListShare]:
+def _share_rows(organization_id: int) -> QuerySet[ListShare]:
     return ListShare.objects.filter(site_list__organization_id=organization_id).select_related("created_by")
 
 
-def _share(share: ListShare) -> dict[str, Any]:
+def _share_json(share: ListShare) -> dict[str, Any]:
     created_by = share.created_by.email if share.created_by else None
     return {"list_id": share.site_list_id, **share_json_of(share), "created_by": created_by}
 
 
-def _badge(badge: Badge) -> dict[str, Any]:
+def _badge_json(badge: Badge) -> dict[str, Any]:
     return {
         "id": badge.id,
         "monitor_id": badge.monitor_id,
@@ -107,15 +113,20 @@ def _badge(badge: Badge) -> dict[str, Any]:
 BY_TIME = ("created_at", "pk")
 
 KINDS = (
-    Kind("audits", _audits, _audit_summary, BY_TIME),
-    Kind("audit_results", _audits, _audit_results, BY_TIME, has_own_files=True),
-    Kind("monitors", lambda id: access.rows(Monitor, id).select_related("created_by"), _monitor),
-    Kind("monitor_runs", lambda id: MonitorRun.objects.filter(monitor__organization_id=id), _run, ("due_at", "pk")),
-    Kind("lists", lambda id: access.rows(SiteList, id).select_related("created_by"), _list),
-    Kind("list_entries", _entries, _entry),
-    Kind("list_runs", _list_runs, _list_run),
-    Kind("list_results", _list_runs, _list_results, has_own_files=True),
-    Kind("list_single_results", _single_results, _single_result),
-    Kind("list_shares", _shares, _share),
-    Kind("badges", lambda id: access.rows(Badge, id).select_related("created_by"), _badge),
+    Kind("audits", _audit_rows, _audit_summary, BY_TIME),
+    Kind("audit_results", _audit_rows, _audit_results, BY_TIME, has_own_files=True),
+    Kind("monitors", lambda id: access.rows(Monitor, id).select_related("created_by"), _monitor_json),
+    Kind(
+        "monitor_runs",
+        lambda id: MonitorRun.objects.filter(monitor__organization_id=id),
+        _monitor_run_json,
+        ("due_at", "pk"),
+    ),
+    Kind("lists", lambda id: access.rows(SiteList, id).select_related("created_by"), _list_json),
+    Kind("list_entries", _entry_rows, _entry_json),
+    Kind("list_runs", _list_run_rows, _list_run_json),
+    Kind("list_results", _list_run_rows, _list_results, has_own_files=True),
+    Kind("list_single_results", _single_result_rows, _single_result_json),
+    Kind("list_shares", _share_rows, _share_json),
+    Kind("badges", lambda id: access.rows(Badge, id).select_related("created_by"), _badge_json),
 )

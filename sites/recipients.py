@@ -1,4 +1,7 @@
-"""Recipients of the messages of monitors and lists: members by e-mail, webhooks, and a warning if there are none."""
+"""Recipients of monitor and list notifications.
+
+Members are notified by e-mail. Webhooks receive events.
+"""
 
 from __future__ import annotations
 
@@ -16,18 +19,22 @@ from accounts.authentication import Caller
 from accounts.models import ApiKey, Unsubscription
 from infrastructure.api.errors import InvalidParams
 from infrastructure.api.inputs import Flag, Nested, Parsed, refusal_as_error
+from infrastructure.mail_addresses import normal_form
 from sites.models import Monitor, SiteList
 from webhooks.models import EventKind, Webhook
 
 MAX_EMAILS = 50
 EMAILS_RULE = f"notify.emails must be a list of at most {MAX_EMAILS} addresses."
-# Word for the row in topics of e-mails, in names of events and in sentences.
+# Words for e-mail topics, event names and sentences.
 WORDS = {Monitor: "monitor", SiteList: "list"}
 
 
 @dataclass(frozen=True, slots=True)
 class Recipients:
-    """Recipients of a row's messages: addresses of members, the unsubscribed ones among them, and a warning or None."""
+    """Recipients of a monitor or list for display.
+
+    Includes unsubscribed recipients, and a warning if nobody is notified.
+    """
 
     emails: tuple[str, ...]
     unsubscribed: tuple[str, ...]
@@ -35,7 +42,10 @@ class Recipients:
 
 
 def topic_of(row: Monitor | SiteList) -> str:
-    """Return the topic of the row's e-mails. Each row has its own, so that people can unsubscribe from one row."""
+    """Return the e-mail topic of a monitor or list.
+
+    People can unsubscribe from each topic separately.
+    """
     return f"{WORDS[type(row)]}:{row.id}"
 
 
@@ -45,60 +55,69 @@ def warning_of(kind: type[Monitor | SiteList]) -> str:
 
 
 def receivers(organization_id: int, kind: type[Monitor | SiteList]) -> QuerySet[Webhook]:
-    """Return the organization's enabled webhooks that receive any event of monitors, or of lists."""
+    """Return the organization's enabled webhooks that receive events of monitors or of lists, depending on `kind`."""
     events = [event for event in EventKind if event.startswith(f"{WORDS[kind]}.")]
     return access.rows(Webhook, organization_id).filter(enabled=True, events__overlap=events)
 
 
 def recipients_of(rows: Sequence[Monitor | SiteList]) -> dict[str, Recipients]:
-    """Return the recipients of monitors, or of lists, of one organization, by row ID; at most two queries."""
+    """Return the recipients of an organization's monitors or lists by row ID, in at most two queries."""
     if not rows:
         return {}
     organization_id, kind = rows[0].organization_id, type(rows[0])
     person_ids = {person for row in rows for person in row.recipients}
-    people = access.people_of(organization_id).filter(id__in=person_ids).order_by("email")
+    people = access.active_members(organization_id).filter(id__in=person_ids).order_by("email")
     topics = [topic_of(row) for row in rows]
-    stopped = Unsubscription.objects.filter(user=OuterRef("id"), topic__in=topics).values("topic")
-    members = list(people.annotate(stopped=ArraySubquery(stopped)).values_list("id", "email", "stopped"))
+    unsubscribed_topics = Unsubscription.objects.filter(user=OuterRef("id"), topic__in=topics).values("topic")
+    members = list(
+        people.annotate(unsubscribed_topics=ArraySubquery(unsubscribed_topics)).values_list(
+            "id", "email", "unsubscribed_topics"
+        )
+    )
     has_webhook = functools.cache(lambda: receivers(organization_id, kind).exists())
     recipients = {}
     for row in rows:
-        row_members = [(email, stopped) for person, email, stopped in members if person in row.recipients]
-        unsubscribed = [email for email, stopped in row_members if topic_of(row) in stopped]
-        is_reached = len(unsubscribed) < len(row_members) or (row.tells_webhooks and has_webhook())
+        row_members = [(email, topics) for person, email, topics in members if person in row.recipients]
+        unsubscribed = [email for email, topics in row_members if topic_of(row) in topics]
+        has_recipient = len(unsubscribed) < len(row_members) or (row.tells_webhooks and has_webhook())
         emails = tuple(email for email, _ in row_members)
-        recipients[row.id] = Recipients(emails, tuple(unsubscribed), None if is_reached else warning_of(kind))
+        recipients[row.id] = Recipients(emails, tuple(unsubscribed), None if has_recipient else warning_of(kind))
     return recipients
 
 
 def default_recipients(caller: Caller) -> list[int]:
-    """Return the default recipient of a new row: the member, or for an API key the member who created the key."""
+    """Return the default recipient of a new monitor or list.
+
+    It is the member, or the creator of the API key.
+    """
     if caller.member is not None:
         return [caller.member.user_id]
-    creators = access.people_of(caller.organization_id).filter(
+    creators = access.active_members(caller.organization_id).filter(
         id__in=access.rows(ApiKey, caller.organization_id).filter(id=caller.key_id).values("created_by")
     )
     return list(creators.values_list("id", flat=True))
 
 
 def members_of(organization_id: int, emails: Sequence[str]) -> list[int]:
-    """Return the IDs of the members with these addresses. E-mails follow a member who changes the address later.
+    """Return the user IDs of the members with the e-mail addresses.
+
+    IDs stay valid if a member changes the address.
 
     Raises InvalidParams.
     """
     if len(emails) > MAX_EMAILS:
         raise InvalidParams(EMAILS_RULE, "notify.emails")
-    people = access.people_of(organization_id).values_list("id", "email")
-    members = {email.casefold(): id for id, email in people}
+    people = access.active_members(organization_id).values_list("id", "email")
+    members = {normal_form(email): id for id, email in people}
     for position, email in enumerate(emails, 1):
-        if email.casefold() not in members:
+        if normal_form(email) not in members:
             text = f"notify.emails: number {position} is not the address of a member."
             raise InvalidParams(text, "notify.emails")
-    return list(dict.fromkeys(members[email.casefold()] for email in emails))
+    return list(dict.fromkeys(members[normal_form(email)] for email in emails))
 
 
 class Members(Parsed, serializers.ListField):
-    """The addresses of members, as the IDs of the people."""
+    """Serializer field that converts e-mail addresses of members into user IDs."""
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(child=serializers.CharField(), max_length=MAX_EMAILS, **kwargs)
@@ -111,24 +130,30 @@ class Members(Parsed, serializers.ListField):
 
 
 class NotifySerializer(Nested):
-    """Recipients of alerts: members by e-mail, and webhooks that want events of monitors."""
+    """Recipients of notifications.
+
+    Members are notified by e-mail. Webhooks receive events of monitors.
+    """
 
     emails = Members(required=False)
     webhooks = Flag(required=False)
 
 
 def recipient_columns(notify: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the columns of a row for the parsed fields of NotifySerializer; absent fields set no column."""
+    """Return the database columns for validated notification settings.
+
+    Missing fields have no column.
+    """
     columns = {"emails": "recipients", "webhooks": "tells_webhooks"}
     return {columns[name]: value for name, value in notify.items()}
 
 
-# Keys of monitors and lists as JSON.
+# Types of fields in the JSON of monitors and lists.
 Notify = Annotated[dict[str, Any], NotifySerializer]
 Unsubscribed = Annotated[list[str], "Recipients who have unsubscribed from its e-mails."]
-Warned = Annotated[str | None, "Says so where nobody is notified; else null."]
+Warned = Annotated[str | None, "A sentence if nobody is notified, otherwise null."]
 
 
 def notify_of(row: Monitor | SiteList, recipients: Recipients) -> dict[str, Any]:
-    """Return the recipients in the format of the request."""
+    """Return the recipients of a monitor or list in the format of NotifySerializer."""
     return {"emails": list(recipients.emails), "webhooks": row.tells_webhooks}

@@ -1,8 +1,8 @@
-"""Schedule of the runs of monitors and lists. Pure; local times follow the IANA time zone database.
+"""Schedules of monitors and lists in local time. Pure functions.
 
-An hourly schedule runs every sixty minutes, regardless of daylight saving time. Longer intervals run at a time of day.
-A time that a day lacks because clocks go forward becomes the first moment after the gap. Of an ambiguous time, the
-first moment counts.
+Time zones come from the IANA database. An hourly schedule runs every sixty minutes, regardless of daylight saving time.
+Longer intervals run at a time of day. A local time that a day lacks because clocks go forward is replaced by the first
+moment after the gap. An ambiguous local time is the first of its two moments.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from zoneinfo import ZoneInfo, available_timezones
 
 from accounts.models import Interval
 
-# Periods in ascending order. A month counts as long as the shortest month, February.
+# Periods in ascending order. The period of a month is that of February, the shortest month.
 PERIODS = {
     Interval.HOUR: timedelta(hours=1),
     Interval.SIX_HOURS: timedelta(hours=6),
@@ -25,13 +25,15 @@ PERIODS = {
     Interval.WEEK: timedelta(weeks=1),
     Interval.MONTH: timedelta(days=28),
 }
-# An arbitrary Monday from which periods of intervals without a time of day are counted.
+# Arbitrary Monday. The periods of schedules without a time of day are counted from this day.
 FIRST_MONDAY = datetime(2024, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """Schedule of runs. `at` is a local time; without it, a digest of `seed` spreads the start over the interval.
+    """Schedule of runs at local time `at`.
+
+    Without `at`, a digest of `seed` determines the start within the interval.
 
     `day` is an ISO weekday for weeks, or a day of the month for months (the last day of shorter months). Without `day`,
     the digest chooses the day.
@@ -44,11 +46,11 @@ class Schedule:
     timezone: str = "UTC"
 
     def after(self, moment: datetime) -> datetime:
-        """Return the first due time later than `moment`, in UTC."""
+        """Return the first due time after `moment`, in UTC."""
         return next(due_at for due_at in self._times(moment) if due_at > moment)
 
     def _times(self, moment: datetime) -> Iterator[datetime]:
-        """Yield due times in ascending order, starting before `moment`."""
+        """Yield due times in ascending order, beginning before `moment`."""
         if self.every is Interval.HOUR:
             return self._hourly_times(moment)
         if self.at is None:
@@ -58,7 +60,7 @@ class Schedule:
     def _hourly_times(self, moment: datetime) -> Iterator[datetime]:
         offset_s = self._seed_number % 3600
         if self.at is not None:
-            # The offsets of some zones include 30 or 45 minutes.
+            # UTC offsets of some time zones include 30 or 45 minutes.
             zone_s = ZoneInfo(self.timezone).utcoffset(moment.replace(tzinfo=None))
             assert zone_s is not None
             offset_s = int(self.at.minute * 60 + self.at.second - zone_s.total_seconds()) % 3600
@@ -83,7 +85,9 @@ class Schedule:
         today = moment.astimezone(zone).date()
         if self.every is Interval.MONTH:
             for year, month in _months(today):
-                yield moment_at(date(year, month, min(self._day(28), calendar.monthrange(year, month)[1])), at, zone)
+                yield utc_moment_at(
+                    date(year, month, min(self._day(28), calendar.monthrange(year, month)[1])), at, zone
+                )
         day = today - timedelta(days=8)
         if self.every is Interval.WEEK:
             day += timedelta(days=(self._day(7) - day.isoweekday()) % 7)
@@ -91,9 +95,9 @@ class Schedule:
         while True:
             if self.every is Interval.SIX_HOURS:
                 for hour in range(at.hour % 6, 24, 6):
-                    yield moment_at(day, at.replace(hour=hour), zone)
+                    yield utc_moment_at(day, at.replace(hour=hour), zone)
             else:
-                yield moment_at(day, at, zone)
+                yield utc_moment_at(day, at, zone)
             day += step
 
     def _day(self, days: int) -> int:
@@ -105,31 +109,35 @@ class Schedule:
 
 
 def seed_number(seed: str) -> int:
-    """Return the same pseudo-random number for the same seed."""
+    """Return a pseudo-random number that depends only on the seed."""
     return int.from_bytes(hashlib.sha256(seed.encode()).digest()[:8])
 
 
 @lru_cache(maxsize=1)
 def time_zones() -> tuple[str, ...]:
-    """Return the sorted names of the IANA time zone database, without the local zone of the machine."""
+    """Return the sorted names of all IANA time zones, without aliases for the local zone of the machine."""
     return tuple(sorted(zone for zone in available_timezones() if zone not in ("localtime", "Factory")))
 
 
 def _months(day: date) -> Iterator[tuple[int, int]]:
-    """Yield year and month, starting with the month before `day`."""
+    """Yield (year, month) pairs, beginning with the month before `day`."""
     month = day.year * 12 + day.month - 2
     while True:
         yield month // 12, month % 12 + 1
         month += 1
 
 
-def moment_at(day: date, at: time, zone: ZoneInfo) -> datetime:
-    """Return the first moment in UTC with that local time on that day, or the first moment after the gap of clocks."""
+def utc_moment_at(day: date, at: time, zone: ZoneInfo) -> datetime:
+    """Return the UTC moment of a local time on a day.
+
+    If the clocks skip that time, this is the first moment after the gap.
+    """
     local = datetime.combine(day, at.replace(fold=0), zone)
     moment = local.astimezone(UTC)
     if moment.astimezone(zone).replace(tzinfo=None) == local.replace(tzinfo=None):
         return moment
-    # Bisect for the end of the gap, where the offset changes. It lies between the two moments that the offsets yield.
+    # The UTC offset changes at the end of the gap. Binary search finds this end between the two moments that result
+    # from the old and the new offset.
     early, late = local.replace(fold=1).astimezone(UTC), moment
     before = early.astimezone(zone).utcoffset()
     while late - early > timedelta(seconds=1):

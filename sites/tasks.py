@@ -19,17 +19,17 @@ from sites.models import Audit, ListResult, ListRun, Monitor, MonitorRun, SiteLi
 from sites.monitors import notices, outcome, runs
 from website_scan.memory import release_memory
 
-# Time limit of `run_monitors` and `run_lists`, because other tasks wait for their process.
-MONITORS_S = LISTS_S = 20.0
-# Time limit for comparing 40,000 reports, of an audit of 10,000 pages. The broker's visibility timeout is longer.
-FINISH_S = 3_000
+# Time limit of the tasks `run_monitors` and `run_lists`, because other tasks wait for the same worker process.
+RUN_MONITORS_LIMIT_S = RUN_LISTS_LIMIT_S = 20.0
+# Time limit for comparing 40,000 reports of an audit of 10,000 pages. The broker's visibility timeout is longer.
+FINISH_RUN_LIMIT_S = 3_000
 
 
 @shared_task(soft_time_limit=discovering.TIME_LIMIT_S + 15, time_limit=discovering.TIME_LIMIT_S + 30)
 def discover_pages(_audit_id: str) -> None:
-    """Run one attempt at discovery for the next audit in the queue. The message only says that some audit waits.
+    """Discover the pages of the next waiting audit.
 
-    The sweeper requeues interrupted discoveries.
+    It may be another audit than the one in the message. The sweeper enqueues interrupted discoveries again.
     """
     try:
         discovering.discover_pages(this_worker())
@@ -40,34 +40,40 @@ def discover_pages(_audit_id: str) -> None:
         release_memory()
 
 
-def _has_audits() -> bool:
+def _has_unfinished_audits() -> bool:
     return Audit.objects.unfinished().exists()
 
 
-@shared_task(base=PeriodicTask, has_work=staticmethod(_has_audits))
+@shared_task(base=PeriodicTask, has_work=staticmethod(_has_unfinished_audits))
 def sweep_audits() -> None:
-    """Every 15 seconds, requeue lost discoveries, end interrupted ones, and fill free slots with pages."""
+    """Enqueue lost discoveries again, fail interrupted ones, and dispatch waiting pages (every 15 seconds)."""
     sweeping.sweep_audits()
 
 
-def _has_runs() -> bool:
-    is_due = Monitor.objects.filter(next_run_at__lte=timezone.now()).exists()
-    return is_due or MonitorRun.objects.filter(status__in=MonitorRun.UNFINISHED).exists()
+def _has_monitor_runs() -> bool:
+    has_due_monitor = Monitor.objects.filter(next_run_at__lte=timezone.now()).exists()
+    return has_due_monitor or MonitorRun.objects.filter(status__in=MonitorRun.UNFINISHED).exists()
 
 
-@shared_task(base=PeriodicTask, has_work=staticmethod(_has_runs))
+@shared_task(base=PeriodicTask, has_work=staticmethod(_has_monitor_runs))
 def run_monitors() -> None:
-    """Every 15 seconds, start due runs and finish those whose audit has ended. Concurrent calls do not repeat work."""
-    has_time = _time_left(MONITORS_S)
-    while runs.create_due(timezone.now()) == runs.CREATED_AT_ONCE and has_time():
+    """Start due monitor runs and finish those whose audit has ended (every 15 seconds).
+
+    Concurrent calls are safe.
+    """
+    has_time = _deadline_check(RUN_MONITORS_LIMIT_S)
+    while runs.create_due_runs(timezone.now()) == runs.MAX_CREATED_RUNS and has_time():
         pass
     runs.start_due(timezone.now(), has_time)
-    outcome.finish_missed(timezone.now())
+    outcome.finish_missed_runs(timezone.now())
 
 
-@shared_task(soft_time_limit=FINISH_S, time_limit=FINISH_S + 15)
+@shared_task(soft_time_limit=FINISH_RUN_LIMIT_S, time_limit=FINISH_RUN_LIMIT_S + 15)
 def finish_run(run_id: str) -> None:
-    """Finish a run whose audit has ended. Duplicate messages are harmless, and failures are retried."""
+    """Finish a monitor run whose audit has ended.
+
+    Duplicate messages are harmless, and failures are retried.
+    """
     try:
         outcome.finish_run(run_id, timezone.now())
     except (OperationalError, InterfaceError) as error:
@@ -79,56 +85,68 @@ def finish_run(run_id: str) -> None:
 
 @shared_task
 def start_run(run_id: str) -> None:
-    """Start a run that a user requested. If the message is lost, `run_monitors` starts the run."""
+    """Start a monitor run that a user requested.
+
+    If the message is lost, `run_monitors` starts the run.
+    """
     run = MonitorRun.objects.filter(id=run_id).first()
     if run is not None:
         runs.start_run(run.id, run.monitor_id, timezone.now())
 
 
 @shared_task
-def post_digests() -> None:
-    """Write the weekly digests about monitors, on Mondays."""
-    notices.post_digests(timezone.now())
+def mail_digests() -> None:
+    """Send the weekly digests about monitors, on Mondays."""
+    notices.mail_digests(timezone.now())
 
 
 @shared_task
 def tell_of_certificates() -> None:
-    """Write reminders about certificates that expire within days, every hour."""
-    notices.post_certificates(timezone.now())
+    """Send reminders about certificates that expire within days (every hour)."""
+    notices.mail_certificate_reminders(timezone.now())
 
 
-def _has_lists() -> bool:
-    is_due = SiteList.objects.filter(next_run_at__lte=timezone.now()).exists()
+def _has_list_runs() -> bool:
+    has_due_list = SiteList.objects.filter(next_run_at__lte=timezone.now()).exists()
     return (
-        is_due
+        has_due_list
         or ListRun.objects.filter(status=ListRun.Status.RUNNING).exists()
         or ListResult.objects.filter(status__in=ListResult.UNFINISHED).exists()
     )
 
 
-@shared_task(base=PeriodicTask, has_work=staticmethod(_has_lists))
+@shared_task(base=PeriodicTask, has_work=staticmethod(_has_list_runs))
 def run_lists() -> None:
-    """Every 15 seconds, begin due runs, start due entries and count results. Concurrent calls do not repeat work."""
-    has_time = _time_left(LISTS_S)
-    while list_runs.create_due(timezone.now()) == list_runs.CREATED_AT_ONCE and has_time():
+    """Begin due list runs, start due entries and count results (every 15 seconds).
+
+    Concurrent calls are safe.
+    """
+    has_time = _deadline_check(RUN_LISTS_LIMIT_S)
+    while list_runs.create_due_runs(timezone.now()) == list_runs.MAX_CREATED_RUNS and has_time():
         pass
-    counting.count_missed(timezone.now(), has_time)
+    counting.count_missed_results(timezone.now(), has_time)
     starting.start_due(timezone.now(), has_time)
 
 
 @shared_task
 def start_entries(organization_id: str) -> None:
-    """Start due entries of an organization's lists. Duplicates are harmless; `run_lists` replaces lost messages."""
-    starting.start_entries(int(organization_id), timezone.now(), _time_left(LISTS_S))
+    """Start due entries of an organization's lists.
+
+    Duplicate messages are harmless, and `run_lists` handles lost ones.
+    """
+    starting.start_entries(int(organization_id), timezone.now(), _deadline_check(RUN_LISTS_LIMIT_S))
 
 
 @shared_task
 def count_results(row_id: str) -> None:
-    """Count the ended results of a run, or of a list's entries outside runs. Duplicates are harmless."""
+    """Count the ended results of a list run, or of a list's entries outside runs.
+
+    Duplicate messages are harmless.
+    """
     counting.count(row_id)
 
 
-def _time_left(seconds: float) -> Callable[[], bool]:
-    """Return a function that returns True until the number of seconds has passed."""
+def _deadline_check(seconds: float) -> Callable[[], bool]:
+    """Return a function that returns False after the number of seconds has passed."""
     ends_at = time.monotonic() + seconds
     return lambda: time.monotonic() < ends_at

@@ -1,4 +1,4 @@
-"""Invalid requests to the API. bad_requests.json has the exact responses.
+"""Invalid API requests, whose exact responses are in bad_requests.json.
 
 After an intended change of responses, record them again and read the diff:
 
@@ -46,25 +46,28 @@ from website_scan.net.credentials import parse as parse_credentials
 RESPONSES_FILE = Path(__file__).with_suffix(".json")
 MAX_ERROR_LENGTH = 2_000
 PAGE, OTHER_PAGE = "https://example.com/", "https://example.org/"
-# Addresses of the host names that resolve.
+# IP addresses of the host names that resolve.
 ADDRESSES = {
     "private.example.com": ("10.0.0.1",),
     "rebound.example.com": (PUBLIC, "127.0.0.1"),
     "hooks.example.com": (PUBLIC,),
 }
-# Times that are masked. The excluded time is the example in error messages.
+# The example time in error messages is not masked.
 TIME = re.compile(r"\b(?!2026-11-21T07:15:00Z)\d{4}-\d\d-\d\d(?:T\d\d:\d\d:\d\dZ)?\b")
 ID = re.compile(r"\b(scan|rpt|aud|mon|mute|bdg|lst|ent|shr|wh|evt|dlv|whsec|wss)_[0-9A-Za-z+/=]{22,}")
 PORT = re.compile(r"(?<=127\.0\.0\.1:)\d+")
 
 
-# Value that removes a field from the valid body.
+# This value removes a field from the valid body.
 REMOVED = object()
 
 
 @dataclass(frozen=True, slots=True)
 class BadRequest:
-    """Invalid request. `body` is a JSON value, or bytes that are sent unchanged. `caller` is a key of Cast.callers."""
+    """Invalid request.
+
+    `body` is a JSON value, or bytes that are sent unchanged. `caller` is a key of Cast.callers.
+    """
 
     name: str
     method: str
@@ -77,7 +80,10 @@ class BadRequest:
 
 @dataclass(frozen=True, slots=True)
 class Cast:
-    """API clients that send the requests, and values for placeholders: `{name}` is replaced by `names[name]`."""
+    """API clients by name, and values for placeholders.
+
+    `{name}` is replaced by `names[name]`.
+    """
 
     callers: Mapping[str, Api]
     names: Mapping[str, str]
@@ -97,27 +103,33 @@ class Cast:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """Operation of the API: method, path, and a valid body if the operation needs one."""
+    """API operation with its method, path and valid body.
+
+    The body is empty if the operation needs none.
+    """
 
     method: str
     path: str
     valid_body: Mapping[str, Any] = field(default_factory=dict)
-    target: str = ""  # For operations with several kinds of bodies, a part of the names of requests.
+    target: str = ""  # Request names contain the kind of body if an operation has several.
 
     @property
     def name(self) -> str:
         return f"{self.method} {self.path}"
 
     def request(self, name: str = "", query: str = "", **options: Any) -> BadRequest:
-        """Return a request whose name consists of the operation, the query and `name`."""
+        """Return a request named after the operation, the query and `name`."""
         words = filter(None, (f"{self.name}{query}", self.target, name))
         return BadRequest(" ".join(words), self.method, self.path + query, **options)
 
     def fields(self, *changes: Mapping[str, Any]) -> Iterator[BadRequest]:
-        """Yield a request for each change of the valid body, named by the change. `a.b` is the field b of object a."""
+        """Yield one request per change to the valid body.
+
+        In a change, `a.b` is the field b of object a.
+        """
         for change in changes:
             yield self.request(
-                json.dumps(change, default=lambda _: "(left out)"), body=changed(self.valid_body, change)
+                json.dumps(change, default=lambda _: "(left out)"), body=body_with_changes(self.valid_body, change)
             )
 
     def values(self, field_name: str, *values: object) -> Iterator[BadRequest]:
@@ -125,24 +137,33 @@ class Operation:
         for value in values:
             yield from self.fields({field_name: value})
 
-    def named(self, label: str, /, **change: Any) -> BadRequest:
-        """Return a request named `label`, with a change of the valid body that would be too long as a name."""
-        return self.request(label, body=changed(self.valid_body, change))
+    def named_request(self, label: str, /, **change: Any) -> BadRequest:
+        """Return a request with a change to the valid body.
+
+        The request is named `label`.
+        """
+        return self.request(label, body=body_with_changes(self.valid_body, change))
 
     def queries(self, *queries: str) -> Iterator[BadRequest]:
         for query in queries:
             yield self.request(query=f"?{query}")
 
     def with_ids(self, **ids: str) -> Operation:
-        """Return the operation with other IDs in the path, such as `with_ids(monitor="{no_monitor}")`."""
+        """Return the operation with IDs in its path.
+
+        `with_ids(monitor="{no_monitor}")` replaces the placeholder of the monitor.
+        """
         path = self.path
         for name, value in ids.items():
             path = path.replace(f"{{{name}}}", value)
         return replace(self, path=path)
 
 
-def changed(body: Mapping[str, Any], change: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a copy of the body with changed fields. For `a.b`, a missing object `a` is created."""
+def body_with_changes(body: Mapping[str, Any], change: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a copy of the body with changed fields.
+
+    For `a.b`, a missing object `a` is created.
+    """
     copy: dict[str, Any] = json.loads(json.dumps(body))
     for field_name, value in change.items():
         *outer, last = field_name.split(".") if re.fullmatch(r"[a-z_]+(\.[a-z_]+)+", field_name) else [field_name]
@@ -204,6 +225,7 @@ DELETE_LIST_RUN = Operation("DELETE", "/v1/lists/{list}/runs/{run}")
 GET_SNAPSHOT = Operation("GET", "/v1/lists/{list}/snapshots/{snapshot}")
 GET_SNAPSHOT_DIFF = Operation("GET", "/v1/lists/{list}/snapshots/{snapshot}/diff")
 GET_SNAPSHOT_CSV = Operation("GET", "/v1/lists/{list}/snapshots/{snapshot}/export/csv")
+GET_SNAPSHOT_XLSX = Operation("GET", "/v1/lists/{list}/snapshots/{snapshot}/export/xlsx")
 GET_SNAPSHOT_JSONL = Operation("GET", "/v1/lists/{list}/snapshots/{snapshot}/export/jsonl")
 GET_ADOPTION = Operation("GET", "/v1/lists/{list}/adoption")
 GET_SHARES = Operation("GET", "/v1/lists/{list}/shares")
@@ -228,8 +250,8 @@ POST_ROTATION = Operation("POST", "/api/webhooks/{webhook}/rotate-secret")
 GET_DELIVERIES = Operation("GET", "/api/webhooks/{webhook}/deliveries")
 POST_REPLAY = Operation("POST", "/api/webhooks/{webhook}/deliveries/{delivery}/replay")
 
-# One value of each JSON type except strings.
-NON_STRINGS: tuple[Any, ...] = (None, True, 5, [], {})
+# One value of every JSON type except strings.
+NON_STRING_VALUES: tuple[Any, ...] = (None, True, 5, [], {})
 FEW_BAD_URLS: tuple[Any, ...] = (
     *(None, 5, [], ""),
     *("example.com", "ftp://example.com/", "javascript:alert(1)", "https:/example.com/", "https://example.com/\u0000"),
@@ -256,7 +278,7 @@ BAD_URLS: tuple[Any, ...] = (
     *("http://\u2460\u2461\u2466.0.0.1/", "http://%31%32%37.0.0.1/", "http://0/"),
     *("http://10.0.0.1/", "http://172.16.0.1/", "http://100.64.0.1/", "http://169.254.169.254/", "http://224.0.0.1/"),
     *("http://192.0.2.1/", "http://168.63.129.16/"),
-    # Without IPv6 addresses that contain IPv4 addresses, because versions of Python write them differently.
+    # Python versions write IPv6 addresses that contain IPv4 addresses differently.
     *("http://[::1]/", "http://[fe80::1]/"),
     *("http://[64:ff9b::a00:1]/", "http://[2002:7f00:1::]/", "http://[2001:db8::1]/"),
     *("https://BLOCKED.example.net./", "https://private.example.com/", "https://rebound.example.com/"),
@@ -299,9 +321,9 @@ OBJECTS = {
     "opening braces alone": b'{"a":' * 12_000,
     "a list 30,000 deep": b'{"url": ' + b"[" * 30_000 + b"]" * 30_000 + b"}",
 }
-FEW_OBJECTS = ("no body", "JSON that is cut off", "null", "a list", "NaN")
+COMMON_INVALID_BODIES = ("no body", "JSON that is cut off", "null", "a list", "NaN")
 CONTENT_TYPES = ("", "text/plain", "text/json", "application/x-www-form-urlencoded", "application/xml", "json", "*/*")
-FEW_CONTENT_TYPES = ("text/plain", "multipart/form-data; boundary=x")
+COMMON_INVALID_CONTENT_TYPES = ("text/plain", "multipart/form-data; boundary=x")
 LIMITS = ("0", "-1", "101", "", "abc", "1.5", "1e1", "+5", " 5", "0x10", "5%00", "null", "٣", "9" * 50)
 FEW_LIMITS = ("0", "101", "abc")
 OFFSETS = ("-1", "", "abc", "1.5", "9007199254740993", "9" * 50)
@@ -325,7 +347,10 @@ KINDS = (
 def bodies(
     operation: Operation, names: Iterable[str], content_types: Iterable[str], kib: int = 64
 ) -> Iterator[BadRequest]:
-    """Yield requests whose body is not a JSON object, has a wrong content type or encoding, or is too large."""
+    """Yield requests with unusable bodies.
+
+    The body is not a JSON object, has a wrong content type or encoding, or is too large.
+    """
     for name in names:
         yield operation.request(name, body=OBJECTS[name])
     for content_type in content_types:
@@ -337,13 +362,16 @@ def bodies(
 def pages(
     operation: Operation, limits: Iterable[str] = FEW_LIMITS, offsets: Iterable[str] = FEW_OFFSETS
 ) -> Iterator[BadRequest]:
-    """Yield requests with invalid `limit` and `offset`."""
+    """Yield requests with invalid values for `limit` and `offset`."""
     yield from operation.queries(*(f"limit={limit}" for limit in limits), *(f"offset={offset}" for offset in offsets))
     yield from operation.queries("page=2", "limit=0&offset=-1", "limit=0&x=1")
 
 
 def unknown_ids(operation: Operation, kind: str, *, body: object = b"") -> Iterator[BadRequest]:
-    """Yield requests with unknown IDs, IDs of another organization or kind, and malformed IDs."""
+    """Yield requests with invalid IDs.
+
+    The IDs are malformed, unknown, of another kind, or of another organization.
+    """
     other_kind = "audit" if kind == "scan" else "scan"
     for value in (
         *(f"{{no_{kind}}}", f"{{foreign_{kind}}}", f"{{{other_kind}}}", "x", "%00", "%F0%9F%92%A9"),
@@ -353,13 +381,16 @@ def unknown_ids(operation: Operation, kind: str, *, body: object = b"") -> Itera
 
 
 def few_unknown_ids(operation: Operation, kind: str, *, body: object = b"") -> Iterator[BadRequest]:
-    """Yield three of the requests of `unknown_ids`."""
+    """Yield the first three requests of `unknown_ids`."""
     for value in (f"{{no_{kind}}}", f"{{foreign_{kind}}}", f"{{{kind}}}%00"):
         yield operation.with_ids(**{kind: value}).request(body=body)
 
 
 def keys(operation: Operation) -> Iterator[BadRequest]:
-    """Yield requests with an Idempotency-Key that is invalid or belongs to another request."""
+    """Yield requests with an unusable Idempotency-Key.
+
+    The key is invalid or belongs to another request.
+    """
     for name, value in {"empty": "", "of 256 characters": "k" * 256, "with NUL": "a\0b"}.items():
         yield operation.request(f"with a key {name}", body=operation.valid_body, headers={"Idempotency-Key": value})
     for kind in ("scan", "audit", "monitor", "list"):
@@ -372,11 +403,11 @@ def keys(operation: Operation) -> Iterator[BadRequest]:
 def urls(operation: Operation, field_name: str, values: Iterable[Any]) -> Iterator[BadRequest]:
     yield from operation.values(field_name, *values)
     for name, value in LONG_URLS.items():
-        yield operation.named(f"{field_name}: {name}", **{field_name: value})
+        yield operation.named_request(f"{field_name}: {name}", **{field_name: value})
 
 
 def credentials(operation: Operation) -> Iterator[BadRequest]:
-    """Yield requests with invalid headers, cookies and basic authentication for the target."""
+    """Yield requests with invalid credentials for the target."""
     yield from operation.values("request", True, 5, "X-Key: a", [], ["headers"], {"header": {}})
     yield from operation.values("request", {"headers": {}, "a": 1})
     yield from operation.values("request.headers", True, "X-Key: a", [], {"X-Key": 5}, {"X-Key": None})
@@ -404,21 +435,23 @@ def credentials(operation: Operation) -> Iterator[BadRequest]:
     for username, password in invalid:
         yield from operation.values("request.basic_auth", {"username": username, "password": password})
     both = {"headers": {"authorization": "Bearer a"}, "basic_auth": {"username": "a", "password": "b"}}
-    yield operation.named("request: two authorizations", request=both)
-    yield operation.named("request: 21 headers", request={"headers": {f"X-{n}": "a" for n in range(21)}})
+    yield operation.named_request("request: two authorizations", request=both)
+    yield operation.named_request("request: 21 headers", request={"headers": {f"X-{n}": "a" for n in range(21)}})
     ten = {f"a{n}": "b" for n in range(10)}
-    yield operation.named("request: 11 headers, 10 cookies", request={"headers": {**ten, "X": "y"}, "cookies": ten})
-    yield operation.named("request: a value of 4 KiB", request={"headers": {"X-Key": "a" * 4096}})
-    yield operation.named("request: a name of 4 KiB", request={"cookies": {"a" * 4097: ""}})
-    yield operation.named(
+    yield operation.named_request(
+        "request: 11 headers, 10 cookies", request={"headers": ten | {"X": "y"}, "cookies": ten}
+    )
+    yield operation.named_request("request: a value of 4 KiB", request={"headers": {"X-Key": "a" * 4096}})
+    yield operation.named_request("request: a name of 4 KiB", request={"cookies": {"a" * 4097: ""}})
+    yield operation.named_request(
         "request: a password of 4 KiB", request={"basic_auth": {"username": "a", "password": "b" * 4096}}
     )
     large = {f"X-{n}": "a" * 4000 for n in range(5)}
-    yield operation.named("request: 20 KiB in all", request={"headers": large})
+    yield operation.named_request("request: 20 KiB in all", request={"headers": large})
 
 
 def first_of_each_field(bad_requests: Iterable[BadRequest], limit: int = 1) -> Iterator[BadRequest]:
-    """Yield at most `limit` requests of each field."""
+    """Yield at most `limit` requests per field."""
     count_by_field: Counter[str] = Counter()
     for bad_request in bad_requests:
         field_name = bad_request.name.partition(": ")[0].replace("'", "").replace('"', "")
@@ -427,12 +460,17 @@ def first_of_each_field(bad_requests: Iterable[BadRequest], limit: int = 1) -> I
             yield bad_request
 
 
-def of_audit(operation: Operation) -> Iterator[BadRequest]:
-    """Yield requests with invalid values of the fields that audits and monitors share. The valid body has a `page`."""
+def audit_requests(operation: Operation) -> Iterator[BadRequest]:
+    """Yield requests with invalid values in fields of audits and monitors.
+
+    The valid body has a `page`.
+    """
     site = replace(
-        operation, valid_body=changed(operation.valid_body, {"page": REMOVED, "site": PAGE}), target="of a site"
+        operation,
+        valid_body=body_with_changes(operation.valid_body, {"page": REMOVED, "site": PAGE}),
+        target="of a site",
     )
-    pages_body = changed(operation.valid_body, {"page": REMOVED, "pages": [PAGE]})
+    pages_body = body_with_changes(operation.valid_body, {"page": REMOVED, "pages": [PAGE]})
     listed = replace(operation, valid_body=pages_body, target="of a list")
     yield from operation.fields({"page": REMOVED}, {"site": PAGE}, {"pages": [PAGE]}, {"page": None, "site": PAGE})
     yield from operation.fields({"discover": ["links"]}, {"max_pages": 1}, {"include": ["/a"]}, {"exclude": []})
@@ -443,18 +481,18 @@ def of_audit(operation: Operation) -> Iterator[BadRequest]:
     for name in ("exclude", "include"):
         yield from site.values(name, 5, "/docs/*", {}, [None], [""], ["docs/*"], ["https://example.com/a"])
         yield from site.values(name, ["/a\u0000"], ["/\ud800"], ["/a", ["/b"]], ["/a", "b"])
-        yield site.named(f"{name}: a pattern of 501 characters", **{name: ["/" + "a" * 500]})
-        yield site.named(f"{name}: 51 patterns", **{name: [f"/{n}" for n in range(51)]})
+        yield site.named_request(f"{name}: a pattern of 501 characters", **{name: ["/" + "a" * 500]})
+        yield site.named_request(f"{name}: 51 patterns", **{name: [f"/{n}" for n in range(51)]})
     yield from urls(operation, "page", FEW_BAD_URLS)
     yield from site.values("site", None, "", "ftp://example.com/", "https://example.com:22/", "http://localhost/")
     yield from listed.values("pages", None, True, 5, PAGE, {}, [], {"0": PAGE})
     for url in ("", "ftp://example.com/", "https://user:secret@example.com/", "http://localhost/", "\ud800"):
         yield from listed.values("pages", [PAGE, url])
     yield from listed.values("pages", [PAGE, [PAGE]], [5, PAGE, None, PAGE, "http://localhost/"])
-    yield listed.named("pages: 25 that are bad", pages=[f"ftp://example.com/{n}" for n in range(25)])
-    yield listed.named("pages: 1,001 of them", pages=[f"{PAGE}{n}" for n in range(1001)])
-    yield listed.named("pages: 2,001 of them", pages=[PAGE] * 2001)
-    yield listed.named("pages: a URL of 2,049 characters", pages=[PAGE, PAGE + "a" * 2048])
+    yield listed.named_request("pages: 25 that are bad", pages=[f"ftp://example.com/{n}" for n in range(25)])
+    yield listed.named_request("pages: 1,001 of them", pages=[f"{PAGE}{n}" for n in range(1001)])
+    yield listed.named_request("pages: 2,001 of them", pages=[PAGE] * 2001)
+    yield listed.named_request("pages: a URL of 2,049 characters", pages=[PAGE, PAGE + "a" * 2048])
     yield from listed.fields({"pages": [PAGE, OTHER_PAGE], "request": {"headers": {"X-Key": "a"}}})
     yield from listed.fields({"pages": [PAGE, "http://example.com/"], "request": {"cookies": {"a": "b"}}})
     yield from operation.fields({"page": "ftp://a/", "types": []}, {"page": 5, "types": 5})
@@ -462,13 +500,13 @@ def of_audit(operation: Operation) -> Iterator[BadRequest]:
     yield from operation.fields({"page": "http://localhost/", "request": []}, {"types": [], "request": []})
     yield from site.fields({"site": "http://localhost/", "max_pages": 0}, {"site": "ftp://a/", "discover": []})
     yield from site.fields({"max_pages": 0, "discover": []}, {"include": 5, "exclude": 5, "max_pages": 0})
-    yield operation.named("page: nowhere", page=NOWHERE)
-    yield site.named("site: nowhere", site=NOWHERE)
-    yield operation.named("page: private when resolved", page="https://private.example.com/")
+    yield operation.named_request("page: nowhere", page=NOWHERE)
+    yield site.named_request("site: nowhere", site=NOWHERE)
+    yield operation.named_request("page: private when resolved", page="https://private.example.com/")
 
 
-def of_monitor(operation: Operation) -> Iterator[BadRequest]:
-    """Yield requests with invalid values of the fields of monitors that audits do not have."""
+def monitor_requests(operation: Operation) -> Iterator[BadRequest]:
+    """Yield requests with invalid values in fields that only monitors have."""
     yield from operation.values("every", None, True, 5, "", "daily", "Day", "24h", ["day"], {})
     yield from operation.values("at", True, 600, "", "6:00", "24:00", "06:60", "06:00:00", "6am", "06:00\n", [])
     yield from operation.values("at", "\u0660\u0666:00")
@@ -483,7 +521,7 @@ def of_monitor(operation: Operation) -> Iterator[BadRequest]:
     yield from operation.fields({"every": "month", "at": "06:00", "day": 0})
     yield from operation.values("paused", None, 0, 1, "true", [])
     yield from operation.values("name", None, 5, [], "", " ", "a\u0000", "a\u202eb", "\ud800", "\u200b")
-    yield operation.named("name: 101 characters", name="a" * 101)
+    yield operation.named_request("name: 101 characters", name="a" * 101)
     yield from operation.values("alert", None, True, "high", [], {"new": "high"}, {"New_findings": "high"}, {"": 1})
     # Lone surrogates cannot be encoded as UTF-8 in the response.
     yield from operation.values("alert", {"\ud800": 1})
@@ -505,8 +543,8 @@ def of_monitor(operation: Operation) -> Iterator[BadRequest]:
     yield from operation.values("notify.emails", None, 5, "ada@example.com", {}, [None], [""], [["ada@example.com"]])
     yield from operation.values("notify.emails", ["nobody@example.com"], ["ada"])
     yield from operation.values("notify.emails", ["ada@example.com", "bob@example.com"])
-    yield from operation.values("notify.emails", ["eve@example.net"], [" ada@example.com"], ["ada@example.com\u0000"])
-    yield operation.named("notify.emails: 51 of them", notify={"emails": ["ada@example.com"] * 51})
+    yield from operation.values("notify.emails", ["eve@example.net"], ["ada @example.com"], ["ada@example.com\u0000"])
+    yield operation.named_request("notify.emails: 51 of them", notify={"emails": ["ada@example.com"] * 51})
     yield from operation.values("notify.webhooks", None, 1, "true", [])
     yield from operation.fields({"name": "", "every": "daily"}, {"alert": 5, "notify": 5})
     yield from operation.fields({"paused": 5, "timezone": ""})
@@ -524,16 +562,18 @@ def scan_group() -> Iterator[BadRequest]:
     yield POST_SCAN.request("{}", body={})
     yield from POST_SCAN.fields({"url": REMOVED}, {"type": REMOVED}, {"url": REMOVED, "type": REMOVED, "a": 1})
     yield from urls(POST_SCAN, "url", BAD_URLS)
-    yield POST_SCAN.named("url: nowhere", url=NOWHERE)
-    yield from POST_SCAN.values("type", *NON_STRINGS, "", "SEO", " seo", "seo\n", "speed", "all", ["seo"], "\ud800")
+    yield POST_SCAN.named_request("url: nowhere", url=NOWHERE)
+    yield from POST_SCAN.values(
+        "type", *NON_STRING_VALUES, "", "SEO", " seo", "seo\n", "speed", "all", ["seo"], "\ud800"
+    )
     yield from POST_SCAN.values("type", "\u0455eo")
-    yield POST_SCAN.named("type: 60,000 characters", type="seo" * 20_000)
+    yield POST_SCAN.named_request("type: 60,000 characters", type="seo" * 20_000)
     yield from POST_SCAN.fields({"url": 5, "type": 5}, {"url": "ftp://a/", "type": "speed"})
     yield from POST_SCAN.fields({"url": "http://localhost/", "type": "speed"})
     yield from POST_SCAN.fields({"type": "speed", "request": []}, {"url": "http://localhost/", "request": []})
     yield from POST_SCAN.fields({"a": 1}, {"types": ["seo"]}, {"URL": PAGE}, {"": 1}, {"a\x00": 1}, {"\ud800": 1})
     yield from POST_SCAN.fields({"ü": 1, "url": 5})
-    yield POST_SCAN.named("a field of 1,000 characters", **{"a" * 1000: 1})
+    yield POST_SCAN.named_request("a field of 1,000 characters", **{"a" * 1000: 1})
     yield POST_SCAN.request(query="?url=https://example.com/", body=POST_SCAN.valid_body)
     yield POST_SCAN.request(query="?dry_run=1", body=b"")
     yield from keys(POST_SCAN)
@@ -592,9 +632,9 @@ def report_group() -> Iterator[BadRequest]:
 
 
 def audits_group() -> Iterator[BadRequest]:
-    yield from bodies(POST_AUDIT, FEW_OBJECTS, FEW_CONTENT_TYPES, kib=1024)
+    yield from bodies(POST_AUDIT, COMMON_INVALID_BODIES, COMMON_INVALID_CONTENT_TYPES, kib=1024)
     yield POST_AUDIT.request("{}", body={})
-    yield from of_audit(POST_AUDIT)
+    yield from audit_requests(POST_AUDIT)
     yield from first_of_each_field(credentials(POST_AUDIT), 2)
     yield from keys(POST_AUDIT)
     yield from POST_AUDIT.fields({"url": PAGE}, {"type": "seo"}, {"every": "day"}, {"Types": ["seo"]}, {"": 1})
@@ -640,16 +680,16 @@ def audit_group() -> Iterator[BadRequest]:
 
 
 def monitors_group() -> Iterator[BadRequest]:
-    yield from bodies(POST_MONITOR, FEW_OBJECTS, FEW_CONTENT_TYPES, kib=1024)
+    yield from bodies(POST_MONITOR, COMMON_INVALID_BODIES, COMMON_INVALID_CONTENT_TYPES, kib=1024)
     yield POST_MONITOR.request("{}", body={})
     yield from POST_MONITOR.fields({"every": REMOVED}, {"every": REMOVED, "colour": "red"})
     yield from POST_MONITOR.fields({"page": REMOVED, "every": REMOVED})
     yield from POST_MONITOR.fields({"page": "ftp://a/", "every": REMOVED})
     yield from POST_MONITOR.fields({"page": "http://localhost/", "every": REMOVED})
     yield from POST_MONITOR.fields({"page": "http://localhost/", "alert": 5}, {"page": "ftp://a/", "alert": 5})
-    yield from first_of_each_field(of_audit(POST_MONITOR))
+    yield from first_of_each_field(audit_requests(POST_MONITOR))
     yield from first_of_each_field(credentials(POST_MONITOR))
-    yield from of_monitor(POST_MONITOR)
+    yield from monitor_requests(POST_MONITOR)
     yield from keys(POST_MONITOR)
     yield POST_MONITOR.request(query="?every=day", body=POST_MONITOR.valid_body)
     yield POST_MONITOR.request("over the plan's number", body={"pages": [PAGE], "every": "day"}, caller="bare")
@@ -658,9 +698,9 @@ def monitors_group() -> Iterator[BadRequest]:
 
 
 def monitor_group() -> Iterator[BadRequest]:
-    yield from bodies(PATCH_MONITOR, FEW_OBJECTS, FEW_CONTENT_TYPES, kib=1024)
+    yield from bodies(PATCH_MONITOR, COMMON_INVALID_BODIES, COMMON_INVALID_CONTENT_TYPES, kib=1024)
     yield from first_of_each_field(credentials(PATCH_MONITOR))
-    yield from first_of_each_field(of_monitor(PATCH_MONITOR))
+    yield from first_of_each_field(monitor_requests(PATCH_MONITOR))
     yield from PATCH_MONITOR.values("page", None, "", "ftp://a/", "http://localhost/", "https://example.com:22/")
     yield from PATCH_MONITOR.values("pages", None, PAGE, [], [5], ["http://localhost/"])
     yield from PATCH_MONITOR.values("types", [], ["speed"], "seo", 5)
@@ -693,11 +733,11 @@ def monitor_group() -> Iterator[BadRequest]:
 
 
 def lists_group() -> Iterator[BadRequest]:
-    yield from bodies(POST_LIST, FEW_OBJECTS, FEW_CONTENT_TYPES)
+    yield from bodies(POST_LIST, COMMON_INVALID_BODIES, COMMON_INVALID_CONTENT_TYPES)
     yield POST_LIST.request("{}", body={})
     yield from POST_LIST.values("name", None, 5, [], "", " ", "a\u0000", "a\u202eb", "\ud800", "\u200b")
-    yield POST_LIST.named("name: 101 characters", name="a" * 101)
-    yield from of_list(POST_LIST)
+    yield POST_LIST.named_request("name: 101 characters", name="a" * 101)
+    yield from list_requests(POST_LIST)
     yield from first_of_each_field(credentials(POST_LIST))
     yield from keys(POST_LIST)
     yield from POST_LIST.fields({"name": REMOVED, "colour": "red"}, {"entries": []}, {"page": PAGE}, {"Types": ["seo"]})
@@ -710,9 +750,9 @@ def lists_group() -> Iterator[BadRequest]:
 
 
 def list_group() -> Iterator[BadRequest]:
-    yield from bodies(PATCH_LIST, FEW_OBJECTS, FEW_CONTENT_TYPES)
+    yield from bodies(PATCH_LIST, COMMON_INVALID_BODIES, COMMON_INVALID_CONTENT_TYPES)
     yield from first_of_each_field(credentials(PATCH_LIST))
-    yield from first_of_each_field(of_list(PATCH_LIST))
+    yield from first_of_each_field(list_requests(PATCH_LIST))
     yield from PATCH_LIST.fields({"name": ""}, {"entries": 5}, {"created_at": None}, {"next_run_at": None})
     yield from PATCH_LIST.with_ids(list="{running_list}").fields({"request": {"headers": {"X-Key": "a"}}})
     yield from unknown_ids(PATCH_LIST, "list", body={"name": "a"})
@@ -740,7 +780,7 @@ def list_group() -> Iterator[BadRequest]:
     for operation in (GET_LIST_RUN, DELETE_LIST_RUN):
         yield operation.request("of a monitor")
         yield from few_unknown_ids(operation, "run")
-    for operation in (GET_SNAPSHOT, GET_SNAPSHOT_DIFF, GET_SNAPSHOT_CSV, GET_SNAPSHOT_JSONL):
+    for operation in (GET_SNAPSHOT, GET_SNAPSHOT_DIFF, GET_SNAPSHOT_CSV, GET_SNAPSHOT_XLSX, GET_SNAPSHOT_JSONL):
         yield operation.with_ids(snapshot="{running_run}", list="{running_list}").request()
     yield from GET_SNAPSHOT_DIFF.queries("with=", "with=x", "with={foreign_snapshot}", "with={no_snapshot}", "limit=0")
     yield GET_SNAPSHOT_DIFF.request("without an earlier one")
@@ -748,7 +788,7 @@ def list_group() -> Iterator[BadRequest]:
     yield from pages(GET_LIST_RUNS)
     yield from GET_ADOPTION.queries("tag=a", "check=", "check=hsts&limit=0", "check=hsts&limit=201", "check=hsts&x=1")
     yield from few_unknown_ids(GET_ADOPTION, "list")
-    yield from bodies(POST_SHARE, FEW_OBJECTS, FEW_CONTENT_TYPES)
+    yield from bodies(POST_SHARE, COMMON_INVALID_BODIES, COMMON_INVALID_CONTENT_TYPES)
     yield from POST_SHARE.values("table", None, 0, "true", [])
     yield from POST_SHARE.values("run_id", 5, [], "", "x", "{no_snapshot}", "{foreign_snapshot}", "a\u0000", "\ud800")
     yield from POST_SHARE.fields({"has_table": True}, {"run": None})
@@ -756,8 +796,8 @@ def list_group() -> Iterator[BadRequest]:
     yield from unknown_ids(DELETE_SHARE, "share")
 
 
-def of_list(operation: Operation) -> Iterator[BadRequest]:
-    """Yield requests with invalid values of the fields of lists."""
+def list_requests(operation: Operation) -> Iterator[BadRequest]:
+    """Yield requests for lists with invalid field values."""
     yield from operation.values("types", None, True, "seo", [], [None], ["SEO"], ["seo", "speed"])
     yield from operation.values("pages_per_entry", None, True, 0, -1, 1.0, "1", 3_000, 10**18)
     yield from operation.values("every", True, 5, "", "day", "Week", "monthly", ["week"], {})
@@ -787,7 +827,7 @@ def entries_group() -> Iterator[BadRequest]:
         yield from few_unknown_ids(operation, "list", body=operation.valid_body)
         yield operation.with_ids(list="{no_list}").request("with a bad body", body={"entries": 5})
         yield operation.request(query="?dry_run=1", body=operation.valid_body)
-    # The import accepts these URLs: it adds a missing scheme, strips white space and resolves no host names.
+    # The import adds schemes, strips white space and resolves no host names.
     accepted_urls = {"example.com", " https://example.com/", "https://example.com/\n", "https://example.com/\u0085"}
     accepted_urls |= {"https://private.example.com/", "https://rebound.example.com/"}
     for url in BAD_URLS:
@@ -815,39 +855,43 @@ def entries_group() -> Iterator[BadRequest]:
     yield from GET_ENTRIES.queries("sort=seo&cursor=a.x.{entry}", "limit=0", "limit=101", "limit=abc", "offset=1")
     yield from GET_ENTRIES.queries("type=x", "grade=E", "grade=a", "least=-1", "least=101", "most=1.5", "state=done")
     yield from GET_ENTRIES.queries("tag=", "tag=%00", "check=%20", "text=", "text=%0A", f"text={'a' * 201}", "url=a")
-    yield from bodies(PATCH_ENTRY, FEW_OBJECTS, FEW_CONTENT_TYPES)
+    yield from bodies(PATCH_ENTRY, COMMON_INVALID_BODIES, COMMON_INVALID_CONTENT_TYPES)
     yield from PATCH_ENTRY.values("note", None, 5, [], "a\u0000", "=1+1", "\ud800")
-    yield PATCH_ENTRY.named("note: 501 characters", note="a" * 501)
+    yield PATCH_ENTRY.named_request("note: 501 characters", note="a" * 501)
     yield from PATCH_ENTRY.values("tags", None, "a", {}, [5], ["a;b"], ["=1+1"], ["\u0000"], ["\ud800"])
-    yield PATCH_ENTRY.named("tags: 21 of them", tags=[str(number) for number in range(21)])
-    yield PATCH_ENTRY.named("tags: 61 characters", tags=["a" * 61])
+    yield PATCH_ENTRY.named_request("tags: 21 of them", tags=[str(number) for number in range(21)])
+    yield PATCH_ENTRY.named_request("tags: 61 characters", tags=["a" * 61])
     yield from PATCH_ENTRY.fields({"url": PAGE}, {"state": "new"}, {"Note": ""})
     yield from few_unknown_ids(PATCH_ENTRY, "list", body=PATCH_ENTRY.valid_body)
     yield from unknown_ids(PATCH_ENTRY, "entry", body=PATCH_ENTRY.valid_body)
 
 
 def mutes_group() -> Iterator[BadRequest]:
-    yield from bodies(POST_MUTE, FEW_OBJECTS, FEW_CONTENT_TYPES)
+    yield from bodies(POST_MUTE, COMMON_INVALID_BODIES, COMMON_INVALID_CONTENT_TYPES)
     yield POST_MUTE.request("{}", body={})
     yield from POST_MUTE.fields({"check": REMOVED}, {"host": REMOVED}, {"reason": REMOVED})
     yield from POST_MUTE.fields({"reason": REMOVED, "colour": "red"})
     yield from POST_MUTE.fields({"check": 5, "host": 5, "reason": 5}, {"check": "x", "reason": ""})
     yield from POST_MUTE.fields({"reason": "", "expires_at": 5})
     yield from POST_MUTE.values("check", None, 5, "", "HSTS", "hsts ", "no-such-check", "hsts\x00", "\ud800", ["hsts"])
-    yield from POST_MUTE.values("host", *NON_STRINGS, "", "https://example.com", "example.com/", "example.com?q", "#")
+    yield from POST_MUTE.values(
+        "host", *NON_STRING_VALUES, "", "https://example.com", "example.com/", "example.com?q", "#"
+    )
     yield from POST_MUTE.values("host", "a b.com", "user@example.com", "example.com:22", "example.com:port", ":443")
     yield from POST_MUTE.values("host", "localhost", "10.0.0.1", "[::1]", "example..com", "a\\b", "\x00", "\ud800")
     yield from POST_MUTE.values("host", "*.example.com", "www.blocked.example.net", "example.com\n")
-    yield POST_MUTE.named("host: 254 characters", host="a." * 125 + "comm")
+    yield POST_MUTE.named_request("host: 254 characters", host="a." * 125 + "comm")
     yield from POST_MUTE.values("path_prefix", True, 5, [], "shop", "*", " /shop", "/shop?page=2", "/shop#top", "/a\\b")
     yield from POST_MUTE.values("path_prefix", "/a\x00", "/\ud800", "?q", "https://example.com/shop")
-    yield POST_MUTE.named("path_prefix: 1,001 characters", path_prefix="/" + "a" * 1000)
-    yield POST_MUTE.named("path_prefix: 2,048 characters", path_prefix="/" + "a" * 2047)
-    yield POST_MUTE.named("path_prefix: too long when encoded", path_prefix="/" + "ü" * 400)
+    yield POST_MUTE.named_request("path_prefix: 1,001 characters", path_prefix="/" + "a" * 1000)
+    yield POST_MUTE.named_request("path_prefix: 2,048 characters", path_prefix="/" + "a" * 2047)
+    yield POST_MUTE.named_request("path_prefix: too long when encoded", path_prefix="/" + "ü" * 400)
     yield from POST_MUTE.values("fingerprint", True, 5, [], "", "x", "0123456789ABCDEF", "0123456789abcde")
     yield from POST_MUTE.values("fingerprint", "0123456789abcdef0", "0123456789abcdeg", "0123456789abcdef\n")
-    yield from POST_MUTE.values("reason", *NON_STRINGS, "", " ", "\n", "a\x00", "a\x07", "a\ud800", "a\x85b", "a\rb")
-    yield POST_MUTE.named("reason: 501 characters", reason="a" * 501)
+    yield from POST_MUTE.values(
+        "reason", *NON_STRING_VALUES, "", " ", "\n", "a\x00", "a\x07", "a\ud800", "a\x85b", "a\rb"
+    )
+    yield POST_MUTE.named_request("reason: 501 characters", reason="a" * 501)
     yield from POST_MUTE.values("expires_at", True, 5, {}, "", "tomorrow", "2099-01-01", "2099-01-01T00:00:00")
     yield from POST_MUTE.values("expires_at", "2000-01-01T00:00:00Z", "2099-01-01T00:00:00Z", "2099-02-30T00:00:00Z")
     yield from POST_MUTE.values("expires_at", "2099-13-01T00:00:00Z", "2099-01-01T00:00:00Z\n", "2099-W01-1T00:00:00Z")
@@ -867,15 +911,17 @@ def mutes_group() -> Iterator[BadRequest]:
 
 
 def badges_group() -> Iterator[BadRequest]:
-    yield from bodies(replace(POST_BADGE, valid_body={"page": PAGE}), FEW_OBJECTS, FEW_CONTENT_TYPES, kib=1024)
+    yield from bodies(
+        replace(POST_BADGE, valid_body={"page": PAGE}), COMMON_INVALID_BODIES, COMMON_INVALID_CONTENT_TYPES, kib=1024
+    )
     yield POST_BADGE.request("{}", body={})
     yield from POST_BADGE.values(
         "page", *FEW_BAD_URLS[:8], "http://localhost/", True, {}, OTHER_PAGE + "never-scanned", NOWHERE
     )
     yield from POST_BADGE.values("page", "https://example.com/?q", "\ud800")
     for name, value in LONG_URLS.items():
-        yield POST_BADGE.named(f"page: {name}", page=value)
-    yield from POST_BADGE.values("monitor", *NON_STRINGS, "", "x", "{no_monitor}", "{foreign_monitor}", "{scan}")
+        yield POST_BADGE.named_request(f"page: {name}", page=value)
+    yield from POST_BADGE.values("monitor", *NON_STRING_VALUES, "", "x", "{no_monitor}", "{foreign_monitor}", "{scan}")
     yield from POST_BADGE.values("monitor", "{monitor}\n", "\x00", "\ud800")
     yield from POST_BADGE.fields({"monitor": "{monitor}", "page": PAGE}, {"monitor": None, "page": PAGE})
     yield from POST_BADGE.fields({"page": PAGE, "type": "seo"})
@@ -888,7 +934,7 @@ def badges_group() -> Iterator[BadRequest]:
 
 
 def webhooks_group() -> Iterator[BadRequest]:
-    yield from bodies(POST_WEBHOOK, FEW_OBJECTS, FEW_CONTENT_TYPES)
+    yield from bodies(POST_WEBHOOK, COMMON_INVALID_BODIES, COMMON_INVALID_CONTENT_TYPES)
     yield POST_WEBHOOK.request("{}", body={})
     yield from POST_WEBHOOK.fields({"url": REMOVED}, {"events": REMOVED}, {"events": REMOVED, "colour": "red"})
     yield from urls(POST_WEBHOOK, "url", FEW_BAD_URLS)
@@ -909,7 +955,7 @@ def webhooks_group() -> Iterator[BadRequest]:
     )
     yield from POST_WEBHOOK.values("events", *bad_events, ["scan.completed", "x"], [["scan.completed"]], [{}])
     yield from POST_WEBHOOK.values("events", ["scan.completed\x00"])
-    formats = (*NON_STRINGS, "", "Slack", "json", ["slack"], "\ud800")
+    formats = (*NON_STRING_VALUES, "", "Slack", "json", ["slack"], "\ud800")
     yield from POST_WEBHOOK.values("format", *formats)
     yield from POST_WEBHOOK.fields({"url": 5, "events": 5}, {"events": [], "format": 5})
     yield from POST_WEBHOOK.fields({"url": "http://localhost/", "events": []})
@@ -920,7 +966,7 @@ def webhooks_group() -> Iterator[BadRequest]:
     yield POST_WEBHOOK.request("over the plan's number", body=POST_WEBHOOK.valid_body, caller="bare")
     yield from GET_WEBHOOKS.queries("limit=5", "offset=0", "enabled=true")
 
-    yield from bodies(PATCH_WEBHOOK, FEW_OBJECTS, FEW_CONTENT_TYPES)
+    yield from bodies(PATCH_WEBHOOK, COMMON_INVALID_BODIES, COMMON_INVALID_CONTENT_TYPES)
     yield PATCH_WEBHOOK.request("{}", body={})
     yield from PATCH_WEBHOOK.values("url", None, "", "ftp://a/", "http://localhost/", "https://private.example.com/")
     yield from PATCH_WEBHOOK.values("events", None, "scan.completed", [], [5], ["scan"])
@@ -940,9 +986,9 @@ def webhooks_group() -> Iterator[BadRequest]:
 
 
 def deliveries_group() -> Iterator[BadRequest]:
-    object_names = [name for name in FEW_OBJECTS if name != "no body"]
+    object_names = [name for name in COMMON_INVALID_BODIES if name != "no body"]
     for operation in (POST_TEST, POST_ROTATION):
-        yield from bodies(replace(operation, valid_body={"a": 1}), object_names, FEW_CONTENT_TYPES)
+        yield from bodies(replace(operation, valid_body={"a": 1}), object_names, COMMON_INVALID_CONTENT_TYPES)
         yield from few_unknown_ids(operation, "webhook")
         yield operation.with_ids(webhook="{no_webhook}").request("with an unknown field", body={"a": 1})
         yield from operation.queries("a=1")
@@ -962,10 +1008,10 @@ def deliveries_group() -> Iterator[BadRequest]:
     )
     kinds = ("", "scan", "SCAN.FAILED", "scan.failed,scan.partial")
     yield from GET_DELIVERIES.queries(*(f"event={kind}" for kind in kinds))
-    bad_times = ("", "x", "2026-11-21", "2026-11-21T07:15:00", "1795267118", "2026-02-30T00:00:00Z", "-1")
-    more_bad_times = ("0001-01-01T00:00:00+14:00", "2026-11-21T07:15:00Z ", "2026-11-21T07:15:00Z\0")
-    yield from GET_DELIVERIES.queries(*(f"since={quote(time)}" for time in (*bad_times, *more_bad_times)))
-    yield from GET_DELIVERIES.queries("since=2026-11-21T07:15:00+01:00")  # In a query string, a plus sign is a space.
+    invalid_times = ("", "x", "2026-11-21", "2026-11-21T07:15:00", "1795267118", "2026-02-30T00:00:00Z", "-1")
+    more_invalid_times = ("0001-01-01T00:00:00+14:00", "2026-11-21T07:15:00Z ", "2026-11-21T07:15:00Z\0")
+    yield from GET_DELIVERIES.queries(*(f"since={quote(time)}" for time in (*invalid_times, *more_invalid_times)))
+    yield from GET_DELIVERIES.queries("since=2026-11-21T07:15:00+01:00")  # A plus sign in a query string means a space.
     yield from GET_DELIVERIES.queries("until=2026-11-21T07:15:00Z", "type=seo", "events=scan.failed", "limit=0&since=x")
     yield from few_unknown_ids(GET_DELIVERIES, "webhook")
     yield GET_DELIVERIES.with_ids(webhook="{no_webhook}").request(query="?since=x")
@@ -1061,8 +1107,9 @@ GROUPS: Mapping[str, tuple[BadRequest, ...]] = {
 
 
 def send(bad_request: BadRequest, cast: Cast) -> dict[str, Any]:
-    """Send the request, and return the status, the error body and the Allow header of 405. IDs, times and ports are
-    masked.
+    """Send the request and return its response.
+
+    The response consists of status, error body and Allow header. IDs, times and ports are masked.
     """
     body = bad_request.body if isinstance(bad_request.body, bytes) else cast.fill(json.dumps(bad_request.body)).encode()
     headers = {name: cast.fill(value) for name, value in bad_request.headers.items()}
@@ -1077,7 +1124,10 @@ def send(bad_request: BadRequest, cast: Cast) -> dict[str, Any]:
 
 
 def make_cast(monkeypatch: pytest.MonkeyPatch) -> Cast:
-    """Create two organizations with objects of every kind, and API clients with different keys and limits."""
+    """Create two organizations with objects and API clients.
+
+    The clients have different keys and limits.
+    """
     BlockedDomain.objects.create(domain="blocked.example.net")
     home, other = _member("Home", requests_per_minute=100_000), _member("Stranger")
     person_of(home, "owner", "ada@example.com")
@@ -1106,13 +1156,16 @@ def make_cast(monkeypatch: pytest.MonkeyPatch) -> Cast:
     prefixes = {"audit": "aud", "monitor": "mon", "badge": "bdg", "webhook": "wh", "delivery": "dlv", "report": "rpt"}
     prefixes |= {"list": "lst", "entry": "ent", "share": "shr", "snapshot": "run"}
     names |= {f"no_{kind}": new_id(prefixes.get(kind, kind)) for kind in (*KINDS, "report")}
-    _use_keys(home)
+    _create_idempotency_keys(home)
     monkeypatch.setattr(client, "SystemResolver", lambda _: Names(ADDRESSES))
     return Cast(callers, names)
 
 
 def rows() -> dict[str, list[dict[str, Any]]]:
-    """Return all stored rows by model, except API keys, because each request updates their last use."""
+    """Return all stored rows by model.
+
+    API keys are left out, because each request updates their last use.
+    """
     apps_with_rows = ("accounts", "reports", "scans", "sites", "webhooks")
     models = [
         model for label in apps_with_rows for model in apps.get_app_config(label).get_models() if model is not ApiKey
@@ -1135,10 +1188,10 @@ def _member(name: str, **columns: Any) -> Member:
 
 
 def _create_objects(member: Member) -> dict[str, str]:
-    """Create objects of every kind for an organization. Returns their IDs by name."""
-    now, ninety_days = timezone.now(), timedelta(days=90)
+    """Create objects of each kind, and return their IDs by name."""
+    now, ninety_days_from_now = timezone.now(), timedelta(days=90)
     scan = finished_scan(member, url=PAGE)
-    expired = finished_scan(member, age=ninety_days, url=PAGE)
+    expired = finished_scan(member, age=ninety_days_from_now, url=PAGE)
     objects: dict[str, Any] = {
         "scan": scan,
         "report": scan.report,
@@ -1152,7 +1205,7 @@ def _create_objects(member: Member) -> dict[str, str]:
         "running_audit": make_audit(member, status="running"),
         "queued_audit": make_audit(member, status="queued"),
         "expired_audit": make_audit(
-            member, status="completed", completed_at=now - ninety_days, created_at=now - ninety_days
+            member, status="completed", completed_at=now - ninety_days_from_now, created_at=now - ninety_days_from_now
         ),
         "monitor": make_monitor(member),
         "busy_monitor": make_monitor(member),
@@ -1166,10 +1219,10 @@ def _create_objects(member: Member) -> dict[str, str]:
     for url in (PAGE, OTHER_PAGE):
         make_entry(objects["running_list"], url)
     for run, status in (("snapshot", "completed"), ("running_run", "running")):
-        run_columns = {"types": ["seo"], "pages_per_entry": 1, "window_hours": 0, "entries": 1, "status": status}
+        run_fields = {"types": ["seo"], "pages_per_entry": 1, "window_hours": 0, "entries": 1, "status": status}
         owner = objects["list" if run == "snapshot" else "running_list"]
         ended_at = now if status == "completed" else None
-        objects[run] = ListRun.objects.create(site_list=owner, ended_at=ended_at, **run_columns)
+        objects[run] = ListRun.objects.create(site_list=owner, ended_at=ended_at, **run_fields)
     objects["share"] = ListShare.objects.create(site_list=objects["list"])
     MonitorRun.objects.create(monitor=objects["busy_monitor"], due_at=now, not_before=now)
     objects["run"] = MonitorRun.objects.create(monitor=objects["monitor"], due_at=now, not_before=now, status="done")
@@ -1191,7 +1244,7 @@ def _create_objects(member: Member) -> dict[str, str]:
         objects[delivery] = Delivery.objects.create(webhook=objects[webhook], event=event)
     for _ in range(MAX_FORMER_SECRETS):
         FormerSecret.objects.create(
-            webhook=objects["rotated_webhook"], encrypted_secret=b"", expires_at=now + ninety_days
+            webhook=objects["rotated_webhook"], encrypted_secret=b"", expires_at=now + ninety_days_from_now
         )
     names = {name: created.id for name, created in objects.items()}
     for name, check in (("mute", "hsts"), ("ended_mute", "clickjacking")):
@@ -1201,8 +1254,8 @@ def _create_objects(member: Member) -> dict[str, str]:
     return names
 
 
-def _use_keys(home: Member) -> None:
-    """Create a scan, an audit, a monitor and a list, each with an Idempotency-Key."""
+def _create_idempotency_keys(home: Member) -> None:
+    """Create a scan, an audit, a monitor and a list with idempotency keys."""
     with override_settings(SCAN_ALLOWED_NETWORKS=(ip_network("127.0.0.0/8"),)), listening() as port:
         page = f"http://127.0.0.1:{port}/"
         for name, path, body in (

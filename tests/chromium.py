@@ -1,4 +1,4 @@
-"""Real Chromium for tests, with the same restrictions as in the service.
+"""Chromium for tests, restricted as in the service.
 
 Playwright runs an event loop in its thread. Django's ORM refuses to work in such a thread, so Playwright has its own.
 """
@@ -22,28 +22,37 @@ T = TypeVar("T")
 
 
 class Chromium:
-    """Running browser. `visit` runs an action in a new context behind a proxy."""
+    """A running browser.
+
+    Its `visit` method runs an action in a new context with a proxy.
+    """
 
     def __init__(self, thread: ThreadPoolExecutor, browser: Browser) -> None:
         self._thread = thread
         self._browser = browser
 
     def visit(self, proxy: BrowserProxy, action: Callable[[BrowserContext], T], **options: Any) -> T:
-        """Run `action` in a new browser context, close the context, and return the result."""
+        """Run `action` in a new browser context and return its result.
 
-        def act() -> T:
+        The context is closed afterwards.
+        """
+
+        def run_action() -> T:
             context = self._browser.new_context(**context_options(proxy), **options)
             try:
                 return action(context)
             finally:
                 context.close()
 
-        return self._thread.submit(act).result(60)
+        return self._thread.submit(run_action).result(60)
 
 
 @contextlib.contextmanager
 def chromium(options: Mapping[str, Any] | None = None) -> Iterator[Chromium]:
-    """Start Chromium. With other launch `options`, a test can show what the usual options prevent."""
+    """Start Chromium.
+
+    Tests pass other launch `options` to show which attacks the usual options prevent.
+    """
     program = find_browser("auto")
     assert program is not None, "no browser; `make browser` installs one"
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(1, "playwright") as thread:

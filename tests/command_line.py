@@ -1,4 +1,4 @@
-"""Execution of `manage.py` commands: in a process of its own, or in this process, which is faster."""
+"""Helpers that run `manage.py` commands, also in separate processes."""
 
 from __future__ import annotations
 
@@ -16,22 +16,25 @@ TIMEOUT_S = 60
 
 
 def environment(**variables: str) -> dict[str, str]:
-    """Return an environment without SECRET_KEY, DATABASE_URL, REDIS_URL and browser; the default servers are
-    unreachable.
+    """Return the environment without secret keys, server URLs or a browser.
 
-    DATA_DIR is the one of the tests, because a developer's service may run in the default one.
+    The default servers are unreachable. DATA_DIR is the tests' folder, because a developer's service may run in the
+    default one.
     """
     unreachable = {"PGHOST": "/nonexistent", "PGPORT": "1", "SCAN_BROWSER": "off"}
     return {name: os.environ[name] for name in ("PATH", "DATA_DIR")} | unreachable | variables
 
 
 def start(*arguments: str | bytes, **variables: str) -> subprocess.Popen[str]:
-    """Start `python manage.py …` with pipes for its output and its errors."""
-    return start_with_errors_in(subprocess.PIPE, *arguments, **variables)
+    """Start `python manage.py …` with pipes for its output and errors."""
+    return start_with_stderr(subprocess.PIPE, *arguments, **variables)
 
 
-def start_with_errors_in(errors: int, /, *arguments: str | bytes, **variables: str) -> subprocess.Popen[str]:
-    """Start `python manage.py …` with a pipe for its output, and a file descriptor for its errors."""
+def start_with_stderr(errors: int, /, *arguments: str | bytes, **variables: str) -> subprocess.Popen[str]:
+    """Start `python manage.py …` with a pipe for its standard output.
+
+    Standard error goes to a file descriptor.
+    """
     return subprocess.Popen(
         [sys.executable, str(ROOT / "manage.py"), *arguments],
         cwd="/",
@@ -45,7 +48,10 @@ def start_with_errors_in(errors: int, /, *arguments: str | bytes, **variables: s
 
 
 def run(*arguments: str | bytes, **variables: str) -> subprocess.CompletedProcess[str]:
-    """Run `python manage.py …` until it ends. Fails on a traceback, which no command may print."""
+    """Run `python manage.py …` to completion.
+
+    Fails if the command prints a traceback.
+    """
     with start(*arguments, **variables) as process:
         output, errors = process.communicate(timeout=TIMEOUT_S)
     assert "Traceback" not in errors, errors
@@ -53,7 +59,7 @@ def run(*arguments: str | bytes, **variables: str) -> subprocess.CompletedProces
 
 
 def run_here(name: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run a `manage.py` command in this process, with the current settings."""
+    """Run a `manage.py` command in this process."""
     output, errors = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
     status = 0
     with contextlib.redirect_stdout(output), contextlib.redirect_stderr(errors):

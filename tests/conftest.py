@@ -36,12 +36,11 @@ if TYPE_CHECKING:
 
 MAX_ID = 80
 
-# Examples have no deadline, because a test must not fail on a busy machine.
+# Busy machines would miss a deadline of Hypothesis examples.
 hypothesis.settings.register_profile(
     "steady", hypothesis.settings.default, deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
 )
-# For `make mutants`: few examples, the same for every mutant and never shrunk, because each mutant runs the tests
-# again.
+# `make mutants` repeats the tests, so examples are few, fixed and not shrunk.
 hypothesis.settings.register_profile(
     "mutants",
     hypothesis.settings.get_profile("steady"),
@@ -54,20 +53,26 @@ hypothesis.settings.load_profile("steady")
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Freeze the objects of collected tests, which stay in memory anyway, so that the garbage collector skips them."""
+    """Freeze the collected tests, so that the garbage collector skips them.
+
+    The tests stay in memory.
+    """
     gc.disable()
     try:
-        import_a_share()
+        import_share_of_tests()
         return (yield)
     finally:
         gc.freeze()
-        gc.set_threshold(20_000)  # Tests leave little garbage, and collections took a twentieth of the time.
+        gc.set_threshold(20_000)  # Collecting the little garbage of tests took 5 % of the time.
         gc.enable()
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, object, object]:
-    """Collect garbage after each slow test, so that an unclosed socket or file fails the test that opened it."""
+    """Collect garbage after each slow test.
+
+    An unclosed socket or file then fails the test that opened it.
+    """
     try:
         return (yield)
     finally:
@@ -75,8 +80,8 @@ def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, object, object
             gc.collect()
 
 
-def import_a_share() -> None:
-    """Under xdist, import another share of the tests first in each process.
+def import_share_of_tests() -> None:
+    """Import the test files in another order in each pytest-xdist process.
 
     All processes import all tests. Rewriting the asserts takes longest, and its result is cached for the other
     processes.
@@ -87,66 +92,84 @@ def import_a_share() -> None:
     root = Path(__file__).parent
     files = sorted(root.rglob("test_*.py"))
     for file in files[int(worker.removeprefix("gw")) :: int(os.environ["PYTEST_XDIST_WORKER_COUNT"])]:
-        with contextlib.suppress(Exception):  # pytest itself imports the file again, and reports the error.
+        with contextlib.suppress(Exception):  # pytest imports the file again and reports the error.
             importlib.import_module(".".join(file.relative_to(root.parent).with_suffix("").parts))
 
 
 @pytest.fixture(autouse=True)
-def _fresh_counters(request: pytest.FixtureRequest) -> None:
-    """Empty Redis before each test that uses the database."""
+def _empty_redis(request: pytest.FixtureRequest) -> None:
+    """Empty Redis before each test with a database."""
     if {"db", "transactional_db"} & set(request.fixturenames):
         cache.clear()
         throttling._paused_until[0] = 0
 
 
 @pytest.fixture(autouse=True, scope="session")
-def _no_maintenance() -> Iterator[None]:
-    """Disable the query for the maintenance switch, so that the number of queries does not depend on the clock."""
+def _no_maintenance_query() -> Iterator[None]:
+    """Disable the query for the maintenance switch.
+
+    The number of queries would depend on the clock.
+    """
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(maintenance, "_switch", maintenance._Switch(lambda: None, next_ask=math.inf))
         yield
 
 
 @pytest.fixture(autouse=True, scope="session")
-def _windows_without_end() -> Iterator[None]:
-    """Make the windows of rate limits endless, so that no test depends on the end of a minute."""
+def _endless_rate_limit_windows() -> Iterator[None]:
+    """Make rate limit windows endless.
+
+    No test depends on the end of a minute.
+    """
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(django_ratelimit.core, "_get_window", lambda value, period: 2**31)
         yield
 
 
 @pytest.fixture(autouse=True, scope="session")
-def _no_handing_over() -> Iterator[None]:
-    """Disable the periodic transfer of counters, so that no test depends on the clock. Tests call it explicitly."""
+def _no_periodic_counter_flush() -> Iterator[None]:
+    """Disable the periodic transfer of counters.
+
+    Tests call it explicitly.
+    """
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(counters, "FLUSH_EVERY_S", threading.TIMEOUT_MAX)
         yield
 
 
-class _Closing(ThreadPoolExecutor):
-    """Executor whose threads close their database connection after each task."""
+class _ConnectionClosingExecutor(ThreadPoolExecutor):
+    """Executor whose threads close their database connections.
+
+    They do so after each task.
+    """
 
     def submit(self, work: Callable[[], Any]) -> Future[Any]:  # type: ignore[override]  # All that `leases` needs.
-        def closing() -> None:
+        def run_and_close() -> None:
             try:
                 work()
             finally:
                 connection.close()
 
-        return super().submit(closing)
+        return super().submit(run_and_close)
 
 
 @pytest.fixture(autouse=True, scope="session")
 def _no_idle_connections() -> Iterator[None]:
-    """Close the connections of lease renewals at once, because a database with connections cannot be dropped."""
-    with pytest.MonkeyPatch.context() as patch, _Closing() as threads:
+    """Close the connections of lease renewals at once.
+
+    A database with connections cannot be dropped.
+    """
+    with pytest.MonkeyPatch.context() as patch, _ConnectionClosingExecutor() as threads:
         patch.setattr(leases, "_threads", threads)
         yield
 
 
 @pytest.fixture(autouse=True, scope="session")
-def _settings_of_tests() -> Iterator[None]:
-    """Use static files without a manifest, because tests collect none, and a fast hash for the passwords of tests."""
+def _test_settings() -> Iterator[None]:
+    """Use static files without a manifest, and a fast password hash.
+
+    Tests do not collect static files, so there is no manifest.
+    """
     backend = "django.contrib.staticfiles.storage.StaticFilesStorage"
     with override_settings(
         STORAGES=settings.STORAGES | {"staticfiles": {"BACKEND": backend}},
@@ -157,10 +180,13 @@ def _settings_of_tests() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True, scope="session")
-def _one_connection() -> Iterator[None]:
-    """Use one connection for all tests. Django would reconnect after each test class, which here is each test."""
+def _single_database_connection() -> Iterator[None]:
+    """Use one connection for all tests.
 
-    def end(cls: Any) -> None:  # The stubs of TestCase lack these attributes.
+    Django would reconnect after each test class.
+    """
+
+    def end(cls: Any) -> None:  # The type stubs of TestCase lack these attributes.
         cls._rollback_atomics(cls.cls_atomics)
         super(TestCase, cls).tearDownClass()
 
@@ -173,15 +199,21 @@ def _one_connection() -> Iterator[None]:
 def django_db_modify_db_settings(
     django_db_modify_db_settings_parallel_suffix: None, django_db_blocker: DjangoDbBlocker
 ) -> None:
-    """Migrate once for all processes of a run. This is pytest-django's hook before the creation of a database."""
+    """Migrate once for all processes of a run.
+
+    pytest-django calls this hook before it creates a database.
+    """
     with django_db_blocker.unblock():
         database_template.use_template()
 
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Window]:
-    """One Chromium for all tests of a process. A test that needs isolation opens its own context."""
-    from tests.e2e.pages import window  # Playwright is imported only if it is used.
+    """Chromium for all tests of a process.
+
+    A test that needs isolation opens its own context.
+    """
+    from tests.e2e.pages import window  # Playwright is imported only if a test uses the browser.
 
     with window() as running:
         yield running
@@ -208,7 +240,10 @@ def target() -> Iterator[str]:
 
 
 def pytest_make_parametrize_id(val: object) -> str | None:
-    """Shorten long parameters in test IDs, because IDs are passed to other processes and in environment variables."""
+    """Shorten long test IDs.
+
+    They are passed between processes and in environment variables.
+    """
     if isinstance(val, str | bytes) and len(val) > MAX_ID:
         data = val.encode(errors="backslashreplace") if isinstance(val, str) else val
         return f"{zlib.crc32(data):08x}-{len(val)}"

@@ -1,4 +1,6 @@
-"""pytest plugin that distributes the tests to processes under pytest-xdist. Loaded with `-p tests.distribution`.
+"""pytest plugin that distributes tests among pytest-xdist processes.
+
+Loaded with `-p tests.distribution`.
 
 A file is a unit of work, so that fixtures shared by its tests are created once. The tests of an `xdist_group` are one
 unit across files. Units with slow tests come first: they wait more than they compute, and a late start would leave the
@@ -18,8 +20,8 @@ from xdist.scheduler import LoadGroupScheduling
 EMPTYING = frozenset({"transactional_db", "live_server"})
 
 
-class ByFile(LoadGroupScheduling):
-    """Scheduler that distributes groups and files in the order of their tests."""
+class FileScheduling(LoadGroupScheduling):
+    """Scheduler that hands out groups and files in the order of their tests."""
 
     def _split_scope(self, nodeid: str) -> str:
         group = super()._split_scope(nodeid)
@@ -27,28 +29,31 @@ class ByFile(LoadGroupScheduling):
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> ByFile | None:
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> FileScheduling | None:
     if config.getvalue("dist") != "loadgroup":
         return None
     config.option.loadscopereorder = False
-    return ByFile(config, log)
+    return FileScheduling(config, log)
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Generator[None]:
-    """Wrap xdist's hook, which appends the groups to the names, and pytest-django's hook, which orders the tests."""
+    """Set the groups and sort the tests.
+
+    xdist reads the groups later, and pytest-django has sorted the tests before.
+    """
     if not hasattr(config, "workerinput"):
         return (yield)
     for item in items:
         if empties_database(item) and item.get_closest_marker("xdist_group") is None:
             item.add_marker(pytest.mark.xdist_group(f"emptying {file_of(item)}"))
     yield
-    items[:] = ordered(items)
+    items[:] = sort_by_unit(items)
     return None
 
 
-def ordered(items: list[pytest.Item]) -> list[pytest.Item]:
-    """Sort the tests by unit of work, and preserve the order of the tests in a unit."""
+def sort_by_unit(items: list[pytest.Item]) -> list[pytest.Item]:
+    """Sort the tests by unit of work, preserving the order within each unit."""
     sizes = Counter(map(unit_of, items))
     slow_units = {unit_of(item) for item in items if item.get_closest_marker("slow")}
     emptying_units = {unit_of(item) for item in items if empties_database(item)}
@@ -70,7 +75,10 @@ def file_of(item: pytest.Item) -> str:
 
 
 def empties_database(item: pytest.Item) -> bool:
-    """Return True if the database is emptied after the test instead of rolled back."""
+    """Return True if the test empties the database afterwards.
+
+    Other tests roll back their transaction.
+    """
     marker = item.get_closest_marker("django_db")
-    by_marker = marker is not None and bool(marker.kwargs.get("transaction"))
-    return by_marker or not EMPTYING.isdisjoint(getattr(item, "fixturenames", ()))
+    group_marker = marker is not None and bool(marker.kwargs.get("transaction"))
+    return group_marker or not EMPTYING.isdisjoint(getattr(item, "fixturenames", ()))

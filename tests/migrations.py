@@ -1,4 +1,7 @@
-"""Detection of migration operations that are incompatible with the running code of the previous release."""
+"""Find migration operations that break the previous release.
+
+Its code may still be running during the migration.
+"""
 
 from __future__ import annotations
 
@@ -17,14 +20,14 @@ REMOVING_OPERATIONS = (
     *(migrations.DeleteModel, migrations.RemoveField),
     *(migrations.RenameModel, migrations.RenameField, migrations.AlterModelTable),
 )
-# Statements in RunSQL that remove or rename something, add a constraint, or lock a table while an index is built.
+# These SQL statements break running code or lock a table.
 UNSAFE_SQL = re.compile(
     r"\b(DROP\s+(TABLE|COLUMN)|RENAME|SET\s+NOT\s+NULL|CREATE\s+(UNIQUE\s+)?INDEX\s+(?!CONCURRENTLY))", re.IGNORECASE
 )
 
 
-def added_since(loader: MigrationLoader) -> list[tuple[str, str]]:
-    """Return the project's migrations that the previous release does not have, by app and name."""
+def migrations_since(loader: MigrationLoader) -> list[tuple[str, str]]:
+    """Return the migrations since the previous release, by app and name."""
     command = ["git", "ls-tree", "-r", "--name-only", PREVIOUS]
     old_paths = set(subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split())
     paths = {
@@ -35,42 +38,54 @@ def added_since(loader: MigrationLoader) -> list[tuple[str, str]]:
 
 def created_models(operations: Iterable[Operation]) -> set[str]:
     """Return the names of the models that the operations create."""
-    return {operation.name_lower for operation in flat(operations) if isinstance(operation, migrations.CreateModel)}
+    return {
+        operation.name_lower
+        for operation in database_operations(operations)
+        if isinstance(operation, migrations.CreateModel)
+    }
 
 
-def faults(
+def unsafe_operations(
     operations: Iterable[Operation], made: Container[str], required: Container[tuple[str, str]] = ()
 ) -> Iterator[str]:
-    """Yield the operations with which old code would fail or wait, each with the reason.
+    """Yield the operations that break old code, with reasons.
+
+    It would fail or wait during them.
 
     `made` has the models that new migrations create, whose tables old code does not use. `required` has the fields, by
     model and name, to which old code always writes a value.
     """
-    for operation in flat(operations):
+    for operation in database_operations(operations):
         if isinstance(operation, migrations.CreateModel):
             continue
         name = str(getattr(operation, "model_name", getattr(operation, "name", ""))).lower()
         if isinstance(operation, migrations.AlterField) and (name, operation.name.lower()) in required:
             continue
-        if name not in made and (fault := fault_of(operation)):
+        if name not in made and (fault := reason_if_unsafe(operation)):
             yield f"{operation.describe()}: {fault}"
 
 
-def flat(operations: Iterable[Operation]) -> Iterator[Operation]:
-    """Yield the operations that change the database, including those inside SeparateDatabaseAndState."""
+def database_operations(operations: Iterable[Operation]) -> Iterator[Operation]:
+    """Yield the operations that change the database.
+
+    Those inside SeparateDatabaseAndState are included.
+    """
     for operation in operations:
         if isinstance(operation, migrations.SeparateDatabaseAndState):
-            yield from flat(operation.database_operations)
+            yield from database_operations(operation.database_operations)
         else:
             yield operation
 
 
-def fault_of(operation: Operation) -> str | None:
-    """Return why an operation on a used table is unsafe during an upgrade, or None if it is safe."""
+def reason_if_unsafe(operation: Operation) -> str | None:
+    """Return why an operation on a used table is unsafe, or None.
+
+    Old code runs during an upgrade.
+    """
     if isinstance(operation, REMOVING_OPERATIONS):
         return "old code asks for what is gone"
     if isinstance(operation, migrations.AddField):
-        return fault_of_field(operation.field)
+        return reason_if_field_is_unsafe(operation.field)
     if isinstance(operation, migrations.AlterField):
         field = operation.field
         return "old code may write nothing here" if not field.null and not field.has_db_default() else None
@@ -85,8 +100,11 @@ def fault_of(operation: Operation) -> str | None:
     return None
 
 
-def fault_of_field(field: models.Field[object, object]) -> str | None:
-    """Return why a new field is unsafe, or None. Old code inserts rows without the new column."""
+def reason_if_field_is_unsafe(field: models.Field[object, object]) -> str | None:
+    """Return why a new field is unsafe, or None.
+
+    Old code inserts rows without the new column.
+    """
     if field.many_to_many:
         return None
     if not field.null and not field.has_db_default():

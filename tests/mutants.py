@@ -1,4 +1,4 @@
-"""Command `make mutants`: change modules in many small ways (mutants), and print the changes that no test detects.
+"""Find code changes that no test detects (`make mutants`).
 
 1. Copy the repository's files to var/mutants/, because mutmut writes its changes next to them.
 2. Start PostgreSQL and Redis once for all runs of the tests.
@@ -29,7 +29,7 @@ from tests import stack
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "var" / "mutants"
 NET = "tests/website_scan/net"
-# Modules with important decisions, and the tests that must detect a wrong decision.
+# Modules that make important decisions, and their tests.
 MODULES: Mapping[str, Sequence[str]] = {
     "accounts/access.py": ("tests/accounts/test_access.py",),
     "accounts/usage.py": ("tests/accounts/test_usage.py", "tests/accounts/test_shared_quota.py"),
@@ -47,12 +47,10 @@ MODULES: Mapping[str, Sequence[str]] = {
     "website_scan/net/targets.py": (f"{NET}/test_targets.py", f"{NET}/test_typed_loopback.py"),
     "website_scan/scoring.py": ("tests/website_scan/test_scoring.py", "tests/website_scan/report/test_cap_sentence.py"),
 }
-# The tests of these modules share a database and a Redis, so only one process runs them.
-WITH_DATABASE = frozenset({"accounts/access.py", "accounts/usage.py"})
+# These tests share a database and Redis, so only one process runs them.
+MODULES_WITH_DATABASE = frozenset({"accounts/access.py", "accounts/usage.py"})
 SURVIVED = ("survived", "no tests")
-# Options of pytest without this project's plugins, which would import the module before mutmut can change it.
-# `timeout_constant` in CONFIGURATION is long enough for a busy machine; a change that creates an endless loop takes as
-# long.
+# The project's plugins would import the module before mutmut can change it. `timeout_constant` ends endless loops.
 PYTEST = (
     "-o",
     "addopts=--strict-markers -p no:schemathesis -p no:anyio -p no:valkey",
@@ -62,8 +60,7 @@ PYTEST = (
     "0",
     "--hypothesis-profile=mutants",
 )
-# mypy shares one cache for all copies, because it would otherwise analyze Django anew for each module. mutmut writes
-# all changes of a constructor into one class, which then defines an attribute several times.
+# All copies share mypy's cache, so that Django is analyzed only once. mutmut defines attributes of a class again.
 MYPY = (
     "--no-warn-unused-ignores",
     "--disable-error-code",
@@ -73,7 +70,7 @@ MYPY = (
     "--cache-dir",
     str(FOLDER / "mypy"),
 )
-# The fork server only collects tests, so that no function's cache has results of unchanged code.
+# The fork server only collects tests and caches no results of unchanged code.
 CONFIGURATION = """
 [tool.mutmut]
 source_paths = [{source!r}]
@@ -99,7 +96,7 @@ def main() -> int:
         stack.start(cleanup)
         for module in options.modules:
             folder = copy_files(module)
-            run(folder, options.minutes, 1 if module in WITH_DATABASE else options.processes)
+            run(folder, options.minutes, 1 if module in MODULES_WITH_DATABASE else options.processes)
             survivors += report_survivors(folder, module)
     return int(bool(survivors))
 
@@ -111,12 +108,15 @@ def run(folder: Path, minutes: float, processes: int) -> None:
             if running.wait(minutes * 60):
                 sys.exit("mutmut failed; see above.")
         except subprocess.TimeoutExpired:
-            os.killpg(running.pid, signal.SIGKILL)  # This includes the processes that run the tests.
+            os.killpg(running.pid, signal.SIGKILL)  # The signal also ends the processes that run the tests.
             print(f"\nNot complete after {minutes:g} minutes. Another run continues.")
 
 
 def copy_files(module: str) -> Path:
-    """Copy all files that Git does not ignore, and configure mutmut for the module. Returns the new folder."""
+    """Copy the project and configure mutmut for the module.
+
+    Files that Git ignores are left out. Returns the new folder.
+    """
     folder = FOLDER / module.replace("/", "-").removesuffix(".py")
     command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"]
     names = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
@@ -135,12 +135,15 @@ def copy_files(module: str) -> Path:
     )
     with (folder / "pyproject.toml").open("a", encoding="utf-8") as settings:
         settings.write(configuration)
-    forget_survivors(folder, module)
+    reset_survivors(folder, module)
     return folder
 
 
-def forget_survivors(folder: Path, module: str) -> None:
-    """Let mutmut run the tests again for changes that no test has detected, because there may be new tests."""
+def reset_survivors(folder: Path, module: str) -> None:
+    """Let mutmut test undetected changes again.
+
+    There may be new tests.
+    """
     file = folder / "mutants" / f"{module}.meta"
     if file.exists():
         data = json.loads(file.read_text(encoding="utf-8"))
@@ -151,7 +154,7 @@ def forget_survivors(folder: Path, module: str) -> None:
 
 
 def report_survivors(folder: Path, module: str) -> int:
-    """Print the module's surviving changes and its figures. Returns the number of surviving changes."""
+    """Print a module's surviving mutants and return their number."""
     data = json.loads((folder / "mutants" / f"{module}.meta").read_text(encoding="utf-8"))
     results = {name: status_by_exit_code[code] for name, code in data["exit_code_by_key"].items()}
     survivors = [name for name, result in results.items() if result in SURVIVED]

@@ -1,4 +1,7 @@
-"""Organization with rows of every kind, and people with and without access to the organization."""
+"""Test data for an organization, its people and an outsider.
+
+The organization has rows of each kind.
+"""
 
 from __future__ import annotations
 
@@ -58,24 +61,30 @@ NAMES = ("ada", "bert", "chiyo", "dmitri", "efua", "a.rather.long.name.of.somebo
 ELSEWHERE = "https://www.example.org/"
 GRADES = ((97, "A+"), (90, "A"), (80, "B"), (70, "C"), (60, "D"), (0, "F"))
 ACTIONS = tuple(activity.ACTIONS)
-# Part of all names of the organization and its people, so that tests can search responses for leaks.
+# All names contain this, so that tests can search responses for leaks.
 NAME, DOMAIN = "Larkspur", "larkspur.example"
 
 
 @dataclass(frozen=True)
 class Populated:
-    """Organization with rows of every kind, its people by role, an outsider, and the IDs for URLs."""
+    """An organization with rows of each kind.
+
+    `people` are users by role, including an outsider.
+    """
 
     home: Member
     people: Mapping[str, User]
-    # IDs by the names in URL patterns, such as `scan_id` and `key_id`, and by further names for scans in other states.
+    # IDs by their names in URL patterns, such as `scan_id`.
     ids: Mapping[str, Any]
 
 
 def populate(rows: int, results: Mapping[ScanType, ScanResult] | None = None) -> Populated:
-    """Create an organization with `rows` rows of everything in lists. `results` replace the small default result."""
+    """Create an organization with `rows` rows in each list.
+
+    Scans have `results` or a small default result.
+    """
     home, away = member_of(NAME, "business"), member_of("Away")
-    # The slug is neutral: strangers who open the pages are redirected with the path, which must not have the name.
+    # Redirects of strangers contain the slug, so the name must not be in it.
     Organization.objects.filter(id=home.organization.id).update(slug="home")
     people = {role: _person(home.organization, role, f"{role}@{DOMAIN}") for role in ROLES}
     people["outsider"] = _person(away.organization, "owner", "outsider@people.test")
@@ -94,7 +103,7 @@ def populate(rows: int, results: Mapping[ScanType, ScanResult] | None = None) ->
 
 @functools.cache
 def real_result(scan_type: ScanType, browser: Browser | None = None) -> ScanResult:
-    """Scan the sample site with the real scan engine, and return the result."""
+    """Scan the sample site with the real scan engine."""
     with sample_site() as site:
         policy = Policy(allowed_networks=(ip_network("127.0.0.0/8"),), ca_bundle=site.ca_file)
         target = parse_target(site.url_as("localhost") + "/", policy)
@@ -121,11 +130,13 @@ def _person(organization: Organization, role: str, email: str) -> User:
 def _scans(home: Member, rows: int, now: datetime, results: Mapping[ScanType, ScanResult] | None) -> dict[str, Any]:
     types = list(ScanType)
     Scan.objects.bulk_create(
-        _ended(home, types[n % 4], f"https://{_site(n // 4)}/", now - timedelta(hours=7 * n + 3), 40 + 17 * n % 60)
+        _create_ended_scans(
+            home, types[n % 4], f"https://{_create_site(n // 4)}/", now - timedelta(hours=7 * n + 3), 40 + 17 * n % 60
+        )
         for n in range(4 * rows)
     )
     failed = make_scan(home, status="failed", url=ELSEWHERE, error_code="TIMEOUT", error_message="It took too long.")
-    expired = _ended(home, ScanType.SEO, ELSEWHERE, now - timedelta(days=31), 77)
+    expired = _create_ended_scans(home, ScanType.SEO, ELSEWHERE, now - timedelta(days=31), 77)
     expired.save(force_insert=True)
     report_ids = {}
     for scan_type in types:
@@ -135,19 +146,19 @@ def _scans(home: Member, rows: int, now: datetime, results: Mapping[ScanType, Sc
             report_ids[scan_type] = finish_with(home, _earlier_version(result, age - 1), created_at).id
     partial = make_result(Scan(type=ScanType.SECURITY, url=ELSEWHERE), "partial")
     shared = finish_with(home, partial, now)
-    shared_before = finish_with(home, _earlier_version(partial, 4), now - timedelta(hours=2))
-    Report.objects.filter(scan__in=[shared, shared_before]).update(shared_at=now)
+    earlier_shared_scan = finish_with(home, _earlier_version(partial, 4), now - timedelta(hours=2))
+    Report.objects.filter(scan__in=[shared, earlier_shared_scan]).update(shared_at=now)
     ids: dict[str, Any] = {f"{name}_id": scan_id for name, scan_id in report_ids.items()}
-    ids["ending"] = "xml"  # Not an export format.
+    ids["ending"] = "xml"  # No export format is called xml.
     ids |= {
         "scan_id": report_ids[ScanType.SECURITY],
         "partial_id": finish_with(home, partial, now - timedelta(hours=1)).id,
         "shared_id": shared.id,
-        "shared_before_id": shared_before.id,
+        "shared_before_id": earlier_shared_scan.id,
         "expired_id": expired.id,
         "failed_id": failed.id,
         "host": SITES[0],
-        # IDs in URLs of the documentation.
+        # URLs of the documentation contain these IDs.
         "check_id": "hsts",
         "group": "scans",
         "guide": "errors",
@@ -155,8 +166,8 @@ def _scans(home: Member, rows: int, now: datetime, results: Mapping[ScanType, Sc
         "digest": "0" * 16,
     }
     for n in range(max(2, rows // 2)):
-        queued = make_scan(home, type=types[n % 4], url=f"https://{_site(n)}/queue", created_at=now)
-        running = make_scan(home, type=types[n % 4], url=f"https://{_site(n)}/a/page", created_at=now)
+        queued = make_scan(home, type=types[n % 4], url=f"https://{_create_site(n)}/queue", created_at=now)
+        running = make_scan(home, type=types[n % 4], url=f"https://{_create_site(n)}/a/page", created_at=now)
         Scan.objects.filter(id=running.id).update(
             status="scanning", percent=37, phase="checking", checks_done=12, checks_total=31, started_at=now
         )
@@ -164,11 +175,11 @@ def _scans(home: Member, rows: int, now: datetime, results: Mapping[ScanType, Sc
     return ids
 
 
-def _site(number: int) -> str:
+def _create_site(number: int) -> str:
     return SITES[number] if number < len(SITES) else f"site-{number}.example.com"
 
 
-def _ended(home: Member, scan_type: ScanType, url: str, at: datetime, score: int) -> Scan:
+def _create_ended_scans(home: Member, scan_type: ScanType, url: str, at: datetime, score: int) -> Scan:
     grade = next(grade for least, grade in GRADES if score >= least)
     return Scan(
         organization=home.organization,
@@ -188,7 +199,10 @@ def _ended(home: Member, scan_type: ScanType, url: str, at: datetime, score: int
 
 
 def _earlier_version(result: ScanResult, points: int) -> ScanResult:
-    """Return an earlier version of the result: a lower score, faults that were fixed later, and without new faults."""
+    """Return an earlier version of the result.
+
+    Its score is lower. It has faults that were fixed later, but none of the new ones.
+    """
     if not points:
         return result
     score = max(0, (result.score or 0) - points)
@@ -196,8 +210,9 @@ def _earlier_version(result: ScanResult, points: int) -> ScanResult:
 
 
 def _earlier_category(category: CategoryResult) -> CategoryResult:
-    """Return the category with the first passed check failed, the last failed check passed, and the others with more
-    places.
+    """Return an earlier version of the category.
+
+    The first passed check failed then, the last failed check passed, and failed checks had one more place.
     """
     checks = list(category.checks)
     passed = [position for position, check in enumerate(checks) if check.status == "pass"]
@@ -316,7 +331,7 @@ def _accounts(home: Member, owner: User, rows: int, now: datetime) -> dict[str, 
         )
         for n in range(rows)
     )
-    former_key = FormerKey.objects.create(
+    previous_key = FormerKey.objects.create(
         key=keys[0],
         prefix=minting.mint().prefix,
         digest=minting.mint().digest,
@@ -333,7 +348,7 @@ def _accounts(home: Member, owner: User, rows: int, now: datetime) -> dict[str, 
     return {
         "key_id": keys[0].id,
         "key_prefix": keys[0].prefix,
-        "former_id": former_key.pk,
+        "former_id": previous_key.pk,
         "membership_id": memberships[0].id,
         "invitation_id": invitations[0].id,
         "session_id": sessions[0].id,
@@ -355,7 +370,10 @@ def _accounts(home: Member, owner: User, rows: int, now: datetime) -> dict[str, 
 
 
 def _mutes(organization: Organization, owner: User, rows: int, now: datetime) -> dict[str, Any]:
-    """Create mutes on the sites of the displayed reports: for paths with all places, or for single places."""
+    """Create mutes on the sites of the displayed reports.
+
+    They mute paths or single places.
+    """
     mutes = Mute.objects.bulk_create(
         Mute(
             organization=organization,
@@ -375,7 +393,7 @@ def _mutes(organization: Organization, owner: User, rows: int, now: datetime) ->
 
 
 def _mute_displayed_findings(organization: Organization, owner: User, ids: Mapping[str, Any], now: datetime) -> None:
-    """Mute findings of the report and of the whole-site audit that the tests display."""
+    """Mute findings in the displayed report and site audit."""
     scan, audit = Scan.objects.get(id=ids["security_id"]), Audit.objects.get(id=ids["site_audit_id"])
     for check_id, url in (("clickjacking", scan.url), ("meh", scan.url), ("odd-1", audit.url)):
         Mute.objects.create(
@@ -390,8 +408,9 @@ def _mute_displayed_findings(organization: Organization, owner: User, ids: Mappi
 
 
 def _mails(organization: Organization, owner: User, rows: int) -> str:
-    """Create an e-mail about webhooks, and e-mails on topics that were unsubscribed. Returns the topic of the first
-    e-mail.
+    """Create e-mails on one subscribed topic and many others.
+
+    Returns the subscribed topic.
     """
     topic = f"webhooks:{organization.pk}"
     for mail_topic in (topic, *(f"monitor:mon_{n}" for n in range(rows))):

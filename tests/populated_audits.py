@@ -1,4 +1,4 @@
-"""Audits in every state, created by the service's own functions."""
+"""Audits in each state, created with the service's functions."""
 
 from __future__ import annotations
 
@@ -31,20 +31,26 @@ FAILED = ScanError("TARGET_STATUS", "The page answers with status 404.")
 
 
 def make_audit(member: Member, **columns: Any) -> Audit:
-    """Create an accepted audit, whose discovery has not started."""
+    """Create an accepted audit whose discovery has not started."""
     values = {"kind": "page", "url": SITE, "types": TYPES, "max_pages": 1} | columns
     return Audit.objects.create(organization=member.organization, api_key=member.key, **values)
 
 
 def make_pages(audit: Audit, urls: Sequence[str]) -> list[AuditPage]:
-    """Add pages to an audit, as if they were discovered. The pages wait for a slot."""
+    """Add pages to an audit as if they had been discovered.
+
+    The pages wait for a slot.
+    """
     add_pages(audit, [(url, url.rpartition("/")[0]) for url in urls])
     audit.save()
     return list(AuditPage.objects.filter(audit=audit).order_by("position"))
 
 
 def release(page: AuditPage, at: datetime) -> list[Scan]:
-    """Dispatch a page, and return its queued scans. The first of them is the lead scan."""
+    """Dispatch a page and return its queued scans.
+
+    The first scan is the lead scan.
+    """
     audit = page.audit
     AuditPage.objects.filter(id=page.id).update(status="released")
     Audit.objects.filter(id=audit.id).update(released_at=at, started_at=at)
@@ -67,7 +73,10 @@ def release(page: AuditPage, at: datetime) -> list[Scan]:
 
 
 def look_at(page: AuditPage, at: datetime, results: Mapping[str, ScanResult] | None = None, **columns: Any) -> None:
-    """Dispatch a page and finish its visit, with these results or with small default results."""
+    """Dispatch a page and finish its visit.
+
+    The scans have these results, or small default results.
+    """
     scans = release(page, at)
     claim = claim_scan(scans[0].id)
     assert claim is not None
@@ -77,15 +86,15 @@ def look_at(page: AuditPage, at: datetime, results: Mapping[str, ScanResult] | N
 def populate_audits(
     home: Member, rows: int, now: datetime, results: Mapping[ScanType, ScanResult] | None
 ) -> dict[str, str]:
-    """Create audits of each kind and state. Returns their IDs by name."""
+    """Create audits of each kind and state, and return their IDs by name."""
     results_by_type = {str(scan_type): result for scan_type, result in (results or {}).items()}
     last_week = now - timedelta(days=7)
-    for_page = make_audit(home, created_at=last_week)
-    look_at(make_pages(for_page, [SITE])[0], last_week, score=78)
+    page_audit = make_audit(home, created_at=last_week)
+    look_at(make_pages(page_audit, [SITE])[0], last_week, score=78)
     done = make_audit(home)
     look_at(make_pages(done, [SITE])[0], now - timedelta(minutes=5), results_by_type)
     shared = make_audit(home, shared_at=now)
-    mixed_results = {"seo": _failed("seo", SITE), "accessibility": _partial("accessibility", SITE)}
+    mixed_results = {"seo": _failed_result("seo", SITE), "accessibility": _partial_result("accessibility", SITE)}
     look_at(make_pages(shared, [SITE])[0], now - timedelta(minutes=9), results_by_type | mixed_results)
     running = make_audit(home, created_at=now)
     scans = release(make_pages(running, [f"{SITE}opening-hours"])[0], now)
@@ -94,20 +103,20 @@ def populate_audits(
     waiting = make_audit(home, created_at=now)
     make_pages(waiting, [f"{SITE}waits"])
     failed = make_audit(home)
-    look_at(make_pages(failed, [f"{SITE}gone"])[0], now - timedelta(hours=3), **_columns_of_failure())
+    look_at(make_pages(failed, [f"{SITE}gone"])[0], now - timedelta(hours=3), **_failed_columns())
 
     site = {"kind": "site", "max_pages": 100, "discover": ["sitemap", "links"]}
     discovering = make_audit(home, **site, created_at=now, status="discovering", pages_found=23)
     pages = [f"{SITE}{path}" for path in PATHS] + [f"{SITE}menu/{n}" for n in range(rows)]
-    for_site = make_audit(home, **site, exclude=["*?print=*"], created_at=last_week)
-    look_at(make_pages(for_site, [SITE])[0], last_week, score=78)
+    earlier_site_audit = make_audit(home, **site, exclude=["*?print=*"], created_at=last_week)
+    look_at(make_pages(earlier_site_audit, [SITE])[0], last_week, score=78)
     whole_site = make_audit(
         home, **site, exclude=["*?print=*"], notes=["The site has no sitemap.", "robots.txt forbids 3 addresses."]
     )
     site_pages = make_pages(whole_site, pages)
     for page in site_pages[:-1]:
         look_at(page, now - timedelta(hours=1), results_by_type, **_findings(page.position))
-    look_at(site_pages[-1], now - timedelta(hours=1), **_columns_of_failure())
+    look_at(site_pages[-1], now - timedelta(hours=1), **_failed_columns())
     ahead = make_audit(home, **site, created_at=now)
     for page in make_pages(ahead, pages)[:2]:
         look_at(page, now, **_findings(page.position))
@@ -141,23 +150,26 @@ def populate_audits(
     }
 
 
-def _columns_of_failure() -> dict[str, Any]:
+def _failed_columns() -> dict[str, Any]:
     return {"status": "failed", "score": None, "grade": None, "categories": (), "error": FAILED}
 
 
-def _failed(type: str, url: str) -> ScanResult:
-    return make_result(Scan(type=type, url=url), **_columns_of_failure())
+def _failed_result(type: str, url: str) -> ScanResult:
+    return make_result(Scan(type=type, url=url), **_failed_columns())
 
 
-def _partial(type: str, url: str) -> ScanResult:
+def _partial_result(type: str, url: str) -> ScanResult:
     return make_result(Scan(type=type, url=url), "partial")
 
 
 def _findings(position: int) -> dict[str, Any]:
-    """Return a result with a critical failure, and with another fault on every second page only."""
+    """Return a result with a critical failure.
+
+    On every second page, it also has a different fault.
+    """
     result = make_result(Scan(type="seo", url=SITE))
     (category,) = result.categories
-    odd_finding = check_of(
+    finding_of_odd_pages = check_of(
         f"odd-{position % 4}",
         "Odd thing",
         "Images have no text alternative that says what they show",
@@ -181,7 +193,7 @@ def _findings(position: int) -> dict[str, Any]:
         "Deny access to it.",
         [Named("/.git/config")],
     )
-    checks = (*category.checks, critical_finding, *([odd_finding] if position % 2 else []))
+    checks = (*category.checks, critical_finding, *([finding_of_odd_pages] if position % 2 else []))
     score = 95 - 7 * (position % 8)
     grade = "A" if score >= 90 else "B" if score >= 80 else "C" if score >= 70 else "D" if score >= 60 else "F"
     return {"categories": (replace(category, checks=checks),), "score": score, "grade": grade}

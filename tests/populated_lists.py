@@ -1,4 +1,7 @@
-"""Lists of sites in every state, one of them with weekly snapshots whose figures change."""
+"""Site lists in each state.
+
+One has weekly snapshots with changing figures.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from sites.models.site_list import ResultFinding
 from tests.factories import Member
 from tests.populated_audits import TYPES, look_at, make_audit, make_pages
 from tests.sites.lists.cast import make_list
-from tests.sites.lists.snapshot_cast import Looked, share_of, snapshot
+from tests.sites.lists.snapshot_cast import SnapshotSite, make_share, snapshot
 from website_scan.scoring import mean_grade
 
 MIN_SITES = 12
@@ -26,14 +29,17 @@ TAGS = ("north", "south", "clinics", "schools and kindergartens")
 NAMES = ("town-hall", "library", "clinic", "school", "museum", "theatre", "water-and-energy-supply", "bücherei")
 
 
-def address_of(number: int) -> str:
+def site_address(number: int) -> str:
     path = "en/start" if number % 9 == 4 else ""
     name = NAMES[number % len(NAMES)].replace("ü", "ue")
     return f"https://{name}-{number}.{'example.org' if number % 3 else 'example.net'}/{path}"
 
 
 def status_letters(site: int, age: int) -> str:
-    """Return a letter for the status of each check of a site `age` weeks ago. The older, the more checks fail."""
+    """Return a site's check statuses `age` weeks ago, as letters.
+
+    More checks failed in the past.
+    """
 
     def letter(check: int) -> str:
         position = (site * 7 + check * 11) % 20
@@ -49,14 +55,14 @@ def score(site: int, type: int, age: int) -> int:
     return max(8, 99 - (site * 13 + type * 17) % 55 - (age * (1 + (site + type) % 3) if site % 4 else (8 - age) % 9))
 
 
-def scanned_site(site: int, age: int) -> Looked:
+def scanned_site(site: int, age: int) -> SnapshotSite:
     tags = tuple(tag for number, tag in enumerate(TAGS) if (site + number) % 3 == 0)
     if site % 11 == 10 and age < 2:
-        return Looked(address_of(site), tags=tags)
+        return SnapshotSite(site_address(site), tags=tags)
     scores = {type: score(site, number, age) for number, type in enumerate(TYPES)}
     letters = status_letters(site, age)
     columns = {"findings": findings(letters), "severities": {"high": letters.count("f"), "medium": letters.count("w")}}
-    return Looked(address_of(site), scores, letters, tags, columns=columns)
+    return SnapshotSite(site_address(site), scores, letters, tags, columns=columns)
 
 
 def findings(letters: str) -> list[ResultFinding]:
@@ -79,7 +85,7 @@ def findings(letters: str) -> list[ResultFinding]:
 
 
 def populate_lists(home: Member, rows: int, now: datetime, owner: User) -> dict[str, Any]:
-    """Create lists in each state. Returns their IDs by name."""
+    """Create lists in each state, and return their IDs by name."""
     at = now.replace(minute=0, second=0, microsecond=0)
     number = max(rows, MIN_SITES)
     watched = make_list(
@@ -98,19 +104,21 @@ def populate_lists(home: Member, rows: int, now: datetime, owner: User) -> dict[
     ListRun.objects.filter(id=runs[2].id).update(
         status="partial", left_out=3, error_code="QUOTA_EXCEEDED", error_message="The scans of the month were used up."
     )
-    fresh = _with_sites(make_list(home, name="Customers, not judged yet", types=TYPES, window_hours=0), number)
+    fresh = _create_list_with_sites(
+        make_list(home, name="Customers, not judged yet", types=TYPES, window_hours=0), number
+    )
     empty = make_list(home, name="Agencies")
-    running = _with_sites(make_list(home, name="Universities", types=TYPES, every="month"), number)
+    running = _create_list_with_sites(make_list(home, name="Universities", types=TYPES, every="month"), number)
     snapshot(running, [scanned_site(n, 3) for n in range(number)], checks=CHECKS, at=at - timedelta(days=29))
-    run = _running(running, at)
-    cancelled = _with_sites(make_list(home, name="Clinics", types=TYPES[:2], every="quarter"), number)
+    run = _create_unfinished_run(running, at)
+    cancelled = _create_list_with_sites(make_list(home, name="Clinics", types=TYPES[:2], every="quarter"), number)
     snapshot(
         cancelled, [scanned_site(n, 1) for n in range(2)], checks=CHECKS, at=at - timedelta(days=3), status="cancelled",
         left_out=number - 2, entries=number,
     )  # fmt: skip
     _add_single_result(watched, at)
-    share = share_of(watched, has_table=True)
-    other_share = share_of(watched, runs[-2])
+    share = make_share(watched, has_table=True)
+    other_share = make_share(watched, runs[-2])
     return {
         "list_id": watched.id,
         "entry_id": watched.entries.order_by("host").values_list("id", flat=True)[0],
@@ -128,7 +136,7 @@ def populate_lists(home: Member, rows: int, now: datetime, owner: User) -> dict[
 
 
 def _add_single_result(site_list: SiteList, at: datetime) -> None:
-    """Add a result of the first site that belongs to no run."""
+    """Add a result outside any run for the first site."""
     entry = site_list.entries.earliest("host")
     ListResult.objects.create(
         site_list=site_list, entry=entry, url=entry.url, tags=entry.tags, starts_at=at, ended_at=at, status="done",
@@ -136,8 +144,8 @@ def _add_single_result(site_list: SiteList, at: datetime) -> None:
     )  # fmt: skip
 
 
-def _with_sites(site_list: SiteList, number: int) -> SiteList:
-    sites = [Looked(address_of(n)) for n in range(number)]
+def _create_list_with_sites(site_list: SiteList, number: int) -> SiteList:
+    sites = [SnapshotSite(site_address(n)) for n in range(number)]
     ListEntry.objects.bulk_create(
         ListEntry(site_list=site_list, url=site.url, host=site.url.split("/")[2]) for site in sites
     )
@@ -147,7 +155,7 @@ def _with_sites(site_list: SiteList, number: int) -> SiteList:
 
 
 def _update_entries(runs: Sequence[ListRun]) -> None:
-    """Set the columns of the entries as the end of the last run does."""
+    """Set the columns of entries to their values after the last run."""
     previous_results = {result.url: result for result in runs[-2].results.all()}
     history: dict[str, list[int]] = {}
     for run in runs:
@@ -183,11 +191,11 @@ def _add_reports(home: Member, run: ListRun, at: datetime) -> None:
         ListResult.objects.filter(id=result.id).update(audit=audit)
 
 
-def _running(site_list: SiteList, at: datetime) -> ListRun:
-    """Create a run that has judged some of its sites."""
-    entries_of = list(site_list.entries.order_by("id"))
+def _create_unfinished_run(site_list: SiteList, at: datetime) -> ListRun:
+    """Create a run in which some sites have been judged."""
+    entries_by_site = list(site_list.entries.order_by("id"))
     run = ListRun.objects.create(
-        site_list=site_list, types=site_list.types, pages_per_entry=1, window_hours=24, entries=len(entries_of),
+        site_list=site_list, types=site_list.types, pages_per_entry=1, window_hours=24, entries=len(entries_by_site),
         started_at=at - timedelta(hours=6), done=3, failed=1,
     )  # fmt: skip
     ListResult.objects.bulk_create(
@@ -196,6 +204,6 @@ def _running(site_list: SiteList, at: datetime) -> ListRun:
             starts_at=run.started_at + timedelta(hours=2 * n),
             status="done" if n < 3 else "failed" if n == 3 else "waiting",
         )
-        for n, entry in enumerate(entries_of)
+        for n, entry in enumerate(entries_by_site)
     )  # fmt: skip
     return run

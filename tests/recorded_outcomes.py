@@ -1,4 +1,4 @@
-"""pytest plugin that records the outcomes of checks in tests, and compares them with the declared outcomes.
+"""pytest plugin that compares outcomes in tests with declared ones.
 
 Loaded with `-p tests.recorded_outcomes`. A run of all fast tests fails if a declared outcome is returned in no test, or
 if the example of an outcome in `website_scan/examples.json` was not returned. `make examples` writes the examples.
@@ -22,17 +22,17 @@ from website_scan.catalogue import Check, Declaration
 from website_scan.check_results import check_result
 from website_scan.findings import ScanType
 from website_scan.outcomes import Fail, Review, Verdict, Warn
-from website_scan.wording import without_reason
+from website_scan.wording import message_without_reason
 
 EXAMPLES = Path(str(files("website_scan") / "examples.json"))
-MAX_TEXTS = 40  # Per outcome in each process.
+MAX_TEXTS = 40  # Maximum number of texts per outcome in each process.
 
 # Texts of each outcome, such as `hsts.short`, in the order of the tests.
 recorded_texts: dict[str, dict[str, None]] = {}
 
 
-def _recording(declaration: Declaration, function: Callable[..., Any]) -> Callable[..., Any]:
-    """Replace `Declaration.__call__`: declare a function as a check that records its return value."""
+def _record_outcomes_of(declaration: Declaration, function: Callable[..., Any]) -> Callable[..., Any]:
+    """Replace `Declaration.__call__`, so that checks record their outcomes."""
 
     function.__check__ = declaration  # type: ignore[attr-defined]  # The decorator does the same.
 
@@ -49,15 +49,15 @@ def _record(declaration: Declaration, finding: object) -> None:
     if isinstance(finding, Warn | Review | Fail):
         texts = recorded_texts.setdefault(f"{declaration.id}.{finding.outcome}", {})
         if len(texts) < MAX_TEXTS:
-            texts[without_reason(check_result(declaration, finding, None))] = None
+            texts[message_without_reason(check_result(declaration, finding, None))] = None
 
 
 # The replacement must happen before any check is declared.
-Declaration.__call__ = _recording  # type: ignore[method-assign,assignment]
+Declaration.__call__ = _record_outcomes_of  # type: ignore[method-assign,assignment]
 
 
 def _recording_verdict(verdict: Callable[[Check, AxeReport], Verdict | None]) -> Callable[..., Verdict | None]:
-    """Wrap `axe_verdict`, which judges instead of the check's function if axe-core has a result."""
+    """Wrap the override `axe_verdict`, so that it records the outcome."""
 
     @functools.wraps(verdict)
     def recording_verdict(check: Check, axe: AxeReport) -> Verdict | None:
@@ -68,7 +68,7 @@ def _recording_verdict(verdict: Callable[[Check, AxeReport], Verdict | None]) ->
     return recording_verdict
 
 
-axe.axe_verdict = _recording_verdict(axe.axe_verdict)  # The wrapper must be set before `caps` imports the function.
+axe.axe_verdict = _recording_verdict(axe.axe_verdict)  # `caps` must import the wrapper instead of the function.
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -83,7 +83,11 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         EXAMPLES.write_text(
             json.dumps({name: next(iter(recorded_texts[name])) for name in sorted(recorded_texts)}, indent=1) + "\n"
         )
-    elif is_whole(session.config) and not session.testsfailed and (complaints := complaints_about(recorded_texts)):
+    elif (
+        runs_all_fast_tests(session.config)
+        and not session.testsfailed
+        and (complaints := complaints_about(recorded_texts))
+    ):
         reporter = session.config.pluginmanager.getplugin("terminalreporter")
         for complaint in complaints:
             reporter.write_line(complaint, red=True)
@@ -96,13 +100,13 @@ def pytest_testnodedown(node: Any) -> None:
         recorded_texts.setdefault(name, {}).update(dict.fromkeys(texts))
 
 
-def is_whole(config: pytest.Config) -> bool:
-    """Return True if all fast tests are run."""
+def runs_all_fast_tests(config: pytest.Config) -> bool:
+    """Return True if this test run includes all fast tests."""
     return config.getoption("markexpr") in ("fast", "") and not config.getoption("keyword") and config.args == ["tests"]
 
 
 def complaints_about(recorded_texts: dict[str, dict[str, None]]) -> list[str]:
-    """Return a sentence for each outcome without a test, and for each outdated example."""
+    """Return a sentence for every untested outcome and outdated example."""
     checks = [check for scan_type in ScanType for check in catalogue.checks(scan_type)]
     declared = {f"{check.id}.{name}" for check in checks for name in check.outcomes}
     examples = json.loads(EXAMPLES.read_text(encoding="utf-8"))

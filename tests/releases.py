@@ -1,4 +1,4 @@
-"""Releases of the service that run from any tree of the code, such as the previous release next to the current code."""
+"""Run the service from any source tree, such as the last release's."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.e2e.service import free_port
 from tests.operations.stack.processes import wait_until
 
 ROOT = Path(__file__).resolve().parents[1]
-STOP_LIMIT_S = 120
+STOP_TIMEOUT_S = 120
 WEB = ["gunicorn", "config.wsgi:application", "--worker-class", "config.gunicorn.Worker", "--workers", "2"]
 WEB += ["--threads", "4", "--reuse-port", "--preload", "--no-control-socket", "--log-level", "warning"]
 WEB += ["--graceful-timeout", "60", "--bind"]
@@ -25,7 +25,9 @@ WORKER += ["--concurrency", "2", "--without-gossip", "--without-mingle", "--logl
 
 
 def _previous() -> str:
-    """Return the commit or tag of the last release before this commit, or an empty string if the clone has none.
+    """Return the last release before this commit.
+
+    It is a commit or a tag, or an empty string if the clone has none.
 
     `PREVIOUS_RELEASE` overrides the tag, to rehearse an upgrade from another release.
     """
@@ -40,7 +42,7 @@ needs_previous = pytest.mark.skipif(not PREVIOUS, reason="no release lies behind
 
 
 def files_of(commit: str, folder: Path) -> Path:
-    """Extract the files of a commit to a new folder."""
+    """Extract a commit's files to a new folder."""
     folder.mkdir()
     archive = subprocess.run(["git", "archive", commit], cwd=ROOT, capture_output=True, check=True).stdout
     subprocess.run(["tar", "--extract", "--directory", str(folder)], input=archive, check=True)
@@ -48,7 +50,7 @@ def files_of(commit: str, folder: Path) -> Path:
 
 
 class Release:
-    """Tree of the code, with the environment of its processes and their data folder."""
+    """Source tree with the environment and data folder of its processes."""
 
     def __init__(self, code: Path, data_dir: Path, variables: Mapping[str, str]) -> None:
         data_dir.mkdir()
@@ -61,7 +63,7 @@ class Release:
         )
 
     def manage(self, *arguments: str) -> str:
-        """Run a `manage.py` command, which must succeed, and return its output."""
+        """Run a `manage.py` command that must succeed."""
         execution = subprocess.run(
             [sys.executable, "manage.py", *arguments],
             cwd=self._code,
@@ -74,13 +76,19 @@ class Release:
         return execution.stdout
 
     def prepare(self, folder: Path) -> dict[str, str]:
-        """Prepare the database. Returns the login of the demo organization, whose owner is a superuser."""
+        """Prepare the database and return the demo organization's login.
+
+        Its owner is a superuser.
+        """
         self.manage("prepare", "--demo", str(folder / "demo.json"))
         login: dict[str, str] = json.loads((folder / "demo.json").read_text())
         return login
 
     def start_web(self) -> Process:
-        """Start a web process with two workers, which may not be ready yet."""
+        """Start a web process with two workers.
+
+        Returns the process before it is ready.
+        """
         port = free_port()
         return Process(self._start([*WEB, f"127.0.0.1:{port}"]), port)
 
@@ -103,7 +111,10 @@ class Release:
 
 
 class Process:
-    """Process of a release. `port` is the port on which it listens, or 0."""
+    """Process of a release.
+
+    `port` is the port on which it listens, or 0.
+    """
 
     def __init__(self, process: subprocess.Popen[bytes], port: int) -> None:
         self._process = process
@@ -113,8 +124,8 @@ class Process:
         self._process.terminate()
 
     def wait(self) -> int:
-        """Wait for a process that was requested to stop, and return its exit status."""
-        wait_until(lambda: self._process.poll() is not None, STOP_LIMIT_S)
+        """Wait for a stopping process to end and return its exit status."""
+        wait_until(lambda: self._process.poll() is not None, STOP_TIMEOUT_S)
         return self._process.returncode
 
     def stop(self) -> None:

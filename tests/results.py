@@ -1,4 +1,4 @@
-"""Results of checks, and findings in the format of stored reports, for tests of code that reads them."""
+"""Builders for check results and stored findings."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from website_scan.result import CheckResult, CheckStatus, HowToFix
 
 @dataclass(frozen=True, slots=True)
 class Named(Place):
-    """Place that is only a name."""
+    """Place that consists only of a name."""
 
     kind: ClassVar[str] = "name"
 
@@ -36,7 +36,10 @@ def check_of(
     points: float = 0.0,
     **columns: Any,
 ) -> CheckResult:
-    """Return the result of a check. Findings have the outcome `faulty` and a fix."""
+    """Return the result of a check.
+
+    Findings have the outcome `faulty` and a fix.
+    """
     return replace(
         CheckResult(
             id=id,
@@ -61,11 +64,14 @@ def elements(*selectors: str) -> list[Element]:
 
 
 def read_rows(tables: Sequence[StoredTable]) -> Rows:
-    """Return the rows of stored tables, with a place class created for each table."""
-    return Rows.of([_kind_of(table)(*row) for table in tables for row in table["rows"]])
+    """Convert stored tables to rows.
+
+    Each table gets its own place class.
+    """
+    return Rows.of([_column_kind(table)(*row) for table in tables for row in table["rows"]])
 
 
-def _kind_of(table: StoredTable) -> type[Place]:
+def _column_kind(table: StoredTable) -> type[Place]:
     names: object = table.get("names", ())
     assert isinstance(names, list | tuple)
     columns = [
@@ -73,7 +79,7 @@ def _kind_of(table: StoredTable) -> type[Place]:
             column["name"],
             Annotated[
                 object,
-                # The values are as they were stored.
+                # The stored values are used unchanged.
                 Column(column["label"], column["format"], column.get("unit", "")),  # type: ignore[arg-type]
                 Identity(as_written) if column["name"] in names else None,
             ],
@@ -87,7 +93,7 @@ def _kind_of(table: StoredTable) -> type[Place]:
 
 
 def stored(check: CheckResult, url: str = "https://example.com/") -> ExportedCheck:
-    """Return a check in the format in which a report of the page `url` stores it."""
+    """Return the check as stored in a report of the page `url`."""
     return exported_check(check, url)
 
 
@@ -99,7 +105,10 @@ def stored_finding(
     url: str = "https://example.com/",
     **columns: Any,
 ) -> ExportedFinding:
-    """Return a finding at these places in the format in which a report of the page `url` stores it."""
+    """Return a finding with these places on the page `url`.
+
+    The format is that of stored reports.
+    """
     check = check_of(id, id.title(), id.title(), status, severity, severity, "It is so.", "Mend it.", places, **columns)
     finding = stored(check, url)
     assert finding["status"] != "pass"

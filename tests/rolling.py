@@ -1,4 +1,4 @@
-"""Surroundings of the service in a rolling restart: a minimal load balancer, and clients."""
+"""Minimal load balancer and clients for tests of a rolling restart."""
 
 from __future__ import annotations
 
@@ -13,12 +13,15 @@ from collections.abc import Callable, Iterator
 
 from tests.operations.stack.processes import wait_until
 
-PROBE_EVERY_S = 0.1
-LIMIT_S = 120
+PROBE_INTERVAL_S = 0.1
+TIMEOUT_S = 120
 
 
 class Switch(socketserver.ThreadingTCPServer):
-    """Load balancer that relays each connection to the next ready process. It does not retry refused connections."""
+    """Load balancer that relays each connection to the next ready process.
+
+    It does not retry refused connections.
+    """
 
     daemon_threads = True
     request_queue_size = 128
@@ -34,17 +37,20 @@ class Switch(socketserver.ThreadingTCPServer):
     def add(self, port: int) -> None:
         """Add a process, and wait until it is ready."""
         self._ready[port] = False
-        wait_until(lambda: self._ready[port], LIMIT_S)
+        wait_until(lambda: self._ready[port], TIMEOUT_S)
 
     def remove(self, port: int) -> None:
         """Remove a process, and wait until its connections have ended."""
         with self._lock:
             del self._ready[port]
-        wait_until(lambda: self._open_connections[port] == 0, LIMIT_S)
+        wait_until(lambda: self._open_connections[port] == 0, TIMEOUT_S)
 
     @contextlib.contextmanager
     def next_port(self) -> Iterator[int | None]:
-        """Yield the port of the next ready process for one connection, or None if no process is ready."""
+        """Yield the next ready process's port for one connection.
+
+        The port is None if no process is ready.
+        """
         with self._lock:
             ready = [port for port, is_ready in self._ready.items() if is_ready]
             port = ready[next(self._turn) % len(ready)] if ready else 0
@@ -56,10 +62,11 @@ class Switch(socketserver.ThreadingTCPServer):
                 self._open_connections[port] -= 1
 
     def probe(self, ends: threading.Event) -> None:
-        """Probe the processes until `ends` is set. A process that responds with another status than 200 or not at all
-        is not ready.
+        """Probe the processes repeatedly until `ends` is set.
+
+        A process with status 200 is ready.
         """
-        while not ends.wait(PROBE_EVERY_S):
+        while not ends.wait(PROBE_INTERVAL_S):
             for port in list(self._ready):
                 is_ready = status_of(port) == 200
                 with self._lock:
@@ -78,12 +85,15 @@ class Switch(socketserver.ThreadingTCPServer):
             ends.set()
             self.shutdown()
             for thread in threads:
-                thread.join(LIMIT_S)
+                thread.join(TIMEOUT_S)
             self.server_close()
 
 
 class _Relay(socketserver.BaseRequestHandler):
-    """Relay of one connection in both directions until the process closes it. Closes at once if no process is ready."""
+    """Relay one connection in both directions until the process closes it.
+
+    If no process is ready, the connection is closed immediately.
+    """
 
     server: Switch
 
@@ -91,14 +101,17 @@ class _Relay(socketserver.BaseRequestHandler):
         with self.server.next_port() as port, contextlib.suppress(OSError):
             if port is None:
                 return
-            with socket.create_connection(("127.0.0.1", port), LIMIT_S) as process:
+            with socket.create_connection(("127.0.0.1", port), TIMEOUT_S) as process:
                 threading.Thread(target=_copy, args=(self.request, process), daemon=True).start()
                 _copy(process, self.request)
 
 
 def status_of(port: int) -> int | None:
-    """Return the status of `/readyz` of a process, or None if no process listens."""
-    with contextlib.closing(http.client.HTTPConnection("127.0.0.1", port, timeout=LIMIT_S)) as connection:
+    """Return the `/readyz` status of a process.
+
+    It is None if no process listens.
+    """
+    with contextlib.closing(http.client.HTTPConnection("127.0.0.1", port, timeout=TIMEOUT_S)) as connection:
         try:
             connection.request("GET", "/readyz")
             return connection.getresponse().status
@@ -114,12 +127,15 @@ def _copy(source: socket.socket, sink: socket.socket) -> None:
 
 
 class RepeatingClients:
-    """Clients that repeat requests until the block ends. `responses` counts statuses by the name of the request."""
+    """Clients that repeat requests until the block ends.
+
+    `responses` counts statuses by the name of the request.
+    """
 
     def __init__(self) -> None:
         self.responses: Counter[tuple[str, int]] = Counter()
         self.failures: list[str] = []
-        self.state = ""  # Current step of the restart, which labels failures.
+        self.state = ""  # Current step of the restart, for failure messages.
         self._ends = threading.Event()
         self._threads: list[threading.Thread] = []
 
@@ -132,10 +148,13 @@ class RepeatingClients:
     def end(self) -> None:
         self._ends.set()
         for thread in self._threads:
-            thread.join(LIMIT_S)
+            thread.join(TIMEOUT_S)
 
     def add(self, name: str, request: Callable[[], int], pause_s: float) -> None:
-        """Add a client that repeats `request`, which returns a status, with a pause between two requests."""
+        """Add a client that repeats a request with pauses.
+
+        `request` returns the status code.
+        """
         thread = threading.Thread(target=self._repeat, args=(name, request, pause_s))
         self._threads.append(thread)
         thread.start()
@@ -152,5 +171,5 @@ class RepeatingClients:
                 self.failures.append(f"{self.state}: {name}: {status}")
 
     def count(self, name: str) -> int:
-        """Return the number of responses to the named request."""
+        """Return the number of responses to all requests with this name."""
         return sum(count for (request_name, _), count in list(self.responses.items()) if request_name == name)

@@ -1,4 +1,6 @@
-"""Debian machine with a real systemd: a container of systemd-nspawn without network, created by debootstrap.
+"""Debian machine with a real systemd.
+
+It runs in a systemd-nspawn container without network.
 
 The tests of deploy/systemd install the service in the machine as an operator does. Only root can create the machine, on
 Debian and derived systems. Elsewhere the tests are skipped with the reason.
@@ -26,31 +28,31 @@ from packaging.requirements import Requirement
 from tests.operations.stack.processes import wait_until
 
 RELEASE = "bookworm"
-PYTHON = "3.11.2"  # Python of the Debian release.
+PYTHON = "3.11.2"  # This is the Python version of the Debian release.
 SYSTEMD_PACKAGES = ("systemd", "systemd-sysv", "dbus", "iproute2", "procps")
-# Units that would wait for a network, which the machine does not have.
+# Some units would wait for a network, which the machine does not have.
 DISABLED = ("systemd-networkd.service", "systemd-networkd-wait-online.service")
 ENVIRONMENT = {
     "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
     "HOME": "/root",
     "LANG": "C.UTF-8",
     "TERM": "dumb",
-    # Python packages come from a folder, because the machine has no network.
+    # The machine has no network, so Python packages come from a folder.
     "PIP_NO_INDEX": "1",
     "PIP_FIND_LINKS": "/wheels",
 }
-BOOT_LIMIT_S = 120
+BOOT_TIMEOUT_S = 120
 
 
 @dataclass(frozen=True)
 class Machine:
-    """Running machine, in which commands run as root."""
+    """Running machine that executes commands as root."""
 
     root: Path
     leader: int
 
     def command(self, *words: str | Path) -> list[str | Path]:
-        """Return the command that runs `words` in the machine."""
+        """Return the command line that runs `words` in the machine."""
         enter = ["nsenter", "--target", str(self.leader), "--all", "--root", "--wd", "env", "--ignore-environment"]
         return [*enter, *(f"{name}={value}" for name, value in ENVIRONMENT.items()), *words]
 
@@ -64,7 +66,10 @@ class Machine:
         return self.run("bash", "-euc", script, check=check).stdout.strip()
 
     def type(self, script: str, answers: Mapping[str, str], timeout_s: float) -> str:
-        """Run a shell script on a terminal, answer its prompts, and return the content of the terminal."""
+        """Run a shell script in a terminal.
+
+        Answer its prompts, and return the content of the terminal.
+        """
         main_end, terminal_end = pty.openpty()
         words = self.command("bash", "-euc", script)
         process = subprocess.Popen(
@@ -91,13 +96,15 @@ class Machine:
             os.close(main_end)
 
     def property(self, unit: str, name: str) -> str:
-        """Return a property of a unit, such as MainPID."""
+        """Return a systemd property of the unit, such as MainPID."""
         return self.run("systemctl", "show", "--value", "--property", name, unit).stdout.strip()
 
 
 @contextlib.contextmanager
 def machine(packages: Sequence[str], requirements: Path, code: Path) -> Iterator[Machine]:
-    """Create and start a machine with Debian's `packages`, the wheels of `requirements`, and `code`.
+    """Create and start a Debian machine.
+
+    It has Debian's `packages`, the wheels of `requirements`, and `code`.
 
     `code` becomes /opt/website-scan in the machine. Skips the test if no machine can be created here.
     """
@@ -115,12 +122,15 @@ def machine(packages: Sequence[str], requirements: Path, code: Path) -> Iterator
         shutil.copytree(code, root / "opt" / "website-scan")
         for unit in DISABLED:
             (root / "etc" / "systemd" / "system" / unit).symlink_to("/dev/null")
-        with _booted(root, name) as running:
+        with _booted_machine(root, name) as running:
             yield running
 
 
 def _install(programs: Mapping[str, str]) -> None:
-    """Install the packages of missing programs. Skips the test if that is impossible."""
+    """Install the packages of missing programs.
+
+    Skips the test if that is impossible.
+    """
     packages = [package for program, package in programs.items() if shutil.which(program) is None]
     if not packages:
         return
@@ -132,17 +142,22 @@ def _install(programs: Mapping[str, str]) -> None:
 
 
 def _run_or_skip(what_is_missing: str, *command: str | Path) -> None:
-    """Run a command that needs the network. Skips the test if the command fails."""
+    """Run a command that needs the network.
+
+    Skips the test if the command fails.
+    """
     environment = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
     execution = subprocess.run(command, capture_output=True, text=True, check=False, env=environment, timeout=900)
-    # debootstrap prints this if packages do not exist.
+    # debootstrap prints this message if packages do not exist.
     assert "find these debs" not in execution.stdout, execution.stdout[-300:]
     if execution.returncode:
         pytest.skip(f"{what_is_missing}: {(execution.stderr or execution.stdout).strip().splitlines()[-1]}")
 
 
 def _download(requirements: Path, folder: Path) -> None:
-    """Download the wheels of locked requirements for the machine's Python to a folder.
+    """Download wheels for the machine's Python version.
+
+    The requirements are locked.
 
     pip would evaluate the markers of the requirements for the Python that runs pip.
     """
@@ -165,28 +180,31 @@ def _download(requirements: Path, folder: Path) -> None:
 
 
 @contextlib.contextmanager
-def _booted(root: Path, name: str) -> Iterator[Machine]:
-    """Start systemd in the folder, wait until it has started all units, and end it afterwards."""
+def _booted_machine(root: Path, name: str) -> Iterator[Machine]:
+    """Run systemd in the folder.
+
+    Wait until it has started all units, and stop it afterwards.
+    """
     log = root.parent / "console"
     options = ["--quiet", f"--directory={root}", f"--machine={name}", "--private-network", "--console=pipe"]
     options += ["--register=no", "--boot"]
-    if not Path("/run/systemd/system").exists():  # Without systemd outside, no scope can be created.
+    if not Path("/run/systemd/system").exists():  # If systemd does not run on this machine, no scope can be created.
         options += ["--keep-unit"]
     with log.open("wb") as console:
         nspawn = subprocess.Popen(
             ["systemd-nspawn", *options], stdin=subprocess.DEVNULL, stdout=console, stderr=console
         )
     try:
-        running = Machine(root, _leader(nspawn, log))
+        running = Machine(root, _init_process(nspawn, log))
         try:
-            wait_until(lambda: _is_up(running) or nspawn.poll() is not None, BOOT_LIMIT_S, poll_s=0.2)
+            wait_until(lambda: _is_up(running) or nspawn.poll() is not None, BOOT_TIMEOUT_S, poll_s=0.2)
         except AssertionError:
             pytest.fail(f"systemd is still starting:\n{running.shell('systemctl list-jobs', check=False)}")
         if nspawn.poll() is not None:
             pytest.skip(f"systemd does not start in a container: {log.read_text(errors='replace')[-300:]}")
         yield running
     finally:
-        nspawn.terminate()  # This shuts the machine down.
+        nspawn.terminate()  # The signal shuts the machine down.
         try:
             nspawn.wait(60)
         except subprocess.TimeoutExpired:
@@ -195,20 +213,23 @@ def _booted(root: Path, name: str) -> Iterator[Machine]:
         shutil.rmtree(f"/run/systemd/nspawn/propagate/{name}", ignore_errors=True)
 
 
-def _leader(nspawn: subprocess.Popen[bytes], log: Path) -> int:
-    """Return the process with PID 1 in the machine. systemd-nspawn first has a child that prepares the folder."""
+def _init_process(nspawn: subprocess.Popen[bytes], log: Path) -> int:
+    """Return the PID of the machine's init process, as seen by the host.
+
+    systemd-nspawn first starts a child that prepares the folder.
+    """
     processes: list[str] = []
 
     def is_first(child: str) -> bool:
         return bool(re.search(r"^NSpid:.*\t1$", Path(f"/proc/{child}/status").read_text(), re.MULTILINE))
 
-    def is_there() -> bool:
+    def is_running() -> bool:
         with contextlib.suppress(OSError):
             children = Path(f"/proc/{nspawn.pid}/task/{nspawn.pid}/children").read_text().split()
             processes[:] = filter(is_first, children)
         return bool(processes) or nspawn.poll() is not None
 
-    wait_until(is_there, BOOT_LIMIT_S)
+    wait_until(is_running, BOOT_TIMEOUT_S)
     if not processes:
         pytest.skip(f"systemd-nspawn does not start a container: {log.read_text(errors='replace')[-300:]}")
     return int(processes[0])

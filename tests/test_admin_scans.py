@@ -1,4 +1,4 @@
-"""Scans in the admin: search, timeline, requeueing, and entries in the activity logs of organizations."""
+"""Tests for finding, inspecting and requeueing scans in the admin."""
 
 from __future__ import annotations
 
@@ -54,9 +54,7 @@ def ids_in_list(client: Client, path: str, query: str) -> list[str]:
     return [cell.text_content() for cell in page.xpath("//table[@id='result_list']/tbody/tr/th")]
 
 
-def test_scans_are_found_by_the_beginning_of_an_id_or_by_their_organization(
-    operator: Client, scan_with_delivery: Scan, stranger: Member
-) -> None:
+def test_scans_are_found_by_the_start_of_an_id(operator: Client, scan_with_delivery: Scan, stranger: Member) -> None:
     own_scan, other_scan = scan_with_delivery, make_scan(stranger)
     report, event = Report.objects.get(), Event.objects.get()
     for query in (own_scan.id, own_scan.id[:12], f" {own_scan.id} ", report.id, event.id, "home", "HOME"):
@@ -67,7 +65,7 @@ def test_scans_are_found_by_the_beginning_of_an_id_or_by_their_organization(
     assert len(ids_in_list(operator, SCANS, "")) == len(ids_in_list(operator, SCANS, "scan_")) == 2
 
 
-def test_report_event_delivery_and_webhook_are_found_by_the_scan_id(operator: Client, scan_with_delivery: Scan) -> None:
+def test_scan_id_finds_report_and_delivery(operator: Client, scan_with_delivery: Scan) -> None:
     event, delivery = Event.objects.get(), Delivery.objects.get()
     assert ids_in_list(operator, "/admin/reports/report/", scan_with_delivery.id) == [scan_with_delivery.report.id]
     assert ids_in_list(operator, "/admin/webhooks/event/", scan_with_delivery.id) == [event.id]
@@ -76,7 +74,7 @@ def test_report_event_delivery_and_webhook_are_found_by_the_scan_id(operator: Cl
     assert ids_in_list(operator, "/admin/webhooks/webhook/", "home") == [delivery.webhook_id]
 
 
-def test_invitations_and_activity_are_found_by_email_address(operator: Client, home: Member, stranger: Member) -> None:
+def test_invitations_are_found_by_email_address(operator: Client, home: Member, stranger: Member) -> None:
     person = person_of(home, "owner", "ada@people.test")
     for member, actor in ((home, person), (stranger, None)):
         ActivityEvent.objects.create(organization=member.organization, actor=actor, action="key.created")
@@ -88,7 +86,7 @@ def test_invitations_and_activity_are_found_by_email_address(operator: Client, h
     assert len(ids_in_list(operator, "/admin/accounts/activityevent/", "home")) > 1
 
 
-def test_timeline_of_a_scan_ends_with_its_deliveries(operator: Client, scan_with_delivery: Scan) -> None:
+def test_timeline_ends_with_deliveries(operator: Client, scan_with_delivery: Scan) -> None:
     text = operator.get(tenant_admin.page_of(scan_with_delivery)).content.decode()
     lines = [" ".join(item.text_content().split()) for item in parsed(text).xpath("//ol[@class='timeline']/li")]
     words = [line.split("UTC ", 1)[1] for line in lines]
@@ -103,8 +101,11 @@ def test_timeline_of_a_scan_ends_with_its_deliveries(operator: Client, scan_with
     assert f"/report/{scan_with_delivery.id}" in text
 
 
-def test_timeline_links_to_an_id_that_looks_like_an_admin_escape(operator: Client, scan_with_delivery: Scan) -> None:
-    """The admin encodes a slash in URLs as `_2F`, and one in 51 IDs looks like such an escape."""
+def test_timeline_links_to_an_unusual_id(operator: Client, scan_with_delivery: Scan) -> None:
+    """An ID may look like an encoded slash.
+
+    The admin encodes a slash in URLs as `_2F`, and one in 51 IDs looks like this encoding.
+    """
     event = Event.objects.create(
         id="evt_2F" + "x" * 20,
         organization=scan_with_delivery.organization,
@@ -130,19 +131,19 @@ def test_times_in_the_admin_include_seconds(operator: Client, home: Member) -> N
     assert f"{scan.created_at:%Y-%m-%d %H:%M:%S}" in operator.get(SCANS).content.decode()
 
 
-def test_attempts_of_a_delivery_are_shown_escaped(operator: Client, scan_with_delivery: Scan) -> None:
+def test_delivery_attempts_are_escaped(operator: Client, scan_with_delivery: Scan) -> None:
     text = operator.get(tenant_admin.page_of(Delivery.objects.get())).content.decode()
     assert "&lt;script&gt;alert(1)" in text
     assert "<script>alert(1)" not in text
 
 
-def test_report_is_linked_instead_of_shown(operator: Client, scan_with_delivery: Scan) -> None:
+def test_admin_only_links_to_the_report(operator: Client, scan_with_delivery: Scan) -> None:
     text = operator.get(tenant_admin.page_of(scan_with_delivery.report)).content.decode()
     assert "Bad thing" not in text
     assert f'href="/report/{scan_with_delivery.id}"' in text
 
 
-def test_requeue_action_reports_the_result_for_each_scan(operator: Client, home: Member) -> None:
+def test_requeue_reports_a_result_per_scan(operator: Client, home: Member) -> None:
     queued = make_scan(home)
     failed = make_scan(home, status="failed", error_code="INTERNAL_ERROR")
     timeout = make_scan(home, status="failed", error_code="TIMEOUT")
@@ -153,7 +154,7 @@ def test_requeue_action_reports_the_result_for_each_scan(operator: Client, home:
     assert sorted(messages) == sorted(
         [
             f"{queued.id} is queued again.",
-            f"{failed.id}: a new scan takes its place, {replacement.id}.",
+            f"{failed.id} is replaced by a new scan, {replacement.id}.",
             f"{timeout.id}: It has ended, and not because of an error on our side.",
         ]
     )
@@ -163,7 +164,7 @@ def test_requeue_action_reports_the_result_for_each_scan(operator: Client, home:
 
 
 @pytest.mark.parametrize("permissions", [["view_scan"], ["view_scan", "delete_scan"]])
-def test_staff_without_the_change_permission_cannot_requeue(home: Member, permissions: list[str]) -> None:
+def test_staff_need_a_permission_to_requeue(home: Member, permissions: list[str]) -> None:
     user = User.objects.create_user("staff@people.test", is_staff=True)
     user.user_permissions.set(Permission.objects.filter(codename__in=permissions))
     scan = make_scan(home, status="failed", error_code="INTERNAL_ERROR")
@@ -174,7 +175,7 @@ def test_staff_without_the_change_permission_cannot_requeue(home: Member, permis
     assert list(Scan.objects.all()) == [scan]
 
 
-def test_organizations_are_listed_with_people_keys_and_scans_in_few_queries(
+def test_organization_list_needs_few_queries(
     operator: Client, home: Member, stranger: Member, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
     for number in range(3):
@@ -194,7 +195,7 @@ def test_organizations_are_listed_with_people_keys_and_scans_in_few_queries(
     assert rows == {"Home": ["3", "1", "3 of 2"], "Stranger": ["0", "0", "0 of 2"]}
 
 
-def test_changes_by_staff_are_in_the_activity_log_of_the_organization(operator: Client, home: Member) -> None:
+def test_staff_changes_are_logged(operator: Client, home: Member) -> None:
     page = f"/admin/accounts/organization/{home.organization.id}/change/"
     assert operator.post(page, {"name": "Home", "slug": "home", "tier": "pro"}).status_code == 302
     assert Organization.objects.get(slug="home").tier_id == "pro"
@@ -206,7 +207,7 @@ def test_changes_by_staff_are_in_the_activity_log_of_the_organization(operator: 
     ]
 
 
-def test_pages_of_organizations_and_people_link_to_memberships(
+def test_admin_pages_link_to_memberships(
     operator: Client, home: Member, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
     people = [person_of(home, "owner", f"{number}@people.test") for number in range(3)]
@@ -221,7 +222,7 @@ def test_pages_of_organizations_and_people_link_to_memberships(
     assert operator.get(f"/admin/accounts/membership/add/?user={people[0].id}").status_code == 200
 
 
-def test_changes_of_memberships_by_staff_are_in_the_activity_log(operator: Client, home: Member) -> None:
+def test_membership_changes_are_logged(operator: Client, home: Member) -> None:
     person = User.objects.create_user("ada@people.test")
     new = {"organization": home.organization.id, "user": person.id, "role": "member"}
     assert operator.post("/admin/accounts/membership/add/", new).status_code == 302

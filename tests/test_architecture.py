@@ -1,4 +1,4 @@
-"""Architecture rules: layers of imports and SQL, import cycles, row access through `accounts.access`, file lengths."""
+"""Tests for the architecture, such as import layers."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ def sources() -> Iterator[Path]:
         yield from (path for path in (ROOT / app).rglob("*.py") if "migrations" not in path.parts)
 
 
-def module_of(path: Path) -> str:
+def module_name(path: Path) -> str:
     return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
 
 
-def contracts() -> list[dict[str, object]]:
+def import_contracts() -> list[dict[str, object]]:
     options: list[dict[str, object]] = importlinter.read_configuration(str(ROOT / "pyproject.toml"))[
         "contracts_options"
     ]
@@ -44,13 +44,13 @@ def contracts() -> list[dict[str, object]]:
 
 def test_import_contracts_are_kept(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.chdir(ROOT)
-    is_kept = lint_imports("pyproject.toml", cache_dir=None, no_logo=True)
+    is_contract_met = lint_imports("pyproject.toml", cache_dir=None, no_logo=True)
     report = capsys.readouterr().out
-    assert is_kept, report
-    assert f"Contracts: {len(contracts())} kept, 0 broken." in report
+    assert is_contract_met, report
+    assert f"Contracts: {len(import_contracts())} kept, 0 broken." in report
 
 
-def strings_of(path: Path) -> Iterator[str]:
+def string_constants(path: Path) -> Iterator[str]:
     if path.suffix == ".sql":
         yield path.read_text(encoding="utf-8")
     elif path.suffix == ".py":
@@ -59,8 +59,8 @@ def strings_of(path: Path) -> Iterator[str]:
                 yield node.value
 
 
-def test_sql_names_no_table_of_a_package_above() -> None:
-    (layers,) = (contract["layers"] for contract in contracts() if contract["id"] == "packages")
+def test_sql_uses_no_tables_of_higher_packages() -> None:
+    (layers,) = (contract["layers"] for contract in import_contracts() if contract["id"] == "packages")
     assert isinstance(layers, list)
     height = {package.strip(): -number for number, layer in enumerate(layers) for package in str(layer).split(":")}
     owners = {
@@ -73,7 +73,7 @@ def test_sql_names_no_table_of_a_package_above() -> None:
         f"{path.relative_to(ROOT)} names {word}"
         for package in PACKAGES
         for path in (ROOT / package).rglob("*")
-        for text in strings_of(path)
+        for text in string_constants(path)
         for word in re.findall(r"\w+", text)
         if word in owners and owners[word] != package and height[owners[word]] >= height[package]
     ]
@@ -92,7 +92,10 @@ def test_modules_have_no_import_cycles() -> None:
 
 
 def test_scan_engine_runs_without_django() -> None:
-    """Check the import contract at run time, including the checks that the catalogue imports dynamically."""
+    """Check the import contract at run time.
+
+    This includes the checks that the catalogue imports dynamically.
+    """
     code = (
         "import sys\n"
         "from website_scan.run import scan\n"
@@ -123,8 +126,8 @@ VIEWS = [
 ]
 
 
-@pytest.mark.parametrize("path", VIEWS, ids=module_of)
-def test_views_access_rows_only_through_accounts_access(path: Path) -> None:
+@pytest.mark.parametrize("path", VIEWS, ids=module_name)
+def test_views_access_rows_through_accounts(path: Path) -> None:
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         assert not (
             isinstance(node, ast.Attribute) and node.attr in ("objects", "_default_manager", "_base_manager")
@@ -135,8 +138,11 @@ def test_views_access_rows_only_through_accounts_access(path: Path) -> None:
             )
 
 
-def test_tasks_are_called_by_existing_names() -> None:
-    """Tasks of packages above are called by name. A message with a wrong name would be lost in the queue."""
+def test_tasks_called_by_name_exist() -> None:
+    """Tasks of higher packages are called by name.
+
+    A message with a wrong name would be lost in the queue.
+    """
     celery.loader.import_default_modules()
     task_names = {name for name in celery.tasks if name.partition(".")[0] in PACKAGES}
     called = {
@@ -167,12 +173,12 @@ def test_tasks_are_called_by_existing_names() -> None:
 
 def test_no_file_is_longer_than_400_lines() -> None:
     lines = {path: path.read_text(encoding="utf-8").count("\n") for path in sources()}
-    long = {module_of(path): count for path, count in lines.items() if count > MAX_LINES}
-    # A category of checks is one file, which grows with each check.
+    long = {module_name(path): count for path, count in lines.items() if count > MAX_LINES}
+    # A module of checks contains a whole category, so it may be longer.
     assert not {name for name in long if ".checks." not in name}
 
 
-def test_modules_have_specific_names() -> None:
+def test_modules_do_not_have_vague_names() -> None:
     for path in sources():
         if str(path.relative_to(ROOT)) not in NAMES_REQUIRED_BY_DJANGO:
             assert not VAGUE_NAMES & {path.stem, *path.relative_to(ROOT).parent.parts}, path
@@ -184,8 +190,11 @@ URL_PARSERS = {
 }
 
 
-def test_urls_are_parsed_in_two_modules_only() -> None:
-    """Two parsers that disagree about a host are a classic way around an address check (docs/adr/0004)."""
+def test_only_two_modules_parse_urls() -> None:
+    """All modules must agree about the host of a URL.
+
+    Attackers bypass an address check if two parsers disagree (docs/adr/0004).
+    """
     parsers = {"ada_url", "urljoin", "urlparse", "urlsplit", "urldefrag", "SplitResult", "ParseResult"}
     paths = [*sources(), *(ROOT / "benchmarks").glob("*.py")]
     imported = {str(path.relative_to(ROOT)): parsers.intersection(_imported_names(path)) for path in paths}
@@ -193,7 +202,10 @@ def test_urls_are_parsed_in_two_modules_only() -> None:
 
 
 def _imported_names(path: Path) -> Iterator[str]:
-    """Yield the modules and names that a file imports, and the names that it uses from `urllib.parse`."""
+    """Yield all imported modules and names.
+
+    Also yield the names used from `urllib.parse`.
+    """
     text = path.read_text(encoding="utf-8")
     for node in ast.walk(ast.parse(text)) if "urllib" in text or "ada_url" in text else ():
         if isinstance(node, ast.Import | ast.ImportFrom):

@@ -1,4 +1,7 @@
-"""Generated files in the repository are up to date. If a test fails, `make docs` was forgotten."""
+"""Tests that generated files are up to date.
+
+If one fails, run `make docs`.
+"""
 
 from __future__ import annotations
 
@@ -31,18 +34,18 @@ DESCRIPTION = description()
         ("website_scan/checks.json", "checks", {"format": "json"}),
     ],
 )
-def test_committed_file_is_up_to_date_with_the_code(path: str, command: str, options: dict[str, object]) -> None:
+def test_committed_file_is_up_to_date(path: str, command: str, options: dict[str, object]) -> None:
     output = StringIO()
     call_command(command, stdout=output, **options)
     committed = (ROOT / path).read_text(encoding="utf-8")
     assert committed.strip() == output.getvalue().strip(), f"{path} is not up to date: run `make docs`"
 
 
-def test_generated_tables_in_documents_are_up_to_date() -> None:
+def test_generated_tables_are_up_to_date() -> None:
     call_command("tables", check=True)
 
 
-def test_make_docs_writes_all_generated_files() -> None:
+def test_make_docs_writes_all_files() -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     assert "spectacular --file openapi.yaml" in makefile
     assert "manage.py tables\n" in makefile
@@ -50,8 +53,8 @@ def test_make_docs_writes_all_generated_files() -> None:
     assert "checks --format json > website_scan/checks.json" in makefile
 
 
-def test_openapi_description_is_as_strict_as_the_api() -> None:
-    """Generators of clients and of test requests rely on the constraints in the schema."""
+def test_description_is_as_strict_as_the_api() -> None:
+    """Client and test generators rely on the constraints in the schema."""
     schemas = DESCRIPTION["components"]["schemas"]
     create = DESCRIPTION["paths"]["/v1/scan"]["post"]
     (key,) = [parameter["schema"] for parameter in create["parameters"] if parameter["name"] == "Idempotency-Key"]
@@ -68,8 +71,11 @@ def test_openapi_description_is_as_strict_as_the_api() -> None:
         assert not re.search(url["pattern"], "ftp://example.com/")
 
 
-def test_values_of_enumerations_have_different_names_in_generated_clients() -> None:
-    """Generators drop characters that a name may not contain, so that A+ and A would get the same name."""
+def test_enumeration_values_have_distinct_names() -> None:
+    """Names of enumeration values must differ.
+
+    Generators drop characters that names may not contain, so A+ and A would get the same name.
+    """
     for name, schema in DESCRIPTION["components"]["schemas"].items():
         names = [re.sub(r"\W", "_", value).strip("_").upper() for value in schema.get("enum", ())]
         assert len(names) == len(set(names)), name
@@ -92,7 +98,8 @@ def test_every_example_matches_its_schema() -> None:
         "delete_webhook",
         "end_mute",
     }
-    operations_without_body |= {"delete_entry", "delete_list", "delete_share"}
+    # A workbook is not text.
+    operations_without_body |= {"delete_entry", "delete_list", "delete_share", "export_snapshot_xlsx"}
     assert {"receive_scan_completed", "receive_audit_completed", "receive_monitor_changed"} <= checked
     operations = {
         operation["operationId"] for methods in DESCRIPTION["paths"].values() for operation in methods.values()
@@ -102,9 +109,12 @@ def test_every_example_matches_its_schema() -> None:
     )
 
 
-def test_every_request_body_and_successful_response_has_an_example() -> None:
-    """Without examples, viewers and mock servers invent values such as "string"."""
-    without_example = {
+def test_every_request_body_has_an_example() -> None:
+    """Every body needs an example.
+
+    Without examples, viewers and mock servers invent values such as "string".
+    """
+    operations_without_example = {
         operation["operationId"]
         for methods in DESCRIPTION["paths"].values()
         for operation in methods.values()
@@ -112,9 +122,8 @@ def test_every_request_body_and_successful_response_has_an_example() -> None:
         for content in (message or {}).get("content", {}).values()
         if "example" not in content
     }
-    # One has an optional body with a single boolean, and the other a response of three parts that have their own
-    # examples.
-    assert without_example <= {"rotate_webhook_secret", "export_audit"}
+    # A workbook is not text, an optional boolean needs no example, and exports have their own.
+    assert operations_without_example <= {"rotate_webhook_secret", "export_audit", "export_snapshot_xlsx"}
 
 
 @pytest.mark.parametrize("kind", EventKind.values)
@@ -124,7 +133,7 @@ def test_every_event_matches_its_description(kind: str) -> None:
         assert_described({"event": kind, "timestamp": "2026-11-21T07:15:00Z", "data": {}})
 
 
-def test_headers_of_a_delivery_are_described() -> None:
+def test_delivery_headers_are_described() -> None:
     secrets = [new_secret(), new_secret()]
     headers = signature_headers(valid=secrets, event_id=new_event_id(), timestamp_s=1_795_267_062, body=b"{}")
     parameters_of_events = [DESCRIPTION["webhooks"][kind]["post"]["parameters"] for kind in EventKind.values]
@@ -137,9 +146,9 @@ def test_headers_of_a_delivery_are_described() -> None:
     assert all(parameters == parameters_of_events[0] for parameters in parameters_of_events)
 
 
-def test_every_operation_describes_its_authentication_and_its_errors() -> None:
+def test_every_operation_describes_its_errors() -> None:
     refusal = {"application/json": {"schema": {"$ref": "#/components/schemas/ErrorBody"}}}
-    # This error also names the wrong lines.
+    # The error INVALID_ENTRIES also contains the invalid lines.
     import_refusal = {"application/json": {"schema": {"$ref": "#/components/schemas/ImportError"}}}
     for path, methods in DESCRIPTION["paths"].items():
         for operation in methods.values():

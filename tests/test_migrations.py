@@ -1,4 +1,7 @@
-"""Migrations since the previous release are compatible with the previous release's code: docs/upgrades.md."""
+"""Tests that new migrations work with the previous release.
+
+docs/upgrades.md has the rules.
+"""
 
 from __future__ import annotations
 
@@ -10,53 +13,57 @@ from django.db.migrations.operations.base import Operation
 
 from infrastructure.postgresql.indexes import AddIndexConcurrently as AddOurIndexConcurrently
 from infrastructure.postgresql.stored_json import ConvertJson
-from tests.migrations import added_since, created_models, faults, flat
+from tests.migrations import created_models, database_operations, migrations_since, unsafe_operations
 from tests.releases import needs_previous
 
-# Permitted migrations that remove something that the previous release no longer uses: app.name, and since which
-# release.
+# Permitted removals by app.name, with the release that stopped using what they remove.
 PERMITTED: dict[str, str] = {}
 
 
 @needs_previous
-def test_previous_release_works_after_every_new_migration() -> None:
+def test_previous_release_survives_migrations() -> None:
     faults_by_migration = {}
     loader = MigrationLoader(None, ignore_no_migrations=True)
-    added = {key: loader.disk_migrations[key].operations for key in added_since(loader)}
+    added = {key: loader.disk_migrations[key].operations for key in migrations_since(loader)}
     created = {(app, model) for (app, _), operations in added.items() for model in created_models(operations)}
     for (app, name), operations in added.items():
         if f"{app}.{name}" not in PERMITTED:
-            models_before = loader.project_state((app, name), at_end=False).models
+            existing_models = loader.project_state((app, name), at_end=False).models
             required = {
                 (model, field.lower())
-                for (label, model), state in models_before.items()
+                for (label, model), state in existing_models.items()
                 for field, kind in state.fields.items()
                 if label == app and not kind.null
             }
             faults_by_migration[f"{app}.{name}"] = list(
-                faults(operations, {model for label, model in created if label == app}, required)
+                unsafe_operations(operations, {model for label, model in created if label == app}, required)
             )
-    assert {name: faults for name, faults in faults_by_migration.items() if faults} == {}
+    assert {
+        name: unsafe_operations for name, unsafe_operations in faults_by_migration.items() if unsafe_operations
+    } == {}
 
 
 @needs_previous
-def test_interruptible_migrations_can_be_run_again() -> None:
+def test_interrupted_migrations_can_run_again() -> None:
     loader = MigrationLoader(None, ignore_no_migrations=True)
-    new = [loader.disk_migrations[key] for key in added_since(loader)]
-    not_repeatable = [
+    new = [loader.disk_migrations[key] for key in migrations_since(loader)]
+    unrepeatable_operations = [
         (migration.name, operation.describe())
         for migration in new
         if not migration.atomic
-        for operation in flat(migration.operations)
+        for operation in database_operations(migration.operations)
         if not is_repeatable(operation)
     ]
-    assert not_repeatable == []
+    assert unrepeatable_operations == []
 
 
 def is_repeatable(operation: Operation) -> bool:
-    """Return True if an operation can be run again after it was applied completely or in part."""
-    in_sql = isinstance(operation, migrations.RunSQL) and " EXISTS " in str(operation.sql)
-    return in_sql or isinstance(operation, AddOurIndexConcurrently | ConvertJson)
+    """Return True if an operation can be run again.
+
+    It may have been applied completely or in part.
+    """
+    is_repeatable_sql = isinstance(operation, migrations.RunSQL) and " EXISTS " in str(operation.sql)
+    return is_repeatable_sql or isinstance(operation, AddOurIndexConcurrently | ConvertJson)
 
 
 NEW = migrations.CreateModel("New", [("id", models.BigAutoField(primary_key=True))])
@@ -88,12 +95,12 @@ UNIQUE = models.UniqueConstraint(fields=["status"], name="one_status")
     ids=lambda operation: operation.describe()[:60],
 )
 def test_unsafe_operation_is_detected(operation: Operation) -> None:
-    assert len(list(faults([NEW, operation], CREATED))) == 1
+    assert len(list(unsafe_operations([NEW, operation], CREATED))) == 1
 
 
-def test_field_that_was_always_written_may_stay_required() -> None:
+def test_always_written_field_may_be_required() -> None:
     operation = migrations.AlterField("Scan", "note", models.TextField(help_text="What to say."))
-    assert list(faults([operation], CREATED, {("scan", "note")})) == []
+    assert list(unsafe_operations([operation], CREATED, {("scan", "note")})) == []
 
 
 @pytest.mark.parametrize(
@@ -113,4 +120,4 @@ def test_field_that_was_always_written_may_stay_required() -> None:
     ids=lambda operation: operation.describe()[:60],
 )
 def test_safe_operation_is_accepted(operation: Operation) -> None:
-    assert list(faults([NEW, operation], CREATED)) == []
+    assert list(unsafe_operations([NEW, operation], CREATED)) == []

@@ -1,4 +1,7 @@
-"""Number of database queries of each page, with dozens of rows of everything."""
+"""Tests that pages need few database queries.
+
+Their lists have dozens of rows.
+"""
 
 from __future__ import annotations
 
@@ -20,11 +23,14 @@ from tests.test_who_sees_what import TABLE
 
 ROWS = 55
 MAX_QUERIES = 12
-SPACE_BEFORE_END = re.compile(r"\S+\s+[.,;](?=\s|$)")
+SPACE_BEFORE_FULL_STOP = re.compile(r"\S+\s+[.,;](?=\s|$)")
 
 
 def queries(client: Client, path: str) -> list[str]:
-    """Return the queries of a page. A first request, which must return 200, fills the caches of the process."""
+    """Return the page's queries.
+
+    A first request, which must return 200, fills the caches.
+    """
     assert client.get(path).status_code == 200, path
     with counted() as executed:
         client.get(path)
@@ -33,7 +39,10 @@ def queries(client: Client, path: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def populated_once(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[Populated]:
-    """Populated organization for all tests. The changes of each test are rolled back."""
+    """Populated organization for all tests.
+
+    Each test rolls its changes back.
+    """
     with django_db_blocker.unblock(), transaction.atomic():
         yield populate(ROWS)
         transaction.set_rollback(True)
@@ -44,7 +53,7 @@ def populated(populated_once: Populated, db: None) -> Populated:
     return populated_once
 
 
-def test_every_page_needs_few_queries(populated: Populated) -> None:
+def test_pages_need_few_queries(populated: Populated) -> None:
     owner = browser_of(populated.people["owner"])
     page_routes = [route for route, (gets, _, _) in TABLE.items() if gets.startswith("200")]
     paths = [address(route, populated.ids) for route in page_routes]
@@ -53,7 +62,7 @@ def test_every_page_needs_few_queries(populated: Populated) -> None:
     assert {path: len(executed) for path in paths if len(executed := queries(owner, path)) > MAX_QUERIES} == {}
 
 
-def test_every_list_of_the_admin_needs_few_queries(populated: Populated) -> None:
+def test_admin_lists_need_few_queries(populated: Populated) -> None:
     operator = copy(populated.people["owner"])
     operator.is_staff = operator.is_superuser = True
     operator.save()
@@ -64,7 +73,7 @@ def test_every_list_of_the_admin_needs_few_queries(populated: Populated) -> None
     assert {path: len(executed) for path in sorted(paths) if len(executed := queries(client, path)) > MAX_QUERIES} == {}
 
 
-def test_no_sentence_has_a_space_before_its_full_stop(populated: Populated) -> None:
+def test_no_space_precedes_a_full_stop(populated: Populated) -> None:
     owner, faults_by_path = browser_of(populated.people["owner"]), {}
     page_routes = [
         route for route, (gets, _, _) in TABLE.items() if gets.startswith("200") and not route.startswith("docs")
@@ -78,12 +87,12 @@ def test_no_sentence_has_a_space_before_its_full_stop(populated: Populated) -> N
             tree = page_of(response)
             for code in tree.xpath("//code | //pre | //script"):
                 code[:], code.text = (), "code"
-            if faults := SPACE_BEFORE_END.findall(tree.text_content()):
+            if faults := SPACE_BEFORE_FULL_STOP.findall(tree.text_content()):
                 faults_by_path[path] = faults
     assert faults_by_path == {}
 
 
-def test_counted_queries_include_prepared_statements(home: Member) -> None:
+def test_prepared_statements_are_counted(home: Member) -> None:
     with counted() as queries:
         home.api.get("/v1/scans")
     assert len(queries) >= 2

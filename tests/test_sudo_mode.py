@@ -1,4 +1,7 @@
-"""Sudo mode: views that grant access beyond the session require the password or a second factor again."""
+"""Tests for sudo mode.
+
+Views that grant lasting access ask for the password or a second factor again.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ from django.views.generic import RedirectView
 from accounts.models import Invitation, Membership, Organization, User
 from infrastructure.environment import IdentityProvider
 from sites.models import Badge
-from tests.accounts.identity.people import PASSWORD, add_app, recovery_codes
+from tests.accounts.identity.people import PASSWORD, add_authenticator_app, recovery_codes
 from tests.factories import Member, browser_of, person_of
 from tests.populated import Populated, populate
 from tests.responses import ClientResponse
@@ -31,14 +34,17 @@ PROVIDER = IdentityProvider("acme", "Acme", "https://id.example.com", "wss", "se
 
 
 def declared_sudo_mode(view: Any) -> bool | None:
-    """Return True or False as the view declares whether it requires sudo mode, or None without a declaration."""
+    """Return whether the view requires sudo mode.
+
+    It is None if the view does not declare it.
+    """
     declaration = getattr(view, "fresh_login", getattr(getattr(view, "view_class", None), "fresh_login", None))
     assert declaration in (True, False, None)
     return declaration
 
 
 def pages() -> Iterator[tuple[str, Any]]:
-    """Yield routes and views of pages. The API accepts no session, and redirects change nothing."""
+    """Yield the routes and views of pages, without the API and redirects."""
     for route, view in views():
         is_redirect = getattr(view, "view_class", None) is RedirectView
         if not route.startswith((ADMIN, *API)) and not is_redirect:
@@ -46,7 +52,10 @@ def pages() -> Iterator[tuple[str, Any]]:
 
 
 def browser_with_old_login(person: User) -> Client:
-    """Return a browser in which the person has logged in too long ago for sudo mode."""
+    """Return a client that is not in sudo mode.
+
+    Its person has logged in too long ago.
+    """
     client = browser_of(person)
     session = client.session
     at = time.time() - settings.ACCOUNT_REAUTHENTICATION_TIMEOUT - 1
@@ -55,19 +64,22 @@ def browser_with_old_login(person: User) -> Client:
     return client
 
 
-def asks_for_password(response: ClientResponse) -> bool:
+def requires_password(response: ClientResponse) -> bool:
     return response.headers.get("Location", "").startswith(AGAIN)
 
 
 @pytest.fixture
 def populated(db: None) -> Populated:
-    """Populated organization whose owner has a password and all factors."""
+    """Populated organization whose owner can enter sudo mode.
+
+    The owner has a password and every second factor.
+    """
     populated = populate(3)
     owner = populated.people["owner"]
     owner.set_password(PASSWORD)
     owner.is_staff = owner.is_superuser = True
     owner.save()
-    add_app(owner)
+    add_authenticator_app(owner)
     recovery_codes(owner)
     passkey = Authenticator.objects.create(user=owner, type="webauthn", data={"name": "Phone", "credential": {}})
     return Populated(populated.home, populated.people, {**populated.ids, "pk": passkey.pk})
@@ -85,7 +97,7 @@ def post(client: Client, path: str, fields: dict[str, Any]) -> ClientResponse:
 
 
 @override_settings(OIDC_PROVIDERS=[PROVIDER])
-def test_every_view_that_accepts_a_post_declares_sudo_mode(populated: Populated) -> None:
+def test_every_view_declares_its_sudo_mode(populated: Populated) -> None:
     undeclared, superfluous = [], []
     clients = Client(), browser_with_old_login(populated.people["owner"])
     for route, view in pages():
@@ -97,23 +109,23 @@ def test_every_view_that_accepts_a_post_declares_sudo_mode(populated: Populated)
     assert (undeclared, superfluous) == ([], [])
 
 
-def test_views_behave_as_they_declare(populated: Populated) -> None:
+def test_views_require_sudo_mode(populated: Populated) -> None:
     client = browser_with_old_login(populated.people["owner"])
     wrong = []
     for route, view in pages():
         if declared_sudo_mode(view) is not None and not address(route, populated.ids).startswith(AGAIN):
             fields = {name: value.format(**populated.ids) for name, value in FIELDS.get(route, {}).items()}
-            if asks_for_password(post(client, address(route, populated.ids), fields)) != declared_sudo_mode(view):
+            if requires_password(post(client, address(route, populated.ids), fields)) != declared_sudo_mode(view):
                 wrong.append(route)
     assert wrong == []
 
 
-def test_every_change_in_the_admin_requires_sudo_mode(populated: Populated) -> None:
+def test_admin_changes_require_sudo_mode(populated: Populated) -> None:
     client = browser_with_old_login(populated.people["owner"])
     ids = {**populated.ids, "object_id": 1, "id": 1, "content_type_id": 1}
     paths = {address(route, ids) for route, _ in views() if route.startswith(ADMIN)}
     exceptions = {"/admin/login/", "/admin/logout/", "/admin/password_change/"}
-    assert {path for path in paths if not asks_for_password(post(client, path, {}))} == exceptions
+    assert {path for path in paths if not requires_password(post(client, path, {}))} == exceptions
     assert client.get("/admin/accounts/membership/").status_code == 200
 
 
@@ -141,7 +153,7 @@ def test_stolen_session_grants_no_lasting_access(home: Member, owner: User) -> N
         client.post("/o/home/settings/", {"name": "Home", "shares_reports": "on"}),
         client.post("/o/home/sites/example.com/badge", {"page": "https://example.com/", "badge": "on"}),
     ]
-    assert all(map(asks_for_password, responses))
+    assert all(map(requires_password, responses))
     assert not Invitation.objects.exists()
     assert not Badge.objects.exists()
     assert not Organization.objects.get(slug="home").shares_reports
@@ -150,7 +162,7 @@ def test_stolen_session_grants_no_lasting_access(home: Member, owner: User) -> N
     assert (membership.role, webhook.url) == ("member", "https://93.184.215.14/ours")
 
 
-def test_request_is_carried_out_after_the_password_was_entered(home: Member, owner: User) -> None:
+def test_request_continues_after_the_password(home: Member, owner: User) -> None:
     client = browser_with_old_login(owner)
     redirect = client.post("/o/home/members/", {"email": "bob@people.test", "role": "owner"})
     final_response = client.post(redirect["Location"], {"password": PASSWORD})
@@ -161,7 +173,7 @@ def test_request_is_carried_out_after_the_password_was_entered(home: Member, own
     assert Organization.objects.get(slug="home").shares_reports
 
 
-def test_admin_request_is_carried_out_after_the_password_was_entered(home: Member, owner: User) -> None:
+def test_admin_request_continues_after_the_password(home: Member, owner: User) -> None:
     User.objects.filter(pk=owner.pk).update(is_staff=True, is_superuser=True)
     client = Client(enforce_csrf_checks=True)
     client.cookies = browser_with_old_login(owner).cookies
@@ -169,11 +181,11 @@ def test_admin_request_is_carried_out_after_the_password_was_entered(home: Membe
     client.get(page)
     token = {"csrfmiddlewaretoken": client.cookies["csrftoken"].value}
     redirect = client.post(page, {"role": "admin"} | token)
-    assert asks_for_password(redirect)
+    assert requires_password(redirect)
     assert Membership.objects.get(user=owner).role == "owner"
     assert client.post(redirect["Location"], {"password": PASSWORD} | token).status_code == 302
     assert Membership.objects.get(user=owner).role == "admin"
 
 
-def test_sudo_mode_lasts_a_quarter_of_an_hour() -> None:
+def test_sudo_mode_lasts_15_minutes() -> None:
     assert timedelta(seconds=settings.ACCOUNT_REAUTHENTICATION_TIMEOUT) == timedelta(minutes=15)

@@ -1,4 +1,7 @@
-"""Upgrade and rollback under load: the previous and this release share a database, and no request is refused."""
+"""Rehearse an upgrade and a rollback under load.
+
+No request may be refused.
+"""
 
 from __future__ import annotations
 
@@ -20,17 +23,17 @@ from tests.releases import PREVIOUS, ROOT, Release, files_of
 from tests.rolling import RepeatingClients, Switch
 from tests.targets.server import Answer, Site
 
-LIMIT_S = 120
-REQUEST_S = 60
-# The switch probes ten times a second, but on a busy machine it waits for the response.
-DRAIN_S = 10
+TIMEOUT_S = 120
+REQUEST_TIMEOUT_S = 60
+# The load balancer probes ten times a second, but a busy machine answers late.
+DRAIN_DURATION_S = 10
 MAX_PAGES = 150
 FINAL = {"completed", "partial", "failed"}
 LINK = re.compile(r'href="(/[^"#]*)"')
-# Links that the crawl skips: files, pages without database queries, other formats of a page, and the logout.
+# The crawl skips files, pages without queries, other formats, and the logout.
 SKIPPED_LINKS = re.compile(r"^/static/|^/docs/.|/export|logout|\?|^/openapi|\.\w+$")
 GETS = ("/v1/usage", "/v1/scans", "/v1/audits", "/v1/monitors", "/v1/badges", "/v1/mutes", "/api/webhooks", "/readyz")
-# Settings with static files without hashed names, because compressing all files would take longer than the rest.
+# Hashed file names are off, because compressing all files would take too long.
 SETTINGS = """
 from config.settings import *
 STORAGES["staticfiles"] = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
@@ -39,7 +42,10 @@ STORAGES["staticfiles"] = {"BACKEND": "django.contrib.staticfiles.storage.Static
 
 @dataclass(frozen=True)
 class Rehearsal:
-    """Result of a rehearsal: responses by request and status, and the requests that were refused or failed."""
+    """Result of a rehearsal.
+
+    `failures` are requests that were refused or failed.
+    """
 
     responses: Counter[tuple[str, int]]
     failures: list[str]
@@ -47,7 +53,7 @@ class Rehearsal:
 
 
 class Visitor:
-    """Client that uses the pages and the API of the service through the switch."""
+    """Client that uses pages and the API of the service."""
 
     def __init__(self, base: str, site: str, login: dict[str, str]) -> None:
         self._base = base
@@ -62,18 +68,18 @@ class Visitor:
 
     def log_in(self) -> None:
         address = f"{self._base}/login/"
-        form = self._session.get(address, timeout=REQUEST_S).text
+        form = self._session.get(address, timeout=REQUEST_TIMEOUT_S).text
         token = re.findall(r'name="csrfmiddlewaretoken" value="([^"]+)"', form)[0]
         email, password = self._login["email"], self._login["password"]
         fields = {"csrfmiddlewaretoken": token, "username": email, "login": email, "password": password}
-        response = self._session.post(address, fields, headers={"Referer": address}, timeout=REQUEST_S)
+        response = self._session.post(address, fields, headers={"Referer": address}, timeout=REQUEST_TIMEOUT_S)
         assert "logout" in response.text, response.text
 
     def crawl(self) -> None:
-        """Find the pages that the person may see by following links, including the pages of the admin."""
+        """Collect the pages that the person can reach by links, including admin pages."""
         paths = ["/", "/dashboard/", "/admin/", "/docs/"]
         for path in paths:
-            response = self._session.get(self._base + path, timeout=REQUEST_S)
+            response = self._session.get(self._base + path, timeout=REQUEST_TIMEOUT_S)
             assert response.status_code < 500, path
             for link in LINK.findall(response.text):
                 if link not in paths and not SKIPPED_LINKS.search(link) and len(paths) < MAX_PAGES:
@@ -81,11 +87,11 @@ class Visitor:
         self.pages = paths
 
     def request_page(self) -> int:
-        """Request the next of the crawled pages, and return the status."""
+        """Request the next crawled page and return the status."""
         return self._get(self.pages[next(self._numbers) % len(self.pages)])
 
     def request_api(self) -> int:
-        """Request the next list, or the last report from the API or as a page. Returns the status."""
+        """Request the next API list or the latest report, and return the status."""
         paths = [
             *GETS,
             *(f"/v1/report/{id}" for id in self.reports[-1:]),
@@ -96,43 +102,50 @@ class Visitor:
     def scan(self) -> int:
         """Scan the site, wait for the report, and return the last status."""
         scan_body = {"url": self._site, "type": "security"}
-        response = requests.post(f"{self._base}/v1/scan", json=scan_body, headers=self._key, timeout=REQUEST_S)
+        response = requests.post(f"{self._base}/v1/scan", json=scan_body, headers=self._key, timeout=REQUEST_TIMEOUT_S)
         if response.status_code >= 300:
             return response.status_code
         id = response.json()["id"]
         statuses = []
 
         def has_ended() -> bool:
-            response = requests.get(f"{self._base}/v1/scan/{id}", headers=self._key, timeout=REQUEST_S)
+            response = requests.get(f"{self._base}/v1/scan/{id}", headers=self._key, timeout=REQUEST_TIMEOUT_S)
             statuses.append(response.status_code)
             return response.status_code != 200 or response.json()["status"] in FINAL
 
-        wait_until(has_ended, LIMIT_S, poll_s=0.1)
+        wait_until(has_ended, TIMEOUT_S, poll_s=0.1)
         with self._lock:
             self.reports.append(id)
         return statuses[-1]
 
     def _get(self, path: str) -> int:
         if path.startswith(("/v1/", "/api/")):
-            return requests.get(self._base + path, headers=self._key, timeout=REQUEST_S).status_code
+            return requests.get(self._base + path, headers=self._key, timeout=REQUEST_TIMEOUT_S).status_code
         cookies = self._session.cookies.get_dict()
-        return requests.get(self._base + path, cookies=cookies, timeout=REQUEST_S, allow_redirects=False).status_code
+        return requests.get(
+            self._base + path, cookies=cookies, timeout=REQUEST_TIMEOUT_S, allow_redirects=False
+        ).status_code
 
 
 def rehearse() -> Rehearsal:
-    """Upgrade from the previous release to this one, roll back, then request about as many pages as exist.
+    """Upgrade from the previous release and roll back.
+
+    Clients send requests meanwhile.
 
     Raises AssertionError if a command fails, or if a scan takes longer than two minutes.
     """
     site = Site({"/": Answer("<!doctype html><html lang=en><title>A page</title><h1>A page</h1>")})
-    with _installed() as (folder, old, new), Switch().running() as switch, RepeatingClients() as clients, site:
+    with _installed_releases() as (folder, old, new), Switch().running() as switch, RepeatingClients() as clients, site:
         login = old.prepare(folder)
         visitor = Visitor(f"http://127.0.0.1:{switch.port}", site.url + "/", login)
 
         def wait_for_responses(pages: int) -> None:
-            """Wait for responses to `pages` more pages, to two more scans, and to every list of the API."""
+            """Wait for more responses.
+
+            It waits for `pages` more page requests, two more scans and every API list.
+            """
             expected = {name: clients.count(name) + more for name, more in (("page", pages), ("scan", 2), ("api", 12))}
-            wait_until(lambda: all(clients.count(name) >= count for name, count in expected.items()), LIMIT_S)
+            wait_until(lambda: all(clients.count(name) >= count for name, count in expected.items()), TIMEOUT_S)
 
         with contextlib.ExitStack() as running:
             old_web, old_worker = (running.enter_context(process) for process in (old.start_web(), old.start_worker()))
@@ -153,7 +166,7 @@ def rehearse() -> Rehearsal:
             switch.remove(old_web.port)
             old_web.stop()
             wait_for_responses(pages=20)
-            # The old code must also work with rows of the new code. The new code announces its own shutdown.
+            # The old code must work with rows of the new code, which announces its own shutdown.
             clients.state = "both, then the old code again"
             old_web, _ = (running.enter_context(process) for process in (old.start_web(), old.start_worker()))
             switch.add(old_web.port)
@@ -165,8 +178,11 @@ def rehearse() -> Rehearsal:
 
 
 @contextlib.contextmanager
-def _installed() -> Iterator[tuple[Path, Release, Release]]:
-    """Install the previous release and this one, with servers of their own."""
+def _installed_releases() -> Iterator[tuple[Path, Release, Release]]:
+    """Install the previous and the current release.
+
+    They have a separate database and Redis.
+    """
     with tempfile.TemporaryDirectory(prefix="wss-upgrade-") as name:
         folder = Path(name)
         folder.chmod(0o755)
@@ -178,11 +194,11 @@ def _installed() -> Iterator[tuple[Path, Release, Release]]:
                 "ALLOWED_HOSTS": "127.0.0.1",
                 "SCAN_ALLOWED_NETWORKS": "127.0.0.0/8",
                 "SCAN_BROWSER": "off",
-                # One site is scanned repeatedly. The first variable is the previous release's name of the second.
+                # The previous release uses the first name for the second setting. Limits are high for repeated scans.
                 "SCAN_VISITS_PER_HOST": "50",
                 "SCAN_VISITS_PER_DOMAIN": "50",
                 "SCAN_GAP_PER_DOMAIN": "0",
-                "DRAIN_S": str(DRAIN_S),
+                "DRAIN_S": str(DRAIN_DURATION_S),
             }
             old = Release(files_of(PREVIOUS, folder / "code"), folder / "previous", variables)
             yield folder, old, Release(ROOT, folder / "new", variables)

@@ -1,4 +1,7 @@
-"""Admin pages of webhooks, events and deliveries, without the webhooks' secrets."""
+"""Admin pages of webhooks, events and deliveries.
+
+They hide the webhooks' secrets.
+"""
 
 from __future__ import annotations
 
@@ -15,18 +18,24 @@ from django.utils.safestring import SafeString
 from accounts.tenant_admin import ReadOnlyAdmin, link
 from webhooks.models import Delivery, Event, Webhook
 
-# A delivery has up to eight attempts, and up to eight more with every replay.
-SHOWN_ATTEMPTS = 50
+# The list is limited, because a replayed delivery has up to eight more attempts.
+MAX_LISTED_ATTEMPTS = 50
 
 
-def deliveries_of(id: str, text: str = "Show them") -> SafeString:
-    """Return an HTML link to the admin's list of deliveries of a webhook, event, scan or audit with this ID."""
+def link_to_deliveries(id: str, text: str = "Show them") -> SafeString:
+    """Return an HTML link to the admin's list of deliveries.
+
+    The ID is that of a webhook, event, scan or audit.
+    """
     return link(f"{reverse('admin:webhooks_delivery_changelist')}?{urlencode({'q': id})}", text)
 
 
 @admin.register(Webhook)
 class WebhookAdmin(ReadOnlyAdmin):
-    """Admin page of webhooks. URLs are reduced to hosts, because anybody with a URL such as Slack's may post to it."""
+    """Admin page of webhooks.
+
+    It displays hosts instead of URLs, because a Slack URL allows anybody to post to it.
+    """
 
     list_display = ("id", "organization", "receiver", "events", "enabled", "failures", "failing_since", "created_at")
     list_filter = ("enabled", "disabled_reason")
@@ -43,7 +52,7 @@ class WebhookAdmin(ReadOnlyAdmin):
 
     @admin.display(description="deliveries")
     def deliveries(self, webhook: Webhook) -> SafeString:
-        return deliveries_of(webhook.id)
+        return link_to_deliveries(webhook.id)
 
 
 @admin.register(Event)
@@ -59,7 +68,7 @@ class EventAdmin(ReadOnlyAdmin):
 
     @admin.display(description="deliveries")
     def deliveries(self, event: Event) -> SafeString:
-        return deliveries_of(event.id)
+        return link_to_deliveries(event.id)
 
     @admin.display(description="payload")
     def payload(self, event: Event) -> str:
@@ -69,7 +78,10 @@ class EventAdmin(ReadOnlyAdmin):
 
 @admin.register(Delivery)
 class DeliveryAdmin(ReadOnlyAdmin):
-    """Admin page of deliveries with their attempts, those of the newest events first."""
+    """Admin page of deliveries with their attempts.
+
+    The newest events come first.
+    """
 
     list_display = (
         *("id", "status", "attempts_made", "organization", "receiver", "kind"),
@@ -77,7 +89,7 @@ class DeliveryAdmin(ReadOnlyAdmin):
     )
     list_filter = ("status",)
     list_select_related = ("webhook__organization", "event")
-    # Orders by the event's `created_at`, which has an index. Event and delivery are created at the same time.
+    # The event has the same time as its deliveries, and its `created_at` has an index.
     ordering = ("-event__created_at",)
     ids = {
         "dlv": "id__startswith",
@@ -97,7 +109,7 @@ class DeliveryAdmin(ReadOnlyAdmin):
     def get_queryset(self, request: HttpRequest) -> QuerySet[Delivery]:
         return super().get_queryset(request).defer("webhook__encrypted_secret", "event__body")
 
-    def of_organizations(self, queryset: QuerySet[Any], organization_ids: list[int]) -> QuerySet[Any]:
+    def filter_by_organizations(self, queryset: QuerySet[Any], organization_ids: list[int]) -> QuerySet[Any]:
         return queryset.filter(webhook__organization_id__in=organization_ids)
 
     @admin.display(description="organization")
@@ -114,5 +126,5 @@ class DeliveryAdmin(ReadOnlyAdmin):
 
     @admin.display(description="attempts")
     def log(self, delivery: Delivery) -> SafeString:
-        attempts = delivery.attempts.order_by("-at", "-id")[:SHOWN_ATTEMPTS]
+        attempts = delivery.attempts.order_by("-at", "-id")[:MAX_LISTED_ATTEMPTS]
         return render_to_string("admin/webhooks/attempts.html", {"attempts": attempts})

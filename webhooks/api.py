@@ -9,7 +9,7 @@ from rest_framework.response import Response
 
 from accounts import access
 from accounts.authentication import caller_of
-from infrastructure.api.pagination import choice, slice_of
+from infrastructure.api.pagination import choice, parse_limit_and_offset
 from infrastructure.api.parsing import moment
 from infrastructure.api.schema import PAGE_PARAMETERS, RETURNED, id_parameter, operation, responses
 from infrastructure.api.typed import Answer
@@ -47,7 +47,7 @@ DISABLED = {"e409": "`WEBHOOK_DISABLED`: enable it first."}
 
 
 class WebhookCollection(ApiView):
-    """POST and GET /api/webhooks."""
+    """View of POST and GET /api/webhooks."""
 
     @operation(
         operation_id="create_webhook",
@@ -63,7 +63,7 @@ class WebhookCollection(ApiView):
         ),
     )
     def post(self, request: Request) -> Answer[CreatedWebhook]:
-        """The response contains the secret that signs the deliveries. It is never shown again."""
+        """The response contains the secret that signs the deliveries. The secret is never shown again."""
         webhook_request = WebhookRequestSerializer.judged(json_body(request), policy=scan_policy())
         webhook, secret = services.register_webhook(caller=caller_of(request), request=webhook_request)
         return Answer(created_webhook_of(webhook, secret), status=201)
@@ -81,7 +81,7 @@ class WebhookCollection(ApiView):
 
 
 class WebhookItem(ApiView):
-    """GET, PATCH and DELETE /api/webhooks/:id."""
+    """View of GET, PATCH and DELETE /api/webhooks/:id."""
 
     @operation(
         operation_id="get_webhook",
@@ -125,13 +125,13 @@ class WebhookItem(ApiView):
         responses=responses({204: None}, **NOT_FOUND),
     )
     def delete(self, request: Request, webhook_id: str) -> Response:
-        """Also deletes its pending deliveries and its log."""
+        """Deletes the webhook with its pending deliveries and its log."""
         services.delete_webhook(caller=caller_of(request), webhook_id=webhook_id)
         return Response(status=204)
 
 
 class WebhookTest(ApiView):
-    """POST /api/webhooks/:id/test."""
+    """View of POST /api/webhooks/:id/test."""
 
     @operation(
         operation_id="test_webhook",
@@ -145,14 +145,15 @@ class WebhookTest(ApiView):
     def post(self, request: Request, webhook_id: str) -> Answer[DeliveryDetail]:
         """Sends the event once, with `test: true` in its body. The list of deliveries shows the result."""
         caller, body = caller_of(request), optional_json_body(request)
-        services.WEBHOOK.find(caller.organization_id, webhook_id)  # An unknown webhook is refused before the body is.
+        # An unknown webhook is refused before an invalid body.
+        services.WEBHOOK.find(caller.organization_id, webhook_id)
         kind = TestRequestSerializer.judged(body).get("event")
         delivery = services.send_test(caller=caller, webhook_id=webhook_id, kind=kind)
         return Answer(delivery_detail_of(delivery), status=202)
 
 
 class WebhookSecret(ApiView):
-    """POST /api/webhooks/:id/rotate-secret."""
+    """View of POST /api/webhooks/:id/rotate-secret."""
 
     @operation(
         operation_id="rotate_webhook_secret",
@@ -180,7 +181,7 @@ class WebhookSecret(ApiView):
 
 
 class DeliveryListing(ApiView):
-    """GET /api/webhooks/:id/deliveries."""
+    """View of GET /api/webhooks/:id/deliveries."""
 
     @operation(
         operation_id="list_deliveries",
@@ -191,17 +192,17 @@ class DeliveryListing(ApiView):
             *PAGE_PARAMETERS,
             OpenApiParameter("status", str, enum=Delivery.Status.values),
             OpenApiParameter("event", str, enum=EventKind.values),
-            OpenApiParameter("since", OpenApiTypes.DATETIME, description="Created then or later, in UTC."),
+            OpenApiParameter("since", OpenApiTypes.DATETIME, description="Created at this time or later, in UTC."),
         ],
         responses=responses(
             {200: RETURNED}, e400="`INVALID_PARAMS`: a parameter is out of range or unknown.", **NOT_FOUND
         ),
     )
     def get(self, request: Request, webhook_id: str) -> Answer[DeliveryList]:
-        """Deliveries, newest first, each with its attempts. Kept for 30 days after the last one."""
+        """Deliveries, newest first, each with its attempts. A delivery is kept for 30 days after its last attempt."""
         query = request.query_params
-        part = slice_of(query)
-        rows = services.deliveries_of(
+        part = parse_limit_and_offset(query)
+        rows = services.deliveries_of_webhook(
             services.WEBHOOK.find(caller_of(request).organization_id, webhook_id),
             status=choice(query, "status", Delivery.Status.values),
             kind=choice(query, "event", EventKind.values),
@@ -213,7 +214,7 @@ class DeliveryListing(ApiView):
 
 
 class DeliveryReplay(ApiView):
-    """POST /api/webhooks/:id/deliveries/:id/replay."""
+    """View of POST /api/webhooks/:id/deliveries/:id/replay."""
 
     @operation(
         operation_id="replay_delivery",

@@ -1,4 +1,4 @@
-"""Descriptions of events for the `webhooks` of openapi.yaml: body, headers and expected response of a delivery."""
+"""OpenAPI descriptions of webhook deliveries."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from drf_spectacular.utils import OpenApiResponse, OpenApiWebhook, extend_schema
 from webhooks.models import EventKind
 from webhooks.schemas import AuditScanEvent, ScanEvent
 
-# Headers of a delivery, with a description and a pattern of their values (docs/webhooks.md).
+# Description and pattern of the headers of a delivery (docs/webhooks.md).
 HEADERS = {
     "X-Service-Event": ("The event, as in the body.", r"^[a-z]+\.[a-z]+$"),
     "X-Service-Signature": (
@@ -24,11 +24,14 @@ HEADERS = {
         r"^v1,[0-9A-Za-z+/]{43}=( v1,[0-9A-Za-z+/]{43}=)*$",
     ),
 }
-ANSWER = OpenApiResponse(description="Any status of 2xx within 10 seconds; after anything else, there are retries.")
+ANSWER = OpenApiResponse(description="Any status of 2xx within 10 seconds; anything else is retried.")
 
 
 def described(kind: EventKind, body: Any) -> OpenApiWebhook:
-    """Return the OpenAPI description of an event's delivery. `body` is a TypedDict."""
+    """Return the OpenAPI description of an event's delivery.
+
+    `body` is a TypedDict.
+    """
     decorator = extend_schema(
         operation_id=f"receive_{kind.replace('.', '_')}",
         summary=str(kind.label),
@@ -47,7 +50,10 @@ AUDIT_SCAN = described(EventKind.AUDIT_SCAN, AuditScanEvent)
 
 
 def add_delivery_headers(result: dict[str, Any], **_: object) -> dict[str, Any]:
-    """Add the headers of deliveries to openapi.yaml, which drf-spectacular leaves out. Hook of drf-spectacular."""
+    """Add the delivery headers to openapi.yaml.
+
+    drf-spectacular omits them. This is a postprocessing hook of drf-spectacular.
+    """
     parameters = [
         {
             "in": "header",

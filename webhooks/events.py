@@ -1,4 +1,7 @@
-"""Recording of events, with one delivery for each subscribed webhook, in the transaction of the reported change."""
+"""Record events with one delivery for each subscribed webhook.
+
+Runs in the transaction of the reported change.
+"""
 
 from __future__ import annotations
 
@@ -19,34 +22,37 @@ from webhooks.schemas import AuditScanEventData, ScanEventData, scan_data
 from website_scan.result import ScanResult
 from website_scan.timestamps import timestamp
 
-# Locks the webhooks against deletion, so that the transaction does not fail because a webhook is missing.
-RECEIVERS = """
+# FOR KEY SHARE prevents the deletion of webhooks before the inserts.
+SUBSCRIBED_WEBHOOKS = """
     SELECT id, events FROM webhooks_webhook WHERE organization_id = %(organization)s AND events && %(kinds)s::varchar[]
     ORDER BY id FOR KEY SHARE
 """
 
 
 def record_scan_ends(*, ended: Ended, **_: object) -> None:
-    """Write an event with its deliveries for each scan that has just ended. Receiver of the signal `scan_ended`."""
-    receivers = _receivers(ended[0][0].organization_id, {_kind_of(scan) for scan, _ in ended})
+    """Write an event for each scan that has just ended.
+
+    This receiver of the signal `scan_ended` also writes the deliveries.
+    """
+    receivers = _subscribed_webhooks(ended[0][0].organization_id, {_event_kind(scan) for scan, _ in ended})
     for scan, result in ended:
-        kind = _kind_of(scan)
-        if not receivers[kind] or (data := _data_of(scan, result)) is None:
+        kind = _event_kind(scan)
+        if not receivers[kind] or (data := _event_data(scan, result)) is None:
             continue
         assert scan.completed_at is not None
-        _write(receivers[kind], kind, scan.organization_id, scan.completed_at, data, scan.request_id, scan=scan)
+        _write_event(receivers[kind], kind, scan.organization_id, scan.completed_at, data, scan.request_id, scan=scan)
 
 
-def _kind_of(scan: Scan) -> EventKind:
-    """Return the kind of event of a finished scan.
+def _event_kind(scan: Scan) -> EventKind:
+    """Return the kind of event for a finished scan.
 
     Scans of audits of several pages have a kind of their own, because there may be thousands. Scans of a monitor's
-    audits have no event (`_data_of` returns None).
+    audits have no event (`_event_data` returns None).
     """
     return EventKind.AUDIT_SCAN if scan.is_background else EventKind(f"scan.{scan.status}")
 
 
-def _data_of(scan: Scan, result: ScanResult | None) -> ScanEventData | AuditScanEventData | None:
+def _event_data(scan: Scan, result: ScanResult | None) -> ScanEventData | AuditScanEventData | None:
     audit = scan.audit_page.audit if scan.audit_page else None
     if audit is not None and audit.run_of:
         return None
@@ -64,15 +70,16 @@ def record(
     request_id: str = "",
     **subject: Model,
 ) -> None:
-    """Write an event, and a delivery for each subscribed webhook. The caller's transaction also changes the subject.
+    """Write an event with a delivery for each subscribed webhook.
 
-    `subject` is the row that the event is about, such as `audit=audit`. `data` is only called if a webhook subscribes.
+    Runs in the transaction of the reported change. `subject` is the row that the event is about, such as `audit=audit`.
+    `data` is only called if a webhook subscribes.
     """
-    if receivers := _receivers(organization_id, {kind})[kind]:
-        _write(receivers, kind, organization_id, at, data(), request_id, **subject)
+    if receivers := _subscribed_webhooks(organization_id, {kind})[kind]:
+        _write_event(receivers, kind, organization_id, at, data(), request_id, **subject)
 
 
-def _write(
+def _write_event(
     receivers: Sequence[str],
     kind: EventKind,
     organization_id: int,
@@ -89,14 +96,20 @@ def _write(
     wake_dispatcher(event.id)
 
 
-def _receivers(organization_id: int, kinds: Collection[EventKind]) -> Mapping[EventKind, list[str]]:
-    """Return the IDs of webhooks that are subscribed to each kind of event, and lock the webhooks against deletion."""
-    rows = access.fetch_rows(RECEIVERS, organization_id, kinds=[str(kind) for kind in kinds])
+def _subscribed_webhooks(organization_id: int, kinds: Collection[EventKind]) -> Mapping[EventKind, list[str]]:
+    """Lock and return the subscribed webhooks of each kind of event.
+
+    Returns their IDs.
+    """
+    rows = access.fetch_rows(SUBSCRIBED_WEBHOOKS, organization_id, kinds=[str(kind) for kind in kinds])
     return {kind: [webhook_id for webhook_id, events in rows if kind in events] for kind in kinds}
 
 
 def wake_dispatcher(row_id: str) -> None:
-    """Enqueue a `deliver` task when the transaction commits. If the message is lost, the sweeper sends another."""
+    """Enqueue a `deliver` task on commit.
+
+    If the message is lost, the sweeper sends another.
+    """
     transaction.on_commit(lambda: queue.enqueue("webhooks.tasks.deliver", row_id))
 
 

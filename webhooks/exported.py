@@ -1,4 +1,4 @@
-"""Data export of an organization's webhooks, without secrets, and of deliveries with their bodies."""
+"""Export webhooks without secrets, and deliveries with bodies."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from webhooks.models import Delivery, Webhook
 from webhooks.schemas import delivery_detail_of, webhook_detail_of
 
 
-def _deliveries(organization_id: int) -> QuerySet[Delivery]:
+def _delivery_rows(organization_id: int) -> QuerySet[Delivery]:
     rows = Delivery.objects.filter(webhook__organization_id=organization_id)
     return rows.select_related("event", "webhook").defer("webhook__encrypted_secret").prefetch_related("attempts")
 
 
-def _delivery(delivery: Delivery) -> dict[str, Any]:
+def _delivery_json(delivery: Delivery) -> dict[str, Any]:
     return {
         **delivery_detail_of(delivery),
         "webhook_id": delivery.webhook_id,
@@ -32,5 +32,5 @@ KINDS = (
         lambda id: access.rows(Webhook, id).defer("encrypted_secret"),
         lambda webhook: dict(webhook_detail_of(webhook)),
     ),
-    Kind("deliveries", _deliveries, _delivery, ("webhook_id", "created_at", "pk")),
+    Kind("deliveries", _delivery_rows, _delivery_json, ("webhook_id", "created_at", "pk")),
 )

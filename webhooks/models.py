@@ -1,4 +1,7 @@
-"""Models of webhooks, events, deliveries and attempts. Deliveries are written with their event, so none is lost."""
+"""Models of webhooks, events, deliveries and attempts.
+
+Deliveries are written together with their event.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,10 @@ def new_webhook_id() -> str:
 
 
 def new_event_id() -> str:
-    """Return an ID for an event, which every attempt sends in the header `webhook-id`."""
+    """Return a new event ID.
+
+    Every attempt sends it in the header `webhook-id`.
+    """
     return new_id("evt")
 
 
@@ -29,9 +35,10 @@ def new_delivery_id() -> str:
 
 
 class EventKind(models.TextChoices):
-    """Kind of event. Its label is the condition on which the event is sent.
+    """Kind of event.
 
-    A new kind needs an example in `examples.py` and a message in `delivery/formats.py`.
+    The label is the condition under which the event is sent. A new kind needs an example in `examples.py` and a message
+    in `delivery/formats.py`.
     """
 
     SCAN_COMPLETED = "scan.completed", "A scan ended with a full report."
@@ -47,12 +54,15 @@ class EventKind(models.TextChoices):
     LIST_CHANGED = "list.changed", "A run of a list found sites that are better or worse than in the run before."
 
 
-# Events that are selected by default in the form for a new webhook.
-USUAL_EVENTS = (EventKind.SCAN_COMPLETED, EventKind.SCAN_FAILED, EventKind.SCAN_PARTIAL)
+# The form for a new webhook selects these events by default.
+DEFAULT_EVENTS = (EventKind.SCAN_COMPLETED, EventKind.SCAN_FAILED, EventKind.SCAN_PARTIAL)
 
 
 class Webhook(models.Model):
-    """Receiver that an organization has registered. While the webhook is disabled, its deliveries wait."""
+    """Webhook of an organization.
+
+    While it is disabled, its deliveries wait.
+    """
 
     class Reason(models.TextChoices):
         REQUESTED = "requested", "by its organization"
@@ -60,7 +70,10 @@ class Webhook(models.Model):
         FAILING = "failing", "nothing but failures for days"
 
     class Format(models.TextChoices):
-        """Body format of a webhook. Events are stored as STANDARD, and converted when they are sent."""
+        """Body format of a webhook.
+
+        Events are stored as STANDARD, and converted when they are sent.
+        """
 
         STANDARD = "standard", "Standard"
         SLACK = "slack", "Slack"
@@ -92,7 +105,10 @@ class Webhook(models.Model):
 
     @property
     def public_url(self) -> str:
-        """URL without the parts that may contain tokens: the query, and for Slack and Teams also the path."""
+        """URL without the parts that may contain tokens.
+
+        Leaves out the query, and for Slack and Teams also the path.
+        """
         if self.format != self.Format.STANDARD:
             return f"{Url.of(self.url).scheme}://{self.receiver}/…"
         path, mark, _ = self.url.partition("?")
@@ -105,7 +121,10 @@ class Webhook(models.Model):
 
 
 class FormerSecret(models.Model):
-    """Former secret of a webhook, which remains valid until `expires_at` in addition to the current secret."""
+    """Former secret of a webhook.
+
+    It remains valid until `expires_at` in addition to the current secret.
+    """
 
     webhook = models.ForeignKey(Webhook, on_delete=models.CASCADE, related_name="former_secrets")
     encrypted_secret = models.BinaryField()
@@ -116,11 +135,14 @@ class FormerSecret(models.Model):
 
 
 class Event(models.Model):
-    """Event for webhooks. Every attempt sends the same `body`, unless the webhook has another format than STANDARD."""
+    """Event for webhooks.
+
+    Every attempt sends the same `body`, converted if the webhook has another format.
+    """
 
     id = models.CharField(primary_key=True, max_length=40, default=new_event_id, editable=False)
     organization = models.ForeignKey(Organization, on_delete=models.CASCADE)
-    # A test event has none of the following four foreign keys.
+    # The next four foreign keys are null for test events.
     scan = models.ForeignKey("scans.Scan", on_delete=models.CASCADE, null=True, blank=True, related_name="events")
     audit = models.ForeignKey(
         "sites.Audit", on_delete=models.CASCADE, null=True, blank=True, related_name="events", db_index=False
@@ -150,16 +172,22 @@ class Event(models.Model):
 
     @property
     def is_test(self) -> bool:
-        """Return True if this is a test event."""
+        """Return True for a test event.
+
+        A test event belongs to no scan, audit, monitor or list.
+        """
         return not (self.scan_id or self.audit_id or self.monitor_id or self.site_list_id)
 
 
-# Longer than an attempt, which takes 10 s at most.
+# The lease is longer than an attempt, which takes 10 s at most.
 DELIVERY_LEASE = Lease(timedelta(seconds=20))
 
 
 class Delivery(Leased):
-    """Delivery of an event to one webhook: pending, then delivered or failed. A replay makes the delivery pending."""
+    """Delivery of an event to one webhook: pending → delivered | failed.
+
+    A replay makes the delivery pending again.
+    """
 
     class Status(models.TextChoices):
         PENDING = "pending"
@@ -170,10 +198,10 @@ class Delivery(Leased):
     webhook = models.ForeignKey(Webhook, on_delete=models.CASCADE, db_index=False, related_name="deliveries")
     event = models.ForeignKey(Event, on_delete=models.CASCADE, related_name="deliveries")
     status = models.CharField(max_length=16, choices=Status, default=Status.PENDING)
-    # Number of finished attempts since the last replay, which is the position in the retry schedule.
+    # Number of finished attempts since the last replay, for the next pause.
     attempts_made = models.PositiveSmallIntegerField(default=0)
     next_attempt_at = models.DateTimeField(default=timezone.now)
-    # True while the webhook is disabled, so that claims skip the delivery (`delivery.claims.mark_held`).
+    # Claims skip deliveries of a disabled webhook (`delivery.claims`).
     is_held = models.BooleanField(default=False, db_default=False)
     created_at = models.DateTimeField(default=timezone.now)
     finished_at = models.DateTimeField(null=True, blank=True)
@@ -204,15 +232,18 @@ class Delivery(Leased):
 
     @property
     def planned_at(self) -> datetime | None:
-        """Time of the next attempt, or None while no attempt is planned."""
+        """Time of the next attempt, or None if no attempt is planned."""
         is_planned = self.status == self.Status.PENDING and not self.is_sending and self.webhook.enabled
         return self.next_attempt_at if is_planned else None
 
 
 class Attempt(models.Model):
-    """Attempt to deliver an event: the receiver's response, or the error."""
+    """Attempt to deliver an event.
 
-    # A database constraint deletes attempts with their delivery, so that one statement deletes a log of 100,000 rows.
+    Contains the receiver's response or the error.
+    """
+
+    # One statement deletes a log of 100,000 rows, because the database deletes attempts.
     delivery = models.ForeignKey(Delivery, on_delete=models.DO_NOTHING, db_constraint=False, related_name="attempts")
     at = models.DateTimeField(help_text="When it began.")
     latency_ms = models.PositiveIntegerField(help_text="Until the answer was read, or the attempt failed.")
@@ -230,5 +261,5 @@ class Attempt(models.Model):
 
     @property
     def failure(self) -> Attempt | None:
-        """The attempt itself if it failed, else None, for templates and serializers."""
+        """Return this attempt if it failed, otherwise None."""
         return self if self.error_code else None

@@ -1,4 +1,7 @@
-"""Delivery log of a webhook for the dashboard, with limits for rows, attempts and payloads."""
+"""Delivery log of a webhook on its dashboard page.
+
+Rows, attempts and payloads are limited.
+"""
 
 from __future__ import annotations
 
@@ -17,20 +20,22 @@ from accounts.models import Membership
 from infrastructure.web import keyset
 from webhooks.delivery.schedule import PAUSES
 from webhooks.models import Attempt, Delivery, Event, EventKind, Webhook
-from webhooks.services import deliveries_of
+from webhooks.services import deliveries_of_webhook
 
 PAGE_SIZE = 20
-MAX_ATTEMPTS = 10
+MAX_LISTED_ATTEMPTS = 10
 MAX_PAYLOAD_BYTES = 4096
-MOST_ATTEMPTS = len(PAUSES) + 1
-# The page refreshes itself while a delivery is being sent, or while its next attempt is less than this time away (in
-# the future or in the past).
+MAX_PLANNED_ATTEMPTS = len(PAUSES) + 1
+# The page refreshes itself if a delivery was or will be attempted within this time.
 REFRESH_WINDOW = timedelta(seconds=30)
 
 
 @dataclass(frozen=True, slots=True)
 class DeliveryState:
-    """State of a delivery in words, and the colour class (`tone`) of its badge."""
+    """State of a delivery in words.
+
+    `tone` is the colour class of its badge.
+    """
 
     name: str
     tone: str = ""
@@ -38,7 +43,7 @@ class DeliveryState:
 
 @dataclass(frozen=True, slots=True)
 class LogEntry:
-    """Delivery in the log, with its last attempts, newest first.
+    """Delivery in the delivery log with its last attempts, newest first.
 
     `payload` is the event's body as indented JSON. If the body is too long, `is_cut` is True, and `payload` is the
     beginning of the body without indentation.
@@ -51,7 +56,10 @@ class LogEntry:
 
     @property
     def moment(self) -> str:
-        """Creation time of the delivery in UTC. The template appends a Z for the `datetime` attribute of <time>."""
+        """Creation time of the delivery in UTC.
+
+        The template appends a Z for the `datetime` attribute of <time>.
+        """
         return f"{self.delivery.created_at:%Y-%m-%d %H:%M:%S}"
 
     @property
@@ -66,7 +74,7 @@ class LogEntry:
         if delivery.is_sending:
             return DeliveryState("Sending", "accent")
         if delivery.attempts_made:
-            return DeliveryState(f"Retrying, {delivery.attempts_made + 1} of {MOST_ATTEMPTS}", "warn")
+            return DeliveryState(f"Retrying, {delivery.attempts_made + 1} of {MAX_PLANNED_ATTEMPTS}", "warn")
         return DeliveryState("Waiting")
 
     @property
@@ -76,13 +84,16 @@ class LogEntry:
 
 @dataclass(frozen=True, slots=True)
 class DeliveryLog:
-    """Page of the delivery log with its filters. An empty string means no filter."""
+    """Page of the delivery log with its filters.
+
+    An empty string means no filter.
+    """
 
     entries: list[LogEntry]
     page: keyset.LinkedPage[Any, keyset.Moment]
     status: str
     event: str
-    is_watched: bool
+    needs_refresh: bool
     statuses: Sequence[tuple[str, str]] = tuple(Delivery.Status.choices)
     events: Sequence[str] = tuple(EventKind.values)
 
@@ -92,56 +103,65 @@ class DeliveryLog:
         return bool(self.status or self.event)
 
 
-def address_for(webhook: Webhook, member: Membership) -> str:
-    """Return the webhook's URL for a page. Members who are not admins get the URL without tokens."""
+def displayed_url(webhook: Webhook, member: Membership) -> str:
+    """Return the webhook's URL for display.
+
+    Only admins see the URL with its tokens.
+    """
     return webhook.url if member.is_admin else webhook.public_url
 
 
-def webhooks_of(organization_id: int) -> list[Webhook]:
-    """Return all webhooks of an organization, oldest first. The organization's tier limits their number."""
+def webhooks_of_organization(organization_id: int) -> list[Webhook]:
+    """Return all webhooks of an organization, oldest first.
+
+    The tier limits their number.
+    """
     return list(access.rows(Webhook, organization_id))
 
 
 def delivery_log(webhook: Webhook, query: Mapping[str, str]) -> DeliveryLog:
-    """Return a page of the webhook's deliveries, newest first, filtered by the query parameters `status` and `event`.
+    """Return a page of the delivery log, newest first.
 
-    Unknown values of these parameters are ignored.
+    The query parameters `status` and `event` filter the log. Unknown values of these parameters are ignored.
     """
     status = query.get("status", "") if query.get("status") in Delivery.Status.values else ""
     event = query.get("event", "") if query.get("event") in EventKind.values else ""
     filters = {name: value for name, value in (("status", status), ("event", event)) if value}
     match = Q(**({"status": status} if status else {}), **({"event__kind": event} if event else {}))
     attempts = Prefetch(
-        "attempts", queryset=Attempt.objects.order_by("-at", "-id")[:MAX_ATTEMPTS], to_attr="last_attempts"
+        "attempts", queryset=Attempt.objects.order_by("-at", "-id")[:MAX_LISTED_ATTEMPTS], to_attr="last_attempts"
     )
-    rows = deliveries_of(webhook).select_related("event").defer("event__body")
+    rows = deliveries_of_webhook(webhook).select_related("event__monitor", "event__site_list").defer("event__body")
     page = keyset.by_time(
         [rows.prefetch_related(attempts)], query, size=PAGE_SIZE, filters=filters, match=match if filters else None
     )
     now = timezone.now()
-    payloads = _payloads([delivery.event_id for delivery in page.rows])
+    payloads = _payloads_by_event_id([delivery.event_id for delivery in page.rows])
     entries = [
         LogEntry(delivery, delivery.last_attempts, *payloads[delivery.event_id])  # type: ignore[attr-defined]  # The prefetch sets it.
         for delivery in page.rows
     ]
-    is_watched = any(
+    needs_refresh = any(
         delivery.is_sending or (delivery.planned_at and abs(delivery.planned_at - now) < REFRESH_WINDOW)
         for delivery in page.rows
     )
-    return DeliveryLog(entries, page, status, event, is_watched)
+    return DeliveryLog(entries, page, status, event, needs_refresh)
 
 
-def _payloads(event_ids: Iterable[str]) -> dict[str, tuple[str, bool]]:
-    """Return the bodies of events by ID as text, cut to MAX_PAYLOAD_BYTES, and True for bodies that were cut."""
+def _payloads_by_event_id(event_ids: Iterable[str]) -> dict[str, tuple[str, bool]]:
+    """Return the bodies of events as text, by event ID.
+
+    Each text is truncated to MAX_PAYLOAD_BYTES, and paired with True if it was truncated.
+    """
     beginning = Substr("body", 1, MAX_PAYLOAD_BYTES, output_field=BinaryField())
     rows = Event.objects.filter(id__in=list(event_ids)).annotate(beginning=beginning, bytes=Length("body"))
     return {
-        id: (_indented(bytes(body)), False)
+        id: (_indented_json(bytes(body)), False)
         if length <= MAX_PAYLOAD_BYTES
         else (bytes(body).decode(errors="ignore"), True)
         for id, body, length in rows.values_list("id", "beginning", "bytes")
     }
 
 
-def _indented(body: bytes) -> str:
+def _indented_json(body: bytes) -> str:
     return json.dumps(json.loads(body), indent=2, ensure_ascii=False)

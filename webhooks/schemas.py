@@ -1,4 +1,4 @@
-"""JSON of webhooks, deliveries and scan events: TypedDicts, which openapi.yaml describes, and conversions to them."""
+"""TypedDicts of webhooks, deliveries and scan events for openapi.yaml."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ EventName = Annotated[str, values(EventKind.choices)]
 
 
 class WebhookSummary(TypedDict):
-    """A registered receiver, as the list shows it."""
+    """A registered receiver in the list of receivers."""
 
     id: WebhookId
     url: str
@@ -35,7 +35,7 @@ class WebhookSummary(TypedDict):
 
 
 class CreatedWebhook(WebhookSummary):
-    """A receiver that was just registered; the secret is never shown again."""
+    """A newly registered receiver. The secret is never shown again."""
 
     secret: Secret
     created_at: Timestamp
@@ -53,7 +53,7 @@ class WebhookDetail(WebhookSummary):
 
 
 class RotatedSecret(TypedDict):
-    """A webhook's new secret; it is never shown again."""
+    """A webhook's new secret, which is never shown again."""
 
     id: WebhookId
     secret: Secret
@@ -61,14 +61,14 @@ class RotatedSecret(TypedDict):
 
 
 class AttemptError(TypedDict):
-    """Why an attempt failed."""
+    """Error code and message of a failed attempt."""
 
     code: str
     message: str
 
 
 class AttemptDetail(TypedDict):
-    """An attempt to deliver."""
+    """An attempt to deliver an event."""
 
     at: Timestamp
     latency_ms: int
@@ -95,7 +95,7 @@ class DeliveryDetail(TypedDict):
 
 
 class DeliveryList(TypedDict):
-    """A page of a webhook's log."""
+    """A page of a webhook's delivery log."""
 
     deliveries: list[DeliveryDetail]
     total: int
@@ -104,7 +104,7 @@ class DeliveryList(TypedDict):
 
 
 class ScanEventData(TypedDict):
-    """The scan that has ended."""
+    """A scan that has ended."""
 
     scan_id: ScanId
     url: str
@@ -118,7 +118,7 @@ class ScanEventData(TypedDict):
 
 
 class AuditScanEventData(ScanEventData):
-    """The scan of an audit that has ended."""
+    """A scan of an audit that has ended."""
 
     audit_id: AuditId | None
 
@@ -126,7 +126,7 @@ class AuditScanEventData(ScanEventData):
 class Event(TypedDict):
     event: EventName
     timestamp: Timestamp
-    test: NotRequired[Annotated[bool, "True in a test event, else absent."]]
+    test: NotRequired[Annotated[bool, "True in a test event, otherwise absent."]]
 
 
 class ScanEvent(Event):
@@ -158,7 +158,10 @@ def webhook_detail_of(webhook: Webhook) -> WebhookDetail:
 
 
 def delivery_detail_of(delivery: Delivery) -> DeliveryDetail:
-    """Return the JSON of a delivery. Its event, webhook and attempts should be prefetched."""
+    """Return the JSON of a delivery.
+
+    Its event, webhook and attempts should be prefetched.
+    """
     event = delivery.event
     return {
         "id": delivery.id,
@@ -171,11 +174,11 @@ def delivery_detail_of(delivery: Delivery) -> DeliveryDetail:
         "created_at": timestamp(delivery.created_at),
         "next_attempt_at": timestamp_or_none(delivery.planned_at),
         "finished_at": timestamp_or_none(delivery.finished_at),
-        "attempts": [_attempt_of(attempt) for attempt in delivery.attempts.all()],
+        "attempts": [_attempt_json(attempt) for attempt in delivery.attempts.all()],
     }
 
 
-def _attempt_of(attempt: Attempt) -> AttemptDetail:
+def _attempt_json(attempt: Attempt) -> AttemptDetail:
     return {
         "at": timestamp(attempt.at),
         "latency_ms": attempt.latency_ms,

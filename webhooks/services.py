@@ -1,4 +1,4 @@
-"""Operations on webhooks: register, change, delete, rotate the secret, send a test, send deliveries again.
+"""Services for webhooks, their secrets and their deliveries.
 
 Each operation is recorded in the activity log in the same transaction.
 """
@@ -20,9 +20,9 @@ from infrastructure.api import throttling
 from infrastructure.api.errors import RateLimited
 from infrastructure.logging import request_id
 from scans.policy import scan_policy
-from scans.reachability import place
+from scans.reachability import reserve_slot
 from webhooks.delivery import notices
-from webhooks.delivery.claims import unmark_held
+from webhooks.delivery.claims import unmark_held_deliveries
 from webhooks.delivery.signing import new_secret
 from webhooks.events import wake_dispatcher
 from webhooks.examples import example
@@ -36,13 +36,12 @@ from website_scan.net.targets import Target, parse_target
 from website_scan.page.registrable_domain import site_of
 
 RESOLVE_TIMEOUT_S = 2
-# Time for which a former secret remains valid, and the maximum number of former secrets of a webhook.
+# Lifetime of former secrets, and their maximum number for a webhook.
 SECRET_OVERLAP = timedelta(hours=24)
 MAX_FORMER_SECRETS = 4
-# Requests per minute to send a single event, or all failed deliveries, to one receiver. Requests of all organizations
-# are counted together, because they use no quota, and one person may own several organizations.
-SENT_PER_RECEIVER = 60
-RECOVERED_PER_RECEIVER = 6
+# Maximum requests to one receiver per minute, counted for all organizations.
+MAX_SENT_PER_RECEIVER = 60
+MAX_RECOVERED_PER_RECEIVER = 6
 
 WEBHOOK = Resource(Webhook, "wh", "webhook")
 DELIVERY = Resource(Delivery, "dlv", "delivery", related=("event",))
@@ -59,25 +58,25 @@ class WebhookDisabled(Refusal):
 
 
 class RotationLimit(Refusal):
-    """Refusal of a rotation because the webhook has too many former secrets that are still valid."""
+    """Raised when a webhook has too many valid former secrets."""
 
     code = "ROTATION_LIMIT"
     status = 409
 
 
 def register_webhook(*, caller: Caller, request: WebhookRequest) -> tuple[Webhook, str]:
-    """Register a webhook. Return the webhook and its secret, which cannot be read again.
+    """Register a webhook.
 
-    The receiver need not answer yet, but the addresses that its name resolves to now must be public. Raises Blocked or
-    WebhookLimit.
+    Return the webhook and its secret, which cannot be retrieved later. The receiver need not answer yet, but the
+    addresses that its name resolves to now must be public. Raises Blocked or WebhookLimit.
     """
     target, events = request.target, request.events
     assert target is not None
     assert events is not None
-    _checked_addresses(target, caller.organization_id)
+    _resolve_public_addresses(target, caller.organization_id)
     secret = new_secret()
     with transaction.atomic():
-        # The lock serializes registrations of one organization, so that the limit holds.
+        # The number of webhooks cannot exceed the limit, because registrations wait for each other.
         usage.lock(caller.organization_id)
         if access.rows(Webhook, caller.organization_id).count() >= caller.webhooks:
             webhooks = counted(caller.webhooks, "webhook")
@@ -85,36 +84,37 @@ def register_webhook(*, caller: Caller, request: WebhookRequest) -> tuple[Webhoo
         webhook = Webhook.objects.create(
             organization_id=caller.organization_id,
             url=target.url,
-            receiver=_receiver(target),
+            receiver=_receiver_key(target),
             events=list(events),
             format=request.format or Webhook.Format.STANDARD,
             encrypted_secret=encryption.encrypt(secret),
         )
-        activity.record_call(caller, "webhook.created", webhook.public_url)
+        activity.record_by_caller(caller, "webhook.created", webhook.public_url)
     return webhook, secret
 
 
 def update_webhook(*, caller: Caller, webhook: Webhook, request: WebhookRequest) -> Webhook:
-    """Make the requested changes, and return the changed webhook.
+    """Change a webhook and return it.
 
-    Pending deliveries are sent to the new URL, in the new format. They wait while the webhook is disabled. When it is
-    enabled again, they are sent, and the count of failures is reset. Raises NotFound or Blocked.
+    Changes its URL, events, format or state as requested. Pending deliveries are sent to the new URL, in the new
+    format. They wait while the webhook is disabled. When it is enabled again, they are sent, and the count of failures
+    is reset. Raises NotFound or Blocked.
     """
     target, enabled = request.target, request.enabled
     if target is not None:
-        _checked_addresses(target, caller.organization_id)
+        _resolve_public_addresses(target, caller.organization_id)
     with transaction.atomic():
         webhook = WEBHOOK.find(caller.organization_id, webhook.id, lock=Lock.CHANGE)
         before, old_url = _logged_fields(webhook), webhook.url
         if target is not None:
-            webhook.url, webhook.receiver = target.url, _receiver(target)
+            webhook.url, webhook.receiver = target.url, _receiver_key(target)
         if request.events is not None:
             webhook.events = list(request.events)
         webhook.format = request.format or webhook.format
         if enabled is True:
             webhook.enabled, webhook.disabled_at, webhook.disabled_reason = True, None, ""
             webhook.failing_since, webhook.failures = None, 0
-            unmark_held(webhook)
+            unmark_held_deliveries(webhook)
             notices.withdraw(webhook)
             wake_dispatcher(webhook.id)
         elif enabled is False and webhook.enabled:
@@ -123,28 +123,32 @@ def update_webhook(*, caller: Caller, webhook: Webhook, request: WebhookRequest)
         webhook.save()
         after = _logged_fields(webhook)
         changed = {name: {"from": before[name], "to": after[name]} for name in after if before[name] != after[name]}
-        # The complete URLs are compared, but the activity log contains URLs without tokens.
+        # The activity log contains URLs without tokens, so the full URLs are compared.
         if webhook.url == old_url:
             changed.pop("url", None)
         else:
             changed["url"] = {"from": before["url"], "to": after["url"]}
         if changed:
-            activity.record_call(caller, "webhook.changed", webhook.public_url, **changed)
+            activity.record_by_caller(caller, "webhook.changed", webhook.public_url, **changed)
     return webhook
 
 
 def delete_webhook(*, caller: Caller, webhook_id: str) -> None:
-    """Delete a webhook with its pending deliveries and its log. Raises NotFound."""
+    """Delete a webhook with its pending deliveries and its log.
+
+    Raises NotFound.
+    """
     with transaction.atomic():
         webhook = WEBHOOK.find(caller.organization_id, webhook_id, lock=Lock.DELETION)
         webhook.delete()
-        activity.record_call(caller, "webhook.deleted", webhook.public_url)
+        activity.record_by_caller(caller, "webhook.deleted", webhook.public_url)
 
 
 def rotate_secret(*, caller: Caller, webhook_id: str, at_once: bool = False) -> tuple[str, datetime]:
-    """Replace the webhook's secret. Return the new secret, and the time until which the former secret remains valid.
+    """Replace a webhook's secret.
 
-    With `at_once`, for a leaked secret, all former secrets become invalid. Raises NotFound or RotationLimit.
+    Return the new secret, and the time until which the former secret remains valid. With `at_once`, for a leaked
+    secret, all former secrets become invalid. Raises NotFound or RotationLimit.
     """
     secret = new_secret()
     with transaction.atomic():
@@ -162,20 +166,20 @@ def rotate_secret(*, caller: Caller, webhook_id: str, at_once: bool = False) -> 
             )
         webhook.encrypted_secret = encryption.encrypt(secret)
         webhook.save(update_fields=["encrypted_secret"])
-        activity.record_call(caller, "webhook.secret_rotated", webhook.public_url)
+        activity.record_by_caller(caller, "webhook.secret_rotated", webhook.public_url)
     return secret, expires_at
 
 
 def send_test(*, caller: Caller, webhook_id: str, kind: str | None = None) -> Delivery:
-    """Send a test event without retries, by default of the first kind that the webhook is subscribed to.
+    """Send a test event without retries.
 
-    Raises NotFound, WebhookDisabled or RateLimited.
+    By default it is the first kind that the webhook is subscribed to. Raises NotFound, WebhookDisabled or RateLimited.
     """
-    _limit_sending(WEBHOOK.find(caller.organization_id, webhook_id), SENT_PER_RECEIVER)
+    _limit_sending(WEBHOOK.find(caller.organization_id, webhook_id), MAX_SENT_PER_RECEIVER)
     with transaction.atomic():
         webhook = WEBHOOK.find(caller.organization_id, webhook_id, lock=Lock.CHANGE)
         kind = kind or webhook.events[0]
-        _refuse_disabled(webhook)
+        _require_enabled(webhook)
         event = Event.objects.create(
             organization_id=caller.organization_id,
             kind=kind,
@@ -183,42 +187,42 @@ def send_test(*, caller: Caller, webhook_id: str, kind: str | None = None) -> De
             request_id=request_id(),
         )
         delivery = Delivery.objects.create(webhook=webhook, event=event)
-        activity.record_call(caller, "webhook.tested", webhook.public_url, event=kind)
+        activity.record_by_caller(caller, "webhook.tested", webhook.public_url, event=kind)
         wake_dispatcher(event.id)
     return delivery
 
 
 def replay_delivery(*, caller: Caller, webhook_id: str, delivery_id: str) -> Delivery:
-    """Send a delivery again, whatever its status, with the same body and `webhook-id`.
+    """Send a delivery again, whatever its status.
 
-    A finished delivery restarts its retry schedule, and a pending delivery is attempted now. A delivery that is being
-    sent does not change. Raises NotFound, WebhookDisabled or RateLimited.
+    The body and the `webhook-id` stay the same. A finished delivery restarts its retry schedule, and a pending delivery
+    is attempted now. A delivery that is being sent does not change. Raises NotFound, WebhookDisabled or RateLimited.
     """
     webhook = WEBHOOK.find(caller.organization_id, webhook_id)
-    _limit_sending(webhook, SENT_PER_RECEIVER)
+    _limit_sending(webhook, MAX_SENT_PER_RECEIVER)
     with transaction.atomic():
-        delivery = DELIVERY.find_in(webhook.deliveries.all(), delivery_id, lock=Lock.CHANGE)
-        _refuse_disabled(webhook)
+        delivery = DELIVERY.find_in_rows(webhook.deliveries.all(), delivery_id, lock=Lock.CHANGE)
+        _require_enabled(webhook)
         now = timezone.now()
         if delivery.lease_expires_at is None or delivery.lease_expires_at <= now:
             if delivery.status != Delivery.Status.PENDING:
                 delivery.status, delivery.attempts_made = Delivery.Status.PENDING, 0
             delivery.next_attempt_at, delivery.finished_at, delivery.is_held = now, None, False
             delivery.save(update_fields=["status", "attempts_made", "next_attempt_at", "finished_at", "is_held"])
-        activity.record_call(caller, "delivery.replayed", delivery.id, webhook=webhook.id)
+        activity.record_by_caller(caller, "delivery.replayed", delivery.id, webhook=webhook.id)
         wake_dispatcher(delivery.id)
     return delivery
 
 
 def recover_failed(*, caller: Caller, webhook_id: str, since: datetime) -> int:
-    """Send all failed deliveries created after `since` again, and return their number.
+    """Send all failed deliveries since `since` again.
 
-    Raises NotFound, WebhookDisabled or RateLimited.
+    Counts by creation time. Returns the number of deliveries. Raises NotFound, WebhookDisabled or RateLimited.
     """
     webhook = WEBHOOK.find(caller.organization_id, webhook_id)
-    _limit_sending(webhook, RECOVERED_PER_RECEIVER)
+    _limit_sending(webhook, MAX_RECOVERED_PER_RECEIVER)
     with transaction.atomic():
-        _refuse_disabled(webhook)
+        _require_enabled(webhook)
         failed = webhook.deliveries.filter(status=Delivery.Status.FAILED, created_at__gte=since)
         recovered = failed.exclude(event__scan=None, event__audit=None).update(
             status=Delivery.Status.PENDING,
@@ -228,22 +232,27 @@ def recover_failed(*, caller: Caller, webhook_id: str, since: datetime) -> int:
             is_held=False,
         )
         since_text = f"{since:%Y-%m-%d %H:%M}"
-        activity.record_call(caller, "webhook.recovered", webhook.public_url, deliveries=recovered, since=since_text)
+        activity.record_by_caller(
+            caller, "webhook.recovered", webhook.public_url, deliveries=recovered, since=since_text
+        )
         wake_dispatcher(webhook.id)
     return recovered
 
 
-def deliveries_of(
+def deliveries_of_webhook(
     webhook: Webhook, *, status: str | None = None, kind: str | None = None, since: datetime | None = None
 ) -> QuerySet[Delivery]:
-    """Return the webhook's deliveries, newest first, with optional filters."""
+    """Return the webhook's deliveries, newest first.
+
+    The filters are optional.
+    """
     conditions = {"status": status, "event__kind": kind, "created_at__gte": since}
     filters = {name: value for name, value in conditions.items() if value is not None}
     return webhook.deliveries.filter(**filters).order_by("-created_at", "-id")
 
 
 def _logged_fields(webhook: Webhook) -> dict[str, object]:
-    """Return the changeable fields of a webhook for the activity log."""
+    """Return the editable fields of a webhook for the activity log."""
     return {
         "url": webhook.public_url,
         "events": ", ".join(webhook.events),
@@ -252,41 +261,44 @@ def _logged_fields(webhook: Webhook) -> dict[str, object]:
     }
 
 
-def _refuse_disabled(webhook: Webhook) -> None:
+def _require_enabled(webhook: Webhook) -> None:
     if not webhook.enabled:
         raise WebhookDisabled("The webhook is disabled. Enable it first.")
 
 
-def _checked_addresses(target: Target, organization_id: int) -> tuple[str, ...]:
-    """Resolve a receiver's host, and return its addresses. Raises Blocked if an address or the port is forbidden.
+def _resolve_public_addresses(target: Target, organization_id: int) -> tuple[str, ...]:
+    """Resolve a receiver's host, and return its addresses.
 
-    Returns no addresses if the name cannot be resolved now, or if the organization has no free slot for a look-up.
+    Raises Blocked if an address or the port is forbidden. Returns no addresses if the name cannot be resolved now, or
+    if the organization has no free slot for a look-up.
     """
     policy = target.policy
-    with place(organization_id) as has_slot, Network(policy, time_limit_s=RESOLVE_TIMEOUT_S) as network:
+    with reserve_slot(organization_id) as has_slot, Network(policy, time_limit_s=RESOLVE_TIMEOUT_S) as network:
         if not has_slot:
             return ()
         try:
             return network.addresses(target.host, target.port)
         except (NotReachable, TimedOut):
-            return ()  # The host may be available later. Each attempt checks the addresses again.
+            return ()  # The host may be available later, and each attempt checks the addresses again.
 
 
 def _limit_sending(webhook: Webhook, limit: int) -> None:
-    """Count a request to send to a webhook's receiver. Raises RateLimited if there are too many.
+    """Count a request to send to a webhook's receiver.
 
-    Requests are counted by registrable domain and by IP address, because many names may lead to one host.
+    Raises RateLimited if there are too many. Requests are counted by registrable domain and by IP address, because many
+    names may lead to one host.
     """
     try:
         target = parse_target(webhook.url, scan_policy())
-        addresses = _checked_addresses(target, webhook.organization_id)
+        addresses = _resolve_public_addresses(target, webhook.organization_id)
     except Refusal:
-        return  # The attempt will fail with the same refusal, which the delivery log contains.
+        # The delivery log displays the same refusal after the attempt.
+        return
     for subject in {site_of(target.host), *addresses}:
         rate = throttling.count(f"sent-{limit}:{subject}", limit)
         if rate.used > limit:
             raise RateLimited("Too many events are sent to this receiver on request.", rate.reset - int(time.time()))
 
 
-def _receiver(target: Target) -> str:
+def _receiver_key(target: Target) -> str:
     return f"{target.host}:{target.port}"

@@ -1,4 +1,4 @@
-"""Celery tasks of webhooks."""
+"""Celery tasks for webhooks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from webhooks.delivery import claims
 from webhooks.delivery.dispatch import Dispatcher
 from webhooks.models import Delivery
 
-# Time limit of the task in a prefork pool, where other tasks wait for the same process. A thread pool needs no limit.
+# Other tasks wait for the same process of a prefork pool. A thread pool needs no limit.
 PROCESS_LIMIT_S = 45
 
 _dispatcher = Dispatcher()
@@ -30,7 +30,10 @@ def _has_deliveries() -> bool:
     has_work=staticmethod(_has_deliveries),
 )
 def deliver(_reason: str) -> None:
-    """Deliver until no delivery is due. Deliveries are found by their rows; `_reason` is only for logs."""
+    """Deliver until no delivery is due.
+
+    The task finds due deliveries itself; the argument is only logged.
+    """
     is_main = threading.current_thread() is threading.main_thread()
     if not _dispatcher.deliver_due(time_limit_s=PROCESS_LIMIT_S if is_main else float("inf")):
         queue.enqueue("webhooks.tasks.deliver", "more")
@@ -38,11 +41,17 @@ def deliver(_reason: str) -> None:
 
 @worker_shutting_down.connect
 def stop_delivering(**_: object) -> None:
-    """Stop the dispatcher, so that the worker exits after the running attempts."""
+    """Stop the dispatcher when the worker stops.
+
+    The worker exits after the running attempts.
+    """
     _dispatcher.stop()
 
 
 @shared_task(base=PeriodicTask, has_work=staticmethod(_has_deliveries))
 def hold_deliveries() -> None:
-    """Mark the waiting deliveries of disabled webhooks as held every minute, so that claims skip them at no cost."""
-    claims.mark_held()
+    """Mark waiting deliveries of disabled webhooks as held.
+
+    Claims skip held deliveries. Scheduled every minute.
+    """
+    claims.mark_held_deliveries()

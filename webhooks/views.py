@@ -1,4 +1,7 @@
-"""Dashboard pages of webhooks. All members may view webhooks, and admins may change them."""
+"""Dashboard pages of webhooks.
+
+All members may view webhooks, and admins may change them.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST, require_safe
 
 from accounts.authentication import member_caller
-from accounts.identity.freshness import fresh_login_needed, session_suffices
+from accounts.identity.freshness import require_fresh_login, session_suffices
 from accounts.models import Membership
 from accounts.roles import MemberRequest, known, page_of, requires
 from accounts.shown_once import SECRETS
@@ -28,7 +31,7 @@ from infrastructure.api.throttling import refuse_over_rate
 from infrastructure.web.forms import AddressField, HintedLabel, RefusalForm, TicksField
 from scans.policy import scan_policy
 from webhooks import pages, services
-from webhooks.models import USUAL_EVENTS, EventKind, Webhook
+from webhooks.models import DEFAULT_EVENTS, EventKind, Webhook
 from webhooks.requests import TestRequestSerializer, WebhookRequest, WebhookRequestSerializer
 from webhooks.services import SECRET_OVERLAP, WEBHOOK
 from website_scan.errors import Refusal
@@ -48,7 +51,7 @@ class WebhookForm(RefusalForm):
     event = TicksField(
         [(kind, HintedLabel(kind, str(kind.label))) for kind in EventKind],
         label="Events",
-        initial=USUAL_EVENTS,
+        initial=DEFAULT_EVENTS,
     )
     format = forms.ChoiceField(
         choices=[(body_format, HintedLabel(body_format.label, hint)) for body_format, hint in FORMAT_HINTS.items()],
@@ -59,9 +62,9 @@ class WebhookForm(RefusalForm):
 
     @property
     def webhook_request(self) -> WebhookRequest:
-        """Return the request of a valid form. Without a format, the webhook's format does not change.
+        """Return the WebhookRequest of a valid form.
 
-        Raises the refusals of the API's fields.
+        Without a format, the webhook's format does not change. Raises the refusals of the API's fields.
         """
         values = self.cleaned_data
         target = parse_address(values["url"], scan_policy(), "url")
@@ -69,7 +72,10 @@ class WebhookForm(RefusalForm):
         return WebhookRequest(target, events, values["format"] or None)
 
     def add_refusal(self, refusal: Refusal) -> int:
-        """Add a refusal as an error, and focus the first field, because the form is far down the page."""
+        """Add a refusal as a form error, and focus the first field.
+
+        The form is far down the page, so it would be out of view without the focus.
+        """
         self.fields["url"].widget.attrs["autofocus"] = True
         return super().add_refusal(refusal)
 
@@ -77,17 +83,22 @@ class WebhookForm(RefusalForm):
 @require_safe
 @requires(Role.VIEWER)
 def webhooks(request: MemberRequest) -> HttpResponse:
-    return _list(request, WebhookForm(), 200)
+    return _render_list(request, WebhookForm(), 200)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires(Role.ADMIN)
-@fresh_login_needed("POST")
+@require_fresh_login("POST")
 def webhook_new(request: MemberRequest) -> HttpResponse:
-    """Register a webhook, then redirect to the page that displays the secret once."""
+    """Register a webhook and redirect to its new secret.
+
+    The page displays the secret once.
+    """
 
     def show(form: WebhookForm, status: int) -> HttpResponse:
-        return _list(request, form, status) if form.is_bound else redirect(page_of(request.membership, "webhooks"))
+        return (
+            _render_list(request, form, status) if form.is_bound else redirect(page_of(request.membership, "webhooks"))
+        )
 
     def submit(form: WebhookForm) -> HttpResponse:
         caller = member_caller(request.membership)
@@ -103,7 +114,10 @@ def webhook_new(request: MemberRequest) -> HttpResponse:
 @requires(Role.ADMIN)
 @known
 def webhook_secret(request: MemberRequest, webhook_id: str) -> HttpResponse:
-    """Render a new secret once. Later requests for this page redirect to the webhook's page."""
+    """Render a new secret once.
+
+    Later requests for this page redirect to the webhook's page.
+    """
     webhook = WEBHOOK.find(request.membership.organization_id, webhook_id)
     stored = SECRETS.take(request, webhook_id)
     if stored is None:
@@ -128,28 +142,28 @@ def webhook(request: MemberRequest, webhook_id: str) -> HttpResponse:
     """Render a webhook's settings, state and delivery log."""
     webhook = WEBHOOK.find(request.membership.organization_id, webhook_id)
     form = WebhookForm(initial={"url": webhook.url, "event": webhook.events, "format": webhook.format})
-    return _detail(request, webhook, form, 200)
+    return _render_detail(request, webhook, form, 200)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires(Role.ADMIN)
-@fresh_login_needed("POST")
+@require_fresh_login("POST")
 @known
 def webhook_edit(request: MemberRequest, webhook_id: str) -> HttpResponse:
     member = request.membership
-    own_page = page_of(member, "webhook", webhook_id)
+    webhook_page = page_of(member, "webhook", webhook_id)
 
     def show(form: WebhookForm, status: int) -> HttpResponse:
         if not form.is_bound:
-            return redirect(own_page)
-        return _detail(request, WEBHOOK.find(member.organization_id, webhook_id), form, status)
+            return redirect(webhook_page)
+        return _render_detail(request, WEBHOOK.find(member.organization_id, webhook_id), form, status)
 
     def submit(form: WebhookForm) -> HttpResponse:
         webhook, caller = WEBHOOK.find(member.organization_id, webhook_id), member_caller(member)
         refuse_over_rate(request, caller)
         services.update_webhook(caller=caller, webhook=webhook, request=form.webhook_request)
         messages.success(request, "The webhook was changed.")
-        return redirect(own_page)
+        return redirect(webhook_page)
 
     return form_page(request, WebhookForm, show, submit)
 
@@ -160,7 +174,7 @@ def webhook_edit(request: MemberRequest, webhook_id: str) -> HttpResponse:
 @session_suffices("sends to an address that was confirmed before")
 def webhook_enable(request: MemberRequest, webhook_id: str) -> HttpResponse:
     """Enable a webhook, and send its waiting deliveries."""
-    _switch(request, webhook_id, enabled=True)
+    _switch_webhook(request, webhook_id, enabled=True)
     messages.success(request, "The webhook is enabled. Waiting events are being sent.")
     return redirect(page_of(request.membership, "webhook", webhook_id))
 
@@ -170,8 +184,11 @@ def webhook_enable(request: MemberRequest, webhook_id: str) -> HttpResponse:
 @known
 @session_suffices("takes access away")
 def webhook_disable(request: MemberRequest, webhook_id: str) -> HttpResponse:
-    """Disable a webhook. Its deliveries wait until it is enabled again."""
-    _switch(request, webhook_id, enabled=False)
+    """Disable a webhook.
+
+    Its deliveries wait until it is enabled again.
+    """
+    _switch_webhook(request, webhook_id, enabled=False)
     messages.success(request, "The webhook is disabled. Its events are kept until you enable it again.")
     return redirect(page_of(request.membership, "webhook", webhook_id))
 
@@ -181,7 +198,10 @@ def webhook_disable(request: MemberRequest, webhook_id: str) -> HttpResponse:
 @known
 @session_suffices("takes access away")
 def webhook_delete(request: MemberRequest, webhook_id: str) -> HttpResponse:
-    """Render a confirmation page. A POST deletes the webhook with its delivery log."""
+    """Render the page that confirms the deletion of a webhook.
+
+    A POST deletes the webhook with its delivery log.
+    """
     webhook = WEBHOOK.find(request.membership.organization_id, webhook_id)
     if request.method != "POST":
         return render(request, "webhooks/delete.html", {"section": "webhooks", "webhook": webhook})
@@ -192,10 +212,13 @@ def webhook_delete(request: MemberRequest, webhook_id: str) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires(Role.ADMIN)
-@fresh_login_needed("POST")
+@require_fresh_login("POST")
 @known
 def webhook_rotate(request: MemberRequest, webhook_id: str) -> HttpResponse:
-    """Rotate a webhook's secret, then redirect to the page that displays the new secret once."""
+    """Rotate a webhook's secret and redirect to the new one.
+
+    The page displays the secret once.
+    """
     if request.method != "POST":
         return redirect(page_of(request.membership, "webhook", webhook_id))
     try:
@@ -219,7 +242,7 @@ def webhook_test(request: MemberRequest, webhook_id: str) -> HttpResponse:
         kind = checked(TestRequestSerializer, "event", request.POST.get("event", ""))
         services.send_test(**_service_arguments(request, webhook_id), kind=kind)
 
-    return _sent(
+    return _redirect_after_sending(
         request,
         webhook_id,
         send,
@@ -232,7 +255,7 @@ def webhook_test(request: MemberRequest, webhook_id: str) -> HttpResponse:
 @known
 @session_suffices("sends to an address that was confirmed before")
 def delivery_replay(request: MemberRequest, webhook_id: str, delivery_id: str) -> HttpResponse:
-    return _sent(
+    return _redirect_after_sending(
         request,
         webhook_id,
         lambda: services.replay_delivery(**_service_arguments(request, webhook_id), delivery_id=delivery_id),
@@ -253,7 +276,7 @@ def webhook_recover(request: MemberRequest, webhook_id: str) -> HttpResponse:
         return redirect(page_of(request.membership, "webhook", webhook_id))
     counts: list[int] = []
     recover = functools.partial(services.recover_failed, **_service_arguments(request, webhook_id), since=since)
-    response = _sent(request, webhook_id, lambda: counts.append(recover()), "")
+    response = _redirect_after_sending(request, webhook_id, lambda: counts.append(recover()), "")
     for count in counts:
         if count:
             deliveries = counted(count, "failed delivery is", "failed deliveries are")
@@ -264,18 +287,26 @@ def webhook_recover(request: MemberRequest, webhook_id: str) -> HttpResponse:
 
 
 def _service_arguments(request: MemberRequest, webhook_id: str) -> dict[str, Any]:
-    """Return the common arguments of service functions: the caller and the webhook's ID."""
+    """Return the caller and the webhook ID.
+
+    All service functions take them.
+    """
     return {"caller": member_caller(request.membership), "webhook_id": webhook_id}
 
 
-def _switch(request: MemberRequest, webhook_id: str, *, enabled: bool) -> None:
+def _switch_webhook(request: MemberRequest, webhook_id: str, *, enabled: bool) -> None:
     webhook = WEBHOOK.find(request.membership.organization_id, webhook_id)
     caller = member_caller(request.membership)
     services.update_webhook(caller=caller, webhook=webhook, request=WebhookRequest(enabled=enabled))
 
 
-def _sent(request: MemberRequest, webhook_id: str, send: Callable[[], object], message: str) -> HttpResponse:
-    """Call `send`, and redirect to the webhook's page with a message about the result."""
+def _redirect_after_sending(
+    request: MemberRequest, webhook_id: str, send: Callable[[], object], message: str
+) -> HttpResponse:
+    """Call `send` and show the result on the webhook's page.
+
+    Redirects to the page with a message.
+    """
     try:
         refuse_over_rate(request, member_caller(request.membership))
         send()
@@ -289,10 +320,10 @@ def _sent(request: MemberRequest, webhook_id: str, send: Callable[[], object], m
     return redirect(page_of(request.membership, "webhook", webhook_id))
 
 
-def _list(request: MemberRequest, form: WebhookForm, status: int) -> HttpResponse:
+def _render_list(request: MemberRequest, form: WebhookForm, status: int) -> HttpResponse:
     webhooks = [
-        (webhook, pages.address_for(webhook, request.membership))
-        for webhook in pages.webhooks_of(request.membership.organization_id)
+        (webhook, pages.displayed_url(webhook, request.membership))
+        for webhook in pages.webhooks_of_organization(request.membership.organization_id)
     ]
     limit = request.membership.organization.tier.webhooks
     context = {
@@ -306,12 +337,12 @@ def _list(request: MemberRequest, form: WebhookForm, status: int) -> HttpRespons
     return render(request, "webhooks/list.html", context, status=status)
 
 
-def _detail(request: MemberRequest, webhook: Webhook, form: WebhookForm, status: int) -> HttpResponse:
+def _render_detail(request: MemberRequest, webhook: Webhook, form: WebhookForm, status: int) -> HttpResponse:
     now = timezone.now()
     context = {
         "section": "webhooks",
         "webhook": webhook,
-        "address": pages.address_for(webhook, request.membership),
+        "address": pages.displayed_url(webhook, request.membership),
         "former_secrets": list(webhook.former_secrets.filter(expires_at__gt=now).order_by("expires_at")),
         "form": form,
         "log": pages.delivery_log(webhook, request.GET),
@@ -324,9 +355,9 @@ def _detail(request: MemberRequest, webhook: Webhook, form: WebhookForm, status:
 def _show_secret(
     request: MemberRequest, webhook_id: str, secret: str, *, is_new: bool = True, valid_until: datetime | None = None
 ) -> HttpResponse:
-    """Store a secret in the session, and redirect to the page that displays it once.
+    """Store a secret in the session and redirect to its page.
 
-    `valid_until` is the time until which the former secret remains valid.
+    The page displays the secret once. `valid_until` is the time until which the former secret remains valid.
     """
     until = valid_until.isoformat() if valid_until else None
     SECRETS.put(request, webhook_id, {"secret": secret, "is_new": is_new, "valid_until": until})

@@ -1,7 +1,8 @@
-"""Catalogue of all checks and probes, read from the decorators on plain functions.
+"""Catalogue of all checks and probes.
 
-The folders of the engine match the tree of a report: folder = scan type, file in its `checks` = category, function =
-check. Nothing is registered by hand; `checks()` and `probes()` import the packages once.
+Decorators on functions declare them. The folders of the engine match the tree of a report: folder = scan type, file in
+its `checks` = category, function = check. Nothing is registered by hand; `checks()` and `probes()` import the packages
+once.
 """
 
 from __future__ import annotations
@@ -30,26 +31,30 @@ F = TypeVar("F", bound=Callable[..., Any])
 ENGINE = "website_scan"
 VERSION_DIGITS = 12
 CHECK_ID = re.compile(r'^@check\(\s*"([^"]+)"', re.MULTILINE)
-# Fields whose default for a check is its category's value.
-OF_CATEGORY = ("html", "error_pages", "content", "absence")
-# Names of the modules, or packages of modules, in which a subpackage of the engine defines its probes.
+# Fields that a check takes from its category by default.
+INHERITED_FIELDS = ("html", "error_pages", "content", "absence")
+# Names of the modules and packages that define probes.
 PROBES = frozenset({"fetch", "probe", "probes"})
 
 
 class CatalogueError(Exception):
-    """Invalid declaration of a check or probe. Raised when the catalogue is read: at start and in tests."""
+    """Raised for an invalid declaration of a check or probe.
+
+    This happens at process start and in tests.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class Category:
-    """Category of a report. `weight` is relative to the other categories of the scan type.
+    """Category of checks in a report.
 
-    `static_weight` replaces `weight` where no browser judged the page. Checks of an `html` category apply to HTML pages
-    only. Checks of a category without `error_pages` do not apply to a page that answers with an error status. The
-    runner decides both, so checks need not test for it. Checks of a `content` category judge the visible content of the
-    page. If none was seen, because a browser shows none, or the markup has none and no browser ran the scripts, these
-    checks report the faults that they find, and "could not run" if they find none or measure. Checks of an `absence`
-    category find that something is missing, so they could not run while scripts may still add it, or have failed to.
+    `weight` is relative to the other categories of the scan type. `static_weight` replaces `weight` where no browser
+    judged the page. Checks of an `html` category apply to HTML pages only. Checks of a category without `error_pages`
+    do not apply to a page that answers with an error status. The runner decides both, so checks need not test for it.
+    Checks of a `content` category judge the visible content of the page. If none was seen, because a browser shows
+    none, or the markup has none and no browser ran the scripts, these checks report the faults that they find, and
+    "could not run" if they find none or measure. Checks of an `absence` category find that something is missing, so
+    they could not run while scripts may still add it, or have failed to.
     """
 
     name: str
@@ -63,7 +68,10 @@ class Category:
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """Parameter of a check or probe: the type of the evidence, and whether the evidence is optional."""
+    """Evidence that a check or probe takes as a parameter.
+
+    `optional` parameters may be None.
+    """
 
     parameter: str
     evidence: type
@@ -72,18 +80,19 @@ class Need:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Declaration:
-    """Declaration of a check; as the decorator `@check("id", name=…, …)`, it declares that a function is the check.
+    """Decorator that declares a check.
 
-    The function stays an ordinary one: evidence in, `Verdict` out. `name` is the check's title on a pass ("Git
-    repository is not public") and its name in the API. `outcomes` are the verdicts other than a pass that the check can
-    return, by name, each with the title of its finding ("Git repository is public") or an `Outcome`; the first is the
-    most usual one, and its title has no value in it. `why` is one sentence on the harm to visitors or the owner, and
-    follows the message of each warning and fail. For the check's page in the documentation, `judged` lists the
-    thresholds for a warning or fail where they are not obvious. `severity` is that of each outcome that declares none;
-    `fix` describes what a site owner sends or changes, unless the verdict has a fix of its own; `references` are the
-    sources of the rule, as "RFC 6797, section 6.1" or "CWE-319". `html`, `error_pages`, `content` and `absence`
-    override the category's values. Set `measured` if the verdict depends on the momentary speed of site and machine; a
-    check that reads the evidence of a measuring probe counts as measured by default.
+    `@check("id", name=…, …)` is written before a function. The function stays an ordinary one: evidence in, `Verdict`
+    out. `name` is the check's title on a pass ("Git repository is not public") and its name in the API. `outcomes` are
+    the verdicts other than a pass that the check can return, by name, each with the title of its finding ("Git
+    repository is public") or an `Outcome`; the first is the most usual one, and its title has no value in it. `why` is
+    one sentence on the harm to visitors or the owner, and follows the message of each warning and fail. For the check's
+    page in the documentation, `judged` lists the thresholds for a warning or fail where they are not obvious.
+    `severity` is that of each outcome that declares none; `fix` describes what a site owner sends or changes, unless
+    the verdict has a fix of its own; `references` are the sources of the rule, as "RFC 6797, section 6.1" or "CWE-319".
+    `html`, `error_pages`, `content` and `absence` override the category's values. Set `measured` if the verdict depends
+    on the momentary speed of site and machine; a check that reads the evidence of a measuring probe counts as measured
+    by default.
     """
 
     id: str = field(kw_only=False)
@@ -102,16 +111,22 @@ class Declaration:
 
     @property
     def found(self) -> str:
-        """Return the title of the most usual outcome."""
+        """Return the title of the first declared outcome.
+
+        It is the most common one.
+        """
         return self.outcome(next(iter(self.outcomes))).title
 
     @property
     def own_fix(self) -> Fix:
-        """Return the fix of findings whose verdict has no fix of its own."""
+        """Return the check's fix for findings whose verdict has no fix."""
         return Fix(self.fix) if isinstance(self.fix, str) else self.fix
 
     def outcome(self, name: str) -> Outcome:
-        """Return a declared outcome with its severities. Raises CatalogueError if the check does not declare it."""
+        """Return a declared outcome with its severities.
+
+        Raises CatalogueError if the check does not declare it.
+        """
         if (declared := self.outcomes.get(name)) is None:
             raise CatalogueError(f"{self.id} declares no outcome {name}")
         outcome = Outcome(declared) if isinstance(declared, str) else declared
@@ -127,9 +142,10 @@ check = Declaration
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check(Declaration):
-    """Declared check with its position in the catalogue, the evidence it reads, and the pure function that judges.
+    """Check in the catalogue.
 
-    Fields that the declaration leaves to the category have the category's value.
+    It has a function and the evidence that the function needs. Fields that the declaration leaves to the category have
+    the category's value.
     """
 
     html: bool
@@ -146,7 +162,10 @@ class Check(Declaration):
 
 @dataclass(frozen=True, slots=True)
 class Override:
-    """Second judge for all checks of a scan type. A verdict of `function(check, …)` replaces the check's own."""
+    """Function that may replace the verdict of any check of a scan type.
+
+    Returns None to leave it unchanged.
+    """
 
     function: Callable[..., Verdict | None]
     needs: tuple[Need, ...]
@@ -154,10 +173,10 @@ class Override:
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """Probe: the evidence that it provides and needs. If an essential probe fails, the scan fails.
+    """Function that gathers evidence.
 
-    `is_of_origin` marks a probe whose evidence is the same for all pages of the origin; `is_measuring` marks a probe
-    that must run undisturbed by other requests.
+    If an `essential` probe fails, the scan fails. `applies_to_whole_origin` marks a probe whose evidence is the same
+    for all pages of the origin; `needs_idle_network` marks a probe during which no other probe may send requests.
     """
 
     name: str
@@ -165,27 +184,28 @@ class Probe:
     function: Callable[..., object]
     needs: tuple[Need, ...]
     essential: bool
-    is_of_origin: bool
-    is_measuring: bool
+    applies_to_whole_origin: bool
+    needs_idle_network: bool
 
 
 @dataclass(frozen=True, slots=True)
-class _ProbeMark:
+class _ProbeOptions:
     essential: bool
-    is_of_origin: bool
-    is_measuring: bool
+    applies_to_whole_origin: bool
+    needs_idle_network: bool
 
 
 def probe(*, essential: bool = False, of_origin: bool = False, measures: bool = False) -> Callable[[F], F]:
-    """Declare a function to be the probe that provides the evidence class in its return annotation.
+    """Decorator that declares a probe.
 
-    If a probe fails, the checks that need its evidence could not run (`partial`); if an essential probe fails, the scan
-    fails. Evidence `of_origin` is the same for all pages of an origin; an audit gathers it once for all of them. A
-    probe that `measures` runs while no other probe sends requests to the site.
+    The function's return annotation is the class of the evidence. If a probe fails, the checks that need its evidence
+    could not run (`partial`); if an essential probe fails, the scan fails. Evidence `of_origin` is the same for all
+    pages of an origin; an audit gathers it once for all of them. A probe that `measures` runs while no other probe
+    sends requests to the site.
     """
 
     def mark(function: F) -> F:
-        function.__probe__ = _ProbeMark(essential, of_origin, measures)  # type: ignore[attr-defined]  # functions accept attributes
+        function.__probe__ = _ProbeOptions(essential, of_origin, measures)  # type: ignore[attr-defined]  # functions accept attributes
         return function
 
     return mark
@@ -193,7 +213,10 @@ def probe(*, essential: bool = False, of_origin: bool = False, measures: bool = 
 
 @cache
 def checks(scan_type: ScanType) -> tuple[Check, ...]:
-    """Return the checks of a scan type in report order: heaviest category first, in it the order of the source file."""
+    """Return the checks of a scan type in the order of the catalogue.
+
+    They are sorted by the weight of their category, then by position in the source file.
+    """
     members: list[Check] = []
     override = _override(scan_type)
     for module in _modules(f"{ENGINE}.{scan_type}.checks"):
@@ -201,10 +224,10 @@ def checks(scan_type: ScanType) -> tuple[Check, ...]:
         if not isinstance(category, Category):
             raise CatalogueError(f"{module.__name__} has no CATEGORY")
         category_id = module.__name__.rpartition(".")[2]
-        for function in _marked(module, "__check__"):
+        for function in _decorated_functions(module, "__check__"):
             declared: Declaration = function.__check__  # type: ignore[attr-defined]  # set by the decorator
             values = {column.name: getattr(declared, column.name) for column in fields(declared)}
-            inherited = {name: getattr(category, name) for name in OF_CATEGORY if values[name] is None}
+            inherited = {name: getattr(category, name) for name in INHERITED_FIELDS if values[name] is None}
             members.append(
                 Check(
                     **values | inherited,
@@ -225,32 +248,35 @@ def checks(scan_type: ScanType) -> tuple[Check, ...]:
 
 @cache
 def probes() -> dict[type, Probe]:
-    """Return every probe by the type of evidence that it provides."""
+    """Return all probes by the evidence class that they provide."""
     probes_by_evidence: dict[type, Probe] = {}
     for module in _probe_modules():
-        for function in _marked(module, "__probe__"):
+        for function in _decorated_functions(module, "__probe__"):
             provides = inspect.get_annotations(function, eval_str=True).get("return")
             if not isinstance(provides, type):
                 raise CatalogueError(f"{function.__qualname__} must return one evidence class")
             if provides in probes_by_evidence:
                 raise CatalogueError(f"two probes provide {provides.__name__}")
-            mark: _ProbeMark = function.__probe__  # type: ignore[attr-defined]  # set by the decorator
+            mark: _ProbeOptions = function.__probe__  # type: ignore[attr-defined]  # set by the decorator
             probes_by_evidence[provides] = Probe(
                 name=function.__name__,
                 provides=provides,
                 function=function,
                 needs=_needs(function),
                 essential=mark.essential,
-                is_of_origin=mark.is_of_origin,
-                is_measuring=mark.is_measuring,
+                applies_to_whole_origin=mark.applies_to_whole_origin,
+                needs_idle_network=mark.needs_idle_network,
             )
     return probes_by_evidence
 
 
 @cache
 def measured_checks(scan_type: ScanType) -> frozenset[str]:
-    """Return the IDs of the checks whose verdict may differ although nothing on the site has changed."""
-    measuring = {provides for provides, probe in probes().items() if probe.is_measuring}
+    """Return the IDs of checks that measure speed.
+
+    Their verdicts may change although the site does not.
+    """
+    measuring = {provides for provides, probe in probes().items() if probe.needs_idle_network}
     return frozenset(
         member.id
         for member in checks(scan_type)
@@ -260,16 +286,20 @@ def measured_checks(scan_type: ScanType) -> frozenset[str]:
 
 @cache
 def caps(scan_type: ScanType) -> tuple[Cap, ...]:
-    """Return the caps of a scan type: `CAPS` in `caps.py` of its folder."""
+    """Return the score caps of a scan type.
+
+    They are `CAPS` in `website_scan/<type>/caps.py`.
+    """
     module = importlib.import_module(f"{ENGINE}.{scan_type}.caps")
     return tuple(module.CAPS)
 
 
 @cache
 def catalogue_version(scan_type: ScanType) -> str:
-    """Return a digest of the scan type's checks, weights, texts, caps and scoring rules.
+    """Return the version of a scan type's catalogue.
 
-    Reports with different digests were made by different catalogues.
+    A digest of its checks, weights, texts, caps and scoring rules. Reports with different digests were made by
+    different catalogues.
     """
     members = [
         (member.id, member.name, member.outcomes, member.severity, member.fix, member.references, member.category)
@@ -283,14 +313,20 @@ def catalogue_version(scan_type: ScanType) -> str:
 
 @cache
 def check_ids(scan_type: ScanType) -> frozenset[str]:
-    """Return the IDs of a scan type's checks, read from the source text: for processes that never scan."""
+    """Return the IDs of a scan type's checks.
+
+    Reads the source files, because importing the checks takes long.
+    """
     folder = Path(__file__).parent / scan_type / "checks"
     sources = [path.read_text(encoding="utf-8") for path in folder.glob("*.py")]
     return frozenset(id for source in sources for id in CHECK_ID.findall(source))
 
 
 def _override(scan_type: ScanType) -> Override | None:
-    """Return `OVERRIDE` from `caps.py` of the scan type's folder. Its parameter `check` is not evidence."""
+    """Return the scan type's function `OVERRIDE` as an Override.
+
+    None if there is none. The file `website_scan/<type>/caps.py` defines the function.
+    """
     function = getattr(importlib.import_module(f"{ENGINE}.{scan_type}.caps"), "OVERRIDE", None)
     if function is None:
         return None
@@ -315,7 +351,7 @@ def _members(package_name: str) -> list[pkgutil.ModuleInfo]:
     return sorted(pkgutil.iter_modules(package.__path__), key=lambda info: info.name)
 
 
-def _marked(module: types.ModuleType, attribute: str) -> list[Callable[..., Any]]:
+def _decorated_functions(module: types.ModuleType, attribute: str) -> list[Callable[..., Any]]:
     return [
         value
         for value in vars(module).values()
@@ -324,12 +360,13 @@ def _marked(module: types.ModuleType, attribute: str) -> list[Callable[..., Any]
 
 
 def _needs(function: Callable[..., Any]) -> tuple[Need, ...]:
-    hints = inspect.get_annotations(function, eval_str=True)  # `typing.get_type_hints` takes twice as long
+    # `typing.get_type_hints` would take twice as long.
+    hints = inspect.get_annotations(function, eval_str=True)
     hints.pop("return", None)
-    return tuple(_need(function, parameter, hint) for parameter, hint in hints.items())
+    return tuple(_parse_need(function, parameter, hint) for parameter, hint in hints.items())
 
 
-def _need(function: Callable[..., Any], parameter: str, hint: object) -> Need:
+def _parse_need(function: Callable[..., Any], parameter: str, hint: object) -> Need:
     arguments = typing.get_args(hint)
     optional = types.NoneType in arguments
     candidates = [argument for argument in arguments if argument is not types.NoneType] if optional else [hint]

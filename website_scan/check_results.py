@@ -1,4 +1,4 @@
-"""Conversion of a check's verdict and declaration into a `CheckResult`."""
+"""Convert a check's verdict into a `CheckResult` for the report."""
 
 from __future__ import annotations
 
@@ -8,16 +8,17 @@ from website_scan.messages import plain
 from website_scan.outcomes import CategoryFail, Fail, Fault, Note, Outcome, Pass, Review, Warn
 from website_scan.places import Rows
 from website_scan.result import CheckResult, HowToFix
-from website_scan.values import Value, fields_of, filled, stored
+from website_scan.values import Value, filled, stored, template_fields
 
 
 def check_result(check: Declaration, verdict: Pass | Warn | Review | Fail, server: Server | None) -> CheckResult:
-    """Return the result of a check. Raises CatalogueError if the verdict contains what the check does not declare.
+    """Return the result of a check for the report.
 
-    `server` is the web server that answered; the fix has the snippet for it.
+    Raises CatalogueError if the verdict contradicts the declaration. `server` is the web server that answered; the fix
+    has the snippet for it.
     """
     if isinstance(verdict, Pass):
-        _refuse_unused(check, verdict, verdict.summary)
+        _refuse_unused_values(check, verdict, verdict.summary)
         return CheckResult(
             id=check.id,
             name=check.name,
@@ -32,9 +33,9 @@ def check_result(check: Declaration, verdict: Pass | Warn | Review | Fail, serve
             credit=verdict.credit,
         )
     outcome = check.outcome(verdict.outcome)
-    _refuse_unidentified(check, verdict)
+    _refuse_unidentified_places(check, verdict)
     fix = verdict.fix or check.own_fix
-    _refuse_unused(check, verdict, f"{verdict.summary}{outcome.title}{fix.text}")
+    _refuse_unused_values(check, verdict, f"{verdict.summary}{outcome.title}{fix.text}")
     needs_review = isinstance(verdict, Review)
     return CheckResult(
         id=check.id,
@@ -48,7 +49,7 @@ def check_result(check: Declaration, verdict: Pass | Warn | Review | Fail, serve
         values=stored(verdict.values),
         why=check.why,
         how_to_fix=HowToFix(
-            plain(filled(fix.text, verdict.values, _within_code)), tuple(fix.snippets_for(server).items())
+            plain(filled(fix.text, verdict.values, _code_text)), tuple(fix.snippets_for(server).items())
         ),
         places=Rows.of(verdict.places, verdict.total),
         details=Rows.of(verdict.details),
@@ -60,13 +61,19 @@ def check_result(check: Declaration, verdict: Pass | Warn | Review | Fail, serve
     )
 
 
-def _within_code(value: Value) -> str:
-    """Return the text of a value for use between backticks: without any backticks of its own, and never empty."""
+def _code_text(value: Value) -> str:
+    """Return a value's text for Markdown code.
+
+    The text has no backticks, and is never empty.
+    """
     return value.text.replace("`", "'") or "…"
 
 
 def _severity(check: Declaration, verdict: Fault, outcome: Outcome) -> Severity:
-    """Return the severity of a finding. A warning is never critical: for a critical outcome, it is high."""
+    """Return the severity of a finding.
+
+    A warning has at most the severity high.
+    """
     if isinstance(verdict, Review):
         return LOW
     severity = verdict.severity or outcome.severities[0]
@@ -75,13 +82,16 @@ def _severity(check: Declaration, verdict: Fault, outcome: Outcome) -> Severity:
     return Severity.HIGH if isinstance(verdict, Warn) and severity is Severity.CRITICAL else severity
 
 
-def _refuse_unidentified(check: Declaration, verdict: Fault) -> None:
-    """Raise CatalogueError for places of a kind without identity: rows of such a kind must be details."""
+def _refuse_unidentified_places(check: Declaration, verdict: Fault) -> None:
+    """Raise CatalogueError for a place without identifying fields.
+
+    It must be a detail of the finding instead.
+    """
     for kind in {place.__class__ for place in verdict.places}:
         if not kind.identity():
             raise CatalogueError(f"{check.id} returns a {kind.kind} as a place, which nothing identifies")
 
 
-def _refuse_unused(check: Declaration, verdict: Pass | Fault, templates: str) -> None:
-    if unused := verdict.values.keys() - fields_of(templates):
+def _refuse_unused_values(check: Declaration, verdict: Pass | Fault, templates: str) -> None:
+    if unused := verdict.values.keys() - template_fields(templates):
         raise CatalogueError(f"{check.id} uses no value {', '.join(sorted(unused))}")

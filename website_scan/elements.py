@@ -1,8 +1,9 @@
-"""Normal form of an element of a page, from what remains the same between scans, for fingerprints (ADR 11).
+"""Compute the normal form of an HTML element.
 
-An element is identified by its ID, its name, its label, its source or its text, whichever comes first, so that it is
-recognized wherever it moves. Only an element without any of them is identified by its position. Generated parts,
-wrappers, styles and the order of attributes never count.
+It stays the same from scan to scan. It is used for fingerprints (ADR 11). An element is identified by its ID, its name,
+its label, its source or its text, whichever comes first, so that it is recognized wherever it moves. Only an element
+without any of them is identified by its position. Generated parts, wrappers, styles and the order of attributes never
+count.
 """
 
 from __future__ import annotations
@@ -13,46 +14,49 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from website_scan.addresses import normal_address, original
-from website_scan.generated_names import without_generated
+from website_scan.generated_names import mask_generated_parts
 from website_scan.written_urls import WrittenUrl
 
-# Maximum length of a label or text, because axe-core and our own checks cut them at different lengths.
+# Maximum length of labels, because axe-core and our checks cut texts differently.
 LABEL = 50
-# Attributes that may contain the source, in order. Scripts that load images late use the `data-` ones.
+# URL attributes, the most reliable first. Scripts for lazy loading use the `data-` attributes.
 SOURCES = ("src", "href", "data", "action", "xlink:href", "data-src", "data-lazy-src", "data-original", "poster")
-# Labels that an owner changes to fix a finding, such as a text alternative: they identify less than a source.
+# Owners change labels to fix findings, so labels identify only elements without a URL.
 OTHER_LABELS = ("alt", "title", "placeholder")
-# Attributes that identify an element, the most specific first: evidence shows them before all others.
+# Evidence contains these attributes first, the most specific at the beginning.
 TELLING = ("id", "name", "for", "aria-label", *SOURCES, *OTHER_LABELS, "type", "role")
-# Attributes that describe the kind of an element, for elements that no attribute identifies.
+# Kind of an element without an identifying attribute.
 KINDS = ("http-equiv", "itemprop", "property", "rel", "role", "type")
-# Elements that people distinguish by their text. The text of other elements is content, which varies by page.
-KNOWN_BY_TEXT = frozenset({"button", "label", "legend", "summary", "th"})
-# Landmarks around the content of a page. `main` is missing here, because a site may add or remove it.
+# Text identifies only these elements, because other text varies.
+TEXT_IDENTIFIED_ELEMENTS = frozenset({"button", "label", "legend", "summary", "th"})
+# A site may add or remove `main`, so it is left out.
 AROUND = frozenset({"aside", "dialog", "footer", "header", "nav"})
-# Elements that can have a header or footer of their own, which is not the page's.
-WITH_HEADERS = frozenset({"article", "aside", "li", "main", "nav", "section"})
-# Elements that pages repeat for each entry of their data.
+# Headers and footers inside these elements are not the page's own.
+HEADER_OWNERS = frozenset({"article", "aside", "li", "main", "nav", "section"})
+# Elements for entries of lists and tables, whose content comes from a database.
 ENTRIES = frozenset({"article", "dd", "dt", "li", "option", "tr"})
-# Parts of a page whose lists people write, such as menus.
-WITH_MENUS = frozenset({"footer", "header", "nav"})
+# Lists in these elements are menus that people have written.
+MENU_CONTAINERS = frozenset({"footer", "header", "nav"})
 
 START_TAG = re.compile(r'<\s*([\w:-]+)((?:[^>"]|"[^"]*")*+)(>?)')
 ATTRIBUTE = re.compile(r'\s([\w:@.-]+)="([^"]*)"')
 TAGS = re.compile(r"<[^<>]*>")
 CUT = ("…", "...")
 STEP = re.compile(r"^[\w:-]*")
-OWN_ID = re.compile(r"#((?:\\.|[\w-]|[^\x00-\x7f])+)")
+ID_SELECTOR = re.compile(r"#((?:\\.|[\w-]|[^\x00-\x7f])+)")
 COLOUR = re.compile(r"#[0-9a-fA-F]{6}\b")
 FRAGMENT = re.compile(r"#([A-Za-z][\w-]*)")
-# Values of source attributes that are code or content, or that scripts replace.
-NO_SOURCE = re.compile(r"javascript:|data:|blob:|about:|#?$", re.IGNORECASE)
-# Addresses without a host, such as mailto:.
-NO_HOST = re.compile(r"(?:mailto|tel|sms|geo|whatsapp):", re.IGNORECASE)
+# Code, content and placeholders in URLs do not identify an element.
+UNSTABLE_SOURCE = re.compile(r"javascript:|data:|blob:|about:|#?$", re.IGNORECASE)
+# URL schemes without a host, such as mailto.
+HOSTLESS_URL = re.compile(r"(?:mailto|tel|sms|geo|whatsapp):", re.IGNORECASE)
 
 
 class Tag(NamedTuple):
-    """Parsed start tag: name, attributes, and the text of the element if the markup contains all of it."""
+    """Parsed start tag: name, attributes and text.
+
+    The text is there if the markup contains the whole element.
+    """
 
     name: str
     attributes: Mapping[str, str]
@@ -69,41 +73,48 @@ def element(
     is_styled: bool = False,
     why: str = "",
 ) -> str:
-    """Return the normal form of an element.
+    """Return the normal form of an HTML element, for its fingerprint.
 
     `path` is the list of its ancestors and itself (`html > body > p`), or its selector. `markup` is its start tag,
     maybe with its content. Either may be empty. `own` is the URL of the page. `source` and `text` replace those of the
     markup. `is_styled`: a style sheet's rule is at fault, so the element is identified by the colours in `why` instead
     of by its content.
     """
-    steps = _steps(path)
-    tag = _tag(markup) or Tag(steps[-1].name if steps else "", {}, "")
+    steps = _parse_path(path)
+    tag = _parse_tag(markup) or Tag(steps[-1].name if steps else "", {}, "")
     frames = "".join(f"{step.name} >>> " for step in steps[:-1] if step.is_frame)
-    own_id = tag.attributes.get("id") or (steps[-1].id if steps else "")
+    element_id = tag.attributes.get("id") or (steps[-1].id if steps else "")
     name = tag.attributes.get("name", "")
-    named = _stable_name("#", own_id) or _stable_name(f"{tag.name} name=", name)
-    if not named and not is_styled and not _is_entry(steps):
-        named = _content(tag, own, source, text)
-    return frames + (named or _position(steps, tag, own_id, name, why if is_styled else ""))
+    stable_name = _stable_name("#", element_id) or _stable_name(f"{tag.name} name=", name)
+    if not stable_name and not is_styled and not _is_list_entry(steps):
+        stable_name = _content(tag, own, source, text)
+    return frames + (stable_name or _kind_and_part(steps, tag, element_id, name, why if is_styled else ""))
 
 
-def identifying_first(attributes: Mapping[str, str | None]) -> Mapping[str, str | None]:
-    """Return the attributes, those first that identify the element: evidence is cut at the end."""
+def sort_identifying_first(attributes: Mapping[str, str | None]) -> Mapping[str, str | None]:
+    """Return an element's attributes, identifying ones first.
+
+    Long evidence is truncated at the end.
+    """
     return dict(sorted(attributes.items(), key=lambda pair: pair[0] not in TELLING))
 
 
 def prose(text: str) -> str:
-    """Return the normal form of a text: without its numbers, which are positions, counts and dates, and change."""
+    """Return a text in lower case with `*` instead of numbers.
+
+    Numbers are often positions, counts and dates.
+    """
     return re.sub(r"\d+", "*", " ".join(text.split()).lower())
 
 
 class _Step(NamedTuple):
     name: str
     id: str
-    is_frame: bool  # True for a frame or shadow host, in which the next steps are
+    # True if the next steps are inside this frame or shadow host.
+    is_frame: bool
 
 
-def _steps(path: str) -> list[_Step]:
+def _parse_path(path: str) -> list[_Step]:
     parts = [part.split(" > ") for part in path.split(" >>> ")] if path else []
     return [
         _Step(_step_name(step), _step_id(step), is_frame=number == len(part))
@@ -118,29 +129,35 @@ def _step_name(step: str) -> str:
 
 
 def _step_id(step: str) -> str:
-    match = OWN_ID.search(step)
+    match = ID_SELECTOR.search(step)
     return match[1].replace("\\", "") if match else ""
 
 
-def _tag(markup: str) -> Tag | None:
+def _parse_tag(markup: str) -> Tag | None:
     match = START_TAG.match(markup)
     if match is None:
         return None
     attributes = {name.lower(): html.unescape(value).strip() for name, value in ATTRIBUTE.findall(match[2])}
     rest = markup[match.end() :]
     end = rest.rstrip().removesuffix(">").rstrip().lower()
-    is_whole = bool(match[3]) and rest.rstrip().endswith(">") and end.endswith(f"</{match[1].lower()}")
-    return Tag(match[1].lower(), attributes, html.unescape(TAGS.sub(" ", rest)) if is_whole else "")
+    has_whole_content = bool(match[3]) and rest.rstrip().endswith(">") and end.endswith(f"</{match[1].lower()}")
+    return Tag(match[1].lower(), attributes, html.unescape(TAGS.sub(" ", rest)) if has_whole_content else "")
 
 
 def _stable_name(sign: str, name: str) -> str:
-    """Return a name after its sign; empty if the name, or a part of the name, is generated."""
-    plain = without_generated(name)
+    """Return a name with the prefix `sign`.
+
+    Empty if any part of the name is generated.
+    """
+    plain = mask_generated_parts(name)
     return f"{sign}{plain}" if plain and "*" not in plain and not name.endswith(CUT) else ""
 
 
 def _content(tag: Tag, own: WrittenUrl, source: str, text: str) -> str:
-    """Return the attribute or text that identifies an element, as people wrote it; empty if there is none."""
+    """Return the normal form of what identifies an element.
+
+    An attribute or text. Empty if there is none.
+    """
     attributes = tag.attributes
     if target := _stable_name("for=", attributes.get("for", "")):
         return f"{tag.name} {target}"
@@ -150,7 +167,7 @@ def _content(tag: Tag, own: WrittenUrl, source: str, text: str) -> str:
     if normal_source := next(filter(None, (_source(value, own) for value in sources)), ""):
         return f"{tag.name} {normal_source}"
     labels = [attributes.get(name, "") for name in OTHER_LABELS]
-    labels += [text or (tag.text if tag.name in KNOWN_BY_TEXT else "")]
+    labels += [text or (tag.text if tag.name in TEXT_IDENTIFIED_ELEMENTS else "")]
     label = next(filter(None, map(_label, labels)), "")
     return f"{tag.name} “{label}”" if label else ""
 
@@ -163,9 +180,9 @@ def _source(value: str, own: WrittenUrl) -> str:
     value = original(value).strip()
     if fragment := FRAGMENT.fullmatch(value):
         return _stable_name("#", fragment[1])
-    if NO_SOURCE.match(value):
+    if UNSTABLE_SOURCE.match(value):
         return ""
-    if NO_HOST.match(value):
+    if HOSTLESS_URL.match(value):
         return value.partition("?")[0].lower()
     if value.endswith(CUT) and not re.search(r"[?#]", value):
         return _folder(value, own)
@@ -173,33 +190,50 @@ def _source(value: str, own: WrittenUrl) -> str:
 
 
 def _folder(cut: str, own: WrittenUrl) -> str:
-    """Return the normal folder of an address whose end, maybe within a digest, was cut; empty if there is none."""
+    """Return the normal form of a truncated URL's folder.
+
+    Empty if the host may be truncated, too.
+    """
     folder = re.sub(r"^(?:https?:)?//", "", cut, flags=re.IGNORECASE).rpartition("/")[0]
     return normal_address(f"{cut.rpartition('/')[0]}/", own) if folder else ""
 
 
-def _is_entry(steps: list[_Step]) -> bool:
-    """Return True if the element belongs to an entry of a list or table, whose content is data."""
-    around = _around(steps)
+def _is_list_entry(steps: list[_Step]) -> bool:
+    """Return True if the last element is in a list or table entry.
+
+    Menus do not count.
+    """
+    around = _landmark_positions(steps)
     entries = [number for number, step in enumerate(steps[:-1]) if step.name in ENTRIES]
-    return bool(entries) and not any(steps[number].name in WITH_MENUS for number in around)
+    return bool(entries) and not any(steps[number].name in MENU_CONTAINERS for number in around)
 
 
-def _around(steps: list[_Step]) -> list[int]:
-    """Return the positions of the landmarks around the content that contain the last element."""
+def _landmark_positions(steps: list[_Step]) -> list[int]:
+    """Return the positions of page sections with the last element.
+
+    The sections are page headers, footers, menus and asides.
+    """
     positions = []
     for number, step in enumerate(steps[:-1]):
-        is_own = step.name in ("header", "footer") and any(ancestor.name in WITH_HEADERS for ancestor in steps[:number])
-        if step.name in AROUND and not is_own:
+        is_section_header = step.name in ("header", "footer") and any(
+            ancestor.name in HEADER_OWNERS for ancestor in steps[:number]
+        )
+        if step.name in AROUND and not is_section_header:
             positions.append(number)
     return positions
 
 
-def _position(steps: list[_Step], tag: Tag, own_id: str, name: str, why: str) -> str:
-    """Return the kind of an element, and the part of the page that contains it. Its wrappers do not count."""
-    around = _around(steps)
+def _kind_and_part(steps: list[_Step], tag: Tag, element_id: str, name: str, why: str) -> str:
+    """Return an element's kind and its page section.
+
+    An example is `footer a rel=nofollow`.
+    """
+    around = _landmark_positions(steps)
     part = steps[around[-1]].name if around else ""
     kinds = [f"{kind}={tag.attributes[kind].lower()}" for kind in KINDS if tag.attributes.get(kind)]
-    names = [f"#{without_generated(own_id)}" if own_id else "", f"name={without_generated(name)}" if name else ""]
+    names = [
+        f"#{mask_generated_parts(element_id)}" if element_id else "",
+        f"name={mask_generated_parts(name)}" if name else "",
+    ]
     colours = " on ".join(colour.lower() for colour in COLOUR.findall(why)[:2])
     return " ".join(filter(None, [part, tag.name, *names, *kinds, colours]))

@@ -1,8 +1,8 @@
-"""Reader of the process environment: reads each variable once, and records invalid values.
+"""Reader of environment variables.
 
-An invalid value is replaced by the default and becomes a `Problem`. The command refuses to start then; the service
-turns the problem into a Django system check with an ID and a hint, so that the operator learns the variable's name
-without reading a traceback.
+It records invalid values instead of raising errors. An invalid value is replaced by the default and becomes a
+`Problem`. The command refuses to start then; the service turns the problem into a Django system check with an ID and a
+hint, so that the operator learns the variable's name without reading a traceback.
 """
 
 from __future__ import annotations
@@ -17,16 +17,19 @@ from pathlib import Path
 from typing import TypeVar
 
 T = TypeVar("T")
-MIN_BROWSER_MIB = 500
+MIN_BROWSER_MEMORY_MIB = 500
 IPNetwork = ipaddress.IPv4Network | ipaddress.IPv6Network
-# Network that scans may connect to although it is not public: on all ports, or on one port.
+# Private network that scans may connect to, on all ports or on one port.
 Exemption = IPNetwork | tuple[IPNetwork, int]
 _NETWORK_AND_PORT = re.compile(r"(?:\[(?P<ipv6>[^\[\]]+)\]|(?P<ipv4>[^:\[\]]+)):(?P<port>[0-9]{1,5})")
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Variable with an invalid value, and a hint at valid values."""
+    """Environment variable with an invalid value.
+
+    `hint` describes valid values.
+    """
 
     name: str
     message: str
@@ -36,8 +39,7 @@ class Problem:
         return f"{self.message} {self.hint} (environment.{self.name})"
 
 
-# Secrets. Each may be stored in a file that the variable with the suffix `_FILE` names, so that it is not in
-# /proc/PID/environ of a process that loads other people's pages.
+# /proc/PID/environ must not contain secrets, so `_FILE` variables may name a file.
 SECRETS = frozenset(
     (
         "SECRET_KEY", "SECRET_KEY_FALLBACKS", "ENCRYPTION_KEYS", "DATABASE_URL", "REDIS_URL", "EMAIL_URL", "SENTRY_DSN",
@@ -45,20 +47,24 @@ SECRETS = frozenset(
     )
 )  # fmt: skip
 problems: list[Problem] = []
-# `defaults`: every variable that was read, with its default. `instead`: values that replace unset variables.
+# Default values of the variables that were read, and replacements for unset ones.
 defaults: dict[str, object] = {}
 instead: dict[str, str] = {}
 
 
 def read_variable(name: str) -> str:
-    """Return the value of a variable of this process, like `read_variable_in`."""
+    """Return the value of an environment variable of this process.
+
+    See `read_variable_in`.
+    """
     return read_variable_in(os.environ, name)
 
 
 def read_variable_in(variables: Mapping[str, str], name: str) -> str:
-    """Return the value of a variable, or the content of the file that `NAME_FILE` names; empty if both are unset.
+    """Return an environment variable's value, or a file's content.
 
-    Raises ValueError if both are set, or if the file cannot be read.
+    The file is named by `NAME_FILE`. Empty if both are unset. Raises ValueError if both are set, or if the file cannot
+    be read.
     """
     value = variables.get(name, "").strip()
     path = variables.get(f"{name}_FILE", "").strip() if name in SECRETS else ""
@@ -74,22 +80,28 @@ def read_variable_in(variables: Mapping[str, str], name: str) -> str:
 
 
 def is_set(name: str) -> bool:
-    """Return True if the variable has a value in this process's environment or in `instead`."""
+    """Return True if an environment variable is set and not empty.
+
+    A replacement in `instead` counts.
+    """
     try:
-        return bool(_raw(name))
+        return bool(_read_raw(name))
     except ValueError:
         return True
 
 
-def _raw(name: str) -> str:
+def _read_raw(name: str) -> str:
     return read_variable(name) or instead.get(name, "")
 
 
 def read(name: str, parse: Callable[[str], T], default: T, hint: str) -> T:
-    """Return the parsed value of a variable; the default if it is unset or empty, or if `parse` raises ValueError."""
+    """Return the parsed value of an environment variable.
+
+    The default if the variable is unset, empty or invalid.
+    """
     defaults[name] = default
     try:
-        raw = _raw(name)
+        raw = _read_raw(name)
         return parse(raw) if raw else default
     except ValueError as error:
         problems.append(Problem(name, f"{name} can't be used: {error}", hint))
@@ -97,7 +109,10 @@ def read(name: str, parse: Callable[[str], T], default: T, hint: str) -> T:
 
 
 def boolean(raw: str) -> bool:
-    """Return the truth value of 1/0, true/false, yes/no, on/off."""
+    """Parse 1/0, true/false, yes/no or on/off.
+
+    Raises ValueError.
+    """
     values = {"1": True, "true": True, "yes": True, "on": True}
     values |= {"0": False, "false": False, "no": False, "off": False}
     if raw.lower() not in values:
@@ -114,12 +129,18 @@ def networks(raw: str) -> tuple[IPNetwork, ...]:
 
 
 def exemptions(raw: str) -> tuple[Exemption, ...]:
-    """Return the networks of a list, each with or without a port: `10.0.0.5/32:8080`, `[fd00::1/128]:8080`."""
+    """Parse a list of networks, with or without ports.
+
+    Examples are `10.0.0.5/32:8080` and `[fd00::1/128]:8080`.
+    """
     return tuple(map(exemption, words(raw)))
 
 
 def exemption(word: str) -> Exemption:
-    """Return a network, on one port or on all ports."""
+    """Parse a network with or without a port, such as `10.0.0.5/32:8080`.
+
+    Raises ValueError.
+    """
     match = _NETWORK_AND_PORT.fullmatch(word)
     if match is None:
         return ipaddress.ip_network(word)
@@ -149,7 +170,8 @@ def positive(raw: str) -> int:
 
 
 def certificates(raw: str) -> Path:
-    from cryptography.x509 import load_pem_x509_certificates  # slow to import, and few installations set this variable
+    # The import of cryptography is slow, and few installations need it.
+    from cryptography.x509 import load_pem_x509_certificates
 
     path = Path(raw).expanduser()
     try:
@@ -162,15 +184,21 @@ def certificates(raw: str) -> Path:
 
 
 def browser(raw: str) -> str:
-    """Return the value if it is `auto`, `off`, or an executable program."""
+    """Validate `auto`, `off` or the path of an executable browser.
+
+    Raises ValueError.
+    """
     if raw not in ("auto", "off") and shutil.which(raw) is None:
         raise ValueError(f"{raw} is no program that can be run")
     return raw
 
 
 def browser_memory(raw: str) -> int:
-    """Return the memory limit in MiB. A browser uses 300 MiB before it has loaded any page."""
+    """Parse a memory limit in MiB.
+
+    The minimum is 500, because a browser without a page uses 300. Raises ValueError.
+    """
     number = int(raw)
-    if number < MIN_BROWSER_MIB:
-        raise ValueError(f"{number} is less than {MIN_BROWSER_MIB}")
+    if number < MIN_BROWSER_MEMORY_MIB:
+        raise ValueError(f"{number} is less than {MIN_BROWSER_MEMORY_MIB}")
     return number

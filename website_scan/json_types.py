@@ -1,7 +1,7 @@
-"""Types of values in JSON documents, with constraints and help texts for openapi.yaml that Python's types cannot
-express.
+"""Annotated types of JSON values.
 
-`typing.Annotated` adds `Keywords` of JSON Schema, `Values` and a help text (a plain string) to the type of a key.
+They have constraints and descriptions for openapi.yaml. `typing.Annotated` adds `Keywords` of JSON Schema, `Values` and
+a help text (a plain string) to the type of a key.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ Class = TypeVar("Class", bound=type)
 
 GRADES = ("A+", "A", "B", "C", "D", "F")
 SEVERITIES = [str(severity) for severity in Severity]
-# A pattern instead of an enumeration: client generators derive names from enum values, and A+ would collide with A.
+# Client generators would use the same enum name for A+ and A.
 GRADE = r"^(A\+|[ABCDF])$"
 FINGERPRINT = r"^[0-9a-f]{16}$"
 
 
 @dataclass(frozen=True, slots=True)
 class Keywords:
-    """Keywords of JSON Schema for a value."""
+    """Additional JSON Schema keywords for a value."""
 
     pattern: str | None = None
     format: str | None = None
@@ -34,13 +34,16 @@ class Keywords:
 
 @dataclass(frozen=True, slots=True)
 class Values:
-    """Values of an enumeration, with their labels."""
+    """Values of an enum in openapi.yaml, with their labels."""
 
     choices: tuple[tuple[str, str], ...]
 
 
 def values(choices: Iterable[str | tuple[str, str]]) -> Values:
-    """Return the values of an enumeration, from strings or from pairs of value and label like Django's choices."""
+    """Return the values of an enum in openapi.yaml.
+
+    `choices` are strings or (value, label) pairs, as in Django's choices.
+    """
     return Values(
         tuple((choice, choice) if isinstance(choice, str) else (choice[0], str(choice[1])) for choice in choices)
     )
@@ -48,16 +51,20 @@ def values(choices: Iterable[str | tuple[str, str]]) -> Values:
 
 @dataclass(frozen=True, slots=True)
 class Component:
-    """Name and description of a union of TypedDicts. Its component in openapi.yaml has the fields of all of them."""
+    """Name and description of an openapi.yaml component.
+
+    The component merges several TypedDicts.
+    """
 
     name: str
     description: str
 
 
 class Published(Enum):
-    """Constraint on a key in the documents that the API returns, although the key's type allows more.
+    """Constraint on a JSON key in API responses.
 
-    The same type also describes documents of failed scans, which only the command writes, and older documents.
+    It is stricter than the key's Python type. The type also describes JSON of failed scans, which only the command
+    writes, and of older reports.
     """
 
     PRESENT = "present"
@@ -66,7 +73,10 @@ class Published(Enum):
 
 
 def component(name: str) -> Callable[[Class], Class]:
-    """Set the name of a TypedDict's component in openapi.yaml, where the class has another name."""
+    """Decorator that sets a TypedDict's name in openapi.yaml.
+
+    The name is that of the component.
+    """
 
     def decorate(kind: Class) -> Class:
         kind.component_name = name  # type: ignore[attr-defined]  # read by infrastructure.api.typed
@@ -76,11 +86,11 @@ def component(name: str) -> Callable[[Class], Class]:
 
 
 def identifier(prefix: str) -> Keywords:
-    """Return the JSON Schema keywords of an ID of `website_scan.ids`."""
+    """Return the JSON Schema keywords for IDs with this prefix."""
     return Keywords(pattern=rf"^{prefix}_[0-9A-Za-z]{{22}}$")
 
 
-# Value of any type in a row of a table.
+# Value of a table cell in a report.
 JsonValue = str | int | float | bool | None
 Count = Annotated[int, Keywords(minimum=0)]
 Score = Annotated[int, Keywords(minimum=0, maximum=100)]
@@ -89,5 +99,5 @@ Timestamp = Annotated[str, Keywords(format="date-time")]
 Link = Annotated[str, Keywords(format="uri")]
 Fingerprint = Annotated[str, Keywords(pattern=FINGERPRINT)]
 ScanId = Annotated[str, identifier("scan")]
-TypeName = Annotated[str, values((str(each), each.label) for each in ScanType)]
+TypeName = Annotated[str, values((str(scan_type), scan_type.label) for scan_type in ScanType)]
 SeverityName = Annotated[str, values(SEVERITIES)]

@@ -1,7 +1,8 @@
-"""Modules that a scan imports only when a page needs them, because each import takes 4 to 60 ms of processor time.
+"""Import modules before scans need them.
 
-The command scans few pages, so it imports them on first use. A process that scans many pages, or whose forks do,
-imports them at its start: forks then share their memory.
+Scans otherwise import them only when a page needs them. Each import takes 4 to 60 ms. The command scans few pages, so
+it imports them on first use. A process that scans many pages, or whose forks do, imports them at its start: forks then
+share their memory.
 """
 
 from __future__ import annotations
@@ -9,7 +10,6 @@ from __future__ import annotations
 from importlib import import_module
 
 MODULES = (
-    "bs4.dammit",
     "http_sfv",
     "langcodes",
     "psutil",

@@ -1,4 +1,4 @@
-"""Outcomes and verdicts: what a check can find, and what it returns, as data.
+"""Outcomes that checks declare, and verdicts that checks return.
 
 A check declares its outcomes by name, each with the title of its finding: {"short": "HSTS lasts only {lifetime}"}. A
 verdict names one of the outcomes, with a summary of what the check saw, the values of that sentence, and the places of
@@ -20,7 +20,7 @@ from website_scan.values import Value, filled, typed
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Outcome of a check that did not pass: the title of its finding, and the severities that the finding can have.
+    """Outcome of a check, with its title and the severities that it can have.
 
     The first severity is the default of a verdict without one; an outcome declared without severities has that of the
     check. `title` is a template with values of the verdict.
@@ -31,12 +31,18 @@ class Outcome:
 
 
 def outcome(title: str, *severities: Severity) -> Outcome:
-    """Return an outcome with severities that differ from the check's."""
+    """Declare an outcome with its own severities.
+
+    They differ from the severity of the check.
+    """
     return Outcome(title, severities)
 
 
 class Language(StrEnum):
-    """Language of a snippet that is the same for every web server. The value is the label in front of it."""
+    """Language of a code snippet that does not depend on the web server.
+
+    The value is the label of the snippet.
+    """
 
     HTML = "HTML"
     CSS = "CSS"
@@ -46,15 +52,17 @@ class Language(StrEnum):
     FILE = "File"
 
 
-# Values up to this multiple of the limit may look equal to the limit once both are rounded: 1.54 MB and 1.5 MB.
-LOOKS_EQUAL = 1.04
+# A larger value may look equal to the limit after rounding, such as 1.54 MB and 1.5 MB.
+MAX_ROUNDING_FACTOR = 1.04
 
 Snippets = Mapping[Server, str] | Mapping[Language, str] | Mapping[Server | Language, str]
 
 
 @dataclass(frozen=True, slots=True)
 class Fix:
-    """What to change: sentences with code in backticks (a template with values of the verdict), and snippets to copy.
+    """Instructions to fix a finding.
+
+    They are a template of sentences with code in backticks, and code snippets.
 
     Readers get the snippet of the server that answered, if there is one, and those that depend on no server.
     """
@@ -63,13 +71,18 @@ class Fix:
     snippets: Snippets = field(default_factory=dict)
 
     def snippets_for(self, server: Server | None) -> Mapping[str, str]:
-        """Return the snippets for a server, or all snippets if the server is unknown or has none."""
+        """Return the snippets for a web server.
+
+        If the server is unknown or has none, the result has all snippets.
+        """
         suitable = {str(label): code for label, code in self.snippets.items() if label == server or label in Language}
         return suitable if server in self.snippets else {str(label): code for label, code in self.snippets.items()}
 
 
-class _Observed:
-    """Base of verdicts: what a check observed. `summary` is a template, without the places and without the reason.
+class _BaseVerdict:
+    """Base class of verdicts.
+
+    `summary` is a template of what the check observed, without places and reason.
 
     `details` are rows that explain a figure or describe the whole page; `places` are where the fault is. Both may have
     more rows than a report stores: the runner cuts them. `credit`, 0 to 1, is the share of its weight that a check on a
@@ -98,12 +111,12 @@ class _Observed:
 
     @property
     def message(self) -> str:
-        """Return the summary with its values filled in."""
+        """Return the summary with the values inserted."""
         return filled(self.summary, self.values)
 
 
-class Pass(_Observed):
-    """Verdict that nothing is wrong."""
+class Pass(_BaseVerdict):
+    """Verdict that the page passes the check."""
 
     __slots__ = ()
 
@@ -118,8 +131,8 @@ class Pass(_Observed):
         super().__init__(summary, (), details, credit, values)
 
 
-class Fault(_Observed):
-    """Verdict that something is, or may be, wrong: base of warnings, reviews and fails.
+class Fault(_BaseVerdict):
+    """Base class of the verdicts for faults: warnings, notes, reviews and fails.
 
     `severity` is one of the severities that the outcome declares; None for the first of them. `fix` replaces the
     check's. `total` is the number of all places if `places` are only the first.
@@ -148,45 +161,62 @@ class Fault(_Observed):
 
 
 class Warn(Fault):
-    """Verdict that something is worth improving, or uncertain. Earns half its weight, or `credit`. Never critical."""
+    """Verdict for a minor or uncertain fault.
+
+    The check earns half of its weight, or the share `credit`.
+    """
 
     __slots__ = ()
 
 
 class Note(Warn):
-    """Warning that is certain and useful, but does not affect the score."""
+    """Verdict for a definite fault that does not affect the score."""
 
     __slots__ = ()
 
 
 class Review(Fault):
-    """Verdict that only a person can decide whether something is wrong: low severity, and no effect on the score."""
+    """Verdict for a page that a person must check.
+
+    It has low severity and does not affect the score.
+    """
 
     __slots__ = ()
 
 
 class Fail(Fault):
-    """Verdict that something is wrong. Earns nothing, or `credit`."""
+    """Verdict for a definite fault.
+
+    The check earns nothing, or the share `credit` of its weight.
+    """
 
     __slots__ = ()
 
 
 class CategoryFail(Fail):
-    """Fail that leaves the other checks of its category nothing to judge, and costs their weight as well."""
+    """Verdict for a fault that prevents the category's other checks.
+
+    It also costs their weight.
+    """
 
     __slots__ = ()
 
 
-V = TypeVar("V", bound=_Observed)
+V = TypeVar("V", bound=_BaseVerdict)
 Verdict = Pass | Warn | Review | Fail | NotApplicable
 
 
 def beyond(value: float, good: float, limit: str) -> str:
-    """Return `limit`, such as "up to 1.5 MB is good"; prefixed if the value is only just above `good`."""
-    return f"just above the limit: {limit}" if value <= good * LOOKS_EQUAL else limit
+    """Return `limit`, with a note if the value is close to `good`.
+
+    The note is "just above the limit:".
+
+    `limit` is a clause such as "up to 1.5 MB is good".
+    """
+    return f"just above the limit: {limit}" if value <= good * MAX_ROUNDING_FACTOR else limit
 
 
-def by_limits(
+def judge_by_limits(
     outcome: str,
     summary: str,
     value: float,
@@ -197,14 +227,16 @@ def by_limits(
     details: Sequence[Place] = (),
     **values: Value | int | datetime,
 ) -> Pass | Warn | Fail:
-    """Return a pass up to the first of the limits, a warning up to the second, else a fail.
+    """Judge a value by two limits.
+
+    Pass up to the first limit, Warn up to the second limit, and Fail above.
 
     `summary` has no full stop. A warning or fail ends with `limit`, the first limit with its unit: "up to 20 kB is
     good", in brackets if places follow. A pass lists the places as details.
     """
     good, poor = limits
     if value <= good:
-        return with_values(Pass(f"{summary}.", details=(*details, *places)), values)
+        return set_values(Pass(f"{summary}.", details=(*details, *places)), values)
     if limit is None:
         text = f"{summary}."
     else:
@@ -212,10 +244,10 @@ def by_limits(
         text = f"{summary} ({limited})." if places else f"{summary}; {limited}."
         values |= {"limit": limit}
     kind = Warn if value <= poor else Fail
-    return with_values(kind(outcome, text, places=places, details=details), values)
+    return set_values(kind(outcome, text, places=places, details=details), values)
 
 
-def with_values(verdict: V, values: Mapping[str, Value | int | datetime]) -> V:
-    """Return the verdict after replacing its values."""
+def set_values(verdict: V, values: Mapping[str, Value | int | datetime]) -> V:
+    """Replace the values of a verdict, and return the verdict."""
     verdict.values = typed(values)
     return verdict

@@ -1,4 +1,6 @@
-"""Places at which a check found a fault (elements, files, headers, cookies), and rows that explain a figure.
+"""Places of findings, and rows of tables.
+
+Places are elements, files, headers and cookies. Rows explain a measured value.
 
 Each kind of place is a frozen dataclass. Its fields are the columns of the table in a report, each with a label and a
 format; the fields that identify the place form its fingerprint (ADR 11). A check with a kind of place of its own
@@ -16,7 +18,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from website_scan.addresses import normal_address
 from website_scan.elements import element, prose
-from website_scan.generated_names import without_generated
+from website_scan.generated_names import mask_generated_parts
 from website_scan.messages import cut, excerpt, single_line
 from website_scan.written_urls import WrittenUrl
 
@@ -24,14 +26,18 @@ from website_scan.written_urls import WrittenUrl
 # is #rrggbb.
 Format = Literal["text", "short", "mono", "code", "address", "number", "moment", "colour"]
 Unit = Literal["", "bytes", "ms", "s", "px", "%"]
-BYTES: Unit = "bytes"  # formatted in B, kB or MB, depending on the column's largest number
+# Bytes are displayed in B, kB or MB, depending on the largest number of the column.
+BYTES: Unit = "bytes"
 Cell = str | int | float | bool | None
 Normal = Callable[[str, WrittenUrl], str]
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """Column in the table of a kind of place. `unit` is the unit of its numbers."""
+    """Column in a table of places.
+
+    It has the format of its values and the unit of its numbers.
+    """
 
     label: str
     format: Format = "text"
@@ -40,8 +46,9 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Mark of a field that identifies the place. `normal(value, page)` returns the part of its value that never
-    changes.
+    """Annotation of a field that identifies a place.
+
+    `normal(value, page)` returns the stable part of the value.
     """
 
     normal: Normal
@@ -56,17 +63,22 @@ def as_prose(text: str, _page: WrittenUrl) -> str:
 
 
 def as_name(text: str, _page: WrittenUrl) -> str:
-    return without_generated(text)
+    return mask_generated_parts(text)
 
 
 def as_host(text: str, page: WrittenUrl) -> str:
-    """Return the host; empty for the page's own host, so that a preview on another host has the same places."""
+    """Return the host in normal form.
+
+    It is empty for the page's own host, so that places are the same on a preview.
+    """
     host = text.strip().lower().lstrip(".")
     return "" if host == page.hostname else host
 
 
 class Place:
-    """Base of all kinds of place. Subclasses are frozen dataclasses with a `Column` in the annotation of each field.
+    """Base class for kinds of places.
+
+    Subclasses are frozen dataclasses whose fields have a `Column` annotation.
 
     A kind without an `Identity` explains a figure or describes the whole page: its rows have no fingerprints. If places
     of a kind `are_counted`, a fourth place that looks the same is a new place; the number of files or cookies varies
@@ -79,38 +91,47 @@ class Place:
     @classmethod
     @cache
     def columns(cls) -> Mapping[str, Column]:
-        """Return the columns of the kind by field name."""
-        return {name: column for name, column in _marks(cls, Column) if column is not None}
+        """Return the table columns by field name."""
+        return {name: column for name, column in _annotations(cls, Column) if column is not None}
 
     @classmethod
     @cache
     def identity(cls) -> Mapping[str, Normal]:
-        """Return the normal forms of the fields that identify a place of the kind, in order; may be empty."""
-        return {name: identity.normal for name, identity in _marks(cls, Identity) if identity is not None}
+        """Return the normalization functions of the identifying fields.
+
+        The mapping is by field name, in order, and may be empty.
+        """
+        return {name: identity.normal for name, identity in _annotations(cls, Identity) if identity is not None}
 
     @classmethod
     @cache
-    def named_by(cls) -> tuple[str, ...]:
-        """Return the columns that name a place in words: the identifying ones, or all if none identifies the place."""
+    def naming_columns(cls) -> tuple[str, ...]:
+        """Return the columns that describe a place.
+
+        These are the identifying columns or, if there are none, all columns.
+        """
         return tuple(name for name in cls.identity() if name in cls.columns()) or tuple(cls.columns())
 
     @property
-    def in_words(self) -> str:
-        """Return a short name of the place."""
-        return " ".join(str(value) for name in self.named_by() if (value := getattr(self, name)))
+    def short_name(self) -> str:
+        """Return a short description of the place."""
+        return " ".join(str(value) for name in self.naming_columns() if (value := getattr(self, name)))
 
     @property
     def label(self) -> str:
-        """Return the name of the place for use in a sentence."""
-        return self.in_words
+        """Return a description of the place for use in a sentence."""
+        return self.short_name
 
     def normal(self, page: WrittenUrl) -> str:
-        """Return the normal form of the place on the page with this URL. It is the same in every report."""
+        """Return the place's normal form, which does not change from scan to scan.
+
+        `page` is the URL of the page.
+        """
         identity = self.identity()
         return " ".join(normal(str(getattr(self, name)), page) for name, normal in identity.items())
 
     def mapped(self, change: Callable[[str], str]) -> Self:
-        """Return a copy of the place with `change` applied to all its texts."""
+        """Return a copy of the place with `change` applied to all texts."""
         changed = {}
         for column in fields(self):  # type: ignore[arg-type]  # subclasses are dataclasses
             value = getattr(self, column.name)
@@ -119,57 +140,67 @@ class Place:
         return replace(self, **changed) if changed else self  # type: ignore[type-var]  # subclasses are dataclasses
 
     def row(self) -> dict[str, Cell]:
-        """Return the values by column name, without those that are None."""
+        """Return the place's values by column name.
+
+        None values are left out.
+        """
         values = {name: getattr(self, name) for name in self.columns()}
         return {name: value for name, value in values.items() if value is not None}
 
 
-def _marks(kind: type[Place], mark: type[Any]) -> Iterable[tuple[str, Any]]:
+def _annotations(kind: type[Place], mark: type[Any]) -> Iterable[tuple[str, Any]]:
     for name, hint in typing.get_type_hints(kind, include_extras=True).items():
         if typing.get_origin(hint) is not ClassVar:
             yield name, next((item for item in getattr(hint, "__metadata__", ()) if isinstance(item, mark)), None)
 
 
-# A report stores at most this many places of a finding, so a finding with this many may have had more.
-MOST_ROWS = 20
+# A finding with this number of places may have had more.
+MAX_STORED_PLACES = 20
 
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """First places of a finding, grouped by kind, and the total number of places of each kind."""
+    """First places of a finding, sorted by kind.
+
+    They come with the total number of places for each kind.
+    """
 
     kept: tuple[Place, ...] = ()
     totals: Mapping[type[Place], int] = field(default_factory=dict)
 
     @classmethod
     def of(cls, places: Sequence[Place], total: int = 0) -> Rows:
-        """Return the first of these places. `total` is the number of all places, of one kind, if these are only the
-        first.
+        """Return the first MAX_STORED_PLACES places.
+
+        `total` is the number of all places if `places` is incomplete.
         """
         totals = Counter(place.__class__ for place in places)
         if places and total > len(places):
             totals[places[0].__class__] += total - len(places)
-        first = places[:MOST_ROWS]
+        first = places[:MAX_STORED_PLACES]
         ordered = (place for kind in totals for place in first if place.__class__ is kind)
         return cls(tuple(place.mapped(single_line) for place in ordered), totals)
 
     def mapped(self, change: Callable[[str], str]) -> Rows:
-        """Return a copy with `change` applied to all texts."""
+        """Return a copy of the places with `change` applied to all texts."""
         return Rows(tuple(place.mapped(change) for place in self.kept), self.totals)
 
     @property
     def total(self) -> int:
-        """Return the number of all places."""
+        """Return the total number of places, including those that are not stored."""
         return sum(self.totals.values())
 
     @property
     def is_cut(self) -> bool:
-        """Return True if the check may have found more places than are stored."""
-        return len(self.kept) >= MOST_ROWS
+        """Return True if the list is full.
+
+        Then the check may have found more places.
+        """
+        return len(self.kept) >= MAX_STORED_PLACES
 
     @property
-    def by_kind(self) -> Mapping[type[Place], list[Place]]:
-        """Return the stored places by kind, in order."""
+    def places_by_kind(self) -> Mapping[type[Place], list[Place]]:
+        """Return the stored places grouped by class."""
         kinds: dict[type[Place], list[Place]] = {}
         for place in self.kept:
             kinds.setdefault(place.__class__, []).append(place)
@@ -178,7 +209,7 @@ class Rows:
 
 NO_ROWS = Rows()
 
-# Columns that several kinds of place use.
+# Annotated types of columns that several kinds of places use.
 
 HeaderName = Annotated[str, Identity(as_written), Column("Header", "mono")]
 HeaderValue = Annotated[str, Column("Value", "mono")]
@@ -191,11 +222,14 @@ Status = Annotated[int | None, Column("HTTP status", "number")]
 
 @dataclass(frozen=True, slots=True)
 class Element(Place):
-    """Element of the page. `ancestry` is its path of element names, which changes less often than its selector."""
+    """HTML element of the page.
+
+    Its `ancestry`, the names of its ancestors, is more stable than the selector.
+    """
 
     kind: ClassVar[str] = "element"
     are_counted: ClassVar[bool] = True
-    # True if a style sheet's rule is at fault: for all elements of the kind, whatever their content.
+    # True if the fault is in a style sheet, so that the content of the element does not matter.
     is_styled: ClassVar[bool] = False
 
     selector: Annotated[str, Identity(as_written), Column("Selector", "code")]
@@ -207,7 +241,10 @@ class Element(Place):
 
     @property
     def label(self) -> str:
-        """Return the element and its selector; empty for the root, which represents the whole page."""
+        """Return the HTML of the element and its selector.
+
+        Empty for `html`, which represents the whole page.
+        """
         if self.selector == "html":
             return ""
         selector = shortened(self.selector, 76)
@@ -219,7 +256,10 @@ class Element(Place):
 
 
 def shortened(selector: str, limit: int) -> str:
-    """Return a selector of at most `limit` characters: its beginning, and its end, which distinguishes elements."""
+    """Truncate a selector in the middle to `limit` characters.
+
+    Its end distinguishes elements.
+    """
     if len(selector) <= limit:
         return selector
     end = 2 * limit // 3
@@ -228,7 +268,10 @@ def shortened(selector: str, limit: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class StyledElement(Element):
-    """Element that a style sheet makes faulty, such as text with too little contrast."""
+    """HTML element with a fault in a style sheet.
+
+    An example is text with too little contrast.
+    """
 
     kind: ClassVar[str] = "styled-element"
     is_styled: ClassVar[bool] = True
@@ -236,7 +279,7 @@ class StyledElement(Element):
 
 @dataclass(frozen=True, slots=True)
 class Header(Place):
-    """Header of a response."""
+    """HTTP response header."""
 
     kind: ClassVar[str] = "header"
 
@@ -245,7 +288,7 @@ class Header(Place):
 
     @classmethod
     def of(cls, name: str, values: Iterable[str]) -> list[Self]:
-        """Return a place for each value of a header."""
+        """Return a place for each value of an HTTP response header."""
         return [cls(name, excerpt(value)) for value in values]
 
     @property
@@ -255,7 +298,7 @@ class Header(Place):
 
 @dataclass(frozen=True, slots=True)
 class RedirectHop(Place):
-    """Hop of a redirect chain, which explains a finding."""
+    """Hop of a redirect chain, as a table row that explains a finding."""
 
     kind: ClassVar[str] = "redirect"
 
@@ -266,7 +309,7 @@ class RedirectHop(Place):
 
 @dataclass(frozen=True, slots=True)
 class Resource(Place):
-    """Resource that the page loads, such as an image."""
+    """File that the page loads, such as an image."""
 
     kind: ClassVar[str] = "resource"
 

@@ -1,4 +1,4 @@
-"""Plan of a scan type: its checks, the probes that they need in dependency order, and the arguments for both."""
+"""Select a scan type's checks, and run the probes that they need."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from website_scan.net.targets import Target
 from website_scan.page.evidence import Clock, ScanTypes, ServedContent
 from website_scan.time_limit import OutOfTime, limited
 
-# Evidence that exists before any probe runs.
+# Evidence classes that are available before any probe runs.
 INITIAL: frozenset[type] = frozenset({Target, Network, Clock, ScanTypes})
 
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """Placeholder for evidence that could not be obtained.
+    """Placeholder for evidence that could not be gathered.
 
     `reason` is a sentence for the report; `code` is the stable name of the reason.
     """
@@ -33,34 +33,38 @@ class Missing:
 
     @classmethod
     def refused(cls, refusal: Refusal) -> Missing:
-        """Return the placeholder for evidence that a refusal prevented."""
+        """Return a placeholder for evidence whose probe raised a Refusal."""
         return cls(str(refusal), refusal.code.lower().replace("_", "-"))
 
 
-# Limit of processor time for one check, or for one probe that does not use the network, in seconds. A hostile page can
-# need any amount; ordinary pages need hundredths of a second.
-COMPUTING_S = 2.0
-# Limit of processor time for a probe that uses the network, in seconds: sending hundreds of requests takes seconds.
-NETWORK_CPU_S = 6.0
+# Ordinary pages need hundredths of a second of processor time, but hostile pages may need any amount.
+MAX_COMPUTING_CPU_S = 2.0
+# A probe may need seconds of processor time to send hundreds of requests.
+MAX_NETWORK_CPU_S = 6.0
 
-OUT_OF_TIME = Missing("The scan's time was used up before this could be looked at.", "out-of-time")
+OUT_OF_TIME = Missing("The scan's time was used up before this could be checked.", "out-of-time")
 INTERNAL = Missing("This part of the scanner failed; the fault is ours, not the site's.", "internal-error")
-TOO_SLOW = Missing("The page is so large or intricate that this took too long to look at.", "too-slow")
+TOO_SLOW = Missing("The page is so large or complex that this took too long to check.", "too-slow")
 
-# Placeholder for evidence that was not planned, because only a browser provides it.
+# Placeholder for evidence that only a browser provides, if no browser is available.
 NO_BROWSER = Missing("There is no browser.", "no-browser")
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The checks of a scan type and the probes that they need, directly or through other probes."""
+    """Checks of a scan type and all probes that they need.
+
+    A check may need a probe indirectly.
+    """
 
     checks: tuple[Check, ...]
     probes: Mapping[type, Probe]
 
 
 def evidence_order(probes: Mapping[type, Probe]) -> graphlib.TopologicalSorter[type]:
-    """Return a prepared topological sorter of the probes' evidence, for running the probes concurrently.
+    """Return a prepared topological sorter of evidence classes.
+
+    It allows probes to run concurrently.
 
     Probes that send requests to the site wait until the measuring probes have finished.
     """
@@ -68,12 +72,12 @@ def evidence_order(probes: Mapping[type, Probe]) -> graphlib.TopologicalSorter[t
         provides: {need.evidence for need in probe.needs if need.evidence in probes}
         for provides, probe in probes.items()
     }
-    measuring = {provides for provides, probe in probes.items() if probe.is_measuring}
-    before_measuring = set(measuring)
-    while added := {need for evidence in before_measuring for need in graph[evidence]} - before_measuring:
-        before_measuring |= added
+    measuring = {provides for provides, probe in probes.items() if probe.needs_idle_network}
+    needed_before_measuring = set(measuring)
+    while added := {need for evidence in needed_before_measuring for need in graph[evidence]} - needed_before_measuring:
+        needed_before_measuring |= added
     for provides, probe in probes.items():
-        if provides not in before_measuring and _uses_network(probe):
+        if provides not in needed_before_measuring and _uses_network(probe):
             graph[provides] |= measuring
     order = graphlib.TopologicalSorter(graph)
     order.prepare()
@@ -86,16 +90,19 @@ def _uses_network(probe: Probe) -> bool:
 
 
 def needs_browser(check: Check) -> bool:
-    """Return True if a check judges evidence that only a browser can provide."""
+    """Return True if the check requires a browser's evidence."""
     return any(_needs_browser(need) for need in check.needs)
 
 
 def _needs_browser(need: Need) -> bool:
-    return not need.optional and _is_of_browser(need.evidence)
+    return not need.optional and _is_browser_evidence(need.evidence)
 
 
-def _is_of_browser(evidence: type) -> bool:
-    """Return True if only a browser can provide the evidence, directly or through a probe."""
+def _is_browser_evidence(evidence: type) -> bool:
+    """Return True if only a browser can provide evidence of this class.
+
+    This includes evidence from probes that need the browser.
+    """
     if evidence in INITIAL:
         return False
     if evidence is Browser:
@@ -104,20 +111,28 @@ def _is_of_browser(evidence: type) -> bool:
     return probe is not None and any(map(_needs_browser, probe.needs))
 
 
-def is_of_origin(check: Check) -> bool:
-    """Return True if a check judges evidence of the origin only, so that its verdict is the same on all its pages."""
+def applies_to_whole_origin(check: Check) -> bool:
+    """Return True if the check judges the origin only.
+
+    Then all pages of the origin have the same verdict.
+    """
     needed = [probes().get(need.evidence) for need in check.needs if need.evidence not in INITIAL]
-    return bool(needed) and all(probe is not None and probe.is_of_origin for probe in needed)
+    return bool(needed) and all(probe is not None and probe.applies_to_whole_origin for probe in needed)
 
 
 @cache
 def origin_checks(scan_type: ScanType) -> frozenset[str]:
-    """Return the IDs of the checks whose verdict is the same on all pages of an origin."""
-    return frozenset(check.id for check in checks(scan_type) if is_of_origin(check))
+    """Return the IDs of checks that judge only the origin.
+
+    Their verdict is the same on all its pages.
+    """
+    return frozenset(check.id for check in checks(scan_type) if applies_to_whole_origin(check))
 
 
 def plan(scan_type: ScanType, *, has_browser: bool = False) -> Plan:
-    """Return the plan of a scan type. Leaves out checks that need a browser if none is available.
+    """Return the checks and probes for a scan type.
+
+    Omits checks that need a browser if none is available.
 
     Raises `CatalogueError` if a parameter needs evidence that no probe provides.
     """
@@ -135,8 +150,9 @@ def plan(scan_type: ScanType, *, has_browser: bool = False) -> Plan:
         need = pending.pop()
         if need.evidence in initial or need.evidence in needed:
             continue
-        if not has_browser and _is_of_browser(need.evidence):
-            continue  # optional; a check or probe that required it would have been left out
+        if not has_browser and _is_browser_evidence(need.evidence):
+            # This evidence is optional, because checks that require a browser are not planned.
+            continue
         if need.evidence not in available:
             raise CatalogueError(f"no probe provides {need.evidence.__name__}")
         needed[need.evidence] = available[need.evidence]
@@ -145,7 +161,10 @@ def plan(scan_type: ScanType, *, has_browser: bool = False) -> Plan:
 
 
 def arguments(needs: Sequence[Need], evidence: Mapping[type, object]) -> dict[str, object] | Missing:
-    """Return the keyword arguments for a function with these needs, or the first `Missing` that a need requires."""
+    """Return the keyword arguments for a check or probe.
+
+    The result is `Missing` if required evidence is missing.
+    """
     values: dict[str, object] = {}
     for need in needs:
         value = evidence.get(need.evidence, NO_BROWSER)
@@ -158,14 +177,17 @@ def arguments(needs: Sequence[Need], evidence: Mapping[type, object]) -> dict[st
 
 
 def run_probe(probe: Probe, values: Mapping[str, object], seconds: float) -> object:
-    """Return the probe's evidence, or `Missing` if the probe took longer than `seconds`; passes on exceptions.
+    """Run a probe.
 
-    The time limit also ends a probe that still computes after the visit has stopped waiting for it. A probe that waits
-    for the network is woken when the network is closed, and is ended at its next step.
+    Return its evidence, or `Missing` if it takes more than `seconds`.
+
+    Exceptions of the probe are passed on. The time limit also ends a probe that still computes after the visit has
+    stopped waiting for it. A probe that waits for the network is woken when the network is closed, and is ended at its
+    next step.
     """
-    cpu_s = NETWORK_CPU_S if _uses_network(probe) else COMPUTING_S
-    began_s = time.thread_time()
+    cpu_s = MAX_NETWORK_CPU_S if _uses_network(probe) else MAX_COMPUTING_CPU_S
+    cpu_start_s = time.thread_time()
     try:
         return limited(lambda: probe.function(**values), seconds, cpu_s)
     except OutOfTime:
-        return TOO_SLOW if time.thread_time() - began_s >= cpu_s else OUT_OF_TIME
+        return TOO_SLOW if time.thread_time() - cpu_start_s >= cpu_s else OUT_OF_TIME

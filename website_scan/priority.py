@@ -1,4 +1,7 @@
-"""Priority of findings: the one order in which reports, exports, audits, messages and the gate list them."""
+"""Priority of findings.
+
+Reports, exports, audits, notifications and the gate sort findings by priority.
+"""
 
 from __future__ import annotations
 
@@ -13,22 +16,28 @@ STATUS_RANK = {"fail": 0, "warn": 1, "pass": 2}
 
 
 class Priority(NamedTuple):
-    """Sort key of a check: a finding to be fixed first has the lowest key."""
+    """Sort key of a check.
+
+    The most urgent finding has the lowest key.
+    """
 
     passes: bool
     is_not_emergency: bool
-    holds_under_no_cap: bool
+    is_under_no_cap: bool
     negative_points: float
     negative_later_points: float
     severity_rank: int
     status_rank: int
 
-    def with_other(self, other: Priority) -> Priority:
-        """Return the priority of a finding on two pages: the more urgent ranks of both, and the sum of their points."""
+    def combine_with(self, other: Priority) -> Priority:
+        """Return the combined priority of a finding on two pages.
+
+        It has the more urgent ranks, and the sums of the points.
+        """
         return Priority(
             min(self.passes, other.passes),
             min(self.is_not_emergency, other.is_not_emergency),
-            min(self.holds_under_no_cap, other.holds_under_no_cap),
+            min(self.is_under_no_cap, other.is_under_no_cap),
             self.negative_points + other.negative_points,
             self.negative_later_points + other.negative_later_points,
             min(self.severity_rank, other.severity_rank),
@@ -44,7 +53,7 @@ def priority(
     points: float,
     later: float,
 ) -> Priority:
-    """Return the sort key of a check from its fields in a result, an export or an audit (docs/scoring.md, Order).
+    """Return the sort key of a check (docs/scoring.md, "Order").
 
     Critical failures come first, because their risk does not depend on the score. Next come the failures that hold the
     score under a cap (`holds`), then findings by the points that a fix gains now (`points`), then findings by the
@@ -62,7 +71,7 @@ def priority(
 
 
 def priority_of(check: ExportedCheck | ReducedFinding) -> Priority:
-    """Return the sort key of a check of an export."""
+    """Return the sort key of a check in a JSON export."""
     return priority(
         status=check["status"],
         severity=check["severity"],
@@ -73,17 +82,23 @@ def priority_of(check: ExportedCheck | ReducedFinding) -> Priority:
 
 
 def priority_of_result(result: CheckResult) -> Priority:
-    """Return the sort key of a check of a scan's result."""
+    """Return the sort key of a check in the result of a scan."""
     return priority(
         status=result.status, severity=result.severity, holds=result.holds, points=result.points, later=result.later
     )
 
 
 def by_priority(document: ExportJson) -> list[tuple[str, ExportedCheck]]:
-    """Return (category name, check) for all checks of an export, highest priority first."""
+    """Return (category name, check) for all checks of a JSON export.
+
+    The most urgent check comes first.
+    """
     return sorted(checks_of(document), key=lambda pair: priority_of(pair[1]))
 
 
 def is_emergency(status: str, severity: str | None) -> bool:
-    """Return True for a failed critical check: a risk for the site or its visitors, however few points it costs."""
+    """Return True for a failed critical check.
+
+    It is urgent even if it costs few points.
+    """
     return status == "fail" and severity == Severity.CRITICAL

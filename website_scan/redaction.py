@@ -1,4 +1,7 @@
-"""Redaction: the last step of a scan with credentials removes every occurrence of the credentials from the result."""
+"""Removal of credentials from a scan's result.
+
+It is the last step of scans with credentials.
+"""
 
 from __future__ import annotations
 
@@ -19,28 +22,31 @@ from website_scan.net.credentials import Credentials, OriginCredentials
 from website_scan.result import CategoryResult, CheckResult, ScanResult
 from website_scan.stored_data import Facts
 
-# Minimum length of a secret: a value such as "1" or "en" is none, and occurs everywhere.
-LEAST = 4
-# A shorter value may be an ordinary word, so it is hidden only as a whole word.
-LONG = 8
-# From this length on, every piece of `LONG` characters is hidden: a site may cut, escape or mask a quoted value.
-IN_PIECES = 12
+# Shorter values, such as "1" or "en", occur everywhere and are not secrets.
+MIN_SECRET_LENGTH = 4
+# Shorter values may be part of an ordinary word, so they are masked only as whole words.
+MIN_PIECE_LENGTH = 8
+# A site may cut a value that it quotes, so pieces of long values are masked.
+MIN_LENGTH_FOR_PIECES = 12
 LOWER = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
 REFUSED = (401, 403)
-# Escapes in addresses, in markup, and in JSON and scripts. Text within another escaped text is escaped twice.
+# Escape sequences of URLs, HTML, JSON and JavaScript.
 ESCAPED = re.compile(
     r"(?:%[0-9a-f]{2})+"
     r"|&(?:#[0-9]{1,7};?|#x[0-9a-f]{1,6};?|[a-z][a-z0-9]{1,31};)"
     r"|\\(?:u[0-9a-f]{4}|u\{[0-9a-f]{1,6}\}|x[0-9a-f]{2}|[\"'/\\])",
     re.IGNORECASE,
 )
-MOST_UNESCAPINGS = 2
-# Keys of a stored value (`website_scan.values`) whose text never comes from a site.
-OWN_KEYS = ("kind", "template")
+# Text may be escaped twice, for example a URL in JSON.
+MAX_UNESCAPINGS = 2
+# Keys of a stored value (`website_scan.values`) whose text never comes from the scanned site.
+SCANNER_KEYS = ("kind", "template")
 
 
 def redacted(result: ScanResult, credentials: OriginCredentials | None) -> ScanResult:
-    """Return the result without the values of the scan's credentials, in all usual encodings.
+    """Return the scan result with its credentials masked.
+
+    They are masked in all texts, in all common encodings.
 
     The scan's URL and the catalogue's texts are not changed. If the page refuses access despite the credentials, the
     result gets a notice that names the origin to which they are sent.
@@ -75,7 +81,10 @@ def _notice(facts: Facts, credentials: OriginCredentials) -> str:
 
 
 def _clean_json(value: Any, clean: Callable[[str], str]) -> Any:
-    """Return a JSON value with `clean` applied to every text. Keys are the scanner's own, and do not change."""
+    """Apply the function `clean` to all strings of a JSON value.
+
+    Keys are left out.
+    """
     if isinstance(value, str):
         return clean(value)
     if isinstance(value, Mapping):
@@ -84,9 +93,9 @@ def _clean_json(value: Any, clean: Callable[[str], str]) -> Any:
 
 
 def _clean_values(value: Any, clean: Callable[[str], str]) -> Any:
-    """Return the typed values of a finding with `clean` applied to every text that may come from a site."""
+    """Apply `clean` to a finding's texts that may come from the site."""
     if isinstance(value, Mapping):
-        return {name: item if name in OWN_KEYS else _clean_values(item, clean) for name, item in value.items()}
+        return {name: item if name in SCANNER_KEYS else _clean_values(item, clean) for name, item in value.items()}
     if isinstance(value, list):
         return [_clean_values(item, clean) for item in value]
     return clean(value) if isinstance(value, str) else value
@@ -110,14 +119,17 @@ def _check(check: CheckResult, clean: Callable[[str], str]) -> CheckResult:
 
 
 def _cleaner(credentials: Credentials, url: str) -> Callable[[str], str]:
-    """Return a function that removes the secrets from a text. Pieces of the scan's own URL are not secrets."""
+    """Return a function that masks the credentials in a text.
+
+    Pieces of the scanned URL are not masked.
+    """
     forms = {form for value in _secrets(credentials) for form in _encodings(value)}
-    words = [re.escape(form) for form in forms if len(form) < LONG]
+    words = [re.escape(form) for form in forms if len(form) < MIN_PIECE_LENGTH]
     word = re.compile(rf"(?<!\w)(?:{'|'.join(words)})(?!\w)", re.IGNORECASE) if words else None
     own_url = url.translate(LOWER)
     pieces: dict[int, set[str]] = {}
     for form in forms:
-        if (size := LONG if len(form) >= IN_PIECES else len(form)) >= LONG:
+        if (size := MIN_PIECE_LENGTH if len(form) >= MIN_LENGTH_FOR_PIECES else len(form)) >= MIN_PIECE_LENGTH:
             lower = form.translate(LOWER)
             parts = {lower[at : at + size] for at in range(len(lower) - size + 1)}
             pieces.setdefault(size, set()).update(part for part in parts if part not in own_url)
@@ -137,27 +149,29 @@ def _cleaner(credentials: Credentials, url: str) -> Callable[[str], str]:
         if 1 not in hidden:
             return text
         runs = itertools.groupby(zip(text, hidden, strict=True), key=itemgetter(1))
-        return "".join(MASK if is_hidden else "".join(char for char, _ in run) for is_hidden, run in runs)
+        return "".join(MASK if is_secret else "".join(char for char, _ in run) for is_secret, run in runs)
 
     return clean
 
 
 def _unescaped_layers(text: str) -> Iterator[tuple[str, Sequence[int]]]:
-    """Yield the text, then the text unescaped once and twice, each with the original position of every character.
+    """Yield the text as written, unescaped once and unescaped twice.
 
-    The positions include that of the end. A site may escape any of the characters, so the encodings of a value cannot
-    be enumerated.
+    The characters come with their original positions.
+
+    The positions include the end of the text. A list of all escaped forms of a value is impossible, because a site may
+    escape any of its characters.
     """
     positions: Sequence[int] = range(len(text) + 1)
     yield text, positions
-    for _ in range(MOST_UNESCAPINGS):
+    for _ in range(MAX_UNESCAPINGS):
         if not ESCAPED.search(text):
             return
-        text, positions = _unescaped(text, positions)
+        text, positions = _unescape_layer(text, positions)
         yield text, positions
 
 
-def _unescaped(text: str, positions: Sequence[int]) -> tuple[str, Sequence[int]]:
+def _unescape_layer(text: str, positions: Sequence[int]) -> tuple[str, Sequence[int]]:
     parts: list[str] = []
     new_positions: list[int] = []
     at = 0
@@ -172,7 +186,10 @@ def _unescaped(text: str, positions: Sequence[int]) -> tuple[str, Sequence[int]]
 
 
 def _unescape(escaped: str) -> Iterator[tuple[str, int]]:
-    """Yield each character that an escape represents, and the offset at which the character begins in the escape."""
+    """Yield the characters of an escape sequence.
+
+    Each comes with its offset in the sequence.
+    """
     if escaped[0] == "%":
         at = 0
         for char in bytes.fromhex(escaped.replace("%", "")).decode(errors="surrogateescape"):
@@ -197,22 +214,26 @@ def _secrets(credentials: Credentials) -> Iterator[str]:
     if credentials.basic_auth is not None:
         username, password = credentials.basic_auth
         yield password
-        # Short user names such as admin are common, also as parts of addresses, so they are not hidden.
-        if len(username) >= LONG:
+        # Short user names, such as admin, are not masked, because they also occur in URLs and texts.
+        if len(username) >= MIN_PIECE_LENGTH:
             yield username
         yield ":".join(credentials.basic_auth)
 
 
 def _encodings(value: str) -> Iterator[str]:
-    """Yield the value as it is, URL-encoded, in JSON, in hexadecimal and in Base64; nothing if it is too short."""
-    if len(value) < LEAST:
+    """Yield a value in all common encodings.
+
+    These are the value itself, URL-encoded, in JSON, hexadecimal and Base64. Yields nothing for a value that is too
+    short.
+    """
+    if len(value) < MIN_SECRET_LENGTH:
         return
     data = value.encode()
     yield from (value, value.replace(" ", "+"), json.dumps(value)[1:-1], data.hex())
     for encode in (b64encode, urlsafe_b64encode):
         yield encode(data).decode().rstrip("=")
-        # Within a longer encoded text, the value may begin at any bit of a character, so its first and last ones vary.
+        # In Base64, the first and last characters of a value depend on the text around it.
         for before in (1, 2):
             encoding = encode(bytes(before) + data).decode()[before + 1 : (before + len(data)) * 8 // 6]
-            if len(encoding) >= LONG:
+            if len(encoding) >= MIN_PIECE_LENGTH:
                 yield encoding

@@ -1,4 +1,6 @@
-"""Checks that find the same fact about a page: which check reports the fact, and which duplicates are suppressed.
+"""Suppress duplicate findings.
+
+Only one check reports a fact about a page.
 
 Within a scan type, `suppress_repeats` is applied to the checks that ran. Across types, every report lists its own
 findings; reports of one visit link to each other, and audits count the fact once (`reported_elsewhere`).
@@ -17,7 +19,7 @@ from website_scan.written_urls import split_url
 
 
 class CheckKey(NamedTuple):
-    """A check and its scan type."""
+    """Scan type and ID of a check."""
 
     type: ScanType
     id: str
@@ -25,7 +27,9 @@ class CheckKey(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Repeat:
-    """A check whose finding is suppressed where the check `told_by` reports the same fact.
+    """Rule that suppresses a duplicate finding.
+
+    The check `told_by` reports the same fact.
 
     `same_places`: suppress it only if all of its places are among those of `told_by`, or neither finding has places.
     `is_part`: its fault needs a fix of its own. The fix and the weight of the check are added to those of `told_by`.
@@ -54,22 +58,22 @@ def _performance(id: str) -> CheckKey:
 
 
 REPEATS = (
-    # Without a main landmark, the content is outside of landmarks, and there is nothing to jump to.
+    # Without a main landmark, all content is outside of landmarks, and a skip link has no target.
     Repeat(_accessibility("region"), _accessibility("landmark-one-main")),
     Repeat(_accessibility("bypass"), _accessibility("landmark-one-main")),
     Repeat(_accessibility("page-has-heading-one"), _accessibility("landmark-one-main"), is_part=True),
-    # A second landmark of a kind that has to be the only one has the role and name of the first.
+    # A duplicate main, banner or contentinfo landmark has the same role and name as the first.
     Repeat(_accessibility("landmark-unique"), _accessibility("landmark-no-duplicate-main"), same_places=True),
     Repeat(_accessibility("landmark-unique"), _accessibility("landmark-no-duplicate-banner"), same_places=True),
     Repeat(_accessibility("landmark-unique"), _accessibility("landmark-no-duplicate-contentinfo"), same_places=True),
-    # One block of metadata is missing. A picture that the page names but that does not load is another fact.
+    # Without og:title, the page lacks all metadata for shared links. An og:image that does not load is a separate fact.
     Repeat(_seo("og-image"), _seo("og-title"), same_places=True, is_part=True),
     Repeat(_seo("twitter-card"), _seo("og-title"), is_part=True),
-    # Without a response for robots.txt, crawlers cannot know what the file blocks.
+    # If robots.txt is not available, crawlers do not know which URLs are blocked.
     Repeat(_seo("robots-blocked"), _seo("robots-txt"), same_places=True),
-    # A soft 404 is recognized by the words in the HTML, even if the browser shows none of them.
+    # The check for soft 404s reads the HTML, even if the browser displays a blank page.
     Repeat(_seo("soft-404"), _seo("seo-blank-page")),
-    # Checks of different scan types.
+    # The following rules are about checks of different scan types.
     Repeat(_seo("seo-blank-page"), _accessibility("accessibility-blank-page")),
     Repeat(_seo("seo-blank-page"), _performance("blank-page")),
     Repeat(_accessibility("accessibility-blank-page"), _performance("blank-page")),
@@ -77,30 +81,33 @@ REPEATS = (
     Repeat(_seo("h1"), _accessibility("page-has-heading-one")),
     Repeat(_seo("seo-image-alt"), _accessibility("image-alt")),
     Repeat(_seo("tap-targets"), _accessibility("target-size")),
-    # Other faults of a title, such as its length, are no faults for accessibility.
+    # The SEO check also finds long titles, which are not a fault for accessibility.
     Repeat(_seo("title"), _accessibility("document-title")),
 )
 
-# ID of each check with a finding -> ID of the check of its scan type that reports the fact, usually the check itself.
+# IDs of the checks that report facts, by the IDs of the checks with findings.
 Reporters = Mapping[str, str]
 
 
 def suppress_repeats(
     scan_type: ScanType, results: Sequence[CheckResult]
 ) -> tuple[tuple[CheckResult, ...], tuple[RepeatedCheck, ...]]:
-    """Separate the results of a scan type into those to report and the repeats, which other findings then include."""
+    """Separate reported results from suppressed duplicates.
+
+    The results are those of one scan type.
+    """
     findings = {result.id: result for result in results if result.status != "pass"}
     suppressed: dict[str, Repeat] = {}
     for id, finding in findings.items():
-        repeats = [repeat for repeat in _within(scan_type, id) if repeat.told_by.id in findings]
+        repeats = [repeat for repeat in _repeats_within_type(scan_type, id) if repeat.told_by.id in findings]
         repeats = [repeat for repeat in repeats if findings[repeat.told_by.id].weighs]
-        if repeats and _adds_nothing(finding, repeats, findings):
+        if repeats and _adds_no_place(finding, repeats, findings):
             suppressed[id] = repeats[0]
     included: dict[str, list[tuple[CheckResult, Repeat]]] = {}
     for id, repeat in suppressed.items():
         included.setdefault(repeat.told_by.id, []).append((findings[id], repeat))
     reported = tuple(
-        _including(result, included[result.id]) if result.id in included else result
+        _add_suppressed_findings(result, included[result.id]) if result.id in included else result
         for result in results
         if result.id not in suppressed
     )
@@ -111,13 +118,19 @@ def suppress_repeats(
 
 
 def reporters(results: Sequence[CheckResult], repeated: Sequence[RepeatedCheck]) -> Reporters:
-    """Return the reporting check of each finding of a scan type. Findings that need a review are left out."""
+    """Map each finding of a scan type to the check that reports its fact.
+
+    Omits findings that need a review.
+    """
     own = {result.id: result.id for result in results if result.status != "pass" and result.weighs}
     return own | {repeat.id: repeat.told_by for repeat in repeated}
 
 
 def reported_elsewhere(reporters_of: Mapping[ScanType, Reporters]) -> dict[CheckKey, CheckKey]:
-    """Return each finding of a visit that repeats a finding of another scan type, with the check that reports it."""
+    """Map each duplicate finding to the check that reports the fact.
+
+    That check belongs to another scan type.
+    """
     return {
         repeat.check: CheckKey(repeat.told_by.type, reporters_of[repeat.told_by.type][repeat.told_by.id])
         for repeat in REPEATS
@@ -127,12 +140,17 @@ def reported_elsewhere(reporters_of: Mapping[ScanType, Reporters]) -> dict[Check
     }
 
 
-def _within(scan_type: ScanType, id: str) -> list[Repeat]:
+def _repeats_within_type(scan_type: ScanType, id: str) -> list[Repeat]:
     return [repeat for repeat in REPEATS if repeat.is_within_type and repeat.check == (scan_type, id)]
 
 
-def _adds_nothing(finding: CheckResult, repeats: Sequence[Repeat], findings: Mapping[str, CheckResult]) -> bool:
-    """Return True unless the finding has a place that its reporters lack. A cut list may have had more places."""
+def _adds_no_place(finding: CheckResult, repeats: Sequence[Repeat], findings: Mapping[str, CheckResult]) -> bool:
+    """Return True if other findings have all places of this finding.
+
+    These are the findings that report the fact.
+
+    Returns False if this finding's list of places was cut.
+    """
     if not all(repeat.same_places for repeat in repeats):
         return True
     reported = {place for repeat in repeats for place in _places(findings[repeat.told_by.id])}
@@ -144,15 +162,25 @@ def _places(finding: CheckResult) -> set[str]:
     return {place.normal(page) for place in finding.places.kept} or {""}
 
 
-def _including(reporter: CheckResult, suppressed: Sequence[tuple[CheckResult, Repeat]]) -> CheckResult:
-    """Return the reporting finding with the titles of all suppressed ones, and the fixes and weights of its parts."""
+def _join_snippets(fixes: Sequence[HowToFix]) -> tuple[tuple[str, str], ...]:
+    """Join the code of snippets with the same label, such as all tags for the head."""
+    codes: dict[str, list[str]] = {}
+    for fix in fixes:
+        for label, code in fix.snippets:
+            codes.setdefault(label, []).append(code)
+    return tuple((label, "\n".join(dict.fromkeys(lines))) for label, lines in codes.items())
+
+
+def _add_suppressed_findings(reporter: CheckResult, suppressed: Sequence[tuple[CheckResult, Repeat]]) -> CheckResult:
+    """Add suppressed findings to the finding that reports them.
+
+    Their titles, fixes and weights are added.
+    """
     parts = [finding for finding, repeat in suppressed if repeat.is_part and finding.weighs]
     fixes = [finding.how_to_fix for finding in (reporter, *parts) if finding.how_to_fix]
     return replace(
         reporter,
         includes=tuple(finding.title for finding, _ in suppressed if finding.weighs),
-        how_to_fix=HowToFix(
-            " ".join(fix.text for fix in fixes), tuple(snippet for fix in fixes for snippet in fix.snippets)
-        ),
+        how_to_fix=HowToFix(" ".join(fix.text for fix in fixes), _join_snippets(fixes)),
         included_weight=sum(SEVERITY_WEIGHT[finding.declared_severity] for finding in parts),
     )

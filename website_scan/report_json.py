@@ -1,4 +1,6 @@
-"""Types of the JSON of a report and of its export. `website_scan.stored_data` has the types of the other stored data.
+"""JSON types for reports and their exports.
+
+`website_scan.stored_data` has the types of all other stored data.
 
 `website_scan.report.serialization` writes both. A report stays in the database for years: a key that older reports lack
 is NotRequired. An array of fixed length and mixed types is a tuple here; parsed from JSON, the array is a list.
@@ -29,7 +31,7 @@ from website_scan.places import Format
 from website_scan.values import StoredValue
 
 FORMATS = get_args(Format)
-# Documents of failed scans, which only the command writes, have other statuses than stored reports.
+# Only the command writes reports of failed scans, which have other statuses.
 CHECK_STATUSES = ("pass", "fail", "warn")
 FINDING_STATUSES = ("fail", "warn")
 REPORT_STATUSES = ("completed", "partial")
@@ -38,11 +40,20 @@ ReportStatus = Annotated[str, values(REPORT_STATUSES)]
 
 
 class ReportHead(TypedDict):
-    """Head of a report and of an export. Score and grade are None if the scan failed."""
+    """Common fields of a report and of its JSON export.
+
+    Score and grade are None if the scan failed.
+
+    Older reports do not have the optional keys.
+    """
 
     id: ScanId
     type: TypeName
     url: str
+    final_url: NotRequired[Annotated[str | None, "Address of the page that was judged, after all redirects."]]
+    needs_log_in: NotRequired[
+        Annotated[bool, "True if the site answered with a log-in page in place of the page, and that was judged."]
+    ]
     score: Annotated[Score | None, Published.NOT_NULL]
     grade: Annotated[Grade | None, Published.NOT_NULL]
     created_at: Timestamp
@@ -51,7 +62,7 @@ class ReportHead(TypedDict):
 
 @component("ReportSummary")
 class Summary(TypedDict):
-    """Numbers of checks by status, and of failed or warned checks by severity."""
+    """Number of checks by status, and number of findings by severity."""
 
     total_checks: Count
     passed: Count
@@ -63,12 +74,12 @@ class Summary(TypedDict):
     low: Count
 
 
-# Report, as docs/api.md describes it.
+# The following types describe the report that the API returns (docs/api.md).
 
 
 @component("Check")
 class ReportedCheck(TypedDict):
-    """Check of a report. The severity is null on a pass; a few findings have no fix."""
+    """Check in a report. The severity is null if the check passed. A few findings have no fix."""
 
     name: str
     status: Literal["pass", "fail", "warn"]
@@ -79,7 +90,7 @@ class ReportedCheck(TypedDict):
 
 @component("Category")
 class ReportedCategory(TypedDict):
-    """Category of a report."""
+    """Category of checks in a report."""
 
     name: str
     score: Score
@@ -94,12 +105,12 @@ class ReportJson(ReportHead):
     summary: Summary
 
 
-# JSON export.
+# The following types describe the JSON export of a report.
 
 
 @component("Column")
 class StoredColumn(TypedDict):
-    """Column of a table. `format` says how to show its values: `code` is for copying, `mono` for exact reading."""
+    """Column of a table. Values of the format `code` are for copying, those of `mono` for exact reading."""
 
     name: str
     label: str
@@ -109,7 +120,7 @@ class StoredColumn(TypedDict):
 
 @component("DetailTable")
 class StoredTable(TypedDict):
-    """Rows of one kind that explain a figure or describe the whole page."""
+    """Table of rows that explain one measured value or describe the whole page."""
 
     kind: Annotated[str, "What the rows are, such as redirect."]
     columns: list[StoredColumn]
@@ -119,7 +130,7 @@ class StoredTable(TypedDict):
 
 @component("PlaceTable")
 class StoredPlaces(StoredTable):
-    """Places of one kind at which a check found a fault."""
+    """Table of places of one kind (elements, files, headers or cookies) where a check found a fault."""
 
     names: Annotated[list[str], "Names of the columns that name a place in words."]
     fingerprints: Annotated[list[Fingerprint], "The fingerprint of each row."]
@@ -128,7 +139,7 @@ class StoredPlaces(StoredTable):
 
 @component("Snippet")
 class StoredSnippet(TypedDict):
-    """Code to copy, with the server or language that it is for."""
+    """Code to copy. The label is its web server or language."""
 
     label: str
     code: str
@@ -136,19 +147,19 @@ class StoredSnippet(TypedDict):
 
 @component("HowToFix")
 class StoredFix(TypedDict):
-    """What to change: sentences with code in backticks, and code to copy."""
+    """Fix of a finding: sentences with code in backticks, and code snippets."""
 
     text: str
     snippets: list[StoredSnippet]
 
 
-class AddedByExport(TypedDict):
-    """Fields that an export adds to a check of the report. The last three: see `website_scan.result.CheckResult`."""
+class ExportFields(TypedDict):
+    """Fields of a check in the JSON export that the report does not have."""
 
     id: str
     title: Annotated[str, "What was found; on a pass the check's name."]
     details: list[StoredTable]
-    # The same rows as objects. `website_scan.report.exports` adds them to exports that leave the service.
+    # `website_scan.report.exports` adds the rows as objects under this key for users.
     evidence: NotRequired[Annotated[list[dict[str, JsonValue]], Published.PRESENT]]
     references: list[str]
     points: Annotated[float, "What the score would gain if this check passed."]
@@ -172,8 +183,8 @@ class _PassHead(TypedDict):
 
 
 @final
-class ExportedFinding(_FindingHead, AddedByExport):
-    """Check of an export that failed or warned."""
+class ExportedFinding(_FindingHead, ExportFields):
+    """Finding: a check of a JSON export that failed or warned."""
 
     outcome: Annotated[str, "Stable name of what is wrong, within the check: `short`."]
     summary: Annotated[str, "What was seen, without places and reason."]
@@ -186,8 +197,8 @@ class ExportedFinding(_FindingHead, AddedByExport):
 
 
 @final
-class ExportedPass(_PassHead, AddedByExport):
-    """Check of an export that passed."""
+class ExportedPass(_PassHead, ExportFields):
+    """Check of a JSON export that passed."""
 
 
 ExportedCheck = Annotated[
@@ -197,7 +208,7 @@ ExportedCheck = Annotated[
 
 
 class ExportedCategory(TypedDict):
-    """A category of an export."""
+    """Category of checks in a JSON export."""
 
     name: str
     score: Score
@@ -205,7 +216,7 @@ class ExportedCategory(TypedDict):
 
 
 class ExportedSkippedCheck(TypedDict):
-    """A check that could not run, with its ID."""
+    """Check that could not run, with the reason."""
 
     name: str
     reason: str
@@ -215,7 +226,7 @@ class ExportedSkippedCheck(TypedDict):
 
 @component("OmittedCheck")
 class ExportedOmittedCheck(TypedDict):
-    """A check that was left out because it needs a browser and none was available."""
+    """Check that was omitted because it needs a browser, and none was available."""
 
     id: str
     name: str
@@ -223,7 +234,7 @@ class ExportedOmittedCheck(TypedDict):
 
 @component("RepeatedCheck")
 class ExportedRepeatedCheck(TypedDict):
-    """A check that found the same fact as another one, which tells it. It costs no points."""
+    """Suppressed check. The check `told_by` reports the same fact, so this one costs no points."""
 
     id: str
     name: str
@@ -233,7 +244,7 @@ class ExportedRepeatedCheck(TypedDict):
 
 @component("Cap")
 class ExportedCap(TypedDict):
-    """A cap that lowered the score."""
+    """Cap that lowered the score."""
 
     limit: Score
     reason: str
@@ -246,14 +257,14 @@ class ExportedError(TypedDict):
 
 @component("ReportExport")
 class ExportJson(ReportHead):
-    """The JSON export: the report with all data stored beside it."""
+    """JSON export: the report with IDs, places, fixes and references of its checks."""
 
     categories: list[ExportedCategory]
     summary: Summary
     report_id: Annotated[str, identifier("rpt")]
     status: Annotated[Literal["completed", "partial", "failed"], values(REPORT_STATUSES)]
     skipped_checks: list[ExportedSkippedCheck]
-    # Older exports have no `browser`, `omitted_checks`, `repeated_checks` and `site_evidence_at`.
+    # Older exports do not have the optional keys.
     browser: NotRequired[
         Annotated[
             str | None,
@@ -276,17 +287,17 @@ class ExportJson(ReportHead):
             Published.PRESENT,
         ]
     ]
-    error: NotRequired[Annotated[ExportedError, Published.ABSENT]]  # set if the scan failed
+    error: NotRequired[Annotated[ExportedError, Published.ABSENT]]
 
 
 def checks_of(document: ExportJson) -> Iterator[tuple[str, ExportedCheck]]:
-    """Yield (category name, check) for each check that ran."""
+    """Yield the checks of a JSON export with their category names."""
     for category in document["categories"]:
         for check in category["checks"]:
             yield category["name"], check
 
 
-# Export reduced to what monitors compare. A monitor stores one for each page.
+# A monitor stores a reduced export for each page, to compare runs.
 
 
 @final
@@ -297,7 +308,10 @@ class ReducedPass(TypedDict):
 
 @final
 class ReducedFinding(TypedDict):
-    """Failed or warned check with the names of the places by fingerprint. `is_cut`: there may be more places."""
+    """Finding with descriptions of its places by fingerprint.
+
+    `is_cut` is True if the page may have more places.
+    """
 
     id: str
     name: str
@@ -321,22 +335,25 @@ class ReducedCategory(TypedDict):
     checks: list[ReducedCheck]
 
 
-class ReducedSilentCheck(TypedDict):
-    """Check without a verdict: skipped, omitted or suppressed."""
+class ReducedUnjudgedCheck(TypedDict):
+    """Check without a verdict in a reduced export: skipped, omitted or suppressed."""
 
     id: str
 
 
 class ReducedJson(TypedDict):
-    """Reduced export, with the page's HTTP status (`answer`) and the host and expiry date of its certificate."""
+    """JSON export reduced to what monitors compare.
+
+    It has the HTTP status (`answer`) and the certificate of the page.
+    """
 
     url: str
     catalogue_version: str
     browser: str | None
     categories: list[ReducedCategory]
-    skipped_checks: list[ReducedSilentCheck]
-    omitted_checks: list[ReducedSilentCheck]
-    repeated_checks: NotRequired[list[ReducedSilentCheck]]  # older documents have none
+    skipped_checks: list[ReducedUnjudgedCheck]
+    omitted_checks: list[ReducedUnjudgedCheck]
+    repeated_checks: NotRequired[list[ReducedUnjudgedCheck]]
     answer: int | None
     certificate: list[str] | None
 

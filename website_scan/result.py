@@ -1,4 +1,4 @@
-"""Result of a scan, as frozen dataclasses."""
+"""Frozen dataclasses for the result of a scan."""
 
 from __future__ import annotations
 
@@ -19,7 +19,12 @@ Outcome = Literal["completed", "partial", "failed"]
 
 @dataclass(frozen=True, slots=True)
 class HowToFix:
-    """What to change: sentences with code in backticks, and snippets to copy by their label, such as "nginx"."""
+    """Fix of a finding.
+
+    It is a text with code in backticks.
+
+    `snippets` are pairs of label and code, such as ("nginx", …).
+    """
 
     text: str
     snippets: tuple[tuple[str, str], ...] = ()
@@ -27,43 +32,55 @@ class HowToFix:
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """Result of a check that ran. On a pass, `severity` and `how_to_fix` are None, `outcome` and `why` are empty.
+    """Result of a check.
+
+    If it passed, `severity` and `how_to_fix` are None, `outcome` and `why` are empty.
 
     `points` is the gain of the score if the check passed, `later` the gain if no cap applied. `holds` is True if a cap
     that lowers the score counts this failure.
+
+    `title` is the title of the outcome, or the name of the check if it passed. `declared_severity` is the severity of
+    the check, which an outcome may override. `summary` is what the check observed, without places and reason; `values`
+    are the values in this text. `outcome` is the name of the outcome, such as "short". `why` is a sentence on the harm.
+    `details` explain a measured value or describe the whole page. `includes` are the titles of suppressed duplicates,
+    and `included_weight` is their weight, by severity.
+
+    `credit` is the share of its weight that the check earns, 0 to 1; None for the share of its status. A check that
+    `weighs` affects the score. `needs_review` is True if a person must decide whether the page has a fault.
+    `covers_category` is True if the failure also costs the weight of checks of the category that did not apply.
     """
 
     id: str
     name: str
-    title: str  # title of the outcome, or the name of the check on a pass
+    title: str
     status: CheckStatus
     severity: Severity | None
-    declared_severity: Severity  # the check's severity, which an outcome may override
-    summary: str  # what the check observed, without places and reason
-    outcome: str = ""  # name of what is wrong, such as "short"
-    values: Mapping[str, StoredValue] = field(default_factory=dict)  # values in the summary
-    why: str = ""  # sentence on why a warning or fail matters
+    declared_severity: Severity
+    summary: str
+    outcome: str = ""
+    values: Mapping[str, StoredValue] = field(default_factory=dict)
+    why: str = ""
     how_to_fix: HowToFix | None = None
-    places: Rows = NO_ROWS  # where the fault is
-    details: Rows = NO_ROWS  # rows that explain a figure, or describe the whole page
-    includes: tuple[str, ...] = ()  # titles of the findings of other checks that report the same fault
+    places: Rows = NO_ROWS
+    details: Rows = NO_ROWS
+    includes: tuple[str, ...] = ()
     references: tuple[str, ...] = ()
     points: float = 0.0
     later: float = 0.0
     holds: bool = False
-    credit: float | None = None  # share of its weight that the check earns, 0 to 1; None: the share of its status
-    weighs: bool = True  # False: the check does not affect the score
-    needs_review: bool = False  # True: only a person can decide whether something is wrong
-    covers_category: bool = False  # True: the fail also counts for the checks of its category that do not apply
-    included_weight: int = 0  # weight, by severity, of suppressed checks whose fault this finding includes
+    credit: float | None = None
+    weighs: bool = True
+    needs_review: bool = False
+    covers_category: bool = False
+    included_weight: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class CategoryResult:
-    """Category with at least one check that ran; `score` is 0 to 100.
+    """Results of a category in which at least one check ran.
 
-    `absent_weight` is the weight, by severity, of its planned checks that did not apply, could not run, or were
-    suppressed without adding to the weight of another finding.
+    `score` is 0 to 100. `absent_weight` is the weight, by severity, of its planned checks that did not apply, could not
+    run, or were suppressed without adding to the weight of another finding.
     """
 
     id: str
@@ -76,7 +93,12 @@ class CategoryResult:
 
 @dataclass(frozen=True, slots=True)
 class RepeatedCheck:
-    """Suppressed check, which costs no points: `told_by` reports the same fact in a finding with this `title`."""
+    """Suppressed check.
+
+    Another check's finding reports the same fact, so this one costs no points.
+
+    `title` is the title of the finding of `told_by`.
+    """
 
     id: str
     name: str
@@ -86,7 +108,10 @@ class RepeatedCheck:
 
 @dataclass(frozen=True, slots=True)
 class SkippedCheck:
-    """Planned check that could not run; `reason` is a sentence, `code` the stable name of the reason."""
+    """Check that could not run.
+
+    `reason` is a sentence, `code` is the stable name of the reason.
+    """
 
     id: str
     name: str
@@ -96,16 +121,21 @@ class SkippedCheck:
 
 @dataclass(frozen=True, slots=True)
 class AppliedCap:
-    """Cap that lowered the score to at most `limit`, because of `reason`."""
+    """Cap that lowered the score to at most `limit`.
+
+    `reason` says why.
+
+    `applies_to_whole_origin` is True if all pages of the origin have the findings that cause the cap.
+    """
 
     limit: int
     reason: str
-    is_of_origin: bool = False  # True: caused by findings that are the same for all pages of the origin
+    applies_to_whole_origin: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class OmittedCheck:
-    """Check that was not planned, because it needs a browser and none was available."""
+    """Check that was omitted because it needs a browser, and none was available."""
 
     id: str
     name: str
@@ -113,7 +143,10 @@ class OmittedCheck:
 
 @dataclass(frozen=True, slots=True)
 class ScanError:
-    """Reason why a scan failed; `code` is one of the API's codes."""
+    """Error of a failed scan.
+
+    `code` is an error code of the API.
+    """
 
     code: str
     message: str
@@ -121,10 +154,15 @@ class ScanError:
 
 @dataclass(frozen=True, slots=True)
 class WaterfallRow:
-    """Request of a load. Times are milliseconds since the navigation began; unfinished requests end with the load."""
+    """Request of a page load.
+
+    Times are milliseconds since navigation start; `kind` is "document" or a kind of file.
+
+    An unfinished request ends at the end of the load.
+    """
 
     url: str
-    kind: str  # "document", or the kind of a resource
+    kind: str
     start_ms: int
     response_ms: int
     end_ms: int
@@ -137,7 +175,10 @@ class WaterfallRow:
 
 @dataclass(frozen=True, slots=True)
 class Waterfall:
-    """First requests of a load, its marks by name in milliseconds, and the number of requests left out."""
+    """First requests and metrics of a page load in milliseconds.
+
+    `left_out` is the number of omitted requests.
+    """
 
     rows: tuple[WaterfallRow, ...]
     marks: tuple[tuple[str, int], ...]
@@ -147,7 +188,10 @@ class Waterfall:
 
 @dataclass(frozen=True, slots=True)
 class Pictures:
-    """Pictures for the report: `page` is a WebP, `film` the concatenated JPEGs of the load."""
+    """Screenshots for the report.
+
+    `page` is a WebP image, `film` are concatenated JPEG images of the page load.
+    """
 
     page: bytes | None
     film: bytes | None
@@ -156,7 +200,13 @@ class Pictures:
 
 @dataclass(frozen=True, slots=True)
 class ScanResult:
-    """Result of `scan()`. `score` and `grade` are None and `categories` is empty exactly when the scan failed."""
+    """Result of a scan.
+
+    If and only if the scan failed, `score` and `grade` are None, and `categories` is empty.
+
+    `browser` is the version of the browser that loaded the page, such as Chromium 156.0. `scoring` is the input of the
+    score (`score_basis.basis`). `screenshot` is the first screen as WebP.
+    """
 
     type: ScanType
     url: str
@@ -169,25 +219,21 @@ class ScanResult:
     categories: tuple[CategoryResult, ...] = ()
     skipped_checks: tuple[SkippedCheck, ...] = ()
     caps: tuple[AppliedCap, ...] = ()
-    browser: str | None = None  # browser that loaded the page, such as Chromium 156.0
+    browser: str | None = None
     omitted_checks: tuple[OmittedCheck, ...] = ()
     repeated_checks: tuple[RepeatedCheck, ...] = ()
     error: ScanError | None = None
-    # Input of the score (`score_basis.basis`).
     scoring: StoredBasis | None = None
-    # Facts that the report page states besides the checks.
     facts: Facts = field(default_factory=Facts)
-    # Exhibits that the report page shows besides the checks (`website_scan.exhibits.collection`).
     exhibits: StoredExhibits = field(default_factory=StoredExhibits)
     site: SiteFacts = field(default_factory=SiteFacts)
-    # First screen as WebP.
     screenshot: bytes | None = None
     pictures: Pictures | None = None
     waterfall: Waterfall | None = None
 
     @property
     def checks(self) -> tuple[CheckResult, ...]:
-        """Return every check that ran, in report order."""
+        """Return the results of checks that ran, in the report's order."""
         return tuple(check for category in self.categories for check in category.checks)
 
 
@@ -196,7 +242,7 @@ Phase = Literal["queued", "connecting", "collecting", "checking", "done"]
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """Number of a scan's checks that have run, and the number planned."""
+    """Number of finished checks of a scan, and number of planned checks."""
 
     done: int
     total: int
@@ -204,7 +250,10 @@ class Checked:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Progress of a visit and of each of its scans. `percent` never decreases within a visit."""
+    """Progress of a visit.
+
+    It has the phase and the finished checks by scan type. `percent` never decreases.
+    """
 
     percent: int
     phase: Phase
@@ -213,13 +262,16 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """Limits of a scan: seconds in total (the network has its own limits), and concurrent probes."""
+    """Limits of a visit: total time in seconds, and number of concurrent probes."""
 
     time_limit_s: float = 60.0
     workers: int = 8
 
 
 class ScanFailed(Refusal):
-    """Refusal by an essential probe, because there is no page to judge; the subclass's code names the reason."""
+    """Raised when an essential probe fails, so that the scan fails.
+
+    Subclasses have the error code of the reason.
+    """
 
     status = 400

@@ -1,4 +1,7 @@
-"""Basis of a score: stored inputs to recompute a score as if findings were fixed. `scoring` has the arithmetic."""
+"""Inputs of a score.
+
+They are stored so that the score can be recomputed as if findings were fixed.
+"""
 
 from __future__ import annotations
 
@@ -16,18 +19,21 @@ from website_scan.scoring import (
     Scorable,
     ScorableCategory,
     Worth,
+    all_results,
+    assume_fixed,
     evaluate,
     grade,
     overall,
-    results_of,
     rounded,
-    with_fixed,
 )
 from website_scan.stored_data import StoredBasis, StoredScoredCheck
 
 
 def basis(categories: Sequence[CategoryResult], caps: Sequence[Cap]) -> StoredBasis:
-    """Return the inputs of `score` that reports do not contain as JSON, for `score_without`."""
+    """Return the inputs of a score as JSON.
+
+    `recompute_score` reads them.
+    """
     return {
         "rules": RULES_VERSION,
         "categories": [
@@ -56,23 +62,26 @@ def basis(categories: Sequence[CategoryResult], caps: Sequence[Cap]) -> StoredBa
 
 @dataclass(frozen=True, slots=True)
 class CappingFailures:
-    """Failed checks that the same cap counts, and no lower cap. `severity` is None if their severities differ."""
+    """Group of failures with the same lowest cap.
+
+    `severity` is None if their severities differ.
+    """
 
     count: int
     severity: Severity | None
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
-    """Score after the first `fixed` of the failures under caps have been fixed."""
+class ScoreStep:
+    """Score after fixing the first `fixed` of the failures that caps count."""
 
     fixed: int
     score: int
 
 
 @dataclass(frozen=True, slots=True)
-class Hold:
-    """Score that caps lower to `value`.
+class CappedScore:
+    """Score that caps lower to `value`, with the failures that cause the caps.
 
     `groups` are the failures that caps count, by their lowest cap, the lowest cap first. `steps` are the increasing
     scores as the failures are fixed in this order and by priority, up to the first score that no cap lowers. `spared`
@@ -82,44 +91,45 @@ class Hold:
 
     value: int
     groups: tuple[CappingFailures, ...]
-    steps: tuple[Step, ...]
+    steps: tuple[ScoreStep, ...]
     spared: int
     lasting: int | None
 
 
-def hold(stored: StoredBasis, spared: Collection[str] = ()) -> Hold | None:
-    """Return the caps that lower the score of a `basis`; None if they lower it by less than a point, or rules differ.
+def hold(stored: StoredBasis, spared: Collection[str] = ()) -> CappedScore | None:
+    """Return the failures whose caps lower a score.
 
-    `spared` has the IDs of the checks that are not to be fixed.
+    Returns None if no cap lowers it by a point, or if the scoring rules have changed. `spared` are IDs of checks that
+    remain unfixed, such as muted ones.
     """
     if stored["rules"] != RULES_VERSION:
         return None
     categories, caps = _restored_basis(stored)
     evaluation = evaluate(categories, caps)
     value = rounded(evaluation.exact)
-    if value == _uncapped(categories):
+    if value == _score_without_caps(categories):
         return None
     groups: dict[int, list[Scorable]] = {}
     grouped_ids: set[str] = set()
     for cap in evaluation.held:
         failures = [
-            result for result in cap.counted(results_of(categories)) if cap.count and result.id not in grouped_ids
+            result for result in cap.counted(all_results(categories)) if cap.count and result.id not in grouped_ids
         ]
         grouped_ids |= {result.id for result in failures}
         if failures:
             groups.setdefault(cap.limit, []).extend(failures)
-    worths = [worth for of_category in evaluation.worths for worth in of_category]
-    by_id = {result.id: worth for result, worth in zip(results_of(categories), worths, strict=True)}
+    worths = [worth for category_worths in evaluation.worths for worth in category_worths]
+    worth_by_id = {result.id: worth for result, worth in zip(all_results(categories), worths, strict=True)}
     ordered = [
-        sorted(group, key=lambda result: (result.id in spared, _priority(result, by_id[result.id])))
+        sorted(group, key=lambda result: (result.id in spared, _priority(result, worth_by_id[result.id])))
         for group in groups.values()
     ]
     lasting = [number for number, cap in enumerate(evaluation.held) if not cap.count]
     first = ordered[0] if ordered else []
-    return Hold(
+    return CappedScore(
         value,
-        tuple(_holders(group) for group in ordered),
-        _steps(categories, caps, value, [result.id for group in ordered for result in group], spared),
+        tuple(_capping_failures(group) for group in ordered),
+        _score_steps(categories, caps, value, [result.id for group in ordered for result in group], spared),
         sum(result.id in spared for result in first),
         lasting[0] if lasting else None,
     )
@@ -131,49 +141,49 @@ def _priority(result: Scorable, worth: Worth) -> Priority:
     )
 
 
-def _holders(group: Sequence[Scorable]) -> CappingFailures:
+def _capping_failures(group: Sequence[Scorable]) -> CappingFailures:
     severities = {result.severity for result in group}
     return CappingFailures(len(group), severities.pop() if len(severities) == 1 else None)
 
 
-def _steps(
+def _score_steps(
     categories: Sequence[ScorableCategory], caps: Sequence[Cap], score: int, ids: Sequence[str], spared: Collection[str]
-) -> tuple[Step, ...]:
-    steps: list[Step] = []
+) -> tuple[ScoreStep, ...]:
+    steps: list[ScoreStep] = []
     for fixed, id in enumerate(ids, 1):
         if id in spared:
             break
-        categories = _with_passed(categories, {id})
+        categories = _assume_passed_checks(categories, {id})
         new_score = rounded(overall(categories, caps))
         if new_score > score:
-            steps.append(Step(fixed, new_score))
+            steps.append(ScoreStep(fixed, new_score))
             score = new_score
-        if new_score == _uncapped(categories):
+        if new_score == _score_without_caps(categories):
             break
     return tuple(steps)
 
 
-def _uncapped(categories: Sequence[ScorableCategory]) -> int:
-    """Return the score without caps."""
+def _score_without_caps(categories: Sequence[ScorableCategory]) -> int:
+    """Return the rounded score without caps."""
     return rounded(overall(categories, ()))
 
 
-def score_without(stored: StoredBasis, passed: Collection[str]) -> tuple[int, str] | None:
-    """Return score and grade of a `basis` as if the checks with these IDs had passed, or None.
+def recompute_score(stored: StoredBasis, passed: Collection[str]) -> tuple[int, str] | None:
+    """Return score and grade as if the checks with the IDs `passed` had passed.
 
-    None means that the basis was made by other scoring rules.
+    Returns None if the scoring rules have changed since the score was computed.
     """
     if stored["rules"] != RULES_VERSION:
         return None
     restored, caps = _restored_basis(stored)
-    categories = _with_passed(restored, passed)
+    categories = _assume_passed_checks(restored, passed)
     value = rounded(overall(categories, caps))
-    return value, grade(value, results_of(categories))
+    return value, grade(value, all_results(categories))
 
 
 def _restored_basis(stored: StoredBasis) -> tuple[list[PlainCategory], list[Cap]]:
     categories = [
-        PlainCategory(category["weight"], category["absent_weight"], tuple(map(_restored, category["checks"])))
+        PlainCategory(category["weight"], category["absent_weight"], tuple(map(_restored_check, category["checks"])))
         for category in stored["categories"]
     ]
     caps = [
@@ -183,11 +193,11 @@ def _restored_basis(stored: StoredBasis) -> tuple[list[PlainCategory], list[Cap]
     return categories, caps
 
 
-def _restored(stored: StoredScoredCheck) -> PlainCheck:
+def _restored_check(stored: StoredScoredCheck) -> PlainCheck:
     id, status, severity, declared, credit, weighs, covers, included = stored
-    own_severity = Severity(severity) if severity else None
-    return PlainCheck(id, status, own_severity, Severity(declared), credit, weighs, covers, included)
+    finding_severity = Severity(severity) if severity else None
+    return PlainCheck(id, status, finding_severity, Severity(declared), credit, weighs, covers, included)
 
 
-def _with_passed(categories: Sequence[ScorableCategory], passed: Collection[str]) -> list[PlainCategory]:
-    return [with_fixed(category, lambda result: result.id in passed) for category in categories]
+def _assume_passed_checks(categories: Sequence[ScorableCategory], passed: Collection[str]) -> list[PlainCategory]:
+    return [assume_fixed(category, lambda result: result.id in passed) for category in categories]

@@ -1,4 +1,4 @@
-"""Scoring: arithmetic that turns verdicts into weights, caps, grades, and the points that each finding costs.
+"""Computation of scores and grades from the results of checks.
 
 The rules are explained in docs/scoring.md.
 """
@@ -14,8 +14,7 @@ from website_scan.findings import Severity
 from website_scan.priority import is_emergency
 from website_scan.result import CategoryResult, CheckResult, CheckStatus
 
-# Version of the arithmetic in this module. Increase it with every change: scores by different rules can't be compared
-# point by point.
+# Increase the version with every change of this module, because scores by different rules cannot be compared.
 RULES_VERSION = 4
 
 SEVERITY_WEIGHT = {
@@ -26,14 +25,17 @@ SEVERITY_WEIGHT = {
 }
 STATUS_CREDIT = {"pass": 1.0, "warn": 0.5, "fail": 0.0}
 
-# Maximum score of a category with a failed critical check, so that the category does not look good.
-CRITICAL_CATEGORY = 49
+# Maximum score of a category with a failed critical check.
+MAX_CRITICAL_CATEGORY_SCORE = 49
 
 GRADES = ((97, "A+"), (90, "A"), (80, "B"), (70, "C"), (60, "D"))
 
 
 class Scorable(Protocol):
-    """Result of a check, with the fields that the score depends on: see `website_scan.result.CheckResult`."""
+    """Protocol for the result of a check.
+
+    Its fields are those of `website_scan.result.CheckResult` that affect scores.
+    """
 
     @property
     def id(self) -> str: ...
@@ -54,7 +56,10 @@ class Scorable(Protocol):
 
 
 class ScorableCategory(Protocol):
-    """Category of results, with the fields that the score depends on: see `website_scan.result.CategoryResult`."""
+    """Protocol for a category.
+
+    Its fields are those of `website_scan.result.CategoryResult` that affect scores.
+    """
 
     @property
     def weight(self) -> int: ...
@@ -66,11 +71,12 @@ class ScorableCategory(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Cap:
-    """Upper limit of the overall score.
+    """Upper limit of the overall score while certain checks fail.
 
     A cap applies if at least `count` checks failed, counting only those of `severity` (None: any) and, if `checks` is
     not empty, only checks with these IDs. A `count` of 0 always applies. A cap that `is_static` applies only if no
-    browser judged the page; a cap that `is_unseen` only if nobody saw the page's content.
+    browser judged the page; a cap that `is_unseen` only if nobody saw the page's content; a cap that `is_unjudged` only
+    if a browser was available, but could not judge the whole page.
     """
 
     limit: int
@@ -80,13 +86,14 @@ class Cap:
     checks: frozenset[str] = frozenset()
     is_static: bool = False
     is_unseen: bool = False
+    is_unjudged: bool = False
 
     def holds(self, results: Sequence[Scorable]) -> bool:
-        """Return True if this cap applies to these results."""
+        """Return True if this cap applies to the results."""
         return len(self.counted(results)) >= self.count
 
     def counted(self, results: Sequence[Scorable]) -> list[Scorable]:
-        """Return the failed checks among these results that the cap counts."""
+        """Return the failed checks that the cap counts."""
         return [
             result
             for result in results
@@ -98,7 +105,10 @@ class Cap:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """Overall score with its explanation: `held` are the caps that lowered the score, the lowest first."""
+    """Overall score, its grade and categories.
+
+    `held` are the caps that lowered the score, the lowest first.
+    """
 
     value: int
     grade: str
@@ -107,7 +117,9 @@ class Score:
 
 
 def score(categories: Sequence[CategoryResult], caps: Sequence[Cap]) -> Score:
-    """Return the overall score, 0 to 100, with category scores and each check's `points`, `later` and `holds`.
+    """Compute the overall score and the category scores, 0 to 100.
+
+    The result also says what fixing each check would gain.
 
     Each category's weight is divided among all its checks by their declared severity. A finding costs the weight of its
     own severity: a fail all of it, a warning half, or a share by its credit; never more than its check's share of the
@@ -120,25 +132,31 @@ def score(categories: Sequence[CategoryResult], caps: Sequence[Cap]) -> Score:
         replace(
             category,
             score=_reported_score(category),
-            checks=tuple(_valued(result, worth) for result, worth in zip(category.checks, worths, strict=True)),
+            checks=tuple(_set_worth(result, worth) for result, worth in zip(category.checks, worths, strict=True)),
         )
         for category, worths in zip(categories, evaluation.worths, strict=True)
     )
     value = rounded(evaluation.exact)
-    return Score(value, grade(value, results_of(categories)), scored, evaluation.held)
+    return Score(value, grade(value, all_results(categories)), scored, evaluation.held)
 
 
 @dataclass(frozen=True, slots=True)
 class Worth:
-    """Gain of the score by fixing a check, in the fields of the same names of a CheckResult."""
+    """Gain in score if a check were fixed.
+
+    The fields are those of `CheckResult`.
+    """
 
     points: float
     later: float
     holds: bool
 
 
-def _valued(result: CheckResult, worth: Worth) -> CheckResult:
-    """Return the result with its worth. Most checks pass, and copies of all results would take a millisecond."""
+def _set_worth(result: CheckResult, worth: Worth) -> CheckResult:
+    """Return the check's result with its worth.
+
+    A result that already has the worth is not copied, to save time.
+    """
     if (result.points, result.later, result.holds) == (worth.points, worth.later, worth.holds):
         return result
     return replace(result, points=worth.points, later=worth.later, holds=worth.holds)
@@ -146,7 +164,10 @@ def _valued(result: CheckResult, worth: Worth) -> CheckResult:
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """Score before rounding, the caps that lower it, the lowest first, and the worth of each check by category."""
+    """Score before rounding.
+
+    It has the caps that lower it, the lowest first, and the worth of each check by category.
+    """
 
     exact: float
     held: tuple[Cap, ...]
@@ -154,35 +175,38 @@ class Evaluation:
 
 
 def evaluate(categories: Sequence[ScorableCategory], caps: Sequence[Cap]) -> Evaluation:
-    """Return the score before rounding and the worth of each check. `score` explains both."""
-    parts = [_remaining_and_judged(category) for category in categories]
-    results = results_of(categories)
+    """Compute the score before rounding.
+
+    The result also says what fixing each check would gain (see `score`).
+    """
+    parts = [_remaining_and_judged_weight(category) for category in categories]
+    results = all_results(categories)
     uncapped = _mean(parts)
-    exact = _capped(uncapped, results, caps)
+    exact = _apply_caps(uncapped, results, caps)
     held = sorted((cap for cap in caps if cap.limit < uncapped and cap.holds(results)), key=lambda cap: cap.limit)
-    holders = {result.id for cap in held if cap.count for result in cap.counted(results)}
+    capping_ids = {result.id for cap in held if cap.count for result in cap.counted(results)}
 
     def worth(result: Scorable, number: int) -> Worth:
-        holds = result.id in holders
+        holds = result.id in capping_ids
         if not result.weighs or _credit(result) == 1.0:
             return Worth(0.0, 0.0, holds)
-        fixed = _as_passed(result)
-        part = _remaining_and_judged(with_fixed(categories[number], lambda check: check is result))
+        fixed = _assume_passed(result)
+        part = _remaining_and_judged_weight(assume_fixed(categories[number], lambda check: check is result))
         mean = _mean([*parts[:number], part, *parts[number + 1 :]])
-        capped = _capped(mean, [fixed if check is result else check for check in results], caps)
+        capped = _apply_caps(mean, [fixed if check is result else check for check in results], caps)
         return Worth(round(capped - exact, 1), round(mean - uncapped, 1), holds)
 
     worths = [[worth(result, number) for result in category.checks] for number, category in enumerate(categories)]
     return Evaluation(exact, tuple(held), worths)
 
 
-def results_of(categories: Sequence[ScorableCategory]) -> list[Scorable]:
+def all_results(categories: Sequence[ScorableCategory]) -> list[Scorable]:
     return [result for category in categories for result in category.checks]
 
 
 @dataclass(frozen=True, slots=True)
 class PlainCheck:
-    """Result of a check from a stored `basis`, or a result that is assumed to be a pass."""
+    """Check result from a stored basis, or an assumed pass."""
 
     id: str
     status: CheckStatus
@@ -196,20 +220,26 @@ class PlainCheck:
 
 @dataclass(frozen=True, slots=True)
 class PlainCategory:
-    """Category of a stored `basis`, or a category with checks that are assumed to pass."""
+    """Category for a recomputed score.
+
+    It is restored from a stored basis, or its checks are assumed to pass.
+    """
 
     weight: int
     absent_weight: int
     checks: tuple[Scorable, ...]
 
 
-def with_fixed(category: ScorableCategory, is_fixed: Callable[[Scorable], bool]) -> PlainCategory:
-    """Return the category as if the checks for which `is_fixed` is True had passed in full."""
-    checks = tuple(_as_passed(result) if is_fixed(result) else result for result in category.checks)
+def assume_fixed(category: ScorableCategory, is_fixed: Callable[[Scorable], bool]) -> PlainCategory:
+    """Return a copy of the category in which fixed checks have passed.
+
+    `is_fixed` decides which checks are fixed.
+    """
+    checks = tuple(_assume_passed(result) if is_fixed(result) else result for result in category.checks)
     return PlainCategory(category.weight, category.absent_weight, checks)
 
 
-def _as_passed(result: Scorable) -> PlainCheck:
+def _assume_passed(result: Scorable) -> PlainCheck:
     return PlainCheck(
         result.id,
         "pass",
@@ -223,13 +253,19 @@ def _as_passed(result: Scorable) -> PlainCheck:
 
 
 def mean_grade(value: int, is_flawless: bool) -> str:
-    """Return the grade of a mean of scores; A+ only if each of the scores has an A+."""
+    """Return the grade of an average score.
+
+    `is_flawless` is True if all averaged scores have an A+.
+    """
     letter = next((letter for minimum, letter in GRADES if value >= minimum), "F")
     return "A" if letter == "A+" and not is_flawless else letter
 
 
 def grade(value: int, results: Sequence[Scorable]) -> str:
-    """Return the grade of a score. A+ also requires that no check of severity medium or above failed or warned."""
+    """Return the grade of a score.
+
+    A finding of severity medium or higher prevents an A+.
+    """
     for minimum, letter in GRADES:
         if value >= minimum:
             has_findings = any(
@@ -240,24 +276,33 @@ def grade(value: int, results: Sequence[Scorable]) -> str:
 
 
 def _reported_score(category: ScorableCategory) -> int:
-    """Return the rounded score of a category, at most CRITICAL_CATEGORY if a critical check failed."""
+    """Return the score of a category for the report.
+
+    The score is rounded, and lowered if a critical check failed.
+    """
     value = rounded(category_score(category))
-    is_critical = any(is_emergency(result.status, result.severity) for result in category.checks)
-    return min(value, CRITICAL_CATEGORY) if is_critical else value
+    has_critical_failure = any(is_emergency(result.status, result.severity) for result in category.checks)
+    return min(value, MAX_CRITICAL_CATEGORY_SCORE) if has_critical_failure else value
 
 
 def category_score(category: ScorableCategory) -> float:
-    """Return the percentage that remains of the shares of the checks that applied; 100 if none has a weight."""
-    return _percent(*_remaining_and_judged(category))
+    """Return the score of a category before rounding, 0 to 100.
+
+    It is 100 if no check with a weight applied.
+    """
+    return _percent(*_remaining_and_judged_weight(category))
 
 
 def severity_counts(results: Sequence[Scorable]) -> Counter[Severity]:
-    """Return the number of failed or warned checks of each severity."""
+    """Return the number of findings by severity."""
     return Counter(result.severity for result in results if result.severity is not None)
 
 
-def _remaining_and_judged(category: ScorableCategory) -> tuple[float, float]:
-    """Return the weight of the category that remains after all findings, and the weight that was judged."""
+def _remaining_and_judged_weight(category: ScorableCategory) -> tuple[float, float]:
+    """Return the remaining weight and the judged weight of a category.
+
+    Findings have reduced the remaining weight.
+    """
     whole = sum(map(_weight, category.checks)) + category.absent_weight
     judged = sum(_weight(result) for result in category.checks if result.weighs)
     lost = sum(map(_cost, category.checks))
@@ -274,13 +319,13 @@ def _weight(result: Scorable) -> int:
 
 
 def _cost(result: Scorable) -> float:
-    """Return the weight that a finding costs, in the unit of `SEVERITY_WEIGHT`."""
+    """Return the weight that a verdict costs, in the unit of SEVERITY_WEIGHT."""
     if not result.weighs:
         return 0.0
     severity = result.severity or result.declared_severity
     if result.credit is not None and severity is not Severity.LOW:
-        # The curve alone decides, so that the score has no step where a warning, which is never critical, turns into a
-        # failure. Only measurements by a slow machine have the severity low.
+        # On a curve, the finding's severity does not affect the cost, so that the score does not jump between a warning
+        # and a failure. Only measurements on a slow machine have low severity.
         severity = result.declared_severity
     cost = SEVERITY_WEIGHT[severity] + result.included_weight
     return min(_weight(result), cost) * (1 - _credit(result))
@@ -299,14 +344,16 @@ def _mean(parts: Sequence[tuple[float, float]]) -> float:
 
 
 def overall(categories: Sequence[ScorableCategory], caps: Sequence[Cap]) -> float:
-    return _capped(_mean([_remaining_and_judged(category) for category in categories]), results_of(categories), caps)
+    return _apply_caps(
+        _mean([_remaining_and_judged_weight(category) for category in categories]), all_results(categories), caps
+    )
 
 
-def _capped(mean: float, results: Sequence[Scorable], caps: Sequence[Cap]) -> float:
+def _apply_caps(mean: float, results: Sequence[Scorable], caps: Sequence[Cap]) -> float:
     return min([mean, *(cap.limit for cap in caps if cap.holds(results))])
 
 
 def rounded(value: float) -> int:
-    # Round half down: 96.5 is not yet 97, so a rounded score never gets a grade that the exact score misses.
+    # 96.5 must not become 97, because the grade would be better than that of the exact score.
     value = round(value, 9)
     return int(value + 0.5) if value % 1 != 0.5 else int(value)

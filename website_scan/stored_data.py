@@ -1,4 +1,7 @@
-"""Types of the JSON data that a report stores beside its export, for the report page."""
+"""Types of JSON data that is stored for the report page.
+
+It is stored in addition to the JSON export.
+"""
 
 from __future__ import annotations
 
@@ -6,17 +9,23 @@ from typing import Literal, NotRequired, TypedDict
 
 
 class Facts(TypedDict, total=False):
-    """Facts that the report page lists besides the checks."""
+    """Facts about the scan for the report page.
+
+    `unseen` is the code of the reason why content was not visible.
+
+    `needs_log_in`: the site answered with a log-in page instead of the requested page.
+    """
 
     duration_s: float
     final_url: str
+    needs_log_in: bool
     status: int
     address: str
     redirects: int
     document_bytes: int
     server: str
     notice: str
-    unseen: str  # reason why nobody saw the content of the page: the `code` of a `website_scan.plan.Missing`
+    unseen: str
     site_evidence_at: str
     checks_planned: int
     checks_known: int
@@ -27,10 +36,15 @@ class Facts(TypedDict, total=False):
 
 
 class SiteFacts(TypedDict, total=False):
-    """Facts about a site, which exports of lists have as columns. Facts without evidence are missing."""
+    """Facts about a site for the columns of list exports.
 
-    tls_versions: list[str]  # such as TLS 1.2, in ascending order
-    http_version: str  # HTTP/1.1 or HTTP/2, as negotiated by ALPN
+    Facts without evidence are missing.
+
+    `tls_versions` are in ascending order, such as TLS 1.2. `http_version` is the version negotiated by ALPN.
+    """
+
+    tls_versions: list[str]
+    http_version: str
     csp: bool
     generator: str
     title: str
@@ -38,10 +52,10 @@ class SiteFacts(TypedDict, total=False):
     language: str
 
 
-# ID, status, severity, declared severity, credit, `weighs`, `covers_category` and `included_weight` of a
-# `website_scan.result.CheckResult`.
+# The tuple has the ID, status, severity, declared severity, credit, `weighs`, `covers_category` and `included_weight`
+# of a `website_scan.result.CheckResult`.
 StoredScoredCheck = tuple[str, Literal["pass", "warn", "fail"], str | None, str, float | None, bool, bool, int]
-# Limit, count, severity and checks of a `website_scan.scoring.Cap`.
+# The tuple has the limit, count, severity and check IDs of a `website_scan.scoring.Cap`.
 StoredCap = tuple[int, int, str | None, list[str]]
 
 
@@ -52,7 +66,10 @@ class StoredScoredCategory(TypedDict):
 
 
 class StoredBasis(TypedDict):
-    """Basis of a score: inputs of the scoring that exports do not contain. `rules` is the scoring's version."""
+    """Inputs of a score, for recomputing the score.
+
+    `rules` is the version of the scoring rules.
+    """
 
     rules: int
     categories: list[StoredScoredCategory]
@@ -60,7 +77,7 @@ class StoredBasis(TypedDict):
 
 
 class StoredRequest(TypedDict):
-    """Request of a load; times are in milliseconds since the navigation began."""
+    """Request of a page load; times are in milliseconds since navigation start."""
 
     url: str
     kind: str
@@ -71,11 +88,14 @@ class StoredRequest(TypedDict):
     status: int | None
     is_blocking: bool
     is_failed: bool
-    is_third_party: NotRequired[bool]  # missing in older reports
+    is_third_party: NotRequired[bool]
 
 
 class StoredWaterfall(TypedDict):
-    """First requests of a load, its marks by name in milliseconds, and the number of requests left out."""
+    """First requests and metrics of a page load in milliseconds.
+
+    `left_out` is the number of omitted requests.
+    """
 
     rows: list[StoredRequest]
     marks: list[tuple[str, int]]
@@ -84,7 +104,7 @@ class StoredWaterfall(TypedDict):
 
 
 class PicturePlaces(TypedDict):
-    """Positions within a report's pictures.
+    """Positions of illustrations in the screenshots of a report.
 
     `of` is the picture that is cropped, `size` its width and height in CSS pixels. `crops` are boxes in it (left, top,
     width, height) by check ID and number of the row. `frames` are the time in milliseconds, the marks and the size in
@@ -98,7 +118,7 @@ class PicturePlaces(TypedDict):
 
 
 class StoredHop(TypedDict):
-    """Hop of the redirects to the page: the URL, and the HTTP status of its response."""
+    """Hop of a redirect chain: a URL and the HTTP status of its response."""
 
     url: str
     status: int
@@ -112,7 +132,7 @@ class StoredPolicy(TypedDict):
 
 
 class StoredWeight(TypedDict):
-    """Bytes on the wire and number of requests by host and kind of file."""
+    """Transferred bytes and requests for a host and a kind of file."""
 
     host: str
     kind: str
@@ -122,7 +142,10 @@ class StoredWeight(TypedDict):
 
 
 class StoredSearchResult(TypedDict):
-    """Preview of the page as a search result; a missing value is empty."""
+    """Preview of the page as a search result.
+
+    Missing values are empty strings.
+    """
 
     title: str
     description: str
@@ -131,7 +154,10 @@ class StoredSearchResult(TypedDict):
 
 
 class StoredSharedLink(TypedDict):
-    """Preview of a shared link to the page; a missing value is empty."""
+    """Preview of a shared link to the page.
+
+    Missing values are empty strings.
+    """
 
     title: str
     description: str
@@ -142,10 +168,15 @@ class StoredSharedLink(TypedDict):
 
 
 class StoredExhibits(TypedDict, total=False):
-    """Exhibits of a report. Exhibits for which the scan type has no evidence are missing."""
+    """Exhibits of a report page.
 
-    redirects: list[StoredHop]  # the last is the page itself
-    headers: list[list[str]]  # name and value, in the order received
+    Exhibits without evidence are missing.
+
+    The last of the `redirects` is the page itself. `headers` are (name, value) in the order received.
+    """
+
+    redirects: list[StoredHop]
+    headers: list[list[str]]
     policies: list[StoredPolicy]
     weights: list[StoredWeight]
     search_result: StoredSearchResult

@@ -1,4 +1,7 @@
-"""Time limits for code that has no deadlines of its own: checks and parsers that process hostile pages."""
+"""Time limits for Python functions that process hostile pages.
+
+Checks and parsers are such functions.
+"""
 
 from __future__ import annotations
 
@@ -16,18 +19,22 @@ from typing import TypeVar
 T = TypeVar("T")
 
 MIN_WAIT_S = 0.005
-# Python drops an exception that is raised while it finalizes an object, so the watchdog raises OutOfTime again until
-# the block has ended. The number of times is limited: the limits of the process end code that drops it every time.
-RAISE_AGAIN_S = 0.25
+# Python drops an exception raised in a finalizer, so OutOfTime is raised again, at most MAX_RAISES times.
+RAISE_INTERVAL_S = 0.25
 MAX_RAISES = 200
 
 
 class OutOfTime(BaseException):
-    """Time limit exceeded: raised anywhere in the running code. `except Exception` does not catch it."""
+    """Raised in code that exceeds its time limit, at any step.
+
+    It is not caught by `except Exception`.
+    """
 
 
 def limited(function: Callable[[], T], seconds: float, cpu_s: float = math.inf) -> T:
-    """Return the result of `function`. Raises OutOfTime if `function` exceeds `seconds`, or `cpu_s` of processor time.
+    """Call `function`.
+
+    Raises OutOfTime if the call exceeds `seconds`, or `cpu_s` of processor time.
 
     The exception is raised between two steps of Python code, so the function should have no locks and change nothing
     that outlives it. A step outside of Python, such as one search with a pattern, is finished first. Where other
@@ -36,9 +43,9 @@ def limited(function: Callable[[], T], seconds: float, cpu_s: float = math.inf) 
     No exception is raised after this call has returned, nor in another thread that later gets the same ident: the
     watchdog can no longer raise for this block, and an exception that was set at the last moment has been raised here.
     """
-    block = _Block.here(seconds, cpu_s)
-    # Once `is_over` is set, at most two exceptions arrive: one that was set before, and one from a watchdog that had
-    # checked `is_over` a moment earlier. So the third call of `close` cannot be interrupted.
+    block = _LimitedCall.for_current_thread(seconds, cpu_s)
+    # After `has_ended` is set, at most two more exceptions arrive: one that was already set, and one from a watchdog
+    # that had just checked `has_ended`. So the third call of `close` cannot be interrupted.
     try:
         try:
             try:
@@ -55,54 +62,61 @@ def limited(function: Callable[[], T], seconds: float, cpu_s: float = math.inf) 
 
 
 @dataclass(slots=True, eq=False)
-class _Block:
-    """Running call of `limited`: its thread, and the times on two clocks (seconds) at which OutOfTime is due."""
+class _LimitedCall:
+    """Running call of `limited`.
+
+    `deadline` is on the monotonic clock, `cpu_deadline` on the thread's processor clock, both in seconds.
+    """
 
     thread_id: int
-    ends: float
+    deadline: float
     clock: int | None
-    ends_cpu: float
-    is_over: bool = False
+    cpu_deadline: float
+    has_ended: bool = False
     raises: int = 0
     raised_at: float = -math.inf
-    # Lock of the right to set an exception. The block's thread acquires it at the end and never releases it.
+    # At the end of the block, its thread acquires the lock and never releases it.
     gate: threading.RLock = field(default_factory=threading.RLock)
 
     @classmethod
-    def here(cls, seconds: float, cpu_s: float) -> _Block:
+    def for_current_thread(cls, seconds: float, cpu_s: float) -> _LimitedCall:
         thread_id = threading.get_ident()
         read_clock = getattr(time, "pthread_getcpuclockid", None)
         clock: int | None = read_clock(thread_id) if read_clock and cpu_s < math.inf else None
-        ends_cpu = time.clock_gettime(clock) + cpu_s if clock is not None else math.inf
-        return cls(thread_id, time.monotonic() + seconds, clock, ends_cpu)
+        cpu_deadline = time.clock_gettime(clock) + cpu_s if clock is not None else math.inf
+        return cls(thread_id, time.monotonic() + seconds, clock, cpu_deadline)
 
     def close(self) -> None:
-        """Prevent further exceptions. An exception that was set but has not arrived is raised here."""
-        self.is_over = True
+        """Prevent further exceptions, and raise a pending one."""
+        self.has_ended = True
         self.gate.acquire()
-        # Raise a pending exception. If it were cancelled instead, Python 3.11 and 3.12 would check for it before every
-        # step from then on: functions are slower then, and in 3.11 a traced function (debugger, coverage) never ends.
+        # Raise a pending exception. After cancelling it, Python 3.11 and 3.12 would check for exceptions before every
+        # step, which slows functions down, and in 3.11 a traced function (debugger, coverage) would never end.
         _raise_pending()
 
     def remaining_s(self) -> float:
-        """Return the seconds until OutOfTime may be due; infinite if it never will be."""
-        if self.is_over or self.raises >= MAX_RAISES:
+        """Return the seconds until OutOfTime may be raised.
+
+        Infinite if the block has ended.
+        """
+        if self.has_ended or self.raises >= MAX_RAISES:
             return math.inf
         now = time.monotonic()
-        remaining_s = self.ends - now
+        remaining_s = self.deadline - now
         if self.clock is not None:
             try:
-                # A thread's processor time advances no faster than the clock.
-                remaining_s = min(remaining_s, self.ends_cpu - time.clock_gettime(self.clock))
-            except OSError:  # the thread has ended, and so has the block
+                # The processor time of a thread advances no faster than the clock.
+                remaining_s = min(remaining_s, self.cpu_deadline - time.clock_gettime(self.clock))
+            except OSError:
+                # The thread has ended, and the block with it.
                 return math.inf
-        return max(remaining_s, self.raised_at + RAISE_AGAIN_S - now)
+        return max(remaining_s, self.raised_at + RAISE_INTERVAL_S - now)
 
     def raise_in_thread(self) -> None:
-        """Raise OutOfTime in the block's thread, unless the block is over."""
+        """Raise OutOfTime in the thread of a block that has not ended."""
         if self.gate.acquire(blocking=False):
             try:
-                if not self.is_over:
+                if not self.has_ended:
                     self.raises += 1
                     self.raised_at = time.monotonic()
                     ident, kind = ctypes.c_ulong(self.thread_id), ctypes.py_object(OutOfTime)
@@ -112,17 +126,21 @@ class _Block:
 
 
 class _Watchdog:
-    """Thread that watches all running blocks of the process and raises OutOfTime in those whose time is up."""
+    """Thread that raises OutOfTime in all blocks whose time is up.
+
+    It watches the whole process.
+    """
 
     def __init__(self) -> None:
-        # OutOfTime may interrupt a thread at any step of these methods, so each step is one call to C.
-        self._blocks: deque[_Block] = deque()
+        # OutOfTime may interrupt a thread at any step, so a step of these methods is one call to C.
+        self._blocks: deque[_LimitedCall] = deque()
         self._wakeups: queue.SimpleQueue[None] = queue.SimpleQueue()
-        self._wakes_at = math.inf  # monotonic time at which the sleeping thread wakes; infinite while it checks blocks
+        # Time at which the sleeping thread wakes up, or infinity while it checks blocks.
+        self._wakes_at = math.inf
         self._start = threading.Lock()
         self._thread: threading.Thread | None = None
 
-    def watch(self, block: _Block) -> None:
+    def watch(self, block: _LimitedCall) -> None:
         if not self._is_running:
             with self._start:
                 if not self._is_running:
@@ -139,14 +157,15 @@ class _Watchdog:
 
     def _run(self) -> None:
         while True:
-            self._wakes_at = math.inf  # new blocks wake the thread from now on, because this check may miss them
+            # New blocks must wake the thread from here on, because the following loop may miss them.
+            self._wakes_at = math.inf
             remaining_s = math.inf
             for _ in range(len(self._blocks)):
                 block = self._blocks.popleft()
                 if block.remaining_s() <= 0:
                     block.raise_in_thread()
-                if (block_s := block.remaining_s()) < math.inf:
-                    remaining_s = min(remaining_s, block_s)
+                if (block_remaining_s := block.remaining_s()) < math.inf:
+                    remaining_s = min(remaining_s, block_remaining_s)
                     self._blocks.append(block)
             if remaining_s < math.inf:
                 self._wakes_at = time.monotonic() + max(MIN_WAIT_S, remaining_s)
@@ -157,14 +176,14 @@ class _Watchdog:
 
 
 def _raise_pending() -> None:
-    """Do nothing. Python raises a pending exception when it calls Python code."""
+    """Let Python raise a pending exception."""
 
 
-def _start_anew() -> None:
-    """Create a new watchdog in a child process, which inherits no threads."""
+def _replace_watchdog() -> None:
+    """Create a new watchdog in a forked process, which inherits no threads."""
     global _watchdog
     _watchdog = _Watchdog()
 
 
 _watchdog = _Watchdog()
-os.register_at_fork(after_in_child=_start_anew)
+os.register_at_fork(after_in_child=_replace_watchdog)

@@ -1,4 +1,4 @@
-"""Tracing spans for the steps of a scan, if the service sets a tracer. Without a tracer they cost next to nothing."""
+"""Tracing spans for the steps of a scan, if the service has set a tracer."""
 
 from __future__ import annotations
 
@@ -11,12 +11,15 @@ Tracer = Callable[[str], AbstractContextManager[None]]
 _tracer: Tracer | None = None
 
 
-def trace_with(tracer: Tracer) -> None:
-    """Set the tracer for all later spans. `tracer(step_name)` returns a context manager around the step."""
+def set_tracer(tracer: Tracer) -> None:
+    """Set the tracer of this process.
+
+    `tracer(step_name)` returns a context manager around a step.
+    """
     global _tracer
     _tracer = tracer
 
 
 def span(name: str) -> AbstractContextManager[None]:
-    """Return a context manager around a step of the scan."""
+    """Return a context manager that traces a step of the scan."""
     return contextlib.nullcontext() if _tracer is None else _tracer(name)

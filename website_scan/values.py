@@ -1,4 +1,6 @@
-"""Typed values of verdicts, and the templates that they fill.
+"""Typed values of verdicts, and templates of sentences.
+
+The values are inserted into the templates.
 
 A check describes what it observed as a template with named values: ("The header lasts {lifetime}.",
 lifetime=Seconds(300)). The unit belongs to the value, not to the sentence. Text of a site can only be an `Excerpt` or
@@ -16,8 +18,9 @@ from typing import ClassVar, Self, TypedDict
 
 from website_scan.messages import MAX_LENGTH, SHOWN, agreeing, clause, counted, duration, excerpt, part, size
 
-MOST = 20  # maximum number of values of a list in JSON, because a site decides how many there are
-# {name}, or {name:one|many} for a word that agrees with the number of a value. Other braces are ordinary text.
+# Limit for lists in JSON, because the scanned site decides how many values they have.
+MAX_LIST_VALUES = 20
+# Field of a template: {name}, or {name:one|many} for the singular and plural of a word. Other braces are text.
 FIELD = re.compile(r"\{([a-z][a-z0-9_]*)(?::([^{}|]*)\|([^{}|]*))?\}")
 
 
@@ -30,27 +33,30 @@ class StoredValue(TypedDict):
 
 
 class TemplateError(Exception):
-    """Invalid template: a field has no value, or a word should agree with a value that is not a number of things."""
+    """Raised for an invalid template.
+
+    Examples are a field without a value and a plural without a number.
+    """
 
 
 class Value:
-    """Value in a verdict. Subclasses are frozen dataclasses; `kind` is the name of the kind in JSON."""
+    """Base class for values in verdicts, with a name (`kind`) for JSON."""
 
     kind: ClassVar[str]
 
     @property
     def text(self) -> str:
-        """Return the value in words, with its unit."""
+        """Return the value as formatted text with its unit."""
         raise NotImplementedError
 
     @property
     def data(self) -> object:
-        """Return the value as JSON, in the unit of its kind."""
+        """Return the value for JSON, in the unit of its kind."""
         raise NotImplementedError
 
     @property
     def number(self) -> float:
-        """Return the number with which words agree. Raises TemplateError if the value is not a number of things."""
+        """Return the number that selects singular or plural."""
         raise TemplateError(f"no word agrees with a {self.kind}")
 
 
@@ -78,7 +84,10 @@ class Count(Value):
 
 @dataclass(frozen=True, slots=True)
 class Share(Value):
-    """Number of things out of all that were judged: "2 of 3 forms"; "3 forms" if it is all of them."""
+    """Number of things out of a total, such as "2 of 3 forms".
+
+    If all are counted, it is "3 forms".
+    """
 
     kind: ClassVar[str] = "share"
     value: int
@@ -150,7 +159,7 @@ class Milliseconds(Value):
 
 @dataclass(frozen=True, slots=True)
 class Lifetime(Value):
-    """Configured or remaining length of time in seconds: "90 days", "5 minutes"."""
+    """Configured or remaining time in seconds, such as "90 days" or "5 minutes"."""
 
     kind: ClassVar[str] = "lifetime"
     value: float
@@ -171,7 +180,7 @@ class Lifetime(Value):
 
 @dataclass(frozen=True, slots=True)
 class Date(Value):
-    """Moment in UTC: "2026-11-21 07:15 UTC"."""
+    """Date and time in UTC, such as "2026-11-21 07:15 UTC"."""
 
     kind: ClassVar[str] = "date"
     value: datetime
@@ -220,7 +229,10 @@ class Percent(Value):
 
 @dataclass(frozen=True, slots=True)
 class Word(Value):
-    """Word of our own or of a standard, such as "TLS 1.2". Never text of a site."""
+    """Text from the scanner or a standard, such as "TLS 1.2".
+
+    It never comes from a site.
+    """
 
     kind: ClassVar[str] = "word"
     value: str
@@ -236,7 +248,7 @@ class Word(Value):
 
 @dataclass(frozen=True, slots=True)
 class Excerpt(Value):
-    """Text of a site, masked and at most `limit` characters long."""
+    """Text from a site with masked secrets and a maximum length."""
 
     kind: ClassVar[str] = "text"
     value: str
@@ -253,21 +265,21 @@ class Excerpt(Value):
 
 @dataclass(frozen=True, slots=True)
 class Code(Excerpt):
-    """Markup, a header's value or a name from code, as a site sent it."""
+    """Code from a site, such as markup, a header value or a name."""
 
     kind: ClassVar[str] = "code"
 
 
 @dataclass(frozen=True, slots=True)
 class Address(Excerpt):
-    """URL or path, as a site sent it."""
+    """URL or path from a site."""
 
     kind: ClassVar[str] = "address"
 
 
 @dataclass(frozen=True, slots=True)
 class Reason(Excerpt):
-    """Sentence of an error, used as a part of another sentence: "the site did not answer"."""
+    """Error message as a clause, such as "the site did not answer"."""
 
     kind: ClassVar[str] = "reason"
 
@@ -278,7 +290,7 @@ class Reason(Excerpt):
 
 @dataclass(frozen=True, slots=True)
 class Clause(Value):
-    """Item of a list of clauses: a template of our own with values, such as "Expires is missing"."""
+    """Clause in a list, as a template with values, such as "Expires is missing"."""
 
     kind: ClassVar[str] = "clause"
     template: str
@@ -299,7 +311,7 @@ class Clause(Value):
 
 @dataclass(frozen=True, slots=True)
 class Values(Value):
-    """Several values: the first few, and the number of the others. Values with commas need another separator."""
+    """List of values that are joined by `separator`."""
 
     kind: ClassVar[str] = "list"
     values: Sequence[Value]
@@ -313,7 +325,7 @@ class Values(Value):
 
     @property
     def data(self) -> list[object]:
-        return [value.data for value in self.values[:MOST]]
+        return [value.data for value in self.values[:MAX_LIST_VALUES]]
 
     @property
     def number(self) -> float:
@@ -321,18 +333,21 @@ class Values(Value):
 
 
 def typed(values: Mapping[str, Value | int | datetime]) -> dict[str, Value]:
-    """Return the values, with each integer as a `Number` and each datetime as a `Date`."""
-    return {name: _typed(value) for name, value in values.items()}
+    """Convert integers to `Number` and datetimes to `Date`.
+
+    Other values are unchanged.
+    """
+    return {name: _typed_value(value) for name, value in values.items()}
 
 
-def _typed(value: Value | int | datetime) -> Value:
+def _typed_value(value: Value | int | datetime) -> Value:
     if isinstance(value, Value):
         return value
     return Date(value) if isinstance(value, datetime) else Number(value)
 
 
 def filled(template: str, values: Mapping[str, Value], text: Callable[[Value], str] = lambda value: value.text) -> str:
-    """Return the template with the texts of its values, as `text` returns them. Raises TemplateError."""
+    """Insert values into a template, or raise TemplateError."""
     texts = []
     for piece in _pieces(template):
         if isinstance(piece, str):
@@ -345,15 +360,18 @@ def filled(template: str, values: Mapping[str, Value], text: Callable[[Value], s
 
 
 def outline(template: str) -> str:
-    """Return the template with ellipses in place of its values, for the documentation."""
+    """Return the template for the documentation.
+
+    It has an ellipsis instead of each value.
+    """
     return "".join(
         piece if isinstance(piece, str) else "…" if piece.forms is None else piece.forms[1]
         for piece in _pieces(template)
     )
 
 
-def fields_of(template: str) -> frozenset[str]:
-    """Return the names of the values that the template uses."""
+def template_fields(template: str) -> frozenset[str]:
+    """Return the names of the fields in a template."""
     return frozenset(piece.name for piece in _pieces(template) if isinstance(piece, _Field))
 
 

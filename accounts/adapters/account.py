@@ -1,4 +1,4 @@
-"""django-allauth's adapter for accounts: log-ins, messages, notices and activity log."""
+"""django-allauth account adapter for login, messages, security notices and the activity log."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from accounts import access, mail, sessions
 from accounts.identity import devices, freshness, notices
 from accounts.models import User
 
-# Texts for those of django-allauth's messages that are displayed. The others are not, because the pages say the same.
+# Texts for the messages of django-allauth that are displayed. Its other messages only repeat what the pages say.
 MESSAGES = {
     "account/messages/email_confirmation_sent.txt": "Follow the link in the e-mail that we have sent to {email}.",
     "account/messages/email_confirmed.txt": "Your e-mail address is now {email}.",
@@ -29,7 +29,7 @@ MESSAGES = {
     "mfa/messages/webauthn_removed.txt": "The passkey has been removed.",
     "mfa/messages/recovery_codes_generated.txt": "You have new recovery codes. Keep them in a safe place.",
 }
-# Maps django-allauth's e-mails about an account to keys of `notices.SECURITY`.
+# Maps django-allauth's account e-mails to keys in `notices.SECURITY`.
 NOTICES = {
     "mfa/email/totp_activated": "app_added",
     "mfa/email/totp_deactivated": "app_removed",
@@ -41,7 +41,9 @@ NOTICES = {
 
 
 class AccountAdapter(DefaultAccountAdapter):
-    """Adapter for accounts. Django's own backend, not django-allauth's, checks e-mail address and password.
+    """Adapter for accounts.
+
+    Django's authentication backend checks the password, not django-allauth's.
 
     So an unconfirmed address cannot be used to log in. The pages limit attempts (`accounts.limits`).
     """
@@ -55,17 +57,20 @@ class AccountAdapter(DefaultAccountAdapter):
     }
 
     def is_ajax(self, request: HttpRequest) -> bool:
-        """Return True only for the script that requests a passkey's challenge; other requests get HTML pages."""
+        """Return True for the script that requests a passkey's challenge.
+
+        All other requests get HTML pages.
+        """
         return request.path == reverse("mfa_login_webauthn") and super().is_ajax(request)
 
     def is_safe_url(self, url: str) -> bool:
         return url_has_allowed_host_and_scheme(url, {self.request.get_host()}, require_https=self.request.is_secure())
 
     def pre_authenticate(self, request: HttpRequest, **credentials: Any) -> None:
-        """Disable django-allauth's rate limit, which ignores networks and known browsers; `accounts.limits` counts."""
+        """Disable django-allauth's login rate limit, because `accounts.limits` limits logins."""
 
     def login(self, request: HttpRequest, user: Any) -> None:
-        """Log in after all factors were verified, record the log-in, and send a notice if the browser is new."""
+        """Log the user in after all factors were verified, and send a security notice if the browser is new."""
         is_new_browser = user.last_login is not None and devices.read_device_id(request, user.email) is None
         super().login(request, user)
         notices.record(
@@ -78,17 +83,18 @@ class AccountAdapter(DefaultAccountAdapter):
         response = super().post_login(request, user, **kwargs)
         freshness.mark_reauthenticated(request, user)
         if "_session_expiry" not in request.session:
-            request.session.set_expiry(0)  # expires when the browser closes, unless the form has set an expiry
+            # The session expires when the browser closes, unless the form has set an expiry.
+            request.session.set_expiry(0)
         devices.set_cookie(request, response, user.email)
         return response
 
     def logout(self, request: HttpRequest) -> None:
-        """Log out, and delete the LoginSession row."""
-        sessions.delete_current(request)
+        """Log the user out, and delete the LoginSession row."""
+        sessions.delete_current_session(request)
         super().logout(request)
 
     def respond_user_inactive(self, request: HttpRequest, user: Any) -> HttpResponse:
-        """Answer a log-in to an account that was closed, or that an operator has deactivated."""
+        """Return the error page for a login to an account that was closed, or that an operator has deactivated."""
         clear_login(request)
         context = {"status": 403, "message": "This account has been closed."}
         return render(request, "error.html", context, status=403)
@@ -107,7 +113,7 @@ class AccountAdapter(DefaultAccountAdapter):
             messages.add_message(request, level, text, extra_tags=extra_tags)
 
     def confirm_email(self, request: HttpRequest, email_address: EmailAddress) -> bool:
-        """Change the account's address to the confirmed one, unless another account has this address by now."""
+        """Set the account's e-mail address to the confirmed address, unless another account already has it."""
         owner = access.find_person(email_address.email)
         if owner is not None and owner.pk != email_address.user_id:
             self.add_message(
@@ -124,7 +130,9 @@ class AccountAdapter(DefaultAccountAdapter):
             return False
 
     def send_confirmation_mail(self, request: HttpRequest, emailconfirmation: Any, signup: bool) -> None:
-        """Send the link to an account's new address; raises MailNotSent.
+        """Send the confirmation link to an account's new e-mail address.
+
+        Raises MailNotSent.
 
         If an account with this address exists, only the e-mail says so, not the page.
         """
@@ -138,10 +146,10 @@ class AccountAdapter(DefaultAccountAdapter):
     def send_notification_mail(
         self, template_prefix: str, user: Any, context: dict[str, Any] | None = None, email: str | None = None
     ) -> None:
-        """Send the service's own notice instead of django-allauth's; a change of address to the former address."""
+        """Send this service's security notice instead of django-allauth's, to the old address if that has changed."""
         if template_prefix == "account/email/email_changed" and context:
             notices.record(cast("User", user), "person.email_changed", context["to_email"])
-            sessions.end_others(user, keep=sessions.current_id(self.request))
+            sessions.end_other_sessions(user, keep=sessions.current_login_id(self.request))
             notices.notify_former_address(context["from_email"], context["to_email"])
         elif template_prefix in NOTICES:
             provider = getattr((context or {}).get("provider"), "name", "")

@@ -1,4 +1,4 @@
-"""Forms of django-allauth with other labels and additional validation."""
+"""django-allauth's forms with other labels and additional validation."""
 
 from __future__ import annotations
 
@@ -15,14 +15,17 @@ from allauth.mfa.webauthn import forms as webauthn_forms
 from django import forms
 from django.core.cache import cache
 
-# A code of an authenticator app is valid for its own 30 seconds and for the 30 seconds before and after.
+# A code of an authenticator app is valid for 90 seconds: its own period of 30 seconds, the previous and the next one.
 CODE_LIFETIME_S = 90
-NAME_LENGTH = 60
+MAX_NAME_LENGTH = 60
 CODE = {"autocomplete": "one-time-code", "inputmode": "numeric", "maxlength": "20", "autofocus": True}
 
 
 class LoginForm(account_forms.LoginForm):
-    """Login form: e-mail address and password, with the `autocomplete` values that password managers need."""
+    """Login form with e-mail address and password.
+
+    It sets the `autocomplete` values that password managers need.
+    """
 
     remember = forms.BooleanField(
         label="Stay logged in", required=False, help_text="For two weeks. Do not use this on a shared computer."
@@ -35,19 +38,19 @@ class LoginForm(account_forms.LoginForm):
             max_length=254,
             widget=forms.EmailInput(attrs={"autofocus": True, "autocomplete": "username"}),
         )
-        self.fields["password"] = _password()
+        self.fields["password"] = _password_field()
         self.order_fields(("login", "password", "remember"))
 
 
 class ReauthenticateForm(account_forms.ReauthenticateForm):
-    """Form for a reauthentication with the password."""
+    """Form to reauthenticate with the password."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["password"] = _password(autofocus=True)
+        self.fields["password"] = _password_field(autofocus=True)
 
     def clean_password(self) -> str:
-        """Check the password of this user; django-allauth would search for the address in its own table."""
+        """Check the logged-in user's password. django-allauth would look up the address in its own table."""
         password: str = self.cleaned_data["password"]
         if not self.user.check_password(password):
             raise forms.ValidationError("The password is wrong.")
@@ -55,7 +58,7 @@ class ReauthenticateForm(account_forms.ReauthenticateForm):
 
 
 class AddEmailForm(account_forms.AddEmailForm):
-    """Form for a new e-mail address of the account."""
+    """Form for the account's new e-mail address."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -64,7 +67,7 @@ class AddEmailForm(account_forms.AddEmailForm):
         )
 
     def clean_email(self) -> str:
-        """Delete an earlier unconfirmed request for this address, so that the address can be requested again."""
+        """Delete an unconfirmed request for the same address, so that the person can request the link again."""
         unconfirmed = EmailAddress.objects.filter(user=self.user, verified=False)
         unconfirmed.filter(email=self.cleaned_data["email"].lower()).delete()
         email: str = super().clean_email()
@@ -72,7 +75,7 @@ class AddEmailForm(account_forms.AddEmailForm):
 
 
 class _SingleUseCode:
-    """Mixin for forms that accept each code only once."""
+    """Form mixin that accepts an authentication code only once."""
 
     def clean_code(self) -> str:
         code: str = super().clean_code()  # type: ignore[misc]
@@ -105,27 +108,32 @@ class ActivateTOTPForm(totp_forms.ActivateTOTPForm):
 
 
 class AddPasskeyForm(webauthn_forms.AddWebAuthnForm):
-    """Form for a new passkey. `credential` is the browser's response to the page's challenge."""
+    """Form for a new passkey.
+
+    `credential` is the browser's response to the page's challenge.
+    """
 
     name = forms.CharField(
         label="Name",
         required=False,
-        max_length=NAME_LENGTH,
-        help_text="To tell it from others, such as “Phone”.",
+        max_length=MAX_NAME_LENGTH,
+        help_text="To distinguish it from others, such as “Phone”.",
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )
     passwordless = forms.BooleanField(
         label="Log in with it without a password",
         required=False,
         initial=True,
-        help_text="Your device then asks for your fingerprint, face or PIN.",
+        help_text="Your device then prompts you for your fingerprint, face or PIN.",
     )
 
 
 class EditPasskeyForm(webauthn_forms.EditWebAuthnForm):
-    name = forms.CharField(label="Name", max_length=NAME_LENGTH, widget=forms.TextInput(attrs={"autocomplete": "off"}))
+    name = forms.CharField(
+        label="Name", max_length=MAX_NAME_LENGTH, widget=forms.TextInput(attrs={"autocomplete": "off"})
+    )
 
 
-def _password(**attrs: Any) -> forms.CharField:
+def _password_field(**attrs: Any) -> forms.CharField:
     widget = forms.PasswordInput(attrs={"autocomplete": "current-password"} | attrs)
     return forms.CharField(label="Password", strip=False, widget=widget)

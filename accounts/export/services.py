@@ -1,4 +1,7 @@
-"""Data exports: request, write in parts, and read. The database stores the files, because hosts share no disk."""
+"""Request, write and read data exports.
+
+PostgreSQL stores the files, because hosts share no disk.
+"""
 
 from __future__ import annotations
 
@@ -30,31 +33,32 @@ from website_scan.timestamps import timestamp
 logger = logging.getLogger(__name__)
 
 RETENTION = timedelta(days=7)
-# Shortest time between two export requests of an organization.
+# Minimum time between two export requests of an organization.
 MIN_INTERVAL = timedelta(hours=1)
-# A part ends at the first of these limits: a size, because a slow connection has to download the file in one go, and
-# a time, because other tasks wait for this process.
-PART_BYTES = 64 * 1024 * 1024
-PART_S = 30.0
+# A part ends when it reaches one of these limits. The size is limited because a slow connection downloads the file in
+# one request, and the time because other tasks wait for this process.
+MAX_PART_BYTES = 64 * 1024 * 1024
+MAX_PART_S = 30.0
 CHUNK_BYTES = 1024 * 1024
-MAX_BYTES = 20 * 1024**3
-# Longer than writing a part takes, including its last batch.
+MAX_EXPORT_BYTES = 20 * 1024**3
+# The lease is longer than the time for writing a part, including its last batch.
 LEASE = Lease(timedelta(minutes=3))
 
 
 def request_export(*, actor: Membership) -> DataExport:
-    """Start an export of all of the organization's data, which replaces the previous export.
+    """Start an organization's data export, which replaces its previous export.
 
     Raises AccountRefused if the actor is not an owner, while an export is being written, and within an hour after the
     last request.
     """
     if actor.is_owner:
-        # Large files are deleted before the organization's row is locked, because that takes time.
+        # The previous export's files are deleted before the organization's row is locked, because large files take
+        # time.
         ended = DataExportPart.objects.exclude(export__status=DataExport.Status.MAKING)
-        old_parts = ended.filter(
+        replaceable_parts = ended.filter(
             export__organization=actor.organization_id, export__created_at__lte=timezone.now() - MIN_INTERVAL
         )
-        delete_with_references(old_parts)
+        delete_with_references(replaceable_parts)
     with transaction.atomic():
         organization = lock(actor.organization_id)
         owner = access.rows(Membership, organization.id).filter(id=actor.id).select_related("user").first()
@@ -65,15 +69,15 @@ def request_export(*, actor: Membership) -> DataExport:
             raise AccountRefused("An export is already being prepared.")
         if previous is not None and previous.created_at > timezone.now() - MIN_INTERVAL:
             raise AccountRefused("The last export was requested less than an hour ago. Try again later.")
-        access.rows(DataExport, organization.id).delete()  # The parts are deleted already.
+        access.rows(DataExport, organization.id).delete()
         export = DataExport.objects.create(organization=organization, requested_by=owner.user)
-        activity.record_by(owner, "organization.export_requested", organization.name)
+        activity.record_by_member(owner, "organization.export_requested", organization.name)
         transaction.on_commit(lambda: queue.enqueue("accounts.tasks.make_export", export.id))
     return export
 
 
 def find_export(organization_id: int) -> DataExport | None:
-    """Return the organization's last export; None without an export or after its expiry."""
+    """Return the organization's last export, or None if it has none or the export has expired."""
     export = access.rows(DataExport, organization_id).select_related("requested_by").first()
     return None if export is None or is_expired(export) else export
 
@@ -83,7 +87,10 @@ def is_expired(export: DataExport) -> bool:
 
 
 def read_chunks(part: DataExportPart) -> Iterator[bytes]:
-    """Yield the bytes of a file in chunks. Each chunk is a query, so that no transaction is open for a slow client."""
+    """Yield an export file in chunks.
+
+    Every chunk is a separate query, so that a slow client does not keep a transaction open.
+    """
     number = 0
     while (data := part.chunks.filter(number=number).values_list("data", flat=True).first()) is not None:
         yield bytes(data)
@@ -91,21 +98,24 @@ def read_chunks(part: DataExportPart) -> Iterator[bytes]:
 
 
 def write_next_part(export_id: str) -> None:
-    """Write the next file of an export. Duplicate messages are harmless: one worker at a time has the claim."""
+    """Write an export's next file.
+
+    Safe to call twice, because a worker must claim the export first.
+    """
     token = uuid.uuid4()
     now = timezone.now()
     making = DataExport.objects.filter(LEASE.free, id=export_id, status=DataExport.Status.MAKING)
     if not making.filter(organization__closed_at=None).update(**LEASE.taken(token)):
         return
     export = DataExport.objects.select_related("organization").get(id=export_id)
-    deadline = time.monotonic() + PART_S
+    deadline = time.monotonic() + MAX_PART_S
     with tempfile.TemporaryFile() as file:
         cursor = write_part(
             file,
             export.organization_id,
             kinds(),
             export.cursor,
-            lambda: file.tell() >= PART_BYTES or time.monotonic() > deadline,
+            lambda: file.tell() >= MAX_PART_BYTES or time.monotonic() > deadline,
             render_readme(export.organization, now),
         )
         _store_part(export, token, file, cursor)
@@ -125,7 +135,7 @@ def _store_part(export: DataExport, token: uuid.UUID, file: IO[bytes], cursor: d
         )
         owned = locked.filter(id=export.id, claim_token=token).first()
         if owned is None or owned.organization.closed_at is not None:
-            return  # The lease expired and another worker claimed the export, or the organization was closed.
+            return  # Another worker has claimed the export after the lease expired, or the organization was closed.
         written = owned.parts.aggregate(number=Max("number"), size=Sum("size"))
         part = owned.parts.create(number=(written["number"] or 0) + 1, size=size)
         number = 0
@@ -133,8 +143,8 @@ def _store_part(export: DataExport, token: uuid.UUID, file: IO[bytes], cursor: d
             DataExportChunk.objects.create(part=part, number=number, data=data)
             number += 1
         owned.release()
-        if cursor is not None and (written["size"] or 0) + size > MAX_BYTES:
-            logger.error("export %s has more than %d bytes and was ended", owned.id, MAX_BYTES)
+        if cursor is not None and (written["size"] or 0) + size > MAX_EXPORT_BYTES:
+            logger.error("export %s has more than %d bytes and was ended", owned.id, MAX_EXPORT_BYTES)
             owned.status = DataExport.Status.FAILED
         elif cursor is None:
             owned.status = DataExport.Status.READY
@@ -167,7 +177,7 @@ def _notify_requester(export: DataExport) -> None:
 
 
 def enqueue_stalled_exports() -> None:
-    """Enqueue the exports that no worker continues, because the message was lost or the worker died."""
+    """Enqueue exports that no worker continues, because the Celery message was lost or the worker died."""
     making = DataExport.objects.filter(LEASE.free, status=DataExport.Status.MAKING, organization__closed_at=None)
     for export_id in making.values_list("id", flat=True):
         queue.enqueue("accounts.tasks.make_export", export_id)

@@ -1,4 +1,7 @@
-"""Writer of the zip files of an export. Each file ends with a cursor at which the next file continues."""
+"""Writes a data export's zip files.
+
+Every file ends with a cursor, where the next file continues.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +15,12 @@ from typing import IO, Any, TypeAlias
 from accounts.export.kinds import Kind
 from website_scan.timestamps import timestamp
 
-# Position at which the next part continues, as JSON: the index of the kind (`kind`), the number of files written for
-# the kind (`files`), and the position of the last row (`place`).
+# Where the next part continues, as JSON: `kind` is the index of the row type, `files` is the number of files already
+# written for it, and `place` is the position of the last row.
 Cursor: TypeAlias = dict[str, Any]
 
 README = """\
-All data that Website Scan Service keeps of the organization {organization}.
+All data that Website Scan Service stores about the organization {organization}.
 Made on {moment}.
 
 Every file but this one is JSON, UTF-8. A list that goes on in another file or zip file has a number there:
@@ -34,7 +37,10 @@ def write_part(
     is_full: Callable[[], bool],
     readme: str,
 ) -> Cursor | None:
-    """Write a zip file with the rows after the cursor until `is_full()`; returns the next cursor, None at the end."""
+    """Write a zip file with the rows after `cursor` until `is_full()`.
+
+    Returns the next cursor, or None when done.
+    """
     first, files, position = cursor.get("kind", 0), cursor.get("files", 0), cursor.get("place")
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
         if not cursor:
@@ -92,11 +98,11 @@ def _batches(kind: Kind, organization_id: int, position: Any) -> Iterator[list[t
 
 
 def encoded(document: object) -> bytes:
-    """Return the document as JSON in UTF-8, with timestamps in the API's format."""
-    return json.dumps(document, ensure_ascii=False, separators=(",", ":"), default=_text).encode()
+    """Return a value as JSON in UTF-8, with timestamps in the API's format."""
+    return json.dumps(document, ensure_ascii=False, separators=(",", ":"), default=_json_value).encode()
 
 
-def _text(value: object) -> object:
+def _json_value(value: object) -> object:
     if isinstance(value, datetime):
         return timestamp(value)
     if isinstance(value, date):
@@ -107,5 +113,8 @@ def _text(value: object) -> object:
 
 
 def _position_json(position: list[Any]) -> list[Any]:
-    """Return a position as JSON values. Timestamps have microseconds, because rows are compared with them."""
+    """Return a row's position as JSON values.
+
+    Timestamps keep their microseconds, so that rows compare correctly.
+    """
     return [value.isoformat() if isinstance(value, datetime) else value for value in position]

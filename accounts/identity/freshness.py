@@ -1,6 +1,6 @@
-"""Reauthentication: when, and by which methods, the person of a session was last authenticated.
+"""Decorators that require reauthentication before sensitive actions, and a session's login methods.
 
-A view that grants access beyond the session, to a person, a program or the public, has `fresh_login_needed`, so that
+A view that grants access beyond the session, to a person, a program or the public, has `require_fresh_login`, so that
 the thief of a session gets no permanent access. Every other view that changes data has `session_suffices` with the
 reason why it needs no reauthentication.
 """
@@ -27,7 +27,7 @@ from django.http import HttpRequest, HttpResponseBase, HttpResponseRedirect
 from django.urls import reverse
 
 from accounts import drafts
-from accounts.identity.factors import providers_of
+from accounts.identity.factors import providers_of_user
 from accounts.models import User
 
 View = Callable[..., HttpResponseBase]
@@ -36,7 +36,7 @@ METHODS = {"password": "a password", "totp": "an authenticator app", "recovery_c
 METHODS |= {"webauthn": "a passkey", "socialaccount": "an identity provider"}
 
 
-def log_in_new(request: HttpRequest, user: User) -> None:
+def log_in_new_person(request: HttpRequest, user: User) -> None:
     """Log in a new person who has just chosen their first password and has no second factor yet."""
     login(request, user)
     request.session.set_expiry(0)
@@ -45,7 +45,7 @@ def log_in_new(request: HttpRequest, user: User) -> None:
 
 
 def mark_reauthenticated(request: HttpRequest, user: User) -> None:
-    """Mark the log-in as a reauthentication, so that nobody has to enter the same factor twice in a row."""
+    """Mark the login as a reauthentication, so that nobody has to enter the same factor twice in a row."""
     records = get_authentication_records(request, user)
     if records:
         request.session[AUTHENTICATION_METHODS_SESSION_KEY] = [
@@ -55,13 +55,18 @@ def mark_reauthenticated(request: HttpRequest, user: User) -> None:
 
 
 def describe_methods(request: HttpRequest, user: User) -> str:
-    """Return the methods of the person's log-in in words; an empty string if the session has no record of them."""
+    """Return the session's login methods as text, such as "a password and a passkey".
+
+    Empty if unknown.
+    """
     methods = [record.get("type") or record["method"] for record in get_authentication_records(request, user)]
     return " and ".join(dict.fromkeys(METHODS[method] for method in methods if method in METHODS))
 
 
-def fresh_login_needed(*methods: str, back: Callable[[Any], str] | None = None) -> Callable[[View], View]:
-    """Decorator for sensitive views: require a reauthentication within `ACCOUNT_REAUTHENTICATION_TIMEOUT` seconds.
+def require_fresh_login(*methods: str, back: Callable[[Any], str] | None = None) -> Callable[[View], View]:
+    """Decorator for sensitive views.
+
+    Requires reauthentication within `ACCOUNT_REAUTHENTICATION_TIMEOUT` seconds.
 
     After the reauthentication, the browser returns to the request. The decorator applies to these HTTP `methods`, by
     default to all, and belongs below the decorators that refuse anonymous users. `back` returns, for a request, another
@@ -76,36 +81,39 @@ def fresh_login_needed(*methods: str, back: Callable[[Any], str] | None = None) 
         def wrapped(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
             if methods and request.method not in methods:
                 return view(request, *args, **kwargs)
-            if _needs_provider(request):
-                is_page = request.method in ("GET", "HEAD") or drafts.save(request)
-                address = request.get_full_path() if is_page else reverse("account")
+            if _needs_provider_login(request):
+                is_get_request = request.method in ("GET", "HEAD") or drafts.save(request)
+                address = request.get_full_path() if is_get_request else reverse("account")
                 return _redirect_to(reverse("account_again"), back(request) if back else address)
             if back and not did_recently_reauthenticate(request):
                 return _redirect_to(get_adapter().get_reauthentication_methods(request.user)[0]["url"], back(request))
             response: HttpResponseBase = guarded(request, *args, **kwargs)
             return response
 
-        return _declare(wrapped, requires=True)
+        return _mark_view(wrapped, requires=True)
 
     return decorate
 
 
 def session_suffices(why: str) -> Callable[[V], V]:
-    """Decorator for views that change data without a reauthentication; `why` documents the reason."""
+    """Decorator that marks a view as safe without reauthentication.
+
+    `why` documents the reason.
+    """
     assert why
 
     def decorate(view: V) -> V:
-        return _declare(view, requires=False)
+        return _mark_view(view, requires=False)
 
     return decorate
 
 
 def reauthenticates_itself(view: V) -> V:
-    """Decorator for views of django-allauth that require a reauthentication by themselves."""
-    return _declare(view, requires=True)
+    """Mark a django-allauth view that already requires reauthentication itself."""
+    return _mark_view(view, requires=True)
 
 
-def _declare(view: V, *, requires: bool) -> V:
+def _mark_view(view: V, *, requires: bool) -> V:
     view.fresh_login = requires  # type: ignore[attr-defined]  # A test of all views reads this attribute.
     return view
 
@@ -114,12 +122,12 @@ def _redirect_to(form_url: str, back: str) -> HttpResponseRedirect:
     return HttpResponseRedirect(f"{form_url}?{urlencode({'next': back})}")
 
 
-def _needs_provider(request: HttpRequest) -> bool:
-    """Return True if only an identity provider can reauthenticate the person, and the last time was too long ago."""
+def _needs_provider_login(request: HttpRequest) -> bool:
+    """Return True if the user must reauthenticate but can only do so with an identity provider."""
     user = request.user
     if not isinstance(user, User) or get_reauthentication_flows(user):
         return False
     times = [record["at"] for record in get_authentication_records(request, user)]
     if times and time.time() - times[-1] < settings.ACCOUNT_REAUTHENTICATION_TIMEOUT:
         return False
-    return bool(providers_of(user))
+    return bool(providers_of_user(user))

@@ -1,4 +1,7 @@
-"""Security events of an account: e-mails to the person, and entries in their organizations' activity logs."""
+"""Security events for a user account.
+
+They cause e-mails to the user and activity log entries.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +18,10 @@ from accounts.mailing import outbox
 from accounts.models import User
 from accounts.sessions import browser_name
 
-# Limit of organizations whose activity log gets an entry, so that a log-in is fast for members of very many.
+# Maximum number of organizations whose activity log gets an entry. Without it, logins would be slow for members of
+# many.
 MAX_ORGANIZATIONS = 50
-# Subject and first sentence of each e-mail.
+# Maps each kind of security event to the subject and the first sentence of its e-mail.
 SECURITY: Mapping[str, tuple[str, str]] = {
     "new_device": ("New log-in to your account", "Your account was used in a browser that is new to us."),
     "app_added": ("Authenticator app added", "An authenticator app was added to your account."),
@@ -36,7 +40,7 @@ SECURITY: Mapping[str, tuple[str, str]] = {
 
 
 def post(user: User, event: str, request: HttpRequest | None, **context: Any) -> None:
-    """Put the e-mail about an event of SECURITY into the outbox. Nobody can unsubscribe from these e-mails."""
+    """Queue a security e-mail for an event in SECURITY. Users cannot unsubscribe from these e-mails."""
     subject, happened = SECURITY[event]
     outbox.post(
         to=user,
@@ -55,7 +59,9 @@ def post(user: User, event: str, request: HttpRequest | None, **context: Any) ->
 
 
 def notify_former_address(former: str, email: str) -> None:
-    """Send an e-mail about the new address to the person's former address. A failure to send has no consequence.
+    """Send an e-mail about the changed address to the old address.
+
+    Ignores mail server errors.
 
     The e-mail is sent at once, because the outbox sends to a person's present address.
     """
@@ -66,8 +72,10 @@ def notify_former_address(former: str, email: str) -> None:
 
 
 def record(user: User, action: str, object_name: str = "", **details: Any) -> None:
-    """Record an action in the activity logs of the organizations that the person is a member of."""
-    for membership in access.memberships_of(user).select_related("organization").order_by("id")[:MAX_ORGANIZATIONS]:
+    """Log an action in the activity logs of the user's organizations, up to MAX_ORGANIZATIONS."""
+    for membership in (
+        access.memberships_of_user(user).select_related("organization").order_by("id")[:MAX_ORGANIZATIONS]
+    ):
         activity.record(membership.organization, user, action, object_name, **details)
 
 

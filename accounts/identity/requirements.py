@@ -1,4 +1,4 @@
-"""Login requirements of organizations: second factor and identity provider. They do not apply to API keys."""
+"""Organizations' login requirements for members: a second factor and an identity provider."""
 
 from __future__ import annotations
 
@@ -14,10 +14,13 @@ from django_htmx.http import HttpResponseClientRedirect
 from accounts import drafts
 from accounts.identity.factors import has_second_factor
 from accounts.models import Organization, User
+from infrastructure.mail_addresses import domain_of, normal_domain
 
 
-class Unmet(Exception):
-    """Exception for a member who does not fulfil a login requirement. RequirementMiddleware redirects the member.
+class UnmetLoginRequirement(Exception):
+    """Raised for a member who does not meet a login requirement.
+
+    RequirementMiddleware redirects the member.
 
     `provider` is the ID of the identity provider to log in with; empty if a second factor is missing.
     """
@@ -28,28 +31,34 @@ class Unmet(Exception):
         self.provider = provider
 
 
-def missing(user: User | AnonymousUser, organization: Organization) -> Unmet | None:
-    """Return the first login requirement that the session does not fulfil, or None. `user` must be `request.user`."""
+def missing(user: User | AnonymousUser, organization: Organization) -> UnmetLoginRequirement | None:
+    """Return the first login requirement that the session does not meet, or None.
+
+    `user` must be `request.user`.
+    """
     if not isinstance(user, User):
         return None
     if must_use_provider(user, organization) and organization.login_provider not in user.session_providers:
-        return Unmet(organization, organization.login_provider)
+        return UnmetLoginRequirement(organization, organization.login_provider)
     if organization.second_factor_required and not has_second_factor(user):
-        return Unmet(organization)
+        return UnmetLoginRequirement(organization)
     return None
 
 
 def must_use_provider(user: User, organization: Organization) -> bool:
-    """Return True if the domain of the person's address obliges them to log in with the organization's provider.
+    """Return True if users with this e-mail domain must log in with the organization's identity provider.
 
     Guests with addresses of other domains may log in with any method.
     """
     domain = organization.login_domain
-    return bool(organization.login_provider) and user.email.rpartition("@")[2].lower() == domain
+    return bool(organization.login_provider) and domain_of(user.email) == normal_domain(domain)
 
 
 class RequirementMiddleware:
-    """Middleware that answers `Unmet` with a redirect to the page where the member can fulfil the requirement."""
+    """Middleware for `UnmetLoginRequirement`.
+
+    It redirects to the page where the member can meet the requirement.
+    """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -58,14 +67,14 @@ class RequirementMiddleware:
         return self.get_response(request)
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
-        if not isinstance(exception, Unmet):
+        if not isinstance(exception, UnmetLoginRequirement):
             return None
-        is_page = request.method in ("GET", "HEAD") or drafts.save(request)
-        back = request.get_full_path() if is_page else reverse("dashboard")
+        is_get_request = request.method in ("GET", "HEAD") or drafts.save(request)
+        back = request.get_full_path() if is_get_request else reverse("dashboard")
         if exception.provider:
             url = f"{reverse('account_again')}?{urlencode({'provider': exception.provider, 'next': back})}"
         else:
-            url = reverse("mfa_index")  # This page names the organization that requires a second factor.
+            url = reverse("mfa_index")  # The page displays which organization requires a second factor.
         if getattr(request, "htmx", None):
             return HttpResponseClientRedirect(url)
         return redirect(url)

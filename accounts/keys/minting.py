@@ -1,4 +1,4 @@
-"""Generation, format and digest of API keys, without database access.
+"""Generate API keys, check their format and hash them, without database access.
 
 A key is `wss_` + 32 random base62 characters (190 bits) + 6 base62 characters of a CRC-32 over everything before.
 The checksum detects a typing error or an incomplete paste without a query, and lets secret scanners recognise a leaked
@@ -15,11 +15,11 @@ from dataclasses import dataclass
 
 from website_scan.ids import BASE62, random_base62
 
-SECRET_DIGITS = 32
-CHECKSUM_DIGITS = 6  # 62**6 > 2**32
+SECRET_LENGTH = 32
+CHECKSUM_LENGTH = 6  # Six base62 digits can represent any CRC-32, because 62**6 > 2**32.
 PREFIX_LENGTH = len("wss_") + 8
 
-_FORMAT = re.compile(rf"wss_[0-9A-Za-z]{{{SECRET_DIGITS + CHECKSUM_DIGITS}}}")
+_FORMAT = re.compile(rf"wss_[0-9A-Za-z]{{{SECRET_LENGTH + CHECKSUM_LENGTH}}}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,27 +33,33 @@ class MintedKey:
 
 def mint() -> MintedKey:
     """Generate an API key with its prefix and digest."""
-    body = "wss_" + random_base62(SECRET_DIGITS)
+    body = "wss_" + random_base62(SECRET_LENGTH)
     plaintext = body + _checksum(body)
     return MintedKey(plaintext, plaintext[:PREFIX_LENGTH], digest(plaintext))
 
 
 def is_well_formed(key: str) -> bool:
-    """Return True if `key` has the format and a valid checksum. Other strings need no database query."""
+    """Return True if `key` has the format and the checksum of an API key.
+
+    Other strings need no database query.
+    """
     if not _FORMAT.fullmatch(key):
         return False
-    return _checksum(key[:-CHECKSUM_DIGITS]) == key[-CHECKSUM_DIGITS:]
+    return _checksum(key[:-CHECKSUM_LENGTH]) == key[-CHECKSUM_LENGTH:]
 
 
 def digest(key: str) -> str:
-    """Return the hexadecimal SHA-256 digest, by which the database stores and finds keys."""
+    """Return an API key's SHA-256 digest in hexadecimal.
+
+    The database stores it instead of the key.
+    """
     return hashlib.sha256(key.encode()).hexdigest()
 
 
 def _checksum(body: str) -> str:
     number = zlib.crc32(body.encode())
     digits = ""
-    for _ in range(CHECKSUM_DIGITS):
+    for _ in range(CHECKSUM_LENGTH):
         number, index = divmod(number, 62)
         digits = BASE62[index] + digits
     return digits

@@ -1,4 +1,4 @@
-"""E-mails about API keys that expire soon. Without them, a failing build would be the first sign."""
+"""E-mail notices about API keys that expire soon, so that an expiry does not break builds unexpectedly."""
 
 from __future__ import annotations
 
@@ -19,26 +19,30 @@ from website_scan.messages import counted
 
 logger = logging.getLogger(__name__)
 
-# Number of days before a key expires when a notice is due.
+# Notices are due this many days before a key expires.
 NOTICE_DAYS = (14, 3)
 MANAGER_ROLES = (Membership.Role.OWNER, Membership.Role.ADMIN)
 
 
-def notice_days_from(now: datetime, expires_at: datetime | None) -> int | None:
-    """Return the initial `ApiKey.notice_days`, so that somebody who has just chosen a near expiry gets no notice."""
+def initial_notice_days(now: datetime, expires_at: datetime | None) -> int | None:
+    """Return the initial `ApiKey.notice_days`, which skips notices that the chosen expiry would make due at once."""
     if expires_at is None:
         return None
     return min((days for days in NOTICE_DAYS if expires_at - now <= timedelta(days=days)), default=None)
 
 
 def post_due_notices(time_limit_s: float) -> bool:
-    """Post the due notices, each once even with concurrent tasks. Returns False if the time ran out."""
+    """Write the due notices to the outbox, once each even if tasks overlap.
+
+    Returns False if time ran out.
+    """
     deadline = time.monotonic() + time_limit_s
     for key_id in list(_keys_with_due_notice(timezone.now()).order_by("expires_at").values_list("id", flat=True)):
         if time.monotonic() > deadline:
             return False
         with transaction.atomic():
-            # The mails and `notice_days` are written in one transaction, so that a crash cannot separate them.
+            # The transaction writes both the e-mails and `notice_days`, so that no notice is lost or repeated after a
+            # crash.
             now = timezone.now()
             locked = _keys_with_due_notice(now).select_for_update(no_key=True, skip_locked=True, of=("self",))
             key = locked.select_related("organization").filter(id=key_id).first()
@@ -48,16 +52,16 @@ def post_due_notices(time_limit_s: float) -> bool:
 
 
 def delete_unsent_notices(key: ApiKey) -> None:
-    """Delete the unsent notices of a key that was revoked or whose expiry has changed."""
+    """Delete a key's unsent notices after the key was revoked or its expiry has changed."""
     outbox.withdraw(_outbox_key(key))
 
 
 def _keys_with_due_notice(now: datetime) -> QuerySet[ApiKey]:
-    """Return the keys for which a notice is due and not written yet."""
+    """Return the API keys with a due notice that has not been written to the outbox yet."""
     due = Q()
     for days in NOTICE_DAYS:
-        is_written = Q(notice_days__isnull=False, notice_days__lte=days)
-        due |= Q(expires_at__lte=now + timedelta(days=days)) & ~is_written
+        is_notice_written = Q(notice_days__isnull=False, notice_days__lte=days)
+        due |= Q(expires_at__lte=now + timedelta(days=days)) & ~is_notice_written
     return ApiKey.objects.filter(due, expires_at__gt=now, revoked_at=None, organization__closed_at=None)
 
 
@@ -82,11 +86,11 @@ def _post_notice(key: ApiKey, now: datetime) -> None:
         },
     )
     if not written:
-        logger.warning("nobody to tell that the API key %s ends: nobody manages keys, or wants to know", key.id)
+        logger.warning("nobody to notify that the API key %s ends: nobody manages keys or is subscribed", key.id)
 
 
 def _recipients(key: ApiKey) -> QuerySet[User]:
-    """Return the recipients: the key's creator, if they may still manage keys, otherwise all owners and admins."""
+    """Return the key's creator if they may still manage keys, otherwise all owners and admins."""
     managers = User.objects.filter(
         is_active=True,
         membership__organization=key.organization_id,

@@ -11,13 +11,13 @@ from django.utils import timezone
 
 from accounts import access, activity
 from accounts.keys.minting import mint
-from accounts.keys.notices import delete_unsent_notices, notice_days_from
+from accounts.keys.notices import delete_unsent_notices, initial_notice_days
 from accounts.models import ApiKey, FormerKey, Membership, Organization, User
 from accounts.services import AccountRefused, lock
 from infrastructure.api.scopes import Scope
 
 MAX_ACTIVE_KEYS = 100
-# Time for which a replaced secret stays valid, and maximum number of valid former secrets of a key.
+# After regeneration, the old secret stays valid for this time. A key has at most this many valid former secrets.
 OVERLAP = timedelta(hours=24)
 MAX_FORMER_KEYS = 4
 
@@ -30,7 +30,9 @@ def create_api_key(
     created_by: User | None = None,
     expires_at: datetime | None = None,
 ) -> tuple[ApiKey, str]:
-    """Create a key; returns the key and its plaintext, which is stored nowhere.
+    """Create an API key.
+
+    Returns the key and its plaintext, which is stored nowhere.
 
     Raises AccountRefused if the organization is closed.
     """
@@ -47,14 +49,16 @@ def create_api_key(
             created_by=created_by,
             created_at=now,
             expires_at=expires_at,
-            notice_days=notice_days_from(now, expires_at),
+            notice_days=initial_notice_days(now, expires_at),
         )
         activity.record(organization, created_by, "key.created", str(key), scope=scope, ends=_format_day(expires_at))
     return key, minted.plaintext
 
 
 def add_api_key(*, actor: Membership, name: str, scope: Scope, expires_at: datetime | None) -> tuple[ApiKey, str]:
-    """Create a key for an admin in the dashboard; returns the key and its plaintext. Raises AccountRefused.
+    """Create an API key for an admin in the dashboard.
+
+    Returns the key and its plaintext. Raises AccountRefused.
 
     Names of active keys are unique, so a form that is sent twice creates one key.
     """
@@ -71,7 +75,7 @@ def add_api_key(*, actor: Membership, name: str, scope: Scope, expires_at: datet
 
 
 def rename_api_key(*, actor: Membership, key_id: str, name: str) -> ApiKey:
-    """Rename a key that is not revoked; raises AccountRefused."""
+    """Rename an API key that is not revoked. Raises AccountRefused."""
     with transaction.atomic():
         key = _lock_key(actor, key_id)
         active = access.rows(ApiKey, actor.organization_id).filter(revoked_at=None)
@@ -82,7 +86,7 @@ def rename_api_key(*, actor: Membership, key_id: str, name: str) -> ApiKey:
 
 
 def change_api_key(key: ApiKey, actor: User, new_values: Mapping[str, object]) -> None:
-    """Set the key's name and expiry from `new_values`, and record the old and new values in the activity log."""
+    """Set an API key's name and expiry from `new_values`, and log the old and new values."""
     with transaction.atomic():
         stored = (
             ApiKey.objects.select_for_update(no_key=True, of=("self",)).select_related("organization").get(id=key.id)
@@ -90,25 +94,28 @@ def change_api_key(key: ApiKey, actor: User, new_values: Mapping[str, object]) -
         changed = {name: value for name, value in new_values.items() if getattr(stored, name) != value}
         if not changed:
             return
-        name_before = f"{stored}"
+        old_name = f"{stored}"
         details = {
-            name: {"from": _format(getattr(stored, name)), "to": _format(value)} for name, value in changed.items()
+            name: {"from": _format_value(getattr(stored, name)), "to": _format_value(value)}
+            for name, value in changed.items()
         }
         if "expires_at" in changed:
             delete_unsent_notices(key)
             expires_at = changed["expires_at"]
             assert expires_at is None or isinstance(expires_at, datetime)
-            changed["notice_days"] = notice_days_from(timezone.now(), expires_at)
+            changed["notice_days"] = initial_notice_days(timezone.now(), expires_at)
         for name, value in changed.items():
             setattr(key, name, value)
         key.save(update_fields=list(changed))
-        activity.record(stored.organization, actor, "key.changed", name_before, **details)
+        activity.record(stored.organization, actor, "key.changed", old_name, **details)
 
 
 def regenerate_api_key(
     *, actor: Membership, key_id: str, prefix: str, expires_at: datetime | None, at_once: bool
 ) -> tuple[ApiKey, str]:
-    """Replace the secret and the expiry of a key; returns the key and the plaintext, which is stored nowhere.
+    """Replace an API key's secret and expiry.
+
+    Returns the key and its new plaintext, which is stored nowhere.
 
     The current secret stays valid for `OVERLAP`, but not beyond its own expiry. With `at_once`, for a leaked secret,
     the current and all former secrets end now. `prefix` is the prefix of the secret to replace, so that a form that is
@@ -138,27 +145,33 @@ def regenerate_api_key(
         )
         former = "works no more" if former_expires_at <= now else f"works until {former_expires_at:%Y-%m-%d %H:%M}"
         details = {"former secret": former, "ends": _format_day(expires_at)}
-        activity.record_by(actor, "key.regenerated", str(key), **details)
+        activity.record_by_member(actor, "key.regenerated", str(key), **details)
         key.prefix, key.digest, key.expires_at, key.regenerated_at = minted.prefix, minted.digest, expires_at, now
         key.last_used_at, key.last_used_from = None, ""
-        key.notice_days = notice_days_from(now, expires_at)
+        key.notice_days = initial_notice_days(now, expires_at)
         key.save()
         delete_unsent_notices(key)
     return key, minted.plaintext
 
 
 def end_former_key(*, actor: Membership, key_id: str, former_id: int) -> bool:
-    """End a former secret now. Returns False if the secret had ended before. Raises AccountRefused."""
+    """Invalidate an API key's former secret.
+
+    Returns False if it was invalid already. Raises AccountRefused.
+    """
     with transaction.atomic():
         key = _lock_key(actor, key_id)
         ended = _end_former_secrets(key, timezone.now(), id=former_id)
         if ended:
-            activity.record_by(actor, "key.former_ended", f"{key.name} ({ended[0]}…)")
+            activity.record_by_member(actor, "key.former_ended", f"{key.name} ({ended[0]}…)")
     return bool(ended)
 
 
 def revoke_api_key(key: ApiKey, actor: User | None = None) -> bool:
-    """Revoke a key with all its former secrets. Returns False without a change if the key was revoked before."""
+    """Revoke an API key with all its former secrets.
+
+    Returns False if the key was revoked already.
+    """
     with transaction.atomic():
         revoked = ApiKey.objects.filter(id=key.id, revoked_at=None).update(revoked_at=timezone.now())
         if revoked:
@@ -168,14 +181,20 @@ def revoke_api_key(key: ApiKey, actor: User | None = None) -> bool:
 
 
 def list_keys(organization_id: int, now: datetime) -> QuerySet[ApiKey]:
-    """Return the organization's keys, active ones first, each with its valid former secrets in `valid_former`."""
+    """Return the organization's API keys, active keys first.
+
+    `valid_former` lists a key's valid former secrets.
+    """
     valid = Prefetch("former", FormerKey.objects.filter(expires_at__gt=now), to_attr="valid_former")
     rows = access.rows(ApiKey, organization_id).select_related("created_by").prefetch_related(valid)
     return rows.order_by(F("revoked_at").desc(nulls_first=True), "-created_at")
 
 
 def _lock_key(actor: Membership, key_id: str) -> ApiKey:
-    """Lock and return a key that is not revoked. The organization's row is locked first, as in all services."""
+    """Lock and return an API key that is not revoked.
+
+    Like all services, lock the organization's row first.
+    """
     lock(actor.organization_id)
     rows = access.rows(ApiKey, actor.organization_id).filter(id=key_id, revoked_at=None)
     key = rows.select_for_update(no_key=True, of=("self",)).first()
@@ -185,7 +204,10 @@ def _lock_key(actor: Membership, key_id: str) -> ApiKey:
 
 
 def _end_former_secrets(key: ApiKey, now: datetime, **filters: object) -> list[str]:
-    """End the valid former secrets of a key that match `filters`; returns their prefixes."""
+    """Invalidate an API key's former secrets that match `filters`.
+
+    Returns their prefixes.
+    """
     valid = key.former.filter(expires_at__gt=now, **filters)
     prefixes = list(valid.values_list("prefix", flat=True))
     valid.update(expires_at=now)
@@ -196,5 +218,5 @@ def _format_day(moment: datetime | None) -> str:
     return f"{moment:%Y-%m-%d}" if moment else "never"
 
 
-def _format(value: object) -> object:
+def _format_value(value: object) -> object:
     return _format_day(value) if value is None or isinstance(value, datetime) else value

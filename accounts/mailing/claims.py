@@ -1,4 +1,7 @@
-"""Claims of due mails: the lease of a sender, which expires if the sender dies, and the results of sending."""
+"""Claim due e-mails and record whether they were sent.
+
+A claim has a lease that expires if the sender dies.
+"""
 
 from __future__ import annotations
 
@@ -14,23 +17,25 @@ from accounts.models import Mail
 from infrastructure.leases import RELEASED, Lease
 from infrastructure.postgresql.statements import fetch
 
-# Longer than the time limit of a sender's task.
+# The lease is longer than the time limit of the task that sends e-mails.
 LEASE = Lease(timedelta(minutes=2))
-# Pauses after the first, second, … attempt. The last pause repeats.
+# Pauses after the first, second, … failed attempt. The last pause repeats.
 BACKOFF = (*(timedelta(minutes=minutes) for minutes in (2, 5, 15, 30)), timedelta(hours=1))
 MAX_RETRY_TIME = timedelta(days=2)
-# Longer than any pause. A later attempt was scheduled before the clock was set back, and is due at once.
-MAX_PAUSE = 2 * BACKOFF[-1]
+# This time is longer than any pause between attempts. An e-mail whose next attempt is further ahead is due immediately,
+# because the clock was set back after the attempt was scheduled.
+MAX_RETRY_PAUSE = 2 * BACKOFF[-1]
 
 DUE = f"""(next_attempt_at <= %(now)s OR next_attempt_at > %(too_far)s)
     AND (lease_expires_at IS NULL OR NOT {LEASE.sql()})"""
 
-# Limit of mails to one person within an hour, over all organizations. Mails of topics.ALWAYS have no limit.
-MAX_PER_PERSON_AND_HOUR = 100
+# Maximum number of e-mails to one person per hour, from all organizations together. E-mails of topics.ALWAYS are not
+# counted.
+MAX_MAILS_PER_PERSON_AND_HOUR = 100
 HOUR = timedelta(hours=1)
 
-# Organizations take turns, so that an organization with a thousand members does not delay the others' mails.
-CLAIM_DUE = f"""
+# The query alternates between organizations, so that one with a thousand members does not delay others' e-mails.
+CLAIM_DUE_MAILS = f"""
     WITH waiting AS (
         SELECT id, user_id, next_attempt_at, topic = ANY(%(always)s) AS is_urgent,
             row_number() OVER (PARTITION BY organization_id ORDER BY next_attempt_at, id) AS turn,
@@ -57,22 +62,29 @@ CLAIM_DUE = f"""
 
 @dataclass(frozen=True, slots=True)
 class MailClaim:
-    """Claim of a mail: the right to send it until the lease expires."""
+    """A sender's claim on an e-mail. It is valid until its lease expires."""
 
     token: uuid.UUID
     mail: Mail
 
 
 def claim(*, limit: int, now: datetime) -> list[MailClaim]:
-    """Claim up to `limit` due mails; returns their claims, oldest mail first.
+    """Claim up to `limit` due e-mails.
+
+    Returns their claims, oldest e-mail first.
 
     Mails whose recipient has left or unsubscribed are given up instead.
     """
     token = uuid.uuid4()
-    times = {"now": now, "too_far": now + MAX_PAUSE, "hour_ago": now - HOUR}
-    params = times | {"limit": limit, "token": token, "always": list(ALWAYS), "per_person": MAX_PER_PERSON_AND_HOUR}
+    times = {"now": now, "too_far": now + MAX_RETRY_PAUSE, "hour_ago": now - HOUR}
+    params = times | {
+        "limit": limit,
+        "token": token,
+        "always": list(ALWAYS),
+        "per_person": MAX_MAILS_PER_PERSON_AND_HOUR,
+    }
     with transaction.atomic():
-        ids = [id for (id,) in fetch(CLAIM_DUE, params)]
+        ids = [id for (id,) in fetch(CLAIM_DUE_MAILS, params)]
         if not ids:
             return []
         claimed = Mail.objects.filter(id__in=ids)
@@ -85,28 +97,31 @@ def claim(*, limit: int, now: datetime) -> list[MailClaim]:
 
 
 def record_sent(claim: MailClaim, now: datetime) -> None:
-    """Record that the mail server has accepted the mail."""
-    _release(claim, sent_at=now, error="")
+    """Record that the mail server has accepted the e-mail."""
+    _release_claim(claim, sent_at=now, error="")
 
 
 def record_failure(claim: MailClaim, now: datetime, error: str, *, for_good: bool) -> bool:
-    """Schedule a retry after the pause, or give the mail up if it is too old or was refused `for_good`.
+    """Schedule a retry, or give the e-mail up if it is too old or was rejected permanently (`for_good`).
 
     Returns True if the mail was given up.
     """
-    is_final = for_good or now - claim.mail.created_at >= MAX_RETRY_TIME
+    is_given_up = for_good or now - claim.mail.created_at >= MAX_RETRY_TIME
     pause = BACKOFF[min(claim.mail.attempts, len(BACKOFF)) - 1]
-    end = {"given_up_at": now} if is_final else {"next_attempt_at": now + pause}
-    return _release(claim, error=error[:300], **end) and is_final
+    end = {"given_up_at": now} if is_given_up else {"next_attempt_at": now + pause}
+    return _release_claim(claim, error=error[:300], **end) and is_given_up
 
 
-def release_untried(claims: Iterable[MailClaim], now: datetime) -> None:
-    """Release the claims of mails that were not tried, so that another sender can claim the mails at once."""
+def release_untried_mails(claims: Iterable[MailClaim], now: datetime) -> None:
+    """Release the claims on e-mails that were not attempted, so that another sender can claim them immediately."""
     for claim in claims:
-        _release(claim, next_attempt_at=now, attempts=claim.mail.attempts - 1)
+        _release_claim(claim, next_attempt_at=now, attempts=claim.mail.attempts - 1)
 
 
-def _release(claim: MailClaim, **columns: object) -> bool:
-    """End the lease and write the result; returns False if another sender has claimed the mail by now."""
+def _release_claim(claim: MailClaim, **columns: object) -> bool:
+    """End the lease and store the result.
+
+    Returns False if another sender has claimed the e-mail in the meantime.
+    """
     owned = Mail.objects.filter(id=claim.mail.id, claim_token=claim.token, sent_at=None)
     return bool(owned.update(**columns, **RELEASED))

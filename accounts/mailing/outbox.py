@@ -1,4 +1,6 @@
-"""Outbox for e-mails for which no page waits: rows that workers send.
+"""E-mail outbox.
+
+Workers send its rows later, so that no page waits for the mail server.
 
 outbox.post(
     to=owners, template="webhook_disabled", subject="A webhook of Acme was disabled",
@@ -31,7 +33,9 @@ def post(
     key: str = "",
     context: Mapping[str, Any],
 ) -> int:
-    """Write an e-mail to each of these people in the caller's transaction; returns the number of e-mails written.
+    """Write an e-mail to every recipient, in the caller's transaction.
+
+    Returns how many were written.
 
     The templates `emails/<template>.txt` and `.html` get `context` and the variables of `rendering.render`. People can
     unsubscribe from the `topic`: a kind of `topics.WORDS`, a colon and an ID. No e-mail is written to people who have
@@ -54,22 +58,28 @@ def post(
     ]
     if not mails:
         return 0
-    # The unique index makes this insert wait for concurrent transactions that write the same key.
+    # Because of the unique index, this insert waits for concurrent transactions that insert the same key.
     Mail.objects.bulk_create(mails, ignore_conflicts=True)
     enqueue_sender(mails[0].id)
     return Mail.objects.filter(id__in=[mail.id for mail in mails]).count() if key else len(mails)
 
 
 def withdraw(key: str) -> int:
-    """Delete the unsent mails with this key, whose content is outdated; returns the number of deleted mails."""
-    deleted, _ = _unsent().filter(key__startswith=f"{key}:").delete()
+    """Delete the unsent e-mails with this key, because their content is outdated.
+
+    Returns how many were deleted.
+    """
+    deleted, _ = _unsent_mails().filter(key__startswith=f"{key}:").delete()
     return deleted
 
 
 def enqueue_sender(row_id: str) -> None:
-    """Enqueue the task that sends mails, on commit. If this message is lost, the sweeper finds the mails."""
+    """Enqueue the Celery task that sends e-mails, on commit.
+
+    If the message is lost, the sweeper finds the e-mails.
+    """
     transaction.on_commit(lambda: queue.enqueue("accounts.tasks.send_mails", row_id))
 
 
-def _unsent() -> QuerySet[Mail]:
+def _unsent_mails() -> QuerySet[Mail]:
     return Mail.objects.filter(sent_at=None, given_up_at=None)

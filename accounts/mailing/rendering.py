@@ -1,4 +1,4 @@
-"""Rendering of e-mails: text and HTML from templates, and subjects of one line."""
+"""Render e-mails from text and HTML templates, with one-line subjects."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from website_scan.messages import UNWRITABLE, cut, plain
 
 FORMATS = ("txt", "html")
 MAX_SUBJECT_LENGTH = 200
-# Control characters such as line breaks, and bidirectional controls, which reverse the text after them.
+# Regular expression for control characters such as line breaks, and for bidirectional controls, which reorder text.
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 
 
 @dataclass(frozen=True, slots=True)
-class Rendered:
-    """Rendered e-mail, as text and as HTML."""
+class RenderedMail:
+    """An e-mail's rendered body, as plain text and as HTML."""
 
     text: str
     html: str
@@ -35,8 +35,8 @@ def render(
     topic: str,
     organization: Organization | None,
     context: Mapping[str, Any],
-) -> Rendered:
-    """Render `emails/<template>.txt` and `.html` for one person.
+) -> RenderedMail:
+    """Render the templates `emails/<template>.txt` and `.html` for one recipient.
 
     Besides `context`, the templates get `base_url`, `email`, `subject`, `organization`, `topic_words` and
     `unsubscribe_url`, which is empty for topics that nobody can unsubscribe from.
@@ -50,15 +50,18 @@ def render(
         "unsubscribe_url": "" if topic in topics.ALWAYS else topics.unsubscribe_url(person, topic),
         **context,
     }
-    text, html = (plain(_render(template, extension, variables)) for extension in FORMATS)
-    return Rendered(text, html)
+    text, html = (plain(_render_template(template, extension, variables)) for extension in FORMATS)
+    return RenderedMail(text, html)
 
 
 def one_line(subject: str) -> str:
-    """Return the subject as one line of at most 200 characters, without control characters that names may contain."""
+    """Return the subject as one line of at most 200 characters.
+
+    Removes control characters, which names may contain.
+    """
     line = " ".join(CONTROL.sub(" ", UNWRITABLE.sub("\N{REPLACEMENT CHARACTER}", subject)).split())
     return cut(line, MAX_SUBJECT_LENGTH)
 
 
-def _render(template: str, extension: str, context: Mapping[str, Any]) -> str:
+def _render_template(template: str, extension: str, context: Mapping[str, Any]) -> str:
     return render_to_string(f"emails/{template}.{extension}", dict(context))

@@ -1,4 +1,4 @@
-"""Topics of e-mails, and the signed links to unsubscribe from them without logging in."""
+"""E-mail topics, and signed links to unsubscribe from a topic without a login."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from django.urls import reverse
 from accounts.models import Mail, Membership, Organization, Unsubscription, User
 
 SALT = "accounts.unsubscribe"
-# Phrase of each kind of topic, for the page and for the last line of a mail. `{}` is the organization's name.
+# Maps each kind of topic to a phrase for the unsubscribe page and the last line of an e-mail. `{}` is the
+# organization's name.
 WORDS = {
     "monitor": "about a monitor of {}",
     "list": "about a list of sites of {}",
@@ -24,13 +25,13 @@ WORDS = {
     "exports": "about data exports of {}",
     "security": "about the security of your account",
 }
-# Topics that nobody can unsubscribe from, because an intruder in an account would switch these off first.
+# Nobody can unsubscribe from these topics, because an intruder in an account would switch these e-mails off first.
 ALWAYS = frozenset({"security"})
 
 
 @dataclass(frozen=True, slots=True)
 class Subscription:
-    """Subscription of a person to a topic, which an unsubscribe link refers to.
+    """A user's subscription to a topic. An unsubscribe link refers to it.
 
     `newest` is the subject of the topic's last mail, by which the person recognizes the topic; None without a mail.
     """
@@ -46,7 +47,7 @@ class Subscription:
 
     @property
     def words(self) -> str:
-        """Topic in words, such as "about webhooks of Acme"."""
+        """The topic in words, such as "about webhooks of Acme"."""
         return words(self.topic, self.organization)
 
     @property
@@ -54,31 +55,37 @@ class Subscription:
         return Unsubscription.objects.filter(user=self.user, topic=self.topic).exists()
 
     def stop(self) -> None:
-        """Unsubscribe the person; waiting mails of the topic are not sent either. Idempotent."""
+        """Unsubscribe the user from the topic and from its waiting e-mails.
+
+        Idempotent.
+        """
         Unsubscription.objects.bulk_create([Unsubscription(user=self.user, topic=self.topic)], ignore_conflicts=True)
 
     def resume(self) -> None:
-        """Undo `stop`. Idempotent."""
+        """Subscribe the user to the topic again. Idempotent."""
         Unsubscription.objects.filter(user=self.user, topic=self.topic).delete()
 
 
 def words(topic: str, organization: object) -> str:
-    """Return the topic in words that continue "E-mails …", such as "about webhooks of Acme"."""
+    """Return the topic in words that follow "E-mails", such as "about webhooks of Acme"."""
     return WORDS[topic.partition(":")[0]].format(organization or "your organization")
 
 
 def token(user: User, topic: str) -> str:
-    """Return the token of the unsubscribe link: IDs and a signature. It does not expire."""
+    """Return the signed token for a user's unsubscribe link for a topic.
+
+    The token never expires.
+    """
     return signing.Signer(salt=SALT).sign_object([user.pk, topic])
 
 
 def unsubscribe_url(user: User, topic: str) -> str:
-    """Return the unsubscribe link, which also accepts the one-click POST of RFC 8058."""
+    """Return the unsubscribe URL, which also accepts the one-click POST of RFC 8058."""
     return f"{settings.BASE_URL}{reverse('unsubscribe', args=[token(user, topic)])}"
 
 
-def subscription_of(token: str) -> Subscription | None:
-    """Return the subscription of an unsubscribe link; None if the token is invalid or the account is closed."""
+def find_subscription(token: str) -> Subscription | None:
+    """Return the subscription for an unsubscribe token, or None if the token is invalid or the account is closed."""
     try:
         user_id, topic = signing.Signer(salt=SALT).unsign_object(token)
     except signing.BadSignature:
@@ -92,7 +99,7 @@ def subscription_of(token: str) -> Subscription | None:
 
 
 def unsubscribed_topics(user: User) -> list[Subscription]:
-    """Return the topics that the person has unsubscribed from, latest first."""
+    """Return the topics that the user has unsubscribed from, latest first."""
     mails = Mail.objects.filter(user=user, topic=OuterRef("topic")).order_by("-created_at")
     rows = Unsubscription.objects.filter(user=user).annotate(
         organization=Subquery(mails.values("organization__name")[:1]), newest=Subquery(mails.values("subject")[:1])
@@ -102,7 +109,7 @@ def unsubscribed_topics(user: User) -> list[Subscription]:
 
 
 def subscribed(people: Iterable[User], topic: str, organization: Organization | None) -> QuerySet[User]:
-    """Return those who can log in, are members of the organization (unless None) and have not unsubscribed."""
+    """Return the users who can log in, belong to the organization (if given), and have not unsubscribed."""
     recipients = User.objects.filter(pk__in=[person.pk for person in people], is_active=True, closed_at=None)
     if organization is not None:
         recipients = recipients.filter(membership__organization=organization, membership__organization__closed_at=None)
@@ -110,28 +117,31 @@ def subscribed(people: Iterable[User], topic: str, organization: Organization | 
 
 
 def obsolete_mails(mails: QuerySet[Mail]) -> QuerySet[Mail]:
-    """Return the mails whose recipients have left or unsubscribed since the mails were written."""
+    """Return the e-mails whose recipients have left the organization or unsubscribed since."""
     membership = Membership.objects.filter(organization=OuterRef("organization"), user=OuterRef("user"))
     stopped = Unsubscription.objects.filter(user=OuterRef("user"), topic=OuterRef("topic"))
     cannot_log_in = (
         Q(user__is_active=False) | Q(user__closed_at__isnull=False) | Q(organization__closed_at__isnull=False)
     )
-    has_left = Q(organization__isnull=False) & ~Exists(membership)
-    return mails.filter(cannot_log_in | has_left | Exists(stopped))
+    has_left_organization = Q(organization__isnull=False) & ~Exists(membership)
+    return mails.filter(cannot_log_in | has_left_organization | Exists(stopped))
 
 
 def digest_of(membership: Membership) -> Subscription:
-    """Return the member's subscription to the weekly e-mail about the organization's monitors."""
+    """Return the member's subscription to the weekly e-mail about monitors."""
     return Subscription(membership.user, f"digest:{membership.organization_id}", membership.organization.name)
 
 
-def gets_digest(membership: Membership) -> bool:
-    """Return True if the member has switched the weekly e-mail on and has not unsubscribed since."""
+def receives_digest(membership: Membership) -> bool:
+    """Return True if the member has switched the weekly e-mail on, and has not unsubscribed since."""
     return membership.weekly_digest and not digest_of(membership).is_stopped
 
 
-def switch_digest(membership: Membership, *, on: bool) -> None:
-    """Switch the weekly e-mail on or off. Switching it on also undoes an unsubscription."""
+def set_weekly_digest(membership: Membership, *, on: bool) -> None:
+    """Switch the weekly e-mail on or off.
+
+    Switching it on also undoes an unsubscription.
+    """
     membership.weekly_digest = on
     membership.save(update_fields=["weekly_digest"])
     if on:

@@ -1,4 +1,4 @@
-"""Models of organizations, people, API keys, tiers, mails and data exports."""
+"""Models for organizations, people, API keys, tiers, e-mails and data exports."""
 
 # ruff: noqa: I001  one line per name would make the list too long to read
 # fmt: off
@@ -6,9 +6,10 @@ from accounts.models.export import DataExport, DataExportChunk, DataExportPart, 
 from accounts.models.mail import Mail, Unsubscription, new_mail_id
 from accounts.models.organizations import (
     ACTIVITY_KEPT_DAYS, DELIVERIES_KEPT_DAYS, INVITATION_LIFETIME, RANKS, REPORTS_KEPT_DAYS, ActivityEvent, ApiKey,
-    FormerKey, Interval, Invitation, LoginSession, Membership, MonthlyUsage, Organization, Tier, User, UserManager,
+    FormerKey, Interval, Invitation, LoginSession, Membership, MonthlyUsage, Organization, Tier, User,
     new_invitation_id, new_key_id, new_login_id,
 )
+from accounts.models.user_manager import UserManager
 __all__ = [
     "ACTIVITY_KEPT_DAYS",
     "DELIVERIES_KEPT_DAYS",

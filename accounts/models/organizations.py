@@ -1,11 +1,10 @@
-"""Models of organizations, people, memberships, API keys, tiers, usage and the activity log."""
+"""Models for organizations, people, memberships, API keys, tiers, usage and the activity log."""
 
 from __future__ import annotations
 
 from datetime import timedelta
 from typing import ClassVar
 
-from django.contrib.auth.base_user import BaseUserManager
 from django.contrib.auth.models import AbstractUser
 from django.core.validators import MinValueValidator
 from django.db import models
@@ -13,27 +12,9 @@ from django.db.models.functions import Lower
 from django.utils import timezone
 
 from accounts.addresses import without_addresses
+from accounts.models.user_manager import UserManager
 from infrastructure.api.scopes import Scope
 from website_scan.ids import new_id
-
-
-class UserManager(BaseUserManager["User"]):
-    """Manager of people, who are identified by their e-mail address."""
-
-    def create_user(self, email: str, password: str | None = None, **fields: object) -> User:
-        """Create a person who can log in. Without a password, they must reset the password first."""
-        user = self.model(email=self.normalize_email(email), **fields)
-        user.set_password(password)
-        user.save(using=self._db)
-        return user
-
-    def create_superuser(self, email: str, password: str | None = None, **fields: object) -> User:
-        """Create a person with every permission in the Django admin."""
-        return self.create_user(email, password, is_staff=True, is_superuser=True, **fields)
-
-    def get_by_natural_key(self, username: str | None) -> User:
-        """Return the person with this e-mail address, ignoring case, by the index on the lower-case address."""
-        return self.alias(lower=Lower("email")).get(lower=Lower(models.Value(username)))
 
 
 class User(AbstractUser):
@@ -48,10 +29,10 @@ class User(AbstractUser):
     USERNAME_FIELD = "email"
     REQUIRED_FIELDS: ClassVar[list[str]] = []
 
-    # IDs of the identity providers that logged in to the request's session. AuthenticationMiddleware sets them.
+    # AuthenticationMiddleware stores here the IDs of the identity providers that authenticated the session's user.
     session_providers: frozenset[str] = frozenset()
 
-    objects: ClassVar[UserManager] = UserManager()  # type: ignore[assignment]  # replaces the inherited manager
+    objects: ClassVar[UserManager[User]] = UserManager()  # type: ignore[assignment]  # replaces the inherited manager
 
     class Meta:
         constraints = [
@@ -67,7 +48,7 @@ class User(AbstractUser):
 
 
 class Interval(models.TextChoices):
-    """Intervals of monitors, shortest first."""
+    """How often a monitor runs, most frequent first."""
 
     HOUR = "hour", "every hour"
     SIX_HOURS = "6h", "every 6 hours"
@@ -76,14 +57,17 @@ class Interval(models.TextChoices):
     MONTH = "month", "every month"
 
 
-# Default retention periods of a tier, which operators can change.
+# Default retention periods of a tier in days, which operators can change.
 REPORTS_KEPT_DAYS = 30
 DELIVERIES_KEPT_DAYS = 30
 ACTIVITY_KEPT_DAYS = 365
 
 
 class Tier(models.Model):
-    """Tier of an organization: its quota, limits and retention periods. Operators can edit the rows."""
+    """An organization's tier, with its quota, limits and retention periods.
+
+    Operators can edit tiers.
+    """
 
     name = models.SlugField(max_length=40, primary_key=True)
     scans_per_month = models.PositiveIntegerField()
@@ -148,7 +132,7 @@ class Tier(models.Model):
 
 
 class Organization(models.Model):
-    """Tenant that owns scans, reports, keys and all other data."""
+    """Tenant that owns scans, reports, API keys and all other data."""
 
     name = models.CharField(max_length=100, validators=[without_addresses])
     slug = models.SlugField(max_length=60, unique=True)
@@ -193,7 +177,7 @@ class Membership(models.Model):
         return f"{self.user} ({self.role})"
 
     def has(self, role: str) -> bool:
-        """Return True if the membership's role is `role` or a higher one."""
+        """Return True if the member's role is `role` or higher."""
         return RANKS.index(self.role) >= RANKS.index(role)
 
     @property
@@ -202,28 +186,34 @@ class Membership(models.Model):
 
     @property
     def is_admin(self) -> bool:
-        """Whether the person may manage keys, webhooks and members."""
+        """True if the member may manage API keys, webhooks and members."""
         return self.has(self.Role.ADMIN)
 
     @property
     def is_member(self) -> bool:
-        """Whether the person may start scans. Viewers may only read."""
+        """True if the member may start scans. Viewers may only read."""
         return self.has(self.Role.MEMBER)
 
 
-# Roles, ordered from the fewest to the most permissions.
+# Roles are in ascending order of permissions.
 RANKS = (Membership.Role.VIEWER, Membership.Role.MEMBER, Membership.Role.ADMIN, Membership.Role.OWNER)
 
 INVITATION_LIFETIME = timedelta(days=7)
 
 
 def new_invitation_id() -> str:
-    """Return a new ID of an invitation. The link of the invitation contains the signed ID."""
+    """Return a new ID for an invitation.
+
+    The invitation's link contains the signed ID.
+    """
     return new_id("inv")
 
 
 class Invitation(models.Model):
-    """Invitation to an organization, by a link in an e-mail to the invited address. The link can be used once."""
+    """Invitation to an organization by a link in an e-mail.
+
+    The link can be used once.
+    """
 
     id = models.CharField(primary_key=True, max_length=40, default=new_invitation_id, editable=False)
     organization = models.ForeignKey(Organization, on_delete=models.CASCADE)
@@ -255,7 +245,7 @@ def new_key_id() -> str:
 
 
 class ApiKey(models.Model):
-    """API key, stored as a digest only. Regenerating replaces the secret; ID, name and scope stay the same."""
+    """An API key. Only its digest is stored. Regenerating it replaces its secret, but not its ID."""
 
     id = models.CharField(primary_key=True, max_length=40, default=new_key_id, editable=False)
     organization = models.ForeignKey(Organization, on_delete=models.CASCADE, related_name="api_keys")
@@ -268,11 +258,11 @@ class ApiKey(models.Model):
     regenerated_at = models.DateTimeField(null=True, blank=True, help_text="When its secret was last replaced.")
     expires_at = models.DateTimeField(null=True, blank=True)
     revoked_at = models.DateTimeField(null=True, blank=True)
-    # Time of the last use of the current secret.
+    # Time at which the current secret was last used.
     last_used_at = models.DateTimeField(null=True, blank=True)
     last_used_from = models.CharField(max_length=45, blank=True, default="", db_default="")
-    # Smallest number of NOTICE_DAYS for which no further notice of the key's expiry is due: the notice was written, or
-    # the expiry was so near when somebody chose it that none is needed. Notices of smaller numbers are still due.
+    # Smallest number in NOTICE_DAYS that needs no further notice. Either that notice was written, or the expiry was
+    # already that near when it was chosen. Smaller numbers still need a notice.
     notice_days = models.PositiveSmallIntegerField(null=True, editable=False)
 
     class Meta:
@@ -284,7 +274,7 @@ class ApiKey(models.Model):
 
 
 class FormerKey(models.Model):
-    """Former secret of an API key that was regenerated. Valid until `expires_at`.
+    """A regenerated API key's former secret. It is valid until `expires_at`.
 
     An expired row stays, so that the API's error message can say that the secret was replaced.
     """
@@ -304,9 +294,13 @@ class FormerKey(models.Model):
 
 
 class MonthlyUsage(models.Model):
-    """Number of scans that an organization has used in a month. Only `accounts.usage` writes it."""
+    """How many scans an organization has used in a month.
 
-    # NULL after the organization was deleted. Its scans count for the owner's other organizations until the month ends.
+    Only `accounts.usage` writes it.
+    """
+
+    # NULL after the organization was deleted. Until the month ends, its scans still count for the owner's other
+    # organizations.
     organization = models.ForeignKey(Organization, on_delete=models.SET_NULL, null=True, blank=True)
     period = models.DateField(help_text="The first day of the month.")
     used = models.PositiveIntegerField(default=0)
@@ -325,12 +319,15 @@ class MonthlyUsage(models.Model):
 
 
 class ActivityEvent(models.Model):
-    """Entry of an organization's activity log. Only `accounts.activity` writes entries; they are never changed."""
+    """An entry in an organization's activity log.
+
+    Only `accounts.activity` writes entries, and they never change.
+    """
 
     organization = models.ForeignKey(Organization, on_delete=models.CASCADE, db_index=False)
     actor = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, blank=True)
     actor_email = models.CharField(max_length=254, blank=True, help_text="Stays when the person is deleted.")
-    # This is no foreign key, so that deleting an organization's keys need not search the activity log.
+    # The column is not a foreign key, so that deleting API keys need not search the activity log.
     actor_key = models.CharField(max_length=40, blank=True, default="", db_default="", help_text="An API key's ID.")
     action = models.CharField(max_length=60)
     object_name = models.CharField(max_length=300, blank=True, db_column="target")
@@ -359,18 +356,21 @@ class ActivityEvent(models.Model):
 
     @property
     def who(self) -> str:
-        """Actor of the entry: a person's e-mail address, an API key with its name at that time, or "the service"."""
+        """Who acted: an e-mail address, an API key by its name at that time, or "the service"."""
         key = self.details.get("api_key")
         return self.actor_email or (f"API key {key}" if key else "the service")
 
 
 def new_login_id() -> str:
-    """Return a new ID of a login session. The Django session stores the ID, which is useless without that session."""
+    """Return a new ID for a login session. The Django session stores the ID."""
     return new_id("login")
 
 
 class LoginSession(models.Model):
-    """Browser in which a person is logged in. Deleting the row logs the browser's Django session out."""
+    """A browser in which a user is logged in.
+
+    Deleting the row ends the browser's Django session.
+    """
 
     id = models.CharField(primary_key=True, max_length=40, default=new_login_id, editable=False)
     user = models.ForeignKey(User, on_delete=models.CASCADE)

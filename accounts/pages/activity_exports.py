@@ -1,4 +1,4 @@
-"""Export of the activity log as CSV or JSON, newest first."""
+"""Export the activity log as CSV or JSON, newest entries first."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from collections.abc import Iterator
 
 from accounts.activity import EventFilter, document
 from accounts.models import ActivityEvent, Organization
-from accounts.pages.activity_sentences import line_of
-from infrastructure.web.downloads import within_time_limit
+from accounts.pages.activity_sentences import log_line
 from website_scan.report.spreadsheets import MEDIA_TYPE as CSV
 from website_scan.report.spreadsheets import cell, lines
 
@@ -18,26 +17,29 @@ COLUMNS = ("at", "actor", "api_key", "event", "action", "target", "details")
 
 
 def export(organization: Organization, event_filter: EventFilter, export_format: str) -> Iterator[bytes]:
-    """Return a file in a format of MEDIA_TYPES, in pieces. No database cursor is open while the client reads."""
+    """Yield the exported file in pieces.
+
+    `export_format` is a key in MEDIA_TYPES. No database cursor stays open.
+    """
     batches = _batches(organization, event_filter)
-    return within_time_limit(map(str.encode, _csv(batches) if export_format == "csv" else _json(batches)))
+    return map(str.encode, _csv_lines(batches) if export_format == "csv" else _json_pieces(batches))
 
 
-def _csv(batches: Iterator[list[ActivityEvent]]) -> Iterator[str]:
+def _csv_lines(batches: Iterator[list[ActivityEvent]]) -> Iterator[str]:
     yield lines([COLUMNS])
     for batch in batches:
-        yield lines(map(_row, batch))
+        yield lines(map(_csv_row, batch))
 
 
-def _row(event: ActivityEvent) -> list[object]:
+def _csv_row(event: ActivityEvent) -> list[object]:
     columns = document(event)
-    sentence = "".join(part.text for part in line_of(event).parts)
+    sentence = "".join(part.text for part in log_line(event).parts)
     details = json.dumps(columns["details"], ensure_ascii=False) if columns["details"] else ""
     values = [columns[name] for name in ("at", "actor", "api_key")]
     return [cell(value) for value in (*values, sentence, columns["action"], columns["target"], details)]
 
 
-def _json(batches: Iterator[list[ActivityEvent]]) -> Iterator[str]:
+def _json_pieces(batches: Iterator[list[ActivityEvent]]) -> Iterator[str]:
     yield '{"events": ['
     separator = "\n"
     for batch in batches:
@@ -48,7 +50,7 @@ def _json(batches: Iterator[list[ActivityEvent]]) -> Iterator[str]:
 
 
 def _batches(organization: Organization, event_filter: EventFilter) -> Iterator[list[ActivityEvent]]:
-    rows = event_filter.events_of(organization)
+    rows = event_filter.events_of_organization(organization)
     last: int | None = None
     while batch := list((rows if last is None else rows.filter(id__lt=last))[:BATCH]):
         yield batch

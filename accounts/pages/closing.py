@@ -1,4 +1,4 @@
-"""Pages to delete an organization or an account, with a form in which the person confirms by typing the name."""
+"""Pages to delete an organization or an account, which a user confirms by typing its name."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
-from accounts.closing.services import close_account, close_organization_as_owner, only_owned
-from accounts.identity.freshness import fresh_login_needed
+from accounts.closing.services import close_account, close_organization_as_owner, organizations_without_other_owner
+from accounts.identity.freshness import require_fresh_login
 from accounts.models import Membership, User
 from accounts.pages.forms import ConfirmationForm
-from accounts.roles import MemberRequest, login_needed, requires
+from accounts.roles import MemberRequest, require_login, requires
 from accounts.services import AccountRefused
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires(Membership.Role.OWNER)
-@fresh_login_needed("POST")
+@require_fresh_login("POST")
 def organization_delete(request: MemberRequest) -> HttpResponse:
     """Delete an organization after its owner has typed its name."""
     organization = request.membership.organization
@@ -37,8 +37,8 @@ def organization_delete(request: MemberRequest) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@login_needed
-@fresh_login_needed("POST")
+@require_login
+@require_fresh_login("POST")
 def account_delete(request: HttpRequest) -> HttpResponse:
     """Delete an account after the person has typed their e-mail address."""
     user = cast("User", request.user)
@@ -52,4 +52,6 @@ def account_delete(request: HttpRequest) -> HttpResponse:
             logout(request)
             messages.success(request, "Your account has been deleted.")
             return redirect("landing")
-    return render(request, "accounts/account_delete.html", {"form": form, "only_owned": only_owned(user)})
+    return render(
+        request, "accounts/account_delete.html", {"form": form, "only_owned": organizations_without_other_owner(user)}
+    )

@@ -1,4 +1,7 @@
-"""Change of an account's e-mail address: django-allauth's pages, with the service's limits and templates."""
+"""Pages for changing a user's e-mail address.
+
+They extend django-allauth's views with limits and templates.
+"""
 
 from __future__ import annotations
 
@@ -12,29 +15,32 @@ from django.utils.cache import add_never_cache_headers
 
 from accounts import mail
 from accounts.identity.factors import sync_verified_address
-from accounts.identity.freshness import fresh_login_needed, reauthenticates_itself, session_suffices
+from accounts.identity.freshness import reauthenticates_itself, require_fresh_login, session_suffices
 from accounts.models import User
 from accounts.pages.login import invalid_link_page, limit_mails, mail_not_sent_page
-from accounts.roles import login_needed
+from accounts.roles import require_login
 
 
 @reauthenticates_itself
 class EmailView(views.EmailView):
-    """Page that sends a link to the new address. The account's address changes when the person confirms the link."""
+    """Page that sends a confirmation link to a new e-mail address.
+
+    The change takes effect on confirmation.
+    """
 
     template_name = "accounts/email.html"
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        response: HttpResponseBase = login_needed(self._dispatch)(request, *args, **kwargs)
+        response: HttpResponseBase = require_login(self._dispatch)(request, *args, **kwargs)
         add_never_cache_headers(response)
         return response
 
     def _dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         sync_verified_address(cast("User", request.user))
-        return cast("HttpResponse", fresh_login_needed("POST")(super().dispatch)(request, *args, **kwargs))
+        return cast("HttpResponse", require_fresh_login("POST")(super().dispatch)(request, *args, **kwargs))
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        """Handle only a change of address; django-allauth's other actions need several addresses."""
+        """Handle only address changes. django-allauth's other actions are for users with several addresses."""
         form = self.get_form()
         if not form.is_valid():
             return self.form_invalid(form)
@@ -48,7 +54,10 @@ class EmailView(views.EmailView):
 
 @session_suffices("the link from the e-mail proves the address")
 class EmailConfirmView(views.ConfirmEmailView):
-    """Page of the e-mail's link, which confirms the address by POST, because mail scanners open links by GET."""
+    """Page for the confirmation link.
+
+    Only POST confirms the address, because mail scanners open links by GET.
+    """
 
     template_name = "accounts/email_confirm.html"
 

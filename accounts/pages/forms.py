@@ -1,4 +1,4 @@
-"""Forms of the accounts pages."""
+"""Forms for the accounts pages."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from accounts.models import ActivityEvent, ApiKey, Membership, Organization, Use
 from infrastructure.api.scopes import Scope
 from infrastructure.web.forms import HintedLabel
 
-MAX_PASSWORD_LENGTH = 500  # Hashing a longer password would take too much CPU time.
-NAME_LENGTH = Organization._meta.get_field("name").max_length
-KEY_NAME_LENGTH = ApiKey._meta.get_field("name").max_length
+MAX_PASSWORD_LENGTH = 500  # The length is limited because hashing a longer password would take too much CPU time.
+MAX_NAME_LENGTH = Organization._meta.get_field("name").max_length
+MAX_KEY_NAME_LENGTH = ApiKey._meta.get_field("name").max_length
 MAX_KEY_LIFETIME = timedelta(days=5 * 365)
 
 
@@ -34,7 +34,7 @@ def _validate_printable(value: str) -> None:
 
 
 class NewPasswordForm(PasswordChangeForm):
-    """Django's form to change a password, without autofocus, because the page has other content."""
+    """Django's password change form, without autofocus on the first field, because the page has other content."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -42,7 +42,7 @@ class NewPasswordForm(PasswordChangeForm):
 
 
 class EmailForm(forms.Form):
-    """Form for the e-mail address to which a link is sent."""
+    """Form for an e-mail address that a link is sent to."""
 
     email = forms.EmailField(
         label="E-mail address", max_length=254, widget=forms.EmailInput(attrs={"autocomplete": "email"})
@@ -50,7 +50,7 @@ class EmailForm(forms.Form):
 
 
 class NewPersonForm(forms.Form):
-    """Form for a first password, which is validated together with the person's address."""
+    """Form for a new user's password, which is validated together with the e-mail address."""
 
     password = forms.CharField(
         label="Password",
@@ -65,7 +65,7 @@ class NewPersonForm(forms.Form):
         self._email = email
 
     def clean_password(self) -> str:
-        """Apply the validators of AUTH_PASSWORD_VALIDATORS."""
+        """Validate the password with AUTH_PASSWORD_VALIDATORS."""
         password: str = self.cleaned_data["password"]
         validate_password(password, User(email=self._email))
         return password
@@ -74,14 +74,14 @@ class NewPersonForm(forms.Form):
 class OrganizationForm(forms.Form):
     organization = forms.CharField(
         label="Name of the organization",
-        max_length=NAME_LENGTH,
+        max_length=MAX_NAME_LENGTH,
         validators=[_validate_printable, without_addresses],
         widget=forms.TextInput(attrs={"autocomplete": "organization"}),
     )
 
 
 class SignUpForm(OrganizationForm, NewPersonForm):
-    """Second step of a sign-up, after the address is proven."""
+    """Form for the second step of a sign-up, after the e-mail address is confirmed."""
 
     field_order = ("organization", "password")
 
@@ -89,7 +89,9 @@ class SignUpForm(OrganizationForm, NewPersonForm):
 class SettingsForm(forms.Form):
     """Form for the organization's settings."""
 
-    name = forms.CharField(label="Name", max_length=NAME_LENGTH, validators=[_validate_printable, without_addresses])
+    name = forms.CharField(
+        label="Name", max_length=MAX_NAME_LENGTH, validators=[_validate_printable, without_addresses]
+    )
     shares_reports = forms.BooleanField(
         label="Share new reports",
         required=False,
@@ -99,7 +101,10 @@ class SettingsForm(forms.Form):
 
 
 class LoginRequirementsForm(forms.Form):
-    """Form for the login requirements. `provider` and `domain` exist only if operators have configured providers."""
+    """Form for an organization's login requirements.
+
+    Without configured providers, it has only `second_factor`.
+    """
 
     second_factor = forms.BooleanField(
         label="Require a second factor",
@@ -137,7 +142,7 @@ class LoginRequirementsForm(forms.Form):
 class KeyNameForm(forms.Form):
     name = forms.CharField(
         label="Name",
-        max_length=KEY_NAME_LENGTH,
+        max_length=MAX_KEY_NAME_LENGTH,
         validators=[_validate_printable],
         help_text="What the key is for, such as “Nightly build”.",
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
@@ -145,7 +150,7 @@ class KeyNameForm(forms.Form):
 
 
 class KeyExpiryForm(forms.Form):
-    """Form for the expiry of a key: after a number of days, on a date, or never."""
+    """Form for an API key's expiry after some days, on a date, or never."""
 
     ON_DATE = "date"
     LIFETIMES = {"30": "In 30 days", "90": "In 90 days", "365": "In 1 year", ON_DATE: "On a date", "": "Never"}
@@ -168,7 +173,7 @@ class KeyExpiryForm(forms.Form):
     )
 
     def clean(self) -> dict[str, Any]:
-        """Refuse a missing, past or too distant date, if the key is to expire on a date."""
+        """If the key expires on a date, check that the date is present, not in the past and not too far ahead."""
         cleaned = super().clean() or self.cleaned_data
         if cleaned.get("lifetime") == self.ON_DATE and "last_day" not in self.errors:
             today = timezone.now().date()
@@ -179,7 +184,7 @@ class KeyExpiryForm(forms.Form):
         return cleaned
 
     def expires_at(self) -> datetime | None:
-        """Return the time at which the key expires; None for never."""
+        """Return when the API key expires. None for never."""
         lifetime = self.cleaned_data["lifetime"]
         if lifetime == self.ON_DATE:
             return datetime.combine(self.cleaned_data["last_day"], time.min, UTC) + timedelta(days=1)
@@ -215,7 +220,10 @@ class KeyForm(KeyExpiryForm, KeyNameForm):
 
 
 class KeyRegenerationForm(KeyExpiryForm):
-    """Form to regenerate a key's secret. `replaces` is the prefix of the secret that the form was rendered for."""
+    """Form for regenerating an API key.
+
+    `replaces` is the secret's prefix when the form was rendered.
+    """
 
     at_once = forms.ChoiceField(
         label="Current secret",
@@ -240,7 +248,7 @@ class KeyRegenerationForm(KeyExpiryForm):
     replaces = forms.CharField(max_length=20, widget=forms.HiddenInput)
 
     def __init__(self, data: QueryDict | None, *, key: ApiKey) -> None:
-        """Preselect the key's present lifetime, if LIFETIMES contains that."""
+        """Preselect the API key's current lifetime, if LIFETIMES contains it."""
         lifetime = key.expires_at and key.expires_at - (key.regenerated_at or key.created_at)
         days = str(round(lifetime / timedelta(days=1))) if lifetime else ""
         initial = {"lifetime": days if days in self.LIFETIMES else self.DEFAULT, "replaces": key.prefix}
@@ -248,7 +256,7 @@ class KeyRegenerationForm(KeyExpiryForm):
 
 
 class RoleForm(forms.Form):
-    """Form to choose one of the roles that the actor may grant."""
+    """Form to choose a role that the actor may grant."""
 
     role = forms.ChoiceField(label="Role")
 
@@ -267,7 +275,7 @@ class InvitationForm(RoleForm):
 
 
 class ConfirmationForm(forms.Form):
-    """Form to confirm a deletion by typing the name of the deleted object."""
+    """Form to confirm a deletion by typing the object's name."""
 
     confirmation = forms.CharField(max_length=254, widget=forms.TextInput(attrs={"autocomplete": "off"}))
 
@@ -288,7 +296,7 @@ class PageForm(forms.Form):
     after = forms.IntegerField(required=False, min_value=1, max_value=2**63 - 1)
 
 
-def _day(label: str) -> forms.DateField:
+def _day_field(label: str) -> forms.DateField:
     widget = forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d")
     messages = {"invalid": "Enter a day such as 2026-11-22."}
     return forms.DateField(
@@ -297,17 +305,23 @@ def _day(label: str) -> forms.DateField:
 
 
 class ActivityFilterForm(forms.Form):
-    """Filter of the activity log by action, person, API key and days; `before` is the ID for the next page."""
+    """Activity log filter by action, user, API key and days.
+
+    `before` is the ID where the next page continues.
+    """
 
     action = forms.CharField(required=False, max_length=ActivityEvent._meta.get_field("action").max_length)
     person = forms.CharField(required=False, max_length=ActivityEvent._meta.get_field("actor_email").max_length)
     key = forms.CharField(required=False, max_length=ActivityEvent._meta.get_field("actor_key").max_length)
-    since = _day("From")
-    until = _day("To")
+    since = _day_field("From")
+    until = _day_field("To")
     before = forms.IntegerField(required=False, min_value=1, max_value=2**63 - 1)
 
     def add_prefix(self, field_name: str) -> str:
-        """Return the field's name in the URL: `from` for `since`, `to` for `until`, otherwise the same name."""
+        """Return a field's URL parameter.
+
+        `since` becomes `from` and `until` becomes `to`.
+        """
         return {"since": "from", "until": "to"}.get(field_name, field_name)
 
     def clean(self) -> dict[str, Any]:
@@ -319,19 +333,25 @@ class ActivityFilterForm(forms.Form):
 
     @property
     def has_wrong_days(self) -> bool:
-        """Whether a day is invalid. The page then displays no events, as unfiltered ones would mislead."""
+        """True if a day is invalid.
+
+        The page then displays no events, because an unfiltered list would mislead.
+        """
         return bool({"since", "until"} & self.errors.keys())
 
     @property
     def event_filter(self) -> EventFilter:
-        """Filter for the events, without invalid fields."""
+        """Event filter with the values of the valid fields."""
         self.is_valid()
         values = self.cleaned_data
         days = values.get("since"), values.get("until")
         return EventFilter(values.get("action", ""), values.get("person", ""), values.get("key", ""), *days)
 
     def query(self, *names: str) -> str:
-        """Return the filter as a URL query, for another page or a file. `names` selects fields."""
+        """Return the filter as a URL query, for another page or a download.
+
+        `names` selects fields.
+        """
         event_filter = self.event_filter
         values = {
             "action": event_filter.action,

@@ -1,4 +1,4 @@
-"""Pages of an organization's API keys."""
+"""Pages for an organization's API keys."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from accounts import access, drafts
 from accounts.identity import notices
-from accounts.identity.freshness import fresh_login_needed, session_suffices
+from accounts.identity.freshness import require_fresh_login, session_suffices
 from accounts.keys.services import (
     MAX_ACTIVE_KEYS,
     add_api_key,
@@ -34,14 +34,17 @@ from website_scan.ids import is_id
 
 Role = Membership.Role
 
-MAX_LISTED_KEYS = 100  # includes all active keys, because they come first
+MAX_LISTED_KEYS = 100  # The limit exceeds the number of active keys, which come first.
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires(Role.ADMIN)
-@fresh_login_needed("POST")
+@require_fresh_login("POST")
 def keys(request: MemberRequest) -> HttpResponse:
-    """List the keys; POST creates a key. `shown` in the URL is the ID of a new key with its plaintext."""
+    """List the API keys.
+
+    POST creates a key. `shown` in the URL is the new key's ID, whose plaintext is displayed.
+    """
     form = KeyForm(request.POST or drafts.restore(request))
     if request.method == "POST" and form.is_valid():
         values = form.cleaned_data
@@ -71,7 +74,7 @@ def keys(request: MemberRequest) -> HttpResponse:
 
 
 def _show_plaintext(request: MemberRequest, key: ApiKey, plaintext: str) -> HttpResponse:
-    """Redirect to the list, which displays the key's plaintext."""
+    """Redirect to the list of API keys, which displays the new plaintext."""
     SECRETS.put(request, key.id, plaintext)
     return redirect(f"{page_of(request.membership, 'keys')}?{urlencode({'shown': key.id})}")
 
@@ -80,7 +83,7 @@ def _show_plaintext(request: MemberRequest, key: ApiKey, plaintext: str) -> Http
 @requires(Role.ADMIN)
 @session_suffices("a name gives no access")
 def key_rename(request: MemberRequest, key_id: str) -> HttpResponse:
-    """Rename a key. The list displays errors beside the key."""
+    """Rename an API key. The list displays errors next to the key."""
     key = _find_key(request, key_id)
     form = KeyNameForm(request.POST, auto_id=f"{key_id}_%s")
     if form.is_valid():
@@ -96,9 +99,9 @@ def key_rename(request: MemberRequest, key_id: str) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires(Role.ADMIN)
-@fresh_login_needed("POST")
+@require_fresh_login("POST")
 def key_regenerate(request: MemberRequest, key_id: str) -> HttpResponse:
-    """Regenerate a key's secret, then redirect to the list, which displays the new secret once."""
+    """Regenerate an API key, then redirect to the list, which displays the new secret once."""
     key = _find_key(request, key_id)
     form = KeyRegenerationForm(request.POST or None, key=key)
     if form.is_valid():
@@ -130,7 +133,7 @@ def key_regenerate(request: MemberRequest, key_id: str) -> HttpResponse:
 @requires(Role.ADMIN)
 @session_suffices("takes access away")
 def former_key_end(request: MemberRequest, key_id: str, former_id: int) -> HttpResponse:
-    """End a former secret before it expires."""
+    """Invalidate an API key's former secret before it expires."""
     key = _find_key(request, key_id)
     former = get_object_or_404(key.former.filter(expires_at__gt=timezone.now()), id=former_id)
     if request.method != "POST":
@@ -158,7 +161,7 @@ def key_revoke(request: MemberRequest, key_id: str) -> HttpResponse:
 
 
 def _find_key(request: MemberRequest, key_id: str) -> ApiKey:
-    """Return the organization's key; raises Http404 if it is revoked."""
+    """Return the organization's API key. Raises Http404 if the key is revoked."""
     if not is_id("key", key_id):
         raise Http404
     rows = access.rows(ApiKey, request.membership.organization_id).select_related("organization")
@@ -174,7 +177,7 @@ def _render_list(
     renamed: str = "",
     renaming: KeyNameForm | None = None,
 ) -> HttpResponse:
-    """Render the list of keys with its forms.
+    """Render the list of API keys with its forms.
 
     `shown` is a key with a new secret, `plaintext`; `renamed` is the ID of the key that the form `renaming` is for.
     """

@@ -28,25 +28,27 @@ from accounts.limits import Limit
 from accounts.models import User
 from accounts.pages.forms import EmailForm, SignUpForm
 from accounts.services import SIGN_UP_LIFETIME_S, AccountRefused, parse_sign_up_token, sign_up, sign_up_token
+from infrastructure.mail_addresses import MAX_CHARACTERS, normal_form
 from website_scan.written_urls import split_url
 
-ATTEMPTS_PER_ADDRESS = 20
-ATTEMPTS_PER_NETWORK = 60  # because each attempt takes a quarter of a second of CPU time
-ATTEMPTS_PER_ACCOUNT = 10  # from one client
-# From all clients together, except browsers with a device cookie: strangers cannot lock the person out.
-ATTEMPTS_PER_ACCOUNT_ANYWHERE = 60
-# Attempts within an hour: from all clients together, and from one network.
-ATTEMPTS_PER_ACCOUNT_AND_HOUR = 100
-ATTEMPTS_PER_ACCOUNT_NETWORK_AND_HOUR = 30
-# E-mails per hour: to one person, and requested by one client.
-MAILS_PER_RECIPIENT = 5
-MAILS_PER_CLIENT = 20
-MAX_NEXT_LENGTH = 1_000
+MAX_ATTEMPTS_PER_ADDRESS = 20
+MAX_ATTEMPTS_PER_NETWORK = 60  # This limit protects the CPU, because each login attempt takes 250 ms of CPU time.
+MAX_ATTEMPTS_PER_ACCOUNT = 10  # This limit applies to the attempts of one client.
+# Limit for all clients together, except for browsers with a device cookie, so that strangers cannot lock the user out.
+MAX_ATTEMPTS_PER_ACCOUNT_ANYWHERE = 60
+# Maximum attempts per hour, from all clients together and from one network.
+MAX_ATTEMPTS_PER_ACCOUNT_AND_HOUR = 100
+MAX_ATTEMPTS_PER_ACCOUNT_NETWORK_AND_HOUR = 30
+# Maximum e-mails per hour, to one recipient and by one client.
+MAX_MAILS_PER_RECIPIENT = 5
+MAX_MAILS_PER_CLIENT = 20
+MAX_NEXT_URL_LENGTH = 1_000
+PATHS_OF_REPORTS = ("/report/", "/audit/")
 
 
 @session_suffices("proves the identity itself")
 class LoginView(allauth_views.LoginView):
-    """Page to log in with e-mail address and password, and then with the second factor if the person has one.
+    """Page to log in with e-mail address and password, and with the second factor if the user has one.
 
     Redirects to `next` if that is a page of this host. Attempts are limited per client address and per account; a
     browser in which the person has logged in before has its own limit. Without Redis, nobody can log in.
@@ -55,8 +57,9 @@ class LoginView(allauth_views.LoginView):
     template_name = "accounts/login.html"
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        email = request.POST.get("login", "").strip().lower()
-        response: HttpResponse = limit_log_ins(request, email) or super().post(request, *args, **kwargs)
+        response: HttpResponse = limit_login_attempts(request, request.POST.get("login", "")) or super().post(
+            request, *args, **kwargs
+        )
         return response
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
@@ -65,19 +68,26 @@ class LoginView(allauth_views.LoginView):
         return context | {
             "next": next_page,
             "wanted": requested_scan_url(next_page),
+            # The sentence is the same for reports that do not exist, so that strangers learn nothing about IDs.
+            "may_be_private": next_page.startswith(PATHS_OF_REPORTS),
             "providers": settings.OIDC_PROVIDERS,
         }
 
 
 @session_suffices("takes access away")
 class LogoutView(allauth_views.LogoutView):
-    """Page to log out, by POST only. Logging out also cancels a log-in that waits for the second factor."""
+    """Page to log out, by POST only.
+
+    Logging out also cancels a login that waits for the second factor.
+    """
 
     http_method_names = ("post", "options")
 
 
 def csrf_failure(request: HttpRequest, **_: str) -> HttpResponse:
-    """Respond to a form with a wrong CSRF token: the person has logged in or out since the page was opened.
+    """Handle a wrong CSRF token.
+
+    A form has one if the user has since logged in or out.
 
     If a page of this host has sent the form, redirect to the form with its input, which the person can send again.
     """
@@ -93,28 +103,32 @@ def csrf_failure(request: HttpRequest, **_: str) -> HttpResponse:
     return render(request, "error.html", context, status=403)
 
 
-def limit_log_ins(request: HttpRequest, email: str) -> HttpResponse | None:
-    """Count an attempt to log in to this account; returns an error page if there are too many, otherwise None.
+def limit_login_attempts(request: HttpRequest, email: str) -> HttpResponse | None:
+    """Count a login attempt for an account.
+
+    Returns an error page if there were too many, otherwise None.
 
     Attempts beyond the limit of a minute or of a network do not count for the account's hourly limit, so strangers need
-    several networks to exhaust the hourly limit.
+    several networks to exhaust the hourly limit. An attempt counts for the account that it reaches, whatever was typed.
     """
-    device = devices.read_device_id(request, email)
+    person = access.find_person(email)
+    account = f"account {person.pk}" if person else normal_form(email[:MAX_CHARACTERS])
+    device = devices.read_device_id(request, person.email if person else email)
     if device is not None:
-        minute = [Limit(f"device {device}", ATTEMPTS_PER_ACCOUNT)]
-        hourly = [Limit(f"device {device}", ATTEMPTS_PER_ACCOUNT_AND_HOUR)]
+        minute = [Limit(f"device {device}", MAX_ATTEMPTS_PER_ACCOUNT)]
+        hourly = [Limit(f"device {device}", MAX_ATTEMPTS_PER_ACCOUNT_AND_HOUR)]
         return limits.refusal(request, "login", minute) or limits.refusal(
             request, "log-ins", hourly, window_s=limits.HOUR_S
         )
     client, network = limits.client(request), f"network {limits.network(request)}"
     minute = [
-        Limit(client, ATTEMPTS_PER_ADDRESS),
-        Limit(network, ATTEMPTS_PER_NETWORK),
-        Limit(f"{client} {email}", ATTEMPTS_PER_ACCOUNT),
-        Limit(email, ATTEMPTS_PER_ACCOUNT_ANYWHERE),
+        Limit(client, MAX_ATTEMPTS_PER_ADDRESS),
+        Limit(network, MAX_ATTEMPTS_PER_NETWORK),
+        Limit(f"{client} {account}", MAX_ATTEMPTS_PER_ACCOUNT),
+        Limit(account, MAX_ATTEMPTS_PER_ACCOUNT_ANYWHERE),
     ]
-    hourly = [Limit(f"{network} {email}", ATTEMPTS_PER_ACCOUNT_NETWORK_AND_HOUR)]
-    anywhere = [Limit(email, ATTEMPTS_PER_ACCOUNT_AND_HOUR)]
+    hourly = [Limit(f"{network} {account}", MAX_ATTEMPTS_PER_ACCOUNT_NETWORK_AND_HOUR)]
+    anywhere = [Limit(account, MAX_ATTEMPTS_PER_ACCOUNT_AND_HOUR)]
     return (
         limits.refusal(request, "login", minute)
         or limits.refusal(request, "log-ins", hourly, window_s=limits.HOUR_S)
@@ -135,8 +149,11 @@ def admin_login(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @session_suffices("the link from the e-mail proves the address")
 def signup(request: HttpRequest) -> HttpResponse:
-    """Send a sign-up link, which includes `next`, to an e-mail address. Only the e-mail says if an account exists."""
-    next_page = next_page_of(request)
+    """E-mail a sign-up link, which includes `next`.
+
+    Only the e-mail reveals if an account exists.
+    """
+    next_page = own_next_page(request)
     if request.user.is_authenticated:
         return redirect(next_page or settings.LOGIN_REDIRECT_URL)
     if not settings.SIGN_UP_OPEN:
@@ -168,7 +185,7 @@ def signup_sent(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @session_suffices("the link from the e-mail proves the address")
 def signup_finish(request: HttpRequest, token: str) -> HttpResponse:
-    """Finish a sign-up from the e-mail's link: choose a password and the organization's name."""
+    """Finish a sign-up from the e-mailed link, by choosing a password and the organization's name."""
     if not settings.SIGN_UP_OPEN:
         return _sign_up_closed_page(request)
     sign_up_data = parse_sign_up_token(token)
@@ -186,8 +203,8 @@ def signup_finish(request: HttpRequest, token: str) -> HttpResponse:
         except AccountRefused as error:
             form.add_error(None, str(error))
         else:
-            sessions.delete_current(request)  # Another person may be logged in with the same browser.
-            freshness.log_in_new(request, user)
+            sessions.delete_current_session(request)  # Another user may be logged in with the same browser.
+            freshness.log_in_new_person(request, user)
             messages.success(request, f"Welcome. {organization} is ready for its first scan.")
             response = redirect(sign_up_data.next_page or settings.LOGIN_REDIRECT_URL)
             devices.set_cookie(request, response, email)
@@ -196,15 +213,15 @@ def signup_finish(request: HttpRequest, token: str) -> HttpResponse:
     return render(request, "accounts/signup_finish.html", context)
 
 
-def next_page_of(request: HttpRequest) -> str:
-    """Return `next` if that is a page of this host and short enough for an e-mail's link; otherwise an empty string."""
+def own_next_page(request: HttpRequest) -> str:
+    """Return the parameter `next` if it is a local page and short enough for an e-mail link, otherwise ""."""
     url = request.POST.get("next") or request.GET.get("next", "")
-    is_own_page = url_has_allowed_host_and_scheme(url, {request.get_host()}, require_https=request.is_secure())
-    return url if is_own_page and len(url) <= MAX_NEXT_LENGTH else ""
+    is_page_of_this_host = url_has_allowed_host_and_scheme(url, {request.get_host()}, require_https=request.is_secure())
+    return url if is_page_of_this_host and len(url) <= MAX_NEXT_URL_LENGTH else ""
 
 
 def requested_scan_url(next_page: str) -> str:
-    """Return the URL that the visitor wants to scan, if `next_page` starts a scan; otherwise an empty string."""
+    """Return the URL that the visitor wants to scan if `next_page` starts a scan, otherwise ""."""
     parts = split_url(next_page)
     return QueryDict(parts.query).get("url", "") if parts.path == reverse("scan-start") else ""
 
@@ -213,7 +230,10 @@ def requested_scan_url(next_page: str) -> str:
 @require_http_methods(["GET", "HEAD", "POST"])
 @session_suffices("the link from the e-mail proves the address")
 def password_reset(request: HttpRequest) -> HttpResponse:
-    """Send a link for a new password to an e-mail address. Only the e-mail, not the page, says if an account exists."""
+    """E-mail a link to reset the password.
+
+    Only the e-mail, not the page, reveals if an account exists.
+    """
     form = EmailForm(request.POST or None)
     if not form.is_valid():
         return render(request, "accounts/password_reset.html", {"form": form})
@@ -228,7 +248,7 @@ def password_reset(request: HttpRequest) -> HttpResponse:
             uid = urlsafe_base64_encode(force_bytes(user.pk))
             token = default_token_generator.make_token(user)
             minutes = settings.PASSWORD_RESET_TIMEOUT // 60
-            # The recipient is the account's stored address, because the entered address may only look the same.
+            # The e-mail goes to the stored address, because the entered address may only look the same (homoglyphs).
             mail.send("password_reset", user.email, "Choose a new password", uid=uid, token=token, minutes=minutes)
     except mail.MailNotSent:
         return mail_not_sent_page(request)
@@ -243,7 +263,10 @@ def password_reset_sent(request: HttpRequest) -> HttpResponse:
 
 @session_suffices("the link from the e-mail proves the address")
 class PasswordResetConfirmView(views.PasswordResetConfirmView):
-    """Page for a new password, whose link works once. The new password ends all sessions of the person."""
+    """Page for setting a new password.
+
+    The link works once. The new password ends all the user's sessions.
+    """
 
     template_name = "accounts/password_new.html"
     success_url = reverse_lazy("account_login")
@@ -252,9 +275,10 @@ class PasswordResetConfirmView(views.PasswordResetConfirmView):
     def form_valid(self, form: SetPasswordForm[User]) -> HttpResponse:
         response = super().form_valid(form)
         notify_of_new_password(form.user)
-        sessions.end_others(form.user)
+        sessions.end_other_sessions(form.user)
         messages.success(self.request, "Your password has been changed. Log in with it.")
-        # The person has read the account's mail, so the device cookie exempts them from limits that strangers exhaust.
+        # The user has read the account's e-mail, so a device cookie exempts them from limits that strangers can
+        # exhaust.
         devices.set_cookie(self.request, response, form.user.email)
         return response
 
@@ -265,7 +289,7 @@ class PasswordResetConfirmView(views.PasswordResetConfirmView):
 
 
 def notify_of_new_password(user: User) -> None:
-    """Send the person an e-mail about the changed password, in case somebody else changed it.
+    """E-mail the user that the password was changed, in case somebody else changed it.
 
     A failure to send the e-mail has no consequence.
     """
@@ -276,8 +300,15 @@ def notify_of_new_password(user: User) -> None:
 
 
 def limit_mails(request: HttpRequest, recipient: str) -> HttpResponse | None:
-    """Count an e-mail to any address; returns an error page if there are too many, otherwise None."""
-    attempts = (Limit(limits.client(request), MAILS_PER_CLIENT), Limit(mailbox(recipient), MAILS_PER_RECIPIENT))
+    """Count an e-mail to any address.
+
+    Returns an error page if there were too many, otherwise None.
+
+    If the address leads to an account, the e-mail goes to the account's address, and counts for that.
+    """
+    person = access.find_person(recipient)
+    box = mailbox(person.email if person else recipient)
+    attempts = (Limit(limits.client(request), MAX_MAILS_PER_CLIENT), Limit(box, MAX_MAILS_PER_RECIPIENT))
     return limits.refusal(request, "mail", attempts, window_s=limits.HOUR_S)
 
 
@@ -294,6 +325,6 @@ def invalid_link_page(request: HttpRequest, advice: str) -> HttpResponse:
 
 
 def _sign_up_closed_page(request: HttpRequest) -> HttpResponse:
-    detail = "Accounts are created by invitation: ask an admin of your organization for one."
+    detail = "Accounts are created by invitation: ask an admin of your organization for an invitation."
     context = {"status": 403, "message": "Sign-up is closed.", "detail": detail}
     return render(request, "error.html", context, status=403)

@@ -1,4 +1,4 @@
-"""Pages of an organization: members, settings, activity log."""
+"""An organization's pages for members, settings and the activity log."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from accounts import access, activity, drafts, limits, mail, usage
 from accounts.addresses import mailbox
-from accounts.identity.freshness import fresh_login_needed, session_suffices
+from accounts.identity.freshness import require_fresh_login, session_suffices
 from accounts.limits import Limit
 from accounts.mailing import topics
 from accounts.members import (
     MAX_OPEN_INVITATIONS,
     change_role,
-    copied_token,
+    copyable_link_token,
     grantable_roles,
     invitation_token,
     mail_invitation,
@@ -32,7 +32,7 @@ from accounts.members import (
 from accounts.members import invite as invite_member
 from accounts.models import ActivityEvent, Invitation, Membership, User
 from accounts.pages import activity_exports
-from accounts.pages.activity_sentences import label_of, line_of
+from accounts.pages.activity_sentences import action_label, log_line
 from accounts.pages.forms import (
     ActivityFilterForm,
     InvitationForm,
@@ -42,29 +42,30 @@ from accounts.pages.forms import (
     SettingsForm,
 )
 from accounts.pages.login import limit_mails, mail_not_sent_page
+from accounts.pages.role_table import role_table
 from accounts.roles import MemberRequest, page_of, requires
 from accounts.services import AccountRefused, change_login, change_organization
-from accounts.usage import limits_of
+from accounts.usage import tier_limits
 from website_scan.ids import is_id
 
 Role = Membership.Role
 
-INVITATIONS_PER_HOUR = 30
-INVITATIONS_PER_RECIPIENT_AND_DAY = 5
+MAX_INVITATIONS_PER_HOUR = 30
+MAX_INVITATIONS_PER_RECIPIENT_AND_DAY = 5
 MEMBERS_PER_PAGE = 50
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires(Role.VIEWER)
-@fresh_login_needed("POST")
+@require_fresh_login("POST")
 def members(request: MemberRequest) -> HttpResponse:
-    """List the organization's members. By POST, admins invite people."""
+    """List an organization's members. Admins invite people by POST."""
     actor = request.membership
     data = request.POST or drafts.restore(request)
     form = InvitationForm(data, roles=grantable_roles(actor), initial={"role": Role.MEMBER})
     if request.method == "POST":
         if not actor.is_admin:
-            return _refuse(request)
+            return _forbidden_page(request)
         if form.is_valid():
             response = _invite(request, form)
             if response is not None:
@@ -73,31 +74,32 @@ def members(request: MemberRequest) -> HttpResponse:
     after = PageForm(request.GET)
     if after.is_valid() and after.cleaned_data["after"]:
         rows = rows.filter(id__gt=after.cleaned_data["after"])
-    rows_and_next = list(rows[: MEMBERS_PER_PAGE + 1])
-    page = rows_and_next[:MEMBERS_PER_PAGE]
+    rows_with_next = list(rows[: MEMBERS_PER_PAGE + 1])
+    page = rows_with_next[:MEMBERS_PER_PAGE]
     invitations = _list_invitations(request) if actor.is_admin else []
     context = {
         "section": "members",
         "form": form,
         "rows": [(row, may_manage(actor, row)) for row in page],
-        "after": page[-1].id if len(rows_and_next) > len(page) else None,
+        "after": page[-1].id if len(rows_with_next) > len(page) else None,
         "is_first": not after.is_valid() or not after.cleaned_data["after"],
         "invitations": invitations,
         "most": MAX_OPEN_INVITATIONS,
         "is_full": len(invitations) >= MAX_OPEN_INVITATIONS and not form.is_bound,
         "grantable": [Role(role) for role in grantable_roles(actor)],
+        "tasks": role_table(),
     }
     return render(request, "accounts/members.html", context)
 
 
 def _list_invitations(request: MemberRequest) -> list[tuple[Invitation, str]]:
-    """Return the open invitations, each with a link to copy.
+    """Return the open invitations with their links, which admins can copy.
 
     A superuser gets the link that proves the address, because they can read the e-mail in the log anyway.
     """
-    token_of = invitation_token if request.user.is_superuser else copied_token
+    create_token = invitation_token if request.user.is_superuser else copyable_link_token
     return [
-        (invitation, settings.BASE_URL + reverse("invite", args=[token_of(invitation)]))
+        (invitation, settings.BASE_URL + reverse("invite", args=[create_token(invitation)]))
         for invitation in open_invitations(request.membership.organization_id)
     ]
 
@@ -121,13 +123,16 @@ def _invite(request: MemberRequest, form: InvitationForm) -> HttpResponse | None
 
 
 def _limit_invitations(request: MemberRequest, email: str) -> HttpResponse | None:
-    """Count an invitation. The limits of both persons span all organizations, because anybody may own several."""
+    """Count an invitation.
+
+    The inviter's and the recipient's limits span all organizations.
+    """
     actor = request.membership
     sender_limits = [
-        Limit(str(actor.organization_id), INVITATIONS_PER_HOUR),
-        Limit(f"by {actor.user_id}", INVITATIONS_PER_HOUR),
+        Limit(str(actor.organization_id), MAX_INVITATIONS_PER_HOUR),
+        Limit(f"by {actor.user_id}", MAX_INVITATIONS_PER_HOUR),
     ]
-    recipient_limits = [Limit(mailbox(email), INVITATIONS_PER_RECIPIENT_AND_DAY)]
+    recipient_limits = [Limit(mailbox(email), MAX_INVITATIONS_PER_RECIPIENT_AND_DAY)]
     return limits.refusal(request, "invite", sender_limits, window_s=limits.HOUR_S) or limits.refusal(
         request, "invited", recipient_limits, window_s=limits.DAY_S
     )
@@ -135,7 +140,7 @@ def _limit_invitations(request: MemberRequest, email: str) -> HttpResponse | Non
 
 @require_POST
 @requires(Role.ADMIN)
-@fresh_login_needed()
+@require_fresh_login()
 def member_role(request: MemberRequest, membership_id: int) -> HttpResponse:
     subject = _find_member(request, membership_id)
     form = RoleForm(request.POST, roles=grantable_roles(request.membership))
@@ -185,13 +190,16 @@ def invitation_revoke(request: MemberRequest, invitation_id: str) -> HttpRespons
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires(Role.VIEWER)
-@fresh_login_needed("POST")
+@require_fresh_login("POST")
 def organization_settings(request: MemberRequest) -> HttpResponse:
-    """Show settings, tier and limits to all members. By POST, owners change the settings."""
+    """Show settings, tier and limits to all members.
+
+    By POST, owners change the settings.
+    """
     actor = request.membership
     organization = actor.organization
     if request.method == "POST" and not actor.is_owner:
-        return _refuse(request)
+        return _forbidden_page(request)
     initial = {"name": organization.name, "shares_reports": organization.shares_reports}
     form = SettingsForm(request.POST or drafts.restore(request), initial=initial)
     if request.method == "POST" and form.is_valid():
@@ -203,13 +211,14 @@ def organization_settings(request: MemberRequest) -> HttpResponse:
 
 @require_POST
 @requires(Role.OWNER)
-@fresh_login_needed()
+@require_fresh_login()
 def organization_login(request: MemberRequest) -> HttpResponse:
-    """Set the login requirements of the organization's members."""
+    """Set the login requirements for the organization's members."""
     form = _login_form(request, request.POST)
     if form.is_valid():
         actor = request.membership
-        actor.user = cast("User", request.user)  # Only this instance has `session_providers`.
+        # The middleware sets `session_providers` on this instance of the user only.
+        actor.user = cast("User", request.user)
         values = form.cleaned_data
         provider, domain = values.get("provider", ""), values.get("domain", "")
         try:
@@ -243,9 +252,9 @@ def _render_settings(request: MemberRequest, form: SettingsForm, login_form: Log
         "form": form,
         "login_form": login_form,
         "tier": tier,
-        "quota": usage.quota(organization.id, limits_of(tier), timezone.now()),
+        "quota": usage.quota(organization.id, tier_limits(tier), timezone.now()),
         "organization": organization,
-        "gets_digest": topics.gets_digest(actor),
+        "gets_digest": topics.receives_digest(actor),
     }
     return render(request, "accounts/settings.html", context)
 
@@ -254,10 +263,10 @@ def _render_settings(request: MemberRequest, form: SettingsForm, login_form: Log
 @requires(Role.VIEWER)
 @session_suffices("the person's own preference")
 def weekly_digest(request: MemberRequest) -> HttpResponse:
-    """Switch the weekly e-mail about the monitors on or off, for the person who is logged in."""
-    is_on = request.POST.get("digest") == "on"
-    topics.switch_digest(request.membership, on=is_on)
-    messages.success(request, "The weekly e-mail is on." if is_on else "The weekly e-mail is off.")
+    """Switch the weekly e-mail about monitors on or off, for the logged-in user."""
+    is_digest_on = request.POST.get("digest") == "on"
+    topics.set_weekly_digest(request.membership, on=is_digest_on)
+    messages.success(request, "The weekly e-mail is on." if is_digest_on else "The weekly e-mail is off.")
     return redirect(page_of(request.membership, "organization-settings"))
 
 
@@ -269,9 +278,9 @@ def activity_log(request: MemberRequest) -> HttpResponse:
     organization = request.membership.organization
     nothing: tuple[list[ActivityEvent], bool] = ([], False)
     events, more = (
-        nothing if form.has_wrong_days else activity.events_page(organization, form.event_filter, before=before)
+        nothing if form.has_wrong_days else activity.fetch_events_page(organization, form.event_filter, before=before)
     )
-    lines = [line_of(event) for event in events]
+    lines = [log_line(event) for event in events]
     context = {
         "section": "activity",
         "lines": lines,
@@ -279,14 +288,14 @@ def activity_log(request: MemberRequest) -> HttpResponse:
         "is_first": not before,
         "form": form,
         "wanted": form.event_filter,
-        # The log displays an API key with its name at the time of the event.
+        # The activity log displays an API key with its name at the time of the event.
         "whose": form.event_filter.email
         or (lines[0].actor if lines and form.event_filter.key_id else form.event_filter.key_id),
         "query": form.query(),
         "everybody": form.query("action", "from", "to"),
         "days": form.query("from", "to"),
         "formats": activity_exports.MEDIA_TYPES,
-        "actions": [(action, label_of(action)) for action in activity.ACTIONS],
+        "actions": [(action, action_label(action)) for action in activity.ACTIONS],
         "kept_days": organization.tier.activity_kept_days,
     }
     return render(request, "accounts/activity.html", context, status=400 if form.has_wrong_days else 200)
@@ -295,7 +304,7 @@ def activity_log(request: MemberRequest) -> HttpResponse:
 @require_safe
 @requires(Role.ADMIN)
 def activity_export(request: MemberRequest, export_format: str) -> HttpResponse | StreamingHttpResponse:
-    """Download all events that match the filter as a file."""
+    """Download all activity log events that match the filter."""
     if export_format not in activity_exports.MEDIA_TYPES:
         raise Http404
     organization = request.membership.organization
@@ -313,7 +322,7 @@ def _find_member(request: MemberRequest, membership_id: int) -> Membership:
     return get_object_or_404(rows, id=membership_id)
 
 
-def _refuse(request: HttpRequest) -> HttpResponse:
+def _forbidden_page(request: HttpRequest) -> HttpResponse:
     context = {
         "status": 403,
         "shell": "shell.html",

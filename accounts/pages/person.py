@@ -1,4 +1,4 @@
-"""Pages of a person: account, sessions, organizations, invitations."""
+"""A logged-in user's pages for the account, sessions, organizations and invitations."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from accounts import access, drafts, limits, mail, roles, sessions
 from accounts.addresses import mailbox
-from accounts.identity.freshness import log_in_new, session_suffices
+from accounts.identity.freshness import log_in_new_person, session_suffices
 from accounts.limits import Limit
 from accounts.mailing import topics
 from accounts.members import accept_invitation, find_invitation, mail_invitation, proves_address, remove_member
@@ -27,7 +27,7 @@ from accounts.pages.login import (
     notify_of_new_password,
 )
 from accounts.pages.security import limit_authentications
-from accounts.roles import login_needed
+from accounts.roles import require_login
 from accounts.services import (
     MAX_OWNED_ORGANIZATIONS,
     AccountRefused,
@@ -38,22 +38,25 @@ from accounts.services import (
 from website_scan.ids import is_id
 from website_scan.messages import counted
 
-ORGANIZATIONS_PER_DAY = 5
+MAX_ORGANIZATIONS_PER_DAY = 5
 
 
 @require_safe
-@login_needed
+@require_login
 def start(request: HttpRequest) -> HttpResponse:
-    """Redirect after a login: to the last selected organization, or to the form for the first organization."""
+    """Redirect after a login to the last selected organization, or to the form for the first organization."""
     membership = roles.current_membership(request)
     return redirect("organization-new") if membership is None else redirect(roles.page_of(membership, "overview"))
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@login_needed
+@require_login
 @session_suffices("asks for the present password itself")
 def account(request: HttpRequest) -> HttpResponse:
-    """Show the e-mail address and sessions; by POST, change the password, which ends all other sessions."""
+    """Show the e-mail address and sessions.
+
+    POST changes the password, which ends all other sessions.
+    """
     user = cast("User", request.user)
     form = NewPasswordForm(user, request.POST or None)
     if request.method == "POST":
@@ -62,57 +65,60 @@ def account(request: HttpRequest) -> HttpResponse:
         if form.is_valid():
             form.save()
             update_session_auth_hash(request, user)
-            sessions.end_others(user, keep=sessions.current_id(request))
+            sessions.end_other_sessions(user, keep=sessions.current_login_id(request))
             notify_of_new_password(user)
             messages.success(request, "Your password has been changed. All other sessions have been ended.")
             return redirect("account")
-    rows = sessions.sessions_of(user)[: sessions.MAX_LISTED]
+    rows = sessions.sessions_of_user(user)[: sessions.MAX_LISTED_SESSIONS]
     context = {
         "form": form,
         "sessions": [(row, sessions.browser_name(row.user_agent)) for row in rows],
-        "current": sessions.current_id(request),
+        "current": sessions.current_login_id(request),
         "stopped": topics.unsubscribed_topics(user),
     }
     return render(request, "accounts/account.html", context)
 
 
 @require_POST
-@login_needed
+@require_login
 @session_suffices("takes access away")
 def session_end(request: HttpRequest, session_id: str) -> HttpResponse:
     if not is_id("login", session_id):
         raise Http404
-    get_object_or_404(sessions.sessions_of(cast("User", request.user)), id=session_id).delete()
+    get_object_or_404(sessions.sessions_of_user(cast("User", request.user)), id=session_id).delete()
     messages.success(request, "The session has been ended.")
     return redirect("account")
 
 
 @require_POST
-@login_needed
+@require_login
 @session_suffices("takes access away")
 def sessions_end(request: HttpRequest) -> HttpResponse:
-    count = sessions.end_others(cast("User", request.user), keep=sessions.current_id(request))
+    count = sessions.end_other_sessions(cast("User", request.user), keep=sessions.current_login_id(request))
     messages.success(request, f"{counted(count, 'other session')} ended.")
     return redirect("account")
 
 
 @require_safe
-@login_needed
+@require_login
 def organizations(request: HttpRequest) -> HttpResponse:
     return render(request, "accounts/organizations.html")
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@login_needed
+@require_login
 @session_suffices("gives nobody else access")
 def organization_new(request: HttpRequest) -> HttpResponse:
-    """Create an organization. If sign-up is closed, only staff may create organizations."""
+    """Create an organization.
+
+    If sign-up is closed, only staff may create organizations.
+    """
     user = cast("User", request.user)
-    may_create = settings.SIGN_UP_OPEN or user.is_staff
+    may_create_organization = settings.SIGN_UP_OPEN or user.is_staff
     form = OrganizationForm(request.POST or drafts.restore(request))
-    if may_create and request.method == "POST" and form.is_valid():
-        # Attempts are counted instead of rows, because people may delete the rows, and their account.
-        daily = [Limit(mailbox(user.email), ORGANIZATIONS_PER_DAY)]
+    if may_create_organization and request.method == "POST" and form.is_valid():
+        # The rate limit counts attempts instead of rows, because users may delete their organizations and account.
+        daily = [Limit(mailbox(user.email), MAX_ORGANIZATIONS_PER_DAY)]
         if refusal := limits.refusal(request, "organization", daily, window_s=limits.DAY_S):
             return refusal
         try:
@@ -123,31 +129,36 @@ def organization_new(request: HttpRequest) -> HttpResponse:
             roles.select_organization(request, organization.id)
             messages.success(request, f"{organization} is ready for its first scan.")
             return redirect("overview", organization.slug)
-    status = 200 if may_create or request.method != "POST" else 403
-    is_full = not form.is_bound and count_owned_organizations(user) >= MAX_OWNED_ORGANIZATIONS
-    context = {"form": form, "may": may_create, "is_full": is_full, "most": MAX_OWNED_ORGANIZATIONS}
+    status = 200 if may_create_organization or request.method != "POST" else 403
+    has_maximum_organizations = not form.is_bound and count_owned_organizations(user) >= MAX_OWNED_ORGANIZATIONS
+    context = {
+        "form": form,
+        "may": may_create_organization,
+        "is_full": has_maximum_organizations,
+        "most": MAX_OWNED_ORGANIZATIONS,
+    }
     return render(request, "accounts/organization_new.html", context, status=status)
 
 
 @require_POST
-@login_needed
+@require_login
 @session_suffices("the person's own preference")
 def organization_switch(request: HttpRequest) -> HttpResponse:
-    """Switch to another organization of the person, which the dashboard displays from now on."""
+    """Switch the dashboard to another of the user's organizations."""
     selected = request.POST.get("organization", "")
     if not (selected.isascii() and selected.isdecimal() and len(selected) < 19):
         selected = "0"
-    rows = access.memberships_of(request.user).select_related("organization")
+    rows = access.memberships_of_user(request.user).select_related("organization")
     membership = get_object_or_404(rows, organization_id=int(selected))
     roles.select_organization(request, membership.organization_id)
     return redirect(roles.page_of(membership, "overview"))
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@login_needed
+@require_login
 @session_suffices("takes access away")
 def organization_leave(request: HttpRequest, organization_id: int) -> HttpResponse:
-    rows = access.memberships_of(request.user).select_related("organization")
+    rows = access.memberships_of_user(request.user).select_related("organization")
     membership = get_object_or_404(rows, organization_id=organization_id)
     if request.method != "POST":
         return render(request, "accounts/organization_leave.html", {"left": membership})
@@ -164,7 +175,7 @@ def organization_leave(request: HttpRequest, organization_id: int) -> HttpRespon
 @require_http_methods(["GET", "HEAD", "POST"])
 @session_suffices("the link from the e-mail proves the address")
 def invite(request: HttpRequest, token: str) -> HttpResponse:
-    """Accept an invitation from its link: join with an existing account, or create an account and join."""
+    """Accept an invitation from its link, with an existing or a new account."""
     invitation = find_invitation(token)
     if invitation is None:
         return invalid_link_page(request, "It may have been used, revoked, or be older than a week. Ask for a new one.")
@@ -175,7 +186,7 @@ def invite(request: HttpRequest, token: str) -> HttpResponse:
         if request.user != person:
             return render(request, "accounts/invite_other.html", context)
         return (
-            _join(request, token, person)
+            _join_organization(request, token, person)
             if request.method == "POST"
             else _render_invitation(request, context | {"joins": True})
         )
@@ -194,13 +205,13 @@ def invite(request: HttpRequest, token: str) -> HttpResponse:
         except AccountRefused as error:
             form.add_error(None, str(error))
         else:
-            log_in_new(request, person)
-            return _join(request, token, person)
+            log_in_new_person(request, person)
+            return _join_organization(request, token, person)
     return _render_invitation(request, context | {"form": form})
 
 
 def _mail_link_to_new_person(request: HttpRequest, invitation: Invitation) -> HttpResponse:
-    """Send the invitation's e-mail, because a copied link does not allow a new person to create an account."""
+    """E-mail the invitation's link, because a copied link does not allow a new user to create an account."""
     if refusal := limit_mails(request, invitation.email):
         return refusal
     try:
@@ -215,7 +226,7 @@ def _render_invitation(request: HttpRequest, context: dict[str, object]) -> Http
     return render(request, "accounts/invite.html", context)
 
 
-def _join(request: HttpRequest, token: str, person: User) -> HttpResponse:
+def _join_organization(request: HttpRequest, token: str, person: User) -> HttpResponse:
     invitation = find_invitation(token)
     if invitation is None:
         return invalid_link_page(request, "It has just been used or revoked. Ask for a new one.")

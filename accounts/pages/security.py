@@ -1,4 +1,7 @@
-"""Pages of a person's second factors and passkeys: django-allauth's pages, with the service's limits and templates."""
+"""Pages for second factors and passkeys.
+
+They extend django-allauth's views with limits and templates.
+"""
 
 from __future__ import annotations
 
@@ -25,33 +28,39 @@ from qrcode import QRCode
 
 from accounts import access, limits, roles
 from accounts.identity import devices
-from accounts.identity.factors import factors_of
-from accounts.identity.freshness import fresh_login_needed, reauthenticates_itself, session_suffices
+from accounts.identity.factors import factors_of_user
+from accounts.identity.freshness import reauthenticates_itself, require_fresh_login, session_suffices
 from accounts.limits import Limit
 from accounts.models import User
-from accounts.pages.login import ATTEMPTS_PER_ADDRESS, ATTEMPTS_PER_NETWORK
+from accounts.pages.login import MAX_ATTEMPTS_PER_ADDRESS, MAX_ATTEMPTS_PER_NETWORK
 
-# Three of all codes with six digits are valid at a time, so guessing for an hour succeeds with a chance of 1:10,000.
-AUTHENTICATIONS_PER_MINUTE = 10
-AUTHENTICATIONS_PER_HOUR = 30
+# Three of the one million six-digit codes are valid at a time, so guessing for an hour succeeds with a probability of
+# 1:10,000.
+MAX_AUTHENTICATIONS_PER_MINUTE = 10
+MAX_AUTHENTICATIONS_PER_HOUR = 30
 MAX_PASSKEYS = 20
 INDEX = reverse_lazy("mfa_index")
 
 
 def limit_authentications(request: HttpRequest, user: User) -> HttpResponse | None:
-    """Count an attempt to authenticate with a code or the password; returns an error page if there are too many.
+    """Count an attempt to authenticate with a code or password.
+
+    Returns an error page if there were too many.
 
     A browser with a device cookie has its own limit, so that a thief with the password cannot lock the person out.
     """
     device = devices.read_device_id(request, user.email)
     subject = f"device {device}" if device else str(user.pk)
-    return limits.refusal(request, "code", [Limit(subject, AUTHENTICATIONS_PER_MINUTE)]) or limits.refusal(
-        request, "codes", [Limit(subject, AUTHENTICATIONS_PER_HOUR)], window_s=limits.HOUR_S
+    return limits.refusal(request, "code", [Limit(subject, MAX_AUTHENTICATIONS_PER_MINUTE)]) or limits.refusal(
+        request, "codes", [Limit(subject, MAX_AUTHENTICATIONS_PER_HOUR)], window_s=limits.HOUR_S
     )
 
 
 class PersonalPage(View):
-    """Mixin for uncached pages of the person who is logged in. With `limited`, POST requests have a rate limit."""
+    """Mixin for a logged-in user's uncached pages.
+
+    If `limited` is True, POST requests have a rate limit.
+    """
 
     limited = False
 
@@ -60,18 +69,18 @@ class PersonalPage(View):
         if self.limited and request.method == "POST" and request.user.is_authenticated:
             refusal = limit_authentications(request, request.user)
         view = cast("roles.View", super().dispatch)
-        response = refusal or roles.login_needed(view)(request, *args, **kwargs)
+        response = refusal or roles.require_login(view)(request, *args, **kwargs)
         add_never_cache_headers(response)
         return response
 
 
 @require_safe
-@roles.login_needed
+@roles.require_login
 def index(request: HttpRequest) -> HttpResponse:
-    """List the person's factors besides the password."""
-    factors = factors_of(cast("User", request.user))
+    """List the user's second factors and passkeys."""
+    factors = factors_of_user(cast("User", request.user))
     second_factors = [factor for factor in factors if factor.type != Authenticator.Type.RECOVERY_CODES]
-    requiring = access.organizations_of(request.user).filter(second_factor_required=True).order_by("name")
+    requiring = access.organizations_of_user(request.user).filter(second_factor_required=True).order_by("name")
     recovery = next((factor for factor in factors if factor.type == Authenticator.Type.RECOVERY_CODES), None)
     context = {
         "required_by": [] if second_factors else list(requiring[:10]),
@@ -86,7 +95,7 @@ def index(request: HttpRequest) -> HttpResponse:
 
 @session_suffices("proves the identity itself")
 class SecondFactorView(base.AuthenticateView):
-    """Page for the second factor of a log-in."""
+    """Page that asks for the second factor during a login."""
 
     template_name = "accounts/security/second_factor.html"
 
@@ -97,31 +106,34 @@ class SecondFactorView(base.AuthenticateView):
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         context: dict[str, Any] = super().get_context_data(**kwargs)
-        return context | _factors(self.stage.login.user)
+        return context | _factor_context(self.stage.login.user)
 
 
 @session_suffices("proves the identity itself")
 class PasskeyLoginView(webauthn.LoginWebAuthnView):
-    """Log-in with a passkey instead of address, password and second factor."""
+    """Page for logging in with a passkey instead of an e-mail address, password and second factor."""
 
     def get(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        """Send a challenge. Challenges have a rate limit, because each is stored in a session."""
-        response: HttpResponse = self._limit("challenge") or super().get(request, *args, **kwargs)
+        """Send a WebAuthn challenge.
+
+        Challenges have a rate limit, because a session stores every one.
+        """
+        response: HttpResponse = self._limit_attempts("challenge") or super().get(request, *args, **kwargs)
         return response
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        response: HttpResponse = self._limit("login") or super().post(request, *args, **kwargs)
+        response: HttpResponse = self._limit_attempts("login") or super().post(request, *args, **kwargs)
         return response
 
-    def _limit(self, group: str) -> HttpResponse | None:
+    def _limit_attempts(self, group: str) -> HttpResponse | None:
         attempts = [
-            Limit(limits.client(self.request), ATTEMPTS_PER_ADDRESS),
-            Limit(f"network {limits.network(self.request)}", ATTEMPTS_PER_NETWORK),
+            Limit(limits.client(self.request), MAX_ATTEMPTS_PER_ADDRESS),
+            Limit(f"network {limits.network(self.request)}", MAX_ATTEMPTS_PER_NETWORK),
         ]
         return limits.refusal(self.request, group, attempts)
 
     def form_valid(self, form: Any) -> HttpResponse:
-        """Redirect to `next` after the log-in, which django-allauth does not do."""
+        """Redirect to `next` after the login, which django-allauth does not do."""
         authenticator = form.cleaned_data["credential"]
         login = Login(user=authenticator.user, redirect_url=get_next_redirect_url(self.request))
         return perform_passwordless_login(self.request, authenticator, login)
@@ -153,7 +165,7 @@ class PasskeyAddView(PersonalPage, webauthn.AddWebAuthnView):
     template_name = "accounts/security/passkey_add.html"
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        factors = factors_of(cast("User", request.user))
+        factors = factors_of_user(cast("User", request.user))
         if sum(factor.type == Authenticator.Type.WEBAUTHN for factor in factors) >= MAX_PASSKEYS:
             messages.error(request, f"You have {MAX_PASSKEYS} passkeys, which is the maximum. Remove one first.")
             return redirect(INDEX)
@@ -187,30 +199,30 @@ class CodesDownloadView(PersonalPage, codes.DownloadRecoveryCodesView):
     template_name = "accounts/security/codes.txt"
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        view = fresh_login_needed(back=lambda _: reverse("mfa_view_recovery_codes"))(super().dispatch)
-        return roles.login_needed(view)(request, *args, **kwargs)
+        view = require_fresh_login(back=lambda _: reverse("mfa_view_recovery_codes"))(super().dispatch)
+        return roles.require_login(view)(request, *args, **kwargs)
 
 
 @session_suffices("proves the identity itself")
-class PasswordAgainView(PersonalPage, account_views.ReauthenticateView):
+class PasswordReauthenticationView(PersonalPage, account_views.ReauthenticateView):
     template_name = "accounts/security/password_again.html"
     limited = True
 
 
 @session_suffices("proves the identity itself")
-class CodeAgainView(PersonalPage, base.ReauthenticateView):
+class CodeReauthenticationView(PersonalPage, base.ReauthenticateView):
     template_name = "accounts/security/code_again.html"
     limited = True
 
 
 @session_suffices("proves the identity itself")
-class PasskeyAgainView(PersonalPage, webauthn.ReauthenticateWebAuthnView):
+class PasskeyReauthenticationView(PersonalPage, webauthn.ReauthenticateWebAuthnView):
     template_name = "accounts/security/passkey_again.html"
 
     def form_invalid(self, form: Any) -> HttpResponse:
         return redirect(reverse("mfa_reauthenticate_webauthn"))
 
 
-def _factors(user: User) -> dict[str, bool]:
-    types = {factor.type for factor in factors_of(user)}
+def _factor_context(user: User) -> dict[str, bool]:
+    types = {factor.type for factor in factors_of_user(user)}
     return {"has_passkey": Authenticator.Type.WEBAUTHN in types, "has_codes": types != {Authenticator.Type.WEBAUTHN}}

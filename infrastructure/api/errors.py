@@ -1,4 +1,4 @@
-"""Error responses: the exception handler and the error views. Errors of the API are JSON with `code` and `error`."""
+"""Exception handler and error views. API errors are JSON with `code` and `error`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ RETRY_AFTER_S = 5
 
 
 class InvalidParams(Refusal):
-    """Refusal of an invalid parameter or field. `field` is the input field's name, or empty if several are involved."""
+    """Raised for an invalid parameter or field. `field` is its name, or empty if several fields are involved."""
 
     code = "INVALID_PARAMS"
     status = 400
@@ -42,7 +42,7 @@ class PayloadTooLarge(Refusal):
 
 
 class NotFound(Refusal):
-    """Refusal (404) of an unknown path or ID. `code` says what does not exist, such as `SCAN_NOT_FOUND`."""
+    """Raised for an unknown path or ID (404). `code` says what does not exist, such as `SCAN_NOT_FOUND`."""
 
     code = "NOT_FOUND"
     status = 404
@@ -53,7 +53,7 @@ class NotFound(Refusal):
 
 
 class RateLimited(Refusal):
-    """Refusal of a request over the rate limit. `retry_after_s` is at least 1."""
+    """Raised for a request over the rate limit (429). `retry_after_s` is at least 1."""
 
     code = "RATE_LIMITED"
     status = 429
@@ -64,7 +64,7 @@ class RateLimited(Refusal):
 
 
 class ServiceUnavailable(Refusal):
-    """Refusal (503) during maintenance, when the queue is too long, or while the database or broker does not answer.
+    """Raised during maintenance, if the queue is too long, or if the database or broker does not answer (503).
 
     `retry_after_s` is at least 1.
     """
@@ -78,15 +78,15 @@ class ServiceUnavailable(Refusal):
 
 
 def handle(error: Exception, context: dict[str, Any]) -> Response:
-    """Return an error response for any exception of an API view: the exception handler of Django REST framework."""
-    status, code, message, headers = _response_parts(error, context)
+    """Return an error response for any exception in an API view. This is the REST framework's exception handler."""
+    status, code, message, headers = response_parts(error, context)
     count(REFUSALS, code)
     details = error.details if isinstance(error, Refusal) else {}
     return Response({"code": code, "error": message, **details}, status=status, headers=headers)
 
 
-def _response_parts(error: Exception, context: Mapping[str, Any]) -> tuple[int, str, str, dict[str, str]]:
-    """Return status, error code, message and headers of the response to an exception."""
+def response_parts(error: Exception, context: Mapping[str, Any]) -> tuple[int, str, str, dict[str, str]]:
+    """Return the status, error code, message and headers for the response to an exception."""
     match error:
         case Refusal():
             headers = {}
@@ -133,7 +133,7 @@ def is_api(request: HttpRequest) -> bool:
 
 
 def _error_response(request: HttpRequest, status: int, code: str, message: str) -> HttpResponse:
-    """Return an error raised by Django itself: JSON under the API's paths, else an HTML page."""
+    """Return an error that Django itself raised, as JSON under the API's paths and otherwise as an HTML page."""
     if is_api(request):
         return JsonResponse({"code": code, "error": message}, status=status)
     # A 404 page of the dashboard has the navigation menu. The template leaves it out for users who are not members.
@@ -142,7 +142,7 @@ def _error_response(request: HttpRequest, status: int, code: str, message: str) 
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:  # noqa: ARG001 -- Django passes it by name
-    """Return the response to requests that Django rejects with 400, such as a bad Host header or malformed upload."""
+    """Return the response to requests that Django rejects with 400, such as a bad Host header or upload."""
     return _error_response(request, 400, "INVALID_PARAMS", "The request could not be understood.")
 
 
@@ -155,7 +155,7 @@ def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse: 
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """Return the 500 for exceptions outside of API views. No template is rendered, because rendering may fail too."""
+    """Return a 500 for exceptions outside API views. No template is rendered, because rendering may fail too."""
     message = "Something went wrong on our side."
     if is_api(request):
         return JsonResponse({"code": "INTERNAL_ERROR", "error": message}, status=500)

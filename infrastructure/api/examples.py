@@ -26,7 +26,7 @@ VARIABLE = re.compile(r"^export (\w+)=([a-z]+)_\.\.\.", re.M)
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """Example request and its response. A body is parsed JSON, text if it is not JSON, or None if there is none."""
+    """An example request and its response. A body is parsed JSON, other text, or None."""
 
     method: str
     path: str
@@ -37,10 +37,14 @@ class Exchange:
 
 
 def add_examples(result: dict[str, Any], **_: object) -> dict[str, Any]:
-    """Add the examples of docs/ to openapi.yaml: every event, and the first example of each operation and status.
+    """Add the examples in docs/ to openapi.yaml.
 
-    Postprocessing hook of drf-spectacular.
+    These are all events, and the first example for each operation and status.
+
+    A response without a body in docs/ gets the last example of the same component. Postprocessing hook of
+    drf-spectacular.
     """
+    last_bodies: dict[str, Any] = {}
     for exchange in exchanges():
         operation = _operation(result["paths"], exchange)
         if isinstance(exchange.request_body, dict) and exchange.status < "400":
@@ -50,7 +54,10 @@ def add_examples(result: dict[str, Any], **_: object) -> dict[str, Any]:
             if status == exchange.status or status < "300" > exchange.status:
                 content = response.get("content", {}).get(exchange.media_type)
                 if content is not None:
-                    content.setdefault("example", exchange.response_body)
+                    component = content["schema"].get("$ref", "")
+                    body = exchange.response_body or last_bodies[component]
+                    last_bodies[component] = body
+                    content.setdefault("example", body)
     for event in EVENT.findall(_documentation()):
         body = json.loads(event)
         result["webhooks"][body["event"]]["post"]["requestBody"]["content"]["application/json"]["example"] = body

@@ -1,4 +1,4 @@
-"""Settings of Django REST framework and drf-spectacular, imported by `config.settings`."""
+"""Settings for Django REST framework and drf-spectacular, imported by `config.settings`."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ TAGS = {
     "Scans": "Queue a scan of one page, follow it, list what your organization has scanned.",
     "Reports": "Read a report as JSON, export it as JSON, CSV or SARIF, compare it with an earlier one.",
     "Audits": "Scan a list of pages or a whole site, in one or several types, with one request.",
-    "Monitors": "Have a page or a site scanned again and again, and be told what has changed.",
-    "Lists": "Judge hundreds or thousands of sites together, and see what holds them back.",
+    "Monitors": "Scan a page or a site on a schedule, and be notified of changes.",
+    "Lists": "Judge hundreds or thousands of sites together, and see their common problems.",
     "Mutes": "Set findings aside that you have decided to live with.",
     "Badges": "Show the grade of a page on another site.",
-    "Webhooks": "Be told when something has ended, and see what was delivered.",
+    "Webhooks": "Be notified when a scan, an audit or a run has ended, and see the deliveries.",
     "Usage": "See how much of the month's quota is used.",
 }
 SPECTACULAR_SETTINGS = {

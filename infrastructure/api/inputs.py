@@ -23,16 +23,16 @@ from website_scan.net.errors import Blocked
 from website_scan.net.policy import Policy
 from website_scan.net.targets import InvalidUrl, Target, parse_target
 
-# Longest URL, in characters.
+# Maximum length of a URL in characters.
 MAX_URL = 2048
 
 
 class Input(serializers.Serializer[Any]):
-    """Serializer of a request body."""
+    """Serializer for a request body."""
 
     @classmethod
     def judged(cls, body: Mapping[str, object], **context: Any) -> Any:
-        """Validate a body and return the result of `validate`, by default a dictionary of values by field.
+        """Validate a body and return what `validate` returns, by default a dictionary of values by field.
 
         Raises the refusal of the first invalid field, in the order of declaration.
         """
@@ -47,7 +47,7 @@ class Input(serializers.Serializer[Any]):
 
 
 def refusal_of(errors: Mapping[str, Any]) -> Refusal:
-    """Return the first of a serializer's errors as a refusal with the path of its field, such as `alert.score_drop`.
+    """Return a serializer's first error as a refusal with the path of its field, such as `alert.score_drop`.
 
     An error of the blocklist is returned only if there is no other error.
     """
@@ -59,7 +59,7 @@ def refusal_of(errors: Mapping[str, Any]) -> Refusal:
 
 
 def _details(errors: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], ErrorDetail]]:
-    """Flatten nested serializer errors into pairs of the field's path and the error."""
+    """Flatten nested serializer errors into pairs of a field's path and an error."""
     if isinstance(errors, ErrorDetail):
         yield path, errors
     elif isinstance(errors, Mapping):
@@ -71,7 +71,7 @@ def _details(errors: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[st
 
 
 def _refusal_classes(base: type[Refusal] = Refusal) -> dict[str, type[Refusal]]:
-    """Return all subclasses of a refusal class, at any depth, by error code."""
+    """Map error codes to all of a refusal class's subclasses, at any depth."""
     return {
         refusal.code: refusal
         for subclass in base.__subclasses__()
@@ -95,7 +95,7 @@ def refusal_as_error(details: dict[str, Mapping[str, object]] | None = None) -> 
 
 
 def checked(body: type[Input], name: str, value: object) -> Any:
-    """Return the value of an HTML form field as validated by the API's field `name`. Raises that field's refusal."""
+    """Return an HTML form value, validated by the API field `name`. Raises the field's refusal."""
     try:
         return body().fields[name].run_validation(value)
     except serializers.ValidationError as error:
@@ -103,7 +103,7 @@ def checked(body: type[Input], name: str, value: object) -> Any:
 
 
 def parse_address(value: object, policy: Policy, field: str) -> Target:
-    """Parse the URL of a page or a webhook receiver. Raises InvalidUrl or Blocked with the name of the input field."""
+    """Parse a page's or webhook receiver's URL. Raises InvalidUrl or Blocked with the input field's name."""
     try:
         return parse_target(value, policy)
     except (InvalidUrl, Blocked) as refusal:
@@ -114,7 +114,7 @@ def parse_address(value: object, policy: Policy, field: str) -> Target:
 
 
 class Nested(serializers.Serializer[Any]):
-    """Serializer of an object inside the body. Unknown fields are refused."""
+    """Serializer for an object inside the body. Unknown fields are refused."""
 
     def run_validation(self, data: Any = serializers.empty) -> Any:
         if data is not serializers.empty and not isinstance(data, dict):
@@ -124,7 +124,7 @@ class Nested(serializers.Serializer[Any]):
                 known_names = ", ".join(map(str, self.fields))
                 safe_name = ascii(name)[1:-1][:60]  # The client's name goes into the message as ASCII, cut to length.
                 raise serializers.ValidationError(
-                    f"{self.field_name}.{safe_name} is not known; there are {known_names}."
+                    f"Unknown field {self.field_name}.{safe_name}. Allowed: {known_names}."
                 )
         return super().run_validation(data)
 
@@ -139,7 +139,7 @@ def path_of(field: Any) -> str:
 
 
 class Parsed:
-    """Mixin for a field whose `to_internal_value` also validates null."""
+    """Mixin for fields whose `to_internal_value` also validates null."""
 
     def validate_empty_values(self, data: Any) -> tuple[bool, Any]:
         if data is None:
@@ -149,7 +149,7 @@ class Parsed:
 
 
 class SingleMessage:
-    """Mixin for a field with one error message, `says`: a sentence about the values that the field accepts.
+    """Mixin for fields with a single error message. The sentence `says` describes which values are accepted.
 
     `{name}` in the sentence stands for the field's dotted name, such as `alert.fixed`. `accepts` is a further condition
     on values. `code` is the error code, by default `INVALID_PARAMS`.
@@ -179,12 +179,12 @@ class SingleMessage:
 
     @property
     def error_message(self) -> str:
-        """Return the sentence `says` with the field's name in it."""
+        """Return the sentence `says` with the field's name filled in."""
         return self.says.replace("{name}", path_of(self))
 
 
 class Text(SingleMessage, serializers.CharField):
-    """Field for a string. Spaces around it are preserved; `tidy` normalizes the string before its length is checked."""
+    """String field that keeps surrounding spaces. `tidy` normalizes the string before its length is checked."""
 
     def __init__(self, *args: Any, tidy: Callable[[str], str] = str, **kwargs: Any) -> None:
         super().__init__(*args, trim_whitespace=False, **kwargs)
@@ -234,7 +234,7 @@ class Whole(SingleMessage, serializers.IntegerField):
 
 
 class Choice(SingleMessage, serializers.ChoiceField):
-    """Field for one of a fixed set of strings."""
+    """Field for a string from a fixed set."""
 
     def to_internal_value(self, data: object) -> Any:
         if not isinstance(data, str):
@@ -243,7 +243,7 @@ class Choice(SingleMessage, serializers.ChoiceField):
 
 
 class Chosen(SingleMessage, serializers.ListField):
-    """Field for a list of at least one string from a fixed set. Duplicates are dropped."""
+    """Field for a list with at least one string from a fixed set. Duplicates are dropped."""
 
     def __init__(self, choices: Any, *, says: str, **kwargs: Any) -> None:
         super().__init__(child=Choice(choices, says=says), says=says, allow_empty=False, **kwargs)
@@ -265,7 +265,7 @@ class Moment(SingleMessage, serializers.DateTimeField):
 
 
 class Address(Parsed, serializers.RegexField):
-    """Field for the URL of a page or a receiver. Its value is a `Target` that the `policy` in the context permits."""
+    """Field for a page's or receiver's URL. Its value is a `Target` that the `policy` in the context permits."""
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(WEB_ADDRESS, max_length=MAX_URL, **kwargs)
@@ -279,8 +279,8 @@ class Address(Parsed, serializers.RegexField):
             return parse_address(data, self.context["policy"], self.field_name or "url")
 
     def run_validation(self, data: Any = serializers.empty) -> Any:
-        """Skip CharField's check for blank strings: the parser refuses a blank address."""
+        """Skip CharField's check for blank strings. The parser refuses a blank address."""
         return serializers.Field.run_validation(self, data)
 
     def run_validators(self, value: object) -> None:
-        """Run no validators: the parser has checked the URL, and a `Target` is not a string."""
+        """Run no validators. The parser has already checked the URL, and a `Target` is not a string."""

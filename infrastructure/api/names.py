@@ -1,4 +1,4 @@
-"""Validation of names in requests: unknown query parameters and body fields are refused."""
+"""Refuse unknown query parameters and body fields."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from infrastructure.api.errors import InvalidParams
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """Names that an operation accepts: query parameters, body fields, and which of the fields are required."""
+    """Names that an operation accepts as query parameters and body fields, and which fields are required."""
 
     parameters: tuple[str, ...]
     fields: tuple[str, ...]
@@ -32,6 +32,6 @@ class Names:
 def _refuse_others(names: Iterable[str], known_names: Sequence[str], noun: str) -> None:
     for name in names:
         if name not in known_names:
-            others = f"there are {', '.join(known_names)}" if known_names else "there are none"
+            allowed = ", ".join(known_names) or "none"
             # `!a:.60` escapes the client's name to ASCII and cuts it to 60 characters.
-            raise InvalidParams(f"{name!a:.60} is no {noun} here; {others}.")
+            raise InvalidParams(f"Unknown {noun} {name!a:.60}. Allowed: {allowed}.")

@@ -1,4 +1,4 @@
-"""Strict parsers of query parameters: an invalid value is refused with `INVALID_PARAMS`, not replaced by a default."""
+"""Strict parsers for query parameters. They refuse invalid values instead of using a default."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from infrastructure.api.errors import InvalidParams
 M = TypeVar("M", bound=Model)
 T = TypeVar("T")
 
-# Below the maximum of PostgreSQL's OFFSET (bigint), and beyond any real collection.
+# PostgreSQL's OFFSET is a bigint and allows larger values. No real collection is this large.
 MAX_OFFSET = 2**53
-USUAL_PAGE, MAX_PAGE = 20, 100
+DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE = 20, 100
 
 
 def integer(query: Mapping[str, str], name: str, *, default: int, least: int, most: int) -> int:
@@ -33,7 +33,7 @@ def integer(query: Mapping[str, str], name: str, *, default: int, least: int, mo
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """Part of a collection that a request asks for: at most `limit` rows after the first `offset` rows.
+    """The part of a collection that a request asks for. It has at most `limit` rows after the first `offset` rows.
 
     Only API collections that are documented with `limit` and `offset` use slices. All others use keyset pagination.
     """
@@ -46,19 +46,19 @@ class Slice:
     @overload
     def of(self, rows: Sequence[T]) -> Sequence[T]: ...
     def of(self, rows: Any) -> Any:
-        """Return the rows of `rows` that are in this slice."""
+        """Return the rows in this slice."""
         return rows[self.offset : self.offset + self.limit]
 
 
-def slice_of(query: QueryDict) -> Slice:
-    """Return the slice of the parameters `limit` and `offset`. Raises InvalidParams."""
-    limit = integer(query, "limit", default=USUAL_PAGE, least=1, most=MAX_PAGE)
+def parse_limit_and_offset(query: QueryDict) -> Slice:
+    """Return the slice that the parameters `limit` and `offset` select. Raises InvalidParams."""
+    limit = integer(query, "limit", default=DEFAULT_PAGE_SIZE, least=1, most=MAX_PAGE_SIZE)
     return Slice(limit, integer(query, "offset", default=0, least=0, most=MAX_OFFSET))
 
 
 def unknown_format(known: Iterable[str]) -> InvalidParams:
-    """Return the refusal of a path whose last part is not a known export format."""
-    return InvalidParams(f"There is no such export format; there are {', '.join(known)}.")
+    """Return the refusal for a path that ends with an unknown export format."""
+    return InvalidParams(f"Unknown export format. Allowed: {', '.join(known)}.")
 
 
 def choice(query: Mapping[str, str], name: str, known: Sequence[str]) -> str | None:

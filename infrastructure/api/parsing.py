@@ -1,4 +1,4 @@
-"""Body parsers of the API, for JSON objects and uploads of limited size. Other bodies get an error code."""
+"""API body parsers for JSON objects and uploads of limited size. They refuse other bodies with an error code."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from website_scan.errors import Refusal
 MAX_BODY_BYTES = 64 * 1024
 # Limit for JSON requests that contain many addresses.
 MAX_LONG_BODY_BYTES = 1024 * 1024
-# Limit for uploads of list entries.
+# Maximum size of uploaded list entries.
 MAX_UPLOAD_BYTES = 16 * 1024 * 1024
 # Regular expression for the beginning of a page's or receiver's URL.
 WEB_ADDRESS = r"^[hH][tT][tT][pP][sS]?://"
@@ -30,7 +30,7 @@ class UnsupportedEncoding(Refusal):
 
 
 class StrictJSONParser(BaseParser):
-    """Parser of one JSON object in UTF-8, without NaN and Infinity."""
+    """Parser for one JSON object in UTF-8, without NaN and Infinity."""
 
     media_type = "application/json"
     max_bytes = MAX_BODY_BYTES
@@ -45,7 +45,7 @@ class StrictJSONParser(BaseParser):
         body = _read(stream, parser_context, self.max_bytes)
         try:
             value = json.loads(body.decode(), parse_constant=_refuse_constant)
-        # RecursionError: deeply nested brackets.
+        # Deeply nested brackets raise RecursionError.
         except (ValueError, RecursionError):
             raise InvalidParams("The body is not valid JSON.") from None
         if not isinstance(value, dict):
@@ -54,7 +54,7 @@ class StrictJSONParser(BaseParser):
 
 
 class LongJSONParser(StrictJSONParser):
-    """Parser of one JSON object of up to 1 MiB."""
+    """Parser for one JSON object of up to 1 MiB."""
 
     max_bytes = MAX_LONG_BODY_BYTES
 
@@ -70,6 +70,8 @@ class Upload:
 class UploadParser(BaseParser):
     """Parser that returns the raw body as an `Upload`."""
 
+    max_bytes = MAX_UPLOAD_BYTES
+
     def parse(  # type: ignore[override]  # Views with upload parsers expect an Upload, not a dictionary.
         self,
         stream: IO[Any],
@@ -77,7 +79,7 @@ class UploadParser(BaseParser):
         parser_context: Mapping[str, Any] | None = None,
     ) -> Upload:
         """Return the raw body. Raises `PayloadTooLarge` or `UnsupportedEncoding`."""
-        return Upload(_read(stream, parser_context, MAX_UPLOAD_BYTES), media_type or self.media_type)
+        return Upload(_read(stream, parser_context, self.max_bytes), media_type or self.media_type)
 
 
 class JSONUpload(UploadParser):
@@ -92,7 +94,11 @@ class TextUpload(UploadParser):
     media_type = "text/plain"
 
 
-UPLOADS: tuple[type[BaseParser], ...] = (JSONUpload, CSVUpload, TextUpload)
+class WorkbookUpload(UploadParser):
+    media_type = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+
+
+UPLOADS: tuple[type[BaseParser], ...] = (JSONUpload, CSVUpload, TextUpload, WorkbookUpload)
 
 
 def _read(stream: IO[Any], context: Mapping[str, Any] | None, max_bytes: int) -> bytes:

@@ -1,4 +1,4 @@
-"""Schema extensions for openapi.yaml: authentication, scopes, and the errors and headers that all endpoints share."""
+"""Schema extensions for openapi.yaml. They add authentication, scopes, shared errors and shared headers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rest_framework import serializers
 
 from infrastructure.api.idempotency import MAX_KEY_LENGTH
 from infrastructure.api.names import Names
-from infrastructure.api.pagination import MAX_OFFSET, MAX_PAGE, USUAL_PAGE
+from infrastructure.api.pagination import DEFAULT_PAGE_SIZE, MAX_OFFSET, MAX_PAGE_SIZE
 from infrastructure.api.scopes import Scope
 from infrastructure.api.typed import returned_by
 
@@ -28,7 +28,7 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 class BearerScheme(OpenApiAuthenticationExtension):
-    """Security scheme of the API in openapi.yaml.
+    """The API's security scheme in openapi.yaml.
 
     Separate from the module of `BearerAuthentication`, because importing drf-spectacular takes 0.2 seconds and only web
     processes need it.
@@ -41,7 +41,7 @@ class BearerScheme(OpenApiAuthenticationExtension):
         scopes = (
             "`read`: GET everywhere. `scan`: also start scans, audits and runs of lists, and cancel audits and runs. "
             "`manage`: everything. "
-            "Each operation says which it takes; a key whose scope is not enough gets a 403 `INSUFFICIENT_SCOPE`."
+            "Each operation names the scope that it requires; a key with less gets a 403 `INSUFFICIENT_SCOPE`."
         )
         return {
             "type": "http",
@@ -51,7 +51,7 @@ class BearerScheme(OpenApiAuthenticationExtension):
 
 
 class ScopedSchema(AutoSchema):
-    """OpenAPI schema of a view that adds the required API key scope to each operation's description."""
+    """OpenAPI schema for a view. Adds the required API key scope to every operation's description."""
 
     def get_operation(self, *args: Any, **kwargs: Any) -> dict[str, Any] | None:
         operation: dict[str, Any] | None = super().get_operation(*args, **kwargs)
@@ -77,7 +77,7 @@ class ErrorBody(TypedDict):
 
 # Errors that every endpoint may return.
 COMMON = {
-    400: "`INVALID_PARAMS`: a parameter or a field is not known.",
+    400: "`INVALID_PARAMS`: a parameter or a field is unknown.",
     401: "`UNAUTHORIZED`: the key is missing, invalid or expired. `KEY_REVOKED`: it was revoked.",
     405: "`METHOD_NOT_ALLOWED`.",
     429: "`RATE_LIMITED`: too many requests in this minute.",
@@ -91,14 +91,17 @@ RETURNED = object()
 
 
 def responses(answers: dict[Any, Any], **errors: str) -> dict[Any, Any]:
-    """Return an endpoint's responses: `answers` by status (and media type), errors as `e400="…"`, and COMMON."""
+    """Return an endpoint's responses, including the ones in COMMON.
+
+    `answers` maps a status, or a status and media type, to a response. `errors` has texts by name, such as `e400="…"`.
+    """
     described = COMMON | {int(name.removeprefix("e")): text for name, text in errors.items()}
     documented: dict[Any, Any] = {status: OpenApiResponse(ErrorBody, text) for status, text in described.items()}
     return documented | answers
 
 
 def headers(statuses: Sequence[int] | bool, **names: tuple[type, str]) -> list[OpenApiParameter]:
-    """Describe response headers, such as `headers([200], ETag=(str, "…"))`. Statuses of True mean all responses.
+    """Describe response headers, such as `headers([200], ETag=(str, "…"))`. True means all statuses.
 
     Underscores in header names become hyphens.
     """
@@ -115,7 +118,9 @@ def headers(statuses: Sequence[int] | bool, **names: tuple[type, str]) -> list[O
 
 
 PAGE_PARAMETERS = [
-    OpenApiParameter("limit", {"type": "integer", "minimum": 1, "maximum": MAX_PAGE, "default": USUAL_PAGE}),
+    OpenApiParameter(
+        "limit", {"type": "integer", "minimum": 1, "maximum": MAX_PAGE_SIZE, "default": DEFAULT_PAGE_SIZE}
+    ),
     OpenApiParameter("offset", {"type": "integer", "minimum": 0, "maximum": MAX_OFFSET, "default": 0}),
 ]
 # Response headers that every operation may send.
@@ -141,9 +146,12 @@ FORMAT = OpenApiParameter("format", str, exclude=True)
 
 
 def file_response(media_type: str) -> dict[tuple[int, str], OpenApiTypes]:
-    """Return the successful response of an endpoint that serves a file, for `responses`."""
+    """Return the successful response for an endpoint that serves a file, as an argument for `responses`."""
     plain = media_type.partition(";")[0]
-    return {(200, plain): OpenApiTypes.OBJECT if plain.endswith("json") else OpenApiTypes.STR}
+    if plain.endswith("json") or plain.startswith("text/"):
+        return {(200, plain): OpenApiTypes.OBJECT if plain.endswith("json") else OpenApiTypes.STR}
+    # This is the only type of binary file that client generators know.
+    return {(200, plain): OpenApiTypes.BINARY, (200, "application/octet-stream"): OpenApiTypes.BINARY}
 
 
 def operation(
@@ -154,7 +162,7 @@ def operation(
     body_optional: bool = False,
     **described: Any,
 ) -> Callable[[Method], Method]:
-    """Decorate a method of an ApiView with `extend_schema`, and make it refuse parameters and fields not listed here.
+    """Decorate an ApiView method with `extend_schema`, and refuse parameters and fields that are not listed here.
 
     With `body_optional`, requests without a body are valid.
     """
@@ -180,20 +188,20 @@ def operation(
 
 
 def id_parameter(name: str, prefix: str) -> OpenApiParameter:
-    """Describe a path parameter for an ID with this prefix. Strings of any other form get a 404."""
+    """Describe a path parameter for an ID with this prefix. Other strings get a 404."""
     return OpenApiParameter(
         name=name, type=str, location=OpenApiParameter.PATH, description=f"An ID such as `{prefix}_…`."
     )
 
 
 def add_event_schemas(result: dict[str, Any], generator: SchemaGenerator, **_: object) -> dict[str, Any]:
-    """Add the schemas of webhook events to `components`. Hook of drf-spectacular, which collects schemas too early."""
+    """Add webhook event schemas to `components`. Hook for drf-spectacular, which collects schemas too early."""
     result["components"] = generator.registry.build({})
     return result
 
 
 def write_null_as_type(result: dict[str, Any], **_: object) -> dict[str, Any]:
-    """Replace drf-spectacular's component `Null` of enumerations by `{"type": "null"}`. Hook of drf-spectacular."""
+    """Replace drf-spectacular's component `Null` for enumerations by `{"type": "null"}`. Hook for drf-spectacular."""
     null = {"$ref": "#/components/schemas/Null"}
     for schema in result["components"]["schemas"].values():
         for described in schema.get("properties", {}).values():
@@ -204,7 +212,7 @@ def write_null_as_type(result: dict[str, Any], **_: object) -> dict[str, Any]:
 
 
 def forbid_unknown_fields(result: dict[str, Any], **_: object) -> dict[str, Any]:
-    """Forbid unknown fields in JSON bodies, and require at least one field in updates. Hook of drf-spectacular."""
+    """Forbid unknown fields in JSON bodies, and require at least one field in updates. Hook for drf-spectacular."""
     schemas = result["components"]["schemas"]
     for operation in _operations(result):
         content = operation.get("requestBody", {}).get("content", {})
@@ -225,13 +233,13 @@ def _operations(description: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def creation_parameters(status: int, noun: str) -> list[OpenApiParameter]:
-    """Describe the headers of an operation that creates an object once for each Idempotency-Key."""
+    """Describe the headers for an operation that creates only one object per Idempotency-Key."""
     return [
         OpenApiParameter(
             "Idempotency-Key",
             {"type": "string", "minLength": 1, "maxLength": MAX_KEY_LENGTH},
             OpenApiParameter.HEADER,
-            description="1 to 255 characters. The same key and body within 24 hours get the first answer again.",
+            description="1 to 255 characters. For 24 hours, the same key and body return the first response.",
         ),
         *headers(
             [status],

@@ -1,4 +1,4 @@
-"""Scopes of API keys, in ascending order. Each scope includes the previous scopes."""
+"""API key scopes, in ascending order. A scope includes all previous scopes."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ class Scope(TextChoices):
 
 
 class InsufficientScope(Refusal):
-    """Refusal (403) of a valid API key whose scope does not permit the request."""
+    """Raised when a valid API key's scope does not permit the request (403)."""
 
     code = "INSUFFICIENT_SCOPE"
     status = 403
 
     def __init__(self, scope: Scope, required: Scope) -> None:
-        super().__init__(f"This takes an API key with the scope {required}; the scope of this one is {scope}.")
+        super().__init__(f"This requires an API key with the scope {required}; this key has the scope {scope}.")

@@ -1,4 +1,6 @@
-"""Detection of a PostgreSQL server that hangs. One thread at a time probes the server for the whole process.
+"""Detect a PostgreSQL server that hangs.
+
+Only one thread in the process probes the server at a time.
 
 A frozen server process or a lost host closes no connection, so the response to a query may come late or never. A probe
 distinguishes a slow server from a silent one: it sends SSLRequest, which every server answers before authentication.
@@ -26,7 +28,7 @@ PAUSE_S = 1.0  # Time for which the result of a probe is valid, for all threads.
 # The server answers SSLRequest with S or N (PostgreSQL's "Message Formats"), without a password or a connection slot.
 SSL_REQUEST = struct.pack("!II", 8, 80877103)
 
-SILENT_SERVER = "it takes a connection, and says nothing"
+SILENT_SERVER = "it accepts a connection, but does not respond"
 
 logger = logging.getLogger(__name__)
 
@@ -34,9 +36,12 @@ outage = Outage("PostgreSQL")
 
 
 def log_failure(error: BaseException) -> None:
-    """Log Django's OperationalError or InterfaceError: one line per outage, or one line per error of the server."""
+    """Log Django's OperationalError or InterfaceError.
+
+    An outage gets one line, and so does any other error.
+    """
     state = getattr(error.__cause__, "sqlstate", None)
-    # SQLSTATE class 08 means connection errors, 57P a shutdown of the server (PostgreSQL's "Error Codes").
+    # SQLSTATE class 08 means a connection error, and 57P a server shutdown (PostgreSQL's "Error Codes").
     if state is None or state.startswith(("08", "57P")):
         outage.begin(error)
     else:
@@ -44,7 +49,7 @@ def log_failure(error: BaseException) -> None:
 
 
 class Server:
-    """PostgreSQL server as last observed by this process: its address, and whether it is silent (does not answer)."""
+    """This process's view of the PostgreSQL server: its address, and whether it has stopped answering."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -54,7 +59,10 @@ class Server:
         self._is_silent = False
 
     def record_connection(self, connection: int) -> None:
-        """Record that the server answers, and its address, after a new connection with this file descriptor."""
+        """Record that the server answers, and store its address.
+
+        `connection` is a new connection's file descriptor.
+        """
         with socket.socket(fileno=os.dup(connection)) as copy:
             self._address = copy.family, copy.getpeername()
         self._is_silent = False
@@ -67,13 +75,17 @@ class Server:
         outage.begin(SILENT_SERVER)
 
     def refuse_while_silent(self) -> None:
-        """Raise psycopg.OperationalError without waiting if the server is silent. One caller per second probes it."""
+        """Raise psycopg.OperationalError without waiting if the server is silent.
+
+        One caller per second probes it.
+        """
         if not self._is_silent:
             return
         if self._clock() - self._probed_at >= PAUSE_S and self._probe_lock.acquire(blocking=False):
             try:
                 if self._address is None:
-                    # There is no address to probe, so this caller connects. All others are refused until it has.
+                    # No address to probe is known, so this caller connects. Other callers are refused until it has
+                    # connected.
                     self._probed_at = self._clock() + CONNECT_S
                     return
                 self._probe()
@@ -83,7 +95,10 @@ class Server:
             raise psycopg.OperationalError("the server does not answer")
 
     def is_silent(self) -> bool:
-        """Return True if the server does not answer a probe. Callers that wait at the same time share one probe."""
+        """Return True if the server does not answer a probe.
+
+        Callers that wait at the same time share one probe.
+        """
         with self._probe_lock:
             if self._clock() - self._probed_at >= PAUSE_S:
                 self._probe()
@@ -110,7 +125,7 @@ class Server:
         except (TimeoutError, BlockingIOError):  # A Unix socket with a full backlog raises BlockingIOError.
             return False
         except OSError:
-            pass  # No server listens. New connections fail at once by themselves.
+            pass  # No server listens, so new connections fail immediately anyway.
         return True
 
 

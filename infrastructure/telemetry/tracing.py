@@ -1,4 +1,6 @@
-"""Tracing with OpenTelemetry: spans of requests, scans with their probes, and deliveries, for an OTLP collector.
+"""OpenTelemetry spans for requests, deliveries, and scans with their probes.
+
+An OTLP collector receives them.
 
 Unless the settings call `start`, OpenTelemetry is not imported, and a span costs next to nothing. The trace ID of a
 request and of its jobs is computed from the request's ID. So no column stores the trace ID, and the request's ID is
@@ -13,7 +15,7 @@ from collections.abc import Iterator
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
-from website_scan.tracing import trace_with
+from website_scan.tracing import set_tracer
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace import SpanProcessor, TracerProvider
@@ -23,7 +25,7 @@ Attribute = str | int | float | bool
 
 _tracer: Tracer | None = None
 _provider: TracerProvider | None = None
-# ID of the request whose span is being created, from which IdGenerator computes the trace ID.
+# ID of the request whose span is being created. IdGenerator computes the trace ID from it.
 _span_request_id: ContextVar[str] = ContextVar("_span_request_id", default="")
 
 
@@ -51,7 +53,7 @@ def start(service: str, version: str, processor: SpanProcessor | None = None) ->
     _provider = TracerProvider(resource=resource, id_generator=IdGenerator())
     _provider.add_span_processor(processor or _batch_processor())
     _tracer = _provider.get_tracer("website-scan-service")
-    trace_with(span)
+    set_tracer(span)
 
 
 def is_on() -> bool:
@@ -67,7 +69,9 @@ def stop() -> None:
 
 @contextlib.contextmanager
 def request_span(request_id: str) -> Iterator[dict[str, Attribute]]:
-    """Create the span of a request. The block adds attributes, and the name as `name`, to the yielded dictionary.
+    """Create a request's span.
+
+    The block adds attributes to the yielded dictionary, and the span's name as `name`.
 
     Tracing must be on.
     """
@@ -88,7 +92,9 @@ def request_span(request_id: str) -> Iterator[dict[str, Attribute]]:
 
 @contextlib.contextmanager
 def job_span(name: str, request_id: str, **attributes: Attribute) -> Iterator[None]:
-    """Create the span of a job, in the trace of the request that created the job. Does nothing if tracing is off.
+    """Create a job's span, in the trace of the request that created the job.
+
+    Does nothing if tracing is off.
 
     With an empty `request_id`, the job has a trace of its own.
     """
@@ -136,7 +142,7 @@ def _batch_processor() -> SpanProcessor:
 
 
 def _trace_id(request_id: str) -> int:
-    """Return the trace ID of a request: the request's ID if it is 32 hexadecimal digits, else a hash of the ID."""
+    """Return a request's trace ID. This is the request ID if it is 32 hexadecimal digits, otherwise its hash."""
     if len(request_id) == 32 and set(request_id) <= set("0123456789abcdef"):
         return int(request_id, 16) or 1
     return int.from_bytes(hashlib.sha256(request_id.encode()).digest()[:16]) or 1

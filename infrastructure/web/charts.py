@@ -1,8 +1,11 @@
-"""Charts of scores over time: coordinates for inline SVG. Pages contain the same data as text."""
+"""Coordinates for inline SVG charts of scores over time.
+
+The pages also contain the data as text.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby
@@ -12,12 +15,15 @@ from typing import Generic, Protocol, TypeVar
 SPARK_WIDTH, SPARK_HEIGHT, SPARK_MARGIN = 100, 28, 3
 TREND_WIDTH, TREND_HEIGHT, TREND_MARGIN = 600, 160, 6
 # Smallest distance of two points on the x axis, so that points of scans on one day do not overlap.
-LEAST_STEP = 4
+MIN_POINT_DISTANCE = 4
 GRID = (100, 75, 50, 25, 0)
 
 
 class Scored(Protocol):
-    """Protocol of a scan result. Scores of different catalogue versions are not comparable."""
+    """Protocol for scan results.
+
+    Scores are only comparable within one catalogue version.
+    """
 
     @property
     def score(self) -> int: ...
@@ -37,7 +43,12 @@ S = TypeVar("S", bound=Scored)
 
 @dataclass(frozen=True, slots=True)
 class Spark:
-    """Sparkline of scores from the oldest to the newest: one polyline per catalogue version, and its end (`x`, `y`)."""
+    """Scores from the oldest to the newest.
+
+    Every catalogue version has its own polyline.
+
+    `x` and `y` are the end of the last line.
+    """
 
     lines: tuple[str, ...]
     x: float
@@ -61,9 +72,24 @@ class Point(Generic[S]):
         return f"{result.score} ({result.grade}), {result.created_at:%Y-%m-%d %H:%M}"
 
 
+class _TrendArea:
+    """Drawing area for charts over time: its size, and the grid lines for scores or shares."""
+
+    __slots__ = ()
+
+    @property
+    def size(self) -> str:
+        return f"0 0 {TREND_WIDTH} {TREND_HEIGHT}"
+
+    @property
+    def grid(self) -> tuple[float, ...]:
+        """Y coordinates for the grid lines at 100, 75, 50, 25 and 0."""
+        return tuple(_y(score, TREND_HEIGHT, TREND_MARGIN) for score in GRID)
+
+
 @dataclass(frozen=True, slots=True)
-class Trend(Generic[S]):
-    """Chart of scan results over time, the oldest first, between `begin` and `end`.
+class Trend(_TrendArea, Generic[S]):
+    """Chart of scan results over time, oldest first, between `begin` and `end`.
 
     `lines` and `areas` are the points of SVG polylines and polygons, one for each sequence of results with the same
     catalogue version.
@@ -76,17 +102,11 @@ class Trend(Generic[S]):
     end: datetime
 
     @property
-    def size(self) -> str:
-        return f"0 0 {TREND_WIDTH} {TREND_HEIGHT}"
-
-    @property
-    def grid(self) -> tuple[float, ...]:
-        """Y coordinates of the grid lines for the scores 100, 75, 50, 25 and 0."""
-        return tuple(_y(score, TREND_HEIGHT, TREND_MARGIN) for score in GRID)
-
-    @property
     def version_changes(self) -> int:
-        """Number of changes of the catalogue version, at each of which the line is interrupted."""
+        """How often the catalogue version changed.
+
+        The line has a gap at every change.
+        """
         return len(self.lines) - 1
 
     @property
@@ -95,7 +115,10 @@ class Trend(Generic[S]):
 
     @property
     def ends(self) -> tuple[str, str]:
-        """Labels of both ends of the x axis: dates, with times if both are on the same day."""
+        """Labels for the two ends of the x axis.
+
+        They are dates, plus times if both are on the same day.
+        """
         date_format = "%-d %b %Y" if self.begin.date() != self.end.date() else "%-d %b %Y, %H:%M"
         return self.begin.strftime(date_format), self.end.strftime(date_format)
 
@@ -110,7 +133,10 @@ class Trend(Generic[S]):
 
 
 def spark(newest_first: Sequence[Scored]) -> Spark | None:
-    """Return the sparkline of scores, with equal steps on the x axis. None without a score."""
+    """Return the sparkline for these scores, with equal steps on the x axis.
+
+    None without a score.
+    """
     results = newest_first[::-1]
     scores = tuple(result.score for result in results)
     if not scores:
@@ -128,7 +154,10 @@ def spark(newest_first: Sequence[Scored]) -> Spark | None:
 
 
 def trend(scored: Sequence[S]) -> Trend[S] | None:
-    """Return the chart of results in any order. None for fewer than two results."""
+    """Return the chart for these results, which may be in any order.
+
+    None for fewer than two results.
+    """
     if len(scored) < 2:
         return None
     results = sorted(scored, key=lambda result: result.created_at)
@@ -139,7 +168,7 @@ def trend(scored: Sequence[S]) -> Trend[S] | None:
     xs: list[float] = []
     for result in results:
         x = width * (result.created_at - begin).total_seconds() / duration_s
-        xs.append(max(x, xs[-1] + LEAST_STEP) if xs else x)
+        xs.append(max(x, xs[-1] + MIN_POINT_DISTANCE) if xs else x)
     factor = width / xs[-1]
     points = tuple(
         Point(round(TREND_MARGIN + x * factor, 1), _y(result.score, TREND_HEIGHT, TREND_MARGIN), result)
@@ -156,7 +185,7 @@ def trend(scored: Sequence[S]) -> Trend[S] | None:
 
 
 def _version_ranges(results: Sequence[Scored]) -> Iterator[tuple[int, int]]:
-    """Yield the begin and end index of each sequence of results with the same catalogue version."""
+    """Yield the start and end index of every run of results with the same catalogue version."""
     begin = 0
     for _, group in groupby(results, key=lambda result: result.catalogue_version):
         end = begin + len(list(group))
@@ -164,9 +193,41 @@ def _version_ranges(results: Sequence[Scored]) -> Iterator[tuple[int, int]]:
         begin = end
 
 
-def _y(score: int, height: int, margin: int) -> float:
+def _y(score: float, height: int, margin: int) -> float:
     return round(margin + (height - 2 * margin) * (100 - score) / 100, 1)
 
 
 def _svg_points(points: Sequence[tuple[float, float]]) -> str:
     return " ".join(f"{x},{y}" for x, y in points)
+
+
+@dataclass(frozen=True, slots=True)
+class Axis(_TrendArea):
+    """Time axis that several lines share."""
+
+    begin: datetime
+    end: datetime
+
+    @classmethod
+    def of(cls, lines: Iterable[Sequence[Scored]]) -> Axis | None:
+        """Return an axis from the oldest to the newest result on any line.
+
+        None if all have the same time.
+        """
+        moments = [result.created_at for line in lines for result in line]
+        return cls(min(moments), max(moments)) if moments and min(moments) < max(moments) else None
+
+    def points(self, results: Sequence[Scored]) -> tuple[tuple[float, float], ...]:
+        """Return the results' coordinates, oldest first."""
+        ordered = sorted(results, key=lambda result: result.created_at)
+        return tuple((self.x(result.created_at), self.y(result.score)) for result in ordered)
+
+    def polyline(self, results: Sequence[Scored]) -> str:
+        return _svg_points(self.points(results))
+
+    def y(self, share: float) -> float:
+        return _y(share, TREND_HEIGHT, TREND_MARGIN)
+
+    def x(self, moment: datetime) -> float:
+        part = (moment - self.begin) / (self.end - self.begin)
+        return round(TREND_MARGIN + (TREND_WIDTH - 2 * TREND_MARGIN) * part, 1)

@@ -1,4 +1,4 @@
-"""Forms without validation of their own: service functions validate, so pages display the API's error messages."""
+"""Forms that leave validation to the service functions, so that pages display the API's error messages."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from infrastructure.telemetry.counters import count
 from infrastructure.telemetry.process_metrics import REFUSALS
 from website_scan.errors import Refusal
 
-ONCE_BYTES = 16
+IDEMPOTENCY_KEY_BYTES = 16
 ONCE = re.compile(r"[0-9a-f]{32}")
 
 
@@ -28,7 +28,10 @@ class HintedLabel:
 
 
 class TicksField(forms.MultipleChoiceField):
-    """Field of checkboxes, each with a hint. The field accepts all values; the service function validates them."""
+    """Checkboxes with hints.
+
+    The field accepts all values, and the service function validates them.
+    """
 
     widget = forms.CheckboxSelectMultiple
 
@@ -40,7 +43,10 @@ class TicksField(forms.MultipleChoiceField):
 
 
 class AddressField(forms.CharField):
-    """Field for a URL, which is passed unchanged to the service function. The service function validates the URL."""
+    """Field for a URL, which is passed unchanged to the service function.
+
+    The service function validates the URL.
+    """
 
     def __init__(self, label: str, placeholder: str, autocomplete: str) -> None:
         attrs = {"placeholder": placeholder, "autocomplete": autocomplete, "maxlength": 2048, "required": True}
@@ -49,7 +55,7 @@ class AddressField(forms.CharField):
 
 
 class RefusalForm(forms.Form):
-    """Form that displays each refusal of a service function beside the invalid field.
+    """Form that displays a service function's refusals next to the invalid fields.
 
     `about` maps API field names and error codes to fields of the form. All other refusals are errors of the whole form.
     """
@@ -58,35 +64,44 @@ class RefusalForm(forms.Form):
     about: ClassVar[Mapping[str, str]] = {}
 
     def add_refusal(self, refusal: Refusal) -> int:
-        """Add a refusal as an error of its field, and return the HTTP status for the response."""
+        """Show a refusal as an error on its field, and return the response's HTTP status."""
         count(REFUSALS, refusal.code)
         self.add_error(self.field_of(refusal), str(refusal))
         return refusal.status
 
     def field_of(self, refusal: Refusal) -> str | None:
-        """Return the name of the form field that a refusal is about. None if it is about no single field."""
+        """Return the name of the form field that a refusal concerns, or None if it is not a single field."""
         name = self.about.get(refusal.field) or self.about.get(refusal.code) or refusal.field.rpartition(".")[2]
         return name if name in self.fields else None
 
 
 class IdempotentForm(RefusalForm):
-    """Form that creates only one `noun` even if it is sent twice: the hidden field `once` is an Idempotency-Key."""
+    """Form that creates only one `noun`, even if it is sent twice.
+
+    Its hidden field `once` is an Idempotency-Key.
+    """
 
     noun: ClassVar[str]
     once = forms.CharField(required=False, max_length=64, widget=forms.HiddenInput)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["once"].initial = secrets.token_hex(ONCE_BYTES)
+        self.fields["once"].initial = secrets.token_hex(IDEMPOTENCY_KEY_BYTES)
 
     @property
     def key(self) -> str | None:
-        """Return the Idempotency-Key of a valid form. None if the hidden field is missing or malformed."""
+        """Return a valid form's Idempotency-Key.
+
+        None if the hidden field is missing or malformed.
+        """
         entered = self.cleaned_data["once"]
         return f"form-{entered}" if ONCE.fullmatch(entered) else None
 
     def add_refusal(self, refusal: Refusal) -> int:
-        """Add a refusal as an error. A changed form with a used key gets a new key and asks for confirmation."""
+        """Add a refusal as an error.
+
+        A changed form whose key was used gets a new key and asks for confirmation.
+        """
         if not isinstance(refusal, IdempotencyMismatch):
             return super().add_refusal(refusal)
         assert isinstance(self.data, QueryDict)

@@ -1,4 +1,6 @@
-"""The client's IP address behind reverse proxies, from the entries that trusted proxies add to `X-Forwarded-For`.
+"""Find a client's IP address behind reverse proxies.
+
+Trusted proxies add it to `X-Forwarded-For`.
 
 This module also detects proxies whose headers contradict the settings, and reports them to operators.
 """
@@ -20,9 +22,9 @@ logger = logging.getLogger(__name__)
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
-# Key in `request.META` of the problem that `header_problem` returned. The operations page displays the problem.
+# Key in `request.META` for the problem that `header_problem` returned. The operations page displays it.
 PROBLEM = "website_scan.proxy_problem"
-# Entries of X-Forwarded-For that are parsed. Each proxy appends one entry, and real chains are shorter.
+# Maximum number of X-Forwarded-For entries to parse. A proxy appends one entry, and real chains are shorter.
 MAX_ENTRIES = 32
 
 
@@ -38,30 +40,40 @@ class TrustedProxyMiddleware:
         self._logged: set[str] = set()
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        # Health checks of load balancers and requests of Prometheus have no forwarding headers, and need none.
+        # Load balancers' health checks and Prometheus's requests have no forwarding headers, and need none.
         if request.path_info not in MONITORING_PATHS and (problem := header_problem(request.META)):
             request.META[PROBLEM] = problem
             self._log_once(problem)
-        trusted = settings.TRUSTED_PROXIES
-        if trusted:
-            peer = request.META.get("REMOTE_ADDR", "")
-            entries = request.META.get("HTTP_X_FORWARDED_FOR", "").rsplit(",", MAX_ENTRIES)[-MAX_ENTRIES:]
-            if isinstance(trusted, int):
-                request.META["REMOTE_ADDR"] = _behind_hops(peer, entries, trusted)
-            else:
-                request.META["REMOTE_ADDR"] = _behind_networks(peer, entries, trusted)
+        request.META["REMOTE_ADDR"] = client_address(request.META)
         return self.get_response(request)
 
     def _log_once(self, problem: str) -> None:
-        """Log each kind of problem only once in a process, because any client can send wrong headers."""
+        """Log every kind of problem only once per process, because any client can send wrong headers."""
         kind = problem.partition(":")[0]
         if kind not in self._logged:
             self._logged.add(kind)
             logger.warning(problem)
 
 
+def client_address(meta: Mapping[str, Any]) -> str:
+    """Return the client's IP address from a WSGI environment.
+
+    Its REMOTE_ADDR is the peer's address.
+    """
+    trusted = settings.TRUSTED_PROXIES
+    peer: str = meta.get("REMOTE_ADDR", "")
+    if not trusted:
+        return peer
+    entries = meta.get("HTTP_X_FORWARDED_FOR", "").rsplit(",", MAX_ENTRIES)[-MAX_ENTRIES:]
+    if isinstance(trusted, int):
+        return _behind_hops(peer, entries, trusted)
+    return _behind_networks(peer, entries, trusted)
+
+
 def header_problem(meta: Mapping[str, Any]) -> str | None:
-    """Return the problem with the forwarding headers of a request, and its remedy. None if they match the settings.
+    """Return the problem with a request's forwarding headers, and its remedy.
+
+    None if they match the settings.
 
     The text before the colon is the same for all requests with the problem. `meta` is `request.META`, with the peer's
     address in REMOTE_ADDR. A peer with a public address is a client, so its headers are not examined.
@@ -96,13 +108,19 @@ def header_problem(meta: Mapping[str, Any]) -> str | None:
 
 
 def _behind_hops(peer: str, entries: list[str], hops: int) -> str:
-    """Return the entry that the outermost of `hops` proxies wrote, or the peer if that entry is missing or invalid."""
+    """Return the entry from the outermost of `hops` proxies.
+
+    Returns the peer if that entry is missing or invalid.
+    """
     client = _address(entries[-hops]) if hops <= len(entries) else None
     return peer if client is None else str(client)
 
 
 def _behind_networks(peer: str, entries: list[str], trusted: tuple[IPNetwork, ...]) -> str:
-    """Return the first address that is not in a trusted network, from the peer backwards through the entries."""
+    """Return the first address outside the trusted networks.
+
+    The search starts at the peer and goes backwards.
+    """
     client = peer
     address = _address(peer)
     for entry in reversed(entries):
@@ -115,7 +133,12 @@ def _behind_networks(peer: str, entries: list[str], trusted: tuple[IPNetwork, ..
 
 
 def _address(raw: str) -> Address | None:
-    """Parse an IP address with an optional port. None for other text, such as `unknown`. Unmaps IPv4-mapped IPv6."""
+    """Parse an IP address with an optional port.
+
+    None for other text, such as `unknown`.
+
+    IPv4-mapped IPv6 addresses become IPv4.
+    """
     raw = raw.strip()
     if raw.startswith("["):
         raw = raw[1:].partition("]")[0]

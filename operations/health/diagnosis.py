@@ -1,4 +1,7 @@
-"""Diagnoses of a running installation for `manage.py doctor`: which parts work, and remedies for those that do not."""
+"""Check an installation for `manage.py doctor`.
+
+Reports which parts work and how to fix the others.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +37,7 @@ from scans.browser import browser_program
 from scans.models import Scan
 from website_scan.written_urls import split_url
 
-# Largest difference between the clocks of two machines with synchronized time.
+# Largest difference between two machines' clocks if both are synchronized.
 CLOCK_TOLERANCE = timedelta(seconds=2)
 FREE_BYTES = 1024**3
 TIMEOUT_S = 5
@@ -46,7 +49,10 @@ CERTIFICATE = (
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """State of one part of the installation, with a remedy if that part does not work."""
+    """State of one part of the installation.
+
+    If it does not work, there is a remedy.
+    """
 
     subject: str
     state: str
@@ -58,7 +64,10 @@ class Diagnosis:
 
 
 def diagnoses() -> Iterator[Diagnosis]:
-    """Diagnose all parts, one after the other. Parts that depend on an unreachable server are left out."""
+    """Diagnose all parts, one after the other.
+
+    Skips parts that depend on an unreachable server.
+    """
     yield from _settings()
     yield from _disk()
     try:
@@ -84,7 +93,10 @@ def _settings() -> Iterable[Diagnosis]:
 
 
 def _postgresql() -> Iterable[Diagnosis]:
-    """Diagnose PostgreSQL, the schema, the clock and the stored secrets. Raises DatabaseError."""
+    """Diagnose PostgreSQL, the schema, the clock and the stored secrets.
+
+    Raises DatabaseError.
+    """
     before = timezone.now()
     ((version, now),) = fetch("SELECT current_setting('server_version'), clock_timestamp()", {})
     write_to_postgresql()
@@ -114,7 +126,10 @@ def _database_failure(error: DatabaseError) -> Diagnosis:
 
 
 def _clock(difference: timedelta) -> Diagnosis:
-    """Diagnose this machine's clock. `difference` is the time of PostgreSQL's machine minus the time of this one."""
+    """Diagnose this machine's clock.
+
+    `difference` is how far PostgreSQL's machine is ahead.
+    """
     if abs(difference) <= CLOCK_TOLERANCE:
         return Diagnosis("Clock", "agrees with PostgreSQL's")
     side = "behind" if difference > timedelta(0) else "ahead of"
@@ -127,7 +142,7 @@ def _clock(difference: timedelta) -> Diagnosis:
 
 
 def _newest_scan() -> Iterable[Diagnosis]:
-    """Yield a diagnosis if this machine's clock was set back: then the newest scan was created in the future."""
+    """Yield a diagnosis if the newest scan lies in the future, which means that this clock was set back."""
     newest = Scan.objects.order_by("-created_at").values_list("created_at", flat=True).first()
     if newest and newest > timezone.now() + CLOCK_TOLERANCE:
         yield Diagnosis(
@@ -143,7 +158,7 @@ def _redis() -> Iterable[Diagnosis]:
         with redis.Redis.from_url(settings.REDIS_URL, decode_responses=True, **settings.REDIS_TIMEOUTS) as client:
             version = client.info("server")["redis_version"]
             memory = client.info("memory")
-        cache.set("readiness", 1)  # The same write as for /readyz.
+        cache.set("readiness", 1)  # Like the readiness probe /readyz, test that Redis accepts writes.
     except redis.RedisError as error:
         yield Diagnosis("Redis", f"does not answer ({error})", "Start it, or correct host and password in REDIS_URL.")
         return
@@ -160,7 +175,7 @@ def _redis() -> Iterable[Diagnosis]:
 def _workers() -> Iterable[Diagnosis]:
     queues_by_worker = queues_of_workers()
     if queues_by_worker is None:
-        yield Diagnosis("Workers", "could not be asked", "The log says why; usually Redis does not answer in time.")
+        yield Diagnosis("Workers", "could not be queried", "The log says why; usually Redis does not answer in time.")
         return
     for queue, work in QUEUES.items():
         names = [worker for worker, queues in queues_by_worker.items() if queue in queues]
@@ -190,7 +205,9 @@ def _scheduler() -> Diagnosis:
 
 
 def _browser(*, is_served: bool) -> Iterable[Diagnosis]:
-    """Diagnose the browser of this machine, unless there is none and a worker elsewhere serves the queue `browser`.
+    """Diagnose this machine's browser.
+
+    Skipped if there is none and another worker serves the queue `browser`.
 
     In containers only one worker's image contains a browser.
     """
@@ -214,7 +231,7 @@ def _mail() -> Iterable[Diagnosis]:
         yield Diagnosis(
             "Mail",
             f"{where} does not accept a log-in ({_innermost_reason(error)})",
-            "Correct host, port, user and password in EMAIL_URL, or let the firewall pass this connection. Mails wait.",
+            "Correct host, port, user and password in EMAIL_URL, or allow this connection in the firewall. Mails wait.",
         )
     else:
         yield Diagnosis("Mail", f"{where} accepts the log-in; `manage.py sendtestemail ADDRESS` sends one")
@@ -233,7 +250,7 @@ def _disk() -> Iterable[Diagnosis]:
 
 
 def _address() -> Iterable[Diagnosis]:
-    """Diagnose BASE_URL with a request for /healthz like a browser's: with DNS, TLS and the reverse proxy."""
+    """Diagnose BASE_URL by requesting /healthz as a browser would, through DNS, TLS and the reverse proxy."""
     url = f"{settings.BASE_URL}/healthz"
     try:
         status, body = _get(url)
@@ -244,7 +261,7 @@ def _address() -> Iterable[Diagnosis]:
             "Address",
             f"{url} does not answer ({_innermost_reason(error)})",
             "Check the DNS record, ports 80 and 443 of the firewall, and the proxy's log. If only this machine cannot "
-            "reach it, the router does not lead back: try from elsewhere.",
+            "reach it, the router does not route back to it: try from another network.",
         )
     else:
         if (status, body) == (HTTPStatus.OK, b'{"status": "ok"}'):
@@ -258,7 +275,10 @@ def _address() -> Iterable[Diagnosis]:
 
 
 def _get(url: str) -> tuple[int, bytes]:
-    """Request a URL without following redirects. Return the status and the first 1024 bytes of the body."""
+    """Request a URL without following redirects.
+
+    Return the status and the first 1024 bytes of the body.
+    """
     parts = split_url(url)
     host = parts.hostname or ""
     if parts.scheme == "https":
@@ -276,7 +296,7 @@ def _get(url: str) -> tuple[int, bytes]:
 
 
 def _innermost_reason(error: Exception) -> str:
-    """Return the message of an error's innermost cause in one line."""
+    """Return an error's innermost cause as a one-line message."""
     while isinstance(cause := error.__cause__ or error.__context__, Exception):
         error = cause
     return " ".join(str(error).split()) or type(error).__name__

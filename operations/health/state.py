@@ -1,4 +1,7 @@
-"""State of the running service for operators, gathered quickly even if Redis or the workers do not answer."""
+"""The running service's state for operators.
+
+Gathering it is quick even if Redis or the workers are down.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +41,7 @@ QUEUES: Mapping[str, str] = {
 }
 # A worker that does not answer a ping within this time counts as stopped. Each ping takes the whole time.
 PING_S = 0.4
-# Cache lifetime of the workers' answers, so that not every page load pings the workers.
+# How long the workers' answers are cached, so that not every page load pings the workers.
 PING_CACHE_S = 10
 CONNECT_S = 0.2
 PERIOD = timedelta(hours=24)
@@ -47,7 +50,7 @@ PERIOD = timedelta(hours=24)
 SILENCE = timedelta(minutes=3)
 # Delay after which a monitor counts as late. Usually a run starts within a minute, but it may wait for a free slot.
 LATE = timedelta(minutes=10)
-# Counts due monitors whose run the scheduler has not created yet, and runs that wait to start.
+# Count the monitors whose run is due but not created yet, and the runs that wait to start.
 DUE = """
     SELECT count(*), count(*) FILTER (WHERE at <= %(late)s) FROM (
         SELECT next_run_at AS at FROM sites_monitor WHERE next_run_at <= %(now)s
@@ -59,7 +62,9 @@ DUE = """
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """Celery queue with its number of messages and the workers that serve it. None if unknown.
+    """A Celery queue, the number of messages in it and the workers that serve it.
+
+    None if unknown.
 
     `waiting` is the number of queued scans for this queue, including scans whose messages were lost.
     """
@@ -78,7 +83,7 @@ class Queue:
 
 @dataclass(frozen=True, slots=True)
 class Operations:
-    """State of the service at one moment.
+    """The service's state at one moment.
 
     `monitors_due` counts due monitors whose audit has not begun, `monitors_late` monitors due for longer than LATE.
     `oldest` is the creation time of the oldest queued scan. `scheduled` is the time at which a periodic task last ran,
@@ -113,7 +118,7 @@ class Operations:
 
     @property
     def is_scheduler_silent(self) -> bool:
-        """Return True if, according to Redis, no scheduler has sent a task for longer than SILENCE.
+        """Return True if no scheduler has sent a task for longer than SILENCE, as far as Redis knows.
 
         After a start, no task has run yet: then a running scheduler is enough.
         """
@@ -123,7 +128,9 @@ class Operations:
 
 
 def operations() -> Operations:
-    """Return the current state of the service, from eleven queries that use indexes of unfinished or new rows.
+    """Return the service's current state.
+
+    Needs eleven queries, which use indexes on unfinished or new rows.
 
     Redis and the workers take at most a second.
     """
@@ -213,14 +220,17 @@ def messages_in_queues() -> dict[str, int] | None:
 
 
 def queues_of_workers() -> dict[str, list[str]] | None:
-    """Return the queues of each worker that answers a ping, or None if the workers could not be pinged."""
+    """Map every worker that answers a ping to its queues.
+
+    Returns None if the workers could not be pinged.
+    """
     try:
         queues_by_worker: dict[str, list[str]] | None = cache.get("operations:workers")
         if queues_by_worker is None:
             queues_by_worker = _ping_workers()
             cache.set("operations:workers", queues_by_worker, PING_CACHE_S)
     except (redis.RedisError, OperationalError, OSError) as error:
-        logger.error("the workers could not be asked: %s", error)
+        logger.error("the workers could not be queried: %s", error)
         return None
     return queues_by_worker
 
@@ -235,7 +245,10 @@ def _ping_workers() -> dict[str, list[str]]:
 
 
 def _browser() -> str:
-    """Return a description of this machine's browser for scans. Workers on other machines may have another browser."""
+    """Describe this machine's browser for scans.
+
+    Workers on other machines may have another browser.
+    """
     if settings.SCAN_BROWSER == "off":
         return "none: SCAN_BROWSER is off"
     program = browser_program()

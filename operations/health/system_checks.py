@@ -1,4 +1,7 @@
-"""Django system checks that report invalid settings at start. Each message has an ID and a hint."""
+"""Django system checks that report invalid settings at start.
+
+Each message has an ID and a hint.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from django.core.checks import CheckMessage, Error, Info, Tags, register
 from django.core.exceptions import ImproperlyConfigured
 from django.db import DatabaseError
 
-from infrastructure.environment import HOW_TO_MAKE_A_KEY
+from infrastructure.environment import KEY_INSTRUCTIONS
 from infrastructure.web.mail import is_mail_logged
 from operations.stored_secrets import LOST_KEY, count_unreadable
 from scans.browser import browser_program
@@ -29,7 +32,10 @@ def environment_variables(**_: object) -> list[CheckMessage]:
 
 @register(ENVIRONMENT)
 def secret_key(**_: object) -> list[CheckMessage]:
-    """Return an error if SECRET_KEY is not set. `environment_variables` reports a key that is too short."""
+    """Return an error if SECRET_KEY is not set.
+
+    `environment_variables` reports a key that is too short.
+    """
     try:
         if settings.SECRET_KEY:
             return []
@@ -37,17 +43,17 @@ def secret_key(**_: object) -> list[CheckMessage]:
         pass  # Django raises this for an empty key. The error below names the environment variable.
     if any(problem.name == "SECRET_KEY" for problem in problems):
         return []
-    return [Error("SECRET_KEY is not set.", hint=HOW_TO_MAKE_A_KEY, id="environment.SECRET_KEY")]
+    return [Error("SECRET_KEY is not set.", hint=KEY_INSTRUCTIONS, id="environment.SECRET_KEY")]
 
 
 @register(ENVIRONMENT)
 def log_format(**_: object) -> list[CheckMessage]:
-    """Return a warning about an unknown LOG_FORMAT, instead of which text is used."""
+    """Return a warning about an unknown LOG_FORMAT, which is replaced by text."""
     if settings.LOG_FORMAT in ("text", "json"):
         return []
     return [
         checks.Warning(
-            f"LOG_FORMAT {settings.LOG_FORMAT!r} is not known, text is used.",
+            f"LOG_FORMAT {settings.LOG_FORMAT!r} is unknown, so text is used.",
             hint="Set it to text or json.",
             id="environment.LOG_FORMAT",
         )
@@ -56,7 +62,9 @@ def log_format(**_: object) -> list[CheckMessage]:
 
 @register(ENVIRONMENT)
 def mail(**_: object) -> list[CheckMessage]:
-    """Return a warning if a public service writes e-mails to the log: nobody receives them, and the log exposes links.
+    """Return a warning if a public service writes e-mails to the log.
+
+    Nobody receives them, and the log exposes links.
 
     E-mails in the log are meant for a service on one's own machine.
     """
@@ -74,7 +82,10 @@ def mail(**_: object) -> list[CheckMessage]:
 
 @register(Tags.database)
 def stored_secrets(databases: Sequence[str] | None = None, **_: object) -> list[CheckMessage]:
-    """Return a warning if the configured keys do not decrypt stored secrets. Runs in `migrate` and `prepare`."""
+    """Return a warning if the configured keys do not decrypt stored secrets.
+
+    Runs in `migrate` and `prepare`.
+    """
     if not databases:
         return []
     try:
@@ -87,11 +98,11 @@ def stored_secrets(databases: Sequence[str] | None = None, **_: object) -> list[
     return [checks.Warning(message, hint=LOST_KEY, id="environment.SECRET_KEY_FALLBACKS")]
 
 
-# `deploy=True` leaves this check out of ordinary commands. In containers only one worker has a browser, so commands in
-# the other containers would warn of a missing browser.
+# `deploy=True` excludes this check from ordinary commands. In containers, only one worker has a browser, so commands in
+# other containers would warn of a missing browser.
 @register(BROWSER, deploy=True)
 def browser(**_: object) -> list[CheckMessage]:
-    """Return which browser scans use, or a warning: without a browser, scans have fewer checks."""
+    """Return which browser scans use, or a warning that some checks need one."""
     if settings.SCAN_BROWSER == "off":
         return [Info("Scans use no browser: SCAN_BROWSER is off.", id="scans.I002")]
     program = browser_program()
@@ -101,7 +112,7 @@ def browser(**_: object) -> list[CheckMessage]:
         return [
             checks.Warning(
                 f"Scans use no browser: {missing}. Checks that need one are left out.",
-                hint="`make browser` installs what is missing; SCAN_BROWSER=off says that none is wanted.",
+                hint="`make browser` installs what is missing; SCAN_BROWSER=off switches the browser off.",
                 id="scans.W001",
             )
         ]

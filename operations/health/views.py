@@ -36,7 +36,10 @@ class SwitchForm(forms.Form):
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def operations_page(request: HttpRequest) -> HttpResponse:
-    """Render the state of the service for staff. A POST switches maintenance on or off."""
+    """Render the service's state for staff.
+
+    A POST switches maintenance on or off.
+    """
     assert isinstance(request.user, User)
     may_switch = request.user.has_perm(PERMISSION)
     form = SwitchForm(request.POST if request.method == "POST" else None)
@@ -47,7 +50,7 @@ def operations_page(request: HttpRequest) -> HttpResponse:
             switch = switch_maintenance(**form.cleaned_data, actor_email=request.user.email)
             state = "on" if switch.is_on else "off"
             messages.success(
-                request, f"Maintenance is {state}; every web process knows within {REFRESH_S:.0f} seconds."
+                request, f"Maintenance is {state}; every web process follows within {REFRESH_S:.0f} seconds."
             )
             return redirect("operations")
     switches = last_switches(SHOWN_SWITCHES)

@@ -1,4 +1,7 @@
-"""Metrics computed from database rows, and so the same in every web process: definitions, queries and values."""
+"""Metrics that are computed from database rows.
+
+They are the same in every web process.
+"""
 
 from __future__ import annotations
 
@@ -26,61 +29,63 @@ MS = 1000
 
 SCANS_ENDED = Counter(
     f"{PREFIX}scans_ended",
-    "Scans that have ended; `reason` is the error code of a failed one, `class` is `interactive` where somebody waits "
-    "for it, else `background`.",
+    "Scans that have ended; `reason` is the error code of a failed one, `class` is `interactive` if somebody waits "
+    "for it, otherwise `background`.",
     ("type", "status", "reason", "class"),
 )
 SCAN_WAIT = Histogram(
     f"{PREFIX}scan_wait_seconds",
-    "From asking for a scan to the beginning of its last attempt.",
+    "From the request for a scan to the beginning of its last attempt.",
     ("class",),
-    tallies.WAITED_S,
+    tallies.WAIT_BUCKETS_S,
 )
 SCAN_DURATION = Histogram(
     f"{PREFIX}scan_duration_seconds",
     "From the beginning of a scan's last attempt to its end.",
     ("type",),
-    tallies.DURATION_S,
+    tallies.DURATION_BUCKETS_S,
 )
 SCAN_CPU = Histogram(
     f"{PREFIX}scan_cpu_seconds",
-    "Processor time, the browser's included; scans of one visit share it equally.",
+    "Processor time, including the browser's; divided equally among the scans of a visit.",
     ("type",),
     tallies.CPU_S,
 )
 VISITS_QUEUED = Gauge(
     f"{PREFIX}visits_queued",
-    "Visits to pages that wait; a visit has one scan of each type that was asked for.",
+    "Visits that are waiting; a visit has one scan for each requested type.",
     ("queue", "class"),
 )
 OLDEST_VISIT = Gauge(
     f"{PREFIX}oldest_visit_seconds",
-    "How long the oldest of the visits that wait has waited, 0 where none waits.",
+    "Time that the oldest waiting visit has waited; 0 if none is waiting.",
     ("queue", "class"),
 )
 QUEUE_AGE = Gauge(
     f"{PREFIX}queue_age_seconds",
-    "How long an organization waits that has nothing running: a new scan would, too, however much others have queued; "
-    "`SCAN_QUEUE_AGE_LIMIT` bounds it.",
+    "Time that an organization without a running visit, and so a new scan, waits, however many scans others have "
+    "queued; `SCAN_QUEUE_AGE_LIMIT` limits it.",
     ("queue",),
 )
-VISITS_RUNNING = Gauge(f"{PREFIX}visits_running", "Visits that a worker is at.", ("queue", "class"))
-VISITS_INTERRUPTED = Gauge(f"{PREFIX}visits_interrupted", "Visits whose worker died, until another takes them.")
+VISITS_RUNNING = Gauge(f"{PREFIX}visits_running", "Visits that a worker is running.", ("queue", "class"))
+VISITS_INTERRUPTED = Gauge(f"{PREFIX}visits_interrupted", "Visits whose worker died, until another worker claims them.")
 AUDITS_UNFINISHED = Gauge(f"{PREFIX}audits_unfinished", "Audits in progress or waiting.")
 AUDIT_PAGES_WAITING = Gauge(f"{PREFIX}audit_pages_waiting", "Pages of audits that wait for a slot.")
-MONITORS_DUE = Gauge(f"{PREFIX}monitors_due", "Runs of monitors whose time has come and that have not begun.")
+MONITORS_DUE = Gauge(f"{PREFIX}monitors_due", "Runs of monitors that are due and have not begun.")
 MONITORS_LATE = Gauge(f"{PREFIX}monitors_late", "Runs of monitors that should have begun ten minutes ago.")
 LIST_RUNS = Gauge(f"{PREFIX}list_runs", "Runs of lists in progress.")
-LIST_SITES_DUE = Gauge(f"{PREFIX}list_sites_due", "Sites of lists whose time has come and that have not begun.")
+LIST_SITES_DUE = Gauge(f"{PREFIX}list_sites_due", "Sites of lists that are due and have not begun.")
 LISTS_LATE = Gauge(f"{PREFIX}lists_late", "Lists whose run should have begun ten minutes ago.")
 DELIVERIES_PENDING = Gauge(
-    f"{PREFIX}deliveries_pending", "Deliveries to come: `sending`, `due`, or `later` (to be tried again).", ("state",)
+    f"{PREFIX}deliveries_pending",
+    "Pending deliveries: `sending`, `due`, or `later` (waiting for the next attempt).",
+    ("state",),
 )
-OLDEST_DUE_DELIVERY = Gauge(f"{PREFIX}oldest_due_delivery_seconds", "How long the oldest delivery has been due.")
-WEBHOOKS = Gauge(f"{PREFIX}webhooks", "Webhooks that are `failing`, and those `disabled` for it.", ("state",))
-MAILS_WAITING = Gauge(f"{PREFIX}mails_waiting", "E-mails that wait to be sent.")
-OLDEST_MAIL = Gauge(f"{PREFIX}oldest_mail_seconds", "How long the oldest e-mail that waits has waited.")
-MAINTENANCE = Gauge(f"{PREFIX}maintenance", "1 while maintenance is on.")
+OLDEST_DUE_DELIVERY = Gauge(f"{PREFIX}oldest_due_delivery_seconds", "Time for which the oldest delivery has been due.")
+WEBHOOKS = Gauge(f"{PREFIX}webhooks", "Webhooks that are `failing`, and those `disabled` for that reason.", ("state",))
+MAILS_WAITING = Gauge(f"{PREFIX}mails_waiting", "E-mails that are waiting to be sent.")
+OLDEST_MAIL = Gauge(f"{PREFIX}oldest_mail_seconds", "Time that the oldest waiting e-mail has waited.")
+MAINTENANCE = Gauge(f"{PREFIX}maintenance", "1 in maintenance mode, otherwise 0.")
 
 ROW_METRICS = (
     *(SCANS_ENDED, SCAN_WAIT, SCAN_DURATION, SCAN_CPU),
@@ -130,7 +135,7 @@ MAILS = """
 
 
 def row_metrics() -> Iterator[Metric]:
-    """Yield the metrics of ROW_METRICS. Raises DatabaseError or InterfaceError."""
+    """Yield the metrics in ROW_METRICS. Raises DatabaseError or InterfaceError."""
     yield from _visit_metrics(fetch(VISITS, {}))
     ages_s = {(queue,): queue_age_s(queue) for queue in QUEUES}
     yield gauge(QUEUE_AGE, ages_s)

@@ -1,4 +1,4 @@
-"""Metrics of Redis, the workers and the scheduler, and whether the servers answer."""
+"""Metrics for Redis, the workers and the scheduler, including whether servers answer."""
 
 from __future__ import annotations
 
@@ -13,22 +13,29 @@ from operations.health.state import queues_of_workers
 from operations.metrics.families import Gauge, gauge
 
 QUEUE_MESSAGES = Gauge(
-    f"{PREFIX}queue_messages", "Messages in a queue; they only wake workers, rows say what waits.", ("queue",)
+    f"{PREFIX}queue_messages",
+    "Messages in a queue; they only wake workers; the database has the waiting visits.",
+    ("queue",),
 )
-QUEUE_WORKERS = Gauge(f"{PREFIX}queue_workers", "Workers that take from a queue, as far as they answer.", ("queue",))
+QUEUE_WORKERS = Gauge(f"{PREFIX}queue_workers", "Workers that serve a queue and respond.", ("queue",))
 SCHEDULER_SILENCE = Gauge(
     f"{PREFIX}scheduler_silence_seconds", "Time since the scheduler's most frequent task ran or had nothing to do."
 )
 UP = Gauge(
-    f"{PREFIX}up", "Whether `postgresql` and `redis` answer; what only they know is missing meanwhile.", ("server",)
+    f"{PREFIX}up",
+    "Whether `postgresql` and `redis` respond; metrics that depend on a server that is down are missing.",
+    ("server",),
 )
-INFO = Gauge(f"{PREFIX}info", "Always 1; the version of the process that answered.", ("version",))
+INFO = Gauge(f"{PREFIX}info", "Always 1; the version of the process that responded.", ("version",))
 
 SERVER_METRICS = (QUEUE_MESSAGES, QUEUE_WORKERS, SCHEDULER_SILENCE, UP, INFO)
 
 
 def redis_metrics(messages: Mapping[str, int]) -> Iterator[Metric]:
-    """Yield the metrics of queues, workers and scheduler. `messages` is the number of messages in each queue."""
+    """Yield metrics for queues, workers and the scheduler.
+
+    `messages` has the number of messages per queue.
+    """
     counts = {(name,): count for name, count in messages.items()}
     yield gauge(QUEUE_MESSAGES, counts)
     queues_by_worker = queues_of_workers()

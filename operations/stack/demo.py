@@ -1,4 +1,7 @@
-"""Login and API key of the demo organization, stored in the data folder so that every start can print them."""
+"""The demo organization's login and API key.
+
+They are stored in the data folder, so that every start can print them.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,10 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class DemoLogin:
-    """Login of the demo organization's owner. `password` and `api_key` are None if another process created them."""
+    """The demo organization owner's login.
+
+    `password` and `api_key` are None if another process created them.
+    """
 
     organization: str
     email: str
@@ -21,7 +27,9 @@ class DemoLogin:
 
 
 def demo_path(data_dir: Path, env: Mapping[str, str], *, embedded: bool, with_demo: bool) -> Path | None:
-    """Return the path for the demo login. Each database has its own demo organization, hence its own file.
+    """Return the path for the demo login.
+
+    Every database has its own demo organization and thus its own file.
 
     None for a database in DATABASE_URL without `with_demo`: its user must choose the demo, whose owner is a superuser.
     """
@@ -34,7 +42,7 @@ def demo_path(data_dir: Path, env: Mapping[str, str], *, embedded: bool, with_de
 
 
 def read_demo(path: Path) -> DemoLogin | None:
-    """Return the login stored in `path`, or None if there is none."""
+    """Return the login stored in `path`, or None if the file does not exist."""
     try:
         return DemoLogin(**json.loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError):
@@ -42,7 +50,9 @@ def read_demo(path: Path) -> DemoLogin | None:
 
 
 def login_to_show(path: Path | None, *, was_known: bool, on_terminal: bool) -> DemoLogin | None:
-    """Return the login stored in `path`. Secrets are left out if the login is old and the output is not a terminal.
+    """Return the login in `path`. Leaves out secrets that may end up in a log.
+
+    This is the case if the login is old and the output is not a terminal.
 
     Output that is not a terminal may be a log that others read, for example systemd's.
     """
@@ -53,9 +63,12 @@ def login_to_show(path: Path | None, *, was_known: bool, on_terminal: bool) -> D
 
 
 def save_demo(path: Path, login: DemoLogin) -> None:
-    """Save a login, readable by its owner only. Missing secrets are copied from the login that is already saved."""
+    """Save a login, readable by its owner only.
+
+    Missing secrets are copied from the saved login of the same person, whose organization may have a new name.
+    """
     saved = read_demo(path)
-    if saved and (saved.organization, saved.email) == (login.organization, login.email):
+    if saved and saved.email == login.email:
         login = DemoLogin(
             login.organization,
             login.email,

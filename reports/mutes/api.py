@@ -1,4 +1,4 @@
-"""Endpoints of mutes in /v1."""
+"""Endpoints for mutes in /v1."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.authentication import caller_of
-from infrastructure.api.pagination import slice_of
+from infrastructure.api.pagination import parse_limit_and_offset
 from infrastructure.api.schema import PAGE_PARAMETERS, RETURNED, id_parameter, operation, responses
 from infrastructure.api.typed import Answer
 from infrastructure.api.views import ApiView, json_body
 from reports.mutes import services
 from reports.mutes.requests import MuteRequestSerializer
 from website_scan.json_types import Count, Keywords
-from website_scan.report.muting import MuteJson, mute_json_of
+from website_scan.report.muting import MuteJson, serialize_mute
 
 NOT_FOUND = "`MUTE_NOT_FOUND`: no such mute, another organization's, or it has ended."
 
@@ -32,7 +32,7 @@ class MuteList(TypedDict):
 
 
 class MuteCollection(ApiView):
-    """POST and GET /v1/mutes."""
+    """View of POST and GET /v1/mutes."""
 
     @operation(
         operation_id="create_mute",
@@ -48,11 +48,11 @@ class MuteCollection(ApiView):
         ),
     )
     def post(self, request: Request) -> Answer[MuteJson]:
-        """If the finding is muted already, its mute is renewed with this reason and end, and the status is 200."""
+        """If the finding is already muted, its mute gets the new reason and end, and the status is 200."""
         mute_request = MuteRequestSerializer.judged(json_body(request), now=timezone.now())
         mute, is_new = services.create_mute(caller=caller_of(request), request=mute_request)
         headers = {"Location": f"/v1/mutes/{mute.id}"} if is_new else {}
-        mute_json = mute_json_of(services.rule_of(mute))
+        mute_json = serialize_mute(services.mute_rule(mute))
         return Answer(mute_json, status=201 if is_new else 200, headers=headers)
 
     @operation(
@@ -67,20 +67,20 @@ class MuteCollection(ApiView):
         responses=responses({200: RETURNED}, e400="`INVALID_PARAMS`."),
     )
     def get(self, request: Request) -> Answer[MuteList]:
-        """The organization's mutes that are in force, those that end first at the beginning."""
-        page_slice = slice_of(request.query_params)
-        mutes_in_force = services.in_force(caller_of(request).organization_id, timezone.now())
+        """The organization's mutes that are in force, ordered by their end, the earliest first."""
+        page_slice = parse_limit_and_offset(request.query_params)
+        mutes_in_force = services.list_mutes_in_force(caller_of(request).organization_id, timezone.now())
         for name, column in (("check", "check_id"), ("host", "host")):
             if (value := request.query_params.get(name)) is not None:
                 mutes_in_force = mutes_in_force.filter(**{column: value.replace("\0", "")})
-        mutes = [mute_json_of(services.rule_of(mute)) for mute in page_slice.of(mutes_in_force)]
+        mutes = [serialize_mute(services.mute_rule(mute)) for mute in page_slice.of(mutes_in_force)]
         return Answer(
             {"mutes": mutes, "total": mutes_in_force.count(), "limit": page_slice.limit, "offset": page_slice.offset}
         )
 
 
 class MuteItem(ApiView):
-    """GET and DELETE /v1/mutes/:id."""
+    """View of GET and DELETE /v1/mutes/:id."""
 
     @operation(
         operation_id="get_mute",
@@ -91,8 +91,10 @@ class MuteItem(ApiView):
     )
     def get(self, request: Request, mute_id: str) -> Answer[MuteJson]:
         """The mute, with its reason and its end."""
-        mute = services.MUTE.find_in(services.in_force(caller_of(request).organization_id, timezone.now()), mute_id)
-        return Answer(mute_json_of(services.rule_of(mute)))
+        mute = services.MUTE.find_in_rows(
+            services.list_mutes_in_force(caller_of(request).organization_id, timezone.now()), mute_id
+        )
+        return Answer(serialize_mute(services.mute_rule(mute)))
 
     @operation(
         operation_id="end_mute",
@@ -102,6 +104,6 @@ class MuteItem(ApiView):
         responses=responses({204: None}, e404=NOT_FOUND),
     )
     def delete(self, request: Request, mute_id: str) -> Response:
-        """The finding shows again, also in earlier reports."""
+        """The finding is shown again, even in earlier reports."""
         services.end_mute(caller=caller_of(request), mute_id=mute_id)
         return Response(status=204)

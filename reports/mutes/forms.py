@@ -9,36 +9,36 @@ from django.http import QueryDict
 from django.utils.text import Truncator
 
 from infrastructure.web.forms import HintedLabel, RefusalForm
-from reports.mutes.requests import MAX_DURATION, MAX_PATH, MAX_REASON, MuteRequest, known_outcomes
-from website_scan.report.places import places_of
+from reports.mutes.requests import MAX_DURATION, MAX_PATH_LENGTH, MAX_REASON_LENGTH, MuteRequest, outcomes_of_check
+from website_scan.report.places import describe_places
 from website_scan.report_json import ExportedFinding
 
 ALL, OUTCOME, NAMED = "all", "outcome", "named"
 DEFAULT_DAYS = 90
-MAX_PLACE_LABEL = 160  # Maximum length of a place's text in the choices, in characters.
+MAX_PLACE_LABEL = 160  # Places with longer texts are cut in the list of choices.
 
 
 class MuteForm(RefusalForm):
-    """Form that mutes a finding of a report: all of the check, those with one outcome, or single places."""
+    """Form that mutes a finding everywhere, or only one outcome, or only at single places."""
 
     what = forms.ChoiceField(label="What to mute", widget=forms.RadioSelect, initial=ALL)
     path_prefix = forms.CharField(
         label="Only on pages under this path",
         required=False,
         widget=forms.TextInput(
-            attrs={"maxlength": MAX_PATH, "placeholder": "/", "autocapitalize": "none", "spellcheck": "false"}
+            attrs={"maxlength": MAX_PATH_LENGTH, "placeholder": "/", "autocapitalize": "none", "spellcheck": "false"}
         ),
     )
     reason = forms.CharField(
         label="Reason",
-        max_length=MAX_REASON,
+        max_length=MAX_REASON_LENGTH,
         widget=forms.Textarea(attrs={"rows": 3}),
         help_text="Members see it next to the finding, and the SARIF export includes it.",
     )
     until = forms.DateField(
         label="Until the end of",
         widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d"),
-        help_text="A day in UTC, at most a year ahead. After that, the finding shows again.",
+        help_text="A day in UTC, at most a year ahead. After that, the finding is shown again.",
     )
 
     def __init__(
@@ -47,19 +47,21 @@ class MuteForm(RefusalForm):
         first_day, last_day = now.date(), (now + MAX_DURATION).date() - timedelta(days=1)
         super().__init__(data, initial={"until": first_day + timedelta(days=DEFAULT_DAYS)})
         self._bounds, self._now = (first_day, last_day), now
-        self.places = places_of(finding)
+        self.places = describe_places(finding)
         self._outcome = finding["outcome"]
-        named_places = {fingerprint: text for fingerprint, text in self.places.items() if text}
+        places_by_name = {fingerprint: text for fingerprint, text in self.places.items() if text}
         choices = [(ALL, HintedLabel("All findings", "Everything that this check finds there, now and in the future."))]
-        if finding["outcome"] and len(known_outcomes(finding["id"])) > 1:
+        if finding["outcome"] and len(outcomes_of_check(finding["id"])) > 1:
             hint = "Other findings of this check still show."
             choices.append((OUTCOME, HintedLabel(f"Only “{finding['title']}”", hint)))
-        if len(named_places) > 1:
-            label = HintedLabel(f"The {len(named_places)} places that this report names", "New places still show.")
+        if len(places_by_name) > 1:
+            label = HintedLabel(
+                f"The {len(places_by_name)} places that this report names", "New places are still shown."
+            )
             choices.append((NAMED, label))
         choices += [
             (fingerprint, HintedLabel(Truncator(text).chars(MAX_PLACE_LABEL), "Only this place."))
-            for fingerprint, text in named_places.items()
+            for fingerprint, text in places_by_name.items()
         ]
         what = self.fields["what"]
         assert isinstance(what, forms.ChoiceField)
@@ -81,14 +83,20 @@ class MuteForm(RefusalForm):
 
     @property
     def chosen_places(self) -> dict[str, str]:
-        """Chosen places, as text by fingerprint. An empty fingerprint means all places."""
+        """Texts of the chosen places by fingerprint.
+
+        An empty fingerprint stands for all places.
+        """
         what = self.cleaned_data["what"]
         if what == NAMED:
             return {fingerprint: text for fingerprint, text in self.places.items() if text}
         return {"": ""} if what in (ALL, OUTCOME) else {what: self.places[what]}
 
     def mute_request(self, check_id: str, host: str) -> MuteRequest:
-        """Return the request to mute all places until the end of the chosen day in UTC. Raises InvalidParams."""
+        """Return the request to mute the finding until the end of the chosen day (UTC).
+
+        Raises InvalidParams.
+        """
         fields = self.cleaned_data
         return MuteRequest.of(
             check=check_id,

@@ -1,4 +1,4 @@
-"""Requests for mutes from the API and the form, and the body of POST /v1/mutes."""
+"""Parse mute requests from the API and the form, and define the body of POST /v1/mutes."""
 
 from __future__ import annotations
 
@@ -18,19 +18,23 @@ from website_scan.net.errors import Blocked
 from website_scan.net.targets import InvalidUrl, parse_target
 from website_scan.report.mute_matching import host_and_path
 
-# A mute lasts at most a year, so that somebody must renew it for findings that stay.
+# Mutes last at most a year, so that somebody must renew them.
 MAX_DURATION = timedelta(days=366)
 DEFAULT_DURATION = timedelta(days=365)
-MAX_REASON = 500
-MAX_PATH = 1_000
-# The database refuses NUL and lone surrogates. Other control characters are refused too, except tab and line feed.
+MAX_REASON_LENGTH = 500
+MAX_PATH_LENGTH = 1_000
+# PostgreSQL refuses NUL and lone surrogates. Other control characters except tab and line feed are refused as well.
 UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
-WRONG_PATH = f"path_prefix must begin with / and have no query, such as /shop, in at most {MAX_PATH:,} characters."
+WRONG_PATH_MESSAGE = (
+    f"path_prefix must begin with / and have no query, such as /shop, in at most {MAX_PATH_LENGTH:,} characters."
+)
 
 
 @dataclass(frozen=True, slots=True)
 class MuteRequest:
-    """Validated request to mute a check; `of` creates it. None as `expires_at` means DEFAULT_DURATION.
+    """Validated request to mute a check, created by `of`.
+
+    DEFAULT_DURATION applies if `expires_at` is None.
 
     An empty outcome means all outcomes of the check, an empty fingerprint all places. `host` and `path_prefix` are
     normalized as in URLs of reports, without a trailing slash.
@@ -57,36 +61,42 @@ class MuteRequest:
         fingerprint: str = "",
         expires_at: datetime | None = None,
     ) -> Self:
-        """Return the request for these values. Raises InvalidParams with the name of the wrong field."""
+        """Return a validated request with these values.
+
+        Raises InvalidParams with the invalid field's name.
+        """
         check, host, path_prefix, reason = (
             checked(MuteRequestSerializer, name, value)
             for name, value in (("check", check), ("host", host), ("path_prefix", path_prefix), ("reason", reason))
         )
-        if outcome and outcome not in known_outcomes(check):
-            outcomes = ", ".join(known_outcomes(check))
+        if outcome and outcome not in outcomes_of_check(check):
+            outcomes = ", ".join(outcomes_of_check(check))
             raise InvalidParams(f"outcome must be one of those of {check}: {outcomes}.", "outcome")
-        expires_at = expires_at and end_within_limits(expires_at, now)
+        expires_at = expires_at and validate_mute_end(expires_at, now)
         try:
-            # The default port of either scheme is dropped, as in the URLs of reports.
+            # Default ports are removed from the host, as in the URLs of reports.
             scheme = "http" if host.endswith(":80") else "https"
             target = parse_target(f"{scheme}://{host}{path_prefix or '/'}", scan_policy())
         except (InvalidUrl, Blocked) as refusal:
             text = f"host and path_prefix make no address that can be scanned: {refusal}"
             raise InvalidParams(text, "path_prefix") from None
         host, path = host_and_path(target.url)
-        if len(path.rstrip("/")) > MAX_PATH:
-            raise InvalidParams(WRONG_PATH, "path_prefix")
+        if len(path.rstrip("/")) > MAX_PATH_LENGTH:
+            raise InvalidParams(WRONG_PATH_MESSAGE, "path_prefix")
         return cls(check, host, path.rstrip("/"), outcome, fingerprint, reason, expires_at)
 
 
-def known_outcomes(check_id: str) -> list[str]:
-    """Return the names of all outcomes that a check can have."""
+def outcomes_of_check(check_id: str) -> list[str]:
+    """Return the names of all outcomes that a check has."""
     entry = entries().get(check_id)
     return [outcome.name for outcome in entry.outcomes] if entry else []
 
 
-def end_within_limits(end: datetime, now: datetime) -> datetime:
-    """Return the end of a mute unchanged. Raises InvalidParams if the end has passed or is too far ahead."""
+def validate_mute_end(end: datetime, now: datetime) -> datetime:
+    """Validate and return a mute's end.
+
+    Raises InvalidParams if it is in the past or too far ahead.
+    """
     if not timedelta() < end - now <= MAX_DURATION:
         text = f"expires_at must be in the future, and at most {MAX_DURATION.days} days ahead."
         raise InvalidParams(text, "expires_at")
@@ -102,17 +112,17 @@ class MuteRequestSerializer(Input):
         accepts=lambda check_id: any(check_id in check_ids(scan_type) for scan_type in ScanType),
     )
     host = Text(
-        help_text="As addresses of reports have it; with the port, if that is not the usual.",
-        says="host must be a host as reports name it, such as example.com or example.com:8443.",
+        help_text="The host, as in reports; with the port if that is not the default.",
+        says="host must be a host as in reports, such as example.com or example.com:8443.",
         accepts=lambda host: not re.search(r"[/\\?#@\s]", host),
     )
     path_prefix = Text(
         required=False,
         allow_null=True,
         allow_blank=True,
-        max_length=MAX_PATH,
-        help_text="Only on pages below: `/shop` is about `/shop` and `/shop/shoes`, not about `/shopping`.",
-        says=WRONG_PATH,
+        max_length=MAX_PATH_LENGTH,
+        help_text="Only on pages below this path: `/shop` includes `/shop` and `/shop/shoes`, but not `/shopping`.",
+        says=WRONG_PATH_MESSAGE,
         accepts=lambda path: bool(re.fullmatch(r"(?:/[^?#\\]*)?", path)),
     )
     outcome = Text(
@@ -126,25 +136,25 @@ class MuteRequestSerializer(Input):
         FINGERPRINT,
         required=False,
         allow_null=True,
-        help_text="Only at this place; diffs and audits name them.",
+        help_text="Only at this place; comparisons and audits have the fingerprints.",
         says="fingerprint must be 16 hexadecimal digits, or be left out to mute all places.",
     )
     reason = Text(
-        max_length=MAX_REASON,
-        says=f"reason must say in 1 to {MAX_REASON} characters why this is muted.",
+        max_length=MAX_REASON_LENGTH,
+        says=f"reason must explain in 1 to {MAX_REASON_LENGTH} characters why this is muted.",
         tidy=lambda text: text.replace("\r\n", "\n").strip(),
         accepts=lambda text: not UNPRINTABLE.search(text),
     )
     expires_at = Moment(
         required=False,
         allow_null=True,
-        help_text="At most 366 days ahead; without it 365 days.",
+        help_text="At most 366 days ahead; default: 365 days.",
         says="expires_at must be a time such as 2026-11-21T07:15:00Z.",
     )
 
     def validate_expires_at(self, end: datetime | None) -> datetime | None:
         with refusal_as_error():
-            return end and end_within_limits(end, self.context["now"])
+            return end and validate_mute_end(end, self.context["now"])
 
     def validate(self, values: dict[str, Any]) -> MuteRequest:
         fields = {name: value for name, value in values.items() if value is not None}

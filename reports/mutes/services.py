@@ -1,4 +1,4 @@
-"""Operations on mutes: create, renew, find and end the mutes of an organization.
+"""Create, renew, find and end an organization's mutes.
 
 Each change is recorded in the activity log, in the same transaction.
 """
@@ -22,13 +22,14 @@ from website_scan.errors import Refusal
 from website_scan.report.mute_matching import MuteRule, Mutes
 from website_scan.timestamps import timestamp
 
-# How long before its end a mute's creator is notified: a week, plus a day because the task runs daily.
+# A mute's creator is notified this long before its end: a week, plus a day because the task runs daily.
 NOTICE_BEFORE_END = timedelta(days=8)
-MAX_ACTIVE = 1_000
+MAX_ACTIVE_MUTES = 1_000
 MUTE = Resource(Mute, "mute", "mute", related=("created_by", "api_key"), hint=", or it has ended.")
-MAX_PLACE = 300
-# Columns in the order of MuteRule, with `by` as in `rule_of`. It is plain SQL because each report page runs it.
-ACTIVE = """
+MAX_PLACE_LENGTH = 300
+# The columns have the same order as MuteRule, with `by` as in `mute_rule`. The query is plain SQL, because every report
+# page executes it.
+ACTIVE_MUTES_QUERY = """
     SELECT mute.id, mute.check_id, mute.host, mute.path_prefix, mute.outcome, mute.fingerprint, mute.place,
         mute.reason, coalesce('API key ' || key.name, person.email, ''), mute.created_at, mute.expires_at
     FROM reports_mute AS mute
@@ -40,30 +41,33 @@ ACTIVE = """
 
 
 class MuteLimit(Refusal):
-    """Refusal of a new mute because MAX_ACTIVE mutes are in force."""
+    """Raised when the organization already has MAX_ACTIVE_MUTES active mutes."""
 
     code = "MUTE_LIMIT"
     status = 409
 
 
 def active_mutes(organization_id: int, now: datetime) -> Mutes:
-    """Return the organization's mute rules in force at `now`, with one query."""
-    return Mutes(MuteRule(*row) for row in access.fetch_rows(ACTIVE, organization_id, now=now))
+    """Return the organization's mute rules that are active at `now`, with one query."""
+    return Mutes(MuteRule(*row) for row in access.fetch_rows(ACTIVE_MUTES_QUERY, organization_id, now=now))
 
 
-def in_force(organization_id: int, now: datetime) -> QuerySet[Mute]:
-    """Return the organization's mutes in force at `now` with their creators, ordered by their end."""
+def list_mutes_in_force(organization_id: int, now: datetime) -> QuerySet[Mute]:
+    """Return the organization's active mutes with their creators, ordered by their end."""
     active = access.rows(Mute, organization_id).filter(ended_at=None, expires_at__gt=now)
     return active.select_related(*MUTE.related).order_by("expires_at", "id")
 
 
-def is_full(organization_id: int, now: datetime) -> bool:
-    """Return True if the organization has the maximum number of mutes."""
-    return in_force(organization_id, now).count() >= MAX_ACTIVE
+def has_maximum_mutes(organization_id: int, now: datetime) -> bool:
+    """Return True if the organization has the maximum number of active mutes."""
+    return list_mutes_in_force(organization_id, now).count() >= MAX_ACTIVE_MUTES
 
 
-def rule_of(mute: Mute) -> MuteRule:
-    """Return the rule of a mute whose `created_by` and `api_key` are loaded already."""
+def mute_rule(mute: Mute) -> MuteRule:
+    """Return a mute's MuteRule.
+
+    Its `created_by` and `api_key` should be loaded already.
+    """
     by = f"API key {mute.api_key.name}" if mute.api_key else mute.created_by.email if mute.created_by else ""
     return MuteRule(
         id=mute.id,
@@ -81,7 +85,9 @@ def rule_of(mute: Mute) -> MuteRule:
 
 
 def create_mute(*, caller: Caller, request: MuteRequest, place: str = "") -> tuple[Mute, bool]:
-    """Create a mute, or renew the mute in force with the same scope. Returns the mute, and True if it is new.
+    """Create a mute, or renew the active mute with the same scope.
+
+    Returns the mute, and True if it is new.
 
     Renewing replaces the reason and the end. `place` is the text of the place that the fingerprint identifies. Raises
     MuteLimit.
@@ -90,7 +96,8 @@ def create_mute(*, caller: Caller, request: MuteRequest, place: str = "") -> tup
     scope = {name: getattr(request, name) for name in ("check_id", "host", "path_prefix", "outcome", "fingerprint")}
     reason, expires_at = request.reason, request.expires_at or now + DEFAULT_DURATION
     with transaction.atomic():
-        # The lock serializes changes of an organization's mutes. So the limit is exact and no mute exists twice.
+        # The lock serializes changes of an organization's mutes, so that the limit is exact and no mute is created
+        # twice.
         usage.lock(caller.organization_id)
         rows = access.rows(Mute, caller.organization_id).filter(ended_at=None)
         existing = rows.filter(**scope).first()
@@ -104,18 +111,18 @@ def create_mute(*, caller: Caller, request: MuteRequest, place: str = "") -> tup
                 name: {"from": str(old), "to": str(new)} for name, (old, new) in old_and_new.items() if old != new
             }
             if changes:
-                _record(caller, "mute.changed", existing, **changes)
+                _log_mute(caller, "mute.changed", existing, **changes)
             return existing, False
         if existing is not None:
-            # The mute has expired. `ended_at` frees its scope for a new mute, and the row stays as history.
+            # Setting `ended_at` frees the expired mute's scope for a new mute, and keeps its row as history.
             existing.ended_at = existing.expires_at
             existing.save(update_fields=["ended_at"])
-        if is_full(caller.organization_id, now):
-            raise MuteLimit(f"{MAX_ACTIVE:,} mutes are active, which is the maximum. End some first.")
+        if has_maximum_mutes(caller.organization_id, now):
+            raise MuteLimit(f"{MAX_ACTIVE_MUTES:,} mutes are active, which is the maximum. End some first.")
         mute = Mute.objects.create(
             organization_id=caller.organization_id,
             **scope,
-            place=place[:MAX_PLACE],
+            place=place[:MAX_PLACE_LENGTH],
             reason=reason,
             created_by_id=caller.member.user_id if caller.member else None,
             api_key_id=caller.key_id,
@@ -123,38 +130,44 @@ def create_mute(*, caller: Caller, request: MuteRequest, place: str = "") -> tup
             expires_at=expires_at,
             notice_at=_notice_at(expires_at, now),
         )
-        _record(caller, "mute.created", mute, reason=mute.reason, until=timestamp(mute.expires_at))
+        _log_mute(caller, "mute.created", mute, reason=mute.reason, until=timestamp(mute.expires_at))
     return mute, True
 
 
 def mute_places(*, caller: Caller, request: MuteRequest, places: Mapping[str, str]) -> None:
-    """Mute each of the places, which are texts by fingerprint, in one transaction. Raises MuteLimit."""
+    """Mute a finding at several places.
+
+    `places` maps fingerprints to texts. Raises MuteLimit.
+    """
     with transaction.atomic():
         for fingerprint, place in places.items():
             create_mute(caller=caller, request=replace(request, fingerprint=fingerprint), place=place)
 
 
 def end_mute(*, caller: Caller, mute_id: str) -> Mute:
-    """End a mute now. Raises NotFound if the mute is unknown or has already ended."""
+    """End a mute now.
+
+    Raises NotFound if the mute is unknown or has already ended.
+    """
     with transaction.atomic():
         usage.lock(caller.organization_id)
-        mute = MUTE.find_in(in_force(caller.organization_id, timezone.now()), mute_id)
+        mute = MUTE.find_in_rows(list_mutes_in_force(caller.organization_id, timezone.now()), mute_id)
         mute.ended_at = timezone.now()
         mute.save(update_fields=["ended_at"])
-        _record(caller, "mute.ended", mute)
+        _log_mute(caller, "mute.ended", mute)
     return mute
 
 
 def _notice_at(end: datetime, now: datetime) -> datetime | None:
-    """Return when to send the notice, or None if the mute ends so soon that the creator needs no notice."""
+    """Return when to send the notice, or None if the mute ends so soon that its creator needs none."""
     notice_at = end - NOTICE_BEFORE_END
     return notice_at if notice_at > now else None
 
 
-def _record(caller: Caller, action: str, mute: Mute, **details: object) -> None:
+def _log_mute(caller: Caller, action: str, mute: Mute, **details: object) -> None:
     where = {"path": mute.path_prefix} if mute.path_prefix else {}
     what = {"outcome": mute.outcome} if mute.outcome else {}
     if mute.fingerprint:
         what["place"] = mute.place or mute.fingerprint
     target = f"{mute.check_id} on {mute.host}"
-    activity.record_call(caller, action, target, **where, **what, **details)
+    activity.record_by_caller(caller, action, target, **where, **what, **details)

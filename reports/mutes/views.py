@@ -1,4 +1,4 @@
-"""Dashboard pages of mutes: the list, the form that mutes a finding of a report, and ending a mute."""
+"""Dashboard pages for listing and ending mutes, and for muting a report's finding."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from infrastructure.web import keyset
 from reports.models import Mute, Report
 from reports.mutes import services
 from reports.mutes.forms import MuteForm
-from reports.mutes.services import end_mute, in_force, mute_places, rule_of
+from reports.mutes.services import end_mute, list_mutes_in_force, mute_places, mute_rule
 from website_scan.ids import is_id
 from website_scan.report.mute_matching import host_and_path
 from website_scan.report_json import ExportedFinding, ExportJson
@@ -31,22 +31,22 @@ from website_scan.report_json import ExportedFinding, ExportJson
 Role = Membership.Role
 
 PAGE_SIZE = 50
-# The list marks mutes that end within this time.
+# The list highlights mutes that end within this time.
 SOON = timedelta(days=7)
 
 
 @require_safe
 @requires(Role.VIEWER)
 def mutes(request: MemberRequest) -> HttpResponse:
-    """List the mutes in force, ordered by their end."""
+    """List the organization's active mutes, ordered by their end."""
     now = timezone.now()
-    rows = in_force(request.membership.organization_id, now)
+    rows = list_mutes_in_force(request.membership.organization_id, now)
     page = keyset.by_time(
         [rows], request.GET, column="expires_at", order=keyset.OLDEST_FIRST, size=PAGE_SIZE, filters={}
     )
     context = {
         "section": "mutes",
-        "rules": [(rule, rule.expires_at <= now + SOON) for rule in map(rule_of, page.rows)],
+        "rules": [(rule, rule.expires_at <= now + SOON) for rule in map(mute_rule, page.rows)],
         "page": page,
     }
     return render(request, "reports/mutes/list.html", context)
@@ -56,8 +56,11 @@ def mutes(request: MemberRequest) -> HttpResponse:
 @requires(Role.MEMBER)
 @session_suffices("the organization's own work, which all members see")
 def mute_new(request: MemberRequest) -> HttpResponse:
-    """Mute a finding, which the query names by `scan` and `check`: as a whole, or at some of its places."""
-    export, check = _finding(request)
+    """Mute a finding everywhere or at some places.
+
+    The query parameters `scan` and `check` select it.
+    """
+    export, check = _find_export_and_finding(request)
     url = export["url"]
     host, path = host_and_path(url)
     report = reverse("report-page", args=[export["id"]])
@@ -77,8 +80,8 @@ def mute_new(request: MemberRequest) -> HttpResponse:
             "title": check["title"],
             "page_url": url,
             "report": report,
-            "most": services.MAX_ACTIVE,
-            "is_full": services.is_full(request.membership.organization_id, timezone.now()),
+            "most": services.MAX_ACTIVE_MUTES,
+            "is_full": services.has_maximum_mutes(request.membership.organization_id, timezone.now()),
         }
         return render(request, "reports/mutes/new.html", context)
 
@@ -90,7 +93,7 @@ def mute_new(request: MemberRequest) -> HttpResponse:
 @requires(Role.MEMBER)
 @session_suffices("the organization's own work, which all members see")
 def mute_end(request: MemberRequest, mute_id: str) -> HttpResponse:
-    """End a mute, then redirect to the report of the scan in the form field `scan`, or to the list of mutes."""
+    """End a mute. Redirect to the report in the form field `scan`, or to the list of mutes."""
     try:
         end_mute(caller=member_caller(request.membership), mute_id=mute_id)
     except NotFound:
@@ -99,15 +102,18 @@ def mute_end(request: MemberRequest, mute_id: str) -> HttpResponse:
             raise Http404 from None
         messages.info(request, "This finding was no longer muted.")
     else:
-        messages.success(request, "Unmuted: the finding shows again.")
+        messages.success(request, "Unmuted. The finding is shown again.")
     scan_id = request.POST.get("scan", "")
     if is_id("scan", scan_id):
         return redirect("report-page", scan_id)
     return redirect(page_of(request.membership, "mutes"))
 
 
-def _finding(request: HttpRequest) -> tuple[ExportJson, ExportedFinding]:
-    """Return the JSON export of `scan` and the finding `check`, both named in the query string. Raises Http404."""
+def _find_export_and_finding(request: HttpRequest) -> tuple[ExportJson, ExportedFinding]:
+    """Return the JSON export and the finding named by the query parameters `scan` and `check`.
+
+    Raises Http404.
+    """
     scan_id, check_id = request.GET.get("scan", ""), request.GET.get("check", "")
     report = None
     if is_id("scan", scan_id):

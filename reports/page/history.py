@@ -1,4 +1,4 @@
-"""History of a report: other scans of the same page and type."""
+"""A report's history: other scans for the same page and type."""
 
 from __future__ import annotations
 
@@ -19,25 +19,28 @@ from website_scan.report.mute_matching import NO_MUTES, Mutes
 from website_scan.report.storage import read_export
 from website_scan.report_json import ExportJson
 
-MAX_RECENT = 10
-MAX_CHOICES = 1000  # More than the reports of a page that is scanned every hour, at a retention of 30 days.
+MAX_RECENT_SCANS = 10
+MAX_COMPARABLE_REPORTS = 1000  # More than 30 days of hourly scans.
 
 
 @dataclass(frozen=True, slots=True)
 class EarlierScan:
-    """Scan of the same page with a result. `url` is None for the report on the page itself, and for an expired one."""
+    """A finished scan of the same page.
+
+    `url` is None for the displayed report itself, and for an expired report.
+    """
 
     score: int
     grade: str
     created_at: datetime
     catalogue_version: str
     url: str | None
-    is_this: bool
+    is_this_report: bool
 
 
 @dataclass(frozen=True, slots=True)
-class Previous:
-    """Last report of the page before this one, if the last report has not expired.
+class PreviousReport:
+    """The page's previous report, if it has not expired.
 
     `changes` computes the diff on its first call. It returns None if the report has been deleted meanwhile.
     """
@@ -49,12 +52,13 @@ class Previous:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """History of a report. `recent` is sorted newest first; `newer_url` is the page's newest report, if this one is
-    older.
+    """A report's history, newest scan first.
+
+    `newer_url` is the page's newest report if that is newer.
     """
 
     recent: tuple[EarlierScan, ...]
-    previous: Previous | None
+    previous: PreviousReport | None
     newer_url: str | None
     newer_at: datetime | None
 
@@ -64,35 +68,39 @@ class History:
 
 
 def history(scan: Scan, load_export: Callable[[], ExportJson], now: datetime, mutes: Mutes = NO_MUTES) -> History:
-    """Return the latest scans of the page with a result. Only for members of the organization.
+    """Return a report's history, which is the latest finished scans of its page.
+
+    Only for the organization's members.
 
     `load_export` returns the JSON export of the scan's own report. It is called only if the diff is computed.
     """
-    of_page = same_page(scan).annotate(report_until=F("report__expires_at"), report_id=F("report__id"))
-    recent, newest = list(of_page[:MAX_RECENT]), None
+    scans_of_page = scans_of_same_page(scan).annotate(report_until=F("report__expires_at"), report_id=F("report__id"))
+    recent, newest = list(scans_of_page[:MAX_RECENT_SCANS]), None
     if recent and recent[0].created_at > scan.created_at:
         newest = recent[0]
-        recent = list(of_page.filter(created_at__lte=scan.created_at)[:MAX_RECENT])
-    previous_row = next((earlier for earlier in recent if earlier.id != scan.id), None)
-    has_previous = (
-        previous_row is not None and previous_row.report_until is not None and previous_row.report_until > now
+        recent = list(scans_of_page.filter(created_at__lte=scan.created_at)[:MAX_RECENT_SCANS])
+    previous_scan_row = next((earlier for earlier in recent if earlier.id != scan.id), None)
+    has_previous_report = (
+        previous_scan_row is not None
+        and previous_scan_row.report_until is not None
+        and previous_scan_row.report_until > now
     )
     previous = (
-        _previous(previous_row, previous_row.report_id, load_export, mutes)
-        if previous_row is not None and has_previous
+        _previous_report(previous_scan_row, previous_scan_row.report_id, load_export, mutes)
+        if previous_scan_row is not None and has_previous_report
         else None
     )
     return History(
-        recent=tuple(_earlier(earlier, scan, now) for earlier in recent),
+        recent=tuple(_earlier_scan(earlier, scan, now) for earlier in recent),
         previous=previous,
         newer_url=report_path(newest.id) if newest else None,
         newer_at=newest.created_at if newest else None,
     )
 
 
-def same_page(scan: Scan) -> QuerySet[Scan]:
-    """Return the scans of the same page and type that have a result, newest first."""
-    # The index is on the MD5 of the URL. The condition on the URL itself excludes collisions.
+def scans_of_same_page(scan: Scan) -> QuerySet[Scan]:
+    """Return the finished scans for the same page and type, newest first."""
+    # The query uses the index on the MD5 of the URL. The condition on the URL itself excludes hash collisions.
     return (
         access.rows(Scan, scan.organization_id)
         .alias(page=MD5("url"))
@@ -103,28 +111,33 @@ def same_page(scan: Scan) -> QuerySet[Scan]:
 
 
 def previous_scan(scan: Scan) -> Scan | None:
-    """Return the last scan with a result before this one, of the same page and type. Its report may have expired."""
-    return same_page(scan).filter(created_at__lte=scan.created_at).exclude(id=scan.id).first()
+    """Return the previous finished scan for the same page and type.
+
+    Its report may have expired.
+    """
+    return scans_of_same_page(scan).filter(created_at__lte=scan.created_at).exclude(id=scan.id).first()
 
 
-def other_reports(scan: Scan, now: datetime) -> list[Scan]:
-    """Return the scans whose reports can be compared with this scan's, newest first."""
-    return list(same_page(scan).filter(report__expires_at__gt=now).exclude(id=scan.id)[:MAX_CHOICES])
+def comparable_reports(scan: Scan, now: datetime) -> list[Scan]:
+    """Return the scans whose reports can be compared with this scan's report, newest first."""
+    return list(
+        scans_of_same_page(scan).filter(report__expires_at__gt=now).exclude(id=scan.id)[:MAX_COMPARABLE_REPORTS]
+    )
 
 
-def _earlier(earlier: Scan, scan: Scan, now: datetime) -> EarlierScan:
+def _earlier_scan(earlier: Scan, scan: Scan, now: datetime) -> EarlierScan:
     assert earlier.score is not None
     assert earlier.grade is not None
-    is_this = earlier.id == scan.id
-    url = report_path(earlier.id) if earlier.kept_until > now and not is_this else None
-    return EarlierScan(earlier.score, earlier.grade, earlier.created_at, earlier.catalogue_version, url, is_this)
+    is_this_report = earlier.id == scan.id
+    url = report_path(earlier.id) if earlier.kept_until > now and not is_this_report else None
+    return EarlierScan(earlier.score, earlier.grade, earlier.created_at, earlier.catalogue_version, url, is_this_report)
 
 
-def _previous(scan: Scan, report_id: str, load_export: Callable[[], ExportJson], mutes: Mutes) -> Previous:
+def _previous_report(scan: Scan, report_id: str, load_export: Callable[[], ExportJson], mutes: Mutes) -> PreviousReport:
     @functools.cache
     def changes() -> Diff[ExportJson] | None:
         report = access.rows(Report, scan.organization_id).filter(id=report_id)
         export = report.values_list("export", flat=True).first()
         return None if export is None else diff(read_export(export), load_export(), mutes)
 
-    return Previous(url=report_path(scan.id), report_id=report_id, changes=changes)
+    return PreviousReport(url=report_path(scan.id), report_id=report_id, changes=changes)

@@ -1,6 +1,7 @@
-"""Sample reports for visitors without reports of their own: real scans of fictional pages, stored in `samples/`.
+"""Sample reports for visitors who have no reports yet.
 
-`make pictures` scans the pages again (tests/e2e/pictures.py).
+They are real scans of fictional pages and are stored in `samples/`. `make pictures` scans the pages again
+(tests/e2e/pictures.py).
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from pathlib import Path
 
 from website_scan.findings import ScanType
 from website_scan.report.filters import Filter
-from website_scan.report.illustrations import frame_of, illustrations_of
+from website_scan.report.illustrations import create_illustrations, extract_frame
 from website_scan.report.linked_reports import OtherReport
 from website_scan.report.mute_matching import NO_MUTES
 from website_scan.report.muting import Muting
@@ -23,7 +24,7 @@ from website_scan.report_json import ExportJson
 from website_scan.stored_data import Facts, PicturePlaces, StoredBasis, StoredExhibits, StoredWaterfall
 
 FOLDER = Path(__file__).resolve().parent / "samples"
-# Pictures of the page load, which all samples of a page share.
+# All samples of a page share these pictures of the page load.
 SCREENSHOT, PAGE_PICTURE, FILM = "screenshot.webp", "page.webp", "film.jpgs"
 FRAME = re.compile(r"film/([0-9]{1,3})\.jpg", re.ASCII)
 NOTICE = "This is a sample. The site does not exist, but this service made the report from its demo pages."
@@ -32,7 +33,10 @@ SHOP = "shop"
 
 @dataclass(frozen=True, slots=True)
 class SamplePage:
-    """Fictional page with sample reports: `title` is the kind of page, `about` describes what its reports show."""
+    """Fictional page with sample reports.
+
+    `title` is the kind of page, `about` describes its reports.
+    """
 
     slug: str
     title: str
@@ -41,7 +45,10 @@ class SamplePage:
 
     @property
     def names(self) -> dict[ScanType, str]:
-        """Names of the page's samples by scan type, as in the URLs of the samples."""
+        """Return the name of each scan type's sample report.
+
+        Report URLs contain this name.
+        """
         return {
             scan_type: scan_type.value if self.slug == SHOP else f"{self.slug}-{scan_type.value}"
             for scan_type in self.types
@@ -52,14 +59,14 @@ PAGES = (
     SamplePage(
         SHOP,
         "A shop with ordinary faults",
-        "The start page of a tea shop. It looks well, and has what many pages have: a cookie without Secure, pictures "
-        "without text alternatives, an old PHP, and files that nobody compresses.",
+        "The start page of a tea shop. It looks good, but has common faults: a cookie without Secure, pictures "
+        "without text alternatives, an old PHP, and uncompressed files.",
     ),
     SamplePage(
         "library",
         "A page that was made with care",
         "The start page of a public library: a strict Content Security Policy, compressed files, headings and labels "
-        "in order. It shows how a report looks that has little to say, and what is left even then.",
+        "in order. It shows a report with few findings, and which ones remain even then.",
     ),
     SamplePage(
         "council",
@@ -77,7 +84,7 @@ PAGES = (
         "leak",
         "A page with emergencies",
         "The shop after a careless deployment: its Git repository, a file of secrets and a database dump can be "
-        "downloaded by anybody. It shows what a report says first, and why the score is held.",
+        "downloaded by anybody. It shows what a report puts first, and why the score is capped.",
         (ScanType.SECURITY,),
     ),
 )
@@ -87,7 +94,7 @@ PAGES = (
 class Sample:
     """Sample report, with the fields of `reports.models.Report`."""
 
-    slug: str  # slug of the SamplePage
+    slug: str
     export_json: ExportJson
     facts: Facts
     scoring: StoredBasis | None
@@ -95,10 +102,14 @@ class Sample:
     exhibits: StoredExhibits | None
     has_screenshot: bool
     pictures: PicturePlaces | None
-    expires_at: None = None  # Samples never expire.
+    # Sample reports never expire.
+    expires_at: None = None
 
     def page(self, chosen: Filter, check_pages: str, base: str, others: Iterable[OtherReport] = ()) -> ReportPage:
-        """Return the report page of the sample, without links to the fictional site. Picture URLs are below `base`."""
+        """Return the sample's report page, without links to the fictional site.
+
+        `base` is the URL of its pictures.
+        """
         facts: Facts = {**self.facts, "notice": NOTICE}
         facts.pop("final_url", None)
         muting = Muting(NO_MUTES, self.scoring, shows_rules=False, mute_url="")
@@ -108,7 +119,7 @@ class Sample:
             self.waterfall,
             muting,
             exhibits=self.exhibits,
-            illustrations=illustrations_of(
+            illustrations=create_illustrations(
                 self.pictures,
                 screenshot=f"{base}/screenshot.webp",
                 page=f"{base}/page.webp",
@@ -121,21 +132,24 @@ class Sample:
         return replace(page, link=None)
 
     def picture(self, name: str) -> tuple[bytes, str] | None:
-        """Return a picture and its media type. `name` is its path below the sample's URL, such as `film/0.jpg`."""
+        """Return a picture and its media type.
+
+        `name` is the path below the sample's URL, such as `film/0.jpg`.
+        """
         folder = FOLDER / self.slug
         if name == SCREENSHOT and self.has_screenshot:
             return (folder / SCREENSHOT).read_bytes(), "image/webp"
         if name == PAGE_PICTURE and self.pictures and self.pictures["of"] == "page":
             return (folder / PAGE_PICTURE).read_bytes(), "image/webp"
         if (number := FRAME.fullmatch(name)) and self.pictures:
-            frame = frame_of((folder / FILM).read_bytes(), self.pictures, int(number[1]))
+            frame = extract_frame((folder / FILM).read_bytes(), self.pictures, int(number[1]))
             return (frame, "image/jpeg") if frame else None
         return None
 
 
 @functools.cache
-def sample_of(name: str) -> Sample | None:
-    """Return a sample report by its name, such as `security` (of the shop) or `blog-seo`, or None."""
+def find_sample(name: str) -> Sample | None:
+    """Return the sample report with this name, such as `security` (of the shop) or `blog-seo`, or None."""
     for page in PAGES:
         for scan_type, sample_name in page.names.items():
             if sample_name == name:
@@ -144,10 +158,10 @@ def sample_of(name: str) -> Sample | None:
 
 
 def page_of(name: str) -> SamplePage:
-    """Return the fictional page of an existing sample."""
+    """Return the fictional page of an existing sample report."""
     return next(page for page in PAGES if name in page.names.values())
 
 
-def samples_of(page: SamplePage) -> Mapping[ScanType, Sample]:
-    samples = ((scan_type, sample_of(name)) for scan_type, name in page.names.items())
+def samples_of_page(page: SamplePage) -> Mapping[ScanType, Sample]:
+    samples = ((scan_type, find_sample(name)) for scan_type, name in page.names.items())
     return {scan_type: sample for scan_type, sample in samples if sample is not None}

@@ -1,4 +1,4 @@
-"""Steps on the progress page of a running scan, from the phase that the scan engine reports."""
+"""Steps on the progress page of a running scan, derived from the phase of the scan."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from scans.models import Scan
 
-# Labels of the scan phases in GET /v1/scan/:id, in order.
+# Maps the phases of a scan, in order, to labels. GET /v1/scan/:id has the same phases.
 LABELS = {
     "queued": "Waiting in the queue",
     "connecting": "Connecting to the site",
@@ -18,15 +18,18 @@ LABELS = {
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """Step of a scan on its progress page. `state` is `done`, `current` or `ahead`."""
+    """Step of a scan on its progress page.
+
+    `state` is `done`, `current` or `ahead`.
+    """
 
     name: str
     state: str
     detail: str = ""
 
 
-def steps_of(scan: Scan) -> list[Step]:
-    """Return all steps of a scan, exactly one of them current."""
+def progress_steps(scan: Scan) -> list[Step]:
+    """Return all steps of a scan. Exactly one step is the current one."""
     phases = list(LABELS)
     current = phases.index(scan.phase)
     progress = f"{scan.checks_done} of {scan.checks_total}" if scan.checks_total else ""

@@ -1,4 +1,7 @@
-"""Tabs of a report page: reports of the same visit by type, and types that can still be scanned."""
+"""Tabs of a report page.
+
+They link to the visit's reports by type, and to types that can still be scanned.
+"""
 
 from __future__ import annotations
 
@@ -15,22 +18,26 @@ from scans.models import Scan, report_path
 
 @dataclass(frozen=True, slots=True)
 class Tab:
-    """Link to the report of a type, or to the form that scans that type; `note` replaces the grade if there is none."""
+    """Tab of a report page for one scan type.
+
+    It links to the type's report, or to the form that starts a scan. `note` replaces a missing grade.
+    """
 
     type: str
     url: str
     grade: str | None = None
     note: str = ""
     is_current: bool = False
-    scan_id: str = ""  # Empty unless the reader may see that scan's report.
+    # The ID is empty unless the reader may view that scan's report.
+    scan_id: str = ""
 
     @property
     def label(self) -> str:
         return str(Scan.Type(self.type).label)
 
 
-def tabs_of(visible: VisibleScan) -> list[Tab]:
-    """Return the tabs in the order of the scan types, with one query.
+def report_tabs(visible: VisibleScan) -> list[Tab]:
+    """Return the tabs of a report page in the order of the scan types, with one query.
 
     Strangers get the types whose reports they may see. Members also get scans of the visit without a report, and
     members who may start scans get the other types.

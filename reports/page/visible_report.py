@@ -1,4 +1,4 @@
-"""Report of a scan with all that its page shows to one reader."""
+"""Report page of a scan, limited to the parts that its reader may see."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from django.utils.safestring import SafeString
 from accounts.roles import page_of
 from reports.models import HAS_SCREENSHOT, Report
 from reports.mutes.services import active_mutes
-from reports.page.cached.parts import history_of, parts_of, since_of
+from reports.page.cached.parts import cached_parts, comparison_html, history_html
 from reports.page.history import history
 from reports.page.preview import preview_of
 from reports.page.reader_muting import muting_of
-from reports.page.tabs import tabs_of
+from reports.page.tabs import report_tabs
 from reports.visibility import VisibleScan
 from website_scan.report.exports import FORMATS
 from website_scan.report.filters import Filter
-from website_scan.report.illustrations import Illustrations, illustrations_of
+from website_scan.report.illustrations import Illustrations, create_illustrations
 from website_scan.report.linked_reports import OtherReport
 from website_scan.report.report_page import ReportPage, report_page
 from website_scan.report.storage import read_export
@@ -29,7 +29,7 @@ from website_scan.stored_data import PicturePlaces
 
 
 class VisibleReport:
-    """Report of a scan as one reader may see it.
+    """Report of a scan, limited to the parts that its reader may see.
 
     `report` is the row without its large columns, which are loaded only if a part of the page is not in the cache.
     """
@@ -40,13 +40,13 @@ class VisibleReport:
         self.visible = visible
         self.scan = visible.scan
         self.mutes = active_mutes(visible.scan.organization_id, visible.now).of_page(visible.scan.url)
-        self.page_filter = Filter.asked_by(request.GET, visible.scan.type)
-        self.tabs = tabs_of(visible)
-        # A report never changes, but the page depends on the mutes.
+        self.page_filter = Filter.parse_query(request.GET, visible.scan.type)
+        self.tabs = report_tabs(visible)
+        # Mutes are part of the cache key, because they change the page of a report that never changes.
         self.key = (report.id, frozenset(self.mutes))
 
     def context(self) -> dict[str, Any]:
-        """Return the context of the page without the history and the cached parts."""
+        """Return the template context of the page, without the history and the cached parts."""
         membership, audit = self.visible.membership, self.visible.audit
         return {
             "report": self.report,
@@ -60,20 +60,23 @@ class VisibleReport:
         }
 
     def past(self) -> dict[str, Any]:
-        """Return the context of the report's history. It is empty for strangers, who must not learn of other scans."""
+        """Return the template context of the history.
+
+        It is empty for strangers, because other scans are private.
+        """
         if not self.visible.membership:
             return {"history": None, "past": "", "since": ""}
         past = history(self.scan, lambda: self.export_json, self.visible.now, self.mutes)
         return {
             "history": past,
-            "past": history_of(past, self.scan, key=self.key),
-            "since": since_of(past, self.scan, key=self.key),
+            "past": history_html(past, self.scan, key=self.key),
+            "since": comparison_html(past, self.scan, key=self.key),
         }
 
     def parts(self, context: dict[str, Any]) -> dict[str, SafeString]:
-        """Return the HTML of the page's parts, from the cache if possible."""
+        """Return the HTML of the page's parts by name, from the cache if possible."""
         reader_key = (context["is_member"], context["may_scan"], context["muted_by"], context["muted_url"])
-        return parts_of(
+        return cached_parts(
             lambda: {"page": self.page, "report": self.row},
             self.request,
             context,
@@ -83,7 +86,10 @@ class VisibleReport:
 
     @cached_property
     def row(self) -> Report:
-        """Report with all columns of the page. Raises Http404 if it is no longer available."""
+        """Report row with all columns of the page.
+
+        Raises Http404 if the report is no longer available.
+        """
         rows = self.visible.reports().defer("body", "screenshot", "page_picture", "film")
         row = rows.annotate(has_screenshot=HAS_SCREENSHOT).first()
         if row is None:
@@ -110,12 +116,15 @@ class VisibleReport:
 
     @cached_property
     def other_ids(self) -> list[str]:
-        """IDs of the other scans whose reports the page's tabs link to."""
+        """IDs of the scans that the page's other tabs link to."""
         return sorted(tab.scan_id for tab in self.tabs if tab.scan_id and not tab.is_current)
 
     @property
     def others(self) -> list[OtherReport]:
-        """Reports of the visit's other types. Without other types, there is no query."""
+        """Reports of the other types in the same visit.
+
+        Without other types, no query is executed.
+        """
         if not self.other_ids:
             return []
         rows = self.visible.reports_of_other_types().filter(scan_id__in=self.other_ids)
@@ -126,7 +135,7 @@ class VisibleReport:
 
 
 def _illustrations(stored: PicturePlaces | None, scan_id: str) -> Illustrations:
-    return illustrations_of(
+    return create_illustrations(
         stored,
         screenshot=reverse("report-screenshot", args=[scan_id]),
         page=reverse("report-page-picture", args=[scan_id]),

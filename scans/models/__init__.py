@@ -1,11 +1,11 @@
-"""Models of scans, turns in queues, counters, the blocklist and idempotency records."""
+"""Models of scans, queue turns, counters, the blocklist and idempotency records."""
 
 from scans.models.credentials import WithCredentials, credential_columns
 from scans.models.records import BlockedDomain, DomainTurn, EndedScan, IdempotencyRecord, ScanCount, ScanTally, Turn
-from scans.models.scan import INDEXED_URL, KEPT, SCAN_LEASE, WITHOUT_LEASE, Scan, path_of, report_path
+from scans.models.scan import INDEXED_URL_LENGTH, KEPT, SCAN_LEASE, WITHOUT_LEASE, Scan, path_of, report_path
 
 __all__ = [
-    "INDEXED_URL",
+    "INDEXED_URL_LENGTH",
     "KEPT",
     "SCAN_LEASE",
     "WITHOUT_LEASE",

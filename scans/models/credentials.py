@@ -1,4 +1,7 @@
-"""Columns for the credentials of a target: names in plain text, values encrypted."""
+"""Model mixin with columns for a target's credentials.
+
+Names are in plain text, values are encrypted.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +15,14 @@ from website_scan.net.credentials import Credentials, InvalidRequestField, parse
 
 
 class CredentialsForgotten(InvalidRequestField):
-    """Raised for a row whose credentials were deleted after their retention."""
+    """Exception for a row whose credentials were deleted after their retention period."""
 
 
 def credential_columns(credentials: Credentials | None) -> dict[str, Any]:
-    """Return the values of both columns: the names of the credentials, and the credentials encrypted."""
+    """Return the values of the columns that store credentials.
+
+    One column has the names in plain text, the other has the encrypted credentials.
+    """
     if credentials is None:
         return {"credential_names": None, "encrypted_credentials": None}
     return {
@@ -26,7 +32,7 @@ def credential_columns(credentials: Credentials | None) -> dict[str, Any]:
 
 
 class WithCredentials(models.Model):
-    """Abstract model of a row that may have credentials for its target."""
+    """Abstract model with optional credentials for the target."""
 
     credential_names = models.JSONField(
         null=True, blank=True, help_text="Names of the credentials, which may be shown."
@@ -46,5 +52,5 @@ class WithCredentials(models.Model):
         if self.credential_names is None:
             return None
         if self.encrypted_credentials is None:
-            raise CredentialsForgotten("The credentials are no longer kept. Start a new scan with them.")
+            raise CredentialsForgotten("The credentials are no longer stored. Start a new scan with them.")
         return parse(json.loads(encryption.decrypt(bytes(self.encrypted_credentials))))

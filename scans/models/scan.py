@@ -1,4 +1,7 @@
-"""Model of a scan. All facts about a scan are in its row, so lost queue messages can be replaced."""
+"""Model of a scan.
+
+The row has all data for the scan, so lost queue messages can be sent again.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ from scans.models.credentials import WithCredentials
 from scans.models.domain import MAX_ADDRESS_LENGTH, MAX_NAME_LENGTH, DomainField
 from website_scan.ids import new_scan_id
 
-# SQL expression for how long the reports of a row are stored after its creation.
+# SQL expression for the retention period of a row's report, counted from the row's creation.
 KEPT = ExpressionWrapper(F("kept_days") * Value(timedelta(days=1)), DurationField())
 
 
@@ -30,13 +33,16 @@ def path_of(url: str) -> str:
 
 
 def report_path(scan_id: str) -> str:
-    """Return the path of a report page. Pages have hundreds of these links, and `reverse` would need 10 µs for each."""
+    """Return the URL path of a report page.
+
+    `reverse` would take 10 µs for each of hundreds of links.
+    """
     return f"/report/{scan_id}"
 
 
-# Number of leading URL characters in an index, all ASCII. PostgreSQL limits B-tree entries to 2,704 bytes.
-INDEXED_URL = 1_000
-# Regular expression for the host. The URL is canonical, so each host has only one spelling.
+# Length of the URL prefix in an index, in ASCII characters. PostgreSQL limits B-tree entries to 2,704 bytes.
+INDEXED_URL_LENGTH = 1_000
+# Regular expression for the host of a canonical URL. In canonical URLs, each host has only one spelling.
 HOST_PATTERN = "^https?://([^/?#]+)"
 
 
@@ -50,20 +56,24 @@ class ScanQuerySet(models.QuerySet["Scan"]):
         return self.filter(status__in=(Scan.Status.QUEUED, Scan.Status.SCANNING))
 
     def visits(self) -> ScanQuerySet:
-        """Return the lead scan of each visit. Workers claim lead scans, and the concurrency limit counts visits."""
+        """Return the lead scan of each visit.
+
+        Workers claim lead scans, and the concurrency limit counts lead scans.
+        """
         return self.filter(lead=None)
 
     def single(self) -> ScanQuerySet:
-        """Return the visits that lists show on their own, because they have no audit or their audit was deleted."""
+        """Return the visits without an audit, which lists display individually."""
         return self.filter(lead=None, audit_page=None, is_background=False)
 
     def of_visit(self, lead_id: str) -> ScanQuerySet:
-        """Return all scans of a visit, by the ID of its lead scan."""
+        """Return all scans of a visit, given the ID of its lead scan."""
         return self.filter(Q(id=lead_id) | Q(lead_id=lead_id))
 
     def locked(self) -> ScanQuerySet:
-        """Lock the rows in the same order everywhere, which prevents deadlocks: the lead scan of a visit first, then by
-        ID.
+        """Lock the rows in a fixed order to prevent deadlocks.
+
+        The lead scan of a visit comes first, then its other scans by ID.
         """
         return self.select_for_update(no_key=True, of=("self",)).order_by(F("lead").asc(nulls_first=True), "id")
 
@@ -73,10 +83,10 @@ class ScanQuerySet(models.QuerySet["Scan"]):
 
 
 class Scan(WithCredentials, Leased):
-    """Scan of one page for one type. queued → scanning → completed | partial | failed; the last three are final.
+    """Scan of one page for one type.
 
-    Scans of several types that examine a page together are a visit. A worker claims the lead scan for all of them, and
-    the other scans pass through the same states.
+    The status is queued → scanning → completed | partial | failed. Scans of several types that examine a page together
+    are a visit. A worker claims the lead scan for all of them, and the other scans pass through the same states.
     """
 
     class Type(models.TextChoices):
@@ -157,7 +167,7 @@ class Scan(WithCredentials, Leased):
     is_of_list = models.BooleanField(
         default=False,
         db_default=False,
-        help_text="Part of a list of sites: it waits while another visit is at one of its addresses.",
+        help_text="Part of a list of sites: it waits while any other visit is at one of its addresses.",
     )
     addresses = ArrayField(
         models.CharField(max_length=MAX_ADDRESS_LENGTH),
@@ -176,9 +186,10 @@ class Scan(WithCredentials, Leased):
             models.Index(fields=["organization", "-created_at", "-id"], name="scan_newest"),
             models.Index(fields=["organization", "status", "-created_at", "-id"], name="scan_status"),
             models.Index(fields=["organization", "type", "-created_at", "-id"], name="scan_type"),
-            # Scans of a site by type. The first two columns also serve the list of sites.
+            # This index serves queries for a site's scans by type. Its first two columns also serve the list of sites.
             models.Index(fields=["organization", "host", "type", "-created_at", "-id"], name="scan_of_site"),
-            # Last results of a page, by the MD5 of the URL, because URLs may be longer than an index entry.
+            # This index serves the history of a page. It contains the MD5 digest of the URL, because URLs may be longer
+            # than an index entry.
             models.Index(
                 F("organization"),
                 MD5("url"),
@@ -187,22 +198,23 @@ class Scan(WithCredentials, Leased):
                 condition=models.Q(status__in=("completed", "partial")),
                 name="scan_of_page",
             ),
-            # Pages of a site by the indexed prefix of their URL: one lookup per page, independent of the number of
-            # scans.
+            # Index for the list of a site's pages by URL prefix. Each page needs one lookup, regardless of the number
+            # of scans.
             models.Index(
                 F("organization"),
                 F("host"),
-                Left("url", INDEXED_URL),
+                Left("url", INDEXED_URL_LENGTH),
                 condition=models.Q(lead=None),
                 name="scan_page_of_site",
             ),
-            # Scans that were requested without an audit.
+            # This index serves lists of scans that were requested without an audit.
             models.Index(
                 fields=["organization", "-created_at", "-id"],
                 condition=models.Q(lead=None, audit_page=None, is_background=False),
                 name="scan_newest_single",
             ),
-            # Lists for operators over all organizations: the newest scans, and scans that did not complete.
+            # These indexes serve the operators' lists over all organizations: the newest scans, and scans that did not
+            # complete.
             models.Index(fields=["-created_at", "-id"], name="scan_newest_of_all"),
             models.Index(
                 fields=["status", "-created_at", "-id"],
@@ -219,13 +231,13 @@ class Scan(WithCredentials, Leased):
                 condition=models.Q(status__in=("queued", "scanning"), lead=None),
                 name="scan_running_visits",
             ),
-            # Organizations that wait for a turn, and the next visit of each of them.
+            # This index serves the queue: organizations that wait for a turn, and the next visit of each organization.
             models.Index(
                 fields=["organization", "is_background", "created_at", "id"],
                 condition=models.Q(status="queued", lead=None),
                 name="scan_waiting_visits",
             ),
-            # Visits that wait for a domain. The next index serves visits of lists that wait for an address.
+            # This index serves visits that wait for a domain. The next index serves visits that wait for an address.
             models.Index(
                 fields=["domain", "type"],
                 condition=models.Q(status="queued", lead=None),
@@ -233,14 +245,14 @@ class Scan(WithCredentials, Leased):
             ),
             GinIndex(
                 fields=["addresses"],
-                condition=models.Q(status="queued", lead=None, is_of_list=True),
-                name="scan_waiting_of_address",
+                condition=models.Q(status="queued", lead=None),
+                name="scan_waiting_at_address",
             ),
             models.Index(fields=["lead"], condition=models.Q(lead__isnull=False), name="scan_companions"),
             models.Index(
                 fields=["audit_page"], condition=models.Q(audit_page__isnull=False), name="scan_of_audit_page"
             ),
-            # Rows with credentials, which are deleted after their retention.
+            # This index serves the deletion of credentials after their retention period.
             models.Index(
                 fields=["created_at"],
                 condition=models.Q(encrypted_credentials__isnull=False),
@@ -264,27 +276,34 @@ class Scan(WithCredentials, Leased):
 
     @property
     def failure(self) -> Scan | None:
-        """Return this scan if it has failed or its report is partial with an error, else None."""
+        """Return the scan itself if it has an error, else None.
+
+        Templates and serializers use it to read the error.
+        """
         return self if self.error_code else None
 
     @property
     def moment(self) -> str:
-        """Return the time of creation in UTC, to the minute. With a Z appended, it is a valid `datetime` of HTML's
-        <time>.
+        """Return the creation time in UTC to the minute.
+
+        With a Z appended, it is a valid HTML `datetime`.
         """
         return f"{self.created_at:%Y-%m-%d %H:%M}"
 
     @property
     def kept_until(self) -> datetime:
-        """Return when the retention of the report ends."""
+        """Return the end of the report's retention period."""
         return self.created_at + timedelta(days=self.kept_days)
 
     @property
     def is_kept(self) -> bool:
-        """Return True while the retention of the report lasts."""
+        """Return True until the report's retention period ends."""
         return self.kept_until > timezone.now()
 
     @property
     def report_url(self) -> str:
-        """Return the URL of the report page, which exists as soon as the scan is created."""
+        """Return the URL of the report page.
+
+        The page exists as soon as the scan is created.
+        """
         return f"{settings.BASE_URL}{report_path(self.id)}"

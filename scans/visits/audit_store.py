@@ -1,4 +1,4 @@
-"""Redis cache for values that the visits of an audit share while the audit runs.
+"""Redis cache for values that the visits of an audit share while the audit is running.
 
 If Redis has lost a value or is down, the visit requests the data from the site again. Values are pickled, and
 unpickling may execute code. So each value is signed: the signature proves that a process of this service stored it
@@ -19,17 +19,17 @@ from redis import RedisError
 
 logger = logging.getLogger(__name__)
 
-# Version of the stored format, because other releases may pickle other classes.
-FORMAT_VERSION = 4
+# Version of the stored format, because releases may pickle different classes.
+FORMAT_VERSION = 5
 SALT = "scans.visits.audit_store"
 
 
 class AuditStore:
-    """Cached values of one kind for one audit. Thread-safe. No method raises an error.
+    """Redis cache for values of one kind that belong to one audit.
 
-    A value is cached for `lifetime_s` seconds; if `is_renewed`, each reading restarts this time. `max_bytes` limits the
-    compressed size of a value, and `max_total_bytes` the size of all values that are added in `lifetime_s` seconds.
-    Larger values are not stored.
+    Thread-safe. No method raises an error. A value is cached for `lifetime_s` seconds; if `is_renewed`, each reading
+    restarts this time. `max_bytes` limits the compressed size of a value, and `max_total_bytes` the size of all values
+    that are added in `lifetime_s` seconds. Larger values are not stored.
     """
 
     def __init__(
@@ -40,20 +40,23 @@ class AuditStore:
         self._is_renewed = is_renewed
         self._max_bytes = max_bytes
         self._max_total_bytes = max_total_bytes
-        # `django.core.cache.cache` would open connections of its own in each thread of a visit.
+        # `django.core.cache.cache` would open another connection in each thread of a visit.
         self._cache = caches["default"]
 
     def find(self, name: str, of: str) -> object | None:
-        """Return the value `name` of the subject `of`, such as an origin or a request, or None."""
-        key = self._key(name, of)
+        """Return the cached value `name` of the subject `of`, or None.
+
+        The subject may be an origin or a request.
+        """
+        key = self._cache_key(name, of)
         try:
             text = self._cache.get(key)
-            packed = _verified(key, text) if isinstance(text, str) else None
+            packed = _verify(key, text) if isinstance(text, str) else None
             if packed is None:
                 return None
             if self._is_renewed:
                 self._cache.touch(key, self._lifetime_s)
-            # A process of this service has signed the value.
+            # Unpickling is safe, because a process of this service has signed the value.
             value: object = pickle.loads(zlib.decompress(packed))  # noqa: S301
         except RedisError:
             return None
@@ -63,16 +66,16 @@ class AuditStore:
         return value
 
     def store(self, name: str, of: str, value: object) -> None:
-        """Store a value, unless there is one already."""
-        key = self._key(name, of)
+        """Cache the value `name` of the subject `of`, unless one is already cached."""
+        key = self._cache_key(name, of)
         try:
             packed = zlib.compress(pickle.dumps(value), 1)
             if len(packed) <= self._max_bytes and self._has_capacity(len(packed)):
-                self._cache.add(key, _signed(key, packed), self._lifetime_s)
+                self._cache.add(key, _sign(key, packed), self._lifetime_s)
         except RedisError:
             return
         except Exception:
-            logger.exception("%s could not be kept", key)
+            logger.exception("%s could not be stored", key)
 
     def _has_capacity(self, size_bytes: int) -> bool:
         total = f"{self._prefix}:bytes"
@@ -84,16 +87,16 @@ class AuditStore:
         except ValueError:  # The counter has just expired.
             return False
 
-    def _key(self, name: str, of: str) -> str:
-        # The key has a digest, because origins and requests may be longer than a Redis key should be.
+    def _cache_key(self, name: str, of: str) -> str:
+        # The key contains a digest, because origins and requests may be too long for a Redis key.
         return f"{self._prefix}:{name}:{hashlib.sha256(of.encode()).hexdigest()[:32]}"
 
 
-def _signed(key: str, packed: bytes) -> str:
+def _sign(key: str, packed: bytes) -> str:
     return f"{_signature(key, packed)}:{base64.b64encode(packed).decode()}"
 
 
-def _verified(key: str, text: str) -> bytes | None:
+def _verify(key: str, text: str) -> bytes | None:
     """Return the pickled content if its signature is valid for `key`, else None."""
     signature, _, encoded = text.partition(":")
     packed = base64.b64decode(encoded)

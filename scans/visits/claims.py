@@ -1,7 +1,7 @@
-"""Claims of visits: claim, renew, finish and fail, each in one transaction.
+"""Claims of visits.
 
-A visit is one scan, or scans of several types that examine a page together. It has one claim, the claim of its lead
-scan.
+The functions claim, renew, finish or fail a visit, each in one transaction. A visit is one scan, or scans of several
+types that examine a page together. It has one claim, the claim of its lead scan.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from scans.models.domain import domain_of
 from scans.signals import scan_ended
 from scans.visits import tallies
 from scans.visits.fairness import IS_LEASED
-from scans.visits.politeness import enqueue_later, record_domain_visit, wake_after_gaps
+from scans.visits.politeness import enqueue_later, record_domain_visit, schedule_wake_ups
 from scans.visits.queue import (
     MAX_ATTEMPTS,
     QUEUES,
@@ -36,7 +36,7 @@ from scans.visits.queue import (
     Worker,
     acquire_turn_lock,
     enqueue,
-    next_in_turn,
+    find_next_visit,
     queue_of,
     record_turn,
     types_of,
@@ -44,15 +44,16 @@ from scans.visits.queue import (
 from website_scan.findings import ScanType
 from website_scan.result import Progress, ScanError, ScanResult
 
-OTHER_WORKERS_AFTER_S = 0.5  # Delay of a message for other workers.
-# Errors that are the fault of the service, not of the site.
-OWN_FAULTS = frozenset({"INTERNAL_ERROR", "SCAN_INTERRUPTED", "SCAN_NOT_STARTED"})
-LEFT_OUT = "PAGE_LEFT_OUT"  # Error of a discovered URL that turns out to be no page of the audit.
-# Scans that end with one of these errors are refunded to the quota.
-REFUNDED = OWN_FAULTS | {"SCAN_CANCELLED", LEFT_OUT}
+OTHER_WORKERS_DELAY_S = 0.5  # Messages for other workers are delayed by this many seconds.
+# Scans with these error codes failed because of this service, not because of the scanned site.
+SERVICE_ERRORS = frozenset({"INTERNAL_ERROR", "SCAN_INTERRUPTED", "SCAN_NOT_STARTED"})
+# Error code of a discovered URL that is not a page of the audit.
+LEFT_OUT = "PAGE_LEFT_OUT"
+# Scans that end with one of these error codes are refunded to the quota.
+REFUNDED = SERVICE_ERRORS | {"SCAN_CANCELLED", LEFT_OUT}
 
-# Lock the lead scan of a visit that is queued, or whose worker died.
-LOCK = f"""
+# This query locks the lead scan of a visit that is queued, or whose worker died.
+LOCK_LEAD_SCAN = f"""
     SELECT id FROM scans_scan
     WHERE id = %(scan)s AND lead_id IS NULL AND attempts < %(max_attempts)s
         AND (status = 'queued' OR status = 'scanning' AND NOT {IS_LEASED})
@@ -62,7 +63,7 @@ LOCK = f"""
 
 @functools.cache
 def claim_sql() -> str:
-    """Return the statement that claims all scans of a visit. Rows are locked in the order of `ScanQuerySet.locked`."""
+    """Return the SQL that claims all scans of a visit. Rows are locked in the order of `ScanQuerySet.locked`."""
     return f"""
         WITH held AS (
             SELECT id FROM scans_scan WHERE id = %(scan)s OR lead_id = %(scan)s
@@ -82,9 +83,9 @@ def claim_sql() -> str:
     """  # noqa: S608  # of constants
 
 
-# The progress never decreases, although an earlier attempt may have come further. The order of locks is that of
+# The displayed progress never decreases, even if an earlier attempt got further. Rows are locked in the order of
 # `ScanQuerySet.locked`.
-RENEW = f"""
+RENEW_CLAIM = f"""
     UPDATE scans_scan AS scan SET
         lease_expires_at = {SCAN_LEASE.end_sql},
         percent = greatest(scan.percent, %(percent)s),
@@ -116,8 +117,8 @@ ENDED_COLUMNS = (
     "error_message",
     "completed_at",
 )
-# All scans of a visit end in one statement, so that their counters are locked in the same order everywhere.
-END = f"""
+# A single statement ends all scans of a visit, so that their counters are always locked in the same order.
+END_VISIT = f"""
     UPDATE scans_scan AS scan SET claim_token = NULL, lease_expires_at = NULL,
         {", ".join(f"{name} = ended.{name}" for name in ENDED_COLUMNS[1:])}
     FROM jsonb_populate_recordset(NULL::scans_scan, %(rows)s::jsonb) AS ended WHERE scan.id = ended.id
@@ -127,7 +128,7 @@ END = f"""
 
 @dataclass(frozen=True, slots=True)
 class ScanClaim:
-    """Claim of a worker to one attempt of a visit, valid until the lease expires.
+    """Claim of a worker on one attempt of a visit, valid until the lease expires.
 
     `scan_id` is the ID of the lead scan. `types` are the types of all scans, the type of the lead scan first.
     `audit_id` is empty except in an audit of several pages. `request_id` is the ID of the HTTP request that created the
@@ -149,7 +150,7 @@ class ScanClaim:
 
 
 def claim_next(scan_id: str, worker: Worker) -> ScanClaim | None:
-    """Claim the next visit in the queue of the scan that a message named. Returns None if no visit may begin."""
+    """Claim the next visit in the queue of the scan `scan_id`. Returns None if no visit may begin."""
     rows = fetch("SELECT type FROM scans_scan WHERE id = %(scan)s", {"scan": scan_id})
     if not rows:
         return None
@@ -157,41 +158,43 @@ def claim_next(scan_id: str, worker: Worker) -> ScanClaim | None:
     claim: ScanClaim | None = None
     with transaction.atomic():
         acquire_turn_lock()
-        while (next_visit := next_in_turn(queue, worker)) is not None and next_visit.is_here and claim is None:
+        while (next_visit := find_next_visit(queue, worker)) is not None and next_visit.is_here and claim is None:
             claim = claim_scan(next_visit.scan_id, worker)
-            if claim is not None:  # If the claim is None, the visit was cancelled just now.
+            # If there is no claim, the visit was cancelled in the meantime.
+            if claim is not None:
                 record_turn(next_visit.organization_id, queue)
                 record_domain_visit(claim.host)
-        wake_after_gaps(queue)
+        schedule_wake_ups(queue)
     if next_visit is not None and not has_messages(queue):
-        _wake_for(next_visit, queue)
+        _wake_worker_for(next_visit, queue)
     return claim
 
 
-def _wake_for(next_visit: NextVisit, queue: str) -> None:
-    """Send a message about a visit that may begin: at once if this worker may claim it, else after a short delay.
+def _wake_worker_for(next_visit: NextVisit, queue: str) -> None:
+    """Send a message that the next visit may begin.
 
-    So each claim wakes up the next one, and only the first of several visits needs a message. The delayed message is
-    for other workers: a slot reserved for other organizations may have read the message that another worker's slot
-    needed. For visits that cannot begin anywhere, the end of another visit or of a pause sends a message.
+    This worker gets it immediately, other workers get it after a short delay. So each claim wakes up the next one, and
+    only the first of several visits needs a message. The delayed message is for other workers: a slot reserved for
+    other organizations may have read the message that another worker's slot needed. For visits that cannot begin
+    anywhere, the end of another visit or of a pause sends a message.
     """
     if next_visit.is_here:
         enqueue(next_visit.scan_id, next_visit.type)
-    elif is_first_call_in(OTHER_WORKERS_AFTER_S, f"queue:passed-on:{queue}"):
-        enqueue_later(OTHER_WORKERS_AFTER_S, next_visit.scan_id, next_visit.type)
+    elif is_first_call_in(OTHER_WORKERS_DELAY_S, f"queue:passed-on:{queue}"):
+        enqueue_later(OTHER_WORKERS_DELAY_S, next_visit.scan_id, next_visit.type)
 
 
 def _find_queued(queue: str, **condition: object) -> list[tuple[str, ScanType]]:
-    """Return the ID and type of a scan that waits in the queue and meets the condition, as a list of at most one."""
+    """Return a list with the ID and type of one matching queued scan, or an empty list."""
     queued = Scan.objects.visits().filter(status=Scan.Status.QUEUED, type__in=types_of(queue), **condition)
     return [(scan_id, ScanType(scan_type)) for scan_id, scan_type in queued.values_list("id", "type")[:1]]
 
 
 @transaction.atomic(savepoint=False)
 def claim_scan(scan_id: str, worker: Worker = Worker()) -> ScanClaim | None:  # noqa: B008  # Worker is frozen
-    """Claim the next attempt of a visit by its lead scan. Returns None if the visit has ended or is already claimed."""
+    """Claim the next attempt of a visit, given its lead scan. Returns None if the visit has ended or is claimed."""
     token = uuid.uuid4()
-    if not fetch(LOCK, {"scan": scan_id, "max_attempts": MAX_ATTEMPTS}):
+    if not fetch(LOCK_LEAD_SCAN, {"scan": scan_id, "max_attempts": MAX_ATTEMPTS}):
         return None
     rows = fetch(claim_sql(), {"scan": scan_id, "token": token, "worker": worker.name[:100]})
     lead, *others = sorted(rows, key=lambda row: (row[0] != scan_id, row[0]))
@@ -211,26 +214,30 @@ def claim_scan(scan_id: str, worker: Worker = Worker()) -> ScanClaim | None:  # 
     )
 
 
-def wake_next(claim: ScanClaim, worker: Worker) -> None:
-    """Wake up scans that could not run when their message was read, now that a visit has ended.
+def wake_waiting_scans(claim: ScanClaim, worker: Worker) -> None:
+    """Send messages for scans that waited for the ended visit.
 
     The end of a visit frees a slot of the worker, which any message in the queue can use, and a slot of the domain,
-    which a scan of another queue may wait for. Visits of lists may also wait for the visit's addresses.
+    which a scan of another queue may wait for. Visits of other domains may wait for the visit's addresses.
     """
     own_queue = queue_of(claim.types[0])
     for queue in QUEUES:
         if queue != own_queue and types_of(queue):
             queued = _find_queued(queue, domain=domain_of(claim.host))
             if claim.addresses:
-                queued += _find_queued(queue, is_of_list=True, addresses__overlap=claim.addresses)
-            for next_id, scan_type in queued:
-                enqueue(next_id, scan_type)
-        elif queue == own_queue and not has_messages(queue) and (next_visit := next_in_turn(queue, worker)) is not None:
+                queued += _find_queued(queue, addresses__overlap=claim.addresses)
+            for next_scan_id, scan_type in queued:
+                enqueue(next_scan_id, scan_type)
+        elif (
+            queue == own_queue
+            and not has_messages(queue)
+            and (next_visit := find_next_visit(queue, worker)) is not None
+        ):
             enqueue(next_visit.scan_id, next_visit.type)
 
 
 def renew_claim(claim: ScanClaim, progress: Progress) -> bool:
-    """Store the progress and renew the lease. Returns False if another attempt has the claim."""
+    """Store a visit's progress, and renew the lease. Returns False if another attempt has the claim."""
     checked = progress.checks
     parameters = {
         "lead": claim.scan_id,
@@ -241,26 +248,27 @@ def renew_claim(claim: ScanClaim, progress: Progress) -> bool:
         "done": [count.done for count in checked.values()],
         "total": [count.total for count in checked.values()],
     }
-    return len(fetch(RENEW, parameters)) == len(claim.types)
+    return len(fetch(RENEW_CLAIM, parameters)) == len(claim.types)
 
 
 def finish_scan(claim: ScanClaim, *results: ScanResult, cpu_s: float | None = None) -> bool:
-    """Store the results of a visit's scans, in one transaction with the writes of the receivers of `scan_ended`.
+    """Store the results of a visit's scans in one transaction.
 
-    `cpu_s` is the processor time of the visit and its browser, or None if unknown. The scans share it equally. Returns
-    False if the claim was lost: then nothing is stored, because another attempt finishes the visit.
+    The receivers of `scan_ended` run in the same transaction. `cpu_s` is the processor time of the visit and its
+    browser, or None if unknown. The scans share it equally. Returns False if the claim was lost: then nothing is
+    stored, because another attempt finishes the visit.
     """
     with transaction.atomic():
         claimed = Scan.objects.of_visit(claim.scan_id).filter(claim_token=claim.token, status=Scan.Status.SCANNING)
         scans = {ScanType(scan.type): scan for scan in claimed.locked().select_related("organization")}
         if scans.keys() != set(claim.types):
             return False
-        result_of_type = {result.type: result for result in results}
-        _refund([scans[scan_type] for scan_type, result in result_of_type.items() if _is_refunded(result.error)])
+        results_by_type = {result.type: result for result in results}
+        _refund_scans([scans[scan_type] for scan_type, result in results_by_type.items() if _is_refunded(result.error)])
         for scan_type, scan in scans.items():
-            _apply_result(scan, result_of_type[scan_type])
-        _end(list(scans.values()), claim.attempt, None if cpu_s is None else cpu_s / len(result_of_type))
-        scan_ended.send(Scan, ended=[(scans[scan_type], result) for scan_type, result in result_of_type.items()])
+            _apply_result(scan, results_by_type[scan_type])
+        _save_ended_scans(list(scans.values()), claim.attempt, None if cpu_s is None else cpu_s / len(results_by_type))
+        scan_ended.send(Scan, ended=[(scans[scan_type], result) for scan_type, result in results_by_type.items()])
     return True
 
 
@@ -277,7 +285,10 @@ def _apply_result(scan: Scan, result: ScanResult) -> None:
 
 
 def fail_visits(scans: QuerySet[Scan], error: ScanError) -> int:
-    """End the visits of these lead scans as failed, except visits that are locked now. Returns their number."""
+    """End the visits of these lead scans as failed, and return their number.
+
+    Locked visits are skipped.
+    """
     ended = 0
     for scan_id in scans.values_list("id", flat=True)[:1000]:
         with transaction.atomic():
@@ -292,11 +303,11 @@ def fail_queued_visits(leads: QuerySet[Scan], error: ScanError) -> list[Scan]:
 
     Runs in the caller's transaction. The caller must then send `scan_ended` with `send_scan_ended`.
     """
-    lead_rows = leads.filter(status=Scan.Status.QUEUED, lead=None).select_for_update(no_key=True, of=("self",))
-    lead_ids = list(lead_rows.order_by("id").values_list("id", flat=True))
+    lead_scans = leads.filter(status=Scan.Status.QUEUED, lead=None).select_for_update(no_key=True, of=("self",))
+    lead_ids = list(lead_scans.order_by("id").values_list("id", flat=True))
     scans = list(Scan.objects.filter(Q(id__in=lead_ids) | Q(lead_id__in=lead_ids)).locked())
     if _is_refunded(error):
-        _refund(scans)
+        _refund_scans(scans)
     columns = {
         "status": Scan.Status.FAILED,
         "completed_at": timezone.now(),
@@ -315,7 +326,7 @@ def fail_queued_visits(leads: QuerySet[Scan], error: ScanError) -> list[Scan]:
 
 
 def send_scan_ended(scans: Sequence[Scan]) -> None:
-    """Send `scan_ended` for scans without results, once for each of their visits."""
+    """Send the signal `scan_ended` for scans without results, once per visit."""
     for lead in [scan for scan in scans if scan.lead_id is None]:
         scan_ended.send(Scan, ended=[(scan, None) for scan in scans if lead.id in (scan.id, scan.lead_id)])
 
@@ -324,18 +335,18 @@ def fail_visit(scans: QuerySet[Scan], error: ScanError) -> Sequence[Scan]:
     """End the unfinished scans of a visit as failed, and return them. The caller has locked the lead scan."""
     rows = list(scans.unfinished().locked())  # type: ignore[attr-defined]  # ScanQuerySet
     if _is_refunded(error):
-        _refund(rows)
+        _refund_scans(rows)
     for scan in rows:
         scan.status = Scan.Status.FAILED
         scan.error_code, scan.error_message = error.code, error.message
     if rows:
-        _end(rows, rows[0].attempts, None)
+        _save_ended_scans(rows, rows[0].attempts, None)
         scan_ended.send(Scan, ended=[(scan, None) for scan in rows])
     return rows
 
 
-def _end(scans: Sequence[Scan], attempt: int, cpu_s: float | None) -> None:
-    """Save scans in their final state. `cpu_s` is the processor time of each scan."""
+def _save_ended_scans(scans: Sequence[Scan], attempt: int, cpu_s: float | None) -> None:
+    """Save scans in their final state. `cpu_s` is the CPU time of each scan."""
     now = timezone.now()
     for scan in scans:
         scan.completed_at = now
@@ -343,12 +354,12 @@ def _end(scans: Sequence[Scan], attempt: int, cpu_s: float | None) -> None:
         scan.release()
         transaction.on_commit(functools.partial(_log_end, scan, attempt, cpu_s))
     rows = [{name: getattr(scan, name) for name in ENDED_COLUMNS} for scan in scans]
-    fetch(END, {"rows": json.dumps(rows, default=str)})
+    fetch(END_VISIT, {"rows": json.dumps(rows, default=str)})
     tallies.record_ended_scans(scans, cpu_s)
 
 
 def _log_end(scan: Scan, attempt: int, cpu_s: float | None) -> None:
-    """Log the end of a scan for operators, after the commit of the transaction."""
+    """Log the end of a scan for operators, after the transaction has committed."""
     assert scan.completed_at is not None
     started_at = scan.started_at or scan.completed_at
     with job_log_context(scan.id, scan.request_id):
@@ -369,8 +380,11 @@ def _is_refunded(error: ScanError | None) -> bool:
     return error is not None and error.code in REFUNDED
 
 
-def _refund(scans: Sequence[Scan]) -> None:
-    """Refund scans to the quota of their months. Runs before they are saved, because creation locks the quota first."""
+def _refund_scans(scans: Sequence[Scan]) -> None:
+    """Refund scans to their month's quota.
+
+    Must run before the scans are saved, because creation locks the quota first.
+    """
     months = Counter((scan.organization_id, scan.period) for scan in scans)
     for (organization_id, period), number in sorted(months.items()):
         usage.refund(organization_id, period, number)

@@ -1,9 +1,10 @@
-"""Rules of the queues in SQL: which visit is next, and whether a worker may claim it. Each rule is a named text.
+"""SQL rules of the queues.
 
-`next_turn_sql` joins the rules into one statement, so that a claim needs one round trip while it holds the lock.
-Parameters: `queue` and the `types` whose scans use it; the `worker`'s name; `share`, the slots of a worker that one
-organization may use; `common`, the slots that are not reserved; `background`, the slots for pages of audits;
-`per_domain`, the concurrent visits of a domain; `max_attempts`.
+They determine which visit is next, and whether a worker may claim it. Each rule is a constant. `next_turn_sql` joins
+the rules into one statement, so that a claim needs one round trip while it holds the lock. Parameters: `queue` and the
+`types` whose scans use it; the `worker`'s name; `share`, the slots of a worker that one organization may use; `common`,
+the slots that are not reserved; `background`, the slots for pages of audits; `per_domain`, the concurrent visits of a
+domain; `max_attempts`.
 """
 
 from __future__ import annotations
@@ -20,16 +21,16 @@ RUNNING = f"status = 'scanning' AND lead_id IS NULL AND {IS_LEASED}"
 INTERRUPTED = f"status = 'scanning' AND lead_id IS NULL AND NOT {IS_LEASED}"
 
 
-def with_queries(queries: Mapping[str, str]) -> str:
-    """Return the WITH clause for queries by name."""
+def with_clause(queries: Mapping[str, str]) -> str:
+    """Return a WITH RECURSIVE clause for the named queries."""
     return "WITH RECURSIVE " + ", ".join(f"{name} AS ({query})" for name, query in queries.items())
 
 
 def waiting_organizations(condition: str = "TRUE") -> str:
-    """Return the query of the organizations that have a queued visit which meets the condition. The last row is NULL.
+    """Return the SQL query for organizations with a queued visit that meets the condition.
 
-    The query is a loose index scan from organization to organization, so its cost does not depend on the number of
-    scans.
+    The last row is NULL. The query is a loose index scan from organization to organization, so its cost does not depend
+    on the number of scans.
     """
     return f"""
         (
@@ -46,8 +47,9 @@ def waiting_organizations(condition: str = "TRUE") -> str:
     """  # noqa: S608  # built from constants only
 
 
-# Domains that have reached their limit of visits or are in the pause between two visits. `busy` applies to all visits,
-# `busy_for_pages` to pages of audits, because the last slot of a domain is reserved for interactive scans.
+# These queries select domains that have reached their limit of visits or are in the pause between two visits. `busy`
+# applies to all visits, `busy_for_pages` to pages of audits, because the last slot of a domain is reserved for
+# interactive scans.
 DOMAINS = {
     "visited": f"""
         SELECT domain, count(*) AS visits FROM scans_scan WHERE {RUNNING} AND domain <> ''
@@ -61,11 +63,12 @@ DOMAINS = {
     "busy": "SELECT domain FROM visited WHERE visits >= %(per_domain)s UNION ALL SELECT domain FROM resting",
 }
 
-# Limits within a worker only apply if there are several organizations. A single organization would only be slowed down.
+# Limits within a worker only apply if there are several organizations, because they would only slow down a single
+# organization.
 SEVERAL = "SELECT count(*) > 1 AS is_true FROM (SELECT FROM accounts_organization LIMIT 2) AS organizations"
-IS_ONLY_ORGANIZATION = "NOT (SELECT is_true FROM several)"
+IS_SINGLE_ORGANIZATION = "NOT (SELECT is_true FROM several)"
 
-# Running visits of this queue for each organization: in all workers, and in the slots of this worker.
+# This query counts the running visits of the queue by organization: in all workers, and in the slots of this worker.
 RUNNING_VISITS = f"""
     SELECT organization_id, count(*) AS visits, count(*) FILTER (WHERE NOT is_background) AS waited_for,
         count(*) FILTER (WHERE worker = %(worker)s AND NOT is_background) AS here,
@@ -73,63 +76,77 @@ RUNNING_VISITS = f"""
     FROM scans_scan WHERE {RUNNING} AND type = ANY(%(types)s) GROUP BY organization_id
 """  # noqa: S608  # of constants
 
-# Number of this worker's slots that are in use, by visits of any queue and by the discovery of pages.
+# This query counts the worker's slots that are used by visits of any queue and by the discovery of pages.
 USED_SLOTS = f"""
     SELECT count(*) + (SELECT slots FROM discovering) AS slots FROM scans_scan
     WHERE {RUNNING} AND worker = %(worker)s
 """  # noqa: S608  # of constants
 
-# IP addresses that running visits connect to. Visits of lists wait for free addresses, because a list may have
-# thousands of names on one host.
-VISITED_ADDRESSES = f"""
-    SELECT coalesce(array_agg(address), '{{}}') AS addresses FROM scans_scan, unnest(addresses) AS address
-    WHERE {RUNNING}
-"""  # noqa: S608  # of constants
-ADDRESS_IS_FREE = "NOT (is_of_list AND coalesce(addresses && (SELECT addresses FROM visited_addresses), FALSE))"
+# These queries select the IP addresses of running visits, and those for which visits wait. Any number of names can lead
+# to one address, so visits of different domains to it run one after the other. Visits of one domain run at the same
+# time there, within its limit, unless a visit of another domain waits for the address. Visits of lists always wait.
+ADDRESSES = {
+    "visited_addresses": f"""
+        SELECT address, domain FROM scans_scan, unnest(addresses) AS address WHERE {RUNNING}
+    """,  # noqa: S608  # of constants
+    "awaited_addresses": f"""
+        SELECT DISTINCT address, domain FROM scans_scan, unnest(addresses) AS address
+        WHERE {QUEUED} AND addresses && (SELECT coalesce(array_agg(address), '{{}}') FROM visited_addresses)
+    """,  # noqa: S608  # of constants
+}
+ADDRESS_IS_FREE = """NOT EXISTS (
+    SELECT FROM visited_addresses AS visited
+    WHERE visited.address = ANY(scans_scan.addresses) AND (
+        scans_scan.is_of_list OR visited.domain <> scans_scan.domain OR EXISTS (
+            SELECT FROM awaited_addresses AS awaited
+            WHERE awaited.address = visited.address AND awaited.domain <> scans_scan.domain
+        )
+    )
+)"""
 
-# Condition for a visit of this queue that has an attempt left and whose domain is free.
-MAY_BEGIN = """
+# This condition selects visits of the queue with an attempt left and a free domain.
+VISIT_MAY_BEGIN = """
     type = ANY(%(types)s) AND attempts < %(max_attempts)s AND domain NOT IN (SELECT domain FROM busy)
 """
-PAGE_MAY_BEGIN = "(NOT is_background OR domain NOT IN (SELECT domain FROM busy_for_pages))"
+DOMAIN_LIMIT_CONDITION = "(NOT is_background OR domain NOT IN (SELECT domain FROM busy_for_pages))"
 
-# Interrupted visits go first, oldest first, because their organizations have already had their turn.
-FIRST_INTERRUPTED = f"""
+# Interrupted visits come first, oldest first, because their organizations have already had their turn.
+NEXT_INTERRUPTED_VISIT = f"""
     SELECT 1 AS rank, id, organization_id, type, TRUE AS is_here FROM scans_scan
-    WHERE {INTERRUPTED} AND {MAY_BEGIN} AND {ADDRESS_IS_FREE} ORDER BY created_at, id LIMIT 1
+    WHERE {INTERRUPTED} AND {VISIT_MAY_BEGIN} AND {ADDRESS_IS_FREE} ORDER BY created_at, id LIMIT 1
 """  # noqa: S608  # of constants
 
-# Next visit of one organization: interactive scans before pages of audits, then the oldest visit.
-FIRST_OF_ORGANIZATION = f"""
+# This query selects the next visit of one organization: interactive scans before pages of audits, then the oldest
+# visit.
+NEXT_VISIT_OF_ORGANIZATION = f"""
     SELECT id, type, created_at, is_background FROM scans_scan
-    WHERE organization_id = waiting.organization_id AND {QUEUED} AND {MAY_BEGIN} AND {PAGE_MAY_BEGIN}
+    WHERE organization_id = waiting.organization_id AND {QUEUED} AND {VISIT_MAY_BEGIN} AND {DOMAIN_LIMIT_CONDITION}
         AND {ADDRESS_IS_FREE}
     ORDER BY is_background, created_at, id LIMIT 1
 """  # noqa: S608  # of constants
 
-# An organization may use its share of a worker's slots, because browsers are few. Its pages of audits have a share of
-# the same size.
-WITHIN_SHARE = f"""(
+# An organization may only use its share of a worker's slots, because browsers are few. Its pages of audits have a share
+# of the same size.
+IS_WITHIN_SHARE = f"""(
     coalesce(CASE WHEN scan.is_background THEN running.background_here ELSE running.here END, 0) < %(share)s
-    OR {IS_ONLY_ORGANIZATION}
+    OR {IS_SINGLE_ORGANIZATION}
 )"""
-# Pages of audits and discoveries leave one slot of the worker to interactive scans, unless the worker has only one
-# slot.
-LEAVES_A_SLOT = """(
+# Pages of audits and discoveries leave one slot of the worker to interactive scans, unless the worker has only one.
+LEAVES_INTERACTIVE_SLOT = """(
     NOT scan.is_background
     OR (SELECT coalesce(sum(background_here), 0) FROM running)
         < greatest(1, %(background)s - (SELECT slots FROM discovering))
 )"""
 # The last third of a worker's slots is reserved for interactive scans of organizations without a running interactive
 # scan.
-IS_NOT_RESERVED = f"""(
+HAS_UNRESERVED_SLOT = f"""(
     NOT scan.is_background AND coalesce(running.waited_for, 0) = 0
-    OR (SELECT slots FROM used) < %(common)s OR {IS_ONLY_ORGANIZATION}
+    OR (SELECT slots FROM used) < %(common)s OR {IS_SINGLE_ORGANIZATION}
 )"""  # noqa: S608  # of constants
 
-# Order between organizations: visits that this worker may claim, then interactive scans, then the organization with the
-# fewest running visits, then the organization with the longest wait since its last turn in this queue.
-BETWEEN_ORGANIZATIONS = """
+# Organizations are ordered by these criteria: visits that this worker may claim, then interactive scans, then the
+# fewest running visits, then the longest wait since the last turn in this queue.
+ORDER_OF_ORGANIZATIONS = """
     place.is_here DESC, scan.is_background, coalesce(running.visits, 0), turn.taken_at NULLS FIRST,
     scan.created_at, scan.id
 """
@@ -137,10 +154,10 @@ BETWEEN_ORGANIZATIONS = """
 
 @functools.cache
 def next_turn_sql() -> str:
-    """Return the query of the next visit. Its columns are rank, ID, organization, type, and `is_here`.
+    """Return the SQL query that selects the next visit.
 
-    `is_here` is True if the limits of this worker's slots allow the visit. If no visit is allowed in this worker, the
-    first visit for another worker is returned.
+    Its columns are rank, ID, organization, type, and `is_here`. `is_here` is True if the limits of this worker's slots
+    allow the visit. If no visit is allowed in this worker, the first visit for another worker is returned.
     """
     queries = {
         "several": SEVERAL,
@@ -148,18 +165,20 @@ def next_turn_sql() -> str:
         "running": RUNNING_VISITS,
         "discovering (slots)": audit_sql().discovery_slots,
         "used": USED_SLOTS,
-        "visited_addresses": VISITED_ADDRESSES,
+        **ADDRESSES,
         **DOMAINS,
     }
     return f"""
-        {with_queries(queries)}
-        ({FIRST_INTERRUPTED}) UNION ALL (
+        {with_clause(queries)}
+        ({NEXT_INTERRUPTED_VISIT}) UNION ALL (
             SELECT 2 AS rank, scan.id, waiting.organization_id, scan.type, place.is_here FROM waiting
             LEFT JOIN running ON running.organization_id = waiting.organization_id
             LEFT JOIN scans_turn AS turn ON turn.organization_id = waiting.organization_id AND turn.queue = %(queue)s
-            CROSS JOIN LATERAL ({FIRST_OF_ORGANIZATION}) AS scan
-            CROSS JOIN LATERAL (SELECT {WITHIN_SHARE} AND {LEAVES_A_SLOT} AND {IS_NOT_RESERVED} AS is_here) AS place
-            ORDER BY {BETWEEN_ORGANIZATIONS} LIMIT 1
+            CROSS JOIN LATERAL ({NEXT_VISIT_OF_ORGANIZATION}) AS scan
+            CROSS JOIN LATERAL (
+                SELECT {IS_WITHIN_SHARE} AND {LEAVES_INTERACTIVE_SLOT} AND {HAS_UNRESERVED_SLOT} AS is_here
+            ) AS place
+            ORDER BY {ORDER_OF_ORGANIZATIONS} LIMIT 1
         )
         ORDER BY rank LIMIT 1
     """  # noqa: S608  # of constants

@@ -1,4 +1,7 @@
-"""Redis cache for the evidence of an origin, which the visits of an audit share while the audit runs."""
+"""Redis cache for the evidence of an origin.
+
+The visits of an audit share it while the audit is running.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +11,16 @@ from scans.visits.audit_store import AuditStore
 from website_scan.catalogue import Probe
 from website_scan.evidence_cache import Kept
 
-LIFETIME_S = 30 * 60
-# Maximum compressed size for one probe, and in total for an audit. Larger evidence is not cached.
-MAX_BYTES = 256 * 1024
-MAX_AUDIT_BYTES = 8 * 1024 * 1024
+EVIDENCE_LIFETIME_S = 30 * 60
+# Maximum compressed size of one probe's evidence, and of all evidence of an audit. Larger evidence is not cached.
+MAX_PROBE_BYTES = 256 * 1024
+MAX_BYTES_PER_AUDIT = 8 * 1024 * 1024
 
 
 class OriginEvidence:
-    """Evidence cache of one audit. Thread-safe. See `website_scan.evidence_cache.EvidenceCache`.
+    """Cache for the origin evidence of one audit.
+
+    Thread-safe. Implements `website_scan.evidence_cache.EvidenceCache`.
 
     No method raises an error: if Redis is down, visits request the evidence from the site again.
     """
@@ -24,10 +29,10 @@ class OriginEvidence:
         self._store = AuditStore(
             audit_id,
             "evidence",
-            lifetime_s=LIFETIME_S,
+            lifetime_s=EVIDENCE_LIFETIME_S,
             is_renewed=True,
-            max_bytes=MAX_BYTES,
-            max_total_bytes=MAX_AUDIT_BYTES,
+            max_bytes=MAX_PROBE_BYTES,
+            max_total_bytes=MAX_BYTES_PER_AUDIT,
         )
 
     def find(self, origin: str, probe: Probe) -> Kept | None:

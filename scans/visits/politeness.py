@@ -1,6 +1,7 @@
-"""Limits of visits to a domain over all organizations: few at once, and a pause between two.
+"""Politeness limits for scanned domains, shared by all organizations.
 
-`queue.py` skips domains in their pause. This module records the pauses and wakes up the scans that wait for their ends.
+A domain gets only few visits at once, and a pause between two visits. `queue.py` skips domains in their pause. This
+module records the pauses and wakes up the scans that wait for their ends.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from scans.visits.fairness import IS_LEASED
 from scans.visits.queue import enqueue, types_of
 from website_scan.findings import ScanType
 
-# Longer than any pause, and longer than the wait at which new scans are refused (`overload.py`).
+# Rows are kept longer than any pause, and longer than the wait at which new scans are refused (`overload.py`).
 ROW_LIFETIME_S = 3600
 
 RECORD_VISIT = """
@@ -27,7 +28,8 @@ RECORD_VISIT = """
     SET taken_at = excluded.taken_at, free_at = excluded.free_at, told = excluded.told
 """
 
-# Each pause wakes up each queue once, for any number of waiting scans: one of them begins and starts the next pause.
+# Each pause wakes up each queue only once, for any number of waiting scans, because the next visit starts the next
+# pause.
 SCHEDULE_WAKE_UPS = f"""
     WITH waiting AS (
         SELECT turn.domain, turn.free_at, scan.id, scan.type FROM scans_domainturn AS turn
@@ -50,21 +52,24 @@ SCHEDULE_WAKE_UPS = f"""
     RETURNING waiting.id, waiting.type, extract(epoch FROM waiting.free_at - statement_timestamp())::float
 """  # noqa: S608  # of constants
 
-DELETE_OLD = "DELETE FROM scans_domainturn WHERE free_at < statement_timestamp() - %s * interval '1 second'"
+DELETE_OLD_TURNS = "DELETE FROM scans_domainturn WHERE free_at < statement_timestamp() - %s * interval '1 second'"
 
 
-def gap_s(host: str) -> float:
-    """Return the minimum seconds between the starts of two visits of the host's domain. 0 for private hosts."""
+def min_gap_s(host: str) -> float:
+    """Return the minimum time between the starts of two visits to the host's domain, in seconds.
+
+    Returns 0 for private hosts.
+    """
     return settings.SCAN_GAP_PER_DOMAIN_S if is_public(host) else 0.0
 
 
 def record_domain_visit(host: str) -> None:
-    """Record that a visit of the host's domain begins now, which starts the pause of the domain."""
-    execute(RECORD_VISIT, {"domain": domain_of(host), "gap": timedelta(seconds=gap_s(host))})
+    """Record that a visit of the host's domain begins now, which starts the domain's pause."""
+    execute(RECORD_VISIT, {"domain": domain_of(host), "gap": timedelta(seconds=min_gap_s(host))})
 
 
-def wake_after_gaps(queue: str) -> None:
-    """Schedule a message for the end of each pause that scans of the queue wait for.
+def schedule_wake_ups(queue: str) -> None:
+    """Schedule a message for the end of every pause that the queue's scans wait for.
 
     This process, which has just read the queue, sends the message at that time, and any free worker may read it. If the
     process dies first, the sweeper sends a message.
@@ -81,7 +86,7 @@ def wake_after_gaps(queue: str) -> None:
 
 
 def enqueue_later(seconds: float, scan_id: str, scan_type: ScanType) -> None:
-    """Call `enqueue` after `seconds`, if this process still runs then."""
+    """Call `enqueue` after `seconds`, if this process is still running at that time."""
     timer = threading.Timer(seconds, enqueue, (scan_id, scan_type))
     timer.daemon = True
     timer.start()
@@ -90,4 +95,4 @@ def enqueue_later(seconds: float, scan_id: str, scan_type: ScanType) -> None:
 def delete_old_domain_turns() -> None:
     """Delete the rows of domains whose pause ended more than ROW_LIFETIME_S ago."""
     with connection.cursor() as cursor:
-        cursor.execute(DELETE_OLD, [ROW_LIFETIME_S])
+        cursor.execute(DELETE_OLD_TURNS, [ROW_LIFETIME_S])

@@ -1,4 +1,6 @@
-"""Scheduling of visits in the queues. Messages only announce that some scan waits; the rows decide which visit is next.
+"""Scheduling of queued visits.
+
+Celery messages only say that scans wait. The database rows decide which visit is next.
 
 Priority: interrupted visits, then interactive scans, then pages of audits (background). Among equals, the organization
 with the fewest running visits is next, then the organization with the longest wait since its last turn, with its oldest
@@ -25,15 +27,16 @@ from scans.visits.fairness import next_turn_sql
 from website_scan.findings import ScanType
 
 SCAN_QUEUE, BROWSER_QUEUE = QUEUES = ("scans", "browser")
-# Advisory lock under which workers claim visits one after the other, so that each worker sees all earlier claims.
+# PostgreSQL's advisory lock of the queues. Workers claim visits one after the other, so that each worker sees all
+# earlier claims.
 TURN_LOCK = 0x7363616E5F747572
 MAX_ATTEMPTS = 3
-NO_LIMIT = 2**31 - 1
-# Share of a worker's slots that is reserved for other organizations, at least one slot. With six slots, the scan of a
-# third organization begins at once although two others have backlogs.
-RESERVED_SHARE = 1 / 3
+NO_SLOT_LIMIT = 2**31 - 1
+# At least one slot, and this share of a worker's slots, is reserved for other organizations. With six slots, the scan
+# of a third organization begins immediately even if two organizations have backlogs.
+RESERVED_SHARE_OF_SLOTS = 1 / 3
 
-TAKE_TURN = """
+RECORD_TURN = """
     INSERT INTO scans_turn (organization_id, queue, taken_at)
     VALUES (%(organization)s, %(queue)s, statement_timestamp())
     ON CONFLICT (organization_id, queue) DO UPDATE SET taken_at = excluded.taken_at
@@ -42,7 +45,7 @@ TAKE_TURN = """
 
 @dataclass(frozen=True, slots=True)
 class Worker:
-    """Celery worker: its name and its number of slots (concurrency)."""
+    """Celery worker with its name and its number of slots (concurrency)."""
 
     name: str = ""
     places: int = 1
@@ -50,7 +53,10 @@ class Worker:
 
 @dataclass(frozen=True, slots=True)
 class NextVisit:
-    """Visit that may begin, by its lead scan. If `is_here` is False, only another worker may claim the visit."""
+    """Next visit, identified by its lead scan.
+
+    If `is_here` is False, only another worker may claim the visit.
+    """
 
     scan_id: str
     organization_id: int
@@ -59,12 +65,12 @@ class NextVisit:
 
 
 def queue_of(scan_type: ScanType) -> str:
-    """Return the queue for scans of this type."""
+    """Return the name of the queue for scans of this type."""
     return BROWSER_QUEUE if settings.SCAN_BROWSER != "off" and scan_type.uses_browser else SCAN_QUEUE
 
 
 def types_of(queue: str) -> list[str]:
-    """Return the types whose scans use this queue."""
+    """Return the scan types that use this queue."""
     return [str(scan_type) for scan_type in ScanType if queue_of(scan_type) == queue]
 
 
@@ -76,24 +82,27 @@ def running_visits(organization_id: int) -> int:
 
 
 def enqueue(scan_id: str, scan_type: ScanType) -> None:
-    """Send the workers a message that a scan waits. If the queue refuses the message, the sweeper sends it again."""
+    """Send a Celery message that a scan is queued.
+
+    If Redis refuses the message, the sweeper sends it again.
+    """
     queue.enqueue("scans.tasks.run_scan", scan_id, queue_of(scan_type))
 
 
 def acquire_turn_lock() -> None:
-    """Acquire the advisory lock until the end of the transaction, so that no other worker claims a visit meanwhile."""
+    """Acquire the queues' advisory lock until the end of the transaction, so that no other worker claims visits."""
     fetch("SELECT pg_advisory_xact_lock(%(lock)s)", {"lock": TURN_LOCK})
 
 
-def next_in_turn(queue: str, worker: Worker) -> NextVisit | None:
-    """Return the visit that is next in the queue, or None if no visit may begin in any worker."""
+def find_next_visit(queue: str, worker: Worker) -> NextVisit | None:
+    """Return the next visit in the queue, or None if no visit may begin in any worker."""
     parameters: dict[str, Any] = {
         "queue": queue,
         "types": types_of(queue),
         "worker": worker.name,
         # An organization may use half of a worker's browsers, because browsers are few and slow.
-        "share": max(1, worker.places // 2) if queue == BROWSER_QUEUE else NO_LIMIT,
-        "common": max(1, worker.places - max(1, int(worker.places * RESERVED_SHARE))),
+        "share": max(1, worker.places // 2) if queue == BROWSER_QUEUE else NO_SLOT_LIMIT,
+        "common": max(1, worker.places - max(1, int(worker.places * RESERVED_SHARE_OF_SLOTS))),
         "background": worker.places - 1,
         "per_domain": settings.SCAN_VISITS_PER_DOMAIN,
         "max_attempts": MAX_ATTEMPTS,
@@ -105,4 +114,4 @@ def next_in_turn(queue: str, worker: Worker) -> NextVisit | None:
 
 def record_turn(organization_id: int, queue: str) -> None:
     """Record that the organization has had its turn in the queue."""
-    execute(TAKE_TURN, {"organization": organization_id, "queue": queue})
+    execute(RECORD_TURN, {"organization": organization_id, "queue": queue})

@@ -1,7 +1,8 @@
-"""Cache of an audit's HTTP responses, so that its next visits do not request the same files and links again.
+"""Cache for the HTTP responses of an audit.
 
-Each process has a cache in memory, and the processes share responses through Redis. Responses to requests with
-credentials stay in the memory of the process that received them.
+With it, visits do not request the same files and links again. Each process has a cache in memory, and the processes
+share responses through Redis. Responses to requests with credentials stay in the memory of the process that received
+them.
 """
 
 from __future__ import annotations
@@ -14,17 +15,21 @@ from scans.visits.audit_store import AuditStore
 from website_scan.net.http.answers import KEPT_S, Answers, Key
 from website_scan.net.http.response import Response
 
-MAX_AUDITS = 2
-MAX_MEMORY_BYTES = 8 * 1024 * 1024  # Limit for each audit. It is small, because a worker has many processes.
-# Compressed size limits: of a shared text, of another shared response, and of all responses that an audit shares in
+MAX_CACHED_AUDITS = 2
+# Limit for each audit and process. It is small, because a worker has many processes.
+MAX_MEMORY_BYTES = 8 * 1024 * 1024
+# Maximum compressed size of a shared text, of another shared response, and of all responses that an audit shares in
 # five minutes. Other responses have a lower limit, because most images are on one page only.
 MAX_TEXT_BYTES, MAX_OTHER_BYTES = 512 * 1024, 32 * 1024
-MAX_AUDIT_BYTES = 16 * 1024 * 1024
+MAX_BYTES_PER_AUDIT = 16 * 1024 * 1024
 TEXT = re.compile(r"text/|application/(?:[\w.+-]*(?:json|xml|javascript))")
 
 
 class SharedAnswers:
-    """Responses of one audit in Redis. Thread-safe. No method raises an error. See `answers.SharedAnswers`."""
+    """Redis cache for the responses of one audit.
+
+    Thread-safe. No method raises an error. Implements SharedAnswers.
+    """
 
     def __init__(self, audit_id: str) -> None:
         self._store = AuditStore(
@@ -33,11 +38,11 @@ class SharedAnswers:
             lifetime_s=int(KEPT_S),
             is_renewed=False,
             max_bytes=MAX_TEXT_BYTES,
-            max_total_bytes=MAX_AUDIT_BYTES,
+            max_total_bytes=MAX_BYTES_PER_AUDIT,
         )
 
     def find(self, key: Key) -> tuple[Response, float] | None:
-        stored = self._store.find("response", _name_of(key))
+        stored = self._store.find("response", _cache_name(key))
         if not isinstance(stored, tuple):
             return None
         response, received_at = stored
@@ -46,17 +51,18 @@ class SharedAnswers:
     def keep(self, key: Key, response: Response) -> None:
         is_text = TEXT.match((response.headers.get("Content-Type") or "").lower())
         if len(response.body) <= (MAX_TEXT_BYTES if is_text else MAX_OTHER_BYTES):
-            self._store.store("response", _name_of(key), (response, time.time()))
+            self._store.store("response", _cache_name(key), (response, time.time()))
 
 
-@functools.lru_cache(MAX_AUDITS)
+@functools.lru_cache(MAX_CACHED_AUDITS)
 def answers_of(audit_id: str) -> Answers:
-    """Return the response cache of one audit. A new audit starts with an empty cache, because the site may have been
-    fixed.
+    """Return the response cache of one audit.
+
+    New audits have an empty cache, because the site may have been fixed.
     """
     return Answers(MAX_MEMORY_BYTES, shared=SharedAnswers(audit_id))
 
 
-def _name_of(key: Key) -> str:
+def _cache_name(key: Key) -> str:
     url, is_decoded, headers = key
     return repr((url, is_decoded, sorted(headers)))

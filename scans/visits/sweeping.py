@@ -1,4 +1,4 @@
-"""Sweeper, which requeues visits whose message was lost or whose worker died, and ends visits that cannot run."""
+"""Sweeper that requeues lost visits and ends visits that cannot run."""
 
 from __future__ import annotations
 
@@ -21,46 +21,47 @@ from website_scan.result import ScanError
 
 logger = logging.getLogger(__name__)
 
-# After this wait, the message of a queued scan was lost or the queue is long. A duplicate message is harmless.
+# If a scan is queued for longer, its message was lost or the queue is long. A duplicate message is harmless.
 REQUEUE_AFTER = timedelta(seconds=30)
 # If the queue has this many messages, the message of a waiting scan was most likely not lost.
-BUSY_QUEUE = 100
-# Maximum number of messages per sweep. Any message starts the next visit, and the end of a visit sends another message.
-# More messages would only be read in vain by slots that are reserved for other organizations.
-MAX_REQUEUED = 100
-# Maximum wait of visits in a queue that no worker serves, and the time without a claim after which a queue is unserved.
+BUSY_QUEUE_MESSAGES = 100
+# The number of messages per sweep is limited, because any message starts the next visit, and the end of a visit sends
+# another message. Slots that are reserved for other organizations would only discard additional messages.
+MAX_REQUEUED_SCANS = 100
+# A visit waits at most this long in an unserved queue. A queue is unserved if no worker has claimed a visit for
+# UNSERVED_AFTER.
 MAX_UNSERVED_WAIT = timedelta(minutes=15)
 UNSERVED_AFTER = timedelta(minutes=2)
-# The sweeper runs every 15 seconds. If it has not run for this long, the service was down and the wait starts anew.
-UNSERVED_MARK_S = 60
+# A longer pause of the sweeper, which runs every 15 seconds, means that the service was down, so the wait starts again.
+UNSERVED_MARK_LIFETIME_S = 60
 
 INTERRUPTED = ScanError(
     "SCAN_INTERRUPTED", "The scan was interrupted several times on our side. It does not count against your quota."
 )
-NOT_STARTED = ScanError(
+NOT_STARTED_ERROR = ScanError(
     "SCAN_NOT_STARTED", "The scan could not be started on our side. It does not count against your quota."
 )
 
 
 def sweep_scans(queue_depth: Callable[[], int], enqueue: Callable[[str, ScanType], None] = queue.enqueue) -> int:
-    """Requeue lost and interrupted visits, and end visits that were interrupted too often. Returns the requeued number.
+    """Requeue lost and interrupted visits and return their number.
 
-    `queue_depth` returns the number of messages in the queues. While the queues are long, waiting scans are not
-    requeued, because each sweep would only add duplicates. An interrupted visit is requeued once after each
-    interruption: the next message of any scan starts it.
+    Visits with too many interruptions are ended. `queue_depth` returns the number of messages in the queues. While the
+    queues are long, waiting scans are not requeued, because each sweep would only add duplicates. An interrupted visit
+    is requeued once after each interruption: the next message of any scan starts it.
     """
     now = timezone.now()
     scans = Scan.objects.visits()
     interrupted = scans.without_lease().filter(attempts__lt=MAX_ATTEMPTS)
-    has_waited = Q(enqueued_at__lt=now - REQUEUE_AFTER)
+    has_waited_long = Q(enqueued_at__lt=now - REQUEUE_AFTER)
     queued = scans.filter(status=Scan.Status.QUEUED)
     lost = interrupted.filter(enqueued_at__lt=F("lease_expires_at"))
-    if queue_depth() < max(BUSY_QUEUE, queued.count() // 2):
-        lost = lost | interrupted.filter(has_waited) | queued.filter(has_waited)
+    if queue_depth() < max(BUSY_QUEUE_MESSAGES, queued.count() // 2):
+        lost = lost | interrupted.filter(has_waited_long) | queued.filter(has_waited_long)
     requeued = 0
     oldest = lost.order_by("enqueued_at").values_list("id", "type", "enqueued_at")
-    for scan_id, scan_type, enqueued_at in oldest[:MAX_REQUEUED]:
-        # Compare-and-set, so that a scan is requeued only once although two sweepers run at the same time.
+    for scan_id, scan_type, enqueued_at in oldest[:MAX_REQUEUED_SCANS]:
+        # The compare-and-set requeues a scan only once, even if two sweepers run concurrently.
         if Scan.objects.filter(id=scan_id, enqueued_at=enqueued_at).update(enqueued_at=now):
             enqueue(scan_id, ScanType(scan_type))
             requeued += 1
@@ -74,26 +75,26 @@ def sweep_scans(queue_depth: Callable[[], int], enqueue: Callable[[str, ScanType
 
 
 def _end_unserved(name: str, now: datetime) -> None:
-    """End the visits in a queue that no worker has served for MAX_UNSERVED_WAIT.
+    """End visits in a queue that no worker has served for MAX_UNSERVED_WAIT.
 
     A long queue counts as served while its visits are claimed. Time in which the service was down does not count.
     """
     waiting = Scan.objects.unfinished().visits().filter(created_at__lt=now - UNSERVED_AFTER)
     stuck = waiting.filter(type__in=queue.types_of(name))
     stuck = stuck.filter(Q(status=Scan.Status.QUEUED) | Q(id__in=stuck.without_lease().values("id")))
-    last_turn = Turn.objects.filter(queue=name).aggregate(at=Max("taken_at"))["at"]
-    is_served = last_turn is not None and now - last_turn < UNSERVED_AFTER
+    last_turn_at = Turn.objects.filter(queue=name).aggregate(at=Max("taken_at"))["at"]
+    is_queue_served = last_turn_at is not None and now - last_turn_at < UNSERVED_AFTER
     key = f"queue:unserved:{name}"
     try:
-        if is_served or not stuck.exists():
+        if is_queue_served or not stuck.exists():
             cache.delete(key)
             return
-        if cache.add(key, now.isoformat(), UNSERVED_MARK_S):
-            logger.error("queue %s has %d scans, and nobody takes them: does a worker serve it?", name, stuck.count())
+        if cache.add(key, now.isoformat(), UNSERVED_MARK_LIFETIME_S):
+            logger.error("queue %s has %d scans, but no worker serves it", name, stuck.count())
         since = datetime.fromisoformat(cache.get(key, now.isoformat()))
-        cache.touch(key, UNSERVED_MARK_S)
+        cache.touch(key, UNSERVED_MARK_LIFETIME_S)
     except RedisError:
-        return  # Without Redis, workers get no messages either.
+        return  # Without Redis, workers receive no messages, so no visit is ended here.
     if now - since >= MAX_UNSERVED_WAIT - UNSERVED_AFTER:
-        ended = fail_visits(stuck.filter(created_at__lt=now - MAX_UNSERVED_WAIT), NOT_STARTED)
-        logger.error("%d scans of queue %s were ended, as nobody takes them", ended, name)
+        ended = fail_visits(stuck.filter(created_at__lt=now - MAX_UNSERVED_WAIT), NOT_STARTED_ERROR)
+        logger.error("%d scans of queue %s were ended, because no worker serves it", ended, name)

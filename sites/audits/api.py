@@ -1,4 +1,4 @@
-"""The audit endpoints of /v1."""
+"""API views for audits."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rest_framework.response import Response
 from accounts import access
 from accounts.authentication import caller_of
 from infrastructure.api import idempotency
-from infrastructure.api.pagination import choice, slice_of, unknown_format
+from infrastructure.api.pagination import choice, parse_limit_and_offset, unknown_format
 from infrastructure.api.parsing import LongJSONParser
 from infrastructure.api.schema import (
     FORMAT,
@@ -55,7 +55,7 @@ NOT_FOUND = "`AUDIT_NOT_FOUND`: no such audit, or another organization's."
 
 
 class AuditCollection(ApiView):
-    """POST and GET /v1/audits."""
+    """API view for POST and GET /v1/audits."""
 
     parser_classes = [LongJSONParser]
     scopes = {"POST": Scope.SCAN}
@@ -79,12 +79,12 @@ class AuditCollection(ApiView):
         ),
     )
     def post(self, request: Request) -> Answer[AuditJson]:
-        """Looks at pages for several types at once, as places of the organization get free."""
+        """Creates an audit. Its pages are scanned for all types together as soon as the organization has free slots."""
         caller, body, key = caller_of(request), json_body(request), idempotency.key_of(request.headers)
-        most = caller.limits.pages_per_audit
-        asked = AuditRequestSerializer.judged(body, policy=scan_policy(), pages_per_audit=most)
+        pages_per_audit = caller.limits.pages_per_audit
+        audit_request = AuditRequestSerializer.judged(body, policy=scan_policy(), pages_per_audit=pages_per_audit)
         once = idempotency.once(key, {"audit": without_credentials(body)})
-        created = services.create_audit(caller=caller, request=asked, once=once)
+        created = services.create_audit(caller=caller, request=audit_request, once=once)
         return Answer(created.response, status=202, headers=created.headers("/v1/audits"))
 
     @operation(
@@ -95,18 +95,20 @@ class AuditCollection(ApiView):
         responses=responses({200: RETURNED}, e400="`INVALID_PARAMS`."),
     )
     def get(self, request: Request) -> Answer[AuditList]:
-        """The organization's audits, newest first."""
-        part = slice_of(request.query_params)
+        """Lists the organization's audits, newest first."""
+        page_slice = parse_limit_and_offset(request.query_params)
         audits = access.rows(Audit, caller_of(request).organization_id)
         audits = audits.exclude(id__in=audits.expired().values("id"))  # type: ignore[attr-defined]  # AuditQuerySet
         if (status := choice(request.query_params, "status", Audit.Status.values)) is not None:
             audits = audits.filter(status=status)
-        shown = [audit_summary_of(audit) for audit in part.of(audits.order_by("-created_at", "-id"))]
-        return Answer({"audits": shown, "total": audits.count(), "limit": part.limit, "offset": part.offset})
+        audits_json = [audit_summary_of(audit) for audit in page_slice.of(audits.order_by("-created_at", "-id"))]
+        return Answer(
+            {"audits": audits_json, "total": audits.count(), "limit": page_slice.limit, "offset": page_slice.offset}
+        )
 
 
 class AuditItem(ApiView):
-    """GET and DELETE /v1/audits/:id."""
+    """API view for GET and DELETE /v1/audits/:id."""
 
     scopes = {"DELETE": Scope.SCAN}
 
@@ -121,10 +123,10 @@ class AuditItem(ApiView):
         responses=responses({200: RETURNED}, e404=NOT_FOUND),
     )
     def get(self, request: Request, audit_id: str) -> Answer[AuditJson]:
-        """Poll this until the status is `completed`, `partial`, `failed` or `cancelled`."""
+        """Returns an audit. Poll it until the status is `completed`, `partial`, `failed` or `cancelled`."""
         audit = services.find_audit(caller_of(request).organization_id, audit_id)
-        waiting = {} if audit.is_final else {"Retry-After": str(POLL_AFTER_S)}
-        return Answer(audit_json_of(audit), headers=waiting)
+        retry_headers = {} if audit.is_final else {"Retry-After": str(POLL_AFTER_S)}
+        return Answer(audit_json_of(audit), headers=retry_headers)
 
     @operation(
         operation_id="cancel_audit",
@@ -134,7 +136,7 @@ class AuditItem(ApiView):
         responses=responses({200: RETURNED}, e404=NOT_FOUND),
     )
     def delete(self, request: Request, audit_id: str) -> Answer[AuditJson]:
-        """Running scans end, and waiting ones do not begin. An audit that has ended stays as it is."""
+        """Cancels an audit. Running scans continue, waiting scans do not start. A finished audit does not change."""
         return Answer(audit_json_of(services.cancel_audit(caller=caller_of(request), audit_id=audit_id)))
 
 
@@ -151,7 +153,7 @@ EXPORT_PARAMETERS = [
 
 
 class AuditExport(ApiView):
-    """GET /v1/audits/:id/export."""
+    """API view for GET /v1/audits/:id/export."""
 
     @operation(
         operation_id="export_audit",
@@ -161,15 +163,15 @@ class AuditExport(ApiView):
         responses=responses({200: AuditExportJson}, e400="`INVALID_PARAMS`: an unknown format.", **EXPORT_ERRORS),
     )
     def get(self, request: Request, audit_id: str) -> StreamingHttpResponse:
-        """All findings and pages in one document.
+        """Returns all findings and pages of an audit in one JSON document.
 
         `?format=sarif` and `?format=csv` answer as `/export/sarif` and `/export/csv` do.
         """
-        return _export(request, audit_id, choice(request.query_params, "format", list(WRITERS)) or "json")
+        return _export_response(request, audit_id, choice(request.query_params, "format", list(WRITERS)) or "json")
 
 
 def _export_view(ending: str) -> type[ApiView]:
-    """Return the view of GET /v1/audits/:id/export/<ending>."""
+    """Return the API view of GET /v1/audits/:id/export/<ending>."""
     export_format = FORMATS[ending]
 
     class AuditFile(ApiView):
@@ -182,25 +184,25 @@ def _export_view(ending: str) -> type[ApiView]:
             responses=responses(file_response(export_format.media_type), **EXPORT_ERRORS),
         )
         def get(self, request: Request, audit_id: str) -> StreamingHttpResponse:
-            return _export(request, audit_id, ending)
+            return _export_response(request, audit_id, ending)
 
     return AuditFile
 
 
 class UnknownAuditExport(ApiView):
-    """GET /v1/audits/:id/export/<anything else>."""
+    """API view that returns an error for unknown export formats of audits."""
 
     @operation(exclude=True)
     def get(self, request: Request, audit_id: str, ending: str) -> Response:
         raise unknown_format(WRITERS)
 
 
-# The views of the formats by the ends of their paths, except JSON, whose path is `export` itself.
+# Keys are the last segments of the paths. JSON is missing, because its path ends with `export`.
 EXPORT_VIEWS = {ending: _export_view(ending) for ending in WRITERS if ending != "json"}
 
 
 class AuditPages(ApiView):
-    """GET /v1/audits/:id/pages."""
+    """API view for GET /v1/audits/:id/pages."""
 
     @operation(
         operation_id="list_audit_pages",
@@ -214,22 +216,24 @@ class AuditPages(ApiView):
         responses=responses({200: RETURNED}, e400="`INVALID_PARAMS`.", e404=NOT_FOUND),
     )
     def get(self, request: Request, audit_id: str) -> Answer[AuditPageList]:
-        """In the order in which they were named or found."""
-        part = slice_of(request.query_params)
+        """Lists the pages of an audit in the order in which they were requested or discovered."""
+        page_slice = parse_limit_and_offset(request.query_params)
         audit = services.find_audit(caller_of(request).organization_id, audit_id)
         pages = audit.pages.all()
         if (status := choice(request.query_params, "status", AuditPage.Status.values)) is not None:
             pages = pages.filter(status=status)
-        shown = [audit_page_of(page) for page in part.of(pages.order_by("position"))]
-        return Answer({"pages": shown, "total": pages.count(), "limit": part.limit, "offset": part.offset})
+        pages_json = [audit_page_of(page) for page in page_slice.of(pages.order_by("position"))]
+        return Answer(
+            {"pages": pages_json, "total": pages.count(), "limit": page_slice.limit, "offset": page_slice.offset}
+        )
 
 
 class AuditFindings(ApiView):
-    """GET /v1/audits/:id/findings."""
+    """API view for GET /v1/audits/:id/findings."""
 
     @operation(
         operation_id="list_audit_findings",
-        summary="List what is wrong, each check once for all its places and pages",
+        summary="List the findings, each check once for all its places and pages",
         tags=["Audits"],
         parameters=[
             id_parameter("audit_id", "aud"),
@@ -240,22 +244,25 @@ class AuditFindings(ApiView):
         responses=responses({200: RETURNED}, e400="`INVALID_PARAMS`.", e404=NOT_FOUND),
     )
     def get(self, request: Request, audit_id: str) -> Answer[AuditFindingList]:
-        """Critical failures first, then what holds the score under a cap, then what wins most points.
+        """Lists the findings of an audit, critical failures first.
 
-        A failed or warned check is one finding with its places, however many pages have it. What two types find is
-        listed once, by the check that tells it; with `type`, also by the other one.
+        Findings that cause score caps are next, then those with the most points to gain. A failed or warned check is
+        one finding with its places, however many pages have it. A fact that two types find is listed once, under the
+        check that reports it; with `type`, also under the other check.
         """
-        part = slice_of(request.query_params)
+        page_slice = parse_limit_and_offset(request.query_params)
         audit = services.find_audit(caller_of(request).organization_id, audit_id)
         mutes = _mutes_of(audit)
         rows = in_order(audit, choice(request.query_params, "type", Scan.Type.values) or "")
-        if (wanted := request.query_params.get("outcome")) is not None:
-            rows = [row for row in rows if wanted in row.outcome_names]
-        shown = [audit_finding_of(finding, mutes) for finding in listed(audit, part.of(rows), mutes)]
-        return Answer({"findings": shown, "total": len(rows), "limit": part.limit, "offset": part.offset})
+        if (outcome := request.query_params.get("outcome")) is not None:
+            rows = [row for row in rows if outcome in row.outcome_names]
+        findings_json = [audit_finding_of(finding, mutes) for finding in listed(audit, page_slice.of(rows), mutes)]
+        return Answer(
+            {"findings": findings_json, "total": len(rows), "limit": page_slice.limit, "offset": page_slice.offset}
+        )
 
 
-def _export(request: Request, audit_id: str, ending: str) -> StreamingHttpResponse:
+def _export_response(request: Request, audit_id: str, ending: str) -> StreamingHttpResponse:
     audit = services.find_ended_audit(caller_of(request).organization_id, audit_id)
     pieces = export(audit, ending, _mutes_of(audit))
     response = StreamingHttpResponse(pieces, content_type=FORMATS[ending].media_type)

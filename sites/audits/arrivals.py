@@ -1,7 +1,8 @@
-"""Arrivals of visits at the pages of a site's audit: a URL that is no page is left out, and links lead to new pages.
+"""Update a site audit's page list when a page has loaded.
 
-Discovery reads few of the pages that a sitemap names. So each visit tells from its own response whether its URL is a
-page of the list, and adds the pages that it links to while there is room.
+URLs that are not pages are removed, and linked pages are added. Discovery reads only few of the pages that a sitemap
+names. So each visit decides by its own response whether its URL is a page, and adds the pages that it links to until
+the audit has its maximum number of pages.
 """
 
 from __future__ import annotations
@@ -15,34 +16,39 @@ from scans.visits.claims import LEFT_OUT
 from sites.models import Audit, AuditPage
 from website_scan.crawl.discovery.addresses import Site, identity
 from website_scan.crawl.discovery.arrival import Arrival, arrive
-from website_scan.crawl.discovery.mazes import ANYTHING, Mazes, shape
+from website_scan.crawl.discovery.mazes import ANYTHING, CrawlerTraps, shape
 from website_scan.crawl.discovery.patterns import Patterns
 from website_scan.crawl.robots import CrawlerRules, normalised_path, product_token
 from website_scan.crawl.robots_file import load_robots
 from website_scan.errors import Refusal
 from website_scan.net.client import Network
 from website_scan.net.errors import NetError
-from website_scan.net.http.request import Reuse
 from website_scan.net.targets import Target, parse_target
 from website_scan.page.evidence import Page
 from website_scan.result import ScanFailed
 
-FULL = "The visited pages link to more pages than {:,}; these have no place in the list."
+FULL = "The visited pages link to more pages than {:,}; the others are not in the list."
 
 
 class LeftOut(ScanFailed):
-    """The URL is no page of the audit's list; its scans are refunded."""
+    """Raised when a discovered URL is not a page.
+
+    Its scans end and are refunded.
+    """
 
     code = LEFT_OUT
 
 
 def receive_page(*, scan_id: str, page: Page, network: Network, **_: object) -> None:
-    """Leave out a discovered URL that is no page, and add the pages that it leads to. Receives `page_loaded`.
+    """Add the pages that a loaded page links to.
 
-    Raises LeftOut.
+    Receives the signal `page_loaded`.
+
+    Raises LeftOut if the discovered URL is not a page, such as a redirect to another site.
     """
     listed = AuditPage.objects.select_related("audit").filter(scans=scan_id, audit__kind=Audit.Kind.SITE).first()
-    if listed is None or listed.position == 0:  # discovery has read the start page
+    # Discovery has already read the start page, which has position 0.
+    if listed is None or listed.position == 0:
         return
     agent = product_token(network.policy.user_agent)
     target = parse_target(listed.url, network.policy)
@@ -50,104 +56,126 @@ def receive_page(*, scan_id: str, page: Page, network: Network, **_: object) -> 
     links = arrival.links if listed.audit.follows_links else ()
     if not arrival.fault and not links:
         return
-    is_listed = _Places(listed, target, _permitted(target, listed.audit, network, agent)).take(arrival, links)
-    if arrival.fault and not (arrival.keeps_without_other and not is_listed):
+    rules = _load_crawl_rules(target, listed.audit, network, agent)
+    is_listed = _PageList(listed, target, rules).update(arrival, links)
+    if arrival.fault and not (arrival.stays_listed_without_other and not is_listed):
         raise LeftOut(f"Left out of the audit. {arrival.fault}")
 
 
 @dataclass(frozen=True, slots=True)
-class _Rules:
-    """Patterns and robots.txt of an audit of a site. Without `crawler`, robots.txt could not be read."""
+class _CrawlRules:
+    """URL patterns and robots.txt rules of a site audit.
+
+    `crawler` is None if robots.txt was unavailable.
+    """
 
     patterns: Patterns
     crawler: CrawlerRules | None
 
-    def permit(self, path: str) -> bool:
-        normal = normalised_path(path)
-        return self.crawler is not None and self.patterns.admit(normal) and self.crawler.allows(normal)
+    def allows(self, path: str) -> bool:
+        normalized = normalised_path(path)
+        return self.crawler is not None and self.patterns.admit(normalized) and self.crawler.allows(normalized)
 
 
-def _permitted(target: Target, audit: Audit, network: Network, agent: str) -> _Rules:
+def _load_crawl_rules(target: Target, audit: Audit, network: Network, agent: str) -> _CrawlRules:
     patterns = Patterns(audit.include, audit.exclude)
     try:
-        robots = load_robots(target, network, Reuse.ALLOWED)
+        robots = load_robots(target, network)
     except (Refusal, NetError):
-        return _Rules(patterns, None)
-    return _Rules(patterns, None if robots.is_unreachable else CrawlerRules(robots.robots, agent))
+        return _CrawlRules(patterns, None)
+    return _CrawlRules(patterns, None if robots.is_unreachable else CrawlerRules(robots.robots, agent))
 
 
-class _Places:
-    """Places in the list of an audit, for what the visit of `listed` has found."""
+class _PageList:
+    """List of a site audit's pages.
 
-    def __init__(self, listed: AuditPage, target: Target, rules: _Rules) -> None:
+    The visit of a page adds redirect targets and linked pages to it.
+    """
+
+    def __init__(self, listed: AuditPage, target: Target, rules: _CrawlRules) -> None:
         self._listed = listed
         self._site = Site(target)
         self._rules = rules
 
-    def take(self, arrival: Arrival, links: Iterable[str]) -> bool:
-        """List the page's other URL, or a spare one, and its links; return True if the other URL is listed now."""
-        known = self._known()
-        wanted = [path for path in links if identity(path) not in known]
-        if not arrival.fault and not wanted:
+    def update(self, arrival: Arrival, links: Iterable[str]) -> bool:
+        """Add the page's redirect target (or a spare page) and its linked pages to the list.
+
+        Returns True if the redirect target is in the list.
+        """
+        statuses = self._status_by_identity()
+        new_links = [path for path in links if identity(path) not in statuses]
+        if not arrival.fault and not new_links:
             return False
         with transaction.atomic():
             audit = Audit.objects.select_for_update(no_key=True).get(id=self._listed.audit_id)
             if audit.status != Audit.Status.RUNNING:
                 return False
-            known = self._known()
+            statuses = self._status_by_identity()
             other = arrival.other
-            is_other_listed = other is not None and known.get(identity(other), "") not in ("", "left_out")
-            room = audit.max_pages - audit.pages_planned
+            is_other_listed = other is not None and statuses.get(identity(other), "") not in ("", "left_out")
+            free_count = audit.max_pages - audit.pages_planned
             added: list[tuple[str, bool]] = []
-            if other is not None and identity(other) not in known and self._rules.permit(other):
+            if other is not None and identity(other) not in statuses and self._rules.allows(other):
                 added.append((other, False))
                 is_other_listed = True
-            is_gone = bool(arrival.fault) and (is_other_listed or not arrival.keeps_without_other)
-            room += is_gone
-            if is_gone and not added:
-                added += self._spare(audit, known)
-            found = self._new(wanted, known | {identity(path): "" for path, _ in added})
-            if found and len(added) + len(found) > room:
+            is_removed = bool(arrival.fault) and (is_other_listed or not arrival.stays_listed_without_other)
+            free_count += is_removed
+            if is_removed and not added:
+                added += self._pop_spare_page(audit, statuses)
+            linked_pages = self._allowed_links(new_links, statuses | {identity(path): "" for path, _ in added})
+            if linked_pages and len(added) + len(linked_pages) > free_count:
                 note = FULL.format(audit.max_pages)
                 audit.notes = [*audit.notes, *([] if note in audit.notes else [note])]
-            _add(audit, [(self._site.url(path), linked) for path, linked in [*added, *found][: max(room, 0)]])
+            new_pages = [*added, *linked_pages][: max(free_count, 0)]
+            _add_pages(audit, [(self._site.url(path), is_linked) for path, is_linked in new_pages])
         return is_other_listed
 
-    def _known(self) -> dict[str, str]:
-        """Return the statuses of the audit's pages by identity."""
+    def _status_by_identity(self) -> dict[str, str]:
+        """Return the statuses of the audit's pages by normalized URL."""
         pages = AuditPage.objects.filter(audit=self._listed.audit_id).values_list("url", "status")
         return {identity(path): status for url, status in pages if (path := self._site.path(url, url)) is not None}
 
-    def _spare(self, audit: Audit, known: Collection[str]) -> list[tuple[str, bool]]:
-        """Take the next page from those that discovery has found beyond the list."""
+    def _pop_spare_page(self, audit: Audit, statuses: Collection[str]) -> list[tuple[str, bool]]:
+        """Remove and return the next spare page.
+
+        Discovery collects spare pages beyond the maximum number of pages.
+        """
         while audit.spare_pages:
             url = audit.spare_pages.pop(0)
             path = self._site.path(url, url)
-            if path is not None and identity(path) not in known:
+            if path is not None and identity(path) not in statuses:
                 return [(path, False)]
         return []
 
-    def _new(self, links: Iterable[str], known: dict[str, str]) -> list[tuple[str, bool]]:
-        """Return the links that may be listed. No page that only links lead to brings more pages of its own shape."""
-        own = self._site.path(self._listed.url, self._listed.url) or ""
-        mazes = Mazes(self._listed.audit.max_pages)
+    def _allowed_links(self, links: Iterable[str], statuses: dict[str, str]) -> list[tuple[str, bool]]:
+        """Return the links that may be added as pages.
+
+        A page that was found by links only cannot add pages whose URL has the same shape, so that endless calendars and
+        filters do not fill the list.
+        """
+        page_path = self._site.path(self._listed.url, self._listed.url) or ""
+        mazes = CrawlerTraps(self._listed.audit.max_pages)
         linked = AuditPage.objects.filter(audit=self._listed.audit_id, is_linked=True).values_list("url", flat=True)
         for path in filter(None, (self._site.path(url, url) for url in linked)):
             mazes.admit(path, shape(path), 0, 0)
-        found: dict[str, str] = {}
+        path_by_identity: dict[str, str] = {}
         for path in links:
-            made = shape(path)
-            is_circle = self._listed.is_linked and ANYTHING in made and made == shape(own)
-            if identity(path) in known or is_circle or not self._rules.permit(path):
+            path_shape = shape(path)
+            is_maze = self._listed.is_linked and ANYTHING in path_shape and path_shape == shape(page_path)
+            if identity(path) in statuses or is_maze or not self._rules.allows(path):
                 continue
-            if mazes.admit(path, made, 0, 0):
-                found.setdefault(identity(path), path)
-        return [(path, True) for path in found.values()]
+            if mazes.admit(path, path_shape, 0, 0):
+                path_by_identity.setdefault(identity(path), path)
+        return [(path, True) for path in path_by_identity.values()]
 
 
-def _add(audit: Audit, pages: Collection[tuple[str, bool]]) -> None:
-    """Add waiting pages to a running audit, as URL and whether only links lead there; the caller holds its lock."""
-    if audit.error_code:  # the quota is used up
+def _add_pages(audit: Audit, pages: Collection[tuple[str, bool]]) -> None:
+    """Add waiting pages to a running audit that the caller has locked.
+
+    `pages` has (URL, is_linked) pairs.
+    """
+    is_quota_used_up = bool(audit.error_code)
+    if is_quota_used_up:
         pages = ()
     last = AuditPage.objects.filter(audit=audit).order_by("-position").values_list("position", flat=True)[0]
     origin = AuditPage.objects.filter(audit=audit).values_list("origin", flat=True)[0]
@@ -156,5 +184,6 @@ def _add(audit: Audit, pages: Collection[tuple[str, bool]]) -> None:
         for number, (url, is_linked) in enumerate(pages, 1)
     )
     audit.pages_planned += len(pages)
-    audit.pages_found = max(audit.pages_found, audit.pages_planned)
+    # Rows are counted, because `pages_planned` does not include pages that were left out.
+    audit.pages_found = max(audit.pages_found, AuditPage.objects.filter(audit=audit).count())
     audit.save(update_fields=["pages_planned", "pages_found", "notes", "spare_pages"])

@@ -1,8 +1,9 @@
-"""Dispatch: creation of the scans of waiting pages, within the organization's limit. Waiting pages use no quota.
+"""Dispatch of the waiting pages of audits.
 
-`dispatch_pages` is called wherever there may be room: when an audit is created, when a visit of one begins, when any
-visit ends, and by the sweeper. An audit has few pages in the queue, however many slots its organization has.
-Audits of several pages, and audits of monitors, leave the last slot of their organization to interactive scans.
+The scans of a page are created when the organization has free slots. Waiting pages use no quota. `dispatch_pages` is
+called whenever a slot may be free: when an audit is created, when a visit of an audit begins, when any visit ends, and
+by the sweeper. An audit has few pages in the queue, however many slots its organization has. Audits of several pages,
+and audits of monitors, leave the last slot of their organization to interactive scans.
 """
 
 from __future__ import annotations
@@ -32,14 +33,14 @@ DISPATCH_LOCK = 0x70616765
 TRY_LOCK = "SELECT pg_try_advisory_xact_lock(%(lock)s::int, (%(organization)s %% 2147483647)::int)"
 # Maximum number of pages of an audit in the queue, and in one batch. The next pages are dispatched when workers have
 # claimed half of them, so that workers never wait for a dispatch, and an audit can be cancelled at once.
-AHEAD = 8
+MAX_QUEUED_PAGES = 8
 
-# `under_way + nth` gives audits with equally many pages under way one page each before any of them gets a second one.
-# The audits of lists take turns as one audit: with their thousands, they would come before each page of another.
-# Each audit's pages are read once: a condition that looks for other pages of the origin takes seconds for a thousand.
+# Sorting by `under_way + nth` gives each audit one page before any audit gets a second page.
+# All audits of lists take turns as if they were one audit, because thousands of them would delay all others.
+# A window function reads the pages of an audit once. A subquery per origin would take seconds for a thousand pages.
 NEXT = """
     WITH organization AS (
-        SELECT concurrent_scans AS places, concurrent_scans - (
+        SELECT concurrent_scans AS slots, concurrent_scans - (
             SELECT count(*) FROM scans_scan
             WHERE organization_id = %(organization)s AND status IN ('queued', 'scanning') AND lead_id IS NULL
         ) AS free
@@ -60,7 +61,7 @@ NEXT = """
         FROM sites_audit AS audit LEFT JOIN queued ON queued.audit_id = audit.id
         WHERE audit.organization_id = %(organization)s AND audit.status = 'running'
     )
-    SELECT turn.id, audits.is_background, organization.places, organization.free
+    SELECT turn.id, audits.is_background, organization.slots, organization.free
     FROM organization JOIN audits ON organization.free > 0 AND audits.queued <= %(ahead)s / 2
     CROSS JOIN LATERAL (
         SELECT page.id, row_number() OVER (ORDER BY page.position) AS nth
@@ -87,10 +88,10 @@ NEXT = """
 
 
 def dispatch_pages(organization_id: int) -> int:
-    """Dispatch waiting pages while the organization has free slots; return their number.
+    """Dispatch waiting pages while the organization has free slots, and return their number.
 
     One process at a time dispatches an organization's pages, so that a request never waits for more than one dispatch.
-    Another process leaves its pages to that one, which looks again after its commit.
+    A second process leaves its pages to the first one, which queries the waiting pages again after its commit.
     """
     dispatched = 0
     while _next_pages(organization_id):
@@ -102,88 +103,94 @@ def dispatch_pages(organization_id: int) -> int:
 
 
 def fill_free_slot(*, organization_id: int, **_: object) -> None:
-    """Dispatch waiting pages into a slot that a visit has freed. Receives `slot_freed`."""
+    """Dispatch a waiting page when a visit has ended and freed its slot.
+
+    Receives the signal `slot_freed`.
+    """
     dispatch_pages(organization_id)
 
 
 def _dispatch_batch(organization_id: int) -> int | None:
-    """Dispatch the next pages in one transaction, and return their number; None if another process dispatches pages.
+    """Dispatch the next pages in one transaction and return their number.
 
-    All code that takes pages out of the state `waiting` holds the organization's lock: this function and
-    `services.cancel_audit`.
+    Returns None if another process dispatches pages. All code that takes pages out of the state `waiting` holds the
+    organization's lock: this function and `services.cancel_audit`.
     """
     with transaction.atomic():
-        if not _is_only_dispatcher(organization_id):
+        if not _try_dispatch_lock(organization_id):
             return None
         try:
             limits = usage.lock_limits(organization_id)
         except usage.OrganizationClosed:
             return None
         now = timezone.now()
-        chosen = _next_pages(organization_id)
-        found = AuditPage.objects.select_related("audit").in_bulk(chosen)
-        pages = [found[each] for each in chosen if each in found]
+        page_ids = _next_pages(organization_id)
+        pages_by_id = AuditPage.objects.select_related("audit").in_bulk(page_ids)
+        pages = [pages_by_id[page_id] for page_id in page_ids if page_id in pages_by_id]
         if not pages:
             return 0
-        left = usage.quota(organization_id, limits, now).remaining
-        batch = _affordable(pages, left) or pages[:1]
+        remaining_quota = usage.quota(organization_id, limits, now).remaining
+        batch = _pages_within_quota(pages, remaining_quota) or pages[:1]
         try:
             usage.take(organization_id, limits, sum(len(page.audit.types) for page in batch), now)
         except usage.QuotaExceeded as refusal:
-            _stop(batch[0].audit, refusal)
+            _stop_audit(batch[0].audit, refusal)
             return 0
-        _dispatch(batch, now)
+        _create_scans(batch, now)
         return len(batch)
 
 
-def _is_only_dispatcher(organization_id: int) -> bool:
-    """Take the dispatch lock until the end of the transaction; return False if another process has the lock."""
-    ((is_taken,),) = access.fetch_rows(TRY_LOCK, organization_id, lock=DISPATCH_LOCK)
-    return bool(is_taken)
+def _try_dispatch_lock(organization_id: int) -> bool:
+    """Lock dispatch until the end of the transaction.
+
+    Returns False if another process has the advisory lock.
+    """
+    ((is_locked,),) = access.fetch_rows(TRY_LOCK, organization_id, lock=DISPATCH_LOCK)
+    return bool(is_locked)
 
 
 def _next_pages(organization_id: int) -> list[int]:
-    """Return the IDs of the pages that may be dispatched now, in the order of their turns.
+    """Return the IDs of the pages to dispatch now, in dispatch order.
 
-    Interactive audits are first, then the audit with the fewest pages under way, then the one with the longest wait.
-    One page of each origin goes ahead and gathers the evidence that others share.
+    Interactive audits are first, then the audit with the fewest running pages, then the one with the longest wait.
+    One page of each origin is scanned first and gathers the evidence that the other pages share.
     """
-    chosen: list[int] = []
-    for page_id, is_background, places, free in access.fetch_rows(NEXT, organization_id, ahead=AHEAD):
-        kept_free = 1 if is_background and places > 1 else 0  # for interactive scans
-        if len(chosen) < free - kept_free:
-            chosen.append(page_id)
-    return chosen
+    page_ids: list[int] = []
+    for page_id, is_background, slots, free_slots in access.fetch_rows(NEXT, organization_id, ahead=MAX_QUEUED_PAGES):
+        slots_for_interactive = 1 if is_background and slots > 1 else 0
+        if len(page_ids) < free_slots - slots_for_interactive:
+            page_ids.append(page_id)
+    return page_ids
 
 
-def _affordable(pages: list[AuditPage], left: int) -> list[AuditPage]:
-    """Return the first of these pages, as many as the rest of the month's quota is enough for."""
+def _pages_within_quota(pages: list[AuditPage], remaining_quota: int) -> list[AuditPage]:
+    """Return as many of the first pages as the month's remaining quota allows."""
     needed = itertools.accumulate(len(page.audit.types) for page in pages)
-    return [page for page, scans in zip(pages, needed, strict=True) if scans <= left]
+    return [page for page, scans in zip(pages, needed, strict=True) if scans <= remaining_quota]
 
 
-def _dispatch(pages: list[AuditPage], now: datetime) -> None:
-    """Create the scans of these pages: one statement for all, because each waits for the counters of scans."""
+def _create_scans(pages: list[AuditPage], now: datetime) -> None:
+    """Create the scans of the pages with one INSERT, because each INSERT waits for the locked scan counters."""
     waiting = AuditPage.objects.filter(id__in=[page.id for page in pages], status=AuditPage.Status.WAITING)
     if waiting.update(status=AuditPage.Status.RELEASED) != len(pages):
         raise RuntimeError("the organization's lock did not hold")
-    # One after the other, so that they wait in the order of their turns.
-    visits = [_scans_of(page, now + timedelta(microseconds=number)) for number, page in enumerate(pages)]
+    # Creation times differ by a microsecond, because workers claim scans in the order of creation.
+    visits = [_new_scans(page, now + timedelta(microseconds=number)) for number, page in enumerate(pages)]
     Scan.objects.bulk_create([scan for scans in visits for scan in scans])
     # Lock order: the scans and their counters before the audit, as at the end of a visit.
     audits = Audit.objects.filter(id__in={page.audit_id for page in pages})
     audits.update(released_at=now, started_at=Coalesce(F("started_at"), now))
-    # One message for each queue: a claim wakes the next one.
+    # One message per queue is enough, because each claim wakes the next scan.
     for scan_type, lead_id in {
         queue_of(ScanType(lead.type)): (ScanType(lead.type), lead.id) for lead, *_ in visits
     }.values():
         transaction.on_commit(functools.partial(enqueue, lead_id, scan_type))
 
 
-def _scans_of(page: AuditPage, now: datetime) -> list[Scan]:
-    """Return the unsaved scans of a page, the leading one first."""
+def _new_scans(page: AuditPage, now: datetime) -> list[Scan]:
+    """Return the unsaved scans of a page, the lead scan first."""
     audit = page.audit
-    made = functools.partial(
+    new_scan = functools.partial(
         Scan,
         organization_id=audit.organization_id,
         api_key_id=audit.api_key_id,
@@ -199,33 +206,42 @@ def _scans_of(page: AuditPage, now: datetime) -> list[Scan]:
         request_id=audit.request_id,
         **_credentials_for(audit, page),
     )
-    lead, *others = _led(audit.types)
-    leading = made(type=lead, addresses=audit.addresses if _is_on_host(audit, page) else None)
-    return [leading, *(made(type=each, lead=leading) for each in others)]
+    lead_type, *other_types = _types_with_lead_first(audit.types)
+    lead_scan = new_scan(type=lead_type, addresses=audit.addresses if _is_on_host(audit, page) else None)
+    return [lead_scan, *(new_scan(type=scan_type, lead=lead_scan) for scan_type in other_types)]
 
 
 def _credentials_for(audit: Audit, page: AuditPage) -> dict[str, Any]:
-    """Return a scan's columns for credentials, which are sent only to the origin of the audit's URL."""
+    """Return the credential columns of a scan.
+
+    They are empty for other origins, which must not get the credentials.
+    """
     if not audit.url.startswith((f"{page.origin}/", f"{page.origin}?")):
         return {}
     return {"credential_names": audit.credential_names, "encrypted_credentials": audit.encrypted_credentials}
 
 
 def _is_on_host(audit: Audit, page: AuditPage) -> bool:
-    """Return True if the page is on the host and port of the audit's URL, whose addresses are known."""
+    """Return True if the page has the host and port of the audit's URL, whose IP addresses are known."""
     return page.origin.partition("://")[2] == host_and_port_of(audit.url)
 
 
-def _led(types: list[str]) -> Iterator[str]:
-    """Sort the types of a visit; a type that uses a browser leads, because it determines the queue."""
-    return iter(sorted(types, key=lambda each: not ScanType(each).uses_browser))
+def _types_with_lead_first(types: list[str]) -> Iterator[str]:
+    """Yield the scan types of a visit, browser types first.
+
+    The first type is that of the lead scan, which determines the queue.
+    """
+    return iter(sorted(types, key=lambda scan_type: not ScanType(scan_type).uses_browser))
 
 
-def _stop(audit: Audit, refusal: Refusal) -> None:
-    """Mark waiting pages as left out because the quota is used up; the audit ends with the pages scanned so far."""
+def _stop_audit(audit: Audit, refusal: Refusal) -> None:
+    """Leave out the waiting pages because the quota is used up.
+
+    The audit ends with the pages scanned so far.
+    """
     audit = Audit.objects.select_for_update(no_key=True).get(id=audit.id)
-    left_out = AuditPage.objects.filter(audit=audit, status=AuditPage.Status.WAITING)
-    count = left_out.update(status=AuditPage.Status.LEFT_OUT)
+    waiting_pages = AuditPage.objects.filter(audit=audit, status=AuditPage.Status.WAITING)
+    count = waiting_pages.update(status=AuditPage.Status.LEFT_OUT)
     audit.pages_planned -= count
     audit.error_code = refusal.code
     audit.error_message = f"{counted(count, 'page was', 'pages were')} not checked. {refusal}"

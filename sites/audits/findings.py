@@ -1,4 +1,4 @@
-"""Findings of an audit as lists, exports and the page show them: by priority, with places and mutes."""
+"""Findings of an audit with their places and mutes, sorted by priority."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ FREQUENT_PLACES = """
 
 
 class PlaceRow(NamedTuple):
-    """Row of an AuditPlace: a page shows hundreds, and to create one as a model takes ten times as long."""
+    """Place of a finding as a plain tuple, which is created ten times as fast as an AuditPlace instance."""
 
     fingerprint: str
     place: str
@@ -39,7 +39,7 @@ class PlaceRow(NamedTuple):
 
 
 class ListedPlace(NamedTuple):
-    """Place of a finding, and how far it is muted."""
+    """Place of a finding, and the pages on which it is muted."""
 
     row: PlaceRow
     muted_on: MutedOn
@@ -47,10 +47,10 @@ class ListedPlace(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ListedFinding:
-    """Finding with the points that fixing it gains, how far it is muted, and its most frequent places.
+    """Finding of an audit with its gain in points, its mutes, and its most frequent places.
 
-    `points` is the gain in the type's score if it is fixed on all pages, `later` the gain if no cap applied.
-    `places_total` counts the kept places (AuditPlace.MOST).
+    `points` is the gain in the type's score if the finding is fixed on all pages, `later` the gain if no cap applied.
+    `places_total` counts the stored places (at most AuditPlace.MOST).
     """
 
     row: AuditFinding
@@ -62,37 +62,40 @@ class ListedFinding:
 
     @property
     def is_muted(self) -> bool:
-        """Return True if it is muted on all pages."""
+        """Return True if the finding is muted on all pages."""
         return self.muted_on.pages == ALL
 
     @property
     def holds(self) -> bool:
-        """Return True if a cap that lowers the score of a page counts it."""
+        """Return True if the finding contributes to a cap that lowers the score of a page."""
         return self.row.held_pages > 0
 
     @property
     def is_critical(self) -> bool:
-        """Return True if it is a critical failure on a page; a warning is none."""
+        """Return True if the finding is a critical failure on at least one page.
+
+        Warnings are not critical.
+        """
         return self.row.critical_pages > 0
 
 
 def in_order(audit: Audit, type: str = "") -> list[AuditFinding]:
-    """Return the findings of a type, or of all types, by priority: at most one for each check.
+    """Return the findings of one scan type, or of all types, sorted by priority.
 
-    Of all types, each fact is listed once, by the check that tells it.
+    In the list of all types, each fact occurs once, as the finding of the check that reports it.
     """
     return by_priority(audit, audit.findings.filter(type=type) if type else audit.findings.filter(told_by=""))
 
 
-def critical_in_order(audit: Audit) -> list[AuditFinding]:
-    """Return the findings of all types that are a critical failure on a page, by priority."""
+def critical_findings_by_priority(audit: Audit) -> list[AuditFinding]:
+    """Return the findings with a critical failure on at least one page, sorted by priority."""
     return by_priority(audit, audit.findings.filter(told_by="", critical_pages__gt=0))
 
 
 def by_priority(audit: Audit, rows: Iterable[AuditFinding]) -> list[AuditFinding]:
-    """Sort findings of the audit by priority."""
+    """Return the audit's findings sorted by priority."""
 
-    def key(row: AuditFinding) -> tuple[Priority, str, str]:
+    def sort_key(row: AuditFinding) -> tuple[Priority, str, str]:
         row_priority = priority(
             status=row.status,
             severity=row.severity,
@@ -102,7 +105,7 @@ def by_priority(audit: Audit, rows: Iterable[AuditFinding]) -> list[AuditFinding
         )
         return row_priority, row.type, row.check_id
 
-    return sorted(rows, key=key)
+    return sorted(rows, key=sort_key)
 
 
 def listed(
@@ -113,27 +116,32 @@ def listed(
     *,
     with_samples: bool = True,
 ) -> list[ListedFinding]:
-    """Return these findings in their order, each with its most frequent places, in at most two queries.
+    """Return the findings in the given order, each with its most frequent places, in at most two queries.
 
-    A caller that shows no sample pages of places can do without them (`with_samples`); mutes still get them.
+    `with_samples=False` leaves out the sample pages of places, unless mute rules need them.
     """
     muted = mutes.of(rows)
-    found = _frequent_places(rows, most_places, with_samples or bool(mutes)) if rows and most_places else {}
+    places_by_finding = _frequent_places(rows, most_places, with_samples or bool(mutes)) if rows and most_places else {}
     return [
         ListedFinding(
             row=row,
             points=audit.gain(row),
             later=audit.gain_without_caps(row),
             muted_on=muted[row.id],
-            places=[ListedPlace(place, mutes.on_place(row, place)) for place, _ in found.get(row.id, ())],
-            places_total=next((total for _, total in found.get(row.id, ())), 0),
+            places=[
+                ListedPlace(place, mutes.place_muting(row, place)) for place, _ in places_by_finding.get(row.id, ())
+            ],
+            places_total=next((total for _, total in places_by_finding.get(row.id, ())), 0),
         )
         for row in rows
     ]
 
 
-def listed_in_batches(audit: Audit, mutes: AuditMutes, type: str = "") -> Iterator[list[ListedFinding]]:
-    """Yield all findings by priority, few at a time, because their places may take much memory."""
+def list_findings_in_batches(audit: Audit, mutes: AuditMutes, type: str = "") -> Iterator[list[ListedFinding]]:
+    """Yield batches of findings by priority.
+
+    Batches are small, because places may need much memory.
+    """
     rows = in_order(audit, type)
     for start in range(0, len(rows), BATCH):
         yield listed(audit, rows[start : start + BATCH], mutes)
@@ -142,10 +150,10 @@ def listed_in_batches(audit: Audit, mutes: AuditMutes, type: str = "") -> Iterat
 def _frequent_places(
     rows: Sequence[AuditFinding], most: int, with_samples: bool
 ) -> dict[int, list[tuple[PlaceRow, int]]]:
-    """Return by finding its most frequent places, each with the number of all places of the finding."""
-    found: dict[int, list[tuple[PlaceRow, int]]] = {}
-    wanted = {"findings": [row.id for row in rows], "most": most, "with_samples": with_samples}
-    for finding_id, fingerprint, place, pages, samples, total in fetch(FREQUENT_PLACES, wanted):
+    """Return the most frequent places of every finding with the total number of its places, by finding ID."""
+    places_by_finding: dict[int, list[tuple[PlaceRow, int]]] = {}
+    parameters = {"findings": [row.id for row in rows], "most": most, "with_samples": with_samples}
+    for finding_id, fingerprint, place, pages, samples, total in fetch(FREQUENT_PLACES, parameters):
         row = PlaceRow(fingerprint, place, pages, json.loads(samples) if samples else [])
-        found.setdefault(finding_id, []).append((row, total))
-    return found
+        places_by_finding.setdefault(finding_id, []).append((row, total))
+    return places_by_finding

@@ -1,8 +1,9 @@
-"""Mutes applied to the findings of an audit: a finding or place is muted on all, some or none of its pages.
+"""Mutes applied to the findings of an audit.
 
-An audit stores a few sample pages of each place, not all. So a place is muted on all pages if rules for whole hosts
-cover all hosts of the audit, or if rules for paths cover its pages and all of these are samples; else on some. A
-finding is muted on all pages if all of its places are, and all are known.
+A finding or place is muted on all, some or none of its pages. An audit stores a few sample pages of each place, not
+all. So a place is muted on all pages if rules for whole hosts cover all hosts of the audit, or if rules for paths cover
+its sample pages and there are no other pages; else on some. A finding is muted on all pages if all of its places are,
+and all places are stored.
 """
 
 from __future__ import annotations
@@ -22,7 +23,10 @@ ALL, SOME, NONE = "all", "some", "none"
 
 @dataclass(frozen=True, slots=True)
 class MutedOn:
-    """Extent of a muting: `pages` is ALL, SOME or NONE; `rules` are the rules that mute, each once."""
+    """Pages on which a finding or place is muted, and the rules that mute it.
+
+    `pages` is ALL, SOME or NONE.
+    """
 
     pages: str
     rules: tuple[MuteRule, ...] = ()
@@ -32,7 +36,7 @@ UNMUTED = MutedOn(NONE)
 
 
 class PlaceOnPages(Protocol):
-    """Place of a finding, with sample pages: a row of AuditPlace, or what was read of one."""
+    """Place of a finding with sample pages, as an AuditPlace or a PlaceRow."""
 
     @property
     def fingerprint(self) -> str: ...
@@ -43,9 +47,11 @@ class PlaceOnPages(Protocol):
 
 
 class AuditMutes:
-    """Active mute rules for the findings of one audit; queries the database only if there are any.
+    """Active mute rules for the findings of one audit.
 
-    `shows_rules`: the reader is a member, who may see who muted what, why and until when.
+    Without rules, the database is not queried.
+
+    `shows_rules` is True if the reader is a member, who may see who muted a finding, why and until when.
     """
 
     def __init__(self, audit: Audit, mutes: Mutes = NO_MUTES, *, shows_rules: bool = True) -> None:
@@ -55,49 +61,57 @@ class AuditMutes:
         return bool(self._mutes)
 
     def of(self, findings: Iterable[AuditFinding]) -> dict[int, MutedOn]:
-        """Return the extent to which each finding of the audit is muted, by its row ID; at most one query for all."""
-        found, candidates = {}, {}
-        for each in findings:
-            of_hosts = self._of_all_hosts(each)
-            found[each.id] = MutedOn(ALL, of_hosts) if of_hosts else UNMUTED
-            if not of_hosts and each.check_id in self._mutes.check_ids:
-                candidates[each.id] = each
-        muted: dict[int, list[MutedOn]] = {id: [] for id in candidates}
-        for place in AuditPlace.objects.filter(finding__in=candidates).order_by("id") if candidates else ():
-            muted[place.finding_id].append(self.on_place(candidates[place.finding_id], place))
-        return found | {id: _together(each) for id, each in muted.items()}
+        """Return on which pages the findings are muted, by row ID.
 
-    def on_place(self, finding: AuditFinding, place: PlaceOnPages) -> MutedOn:
-        """Return the extent to which a place of a finding is muted."""
+        Executes at most one query.
+        """
+        muted_by_finding, candidates = {}, {}
+        for finding in findings:
+            host_rules = self._host_rules(finding)
+            muted_by_finding[finding.id] = MutedOn(ALL, host_rules) if host_rules else UNMUTED
+            if not host_rules and finding.check_id in self._mutes.check_ids:
+                candidates[finding.id] = finding
+        muted_places: dict[int, list[MutedOn]] = {id: [] for id in candidates}
+        for place in AuditPlace.objects.filter(finding__in=candidates).order_by("id") if candidates else ():
+            muted_places[place.finding_id].append(self.place_muting(candidates[place.finding_id], place))
+        return muted_by_finding | {id: _combine_places(places) for id, places in muted_places.items()}
+
+    def place_muting(self, finding: AuditFinding, place: PlaceOnPages) -> MutedOn:
+        """Return whether a place of a finding is muted on all, some or none of its pages."""
         if finding.check_id not in self._mutes.check_ids:
             return UNMUTED
-        if of_hosts := self._of_all_hosts(finding, place.fingerprint):
-            return MutedOn(ALL, of_hosts)
+        if host_rules := self._host_rules(finding, place.fingerprint):
+            return MutedOn(ALL, host_rules)
         outcome = finding.only_outcome
-        found = [self._mutes.of(finding.check_id, outcome, each["url"], place.fingerprint) for each in place.samples]
-        rules = tuple(dict.fromkeys(filter(None, found)))
-        is_all = all(found) and place.pages_affected == len(found)
-        return MutedOn(ALL if is_all else SOME if rules else NONE, rules)
+        page_rules = [
+            self._mutes.of(finding.check_id, outcome, page["url"], place.fingerprint) for page in place.samples
+        ]
+        rules = tuple(dict.fromkeys(filter(None, page_rules)))
+        covers_all_pages = all(page_rules) and place.pages_affected == len(page_rules)
+        return MutedOn(ALL if covers_all_pages else SOME if rules else NONE, rules)
 
-    def _of_all_hosts(self, finding: AuditFinding, fingerprint: str = "") -> tuple[MuteRule, ...]:
-        """Return the rules that mute a place, or else all places, on all hosts; empty if any host has none."""
+    def _host_rules(self, finding: AuditFinding, fingerprint: str = "") -> tuple[MuteRule, ...]:
+        """Return one mute rule per host for the place, or nothing if a host has no matching rule.
+
+        Without a fingerprint, the rules must mute all places.
+        """
         if finding.check_id not in self._mutes.check_ids:
             return ()
         outcome = finding.only_outcome
-        found = [self._mutes.of_host(finding.check_id, outcome, host, fingerprint) for host in self._hosts]
-        return tuple(rule for rule in found if rule is not None) if all(found) else ()
+        rules = [self._mutes.rule_for_host(finding.check_id, outcome, host, fingerprint) for host in self._hosts]
+        return tuple(rule for rule in rules if rule is not None) if all(rules) else ()
 
     @cached_property
     def _hosts(self) -> list[str]:
         if self._audit.kind != Audit.Kind.PAGES:
-            # All pages of a site are on one host.
+            # All pages of a site have the same host.
             return [host_and_path(self._audit.url)[0]]
         origins = AuditPage.objects.filter(audit=self._audit).order_by().values_list("origin", flat=True).distinct()
         return sorted({host_and_port_of(origin) for origin in origins})
 
 
-def _together(places: list[MutedOn]) -> MutedOn:
-    """Return the extent to which a finding is muted whose places are muted so far."""
-    rules = tuple(dict.fromkeys(rule for each in places for rule in each.rules))
-    is_all = 0 < len(places) < AuditPlace.MOST and all(each.pages == ALL for each in places)
-    return MutedOn(ALL if is_all else SOME if rules else NONE, rules)
+def _combine_places(places: list[MutedOn]) -> MutedOn:
+    """Combine the mutes of a finding's places into the finding's own."""
+    rules = tuple(dict.fromkeys(rule for place in places for rule in place.rules))
+    covers_all_places = 0 < len(places) < AuditPlace.MOST and all(place.pages == ALL for place in places)
+    return MutedOn(ALL if covers_all_places else SOME if rules else NONE, rules)

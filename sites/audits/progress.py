@@ -1,4 +1,4 @@
-"""Progress of an audit in words."""
+"""Progress of an audit or a scan, as steps and a percentage."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from scans.models import Scan
 from sites.models import Audit
 
-WAITS = "Waiting in the queue"
-SEARCHES = "Finding pages"
-LOOKS = "Checking the page"
+WAITING_STEP = "Waiting in the queue"
+DISCOVERY_STEP = "Finding pages"
+CHECKING_STEP = "Checking the page"
 PHASES = {
     "connecting": "connecting",
     "collecting": "loading it",
@@ -20,7 +20,10 @@ PHASES = {
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """Step of an audit with a detail, such as a count; `state` is `done`, `current` or `next`."""
+    """Step of a progress display.
+
+    `state` is `done`, `current` or `next`. The detail is, for example, a count.
+    """
 
     name: str
     detail: str
@@ -29,7 +32,10 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Steps of an audit, and the `percent` of the current step, None if unknown."""
+    """Steps of an audit.
+
+    `percent` is how much of the current step is done. It is None if unknown.
+    """
 
     steps: tuple[Step, ...]
     percent: int | None
@@ -37,7 +43,7 @@ class Progress:
     @property
     def current(self) -> Step:
         """Return the current step, or the last one if none is current."""
-        return next((each for each in self.steps if each.state == "current"), self.steps[-1])
+        return next((step for step in self.steps if step.state == "current"), self.steps[-1])
 
     @property
     def text(self) -> str:
@@ -47,55 +53,63 @@ class Progress:
 
     @classmethod
     def of_scan(cls, scan: Scan) -> Progress:
-        """Return the progress of a single scan, or of the leading scan of a visit."""
+        """Return the progress of a single scan, or of the lead scan of a visit."""
         if scan.status == Scan.Status.QUEUED:
-            return cls((Step(WAITS, "", "current"), Step(LOOKS, "", "next")), 0)
-        return cls((Step(WAITS, "", "done"), Step(LOOKS, PHASES.get(scan.phase, ""), "current")), scan.percent)
+            return cls((Step(WAITING_STEP, "", "current"), Step(CHECKING_STEP, "", "next")), 0)
+        return cls(
+            (Step(WAITING_STEP, "", "done"), Step(CHECKING_STEP, PHASES.get(scan.phase, ""), "current")), scan.percent
+        )
 
 
 def progress_of(audit: Audit, lead: Scan | None = None) -> Progress:
-    """Return the progress of an audit. `lead` is the leading scan of an audit of one page."""
+    """Return the progress of an audit.
+
+    `lead` is the lead scan of a one-page audit.
+    """
     if audit.kind == Audit.Kind.PAGE:
-        return _of_page(audit, lead)
+        return _progress_of_page(audit, lead)
     ended = audit.pages_done + audit.pages_failed
-    pages = Step("Checking the pages", _counted(audit, ended), _state(audit, Audit.Status.RUNNING))
-    end = Step(_end(audit), "", "current" if audit.is_final else "next")
+    pages = Step("Checking the pages", _page_count_text(audit, ended), _step_state(audit, Audit.Status.RUNNING))
+    end = Step(_end_label(audit), "", "current" if audit.is_final else "next")
     percent = None
     if audit.status == Audit.Status.RUNNING and audit.pages_planned:
         percent = 100 * ended // audit.pages_planned
     if audit.kind == Audit.Kind.PAGES:
         return Progress((pages, end), 100 if audit.is_final else percent)
     if audit.status == Audit.Status.QUEUED:
-        return Progress((Step(WAITS, "", "current"), Step(SEARCHES, "", "next"), pages, end), None)
-    search = Step(SEARCHES, f"{audit.pages_found:,} found", _state(audit, Audit.Status.DISCOVERING))
+        return Progress((Step(WAITING_STEP, "", "current"), Step(DISCOVERY_STEP, "", "next"), pages, end), None)
+    search = Step(DISCOVERY_STEP, f"{audit.pages_found:,} found", _step_state(audit, Audit.Status.DISCOVERING))
     return Progress((search, pages, end), 100 if audit.is_final else percent)
 
 
-def _of_page(audit: Audit, lead: Scan | None) -> Progress:
-    end = Step(_end(audit), "", "current" if audit.is_final else "next")
+def _progress_of_page(audit: Audit, lead: Scan | None) -> Progress:
+    end = Step(_end_label(audit), "", "current" if audit.is_final else "next")
     if audit.is_final:
-        return Progress((Step(LOOKS, "", "done"), end), 100)
+        return Progress((Step(CHECKING_STEP, "", "done"), end), 100)
     if lead is None:
-        return Progress((Step(WAITS, "", "current"), Step(LOOKS, "", "next"), end), 0)
+        return Progress((Step(WAITING_STEP, "", "current"), Step(CHECKING_STEP, "", "next"), end), 0)
     running = Progress.of_scan(lead)
     return Progress((*running.steps, end), running.percent)
 
 
-def _state(audit: Audit, step: str) -> str:
-    """Return the state of a step, which is named after the audit's status during it."""
+def _step_state(audit: Audit, step: str) -> str:
+    """Return the state of a step.
+
+    `step` is the audit's status during this step.
+    """
     order = (Audit.Status.QUEUED, Audit.Status.DISCOVERING, Audit.Status.RUNNING)
     if audit.is_final or order.index(Audit.Status(step)) < order.index(Audit.Status(audit.status)):
         return "done"
     return "current" if step == audit.status else "next"
 
 
-def _counted(audit: Audit, ended: int) -> str:
+def _page_count_text(audit: Audit, ended: int) -> str:
     if not audit.pages_planned:
         return ""
     return f"{ended:,} of {audit.pages_planned:,}"
 
 
-def _end(audit: Audit) -> str:
+def _end_label(audit: Audit) -> str:
     if audit.status == Audit.Status.CANCELLED:
         return "Cancelled"
     return "Failed" if audit.status == Audit.Status.FAILED else "Done"

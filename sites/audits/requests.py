@@ -1,4 +1,4 @@
-"""Requests for audits: what the API, pages, monitors and lists ask for, and the body of POST /v1/audits."""
+"""Validation of audit requests from the API, the dashboard, monitors and lists."""
 
 from __future__ import annotations
 
@@ -22,17 +22,20 @@ from website_scan.net.targets import InvalidUrl, Target, parse_target
 
 DISCOVER = ("sitemap", "links")
 DISCOVER_RULE = f"discover must be a list with one or more of {', '.join(DISCOVER)}."
-MAX_LISTED = 1_000
+MAX_PAGES_PER_LIST = 1_000
 MAX_PATTERNS = 50
-PATTERN_LENGTH = 500
+MAX_PATTERN_LENGTH = 500
 DEFAULT_MAX_PAGES = 100
 SITE_FIELDS = frozenset({"discover", "max_pages", "include", "exclude"})
-# Arguments of `AuditRequest.of` that are fields of the body as well.
+# Arguments of `AuditRequest.of` that are also fields in the request body.
 OPTIONS = SITE_FIELDS | {"types"}
 
 
 class InvalidPages(Refusal):
-    """Refusal of a list with pages that can't be scanned: `pages` has the position, from 1, and the reason of each."""
+    """Raised for a list with invalid page URLs.
+
+    `pages` has the position of each invalid URL, counted from 1, and the reason.
+    """
 
     code = "INVALID_PAGES"
     status = 400
@@ -40,9 +43,9 @@ class InvalidPages(Refusal):
 
 @dataclass(frozen=True, slots=True)
 class AuditRequest:
-    """Request for an audit, made by `of`. `targets` has one item, except for a list of pages.
+    """Validated request for an audit, created by `AuditRequest.of`.
 
-    `discover`, `include` and `exclude` are only for sites.
+    `targets` has one item, except for a list of pages. `discover`, `include` and `exclude` are only for sites.
     """
 
     kind: str
@@ -55,7 +58,7 @@ class AuditRequest:
     credentials: Credentials | None = None
 
     @classmethod
-    def of(  # noqa: PLR0913 -- what an audit is of, and the API's options by keyword
+    def of(  # noqa: PLR0913 -- the audit's target, and the API's options as keyword arguments
         cls,
         kind: str,
         targets: Sequence[Target],
@@ -68,11 +71,12 @@ class AuditRequest:
         exclude: Sequence[str] = (),
         credentials: Credentials | None = None,
     ) -> Self:
-        """Return the request for these targets within a plan's `pages_per_audit`; only sites have options but `types`.
+        """Validate the options and return the request.
 
-        Raises InvalidType, InvalidParams or InvalidRequestField, which name the field of the API.
+        Most options are only for sites. `pages_per_audit` is the plan's limit. Raises InvalidType, InvalidParams or
+        InvalidRequestField, which name the field of the API.
         """
-        if credentials is not None and len({each.origin for each in targets}) > 1:
+        if credentials is not None and len({target.origin for target in targets}) > 1:
             refusal = InvalidRequestField("request can only be used when all pages have the same origin.")
             refusal.field = "request"
             raise refusal
@@ -92,7 +96,7 @@ class AuditRequest:
 
 
 def targets_of(kind: str, urls: Sequence[str], policy: Policy, pages_per_audit: int) -> tuple[Target, ...]:
-    """Parse the URLs of an audit: the pages of a list, or the one page or site.
+    """Parse the URLs of an audit and return its targets.
 
     Raises InvalidUrl, Blocked, InvalidPages or InvalidParams, which name the field of the API.
     """
@@ -102,33 +106,38 @@ def targets_of(kind: str, urls: Sequence[str], policy: Policy, pages_per_audit: 
 
 
 def listed_targets(addresses: Sequence[object], policy: Policy, pages_per_audit: int) -> tuple[Target, ...]:
-    """Parse a list of pages, each once. Raises InvalidParams, or InvalidPages with the positions of all wrong ones."""
+    """Parse a list of page URLs without duplicates.
+
+    Raises InvalidParams, or InvalidPages with the positions of all invalid URLs.
+    """
     number = len(addresses)
     if not number:
         raise InvalidParams("pages must be a list of addresses.", "pages")
     if number > pages_per_audit:
         text = f"pages has {number} addresses; your plan allows {pages_per_audit} in one audit."
         raise InvalidParams(text, "pages")
-    if number > MAX_LISTED:
-        raise InvalidParams(f"pages has {number} addresses; a list may have {MAX_LISTED}.", "pages")
+    if number > MAX_PAGES_PER_LIST:
+        raise InvalidParams(f"pages has {number} addresses; a list may have {MAX_PAGES_PER_LIST}.", "pages")
     targets: dict[str, Target] = {}
-    wrong: list[dict[str, object]] = []
-    for position, each in enumerate(addresses, 1):
+    invalid_pages: list[dict[str, object]] = []
+    for position, address in enumerate(addresses, 1):
         try:
-            target = parse_target(each, policy)
+            target = parse_target(address, policy)
             targets.setdefault(target.url, target)
         except (InvalidUrl, Blocked) as refusal:
-            wrong.append({"position": position, "code": refusal.code, "error": str(refusal)})
-    if wrong:
-        some = f"{len(wrong)} of the pages" if len(wrong) > 1 else "One of the pages"
-        invalid = InvalidPages(f"{some} cannot be scanned. {wrong[0]['position']}: {wrong[0]['error']}")
-        invalid.field, invalid.details = "pages", {"pages": wrong}
-        raise invalid
+            invalid_pages.append({"position": position, "code": refusal.code, "error": str(refusal)})
+    if invalid_pages:
+        some = f"{len(invalid_pages)} of the pages" if len(invalid_pages) > 1 else "One of the pages"
+        refusal_of_list = InvalidPages(
+            f"{some} cannot be scanned. {invalid_pages[0]['position']}: {invalid_pages[0]['error']}"
+        )
+        refusal_of_list.field, refusal_of_list.details = "pages", {"pages": invalid_pages}
+        raise refusal_of_list
     return tuple(targets.values())
 
 
 def pages_within_plan(number: int, pages_per_audit: int) -> int:
-    """Return the number of pages of a site. Raises InvalidParams if the plan allows fewer."""
+    """Return `number` if the plan allows that many pages, else raise InvalidParams."""
     if number > pages_per_audit:
         text = f"max_pages is too high; your plan allows {pages_per_audit} in one audit."
         raise InvalidParams(text, "max_pages")
@@ -136,32 +145,38 @@ def pages_within_plan(number: int, pages_per_audit: int) -> int:
 
 
 def discover_of(names: Collection[str]) -> tuple[str, ...]:
-    """Return the ways to find pages with these names. Raises InvalidParams."""
+    """Return the names of discovery methods in their standard order.
+
+    Raises InvalidParams for unknown names.
+    """
     if not names or not set(names) <= set(DISCOVER):
         raise InvalidParams(DISCOVER_RULE, "discover")
-    return tuple(each for each in DISCOVER if each in names)
+    return tuple(name for name in DISCOVER if name in names)
 
 
 def patterns_of(field: str, patterns: Sequence[object]) -> tuple[str, ...]:
-    """Return patterns of paths, each once. Raises InvalidParams."""
+    """Return the valid path patterns without duplicates. Raises InvalidParams."""
     if len(patterns) > MAX_PATTERNS:
         raise InvalidParams(f"{field} must be a list of at most {MAX_PATTERNS} patterns.", field)
     valid: dict[str, None] = {}
-    for each in patterns:
-        if not isinstance(each, str) or not 1 <= len(each) <= PATTERN_LENGTH or not each.isprintable():
-            text = f"Each pattern of {field} must have 1 to {PATTERN_LENGTH} characters, such as /docs/*."
+    for pattern in patterns:
+        if not isinstance(pattern, str) or not 1 <= len(pattern) <= MAX_PATTERN_LENGTH or not pattern.isprintable():
+            text = f"Each pattern of {field} must have 1 to {MAX_PATTERN_LENGTH} characters, such as /docs/*."
             raise InvalidParams(text, field)
-        if fault := pattern_fault(each):
+        if fault := pattern_fault(pattern):
             raise InvalidParams(f"A pattern of {field} can't be used: {fault}", field)
-        valid[each] = None
+        valid[pattern] = None
     return tuple(valid)
 
 
 class Addresses(Parsed, serializers.ListField):
-    """The URLs of pages, as targets, each once. All that are wrong are named by their positions."""
+    """Serializer field for a list of page URLs.
+
+    The error names the positions of all invalid URLs.
+    """
 
     def __init__(self, **kwargs: Any) -> None:
-        super().__init__(child=serializers.CharField(), max_length=MAX_LISTED, **kwargs)
+        super().__init__(child=serializers.CharField(), max_length=MAX_PAGES_PER_LIST, **kwargs)
 
     def to_internal_value(self, data: Any) -> Any:
         addresses = data if isinstance(data, list) else []
@@ -170,10 +185,10 @@ class Addresses(Parsed, serializers.ListField):
 
 
 class Patterns(Parsed, serializers.ListField):
-    """Patterns of paths, each once."""
+    """Serializer field for a list of path patterns without duplicates."""
 
     def __init__(self, **kwargs: Any) -> None:
-        child = serializers.CharField(max_length=PATTERN_LENGTH)
+        child = serializers.CharField(max_length=MAX_PATTERN_LENGTH)
         super().__init__(child=child, max_length=MAX_PATTERNS, **kwargs)
 
     def to_internal_value(self, data: Any) -> Any:
@@ -185,11 +200,11 @@ class Patterns(Parsed, serializers.ListField):
 
 
 class AuditFields(Input):
-    """The fields that say what is looked at, of audits and of monitors."""
+    """Fields that define the target and the options of an audit or a monitor."""
 
     page = Address(required=False, help_text="One page.")
     pages = Addresses(required=False)
-    site = Address(required=False, help_text="Where a site begins; its pages are looked for.")
+    site = Address(required=False, help_text="Start page of a site, whose pages are discovered.")
     types = chosen_types()
     discover = Chosen(DISCOVER, required=False, says=DISCOVER_RULE)
     max_pages = Whole(min_value=1, required=False, says="max_pages must be a whole number of at least 1.")
@@ -202,7 +217,10 @@ class AuditFields(Input):
             return pages_within_plan(number, self.context["pages_per_audit"])
 
     def audit(self, values: Mapping[str, Any]) -> AuditRequest:
-        """Return what these valid values ask for. Raises InvalidParams or InvalidRequestField."""
+        """Return the audit request for the valid values.
+
+        Raises InvalidParams or InvalidRequestField.
+        """
         named = [kind for kind in Audit.Kind.values if kind in values]
         if len(named) != 1:
             raise InvalidParams("Send exactly one of page, pages and site.")
@@ -211,7 +229,7 @@ class AuditFields(Input):
         return self.audit_of(kind, targets, values)
 
     def audit_of(self, kind: str, targets: Sequence[Target], values: Mapping[str, Any]) -> AuditRequest:
-        """Return the request for these targets with the options among the values."""
+        """Return the audit request for the targets, with the options that `values` contains."""
         if kind != Audit.Kind.SITE and (unknown := sorted(SITE_FIELDS & values.keys())):
             raise InvalidParams(f"{unknown[0]} is not a field of an audit with {kind}.")
         options = {name: values[name] for name in OPTIONS & values.keys()}
@@ -221,7 +239,7 @@ class AuditFields(Input):
 
 
 class AuditRequestSerializer(AuditFields):
-    """The body of POST /v1/audits: exactly one of `page`, `pages` and `site`."""
+    """Body of POST /v1/audits with exactly one of `page`, `pages` and `site`."""
 
     def validate(self, values: dict[str, Any]) -> AuditRequest:
         return self.audit(values)

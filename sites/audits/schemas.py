@@ -1,4 +1,4 @@
-"""Audits, their pages and findings, as JSON."""
+"""JSON schemas of audits, their pages and findings, and functions that create this JSON from models."""
 
 from __future__ import annotations
 
@@ -23,12 +23,13 @@ from website_scan.json_types import (
     component,
     values,
 )
-from website_scan.report.muting import MuteJson, mute_json_of
+from website_scan.report.muting import MuteJson, serialize_mute
 from website_scan.report_json import CHECK_STATUSES
 from website_scan.timestamps import timestamp
 
-WORST_PAGES = 5
-PAGES_OF_PLACE = 3  # of each place, because a list has a thousand places and a URL may have kilobytes
+MAX_WORST_PAGES = 5
+# The number is small, because a list has up to a thousand places and a URL may be several kilobytes long.
+MAX_SAMPLE_PAGES_PER_PLACE = 3
 MUTED_PAGES = (ALL, SOME, NONE)
 
 AuditStatus = Annotated[str, values(Audit.Status.choices)]
@@ -38,7 +39,7 @@ Positive = Annotated[int, Keywords(minimum=1)]
 
 
 class AuditPagesCount(TypedDict):
-    """How many pages were found, are looked at, and have been."""
+    """Page counts of an audit."""
 
     found: Count
     planned: Count
@@ -47,14 +48,14 @@ class AuditPagesCount(TypedDict):
 
 
 class AuditScansCount(TypedDict):
-    """How many scans there will be, and how many have ended."""
+    """Numbers of scans that are planned and that have ended."""
 
     planned: Count
     done: Count
 
 
 class WorstPage(TypedDict):
-    """One of the pages with the lowest scores."""
+    """Page of an audit with one of the lowest scores."""
 
     url: str
     scan_id: ScanId
@@ -63,13 +64,13 @@ class WorstPage(TypedDict):
 
 @component("AuditResult")
 class TypeResult(TypeScore):
-    """Result of one type."""
+    """Score of one scan type in an audit, and the pages with the lowest scores."""
 
     worst_pages: list[WorstPage]
 
 
 class AuditSummary(TypedDict):
-    """An audit in a list."""
+    """Audit as an item of a list, without its options."""
 
     id: AuditId
     kind: Annotated[str, values(Audit.Kind.choices)]
@@ -87,9 +88,9 @@ class AuditSummary(TypedDict):
 
 @component("Audit")
 class AuditJson(AuditSummary):
-    """The answer of POST /v1/audits and GET /v1/audits/:id."""
+    """Response of POST /v1/audits and GET /v1/audits/:id."""
 
-    results: dict[str, TypeResult]  # type: ignore[misc]  # with more than those of the summary
+    results: dict[str, TypeResult]  # type: ignore[misc]  # TypeResult extends TypeScore of the summary.
     discover: list[DiscoverySource]
     include: list[str]
     exclude: list[str]
@@ -100,7 +101,7 @@ class AuditJson(AuditSummary):
 
 @component("AuditPage")
 class AuditPageJson(TypedDict):
-    """A page of an audit, with its scans by type once they have ended."""
+    """Page of an audit with its ended scans by type."""
 
     url: str
     status: Annotated[str, values(AuditPage.Status.choices)]
@@ -110,10 +111,10 @@ class AuditPageJson(TypedDict):
 
 @component("AuditPlace")
 class AuditPlaceJson(TypedDict):
-    """A place of a finding, such as an element, a header or a file."""
+    """Place of a finding, such as an element, a header or a file."""
 
     fingerprint: Annotated[str, "The same in every audit."]
-    place: Annotated[str, "Empty if the check names no place."]
+    place: Annotated[str, "Empty if the check has no place."]
     pages_affected: Positive
     sample_pages: list[SamplePage]
     muted: MutedPages
@@ -121,7 +122,7 @@ class AuditPlaceJson(TypedDict):
 
 @component("AuditFinding")
 class AuditFindingJson(TypedDict):
-    """A failed or warned check of an audit, with its places and pages."""
+    """Failed or warned check of an audit, with its places and pages."""
 
     type: TypeName
     check: str
@@ -137,17 +138,17 @@ class AuditFindingJson(TypedDict):
     points: Annotated[float, "Points that the audit's score gains if it is fixed on all pages."]
     later: Annotated[float, "What the score would win if no cap applied."]
     told_by: Annotated[
-        str | None, "The check of another type that tells the same; such findings are listed only with `type`."
+        str | None, "The check of another type that reports the same fact; such findings are listed only with `type`."
     ]
     sample_pages: Annotated[list[SamplePage], "The first pages on which it is worst."]
     places: Annotated[list[AuditPlaceJson], "The most frequent ones."]
     places_total: Count
     muted: Annotated[MutedPages, "On how many of its pages it is muted now."]
-    mutes: Annotated[list[MuteJson], "What mutes it; empty for those who only hold the link."]
+    mutes: Annotated[list[MuteJson], "Mutes of the finding; empty for readers who only have the link."]
 
 
 class AuditList(TypedDict):
-    """The answer of GET /v1/audits."""
+    """Response of GET /v1/audits."""
 
     audits: list[AuditSummary]
     total: Count
@@ -156,7 +157,7 @@ class AuditList(TypedDict):
 
 
 class AuditPageList(TypedDict):
-    """The answer of GET /v1/audits/:id/pages."""
+    """Response of GET /v1/audits/:id/pages."""
 
     pages: list[AuditPageJson]
     total: Count
@@ -165,7 +166,7 @@ class AuditPageList(TypedDict):
 
 
 class AuditFindingList(TypedDict):
-    """The answer of GET /v1/audits/:id/findings."""
+    """Response of GET /v1/audits/:id/findings."""
 
     findings: list[AuditFindingJson]
     total: Count
@@ -175,7 +176,7 @@ class AuditFindingList(TypedDict):
 
 @component("AuditExport")
 class AuditExportJson(TypedDict):
-    """The JSON export of an audit: all of it in one document."""
+    """JSON export of an audit with all its findings and pages."""
 
     audit: AuditJson
     findings: list[AuditFindingJson]
@@ -183,7 +184,7 @@ class AuditExportJson(TypedDict):
 
 
 class AuditEventPages(TypedDict):
-    """How many pages were to be checked, and how many were."""
+    """Page counts of a finished audit."""
 
     planned: Count
     done: Count
@@ -191,7 +192,7 @@ class AuditEventPages(TypedDict):
 
 
 class AuditEventData(TypedDict):
-    """The audit that has ended."""
+    """Finished audit in the data of a webhook event."""
 
     audit_id: AuditId
     target: str
@@ -230,10 +231,10 @@ def audit_summary_of(audit: Audit) -> AuditSummary:
 
 
 def audit_json_of(audit: Audit) -> AuditJson:
-    worst = _worst_pages(audit)
-    shown: AuditJson = {
-        **audit_summary_of(audit),  # type: ignore[typeddict-item]  # the summary never has `request`
-        "results": {each: {**score, "worst_pages": worst[each]} for each, score in audit.scores.items()},
+    worst_pages = _worst_pages(audit)
+    response: AuditJson = {
+        **audit_summary_of(audit),  # type: ignore[typeddict-item]  # The summary never has `request`.
+        "results": {type: {**score, "worst_pages": worst_pages[type]} for type, score in audit.scores.items()},
         "discover": audit.discover,
         "include": audit.include,
         "exclude": audit.exclude,
@@ -241,8 +242,8 @@ def audit_json_of(audit: Audit) -> AuditJson:
         "notes": audit.notes,
     }
     if audit.credential_names is not None:
-        shown["request"] = credential_names_of(audit.credential_names)
-    return shown
+        response["request"] = credential_names_of(audit.credential_names)
+    return response
 
 
 def audit_page_of(page: AuditPage) -> AuditPageJson:
@@ -270,7 +271,7 @@ def audit_finding_of(listed: ListedFinding, mutes: AuditMutes) -> AuditFindingJs
         "places": [_place_of(place) for place in listed.places],
         "places_total": listed.places_total,
         "muted": muted_on.pages,
-        "mutes": [mute_json_of(rule) for rule in muted_on.rules] if mutes.shows_rules else [],
+        "mutes": [serialize_mute(rule) for rule in muted_on.rules] if mutes.shows_rules else [],
     }
 
 
@@ -280,24 +281,24 @@ def _place_of(listed: ListedPlace) -> AuditPlaceJson:
         "fingerprint": row.fingerprint,
         "place": row.place,
         "pages_affected": row.pages_affected,
-        "sample_pages": row.samples[:PAGES_OF_PLACE],
+        "sample_pages": row.samples[:MAX_SAMPLE_PAGES_PER_PLACE],
         "muted": listed.muted_on.pages,
     }
 
 
 def _worst_pages(audit: Audit) -> dict[str, list[WorstPage]]:
-    """Return the pages with the lowest scores, by type, lowest first.
+    """Return the pages with the lowest scores for each scan type, lowest first.
 
-    They are chosen from the pages with the lowest `worst_score`, the minimum over their types.
+    Candidates are the pages with the lowest `worst_score`, which is a page's lowest score of all types.
     """
-    judged = AuditPage.objects.filter(audit=audit, worst_score__isnull=False).order_by("worst_score", "position")
-    pages = list(judged.values_list("url", "results")[: WORST_PAGES * len(audit.types) * 5])
-    found: dict[str, list[WorstPage]] = {}
-    for each in audit.types:
-        scored: list[WorstPage] = [
+    judged_pages = AuditPage.objects.filter(audit=audit, worst_score__isnull=False).order_by("worst_score", "position")
+    pages = list(judged_pages.values_list("url", "results")[: MAX_WORST_PAGES * len(audit.types) * 5])
+    worst_pages: dict[str, list[WorstPage]] = {}
+    for scan_type in audit.types:
+        scored_pages: list[WorstPage] = [
             {"url": url, "scan_id": result["scan_id"], "score": result["score"]}
             for url, results in pages
-            if (result := results.get(each)) is not None and result["score"] is not None
+            if (result := results.get(scan_type)) is not None and result["score"] is not None
         ]
-        found[each] = sorted(scored, key=lambda page: page["score"])[:WORST_PAGES]
-    return found
+        worst_pages[scan_type] = sorted(scored_pages, key=lambda page: page["score"])[:MAX_WORST_PAGES]
+    return worst_pages

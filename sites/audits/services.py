@@ -1,4 +1,7 @@
-"""Services of audits: create, discover pages, cancel. Every step is one transaction."""
+"""Services that create, discover and cancel audits.
+
+Each service runs in one transaction.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,7 @@ from scans.idempotency_records import Created, created_once
 from scans.models import Scan, credential_columns
 from scans.reachability import refuse_unreachable
 from scans.visits.claims import fail_queued_visits, send_scan_ended
-from scans.visits.overload import SHARE_OF_AUDITS, refuse_when_overloaded
+from scans.visits.overload import AUDIT_SHARE_OF_WAIT_LIMIT, refuse_when_overloaded
 from scans.visits.queue import Worker, acquire_turn_lock
 from sites.audits.dispatch import dispatch_pages
 from sites.audits.requests import AuditRequest
@@ -38,10 +41,10 @@ from website_scan.result import ScanError
 
 DISCOVERY_LEASE = Lease(timedelta(seconds=60))
 MAX_ATTEMPTS = 3
-# Maximum number of an organization's unfinished audits for each of its slots: more would only wait.
-UNFINISHED_PER_SLOT = 5
-# Discovery uses no quota, so it has a rate limit of its own, which cancelling does not lift.
-SITES_PER_HOUR_AND_PLACE = 10
+# Number of unfinished audits that an organization may have for each of its slots. More audits would only wait.
+MAX_UNFINISHED_AUDITS_PER_SLOT = 5
+# Discovery uses no quota, so it needs a separate rate limit. Cancelled audits count as well.
+SITE_AUDITS_PER_HOUR_AND_SLOT = 10
 CANCELLED = ScanError(
     "SCAN_CANCELLED", "The audit was cancelled before it started. It does not count against your quota."
 )
@@ -53,7 +56,7 @@ class AuditNotComplete(Refusal):
 
 
 class AuditLimit(Refusal):
-    """Refusal because the organization has the maximum number of unfinished or recent audits."""
+    """Raised when the organization has the maximum number of unfinished or recent audits."""
 
     code = "CONCURRENT_LIMIT"
     status = 429
@@ -61,33 +64,38 @@ class AuditLimit(Refusal):
 
 @dataclass(frozen=True, slots=True)
 class DiscoveryClaim:
-    """Claim of a worker to an audit's discovery until the lease runs out."""
+    """Exclusive right of a worker to discover an audit's pages, until the lease expires."""
 
     audit_id: str
     token: uuid.UUID
 
 
 def create_audit(*, caller: Caller, request: AuditRequest, once: Once | None = None) -> Created[AuditJson]:
-    """Create an audit, or raise the first refusal, in the order of `scans.services.create_scan`."""
-    created = created_once(caller.organization_id, once, request.credentials, lambda: _create(caller, request), "audit")
+    """Create an audit and dispatch its first pages.
+
+    Raises the first refusal, in the same order as `scans.services.create_scan`.
+    """
+    created = created_once(
+        caller.organization_id, once, request.credentials, lambda: _create_within_limits(caller, request), "audit"
+    )
     if created.replayed:
         return created
-    # Separate transactions, each of which locks only the rows of one visit.
+    # Dispatch runs in separate transactions, so that each one locks only the rows of one visit.
     dispatch_pages(caller.organization_id)
     return created
 
 
-def _create(caller: Caller, request: AuditRequest) -> AuditJson:
-    refuse_when_overloaded(request.types, SHARE_OF_AUDITS)
+def _create_within_limits(caller: Caller, request: AuditRequest) -> AuditJson:
+    refuse_when_overloaded(request.types, AUDIT_SHARE_OF_WAIT_LIMIT)
     now = timezone.now()
-    known = 1 if request.kind == Audit.Kind.SITE else len(request.targets)
-    usage.refuse_beyond_quota(caller.organization_id, caller.limits, known * len(request.types), now)
+    min_pages = 1 if request.kind == Audit.Kind.SITE else len(request.targets)
+    usage.refuse_beyond_quota(caller.organization_id, caller.limits, min_pages * len(request.types), now)
     addresses = None
     if request.kind != Audit.Kind.PAGES:
         addresses = refuse_unreachable(request.targets[0], caller.organization_id)
     with transaction.atomic():
         organization = usage.lock(caller.organization_id)
-        _refuse_too_many(organization, request.kind)
+        _refuse_over_audit_limits(organization, request.kind)
         audit = insert_audit(
             organization,
             request,
@@ -96,18 +104,21 @@ def _create(caller: Caller, request: AuditRequest) -> AuditJson:
             created_by_id=caller.member.user_id if caller.member else None,
             **credential_columns(request.credentials),
         )
-        activity.record_call(caller, "audit.created", audit.url, audit=audit.id, kind=str(audit.kind))
+        activity.record_by_caller(caller, "audit.created", audit.url, audit=audit.id, kind=str(audit.kind))
     return audit_json_of(audit)
 
 
 def insert_audit(organization: Organization, request: AuditRequest, **columns: Any) -> Audit:
-    """Insert an accepted audit with its pages, or enqueue its discovery; the caller has locked the organization."""
+    """Insert an audit with its pages, or enqueue its discovery.
+
+    The caller must have locked the organization.
+    """
     now = timezone.now()
     audit = Audit.objects.create(
         organization=organization,
         kind=request.kind,
         url=request.targets[0].url,
-        types=[str(each) for each in request.types],
+        types=[str(scan_type) for scan_type in request.types],
         discover=list(request.discover),
         include=list(request.include),
         exclude=list(request.exclude),
@@ -121,38 +132,47 @@ def insert_audit(organization: Organization, request: AuditRequest, **columns: A
     if request.kind == Audit.Kind.SITE:
         transaction.on_commit(lambda: enqueue_discovery(audit.id))
     else:
-        add_pages(audit, [(each.url, each.origin) for each in request.targets])
+        add_pages(audit, [(target.url, target.origin) for target in request.targets])
         audit.save()
     return audit
 
 
-def _refuse_too_many(organization: Organization, kind: str) -> None:
-    places = organization.tier.concurrent_scans
+def _refuse_over_audit_limits(organization: Organization, kind: str) -> None:
+    slots = organization.tier.concurrent_scans
     audits = access.rows(Audit, organization.id)
-    if audits.unfinished().count() >= (most := UNFINISHED_PER_SLOT * places):  # type: ignore[attr-defined]  # AuditQuerySet
-        raise AuditLimit(f"{most} audits are in progress, which is the most your plan allows at once.")
-    if kind == Audit.Kind.SITE and has_enough_sites(organization):
-        most = SITES_PER_HOUR_AND_PLACE * places
-        raise AuditLimit(f"{most} site audits were requested within an hour, which is the most your plan allows.")
+    if audits.unfinished().count() >= (limit := MAX_UNFINISHED_AUDITS_PER_SLOT * slots):  # type: ignore[attr-defined]  # AuditQuerySet
+        raise AuditLimit(f"{limit} audits are in progress, which is the most your plan allows at once.")
+    if kind == Audit.Kind.SITE and is_over_site_audit_limit(organization):
+        limit = SITE_AUDITS_PER_HOUR_AND_SLOT * slots
+        raise AuditLimit(f"{limit} site audits were requested within an hour, which is the most your plan allows.")
 
 
-def has_enough_sites(organization: Organization) -> bool:
-    """Return True if the organization, with those that share its limits, has used up an hour's audits of sites."""
-    return sites_left(organization) <= 0
+def is_over_site_audit_limit(organization: Organization) -> bool:
+    """Return True if the organization may start no more site audits this hour.
+
+    Organizations that share its limits are counted as well.
+    """
+    return remaining_site_audits(organization) <= 0
 
 
-def sites_left(organization: Organization, share: float = 1) -> int:
-    """Return how many audits of sites are left of an hour's number, or of a share of it; may be negative.
+def remaining_site_audits(organization: Organization, share: float = 1) -> int:
+    """Return how many more site audits the organization may start this hour.
 
-    Discoveries use no quota: those that failed or were cancelled count as well.
+    Negative if over the limit.
+
+    `share` is the usable fraction of the hourly limit. Failed and cancelled audits count, because discovery uses no
+    quota.
     """
     sites = Audit.objects.filter(organization__in=usage.sharing_limits(organization), kind=Audit.Kind.SITE)
     lately = sites.filter(created_at__gt=timezone.now() - timedelta(hours=1))
-    return int(SITES_PER_HOUR_AND_PLACE * organization.tier.concurrent_scans * share) - lately.count()
+    return int(SITE_AUDITS_PER_HOUR_AND_SLOT * organization.tier.concurrent_scans * share) - lately.count()
 
 
 def add_pages(audit: Audit, pages: Sequence[tuple[str, str]]) -> None:
-    """Add waiting pages, given as URL and origin, to an audit; the caller saves the audit."""
+    """Add waiting pages, as (URL, origin) pairs, to an audit.
+
+    The caller must save the audit.
+    """
     AuditPage.objects.bulk_create(
         AuditPage(audit=audit, position=position, url=url, origin=origin[:300])
         for position, (url, origin) in enumerate(pages)
@@ -163,7 +183,10 @@ def add_pages(audit: Audit, pages: Sequence[tuple[str, str]]) -> None:
 
 
 def find_audit(organization_id: int, audit_id: str) -> Audit:
-    """Return an audit. Raises NotFound (unknown, another organization's, or expired)."""
+    """Return an audit of the organization.
+
+    Raises NotFound if the ID is unknown or the audit has expired.
+    """
     audit = AUDIT.find(organization_id, audit_id)
     if not audit.is_kept:
         raise AUDIT.not_found()
@@ -171,7 +194,10 @@ def find_audit(organization_id: int, audit_id: str) -> Audit:
 
 
 def find_ended_audit(organization_id: int, audit_id: str) -> Audit:
-    """Return a finished audit. Raises NotFound, or AuditNotComplete while the audit is in progress."""
+    """Return a finished audit of the organization.
+
+    Raises NotFound, or AuditNotComplete for a running audit.
+    """
     audit = find_audit(organization_id, audit_id)
     if not audit.is_final:
         raise AuditNotComplete("The audit is still in progress. Poll it until it has ended, or cancel it.")
@@ -179,13 +205,14 @@ def find_ended_audit(organization_id: int, audit_id: str) -> Audit:
 
 
 def cancel_audit(*, caller: Caller, audit_id: str) -> Audit:
-    """Cancel an audit: running visits go on and count, waiting ones do not start. A finished audit does not change.
+    """Cancel an audit.
 
-    All of it is one transaction, so that nothing begins and no counter of a waiting page changes after the response.
-    Raises NotFound.
+    Waiting visits do not start. Running visits continue and count. A finished audit does not change. One transaction
+    cancels all waiting pages, so that no visit starts after the response. Raises NotFound.
     """
     with transaction.atomic():
-        usage.lock(caller.organization_id)  # no page of the audit is released meanwhile
+        # The organization's lock prevents a concurrent dispatch of the audit's pages.
+        usage.lock(caller.organization_id)
         audit = find_audit(caller.organization_id, audit_id)
         if audit.is_final:
             return audit
@@ -194,16 +221,19 @@ def cancel_audit(*, caller: Caller, audit_id: str) -> Audit:
         audit = Audit.objects.select_for_update(no_key=True).get(id=audit_id)
         if not audit.is_final:
             cancel(audit)
-            activity.record_call(caller, "audit.cancelled", audit.url, audit=audit.id)
+            activity.record_by_caller(caller, "audit.cancelled", audit.url, audit=audit.id)
         send_scan_ended(ended)
     audit.refresh_from_db()
     return audit
 
 
 def cancel(audit: Audit) -> None:
-    """Mark the waiting pages as left out and the audit as cancelled; the caller holds the audit's lock."""
-    left_out = AuditPage.objects.filter(audit=audit, status=AuditPage.Status.WAITING)
-    audit.pages_planned -= left_out.update(status=AuditPage.Status.LEFT_OUT)
+    """Mark an audit as cancelled and its waiting pages as left out.
+
+    The caller must have locked the audit.
+    """
+    waiting_pages = AuditPage.objects.filter(audit=audit, status=AuditPage.Status.WAITING)
+    audit.pages_planned -= waiting_pages.update(status=AuditPage.Status.LEFT_OUT)
     audit.status = Audit.Status.CANCELLED
     audit.completed_at = timezone.now()
     audit.release()
@@ -212,38 +242,45 @@ def cancel(audit: Audit) -> None:
 
 
 def enqueue_discovery(audit_id: str) -> None:
-    """Send the workers a message that a discovery waits. If the queue refuses it, the sweeper sends it again."""
+    """Enqueue the discovery of an audit's pages.
+
+    If the queue is down, the sweeper enqueues the task later.
+    """
     queue.enqueue("sites.tasks.discover_pages", audit_id)
 
 
 def waiting_discoveries() -> QuerySet[Audit]:
-    """Return audits of sites whose discovery no worker has claimed, or whose worker died."""
+    """Return site audits whose discovery no worker has claimed, or whose worker's lease has expired."""
     unclaimed = Q(status=Audit.Status.QUEUED) | Q(DISCOVERY_LEASE.run_out, status=Audit.Status.DISCOVERING)
     return Audit.objects.filter(unclaimed, kind=Audit.Kind.SITE, attempts__lt=MAX_ATTEMPTS)
 
 
 def claim_discovery(worker: Worker) -> DiscoveryClaim | None:
-    """Claim the discovery of the audit whose turn it is; None if there is none, or no slot for it.
+    """Claim the next audit that waits for discovery.
 
-    The organization with the fewest running discoveries is next, with its oldest audit. At most half of a worker's
-    slots, but at least one, run discoveries: the others are for scans. One organization may use half of that half.
+    Returns None if no audit waits or no slot is free. The organization with the fewest running discoveries is next,
+    with its oldest audit. At most half of a worker's slots, but at least one, run discoveries: the others are for
+    scans. One organization may use half of these slots.
     """
     token = uuid.uuid4()
     with transaction.atomic():
-        acquire_turn_lock()  # so that each worker sees the claims of the others
-        under_way = Audit.objects.filter(DISCOVERY_LEASE.held, status=Audit.Status.DISCOVERING)
-        here = under_way.filter(worker=worker.name[:100])
-        if worker.name and here.count() >= max(1, worker.places // 2):
+        # The lock makes claims of other workers visible to the counts below.
+        acquire_turn_lock()
+        running = Audit.objects.filter(DISCOVERY_LEASE.held, status=Audit.Status.DISCOVERING)
+        running_on_worker = running.filter(worker=worker.name[:100])
+        if worker.name and running_on_worker.count() >= max(1, worker.places // 2):
             return None
-        same = under_way.filter(organization=OuterRef("organization")).order_by().values("organization")
-        share = Coalesce(Subquery(same.annotate(number=Count("*")).values("number")), 0)
+        running_of_organization = (
+            running.filter(organization=OuterRef("organization")).order_by().values("organization")
+        )
+        share = Coalesce(Subquery(running_of_organization.annotate(number=Count("*")).values("number")), 0)
         waiting = waiting_discoveries().annotate(share=share).order_by("share", "created_at", "id")
         if worker.name:
             waiting = waiting.filter(share__lt=max(1, worker.places // 4))
-        chosen = waiting.values_list("id", flat=True).first()
+        audit_id = waiting.values_list("id", flat=True).first()
         claimed = (
             waiting_discoveries()
-            .filter(id=chosen)
+            .filter(id=audit_id)
             .update(
                 status=Audit.Status.DISCOVERING,
                 attempts=F("attempts") + 1,
@@ -252,19 +289,22 @@ def claim_discovery(worker: Worker) -> DiscoveryClaim | None:
                 worker=worker.name[:100],
             )
         )
-    return DiscoveryClaim(chosen, token) if chosen and claimed else None
+    return DiscoveryClaim(audit_id, token) if audit_id and claimed else None
 
 
 def wake_next_discovery() -> None:
-    """Wake a waiting discovery after one has ended: there may have been no slot when its message came."""
+    """Enqueue the oldest waiting discovery again, because no slot may have been free when its message arrived."""
     for audit_id in waiting_discoveries().order_by("created_at").values_list("id", flat=True)[:1]:
         enqueue_discovery(audit_id)
 
 
 def renew_discovery(claim: DiscoveryClaim, found: int) -> bool:
-    """Renew the lease and write the number of pages found so far; return False if the claim was lost."""
-    held = Audit.objects.filter(id=claim.audit_id, claim_token=claim.token, status=Audit.Status.DISCOVERING)
-    return bool(held.update(**DISCOVERY_LEASE.renewed(), pages_found=found))
+    """Renew the lease and store the number of pages found so far.
+
+    Returns False if the claim was lost.
+    """
+    claimed_audit = Audit.objects.filter(id=claim.audit_id, claim_token=claim.token, status=Audit.Status.DISCOVERING)
+    return bool(claimed_audit.update(**DISCOVERY_LEASE.renewed(), pages_found=found))
 
 
 def finish_discovery(
@@ -277,10 +317,13 @@ def finish_discovery(
     spare_pages: Sequence[str] = (),
     follows_links: bool = False,
 ) -> bool:
-    """Write the found pages, as URL and origin; without any the audit fails. Return False if the claim was lost."""
+    """Store the discovered pages as (URL, origin) pairs, or fail the audit if no page was discovered.
+
+    Return False if the claim was lost.
+    """
     with transaction.atomic():
-        held = Audit.objects.select_for_update(no_key=True).filter(id=claim.audit_id, claim_token=claim.token)
-        audit = held.filter(status=Audit.Status.DISCOVERING).first()
+        claimed_audit = Audit.objects.select_for_update(no_key=True).filter(id=claim.audit_id, claim_token=claim.token)
+        audit = claimed_audit.filter(status=Audit.Status.DISCOVERING).first()
         if audit is None:
             return False
         audit.release()
@@ -300,6 +343,9 @@ def finish_discovery(
 
 
 def fail_audit(audit: Audit) -> None:
-    """End an audit without pages as failed; the caller holds its lock and has set the error."""
+    """End an audit without pages as failed.
+
+    The caller must have locked the audit and set its error.
+    """
     audit.status = Audit.Status.RUNNING
     end_if_done(audit)

@@ -1,4 +1,7 @@
-"""Update of an audit's scores, counters and findings when a visit of one of its pages ends, in the same transaction."""
+"""Update an audit's scores, counters and findings when the visit of a page ends.
+
+The update is part of the transaction that ends the visit.
+"""
 
 from __future__ import annotations
 
@@ -24,10 +27,10 @@ from website_scan.report.serialization import stored_fix
 from website_scan.report_json import StoredFix
 from website_scan.result import ScanResult
 
-MAX_REASONS = 20  # of caps; catalogues have few
+MAX_CAP_REASONS = 20
 CHECKS_SKIPPED = "CHECKS_SKIPPED"
-# The columns that the end of a visit changes: the others are long, and PostgreSQL would store them anew.
-SETTLED = (
+# Only the columns that the end of a visit changes, because PostgreSQL would rewrite the long values of the others.
+UPDATED_COLUMNS = (
     "totals",
     "pages_planned",
     "pages_done",
@@ -39,17 +42,17 @@ SETTLED = (
     "completed_at",
 )
 
-# A finding takes status, severity, words and samples from the pages on which it is worst: `fail` comes before `warn`,
-# then the severities in their order.
+# A finding has the status, severity, texts and samples of the pages with the worst verdict. `fail` is worse than
+# `warn`. For the same status, the higher severity is worse.
 _RANK = "({row}.status, array_position(ARRAY['critical', 'high', 'medium', 'low'], {row}.severity::text))"
-_RANK_OF_PAGE, _RANK_SO_FAR = _RANK.format(row="excluded"), _RANK.format(row="known")
-IS_WORSE = f"{_RANK_OF_PAGE} < {_RANK_SO_FAR}"
-IS_AS_BAD = f"{_RANK_OF_PAGE} = {_RANK_SO_FAR}"
-# On a page where no other check reports the fact, the finding has to.
+_RANK_ON_PAGE, _RANK_SO_FAR = _RANK.format(row="excluded"), _RANK.format(row="known")
+IS_WORSE_SQL = f"{_RANK_ON_PAGE} < {_RANK_SO_FAR}"
+IS_EQUALLY_BAD_SQL = f"{_RANK_ON_PAGE} = {_RANK_SO_FAR}"
+# The finding is a repeat only if the same other check reports the fact on all pages.
 TOLD_BY = "CASE WHEN known.told_by = excluded.told_by THEN known.told_by ELSE '' END"
-HAS_ROOM_FOR_SAMPLE = "jsonb_array_length(known.samples) < %(samples)s"
+HAS_FREE_SAMPLE_SQL = "jsonb_array_length(known.samples) < %(samples)s"
 
-# Counts the findings of a page and their places (`_FindingRow`).
+# Adds the findings of a page (rows of `_FindingRow`) and their places to the counts of the audit.
 COUNT_FINDINGS = f"""
     WITH found AS (
         SELECT * FROM jsonb_to_recordset(%(found)s::jsonb) AS found (
@@ -73,19 +76,19 @@ COUNT_FINDINGS = f"""
             later = known.later + excluded.later,
             told_by = {TOLD_BY},
             status = least(known.status, excluded.status),
-            severity = CASE WHEN {IS_WORSE} THEN excluded.severity ELSE known.severity END,
-            outcome = CASE WHEN {IS_WORSE} THEN excluded.outcome ELSE known.outcome END,
+            severity = CASE WHEN {IS_WORSE_SQL} THEN excluded.severity ELSE known.severity END,
+            outcome = CASE WHEN {IS_WORSE_SQL} THEN excluded.outcome ELSE known.outcome END,
             outcomes = CASE
                 WHEN excluded.outcome = ANY(known.outcomes) THEN known.outcomes
                 ELSE known.outcomes || excluded.outcomes
             END,
-            title = CASE WHEN {IS_WORSE} THEN excluded.title ELSE known.title END,
-            message = CASE WHEN {IS_WORSE} THEN excluded.message ELSE known.message END,
-            fix = CASE WHEN {IS_WORSE} THEN excluded.fix ELSE known.fix END,
-            how_to_fix = CASE WHEN {IS_WORSE} THEN excluded.how_to_fix ELSE known.how_to_fix END,
+            title = CASE WHEN {IS_WORSE_SQL} THEN excluded.title ELSE known.title END,
+            message = CASE WHEN {IS_WORSE_SQL} THEN excluded.message ELSE known.message END,
+            fix = CASE WHEN {IS_WORSE_SQL} THEN excluded.fix ELSE known.fix END,
+            how_to_fix = CASE WHEN {IS_WORSE_SQL} THEN excluded.how_to_fix ELSE known.how_to_fix END,
             samples = CASE
-                WHEN {IS_WORSE} THEN excluded.samples
-                WHEN {IS_AS_BAD} AND {HAS_ROOM_FOR_SAMPLE}
+                WHEN {IS_WORSE_SQL} THEN excluded.samples
+                WHEN {IS_EQUALLY_BAD_SQL} AND {HAS_FREE_SAMPLE_SQL}
                     THEN known.samples || excluded.samples
                 ELSE known.samples
             END
@@ -105,20 +108,20 @@ COUNT_FINDINGS = f"""
     ON CONFLICT (finding_id, fingerprint) DO UPDATE SET
         pages_affected = known.pages_affected + 1,
         samples = CASE
-            WHEN {HAS_ROOM_FOR_SAMPLE} THEN known.samples || excluded.samples
+            WHEN {HAS_FREE_SAMPLE_SQL} THEN known.samples || excluded.samples
             ELSE known.samples
         END
     RETURNING known.id
-"""  # noqa: S608  # of constants
+"""  # noqa: S608  # Only constants are interpolated.
 
 
-class _Place(TypedDict):
+class _PlaceRow(TypedDict):
     fingerprint: str
     place: str
 
 
 class _FindingRow(TypedDict):
-    """Finding of a page, as COUNT_FINDINGS reads it."""
+    """Finding of one page, as a parameter of the SQL statement COUNT_FINDINGS."""
 
     type: str
     check_id: str
@@ -135,22 +138,25 @@ class _FindingRow(TypedDict):
     is_emergency: bool
     told_by: str
     sample: SamplePage
-    places: list[_Place]
+    places: list[_PlaceRow]
 
 
 def settle_page(*, ended: Ended, **_: object) -> None:
-    """Add the ended scans of a visit to their audit, if they have one. Receives `scan_ended`."""
+    """Add the results of an ended visit to its audit's scores.
+
+    Visits without an audit are ignored. Receives the signal `scan_ended`.
+    """
     if ended[0][0].audit_page_id is None:
         return
     page = AuditPage.objects.get(id=ended[0][0].audit_page_id)
-    # The lock serializes the ends of the audit's pages, so that each page counts once.
+    # The lock serializes visits that end concurrently, so that each page counts once.
     audit = Audit.objects.select_for_update(no_key=True).get(id=page.audit_id)
     for scan, result in ended:
-        page.results[scan.type] = _result(scan)
+        page.results[scan.type] = _page_result(scan)
         if scan.score is not None:
             _add_score(audit, scan, scan.score, result)
     if all(scan.error_code == LEFT_OUT for scan, _ in ended):
-        _leave_out(audit, page)
+        _leave_out_page(audit, page)
         return
     scores = [scan.score for scan, _ in ended if scan.score is not None]
     page.status = AuditPage.Status.DONE if scores else AuditPage.Status.FAILED
@@ -161,27 +167,33 @@ def settle_page(*, ended: Ended, **_: object) -> None:
     audit.scans_done += len(ended)
     _count_findings(audit, page, ended)
     end_if_done(audit)
-    audit.save(update_fields=SETTLED)
+    audit.save(update_fields=UPDATED_COLUMNS)
 
 
-def _result(scan: Scan) -> PageResult:
+def _page_result(scan: Scan) -> PageResult:
     result: PageResult = {"scan_id": scan.id, "status": str(scan.status), "score": scan.score, "grade": scan.grade}
     if scan.error_code:
         result["error"] = {"code": scan.error_code, "message": scan.error_message}
     return result
 
 
-def _leave_out(audit: Audit, page: AuditPage) -> None:
-    """Remove a page from the plan whose visit has found that it is none; the caller holds the audit's lock."""
+def _leave_out_page(audit: Audit, page: AuditPage) -> None:
+    """Remove a URL that is not a page from the audit's planned pages.
+
+    The caller must have locked the audit.
+    """
     page.status = AuditPage.Status.LEFT_OUT
     page.save(update_fields=["results", "status"])
     audit.pages_planned -= 1
     end_if_done(audit)
-    audit.save(update_fields=SETTLED)
+    audit.save(update_fields=UPDATED_COLUMNS)
 
 
 def end_if_done(audit: Audit) -> None:
-    """End an audit if all of its planned pages are done or failed; the caller holds its lock and saves it."""
+    """End an audit if all its planned pages are done or failed.
+
+    The caller must have locked it and must save it.
+    """
     if audit.status != Audit.Status.RUNNING or audit.pages_done + audit.pages_failed < audit.pages_planned:
         return
     audit.completed_at = timezone.now()
@@ -191,8 +203,8 @@ def end_if_done(audit: Audit) -> None:
             audit.error_code, message = _first_failure(audit)
             audit.error_message = f"No page could be judged. {message}"
     else:
-        if not audit.error_code and (gap := _gap(audit)):
-            audit.error_code, audit.error_message = gap
+        if not audit.error_code and (missing_results := _missing_results(audit)):
+            audit.error_code, audit.error_message = missing_results
         audit.status = Audit.Status.PARTIAL if audit.error_code else Audit.Status.COMPLETED
     audit.save()
     audit_ended.send(Audit, audit=audit)
@@ -207,17 +219,20 @@ def _add_score(audit: Audit, scan: Scan, score: int, result: ScanResult | None) 
     total["flawless"] += scan.grade == "A+"
     total["gaps"] += scan.status != Scan.Status.COMPLETED
     caps = result.caps if result else ()
-    # Of several caps, the lowest, which is the first, holds the score.
+    # The first cap is the lowest one and determines the score.
     for cap in caps[:1]:
-        if cap.reason in total["caps"] or len(total["caps"]) < MAX_REASONS:
+        if cap.reason in total["caps"] or len(total["caps"]) < MAX_CAP_REASONS:
             total["caps"][cap.reason] = total["caps"].get(cap.reason, 0) + 1
     for cap in caps:
-        if cap.is_of_origin:
+        if cap.applies_to_whole_origin:
             total["cap"] = cap.limit if total["cap"] is None else min(total["cap"], cap.limit)
 
 
-def _gap(audit: Audit) -> tuple[str, str] | None:
-    """Return what an audit with results lacks, as code and message; None if nothing."""
+def _missing_results(audit: Audit) -> tuple[str, str] | None:
+    """Return the error code and message of an incomplete audit, or None for a complete one.
+
+    An audit is incomplete if scans failed or checks were skipped.
+    """
     failed_scans = audit.scans_done - sum(total["pages"] for total in audit.totals.values())
     if failed_scans:
         code, message = _first_failure(audit)
@@ -239,15 +254,17 @@ def _gap(audit: Audit) -> tuple[str, str] | None:
 def _first_failure(audit: Audit) -> tuple[str, str]:
     failed = Scan.objects.filter(audit_page__audit=audit, error_code__gt="").exclude(error_code=LEFT_OUT)
     first = failed.order_by("audit_page__position", "id").values_list("error_code", "error_message").first()
-    return first or ("NO_PAGE", "No page was looked at.")
+    return first or ("NO_PAGE", "No page was scanned.")
 
 
 def _count_findings(audit: Audit, page: AuditPage, ended: Ended) -> None:
-    """Count the page's findings and their places, in one statement."""
-    elsewhere = reported_elsewhere(
+    """Add the page's findings and their places to the audit's counts in one SQL statement."""
+    repeats = reported_elsewhere(
         {result.type: reporters(result.checks, result.repeated_checks) for _, result in ended if result is not None}
     )
-    rows = [row for scan, result in ended if result is not None for row in _rows(scan, result, page.url, elsewhere)]
+    rows = [
+        row for scan, result in ended if result is not None for row in _finding_rows(scan, result, page.url, repeats)
+    ]
     if not rows:
         return
     parameters: dict[str, str | int] = {
@@ -259,12 +276,14 @@ def _count_findings(audit: Audit, page: AuditPage, ended: Ended) -> None:
     fetch(COUNT_FINDINGS, parameters)
 
 
-def _rows(scan: Scan, result: ScanResult, url: str, elsewhere: Mapping[CheckKey, CheckKey]) -> Iterator[_FindingRow]:
+def _finding_rows(
+    scan: Scan, result: ScanResult, url: str, repeats: Mapping[CheckKey, CheckKey]
+) -> Iterator[_FindingRow]:
     for check in result.checks:
         if check.status == "pass":
             continue
         assert check.how_to_fix is not None
-        reporter = elsewhere.get(CheckKey(result.type, check.id))
+        reporter = repeats.get(CheckKey(result.type, check.id))
         places = fingerprints(check.id, check.places.kept, url)
         yield {
             "type": str(scan.type),
@@ -282,5 +301,5 @@ def _rows(scan: Scan, result: ScanResult, url: str, elsewhere: Mapping[CheckKey,
             "is_emergency": is_emergency(check.status, check.severity),
             "told_by": reporter.id if reporter else "",
             "sample": {"url": url, "scan_id": scan.id},
-            "places": [{"fingerprint": each, "place": place} for each, place in places.items()],
+            "places": [{"fingerprint": fingerprint, "place": place} for fingerprint, place in places.items()],
         }

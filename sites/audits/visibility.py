@@ -1,4 +1,7 @@
-"""Access to an audit: for members of its organization, and for anybody with the link while it is shared."""
+"""Access control for audit pages.
+
+Members of the organization, and anyone with the link of a shared audit, may view them.
+"""
 
 from __future__ import annotations
 
@@ -18,18 +21,23 @@ from website_scan.ids import is_id
 
 
 @dataclass(frozen=True, slots=True)
-class SeenAudit:
-    """Audit that the reader may see; `membership` is None for readers who only have the link of a shared audit."""
+class VisibleAudit:
+    """Audit that the reader may view.
+
+    `membership` is None for readers who only have the link of a shared audit.
+    """
 
     audit: Audit
     membership: Membership | None
     now: datetime
 
 
-def seen_by(request: HttpRequest, audit_id: str) -> SeenAudit | None:
-    """Return the audit if the request's user may see it; strangers may see shared audits until they expire.
+def find_visible_audit(request: HttpRequest, audit_id: str) -> VisibleAudit | None:
+    """Return the audit if the user may view it, else None.
 
-    Raises `Unmet` for members who have not logged in as the organization requires.
+    Everybody may view shared audits until they expire.
+
+    Raises `UnmetLoginRequirement` for members whose log-in does not meet the organization's requirements.
     """
     if not is_id("aud", audit_id):
         return None
@@ -38,30 +46,30 @@ def seen_by(request: HttpRequest, audit_id: str) -> SeenAudit | None:
     audit = access.rows_of_member(Audit, request.user).filter(id=audit_id).first()
     if audit is not None:
         membership = roles.membership_in(request, audit.organization_id)
-        # The membership may have ended since the last query: then the user is a stranger.
+        # The membership may have ended since the previous query. Then the user is not a member.
         unmet = requirements.missing(request.user, membership.organization) if membership else None
         if membership is not None and unmet is None:
-            return SeenAudit(audit, membership, now)
+            return VisibleAudit(audit, membership, now)
     shared = access.shared_rows(Audit).filter(id=audit_id).first()
     if shared is not None and shared.is_kept:
-        return SeenAudit(shared, None, now)
+        return VisibleAudit(shared, None, now)
     if unmet is not None:
         raise unmet
     return None
 
 
-def set_sharing(seen: SeenAudit, *, is_shared: bool) -> bool:
-    """Start or stop sharing an audit and its reports by link; return False if nothing changed.
+def set_sharing(visible: VisibleAudit, *, is_shared: bool) -> bool:
+    """Start or stop sharing an audit and its reports by link.
 
-    Raises PermissionDenied for strangers and viewers.
+    Returns False if nothing changed. Raises PermissionDenied unless the user is a member who may write.
     """
-    if seen.membership is None or not seen.membership.is_member:
+    if visible.membership is None or not visible.membership.is_member:
         raise PermissionDenied
-    audit = seen.audit
+    audit = visible.audit
     with transaction.atomic():
-        other_way = access.rows(Audit, audit.organization_id).filter(id=audit.id, shared_at__isnull=is_shared)
-        changed = bool(other_way.update(shared_at=seen.now if is_shared else None))
+        audits_to_change = access.rows(Audit, audit.organization_id).filter(id=audit.id, shared_at__isnull=is_shared)
+        changed = bool(audits_to_change.update(shared_at=visible.now if is_shared else None))
         if changed:
             action = "audit.shared" if is_shared else "audit.unshared"
-            activity.record_by(seen.membership, action, audit.url, audit=audit.id)
+            activity.record_by_member(visible.membership, action, audit.url, audit=audit.id)
     return changed

@@ -1,4 +1,4 @@
-"""Endpoints of badges under /v1."""
+"""API views for badges."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.authentication import caller_of
-from infrastructure.api.pagination import slice_of
+from infrastructure.api.pagination import parse_limit_and_offset
 from infrastructure.api.parsing import LongJSONParser
 from infrastructure.api.schema import PAGE_PARAMETERS, RETURNED, id_parameter, operation, responses
 from infrastructure.api.typed import Answer
@@ -18,7 +18,7 @@ from sites.badges.schemas import BadgeJson, BadgeList, badge_json_of
 
 
 class BadgeCollection(ApiView):
-    """POST and GET /v1/badges."""
+    """API view for POST and GET /v1/badges."""
 
     parser_classes = [LongJSONParser]
 
@@ -38,10 +38,10 @@ class BadgeCollection(ApiView):
         ),
     )
     def post(self, request: Request) -> Answer[BadgeJson]:
-        """There is one of each: where it is on already, the answer is 200 with the badge that there is."""
+        """Creates the badge of a monitor or a page. If the badge exists, the response is 200 with that badge."""
         badge_request = BadgeRequestSerializer.judged(json_body(request), policy=scan_policy())
-        badge, is_new = services.create_badge(caller=caller_of(request), request=badge_request)
-        return Answer(badge_json_of(badge), status=201 if is_new else 200)
+        badge, is_new_badge = services.create_badge(caller=caller_of(request), request=badge_request)
+        return Answer(badge_json_of(badge), status=201 if is_new_badge else 200)
 
     @operation(
         operation_id="list_badges",
@@ -51,15 +51,15 @@ class BadgeCollection(ApiView):
         responses=responses({200: RETURNED}, e400="`INVALID_PARAMS`."),
     )
     def get(self, request: Request) -> Answer[BadgeList]:
-        """Badges that are switched on, newest first."""
-        window = slice_of(request.query_params)
+        """Lists the organization's badges, newest first."""
+        window = parse_limit_and_offset(request.query_params)
         badges = services.badges_of(caller_of(request).organization_id)
         badges_json = [badge_json_of(badge) for badge in window.of(badges)]
         return Answer({"badges": badges_json, "total": badges.count(), "limit": window.limit, "offset": window.offset})
 
 
 class BadgeItem(ApiView):
-    """DELETE /v1/badges/:id."""
+    """API view for DELETE /v1/badges/:id."""
 
     @operation(
         operation_id="delete_badge",
@@ -69,6 +69,6 @@ class BadgeItem(ApiView):
         responses=responses({204: None}, e404="`BADGE_NOT_FOUND`: no such badge, or another organization's."),
     )
     def delete(self, request: Request, badge_id: str) -> Response:
-        """The address of the badge shows nothing from then on. Switched on again, it has another one."""
+        """Deletes a badge and revokes its URL. A new badge of the same monitor or page has another URL."""
         services.delete_badge(caller=caller_of(request), badge_id=badge_id)
         return Response(status=204)

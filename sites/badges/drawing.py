@@ -1,4 +1,4 @@
-"""Layout of a badge: cells with the widths of their texts, in colours with enough contrast. Pure functions."""
+"""Layout and colors of badge images. Pure functions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MARGIN = 6
 FONT_SIZE = 11
 LABEL = Colours("#3d4454", "#ffffff")
 NEUTRAL = Colours("#5c6370", "#ffffff")
-# Widths of Verdana's characters at FONT_SIZE, in pixels. In other fonts, the SVG's `textLength` fits the texts.
+# Widths of characters of the font Verdana at FONT_SIZE, in pixels. Other fonts are scaled by `textLength` in the SVG.
 NARROW, MIDDLE, WIDE = frozenset("iljI.,:"), frozenset("frt ()"), frozenset("mwMWO@")
 WIDTHS = ((NARROW, 3.6), (MIDDLE, 4.6), (WIDE, 9.8))
 UPPER_WIDTH, OTHER_WIDTH = 7.8, 6.9
@@ -21,7 +21,10 @@ UPPER_WIDTH, OTHER_WIDTH = 7.8, 6.9
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """Cell of a badge, in pixels: a box from `x`, with `text_width` for the text at its centre."""
+    """Box of a badge image with centered text.
+
+    Positions and widths are in pixels.
+    """
 
     text: str
     colours: Colours
@@ -39,7 +42,10 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """Drawing of a badge; `title` is its text alternative."""
+    """Layout of a badge image.
+
+    It has the cells, the size in pixels and the text alternative (`title`).
+    """
 
     cells: Sequence[Cell]
     title: str
@@ -48,10 +54,11 @@ class Drawing:
     font_size: int = FONT_SIZE
 
 
-def draw(parts: Iterable[tuple[str, str | None, int | None]], day: date | None = None) -> Drawing:
-    """Draw a label with a grade and a score for each part, or with "no result yet" if there is no grade.
+def draw_badge(parts: Iterable[tuple[str, str | None, int | None]], day: date | None = None) -> Drawing:
+    """Draw a badge from (label, grade, score) triples.
 
-    `day` is the date of the latest result, which is the only sign of the picture's age on another site.
+    Without a grade, the text is "no result yet". `day` is the date of the latest result, so that readers of other sites
+    can see the age of the badge.
     """
     texts: list[tuple[str, Colours]] = []
     alternatives: list[str] = []
@@ -59,20 +66,20 @@ def draw(parts: Iterable[tuple[str, str | None, int | None]], day: date | None =
         value = f"{grade} {score}" if grade else "no result yet"
         texts += [(label, LABEL), (value, colours_of_grade(grade) if grade else NEUTRAL)]
         alternatives.append(f"{label}: grade {grade}, {score} of 100" if grade else f"{label}: no result yet")
-    return _draw_dated(texts, alternatives, day)
+    return _draw_dated_badge(texts, alternatives, day)
 
 
-def draw_number(number: str, text: str, grade: str, day: date | None = None) -> Drawing:
-    """Draw a sentence that begins with a number in the colours of a grade."""
-    return _draw_dated([(number, colours_of_grade(grade)), (text, LABEL)], [f"{number} {text}"], day)
+def draw_number_badge(number: str, text: str, grade: str, day: date | None = None) -> Drawing:
+    """Draw a badge with a number in the colors of a grade, followed by a text."""
+    return _draw_dated_badge([(number, colours_of_grade(grade)), (text, LABEL)], [f"{number} {text}"], day)
 
 
 def draw_note(note: str) -> Drawing:
-    """Draw a badge with a message in place of grades."""
+    """Draw a badge with a message instead of grades."""
     return _draw([("Website scan", LABEL), (note, NEUTRAL)], f"Website scan: {note}")
 
 
-def _draw_dated(texts: Sequence[tuple[str, Colours]], alternatives: Sequence[str], day: date | None) -> Drawing:
+def _draw_dated_badge(texts: Sequence[tuple[str, Colours]], alternatives: Sequence[str], day: date | None) -> Drawing:
     if day is None:
         return _draw(texts, "; ".join(alternatives))
     date_text = f"last scanned on {day.day} {day:%B %Y}"

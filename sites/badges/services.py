@@ -1,4 +1,4 @@
-"""Services of badges: switch on and off, and query the results that a badge shows."""
+"""Services that create and delete badges, and load the results on a badge."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from sites.resources import BADGE, MONITOR
 from website_scan.errors import Refusal
 from website_scan.ids import is_id
 
-# Maximum number per organization. Concurrent requests may exceed it slightly, which is harmless.
+# Limit per organization. Concurrent requests may exceed the limit slightly, which is harmless.
 MAX_BADGES = 1_000
 
-# Results for a badge: the last confirmed scores of a monitor, or the last completed scans of a page.
+# Selects the results for a badge: the last confirmed scores of a monitor, or the last completed scans of a page.
 CONTENT = """
     SELECT monitor.types, (
         SELECT jsonb_object_agg(confirmed.key, confirmed.value || jsonb_build_object('day', (
@@ -56,14 +56,17 @@ CONTENT = """
 
 
 class BadgeLimit(Refusal):
-    """Refusal because the organization has the maximum number of badges."""
+    """Raised when the organization has the maximum number of badges."""
 
     code = "BADGE_LIMIT"
     status = 409
 
 
 class BadgeResult(TypedDict, total=False):
-    """Result of a type on a badge. `day` is its date, such as `2026-11-21`, in UTC."""
+    """Result of one scan type on a badge.
+
+    `day` is the date of the result in UTC, such as `2026-11-21`.
+    """
 
     score: int | None
     grade: str | None
@@ -72,14 +75,14 @@ class BadgeResult(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class BadgeContent:
-    """Content of a badge: its types in order, and the results by type."""
+    """Latest results on a badge, by scan type."""
 
     types: tuple[str, ...]
     results: Mapping[str, BadgeResult]
 
 
 def load_content(badge_id: str) -> BadgeContent | None:
-    """Return the public content of a badge in one query; None if the badge does not exist."""
+    """Return the public content of a badge in one query, or None if the badge does not exist."""
     if not is_id("bdg", badge_id):
         return None
     rows = fetch(CONTENT, {"id": badge_id, "types": json.dumps(Scan.Type.values)})
@@ -92,7 +95,7 @@ def load_content(badge_id: str) -> BadgeContent | None:
 
 
 def create_badge(*, caller: Caller, request: BadgeRequest) -> tuple[Badge, bool]:
-    """Get or create a badge; return the badge, and True if it is new.
+    """Return the badge of a monitor or page, and True if it has just been created.
 
     Raises NotFound, BadgeLimit, or InvalidParams for a page without a report.
     """
@@ -107,7 +110,7 @@ def badges_of(organization_id: int) -> QuerySet[Badge]:
 
 
 def badge_of_page(organization_id: int, url: str) -> Badge | None:
-    """Return the badge of the page with this canonical URL, or None."""
+    """Return the organization's badge for the page with the canonical URL, or None."""
     rows = access.rows(Badge, organization_id).alias(digest=MD5("page"))
     return rows.exclude(page="").filter(digest=_digest(url), page=url).first()
 
@@ -117,16 +120,16 @@ def badge_of_monitor(monitor: Monitor) -> Badge | None:
 
 
 def delete_badge(*, caller: Caller, badge_id: str) -> None:
-    """Delete a badge; its address never works again. Raises NotFound."""
+    """Delete a badge and revoke its URL permanently. Raises NotFound."""
     with transaction.atomic():
         badge = BADGE.find(caller.organization_id, badge_id, lock=Lock.DELETION)
-        _record(caller, "badge.deleted", badge)
+        _record_activity(caller, "badge.deleted", badge)
         badge.delete()
 
 
 def _create_for_monitor(caller: Caller, monitor_id: str) -> tuple[Badge, bool]:
     with transaction.atomic():
-        # The monitor is locked before its organization, whose row the insert of a badge locks.
+        # Lock order: the monitor before its organization, whose row is locked by the INSERT of a badge.
         monitor = MONITOR.find(caller.organization_id, monitor_id, lock=Lock.CHANGE)
         return _get_or_create(caller, badge_of_monitor(monitor), monitor=monitor)
 
@@ -146,18 +149,21 @@ def _get_or_create(caller: Caller, existing: Badge | None, **columns: Any) -> tu
         raise BadgeLimit(f"An organization may have {MAX_BADGES:,} badges. Switch one off.")
     values = {"organization_id": caller.organization_id, **columns}
     created_by = caller.member.user_id if caller.member else None
-    # Concurrent requests get the same badge.
-    badge, is_new = Badge.objects.get_or_create(**values, defaults={"created_by_id": created_by})
-    if is_new:
-        _record(caller, "badge.created", badge)
-    return badge, is_new
+    # `get_or_create` returns the same badge to concurrent requests.
+    badge, is_new_badge = Badge.objects.get_or_create(**values, defaults={"created_by_id": created_by})
+    if is_new_badge:
+        _record_activity(caller, "badge.created", badge)
+    return badge, is_new_badge
 
 
-def _record(caller: Caller, action: str, badge: Badge) -> None:
+def _record_activity(caller: Caller, action: str, badge: Badge) -> None:
     name = badge.monitor.name if badge.monitor else badge.page
-    activity.record_call(caller, action, name, badge=badge.id)
+    activity.record_by_caller(caller, action, name, badge=badge.id)
 
 
 def _digest(url: str) -> str:
-    """Return the MD5 digest that the index uses. The digest protects no secret."""
+    """Return the MD5 digest of a URL for the lookup in a database index.
+
+    The digest protects no secret.
+    """
     return hashlib.md5(url.encode(), usedforsecurity=False).hexdigest()

@@ -1,4 +1,4 @@
-"""Views of badges: the public picture, and the switch on pages for members."""
+"""Views for the public badge image, its preview page and the setting that enables it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from accounts import access
 from accounts.authentication import member_caller
-from accounts.identity.freshness import fresh_login_needed
+from accounts.identity.freshness import require_fresh_login
 from accounts.limits import client
 from accounts.models import Membership
 from accounts.roles import MemberRequest, page_of, requires
@@ -28,7 +28,7 @@ from infrastructure.web.cards.previews import Preview, day_of
 from infrastructure.web.csp import csp_override
 from scans.models import Scan
 from scans.policy import scan_policy
-from sites.badges.drawing import draw, draw_note
+from sites.badges.drawing import draw_badge, draw_note
 from sites.badges.requests import BadgeRequest
 from sites.badges.responses import badge_response, cacheable
 from sites.badges.services import BadgeContent, BadgeResult, badge_of_page, create_badge, delete_badge, load_content
@@ -36,7 +36,8 @@ from sites.models import Badge
 from website_scan.errors import Refusal
 from website_scan.urls import host_and_port_of
 
-# Rate limit per client. A page may contain dozens of badges, and a code host's proxy requests them for all its readers.
+# Requests per minute from one client. The limit is high, because a page may contain dozens of badges, and code hosts
+# request badges through proxies for all their readers.
 REQUESTS_PER_MINUTE = 600
 LABELS = dict(Scan.Type.choices)
 GRADES, NO_RESULT = "Latest grades", "No result yet"
@@ -45,7 +46,10 @@ GRADES, NO_RESULT = "Latest grades", "No result yet"
 @require_safe
 @csp_override({"default-src": ["'none'"], "frame-ancestors": ["'none'"], "sandbox": []})
 def badge(request: HttpRequest, badge_id: str) -> HttpResponse:
-    """Return a picture with the grade of one `type`, or of all types. Deleted badges look like unknown ones."""
+    """Return the badge image with the grade of one `type` or of all types.
+
+    Deleted and unknown badges return 404.
+    """
     rate = throttling.count(f"badges:{client(request)}", REQUESTS_PER_MINUTE)
     if rate.used > rate.limit:
         response = badge_response(draw_note("too many requests"), 429)
@@ -57,14 +61,19 @@ def badge(request: HttpRequest, badge_id: str) -> HttpResponse:
     content = load_content(badge_id)
     if content is None:
         return badge_response(draw_note("no such badge"), 404)
-    results = _results(content, type)
-    drawing = draw(((label, result.get("grade"), result.get("score")) for label, result in results), _day(results))
+    results = _labelled_results(content, type)
+    drawing = draw_badge(
+        ((label, result.get("grade"), result.get("score")) for label, result in results), _latest_day(results)
+    )
     return cacheable(request, badge_response(drawing if results else draw_note("no result yet"), 200))
 
 
 @require_safe
 def badge_card(request: HttpRequest, badge_id: str) -> HttpResponse:
-    """Return the badge's grades as a card, for previews of its link. The card contains no names, like the badge."""
+    """Return the badge's image for link previews.
+
+    Like the badge, it contains no names.
+    """
     rate = throttling.count(f"badges:{client(request)}", REQUESTS_PER_MINUTE)
     if rate.used > rate.limit:
         return HttpResponse(status=429, headers={"Retry-After": str(throttling.WINDOW_S)})
@@ -76,16 +85,21 @@ def badge_card(request: HttpRequest, badge_id: str) -> HttpResponse:
 
 @require_safe
 def badge_link(request: HttpRequest, badge_id: str) -> HttpResponse:
-    """Redirect members to the badge's monitor or site. Everybody else sees a page with the grades alone."""
+    """Redirect members to the badge's monitor or site.
+
+    Everybody else gets a page with only the grades.
+    """
     content = load_content(badge_id)
     if content is None:
         raise Http404
     badges = access.rows_of_member(Badge, request.user).select_related("organization", "monitor")
     row = badges.filter(id=badge_id).first()
     if row is None:
-        grades = ", ".join(f"{label} {result['grade']}" for label, result in _results(content) if result.get("grade"))
+        grades = ", ".join(
+            f"{label} {result['grade']}" for label, result in _labelled_results(content) if result.get("grade")
+        )
         title = f"{grades}: {GRADES.lower()}" if grades else NO_RESULT
-        # Social networks cache a picture by its address, so each change of the grades needs another address.
+        # Social networks cache an image by its URL, so each change of the grades needs another URL.
         preview = Preview(title, f"{reverse('badge-card', args=[badge_id])}?v={cards.digest_of(_card(content))}")
         return render(
             request,
@@ -101,9 +115,9 @@ def badge_link(request: HttpRequest, badge_id: str) -> HttpResponse:
 
 @require_POST
 @requires(Membership.Role.MEMBER)
-@fresh_login_needed()
+@require_fresh_login()
 def page_badge(request: MemberRequest, host: str) -> HttpResponse:
-    """Switch a page's badge: `page` is its URL, `badge` is `on` or `off`. Redirects to the site's page."""
+    """Switch the badge of a page (`page`) on or off (`badge`), then redirect to the site's page."""
     page, switch = request.POST.get("page", ""), request.POST.get("badge", "")
     caller = member_caller(request.membership)
     try:
@@ -123,22 +137,22 @@ def page_badge(request: MemberRequest, host: str) -> HttpResponse:
     return redirect(f"{page_of(request.membership, 'site', host)}?{urlencode({'page': page})}")
 
 
-def _results(content: BadgeContent, type: str = "") -> list[tuple[str, BadgeResult]]:
-    """Return labels and results for the types of a badge, or for one type."""
+def _labelled_results(content: BadgeContent, type: str = "") -> list[tuple[str, BadgeResult]]:
+    """Return (label, result) pairs for the scan types of a badge, or for one type."""
     return [(str(LABELS[name]), content.results.get(name) or {}) for name in ([type] if type else content.types)]
 
 
-def _day(results: Iterable[tuple[str, BadgeResult]]) -> date | None:
+def _latest_day(results: Iterable[tuple[str, BadgeResult]]) -> date | None:
     """Return the day of the latest result, None without results."""
     days = [date.fromisoformat(day) for _, result in results if result.get("grade") and (day := result.get("day"))]
     return max(days, default=None)
 
 
 def _card(content: BadgeContent) -> Card:
-    results = _results(content)
+    results = _labelled_results(content)
     grades = tuple(CardGrade(label, result.get("grade") or "", result.get("score")) for label, result in results)
     if not any(grade.grade for grade in grades):
         return Card(NO_RESULT)
-    day = _day(results)
+    day = _latest_day(results)
     heading = f"{grades[0].label} report" if len(grades) == 1 else ""
     return Card(GRADES, heading=heading, note=day_of(day) if day else "", grades=grades)

@@ -1,4 +1,4 @@
-"""Adoption of checks: how many sites pass a check in each snapshot of a list, as numbers and as sentences."""
+"""Share of a list's sites that pass a check, as numbers and as a sentence."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from scans.check_catalogue import check_name
 from sites.lists.snapshots import WHOLE, snapshots_of
 from sites.models import ListCount, ListRun, SiteList
 
-# Predicates about sites that pass a check, by check ID: end of a sentence such as "87 % of 1,204 sites use HSTS".
+# Endings of sentences such as "87 % of 1,204 sites use HSTS", by check ID.
 PREDICATES: Mapping[str, str] = {
     "https-available": "are available over HTTPS",
     "http-to-https-redirect": "redirect to HTTPS",
@@ -68,10 +68,10 @@ SINGULAR |= {"publish": "publishes", "switch": "switches"}
 
 
 def adoption(site_list: SiteList, check: str, tag: str = "", limit: int = 52) -> list[tuple[ListRun, int, int]]:
-    """Return the adoption of a check as `(run, passed, ran)` for the last snapshots of a list, oldest first.
+    """Return how many sites passed a check in the last snapshots, oldest first.
 
-    `passed` and `ran` are the numbers of sites that passed the check and on which the check ran. Snapshots without the
-    check, and snapshots of cancelled or failed runs, are omitted.
+    Each item is `(run, passed, ran)`. `passed` and `ran` are the numbers of sites that passed the check and on which
+    the check ran. Snapshots without the check, and snapshots of cancelled or failed runs, are omitted.
     """
     statuses = KeyTransform(check, KeyTransform("checks", "data"))
     counts = ListCount.objects.filter(run__in=snapshots_of(site_list).filter(status__in=WHOLE), tag=tag)
@@ -80,8 +80,16 @@ def adoption(site_list: SiteList, check: str, tag: str = "", limit: int = 52) ->
     return [(count.run, count.statuses[2], sum(count.statuses)) for count in newest][::-1]
 
 
+def has_check(site_list: SiteList, check: str) -> bool:
+    """Return True if any snapshot of the list contains the check."""
+    return "\0" not in check and snapshots_of(site_list).filter(checks__contains=[check]).exists()
+
+
 def percent(part: int, of: int) -> int:
-    """Return the percentage, rounded half up. The result is 0 or 100 only if exact. `of` must be at least 1."""
+    """Return the rounded percentage of `part` in `of`.
+
+    Halves are rounded up. Only exact values become 0 or 100. `of` must be at least 1.
+    """
     if part in (0, of):
         return 100 * (part == of)
     return min(99, max(1, (200 * part + of) // (2 * of)))

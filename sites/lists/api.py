@@ -1,8 +1,12 @@
-"""API endpoints in /v1 for lists and their entries; `run_api` has the endpoints for runs."""
+"""API views for lists and their entries.
+
+`run_api` has the views for runs.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+import contextlib
+from collections.abc import Iterator
 
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
 from rest_framework.request import Request
@@ -11,7 +15,7 @@ from rest_framework.response import Response
 from accounts import access
 from accounts.authentication import caller_of
 from infrastructure.api import idempotency
-from infrastructure.api.pagination import MAX_PAGE, USUAL_PAGE, slice_of
+from infrastructure.api.pagination import DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, parse_limit_and_offset
 from infrastructure.api.parsing import UPLOADS
 from infrastructure.api.schema import PAGE_PARAMETERS, RETURNED, creation_parameters, id_parameter, operation, responses
 from infrastructure.api.typed import Answer
@@ -21,6 +25,7 @@ from scans.requests import without_credentials
 from sites import resources
 from sites.lists import importing, services
 from sites.lists.entries import ORDERS, TYPES, EntryFilter, entries_page, limit_of, sort_of
+from sites.lists.import_limits import import_slot, refuse_long_upload
 from sites.lists.requests import (
     EntriesRequestSerializer,
     EntryChangeSerializer,
@@ -39,21 +44,21 @@ from sites.lists.schemas import (
     list_json_of,
     lists_json_of,
 )
-from sites.lists.uploads import read_rows
+from sites.lists.uploads import Row, read_rows
 from sites.models import ListEntry, SiteList
 from website_scan.json_types import GRADES
 
 NOT_FOUND = "`LIST_NOT_FOUND`: no such list, or another organization's."
 ENTRY_NOT_FOUND = f"{NOT_FOUND} `ENTRY_NOT_FOUND`: it has no such entry."
 INVALID = "`INVALID_TYPE`, `INVALID_REQUEST_FIELD` or `INVALID_PARAMS`, which names the field."
-NO_JSON = "`UNSUPPORTED_MEDIA_TYPE`: the body is not JSON."
+NOT_JSON = "`UNSUPPORTED_MEDIA_TYPE`: the body is not JSON."
 TOO_LARGE = "`PAYLOAD_TOO_LARGE`: over 64 KiB."
 LIST = id_parameter("list_id", "lst")
 ENTRY = id_parameter("entry_id", "ent")
 SCORE = {"type": "integer", "minimum": 0, "maximum": 100}
 FILTERS = [
     OpenApiParameter("tag", str),
-    OpenApiParameter("type", str, enum=TYPES, description="The type of `grade`, `least` and `most`; else any."),
+    OpenApiParameter("type", str, enum=TYPES, description="The type of `grade`, `least` and `most`; default: any."),
     OpenApiParameter("grade", str, enum=GRADES),
     OpenApiParameter("least", SCORE, description="The lowest score."),
     OpenApiParameter("most", SCORE, description="The highest score."),
@@ -61,16 +66,22 @@ FILTERS = [
     OpenApiParameter("outcome", str, description="An outcome that failed or warned, such as `hsts.short`."),
     OpenApiParameter("state", str, enum=ListEntry.State.values),
     OpenApiParameter("text", str, description="A part of the address or of the note."),
+    OpenApiParameter("hsts", str, enum=("yes", "no"), description="Whether the site sends HSTS."),
+    OpenApiParameter("http_status", {"type": "integer", "minimum": 100, "maximum": 599}),
+    OpenApiParameter("generator", str, description="A part of the generator that the site names."),
+    OpenApiParameter("language", str, description="The language of the site; `de` includes `de-AT`."),
 ]
-OF_PAGE = [
+PAGINATION_PARAMETERS = [
     OpenApiParameter("sort", str, enum=ORDERS, description="With a hyphen in descending order; by default by `url`."),
     OpenApiParameter("cursor", str, description="The `next_cursor` or `previous_cursor` of another page."),
-    OpenApiParameter("limit", {"type": "integer", "minimum": 1, "maximum": MAX_PAGE, "default": USUAL_PAGE}),
+    OpenApiParameter(
+        "limit", {"type": "integer", "minimum": 1, "maximum": MAX_PAGE_SIZE, "default": DEFAULT_PAGE_SIZE}
+    ),
 ]
 
 
 class ListCollection(ApiView):
-    """POST and GET /v1/lists."""
+    """API view for POST and GET /v1/lists."""
 
     @operation(
         operation_id="create_list",
@@ -84,16 +95,19 @@ class ListCollection(ApiView):
             e409="`LIST_LIMIT`: as many as the plan allows. `IDEMPOTENCY_CONFLICT`: a request with this key is "
             "still in progress.",
             e413=TOO_LARGE,
-            e415=NO_JSON,
+            e415=NOT_JSON,
             e422="`IDEMPOTENCY_MISMATCH`: the key was used with another body.",
         ),
     )
     def post(self, request: Request) -> Answer[SiteListJson]:
-        """A new list has no sites; `PUT …/entries` adds them. Its first run begins when its schedule says."""
+        """Creates a list without sites.
+
+        `PUT …/entries` adds sites. The schedule determines the first run.
+        """
         caller, body, key = caller_of(request), json_body(request), idempotency.key_of(request.headers)
-        asked = parse_new(body, scan_policy(), caller.organization_id)
+        list_request = parse_new(body, scan_policy(), caller.organization_id)
         once = idempotency.once(key, {"list": without_credentials(body)})
-        created = services.create_list(caller=caller, request=asked, once=once)
+        created = services.create_list(caller=caller, request=list_request, once=once)
         return Answer(created.response, status=201, headers=created.headers("/v1/lists"))
 
     @operation(
@@ -104,16 +118,18 @@ class ListCollection(ApiView):
         responses=responses({200: RETURNED}, e400="`INVALID_PARAMS`."),
     )
     def get(self, request: Request) -> Answer[SiteListList]:
-        """The organization's lists, newest first."""
-        part = slice_of(request.query_params)
+        """Returns the organization's lists, newest first."""
+        page_slice = parse_limit_and_offset(request.query_params)
         lists = access.rows(SiteList, caller_of(request).organization_id)
-        rows = part.of(lists.select_related("organization").order_by("-created_at", "-id"))
-        shown = lists_json_of(list(rows))
-        return Answer({"lists": shown, "total": lists.count(), "limit": part.limit, "offset": part.offset})
+        rows = page_slice.of(lists.select_related("organization").order_by("-created_at", "-id"))
+        lists_json = lists_json_of(list(rows))
+        return Answer(
+            {"lists": lists_json, "total": lists.count(), "limit": page_slice.limit, "offset": page_slice.offset}
+        )
 
 
 class ListItem(ApiView):
-    """GET, PATCH and DELETE /v1/lists/:id."""
+    """API view for GET, PATCH and DELETE /v1/lists/:id."""
 
     @operation(
         operation_id="get_list",
@@ -123,7 +139,7 @@ class ListItem(ApiView):
         responses=responses({200: RETURNED}, e404=NOT_FOUND),
     )
     def get(self, request: Request, list_id: str) -> Answer[SiteListJson]:
-        """`GET …/entries` has its sites."""
+        """Returns a list with its latest run. `GET …/entries` lists its sites."""
         return Answer(list_json_of(resources.LIST.find(caller_of(request).organization_id, list_id)))
 
     @operation(
@@ -132,14 +148,14 @@ class ListItem(ApiView):
         tags=["Lists"],
         request=ListChangeSerializer,
         parameters=[LIST],
-        responses=responses({200: RETURNED}, e400=INVALID, e404=NOT_FOUND, e413=TOO_LARGE, e415=NO_JSON),
+        responses=responses({200: RETURNED}, e400=INVALID, e404=NOT_FOUND, e413=TOO_LARGE, e415=NOT_JSON),
     )
     def patch(self, request: Request, list_id: str) -> Answer[SiteListJson]:
-        """Other fields stay. A run that is in progress goes on as it began."""
+        """Changes the fields in the body. A run in progress continues with the previous settings."""
         caller, body = caller_of(request), json_body(request)
         site_list = resources.LIST.find(caller.organization_id, list_id)
-        asked = parse_change(body, scan_policy(), site_list)
-        return Answer(list_json_of(services.change_list(caller=caller, list_id=list_id, request=asked)))
+        list_request = parse_change(body, scan_policy(), site_list)
+        return Answer(list_json_of(services.change_list(caller=caller, list_id=list_id, request=list_request)))
 
     @operation(
         operation_id="delete_list",
@@ -149,7 +165,7 @@ class ListItem(ApiView):
         responses=responses({204: None}, e404=NOT_FOUND),
     )
     def delete(self, request: Request, list_id: str) -> Response:
-        """Reports of its runs stay as long as reports do."""
+        """Deletes a list. Reports of its runs are retained as long as other reports."""
         services.delete_list(caller=caller_of(request), list_id=list_id)
         return Response(status=204)
 
@@ -164,7 +180,7 @@ IMPORT_RESPONSES = responses(
 
 
 class ListEntries(ApiView):
-    """GET, PUT and POST /v1/lists/:id/entries."""
+    """API view for GET, PUT and POST /v1/lists/:id/entries."""
 
     parser_classes = UPLOADS
 
@@ -172,11 +188,11 @@ class ListEntries(ApiView):
         operation_id="list_entries",
         summary="List the sites of a list with their scores",
         tags=["Lists"],
-        parameters=[LIST, *FILTERS, *OF_PAGE],
+        parameters=[LIST, *FILTERS, *PAGINATION_PARAMETERS],
         responses=responses({200: RETURNED}, e400="`INVALID_PARAMS`.", e404=NOT_FOUND),
     )
     def get(self, request: Request, list_id: str) -> Answer[EntryList]:
-        """Filters add up. Sites without a value are last in both directions."""
+        """Lists the sites that match all filters. Sites without a value are last in ascending and descending order."""
         site_list = resources.LIST.find(caller_of(request).organization_id, list_id)
         query = request.query_params
         limit = limit_of(query)
@@ -202,11 +218,12 @@ class ListEntries(ApiView):
         responses=IMPORT_RESPONSES,
     )
     def put(self, request: Request, list_id: str) -> Answer[importing.ImportNumbers]:
-        """All or nothing. A site whose address stays keeps its ID and its results.
+        """Replaces all sites, or none if any is invalid. A site whose URL is sent again keeps its ID and its results.
 
-        The body may also be CSV (`text/csv`), or an address on each line (`text/plain`).
+        The body may also be CSV (`text/csv`), a workbook in XLSX, or an address on each line (`text/plain`).
         """
-        return Answer(importing.replace_entries(**self._upload(request, list_id)))
+        with self._upload(request, list_id) as rows:
+            return Answer(importing.replace_entries(caller=caller_of(request), list_id=list_id, rows=rows))
 
     @operation(
         operation_id="add_entries",
@@ -217,20 +234,29 @@ class ListEntries(ApiView):
         responses=IMPORT_RESPONSES,
     )
     def post(self, request: Request, list_id: str) -> Answer[importing.ImportNumbers]:
-        """All or nothing. Sites that are there already get more tags, and another note if one is given.
+        """Adds all sites, or none if any is invalid. Sites that the list already has get the new tags and note.
 
-        The body may also be CSV (`text/csv`), or an address on each line (`text/plain`).
+        The body may also be CSV (`text/csv`), a workbook in XLSX, or an address on each line (`text/plain`).
         """
-        return Answer(importing.add_entries(**self._upload(request, list_id)))
+        with self._upload(request, list_id) as rows:
+            return Answer(importing.add_entries(caller=caller_of(request), list_id=list_id, rows=rows))
 
-    def _upload(self, request: Request, list_id: str) -> dict[str, Any]:
+    @contextlib.contextmanager
+    def _upload(self, request: Request, list_id: str) -> Iterator[list[Row]]:
+        """Context manager that yields the upload's parsed rows.
+
+        Everything that is cheap to refuse is refused before parsing.
+        """
+        organization_id = caller_of(request).organization_id
+        resources.LIST.find(organization_id, list_id)
         upload = upload_of(request)
-        rows = read_rows(upload.content, upload.media_type, scan_policy())
-        return {"caller": caller_of(request), "list_id": list_id, "rows": rows}
+        refuse_long_upload(organization_id, upload.content, upload.media_type)
+        with import_slot(organization_id, upload.content, upload.media_type):
+            yield read_rows(upload.content, upload.media_type, scan_policy())
 
 
 class EntryItem(ApiView):
-    """GET, PATCH and DELETE /v1/lists/:id/entries/:entry_id."""
+    """API view for GET, PATCH and DELETE /v1/lists/:id/entries/:entry_id."""
 
     @operation(
         operation_id="get_entry",
@@ -240,7 +266,7 @@ class EntryItem(ApiView):
         responses=responses({200: RETURNED}, e404=ENTRY_NOT_FOUND),
     )
     def get(self, request: Request, list_id: str, entry_id: str) -> Answer[EntryJson]:
-        """`audit_id` is that of its latest audit."""
+        """Returns a site of a list. `audit_id` is the ID of its latest audit."""
         return Answer(entry_json_of(services.find_entry(caller_of(request).organization_id, list_id, entry_id)))
 
     @operation(
@@ -250,11 +276,14 @@ class EntryItem(ApiView):
         request=EntryChangeSerializer,
         parameters=[LIST, ENTRY],
         responses=responses(
-            {200: RETURNED}, e400="`INVALID_PARAMS`.", e404=ENTRY_NOT_FOUND, e413=TOO_LARGE, e415=NO_JSON
+            {200: RETURNED}, e400="`INVALID_PARAMS`.", e404=ENTRY_NOT_FOUND, e413=TOO_LARGE, e415=NOT_JSON
         ),
     )
     def patch(self, request: Request, list_id: str, entry_id: str) -> Answer[EntryJson]:
-        """Other fields stay. Another address is another site: delete this one and add that."""
+        """Changes the tags or the note.
+
+        The URL cannot be changed. Delete the site and add another one instead.
+        """
         changes = EntryChangeSerializer.judged(json_body(request))
         entry = services.change_entry(caller=caller_of(request), list_id=list_id, entry_id=entry_id, **changes)
         return Answer(entry_json_of(entry))
@@ -267,6 +296,6 @@ class EntryItem(ApiView):
         responses=responses({204: None}, e404=ENTRY_NOT_FOUND),
     )
     def delete(self, request: Request, list_id: str, entry_id: str) -> Response:
-        """Snapshots keep what their runs have found. A run in progress leaves it out unless it has begun."""
+        """Deletes a site, but not its results in snapshots. A run in progress skips it unless its scan has begun."""
         services.delete_entry(caller=caller_of(request), list_id=list_id, entry_id=entry_id)
         return Response(status=204)

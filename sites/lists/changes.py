@@ -1,4 +1,4 @@
-"""Changes between a run of a list that has just ended and the previous snapshot: data of the `list.changed` event."""
+"""Changes of a list since the previous snapshot, for the webhook event `list.changed`."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from sites.models import ListRun
 from website_scan.json_types import Count, component
 from website_scan.messages import cut
 
-# Maximum number of listed sites and checks of each kind, and of characters of a URL: an event is limited to 256 KB.
-LISTED = 10
-URL_CHARACTERS = 500
-# Numbers of sites with a better and with a worse grade of any type. array_position() is NULL for a missing grade.
+# Numbers of sites and checks and lengths of URLs are limited, because an event may have at most 256 KB.
+MAX_LISTED_CHANGES = 10
+MAX_URL_LENGTH = 500
+# Selects the numbers of sites with a better and with a worse grade of any type. Missing grades have the rank NULL.
 GRADES = """
     SELECT count(*) FILTER (WHERE {better}), count(*) FILTER (WHERE {worse})
     FROM sites_listresult AS after
@@ -27,7 +27,10 @@ RANK = "array_position(%(letters)s::text[], {run}.{type}_grade::text)"
 
 @component("ChangedGrades")
 class Grades(TypedDict):
-    """Number of sites with a better, and with a worse grade of any type; a site may be in both."""
+    """Numbers of sites with a better and with a worse grade.
+
+    A site with several scan types may count for both.
+    """
 
     better: Count
     worse: Count
@@ -35,29 +38,35 @@ class Grades(TypedDict):
 
 @component("ListChanges")
 class Changes(SnapshotDiff):
-    """Difference from the snapshot before, as the API returns it, and the number of sites with another grade."""
+    """Difference from the previous snapshot in the API's format.
+
+    It also counts the sites with changed grades.
+    """
 
     grades: Grades
 
 
 def changes_of(run: ListRun) -> Changes | None:
-    """Return the changes since the previous snapshot, or None if there is no previous snapshot or nothing has changed.
+    """Return the changes since the previous snapshot, or None if there are none.
 
-    Changed grades of sites count as changes, and changed numbers of sites that fail a check. A score alone does not.
+    Also returns None without a previous snapshot. Changes are changed grades of sites, sites that cannot be reached any
+    more or again, and changed numbers of sites that fail a check, but not changed scores alone.
     """
     before = snapshots.previous(run) if run.status in snapshots.WHOLE else None
     if before is None:
         return None
     grades = _grades(run, before)
-    difference = diff(run, before, LISTED)
-    if not (grades["better"] or grades["worse"] or difference["fewer_failures"] or difference["more_failures"]):
+    difference = diff(run, before, MAX_LISTED_CHANGES)
+    sites = difference["sites"]
+    has_changed_sites = grades["better"] or grades["worse"] or sites["lost"] or sites["regained"]
+    if not (has_changed_sites or difference["fewer_failures"] or difference["more_failures"]):
         return None
-    del difference["fewer_failures"][LISTED:]
-    del difference["more_failures"][LISTED:]
+    del difference["fewer_failures"][MAX_LISTED_CHANGES:]
+    del difference["more_failures"][MAX_LISTED_CHANGES:]
     for site in (*difference["better"], *difference["worse"]):
-        site["url"] = cut(site["url"], URL_CHARACTERS)
+        site["url"] = cut(site["url"], MAX_URL_LENGTH)
     for urls in (difference["lost"], difference["regained"]):
-        urls[:] = [cut(url, URL_CHARACTERS) for url in urls]
+        urls[:] = [cut(url, MAX_URL_LENGTH) for url in urls]
     return {"run_id": run.id, "with_run_id": before.id, "grades": grades, **difference}
 
 

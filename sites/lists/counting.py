@@ -1,9 +1,11 @@
-"""Counting of results of lists: each ended result is counted exactly once, in batches of up to `AT_ONCE` results.
+"""Counting of list results in batches.
 
-One transaction writes the statuses of a batch, the counts of the run and its tags, and the latest results of the
-entries. The same transaction ends the run if no result is unfinished.
-Lock order: the run, then its results, then their entries. Rows that another transaction has locked are skipped until
-the next count, so that a count never waits for a lock of a result or an entry.
+Every ended result is added to its run's counts exactly once.
+
+One transaction writes the statuses of a batch of up to `AT_ONCE` results, the counts of the run and its tags, and the
+latest results of the entries. The same transaction ends the run if no result is unfinished.
+Lock order: the run, then its results, then their entries. Rows that another transaction has locked are skipped and
+counted next time, so that a count never waits for a lock of a result or an entry.
 """
 
 from __future__ import annotations
@@ -31,27 +33,27 @@ from website_scan.messages import counted
 from website_scan.result import ScanError
 
 AT_ONCE = 200
-# Error codes of sites that were never scanned, so the error says nothing about the site.
-NOT_LOOKED_AT = frozenset({"QUOTA_EXCEEDED", "SCAN_CANCELLED", "AUDIT_GONE"})
+# Error codes of sites that were not scanned. These errors are not the fault of the site.
+NOT_SCANNED_CODES = frozenset({"QUOTA_EXCEEDED", "SCAN_CANCELLED", "AUDIT_GONE"})
 CANCELLED = "SCAN_CANCELLED"
-# Letters of `ListResult.statuses` by status of a check, and indexes of `ListCounts.checks`.
+# Letters in `ListResult.statuses` and indexes in `ListCounts.checks` by status of a check.
 LETTERS = {"fail": "f", "warn": "w", "pass": "p"}
 COLUMNS = {"fail": 0, "warn": 1, "pass": 2}
 SCORES = [f"{type}_score" for type in Scan.Type.values]
 GRADES = [f"{type}_grade" for type in Scan.Type.values]
 CHANGES = [f"{type}_change" for type in Scan.Type.values]
-OF_ENTRY = (
+ENTRY_COLUMNS = (
     *("id", "state", "error_code", "error_message", "moved_to", "judged_at", "result_id", "failing", "outcomes"),
-    "history",
+    *("history", "facts"),
     *SCORES,
     *GRADES,
     *CHANGES,
 )
 UPDATE_ENTRIES = f"""
-    UPDATE sites_listentry AS entry SET {", ".join(f"{name} = counted.{name}" for name in OF_ENTRY[1:])}
+    UPDATE sites_listentry AS entry SET {", ".join(f"{name} = counted.{name}" for name in ENTRY_COLUMNS[1:])}
     FROM jsonb_populate_recordset(NULL::sites_listentry, %(rows)s::jsonb) AS counted WHERE entry.id = counted.id
     RETURNING entry.id
-"""  # noqa: S608  # only constants
+"""  # noqa: S608  # Only constants are interpolated.
 UPDATE_RESULTS = """
     UPDATE sites_listresult AS result SET status = counted.status, statuses = counted.statuses, seen = counted.seen
     FROM jsonb_populate_recordset(NULL::sites_listresult, %(rows)s::jsonb) AS counted WHERE result.id = counted.id
@@ -60,13 +62,19 @@ UPDATE_RESULTS = """
 
 
 def count(row_id: str) -> int:
-    """Count ended results: of a run if `row_id` is a run ID, or those without a run if `row_id` is a list ID."""
-    return count_results(row_id) if is_id("run", row_id) else count_looks(row_id)
+    """Count the ended results of a run or of a list.
+
+    `row_id` is a run ID, or a list ID for the results outside runs.
+    """
+    return count_results(row_id) if is_id("run", row_id) else count_single_results(row_id)
 
 
-def count_missed(now: datetime, has_time: Callable[[], bool]) -> int:
-    """Count all ended results and end complete runs, in case messages of the queue were lost. Return the number."""
-    end_lost(now)
+def count_missed_results(now: datetime, has_time: Callable[[], bool]) -> int:
+    """Count all ended results in case queue messages were lost, and return their number.
+
+    Also ends complete runs.
+    """
+    end_results_without_audit(now)
     ended = ListResult.objects.filter(status=ListResult.Status.ENDED)
     unfinished = ListResult.objects.filter(
         site_list=OuterRef("site_list"), run=OuterRef("pk"), status__in=ListResult.UNFINISHED
@@ -81,33 +89,36 @@ def count_missed(now: datetime, has_time: Callable[[], bool]) -> int:
 
 
 def count_results(run_id: str) -> int:
-    """Count the ended results of a run, and end the run if no result is unfinished. Return the number counted.
+    """Count the ended results of a run and return their number.
 
-    May be called at any time and by several processes: the row lock of the run serializes the calls.
+    Ends the run if no result is unfinished. Concurrent calls are safe, because the row lock of the run serializes them.
     """
     total = 0
     while True:
         with transaction.atomic():
-            run = locked_run(run_id)
+            run = lock_run(run_id)
             if run is None or run.has_ended:
                 return total
-            number = count_ended(run)
+            number = count_ended_results(run)
             end_if_done(run)
         total += number
         if number < AT_ONCE:
             return total
 
 
-def locked_run(run_id: str) -> ListRun | None:
-    """Lock a run until the transaction ends, and return it with its list and organization; None if it was deleted."""
+def lock_run(run_id: str) -> ListRun | None:
+    """Lock a run and return it with its list and organization, or return None if the run was deleted."""
     runs = ListRun.objects.select_for_update(no_key=True, of=("self",)).select_related("site_list__organization__tier")
     return runs.filter(id=run_id).first()
 
 
-def count_ended(run: ListRun) -> int:
-    """Count up to `AT_ONCE` ended results of a run, which the caller has locked; return their number."""
+def count_ended_results(run: ListRun) -> int:
+    """Count up to `AT_ONCE` ended results of a run and return their number.
+
+    The caller must have locked the run.
+    """
     ended = ListResult.objects.filter(run=run, status=ListResult.Status.ENDED)
-    pairs = _locked(ended)
+    pairs = _lock_results(ended)
     if not pairs:
         return 0
     positions = {check: position for position, check in enumerate(run.checks)}
@@ -117,11 +128,11 @@ def count_ended(run: ListRun) -> int:
     run.checks = list(positions)
     counts = _Counts(run, [result for result, _ in pairs])
     for result, _ in pairs:
-        result.status = _status(result)
+        result.status = _counted_status(result)
         run.done += result.status == ListResult.Status.DONE
         run.failed += result.status == ListResult.Status.FAILED
         counts.add(result)
-        result.statuses = _letters(result.seen, positions)
+        result.statuses = _status_letters(result.seen, positions)
     counts.save()
     run.save(update_fields=["checks", "done", "failed"])
     _update_entries(pairs, run.types)
@@ -130,18 +141,21 @@ def count_ended(run: ListRun) -> int:
     return len(pairs)
 
 
-def count_looks(list_id: str) -> int:
-    """Count a list's ended results without a run: they update their entries, but no snapshot."""
+def count_single_results(list_id: str) -> int:
+    """Count a list's ended results outside runs and return their number.
+
+    These results update their entries, but no snapshot.
+    """
     total = 0
     while True:
         with transaction.atomic():
             site_list = SiteList.objects.filter(id=list_id).first()
             if site_list is None:
                 return total
-            of_list = ListResult.objects.filter(site_list=site_list, run=None, status=ListResult.Status.ENDED)
-            pairs = _locked(of_list)
+            results = ListResult.objects.filter(site_list=site_list, run=None, status=ListResult.Status.ENDED)
+            pairs = _lock_results(results)
             for result, _ in pairs:
-                result.status = _status(result)
+                result.status = _counted_status(result)
             _update_entries(pairs, site_list.types)
             for result, _ in pairs:
                 result.save(update_fields=["status"])
@@ -150,8 +164,11 @@ def count_looks(list_id: str) -> int:
             return total
 
 
-def _locked(results: QuerySet[ListResult]) -> list[tuple[ListResult, ListEntry | None]]:
-    """Lock results and their entries, and return the pairs of which no other transaction has locked either row."""
+def _lock_results(results: QuerySet[ListResult]) -> list[tuple[ListResult, ListEntry | None]]:
+    """Lock results with their entries and return the pairs.
+
+    Rows locked by other transactions are skipped.
+    """
     locked_results = list(results.select_for_update(no_key=True, skip_locked=True).order_by("position", "id")[:AT_ONCE])
     entries = ListEntry.objects.select_for_update(no_key=True, skip_locked=True)
     locked_entries = entries.in_bulk([result.entry_id for result in locked_results if result.entry_id is not None])
@@ -162,13 +179,13 @@ def _locked(results: QuerySet[ListResult]) -> list[tuple[ListResult, ListEntry |
     ]
 
 
-def _status(result: ListResult) -> str:
+def _counted_status(result: ListResult) -> str:
     if any(result.score_of(type) is not None for type in Scan.Type.values):
         return ListResult.Status.DONE
-    return ListResult.Status.LEFT_OUT if result.error_code in NOT_LOOKED_AT else ListResult.Status.FAILED
+    return ListResult.Status.LEFT_OUT if result.error_code in NOT_SCANNED_CODES else ListResult.Status.FAILED
 
 
-def _letters(seen: Mapping[str, str], positions: Mapping[str, int]) -> str:
+def _status_letters(seen: Mapping[str, str], positions: Mapping[str, int]) -> str:
     letters = ["-"] * len(positions)
     for check, status in seen.items():
         letters[positions[check]] = LETTERS[status]
@@ -176,7 +193,10 @@ def _letters(seen: Mapping[str, str], positions: Mapping[str, int]) -> str:
 
 
 class _Counts:
-    """Counts of a run by tag: rows of the database to which a batch of results is added."""
+    """Counts of a run by tag.
+
+    Batches of results are added before the counts are saved.
+    """
 
     def __init__(self, run: ListRun, results: Iterable[ListResult]) -> None:
         self._run = run
@@ -190,8 +210,8 @@ class _Counts:
         for tag in ("", *result.tags):
             row = self._rows.get(tag)
             if row is None:
-                row = self._rows[tag] = ListCount(run=self._run, tag=tag, data=no_counts())
-            _add(row.data, result)
+                row = self._rows[tag] = ListCount(run=self._run, tag=tag, data=empty_counts())
+            _add_result(row.data, result)
             self._changed.add(tag)
 
     def save(self) -> None:
@@ -200,11 +220,11 @@ class _Counts:
         ListCount.objects.bulk_create([row for row in changed if not row.pk])
 
 
-def no_counts() -> ListCounts:
+def empty_counts() -> ListCounts:
     return {"sites": 0, "judged": 0, "scores": {}, "grades": {}, "checks": {}}
 
 
-def _add(counts: ListCounts, result: ListResult) -> None:
+def _add_result(counts: ListCounts, result: ListResult) -> None:
     counts["sites"] += 1
     if result.status != ListResult.Status.DONE:
         return
@@ -223,18 +243,21 @@ def _increment(numbers: dict[str, int], key: str) -> None:
 
 
 def _update_entries(pairs: Iterable[tuple[ListResult, ListEntry | None]], types: Sequence[str]) -> None:
-    """Update the columns of the latest result of several entries, in one SQL statement."""
+    """Update entries with their latest results in one SQL statement."""
     latest: dict[str, ListEntry] = {}
     for result, entry in sorted(pairs, key=lambda pair: pair[0].ended_at or timezone.now()):
-        if entry is not None and _take_over(entry, result, types):
+        if entry is not None and _update_entry(entry, result, types):
             latest[entry.id] = entry
     if latest:
-        rows = [{name: getattr(entry, name) for name in OF_ENTRY} for entry in latest.values()]
+        rows = [{name: getattr(entry, name) for name in ENTRY_COLUMNS} for entry in latest.values()]
         fetch(UPDATE_ENTRIES, {"rows": json.dumps(rows, default=str)})
 
 
-def _take_over(entry: ListEntry, result: ListResult, types: Sequence[str]) -> bool:
-    """Set the entry's columns by a result; return False if it says nothing new about the site."""
+def _update_entry(entry: ListEntry, result: ListResult, types: Sequence[str]) -> bool:
+    """Copy a result to the columns of its entry.
+
+    Returns False if the result is older or the site was not scanned.
+    """
     assert result.ended_at is not None
     if result.status == ListResult.Status.LEFT_OUT or (entry.judged_at and result.ended_at < entry.judged_at):
         return False
@@ -248,28 +271,33 @@ def _take_over(entry: ListEntry, result: ListResult, types: Sequence[str]) -> bo
     for type in Scan.Type.values:
         before, score = entry.score_of(type), result.score_of(type)
         if score is None and type in types:
-            setattr(entry, f"{type}_change", None)  # the scan failed: what was known of the site stays
+            # The scan of this type failed, so the entry keeps its previous score.
+            setattr(entry, f"{type}_change", None)
             continue
         setattr(entry, f"{type}_change", None if before is None or score is None else score - before)
         setattr(entry, f"{type}_score", score)
         setattr(entry, f"{type}_grade", result.grade_of(type) or "")
     entry.failing = sorted(check for check, status in result.seen.items() if status == "fail")
     entry.outcomes = sorted({f"{finding['check']}.{finding['outcome']}" for finding in result.findings})
+    entry.facts = result.facts
     scores = [score for type in Scan.Type.values if (score := result.score_of(type)) is not None]
     entry.history = [*entry.history, round(sum(scores) / len(scores))][-ListEntry.HISTORY :]
     return True
 
 
 def end_if_done(run: ListRun) -> bool:
-    """End a run if no result is unfinished; return False if the run goes on. The caller must have locked the run."""
-    # The filter includes `site_list` because it is the first column of the index of unfinished results.
+    """End a run if no result is unfinished, else return False.
+
+    The caller must have locked the run.
+    """
+    # The filter includes `site_list`, because it is the first column of the index of unfinished results.
     unfinished = ListResult.objects.filter(site_list=run.site_list_id, run=run, status__in=ListResult.UNFINISHED)
     if unfinished.exists():
         return False
     now = timezone.now()
     run.ended_at = now
     run.left_out = max(0, run.entries - run.done - run.failed)
-    run.status = _end_status(run)
+    run.status = _final_run_status(run)
     if run.status == ListRun.Status.FAILED and not run.error_code:
         run.error_code, run.error_message = _first_error(run)
     elif run.left_out and run.status != ListRun.Status.CANCELLED:
@@ -280,7 +308,7 @@ def end_if_done(run: ListRun) -> bool:
     return True
 
 
-def _end_status(run: ListRun) -> str:
+def _final_run_status(run: ListRun) -> str:
     if run.error_code == CANCELLED:
         return ListRun.Status.CANCELLED
     if not run.done:
@@ -295,25 +323,28 @@ def _first_error(run: ListRun) -> tuple[str, str]:
 
 
 def _reason_for_left_out(run: ListRun) -> tuple[str, str]:
-    """Return the error code and message of a run in which some sites were left out."""
+    """Return the error code and message of a run that left out some sites."""
     code, reason = run.error_code, run.error_message
-    if not code:  # the results of the sites have the reason
+    # If the run has no error code, the results of the sites have one.
+    if not code:
         left_out = ListResult.objects.filter(run=run, status=ListResult.Status.LEFT_OUT).order_by("position")
         code, reason = left_out.values_list("error_code", "error_message").first() or ("AUDIT_GONE", "")
     return code, f"{counted(run.left_out, 'site was', 'sites were')} not judged. {reason}".strip()
 
 
 def _report_end(run: ListRun, now: datetime) -> None:
-    """Record the webhook events of a run that has ended, and queue its e-mails."""
+    """Record the webhook events of a finished run, and queue its e-mails."""
     record_list_event(run, EventKind.LIST_COMPLETED, {}, now)
     difference = changes.changes_of(run)
     if difference is not None:
         record_list_event(run, EventKind.LIST_CHANGED, {"changes": difference}, now)
-    notices.post_ended(run, difference)
+    notices.mail_run_end(run, difference)
 
 
-def leave_waiting(run: ListRun, refusal: Refusal, now: datetime) -> None:
-    """Mark all waiting results of a run as left out; the run ends when its started results have ended.
+def leave_out_waiting(run: ListRun, refusal: Refusal, now: datetime) -> None:
+    """Mark all waiting results of a run as left out.
+
+    The run ends when its started results have ended.
 
     The caller must have locked the run.
     """
@@ -321,24 +352,29 @@ def leave_waiting(run: ListRun, refusal: Refusal, now: datetime) -> None:
         return
     run.error_code, run.error_message = refusal.code, str(refusal)
     run.save(update_fields=["error_code", "error_message"])
-    end_waiting(ListResult.objects.filter(run=run, status=ListResult.Status.WAITING), refusal, now)
+    leave_out_results(ListResult.objects.filter(run=run, status=ListResult.Status.WAITING), refusal, now)
     transaction.on_commit(functools.partial(queue.enqueue, "sites.tasks.count_results", run.id))
 
 
-def end_waiting(waiting: QuerySet[ListResult], refusal: Refusal | ScanError, now: datetime) -> int:
+def leave_out_results(waiting: QuerySet[ListResult], refusal: Refusal | ScanError, now: datetime) -> int:
     message = refusal.message if isinstance(refusal, ScanError) else str(refusal)
     left_out = {"status": ListResult.Status.LEFT_OUT, "ended_at": now}
     return int(waiting.update(**left_out, error_code=refusal.code, error_message=message))
 
 
-def end_lost(now: datetime) -> int:
-    """End results whose audit was deleted before it ended, so that their run can end. Return their number."""
-    lost = ListResult.objects.filter(status=ListResult.Status.STARTED, audit=None)
+def end_results_without_audit(now: datetime) -> int:
+    """End results whose audit was deleted, and return their number.
+
+    Their run can then end.
+    """
+    results_without_audit = ListResult.objects.filter(status=ListResult.Status.STARTED, audit=None)
     message = "Its audit was deleted before it had ended."
-    return lost.update(status=ListResult.Status.ENDED, ended_at=now, error_code="AUDIT_GONE", error_message=message)
+    return results_without_audit.update(
+        status=ListResult.Status.ENDED, ended_at=now, error_code="AUDIT_GONE", error_message=message
+    )
 
 
 def unfinished_audits(run: ListRun) -> list[Audit]:
-    """Lock and return the audits of a run that have not ended, ordered by ID to prevent deadlocks."""
-    of_run = Audit.objects.filter(list_result__run=run).unfinished()
-    return list(of_run.select_for_update(no_key=True, of=("self",)).order_by("id"))
+    """Lock and return the unfinished audits of a run, ordered by ID to prevent deadlocks."""
+    unfinished = Audit.objects.filter(list_result__run=run).unfinished()
+    return list(unfinished.select_for_update(no_key=True, of=("self",)).order_by("id"))

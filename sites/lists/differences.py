@@ -1,4 +1,4 @@
-"""Comparison of two snapshots of a list: sites with other scores, and checks that fail on more or fewer sites."""
+"""Comparison of two snapshots of a list."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from django.db import connection, transaction
 
 from infrastructure.postgresql.statements import fetch
 from scans.models import Scan
-from sites.lists.snapshots import named
+from sites.lists.snapshots import named_check, severity_rank
 from sites.models import ListRun
 from sites.models.stored_json import RunId
 from website_scan.json_types import Count, Grade, Score, TypeName
 
-# Pairs of results with the same URL in both runs, and the mean change of the scores that both have. Results are matched
-# by URL, because an entry may have been deleted and added again.
+# Selects pairs of results with the same URL in both runs, and the mean change of the scores that both have. The URL is
+# compared, not the entry, because an entry may have been deleted and added again.
 PAIRS = """
     SELECT {columns}, ({sum})::float / nullif(num_nonnulls({changes}), 0) AS change
     FROM sites_listresult AS after
@@ -24,7 +24,7 @@ PAIRS = """
     WHERE after.run_id = %(after)s AND after.status = 'done'
 """
 LETTERS_OF_PAIR = ("before.statuses AS statuses_before", "after.statuses AS statuses_after")
-SITE_OF_PAIR = ("after.url", "after.entry_id", "after.tags")
+SITE_OF_PAIR = ("after.url", "coalesce(after.entry_id, nullif(after.deleted_entry_id, '')) AS entry_id", "after.tags")
 TOTALS = """
     SELECT count(*), count(*) FILTER (WHERE change > 0), count(*) FILTER (WHERE change < 0),
         string_agg(rpad(statuses_before, %(width_before)s, '-'), ''),
@@ -37,8 +37,8 @@ EXTREMES = """
     UNION ALL
     (SELECT change, url, entry_id, tags, {names} FROM pair WHERE change < 0 ORDER BY change, url LIMIT %(limit)s)
 """
-# Sites that are in only one of the two runs, or that were judged in only one of them.
-COMINGS = """
+# Selects the numbers and URLs of sites that only one of the two runs has, or that only one of them could judge.
+ADDED_AND_LOST_SITES = """
     SELECT count(*) FILTER (WHERE before.id IS NULL), count(*) FILTER (WHERE after.id IS NULL),
         count(*) FILTER (WHERE before.status = 'done' AND after.status = 'failed'),
         count(*) FILTER (WHERE before.status = 'failed' AND after.status = 'done'),
@@ -62,17 +62,23 @@ class ScorePair(TypedDict):
 
 
 class ChangedSite(TypedDict):
-    """Site with another mean of the scores that it has in both snapshots."""
+    """Site whose mean score has changed between two snapshots.
+
+    `change` has one decimal.
+    """
 
     url: str
     entry_id: str | None
     tags: list[str]
-    change: float  # with one decimal
+    change: float
     types: dict[str, ScorePair]
 
 
 class ChangedCheck(TypedDict):
-    """Check that fails on more or on fewer of the sites on which it ran in both snapshots, `of` in number."""
+    """Check that fails on more or fewer sites than before.
+
+    `of` is the number of sites where it ran both times.
+    """
 
     check: str
     name: str
@@ -85,7 +91,10 @@ class ChangedCheck(TypedDict):
 
 
 class ComparedSites(TypedDict):
-    """Numbers of sites: judged in both snapshots (of these better, worse), in one only, and lost or regained since."""
+    """Site counts of a comparison of two snapshots.
+
+    `compared` is the number of sites in both snapshots.
+    """
 
     compared: Count
     better: Count
@@ -97,10 +106,10 @@ class ComparedSites(TypedDict):
 
 
 class Difference(TypedDict):
-    """Difference between two snapshots; the lists have the largest changes first.
+    """Difference between two snapshots, with the largest changes first.
 
-    `types` are those of both. `checks_added` and `checks_removed` ran in one snapshot only, so nothing of them is
-    better or worse.
+    `types` are the scan types of both snapshots. `checks_added` and `checks_removed` ran in one snapshot only, so they
+    are not compared.
     """
 
     types: list[TypeName]
@@ -121,13 +130,14 @@ class ComparedRuns(TypedDict):
 
 
 class SnapshotDiff(ComparedRuns, Difference):
-    """Difference between two snapshots; the lists have the largest changes first, and an end."""
+    """Difference between two snapshots with the IDs of both runs, the largest changes first."""
 
 
 def diff(run: ListRun, other: ListRun, limit: int = 50) -> Difference:
-    """Return the changes in `run` since the snapshot `other`, with at most `limit` sites of each kind.
+    """Return the difference between the snapshots `other` and `run`.
 
-    Only sites that were judged in both snapshots are compared, by scan types and checks that both snapshots have.
+    Each kind of change has at most `limit` sites. Only sites that were judged in both snapshots are compared, by scan
+    types and checks that both snapshots have.
     """
     with without_nested_loops():
         return _diff(run, other, limit)
@@ -135,10 +145,10 @@ def diff(run: ListRun, other: ListRun, limit: int = 50) -> Difference:
 
 @contextmanager
 def without_nested_loops() -> Iterator[None]:
-    """Prevent nested loop joins of two runs in PostgreSQL until the transaction ends.
+    """Disable nested loop joins in PostgreSQL until the transaction ends.
 
-    Statistics of the planner lag behind a run that has just ended and estimate a single row, so that a comparison of
-    10,000 sites took minutes.
+    The planner's statistics do not include a run that has just ended. The planner then expects a single row, and a
+    comparison of 10,000 sites takes minutes.
     """
     with transaction.atomic(savepoint=False), connection.cursor() as cursor:
         cursor.execute("SET LOCAL enable_nestloop = off")
@@ -152,13 +162,13 @@ def _diff(run: ListRun, other: ListRun, limit: int) -> Difference:
     changed: list[ChangedSite] = []
     if types:
         widths = {"width_before": len(other.checks), "width_after": len(run.checks)}
-        totals = TOTALS.format(pairs=_pairs(types, LETTERS_OF_PAIR))
+        totals = TOTALS.format(pairs=_pairs_sql(types, LETTERS_OF_PAIR))
         ((compared, better, worse, before, after),) = fetch(totals, params | widths)
-        scores = _scores(types)
-        pairs = _pairs(types, (*SITE_OF_PAIR, *(f"{column} AS {name}" for name, column in scores.items())))
+        scores = _score_columns(types)
+        pairs = _pairs_sql(types, (*SITE_OF_PAIR, *(f"{column} AS {name}" for name, column in scores.items())))
         rows = fetch(EXTREMES.format(pairs=pairs, names=", ".join(scores)), params)
         changed = [_changed_site(types, row) for row in rows]
-    ((added, removed, lost, regained, urls_lost, urls_regained),) = fetch(COMINGS, params)
+    ((added, removed, lost, regained, lost_urls, regained_urls),) = fetch(ADDED_AND_LOST_SITES, params)
     checks = _changed_checks((other.checks, before or ""), (run.checks, after or ""), compared)
     return {
         "types": types,
@@ -173,24 +183,27 @@ def _diff(run: ListRun, other: ListRun, limit: int) -> Difference:
         },
         "better": [site for site in changed if site["change"] > 0],
         "worse": [site for site in changed if site["change"] < 0],
-        "lost": urls_lost or [],
-        "regained": urls_regained or [],
-        "fewer_failures": _by_size(check for check in checks if check["failed_after"] < check["failed_before"]),
-        "more_failures": _by_size(check for check in checks if check["failed_after"] > check["failed_before"]),
+        "lost": lost_urls or [],
+        "regained": regained_urls or [],
+        "fewer_failures": _sort_by_change(check for check in checks if check["failed_after"] < check["failed_before"]),
+        "more_failures": _sort_by_change(check for check in checks if check["failed_after"] > check["failed_before"]),
         "checks_added": [check for check in run.checks if check not in set(other.checks)],
         "checks_removed": [check for check in other.checks if check not in set(run.checks)],
     }
 
 
-def _pairs(types: Sequence[str], columns: Iterable[str]) -> str:
-    """Return the SQL query of pairs of results: the columns, and the mean change of the scores of the types."""
+def _pairs_sql(types: Sequence[str], columns: Iterable[str]) -> str:
+    """Return the SQL query for pairs of results and their mean score change.
+
+    The query also selects `columns`.
+    """
     changes = [f"after.{type}_score - before.{type}_score" for type in types]
     total = " + ".join(f"coalesce({change}, 0)" for change in changes)
     return PAIRS.format(columns=", ".join(columns), sum=total, changes=", ".join(changes))
 
 
-def _scores(types: Sequence[str]) -> dict[str, str]:
-    """Return SQL columns of scores and grades by their aliases, in the order that `_changed_site` expects."""
+def _score_columns(types: Sequence[str]) -> dict[str, str]:
+    """Return SQL columns of scores and grades by alias, in the order that `_changed_site` expects."""
     return {
         f"{type}_{value}_{run}": f"{run}.{type}_{value}"
         for type in types
@@ -215,11 +228,11 @@ def _changed_site(types: Sequence[str], row: Sequence[Any]) -> ChangedSite:
 def _changed_checks(
     before: tuple[Sequence[str], str], after: tuple[Sequence[str], str], compared: int
 ) -> list[ChangedCheck]:
-    """Compare the checks of two snapshots.
+    """Return the checks with more or fewer failures in the later snapshot.
 
-    `before` and `after` are the IDs of the checks, and one string with the status letters of all compared sites.
+    `before` and `after` are pairs of check IDs and a string with the status letters of all compared sites.
     """
-    columns_before, columns_after = _Columns(*before), _Columns(*after)
+    columns_before, columns_after = _StatusColumns(*before), _StatusColumns(*after)
     changed_checks: list[ChangedCheck] = []
     for check in after[0] if compared else ():
         if check not in columns_before:
@@ -233,7 +246,7 @@ def _changed_checks(
         if fixed or broken:
             changed_checks.append(
                 {
-                    **named(check),
+                    **named_check(check),
                     "of": ran.bit_count(),
                     "failed_before": fixed + both,
                     "failed_after": broken + both,
@@ -244,11 +257,11 @@ def _changed_checks(
     return changed_checks
 
 
-class _Columns:
-    """Statuses of many sites, by check.
+class _StatusColumns:
+    """Statuses of many sites by check, in a compact form.
 
-    A set of sites is an integer with one byte for each site: operations on integers compare millions of statuses in
-    milliseconds.
+    A set of sites is an integer with one byte for each site, because operations on integers compare millions of
+    statuses in milliseconds.
     """
 
     RAN = bytes(chr(code) in "fwp" for code in range(256))
@@ -262,10 +275,14 @@ class _Columns:
         return check in self._positions
 
     def of(self, check: str) -> tuple[int, int]:
-        """Return the sets of sites on which the check ran, and on which it failed."""
+        """Return the sites where the check ran and the sites where it failed, as bit masks."""
         column = self._letters[self._positions[check] :: len(self._positions)]
         return int.from_bytes(column.translate(self.RAN)), int.from_bytes(column.translate(self.FAILED))
 
 
-def _by_size(checks: Iterable[ChangedCheck]) -> list[ChangedCheck]:
-    return sorted(checks, key=lambda check: (-abs(check["failed_after"] - check["failed_before"]), check["check"]))
+def _sort_by_change(checks: Iterable[ChangedCheck]) -> list[ChangedCheck]:
+    """Sort checks by severity, then by the change in the number of failures."""
+    return sorted(
+        checks,
+        key=lambda check: (severity_rank(check), -abs(check["failed_after"] - check["failed_before"]), check["check"]),
+    )

@@ -1,19 +1,21 @@
-"""Exports of a list's snapshot: CSV with a row for each site, JSON Lines with a line for each site and its findings.
+"""Exports of a list's snapshot as CSV, XLSX and JSON Lines.
 
-Exports are streamed in batches of rows. No database cursor stays open between two batches, so that a slow client does
-not hold a transaction open, and 10,000 sites take little more memory than a hundred.
+CSV and XLSX have one row per site. JSON Lines has one line per site, with findings. Exports are streamed in batches of
+rows, so that 10,000 sites need little more memory than a hundred. No database cursor stays open between two batches,
+because a slow client would keep the transaction open.
 """
 
 from __future__ import annotations
 
+import itertools
 import json
-import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from infrastructure.web.downloads import TIME_LIMIT_S, within_time_limit
 from scans.models import Scan
+from sites.lists import workbooks
+from sites.lists.workbooks import workbook
 from sites.models import ListResult, ListRun
 from sites.models.site_list import Fact
 from website_scan.findings import Severity
@@ -28,33 +30,36 @@ CSV_COLUMNS = (
     *(f"findings_{severity}" for severity in SEVERITIES),
     *("http_status" if fact == "status" else fact for fact in FACTS),
 )
-JSON_LINES = "text/jsonl; charset=utf-8"  # not registered with IANA; client generators treat only text/* as text
+# IANA has registered no media type for JSON Lines. Generators of API clients treat only text/* as text.
+JSON_LINES = "text/jsonl; charset=utf-8"
 
 
 @dataclass(frozen=True, slots=True)
-class Writer:
-    """Writer of snapshots in one format. `about` describes the format in openapi.yaml, `purpose` in menus."""
+class ExportWriter:
+    """Export format of a snapshot.
 
-    write: Callable[[ListRun], Iterator[str]]
+    `about` is its description in openapi.yaml, `purpose` its label in menus.
+    """
+
+    write: Callable[[ListRun], Iterator[bytes]]
     media_type: str
     purpose: str
     about: str
 
 
-def export(
-    run: ListRun, export_format: str, clock: Callable[[], float] = time.monotonic, limit_s: float = TIME_LIMIT_S
-) -> Iterator[bytes]:
-    """Yield the UTF-8 chunks of a snapshot's export; `export_format` is a key of WRITERS.
+def export(run: ListRun, export_format: str) -> Iterator[bytes]:
+    """Yield a snapshot's export in UTF-8 chunks.
 
-    Raises ConnectionResetError between two chunks if the client reads too slowly.
+    `export_format` is a key of WRITERS. Raises ConnectionResetError between two chunks if the client reads too slowly.
     """
-    return within_time_limit(map(str.encode, WRITERS[export_format].write(run)), clock, limit_s)
+    return WRITERS[export_format].write(run)
 
 
 def csv_rows(run: ListRun) -> Iterator[str]:
-    """Yield CSV (RFC 4180): a header line, then a line for each site in the order of the run.
+    """Yield the CSV export (RFC 4180).
 
-    Facts that are true or false are written as yes or no; a cell is empty if no scan has reported the fact.
+    A header line is followed by one line for each site in the order of the run. Boolean facts are written as yes or no.
+    The cells of unknown facts are empty.
     """
     yield lines([CSV_COLUMNS])
     for batch in _batches(run, with_findings=False):
@@ -62,20 +67,29 @@ def csv_rows(run: ListRun) -> Iterator[str]:
 
 
 def json_lines(run: ListRun) -> Iterator[str]:
-    """Yield JSON Lines: an object for each site, with its scores, facts and findings.
+    """Yield the JSON Lines export, with one object for each site.
 
-    The JSON is ASCII, because some parsers treat other characters, such as U+2028, as line ends.
+    The JSON is ASCII, because some parsers treat Unicode characters such as U+2028 as line ends.
     """
     for batch in _batches(run, with_findings=True):
         yield "".join(f"{json.dumps(result_json(result))}\n" for result in batch)
 
 
+def workbook_rows(run: ListRun) -> Iterator[bytes]:
+    """Yield the XLSX export, which has the rows of the CSV export.
+
+    Its texts are never formulas.
+    """
+    sites = ([_row(result) for result in batch] for batch in _batches(run, with_findings=False))
+    return workbook(itertools.chain([[CSV_COLUMNS]], sites))
+
+
 def result_json(result: ListResult) -> dict[str, Any]:
-    """Return a result as the JSON object of an export."""
+    """Return a site's result as the JSON object of an export."""
     error = {"code": result.error_code, "message": result.error_message} if result.error_code else None
     return {
         "url": result.url,
-        "entry_id": result.entry_id,
+        "entry_id": result.permanent_entry_id,
         "tags": result.tags,
         "status": status_of(result),
         "error": error,
@@ -93,7 +107,10 @@ def result_json(result: ListResult) -> dict[str, Any]:
 
 
 def status_of(result: ListResult) -> str:
-    """Return the status of a site in exports: completed, partial, failed or left_out."""
+    """Return the status of a site for exports.
+
+    It is completed, partial, failed or left_out.
+    """
     if result.status == ListResult.Status.DONE:
         return "partial" if result.is_partial else "completed"
     return "failed" if result.status == ListResult.Status.FAILED else "left_out"
@@ -125,9 +142,20 @@ def _batches(run: ListRun, *, with_findings: bool) -> Iterator[list[ListResult]]
         last = batch[-1].position
 
 
-WRITERS: Mapping[str, Writer] = {
-    "csv": Writer(csv_rows, MEDIA_TYPE, "a row for each site, for spreadsheets", "One line for each site."),
-    "jsonl": Writer(
-        json_lines, JSON_LINES, "a line for each site with its findings", "One JSON object for each site, on a line."
+WRITERS: Mapping[str, ExportWriter] = {
+    "csv": ExportWriter(
+        lambda run: map(str.encode, csv_rows(run)),
+        MEDIA_TYPE,
+        "a row for each site, for spreadsheets",
+        "One line for each site.",
+    ),
+    "xlsx": ExportWriter(
+        workbook_rows, workbooks.MEDIA_TYPE, "a row for each site, as a workbook", "One row for each site."
+    ),
+    "jsonl": ExportWriter(
+        lambda run: map(str.encode, json_lines(run)),
+        JSON_LINES,
+        "a line for each site with its findings",
+        "One JSON object for each site, on a line.",
     ),
 }

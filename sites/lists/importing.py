@@ -1,9 +1,12 @@
-"""Import of uploaded sites into a list, in bulk and in one transaction, and a preview of the difference."""
+"""Bulk import of sites into a list, with a preview.
+
+An import is one transaction.
+"""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypedDict
 
@@ -21,19 +24,21 @@ from sites.lists.services import (
     origin_of_any,
     refuse_too_many_entries,
     remove_entries,
-    save_number,
+    save_entries_count,
     tags_of,
 )
 from sites.lists.tags import SEPARATOR, refuse_too_many_tags, tidy_tags
-from sites.lists.uploads import Faults, Row, refuse_line
+from sites.lists.upload_faults import Faults, refuse_line
+from sites.lists.uploads import Row
 from sites.models import ListEntry, SiteList
 from sites.models.site_list import new_entry_id
 from sites.resources import LIST
 from website_scan.json_types import Count, component
 from website_scan.net.targets import InvalidUrl
 
-SAMPLES = 10  # sample URLs of each kind of difference
-WRITTEN_AT_ONCE = 10_000
+# Maximum number of sample URLs of entries that an import would remove.
+MAX_SAMPLES = 10
+ROWS_PER_STATEMENT = 10_000
 INSERT = """
     INSERT INTO sites_listentry (
         id, site_list_id, url, host, tags, note, created_at, state, error_code, error_message, moved_to, failing,
@@ -51,7 +56,7 @@ UPDATE = """
 
 @component("Import")
 class ImportNumbers(TypedDict):
-    """Numbers of entries that an import has added, removed, changed (tags or note) and left as they were."""
+    """Numbers of entries that an import has added, removed, changed (tags or note) and left unchanged."""
 
     added: Count
     removed: Count
@@ -61,27 +66,28 @@ class ImportNumbers(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Numbers of entries that an import adds, removes, changes and leaves unchanged, with sample URLs by kind."""
+    """Preview of an import.
+
+    It counts added, removed, changed and unchanged entries. `removed_urls` are the first that are missing in the
+    import. `kinds` has "added" or "changed" by the URL of the import's other entries. `twins` are imported URLs that
+    differ only in http and https from another one, or from an entry.
+    """
 
     added: int
     removed: int
     changed: int
     unchanged: int
-    samples: dict[str, list[str]]
-
-    @property
-    def numbers(self) -> ImportNumbers:
-        return {
-            "added": self.added,
-            "removed": self.removed,
-            "changed": self.changed,
-            "unchanged": self.unchanged,
-        }
+    removed_urls: list[str]
+    kinds: Mapping[str, str]
+    twins: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """Plan of an import: rows to add, URLs to remove and rows to change by the IDs of their entries."""
+    """Changes that an import would make.
+
+    `removed` has URLs and `changed` has rows, both by entry ID.
+    """
 
     added: list[Row]
     removed: dict[str, str]
@@ -89,21 +95,37 @@ class _Plan:
     unchanged: int
 
     @property
-    def difference(self) -> Difference:
-        samples = {
-            "added": [row.url for row in self.added[:SAMPLES]],
-            "removed": list(self.removed.values())[:SAMPLES],
-            "changed": [row.url for row in list(self.changed.values())[:SAMPLES]],
+    def numbers(self) -> ImportNumbers:
+        return {
+            "added": len(self.added),
+            "removed": len(self.removed),
+            "changed": len(self.changed),
+            "unchanged": self.unchanged,
         }
-        return Difference(len(self.added), len(self.removed), len(self.changed), self.unchanged, samples)
 
 
 def difference(site_list: SiteList, rows: Sequence[Row]) -> Difference:
-    """Return the difference that `replace_entries` would make, without changing the list."""
-    return _replacement(site_list, rows).difference
+    """Return a preview of `replace_entries` without changing the list."""
+    plan = _plan_replacement(site_list, rows)
+    kinds = {row.url: "changed" for row in plan.changed.values()} | {row.url: "added" for row in plan.added}
+    urls = {row.url for row in rows} | set(plan.removed.values())
+    twins = frozenset(row.url for row in rows if _with_other_scheme(row.url) in urls)
+    return Difference(
+        added=len(plan.added),
+        removed=len(plan.removed),
+        changed=len(plan.changed),
+        unchanged=plan.unchanged,
+        removed_urls=list(plan.removed.values())[:MAX_SAMPLES],
+        kinds=kinds,
+        twins=twins,
+    )
 
 
-def _replacement(site_list: SiteList, rows: Sequence[Row]) -> _Plan:
+def _with_other_scheme(url: str) -> str:
+    return f"http{url[5:]}" if url.startswith("https") else f"https{url[4:]}"
+
+
+def _plan_replacement(site_list: SiteList, rows: Sequence[Row]) -> _Plan:
     entries = site_list.entries.values_list("url", "id", "tags", "note")
     existing = {url: (id, tags, note) for url, id, tags, note in entries}
     added: list[Row] = []
@@ -120,8 +142,11 @@ def _replacement(site_list: SiteList, rows: Sequence[Row]) -> _Plan:
     return _Plan(added, {id: url for url, (id, _, _) in existing.items()}, changed, unchanged)
 
 
-def _addition(site_list: SiteList, rows: Sequence[Row]) -> _Plan:
-    """Return a plan without removals: existing entries get additional tags, and the note if the row has one."""
+def _plan_addition(site_list: SiteList, rows: Sequence[Row]) -> _Plan:
+    """Plan the addition of rows to the list.
+
+    Existing entries get additional tags, and the note if the row has one.
+    """
     digests = [hashlib.md5(row.url.encode(), usedforsecurity=False).hexdigest() for row in rows]
     entries = site_list.entries.annotate(digest=MD5("url")).filter(digest__in=digests)
     existing = {url: (id, tags, note) for url, id, tags, note in entries.values_list("url", "id", "tags", "note")}
@@ -143,19 +168,22 @@ def _addition(site_list: SiteList, rows: Sequence[Row]) -> _Plan:
 
 
 def replace_entries(*, caller: Caller, list_id: str, rows: Sequence[Row]) -> ImportNumbers:
-    """Replace all entries of a list; return the numbers of entries that were added, removed, changed and unchanged.
+    """Replace all entries of a list.
 
-    An entry whose URL is imported again keeps its ID and its results. Raises NotFound, ListLimit or InvalidEntries.
+    Returns the numbers of added, removed, changed and unchanged entries. An entry whose URL is imported again keeps its
+    ID and its results. Raises NotFound, ListLimit or InvalidEntries.
     """
-    return _import(caller, list_id, rows, _replacement)
+    return _import(caller, list_id, rows, _plan_replacement)
 
 
 def add_entries(*, caller: Caller, list_id: str, rows: Sequence[Row]) -> ImportNumbers:
-    """Add entries to a list; existing entries get additional tags, and the note if the row has one.
+    """Add entries to a list.
+
+    Existing entries get additional tags, and the note if the row has one.
 
     Returns and raises the same as `replace_entries`.
     """
-    return _import(caller, list_id, rows, _addition)
+    return _import(caller, list_id, rows, _plan_addition)
 
 
 def _import(
@@ -165,32 +193,32 @@ def _import(
         site_list = LIST.find(caller.organization_id, list_id, lock=Lock.CHANGE)
         plan = make_plan(site_list, rows)
         refuse_too_many_entries(site_list, len(plan.added) - len(plan.removed))
-        _require_one_origin(site_list, rows, stays=site_list.entries_count > len(plan.removed))
+        _require_one_origin(site_list, rows, keeps_entries=site_list.entries_count > len(plan.removed))
         remove_entries(site_list, list(plan.removed))
         for changed in _batches(sorted(plan.changed.items())):
-            _write_changes(site_list, changed)
+            _update_entries(site_list, changed)
         for added in _batches(plan.added):
-            _write(site_list, added)
+            _insert_entries(site_list, added)
         if plan.added or plan.changed:
             refuse_too_many_tags(tags_of(site_list))
-        save_number(site_list, site_list.entries_count + len(plan.added) - len(plan.removed))
-        numbers = plan.difference.numbers
+        save_entries_count(site_list, site_list.entries_count + len(plan.added) - len(plan.removed))
+        numbers = plan.numbers
         if plan.added or plan.removed or plan.changed:
             details = {name: number for name, number in numbers.items() if name != "unchanged"}
-            activity.record_call(caller, "list.imported", site_list.name, list=site_list.id, **details)
+            activity.record_by_caller(caller, "list.imported", site_list.name, list=site_list.id, **details)
     return numbers
 
 
-def _require_one_origin(site_list: SiteList, rows: Sequence[Row], *, stays: bool) -> None:
-    """Refuse sites of several origins if the list has credentials, which must never be sent to another origin.
+def _require_one_origin(site_list: SiteList, rows: Sequence[Row], *, keeps_entries: bool) -> None:
+    """Raise InvalidEntries if a list with credentials would have sites of several origins.
 
-    Raises InvalidEntries. If the import replaces all earlier entries (not `stays`) by another origin, the
-    credentials are deleted.
+    Credentials are for one origin only. If the import replaces all previous entries (not `keeps_entries`) by another
+    origin, the credentials are deleted.
     """
     if site_list.credential_names is None or not rows:
         return
     before = origin_of_any(site_list)
-    origin = before if before is not None and stays else origin_of(rows[0].url)
+    origin = before if before is not None and keeps_entries else origin_of(rows[0].url)
     faults = Faults()
     for row in rows:
         if origin_of(row.url) != origin:
@@ -200,7 +228,7 @@ def _require_one_origin(site_list: SiteList, rows: Sequence[Row], *, stays: bool
         forget_credentials(site_list)
 
 
-def _write(site_list: SiteList, rows: Sequence[Row]) -> None:
+def _insert_entries(site_list: SiteList, rows: Sequence[Row]) -> None:
     columns = (
         [new_entry_id() for _ in rows],
         [row.url for row in rows],
@@ -212,9 +240,9 @@ def _write(site_list: SiteList, rows: Sequence[Row]) -> None:
         cursor.execute(INSERT, [site_list.id, SEPARATOR, timezone.now(), ListEntry.State.NEW, *columns])
 
 
-def _write_changes(site_list: SiteList, changed: Sequence[tuple[str, Row]]) -> None:
+def _update_entries(site_list: SiteList, changed: Sequence[tuple[str, Row]]) -> None:
     ids = [id for id, _ in changed]
-    # Entries are always locked in the order of their IDs, so that two transactions cannot deadlock.
+    # Entries are always locked in the order of their IDs to prevent deadlocks.
     list(site_list.entries.select_for_update(no_key=True).filter(id__in=ids).order_by("id").values_list("id"))
     tags, notes = [SEPARATOR.join(row.tags) for _, row in changed], [row.note for _, row in changed]
     with connection.cursor() as cursor:
@@ -222,4 +250,4 @@ def _write_changes(site_list: SiteList, changed: Sequence[tuple[str, Row]]) -> N
 
 
 def _batches(items: Sequence[Any]) -> Iterable[Sequence[Any]]:
-    return (items[begin : begin + WRITTEN_AT_ONCE] for begin in range(0, len(items), WRITTEN_AT_ONCE))
+    return (items[begin : begin + ROWS_PER_STATEMENT] for begin in range(0, len(items), ROWS_PER_STATEMENT))

@@ -1,4 +1,4 @@
-"""E-mails about a list's run to the list's recipients: at most one, queued in the transaction that ends the run."""
+"""E-mail to a list's recipients about a finished run, queued in the transaction that ends the run."""
 
 from __future__ import annotations
 
@@ -14,8 +14,11 @@ from sites.recipients import topic_of
 from website_scan.messages import counted
 
 
-def post_ended(run: ListRun, changes: Changes | None) -> int:
-    """Queue the e-mails about a run that has ended, with its changes if there are any. Return their number."""
+def mail_run_end(run: ListRun, changes: Changes | None) -> int:
+    """Queue the e-mails about a finished run and return their number.
+
+    `changes` is None if nothing has changed.
+    """
     if not run.site_list.recipients:
         return 0
     headline = ", ".join(_change_texts(changes)) if changes else _end_text(run)
@@ -42,27 +45,32 @@ def post_ended(run: ListRun, changes: Changes | None) -> int:
 
 
 def _end_text(run: ListRun) -> str:
-    """Return the numbers of a run as text, such as "1,198 of 1,204 sites judged, 6 failed"."""
+    """Return the site counts of a run as text, such as "1,198 of 1,204 sites judged, 6 failed"."""
     text = f"{run.done:,} of {counted(run.entries, 'site')} judged"
     text += f", {run.failed:,} failed" if run.failed else ""
-    return text + (f", {run.left_out:,} not looked at" if run.left_out else "")
+    return text + (f", {run.left_out:,} not scanned" if run.left_out else "")
 
 
 def _change_texts(changes: Changes) -> Iterator[str]:
-    """Yield changes as texts, such as "3 sites with a better grade"."""
+    """Yield the changes as texts, such as "3 sites with a better grade"."""
     grades = changes["grades"]
     if grades["better"]:
         yield f"{counted(grades['better'], 'site')} with a better grade"
     if grades["worse"]:
         yield f"{counted(grades['worse'], 'site')} with a worse grade"
-    if not any(grades.values()):
+    sites = changes["sites"]
+    if sites["lost"]:
+        yield f"{counted(sites['lost'], 'site')} no longer reached"
+    if sites["regained"]:
+        yield f"{counted(sites['regained'], 'site')} reached again"
+    if not (any(grades.values()) or sites["lost"] or sites["regained"]):
         for checks, words in ((changes["fewer_failures"], "fewer"), (changes["more_failures"], "more")):
             if checks:
                 yield f"“{checks[0]['name']}” fails on {words} sites"
 
 
 def _scores(run: ListRun, before: ListRun | None) -> dict[str, dict[str, Any]]:
-    """Return the mean scores by scan type before and after the run, for the e-mail's `score_row`."""
+    """Return the mean scores before and after the run by scan type, for the template macro `score_row`."""
     earlier = list_results(before) if before is not None else {}
     return {
         name: {

@@ -1,4 +1,4 @@
-"""Requests to create and change lists, from the API and from forms, and serializers of the bodies of /v1/lists."""
+"""Validation of requests to create and change lists, entries and shares, from the API and from forms."""
 
 from __future__ import annotations
 
@@ -14,18 +14,19 @@ from infrastructure.api.errors import InvalidParams
 from infrastructure.api.inputs import Choice, Flag, Input, Parsed, Text, Whole, refusal_as_error
 from scans.requests import CredentialsSerializer, chosen_types, types_of
 from sites.inputs import name_field, refuse_shorter_than_tier, zone_field
-from sites.lists.tags import MAX_TAGS, NOTE_LENGTH, tidy_note, tidy_tags
+from sites.lists.tags import MAX_NOTE_LENGTH, MAX_TAGS, tidy_note, tidy_tags
+from sites.lists.targets import MAX_TARGETS, parse_targets
 from sites.models import SiteList
-from sites.models.site_list import ListInterval
+from sites.models.site_list import ListInterval, StoredTarget
 from sites.recipients import NotifySerializer, recipient_columns
 from sites.schedule import PERIODS
 from website_scan.net.credentials import Credentials
 from website_scan.net.policy import Policy
 
-# Columns whose fields have the same names and values in the API and in forms.
-COLUMNS = frozenset({"name", "pages_per_entry", "every", "window_hours", "timezone"})
+# Columns that have the same name and value in the API and in forms.
+COLUMNS = frozenset({"name", "pages_per_entry", "every", "window_hours", "timezone", "targets"})
 USUAL_WINDOW_HOURS, MAX_WINDOW_HOURS = 24, 7 * 24
-# The shortest possible time between two runs of each interval; a month has 28 days.
+# Minimum time between two runs by interval. A month has at least 28 days.
 PERIODS_OF_LISTS = {
     ListInterval.WEEK: PERIODS[Interval.WEEK],
     ListInterval.MONTH: PERIODS[Interval.MONTH],
@@ -35,9 +36,10 @@ PERIODS_OF_LISTS = {
 
 @dataclass(frozen=True, slots=True)
 class ListRequest:
-    """Request to create or change a list, as values of the row's `columns`.
+    """Validated request to create or change a list.
 
-    `credentials` replace the stored credentials, unless `keeps_credentials` is True.
+    `columns` has the values of database columns. `credentials` replace the stored credentials, unless
+    `keeps_credentials` is True.
     """
 
     columns: Mapping[str, Any]
@@ -46,7 +48,7 @@ class ListRequest:
 
 
 def pages_within_plan(number: int, tier: Tier) -> int:
-    """Return `number` if the plan allows as many pages of each site. Raises InvalidParams otherwise."""
+    """Return `number` if the plan allows that many pages per site, else raise InvalidParams."""
     if number > (most := tier.pages_per_audit):
         text = f"pages_per_entry is too high; your plan allows {most} for a site."
         raise InvalidParams(text, "pages_per_entry")
@@ -54,14 +56,17 @@ def pages_within_plan(number: int, tier: Tier) -> int:
 
 
 def interval_within_tier(every: str, tier: Tier) -> str:
-    """Return the interval, which may be empty. Raises InvalidParams if the interval is too short for the plan."""
+    """Return the interval if the plan allows it, else raise InvalidParams.
+
+    An empty interval is always allowed.
+    """
     if every:
         refuse_shorter_than_tier(every, PERIODS_OF_LISTS[ListInterval(every)], tier)
     return every
 
 
 class Tags(Parsed, serializers.ListField):
-    """The tags of an entry."""
+    """Serializer field for the tags of an entry."""
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(child=serializers.CharField(), max_length=MAX_TAGS, **kwargs)
@@ -73,32 +78,46 @@ class Tags(Parsed, serializers.ListField):
             return list(tidy_tags(data))
 
 
+class Targets(Parsed, serializers.ListField):
+    """Serializer field for the targets of a list."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(child=serializers.DictField(), max_length=MAX_TARGETS, **kwargs)
+
+    def to_internal_value(self, data: Any) -> list[StoredTarget]:
+        with refusal_as_error():
+            return parse_targets(data)
+
+
 class ListFieldsSerializer(Input):
-    """The fields that POST and PATCH have in common."""
+    """Common fields of POST and PATCH for lists."""
 
     types = chosen_types()
     pages_per_entry = Whole(
         min_value=1,
         required=False,
-        help_text="1 judges the address alone; more judge its site up to this number of pages.",
+        help_text="1 scans the address alone; a higher number scans its site, up to that many pages.",
         says="pages_per_entry must be a whole number of at least 1.",
     )
     every = Choice(
         ListInterval.choices,
         required=False,
         allow_null=True,
-        help_text="Null: only when somebody asks for a run.",
+        help_text="Null: only on request.",
         says=f"every must be one of {', '.join(ListInterval.values)}, or null.",
     )
     window_hours = Whole(
         min_value=0,
         max_value=MAX_WINDOW_HOURS,
         required=False,
-        help_text=f"The starts of a run are spread over it; {USUAL_WINDOW_HOURS} where none is given, 0 for at once.",
+        help_text=f"The starts of a run are spread over these hours; default: {USUAL_WINDOW_HOURS}, 0: all at once.",
         says=f"window_hours must be a whole number from 0 to {MAX_WINDOW_HOURS}.",
     )
     timezone = zone_field()
     notify = NotifySerializer(required=False)
+    targets = Targets(
+        required=False, help_text="Shares of sites, each with `tag`, `check` or `type` and `least`, `percent`, `by`."
+    )
     request = CredentialsSerializer(required=False, allow_null=True)
 
     def validate_pages_per_entry(self, number: int) -> int:
@@ -118,26 +137,32 @@ class ListFieldsSerializer(Input):
 
 
 class ListRequestSerializer(ListFieldsSerializer):
-    """The body of POST /v1/lists."""
+    """Body of POST /v1/lists."""
 
     name = name_field()
 
 
 class ListChangeSerializer(ListFieldsSerializer):
-    """The body of PATCH /v1/lists/:id: what is not named stays as it is."""
+    """Body of PATCH /v1/lists/:id.
+
+    Fields that are missing in the body do not change.
+    """
 
     name = name_field(required=False)
 
 
 class EntryChangeSerializer(Input):
-    """The body of PATCH /v1/lists/:id/entries/:entry_id: what is not named stays as it is."""
+    """Body of PATCH /v1/lists/:id/entries/:entry_id.
+
+    Fields that are missing in the body do not change.
+    """
 
     tags = Tags(required=False)
     note = Text(
-        max_length=NOTE_LENGTH,
+        max_length=MAX_NOTE_LENGTH,
         required=False,
         allow_blank=True,
-        says=f"note must have at most {NOTE_LENGTH} printable characters, and not begin with an equals sign.",
+        says=f"note must have at most {MAX_NOTE_LENGTH} printable characters, and not begin with an equals sign.",
     )
 
     def validate_note(self, note: str) -> str:
@@ -146,14 +171,20 @@ class EntryChangeSerializer(Input):
 
 
 def parse_new(body: Mapping[str, Any], policy: Policy, organization_id: int) -> ListRequest:
-    """Parse the body of a new list. Raises the refusal of the first field that is wrong."""
+    """Validate the body of POST /v1/lists.
+
+    Raises the refusal of the first invalid field.
+    """
     tier = Tier.objects.get(organization=organization_id)
     request: ListRequest = ListRequestSerializer.judged(body, policy=policy, tier=tier, organization_id=organization_id)
     return request
 
 
 def parse_change(body: Mapping[str, Any], policy: Policy, site_list: SiteList) -> ListRequest:
-    """Parse the body of a change of a list. Raises the refusal of the first field that is wrong."""
+    """Validate the body of PATCH /v1/lists/:id.
+
+    Raises the refusal of the first invalid field.
+    """
     request: ListRequest = ListChangeSerializer.judged(
         body, policy=policy, tier=site_list.organization.tier, organization_id=site_list.organization_id
     )
@@ -161,33 +192,47 @@ def parse_change(body: Mapping[str, Any], policy: Policy, site_list: SiteList) -
 
 
 class ShareRequestSerializer(Input):
-    """The body of POST /v1/lists/:id/shares."""
+    """Body of POST /v1/lists/:id/shares."""
 
     run_id = Text(
         max_length=40,
         required=False,
         allow_null=True,
-        help_text="Null, or none: always the latest snapshot.",
+        help_text="Null or omitted: always the latest snapshot.",
         says="run_id must be the ID of a run that has ended, or null.",
     )
     table = Flag(required=False)
+    password = Text(
+        max_length=128,
+        required=False,
+        allow_null=True,
+        help_text="Visitors must enter it. Null or omitted: everybody with the address sees the page.",
+        says="password must be a text of 8 to 128 characters, or null.",
+    )
 
 
 def parse_share(body: Mapping[str, Any]) -> dict[str, Any]:
-    """Return keyword arguments of `sharing.create_share` from a request body. Raises InvalidParams."""
+    """Validate the body of POST /v1/lists/:id/shares and return keyword arguments of `create_share`."""
     values: dict[str, Any] = ShareRequestSerializer.judged(body)
-    return {"run_id": values.get("run_id"), "has_table": values.get("table", False)}
+    return {
+        "run_id": values.get("run_id"),
+        "has_table": values.get("table", False),
+        "password": values.get("password") or "",
+    }
 
 
 class EntryRequestSerializer(serializers.Serializer[Any]):
-    """Site of a list. An address without a scheme gets https://."""
+    """Site to add to a list. URLs without a scheme get https://."""
 
     url = serializers.CharField()
     tags = serializers.ListField(child=serializers.CharField(), max_length=MAX_TAGS, required=False)
-    note = serializers.CharField(max_length=NOTE_LENGTH, allow_blank=True, required=False)
+    note = serializers.CharField(max_length=MAX_NOTE_LENGTH, allow_blank=True, required=False)
 
 
 class EntriesRequestSerializer(serializers.Serializer[Any]):
-    """The JSON body of PUT and POST /v1/lists/:id/entries. It is parsed like the other forms, in `importing`."""
+    """JSON body of PUT and POST /v1/lists/:id/entries.
+
+    The module `uploads` parses this and the other formats.
+    """
 
     entries = EntryRequestSerializer(many=True)

@@ -1,4 +1,4 @@
-"""API endpoints in /v1 for runs of lists, scans of single entries, snapshots, exports and shares."""
+"""API views for list runs, single scans, snapshots, exports and shares."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.authentication import Caller, caller_of
-from infrastructure.api.errors import InvalidParams
-from infrastructure.api.pagination import integer, slice_of, unknown_format
+from infrastructure.api.pagination import integer, parse_limit_and_offset, unknown_format
 from infrastructure.api.schema import (
     PAGE_PARAMETERS,
     RETURNED,
@@ -24,7 +23,8 @@ from infrastructure.api.typed import Answer
 from infrastructure.api.views import ApiView, json_body
 from sites import resources
 from sites.lists import adoption, differences, exports, runs, sharing, snapshots
-from sites.lists.api import ENTRY, ENTRY_NOT_FOUND, LIST, NO_JSON, NOT_FOUND, TOO_LARGE
+from sites.lists.api import ENTRY, ENTRY_NOT_FOUND, LIST, NOT_FOUND, NOT_JSON, TOO_LARGE
+from sites.lists.check_names import check_of
 from sites.lists.requests import ShareRequestSerializer, parse_share
 from sites.lists.schemas import (
     AdoptionJson,
@@ -45,13 +45,13 @@ RUN = id_parameter("run_id", "run")
 SNAPSHOT = id_parameter("snapshot_id", "run")
 RUN_NOT_FOUND = f"{NOT_FOUND} `RUN_NOT_FOUND`: it has no such run."
 SNAPSHOT_NOT_FOUND = f"{NOT_FOUND} `SNAPSHOT_NOT_FOUND`: it has no such snapshot, or the run has not ended."
-MOST_COMPARED = 1_000
-MOST_RUNS = 200
+MAX_COMPARED_SITES = 1_000
+MAX_ADOPTION_RUNS = 200
 TAG = OpenApiParameter("tag", str, description="Only of the sites with this tag.")
 
 
 class ListRuns(ApiView):
-    """GET and POST /v1/lists/:id/runs."""
+    """API view for GET and POST /v1/lists/:id/runs."""
 
     scopes = {"POST": Scope.SCAN}
 
@@ -63,11 +63,13 @@ class ListRuns(ApiView):
         responses=responses({200: RETURNED}, e400="`INVALID_PARAMS`.", e404=NOT_FOUND),
     )
     def get(self, request: Request, list_id: str) -> Answer[ListRunList]:
-        """Newest first. The ID of a run that has ended is that of its snapshot."""
-        part = slice_of(request.query_params)
+        """Lists the runs of a list, newest first. The ID of a finished run is also the ID of its snapshot."""
+        page_slice = parse_limit_and_offset(request.query_params)
         runs = resources.LIST.find(caller_of(request).organization_id, list_id).runs.all()
-        shown = [list_run_of(run) for run in part.of(runs.order_by("-started_at", "-id"))]
-        return Answer({"runs": shown, "total": runs.count(), "limit": part.limit, "offset": part.offset})
+        runs_json = [list_run_of(run) for run in page_slice.of(runs.order_by("-started_at", "-id"))]
+        return Answer(
+            {"runs": runs_json, "total": runs.count(), "limit": page_slice.limit, "offset": page_slice.offset}
+        )
 
     @operation(
         operation_id="run_list",
@@ -84,14 +86,17 @@ class ListRuns(ApiView):
         ),
     )
     def post(self, request: Request, list_id: str) -> Answer[ListRunJson]:
-        """Beside its schedule, which stays. Its sites are spread over the list's window."""
+        """Starts a run outside the schedule.
+
+        Its sites start at different times within the list's window.
+        """
         run = runs.begin_run(caller=caller_of(request), list_id=list_id)
         location = f"/v1/lists/{run.site_list_id}/runs/{run.id}"
         return Answer(list_run_of(run), status=202, headers={"Location": location})
 
 
 class ListRunItem(ApiView):
-    """GET and DELETE /v1/lists/:id/runs/:run_id."""
+    """API view for GET and DELETE /v1/lists/:id/runs/:run_id."""
 
     scopes = {"DELETE": Scope.SCAN}
 
@@ -103,8 +108,8 @@ class ListRunItem(ApiView):
         responses=responses({200: RETURNED}, e404=RUN_NOT_FOUND),
     )
     def get(self, request: Request, list_id: str, run_id: str) -> Answer[ListRunJson]:
-        """Poll this until the status is no longer `running`."""
-        run = resources.LIST_RUN.find_in(
+        """Returns a run. Poll it until the status is no longer `running`."""
+        run = resources.LIST_RUN.find_in_rows(
             resources.LIST.find(caller_of(request).organization_id, list_id).runs.all(), run_id
         )
         return Answer(list_run_of(run))
@@ -117,13 +122,13 @@ class ListRunItem(ApiView):
         responses=responses({200: RETURNED}, e404=RUN_NOT_FOUND),
     )
     def delete(self, request: Request, list_id: str, run_id: str) -> Answer[ListRunJson]:
-        """Sites that wait are left out. A run that has ended stays as it is."""
+        """Cancels a run. Waiting sites are left out. A finished run does not change."""
         run = runs.cancel_run(caller=caller_of(request), list_id=list_id, run_id=run_id)
         return Answer(list_run_of(run))
 
 
 class EntryScan(ApiView):
-    """POST /v1/lists/:id/entries/:entry_id/scan."""
+    """API view for POST /v1/lists/:id/entries/:entry_id/scan."""
 
     scopes = {"POST": Scope.SCAN}
 
@@ -141,14 +146,14 @@ class EntryScan(ApiView):
         ),
     )
     def post(self, request: Request, list_id: str, entry_id: str) -> Answer[ResultJson]:
-        """Outside of a run: the entry gets the result, and no snapshot changes."""
+        """Scans one site outside a run. The site gets the result, and no snapshot changes."""
         result = runs.scan_entry(caller=caller_of(request), list_id=list_id, entry_id=entry_id)
-        shown: ResultJson = {"entry_id": entry_id, "url": result.url, "audit_id": result.audit_id}
-        return Answer(shown, status=202, headers={"Location": f"/v1/lists/{list_id}/entries/{entry_id}"})
+        result_json: ResultJson = {"entry_id": entry_id, "url": result.url, "audit_id": result.audit_id}
+        return Answer(result_json, status=202, headers={"Location": f"/v1/lists/{list_id}/entries/{entry_id}"})
 
 
 class Snapshot(ApiView):
-    """GET /v1/lists/:id/snapshots/:snapshot_id."""
+    """API view for GET /v1/lists/:id/snapshots/:snapshot_id."""
 
     @operation(
         operation_id="get_snapshot",
@@ -158,14 +163,14 @@ class Snapshot(ApiView):
         responses=responses({200: RETURNED}, e404=SNAPSHOT_NOT_FOUND),
     )
     def get(self, request: Request, list_id: str, snapshot_id: str) -> Answer[SnapshotJson]:
-        """Figures of all its sites, and of those of each tag."""
+        """Returns the statistics of a snapshot for all its sites and for every tag."""
         run = _snapshot(caller_of(request), list_id, snapshot_id)
         summary = snapshots.summary(run, request.query_params.get("tag", ""))
         return Answer({"run": list_run_of(run), **summary})
 
 
 class SnapshotDiff(ApiView):
-    """GET /v1/lists/:id/snapshots/:snapshot_id/diff."""
+    """API view for GET /v1/lists/:id/snapshots/:snapshot_id/diff."""
 
     @operation(
         operation_id="compare_snapshots",
@@ -174,18 +179,21 @@ class SnapshotDiff(ApiView):
         parameters=[
             LIST,
             SNAPSHOT,
-            OpenApiParameter("with", str, description="The snapshot to compare with; else the one before."),
+            OpenApiParameter("with", str, description="The snapshot to compare with; default: the previous one."),
             OpenApiParameter(
                 "limit",
-                {"type": "integer", "minimum": 1, "maximum": MOST_COMPARED, "default": 50},
+                {"type": "integer", "minimum": 1, "maximum": MAX_COMPARED_SITES, "default": 50},
                 description="The number of sites of each kind.",
             ),
         ],
         responses=responses({200: RETURNED}, e400="`INVALID_PARAMS`.", e404=SNAPSHOT_NOT_FOUND),
     )
     def get(self, request: Request, list_id: str, snapshot_id: str) -> Answer[differences.SnapshotDiff]:
-        """Sites that are better or worse since, and checks with more or fewer failures."""
-        limit = integer(request.query_params, "limit", default=50, least=1, most=MOST_COMPARED)
+        """Compares two snapshots.
+
+        Lists the sites that are better or worse, and the checks with more or fewer failures.
+        """
+        limit = integer(request.query_params, "limit", default=50, least=1, most=MAX_COMPARED_SITES)
         run = _snapshot(caller_of(request), list_id, snapshot_id)
         other_id = request.query_params.get("with")
         other = snapshots.previous(run) if other_id is None else _snapshot(caller_of(request), list_id, other_id)
@@ -200,7 +208,7 @@ def _snapshot(caller: Caller, list_id: str, snapshot_id: str) -> ListRun:
 
 
 def _export_view(ending: str) -> type[ApiView]:
-    """Return the view of GET /v1/lists/:id/snapshots/:snapshot_id/export/<ending>."""
+    """Return the API view of GET /v1/lists/:id/snapshots/:snapshot_id/export/<ending>."""
     writer = exports.WRITERS[ending]
 
     class SnapshotFile(ApiView):
@@ -233,7 +241,7 @@ def _export_view(ending: str) -> type[ApiView]:
 
 
 class UnknownSnapshotExport(ApiView):
-    """GET /v1/lists/:id/snapshots/:snapshot_id/export/<anything else>."""
+    """API view that returns an error for unknown export formats of snapshots."""
 
     @operation(exclude=True)
     def get(self, request: Request, list_id: str, snapshot_id: str, ending: str) -> Response:
@@ -244,7 +252,7 @@ EXPORT_VIEWS = {ending: _export_view(ending) for ending in exports.WRITERS}
 
 
 class Adoption(ApiView):
-    """GET /v1/lists/:id/adoption."""
+    """API view for GET /v1/lists/:id/adoption."""
 
     @operation(
         operation_id="get_adoption",
@@ -254,17 +262,22 @@ class Adoption(ApiView):
             LIST,
             OpenApiParameter("check", str, required=True, description="The ID of a check."),
             TAG,
-            OpenApiParameter("limit", {"type": "integer", "minimum": 1, "maximum": MOST_RUNS, "default": 52}),
+            OpenApiParameter("limit", {"type": "integer", "minimum": 1, "maximum": MAX_ADOPTION_RUNS, "default": 52}),
         ],
         responses=responses({200: RETURNED}, e400="`INVALID_PARAMS`.", e404=NOT_FOUND),
     )
     def get(self, request: Request, list_id: str) -> Answer[AdoptionJson]:
-        """The last runs that have ended, oldest first; those without the check are left out."""
+        """Returns how many sites pass a check in the latest finished runs, oldest first.
+
+        Runs without the check are omitted.
+        """
         query = request.query_params
         site_list = resources.LIST.find(caller_of(request).organization_id, list_id)
-        limit = integer(query, "limit", default=52, least=1, most=MOST_RUNS)
-        if not (check := query.get("check", "")):
-            raise InvalidParams("check must be the ID of a check.")
+        limit = integer(query, "limit", default=52, least=1, most=MAX_ADOPTION_RUNS)
+        check = query.get("check", "")
+        # A check that the catalogue no longer has can still be in snapshots.
+        if not adoption.has_check(site_list, check):
+            check = check_of("check", check)
         points: list[AdoptionPoint] = [
             {"run_id": run.id, "started_at": timestamp(run.started_at), "passed": passed, "of": of}
             for run, passed, of in adoption.adoption(site_list, check, query.get("tag", ""), limit)
@@ -273,7 +286,7 @@ class Adoption(ApiView):
 
 
 class ShareCollection(ApiView):
-    """GET and POST /v1/lists/:id/shares."""
+    """API view for GET and POST /v1/lists/:id/shares."""
 
     @operation(
         operation_id="list_shares",
@@ -283,7 +296,7 @@ class ShareCollection(ApiView):
         responses=responses({200: RETURNED}, e404=NOT_FOUND),
     )
     def get(self, request: Request, list_id: str) -> Answer[ShareList]:
-        """Newest first."""
+        """Lists the public pages of a list, newest first."""
         site_list = resources.LIST.find(caller_of(request).organization_id, list_id)
         return Answer({"shares": [share_json_of(share) for share in sharing.shares_of(site_list)]})
 
@@ -299,18 +312,18 @@ class ShareCollection(ApiView):
             e404=SNAPSHOT_NOT_FOUND,
             e409="`SHARE_LIMIT`: as many as a list may have.",
             e413=TOO_LARGE,
-            e415=NO_JSON,
+            e415=NOT_JSON,
         ),
     )
     def post(self, request: Request, list_id: str) -> Answer[ShareJson]:
-        """Without `run_id` it always shows the latest snapshot; with `table` also all sites, not only the summary."""
+        """Creates a public page of a snapshot, by default of the latest one. `table` adds the table of all sites."""
         share = sharing.create_share(caller=caller_of(request), list_id=list_id, **parse_share(json_body(request)))
         location = f"/v1/lists/{list_id}/shares/{share.id}"
         return Answer(share_json_of(share), status=201, headers={"Location": location})
 
 
 class ShareItem(ApiView):
-    """DELETE /v1/lists/:id/shares/:share_id."""
+    """API view for DELETE /v1/lists/:id/shares/:share_id."""
 
     @operation(
         operation_id="delete_share",
@@ -320,6 +333,6 @@ class ShareItem(ApiView):
         responses=responses({204: None}, e404=f"{NOT_FOUND} `SHARE_NOT_FOUND`: it has no such page."),
     )
     def delete(self, request: Request, list_id: str, share_id: str) -> Response:
-        """Its address shows nothing from now on."""
+        """Deletes a public page. Its URL responds with 404 from then on."""
         sharing.delete_share(caller=caller_of(request), list_id=list_id, share_id=share_id)
         return Response(status=204)

@@ -1,7 +1,7 @@
-"""Services of lists' runs: begin due or requested runs, scan single entries again, cancel runs.
+"""Services that begin and cancel runs of lists, and scan single entries outside runs.
 
-A run and all its results are inserted in one transaction, each result with its start time (`starting.py`). Messages of
-the queue only trigger work earlier: periodic tasks find rows whose message was lost.
+A run and all its results are inserted in one transaction, each result with its start time (`starting.py`). Queue
+messages only trigger work earlier: periodic tasks find rows whose message was lost.
 Lock order: the organization, the list, the run, scans, audits, results, entries.
 """
 
@@ -33,15 +33,15 @@ from website_scan.errors import Refusal
 from website_scan.ids import is_id
 from website_scan.result import ScanError
 
-# Maximum number of runs that one call of `create_due` begins.
-CREATED_AT_ONCE = 50
+# A call of `create_due_runs` begins at most this number of runs.
+MAX_CREATED_RUNS = 50
 
 CANCELLED = ScanError(
     counting.CANCELLED, "The run was cancelled before the scan had started. It does not count against your quota."
 )
 
-# Inserts a result for each entry. The order is different in each run, and start times are spread evenly over its
-# window. The entries are locked, so that none is deleted before its result refers to it.
+# Inserts a result for each entry. The order is different in each run, and start times are spread evenly over the run's
+# window. The entries are locked, so that no entry is deleted before its result is inserted.
 INSERT = """
     INSERT INTO sites_listresult (
         site_list_id, run_id, entry_id, position, starts_at, status, url, tags, error_code, error_message, moved_to,
@@ -59,26 +59,26 @@ INSERT = """
         ) AS entry
     ) AS ordered
 """
-ALL = "true"
-# Entries without an unfinished result outside of a run.
-IDLE = """id = ANY(%(entries)s) AND NOT EXISTS (
+ALL_ENTRIES = "true"
+# Condition for entries that are not being scanned outside a run.
+IDLE_ENTRIES = """id = ANY(%(entries)s) AND NOT EXISTS (
     SELECT FROM sites_listresult AS result
     WHERE result.entry_id = entry.id AND result.run_id IS NULL AND result.status IN ('waiting', 'started', 'ended')
 )"""
 
 
-def create_due(now: datetime) -> int:
-    """Begin a run of each due list, at most `CREATED_AT_ONCE`; return the number of due lists.
+def create_due_runs(now: datetime) -> int:
+    """Begin at most `MAX_CREATED_RUNS` due list runs, and return the number of due lists.
 
-    A list without entries, or with an unfinished run, skips this date. Callers repeat the call until the number is less
-    than `CREATED_AT_ONCE`.
+    No run begins if the list has no entries or an unfinished run. Callers repeat the call until the number is less
+    than `MAX_CREATED_RUNS`.
     """
     due = SiteList.objects.filter(next_run_at__lte=now, organization__closed_at=None).order_by("next_run_at", "id")
-    ids = list(due.values_list("id", "organization_id")[:CREATED_AT_ONCE])
+    ids = list(due.values_list("id", "organization_id")[:MAX_CREATED_RUNS])
     for list_id, organization_id in ids:
         with contextlib.suppress(usage.OrganizationClosed), transaction.atomic():
             organization = usage.lock(organization_id)
-            # `due` filters by `next_run_at` again, because another scheduler may have begun the run.
+            # `due` filters by `next_run_at` again, because another process may have begun the run.
             site_list = due.select_for_update(no_key=True, of=("self",)).filter(id=list_id).first()
             if site_list is None:
                 continue
@@ -86,19 +86,20 @@ def create_due(now: datetime) -> int:
             site_list.next_run_at = next_run(site_list, now)
             site_list.save(update_fields=["next_run_at"])
             if not _is_running(site_list) and site_list.entries.exists():
-                _begin(site_list, now, refusal=_plan_refusal(site_list))
+                _insert_run(site_list, now, refusal=_plan_refusal(site_list))
     return len(ids)
 
 
 def begin_run(*, caller: Caller | None = None, list_id: str) -> ListRun:
-    """Begin a run of a list now; its entries start spread over the list's window. `caller` is None for the service.
+    """Begin a run of a list immediately.
 
-    Raises NotFound, ListRunning, InvalidParams for a list without entries, ListLimit if the plan no longer
-    allows the list, or QuotaExceeded if the quota does not suffice for one entry.
+    Its entries start at different times within the list's window. `caller` is None if the service itself begins the
+    run. Raises NotFound, ListRunning, InvalidParams for a list without entries, ListLimit if the plan no longer allows
+    the list, or QuotaExceeded if the quota does not suffice for one entry.
     """
     now = timezone.now()
     with transaction.atomic():
-        site_list = _locked_list(caller, list_id)
+        site_list = _lock_list(caller, list_id)
         if _is_running(site_list):
             raise ListRunning("A run of this list is in progress. Wait until it has ended, or cancel it.")
         if not site_list.entries.exists():
@@ -106,14 +107,17 @@ def begin_run(*, caller: Caller | None = None, list_id: str) -> ListRun:
         if (refusal := _plan_refusal(site_list)) is not None:
             raise refusal
         _refuse_without_quota(site_list, 1, now)
-        run = _begin(site_list, now, is_requested=caller is not None)
+        run = _insert_run(site_list, now, is_requested=caller is not None)
         if caller is not None:
-            activity.record_call(caller, "list.run", site_list.name, list=site_list.id, entries=run.entries)
+            activity.record_by_caller(caller, "list.run", site_list.name, list=site_list.id, entries=run.entries)
     return run
 
 
-def _locked_list(caller: Caller | None, list_id: str) -> SiteList:
-    """Lock the organization and then the list until the transaction ends. Raises NotFound."""
+def _lock_list(caller: Caller | None, list_id: str) -> SiteList:
+    """Lock the organization and then the list, and return the list.
+
+    Raises NotFound.
+    """
     lists = SiteList.objects.all() if caller is None else access.rows(SiteList, caller.organization_id)
     matches = lists.filter(id=list_id) if is_id("lst", list_id) else lists.none()
     organization_id = matches.values_list("organization_id", flat=True).first()
@@ -130,7 +134,10 @@ def _is_running(site_list: SiteList) -> bool:
 
 
 def _plan_refusal(site_list: SiteList) -> ListLimit | None:
-    """Return a refusal if older lists or their entries use up the limits of the plan, which may have been reduced."""
+    """Return a refusal if the list is over the plan's limits, else None.
+
+    Older lists count first.
+    """
     tier = site_list.organization.tier
     sharing = SiteList.objects.filter(organization__in=usage.sharing_limits(site_list.organization))
     older = sharing.filter(created_at__lt=site_list.created_at)
@@ -141,14 +148,17 @@ def _plan_refusal(site_list: SiteList) -> ListLimit | None:
 
 
 def _refuse_without_quota(site_list: SiteList, entries: int, now: datetime) -> None:
-    limits = usage.limits_of(site_list.organization.tier)
+    limits = usage.tier_limits(site_list.organization.tier)
     usage.refuse_beyond_quota(site_list.organization_id, limits, entries * len(site_list.types), now)
 
 
-def _begin(
+def _insert_run(
     site_list: SiteList, now: datetime, *, is_requested: bool = False, refusal: Refusal | None = None
 ) -> ListRun:
-    """Insert a run with a result for each entry; a `refusal` ends the run at once. The caller must lock the list."""
+    """Insert a run with a result for each entry.
+
+    A `refusal` ends the run immediately. The list must be locked.
+    """
     run = ListRun.objects.create(
         site_list=site_list,
         is_requested=is_requested,
@@ -159,10 +169,10 @@ def _begin(
         window_hours=site_list.window_hours,
         entries=0,
     )
-    run.entries = _insert_results(site_list, run, now, ALL)
+    run.entries = _insert_results(site_list, run, now, ALL_ENTRIES)
     run.save(update_fields=["entries"])
     if refusal is not None:
-        counting.leave_waiting(run, refusal, now)
+        counting.leave_out_waiting(run, refusal, now)
     transaction.on_commit(functools.partial(_start_soon, site_list.organization_id))
     return run
 
@@ -183,83 +193,92 @@ def _insert_results(
 
 
 def _start_soon(organization_id: int) -> None:
-    """Enqueue the start of an organization's due entries. The `run_lists` task makes up for a lost message."""
+    """Enqueue the start of an organization's due entries.
+
+    The task `run_lists` handles lost messages.
+    """
     queue.enqueue("sites.tasks.start_entries", str(organization_id))
 
 
 def scan_entry(*, caller: Caller, list_id: str, entry_id: str) -> ListResult:
-    """Scan one entry again now, outside of a run; return its result.
+    """Scan one entry outside a run and return its result.
 
-    Raises NotFound, QuotaExceeded, or ListRunning if such a scan of the entry has not ended.
+    Raises NotFound, QuotaExceeded, or ListRunning if a scan of the entry outside a run is unfinished.
     """
     with transaction.atomic():
-        site_list = _locked_list(caller, list_id)
-        entry = LIST_ENTRY.find_in(site_list.entries.all(), entry_id)
-        if not _scan(caller, site_list, [entry.id], entry.url):
+        site_list = _lock_list(caller, list_id)
+        entry = LIST_ENTRY.find_in_rows(site_list.entries.all(), entry_id)
+        if not _insert_single_results(caller, site_list, [entry.id], entry.url):
             raise ListRunning("This site is being scanned. Wait until the scan has ended.")
         return ListResult.objects.filter(entry=entry, run=None).latest("id")
 
 
 def scan_entries(*, caller: Caller, list_id: str, entry_ids: Sequence[str]) -> int:
-    """Scan several entries again now, except those with an unfinished scan; return the number of scanned entries.
+    """Scan several entries outside a run and return their number.
 
-    Unknown IDs are ignored. Raises NotFound or QuotaExceeded.
+    Entries with an unfinished scan are skipped. Unknown IDs are ignored. Raises NotFound or QuotaExceeded.
     """
     ids = [entry_id for entry_id in entry_ids if is_id("ent", entry_id)]
     with transaction.atomic():
-        site_list = _locked_list(caller, list_id)
-        return _scan(caller, site_list, list(site_list.entries.filter(id__in=ids).values_list("id", flat=True)))
+        site_list = _lock_list(caller, list_id)
+        return _insert_single_results(
+            caller, site_list, list(site_list.entries.filter(id__in=ids).values_list("id", flat=True))
+        )
 
 
-def _scan(caller: Caller, site_list: SiteList, ids: Sequence[str], url: str = "") -> int:
+def _insert_single_results(caller: Caller, site_list: SiteList, ids: Sequence[str], url: str = "") -> int:
     now = timezone.now()
     _refuse_without_quota(site_list, len(ids), now)
-    number = _insert_results(site_list, None, now, IDLE, ids)
+    number = _insert_results(site_list, None, now, IDLE_ENTRIES, ids)
     if number:
-        activity.record_call(caller, "list.scanned", site_list.name, list=site_list.id, entries=url or number)
+        activity.record_by_caller(caller, "list.scanned", site_list.name, list=site_list.id, entries=url or number)
         transaction.on_commit(functools.partial(_start_soon, site_list.organization_id))
     return number
 
 
 def cancel_run(*, caller: Caller, list_id: str, run_id: str) -> ListRun:
-    """Cancel a run: running visits go on, waiting and queued scans do not start. An ended run does not change.
+    """Cancel a run.
 
-    Raises NotFound.
+    Running visits continue. Waiting and queued scans do not start. A finished run does not change. Raises NotFound.
     """
     with transaction.atomic():
-        site_list = _locked_list(caller, list_id)
-        run = LIST_RUN.find_in(site_list.runs.all(), run_id)
+        site_list = _lock_list(caller, list_id)
+        run = LIST_RUN.find_in_rows(site_list.runs.all(), run_id)
         if stop_run(run.id, CANCELLED, timezone.now()):
-            activity.record_call(caller, "list.run_cancelled", site_list.name, list=site_list.id, run=run.id)
+            activity.record_by_caller(caller, "list.run_cancelled", site_list.name, list=site_list.id, run=run.id)
     run.refresh_from_db()
     return run
 
 
 def stop_run(run_id: str, reason: ScanError, now: datetime) -> bool:
-    """Cancel a run and its results that have not started; return False if the run had already ended.
+    """Cancel a run and its waiting results.
 
-    The caller must lock the organization, so that no entry starts and no page is dispatched meanwhile.
+    Returns False if the run had already ended. The caller must lock the organization, so that no entry starts and no
+    page is dispatched concurrently.
     """
-    run = counting.locked_run(run_id)
+    run = counting.lock_run(run_id)
     if run is None or run.has_ended:
         return False
     run.error_code, run.error_message = counting.CANCELLED, reason.message
     run.save(update_fields=["error_code", "error_message"])
-    counting.end_waiting(ListResult.objects.filter(run=run, status=ListResult.Status.WAITING), reason, now)
-    # The scans and their counters are locked before the audits, in the same order as at the end of a visit.
-    of_run = Audit.objects.filter(list_result__run=run, status__in=UNFINISHED)
-    ended = fail_queued_visits(Scan.objects.filter(audit_page__audit__in=of_run.values("id")), reason)
+    counting.leave_out_results(ListResult.objects.filter(run=run, status=ListResult.Status.WAITING), reason, now)
+    # Lock order: scans and their counters before audits, as at the end of a visit.
+    unfinished_audits = Audit.objects.filter(list_result__run=run, status__in=UNFINISHED)
+    ended = fail_queued_visits(Scan.objects.filter(audit_page__audit__in=unfinished_audits.values("id")), reason)
     for audit in counting.unfinished_audits(run):
         cancel(audit)
     send_scan_ended(ended)
-    while counting.count_ended(run):
+    while counting.count_ended_results(run):
         pass
     counting.end_if_done(run)
     return True
 
 
 def stop_lists(organization_id: int, reason: ScanError) -> None:
-    """Stop all runs, scans and schedules of an organization's lists. The caller must lock the organization."""
+    """Cancel all runs and scans of an organization's lists, and unschedule the lists.
+
+    The caller must lock the organization.
+    """
     now = timezone.now()
     lists = access.rows(SiteList, organization_id)
     lists.update(next_run_at=None)
@@ -267,4 +286,4 @@ def stop_lists(organization_id: int, reason: ScanError) -> None:
     for run_id in running.order_by("id").values_list("id", flat=True):
         stop_run(run_id, reason, now)
     single_results = ListResult.objects.filter(site_list__in=lists, run=None, status=ListResult.Status.WAITING)
-    counting.end_waiting(single_results, reason, now)
+    counting.leave_out_results(single_results, reason, now)

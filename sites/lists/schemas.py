@@ -1,4 +1,4 @@
-"""JSON of lists, entries, runs and shares, and data of the webhook events of lists."""
+"""JSON schemas of lists, entries, runs, shares and events, and functions that create this JSON from models."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from scans.schemas import CredentialNames, ScanFailure, credential_names_of, fai
 from sites.lists.changes import Changes
 from sites.lists.snapshots import Summary
 from sites.models import ListEntry, ListRun, ListShare, SiteList
-from sites.models.site_list import ListInterval
+from sites.models.site_list import Fact, ListInterval, StoredTarget
 from sites.models.stored_json import RunId
 from sites.recipients import Notify, Recipients, Unsubscribed, Warned, notify_of, recipients_of
 from webhooks.schemas import Event
@@ -37,7 +37,10 @@ Positive = Annotated[int, Keywords(minimum=1)]
 
 @component("ListRun")
 class ListRunJson(TypedDict):
-    """Run of a list. `entries` is the number of its sites; those neither `done` nor `failed` wait or are `left_out`."""
+    """Run of a list.
+
+    `entries` is the number of its sites, which are waiting, `done`, `failed` or `left_out`.
+    """
 
     id: RunId
     status: Annotated[str, values(ListRun.Status.choices)]
@@ -63,7 +66,7 @@ class ListRunList(TypedDict):
 
 @component("SiteList")
 class SiteListJson(TypedDict):
-    """A list of sites. `entries` is their number, `run` the latest run."""
+    """List of sites. `entries` is the number of sites, `run` the latest run."""
 
     id: ListId
     name: str
@@ -76,6 +79,7 @@ class SiteListJson(TypedDict):
     unsubscribed: Unsubscribed
     warning: Warned
     request: NotRequired[CredentialNames]
+    targets: NotRequired[Annotated[list[StoredTarget], "Missing if there are none."]]
     entries: Count
     next_run_at: Timestamp | None
     run: ListRunJson | None
@@ -91,7 +95,7 @@ class SiteListList(TypedDict):
 
 
 class EntryScore(TypedDict):
-    """Score of a type in the latest result, and its change since the result before."""
+    """Score of a scan type in the latest result, and its change since the previous result."""
 
     score: Score
     grade: Annotated[Grade | None, Published.NOT_NULL]
@@ -100,7 +104,7 @@ class EntryScore(TypedDict):
 
 @component("Entry")
 class EntryJson(TypedDict):
-    """Entry of a list with its latest result. A result that failed leaves `results` and `failing` as they were."""
+    """Entry of a list with its latest result. A failed scan does not change `results` and `failing`."""
 
     id: EntryId
     url: str
@@ -110,6 +114,7 @@ class EntryJson(TypedDict):
     results: Annotated[dict[str, EntryScore], "By type."]
     failing: Annotated[list[str], "IDs of failed checks."]
     history: Annotated[list[Score], "Means of its scores, oldest first."]
+    facts: Annotated[Fact, "Facts about its first page; unknown ones are missing."]
     moved_to: Annotated[str | None, "The other host that it permanently redirects to, which is not followed."]
     judged_at: Timestamp | None
     audit_id: str | None
@@ -118,7 +123,7 @@ class EntryJson(TypedDict):
 
 
 class EntryList(TypedDict):
-    """Page of entries. The cursors are null where there is no further page."""
+    """Page of entries. A cursor is null if there is no next or previous page."""
 
     entries: list[EntryJson]
     total: Annotated[Count, "Of all pages."]
@@ -128,7 +133,7 @@ class EntryList(TypedDict):
 
 
 class InvalidEntry(TypedDict):
-    """Line of an import that is wrong, counted from 1; for JSON the item of `entries`."""
+    """Invalid line of an import, counted from 1. For JSON, `line` is the position in `entries`."""
 
     line: Positive
     code: str
@@ -137,7 +142,10 @@ class InvalidEntry(TypedDict):
 
 @component("ImportError")
 class ImportErrorBody(ErrorBody):
-    """Refusal of an import. `INVALID_ENTRIES` also has the first 100 wrong lines, and the number of all."""
+    """Error response to an import.
+
+    `INVALID_ENTRIES` also has the first 100 invalid lines and the number of all invalid lines.
+    """
 
     entries: NotRequired[list[InvalidEntry]]
     count: NotRequired[Positive]
@@ -145,7 +153,7 @@ class ImportErrorBody(ErrorBody):
 
 @component("Result")
 class ResultJson(TypedDict):
-    """Look at an entry outside of a run. It is news of the entry; no snapshot changes."""
+    """Result of one entry's scan outside a run. It updates the entry, but no snapshot."""
 
     entry_id: EntryId
     url: str
@@ -154,13 +162,19 @@ class ResultJson(TypedDict):
 
 @component("Snapshot")
 class SnapshotJson(Summary):
-    """Snapshot: the run, and what it found. Checks with the most failures come first."""
+    """Snapshot of a list.
+
+    It has the run and its figures. Checks with the most failures come first.
+    """
 
     run: ListRunJson
 
 
 class AdoptionPoint(TypedDict):
-    """Number of sites that passed a check in a run, of those on which it ran."""
+    """Adoption of a check in one run of a list.
+
+    The check ran on `of` sites and `passed` of them passed it.
+    """
 
     run_id: RunId
     started_at: Timestamp
@@ -170,7 +184,7 @@ class AdoptionPoint(TypedDict):
 
 @component("Adoption")
 class AdoptionJson(TypedDict):
-    """Adoption of a check over time, oldest first."""
+    """Adoption of a check over time, oldest run first."""
 
     check: str
     runs: list[AdoptionPoint]
@@ -178,11 +192,12 @@ class AdoptionJson(TypedDict):
 
 @component("Share")
 class ShareJson(TypedDict):
-    """Public page of a snapshot. `run_id` is null if it always shows the latest one."""
+    """Public page of a snapshot. `run_id` is null if the page always shows the latest snapshot."""
 
     id: Annotated[str, identifier("shr")]
     run_id: str | None
     table: bool
+    has_password: bool
     share_url: Link
     created_at: Timestamp
 
@@ -192,7 +207,7 @@ class ShareList(TypedDict):
 
 
 class ListMean(TypedDict):
-    """Scores of a type over the sites that have one; mean and grade are null if no site has."""
+    """Mean score of a scan type over the judged sites. Mean and grade are null if no site was judged."""
 
     judged: Count
     mean: Annotated[float, Keywords(minimum=0, maximum=100)] | None
@@ -200,7 +215,7 @@ class ListMean(TypedDict):
 
 
 class ListEventData(TypedDict):
-    """A list, and its run that has ended."""
+    """Data of the event `list.completed`."""
 
     list_id: ListId
     name: str
@@ -210,7 +225,7 @@ class ListEventData(TypedDict):
 
 
 class ListChangedEventData(ListEventData):
-    """A list, its run, and what has changed since the run before."""
+    """Data of the event `list.changed`."""
 
     changes: Changes
 
@@ -246,7 +261,7 @@ def list_json_of(site_list: SiteList) -> SiteListJson:
 
 
 def lists_json_of(lists: Sequence[SiteList]) -> list[SiteListJson]:
-    """Return the JSON of several lists of one organization, with at most three queries for any number of lists."""
+    """Return the JSON of several lists, with at most three queries."""
     latest = ListRun.objects.filter(site_list__in=lists).order_by("site_list", "-started_at", "-id")
     runs = {run.site_list_id: run for run in latest.distinct("site_list")} if lists else {}
     recipients = recipients_of(lists)
@@ -254,7 +269,7 @@ def lists_json_of(lists: Sequence[SiteList]) -> list[SiteListJson]:
 
 
 def entry_json_of(entry: ListEntry) -> EntryJson:
-    """Return the JSON of an entry. `audit_id` must be annotated on the entry, or the field is null."""
+    """Return the JSON of an entry. The field `audit_id` is null unless it was annotated on the entry."""
     return {
         "id": entry.id,
         "url": entry.url,
@@ -268,6 +283,7 @@ def entry_json_of(entry: ListEntry) -> EntryJson:
         },
         "failing": entry.failing,
         "history": entry.history,
+        "facts": entry.facts,
         "moved_to": entry.moved_to or None,
         "judged_at": timestamp_or_none(entry.judged_at),
         "audit_id": getattr(entry, "audit_id", None),
@@ -281,6 +297,7 @@ def share_json_of(share: ListShare) -> ShareJson:
         "id": share.id,
         "run_id": share.run_id,
         "table": share.has_table,
+        "has_password": bool(share.password),
         "share_url": share.share_url,
         "created_at": timestamp(share.created_at),
     }
@@ -290,9 +307,14 @@ class _Request(TypedDict, total=False):
     request: CredentialNames
 
 
+class _Targets(TypedDict, total=False):
+    targets: list[StoredTarget]
+
+
 def _list_json(site_list: SiteList, recipients: Recipients, run: ListRun | None) -> SiteListJson:
     names = site_list.credential_names
     request: _Request = {} if names is None else {"request": credential_names_of(names)}
+    targets: _Targets = {"targets": site_list.targets} if site_list.targets else {}
     return {
         "id": site_list.id,
         "name": site_list.name,
@@ -305,6 +327,7 @@ def _list_json(site_list: SiteList, recipients: Recipients, run: ListRun | None)
         "unsubscribed": list(recipients.unsubscribed),
         "warning": recipients.warning,
         **request,
+        **targets,
         "entries": site_list.entries_count,
         "next_run_at": timestamp_or_none(site_list.next_run_at),
         "run": list_run_of(run) if run else None,

@@ -1,4 +1,6 @@
-"""Services of lists and their entries: create, change, tag, delete. Every service is one transaction.
+"""Services that create, change, tag and delete lists and their entries.
+
+Each service runs in one transaction.
 
 Lock order: the organization, its lists, then the runs and entries of a list.
 """
@@ -9,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from django.db import connection, transaction
-from django.db.models import F, Q, QuerySet, Sum
+from django.db.models import Q, QuerySet, Sum
 from django.utils import timezone
 
 from accounts import activity, usage
@@ -19,6 +21,7 @@ from accounts.models import Organization
 from infrastructure.api.idempotency import Once
 from scans.idempotency_records import Created, created_once
 from scans.models import Scan, credential_columns
+from sites.lists.entries import annotated_entries
 from sites.lists.requests import USUAL_WINDOW_HOURS, ListRequest
 from sites.lists.schedule import next_run
 from sites.lists.schemas import SiteListJson, list_json_of
@@ -33,13 +36,13 @@ from website_scan.messages import counted
 from website_scan.net.credentials import Credentials, InvalidRequestField
 
 SCHEDULE_FIELDS = frozenset({"every", "timezone"})
-REMOVED_AT_ONCE = 5_000
-# Serializes imports of organizations that share a limit. The organization's own lock would make its scans wait.
+ENTRIES_PER_DELETION = 5_000
+# The lock serializes imports of organizations that share a limit. Locking the organization would delay its scans.
 LOCK_ENTRIES = "SELECT pg_advisory_xact_lock(hashtextextended('list entries ' || %s, 0))"
-# Statements that delete a list's rows, children first, in batches: a list may have millions of rows, which the ORM
-# would load, and each statement must end within the time limit of web requests.
-ERASED_AT_ONCE = 20_000
-ERASE = (
+# SQL statements that delete the rows of a list, children first. A list may have millions of rows, so they are deleted
+# in batches, each within the time limit of web requests, without loading them as the ORM would.
+ROWS_PER_DELETION = 20_000
+DELETE_ROWS_SQL = (
     """UPDATE sites_listentry SET result_id = NULL WHERE id IN (
         SELECT id FROM sites_listentry WHERE site_list_id = %s AND result_id IS NOT NULL LIMIT %s)""",
     "DELETE FROM sites_listresult WHERE id IN (SELECT id FROM sites_listresult WHERE site_list_id = %s LIMIT %s)",
@@ -58,22 +61,31 @@ WRITE_TAGS = """
 """
 
 
+# Snapshots do not change when an entry is deleted, so their results keep its ID.
+KEEP_IDS_OF_DELETED = """
+    UPDATE sites_listresult SET deleted_entry_id = entry_id, entry_id = NULL WHERE entry_id = ANY(%s)
+"""
+
+
 class ListLimit(Refusal):
-    """Refusal because the organization has the plan's maximum number of lists, or of entries in all of them."""
+    """Raised when the organization has the plan's maximum number of lists, or of entries in all lists."""
 
     code = "LIST_LIMIT"
     status = 409
 
 
 class ListRunning(Refusal):
-    """Refusal because a run of the list, or the scan of an entry, has not ended."""
+    """Raised when a run of the list or the scan of an entry is unfinished."""
 
     code = "LIST_RUNNING"
     status = 409
 
 
 def create_list(*, caller: Caller, request: ListRequest, once: Once | None = None) -> Created[SiteListJson]:
-    """Create a list without entries; its schedule determines the first run. Raises the first refusal."""
+    """Create a list without entries.
+
+    The schedule determines the first run. Raises the first refusal.
+    """
     return created_once(
         caller.organization_id, once, request.credentials, lambda: _create(caller, request), "site_list"
     )
@@ -98,7 +110,7 @@ def _create(caller: Caller, request: ListRequest) -> SiteListJson:
         )
         site_list.next_run_at = next_run(site_list, site_list.created_at)
         site_list.save(force_insert=True)
-        activity.record_call(caller, "list.created", site_list.name, list=site_list.id)
+        activity.record_by_caller(caller, "list.created", site_list.name, list=site_list.id)
     return list_json_of(site_list)
 
 
@@ -109,12 +121,15 @@ def _refuse_too_many_lists(organization: Organization) -> None:
 
 
 def refuse_too_many_entries(site_list: SiteList, more: int) -> None:
-    """Raise ListLimit if `more` entries exceed the plan's limit. Call inside the transaction that adds the entries."""
+    """Raise ListLimit if `more` entries exceed the plan's limit.
+
+    Call in the transaction that adds the entries.
+    """
     if more <= 0:
         return
     organization = site_list.organization
     with connection.cursor() as cursor:
-        cursor.execute(LOCK_ENTRIES, [usage.account_of(organization.id).key])
+        cursor.execute(LOCK_ENTRIES, [usage.responsible_account(organization.id).key])
     lists = SiteList.objects.filter(organization__in=usage.sharing_limits(organization))
     number = (lists.aggregate(number=Sum("entries_count"))["number"] or 0) + more
     if number > (most := organization.tier.list_entries):
@@ -122,7 +137,10 @@ def refuse_too_many_entries(site_list: SiteList, more: int) -> None:
 
 
 def change_list(*, caller: Caller, list_id: str, request: ListRequest) -> SiteList:
-    """Change a list as requested, and return the list. Raises NotFound or InvalidRequestField."""
+    """Apply the requested changes and return the changed list.
+
+    Raises NotFound or InvalidRequestField.
+    """
     with transaction.atomic():
         site_list = LIST.find(caller.organization_id, list_id, lock=Lock.CHANGE)
         changed = [name for name, value in request.columns.items() if value != getattr(site_list, name)]
@@ -135,7 +153,9 @@ def change_list(*, caller: Caller, list_id: str, request: ListRequest) -> SiteLi
             site_list.next_run_at = next_run(site_list, timezone.now())
         if changed:
             site_list.save()
-            activity.record_call(caller, "list.changed", site_list.name, list=site_list.id, changed=sorted(changed))
+            activity.record_by_caller(
+                caller, "list.changed", site_list.name, list=site_list.id, changed=sorted(changed)
+            )
     return site_list
 
 
@@ -149,7 +169,7 @@ def _set_credentials(site_list: SiteList, credentials: Credentials | None) -> No
 
 
 def forget_credentials(site_list: SiteList) -> None:
-    """Delete the credentials of a locked list, because its next sites may have another origin."""
+    """Delete the credentials of a locked list, because sites that are added later may have another origin."""
     _set_credentials(site_list, None)
     site_list.save(update_fields=["credential_names", "encrypted_credentials"])
 
@@ -161,7 +181,7 @@ def has_several_origins(site_list: SiteList) -> bool:
 
 
 def origin_of_any(site_list: SiteList) -> str | None:
-    """Return the origin of any one entry, or None if the list has no entries."""
+    """Return the origin of an arbitrary entry, or None if the list has no entries."""
     return next((origin_of(url) for url in site_list.entries.order_by().values_list("url", flat=True)[:1]), None)
 
 
@@ -171,15 +191,18 @@ def origin_of(url: str) -> str:
 
 
 def delete_list(*, caller: Caller, list_id: str) -> None:
-    """Delete a list with its entries, runs and snapshots. Running scans go on. Raises NotFound."""
+    """Delete a list with its entries, runs and snapshots.
+
+    Running scans continue. Raises NotFound.
+    """
     with transaction.atomic():
         site_list = LIST.find(caller.organization_id, list_id, lock=Lock.CHANGE)
-        activity.record_call(caller, "list.deleted", site_list.name, list=site_list.id)
+        activity.record_by_caller(caller, "list.deleted", site_list.name, list=site_list.id)
         with connection.cursor() as cursor:
-            for statement in ERASE:
-                cursor.execute(statement, [site_list.id, ERASED_AT_ONCE])
-                while cursor.rowcount == ERASED_AT_ONCE:
-                    cursor.execute(statement, [site_list.id, ERASED_AT_ONCE])
+            for statement in DELETE_ROWS_SQL:
+                cursor.execute(statement, [site_list.id, ROWS_PER_DELETION])
+                while cursor.rowcount == ROWS_PER_DELETION:
+                    cursor.execute(statement, [site_list.id, ROWS_PER_DELETION])
         site_list.delete()
 
 
@@ -189,13 +212,16 @@ def find_entry(organization_id: int, list_id: str, entry_id: str) -> ListEntry:
 
 
 def _entry(site_list: SiteList, entry_id: str) -> ListEntry:
-    return LIST_ENTRY.find_in(site_list.entries.annotate(audit_id=F("result__audit_id")), entry_id)
+    return LIST_ENTRY.find_in_rows(annotated_entries(site_list), entry_id)
 
 
 def change_entry(
     *, caller: Caller, list_id: str, entry_id: str, tags: list[str] | None = None, note: str | None = None
 ) -> ListEntry:
-    """Change the tags and the note of an entry; None leaves either unchanged. Raises NotFound or InvalidParams."""
+    """Change the tags or the note of an entry.
+
+    None means no change. Raises NotFound or InvalidParams.
+    """
     columns = {name: value for name, value in (("tags", tags), ("note", note)) if value is not None}
     with transaction.atomic():
         site_list = LIST.find(caller.organization_id, list_id, lock=Lock.CHANGE)
@@ -207,7 +233,7 @@ def change_entry(
             entry.save(update_fields=changed)
             _refuse_excess_tags(site_list, changed)
             details = {"list": site_list.id, "changed": sorted(changed)}
-            activity.record_call(caller, "list.entry_changed", entry.url, **details)
+            activity.record_by_caller(caller, "list.entry_changed", entry.url, **details)
     return entry
 
 
@@ -226,14 +252,15 @@ def tags_of(site_list: SiteList) -> dict[str, int]:
 def tag_entries(
     *, caller: Caller, list_id: str, entries: Q | Sequence[str], add: Sequence[str] = (), remove: Sequence[str] = ()
 ) -> int:
-    """Add and remove tags of entries, chosen by IDs or by a condition; return the number of changed entries.
+    """Add and remove tags of entries and return the number of changed entries.
 
-    `EntryFilter.condition` is the condition of a filter. Raises NotFound or InvalidParams.
+    IDs or a condition select the entries. The condition may come from `EntryFilter.condition`. Raises NotFound or
+    InvalidParams.
     """
     added, removed = tidy_tags(add), set(tidy_tags(remove))
     with transaction.atomic():
         site_list = LIST.find(caller.organization_id, list_id, lock=Lock.CHANGE)
-        rows = _chosen_entries(site_list, entries).select_for_update(no_key=True).order_by("id")
+        rows = _selected_entries(site_list, entries).select_for_update(no_key=True).order_by("id")
         changed = {}
         for id, before in rows.values_list("id", "tags"):
             tags = tidy_tags((*(tag for tag in before if tag not in removed), *added))
@@ -244,38 +271,38 @@ def tag_entries(
                 cursor.execute(WRITE_TAGS, [SEPARATOR, list(changed), list(changed.values())])
             refuse_too_many_tags(tags_of(site_list))
             details = {"list": site_list.id, "added": list(added), "removed": sorted(removed), "entries": len(changed)}
-            activity.record_call(caller, "list.entries_tagged", site_list.name, **details)
+            activity.record_by_caller(caller, "list.entries_tagged", site_list.name, **details)
     return len(changed)
 
 
 def delete_entries(*, caller: Caller, list_id: str, entries: Q | Sequence[str]) -> int:
-    """Delete entries, chosen by IDs or by a condition; return their number. Their results remain in snapshots.
+    """Delete entries and return their number.
 
-    Raises NotFound.
+    IDs or a condition select the entries. Their results remain in snapshots. Raises NotFound.
     """
     with transaction.atomic():
         site_list = LIST.find(caller.organization_id, list_id, lock=Lock.CHANGE)
-        ids = list(_chosen_entries(site_list, entries).values_list("id", flat=True))
+        ids = list(_selected_entries(site_list, entries).values_list("id", flat=True))
         remove_entries(site_list, ids)
-        save_number(site_list, site_list.entries_count - len(ids))
+        save_entries_count(site_list, site_list.entries_count - len(ids))
         if ids:
             details = {"list": site_list.id, "entries": len(ids)}
-            activity.record_call(caller, "list.entries_deleted", site_list.name, **details)
+            activity.record_by_caller(caller, "list.entries_deleted", site_list.name, **details)
     return len(ids)
 
 
 def delete_entry(*, caller: Caller, list_id: str, entry_id: str) -> None:
-    """Delete an entry. Raises NotFound."""
+    """Delete an entry of a list. Raises NotFound."""
     with transaction.atomic():
         site_list = LIST.find(caller.organization_id, list_id, lock=Lock.CHANGE)
         entry = _entry(site_list, entry_id)
         remove_entries(site_list, [entry.id])
-        save_number(site_list, site_list.entries_count - 1)
-        activity.record_call(caller, "list.entry_deleted", entry.url, list=site_list.id)
+        save_entries_count(site_list, site_list.entries_count - 1)
+        activity.record_by_caller(caller, "list.entry_deleted", entry.url, list=site_list.id)
 
 
-def save_number(site_list: SiteList, number: int) -> None:
-    """Save the number of entries of a locked list. The credentials of a list that becomes empty are deleted."""
+def save_entries_count(site_list: SiteList, number: int) -> None:
+    """Save the number of entries of a locked list, and delete the credentials if the list is now empty."""
     if site_list.entries_count and not number and site_list.credential_names is not None:
         forget_credentials(site_list)
     site_list.entries_count = number
@@ -283,19 +310,22 @@ def save_number(site_list: SiteList, number: int) -> None:
 
 
 def remove_entries(site_list: SiteList, ids: Sequence[str]) -> None:
-    """Delete entries of a locked list without their results. The caller must save the number of entries."""
-    for begin in range(0, len(ids), REMOVED_AT_ONCE):
-        batch = sorted(ids)[begin : begin + REMOVED_AT_ONCE]
-        # Entries are always locked in the order of their IDs, so that two transactions cannot deadlock.
+    """Delete entries of a locked list without their results.
+
+    The caller must save the number of entries.
+    """
+    for begin in range(0, len(ids), ENTRIES_PER_DELETION):
+        batch = sorted(ids)[begin : begin + ENTRIES_PER_DELETION]
+        # Entries are always locked in the order of their IDs to prevent deadlocks.
         list(site_list.entries.select_for_update().filter(id__in=batch).order_by("id").values_list("id"))
         with connection.cursor() as cursor:
-            cursor.execute("UPDATE sites_listresult SET entry_id = NULL WHERE entry_id = ANY(%s)", [batch])
+            cursor.execute(KEEP_IDS_OF_DELETED, [batch])
             cursor.execute(
                 "DELETE FROM sites_listentry WHERE id = ANY(%s) AND site_list_id = %s", [batch, site_list.id]
             )
 
 
-def _chosen_entries(site_list: SiteList, entries: Q | Sequence[str]) -> QuerySet[ListEntry]:
+def _selected_entries(site_list: SiteList, entries: Q | Sequence[str]) -> QuerySet[ListEntry]:
     if isinstance(entries, Q):
         return site_list.entries.filter(entries)
     return site_list.entries.filter(id__in=[entry_id for entry_id in entries if is_id("ent", entry_id)])

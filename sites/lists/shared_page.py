@@ -1,8 +1,10 @@
-"""Content of a list's public page, its card and its badges. Only the optional table contains names of sites."""
+"""View models for a list's public page, preview card and badges.
+
+Only the optional table contains names of sites.
+"""
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -10,25 +12,26 @@ from datetime import date, datetime
 from django.urls import reverse
 
 from infrastructure.web.cards.drawing import Card, CardGrade
+from infrastructure.web.cards.lettering import is_drawable
 from infrastructure.web.cards.previews import Preview, address_of, day_of, printable
 from infrastructure.web.cards.responses import digest_of
 from scans.check_catalogue import entries
 from scans.models import Scan
-from sites.badges.drawing import Drawing, draw, draw_note, draw_number
+from sites.badges.drawing import Drawing, draw_badge, draw_note, draw_number_badge
 from sites.lists.adoption import PREDICATES, percent, sentence
 from sites.lists.exports import status_of
 from sites.lists.snapshots import CheckFigures, Figures, TypeFigures, grade_of
-from sites.models import ListResult, ListRun, ListShare, SiteList
+from sites.models import ListResult, ListRun, ListShare
 from website_scan.messages import counted, cut
 from website_scan.scoring import mean_grade, rounded
 
 LABELS = {value: str(label) for value, label in Scan.Type.choices}
-HELD_BACK = 30  # maximum number of rows in the table of failed checks
+MAX_FAILED_CHECKS = 30
 PAGE_SIZE = 100
-TITLE_LENGTH = 60
+MAX_TITLE_LENGTH = 60
 NO_SNAPSHOT = "No snapshot yet"
 STATUSES = {"failed": "Could not be judged", "left_out": "Not judged"}
-# IDs of checks whose adoption is stated at the top of the page, if the checks ran.
+# IDs of the checks whose adoption is displayed at the top of the page.
 HEADLINES = (
     *("https-available", "http-to-https-redirect", "tls-modern-protocols", "hsts", "csp-present", "dnssec", "dmarc"),
     *("security-txt", "text-compressed", "lcp", "html-has-lang", "image-alt", "color-contrast", "is-indexable"),
@@ -37,7 +40,10 @@ HEADLINES = (
 
 @dataclass(frozen=True, slots=True)
 class Gauge:
-    """Mean score of a type with its grade, which is empty where no site was judged."""
+    """Mean score of a scan type and its grade.
+
+    The grade is empty if no site was judged.
+    """
 
     label: str
     figures: TypeFigures
@@ -54,7 +60,10 @@ class Gauge:
 
     @property
     def segments(self) -> list[tuple[str, int, float, float]]:
-        """Return the segments of a bar of grades: grade, number of sites, start and width in percent."""
+        """Return the grade bar's segments as (grade, number of sites, start, width).
+
+        Start and width are percentages of the bar.
+        """
         segments, start = [], 0.0
         for letter, number in self.figures["grades"].items():
             width = 100 * number / (self.figures["judged"] or 1)
@@ -70,8 +79,11 @@ class Adoption:
 
 
 @dataclass(frozen=True, slots=True)
-class HeldBack:
-    """Failed check in the table of the page; `title` is the title of its findings."""
+class FailedCheckRow:
+    """Row in the table of failed checks.
+
+    `title` is the title of the check's findings.
+    """
 
     title: str
     figures: CheckFigures
@@ -83,7 +95,10 @@ class HeldBack:
 
 @dataclass(frozen=True, slots=True)
 class SiteRow:
-    """Site of the table. `shown` is the URL without its query, which may contain private data."""
+    """Row in the table of sites.
+
+    `shown` is the URL without its query, which may contain private data.
+    """
 
     shown: str
     scores: Sequence[tuple[str, int | None, str | None]]
@@ -92,7 +107,10 @@ class SiteRow:
 
 @dataclass(frozen=True, slots=True)
 class SitePage:
-    """Page of the table of sites. `previous` and `next` are query strings, or None if there is no such page."""
+    """Page of the table of sites.
+
+    `previous` and `next` are query strings, or None at the table's ends.
+    """
 
     rows: Sequence[SiteRow]
     number: int
@@ -115,27 +133,30 @@ def gauges(figures: Figures) -> list[Gauge]:
 
 
 def adoptions(figures: Figures) -> list[Adoption]:
-    """Return the adoption of the checks of HEADLINES that ran, in the order of HEADLINES."""
-    by_check = {check["check"]: check for check in figures["checks"] if check["of"]}
-    ran = [by_check[check_id] for check_id in HEADLINES if check_id in by_check]
+    """Return the adoption of the checks in HEADLINES that ran, in that order."""
+    figures_by_check = {check["check"]: check for check in figures["checks"] if check["of"]}
+    ran = [figures_by_check[check_id] for check_id in HEADLINES if check_id in figures_by_check]
     return [
         Adoption(sentence(check["check"], check["passed"], check["of"]), percent(check["passed"], check["of"]))
         for check in ran
     ]
 
 
-def held_back(figures: Figures) -> list[HeldBack]:
-    """Return the checks that fail on the most sites."""
-    failing = [check for check in figures["checks"] if check["failed"]][:HELD_BACK]
+def most_failed_checks(figures: Figures) -> list[FailedCheckRow]:
+    """Return the checks that fail on the most sites, at most MAX_FAILED_CHECKS."""
+    failing = [check for check in figures["checks"] if check["failed"]][:MAX_FAILED_CHECKS]
     catalogue = entries()
     return [
-        HeldBack(catalogue[check["check"]].found if check["check"] in catalogue else check["name"], check)
+        FailedCheckRow(catalogue[check["check"]].found if check["check"] in catalogue else check["name"], check)
         for check in failing
     ]
 
 
 def sites_page(run: ListRun, number: int) -> SitePage | None:
-    """Return a page of the sites of a snapshot, sorted by URL; None if the number is not that of a page."""
+    """Return a page of a snapshot's sites, sorted by URL.
+
+    Returns None if the page number is out of range.
+    """
     pages = max(1, -(-run.entries // PAGE_SIZE))
     if not 1 <= number <= pages:
         return None
@@ -152,9 +173,9 @@ def _row(run: ListRun, result: ListResult) -> SiteRow:
 
 
 def preview_of(share: ListShare, run: ListRun | None, figures: Figures | None) -> Preview:
-    """Return the link preview of the page: the title with the grades of the mean scores, and the URL of the card."""
-    name = cut(share.site_list.name, TITLE_LENGTH)
-    card = card_of(share.site_list, run, figures)
+    """Return the link preview of the public page."""
+    name = cut(share.site_list.name, MAX_TITLE_LENGTH)
+    card = card_of(share, run, figures)
     return Preview(printable(f"{_card_title(card)}: {name}"), card_address(share, digest_of(card)))
 
 
@@ -162,36 +183,43 @@ def card_address(share: ListShare, digest: str) -> str:
     return reverse("list-share-card", args=[share.id, digest])
 
 
-def card_of(site_list: SiteList, run: ListRun | None, figures: Figures | None) -> Card:
-    """Return the card of a snapshot: the list's name, its number of sites, and the means with their grades."""
-    name = _ascii(site_list.name)
+def card_of(share: ListShare, run: ListRun | None, figures: Figures | None) -> Card:
+    """Return the preview card of a snapshot with the list's name, the number of sites, and mean scores.
+
+    A name in a script that cards cannot show is replaced by the address of the public page.
+    """
+    name, path = share.site_list.name, ""
+    if not is_drawable(name):
+        name, path = address_of(share.share_url)
     if run is None or figures is None:
-        return Card(name, heading=NO_SNAPSHOT)
+        return Card(name, heading=NO_SNAPSHOT, path=path)
     grades = tuple(CardGrade(gauge.label, gauge.grade, gauge.score) for gauge in gauges(figures))
     sites = counted(figures["judged"], "site")
     day = day_of(_day(run))
     if len(grades) == 1:
-        return Card(name, heading=f"{grades[0].label} of {sites}", note=day, grades=grades)
-    return Card(name, heading=sites, note=day, grades=grades)
+        return Card(name, heading=f"{grades[0].label} of {sites}", path=path, note=day, grades=grades)
+    return Card(name, heading=sites, path=path, note=day, grades=grades)
 
 
 def badge_of(run: ListRun | None, figures: Figures | None, check: str) -> Drawing:
-    """Draw a badge with the adoption of a check as a sentence, or with the mean scores if `check` is empty."""
+    """Return a badge with the adoption of a check, or with the mean scores if `check` is empty."""
     if run is None or figures is None or not figures["judged"]:
         return draw_note("no result yet")
     day = _day(run)
     if not check:
-        return draw(((f"{gauge.label}, mean", gauge.grade or None, gauge.score) for gauge in gauges(figures)), day)
+        return draw_badge(
+            ((f"{gauge.label}, mean", gauge.grade or None, gauge.score) for gauge in gauges(figures)), day
+        )
     for row in figures["checks"]:
         if row["check"] == check and row["of"]:
             number = percent(row["passed"], row["of"])
             text = sentence(check, row["passed"], row["of"]).removeprefix(f"{number} % ")
-            return draw_number(f"{number} %", text, mean_grade(number, is_flawless=True), day)
+            return draw_number_badge(f"{number} %", text, mean_grade(number, is_flawless=True), day)
     return draw_note("no result yet")
 
 
-def is_check(check: str) -> bool:
-    """Return True for the ID of a check of the catalogue or of PREDICATES."""
+def is_known_check(check: str) -> bool:
+    """Return True if the catalogue or PREDICATES has a check with this ID."""
     return check in entries() or check in PREDICATES
 
 
@@ -203,11 +231,3 @@ def _day(run: ListRun) -> date:
 def _card_title(card: Card) -> str:
     graded = ", ".join(f"{grade.label} {grade.grade}" for grade in card.grades if grade.grade)
     return f"{graded}, {card.heading}" if graded and len(card.grades) > 1 else graded or card.heading
-
-
-def _ascii(name: str) -> str:
-    """Return the name without accents, because the font of cards has only ASCII, or a default for other scripts."""
-    plain = "".join(
-        character for character in unicodedata.normalize("NFKD", name) if not unicodedata.combining(character)
-    )
-    return plain if plain.isascii() else "List of sites"

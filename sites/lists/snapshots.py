@@ -1,6 +1,6 @@
-"""Snapshots of lists: runs that have ended, and their figures.
+"""Snapshots of lists (finished runs) and their statistics.
 
-Figures are calculated from `ListCount`, which has the number of sites by score, so that no report is read again.
+Statistics are calculated from `ListCount`, which has the number of sites by score, so that no report is read again.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from scans.models import Scan
 from sites.models import ListCount, ListResult, ListRun, SiteList
 from sites.models.site_list import ListCounts
 from sites.resources import SNAPSHOT
+from website_scan.findings import Severity
 from website_scan.ids import is_id
 from website_scan.json_types import Count as CountOfSites
 from website_scan.json_types import Keywords
@@ -26,19 +27,24 @@ from website_scan.scoring import GRADES, mean_grade, rounded
 
 # All grades, the best first, including "A+".
 LETTERS = (*(letter for _, letter in GRADES), "F")
-# Statuses of runs whose figures represent the list. A cancelled or failed run may have judged any part of the sites.
+# Statuses of runs whose statistics represent the whole list, unlike those of cancelled and failed runs.
 WHOLE = (ListRun.Status.COMPLETED, ListRun.Status.PARTIAL)
-# Maximum numbers of tags and of sites that could not be judged, in a summary.
-TAGS_SHOWN, UNREACHED_SHOWN = 100, 100
+# A summary lists only the most frequent tags and the first unreachable sites.
+MAX_TAGS, MAX_UNREACHABLE_SITES = 100, 100
+# All severities, the worst first.
+SEVERITIES = tuple(str(severity) for severity in Severity)
 EMPTY: ListCounts = {"sites": 0, "judged": 0, "scores": {}, "grades": {}, "checks": {}}
 
 
 class TypeFigures(TypedDict):
-    """Scores of a type over the sites that have one. All but `judged` and `grades` are null if no site has."""
+    """Statistics of the scores of a scan type.
+
+    Mean, median and quartiles are null if no site was judged.
+    """
 
     # `mean` has one decimal. Median and quartiles are interpolated between the two nearest ranks (type 7 of Hyndman and
-    # Fan, Sample quantiles in statistical packages, 1996), as QUARTILE.INC of spreadsheets does, so they are multiples
-    # of a quarter. `grades` has every grade, the best first.
+    # Fan, Sample quantiles in statistical packages, 1996), like QUARTILE.INC in spreadsheets, so they are multiples of
+    # a quarter. `grades` has every grade, the best first.
     judged: CountOfSites
     mean: float | None
     lower_quartile: float | None
@@ -48,7 +54,10 @@ class TypeFigures(TypedDict):
 
 
 class CheckFigures(TypedDict):
-    """Numbers of sites that fail, warn and pass, and of those on which the check ran."""
+    """Numbers of sites where a check failed, warned and passed.
+
+    `of` is the number of sites where it ran.
+    """
 
     check: str
     name: str
@@ -60,14 +69,17 @@ class CheckFigures(TypedDict):
 
 
 class NotReached(TypedDict):
-    """Number of sites that could not be judged, in all and by error code."""
+    """Number of sites that could not be judged, in total and by error code."""
 
     total: CountOfSites
     codes: dict[str, Annotated[int, Keywords(minimum=1)]]
 
 
 class Figures(TypedDict):
-    """Figures of a snapshot, which name no site and no tag. Checks with the most failures come first."""
+    """Statistics of a snapshot without names of sites and tags.
+
+    Checks that fail come first: sorted by severity, and within a severity by the number of sites that fail.
+    """
 
     sites: CountOfSites
     judged: CountOfSites
@@ -78,7 +90,7 @@ class Figures(TypedDict):
 
 
 class TagFigures(TypedDict):
-    """Figures of the sites with a tag."""
+    """Statistics of the sites with one tag."""
 
     tag: str
     sites: CountOfSites
@@ -93,7 +105,7 @@ class UnreachedSite(TypedDict):
 
 
 class Summary(Figures):
-    """Figures of a snapshot with those of its most frequent tags, and the first sites that could not be judged."""
+    """Statistics of a snapshot and its most frequent tags, with the first sites that could not be judged."""
 
     tags: Annotated[list[TagFigures], "The most frequent ones; none if the answer is of one tag."]
     unreached: Annotated[list[UnreachedSite], "The first of them."]
@@ -101,11 +113,11 @@ class Summary(Figures):
 
 def snapshots_of(site_list: SiteList) -> QuerySet[ListRun]:
     """Return the snapshots of a list that have not expired, newest first."""
-    return kept(ListRun.objects.filter(site_list=site_list)).order_by("-started_at", "-id")
+    return filter_unexpired(ListRun.objects.filter(site_list=site_list)).order_by("-started_at", "-id")
 
 
-def kept(runs: QuerySet[ListRun]) -> QuerySet[ListRun]:
-    """Filter runs that have ended and whose retention period has not."""
+def filter_unexpired(runs: QuerySet[ListRun]) -> QuerySet[ListRun]:
+    """Return the finished runs whose retention has not expired."""
     days = ExpressionWrapper(F("kept_days") * Value(timedelta(days=1)), output_field=DurationField())
     return runs.filter(
         Q(kept_days=None) | Q(ended_at__gt=Now() - days), status__in=ListRun.ENDED, ended_at__isnull=False
@@ -113,33 +125,39 @@ def kept(runs: QuerySet[ListRun]) -> QuerySet[ListRun]:
 
 
 def is_kept(run: ListRun, now: datetime | None = None) -> bool:
-    """Return True for a snapshot that has not expired."""
+    """Return True if the run has finished and its retention has not expired."""
     if not run.has_ended or run.ended_at is None:
         return False
     return run.kept_days is None or run.ended_at > (now or timezone.now()) - timedelta(days=run.kept_days)
 
 
 def find_snapshot(organization_id: int, list_id: str, run_id: str) -> ListRun:
-    """Return a snapshot of an organization's list. Raises NotFound, even if the run exists but has not ended."""
+    """Return a snapshot of an organization's list.
+
+    Raises NotFound, also if the run has not ended.
+    """
     if not is_id("lst", list_id):
         raise SNAPSHOT.not_found()
     runs = ListRun.objects.filter(site_list__organization_id=organization_id, site_list_id=list_id)
-    return SNAPSHOT.find_in(kept(runs), run_id)
+    return SNAPSHOT.find_in_rows(filter_unexpired(runs), run_id)
 
 
 def latest(site_list: SiteList) -> ListRun | None:
-    """Return the newest snapshot of a list, skipping runs that were cancelled or failed."""
+    """Return the newest snapshot of a list, ignoring cancelled and failed runs."""
     return snapshots_of(site_list).filter(status__in=WHOLE).first()
 
 
 def previous(run: ListRun) -> ListRun | None:
-    """Return the snapshot before `run`, skipping runs that were cancelled or failed."""
+    """Return the snapshot before `run`, ignoring cancelled and failed runs."""
     earlier = snapshots_of(run.site_list).filter(status__in=WHOLE, started_at__lte=run.started_at)
     return earlier.exclude(id=run.id).first()
 
 
 def figures(run: ListRun, tag: str = "") -> Figures:
-    """Return the figures of a snapshot, or of its sites with a tag, without names of sites."""
+    """Return the statistics of a snapshot, or of its sites with one tag.
+
+    Names of sites are left out.
+    """
     data = ListCount.objects.filter(run=run, tag=tag).values_list("data", flat=True).first()
     counts: ListCounts = data or EMPTY
     statuses = _results(run, tag).values_list("status", "error_code").annotate(number=Count("id"))
@@ -150,19 +168,22 @@ def figures(run: ListRun, tag: str = "") -> Figures:
         "judged": counts["judged"],
         "left_out": sum(number for status, _, number in numbers if status == ListResult.Status.LEFT_OUT),
         "not_reached": {"total": sum(codes.values()), "codes": codes},
-        "types": _types(run, counts),
-        "checks": _checks(counts["checks"]),
+        "types": _type_statistics(run, counts),
+        "checks": _check_statistics(counts["checks"]),
     }
 
 
 def summary(run: ListRun, tag: str = "") -> Summary:
-    """Return the figures of a snapshot or of its sites with a tag, figures by tag, and unreachable sites."""
+    """Return a snapshot's statistics with those of its tags, and its unreachable sites.
+
+    With a `tag`, only the sites with this tag are included.
+    """
     failed = _results(run, tag).filter(status=ListResult.Status.FAILED).order_by("position")
     unreached: list[UnreachedSite] = [
         {"url": url, "code": code, "message": message}
-        for url, code, message in failed.values_list("url", "error_code", "error_message")[:UNREACHED_SHOWN]
+        for url, code, message in failed.values_list("url", "error_code", "error_message")[:MAX_UNREACHABLE_SITES]
     ]
-    return {**figures(run, tag), "tags": [] if tag else _tags(run), "unreached": unreached}
+    return {**figures(run, tag), "tags": [] if tag else _tag_statistics(run), "unreached": unreached}
 
 
 def _results(run: ListRun, tag: str) -> QuerySet[ListResult]:
@@ -170,7 +191,7 @@ def _results(run: ListRun, tag: str) -> QuerySet[ListResult]:
     return results.filter(tags__contains=[tag]) if tag else results
 
 
-def _types(run: ListRun, counts: ListCounts) -> dict[str, TypeFigures]:
+def _type_statistics(run: ListRun, counts: ListCounts) -> dict[str, TypeFigures]:
     return {
         type: type_figures(counts["scores"].get(type, {}), counts["grades"].get(type, {}))
         for type in Scan.Type.values
@@ -179,7 +200,7 @@ def _types(run: ListRun, counts: ListCounts) -> dict[str, TypeFigures]:
 
 
 def type_figures(scores: Mapping[str, int], grades: Mapping[str, int]) -> TypeFigures:
-    """Return the figures of a scan type from the numbers of sites by score and by grade."""
+    """Return the statistics of a scan type from the numbers of sites by score and by grade."""
     histogram = sorted((int(score), number) for score, number in scores.items() if number > 0)
     judged = sum(number for _, number in histogram)
     total = sum(score * number for score, number in histogram)
@@ -202,41 +223,68 @@ def _quantile(histogram: Sequence[tuple[int, int]], judged: int, quarters: int) 
 
 
 def _score_at(histogram: Sequence[tuple[int, int]], rank: int) -> int:
-    """Return the score at a rank of the histogram; rank 0 is the lowest score."""
+    """Return the score at a rank of the histogram, where rank 0 is the lowest score."""
     cumulative = 0
     return next(score for score, number in histogram if (cumulative := cumulative + number) > rank)
 
 
 def grade_of(type_figures: TypeFigures) -> str:
-    """Return the grade of a type's mean score; A+ only if every site has A+. Empty if no site was judged."""
+    """Return the grade of a type's mean score, or "" if no site was judged.
+
+    A+ requires that all sites have A+.
+    """
     if type_figures["mean"] is None:
         return ""
     return mean_grade(rounded(type_figures["mean"]), type_figures["grades"]["A+"] == type_figures["judged"])
 
 
-def _checks(counts: Mapping[str, Sequence[int]]) -> list[CheckFigures]:
+def _check_statistics(counts: Mapping[str, Sequence[int]]) -> list[CheckFigures]:
     checks: list[CheckFigures] = [
-        {**named(check), "failed": failed, "warned": warned, "passed": passed, "of": failed + warned + passed}
+        {**named_check(check), "failed": failed, "warned": warned, "passed": passed, "of": failed + warned + passed}
         for check, (failed, warned, passed) in counts.items()
     ]
-    return sorted(checks, key=lambda check: (-check["failed"], -check["warned"], check["check"]))
+    return sorted(
+        checks,
+        key=lambda check: (
+            not check["failed"],
+            severity_rank(check),
+            -check["failed"],
+            -check["warned"],
+            check["check"],
+        ),
+    )
 
 
 class NamedCheck(TypedDict):
-    """Check of a snapshot; `type` is empty for one that the catalogue no longer has."""
+    """Check of a snapshot.
+
+    `type` is empty for checks that the catalogue no longer has.
+    """
 
     check: str
     name: str
     type: str
 
 
-def named(check: str) -> NamedCheck:
+def named_check(check: str) -> NamedCheck:
     entry = entries().get(check)
     return {"check": check, "name": check_name(check), "type": str(entry.type) if entry else ""}
 
 
-def _tags(run: ListRun) -> list[TagFigures]:
-    """Return the figures of the tags with the most sites. Counts of checks are large, so they are not read."""
+def severity_rank(check: NamedCheck) -> int:
+    """Return the rank of a check's severity for sorting.
+
+    0 is the worst severity. Checks without a severity are last.
+    """
+    entry = entries().get(check["check"])
+    return SEVERITIES.index(entry.severity) if entry else len(SEVERITIES)
+
+
+def _tag_statistics(run: ListRun) -> list[TagFigures]:
+    """Return the statistics of the tags with the most sites.
+
+    The large counts of checks are not read.
+    """
     rows = (
         ListCount.objects.filter(run=run)
         .exclude(tag="")
@@ -247,13 +295,13 @@ def _tags(run: ListRun) -> list[TagFigures]:
             grades=KeyTransform("grades", "data"),
         )
     )
-    largest = rows.order_by("-sites", "tag").values_list("tag", "sites", "judged", "scores", "grades")[:TAGS_SHOWN]
+    largest = rows.order_by("-sites", "tag").values_list("tag", "sites", "judged", "scores", "grades")[:MAX_TAGS]
     return [
         {
             "tag": tag,
             "sites": sites,
             "judged": judged,
-            "types": _types(run, {**EMPTY, "scores": scores, "grades": grades}),
+            "types": _type_statistics(run, {**EMPTY, "scores": scores, "grades": grades}),
         }
         for tag, sites, judged, scores, grades in largest
     ]

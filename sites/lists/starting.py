@@ -1,7 +1,7 @@
-"""Start of lists' entries: due results become audits, a few at once for each organization.
+"""Start of due list results, each with an audit.
 
-IP addresses of hosts are resolved first, outside of a transaction. Audits are then inserted in a transaction that holds
-the organization's lock.
+Only a few audits per organization run at the same time. Host names are resolved first, outside a transaction. Audits
+are then inserted in a transaction that has locked the organization.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from infrastructure import queue
 from infrastructure.api.inputs import parse_address
 from scans import addresses
 from scans.policy import scan_policy
-from scans.visits.overload import SHARE_OF_AUDITS, overload_s
+from scans.visits.overload import AUDIT_SHARE_OF_WAIT_LIMIT, overload_s
 from sites.audits.dispatch import dispatch_pages
 from sites.audits.requests import AuditRequest
-from sites.audits.services import insert_audit, sites_left
+from sites.audits.services import insert_audit, remaining_site_audits
 from sites.lists import counting
-from sites.lists.collecting import count_soon
+from sites.lists.collecting import enqueue_count
 from sites.models import UNFINISHED, Audit, ListResult, ListRun, SiteList
 from website_scan.errors import Refusal
 from website_scan.findings import ScanType
@@ -35,18 +35,19 @@ from website_scan.net.policy import Policy
 from website_scan.net.resolver import Resolver
 from website_scan.net.targets import parse_target
 
-STARTED_AT_ONCE = 20  # maximum number of results that one transaction starts
-# Maximum number of due entries whose host names are resolved in one batch.
-LOOKED_UP_AT_ONCE = 64
-# Maximum number of unfinished audits of lists for each slot of an organization; further results wait.
-UNFINISHED_PER_SLOT = 2
-# Share of the hourly limit of whole-site audits that lists may use; the rest is for audits that people wait for.
+# A transaction starts at most this number of results.
+MAX_STARTED_RESULTS = 20
+# A batch resolves the host names of at most this number of results.
+MAX_RESOLVED_RESULTS = 64
+# Number of unfinished list audits that an organization may have for each of its slots. Further results wait.
+MAX_UNFINISHED_AUDITS_PER_SLOT = 2
+# Lists may use this share of the hourly limit of site audits. The rest is for audits that people wait for.
 SHARE_OF_SITES = 0.5
-# First key of the advisory lock for resolving host names; the second key is the organization.
-LOOK_UP_LOCK = 0x6C697374
-# Selects the next results to start. Results outside of a run are first, because somebody waits for them. A result is
-# skipped while another audit of a list scans the same IP address, so that one server with many names gets one audit at
-# a time. The order is that of the index of waiting results, so PostgreSQL reads only the first results of each list.
+# First key of the PostgreSQL advisory lock for resolving host names. The second key is the organization.
+RESOLUTION_LOCK = 0x6C697374
+# Selects the next results to start. Results outside a run are first, because a user waits for them. A result is skipped
+# while another list audit scans the same IP address, so that a server with many host names gets one audit at a time.
+# The sort order is that of the index of waiting results, so PostgreSQL reads only the first results of each list.
 NEXT = """
     WITH reached AS (
         SELECT coalesce(array_agg(address), '{}') AS addresses FROM sites_audit, unnest(addresses) AS address
@@ -78,12 +79,15 @@ NEXT = """
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
-    """Result that may start. `addresses` is None until the host is resolved; `is_gone` if the entry was deleted."""
+class DueResult:
+    """List result that is due to start.
+
+    `addresses` is None until the host is resolved. `is_deleted` is True if the entry was deleted.
+    """
 
     result_id: int
     run_id: str | None
-    is_gone: bool
+    is_deleted: bool
     addresses: list[str] | None
     url: str
     types: tuple[str, ...]
@@ -91,7 +95,7 @@ class Turn:
 
 
 def start_due(now: datetime, has_time: Callable[[], bool]) -> int:
-    """Start the due entries of all organizations; return their number."""
+    """Start the due results of all organizations and return their number."""
     waiting = ListResult.objects.filter(status=ListResult.Status.WAITING, starts_at__lte=now)
     lists = SiteList.objects.filter(id__in=waiting.values("site_list"))
     organizations = list(lists.order_by().values_list("organization_id", flat=True).distinct())
@@ -106,14 +110,14 @@ def start_entries(
     has_time: Callable[[], bool] = lambda: True,
     resolver: Resolver | None = None,
 ) -> int:
-    """Start audits of an organization's due entries, up to its limits; return their number.
+    """Start audits for an organization's due entries, up to its limits, and return their number.
 
-    May be called at any time and by several processes: the organization's lock makes each entry start only once.
+    Concurrent calls are safe, because the organization's lock prevents that an entry is started twice.
     """
     policy = scan_policy()
     total = 0
     while has_time():
-        _look_up_addresses(organization_id, now, policy, resolver)
+        _resolve_addresses(organization_id, now, policy, resolver)
         number = _start_batch(organization_id, now, policy)
         if number is None:
             break
@@ -124,141 +128,159 @@ def start_entries(
 
 
 def _capacity(organization: Organization) -> int:
-    """Return how many more audits of lists the organization may run at once; negative if over the limit."""
+    """Return how many more list audits the organization may run at the same time.
+
+    Negative if over the limit.
+    """
     audits = Audit.objects.filter(organization=organization, run_of=Audit.RunOf.LIST, status__in=UNFINISHED)
-    return UNFINISHED_PER_SLOT * organization.tier.concurrent_scans - audits.count()
+    return MAX_UNFINISHED_AUDITS_PER_SLOT * organization.tier.concurrent_scans - audits.count()
 
 
-def _turns(organization: Organization, now: datetime, limit: int) -> list[Turn]:
-    """Return the results to start next, in order, including those whose host is not resolved yet."""
-    sites = sites_left(organization, SHARE_OF_SITES)
+def _due_results(organization: Organization, now: datetime, limit: int) -> list[DueResult]:
+    """Return the results to start next, in order, including results whose host is not resolved yet."""
+    sites = remaining_site_audits(organization, SHARE_OF_SITES)
     rows = access.fetch_rows(NEXT, organization.id, now=now, limit=limit, sites=sites > 0)
-    turns = []
+    due_results = []
     for result_id, run_id, is_gone, host_addresses, url, types, pages in rows:
         sites -= pages > 1
         if pages == 1 or sites >= 0:
-            turns.append(Turn(result_id, run_id, is_gone, host_addresses, url, tuple(types), pages))
-    return turns
+            due_results.append(DueResult(result_id, run_id, is_gone, host_addresses, url, tuple(types), pages))
+    return due_results
 
 
-def _look_up_addresses(organization_id: int, now: datetime, policy: Policy, resolver: Resolver | None) -> None:
-    """Resolve the hosts of the next results, outside of any transaction, because name servers may take seconds.
+def _resolve_addresses(organization_id: int, now: datetime, policy: Policy, resolver: Resolver | None) -> None:
+    """Resolve the hosts of the next results, outside a transaction, because DNS servers may take seconds.
 
-    Only one process at a time resolves hosts for an organization; others start the results that are resolved already.
+    Only one process at a time resolves hosts for an organization. Other processes start the resolved results.
     """
     organization = Organization.objects.select_related("tier").filter(id=organization_id, closed_at=None).first()
     if organization is None or _capacity(organization) <= 0:
         return
-    with _only_one(organization_id) as is_ours:
-        if not is_ours:
+    with _resolution_lock(organization_id) as is_locked:
+        if not is_locked:
             return
-        unresolved = [turn for turn in _turns(organization, now, LOOKED_UP_AT_ONCE) if turn.addresses is None]
+        unresolved = [
+            due_result
+            for due_result in _due_results(organization, now, MAX_RESOLVED_RESULTS)
+            if due_result.addresses is None
+        ]
         targets, resolved = [], {}
-        for turn in unresolved:
+        for due_result in unresolved:
             try:
-                targets.append((turn.result_id, parse_target(turn.url, policy)))
+                targets.append((due_result.result_id, parse_target(due_result.url, policy)))
             except Refusal:
-                resolved[turn.result_id] = list[str]()  # _start() records the refusal
-        lookups = addresses.look_up([target for _, target in targets], policy, resolver)
+                # `_start` will record the refusal for this result.
+                resolved[due_result.result_id] = list[str]()
+        lookups = addresses.resolve_targets([target for _, target in targets], policy, resolver)
         resolved |= {result_id: ips for (result_id, _), ips in zip(targets, lookups, strict=True) if ips is not None}
         for result_id, ips in resolved.items():
             ListResult.objects.filter(id=result_id, addresses=None).update(addresses=ips)
 
 
 @contextlib.contextmanager
-def _only_one(organization_id: int) -> Iterator[bool]:
-    """Hold an advisory lock of the organization, and yield True; yield False if another process holds the lock.
+def _resolution_lock(organization_id: int) -> Iterator[bool]:
+    """Lock address resolution for the organization and yield True.
 
-    PostgreSQL frees the lock if the process dies.
+    Yields False if another process has the lock. PostgreSQL releases the lock if the process dies.
     """
-    keys = [LOOK_UP_LOCK, organization_id % (2**31 - 1)]
+    keys = [RESOLUTION_LOCK, organization_id % (2**31 - 1)]
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_try_advisory_lock(%s, %s)", keys)
-        (is_ours,) = cursor.fetchone()
+        (is_locked,) = cursor.fetchone()
     try:
-        yield is_ours
+        yield is_locked
     finally:
-        if is_ours:
+        if is_locked:
             with connection.cursor() as cursor:
                 cursor.execute("SELECT pg_advisory_unlock(%s, %s)", keys)
 
 
 def _start_batch(organization_id: int, now: datetime, policy: Policy) -> int | None:
-    """Start the next results in one transaction; return their number, or None if nothing more can start now."""
+    """Start a batch of due results in one transaction and return their number.
+
+    Returns None if no more results can start now.
+    """
     with transaction.atomic():
         try:
             organization = usage.lock(organization_id)
         except usage.OrganizationClosed:
             return None
-        limits = usage.limits_of(organization.tier)
-        capacity = min(STARTED_AT_ONCE, _capacity(organization))
-        turns = [turn for turn in _turns(organization, now, LOOKED_UP_AT_ONCE) if turn.addresses is not None]
-        turns = list(_with_distinct_addresses(turns))[: max(0, capacity)]
-        types = {ScanType(name) for turn in turns for name in turn.types}
-        if not turns or overload_s(types, SHARE_OF_AUDITS):
+        limits = usage.tier_limits(organization.tier)
+        capacity = min(MAX_STARTED_RESULTS, _capacity(organization))
+        due_results = [
+            due_result
+            for due_result in _due_results(organization, now, MAX_RESOLVED_RESULTS)
+            if due_result.addresses is not None
+        ]
+        due_results = list(_with_distinct_addresses(due_results))[: max(0, capacity)]
+        types = {ScanType(name) for due_result in due_results for name in due_result.types}
+        if not due_results or overload_s(types, AUDIT_SHARE_OF_WAIT_LIMIT):
             return None
-        if removed := _remove_gone(turns):
+        if removed := _remove_deleted(due_results):
             return removed
         remaining = usage.quota(organization_id, limits, now).remaining
-        affordable = []
-        for turn in turns:
-            remaining -= len(turn.types)
+        results_within_quota = []
+        for due_result in due_results:
+            remaining -= len(due_result.types)
             if remaining < 0:
                 break
-            affordable.append(turn)
-        started = _start(organization, affordable, now, policy, limits.pages_per_audit)
-    if affordable:
+            results_within_quota.append(due_result)
+        started = _start_results(organization, results_within_quota, now, policy, limits.pages_per_audit)
+    if results_within_quota:
         return started or None
-    _leave_out(organization_id, turns[0], limits, now)
+    _leave_out_results(organization_id, due_results[0], limits, now)
     return 0
 
 
-def _with_distinct_addresses(turns: Sequence[Turn]) -> Iterator[Turn]:
-    """Yield the turns that share no IP address with an earlier turn."""
+def _with_distinct_addresses(due_results: Sequence[DueResult]) -> Iterator[DueResult]:
+    """Yield the results that have no IP address in common with an earlier result."""
     reached: set[str] = set()
-    for turn in turns:
-        if reached.isdisjoint(turn.addresses or ()):
-            reached.update(turn.addresses or ())
-            yield turn
+    for due_result in due_results:
+        if reached.isdisjoint(due_result.addresses or ()):
+            reached.update(due_result.addresses or ())
+            yield due_result
 
 
-def _remove_gone(turns: Sequence[Turn]) -> int:
-    """Delete results whose entries were deleted before the start; return the number of results."""
-    gone = [turn for turn in turns if turn.is_gone]
-    for turn in gone:
-        waiting = ListResult.objects.filter(id=turn.result_id, status=ListResult.Status.WAITING)
+def _remove_deleted(due_results: Sequence[DueResult]) -> int:
+    """Delete the waiting results of deleted entries and return their number."""
+    deleted_results = [due_result for due_result in due_results if due_result.is_deleted]
+    for due_result in deleted_results:
+        waiting = ListResult.objects.filter(id=due_result.result_id, status=ListResult.Status.WAITING)
         deleted, _ = waiting.delete()
-        if deleted and turn.run_id is not None:
-            ListRun.objects.filter(id=turn.run_id).update(entries=F("entries") - 1)
-            transaction.on_commit(functools.partial(queue.enqueue, "sites.tasks.count_results", turn.run_id))
-    return len(gone)
+        if deleted and due_result.run_id is not None:
+            ListRun.objects.filter(id=due_result.run_id).update(entries=F("entries") - 1)
+            transaction.on_commit(functools.partial(queue.enqueue, "sites.tasks.count_results", due_result.run_id))
+    return len(deleted_results)
 
 
-def _start(
-    organization: Organization, turns: Sequence[Turn], now: datetime, policy: Policy, pages_per_audit: int
+def _start_results(
+    organization: Organization, due_results: Sequence[DueResult], now: datetime, policy: Policy, pages_per_audit: int
 ) -> int:
-    """Insert an audit for each result, or end the result if its URL is refused; return the number of results."""
+    """Insert an audit for each result and return the number of results.
+
+    A result ends if its URL is refused.
+    """
     waiting = ListResult.objects.select_related("site_list").filter(status=ListResult.Status.WAITING)
     waiting = waiting.select_for_update(no_key=True, of=("self",), skip_locked=True)
-    results = waiting.in_bulk([turn.result_id for turn in turns])
-    for turn in turns:
-        result = results.get(turn.result_id)
+    results = waiting.in_bulk([due_result.result_id for due_result in due_results])
+    for due_result in due_results:
+        result = results.get(due_result.result_id)
         if result is None:
             continue
         site_list = result.site_list
         try:
-            request = _request(turn, policy, pages_per_audit)
-        except Refusal as refusal:  # the network policy has changed since the entry was added
+            request = _audit_request(due_result, policy, pages_per_audit)
+        except Refusal as refusal:  # The scan policy has changed since the entry was added.
             result.status, result.ended_at = ListResult.Status.ENDED, now
             result.error_code, result.error_message = refusal.code, str(refusal)
-            transaction.on_commit(functools.partial(count_soon, site_list.id, result.run_id))
+            transaction.on_commit(functools.partial(enqueue_count, site_list.id, result.run_id))
         else:
             result.status = ListResult.Status.STARTED
             result.audit = insert_audit(
                 organization,
                 request,
                 run_of=Audit.RunOf.LIST,
-                addresses=turn.addresses,
+                addresses=due_result.addresses,
                 api_key_id=site_list.api_key_id,
                 created_by_id=site_list.created_by_id,
                 credential_names=site_list.credential_names,
@@ -268,26 +290,26 @@ def _start(
     return len(results)
 
 
-def _request(turn: Turn, policy: Policy, pages_per_audit: int) -> AuditRequest:
-    """Return the request for the audit of an entry: of one page, or of the site with up to `turn.pages` pages.
+def _audit_request(due_result: DueResult, policy: Policy, pages_per_audit: int) -> AuditRequest:
+    """Return the audit request for a due result.
 
-    Raises InvalidUrl or Blocked.
+    It is for one page, or for the site with up to `due_result.pages` pages. Raises InvalidUrl or Blocked.
     """
-    pages = min(turn.pages, pages_per_audit)
+    pages = min(due_result.pages, pages_per_audit)
     kind = Audit.Kind.PAGE if pages == 1 else Audit.Kind.SITE
-    target = parse_address(turn.url, policy, kind)
-    return AuditRequest.of(kind, [target], pages_per_audit, types=turn.types, max_pages=pages)
+    target = parse_address(due_result.url, policy, kind)
+    return AuditRequest.of(kind, [target], pages_per_audit, types=due_result.types, max_pages=pages)
 
 
-def _leave_out(organization_id: int, turn: Turn, limits: usage.TierLimits, now: datetime) -> None:
-    """Leave out the waiting results of a run, or a single result, because the month's quota is used up."""
+def _leave_out_results(organization_id: int, due_result: DueResult, limits: usage.TierLimits, now: datetime) -> None:
+    """Leave out the waiting results of a run, or a single result, because the quota is used up."""
     try:
-        usage.refuse_beyond_quota(organization_id, limits, len(turn.types), now)
+        usage.refuse_beyond_quota(organization_id, limits, len(due_result.types), now)
     except usage.QuotaExceeded as refusal:
         with transaction.atomic():
-            run = counting.locked_run(turn.run_id) if turn.run_id is not None else None
+            run = counting.lock_run(due_result.run_id) if due_result.run_id is not None else None
             if run is not None:
-                counting.leave_waiting(run, refusal, now)
+                counting.leave_out_waiting(run, refusal, now)
             else:
-                single_result = ListResult.objects.filter(id=turn.result_id, status=ListResult.Status.WAITING)
-                counting.end_waiting(single_result, refusal, now)
+                single_result = ListResult.objects.filter(id=due_result.result_id, status=ListResult.Status.WAITING)
+                counting.leave_out_results(single_result, refusal, now)

@@ -2,8 +2,9 @@
 
 from sites.models.audit import UNFINISHED, Audit, AuditFinding, AuditPage, AuditPlace
 from sites.models.badge import Badge
+from sites.models.list_run import ListCount, ListResult, ListRun, ListShare
 from sites.models.monitor import Monitor, MonitorRun, MonitorState
-from sites.models.site_list import ListCount, ListEntry, ListResult, ListRun, ListShare, SiteList
+from sites.models.site_list import ListEntry, SiteList
 
 __all__ = [
     "UNFINISHED",

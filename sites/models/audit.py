@@ -1,4 +1,4 @@
-"""Models of audits, their pages and findings. Pages wait as rows of their own until a slot is free for their scans."""
+"""Models for audits, their pages and findings."""
 
 from __future__ import annotations
 
@@ -22,31 +22,31 @@ from website_scan.report_json import StoredFix
 from website_scan.scoring import mean_grade, rounded
 
 UNFINISHED = ("queued", "discovering", "running")
-MOST = 100  # the highest score
+MAX_SCORE = 100
 
 
 @component("AuditScore")
 class TypeScore(TypedDict):
-    """The mean of the scores of a type's pages, as far as they are known."""
+    """Mean score for one scan type over the pages that have a score so far."""
 
     score: Score | None
     grade: Grade | None
 
 
 class TypeTotal(TypedDict):
-    """Totals of a scan type in an audit, from which its score is computed."""
+    """Sums over an audit's pages for one scan type. The audit's score is computed from these sums."""
 
-    pages: int  # with a score
-    sum: int  # of their scores
-    flawless: int  # pages with an A+
-    gaps: int  # pages with a partial report
-    cap: int | None  # from faults of the whole origin
-    caps: dict[str, int]  # pages whose scores are capped, by the reason of the lowest cap
+    pages: int  # Number of pages that have a score.
+    sum: int  # Sum of these pages' scores.
+    flawless: int  # Number of pages with the grade A+.
+    gaps: int  # Number of pages with a partial report.
+    cap: int | None  # Lowest score cap from faults of the whole origin.
+    caps: dict[str, int]  # Number of pages with a capped score by the reason of the cap.
 
 
 @component("PageScan")
 class PageResult(TypedDict):
-    """A scan of a page of an audit."""
+    """Result of one scan of an audit's page."""
 
     scan_id: ScanId
     status: Annotated[str, values(Scan.Status.choices)]
@@ -56,14 +56,14 @@ class PageResult(TypedDict):
 
 
 class PageError(TypedDict):
-    """The reason why a page or a scan of it has no result."""
+    """Error code and message of a page or scan that has no result."""
 
     code: str
     message: str
 
 
 class SamplePage(TypedDict):
-    """A page on which a finding was made."""
+    """Example of a page that has a finding, with its scan."""
 
     url: str
     scan_id: ScanId
@@ -75,18 +75,18 @@ def new_audit_id() -> str:
 
 class AuditQuerySet(models.QuerySet["Audit"]):
     def unfinished(self) -> AuditQuerySet:
-        """Filter audits that are queued, discovering or running."""
+        """Return the audits that are queued, discovering or running."""
         return self.filter(status__in=UNFINISHED)
 
     def expired(self) -> AuditQuerySet:
-        """Filter finished audits whose last scan's report has expired."""
+        """Return the finished audits whose reports have all expired."""
         before = timezone.now() - KEPT
         last = Q(released_at__lte=before) | Q(released_at=None)
         return self.filter(last, created_at__lte=before, status__in=Audit.FINAL)
 
 
 class Audit(WithCredentials, Leased):
-    """Audit of one page, a list of pages, or a site, for one or more types.
+    """Audit of one page, a list of pages, or a whole site, for one or more scan types.
 
     queued → (discovering →) running → completed | partial | failed | cancelled; nothing leaves a final state.
     """
@@ -141,7 +141,7 @@ class Audit(WithCredentials, Leased):
     pages_done = models.PositiveIntegerField(default=0)
     pages_failed = models.PositiveIntegerField(default=0)
     scans_done = models.PositiveIntegerField(default=0)
-    # By type.
+    # Keys are scan types.
     totals: models.JSONField[dict[str, TypeTotal], dict[str, TypeTotal]] = models.JSONField(default=dict, blank=True)
     notes = models.JSONField(default=list, blank=True, help_text="Notes from the discovery of pages.")
     spare_pages = models.JSONField(
@@ -171,7 +171,7 @@ class Audit(WithCredentials, Leased):
         max_length=128, blank=True, default="", db_default="", help_text="Of the request that asked for it, if any."
     )
 
-    # Columns of the discovery's claim: one worker at a time, as for scans.
+    # Columns of a worker's claim to discover the pages: one worker at a time, as for scans.
     attempts = models.PositiveSmallIntegerField(default=0)
     worker = models.CharField(max_length=100, blank=True, default="")
     enqueued_at = models.DateTimeField(default=timezone.now)
@@ -181,7 +181,7 @@ class Audit(WithCredentials, Leased):
     class Meta:
         indexes = [
             models.Index(fields=["organization", "-created_at", "-id"], name="audit_newest_first"),
-            # Audits that people and programs requested themselves.
+            # Index of audits that are not runs of monitors or lists.
             models.Index(
                 fields=["organization", "-created_at", "-id"],
                 condition=Q(run_of=""),
@@ -193,7 +193,7 @@ class Audit(WithCredentials, Leased):
             ),
             models.Index(fields=["created_at"], name="audit_oldest"),
             models.Index(fields=["kept_days", "created_at"], name="audit_kept"),
-            # Rows with credentials, for their retention.
+            # Index for the task that deletes old credentials.
             models.Index(
                 fields=["created_at"],
                 condition=models.Q(encrypted_credentials__isnull=False),
@@ -210,40 +210,40 @@ class Audit(WithCredentials, Leased):
 
     @property
     def is_background(self) -> bool:
-        """Return True if the audit's visits yield to interactive scans."""
+        """Return True if the visits of the audit have lower priority than interactive scans."""
         return bool(self.run_of) or self.kind != self.Kind.PAGE
 
     @property
     def is_kept(self) -> bool:
-        """Return True while a report of its scans is retained, or may still come."""
+        """Return True if the audit is unfinished or still has a retained report."""
         last = self.released_at or self.created_at
         return not self.is_final or last > timezone.now() - timedelta(days=self.kept_days)
 
     @property
     def scores(self) -> dict[str, TypeScore]:
-        """Return by type the mean of its pages' known scores, and its grade."""
-        return {each: self._score(self.totals.get(each)) for each in self.types}
+        """Return the mean score of the pages and its grade by scan type."""
+        return {scan_type: self._score(self.totals.get(scan_type)) for scan_type in self.types}
 
     def cap_reasons(self, type: str) -> dict[str, int]:
-        """Return why scores of this type are capped, with the number of pages. Only the lowest cap of a page counts."""
+        """Return the number of capped pages by the reason of their lowest cap, for one scan type."""
         return self.totals[type]["caps"] if type in self.totals else {}
 
     def pages_judged(self, type: str) -> int:
-        """Return the number of pages with a score of this type."""
+        """Return the number of pages that have a score for the scan type."""
         return self.totals[type]["pages"] if type in self.totals else 0
 
     def gain(self, finding: AuditFinding) -> float:
-        """Return what the type's score gains if the finding is fixed on all pages."""
+        """Return the points that the audit's score gains if the finding is fixed on all pages."""
         total = self.totals.get(finding.type)
         if not total or not total["pages"]:
             return 0.0
         fixed = total["sum"] / total["pages"] + finding.points / total["pages"]
-        # What holds the score takes its cap with it. Below a cap that stays, nothing more can be won.
-        value = min(fixed, MOST) if finding.held_pages else _capped(fixed, total)
+        # Fixing a finding that causes the cap removes the cap. Any other cap still limits the score.
+        value = min(fixed, MAX_SCORE) if finding.held_pages else _capped(fixed, total)
         return round(max(0.0, value - _capped(total["sum"] / total["pages"], total)), 1)
 
     def gain_without_caps(self, finding: AuditFinding) -> float:
-        """Return what the type's score would win if no cap applied."""
+        """Return the points that the audit's score would gain from a fix if no cap applied."""
         judged = self.pages_judged(finding.type)
         return round(finding.later / judged, 1) if judged else 0.0
 
@@ -255,17 +255,20 @@ class Audit(WithCredentials, Leased):
 
     @property
     def audit_url(self) -> str:
-        """Return the address of the audit's page, which exists from the start."""
+        """Return the URL of the audit's page, which exists as soon as the audit is created."""
         return f"{settings.BASE_URL}/audit/{self.id}"
 
 
 def _capped(mean: float, total: TypeTotal) -> float:
-    """Apply the cap of the origin: to all its pages, including those that were judged before it was found."""
+    """Return the mean score, limited by the origin's cap, also for pages scanned before it was found."""
     return mean if total["cap"] is None else min(mean, total["cap"])
 
 
 class AuditPage(models.Model):
-    """Page of an audit. waiting → released → done | failed; pages that wait when the audit ends are left out."""
+    """Page of an audit.
+
+    The status is waiting → released → done | failed. Pages that still wait when the audit ends are left_out.
+    """
 
     class Status(models.TextChoices):
         WAITING = "waiting"
@@ -280,7 +283,7 @@ class AuditPage(models.Model):
     url = models.CharField(max_length=8192)
     origin = models.CharField(max_length=300)
     status = models.CharField(max_length=8, choices=Status, default=Status.WAITING)
-    # By type, written when its visit ends.
+    # Keys are scan types. The end of the page's visit writes this field.
     results: models.JSONField[dict[str, PageResult], dict[str, PageResult]] = models.JSONField(default=dict, blank=True)
     worst_score = models.PositiveSmallIntegerField(null=True, blank=True)
     is_linked = models.BooleanField(
@@ -299,12 +302,12 @@ class AuditPage(models.Model):
 
     @property
     def error(self) -> PageError | None:
-        """Return why the page has no result; None if it has one, or still may get one."""
+        """Return the error of a page without a result, or None."""
         if self.status not in (self.Status.FAILED, self.Status.LEFT_OUT):
             return None
-        own = next((each["error"] for each in self.results.values() if "error" in each), None)
-        if own is not None:
-            return own
+        scan_error = next((result["error"] for result in self.results.values() if "error" in result), None)
+        if scan_error is not None:
+            return scan_error
         if self.audit.status == Audit.Status.CANCELLED:
             return {"code": "SCAN_CANCELLED", "message": "The audit was cancelled before the page was scanned."}
         return {"code": self.audit.error_code, "message": self.audit.error_message}
@@ -315,10 +318,10 @@ def no_fix() -> StoredFix:
 
 
 class AuditFinding(models.Model):
-    """Failed or warned check of an audit, counted over its pages as their visits end. Its places are AuditPlaces.
+    """Failed or warned check of an audit, with counts over all pages that are updated when a visit ends.
 
-    Status, severity and words are those of the first page on which it is worst: a fail before a warning, then by
-    severity.
+    Status, severity and texts are those of the first page with the worst verdict: a fail before a warning, then by
+    severity. The places of the finding are rows of AuditPlace.
     """
 
     SAMPLES = 5
@@ -363,20 +366,20 @@ class AuditFinding(models.Model):
 
     @property
     def outcome_names(self) -> list[str]:
-        """Return its outcomes with the name of the check, such as `hsts.short`."""
-        return [f"{self.check_id}.{each}" for each in self.outcomes]
+        """Return the finding's outcomes with the check ID as a prefix, such as `hsts.short`."""
+        return [f"{self.check_id}.{outcome}" for outcome in self.outcomes]
 
     @property
     def only_outcome(self) -> str:
-        """Return the outcome if it is the same on all pages, else an empty text, which no mute of an outcome covers."""
+        """Return the outcome if it is the same on all pages, else an empty string, which no mute matches."""
         return self.outcome if self.outcomes == [self.outcome] else ""
 
 
 class AuditPlace(models.Model):
-    """Place of a finding (an element, a header, a file…) with the pages of the audit that have it."""
+    """Place of a finding, with the number of pages that have it."""
 
-    # Limit per finding, which the places of one page may exceed, because every page may show the check another place.
-    # Known places are counted on.
+    # Maximum number of places per finding, because every page may have new ones. The places of one page may exceed
+    # the limit. Places that are already stored are still counted.
     MOST = 500
 
     id = models.BigAutoField(primary_key=True)

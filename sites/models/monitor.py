@@ -1,4 +1,4 @@
-"""Models of a monitor (an audit that repeats and reports changes), its runs, and the confirmed state of its pages."""
+"""Models for monitors, their runs and the confirmed state of their pages."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from django.utils import timezone
 from accounts.models import ApiKey, Interval, Organization
 from scans.models.credentials import WithCredentials
 from sites.models.audit import Audit
-from sites.models.stored_json import Doubts, LastScore, Memory, News, RunScore
+from sites.models.stored_json import LastScore, Memory, News, RunScore, UnconfirmedChanges
 from website_scan.ids import new_id
 from website_scan.report_json import ReducedJson
 
-NAME_LENGTH = 100
+MAX_NAME_LENGTH = 100
 
 
 def new_monitor_id() -> str:
@@ -31,7 +31,7 @@ def new_run_id() -> str:
     return new_id("run")
 
 
-# Conditions of the statuses of monitors, by name of the status.
+# Query conditions for the statuses of monitors.
 STATUS_FILTERS: Mapping[str, Q] = {
     "ok": Q(paused_at=None, failing_since=None),
     "failing": Q(paused_at=None, failing_since__isnull=False),
@@ -40,7 +40,7 @@ STATUS_FILTERS: Mapping[str, Q] = {
 
 
 class Monitor(WithCredentials):
-    """Monitor with its target, schedule, alert thresholds and recipients.
+    """Audit that is repeated on a schedule, with alert settings and recipients of notifications.
 
     `next_run_at` is the time of the next run; None while a user has paused the monitor. Without quota, a monitor is
     paused until the next month, and `next_run_at` is its first run in that month.
@@ -58,9 +58,9 @@ class Monitor(WithCredentials):
         settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, blank=True, db_index=False
     )
     created_at = models.DateTimeField(default=timezone.now)
-    name = models.CharField(max_length=NAME_LENGTH)
+    name = models.CharField(max_length=MAX_NAME_LENGTH)
 
-    # These fields are the same as in an audit.
+    # The following fields have the same meaning as in Audit.
     kind = models.CharField(max_length=8, choices=Audit.Kind)
     pages = ArrayField(
         models.CharField(max_length=8192), help_text="The page, the list of pages, or the start of the site."
@@ -92,11 +92,11 @@ class Monitor(WithCredentials):
     )
     tells_webhooks = models.BooleanField(default=True)
 
-    # Start of an outage, confirmed by a second attempt; None while the target is reachable.
+    # Start of an outage that a second attempt has confirmed. None while the target is reachable.
     failing_since = models.DateTimeField(null=True, blank=True)
-    # Scores by type from the last run: {"score": …, "grade": …}.
+    # Scores of the last run by scan type: {"score": …, "grade": …}.
     scores: models.JSONField[dict[str, LastScore], dict[str, LastScore]] = models.JSONField(default=dict, blank=True)
-    # The certificate that expires first among those of the pages.
+    # The next two columns describe the pages' certificate that expires first.
     certificate_expires_at = models.DateTimeField(null=True, blank=True)
     certificate_host = models.CharField(max_length=300, blank=True, default="")
     memory: models.JSONField[Memory, Memory] = models.JSONField(
@@ -117,7 +117,7 @@ class Monitor(WithCredentials):
 
     @property
     def url(self) -> str:
-        """Return the single page, the first of the listed pages, or the start page of the site."""
+        """Return the URL of the single page, of the first listed page, or of the site's start page."""
         return self.pages[0]
 
     @property
@@ -126,28 +126,32 @@ class Monitor(WithCredentials):
 
     @property
     def status(self) -> str:
-        """Return the key of STATUS_FILTERS whose condition the monitor meets."""
+        """Return the status of the monitor, which is a key of STATUS_FILTERS."""
         if self.is_paused:
             return "paused"
         return "failing" if self.failing_since else "ok"
 
     @property
     def monitor_url(self) -> str:
-        """Return the address of the monitor's page."""
+        """Return the URL of the monitor's page in the dashboard."""
         return f"{settings.BASE_URL}/o/{self.organization.slug}/monitors/{self.id}"
 
 
 def monitors_of_host(monitors: QuerySet[Monitor], host: str) -> QuerySet[Monitor]:
-    """Return the monitors with a page on this host. `host` includes the port unless it is the scheme's default."""
+    """Return the monitors of pages on the host.
+
+    `host` includes the port unless it is the scheme's default.
+    """
     pages = Func(F("pages"), Value("\n"), function="array_to_string", output_field=models.TextField())
     address = rf"(^|\n)https?://{re.escape(host.replace(chr(0), ''))}[/?]"
     return monitors.alias(joined_pages=pages).filter(joined_pages__regex=address)
 
 
 class MonitorRun(models.Model):
-    """Run of a monitor: due → running → done | failed, or skipped if the run before is unfinished or a pause begins.
+    """Run of a monitor.
 
-    A run whose audit could reach nothing is due again some minutes later, before it fails.
+    The status is due → running → done | failed, or skipped if the previous run is unfinished or a pause begins. A run
+    whose target was unreachable is due again some minutes later, before it fails.
     """
 
     class Status(models.TextChoices):
@@ -168,12 +172,13 @@ class MonitorRun(models.Model):
     attempts = models.PositiveSmallIntegerField(default=0)
     started_at = models.DateTimeField(null=True, blank=True)
     ended_at = models.DateTimeField(null=True, blank=True)
-    # Audit of the last attempt; None after the audit has expired.
+    # Audit of the last attempt. None after the audit has been deleted by retention.
     audit = models.OneToOneField(Audit, on_delete=models.SET_NULL, null=True, blank=True, related_name="run")
     error_code = models.CharField(max_length=40, blank=True, default="")
     error_message = models.TextField(blank=True, default="")
 
-    # `scores` by type: {"before": …, "score": …, "grade": …}. `news`: changes as in an event (docs/monitors.md).
+    # Keys of `scores` are scan types: {"before": …, "score": …, "grade": …}. `news` has the changes in the format of
+    # webhook events (docs/monitors.md).
     scores: models.JSONField[dict[str, RunScore], dict[str, RunScore]] = models.JSONField(default=dict, blank=True)
     news: models.JSONField[News, News] = models.JSONField(default=dict, blank=True)
     is_told = models.BooleanField(default=False, help_text="A notification was sent.")
@@ -184,7 +189,7 @@ class MonitorRun(models.Model):
             models.Index(fields=["monitor"], condition=Q(status__in=("due", "running")), name="monitor_run_unfinished"),
             models.Index(fields=["started_at"], condition=Q(status="running"), name="monitor_run_running"),
             models.Index(fields=["due_at", "id"], name="monitor_run_oldest"),
-            # The last runs with changes are found without reading the other runs.
+            # This index serves the list of the last runs with changes.
             models.Index(fields=["monitor", "-due_at"], condition=~Q(news={}), name="monitor_run_news"),
         ]
         constraints = [models.UniqueConstraint(fields=["monitor", "due_at"], name="monitor_run_once")]
@@ -194,16 +199,19 @@ class MonitorRun(models.Model):
 
     @property
     def next_try_at(self) -> datetime | None:
-        """Return when the run starts or tries again; None unless the run is due."""
+        """Return the time when a due run starts or is retried, or None for other runs."""
         return self.not_before if self.status == MonitorRun.Status.DUE else None
 
     def is_waiting(self, now: datetime) -> bool:
-        """Return True if the run is due at a time in the future."""
+        """Return True if the start of the run is in the future."""
         return self.next_try_at is not None and self.next_try_at > now
 
 
 class MonitorState(models.Model):
-    """Last confirmed state of one page for one type, with which the next run is compared."""
+    """Last confirmed report of one page and scan type.
+
+    The next run is compared with it.
+    """
 
     id = models.BigAutoField(primary_key=True)
     monitor = models.ForeignKey(Monitor, on_delete=models.CASCADE, related_name="states", db_index=False)
@@ -212,9 +220,9 @@ class MonitorState(models.Model):
     type = models.CharField(max_length=16)
     scan_id = models.CharField(max_length=40, help_text="The scan of the report, which may have expired.")
     confirmed_at = models.DateTimeField()
-    # Column `document`: reduced report with the fields for comparisons, empty until the page has been judged.
+    # Column `document` has the report's fields for comparisons. It is empty until a scan of the page has succeeded.
     document: models.JSONField[ReducedJson, ReducedJson] = models.JSONField()
-    doubts: models.JSONField[Doubts, Doubts] = models.JSONField(default=dict, blank=True)
+    doubts: models.JSONField[UnconfirmedChanges, UnconfirmedChanges] = models.JSONField(default=dict, blank=True)
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["monitor", "page", "type"], name="monitor_state_unique")]
@@ -224,5 +232,5 @@ class MonitorState(models.Model):
 
     @property
     def confirmed(self) -> ReducedJson | None:
-        """Return the confirmed report; None until the page has been judged."""
+        """Return the confirmed report, or None if no scan of the page has succeeded yet."""
         return self.document or None

@@ -1,30 +1,33 @@
-"""Models of a list of sites: its entries, its runs with the results of each entry, their counts, and shared snapshots.
+"""Models for lists of sites and their entries.
 
-A run that has ended is its own snapshot: its results and counts do not change again.
+`list_run` has the models for runs.
 """
 
 from __future__ import annotations
 
-from typing import ClassVar, TypedDict
+from typing import TypedDict
 
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import GinIndex
 from django.db import models
 from django.db.models import F, Q
-from django.db.models.functions import MD5
+from django.db.models.functions import MD5, Collate, Left
 from django.utils import timezone
 
 from accounts.models import ApiKey, Organization
 from scans.models.credentials import WithCredentials
-from scans.models.domain import MAX_ADDRESS_LENGTH
-from sites.models.audit import Audit
-from sites.models.monitor import NAME_LENGTH, new_run_id
+from sites.models.monitor import MAX_NAME_LENGTH
 from website_scan.ids import new_id
+
+# Entries are sorted by the first characters of their URLs, because rows of PostgreSQL's indexes may have 2,704 bytes.
+# The order is that of bytes, so that it does not depend on the database's language.
+SORTED_CHARACTERS = 600
+ENTRY_ADDRESS = Collate(Left("url", SORTED_CHARACTERS), "C")
 
 
 class ListInterval(models.TextChoices):
-    """Intervals of a list's runs, the shortest first."""
+    """Intervals between the runs of a list, shortest first."""
 
     WEEK = "week", "every week"
     MONTH = "month", "every month"
@@ -32,15 +35,18 @@ class ListInterval(models.TextChoices):
 
 
 class Fact(TypedDict, total=False):
-    """Facts about a site, each a column of an export. Facts that no scan has reported are absent."""
+    """Facts about a site, one for each column of an export.
+
+    Unknown facts are absent.
+    """
 
     final_url: str
-    status: int  # HTTP status code
+    status: int  # HTTP status code.
     https: bool
     https_redirect: bool
-    tls_versions: list[str]  # such as ["TLS 1.2", "TLS 1.3"]
+    tls_versions: list[str]  # For example ["TLS 1.2", "TLS 1.3"].
     certificate_issuer: str
-    certificate_expires_at: str  # such as "2026-11-26T18:00:00Z"
+    certificate_expires_at: str  # For example "2026-11-26T18:00:00Z".
     hsts: bool
     csp: bool
     security_txt: bool
@@ -48,16 +54,34 @@ class Fact(TypedDict, total=False):
     caa: bool
     spf: bool
     dmarc: bool
-    http_version: str  # such as "HTTP/2"
+    http_version: str  # For example "HTTP/2".
     server: str
     generator: str
     title: str
     description: str
-    language: str  # such as "de-AT"
+    language: str  # For example "de-AT".
+
+
+class StoredTarget(TypedDict):
+    """Share of sites that must reach a goal by the end of a day in UTC.
+
+    The goal is to pass a check, or to have a minimum score of a scan type. `tag` is empty for all sites. Either `check`
+    or `type` is empty; `least` is None for a check.
+    """
+
+    tag: str
+    check: str
+    type: str
+    least: int | None
+    percent: int
+    by: str  # For example "2027-06-30".
 
 
 class ResultFinding(TypedDict):
-    """Failed or warned check of a site: the worst finding if several pages were scanned."""
+    """Failed or warned check of a site.
+
+    If several pages were scanned, the page with the worst verdict is used.
+    """
 
     type: str
     check: str
@@ -69,7 +93,7 @@ class ResultFinding(TypedDict):
 
 
 class ListCounts(TypedDict):
-    """Counts of a run, over all its sites or over the sites with one tag.
+    """Statistics of a list run, for all its sites or for the sites with one tag.
 
     `scores` and `grades` have the number of sites by scan type, then by score (0 to 100, as text) or by grade. `checks`
     has the numbers of sites `[failed, warned, passed]` by check ID.
@@ -91,12 +115,15 @@ def new_entry_id() -> str:
 
 
 def new_share_id() -> str:
-    """Return an ID that makes the address of a shared page impossible to guess."""
+    """Return a random ID for a shared page, whose URL must be impossible to guess."""
     return new_id("shr")
 
 
 class SiteList(WithCredentials):
-    """Named set of sites that are judged together. A run audits one or several pages of each site."""
+    """Named list of sites.
+
+    A run of the list audits one or several pages of each site.
+    """
 
     id = models.CharField(primary_key=True, max_length=40, default=new_list_id, editable=False)
     organization = models.ForeignKey(Organization, on_delete=models.CASCADE, related_name="lists")
@@ -105,7 +132,7 @@ class SiteList(WithCredentials):
         settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, blank=True, db_index=False
     )
     created_at = models.DateTimeField(default=timezone.now)
-    name = models.CharField(max_length=NAME_LENGTH)
+    name = models.CharField(max_length=MAX_NAME_LENGTH)
     types = ArrayField(models.CharField(max_length=16))
     pages_per_entry = models.PositiveIntegerField(default=1)
     every = models.CharField(max_length=8, choices=ListInterval, blank=True, default="")
@@ -119,6 +146,9 @@ class SiteList(WithCredentials):
         help_text="Of e-mails: IDs of people, while they are members.",
     )
     tells_webhooks = models.BooleanField(default=True)
+    targets: models.JSONField[list[StoredTarget], list[StoredTarget]] = models.JSONField(
+        default=list, db_default=[], blank=True
+    )
     entries_count = models.PositiveIntegerField(default=0)
 
     class Meta:
@@ -134,12 +164,15 @@ class SiteList(WithCredentials):
 
     @property
     def list_url(self) -> str:
-        """Return the address of the list's page."""
+        """Return the URL of the list's page in the dashboard."""
         return f"{settings.BASE_URL}/o/{self.organization.slug}/lists/{self.id}"
 
 
 class TypeScores(models.Model):
-    """Abstract model of a score and a grade for each scan type. The score is None for a type that was not judged."""
+    """Abstract model with a score and a grade for every scan type.
+
+    Without a scan of the type, the score is None and the grade is empty.
+    """
 
     security_score = models.PositiveSmallIntegerField(null=True, blank=True)
     performance_score = models.PositiveSmallIntegerField(null=True, blank=True)
@@ -162,7 +195,7 @@ class TypeScores(models.Model):
 
 
 class ListEntry(TypeScores):
-    """Site of a list, with its latest result."""
+    """Site in a list, with its latest result."""
 
     class State(models.TextChoices):
         NEW = "new", "not yet judged"
@@ -170,7 +203,8 @@ class ListEntry(TypeScores):
         PARTIAL = "partial", "judged in part"
         FAILED = "failed", "could not be judged"
 
-    HISTORY = 12  # number of mean scores in the sparkline
+    # Number of mean scores in the sparkline.
+    HISTORY = 12
 
     id = models.CharField(primary_key=True, max_length=40, default=new_entry_id, editable=False)
     site_list = models.ForeignKey(SiteList, on_delete=models.CASCADE, related_name="entries", db_index=False)
@@ -180,7 +214,7 @@ class ListEntry(TypeScores):
     note = models.CharField(max_length=500, blank=True, default="")
     created_at = models.DateTimeField(default=timezone.now)
 
-    # Columns of the latest result. A failed result does not change scores, score changes and failing checks.
+    # The following columns describe the latest result. A failed scan leaves scores and failing checks unchanged.
     state = models.CharField(max_length=8, choices=State, default=State.NEW)
     error_code = models.CharField(max_length=40, blank=True, default="")
     error_message = models.TextField(blank=True, default="")
@@ -191,7 +225,7 @@ class ListEntry(TypeScores):
     result = models.ForeignKey(
         "ListResult", on_delete=models.SET_NULL, null=True, blank=True, related_name="+", db_index=False
     )
-    # Difference between each score and the score of the previous result.
+    # The next four columns are differences from the scores of the previous result.
     security_change = models.SmallIntegerField(null=True, blank=True)
     performance_change = models.SmallIntegerField(null=True, blank=True)
     accessibility_change = models.SmallIntegerField(null=True, blank=True)
@@ -204,6 +238,7 @@ class ListEntry(TypeScores):
         blank=True,
         help_text="Outcomes that failed or warned, such as hsts.short.",
     )
+    facts: models.JSONField[Fact, Fact] = models.JSONField(default=dict, db_default={}, blank=True)
     history = ArrayField(
         models.PositiveSmallIntegerField(), default=list, blank=True, help_text="Means of its scores, oldest first."
     )
@@ -211,9 +246,9 @@ class ListEntry(TypeScores):
     class Meta:
         verbose_name_plural = "list entries"
         indexes = [
-            models.Index(fields=["site_list", "host", "id"], name="list_entry_by_host"),
+            models.Index("site_list", ENTRY_ADDRESS, "id", name="list_entry_by_address"),
             GinIndex(fields=["failing"], name="list_entry_failing"),
-            # Deletion of results sets `result` to NULL, so PostgreSQL looks up the entries by result.
+            # Index for deletions of results, which set `result` to NULL.
             models.Index(fields=["result"], condition=Q(result__isnull=False), name="list_entry_result"),
         ]
         constraints = [models.UniqueConstraint(F("site_list"), MD5("url"), name="list_entry_unique")]
@@ -224,170 +259,3 @@ class ListEntry(TypeScores):
     def change_of(self, type: str) -> int | None:
         change: int | None = getattr(self, f"{type}_change")
         return change
-
-
-class ListRun(models.Model):
-    """Run of a list: one scan of each entry. States: running → completed | partial | failed | cancelled.
-
-    A run that has ended is a snapshot.
-    """
-
-    class Status(models.TextChoices):
-        RUNNING = "running"
-        COMPLETED = "completed"
-        PARTIAL = "partial"
-        FAILED = "failed"
-        CANCELLED = "cancelled"
-
-    ENDED: ClassVar[frozenset[str]] = frozenset({Status.COMPLETED, Status.PARTIAL, Status.FAILED, Status.CANCELLED})
-
-    id = models.CharField(primary_key=True, max_length=40, default=new_run_id, editable=False)
-    site_list = models.ForeignKey(SiteList, on_delete=models.CASCADE, related_name="runs", db_index=False)
-    status = models.CharField(max_length=10, choices=Status, default=Status.RUNNING)
-    is_requested = models.BooleanField(default=False, help_text="Requested by somebody, outside the schedule.")
-    started_at = models.DateTimeField(default=timezone.now)
-    ended_at = models.DateTimeField(null=True, blank=True)
-    kept_days = models.PositiveSmallIntegerField(
-        null=True, blank=True, help_text="As the plan was when it began. Empty: as long as its list."
-    )
-    types = ArrayField(models.CharField(max_length=16))
-    pages_per_entry = models.PositiveIntegerField()
-    window_hours = models.PositiveSmallIntegerField()
-    entries = models.PositiveIntegerField(help_text="Number of its results.")
-    done = models.PositiveIntegerField(default=0, help_text="Sites with a score.")
-    failed = models.PositiveIntegerField(default=0, help_text="Sites that could not be judged.")
-    left_out = models.PositiveIntegerField(default=0, help_text="Sites that were not looked at.")
-    error_code = models.CharField(max_length=40, blank=True, default="")
-    error_message = models.TextField(blank=True, default="")
-    # IDs of checks, in the order of the letters of `ListResult.statuses`; IDs of new checks are appended.
-    checks: models.JSONField[list[str], list[str]] = models.JSONField(default=list, blank=True)
-
-    class Meta:
-        indexes = [
-            models.Index(fields=["site_list", "-started_at", "-id"], name="list_run_newest_first"),
-            models.Index(fields=["kept_days", "ended_at"], name="list_run_kept"),
-        ]
-        constraints = [
-            models.UniqueConstraint(fields=["site_list"], condition=Q(status="running"), name="list_run_one_at_once")
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.site_list_id} at {self.started_at:%Y-%m-%d %H:%M}"
-
-    @property
-    def has_ended(self) -> bool:
-        return self.status in self.ENDED
-
-
-class ListResult(TypeScores):
-    """Result of the scan of one entry: part of a run, or without a run if a member scanned the entry again.
-
-    States: waiting → started → ended → done | failed. A result that still waits when its run ends is `left_out`. An
-    `ended` result has all its findings and facts, but `counting.py` has not counted it yet.
-    """
-
-    class Status(models.TextChoices):
-        WAITING = "waiting"
-        STARTED = "started"
-        ENDED = "ended"
-        DONE = "done"
-        FAILED = "failed"
-        LEFT_OUT = "left_out"
-
-    UNFINISHED: ClassVar[tuple[str, ...]] = (Status.WAITING, Status.STARTED, Status.ENDED)
-
-    id = models.BigAutoField(primary_key=True)
-    site_list = models.ForeignKey(SiteList, on_delete=models.CASCADE, related_name="results", db_index=False)
-    run = models.ForeignKey(
-        ListRun, on_delete=models.CASCADE, null=True, blank=True, related_name="results", db_index=False
-    )
-    entry = models.ForeignKey(ListEntry, on_delete=models.SET_NULL, null=True, blank=True, related_name="results")
-    position = models.PositiveIntegerField(default=0, help_text="In the order of the run.")
-    starts_at = models.DateTimeField()
-    status = models.CharField(max_length=8, choices=Status, default=Status.WAITING)
-    ended_at = models.DateTimeField(null=True, blank=True)
-    audit = models.OneToOneField(Audit, on_delete=models.SET_NULL, null=True, blank=True, related_name="list_result")
-    url = models.CharField(max_length=8192)
-    addresses = ArrayField(
-        models.CharField(max_length=MAX_ADDRESS_LENGTH),
-        null=True,
-        blank=True,
-        help_text="Addresses of its host (`address_of`); empty if it has none. Null: not looked up yet.",
-    )
-    tags = ArrayField(models.CharField(max_length=60), default=list, blank=True)
-    error_code = models.CharField(max_length=40, blank=True, default="")
-    error_message = models.TextField(blank=True, default="")
-    moved_to = models.CharField(max_length=300, blank=True, default="")
-    is_partial = models.BooleanField(default=False)
-
-    pages = models.PositiveIntegerField(default=0, help_text="Pages with a score.")
-    # Number of failed or warned checks by severity.
-    severities: models.JSONField[dict[str, int], dict[str, int]] = models.JSONField(default=dict, blank=True)
-    # `seen` has the worst status of each check, by check ID. Counting empties it and writes `statuses` instead: one
-    # letter (f, w, p or -) for each of the run's checks.
-    seen: models.JSONField[dict[str, str], dict[str, str]] = models.JSONField(default=dict, blank=True)
-    statuses = models.TextField(blank=True, default="")
-    findings: models.JSONField[list[ResultFinding], list[ResultFinding]] = models.JSONField(default=list, blank=True)
-    facts: models.JSONField[Fact, Fact] = models.JSONField(default=dict, blank=True)
-
-    class Meta:
-        indexes = [
-            models.Index(fields=["run", "position"], name="list_result_of_run"),
-            models.Index(
-                fields=["site_list", "starts_at", "position"], condition=Q(status="waiting"), name="list_result_due"
-            ),
-            models.Index(
-                fields=["site_list", "run"],
-                condition=Q(status__in=("waiting", "started", "ended")),
-                name="list_result_unfinished",
-            ),
-            models.Index(fields=["site_list"], name="list_result_of_list"),
-            models.Index(fields=["ended_at"], condition=Q(run__isnull=True), name="list_result_by_itself"),
-            models.Index(fields=["run"], condition=Q(status__in=("started", "ended")), name="list_result_under_way"),
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.run_id or self.site_list_id}: {self.url}"
-
-
-class ListCount(models.Model):
-    """Counts of a run over all its sites (empty tag), or over the sites with one tag."""
-
-    id = models.BigAutoField(primary_key=True)
-    run = models.ForeignKey(ListRun, on_delete=models.CASCADE, related_name="counts", db_index=False)
-    tag = models.CharField(max_length=60, blank=True, default="")
-    data: models.JSONField[ListCounts, ListCounts] = models.JSONField()
-
-    class Meta:
-        constraints = [models.UniqueConstraint(fields=["run", "tag"], name="list_count_unique")]
-
-    def __str__(self) -> str:
-        return f"{self.run_id} {self.tag}".rstrip()
-
-
-class ListShare(models.Model):
-    """Public page of a list's snapshot, visible to anybody who has its address; deleting it revokes the address."""
-
-    id = models.CharField(primary_key=True, max_length=40, default=new_share_id, editable=False)
-    site_list = models.ForeignKey(SiteList, on_delete=models.CASCADE, related_name="shares")
-    run = models.ForeignKey(
-        ListRun,
-        on_delete=models.CASCADE,
-        null=True,
-        blank=True,
-        related_name="shares",
-        help_text="Empty: always the latest snapshot.",
-    )
-    has_table = models.BooleanField(default=False, help_text="With all sites, not only the summary.")
-    created_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, blank=True, db_index=False
-    )
-    created_at = models.DateTimeField(default=timezone.now)
-
-    def __str__(self) -> str:
-        return f"{self.id} of {self.site_list_id}"
-
-    @property
-    def share_url(self) -> str:
-        """Return the address of the public page."""
-        return f"{settings.BASE_URL}/list/{self.id}"

@@ -1,4 +1,4 @@
-"""Types of the JSON that monitors store: doubts about a page, memory of scores, and the news of a run."""
+"""Types for the JSON columns of monitors."""
 
 from __future__ import annotations
 
@@ -26,26 +26,32 @@ MonitorId = Annotated[str, identifier("mon")]
 RunId = Annotated[str, identifier("run")]
 
 
-class Doubt(TypedDict):
-    """Change of a check that awaits confirmation: its direction, and in how many runs in a row it occurred."""
+class UnconfirmedChange(TypedDict):
+    """Unconfirmed change of a check.
+
+    It has a direction and the number of consecutive runs with the change.
+    """
 
     direction: str
     runs: int
 
 
-class Doubts(TypedDict, total=False):
-    """Changes of a page and type that await confirmation. Missing keys count as empty or 0."""
+class UnconfirmedChanges(TypedDict, total=False):
+    """Unconfirmed changes of a page for one scan type.
 
-    checks: dict[str, Doubt]  # by check
-    moved: dict[str, list[int]]  # by check: how many runs ago it appeared or disappeared
-    other: int  # runs in a row without the browser that earlier runs had
-    down: int  # runs in a row without an answer of the page
-    is_down_told: bool  # whether users were notified that the page is down
-    muted: dict[str, list[str]]  # by check: fingerprints of the muted places
+    A missing key means empty or 0.
+    """
+
+    checks: dict[str, UnconfirmedChange]  # Keys are check IDs.
+    moved: dict[str, list[int]]  # Ages of the check's past changes, in runs, by check ID.
+    other: int  # Number of consecutive runs without the browser that earlier runs used.
+    down: int  # Number of consecutive runs in which the page was unreachable.
+    is_down_told: bool  # True if users were notified that the page is unreachable.
+    muted: dict[str, list[str]]  # Fingerprints of muted places, by check ID.
 
 
 class Level(TypedDict):
-    """Scores of a type under one set of rules: recent scores, scores that await confirmation, and the reference."""
+    """Score history of a type under one catalogue version."""
 
     seen: list[int]
     waiting: list[int]
@@ -53,26 +59,32 @@ class Level(TypedDict):
 
 
 class ScoreMemory(TypedDict, total=False):
-    """Memory of a type's scores: levels by `scores.Run.basis`, and whether the score is below its limit."""
+    """Score histories of a scan type.
+
+    Keys of `bases` are values of `scores.Run.basis`. `is_below` is True while the score is below its limit.
+    """
 
     bases: dict[str, Level]
     is_below: bool
 
 
 class NotifiedCertificate(TypedDict):
-    """Last notification of a certificate's expiry: the expiry, and the alert's number of days at that time."""
+    """Last notification about an expiring certificate.
+
+    It has the certificate's expiry, and the alert setting in days at that time.
+    """
 
     expires_at: str
     days: int
 
 
 class Memory(TypedDict, total=False):
-    """Memory of a monitor for its next run."""
+    """Data that a monitor stores for comparison in its next run."""
 
-    scores: dict[str, ScoreMemory]  # by type
-    pages: dict[str, int]  # by type: number of judged pages
-    certificates: dict[str, NotifiedCertificate]  # by host
-    is_outage_told: bool  # whether users were notified of the current outage
+    scores: dict[str, ScoreMemory]  # Keys are scan types.
+    pages: dict[str, int]  # Number of judged pages by scan type.
+    certificates: dict[str, NotifiedCertificate]  # Keys are hosts.
+    is_outage_told: bool  # True if users were notified of the current outage.
 
 
 class LastScore(TypedDict):
@@ -81,7 +93,7 @@ class LastScore(TypedDict):
 
 
 class RunScore(TypedDict):
-    """Score of a type in a run, and the score before."""
+    """Score of a type in a run, and the score of the previous run."""
 
     before: Score | None
     score: Score
@@ -96,10 +108,10 @@ class ChangedScore(TypedDict):
     grade: Grade
 
 
-# Texts of pages and findings are truncated.
+# Texts of pages and findings are truncated to limit the size of messages.
 @component("ChangedPage")
 class PageNews(TypedDict):
-    """Page with a change. `previous_report_url` is null if that report has expired."""
+    """Page with a changed finding. `previous_report_url` is null if the previous report has expired."""
 
     url: str
     report_url: str
@@ -109,7 +121,10 @@ class PageNews(TypedDict):
 
 @component("ChangedFinding")
 class FindingNews(TypedDict):
-    """Changed finding with the first of its pages; `said` is the change in words."""
+    """Finding that has changed, with its first pages.
+
+    `said` describes the change as text.
+    """
 
     type: TypeName
     check: str
@@ -125,16 +140,17 @@ class FindingNews(TypedDict):
 
 
 @component("ReachablePage")
-class ReachedPage(TypedDict):
+class ReachablePage(TypedDict):
     url: str
 
 
-class UnreachablePage(ReachedPage):
+class UnreachablePage(ReachablePage):
     message: str
 
 
-class Untold(TypedDict):
-    """Numbers of changes that are left out of the lists."""
+@component("Untold")
+class OmittedChanges(TypedDict):
+    """Numbers of changes that the lists omit."""
 
     new: Count
     fixed: Count
@@ -146,28 +162,28 @@ class Untold(TypedDict):
 
 @component("Certificate")
 class CertificateNews(TypedDict):
-    """Certificate that expires soon."""
+    """TLS certificate that expires soon."""
 
     host: str
     expires_at: str
     days_left: Count
 
 
-# Keys of the lists of changes in the news of a run.
+# Keys of the lists of changes in `MonitorRun.news`.
 Direction = Literal["new", "fixed", "worse", "better"]
 NewsList = Literal["new", "fixed", "worse", "better", "unreachable_pages", "reachable_pages"]
 
 
 class Changes(TypedDict, total=False):
-    """Changes that a run has found."""
+    """Changes of findings and reachability that a monitor's run has detected."""
 
     new: list[FindingNews]
     fixed: list[FindingNews]
     worse: list[FindingNews]
     better: list[FindingNews]
     unreachable_pages: list[UnreachablePage]
-    reachable_pages: list[ReachedPage]
-    more: Untold
+    reachable_pages: list[ReachablePage]
+    more: OmittedChanges
 
 
 class ChangedScores(TypedDict, total=False):
@@ -175,14 +191,17 @@ class ChangedScores(TypedDict, total=False):
 
 
 class News(ChangedScores, Changes, total=False):
-    """Changes that a run has found, in the order of the event `monitor.changed`; empty if there are none."""
+    """Changes that a monitor's run has detected.
+
+    The format is that of the event `monitor.changed`. Empty if nothing has changed.
+    """
 
     certificate: CertificateNews | None
     reasons: list[str]
 
 
 class EventRun(TypedDict):
-    """The run of a monitor; ID and address of its audit are null if it has none."""
+    """Run of a monitor in the data of an event. The audit's ID and URL are null if the run has no audit."""
 
     id: RunId
     audit_id: AuditId | None
@@ -190,23 +209,26 @@ class EventRun(TypedDict):
     due_at: Timestamp
 
 
-class OfRun(TypedDict):
+class RunData(TypedDict):
     run: EventRun
 
 
-class ChangedData(OfRun, News):
-    """Data of `monitor.changed` beside the monitor's own."""
+class ChangedData(RunData, News):
+    """Data of the event `monitor.changed`, without the monitor's own fields."""
 
 
-class FailedData(OfRun):
-    """Data of `monitor.failed` beside the monitor's own."""
+class FailedData(RunData):
+    """Data of the event `monitor.failed`, without the monitor's own fields."""
 
     since: Timestamp
     error: ScanFailure
 
 
-class RecoveredData(OfRun):
-    """Data of `monitor.recovered` beside the monitor's own; `changes` is None if nothing has changed."""
+class RecoveredData(RunData):
+    """Data of the event `monitor.recovered`, without the monitor's own fields.
+
+    `changes` is None if nothing has changed.
+    """
 
     down_since: Timestamp
     recovered_at: Timestamp
@@ -214,5 +236,5 @@ class RecoveredData(OfRun):
 
 
 def by_type(values: Mapping[str, Value]) -> dict[str, Value]:
-    """Return values by scan type, in the order of the types."""
+    """Return the values sorted in the standard order of scan types."""
     return {type: values[type] for type in Scan.Type.values if type in values}

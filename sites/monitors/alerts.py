@@ -1,7 +1,6 @@
-"""Kinds of alerts of monitors: their settings, their defaults, and which runs send a notification. No I/O.
+"""Alert kinds of monitors. No I/O.
 
-`KINDS` is the only list of alert kinds: the API's `alert`, openapi.yaml, the form of the dashboard and the table of
-docs/monitors.md come from it.
+The API field `alert`, openapi.yaml, the dashboard form and the table in docs/monitors.md are generated from `KINDS`.
 """
 
 from __future__ import annotations
@@ -26,22 +25,25 @@ from website_scan.priority import SEVERITY_RANK
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """Facts of a run for the alerts. `certificate` expires soon and has not been reported yet; None without one."""
+    """Facts about a run that may trigger alerts.
+
+    `certificate` is one that expires soon and has not been reported yet, or None.
+    """
 
     changes: ChangeGroups
     scores: Mapping[str, ScoreResult]
     certificate: CertificateNews | None
 
 
-# Returns True if the facts require a notification under this setting of the alert.
+# Function of an alert's setting and the facts that returns True if a notification is required.
 Judge = Callable[[Any, Facts], bool]
 
 
 @dataclass(frozen=True, slots=True)
 class AlertKind:
-    """Kind of alert: its field in the API, its default, and judges of the facts by the names of the reasons they yield.
+    """Kind of alert with its setting and its reasons for a notification.
 
-    The settings None and False switch the alert off. `label`, `hint` and, for a selection, `choices` are for forms.
+    The settings None and False switch the alert off. `label`, `hint` and `choices` are for the dashboard form.
     `meaning` describes in docs/monitors.md when a notification is sent.
     """
 
@@ -56,7 +58,7 @@ class AlertKind:
 
 
 class ScoresByType(Parsed, serializers.DictField):
-    """Field for a minimum score for each of some scan types."""
+    """Serializer field for minimum scores by scan type."""
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(child=serializers.IntegerField(min_value=1, max_value=100), **kwargs)
@@ -66,9 +68,9 @@ class ScoresByType(Parsed, serializers.DictField):
             raise serializers.ValidationError(f'{path_of(self)} must be an object such as {{"security": 80}}.')
         for name, score in data.items():
             if name not in Scan.Type.values:
-                raise serializers.ValidationError(f"{path_of(self)} has no {name!a:.60}: its names are those of types.")
+                raise serializers.ValidationError(f"{path_of(self)} has no {name!a:.60}: its keys must be scan types.")
             number = _number(100)
-            number.bind(name, self)  # type: ignore[arg-type]  # any field can have children
+            number.bind(name, self)  # type: ignore[arg-type]  # Any serializer field can have children.
             try:
                 number.run_validation(score)
             except serializers.ValidationError as error:
@@ -81,14 +83,17 @@ def _number(most: int) -> Whole:
     return Whole(min_value=1, max_value=most, required=False, allow_null=True, says=says)
 
 
-def _worst(*directions: Direction) -> Judge:
-    """Return a judge that requires a change in these directions with at least the severity of the setting."""
+def _require_severity(*directions: Direction) -> Judge:
+    """Return a condition for the severity of changes.
 
-    def judge(least: Any, facts: Facts) -> bool:
+    The worst change in the directions must be at least as severe as the alert's setting.
+    """
+
+    def has_severity(min_severity: Any, facts: Facts) -> bool:
         worst = facts.changes.worst(*directions)
-        return worst is not None and worst <= SEVERITY_RANK[least]
+        return worst is not None and worst <= SEVERITY_RANK[min_severity]
 
-    return judge
+    return has_severity
 
 
 KINDS = (
@@ -98,11 +103,11 @@ KINDS = (
             SEVERITIES,
             required=False,
             allow_null=True,
-            help_text="Findings that are new or worse, from this severity on.",
+            help_text="Lowest severity of new or worse findings.",
             says=f"{{name}} must be one of {', '.join(Severity)}, or null.",
         ),
         "high",
-        {"new_findings": _worst("new"), "worse_findings": _worst("worse")},
+        {"new_findings": _require_severity("new"), "worse_findings": _require_severity("worse")},
         "Notify about",
         "a finding is new or worse, with this severity or a higher one",
         choices=(
@@ -123,7 +128,7 @@ KINDS = (
     ),
     AlertKind(
         "score_below",
-        lambda: ScoresByType(required=False, help_text="By type."),
+        lambda: ScoresByType(required=False, help_text="Threshold for each type."),
         {},
         {"score_below": lambda _scores, facts: any(score.fell_below for score in facts.scores.values())},
         "When a score falls below",
@@ -151,7 +156,7 @@ KINDS = (
     ),
     AlertKind(
         "recovered",
-        lambda: Flag(required=False, help_text="That it can be reached again."),
+        lambda: Flag(required=False, help_text="The target is reachable again."),
         True,
         {"reachable_pages": lambda _is_on, facts: facts.changes.ends_notified_outage},
         "When it is reachable again",
@@ -160,7 +165,7 @@ KINDS = (
     ),
     AlertKind(
         "fixed",
-        lambda: Flag(required=False, help_text="Also what was fixed, although nothing got worse."),
+        lambda: Flag(required=False, help_text="Findings were fixed, even if nothing became worse."),
         False,
         {"fixed": lambda _is_on, facts: facts.changes.worst("fixed", "better") is not None},
         "When problems are fixed",
@@ -172,19 +177,25 @@ DEFAULT_ALERT: Mapping[str, Any] = {kind.name: kind.default for kind in KINDS}
 
 
 class AlertSerializer(Nested):
-    """Alert settings: the changes that are worth a message. Null switches one off."""
+    """Settings for alerts.
+
+    They determine which changes send a notification. Null switches an alert off.
+    """
 
     def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
         return {kind.name: kind.input() for kind in KINDS}
 
 
-def settings_of(monitor: Monitor) -> dict[str, Any]:
-    """Return the monitor's alert settings, with defaults for missing ones."""
+def alert_settings_of(monitor: Monitor) -> dict[str, Any]:
+    """Return the monitor's alert settings, with defaults for missing settings."""
     return {**DEFAULT_ALERT, **monitor.alert}
 
 
 def reasons(settings: Mapping[str, Any], facts: Facts) -> list[str]:
-    """Return the reasons to send a notification under these alert settings; empty if there are none."""
+    """Return the reasons to send a notification under the alert settings.
+
+    Empty if no notification is due.
+    """
     return [
         name
         for kind in KINDS
@@ -197,10 +208,10 @@ def reasons(settings: Mapping[str, Any], facts: Facts) -> list[str]:
 def expiring_certificate(
     expiries: Mapping[str, str], notified: Mapping[str, NotifiedCertificate], days: int | None, now: datetime
 ) -> tuple[CertificateNews | None, dict[str, NotifiedCertificate]]:
-    """Return the news of the certificate that expires first within `days` and has not been reported, or None;
-    and the new value of `notified`.
+    """Return the next expiring certificate to report, and the new value of `notified`.
 
-    `expiries` has the expiry of the certificate by host; `notified` has the last notification by host.
+    The certificate expires within `days` and has not been reported yet. It is None if there is no such certificate.
+    `expiries` has the certificate's expiry by host, and `notified` the last notification by host.
     """
     still_valid = {host: last for host, last in notified.items() if expiries.get(host) == last["expires_at"]}
     soon = dict(_expiring_soon(expiries, days, now)) if days else {}

@@ -1,4 +1,4 @@
-"""Endpoints of monitors under /v1."""
+"""API views for monitors."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rest_framework.response import Response
 from accounts import access
 from accounts.authentication import caller_of
 from infrastructure.api import idempotency
-from infrastructure.api.pagination import choice, slice_of
+from infrastructure.api.pagination import choice, parse_limit_and_offset
 from infrastructure.api.parsing import LongJSONParser
 from infrastructure.api.schema import (
     PAGE_PARAMETERS,
@@ -48,7 +48,7 @@ BLOCKED = "`DOMAIN_BLOCKED`: the target is not publicly accessible, or blocked h
 
 
 class MonitorCollection(ApiView):
-    """POST and GET /v1/monitors."""
+    """API view for POST and GET /v1/monitors."""
 
     parser_classes = [LongJSONParser]
 
@@ -70,7 +70,10 @@ class MonitorCollection(ApiView):
         ),
     )
     def post(self, request: Request) -> Answer[MonitorJson]:
-        """An audit that repeats. Its first run begins when its schedule says; `POST …/runs` begins one at once."""
+        """Creates a monitor, which repeats an audit.
+
+        The first run is scheduled. `POST …/runs` starts a run at once.
+        """
         caller, body, key = caller_of(request), json_body(request), idempotency.key_of(request.headers)
         monitor_request = parse_new(body, scan_policy(), caller.organization_id)
         once = idempotency.once(key, {"monitor": without_credentials(body)})
@@ -89,8 +92,8 @@ class MonitorCollection(ApiView):
         responses=responses({200: RETURNED}, e400="`INVALID_PARAMS`."),
     )
     def get(self, request: Request) -> Answer[MonitorList]:
-        """The organization's monitors, newest first."""
-        window = slice_of(request.query_params)
+        """Lists the organization's monitors, newest first."""
+        window = parse_limit_and_offset(request.query_params)
         monitors = access.rows(Monitor, caller_of(request).organization_id)
         if (status := choice(request.query_params, "status", STATUSES)) is not None:
             monitors = monitors.filter(STATUS_FILTERS[status])
@@ -104,19 +107,19 @@ class MonitorCollection(ApiView):
 
 
 class MonitorItem(ApiView):
-    """GET, PATCH and DELETE /v1/monitors/:id."""
+    """API view for GET, PATCH and DELETE /v1/monitors/:id."""
 
     parser_classes = [LongJSONParser]
 
     @operation(
         operation_id="get_monitor",
-        summary="Get a monitor, its last scores and when it looks next",
+        summary="Get a monitor, its last scores and the time of its next run",
         tags=["Monitors"],
         parameters=[id_parameter("monitor_id", "mon")],
         responses=responses({200: RETURNED}, e404=NOT_FOUND),
     )
     def get(self, request: Request, monitor_id: str) -> Answer[MonitorJson]:
-        """`GET …/runs` says what its runs found."""
+        """Returns a monitor with its latest scores. `GET …/runs` lists its runs and their changes."""
         return Answer(monitor_json_of(MONITOR.find(caller_of(request).organization_id, monitor_id)))
 
     @operation(
@@ -135,7 +138,7 @@ class MonitorItem(ApiView):
         ),
     )
     def patch(self, request: Request, monitor_id: str) -> Answer[MonitorJson]:
-        """Other fields stay. Credentials are dropped when the target moves to another origin without new ones."""
+        """Changes the fields in the body. A new origin without new credentials deletes the stored ones."""
         caller, body = caller_of(request), json_body(request)
         monitor = MONITOR.find(caller.organization_id, monitor_id)
         monitor_request = parse_change(body, scan_policy(), monitor)
@@ -149,13 +152,13 @@ class MonitorItem(ApiView):
         responses=responses({204: None}, e404=NOT_FOUND),
     )
     def delete(self, request: Request, monitor_id: str) -> Response:
-        """Reports of its runs stay as long as reports do."""
+        """Deletes a monitor. Reports of its runs are retained as long as other reports."""
         services.delete_monitor(caller=caller_of(request), monitor_id=monitor_id)
         return Response(status=204)
 
 
 class MonitorRuns(ApiView):
-    """GET and POST /v1/monitors/:id/runs."""
+    """API view for GET and POST /v1/monitors/:id/runs."""
 
     @operation(
         operation_id="list_monitor_runs",
@@ -165,8 +168,8 @@ class MonitorRuns(ApiView):
         responses=responses({200: RETURNED}, e400="`INVALID_PARAMS`.", e404=NOT_FOUND),
     )
     def get(self, request: Request, monitor_id: str) -> Answer[MonitorRunList]:
-        """Newest first."""
-        window = slice_of(request.query_params)
+        """Lists the runs of a monitor, newest first."""
+        window = parse_limit_and_offset(request.query_params)
         runs = MONITOR.find(caller_of(request).organization_id, monitor_id).runs.all()
         runs_json = [monitor_run_of(run) for run in window.of(runs.order_by("-due_at"))]
         return Answer({"runs": runs_json, "total": runs.count(), "limit": window.limit, "offset": window.offset})
@@ -185,14 +188,14 @@ class MonitorRuns(ApiView):
         ),
     )
     def post(self, request: Request, monitor_id: str) -> Answer[MonitorRunJson]:
-        """Beside its schedule, which stays. A run that waits for its second try, or to start late, goes on at once."""
+        """Starts a run outside the schedule. A run that waits for its start or second attempt starts immediately."""
         run = services.run_now(caller=caller_of(request), monitor_id=monitor_id)
         location = f"/v1/monitors/{run.monitor_id}/runs/{run.id}"
         return Answer(monitor_run_of(run), status=202, headers={"Location": location})
 
 
 class MonitorRunItem(ApiView):
-    """GET /v1/monitors/:id/runs/:run_id."""
+    """API view for GET /v1/monitors/:id/runs/:run_id."""
 
     @operation(
         operation_id="get_monitor_run",
@@ -205,6 +208,6 @@ class MonitorRunItem(ApiView):
         ),
     )
     def get(self, request: Request, monitor_id: str, run_id: str) -> Answer[MonitorRunJson]:
-        """Poll this until the status is `done`, `failed` or `skipped`."""
-        run = MONITOR_RUN.find_in(MONITOR.find(caller_of(request).organization_id, monitor_id).runs.all(), run_id)
+        """Returns a run. Poll it until the status is `done`, `failed` or `skipped`."""
+        run = MONITOR_RUN.find_in_rows(MONITOR.find(caller_of(request).organization_id, monitor_id).runs.all(), run_id)
         return Answer(monitor_run_of(run))

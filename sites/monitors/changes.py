@@ -1,4 +1,4 @@
-"""Changes of a page against its confirmed state, doubts that await confirmation, and groups of equal changes. No I/O.
+"""Comparison of a page with its confirmed state. No I/O.
 
 Not every difference is a change. A difference from a partial report or from measured times must be confirmed by the
 next run. A finding that appeared and disappeared in recent runs needs several runs. Until then the difference is a
@@ -13,11 +13,11 @@ from dataclasses import dataclass, field, replace
 from sites.models.stored_json import (
     Changes,
     Direction,
-    Doubt,
-    Doubts,
     FindingNews,
     PageNews,
-    ReachedPage,
+    ReachablePage,
+    UnconfirmedChange,
+    UnconfirmedChanges,
     UnreachablePage,
 )
 from sites.monitors.states import checks_of, checks_without_verdict, has_browser, is_error, merge_report
@@ -26,44 +26,50 @@ from website_scan.priority import SEVERITY_RANK, Priority
 from website_scan.report.diff import Change, Diff, Place, Reason, diff
 from website_scan.report_json import ReducedJson
 
-# For how many runs changes of a check are remembered, and how many runs in a row a confirmation needs at most.
-REMEMBERED_RUNS = 10
+# Changes of a check are remembered for some runs. A change is confirmed by several consecutive runs.
+MAX_REMEMBERED_RUNS = 10
 MAX_CONFIRMING_RUNS = 5
 GONE = "gone"
 DIRECTIONS: tuple[Direction, ...] = ("new", "fixed", "worse", "better")
-MAX_GROUPS, MAX_PAGES, MAX_PLACES, MAX_ADDRESSES = 50, 5, 5, 20
-# Limit of groups in memory, because a site may have a different fault on every page.
+MAX_GROUPS, MAX_PAGES, MAX_PLACES, MAX_LISTED_URLS = 50, 5, 5, 20
+# Limit of groups in memory, because a site may have another fault on every page.
 MAX_GROUPS_IN_MEMORY = 1_000
-TITLE_LENGTH, TEXT_LENGTH, PLACE_LENGTH, ADDRESS_LENGTH = 200, 300, 150, 1_000
-# Returns True if the organization has muted the finding with this check, outcome, URL and fingerprint.
+MAX_TITLE_LENGTH, MAX_TEXT_LENGTH, MAX_PLACE_LENGTH, MAX_URL_LENGTH = 200, 300, 150, 1_000
+# Function of check ID, outcome, URL and fingerprint that returns True if the organization has muted the finding.
 IsMuted = Callable[[str, str, str, str], bool]
 
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """New confirmed report of a page and type, the `former` one, and the confirmed changes with their directions.
+    """Result of comparing a page for one scan type.
 
-    `unmuted` are the IDs of checks that changed because a mute has ended.
+    It has the new and the previous confirmed report, and the confirmed changes. `unmuted` are the IDs of checks that
+    changed because a mute has ended.
     """
 
     confirmed: ReducedJson
-    doubts: Doubts
+    doubts: UnconfirmedChanges
     changes: tuple[tuple[Direction, Change], ...] = ()
     former: ReducedJson | None = None
     unmuted: frozenset[str] = frozenset()
 
 
 def compare(
-    confirmed: ReducedJson | None, doubts: Doubts, report: ReducedJson, *, is_partial: bool, measured: Set[str]
+    confirmed: ReducedJson | None,
+    doubts: UnconfirmedChanges,
+    report: ReducedJson,
+    *,
+    is_partial: bool,
+    measured: Set[str],
 ) -> Compared:
-    """Compare a reduced report with the confirmed report of the page, which is None at first.
+    """Compare a reduced report with the confirmed report of the page, which is None before the first run.
 
-    `measured` are the checks whose verdict may vary although the site has not changed.
+    `measured` are the IDs of checks whose verdict may vary although the site has not changed.
     """
     if confirmed is None:
         return Compared(report, {})
     if has_browser(confirmed) != has_browser(report):
-        # Reports with and without a browser cannot be compared. A browser missing in one run returns in the next.
+        # Reports with and without a browser cannot be compared. A missing browser is usually back in the next run.
         other_runs = doubts.get("other", 0) + 1
         if has_browser(report) or other_runs > 1:
             return Compared(report, {})
@@ -105,21 +111,24 @@ def _confirmable_changes(difference: Diff[ReducedJson]) -> Iterator[tuple[Direct
 
 
 class _Memory:
-    """Memory of the doubts about a page and type, from one run to the next."""
+    """Unconfirmed changes of a page for one scan type, updated from one run to the next."""
 
-    def __init__(self, doubts: Doubts, silent: Set[str]) -> None:
-        self.waiting: dict[str, Doubt] = {}
+    def __init__(self, doubts: UnconfirmedChanges, checks_without_verdict: Set[str]) -> None:
+        self.waiting: dict[str, UnconfirmedChange] = {}
         self._before = doubts.get("checks", {})
-        self._silent = silent
+        self._checks_without_verdict = checks_without_verdict
         self._moved = {
             id: ages
-            for id, past_ages in doubts.get("moved", {}).items()
-            if (ages := [age + 1 for age in past_ages if age < REMEMBERED_RUNS])
+            for id, previous_ages in doubts.get("moved", {}).items()
+            if (ages := [age + 1 for age in previous_ages if age < MAX_REMEMBERED_RUNS])
         }
         self._ids_in_run: set[str] = set()
 
     def is_confirmed(self, id: str, direction: str, required_runs: int) -> bool:
-        """Return True if enough runs in a row had the change: `required_runs`, plus one for each past relapse."""
+        """Return True if enough consecutive runs had the change.
+
+        `required_runs` runs are enough, plus one for each past relapse.
+        """
         self._ids_in_run.add(id)
         doubt = self._before.get(id)
         times = doubt["runs"] + 1 if doubt and doubt["direction"] == direction else 1
@@ -130,17 +139,20 @@ class _Memory:
         return False
 
     def end(self) -> None:
-        """Drop doubts about changes that this run does not have. Doubts about checks that could not run stay."""
+        """Delete unconfirmed changes that did not recur in this run.
+
+        Changes of checks that could not run are kept.
+        """
         for id, doubt in self._before.items():
             if id in self._ids_in_run:
                 continue
-            if id in self._silent:
+            if id in self._checks_without_verdict:
                 self.waiting[id] = doubt
             else:
                 self._moved.setdefault(id, []).extend((0, 0))
 
-    def doubts(self) -> Doubts:
-        doubts: Doubts = {}
+    def doubts(self) -> UnconfirmedChanges:
+        doubts: UnconfirmedChanges = {}
         if self.waiting:
             doubts["checks"] = self.waiting
         if self._moved:
@@ -149,21 +161,24 @@ class _Memory:
 
 
 def is_down(confirmed: ReducedJson | None, report: ReducedJson) -> bool:
-    """Return True if the page answers with an error: any 5xx status, or a 4xx status if it was no error before."""
+    """Return True if the page responds with a 5xx status, or with a 4xx status that the confirmed report lacks."""
     answer = report["answer"]
     return answer is not None and (
         answer >= 500 or (is_error(report) and confirmed is not None and not is_error(confirmed))
     )
 
 
-def count_runs_down(doubts: Iterable[Doubts]) -> int:
-    """Return in how many runs in a row the page could not be judged at all, from the doubts of its types."""
-    return max((type_doubts.get("down", 0) for type_doubts in doubts), default=0)
+def count_consecutive_outages(doubts: Iterable[UnconfirmedChanges]) -> int:
+    """Return for how many consecutive runs the page has been unreachable."""
+    return max((doubts_of_type.get("down", 0) for doubts_of_type in doubts), default=0)
 
 
 @dataclass(frozen=True, slots=True)
 class ComparedPage:
-    """Compared page and type, with the address of the report and of the previous report (empty if expired)."""
+    """Compared page for one scan type, with the URLs of its reports.
+
+    `previous_report_url` is empty if that report has expired.
+    """
 
     url: str
     type: str
@@ -174,7 +189,7 @@ class ComparedPage:
 @dataclass(slots=True)
 class _Group:
     change: Change
-    priority: Priority  # rank among all findings, from the changes on all pages
+    priority: Priority  # Rank among all findings, based on the changes on all pages.
     type: str
     said: str
     fix: str
@@ -187,11 +202,11 @@ class _Group:
             "type": self.type,
             "check": self.change.id,
             "outcome": self.change.outcome,
-            "title": cut(self.change.title, TITLE_LENGTH),
+            "title": cut(self.change.title, MAX_TITLE_LENGTH),
             "severity": self.change.severity,
             "pages_affected": self.pages_affected,
-            "message": cut(self.change.message, TEXT_LENGTH),
-            "fix": cut(self.fix, TEXT_LENGTH),
+            "message": cut(self.change.message, MAX_TEXT_LENGTH),
+            "fix": cut(self.fix, MAX_TEXT_LENGTH),
             "said": self.said,
             "fingerprints": self.fingerprints,
             "pages": self.pages,
@@ -199,12 +214,15 @@ class _Group:
 
 
 class ChangeGroups:
-    """Collector of the changes on all pages, grouped by finding, in the format of an event's data."""
+    """Changes on all pages, grouped by finding.
+
+    They can be converted into event data.
+    """
 
     def __init__(self, is_muted: IsMuted) -> None:
         self.unreachable: list[UnreachablePage] = []
-        self.reachable: list[ReachedPage] = []
-        # Whether users were notified that one of the pages in `reachable` was unreachable.
+        self.reachable: list[ReachablePage] = []
+        # True if users were notified that one of the pages in `reachable` was unreachable.
         self.ends_notified_outage = False
         self.is_muted = is_muted
         self._groups: dict[Direction, dict[tuple[str | None, ...], _Group]] = {name: {} for name in DIRECTIONS}
@@ -212,19 +230,31 @@ class ChangeGroups:
         self._worst: dict[Direction, int] = {}
 
     def add(self, page: ComparedPage, compared: Compared, fixes: Mapping[str, str]) -> None:
-        """Add the changes of one page and type; `fixes` has the text of the fix by check ID."""
-        if compared.former is None or not compared.changes:
+        """Add the changes of one page for one scan type.
+
+        `fixes` has the fix texts by check ID.
+        """
+        for direction, change in self.unmuted(page.url, compared):
+            texts = [change.said, "no longer muted" if change.id in compared.unmuted else ""]
+            self._add_to_group(direction, change, page, fixes.get(change.id, ""), "; ".join(filter(None, texts)))
+
+    def add_repeated(self, direction: Direction, change: Change) -> None:
+        """Count the severity of a change that another scan type reports, so that it still triggers alerts."""
+        self._count_severity(direction, change)
+
+    def unmuted(self, url: str, compared: Compared) -> Iterator[tuple[Direction, Change]]:
+        """Yield the page's changes for one scan type, without muted findings and places."""
+        if compared.former is None:
             return
         before, after = checks_of(compared.former), checks_of(compared.confirmed)
         for direction, change in compared.changes:
             check = after[change.id] if change.after else before[change.id]
-            unmuted = self._without_muted_places(change, page.url, check["places"] if check["status"] != "pass" else ())
+            unmuted = self._without_muted_places(change, url, check["places"] if check["status"] != "pass" else ())
             if unmuted is not None:
-                texts = [unmuted.said, "no longer muted" if change.id in compared.unmuted else ""]
-                self._group(direction, unmuted, page, fixes.get(change.id, ""), "; ".join(filter(None, texts)))
+                yield direction, unmuted
 
     def _without_muted_places(self, change: Change, url: str, places: Iterable[str]) -> Change | None:
-        """Return the change without its muted places; None if all of it is muted."""
+        """Return the change without its muted places, or None if all its places are muted."""
         if places and all(self.is_muted(change.id, change.outcome, url, fingerprint) for fingerprint in places):
             return None
         unmuted = replace(
@@ -233,13 +263,13 @@ class ChangeGroups:
             fixed_places=self._unmuted_places(change, change.fixed_places, url),
         )
         had_places, has_places = (bool(version.new_places or version.fixed_places) for version in (change, unmuted))
-        is_by_places = change.before == change.after and had_places
-        return None if is_by_places and not has_places else unmuted
+        changes_only_places = change.before == change.after and had_places
+        return None if changes_only_places and not has_places else unmuted
 
     def _unmuted_places(self, change: Change, places: tuple[Place, ...], url: str) -> tuple[Place, ...]:
         return tuple(place for place in places if not self.is_muted(change.id, change.outcome, url, place.fingerprint))
 
-    def _group(self, direction: Direction, change: Change, page: ComparedPage, fix: str, said: str) -> None:
+    def _add_to_group(self, direction: Direction, change: Change, page: ComparedPage, fix: str, said: str) -> None:
         places = change.fixed_places if direction in ("fixed", "better") else change.new_places
         fingerprints = sorted({place.fingerprint for place in places})
         groups = self._groups[direction]
@@ -250,18 +280,21 @@ class ChangeGroups:
                 self._drop_lower_priority_half(direction)
             group = groups[key] = _Group(change, change.priority, page.type, said, fix, fingerprints)
         else:
-            group.priority = group.priority.with_other(change.priority)
+            group.priority = group.priority.combine_with(change.priority)
         group.pages_affected += 1
-        self._worst[direction] = min(self._worst.get(direction, 9), SEVERITY_RANK[change.severity])
+        self._count_severity(direction, change)
         if len(group.pages) < MAX_PAGES:
             group.pages.append(
                 {
-                    "url": cut(page.url, ADDRESS_LENGTH),
+                    "url": cut(page.url, MAX_URL_LENGTH),
                     "report_url": page.report_url,
                     "previous_report_url": page.previous_report_url or None,
-                    "places": [cut(place.text, PLACE_LENGTH) for place in places[:MAX_PLACES]],
+                    "places": [cut(place.text, MAX_PLACE_LENGTH) for place in places[:MAX_PLACES]],
                 }
             )
+
+    def _count_severity(self, direction: Direction, change: Change) -> None:
+        self._worst[direction] = min(self._worst.get(direction, 9), SEVERITY_RANK[change.severity])
 
     def _drop_lower_priority_half(self, direction: Direction) -> None:
         ordered = sorted(self._groups[direction].items(), key=lambda item: item[1].priority)
@@ -269,11 +302,14 @@ class ChangeGroups:
         self._dropped[direction] += len(ordered) - MAX_GROUPS_IN_MEMORY // 2
 
     def worst(self, *directions: Direction) -> int | None:
-        """Return the rank of the highest severity among changes in these directions; None if there are none."""
+        """Return the rank of the most severe change in these directions, or None without changes."""
         return min((self._worst[name] for name in directions if name in self._worst), default=None)
 
     def as_json(self) -> Changes:
-        """Return the data of the news: findings by direction, in order of priority, pages, and the counts of `more`."""
+        """Return the changes as event data.
+
+        Findings are grouped by direction and sorted by priority. Omitted findings are only counted.
+        """
         findings: dict[Direction, list[FindingNews]] = {}
         more: dict[Direction, int] = {}
         for name in DIRECTIONS:
@@ -285,14 +321,14 @@ class ChangeGroups:
             "fixed": findings["fixed"],
             "worse": findings["worse"],
             "better": findings["better"],
-            "unreachable_pages": self.unreachable[:MAX_ADDRESSES],
-            "reachable_pages": self.reachable[:MAX_ADDRESSES],
+            "unreachable_pages": self.unreachable[:MAX_LISTED_URLS],
+            "reachable_pages": self.reachable[:MAX_LISTED_URLS],
             "more": {
                 "new": more["new"],
                 "fixed": more["fixed"],
                 "worse": more["worse"],
                 "better": more["better"],
-                "unreachable_pages": len(self.unreachable[MAX_ADDRESSES:]),
-                "reachable_pages": len(self.reachable[MAX_ADDRESSES:]),
+                "unreachable_pages": len(self.unreachable[MAX_LISTED_URLS:]),
+                "reachable_pages": len(self.reachable[MAX_LISTED_URLS:]),
             },
         }

@@ -1,6 +1,7 @@
-"""Comparison of a run's audit with the confirmed state of its pages, page by page.
+"""Comparison of a run's audit with the confirmed state of its pages.
 
-Reads a few pages at a time, so that an audit of thousands of pages takes little memory. Pending rows are compressed.
+Pages are read in small batches and pending rows are compressed, so that audits of thousands of pages need little
+memory.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 import json
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from itertools import islice
 from typing import IO, TypedDict, cast
@@ -21,10 +22,19 @@ from reports.mutes.services import active_mutes
 from scans.models import Scan, report_path
 from scans.visits.claims import REFUNDED
 from sites.models import Audit, AuditPage, Monitor, MonitorState
-from sites.models.stored_json import Doubts
+from sites.models.stored_json import UnconfirmedChanges
 from sites.monitors import alerts
-from sites.monitors.changes import ChangeGroups, Compared, ComparedPage, IsMuted, compare, count_runs_down, is_down
+from sites.monitors.changes import (
+    ChangeGroups,
+    Compared,
+    ComparedPage,
+    IsMuted,
+    compare,
+    count_consecutive_outages,
+    is_down,
+)
 from sites.monitors.ended_mutes import add_ended_mutes
+from sites.monitors.repeated_changes import repeated_changes
 from sites.monitors.states import has_browser, page_key, reduce_export
 from website_scan.catalogue import measured_checks
 from website_scan.findings import ScanType
@@ -33,11 +43,11 @@ from website_scan.report.storage import read_export
 from website_scan.report_json import ExportJson, ReducedJson
 from website_scan.stored_data import Facts
 
-# Each page has up to four reports of some 100 KB.
-PAGES_AT_ONCE = 20
+# The batch is small, because each page has up to four reports of some 100 KB.
+PAGES_PER_BATCH = 20
 ROWS_AT_ONCE = 50
-# A page is reported as unreachable after this number of runs in a row, because one failure may be temporary.
-RUNS_DOWN = 2
+# A page is reported as unreachable only after this number of consecutive failures, because one may be temporary.
+MIN_RUNS_DOWN = 2
 
 CONFIRM = """
     UPDATE sites_monitorstate SET scan_id = seen.scan_id, confirmed_at = %s
@@ -47,7 +57,10 @@ CONFIRM = """
 
 @dataclass(slots=True)
 class TypeSummary:
-    """Summary of a scan type in this run: number of judged pages, the rules that judged them (`bases`), and gaps."""
+    """Summary of a scan type in a run.
+
+    `bases` are the catalogue versions of the judged pages.
+    """
 
     is_measured: bool
     pages: int = 0
@@ -65,27 +78,30 @@ class _PendingRow(TypedDict):
     type: str
     scan_id: str
     document: ReducedJson
-    doubts: Doubts
+    doubts: UnconfirmedChanges
 
 
 @dataclass(slots=True)
 class Comparison:
-    """Result of a run's comparison. `error` is the code and message of the first page whose failure the site caused.
+    """Result of comparing a run's audit with the confirmed state of the monitor.
 
-    `judged` counts pages with at least one compared type. `certificates` has the expiry of the certificate by host.
+    `error` is the code and message of the first failed page. `judged` counts pages with at least one compared type.
+    `certificates` has the expiry of the certificate by host.
     """
 
     changes: ChangeGroups
-    reports_unreachable: bool  # whether unreachable pages are reported
-    _pending: IO[bytes]  # file of the compressed pending rows
+    reports_unreachable: bool  # True if the alert settings include unreachable pages.
+    _pending: IO[bytes]  # Temporary file for the compressed pending rows.
     types: dict[str, TypeSummary] = field(default_factory=dict)
     judged: int = 0
     error: tuple[str, str] | None = None
     certificates: dict[str, str] = field(default_factory=dict)
     _confirming_scans: dict[int, str] = field(default_factory=dict)
 
-    def add_pending_row(self, url: str, type: str, scan_id: str, report: ReducedJson | None, doubts: Doubts) -> None:
-        """Add a pending row with the new confirmed report and the doubts of a page and type."""
+    def add_pending_row(
+        self, url: str, type: str, scan_id: str, report: ReducedJson | None, doubts: UnconfirmedChanges
+    ) -> None:
+        """Append a row that `write` saves later."""
         row: _PendingRow = {
             "url": url,
             "type": type,
@@ -97,11 +113,11 @@ class Comparison:
         self._pending.write(len(packed).to_bytes(4, "big") + packed)
 
     def confirm(self, state_id: int, scan_id: str) -> None:
-        """Record that this scan confirms the state without a change."""
+        """Record that a scan has confirmed a page's state without a change."""
         self._confirming_scans[state_id] = scan_id
 
     def write(self, monitor: Monitor, now: datetime) -> None:
-        """Write the pending rows to the database, inside the transaction that ends the run."""
+        """Write the pending rows to the database, in the transaction that finishes the run."""
         changed = self._read()
         while rows := list(islice(changed, ROWS_AT_ONCE)):
             MonitorState.objects.bulk_create(
@@ -125,8 +141,8 @@ def compare_audit(monitor: Monitor, audit: Audit | None, pending: IO[bytes], now
 
     Writes nothing to the database: pending rows go to the file `pending`.
     """
-    changes = ChangeGroups(_is_muted(monitor.organization_id, now))
-    comparison = Comparison(changes, alerts.settings_of(monitor)["unreachable"], pending)
+    changes = ChangeGroups(_mute_predicate(monitor.organization_id, now))
+    comparison = Comparison(changes, alerts.alert_settings_of(monitor)["unreachable"], pending)
     if audit is None or audit.status in (Audit.Status.CANCELLED, Audit.Status.FAILED):
         return comparison
     for batch in _pages(audit):
@@ -134,16 +150,17 @@ def compare_audit(monitor: Monitor, audit: Audit | None, pending: IO[bytes], now
     return comparison
 
 
-def _is_muted(organization_id: int, now: datetime) -> IsMuted:
+def _mute_predicate(organization_id: int, now: datetime) -> IsMuted:
     mutes = active_mutes(organization_id, now)
     return lambda check, outcome, url, fingerprint: mutes.of(check, outcome, url, fingerprint) is not None
 
 
 def _pages(audit: Audit) -> Iterator[list[AuditPage]]:
-    judged = (AuditPage.Status.DONE, AuditPage.Status.FAILED)  # a left-out page is not part of the site
+    # Pages with the status `left_out` are missing, because they are not part of the site.
+    judged = (AuditPage.Status.DONE, AuditPage.Status.FAILED)
     pages = AuditPage.objects.filter(audit=audit, status__in=judged).exclude(results={}).order_by("position")
     position = -1
-    while batch := list(pages.filter(position__gt=position)[:PAGES_AT_ONCE]):
+    while batch := list(pages.filter(position__gt=position)[:PAGES_PER_BATCH]):
         yield batch
         position = batch[-1].position
 
@@ -166,7 +183,7 @@ def _compare_pages(
 
 
 class _Page:
-    """Page of the audit with its confirmed state."""
+    """Comparison of one audit page with its confirmed state."""
 
     def __init__(
         self, comparison: Comparison, page: AuditPage, states: dict[str, MonitorState], kept_days: int, now: datetime
@@ -177,41 +194,46 @@ class _Page:
         self._scans = {name: result["scan_id"] for name, result in page.results.items()}
         self._states = states
         self._now = now
+        self._changed: dict[ScanType, tuple[Compared, dict[str, str]]] = {}
 
     def compare(self, reports: dict[str, tuple[str, Facts]], errors: dict[str, tuple[str, str]]) -> None:
-        """Compare the page type by type; `reports` and `errors` are by scan ID."""
+        """Compare the page for each scan type.
+
+        Keys of `reports` and `errors` are scan IDs.
+        """
         error: tuple[str, str] | None = None
         is_judged = False
         for name, scan_id in self._scans.items():
-            of_type = self._comparison.types.setdefault(name, TypeSummary(bool(measured_checks(ScanType(name)))))
+            type_summary = self._comparison.types.setdefault(name, TypeSummary(bool(measured_checks(ScanType(name)))))
             if scan_id not in reports:
-                of_type.has_gaps = True
+                type_summary.has_gaps = True
                 error = error or errors.get(scan_id)
                 continue
             export, facts = read_export(reports[scan_id][0]), reports[scan_id][1]
             report = reduce_export(export, facts)
             confirmed = self._states[name].confirmed if name in self._states else None
             if is_down(confirmed, report):
-                of_type.has_gaps = True
+                type_summary.has_gaps = True
                 error = error or ("TARGET_STATUS", f"The page answers with status {report['answer']}.")
                 continue
             is_judged = True
-            self._compare(name, export, report, of_type)
+            self._compare(name, export, report, type_summary)
+        self._add_changes()
         if is_judged:
-            self._record_answer()
+            self._record_reachable_page()
         elif error is not None and error[0] not in REFUNDED:
-            self._record_outage(error)
+            self._record_unreachable_page(error)
 
-    def _compare(self, name: str, export: ExportJson, report: ReducedJson, of_type: TypeSummary) -> None:
+    def _compare(self, name: str, export: ExportJson, report: ReducedJson, type_summary: TypeSummary) -> None:
         state = self._states.get(name)
-        confirmed, doubts = (state.confirmed, state.doubts) if state else (None, Doubts())
+        confirmed, doubts = (state.confirmed, state.doubts) if state else (None, UnconfirmedChanges())
         is_partial = export["status"] == "partial"
         compared = compare(confirmed, doubts, report, is_partial=is_partial, measured=measured_checks(ScanType(name)))
         compared = add_ended_mutes(compared, doubts, report, self._url, self._comparison.changes.is_muted)
-        of_type.pages += 1
-        of_type.bases.add(f"{report['catalogue_version']}{'+' if has_browser(report) else ''}")
-        of_type.has_gaps |= is_partial
-        of_type.has_new_pages |= confirmed is None
+        type_summary.pages += 1
+        type_summary.bases.add(f"{report['catalogue_version']}{'+' if has_browser(report) else ''}")
+        type_summary.has_gaps |= is_partial
+        type_summary.has_new_pages |= confirmed is None
         if state is None or compared.confirmed != confirmed or compared.doubts != doubts:
             is_waiting = "checks" in compared.doubts or "other" in compared.doubts
             scan_id = state.scan_id if state and confirmed is not None and is_waiting else self._scans[name]
@@ -222,41 +244,57 @@ class _Page:
             host, expiry = certificate
             expiries = self._comparison.certificates
             expiries[host] = min(expiry, expiries.get(host, expiry))
-        self._add_changes(name, export, compared)
+        if compared.changes:
+            checks = (check for category in export["categories"] for check in category["checks"])
+            fixes = {check["id"]: check["fix"] for check in checks if check["status"] != "pass" and "fix" in check}
+            self._changed[ScanType(name)] = (compared, fixes)
 
-    def _add_changes(self, name: str, export: ExportJson, compared: Compared) -> None:
-        if not compared.changes:
-            return
-        state = self._states[name]
-        has_previous_report = state.confirmed_at > self._now - timedelta(days=self._kept_days)
-        page = ComparedPage(
-            self._url, name, _report_url(self._scans[name]), _report_url(state.scan_id) if has_previous_report else ""
-        )
-        checks = (check for category in export["categories"] for check in category["checks"])
-        self._comparison.changes.add(
-            page,
-            compared,
-            {check["id"]: check["fix"] for check in checks if check["status"] != "pass" and "fix" in check},
-        )
+    def _add_changes(self) -> None:
+        """Add the changes of all scan types.
 
-    def _record_answer(self) -> None:
+        A fact that two types report is added only once.
+        """
+        changes = self._comparison.changes
+        repeated = repeated_changes(
+            {
+                scan_type: list(changes.unmuted(self._url, compared))
+                for scan_type, (compared, _) in self._changed.items()
+            },
+            {scan_type: (compared.former, compared.confirmed) for scan_type, (compared, _) in self._changed.items()},
+        )
+        for scan_type, (compared, fixes) in self._changed.items():
+            omitted = {(direction, change.id) for direction, change in repeated[scan_type]}
+            for direction, change in repeated[scan_type]:
+                changes.add_repeated(direction, change)
+            remaining = tuple(each for each in compared.changes if (each[0], each[1].id) not in omitted)
+            state = self._states[scan_type]
+            has_previous_report = state.confirmed_at > self._now - timedelta(days=self._kept_days)
+            page = ComparedPage(
+                self._url,
+                str(scan_type),
+                _report_url(self._scans[scan_type]),
+                _report_url(state.scan_id) if has_previous_report else "",
+            )
+            changes.add(page, replace(compared, changes=remaining), fixes)
+
+    def _record_reachable_page(self) -> None:
         self._comparison.judged += 1
         doubts = [state.doubts for state in self._states.values()]
-        if count_runs_down(doubts) >= RUNS_DOWN:
+        if count_consecutive_outages(doubts) >= MIN_RUNS_DOWN:
             changes = self._comparison.changes
             changes.reachable.append({"url": cut(self._url, 1_000)})
-            changes.ends_notified_outage |= any(type_doubts.get("is_down_told", False) for type_doubts in doubts)
+            changes.ends_notified_outage |= any(doubts_of_type.get("is_down_told", False) for doubts_of_type in doubts)
 
-    def _record_outage(self, error: tuple[str, str]) -> None:
+    def _record_unreachable_page(self, error: tuple[str, str]) -> None:
         self._comparison.error = self._comparison.error or error
-        runs = 1 + count_runs_down(state.doubts for state in self._states.values())
-        if runs == RUNS_DOWN:
+        runs = 1 + count_consecutive_outages(state.doubts for state in self._states.values())
+        if runs == MIN_RUNS_DOWN:
             self._comparison.changes.unreachable.append({"url": cut(self._url, 1_000), "message": cut(error[1], 300)})
         for name, scan_id in self._scans.items():
             state = self._states.get(name)
-            confirmed, doubts = (state.confirmed, state.doubts) if state else (None, Doubts())
-            doubts = {**doubts, "down": min(runs, RUNS_DOWN + 1)}
-            if runs == RUNS_DOWN:
+            confirmed, doubts = (state.confirmed, state.doubts) if state else (None, UnconfirmedChanges())
+            doubts = {**doubts, "down": min(runs, MIN_RUNS_DOWN + 1)}
+            if runs == MIN_RUNS_DOWN:
                 doubts["is_down_told"] = self._comparison.reports_unreachable
             confirmed_by = state.scan_id if state and confirmed is not None else scan_id
             self._comparison.add_pending_row(self._url, name, confirmed_by, confirmed, doubts)

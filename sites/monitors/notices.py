@@ -1,4 +1,6 @@
-"""E-mails of a monitor to its recipients, written in the transaction that ends its run; and weekly digests.
+"""E-mails about monitors, and weekly digests.
+
+E-mails are written to the outbox in the transaction that finishes the run.
 
 `data` is the data of the event with the same name (docs/webhooks.md): e-mails and webhooks have the same content.
 """
@@ -33,7 +35,7 @@ from website_scan.messages import counted
 from website_scan.report.references import page_url
 from website_scan.timestamps import timestamp
 
-# Maximum number of findings for each kind of change, which also limits listed pages; and of pages of a finding.
+# Maximum numbers of findings (or pages) for each kind of change, and of pages for each finding.
 MAX_FINDINGS = 10
 MAX_PAGES = 3
 PAGES: Mapping[Literal["unreachable_pages", "reachable_pages"], str] = {
@@ -42,11 +44,11 @@ PAGES: Mapping[Literal["unreachable_pages", "reachable_pages"], str] = {
 }
 CHANGES: Mapping[Direction, str] = {"new": "New", "worse": "Worse", "fixed": "Fixed", "better": "Better"}
 WEEK = timedelta(days=7)
-# A digest has no more monitors, because nobody reads more; the page of monitors lists all.
+# A digest lists only the first monitors, because nobody reads more. The dashboard lists all.
 MAX_MONITORS = 50
-# Days before a certificate's expiry on which a reminder is sent.
+# Reminders are sent this number of days before a certificate expires.
 REMINDER_DAYS = (3, 14)
-# PostgreSQL counts the changes, because the news of runs may be large.
+# PostgreSQL counts the changes, because loading the news of all runs would need much memory.
 WEEK_OF_RUNS = """
     SELECT run.monitor_id, (array_agg(run.scores ORDER BY run.due_at))[1],
         sum(jsonb_array_length(coalesce(run.news->'new', '[]')) + coalesce((run.news->'more'->>'new')::int, 0)),
@@ -59,7 +61,10 @@ WEEK_OF_RUNS = """
 
 @dataclass(frozen=True, slots=True)
 class _ChangesOfKind:
-    """Changes of one kind: the first findings or addresses, and the total number."""
+    """Changes of one kind for an e-mail.
+
+    It has the first findings or page URLs, and the total number.
+    """
 
     title: str
     count: int
@@ -71,73 +76,79 @@ class _ChangesOfKind:
         return self.count - len(self.findings) - len(self.urls)
 
 
-def post_changed(run: MonitorRun, data: ChangedData) -> int:
-    """Write an e-mail about the changes of a run to each recipient; return the number of recipients.
+def mail_changes(run: MonitorRun, data: ChangedData) -> int:
+    """Send an e-mail about a run's changes to each recipient, and return the number of recipients.
 
     An e-mail whose only reason is an expiring certificate has its own template.
     """
     certificate = data["certificate"]
     if certificate is not None and data["reasons"] == ["certificate"]:
         summary = f"the certificate of {certificate['host']} expires in {counted(certificate['days_left'], 'day')}"
-        return _post(run.monitor, "certificate_expiring", summary, f"changed:{run.pk}", data)
+        return _mail(run.monitor, "certificate_expiring", summary, f"changed:{run.pk}", data)
     changes = list(_changes(data, run.monitor))
     counts = _counts(changes)
     summary = counts or ("the certificate expires soon" if certificate else "the score has changed")
-    return _post(
+    return _mail(
         run.monitor, "monitor_changed", summary, f"changed:{run.pk}", {**data, "changes": changes, "counts": counts}
     )
 
 
-def post_failed(monitor: Monitor, data: FailedData) -> int:
-    """Write an e-mail that the target was unreachable in two attempts; once for each outage."""
-    return _post(monitor, "monitor_failed", "unreachable", f"failed:{data['since']}", data)
+def mail_outage(monitor: Monitor, data: FailedData) -> int:
+    """Send one e-mail per outage.
+
+    It says that the target was unreachable in two attempts.
+    """
+    return _mail(monitor, "monitor_failed", "unreachable", f"failed:{data['since']}", data)
 
 
-def post_recovered(monitor: Monitor, data: RecoveredData) -> int:
-    """Write an e-mail that the target is reachable again, with the changes since."""
+def mail_recovery(monitor: Monitor, data: RecoveredData) -> int:
+    """Send an e-mail that the target is reachable again.
+
+    It lists the changes since the outage began.
+    """
     counts = _counts(_changes(data["changes"], monitor)) if data["changes"] else ""
     summary, key = "reachable again", f"recovered:{data['down_since']}"
-    return _post(monitor, "monitor_recovered", summary, key, {**data, "counts": counts})
+    return _mail(monitor, "monitor_recovered", summary, key, {**data, "counts": counts})
 
 
-def post_paused(monitor: Monitor, now: datetime) -> int:
-    """Write an e-mail that the monitor is paused because the month's quota is used up; once for each month."""
+def mail_pause(monitor: Monitor, now: datetime) -> int:
+    """Send one e-mail per month that the monitor has been paused because the quota is used up."""
     summary, key = "paused, because this month's scans are used up", f"paused:{now:%Y-%m}"
-    return _post(monitor, "monitor_paused", summary, key, {"goes_on_at": monitor.next_run_at})
+    return _mail(monitor, "monitor_paused", summary, key, {"goes_on_at": monitor.next_run_at})
 
 
-def post_certificates(now: datetime) -> int:
-    """Write reminders before certificates expire, each of them once; return the number of e-mails.
+def mail_certificate_reminders(now: datetime) -> int:
+    """Send each reminder about an expiring certificate once, and return the number of e-mails.
 
-    Reminders do not depend on runs and contain when the certificate was last seen. No reminder is sent within a day of
-    a run that has reported the certificate.
+    Reminders do not depend on runs; they name the time of the last run. No reminder is sent within a day of a run that
+    has reported the certificate.
     """
     ending = Monitor.objects.filter(
         certificate_expires_at__gt=now,
         certificate_expires_at__lt=now + timedelta(days=max(REMINDER_DAYS)),
         paused_at=None,
     ).exclude(alert__certificate_days=None)
-    return sum(_post_certificate(monitor, now) for monitor in ending.select_related("organization"))
+    return sum(_mail_certificate_reminder(monitor, now) for monitor in ending.select_related("organization"))
 
 
-def _post_certificate(monitor: Monitor, now: datetime) -> int:
+def _mail_certificate_reminder(monitor: Monitor, now: datetime) -> int:
     assert monitor.certificate_expires_at is not None
     time_left = monitor.certificate_expires_at - now
     reminder = min(days for days in REMINDER_DAYS if time_left < timedelta(days=days))
     runs = monitor.runs.filter(status=MonitorRun.Status.DONE)
     seen_at = runs.order_by("-due_at").values_list("ended_at", flat=True).first()
     reporting_runs = runs.filter(ended_at__gt=now - timedelta(days=1), news__certificate__host=monitor.certificate_host)
-    # A run sends the e-mail for the number of days in the alert settings.
+    # The run itself sends the e-mail for `certificate_days`, the number of days in the alert settings.
     if reminder == monitor.alert["certificate_days"] or reporting_runs.exists():
         return 0
     expires_at = timestamp(monitor.certificate_expires_at)
     summary = f"the certificate of {monitor.certificate_host} expires in {counted(time_left.days, 'day')}"
     certificate = {"host": monitor.certificate_host, "expires_at": expires_at, "days_left": time_left.days}
     data = {"certificate": certificate, "seen_at": timestamp(seen_at) if seen_at else None}
-    return _post(monitor, "certificate_expiring", summary, f"certificate:{expires_at}:{reminder}", data)
+    return _mail(monitor, "certificate_expiring", summary, f"certificate:{expires_at}:{reminder}", data)
 
 
-def _post(monitor: Monitor, template: str, summary: str, key: str, data: Mapping[str, object]) -> int:
+def _mail(monitor: Monitor, template: str, summary: str, key: str, data: Mapping[str, object]) -> int:
     return outbox.post(
         to=User.objects.filter(pk__in=monitor.recipients),
         template=template,
@@ -156,7 +167,7 @@ def _post(monitor: Monitor, template: str, summary: str, key: str, data: Mapping
 
 
 def _counts(changes: Iterable[_ChangesOfKind]) -> str:
-    """Return the numbers of changes in words, such as "2 new problems, 1 fixed, 1 page unreachable"."""
+    """Return the numbers of changes as text, such as "2 new problems, 1 fixed, 1 page unreachable"."""
     texts: list[str] = []
     for change in changes:
         number, title = change.count, change.title.lower()
@@ -179,7 +190,10 @@ def _changes(data: News, monitor: Monitor) -> Iterator[_ChangesOfKind]:
 
 
 def _finding(finding: FindingNews, change: Direction, monitor: Monitor) -> dict[str, Any]:
-    """Return a finding with its first pages and, if it is new or worse, the address of the form for muting it."""
+    """Return a finding for an e-mail with its first pages.
+
+    If it is new or worse, it has the URL for muting it.
+    """
     pages = finding["pages"][:MAX_PAGES]
     mute_url = ""
     if pages and change in ("new", "worse"):
@@ -191,13 +205,16 @@ def _finding(finding: FindingNews, change: Direction, monitor: Monitor) -> dict[
     return {**finding, "pages": pages, "more_pages": more_pages, "mute_url": mute_url, "check_url": check_url}
 
 
-def post_digests(now: datetime) -> int:
-    """Write digests of the week before `now`, once for each person and ISO week; return their number."""
+def mail_digests(now: datetime) -> int:
+    """Send weekly digests and return the number of e-mails.
+
+    Each person gets one digest per ISO week.
+    """
     organizations = Organization.objects.filter(closed_at=None, membership__weekly_digest=True, monitors__isnull=False)
-    return sum(_post_digest(organization, now) for organization in organizations.distinct().order_by("pk"))
+    return sum(_mail_digest(organization, now) for organization in organizations.distinct().order_by("pk"))
 
 
-def _post_digest(organization: Organization, now: datetime) -> int:
+def _mail_digest(organization: Organization, now: datetime) -> int:
     week = now.isocalendar()
     monitors = access.rows(Monitor, organization.pk).order_by("name", "id")[:MAX_MONITORS]
     rows = access.fetch_rows(WEEK_OF_RUNS, organization.pk, since=now - WEEK)
@@ -219,7 +236,10 @@ def _post_digest(organization: Organization, now: datetime) -> int:
 
 
 def _digest_row(monitor: Monitor, first: dict[str, RunScore], new: int, fixed: int) -> dict[str, Any]:
-    """Return a monitor's row in the digest. `scores` has by type the score before the week's first run, and now."""
+    """Return a monitor's row in the digest.
+
+    `scores` has the scores before the week's first run and now, by type.
+    """
     return {
         "monitor": monitor,
         "new": new,

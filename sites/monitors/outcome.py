@@ -1,8 +1,9 @@
-"""Outcome of a monitor's run: compare its audit with the confirmed state, and notify if the alert settings say so.
+"""End of a monitor's run.
 
-The comparison is slow and runs before any lock, because a finished audit does not change. Then one transaction locks
-the monitor and its run, in this order as everywhere, and writes the state, the run and its event. A process that dies
-before the commit has changed nothing.
+Its audit is compared with the confirmed state. Notifications are sent according to the alert settings. The comparison
+is slow and runs before any lock, because a finished audit does not change. Then one transaction locks the monitor and
+its run, in this order as everywhere, and writes the state, the run and its event. A process that dies before the commit
+has changed nothing.
 """
 
 from __future__ import annotations
@@ -46,48 +47,53 @@ from website_scan.timestamps import timestamp
 
 logger = logging.getLogger(__name__)
 
-RETRY_AFTER = timedelta(minutes=5)
-ATTEMPTS = 2
-# Errors that are not caused by the site.
+RETRY_DELAY = timedelta(minutes=5)
+MAX_ATTEMPTS = 2
+# Codes of errors that are not the fault of the site.
 NOT_CAUSED_BY_SITE = REFUNDED | {"QUOTA_EXCEEDED", "AUDIT_GONE"}
 INTERNAL_ERROR_MESSAGE = (
     "The comparison failed because of an error on our side. The next run compares with the same state."
 )
-MISSED_AFTER = timedelta(minutes=1)
-MISSED_AT_ONCE = 20
-# Pending rows up to this size in bytes stay in memory; larger ones go to a temporary file.
+MISSED_RUN_DELAY = timedelta(minutes=1)
+MAX_MISSED_RUNS = 20
+# Larger pending rows are written to a temporary file.
 MAX_BYTES_IN_MEMORY = 4 * 1024 * 1024
-# Maximum size of the news in bytes, for pages with any content: a Celery message may have 256 KB.
+# The news must fit into a Celery message, whose limit is 256 KB.
 MAX_NEWS_BYTES = 200_000
-# Names of the lists of changes in the news.
+# Keys of the lists of changes in the news.
 LISTS: tuple[NewsList, ...] = (*DIRECTIONS, "unreachable_pages", "reachable_pages")
-# First key of PostgreSQL's advisory locks; the second key is a hash of the run's ID.
+# First key of the PostgreSQL advisory lock. The second key is a hash of the run's ID.
 LOCK = 0x6D6F6E
 
 
 def enqueue_finish_run(*, audit: Audit, **_: object) -> None:
-    """Enqueue the task that finishes a monitor's run when its audit has ended. Receives the signal `audit_ended`.
+    """Enqueue the task that finishes a monitor's run when its audit has ended.
 
-    `finish_missed` enqueues the task again if its message is lost.
+    Receives the signal `audit_ended`.
+
+    `finish_missed_runs` enqueues the task again if its message is lost.
     """
     if audit.run_of == Audit.RunOf.MONITOR:
         for run_id in MonitorRun.objects.filter(audit=audit).values_list("id", flat=True):
             transaction.on_commit(functools.partial(queue.enqueue, "sites.tasks.finish_run", run_id))
 
 
-def finish_missed(now: datetime) -> int:
-    """Enqueue the unfinished runs whose audit ended a while ago or was deleted; return their number."""
-    is_over = Q(audit=None) | Q(audit__status__in=Audit.FINAL, audit__completed_at__lt=now - MISSED_AFTER)
-    missed = MonitorRun.objects.filter(is_over, status=MonitorRun.Status.RUNNING).order_by("started_at")
-    ids = list(missed.values_list("id", flat=True)[:MISSED_AT_ONCE])
+def finish_missed_runs(now: datetime) -> int:
+    """Enqueue running runs whose audit has ended or was deleted, and return their number."""
+    has_ended_audit = Q(audit=None) | Q(audit__status__in=Audit.FINAL, audit__completed_at__lt=now - MISSED_RUN_DELAY)
+    missed = MonitorRun.objects.filter(has_ended_audit, status=MonitorRun.Status.RUNNING).order_by("started_at")
+    ids = list(missed.values_list("id", flat=True)[:MAX_MISSED_RUNS])
     for run_id in ids:
         queue.enqueue("sites.tasks.finish_run", run_id)
     return len(ids)
 
 
 def finish_run(run_id: str, now: datetime) -> bool:
-    """Finish a run whose audit has ended or does not exist; return False if there is nothing to do."""
-    # The lock only prevents duplicate work; PostgreSQL releases it with the connection if the process dies.
+    """Finish a run whose audit has ended or does not exist.
+
+    Returns False if there is nothing to do.
+    """
+    # The lock only prevents duplicate work. PostgreSQL releases it if the process dies and its connection closes.
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_try_advisory_lock(%s, hashtext(%s))", [LOCK, run_id])
         if not cursor.fetchone()[0]:
@@ -95,7 +101,8 @@ def finish_run(run_id: str, now: datetime) -> bool:
     try:
         return _finish(run_id, now)
     except (OperationalError, InterfaceError):
-        raise  # `finish_missed` retries the run
+        # The exception is raised again, and `finish_missed_runs` retries the run.
+        raise
     except Exception:
         # A run that never ends would block all later runs of its monitor.
         logger.exception("run %s of a monitor could not be finished", run_id)
@@ -118,23 +125,23 @@ def _finish(run_id: str, now: datetime) -> bool:
             monitors = Monitor.objects.select_for_update(no_key=True, of=("self",)).select_related("organization")
             monitor = monitors.filter(id=run.monitor_id).first()
             same_attempt = runs.filter(id=run_id, attempts=run.attempts, audit=run.audit)
-            locked_run = same_attempt.select_for_update(no_key=True).first() if monitor else None
-            if monitor is None or locked_run is None:
+            lock_run = same_attempt.select_for_update(no_key=True).first() if monitor else None
+            if monitor is None or lock_run is None:
                 return False
             run.status, run.ended_at = MonitorRun.Status.DONE, now
             if (failure := _failure(run, comparison)) is not None:
                 _fail(monitor, run, *failure, now)
             else:
-                _end(monitor, run, comparison, now)
+                _complete(monitor, run, comparison, now)
             run.save()
         return True
 
 
 def _failure(run: MonitorRun, comparison: Comparison) -> tuple[str, str] | None:
-    """Return the code and message of an error if no page of the run could be judged, else None."""
+    """Return the error code and message if no page of the run could be judged, else None."""
     if run.audit is None:
-        gone = ("AUDIT_GONE", "The audit of this run was deleted before it could be compared.")
-        return (run.error_code, run.error_message) if run.error_code else gone
+        deletion = ("AUDIT_GONE", "The audit of this run was deleted before it could be compared.")
+        return (run.error_code, run.error_message) if run.error_code else deletion
     if run.audit.status == Audit.Status.CANCELLED:
         return "SCAN_CANCELLED", "The audit of this run was cancelled."
     if comparison.judged:
@@ -147,25 +154,25 @@ def _failure(run: MonitorRun, comparison: Comparison) -> tuple[str, str] | None:
 def _fail(monitor: Monitor, run: MonitorRun, code: str, message: str, now: datetime) -> None:
     """Fail a run, or retry it once if the target was unreachable and the monitor was not failing before."""
     is_caused_by_site = code not in NOT_CAUSED_BY_SITE
-    if is_caused_by_site and run.audit is not None and monitor.failing_since is None and run.attempts < ATTEMPTS:
-        run.status, run.ended_at, run.not_before = MonitorRun.Status.DUE, None, now + RETRY_AFTER
+    if is_caused_by_site and run.audit is not None and monitor.failing_since is None and run.attempts < MAX_ATTEMPTS:
+        run.status, run.ended_at, run.not_before = MonitorRun.Status.DUE, None, now + RETRY_DELAY
         return
     run.status, run.error_code, run.error_message = MonitorRun.Status.FAILED, code, cut(message, 1_000)
     if not is_caused_by_site or monitor.failing_since is not None:
         return
     monitor.failing_since = run.started_at or now
-    run.is_told = bool(alerts.settings_of(monitor)["unreachable"])
+    run.is_told = bool(alerts.alert_settings_of(monitor)["unreachable"])
     monitor.memory = {**monitor.memory, "is_outage_told": run.is_told}
     monitor.save(update_fields=["failing_since", "memory"])
     if run.is_told:
         error: ExportedError = {"code": code, "message": run.error_message}
         data: FailedData = {"run": _run(run), "since": timestamp(monitor.failing_since), "error": error}
         record_monitor_event(monitor, EventKind.MONITOR_FAILED, data, now)
-        notices.post_failed(monitor, data)
+        notices.mail_outage(monitor, data)
 
 
-def _end(monitor: Monitor, run: MonitorRun, comparison: Comparison, now: datetime) -> None:
-    alert = alerts.settings_of(monitor)
+def _complete(monitor: Monitor, run: MonitorRun, comparison: Comparison, now: datetime) -> None:
+    alert = alerts.alert_settings_of(monitor)
     comparison.write(monitor, now)
     scores = _scores(monitor, alert, run, comparison)
     certificate = _certificate(monitor, alert, comparison, now)
@@ -189,17 +196,20 @@ def _end(monitor: Monitor, run: MonitorRun, comparison: Comparison, now: datetim
             "changes": run.news or None,
         }
         record_monitor_event(monitor, EventKind.MONITOR_RECOVERED, recovered, now)
-        notices.post_recovered(monitor, recovered)
+        notices.mail_recovery(monitor, recovered)
         run.is_told = True
     elif reasons:
         changed: ChangedData = {"run": _run(run), **run.news}
         record_monitor_event(monitor, EventKind.MONITOR_CHANGED, changed, now)
-        notices.post_changed(run, changed)
+        notices.mail_changes(run, changed)
         run.is_told = True
 
 
 def _news(facts: alerts.Facts, reasons: list[str]) -> News:
-    """Return `MonitorRun.news`, which is also an event's `data` without the monitor; empty if nothing has changed."""
+    """Return the run's changes, as stored in `MonitorRun.news` and sent in events.
+
+    Empty if nothing has changed.
+    """
     changes = facts.changes.as_json()
     if not reasons and not any(changes[name] for name in LISTS):
         return {}
@@ -208,11 +218,14 @@ def _news(facts: alerts.Facts, reasons: list[str]) -> News:
         for name in Scan.Type.values
         if (score := facts.scores.get(name)) is not None
     }
-    return _shorten({"scores": scores, **changes, "certificate": facts.certificate, "reasons": reasons})
+    return _fit_into_message({"scores": scores, **changes, "certificate": facts.certificate, "reasons": reasons})
 
 
-def _shorten(news: News) -> News:
-    """Halve the longest list of changes, which drops the lowest severities, until the news fits into a message."""
+def _fit_into_message(news: News) -> News:
+    """Halve the longest list of changes until the news is smaller than MAX_NEWS_BYTES.
+
+    Low severities are dropped first.
+    """
     while len(json.dumps(news)) > MAX_NEWS_BYTES:
         name, longest = max(((name, news[name]) for name in LISTS), key=lambda item: len(json.dumps(item[1])))
         length = len(longest) // 2
@@ -232,22 +245,32 @@ def _run(run: MonitorRun) -> EventRun:
 
 
 def _scores(monitor: Monitor, alert: dict[str, Any], run: MonitorRun, comparison: Comparison) -> dict[str, ScoreResult]:
-    """Return the scores of the judged types, and store them with their memory on the monitor."""
+    """Compute, store and return the scores of the judged types.
+
+    Their history is stored in the monitor.
+    """
     assert run.audit is not None
     memory = monitor.memory.get("scores", {})
     counts = monitor.memory.get("pages", {})
     scores: dict[str, ScoreResult] = {}
     new_memory: dict[str, ScoreMemory] = {}
     for name, audit_score in run.audit.scores.items():
-        of_type = comparison.types.get(name)
-        if audit_score["score"] is None or audit_score["grade"] is None or of_type is None or not of_type.pages:
+        type_summary = comparison.types.get(name)
+        if (
+            audit_score["score"] is None
+            or audit_score["grade"] is None
+            or type_summary is None
+            or not type_summary.pages
+        ):
             new_memory[name] = memory.get(name, {})
             continue
         previous = monitor.scores[name]["score"] if name in monitor.scores else None
-        # The mean score of another set of pages differs, even if no page has changed.
-        has_other_pages = name in counts and (of_type.has_new_pages or counts[name] != of_type.pages)
-        has_gaps = of_type.has_gaps or has_other_pages
-        scored_run = Run(audit_score["score"], audit_score["grade"], of_type.basis, of_type.is_measured, has_gaps)
+        # The mean score changes if the set of pages changes, even if the score of each page stays the same.
+        has_other_pages = name in counts and (type_summary.has_new_pages or counts[name] != type_summary.pages)
+        has_gaps = type_summary.has_gaps or has_other_pages
+        scored_run = Run(
+            audit_score["score"], audit_score["grade"], type_summary.basis, type_summary.is_measured, has_gaps
+        )
         drop, below = alert["score_drop"], alert["score_below"].get(name)
         scores[name], new_memory[name] = judge_score(scored_run, previous, memory.get(name, {}), drop=drop, below=below)
     latest: dict[str, LastScore] = {name: {"score": new.score, "grade": new.grade} for name, new in scores.items()}
@@ -260,7 +283,10 @@ def _scores(monitor: Monitor, alert: dict[str, Any], run: MonitorRun, comparison
 def _certificate(
     monitor: Monitor, alert: dict[str, Any], comparison: Comparison, now: datetime
 ) -> CertificateNews | None:
-    """Return the certificate to notify about, if any. Store the certificate that expires first on the monitor."""
+    """Store the next expiring certificate, and return the certificate to notify about.
+
+    Returns None if no notification is due.
+    """
     expiries = comparison.certificates
     notified = monitor.memory.get("certificates", {})
     news, notified = alerts.expiring_certificate(expiries, notified, alert["certificate_days"], now)

@@ -1,4 +1,4 @@
-"""Requests to create and change monitors, from the API and from forms; bodies of POST and PATCH /v1/monitors."""
+"""Validation of requests to create and change monitors, from the API and from dashboard forms."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ TIME = r"^([01]\d|2[0-3]):[0-5]\d$"
 # Fields that define the audit. A change of the target replaces all of them.
 AUDIT_FIELDS = frozenset({*Audit.Kind.values, "types", "discover", "max_pages", "include", "exclude", "request"})
 SCHEDULE_FIELDS = frozenset({"every", "at", "day", "timezone"})
-# Columns whose field has the same name and the same value in the API and in forms.
+# Columns that have the same name and value in the API and in forms.
 COLUMNS = frozenset({"name"})
 DAY_RULE = "day must be a whole number: 1 (Monday) to 7 for a week, 1 to 31 for a month."
 
 
 @dataclass(frozen=True, slots=True)
 class MonitorRequest:
-    """Request for a new monitor, or for changes of a monitor: `columns` of its row, and values without a column.
+    """Validated request to create or change a monitor.
 
-    Without `audit` a change leaves the target as it is, and without `is_paused` the pause. Saved credentials for the
-    same origin stay if `keeps_credentials`; otherwise the credentials of `audit` replace them.
+    If `audit` or `is_paused` is None, the target or the pause does not change. `keeps_credentials` retains stored
+    credentials for the same origin; otherwise the credentials of `audit` replace them.
     """
 
     audit: AuditRequest | None = None
@@ -42,17 +42,20 @@ class MonitorRequest:
 
 
 def interval_within_tier(every: str, tier: Tier) -> str:
-    """Return the interval. Raises InvalidParams if it is shorter than the tier allows."""
+    """Return the interval if the tier allows it, else raise InvalidParams."""
     refuse_shorter_than_tier(every, PERIODS[Interval(every)], tier)
     return every
 
 
 def schedule_columns(every: str, at: time | None, day: int | None, timezone: str) -> dict[str, Any]:
-    """Return the columns of a schedule, whose values are valid on their own. Raises InvalidParams for a wrong day."""
+    """Return the schedule columns of a monitor.
+
+    Raises InvalidParams if the day does not match the interval.
+    """
     if day is not None:
         last_day = {Interval.WEEK: 7, Interval.MONTH: 31}.get(Interval(every))
         if last_day is None:
-            raise InvalidParams("day is for monitors that look every week or every month.", "day")
+            raise InvalidParams("day is only for monitors that run every week or every month.", "day")
         if at is None:
             raise InvalidParams("day needs at, the time of that day.", "day")
         if day > last_day:
@@ -65,14 +68,14 @@ def _every(**options: Any) -> Choice:
 
 
 class MonitorFieldsSerializer(AuditFields):
-    """The fields that POST and PATCH have in common: those of an audit, when it is repeated, and who gets messages."""
+    """Common fields of POST and PATCH for monitors."""
 
-    name = name_field(required=False, help_text="The host, where none is given.")
+    name = name_field(required=False, help_text="Default: the host.")
     at = Pattern(
         TIME,
         required=False,
         allow_null=True,
-        help_text="Local time. Without one the start is spread over the interval.",
+        help_text="Local time. By default, the service chooses a time within the interval.",
         says="at must be a time such as 06:00, or null.",
     )
     day = Whole(
@@ -80,7 +83,7 @@ class MonitorFieldsSerializer(AuditFields):
         max_value=31,
         required=False,
         allow_null=True,
-        help_text="With `at`: the weekday, 1 is Monday, or the day of the month; in shorter months the last one.",
+        help_text="With `at`: the weekday (1 is Monday) or the day of the month; a shorter month uses its last day.",
         says=DAY_RULE,
     )
     timezone = zone_field()
@@ -96,22 +99,23 @@ class MonitorFieldsSerializer(AuditFields):
             return interval_within_tier(every, self.context["tier"])
 
     def columns(self, values: Mapping[str, Any], alert: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the columns of a monitor for the validated values, without those of the target and the schedule."""
+        """Return the columns for name, alerts and recipients from the validated values."""
         columns = {name: values[name] for name in COLUMNS & values.keys()}
         if "alert" in values:
             columns["alert"] = dict(alert) | values["alert"]
         return columns | recipient_columns(values.get("notify", {}))
 
     def schedule(self, values: Mapping[str, Any], current: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the columns of the schedule; values that are missing stay as they are in `current`."""
+        """Return the schedule columns, with the values of `current` for missing fields."""
         every, at = values.get("every", current["every"]), values.get("at", current["at"])
-        # The days of another interval mean something else.
+        # A stored day is only used for the same interval, because weekdays and days of the month are numbered
+        # differently.
         day = values.get("day", current["day"] if every == current["every"] else None)
         return schedule_columns(every, at, day, values.get("timezone", current["timezone"]))
 
 
 class MonitorRequestSerializer(MonitorFieldsSerializer):
-    """The body of POST /v1/monitors: that of an audit, and when and whom to tell."""
+    """Body of POST /v1/monitors."""
 
     every = _every()
 
@@ -123,7 +127,10 @@ class MonitorRequestSerializer(MonitorFieldsSerializer):
 
 
 class MonitorChangeSerializer(MonitorFieldsSerializer):
-    """The body of PATCH /v1/monitors/:id: what is not named stays as it is."""
+    """Body of PATCH /v1/monitors/:id.
+
+    Fields that are missing in the body do not change.
+    """
 
     every = _every(required=False)
 
@@ -139,7 +146,7 @@ class MonitorChangeSerializer(MonitorFieldsSerializer):
     def _audit(self, values: Mapping[str, Any], monitor: Monitor) -> AuditRequest | None:
         """Return the new audit request, or None if the values do not change the audit."""
         if any(kind in values for kind in Audit.Kind.values):
-            return self.audit(values)  # another target means another audit
+            return self.audit(values)
         if AUDIT_FIELDS.isdisjoint(values):
             return None
         # Without a new target, a request may change only the types or the patterns.
@@ -150,13 +157,19 @@ class MonitorChangeSerializer(MonitorFieldsSerializer):
 
 
 def parse_new(body: Mapping[str, Any], policy: Policy, organization_id: int) -> MonitorRequest:
-    """Parse the body of a new monitor. Raises the refusal of the first invalid field."""
+    """Validate the body of POST /v1/monitors.
+
+    Raises the refusal of the first invalid field.
+    """
     tier = Tier.objects.get(organization=organization_id)
     return _parse(MonitorRequestSerializer, body, policy, tier, organization_id=organization_id)
 
 
 def parse_change(body: Mapping[str, Any], policy: Policy, monitor: Monitor) -> MonitorRequest:
-    """Parse the body of a change. Raises the same refusals as `parse_new`."""
+    """Validate the body of PATCH /v1/monitors/:id.
+
+    Raises the same refusals as `parse_new`.
+    """
     organization_id, tier = monitor.organization_id, monitor.organization.tier
     return _parse(MonitorChangeSerializer, body, policy, tier, organization_id=organization_id, monitor=monitor)
 
@@ -170,7 +183,7 @@ def _parse(
 
 
 def audit_columns(audit: AuditRequest) -> dict[str, Any]:
-    """Return the columns of a monitor with this audit's target, without the credentials."""
+    """Return the monitor columns for the audit's target and options, without credentials."""
     return {
         "kind": audit.kind,
         "pages": [target.url for target in audit.targets],

@@ -1,4 +1,4 @@
-"""Runs of monitors: create the runs that are due, and start each of them together with its audit.
+"""Creation and start of due monitor runs.
 
 Creation takes a few statements for a thousand monitors and is safe with concurrent schedulers. Each start is one
 transaction.
@@ -14,10 +14,10 @@ from django.db import connection, transaction
 from accounts import usage
 from infrastructure import queue
 from scans.policy import scan_policy
-from scans.visits.overload import SHARE_OF_AUDITS, overload_s
+from scans.visits.overload import AUDIT_SHARE_OF_WAIT_LIMIT, overload_s
 from sites.audits.dispatch import dispatch_pages
 from sites.audits.requests import AuditRequest, targets_of
-from sites.audits.services import has_enough_sites, insert_audit
+from sites.audits.services import insert_audit, is_over_site_audit_limit
 from sites.models import UNFINISHED, Audit, Monitor, MonitorRun
 from sites.models.monitor import new_run_id
 from sites.monitors import notices
@@ -26,13 +26,13 @@ from sites.schedule import PERIODS, Schedule, seed_number
 from website_scan.errors import Refusal
 from website_scan.findings import ScanType
 
-CREATED_AT_ONCE = 1_000
-# A run is late after this time. Late runs start after a delay that depends on the monitor's ID, because otherwise all
-# of them would start at once.
-LATE = timedelta(minutes=10)
-LONGEST_SPREAD = timedelta(hours=1)
+MAX_CREATED_RUNS = 1_000
+# Runs that are later than this, for example after an outage of the service, start after a delay that depends on the
+# monitor's ID, so that they do not all start together.
+MAX_PUNCTUAL_DELAY = timedelta(minutes=10)
+MAX_SPREAD = timedelta(hours=1)
 
-# SQL with arrays instead of model instances takes a third of the time for a thousand monitors.
+# Plain SQL with arrays needs a third of the time of model instances for a thousand monitors.
 CREATE = """
     INSERT INTO sites_monitorrun (
         id, monitor_id, due_at, not_before, status, ended_at, error_code, error_message,
@@ -56,28 +56,29 @@ PLAN = """
     FROM unnest(%s::text[], %s::timestamptz[]) AS planned (id, next_run_at) WHERE sites_monitor.id = planned.id
 """
 
-STARTED_AT_ONCE = 200
-# Maximum number of an organization's unfinished audits of monitors for each of its slots; other runs stay due.
-UNFINISHED_PER_SLOT = 2
-LATER = timedelta(minutes=1)
+MAX_STARTED_RUNS = 200
+# Number of unfinished monitor audits that an organization may have for each of its slots. Further runs stay due.
+MAX_UNFINISHED_AUDITS_PER_SLOT = 2
+RETRY_DELAY = timedelta(minutes=1)
 
 
-def create_due(now: datetime) -> int:
-    """Create one run for each due monitor, even if it missed several runs; return the number of due monitors.
+def create_due_runs(now: datetime) -> int:
+    """Create one run for each due monitor and return the number of due monitors.
 
-    Processes at most `CREATED_AT_ONCE` monitors: call the function until it returns less. `now` is timezone-aware.
+    A monitor gets only one run, even if it has missed several. Processes at most `MAX_CREATED_RUNS` monitors: call the
+    function until it returns a smaller number. `now` must be timezone-aware.
     """
     with transaction.atomic():
         due = Monitor.objects.filter(next_run_at__lte=now).order_by("next_run_at", "id")
         due = due.select_for_update(skip_locked=True, no_key=True, of=("self",))
         columns = ("id", "every", "at", "day", "timezone", "next_run_at", "organization__tier__shortest_interval")
         ids, due_at, starts, planned = [], [], [], []
-        for monitor_id, every, at, day, timezone, moment, shortest in due.values_list(*columns)[:CREATED_AT_ONCE]:
+        for monitor_id, every, at, day, timezone, moment, shortest in due.values_list(*columns)[:MAX_CREATED_RUNS]:
             assert moment is not None
             schedule = Schedule(allowed_interval(every, shortest), monitor_id, at, day, timezone)
             ids.append(monitor_id)
             due_at.append(moment)
-            starts.append(now if now - moment < LATE else now + _delay(schedule))
+            starts.append(now if now - moment < MAX_PUNCTUAL_DELAY else now + _delay(schedule))
             planned.append(schedule.after(now))
         if ids:
             with connection.cursor() as cursor:
@@ -87,16 +88,19 @@ def create_due(now: datetime) -> int:
 
 
 def _delay(schedule: Schedule) -> timedelta:
-    within = min(LONGEST_SPREAD, PERIODS[schedule.every] / 4)
+    within = min(MAX_SPREAD, PERIODS[schedule.every] / 4)
     return timedelta(seconds=seed_number(schedule.seed) % int(within.total_seconds()))
 
 
 def start_due(now: datetime, has_time: Callable[[], bool]) -> int:
-    """Start due runs, longest wait first, until none is due or time is up; return the number of started runs."""
+    """Start due runs until no time is left, and return their number.
+
+    The run that has waited longest starts first.
+    """
     started = 0
     while has_time():
         due = MonitorRun.objects.filter(status=MonitorRun.Status.DUE, not_before__lte=now)
-        runs = list(due.order_by("not_before", "id").values_list("id", "monitor_id")[:STARTED_AT_ONCE])
+        runs = list(due.order_by("not_before", "id").values_list("id", "monitor_id")[:MAX_STARTED_RUNS])
         count = sum(start_run(run_id, monitor_id, now) for run_id, monitor_id in runs if has_time())
         started += count
         if not count:
@@ -105,7 +109,10 @@ def start_due(now: datetime, has_time: Callable[[], bool]) -> int:
 
 
 def start_run(run_id: str, monitor_id: str, now: datetime) -> bool:
-    """Start a due run. Return False if the run is not due or another process has locked its monitor."""
+    """Start a due run.
+
+    Return False if the run is not due or another process has locked its monitor.
+    """
     with transaction.atomic():
         monitors = Monitor.objects.select_related("organization__tier").select_for_update(
             skip_locked=True, of=("self",)
@@ -125,24 +132,24 @@ def _start(monitor: Monitor, run: MonitorRun, now: datetime) -> None:
     except usage.OrganizationClosed:
         run.delete()
         return
-    limits = usage.limits_of(organization.tier)
-    if not run.is_requested and _exceeds_tier(monitor):
+    limits = usage.tier_limits(organization.tier)
+    if not run.is_requested and _exceeds_monitor_limit(monitor):
         _pause(monitor, run, Monitor.Pause.PLAN, now)
         return
     audits = Audit.objects.filter(organization=organization, run_of=Audit.RunOf.MONITOR, status__in=UNFINISHED)
-    is_full = audits.count() >= UNFINISHED_PER_SLOT * limits.concurrent_scans
+    is_full = audits.count() >= MAX_UNFINISHED_AUDITS_PER_SLOT * limits.concurrent_scans
     # Discovery uses no quota, so monitors share the hourly limit of whole-site audits with other audits.
     types = [ScanType(type) for type in monitor.types]
     if (
         is_full
-        or overload_s(types, SHARE_OF_AUDITS)
-        or (monitor.kind == Audit.Kind.SITE and has_enough_sites(organization))
+        or overload_s(types, AUDIT_SHARE_OF_WAIT_LIMIT)
+        or (monitor.kind == Audit.Kind.SITE and is_over_site_audit_limit(organization))
     ):
-        run.not_before = now + LATER
+        run.not_before = now + RETRY_DELAY
         run.save(update_fields=["not_before"])
         return
     try:
-        request = _request(monitor, limits.pages_per_audit)
+        request = _audit_request(monitor, limits.pages_per_audit)
         known_pages = 1 if request.kind == Audit.Kind.SITE else len(request.targets)
         usage.refuse_beyond_quota(organization.id, limits, known_pages * len(request.types), now)
     except usage.QuotaExceeded as refusal:
@@ -171,10 +178,11 @@ def _start(monitor: Monitor, run: MonitorRun, now: datetime) -> None:
         transaction.on_commit(lambda: queue.enqueue("sites.tasks.finish_run", run.id))
 
 
-def _request(monitor: Monitor, pages_per_audit: int) -> AuditRequest:
+def _audit_request(monitor: Monitor, pages_per_audit: int) -> AuditRequest:
     """Return the audit request for the monitor's target, within the limits of the current tier.
 
-    Raises the same refusals as a new audit."""
+    Raises the same refusals as a new audit.
+    """
     return AuditRequest.of(
         monitor.kind,
         targets_of(monitor.kind, monitor.pages[:pages_per_audit], scan_policy(), pages_per_audit),
@@ -187,25 +195,31 @@ def _request(monitor: Monitor, pages_per_audit: int) -> AuditRequest:
     )
 
 
-def _exceeds_tier(monitor: Monitor) -> bool:
-    """Return True if older monitors alone use up the tier's number of monitors, which may have been lowered."""
+def _exceeds_monitor_limit(monitor: Monitor) -> bool:
+    """Return True if the monitor exceeds the tier's limit of monitors.
+
+    Older monitors count first.
+    """
     older = Monitor.objects.filter(organization=monitor.organization_id).exclude(pause_reason=Monitor.Pause.PLAN)
     older = older.filter(created_at__lt=monitor.created_at)
     return older.count() >= monitor.organization.tier.schedules
 
 
 def _pause(monitor: Monitor, run: MonitorRun, reason: str, now: datetime, refusal: Refusal | None = None) -> None:
-    """Pause the monitor and skip the run. A monitor without quota resumes automatically in the next month."""
+    """Pause the monitor and skip the run.
+
+    A monitor that is out of quota resumes automatically next month.
+    """
     monitor.paused_at = monitor.paused_at or now
     monitor.pause_reason = reason
     monitor.next_run_at = None
     is_out_of_quota = reason == Monitor.Pause.QUOTA
     if is_out_of_quota:
-        period_begin = datetime.combine(usage.next_month(usage.month_of(now)), datetime.min.time(), UTC)
-        monitor.next_run_at = schedule_of(monitor, monitor.organization.tier).after(period_begin)
+        start_of_next_period = datetime.combine(usage.next_month(usage.month_of(now)), datetime.min.time(), UTC)
+        monitor.next_run_at = schedule_of(monitor, monitor.organization.tier).after(start_of_next_period)
     monitor.save(update_fields=["paused_at", "pause_reason", "next_run_at"])
     if is_out_of_quota:
-        notices.post_paused(monitor, now)
+        notices.mail_pause(monitor, now)
     run.status, run.ended_at = MonitorRun.Status.SKIPPED, now
     run.error_code = refusal.code if refusal else "MONITOR_LIMIT"
     run.error_message = str(refusal) if refusal else "Your plan allows fewer monitors than you have."

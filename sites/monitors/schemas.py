@@ -1,4 +1,4 @@
-"""Monitors, their runs and the data of their events, as JSON."""
+"""JSON schemas of monitors, their runs and events, and functions that create this JSON from models."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ class NamedMonitor(TypedDict):
     name: str
 
 
-class Watched(TypedDict):
-    """What a monitor watches."""
+class MonitorTarget(TypedDict):
+    """Target and audit options of a monitor."""
 
     page: NotRequired[str]
     pages: NotRequired[list[str]]
@@ -57,11 +57,11 @@ class Watched(TypedDict):
 
 
 @component("Monitor")
-class MonitorJson(NamedMonitor, Watched):
-    """A monitor. It has one of `page`, `pages` and `site`; only with `site` also how that is discovered."""
+class MonitorJson(NamedMonitor, MonitorTarget):
+    """Monitor with exactly one of `page`, `pages` and `site`. Only monitors with `site` have discovery options."""
 
     every: Annotated[str, values(Interval.choices)]
-    # Hours and minutes, such as 06:00: the format `time` of JSON Schema would need seconds and a zone.
+    # The value has only hours and minutes, such as 06:00. JSON Schema's format `time` would need seconds and a zone.
     at: str | None
     day: int | None
     timezone: str
@@ -89,7 +89,10 @@ class MonitorList(TypedDict):
 
 @component("MonitorRun")
 class MonitorRunJson(TypedDict):
-    """One run. `news` is empty until it has ended, and where nothing has changed."""
+    """Run of a monitor.
+
+    `news` is empty before the run has ended, and if nothing has changed.
+    """
 
     id: RunId
     due_at: Timestamp
@@ -113,7 +116,7 @@ class MonitorRunList(TypedDict):
 
 
 class MonitorData(TypedDict):
-    """Data of all events of a monitor."""
+    """Data fields that all monitor events have in common."""
 
     monitor_id: MonitorId
     name: str
@@ -122,15 +125,15 @@ class MonitorData(TypedDict):
 
 
 class MonitorChangedEventData(MonitorData, ChangedData):
-    """A monitor, its run and what has changed."""
+    """Data of the event `monitor.changed`."""
 
 
 class MonitorFailedEventData(MonitorData, FailedData):
-    """A monitor, its run and why it fails."""
+    """Data of the event `monitor.failed`."""
 
 
 class MonitorRecoveredEventData(MonitorData, RecoveredData):
-    """A monitor, its run, and what has changed during the outage."""
+    """Data of the event `monitor.recovered`."""
 
 
 class MonitorChangedEvent(Event):
@@ -150,11 +153,11 @@ def monitor_json_of(monitor: Monitor) -> MonitorJson:
 
 
 def monitors_json_of(monitors: Sequence[Monitor]) -> list[MonitorJson]:
-    """Return the JSON of monitors of one organization; at most four queries for any number of monitors."""
+    """Return the JSON of several monitors, with at most four queries."""
     due_runs = MonitorRun.objects.filter(monitor__in=monitors, status=MonitorRun.Status.DUE)
-    next_tries = dict(due_runs.values_list("monitor_id", "not_before")) if monitors else {}
+    retry_times = dict(due_runs.values_list("monitor_id", "not_before")) if monitors else {}
     recipients = recipients_of(monitors)
-    return [_monitor_json(monitor, recipients[monitor.id], next_tries.get(monitor.id)) for monitor in monitors]
+    return [_monitor_json(monitor, recipients[monitor.id], retry_times.get(monitor.id)) for monitor in monitors]
 
 
 def monitor_run_of(run: MonitorRun) -> MonitorRunJson:
@@ -175,7 +178,7 @@ def monitor_run_of(run: MonitorRun) -> MonitorRunJson:
 
 
 def monitor_data(monitor: Monitor) -> MonitorData:
-    """Return the first fields of `data` in every event of a monitor (docs/monitors.md)."""
+    """Return the data fields that all monitor events have in common (docs/monitors.md)."""
     return {
         "monitor_id": monitor.id,
         "name": monitor.name,
@@ -211,8 +214,8 @@ def _monitor_json(monitor: Monitor, recipients: Recipients, next_try_at: datetim
     }
 
 
-def _target_json(monitor: Monitor) -> Watched:
-    target: Watched
+def _target_json(monitor: Monitor) -> MonitorTarget:
+    target: MonitorTarget
     if monitor.kind == Audit.Kind.SITE:
         target = {
             "site": monitor.url,

@@ -1,4 +1,7 @@
-"""Services of monitors: create, change, pause, run at once, delete. Each service is one transaction."""
+"""Services that create, change, pause, run and delete monitors.
+
+Each service runs in one transaction.
+"""
 
 from __future__ import annotations
 
@@ -32,32 +35,38 @@ from website_scan.messages import counted
 
 
 class MonitorLimit(Refusal):
-    """Refusal because the organization has as many monitors as its tier allows."""
+    """Raised when the organization has as many monitors as its tier allows."""
 
     code = "MONITOR_LIMIT"
     status = 409
 
 
 class MonitorBusy(Refusal):
-    """Refusal because a run of the monitor has not ended."""
+    """Raised when a run of the monitor has not ended yet."""
 
     code = "MONITOR_RUNNING"
     status = 409
 
 
 def schedule_of(monitor: Monitor, tier: Tier) -> Schedule:
-    """Return the monitor's schedule, with the tier's shortest interval if the tier no longer allows the monitor's."""
+    """Return the monitor's schedule.
+
+    Intervals that are shorter than the tier allows are lengthened.
+    """
     every = allowed_interval(monitor.every, tier.shortest_interval)
     return Schedule(every, monitor.id, monitor.at, monitor.day, monitor.timezone)
 
 
 def allowed_interval(every: str, shortest: str) -> Interval:
-    """Return the longer one of the interval `every` and `shortest`, the shortest interval of the tier."""
+    """Return the interval `every`, or `shortest` (the shortest interval of the tier) if that is longer."""
     return Interval(shortest if is_shorter(every, shortest) else every)
 
 
 def create_monitor(*, caller: Caller, request: MonitorRequest, once: Once | None = None) -> Created[MonitorJson]:
-    """Create a monitor, or raise the first refusal. The schedule determines the first run. `request` has an audit."""
+    """Create a monitor.
+
+    The schedule determines the first run. `request` must have an audit. Raises the first refusal.
+    """
     audit = request.audit
     assert audit is not None
     return created_once(
@@ -71,7 +80,7 @@ def _create(caller: Caller, request: MonitorRequest, audit: AuditRequest) -> Mon
         refuse_unreachable(audit.targets[0], caller.organization_id)
     with transaction.atomic():
         organization = usage.lock(caller.organization_id)
-        _refuse_too_many(organization)
+        _refuse_over_monitor_limit(organization)
         monitor = Monitor(
             id=new_monitor_id(),
             organization=organization,
@@ -85,11 +94,11 @@ def _create(caller: Caller, request: MonitorRequest, audit: AuditRequest) -> Mon
         _set_columns(monitor, {"name": audit.targets[0].host, "alert": dict(DEFAULT_ALERT), **request.columns})
         _set_next_run(monitor, organization.tier, now, is_paused=bool(request.is_paused))
         monitor.save()
-        activity.record_call(caller, "monitor.created", monitor.name, monitor=monitor.id, url=monitor.url)
+        activity.record_by_caller(caller, "monitor.created", monitor.name, monitor=monitor.id, url=monitor.url)
     return monitor_json_of(monitor)
 
 
-def _refuse_too_many(organization: Organization) -> None:
+def _refuse_over_monitor_limit(organization: Organization) -> None:
     max_monitors = organization.tier.schedules
     if access.rows(Monitor, organization.id).count() >= max_monitors:
         raise MonitorLimit(
@@ -98,9 +107,12 @@ def _refuse_too_many(organization: Organization) -> None:
 
 
 def change_monitor(*, caller: Caller, monitor: Monitor, request: MonitorRequest) -> Monitor:
-    """Make the requested changes, and return the changed monitor. Raises NotFound."""
+    """Apply the requested changes and return the changed monitor.
+
+    Raises NotFound.
+    """
     with transaction.atomic():
-        # All code locks the monitor before its runs and its organization.
+        # Lock order: the monitor before its runs and its organization.
         monitor = MONITOR.find(caller.organization_id, monitor.id, lock=Lock.CHANGE)
         before = {name: getattr(monitor, name) for name in request.columns}
         _set_columns(monitor, request.columns)
@@ -115,7 +127,7 @@ def change_monitor(*, caller: Caller, monitor: Monitor, request: MonitorRequest)
         monitor.save()
         if changed:
             action = _activity_action(changed, is_paused=is_paused)
-            activity.record_call(caller, action, monitor.name, monitor=monitor.id, changed=sorted(changed))
+            activity.record_by_caller(caller, action, monitor.name, monitor=monitor.id, changed=sorted(changed))
     return monitor
 
 
@@ -131,10 +143,13 @@ def _set_columns(monitor: Monitor, columns: Mapping[str, Any]) -> None:
 
 
 def _change_target(monitor: Monitor, audit: AuditRequest, *, keeps_credentials: bool) -> list[str]:
-    """Change the monitor's target; return the changed fields' names. Remaining pages and types keep their state."""
+    """Change the monitor's target and return the names of changed fields.
+
+    Unchanged pages retain their state.
+    """
     columns = audit_columns(audit)
     changed = [name for name, value in columns.items() if value != getattr(monitor, name)]
-    # Credentials for one origin are never sent to another.
+    # Credentials must never be sent to another origin.
     is_same_origin = all(monitor.url.startswith((f"{t.origin}/", f"{t.origin}?")) for t in audit.targets)
     has_credentials = monitor.credential_names is not None or audit.credentials is not None
     if has_credentials and not (keeps_credentials and is_same_origin):
@@ -153,7 +168,7 @@ def _set_next_run(monitor: Monitor, tier: Tier, now: datetime, *, is_paused: boo
 
 
 def run_now(*, caller: Caller, monitor_id: str) -> MonitorRun:
-    """Start a run outside the schedule, or start the waiting run at once, such as a second attempt.
+    """Start a run outside the schedule, or immediately start a waiting run, such as a second attempt.
 
     Raises NotFound or MonitorBusy.
     """
@@ -168,14 +183,17 @@ def run_now(*, caller: Caller, monitor_id: str) -> MonitorRun:
             run.save(update_fields=["not_before"])
         else:
             raise MonitorBusy("A run of this monitor is already in progress.")
-        activity.record_call(caller, "monitor.run", monitor.name, monitor=monitor.id)
+        activity.record_by_caller(caller, "monitor.run", monitor.name, monitor=monitor.id)
         transaction.on_commit(lambda: queue.enqueue("sites.tasks.start_run", run.id))
     return run
 
 
 def delete_monitor(*, caller: Caller, monitor_id: str) -> None:
-    """Delete a monitor with its runs and states; the reports of its runs stay. Raises NotFound."""
+    """Delete a monitor with its runs and states, but not the reports of its runs.
+
+    Raises NotFound.
+    """
     with transaction.atomic():
         monitor = MONITOR.find(caller.organization_id, monitor_id, lock=Lock.DELETION)
-        activity.record_call(caller, "monitor.deleted", monitor.name, monitor=monitor.id, url=monitor.url)
+        activity.record_by_caller(caller, "monitor.deleted", monitor.name, monitor=monitor.id, url=monitor.url)
         monitor.delete()

@@ -1,31 +1,34 @@
-"""Reduced reports, which monitors store for comparisons longer than the reports themselves. Pure functions."""
+"""Reduced reports, which monitors store for comparisons after the full reports have expired.
+
+Pure functions.
+"""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Set
 
-from website_scan.report.places import is_cut, occurrences_of, rows_of
+from website_scan.report.places import is_cut, occurrences_by_fingerprint, rows_of
 from website_scan.report_json import ExportedCheck, ExportJson, ReducedCheck, ReducedFinding, ReducedJson
 from website_scan.stored_data import Facts
 from website_scan.urls import host_and_port_of
 
-# The check whose details name the certificate, with any verdict.
+# ID of the check whose details include the certificate, with any verdict.
 CERTIFICATE_CHECK = "tls-cert-expiry"
-# Maximum length of a place's text, because pages may have very long ones.
-PLACE_LENGTH = 300
+# Texts of places are truncated, because pages may have very long ones.
+MAX_PLACE_LENGTH = 300
 
 
 def page_key(url: str) -> str:
-    """Return the SHA-256 digest of a URL in hexadecimal, because a URL may be longer than an index entry."""
+    """Return the hexadecimal SHA-256 digest of a URL, because URLs may be too long for an index entry."""
     return hashlib.sha256(url.encode()).hexdigest()
 
 
 def reduce_export(export: ExportJson, facts: Facts) -> ReducedJson:
-    """Reduce a JSON export to the fields that `website_scan.report.diff` reads, and add two fields for monitors.
+    """Reduce a JSON export to the fields that `website_scan.report.diff` reads.
 
-    `answer` is the HTTP status of the page, None if unknown. `certificate` is the host of the page and the expiry of
-    its certificate, None if the report names no certificate.
+    Two fields are added for monitors. `answer` is the HTTP status of the page, None if unknown. `certificate` is the
+    host of the page and the expiry of its certificate, None if the report has no certificate.
     """
     return {
         "url": export["url"],
@@ -54,7 +57,9 @@ def _check(check: ExportedCheck) -> ReducedCheck:
         "status": check["status"],
         "severity": check["severity"],
         "message": check["message"],
-        "places": {key: [text[:PLACE_LENGTH] for text in texts] for key, texts in occurrences_of(check).items()},
+        "places": {
+            key: [text[:MAX_PLACE_LENGTH] for text in texts] for key, texts in occurrences_by_fingerprint(check).items()
+        },
         "is_cut": is_cut(check),
         "points": check["points"],
         "later": check["later"],
@@ -71,12 +76,12 @@ def _certificate(export: ExportJson) -> list[str] | None:
 
 
 def checks_of(report: ReducedJson) -> dict[str, ReducedCheck]:
-    """Return the checks of a reduced report by ID, in their order."""
+    """Return the checks of a reduced report by check ID, in the order of the report."""
     return {check["id"]: check for category in report["categories"] for check in category["checks"]}
 
 
 def checks_without_verdict(report: ReducedJson) -> set[str]:
-    """Return the IDs of the report's checks that were skipped or omitted, and so have no verdict."""
+    """Return the IDs of checks without a verdict in the report, because they were skipped or omitted."""
     return {check["id"] for check in (*report["skipped_checks"], *report["omitted_checks"])}
 
 
@@ -85,29 +90,30 @@ def has_browser(report: ReducedJson) -> bool:
 
 
 def is_error(report: ReducedJson) -> bool:
-    """Return True if the HTTP status of the page is 400 or higher: then the report judges an error page."""
+    """Return True if the report describes an error page, whose HTTP status is 400 or higher."""
     answer = report["answer"]
     return answer is not None and answer >= 400
 
 
 def merge_report(confirmed: ReducedJson, report: ReducedJson, *, unconfirmed: Set[str]) -> ReducedJson:
-    """Merge a report into the confirmed report: checks in `unconfirmed` keep their confirmed verdict, or stay absent.
+    """Merge a report into the confirmed report and return the new confirmed report.
 
-    Checks that passed before and have no verdict in the report still pass.
+    Checks in `unconfirmed` retain their confirmed verdict, or stay absent. Checks that passed before and have no
+    verdict in the report still pass.
     """
-    confirmed_checks, silent = checks_of(confirmed), checks_without_verdict(report)
+    confirmed_checks, without_verdict = checks_of(confirmed), checks_without_verdict(report)
     unchanged = {id for id in unconfirmed if id in confirmed_checks}
-    unchanged |= {id for id, check in confirmed_checks.items() if id in silent and check["status"] == "pass"}
+    unchanged |= {id for id, check in confirmed_checks.items() if id in without_verdict and check["status"] == "pass"}
     categories: dict[str, list[ReducedCheck]] = {category["name"]: [] for category in report["categories"]}
-    for name, check in _in_order(report, confirmed, unchanged):
-        # Unchanged checks keep their old form, so that a row is written only if something has changed.
-        if check["id"] in unchanged or _is_same(confirmed_checks.get(check["id"]), check):
+    for name, check in _merged_checks(report, confirmed, unchanged):
+        # Unchanged checks are copied from the confirmed report, so that an unchanged row need not be written.
+        if check["id"] in unchanged or _is_unchanged(confirmed_checks.get(check["id"]), check):
             check = confirmed_checks[check["id"]]
         elif check["id"] in unconfirmed:
             continue
         categories.setdefault(name, []).append(check)
     ids = {check["id"] for checks in categories.values() for check in checks}
-    certificate = confirmed["certificate"] if CERTIFICATE_CHECK in silent else report["certificate"]
+    certificate = confirmed["certificate"] if CERTIFICATE_CHECK in without_verdict else report["certificate"]
     return {
         **report,
         "categories": [{"name": name, "checks": checks} for name, checks in categories.items()],
@@ -118,8 +124,10 @@ def merge_report(confirmed: ReducedJson, report: ReducedJson, *, unconfirmed: Se
     }
 
 
-def _in_order(report: ReducedJson, confirmed: ReducedJson, unchanged: Set[str]) -> Iterator[tuple[str, ReducedCheck]]:
-    """Yield the report's checks with their category names, then the checks in `unchanged` that only `confirmed` has."""
+def _merged_checks(
+    report: ReducedJson, confirmed: ReducedJson, unchanged: Set[str]
+) -> Iterator[tuple[str, ReducedCheck]]:
+    """Yield the report's checks with their category names, then the unchanged checks that the report lacks."""
     ids = set()
     for category in report["categories"]:
         for check in category["checks"]:
@@ -131,8 +139,11 @@ def _in_order(report: ReducedJson, confirmed: ReducedJson, unchanged: Set[str]) 
                 yield category["name"], check
 
 
-def _is_same(confirmed: ReducedCheck | None, check: ReducedCheck) -> bool:
-    """Return True if a check's verdict and places are unchanged. Its message may contain measured figures."""
+def _is_unchanged(confirmed: ReducedCheck | None, check: ReducedCheck) -> bool:
+    """Return True if a check's verdict and places are unchanged.
+
+    Messages are ignored, because their numbers vary.
+    """
     if confirmed is None or confirmed["status"] == "pass" or check["status"] == "pass":
         return confirmed is not None and confirmed["status"] == check["status"]
     return (

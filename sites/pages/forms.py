@@ -1,4 +1,4 @@
-"""Form fields for the target of a scan, and the form for new scans of a page or a whole site."""
+"""Forms for the target and options of a scan."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ NONE_CHOSEN = "Choose at least one."
 
 
 class PatternsField(forms.CharField):
-    """Text area for URL patterns, one per line."""
+    """Form field with a text area for URL patterns, one per line."""
 
     def __init__(self, label: str, example: str) -> None:
         attrs = {"rows": 2, "placeholder": example, "autocapitalize": "none", "spellcheck": "false"}
-        help_text = "One pattern per line, matched against what follows the host; * stands for anything."
+        help_text = "One pattern per line, matched against path and query; * matches any characters."
         super().__init__(
             label=label, help_text=help_text, required=False, max_length=30_000, widget=forms.Textarea(attrs=attrs)
         )
 
     def clean(self, value: Any) -> Any:
-        """Return the patterns as a list."""
+        """Return the entered patterns as a list without duplicates."""
         patterns = list(dict.fromkeys(filter(None, map(str.strip, super().clean(value).splitlines()))))
         if len(patterns) > MAX_PATTERNS:
             raise forms.ValidationError(f"Enter at most {MAX_PATTERNS} patterns.")
@@ -47,23 +47,23 @@ class PatternsField(forms.CharField):
         return patterns
 
 
-KEY_FIELDS = ("headers", "cookies", "username", "password")
-# Neither the browser nor the service stores the values of these inputs.
+CREDENTIAL_FIELDS = ("headers", "cookies", "username", "password")
+# HTML attributes of inputs for secrets, whose values the browser must not store.
 NOT_STORED = {"autocomplete": "off", "autocapitalize": "none", "spellcheck": "false"}
 
 
-class _HiddenValue:
-    """Mixin for widgets that never render the entered value."""
+class _HiddenValueMixin:
+    """Mixin for widgets that never render the entered value, because the value is secret."""
 
     def get_context(self, name: str, value: Any, attrs: dict[str, Any] | None) -> dict[str, Any]:
-        context: dict[str, Any] = super().get_context(name, None, attrs)  # type: ignore[misc]  # of the widget
+        context: dict[str, Any] = super().get_context(name, None, attrs)  # type: ignore[misc]  # Method of the widget class.
         return context
 
 
-class HiddenValueInput(_HiddenValue, forms.TextInput): ...
+class HiddenValueInput(_HiddenValueMixin, forms.TextInput): ...
 
 
-class HiddenValueTextarea(_HiddenValue, forms.Textarea): ...
+class HiddenValueTextarea(_HiddenValueMixin, forms.Textarea): ...
 
 
 class SecretField(forms.CharField):
@@ -71,13 +71,13 @@ class SecretField(forms.CharField):
         super().__init__(label=label, widget=widget, required=False, strip=False)
 
 
-class SecretLines(SecretField):
+class SecretLinesField(SecretField):
     def __init__(self, label: str, placeholder: str) -> None:
         super().__init__(label, HiddenValueTextarea(attrs={"rows": 2, "placeholder": placeholder} | NOT_STORED))
 
 
 class TargetForm(RefusalForm):
-    """Form for the target of a scan: address, types, credentials, discovery of pages.
+    """Form for the target and options of a scan.
 
     `pages_per_audit` is the limit of the organization's tier.
     """
@@ -99,8 +99,8 @@ class TargetForm(RefusalForm):
         label="What to check",
         initial=Scan.Type.values,
     )
-    headers = SecretLines("Headers, one per line", "X-Preview-Key: value")
-    cookies = SecretLines("Cookies, one per line", "session=value")
+    headers = SecretLinesField("Headers, one per line", "X-Preview-Key: value")
+    cookies = SecretLinesField("Cookies, one per line", "session=value")
     username = SecretField("User name", HiddenValueInput(attrs=NOT_STORED))
     password = SecretField("Password", forms.PasswordInput(attrs=NOT_STORED | {"autocomplete": "new-password"}))
     max_pages = forms.IntegerField(
@@ -129,12 +129,18 @@ class TargetForm(RefusalForm):
 
     @property
     def is_site(self) -> bool:
-        """Return True if the form requests a whole site, so that SITE_FIELDS apply."""
+        """Return True if the form requests a scan of a whole site.
+
+        SITE_FIELDS apply only to such scans.
+        """
         return bool(self["scope"].value() == Audit.Kind.SITE)
 
     @property
-    def shows_site(self) -> bool:
-        """Return True if the section on a site's pages is expanded, because of an error or an entered pattern."""
+    def expands_site_section(self) -> bool:
+        """Return True if the section with SITE_FIELDS must be expanded.
+
+        It is expanded if a field has an error or a pattern was entered.
+        """
         return any(name in self.errors for name in self.SITE_FIELDS) or any(
             self[name].value() for name in ("include", "exclude")
         )
@@ -152,7 +158,10 @@ class TargetForm(RefusalForm):
         return self._choices("discover") if self.is_site else []
 
     def audit_request(self, urls: Sequence[str]) -> AuditRequest:
-        """Return the audit request for these addresses. Raises the API's refusals of fields."""
+        """Return the audit request for the URLs with the form's options.
+
+        Raises the same refusals as the API.
+        """
         values = self.cleaned_data
         kind = values["scope"] or Audit.Kind.PAGE
         targets = targets_of(kind, urls, scan_policy(), self.pages_per_audit)
@@ -169,30 +178,36 @@ class TargetForm(RefusalForm):
 
     @property
     def has_credentials(self) -> bool:
-        """Return True if a header, a cookie, a user name or a password was entered in the valid form."""
-        return any(self.cleaned_data[name] for name in KEY_FIELDS)
+        """Return True if the valid form has any credentials."""
+        return any(self.cleaned_data[name] for name in CREDENTIAL_FIELDS)
 
     @property
     def credentials(self) -> Credentials | None:
-        """Return the entered headers, cookies and password; None if nothing was entered.
+        """Return the entered headers, cookies and password, or None if nothing was entered.
 
-        Raises `InvalidRequestField` if a line has no name and value, or a value may not be sent.
+        Raises `InvalidRequestField` if a line has no name or value, or if HTTP does not allow the value.
         """
         values = self.cleaned_data
-        fields: dict[str, Any] = {"headers": _pairs(values["headers"], ":"), "cookies": _pairs(values["cookies"], "=")}
+        fields: dict[str, Any] = {
+            "headers": _parse_pairs(values["headers"], ":"),
+            "cookies": _parse_pairs(values["cookies"], "="),
+        }
         if values["username"] or values["password"]:
             fields["basic_auth"] = {name: values[name] for name in ("username", "password")}
         return parse_credentials(fields)
 
     @property
-    def key_fields(self) -> list[forms.BoundField]:
-        """Return the fields for credentials."""
-        return [self[name] for name in KEY_FIELDS]
+    def credential_fields(self) -> list[forms.BoundField]:
+        """Return the form fields for credentials."""
+        return [self[name] for name in CREDENTIAL_FIELDS]
 
     @property
-    def asks_for_key(self) -> bool:
-        """Return True if the section for credentials is expanded, because of an entered value or an error."""
-        return self.is_bound and any(self.cleaned_data.get(name) or name in self.errors for name in KEY_FIELDS)
+    def expands_credentials_section(self) -> bool:
+        """Return True if the credentials section must be expanded.
+
+        It is expanded if a credential was entered or has an error.
+        """
+        return self.is_bound and any(self.cleaned_data.get(name) or name in self.errors for name in CREDENTIAL_FIELDS)
 
 
 class ScanForm(TargetForm):
@@ -208,15 +223,15 @@ class ScanForm(TargetForm):
     )
 
 
-def _pairs(text: str, separator: str) -> dict[str, str]:
-    """Parse lines of names and values.
+def _parse_pairs(text: str, separator: str) -> dict[str, str]:
+    """Parse lines such as "name: value" into a dict.
 
-    Raises `InvalidRequestField`, whose message does not quote the invalid line: the line may be a bare secret.
+    Raises `InvalidRequestField`, whose message does not quote the invalid line, because the line may be a secret.
     """
     pairs: dict[str, str] = {}
     for line in filter(str.strip, text.splitlines()):
-        name, separator_part, value = (part.strip() for part in line.partition(separator))
-        if not separator_part or name in pairs:
+        name, found_separator, value = (part.strip() for part in line.partition(separator))
+        if not found_separator or name in pairs:
             space = " " if separator == ":" else ""
             raise InvalidRequestField(f"Write name{separator}{space}value, one per line, with each name only once.")
         pairs[name] = value

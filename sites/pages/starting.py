@@ -1,4 +1,4 @@
-"""Start of audits from pages of the dashboard."""
+"""Creation of audits from dashboard forms."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from accounts.authentication import Caller, member_caller
 from accounts.roles import MemberRequest
-from accounts.submissions import refuse_now
+from accounts.submissions import refuse_over_rate_or_in_maintenance
 from scans.policy import scan_policy
-from scans.reachability import has_scheme, with_scheme
+from scans.reachability import complete_url, has_scheme
 from sites.audits.requests import AuditRequest, targets_of
 from sites.audits.services import create_audit
 from sites.models import Audit, AuditPage
@@ -16,21 +16,27 @@ from sites.pages.forms import ScanForm
 
 
 @dataclass(frozen=True, slots=True)
-class Started:
-    """ID of a started audit. `note` names the scheme that was chosen if the user entered none."""
+class StartedAudit:
+    """ID of a created audit.
+
+    `note` tells the user which URL scheme was chosen if none was entered.
+    """
 
     audit_id: str
     note: str = ""
 
 
-def start(request: MemberRequest, form: ScanForm) -> Started:
-    """Create the audit that a valid form describes. Raises the API's refusals."""
+def start(request: MemberRequest, form: ScanForm) -> StartedAudit:
+    """Create an audit from the values of a valid form.
+
+    Raises the same refusals as the API.
+    """
     caller = member_caller(request.membership)
-    refuse_now(request)
-    entered = form.cleaned_data["url"].strip()
-    if not entered or has_scheme(entered):
-        return _create(caller, form.audit_request([entered]))
-    url = with_scheme(entered, scan_policy(), caller.organization_id)
+    refuse_over_rate_or_in_maintenance(request)
+    entered_url = form.cleaned_data["url"].strip()
+    if not entered_url or has_scheme(entered_url):
+        return _create(caller, form.audit_request([entered_url]))
+    url = complete_url(entered_url, scan_policy(), caller.organization_id)
     if url.startswith("https:"):
         note = f"You did not enter https:// or http://, so the scan uses {url}"
     else:
@@ -38,10 +44,13 @@ def start(request: MemberRequest, form: ScanForm) -> Started:
     return _create(caller, form.audit_request([url]), note)
 
 
-def start_again(request: MemberRequest, audit: Audit) -> Started:
-    """Create an audit with the target, types and credentials of an earlier audit. Raises the API's refusals."""
+def start_again(request: MemberRequest, audit: Audit) -> StartedAudit:
+    """Create an audit with the target, options and credentials of an earlier audit.
+
+    Raises the same refusals as the API.
+    """
     caller = member_caller(request.membership)
-    refuse_now(request)
+    refuse_over_rate_or_in_maintenance(request)
     urls = [audit.url]
     if audit.kind == Audit.Kind.PAGES:
         urls = list(AuditPage.objects.filter(audit=audit).order_by("position").values_list("url", flat=True))
@@ -51,7 +60,8 @@ def start_again(request: MemberRequest, audit: Audit) -> Started:
         targets_of(audit.kind, urls, scan_policy(), page_limit),
         page_limit,
         types=audit.types,
-        max_pages=min(audit.max_pages, page_limit),  # the tier's limit may have been lowered since the earlier audit
+        # The tier's limit may have been lowered since the earlier audit.
+        max_pages=min(audit.max_pages, page_limit),
         discover=audit.discover,
         include=audit.include,
         exclude=audit.exclude,
@@ -60,5 +70,5 @@ def start_again(request: MemberRequest, audit: Audit) -> Started:
     return _create(caller, audit_request)
 
 
-def _create(caller: Caller, audit_request: AuditRequest, note: str = "") -> Started:
-    return Started(create_audit(caller=caller, request=audit_request).response["id"], note)
+def _create(caller: Caller, audit_request: AuditRequest, note: str = "") -> StartedAudit:
+    return StartedAudit(create_audit(caller=caller, request=audit_request).response["id"], note)

@@ -1,6 +1,6 @@
-// The table of a list: a box in its head ticks all sites of the page, and the bar says how many are ticked.
+// The table of a list: a box in its head selects all sites of the page, and the bar shows how many are selected.
 const form = document.getElementById("ticked");
-const boxes = [...form.querySelectorAll("[name=entry]")];
+const boxes = () => [...form.querySelectorAll("[name=entry]")];
 const every = form.querySelector("[name=all]");
 const told = form.querySelector("[data-ticked]");
 const head = document.createElement("input");
@@ -8,15 +8,22 @@ Object.assign(head, { type: "checkbox", ariaLabel: "Tick all sites of this page"
 form.querySelector("thead .box").replaceChildren(head);
 
 function tell() {
-  const number = boxes.filter((each) => each.checked).length;
-  head.checked = number === boxes.length;
-  head.indeterminate = number > 0 && number < boxes.length;
-  for (const each of [head, ...boxes]) each.disabled = every.checked;
-  told.textContent = every.checked || !number ? "" : `${number} ticked`;
+  const number = boxes().filter((each) => each.checked).length;
+  head.checked = number === boxes().length;
+  head.indeterminate = number > 0 && number < boxes().length;
+  for (const each of [head, ...boxes()]) each.disabled = every.checked;
+  told.textContent = every.checked || !number ? "" : `${number} selected`;
 }
 head.addEventListener("change", () => {
-  for (const each of boxes) each.checked = head.checked;
+  for (const each of boxes()) each.checked = head.checked;
   tell();
 });
 form.addEventListener("change", tell);
 addEventListener("pageshow", tell);
+// A row with a new result replaces the old one, and stays selected.
+document.addEventListener("htmx:oobBeforeSwap", ({ detail }) => {
+  const box = detail.target.querySelector("[name=entry]");
+  const renewed = detail.fragment.querySelector("[name=entry]");
+  if (box && renewed) renewed.checked = box.checked;
+});
+document.addEventListener("htmx:oobAfterSwap", tell);

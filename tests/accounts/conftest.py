@@ -1,4 +1,4 @@
-"""Fixtures of the accounts tests: a real browser, an identity provider, and another database connection."""
+"""Fixtures for the accounts tests."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Elsewhere = Callable[[str, int | str], bool]
 
 @pytest.fixture
 def visit(browser: Window) -> Visit:
-    """Function that runs an action with a page in a new browser context."""
+    """Return a function that runs an action with a page in a new browser context."""
 
     def run(action: Callable[[BrowserContext, Page], Any], **options: Any) -> Any:
         def act(chromium: Browser) -> Any:
@@ -40,8 +40,8 @@ def visit(browser: Window) -> Visit:
 
 
 @pytest.fixture
-def elsewhere() -> Iterator[Elsewhere]:
-    """Function that runs a locking query in another connection, and returns False if it would have to wait."""
+def is_lockable_elsewhere() -> Iterator[Elsewhere]:
+    """Return a function that tries to lock a row in another connection, and returns False if the row is locked."""
 
     def run(sql: str, id: int | str) -> bool:
         try:
@@ -57,7 +57,7 @@ def elsewhere() -> Iterator[Elsewhere]:
         yield lambda sql, id: pool.submit(run, sql, id).result()
 
 
-# Claims of the provider's people, by `sub`.
+# OpenID Connect claims of the identity provider's test users, by `sub`.
 CLAIMS: dict[str, dict[str, object]] = {
     "ada": {"email": "Ada@people.test", "email_verified": True},
     "bob": {"email": "bob@people.test", "email_verified": True},
@@ -75,7 +75,10 @@ CLAIMS: dict[str, dict[str, object]] = {
 
 @pytest.fixture(scope="module")
 def identity_provider() -> Iterator[IdentityProvider]:
-    """Identity provider on loopback in its own process, trusted for addresses of people.test."""
+    """Start an identity provider on loopback in a separate process.
+
+    The service trusts its e-mail addresses at people.test.
+    """
     port = free_port()
     users = [word for sub, claims in CLAIMS.items() for word in ("--user-claims", json.dumps({"sub": sub} | claims))]
     command = [sys.executable, "-W", "ignore", "-m", "oidc_provider_mock", "--port", str(port), *users]

@@ -1,4 +1,7 @@
-"""Activity log of the API: each write is recorded with its key, and reads are not."""
+"""Tests that the activity log records API writes, but no reads.
+
+An entry names the key of the request.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +23,11 @@ WRITES = ("post", "put", "patch", "delete")
 
 
 @pytest.fixture
-def answering() -> Iterator[str]:
-    """URL of a receiver that responds, unlike the target, so that no test waits for a timeout."""
+def responding_receiver_url() -> Iterator[str]:
+    """Return the URL of a receiver that responds.
+
+    A receiver without a response would delay each test by a timeout.
+    """
     with Site({"/hook": Answer("ok")}) as site:
         yield f"{site.url}/hook"
 
@@ -32,7 +38,7 @@ def recorded_events(home: Member) -> list[tuple[str, str, str]]:
 
 
 @pytest.mark.django_db
-def test_each_api_write_is_recorded_with_its_key(home: Member, target: str, answering: str) -> None:
+def test_api_write_is_recorded_with_its_key(home: Member, target: str, responding_receiver_url: str) -> None:
     Tier.objects.update(concurrent_scans=50, webhooks=5, schedules=5)
     api = home.api
     tested_writes: set[tuple[str, str]] = set()
@@ -71,16 +77,16 @@ def test_each_api_write_is_recorded_with_its_key(home: Member, target: str, answ
     write("put", f"{one}/entries", f"{path}/entries", {"entries": [{"url": target}]}, "list.imported")
     write("post", f"{one}/entries", f"{path}/entries", {"entries": [{"url": f"{target}?2"}]}, "list.imported")
     entry = f"{path}/entries/{ListEntry.objects.earliest('url').id}"
-    of_entry = f"{one}/entries/<any:entry_id>"
-    write("patch", of_entry, entry, {"note": "Ours"}, "list.entry_changed")
-    write("post", f"{of_entry}/scan", f"{entry}/scan", {}, "list.scanned")
-    write("delete", of_entry, entry, None, "list.entry_deleted")
+    entry_path = f"{one}/entries/<any:entry_id>"
+    write("patch", entry_path, entry, {"note": "Ours"}, "list.entry_changed")
+    write("post", f"{entry_path}/scan", f"{entry}/scan", {}, "list.scanned")
+    write("delete", entry_path, entry, None, "list.entry_deleted")
     write("post", f"{one}/runs", f"{path}/runs", {}, "list.run")
     write("delete", f"{one}/runs/<any:run_id>", f"{path}/runs/{last['id']}", None, "list.run_cancelled")
     write("post", f"{one}/shares", f"{path}/shares", {"table": True}, "list.shared")
     write("delete", f"{one}/shares/<any:share_id>", f"{path}/shares/{last['id']}", None, "list.unshared")
     write("delete", one, path, None, "list.deleted")
-    hook = {"url": answering, "events": ["scan.completed"]}
+    hook = {"url": responding_receiver_url, "events": ["scan.completed"]}
     write("post", "api/webhooks", "/api/webhooks", hook, "webhook.created")
     path = f"/api/webhooks/{last['id']}"
     one = "api/webhooks/<any:webhook_id>"
@@ -94,22 +100,22 @@ def test_each_api_write_is_recorded_with_its_key(home: Member, target: str, answ
     write("post", replay, f"{path}/deliveries/{delivery}/replay", {}, "delivery.replayed")
     write("delete", one, path, None, "webhook.deleted")
 
-    assert tested_writes == set(writes()), "the API has learned something that this test does not know"
+    assert tested_writes == set(api_writes()), "the API has learned something that this test does not know"
     assert Audit.objects.exists()
 
 
-def writes() -> list[tuple[str, str]]:
-    """Return the methods and routes of all API writes, from the views."""
-    found_writes = []
+def api_writes() -> list[tuple[str, str]]:
+    """Return the methods and routes of all API endpoints that write."""
+    methods_and_routes = []
     for pattern in get_resolver().url_patterns:
         route = str(pattern.pattern)
         if isinstance(pattern, URLPattern) and route.startswith(("v1/", "api/")):
             view = pattern.callback.view_class  # type: ignore[attr-defined]  # all views of the API are classes
-            found_writes += [(method, route) for method in WRITES if hasattr(view, method)]
-    return found_writes
+            methods_and_routes += [(method, route) for method in WRITES if hasattr(view, method)]
+    return methods_and_routes
 
 
-def test_refused_and_repeated_writes_are_not_recorded(home: Member, target: str) -> None:
+def test_refused_writes_are_not_recorded(home: Member, target: str) -> None:
     body = {"url": target, "type": "security"}
     assert home.api.post("/v1/scan", body | {"type": "nonsense"}).status_code == 400
     assert recorded_events(home) == []
@@ -120,7 +126,7 @@ def test_refused_and_repeated_writes_are_not_recorded(home: Member, target: str)
     assert len(recorded_events(home)) == 1
 
 
-def test_activity_event_has_the_key_name_at_its_time(home: Member, target: str) -> None:
+def test_renamed_key_changes_no_recorded_event(home: Member, target: str) -> None:
     home.api.post("/v1/scan", {"url": target, "type": "security"})
     home.key.name = "Another"
     home.key.save()

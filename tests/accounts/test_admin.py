@@ -1,4 +1,4 @@
-"""Django admin: lists work, secrets are not displayed, and read-only rows cannot be changed."""
+"""Tests for the Django admin."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ from sites.models import Audit, Badge, ListRun, Monitor, SiteList
 from tests.factories import Member, browser_of, finished_scan, make_scan, person_of
 from tests.populated_monitors import add_runs, make_monitor
 from tests.sites.lists.cast import make_list
-from tests.sites.lists.snapshot_cast import Looked, share_of, snapshot
+from tests.sites.lists.snapshot_cast import SnapshotSite, make_share, snapshot
 from webhooks.delivery.signing import new_secret
 from webhooks.models import Delivery, Event, EventKind, Webhook
 
-READ_ONLY = (
+READ_ONLY_MODELS = (
     *(Scan, Audit, Monitor, SiteList, ListRun, Badge, Report, Mute, Webhook, Event, Delivery, ActivityEvent),
     Invitation,
 )
-MODELS = (Organization, Tier, Membership, User, ApiKey, BlockedDomain, *READ_ONLY)
+MODELS = (Organization, Tier, Membership, User, ApiKey, BlockedDomain, *READ_ONLY_MODELS)
 
 
 @pytest.fixture
@@ -50,8 +50,11 @@ def operator(db: None) -> Client:
 
 
 @pytest.fixture
-def populated(home: Member) -> list[str]:
-    """Create at least one row in every table; return the secrets that must not be displayed."""
+def secrets_of_populated_tables(home: Member) -> list[str]:
+    """Create rows in every table.
+
+    Returns the secrets that must not be displayed.
+    """
     secret = new_secret()
     Webhook.objects.create(
         organization=home.organization,
@@ -79,7 +82,7 @@ def populated(home: Member) -> list[str]:
     add_runs(monitor, 3, timezone.now())
     Badge.objects.create(organization=home.organization, monitor=monitor)
     site_list = make_list(home, encrypted_credentials=encryption.encrypt(secret))
-    share_of(site_list, snapshot(site_list, [Looked("https://example.com/", {"seo": 70}, "p")]))
+    make_share(site_list, snapshot(site_list, [SnapshotSite("https://example.com/", {"seo": 70}, "p")]))
     BlockedDomain.objects.create(domain="blocked.test")
     Invitation.objects.create(
         organization=home.organization, email="asked@people.test", expires_at=timezone.now() + timedelta(days=7)
@@ -98,12 +101,15 @@ def populated(home: Member) -> list[str]:
 
 
 def address(model: type[Model], page: str, *ids: int | str) -> str:
-    """Return the address of a page of the admin, which reads an ID such as `key_5F…` as escaped."""
+    """Return the URL of an admin page.
+
+    The ID is quoted, because the admin decodes IDs such as `key_5F…`.
+    """
     return reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_{page}", args=list(map(quote, ids)))
 
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: model.__name__)
-def test_admin_lists_and_rows_display_no_secret(operator: Client, populated: list[str], model: type[Model]) -> None:
+def test_admin_displays_no_secret(operator: Client, secrets_of_populated_tables: list[str], model: type[Model]) -> None:
     row = model._default_manager.first()
     assert row is not None
     for page in (address(model, "changelist"), address(model, "change", row.pk)):
@@ -113,19 +119,19 @@ def test_admin_lists_and_rows_display_no_secret(operator: Client, populated: lis
                 continue
             assert response.status_code == 200, page + query
             text = response.content.decode()
-            assert not [hidden for hidden in populated if hidden in text]
+            assert not [hidden for hidden in secrets_of_populated_tables if hidden in text]
 
 
-def test_admin_registers_only_the_listed_models() -> None:
-    import_module("config.urls")  # This import registers the models.
+def test_admin_registers_only_listed_models() -> None:
+    import_module("config.urls")  # Importing the URL configuration registers the models.
     registered = {model for model in admin.site._registry if model._meta.app_label != "auth"}
     assert registered == set(MODELS)
     assert admin.site.check(list(apps.get_app_configs())) == []
 
 
-@pytest.mark.parametrize("model", READ_ONLY, ids=lambda model: model.__name__)
-def test_read_only_rows_cannot_be_changed_in_the_admin(
-    operator: Client, populated: list[str], model: type[Model]
+@pytest.mark.parametrize("model", READ_ONLY_MODELS, ids=lambda model: model.__name__)
+def test_read_only_rows_cannot_be_changed(
+    operator: Client, secrets_of_populated_tables: list[str], model: type[Model]
 ) -> None:
     row = model._default_manager.first()
     assert row is not None
@@ -157,7 +163,7 @@ def test_admin_displays_a_new_key_once(operator: Client, home: Member) -> None:
     assert LogEntry.objects.get().object_id == key.pk
 
 
-def test_admin_change_of_membership_revokes_its_invitations(operator: Client, home: Member) -> None:
+def test_changed_membership_revokes_invitations(operator: Client, home: Member) -> None:
     for change in ("role", "end"):
         user = person_of(home, "owner", f"{change}@people.test")
         membership = Membership.objects.get(user=user)
@@ -170,7 +176,7 @@ def test_admin_change_of_membership_revokes_its_invitations(operator: Client, ho
         assert invitation.revoked_at is not None
 
 
-def test_admin_rename_keeps_organization_and_digest_of_a_key(operator: Client, home: Member, stranger: Member) -> None:
+def test_renaming_a_key_changes_nothing_else(operator: Client, home: Member, stranger: Member) -> None:
     form = {
         "organization": stranger.organization.pk,
         "name": "Renamed",
@@ -184,7 +190,7 @@ def test_admin_rename_keeps_organization_and_digest_of_a_key(operator: Client, h
     assert (key.name, key.organization, key.digest) == ("Renamed", home.organization, home.key.digest)
 
 
-def test_admin_action_revokes_selected_keys(operator: Client, home: Member, stranger: Member) -> None:
+def test_admin_action_revokes_keys(operator: Client, home: Member, stranger: Member) -> None:
     assert home.api.get("/v1/usage").status_code == 200
     form = {"action": "revoke", "_selected_action": [home.key.pk]}
     assert operator.post(address(ApiKey, "changelist"), form).status_code == 302
@@ -199,7 +205,7 @@ def test_admin_cannot_delete_a_key(operator: Client, home: Member) -> None:
     assert operator.post(address(ApiKey, "delete", home.key.pk), {"post": "yes"}).status_code == 403
 
 
-def test_admin_lists_organizations_with_usage_in_few_queries(
+def test_organizations_are_listed_in_few_queries(
     operator: Client, home: Member, stranger: Member, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
     MonthlyUsage.objects.create(organization=home.organization, period=month_of(timezone.now()), used=17)
@@ -227,7 +233,7 @@ def test_person_added_in_the_admin_can_log_in(operator: Client) -> None:
     assert Client().post("/login/", login)["Location"] == "/dashboard/"
 
 
-def test_admin_refuses_an_address_that_differs_only_in_case(operator: Client) -> None:
+def test_address_in_another_case_is_refused(operator: Client) -> None:
     form = {"email": "OPERATOR@people.test", "usable_password": "true"}
     passwords = {"password1": "a long horse 9", "password2": "a long horse 9"}
     response = operator.post(address(User, "add"), form | passwords)
@@ -260,7 +266,7 @@ def test_invalid_blocked_domain_is_refused(operator: Client, entered: str) -> No
     assert "Enter a domain such as example.com" in response.content.decode()
 
 
-def test_admin_list_executes_no_count_query(operator: Client, home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_admin_list_has_no_count_query(operator: Client, home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(UncountedAdmin, "list_per_page", 2)
     for _ in range(3):
         make_scan(home)
@@ -273,13 +279,13 @@ def test_admin_list_executes_no_count_query(operator: Client, home: Member, monk
 
 
 @pytest.mark.parametrize("page", ["0", "-1", "201", "99999999999999999999"])
-def test_admin_page_number_out_of_range_redirects(operator: Client, home: Member, page: str) -> None:
+def test_page_number_out_of_range_redirects(operator: Client, home: Member, page: str) -> None:
     make_scan(home)
     response = operator.get(f"{address(Scan, 'changelist')}?p={page}")
     assert (response.status_code, response["Location"].partition("?")[2]) == (302, "e=1")
 
 
-def test_admin_report_list_does_not_load_the_export_column(operator: Client, home: Member) -> None:
+def test_report_list_does_not_load_exports(operator: Client, home: Member) -> None:
     finished_scan(home)
     with CaptureQueriesContext(connection) as queries:
         operator.get(address(Report, "changelist"))
@@ -287,16 +293,19 @@ def test_admin_report_list_does_not_load_the_export_column(operator: Client, hom
 
 
 @pytest.fixture
-def helper(db: None) -> Client:
-    """Client of a staff member who may view, change and delete people only."""
+def staff_client(db: None) -> Client:
+    """Return a client of a staff member with few permissions.
+
+    The staff member may only view, change and delete people.
+    """
     person = User.objects.create_user("helper@people.test", is_staff=True)
     person.user_permissions.set(Permission.objects.filter(codename__in=["change_user", "view_user", "delete_user"]))
     return browser_of(person)
 
 
-def test_staff_cannot_change_permissions_or_addresses(helper: Client, home: Member) -> None:
+def test_staff_cannot_change_permissions(staff_client: Client, home: Member) -> None:
     person = person_of(home, "member", "ada@people.test")
-    page = helper.get(f"/admin/accounts/user/{person.pk}/change/")
+    page = staff_client.get(f"/admin/accounts/user/{person.pk}/change/")
     fields = {
         "first_name": "Eve",
         "email": "eve@people.test",
@@ -304,22 +313,22 @@ def test_staff_cannot_change_permissions_or_addresses(helper: Client, home: Memb
         "is_staff": "on",
         "is_active": "on",
     }
-    assert helper.post(f"/admin/accounts/user/{person.pk}/change/", fields).status_code == 302
+    assert staff_client.post(f"/admin/accounts/user/{person.pk}/change/", fields).status_code == 302
     person.refresh_from_db()
     assert page.status_code == 200
     assert (person.first_name, person.email) == ("Eve", "ada@people.test")
     assert (person.is_superuser, person.is_staff) == (False, False)
 
 
-def test_staff_cannot_set_passwords(helper: Client, home: Member) -> None:
+def test_staff_cannot_set_passwords(staff_client: Client, home: Member) -> None:
     person = person_of(home, "owner", "ada@people.test")
     path = f"/admin/accounts/user/{person.pk}/password/"
-    assert helper.post(path, {"password1": "a new one 17", "password2": "a new one 17"}).status_code == 403
+    assert staff_client.post(path, {"password1": "a new one 17", "password2": "a new one 17"}).status_code == 403
     person.refresh_from_db()
     assert not person.check_password("a new one 17")
 
 
-def test_staff_with_all_permissions_cannot_join_an_organization(home: Member) -> None:
+def test_staff_cannot_join_an_organization(home: Member) -> None:
     person = User.objects.create_user("helper@people.test", is_staff=True)
     group = Group.objects.create(name="Helpers")
     person.groups.add(group)
@@ -345,8 +354,8 @@ def test_staff_with_all_permissions_cannot_join_an_organization(home: Member) ->
         assert staff.get(f"/admin/accounts/{page}/").status_code == 200
 
 
-def test_staff_cannot_change_or_delete_a_superuser(helper: Client) -> None:
+def test_staff_cannot_change_a_superuser(staff_client: Client) -> None:
     above = User.objects.create_superuser("root@people.test")
-    assert helper.post(f"/admin/accounts/user/{above.pk}/change/", {"first_name": "Eve"}).status_code == 403
-    assert helper.post(f"/admin/accounts/user/{above.pk}/delete/", {"post": "yes"}).status_code == 403
+    assert staff_client.post(f"/admin/accounts/user/{above.pk}/change/", {"first_name": "Eve"}).status_code == 403
+    assert staff_client.post(f"/admin/accounts/user/{above.pk}/delete/", {"post": "yes"}).status_code == 403
     assert User.objects.filter(pk=above.pk, first_name="").exists()

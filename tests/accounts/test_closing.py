@@ -1,4 +1,4 @@
-"""Closing an organization or an account: unusable at once, deleted soon afterwards, even while in use."""
+"""Tests for closing an organization or an account."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from django.test import Client
 from django.utils import timezone
 
 from accounts import members
-from accounts.closing.deletion import GRACE, delete_closed
+from accounts.closing.deletion import GRACE_PERIOD, delete_closed
 from accounts.closing.services import NO_ADDRESS, close_account, close_organization_as_owner
 from accounts.keys.services import create_api_key
 from accounts.models import ActivityEvent, Membership, Organization, User
@@ -28,16 +28,16 @@ from webhooks.models import Webhook
 RECEIVER = {"url": "https://hooks.example.com/", "events": ["scan.completed"]}
 
 
-def owner_of(member: Member, email: str = "owner@people.test") -> Membership:
+def client_of_owner(member: Member, email: str = "owner@people.test") -> Membership:
     return Membership.objects.get(user=person_of(member, "owner", email))
 
 
-def delete_after_grace() -> bool:
-    return delete_closed(timezone.now() + GRACE + timedelta(seconds=1), time_limit_s=60)
+def delete_after_grace_period() -> bool:
+    return delete_closed(timezone.now() + GRACE_PERIOD + timedelta(seconds=1), time_limit_s=60)
 
 
-def rows_left(organization_id: int) -> dict[str, int]:
-    """Count each table's rows of the organization, with or without a foreign key; empty tables are omitted."""
+def remaining_row_counts(organization_id: int) -> dict[str, int]:
+    """Count the organization's rows in each table that is not empty."""
     counts = {}
     for model in apps.get_models():
         if any(field.attname == "organization_id" for field in model._meta.concrete_fields):
@@ -46,7 +46,7 @@ def rows_left(organization_id: int) -> dict[str, int]:
 
 
 def test_closed_organization_is_unusable_at_once(home: Member, stranger: Member) -> None:
-    actor = owner_of(home)
+    actor = client_of_owner(home)
     browser = browser_of(actor.user)
     finished = finished_scan(home)
     Report.objects.update(shared_at=timezone.now())
@@ -69,8 +69,8 @@ def test_closed_organization_is_unusable_at_once(home: Member, stranger: Member)
     assert stranger.api.get("/v1/scans").status_code == 200
 
 
-def test_new_organization_with_a_closed_name_is_separate(home: Member) -> None:
-    close_organization_as_owner(actor=owner_of(home))
+def test_name_of_closed_organization_can_be_reused(home: Member) -> None:
+    close_organization_as_owner(actor=client_of_owner(home))
     again = ensure_organization(name="Home")
     assert again.id != home.organization.id
     with pytest.raises(AccountRefused, match="has been deleted"):
@@ -80,7 +80,7 @@ def test_new_organization_with_a_closed_name_is_separate(home: Member) -> None:
 
 
 @pytest.mark.django_db
-def test_deletion_of_an_organization_deletes_all_its_rows_and_no_others(
+def test_deletion_keeps_rows_of_other_organizations(
     home: Member, stranger: Member, monkeypatch: pytest.MonkeyPatch, target: str
 ) -> None:
     monkeypatch.setattr(batches, "BATCH", 2)
@@ -90,26 +90,33 @@ def test_deletion_of_an_organization_deletes_all_its_rows_and_no_others(
             finished_scan(member)
         created = member.api.post("/v1/scan", {"url": target, "type": "seo"}, Idempotency_Key="once")
         assert created.status_code == 201
-    actor = owner_of(home)
+    actor = client_of_owner(home)
     members.invite(actor=actor, email="bob@people.test", role="member")
-    before = rows_left(stranger.organization.id)
-    assert rows_left(home.organization.id).keys() >= {"Scan", "ScanCount", "Report", "Event", "Webhook", "ApiKey"}
+    before = remaining_row_counts(stranger.organization.id)
+    assert remaining_row_counts(home.organization.id).keys() >= {
+        "Scan",
+        "ScanCount",
+        "Report",
+        "Event",
+        "Webhook",
+        "ApiKey",
+    }
 
     close_organization_as_owner(actor=actor)
     assert delete_closed(timezone.now(), time_limit_s=60)
     assert Organization.objects.filter(id=home.organization.id).exists(), "requests that began before may still run"
-    assert delete_after_grace()
-    assert rows_left(home.organization.id) == {}
+    assert delete_after_grace_period()
+    assert remaining_row_counts(home.organization.id) == {}
     assert not Organization.objects.filter(id=home.organization.id).exists()
-    assert rows_left(stranger.organization.id) == before
+    assert remaining_row_counts(stranger.organization.id) == before
 
 
 def test_deletion_continues_after_the_time_limit(home: Member) -> None:
     finished_scan(home)
-    close_organization_as_owner(actor=owner_of(home))
-    assert not delete_closed(timezone.now() + 2 * GRACE, time_limit_s=-1)
+    close_organization_as_owner(actor=client_of_owner(home))
+    assert not delete_closed(timezone.now() + 2 * GRACE_PERIOD, time_limit_s=-1)
     assert Organization.objects.exists()
-    assert delete_after_grace()
+    assert delete_after_grace_period()
     assert not ScanCount.objects.exists()
 
 
@@ -122,8 +129,11 @@ def test_only_owner_can_delete_an_organization(home: Member, role: str) -> None:
 
 
 @pytest.mark.django_db(transaction=True, serialized_rollback=True)
-def test_organization_under_load_is_deleted_without_errors(target: str) -> None:
-    """Regression test: when the rows were deleted at once, the deletion and other requests failed."""
+def test_organization_under_load_can_be_deleted(target: str) -> None:
+    """Regression test: deletion of an organization in use failed.
+
+    It also made other requests fail.
+    """
     member = member_of("Busy", "enterprise")
     answers: list[tuple[int, str]] = []
     ended = threading.Event()
@@ -142,18 +152,18 @@ def test_organization_under_load_is_deleted_without_errors(target: str) -> None:
         thread.start()
     while len(answers) < 12:
         threads[0].join(0.01)
-    close_organization_as_owner(actor=owner_of(member))
-    assert delete_after_grace(), "even while requests that began before still run"
+    close_organization_as_owner(actor=client_of_owner(member))
+    assert delete_after_grace_period(), "even while requests that began before still run"
     ended.set()
     for thread in threads:
         thread.join()
     assert {status for status, _ in answers} <= {201, 401, 429}
     assert {code for status, code in answers if status == 401} == {"KEY_REVOKED"}
-    assert rows_left(member.organization.id) == {}
+    assert remaining_row_counts(member.organization.id) == {}
 
 
-def test_closed_account_leaves_only_activity_log_entries(home: Member) -> None:
-    owner_of(home)
+def test_closed_account_leaves_only_activity_log(home: Member) -> None:
+    client_of_owner(home)
     ada = person_of(home, "admin", "ada@people.test")
     browser = browser_of(ada)
     membership = Membership.objects.get(user=ada)
@@ -166,23 +176,23 @@ def test_closed_account_leaves_only_activity_log_entries(home: Member) -> None:
     assert members.find_invitation(members.invitation_token(invitation)) is None
     assert ActivityEvent.objects.filter(action="member.left", actor_email="ada@people.test").exists()
     assert User.objects.create_user("ada@people.test"), "the address is free"
-    assert delete_after_grace()
+    assert delete_after_grace_period()
     assert not User.objects.filter(email__endswith=NO_ADDRESS).exists()
     assert Api(key).get("/v1/usage").status_code == 200, "the organization's key is not the person's"
 
 
-def test_only_owner_cannot_close_the_account(home: Member) -> None:
-    actor = owner_of(home)
+def test_sole_owner_cannot_close_the_account(home: Member) -> None:
+    actor = client_of_owner(home)
     with pytest.raises(AccountRefused, match="You are the only owner of Home"):
         close_account(user=actor.user, actor=actor.user)
-    owner_of(home, "second@people.test")
+    client_of_owner(home, "second@people.test")
     close_account(user=actor.user, actor=actor.user)
     assert mail.outbox == []
 
 
-def test_operator_deletes_organization_and_owner_in_the_admin(home: Member) -> None:
+def test_operator_deletes_organization_and_owner(home: Member) -> None:
     operator = browser_of(User.objects.create_superuser("operator@people.test"))
-    actor = owner_of(home)
+    actor = client_of_owner(home)
     person = f"/admin/accounts/user/{actor.user.pk}/delete/"
     assert operator.post(person, {"post": "yes"}).status_code == 403, "nobody would own the organization"
     page = f"/admin/accounts/organization/{home.organization.pk}/delete/"
@@ -192,11 +202,11 @@ def test_operator_deletes_organization_and_owner_in_the_admin(home: Member) -> N
     operator.post(person, {"post": "yes"})
     actor.user.refresh_from_db()
     assert actor.user.closed_at is not None
-    assert delete_after_grace()
+    assert delete_after_grace_period()
     assert set(User.objects.values_list("email", flat=True)) == {"operator@people.test"}
 
 
-def test_staff_without_superuser_cannot_delete_an_organization(home: Member) -> None:
+def test_only_superusers_can_delete_an_organization(home: Member) -> None:
     helper = browser_of(User.objects.create_user("helper@people.test", is_staff=True))
     page = f"/admin/accounts/organization/{home.organization.pk}/delete/"
     assert helper.post(page, {"post": "yes"}).status_code == 403
@@ -206,7 +216,7 @@ def test_staff_without_superuser_cannot_delete_an_organization(home: Member) -> 
 
 @pytest.mark.parametrize("typed", ["", "Somewhere else", "Hom"])
 def test_deletion_requires_the_typed_name(home: Member, typed: str) -> None:
-    actor = owner_of(home)
+    actor = client_of_owner(home)
     browser = browser_of(actor.user)
     slug = home.organization.slug
     assert browser.post(f"/o/{slug}/settings/delete", {"confirmation": typed}).status_code == 200
@@ -215,8 +225,8 @@ def test_deletion_requires_the_typed_name(home: Member, typed: str) -> None:
     assert User.objects.get(id=actor.user.pk).is_active
 
 
-def test_owner_deletes_organization_and_then_account_on_pages(home: Member) -> None:
-    actor = owner_of(home)
+def test_owner_deletes_organization_then_account(home: Member) -> None:
+    actor = client_of_owner(home)
     browser = browser_of(actor.user)
     refused = browser.post("/account/delete", {"confirmation": actor.user.email})
     slug = home.organization.slug
@@ -233,5 +243,5 @@ def test_owner_deletes_organization_and_then_account_on_pages(home: Member) -> N
     account_response = browser.post("/account/delete", {"confirmation": "OWNER@people.test"})
     assert (account_response.status_code, account_response["Location"]) == (302, "/")
     assert browser.get("/account/").status_code == 302
-    assert delete_after_grace()
+    assert delete_after_grace_period()
     assert not User.objects.exists()

@@ -1,4 +1,7 @@
-"""Input of forms whose session has ended: restored after the log-in, for its author only."""
+"""Tests that drafts restore form input after a new login.
+
+The session had ended before the form was submitted.
+"""
 
 from __future__ import annotations
 
@@ -25,11 +28,11 @@ from webhooks.models import Webhook
 
 PASSWORD = "correct horse 9"
 ADA = "ada@people.test"
-SCAN_NEW = "/o/home/scans/new"
-# Page with a form, the path to which the form is sent, and valid input.
+SCAN_FORM_PATH = "/o/home/scans/new"
+# Path of a form's page, path of its submission, and valid input.
 FORMS = [
-    ("/o/home/", SCAN_NEW, {"url": "https://example.com/a", "scope": "site", "include": "/docs/*\n/shop/*"}),
-    (SCAN_NEW, SCAN_NEW, {"url": "https://example.com/b", "type": "seo"}),
+    ("/o/home/", SCAN_FORM_PATH, {"url": "https://example.com/a", "scope": "site", "include": "/docs/*\n/shop/*"}),
+    (SCAN_FORM_PATH, SCAN_FORM_PATH, {"url": "https://example.com/b", "type": "seo"}),
     ("/o/home/monitors/new", "/o/home/monitors/new", {"url": "https://example.com/c", "name": "Ours", "every": "week"}),
     ("/o/home/webhooks/", "/o/home/webhooks/new", {"url": "https://example.com/hook", "event": "scan.failed"}),
     ("/o/home/keys/", "/o/home/keys/", {"name": "Nightly", "scope": "read", "lifetime": "30"}),
@@ -50,15 +53,15 @@ def log_in(client: Client, email: str = ADA, next_page: str = "") -> ClientRespo
     return client.post("/login/", {"login": email, "password": PASSWORD, "next": next_page})
 
 
-def draft_in(page: ClientResponse, action: str) -> str:
-    """Return the hidden field of the form that is sent to `action`."""
+def signed_author_in_form(page: ClientResponse, action: str) -> str:
+    """Return the draft that the form with this `action` contains."""
     tree = page_of(page)
     (token,) = tree.xpath(f"//form[@action='{action}' or not(@action)]//input[@name='{drafts.FIELD}']/@value")
     return str(token)
 
 
-def values_in(page: ClientResponse, name: str) -> list[str]:
-    """Return the values of a field on the page."""
+def field_values(page: ClientResponse, name: str) -> list[str]:
+    """Return the values of the form field on the page."""
     tree = page_of(page)
     found = tree.xpath(f"//main//input[@name='{name}'][not(@type='checkbox' or @type='radio') or @checked]/@value")
     found += tree.xpath(f"//main//select[@name='{name}']/option[@selected]/@value")
@@ -70,16 +73,16 @@ def values_in(page: ClientResponse, name: str) -> list[str]:
 
 @pytest.fixture
 def client(home: Member) -> Client:
-    """Browser of an owner, logged in."""
+    """Return a client that is logged in as an owner."""
     person(home)
     client = Client()
     log_in(client)
     return client
 
 
-def send_late(client: Client, page: str, action: str, entered: dict[str, str]) -> ClientResponse:
-    """Open a page, end the session, and send the form of the page."""
-    token = draft_in(client.get(page), action)
+def submit_after_session_end(client: Client, page: str, action: str, entered: dict[str, str]) -> ClientResponse:
+    """Open a page, end the session, and submit the page's form."""
+    token = signed_author_in_form(client.get(page), action)
     LoginSession.objects.all().delete()
     return client.post(action, entered | {drafts.FIELD: token})
 
@@ -88,7 +91,7 @@ def send_late(client: Client, page: str, action: str, entered: dict[str, str]) -
 def test_form_input_is_restored_after_login(
     home: Member, client: Client, page: str, action: str, entered: dict[str, str]
 ) -> None:
-    late = send_late(client, page, action, entered)
+    late = submit_after_session_end(client, page, action, entered)
     assert late["Location"] == f"/login/?next={action}"
     assert "Log in to return to the form with your input." in client.get(late["Location"]).content.decode()
     assert log_in(client, next_page=action)["Location"] == action
@@ -96,7 +99,7 @@ def test_form_input_is_restored_after_login(
     assert form.status_code == 200
     assert "Your input is back" in form.content.decode()
     for name, value in entered.items():
-        assert values_in(form, name)[:1] == [value], name
+        assert field_values(form, name)[:1] == [value], name
     assert not [model for model in (Audit, Monitor, Webhook) if model.objects.exists()]
     assert Organization.objects.get().name == "Home"
     again = client.get(action, follow=True)
@@ -105,39 +108,39 @@ def test_form_input_is_restored_after_login(
 
 def test_draft_of_a_mute_keeps_its_finding(home: Member, client: Client) -> None:
     path = f"/o/home/mutes/new?scan={finished_scan(home).id}&check=bad"
-    late = send_late(client, path, path, {"reason": "We know.", "until": "2030-01-01"})
+    late = submit_after_session_end(client, path, path, {"reason": "We know.", "until": "2030-01-01"})
     form = client.get(log_in(client, next_page=path)["Location"])
     assert late["Location"] == f"/login/?next={quote(path)}"
-    assert values_in(form, "reason") == ["We know."]
+    assert field_values(form, "reason") == ["We know."]
     assert not Mute.objects.exists()
 
 
-def test_draft_is_restored_after_provider_reauthentication(home: Member, client: Client, settings: Any) -> None:
+def test_draft_is_restored_after_reauthentication(home: Member, client: Client, settings: Any) -> None:
     settings.OIDC_PROVIDERS = [IdentityProvider("id", "Our ID", "https://id.test", "us", "s3cret")]
     ada = User.objects.get()
     ada.set_unusable_password()
     ada.save()
     SocialAccount.objects.create(user=ada, provider="id", uid="1")
-    by_provider = browser_of(ada)
+    provider_client = browser_of(ada)
     entered = {"url": "https://example.com/hook", "event": "scan.failed"}
-    token = draft_in(by_provider.get("/o/home/webhooks/"), "/o/home/webhooks/new")
-    redirected = by_provider.post("/o/home/webhooks/new", entered | {drafts.FIELD: token})
+    token = signed_author_in_form(provider_client.get("/o/home/webhooks/"), "/o/home/webhooks/new")
+    redirected = provider_client.post("/o/home/webhooks/new", entered | {drafts.FIELD: token})
     assert redirected["Location"] == "/account/again/provider/?next=%2Fo%2Fhome%2Fwebhooks%2Fnew"
-    assert values_in(by_provider.get("/o/home/webhooks/new"), "url") == ["https://example.com/hook"]
+    assert field_values(provider_client.get("/o/home/webhooks/new"), "url") == ["https://example.com/hook"]
 
 
-def test_draft_excludes_passwords_and_credentials(home: Member, client: Client) -> None:
+def test_draft_excludes_passwords(home: Member, client: Client) -> None:
     secrets = {"headers": "X-Key: s3cret", "cookies": "a=s3cret", "username": "s3cret", "password": "s3cret"}
-    send_late(client, SCAN_NEW, SCAN_NEW, {"url": "https://example.com/plain"} | secrets)
+    submit_after_session_end(client, SCAN_FORM_PATH, SCAN_FORM_PATH, {"url": "https://example.com/plain"} | secrets)
     log_in(client)
-    draft = drafts.DRAFTS._decrypted(client.session["drafts"][SCAN_NEW])
+    draft = drafts.DRAFTS._decrypted(client.session["drafts"][SCAN_FORM_PATH])
     assert draft["text"] == "url=https%3A%2F%2Fexample.com%2Fplain"
     stored = [session.get_decoded() for session in Session.objects.all()]
     assert "example.com" not in str(stored), "sessions hold it encrypted"
 
 
-def test_each_secret_form_field_is_excluded_from_drafts() -> None:
-    """The test covers the forms whose templates support drafts; other forms are never stored."""
+def test_draft_excludes_secret_fields() -> None:
+    """Only forms with `accounts/_draft.html` store their input."""
     form_classes, secret_fields = [forms.BaseForm], set()
     while form_classes:
         form_class = form_classes.pop()
@@ -152,62 +155,60 @@ def test_each_secret_form_field_is_excluded_from_drafts() -> None:
 
 def test_draft_is_not_restored_for_another_person(home: Member, client: Client) -> None:
     person(home, "bert@people.test")
-    send_late(client, SCAN_NEW, SCAN_NEW, {"url": "https://example.com/mine"})
+    submit_after_session_end(client, SCAN_FORM_PATH, SCAN_FORM_PATH, {"url": "https://example.com/mine"})
     log_in(client, "bert@people.test")
-    assert values_in(client.get(SCAN_NEW), "url") == []
+    assert field_values(client.get(SCAN_FORM_PATH), "url") == []
     assert "drafts" not in client.session
     client.post("/logout/")
     log_in(client)
-    assert values_in(client.get(SCAN_NEW), "url") == []
+    assert field_values(client.get(SCAN_FORM_PATH), "url") == []
 
 
 def test_draft_page_returns_404_to_former_members(home: Member, client: Client) -> None:
-    send_late(client, SCAN_NEW, SCAN_NEW, {"url": "https://example.com/mine"})
+    submit_after_session_end(client, SCAN_FORM_PATH, SCAN_FORM_PATH, {"url": "https://example.com/mine"})
     Membership.objects.all().delete()
     log_in(client)
-    assert client.get(SCAN_NEW).status_code == 404
+    assert client.get(SCAN_FORM_PATH).status_code == 404
 
 
 @pytest.mark.parametrize("token", ["", "x", "1:x:y"])
 def test_draft_without_valid_author_is_not_stored(db: None, token: str) -> None:
     client = Client()
-    answer = client.post(SCAN_NEW, {"url": "https://example.com/", drafts.FIELD: token})
+    answer = client.post(SCAN_FORM_PATH, {"url": "https://example.com/", drafts.FIELD: token})
     assert answer["Location"] == "/login/?next=/dashboard/"
     assert not client.session.keys()
 
 
-def test_drafts_are_limited_in_size_number_and_age(
-    home: Member, client: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    tokens = {path: draft_in(client.get(path), path) for path in (SCAN_NEW, "/o/home/monitors/new")}
+def test_drafts_are_limited_in_size_and_number(home: Member, client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    tokens = {path: signed_author_in_form(client.get(path), path) for path in (SCAN_FORM_PATH, "/o/home/monitors/new")}
     LoginSession.objects.all().delete()
-    token = tokens[SCAN_NEW]
-    large = client.post(SCAN_NEW, {"url": "x" * drafts.MAX_LENGTH, drafts.FIELD: token})
+    token = tokens[SCAN_FORM_PATH]
+    large = client.post(SCAN_FORM_PATH, {"url": "x" * drafts.MAX_DRAFT_LENGTH, drafts.FIELD: token})
     assert large["Location"] == "/login/?next=/dashboard/"
-    assert "your input could not be kept" in client.get("/login/").content.decode()
+    assert "your input could not be saved" in client.get("/login/").content.decode()
     for number in range(drafts.DRAFTS.most + 2):
-        client.post(f"{SCAN_NEW}?tab={number}", {"url": "https://example.com/", drafts.FIELD: token})
+        client.post(f"{SCAN_FORM_PATH}?tab={number}", {"url": "https://example.com/", drafts.FIELD: token})
     assert len(client.session["drafts"]) == drafts.DRAFTS.most
     log_in(client)
     later = time.time() + drafts.DRAFTS.max_age_s + 1
     monkeypatch.setattr(time, "time", lambda: later)
-    assert values_in(client.get(f"{SCAN_NEW}?tab=4"), "url") == []
+    assert field_values(client.get(f"{SCAN_FORM_PATH}?tab=4"), "url") == []
 
 
 def test_form_with_outdated_csrf_token_is_restored(home: Member, client: Client) -> None:
     strict = Client(enforce_csrf_checks=True)
     strict.cookies = client.cookies
-    page = strict.get(SCAN_NEW)
-    token = draft_in(page, SCAN_NEW)
+    page = strict.get(SCAN_FORM_PATH)
+    token = signed_author_in_form(page, SCAN_FORM_PATH)
     (csrf,) = set(page_of(page).xpath("//input[@name='csrfmiddlewaretoken']/@value"))
-    strict.cookies["csrftoken"] = "a" * 32  # Django sets another token after a log-in in another tab.
+    strict.cookies["csrftoken"] = "a" * 32  # A login in another tab makes Django set another CSRF token.
     entered = {"url": "https://example.com/mine", "csrfmiddlewaretoken": csrf, drafts.FIELD: token}
-    same_origin = strict.post(SCAN_NEW, entered, HTTP_ORIGIN="http://testserver")
-    assert (same_origin.status_code, same_origin["Location"]) == (302, SCAN_NEW)
-    assert values_in(strict.get(SCAN_NEW), "url") == ["https://example.com/mine"]
+    same_origin_headers = strict.post(SCAN_FORM_PATH, entered, HTTP_ORIGIN="http://testserver")
+    assert (same_origin_headers.status_code, same_origin_headers["Location"]) == (302, SCAN_FORM_PATH)
+    assert field_values(strict.get(SCAN_FORM_PATH), "url") == ["https://example.com/mine"]
     for headers in ({"Origin": "http://evil.test"}, None):
-        foreign = strict.post(SCAN_NEW, entered, headers=headers)
+        foreign = strict.post(SCAN_FORM_PATH, entered, headers=headers)
         assert foreign.status_code == 403
         assert "The form has expired." in foreign.content.decode()
-    assert values_in(strict.get(SCAN_NEW), "url") == []
+    assert field_values(strict.get(SCAN_FORM_PATH), "url") == []
     assert not Audit.objects.exists()

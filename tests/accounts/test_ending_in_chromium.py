@@ -1,4 +1,4 @@
-"""Data export, deletion of an organization and deletion of an account in a real browser."""
+"""Browser tests for data exports and deletions."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from django.db import connection
 from django.utils import timezone
 from playwright.sync_api import BrowserContext, Page, expect
 
-from accounts.closing.deletion import GRACE, delete_closed
+from accounts.closing.deletion import GRACE_PERIOD, delete_closed
 from accounts.models import Membership, Organization, User
 from scans.models import Scan
 from tests.accounts.conftest import Visit
 from tests.accounts.identity.people import EMAIL, PASSWORD
-from tests.accounts.test_closing import rows_left
+from tests.accounts.test_closing import remaining_row_counts
 from tests.factories import Member, browser_of, finished_scan, make_scan, member_of, person_of
 
 pytestmark = [pytest.mark.django_db(transaction=True, serialized_rollback=True), pytest.mark.slow]
@@ -34,7 +34,7 @@ def home(db: None) -> Member:
 
 @pytest.fixture
 def ada(home: Member) -> User:
-    """Owner of Home, whose authentication is too old for sensitive pages, so they ask for her password."""
+    """Return an owner who must reauthenticate on sensitive pages."""
     user = person_of(home, "owner", EMAIL)
     user.set_password(PASSWORD)
     user.save()
@@ -42,17 +42,20 @@ def ada(home: Member) -> User:
 
 
 @pytest.fixture(params=[True, False], ids=["with scripts", "without scripts"])
-def with_scripts(request: pytest.FixtureRequest) -> bool:
+def has_scripts(request: pytest.FixtureRequest) -> bool:
     return bool(request.param)
 
 
 def restore_session(context: BrowserContext, user: User, base: str) -> None:
-    session = in_thread(lambda: browser_of(user).cookies["sessionid"].value)
+    session = run_in_thread(lambda: browser_of(user).cookies["sessionid"].value)
     context.add_cookies([{"name": "sessionid", "value": session, "url": base}])
 
 
-def in_thread(action: Callable[[], T]) -> T:
-    """Run database code while a page is open, in another thread: the ORM does not work in Playwright's event loop."""
+def run_in_thread(action: Callable[[], T]) -> T:
+    """Run database code in another thread.
+
+    Django's ORM does not work in Playwright's event loop.
+    """
 
     def act() -> T:
         try:
@@ -70,28 +73,28 @@ def reauthenticate(page: Page, base: str) -> None:
     page.get_by_role("button", name="Confirm").click()
 
 
-def go(page: Page, name: str) -> None:
+def follow_link(page: Page, name: str) -> None:
     page.get_by_role("main").get_by_role("link", name=name).click()
 
 
-def press(page: Page, name: str) -> None:
+def press_button(page: Page, name: str) -> None:
     page.get_by_role("main").get_by_role("button", name=name).click()
 
 
 def delete_rows() -> bool:
-    return delete_closed(timezone.now() + GRACE + timedelta(seconds=1), time_limit_s=60)
+    return delete_closed(timezone.now() + GRACE_PERIOD + timedelta(seconds=1), time_limit_s=60)
 
 
-def test_organization_is_deleted_while_another_is_open_in_a_tab(
-    visit: Visit, home: Member, ada: User, live_server: LiveServer, with_scripts: bool
+def test_organization_is_deleted_beside_a_second_tab(
+    visit: Visit, home: Member, ada: User, live_server: LiveServer, has_scripts: bool
 ) -> None:
-    """The other organization is open in a second tab of the same browser."""
+    """The second tab of the browser shows the other organization."""
     other = member_of("Orchard")
     Membership.objects.create(organization=other.organization, user=ada, role=Membership.Role.OWNER)
     for member in (home, other):
         finished_scan(member)
         make_scan(member)
-    before = rows_left(other.organization.id)
+    before = remaining_row_counts(other.organization.id)
     base = live_server.url
 
     def walk(context: BrowserContext, page: Page) -> None:
@@ -99,39 +102,39 @@ def test_organization_is_deleted_while_another_is_open_in_a_tab(
         beside = context.new_page()
         beside.goto(f"{base}/o/orchard/scans/")
         page.goto(f"{base}/o/home/settings/")
-        go(page, "Delete the organization")
+        follow_link(page, "Delete the organization")
         page.get_by_label("Name of the organization").fill("Orchard")
-        press(page, "Delete")
-        # The reauthentication comes before the validation of the typed name.
+        press_button(page, "Delete")
+        # Reauthentication comes before the validation of the typed name.
         reauthenticate(page, base)
         expect(page.get_by_role("heading", name="Delete Home?")).to_be_visible()
         expect(page.get_by_text("This does not match Home.")).to_be_visible()
-        assert in_thread(lambda: home.api.get("/v1/usage").status_code) == 200
+        assert run_in_thread(lambda: home.api.get("/v1/usage").status_code) == 200
         page.get_by_label("Name of the organization").fill("Home")
-        press(page, "Delete")
+        press_button(page, "Delete")
         page.wait_for_url(f"{base}/organizations/")
         expect(page.get_by_text("Home has been deleted.")).to_be_visible()
         expect(page.get_by_role("main").get_by_role("rowheader")).to_have_text(["Orchard"])
-        # Keys, queued scans and memberships are gone at once.
-        assert in_thread(lambda: home.api.get("/v1/usage").json()["code"]) == "KEY_REVOKED"
+        # API keys, queued scans and memberships end immediately.
+        assert run_in_thread(lambda: home.api.get("/v1/usage").json()["code"]) == "KEY_REVOKED"
         unfinished = Scan.objects.exclude(status__in=("completed", "failed"))
-        assert in_thread(lambda: list(unfinished.values_list("organization", flat=True))) == [other.organization.id]
+        assert run_in_thread(lambda: list(unfinished.values_list("organization", flat=True))) == [other.organization.id]
         not_found = page.goto(f"{base}/o/home/scans/")
         assert not_found is not None
         assert not_found.status == 404
-        assert in_thread(delete_rows)
-        # The second tab still works without a password.
+        assert run_in_thread(delete_rows)
+        # The second tab still works without a reauthentication.
         beside.reload()
         expect(beside.get_by_role("main").get_by_role("rowheader")).to_have_count(2)
 
-    visit(walk, java_script_enabled=with_scripts)
-    assert rows_left(home.organization.id) == {}
+    visit(walk, java_script_enabled=has_scripts)
+    assert remaining_row_counts(home.organization.id) == {}
     assert not Organization.objects.filter(id=home.organization.id).exists()
-    assert rows_left(other.organization.id) == before
+    assert remaining_row_counts(other.organization.id) == before
 
 
-def test_account_is_deleted_after_another_owner_is_set(
-    visit: Visit, home: Member, ada: User, live_server: LiveServer, with_scripts: bool
+def test_account_is_deleted_after_a_change_of_owner(
+    visit: Visit, home: Member, ada: User, live_server: LiveServer, has_scripts: bool
 ) -> None:
     base = live_server.url
     person_of(home, "member", "bert@people.test")
@@ -139,18 +142,18 @@ def test_account_is_deleted_after_another_owner_is_set(
     def walk(context: BrowserContext, page: Page) -> None:
         restore_session(context, ada, base)
         page.goto(f"{base}/account/")
-        go(page, "Delete your account")
+        follow_link(page, "Delete your account")
         expect(page.get_by_role("main").get_by_role("button")).to_have_count(0)
-        go(page, "Members of Home")
+        follow_link(page, "Members of Home")
         page.get_by_label("Role of bert@people.test", exact=True).select_option("owner")
-        press(page, "Change the role of bert@people.test")
+        press_button(page, "Change the role of bert@people.test")
         reauthenticate(page, base)
         page.goto(f"{base}/account/delete")
         page.get_by_label("Your e-mail address").fill("somebody@else.test")
-        press(page, "Delete")
+        press_button(page, "Delete")
         expect(page.get_by_text("This does not match")).to_be_visible()
         page.get_by_label("Your e-mail address").fill(EMAIL)
-        press(page, "Delete")
+        press_button(page, "Delete")
         page.wait_for_url(f"{base}/")
         expect(page.get_by_text("Your account has been deleted.")).to_be_visible()
         page.goto(f"{base}/login/")
@@ -159,7 +162,7 @@ def test_account_is_deleted_after_another_owner_is_set(
         page.get_by_role("button", name="Log in", exact=True).click()
         expect(page.get_by_text("The e-mail address or the password is wrong.")).to_be_visible()
 
-    visit(walk, java_script_enabled=with_scripts)
+    visit(walk, java_script_enabled=has_scripts)
     assert delete_rows()
     assert not User.objects.filter(id=ada.pk).exists()
     assert home.api.get("/v1/usage").status_code == 200, "the organization is Bert's now"

@@ -1,4 +1,4 @@
-"""People with several organizations: the organization of a page, switching, and creating another organization."""
+"""Tests for people who belong to several organizations."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PAGES = ("/o/home/members/", "/o/home/settings/", "/o/home/keys/", "/o/home/acti
 
 
 @pytest.mark.parametrize("role", ["viewer", "member"])
-def test_page_refused_by_role_names_the_role_and_is_not_cached(home: Member, role: str) -> None:
+def test_refusal_names_the_role(home: Member, role: str) -> None:
     response = browser_of(person_of(home, role, ADA)).get("/o/home/keys/")
     assert f"your role in Home is {role}" in response.content.decode()
     assert "no-store" in response["Cache-Control"]
@@ -31,7 +31,7 @@ def test_post_after_session_end_redirects_to_login(db: None, client: Client) -> 
     assert client.post("/account/")["Location"] == "/login/?next=/dashboard/"
 
 
-def test_htmx_request_without_session_redirects_the_whole_page(db: None, client: Client) -> None:
+def test_htmx_request_without_session_redirects(db: None, client: Client) -> None:
     headers = {"HX-Request": "true", "HX-Current-URL": "http://testserver/o/home/scans/?type=seo"}
     response = client.get("/o/home/members/", headers=headers)
     assert response["HX-Redirect"] == "/login/?next=/o/home/scans/%3Ftype%3Dseo"
@@ -39,29 +39,32 @@ def test_htmx_request_without_session_redirects_the_whole_page(db: None, client:
     assert foreign["HX-Redirect"] == "/login/?next=/dashboard/"
 
 
-def client_of_both(home: Member, stranger: Member) -> Client:
-    """Return the client of an owner of both organizations, who joined Home first."""
+def client_of_both_organizations(home: Member, stranger: Member) -> Client:
+    """Return a client of a person who owns both organizations.
+
+    The person joined Home first.
+    """
     ada = person_of(home, "owner", ADA)
     Membership.objects.create(organization=stranger.organization, user=ada, role="owner")
     return browser_of(ada)
 
 
 def test_dashboard_opens_the_selected_organization(home: Member, stranger: Member) -> None:
-    client = client_of_both(home, stranger)
+    client = client_of_both_organizations(home, stranger)
     assert client.get("/dashboard/")["Location"] == "/o/home/"
     switched = client.post("/organizations/switch", {"organization": stranger.organization.pk})
     assert switched["Location"] == "/o/stranger/"
     assert client.get("/dashboard/")["Location"] == "/o/stranger/"
 
 
-def test_form_acts_on_its_organization_despite_another_tab(home: Member, stranger: Member) -> None:
-    client = client_of_both(home, stranger)
+def test_form_ignores_a_switch_in_another_tab(home: Member, stranger: Member) -> None:
+    client = client_of_both_organizations(home, stranger)
     one = page_of(client.get("/o/home/members/"))
     (invites,) = one.xpath("//form[.//input[@name='email']]")
     keys = page_of(client.get("/o/home/keys/")).xpath("//form[.//input[@name='name']]/@action")
     settings_page = "/o/home/settings/"
     client.get(settings_page)
-    # Another tab switches the organization, by the menu and by opening a report's link.
+    # The other tab switches the organization by the menu and by a report's link.
     client.post("/organizations/switch", {"organization": stranger.organization.pk})
     client.get(f"/report/{finished_scan(stranger).id}")
     address = invites.get("action") or "/o/home/members/"
@@ -73,8 +76,8 @@ def test_form_acts_on_its_organization_despite_another_tab(home: Member, strange
     assert set(Organization.objects.values_list("name", "shares_reports")) == {("Renamed", True), ("Stranger", False)}
 
 
-def test_get_request_does_not_switch_the_organization(home: Member, stranger: Member) -> None:
-    client = client_of_both(home, stranger)
+def test_get_request_does_not_switch_organization(home: Member, stranger: Member) -> None:
+    client = client_of_both_organizations(home, stranger)
     for page in ("/o/stranger/", "/o/stranger/keys/", f"/report/{finished_scan(stranger).id}", "/organizations/"):
         assert client.get(page).status_code == 200
         assert client.get("/dashboard/")["Location"] == "/o/home/", page
@@ -89,14 +92,14 @@ def test_foreign_organization_returns_404(home: Member, stranger: Member, slug: 
 
 
 @pytest.mark.parametrize("sent", ["", "x", "0", "-1", "9" * 30, "٣", None])
-def test_switch_to_a_foreign_organization_returns_404(home: Member, stranger: Member, sent: str | None) -> None:
+def test_switch_to_foreign_organization_returns_404(home: Member, stranger: Member, sent: str | None) -> None:
     client = browser_of(person_of(home, "owner", ADA))
     organization_id = str(stranger.organization.pk) if sent is None else sent
     assert client.post("/organizations/switch", {"organization": organization_id}).status_code == 404
     assert client.get("/dashboard/")["Location"] == "/o/home/"
 
 
-def test_selection_of_a_former_organization_is_ignored(home: Member, stranger: Member) -> None:
+def test_left_organization_is_no_longer_selected(home: Member, stranger: Member) -> None:
     ada = person_of(home, "viewer", ADA)
     other = Membership.objects.create(organization=stranger.organization, user=ada)
     client = browser_of(ada)
@@ -115,7 +118,7 @@ def test_person_creates_another_organization(home: Member) -> None:
     assert client.get("/dashboard/")["Location"] == f"/o/{second.slug}/"
 
 
-def test_number_of_owned_organizations_is_limited(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_owned_organizations_are_limited(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(services, "MAX_OWNED_ORGANIZATIONS", 1)
     client = browser_of(person_of(home, "owner", ADA))
     page = client.post("/organizations/new", {"organization": "Second"}).content.decode()
@@ -123,8 +126,8 @@ def test_number_of_owned_organizations_is_limited(home: Member, monkeypatch: pyt
     assert not Organization.objects.filter(name="Second").exists()
 
 
-def test_created_organizations_per_day_are_limited(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(person, "ORGANIZATIONS_PER_DAY", 2)
+def test_new_organizations_per_day_are_limited(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(person, "MAX_ORGANIZATIONS_PER_DAY", 2)
     ada = person_of(home, "owner", ADA)
     client = browser_of(ada)
 
@@ -144,7 +147,7 @@ def test_created_organizations_per_day_are_limited(home: Member, monkeypatch: py
     assert other.post("/organizations/new", {"organization": "Bob's"}).status_code == 302
 
 
-def test_closed_sign_up_lets_only_staff_create_organizations(home: Member, settings: pytest_django.Settings) -> None:
+def test_closed_sign_up_prevents_new_organizations(home: Member, settings: pytest_django.Settings) -> None:
     settings.SIGN_UP_OPEN = False
     ada = person_of(home, "owner", ADA)
     client = browser_of(ada)
@@ -155,14 +158,14 @@ def test_closed_sign_up_lets_only_staff_create_organizations(home: Member, setti
     assert client.post("/organizations/new", {"organization": "Second"}).status_code == 302
 
 
-def test_person_without_organization_is_redirected_to_the_form(db: None) -> None:
+def test_person_without_organization_is_redirected(db: None) -> None:
     client = browser_of(User.objects.create_user(ADA))
     assert client.get("/dashboard/")["Location"] == "/organizations/new"
     assert client.get("/organizations/new").status_code == 200
     assert "You are not in any organization" in client.get("/organizations/").content.decode()
 
 
-def test_leaving_an_organization_requires_confirmation(home: Member) -> None:
+def test_leaving_requires_confirmation(home: Member) -> None:
     person_of(home, "owner", "owner@people.test")
     client = browser_of(person_of(home, "member", ADA))
     path = reverse("organization-leave", args=[home.organization.pk])
@@ -180,7 +183,7 @@ def test_last_owner_cannot_leave_on_the_page(home: Member) -> None:
     assert home.organization.members.count() == 1
 
 
-def test_owner_changes_the_organization_settings(home: Member) -> None:
+def test_owner_changes_the_settings(home: Member) -> None:
     client = browser_of(person_of(home, "owner", ADA))
     form = {"name": "House", "shares_reports": "on", "tier": "enterprise", "slug": "x"}
     assert client.post("/o/home/settings/", form)["Location"] == "/o/home/settings/"

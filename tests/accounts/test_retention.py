@@ -1,4 +1,4 @@
-"""Retention of reports, scans, deliveries and the activity log by tier: hidden to the second, deleted at night."""
+"""Tests for the retention periods of a tier."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def set_retention(tier: str = "free", **days: int | None) -> None:
     Tier.objects.filter(name=tier).update(**days)
 
 
-def set_age(scan: Scan, by: timedelta) -> None:
+def make_older(scan: Scan, by: timedelta) -> None:
     created_at = scan.created_at - by
     Scan.objects.filter(id=scan.id).update(created_at=created_at)
     Report.objects.filter(scan=scan).update(created_at=created_at, expires_at=created_at + timedelta(scan.kept_days))
@@ -48,20 +48,20 @@ def run_scan(home: Member, target: str) -> Scan:
     return Scan.objects.get(id=answer.json()["id"])
 
 
-def test_each_tier_keeps_reports_for_30_days_by_default(db: None) -> None:
+def test_reports_are_kept_for_30_days_by_default(db: None) -> None:
     assert set(Tier.objects.values_list("reports_kept_days", "scans_kept_days")) == {(30, None)}
 
 
 @pytest.mark.parametrize("days", [7, 90])
-def test_report_expires_after_the_days_of_the_tier(home: Member, target: str, days: int) -> None:
+def test_report_expires_after_the_retention_period(home: Member, target: str, days: int) -> None:
     set_retention(reports_kept_days=days)
     scan = run_scan(home, target)
     browser = browser_of(person_of(home, "owner", "ann@people.test"))
     assert Report.objects.get().expires_at == scan.created_at + timedelta(days=days)
-    set_age(scan, timedelta(days=days, seconds=-60))
+    make_older(scan, timedelta(days=days, seconds=-60))
     assert home.api.get(f"/v1/report/{scan.id}").status_code == 200
     assert f'href="/report/{scan.id}"' in browser.get("/o/home/scans/").content.decode()
-    set_age(scan, timedelta(days=days, seconds=5))
+    make_older(scan, timedelta(days=days, seconds=5))
     assert home.api.get(f"/v1/report/{scan.id}").json()["code"] == "SCAN_NOT_FOUND"
     assert f"reports are kept for {days} days" in browser.get(f"/report/{scan.id}").content.decode()
     assert f'href="/report/{scan.id}"' not in browser.get("/o/home/scans/").content.decode()
@@ -69,18 +69,18 @@ def test_report_expires_after_the_days_of_the_tier(home: Member, target: str, da
     assert not Report.objects.exists()
 
 
-def test_changed_retention_applies_to_new_scans_only(home: Member, target: str) -> None:
+def test_changed_retention_applies_to_new_scans(home: Member, target: str) -> None:
     before = run_scan(home, target)
     set_retention(reports_kept_days=2)
     after = run_scan(home, target)
     assert (before.kept_days, after.kept_days) == (30, 2)
     for scan in (before, after):
-        set_age(scan, timedelta(days=3))
+        make_older(scan, timedelta(days=3))
     assert home.api.get(f"/v1/report/{before.id}").status_code == 200
     assert home.api.get(f"/v1/report/{after.id}").status_code == 404
 
 
-def test_audit_expires_together_with_its_reports(home: Member, target: str) -> None:
+def test_audit_expires_with_its_reports(home: Member, target: str) -> None:
     set_retention(reports_kept_days=3)
     short = created(home, {"page": target, "types": ["seo"]})
     set_retention(reports_kept_days=60)
@@ -97,7 +97,7 @@ def test_audit_expires_together_with_its_reports(home: Member, target: str) -> N
     assert [audit.id for audit in Audit.objects.all()] == [long["id"]]
 
 
-def test_credentials_are_deleted_when_the_report_expires(home: Member, target: str) -> None:
+def test_credentials_are_deleted_with_the_report(home: Member, target: str) -> None:
     set_retention(reports_kept_days=3)
     for days in (2, 4):
         body = {"url": target, "type": "security", "request": {"headers": {"X-Key": "secret"}}}
@@ -108,7 +108,7 @@ def test_credentials_are_deleted_when_the_report_expires(home: Member, target: s
     assert Scan.objects.filter(encrypted_credentials=None).count() == 1
 
 
-def test_scans_are_deleted_only_if_the_tier_limits_them(home: Member) -> None:
+def test_scans_without_age_limit_are_kept(home: Member) -> None:
     other = member_of("Paying", "pro")
     for member in (home, other):
         finished_scan(member, age=timedelta(days=400))
@@ -126,7 +126,7 @@ def test_scans_are_deleted_only_if_the_tier_limits_them(home: Member) -> None:
     assert sum(count.count for count in ScanCount.objects.filter(organization_id=home.organization.id)) == 2
 
 
-def test_deleting_scans_deletes_rows_that_refer_to_them(
+def test_deleted_scans_leave_no_references(
     home: Member,
     receiver: Site,  # noqa: F811
     target: str,
@@ -147,14 +147,14 @@ def test_deleting_scans_deletes_rows_that_refer_to_them(
         assert not model.objects.exists(), model
 
 
-def test_scans_of_an_audit_are_deleted_after_the_audit(home: Member, target: str) -> None:
+def test_audit_is_deleted_before_its_scans(home: Member, target: str) -> None:
     set_retention(scans_kept_days=30)
     audit_id = created(home, {"page": target, "types": ["seo", "security"]})["id"]
     while visit(home):
         pass
     old = timezone.now() - timedelta(days=31)
     Scan.objects.update(created_at=old)
-    Audit.objects.update(created_at=old)  # The last page of the audit was dispatched now (`released_at`).
+    Audit.objects.update(created_at=old)  # The audit's last page was dispatched just now (`released_at`).
     delete_audits()
     delete_scans()
     assert home.api.get(f"/v1/audits/{audit_id}/pages").json()["pages"][0]["results"]["seo"]["status"] == "completed"
@@ -165,7 +165,7 @@ def test_scans_of_an_audit_are_deleted_after_the_audit(home: Member, target: str
     assert not Scan.objects.exists()
 
 
-def test_activity_log_is_deleted_after_the_days_of_the_tier(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_activity_log_has_a_retention_period(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(of_events, "BATCH", 2)
     other = member_of("Paying", "pro")
     set_retention(activity_kept_days=30)
@@ -181,7 +181,7 @@ def test_activity_log_is_deleted_after_the_days_of_the_tier(home: Member, monkey
     assert ActivityEvent.objects.filter(organization=other.organization).count() == 7
 
 
-def test_deliveries_are_deleted_after_the_days_of_the_tier(home: Member, receiver: Site) -> None:  # noqa: F811
+def test_deliveries_have_a_retention_period(home: Member, receiver: Site) -> None:  # noqa: F811
     other = member_of("Paying", "pro")
     set_retention(deliveries_kept_days=5)
     for member in (home, other):
@@ -200,8 +200,8 @@ def test_deliveries_are_deleted_after_the_days_of_the_tier(home: Member, receive
 
 
 @pytest.mark.parametrize("task", [delete_scans, delete_events, delete_deliveries])
-def test_retention_queries_are_independent_of_organizations(home: Member, task: Callable[[], Any]) -> None:
-    """The number of queries does not depend on the number of organizations or rows."""
+def test_retention_runs_few_queries(home: Member, task: Callable[[], Any]) -> None:
+    """The number of queries must not grow with organizations or rows."""
     set_retention(scans_kept_days=30)
     for number in range(3):
         member_of(f"Another {number}")
@@ -211,7 +211,7 @@ def test_retention_queries_are_independent_of_organizations(home: Member, task: 
     assert len(queries) <= 5
 
 
-def test_tier_cannot_keep_reports_longer_than_scans(db: None) -> None:
+def test_reports_are_not_kept_longer_than_scans(db: None) -> None:
     tier = Tier.objects.get(name="free")
     tier.scans_kept_days = 10
     with pytest.raises(ValidationError, match="at least as long as their reports"):
@@ -221,7 +221,7 @@ def test_tier_cannot_keep_reports_longer_than_scans(db: None) -> None:
         tier.full_clean()
 
 
-def test_retention_of_a_tier_is_editable_in_the_admin(db: None) -> None:
+def test_admin_can_edit_the_retention(db: None) -> None:
     operator = browser_of(User.objects.create_superuser("operator@people.test"))
     page = operator.get("/admin/accounts/tier/free/change/").content.decode()
     for name in ("reports_kept_days", "scans_kept_days", "deliveries_kept_days", "activity_kept_days"):

@@ -1,4 +1,4 @@
-"""Jinja2 environment of pages and e-mails: escaping, undefined names, and includes and imports."""
+"""Tests for the Jinja2 environment of pages and e-mails."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from tests.jinja_templates import TEMPLATES
 from website_scan.report import templating
 
 HOSTILE = """<script>alert(1)</script>"'&"""
-OF_ADMIN = settings.BASE_DIR / "templates" / "django"
+ADMIN_TEMPLATES = settings.BASE_DIR / "templates" / "django"
 NAMES = [
     str(path.relative_to(folder))
     for folder in (settings.BASE_DIR / "templates", templating.TEMPLATES)
     for path in sorted(Path(folder).rglob("*.*"))
-    if OF_ADMIN not in path.parents
+    if ADMIN_TEMPLATES not in path.parents
 ]
 
 
 @pytest.fixture
 def hostile(db: None) -> Member:
-    """Organization whose name, member, key and scan are hostile."""
+    """Organization whose name, member, key and scan contain HTML."""
     made = member_of("Home")
     Organization.objects.update(name=HOSTILE)
     create_api_key(organization=made.organization, name=HOSTILE)
@@ -49,7 +49,7 @@ def test_hostile_names_are_escaped_on_pages(hostile: Member, page: str) -> None:
     assert HOSTILE not in text
 
 
-def test_hostile_names_are_escaped_in_html_mails_only(db: None) -> None:
+def test_hostile_names_are_escaped_only_in_html(db: None) -> None:
     values = {
         "subject": "Ready",
         "organization": Organization(name=HOSTILE),
@@ -79,7 +79,7 @@ def test_undefined_template_name_is_an_error() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_included_and_imported_templates_exist(name: str) -> None:
+def test_included_templates_exist(name: str) -> None:
     get_template(name, using="jinja2")
     assert TEMPLATES.loader is not None
     parsed = TEMPLATES.parse(TEMPLATES.loader.get_source(TEMPLATES, name)[0])
@@ -94,13 +94,16 @@ def test_included_and_imported_templates_exist(name: str) -> None:
 
 
 def test_server_error_page_needs_no_user(rf: RequestFactory) -> None:
-    """User and session may be the cause of the error."""
+    """The page must not load the user or the session.
+
+    Loading them may have caused the error.
+    """
     response = server_error(rf.get("/docs/"))
     assert response.status_code == 500
     assert b"Something went wrong on our side." in response.content
     assert b"Log in" not in response.content
 
 
-def test_pages_use_jinja2_and_the_admin_django_templates() -> None:
+def test_admin_uses_django_templates() -> None:
     assert get_template("error.html").backend.name == "jinja2"  # type: ignore[attr-defined]
     assert get_template("admin/base_site.html").backend.name == "django"  # type: ignore[attr-defined]

@@ -1,4 +1,4 @@
-"""Next steps on the overview, and empty pages: by role, until a step is done."""
+"""Tests for the next steps on pages without data."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ ALL = ["Scan a page", "Watch a site", "Create an API key", "Gate a build"]
 
 
 @pytest.fixture
-def empty(home: Member) -> Member:
-    """Organization without scans, monitors and keys."""
+def empty_organization(home: Member) -> Member:
+    """Organization without scans, monitors or keys."""
     ApiKey.objects.all().delete()
     return home
 
@@ -33,44 +33,46 @@ def steps(client: Client) -> list[str]:
     ("role", "expected"),
     [("owner", ALL), ("admin", ALL), ("member", ["Scan a page", "Watch a site", "Gate a build"]), ("viewer", [])],
 )
-def test_next_steps_depend_on_the_role(empty: Member, role: str, expected: list[str]) -> None:
-    client = browser_of(empty, role)
+def test_next_steps_depend_on_the_role(empty_organization: Member, role: str, expected: list[str]) -> None:
+    client = browser_of(empty_organization, role)
     assert steps(client) == expected
     for path in page_of(client.get("/o/home/")).xpath("//*[contains(@class, 'next-steps')]//a/@href"):
         assert path.startswith("#") or client.get(path).status_code == 200, path
 
 
-def test_done_step_is_no_longer_displayed(empty: Member) -> None:
-    client = browser_of(empty, "admin")
-    ApiKey.objects.create(organization=empty.organization, name="CI", prefix="wss_x", digest="x", scope="scan")
+def test_completed_step_is_hidden(empty_organization: Member) -> None:
+    client = browser_of(empty_organization, "admin")
+    ApiKey.objects.create(
+        organization=empty_organization.organization, name="CI", prefix="wss_x", digest="x", scope="scan"
+    )
     assert steps(client) == ["Scan a page", "Watch a site", "Gate a build"]
-    empty.key = ApiKey.objects.get()
-    make_scan(empty)
+    empty_organization.key = ApiKey.objects.get()
+    make_scan(empty_organization)
     assert steps(client) == ["Watch a site", "Gate a build"]
-    make_monitor(empty)
+    make_monitor(empty_organization)
     assert steps(client) == ["Gate a build"]
     ApiKey.objects.update(last_used_at=timezone.now())
     assert steps(client) == []
 
 
-def test_next_steps_disappear_after_30_days(empty: Member) -> None:
-    empty.organization.created_at = timezone.now() - timedelta(days=31)
-    empty.organization.save()
-    assert steps(browser_of(empty, "owner")) == []
+def test_next_steps_disappear_after_30_days(empty_organization: Member) -> None:
+    empty_organization.organization.created_at = timezone.now() - timedelta(days=31)
+    empty_organization.organization.save()
+    assert steps(browser_of(empty_organization, "owner")) == []
 
 
-def test_tier_without_monitors_has_no_monitor_step(empty: Member) -> None:
+def test_tier_without_monitors_has_no_monitor_step(empty_organization: Member) -> None:
     Tier.objects.update(schedules=0)
-    assert steps(browser_of(empty, "member")) == ["Scan a page", "Gate a build"]
+    assert steps(browser_of(empty_organization, "member")) == ["Scan a page", "Gate a build"]
 
 
-def test_next_steps_need_one_query(empty: Member) -> None:
-    client = browser_of(empty, "owner")
+def test_next_steps_need_one_query(empty_organization: Member) -> None:
+    client = browser_of(empty_organization, "owner")
     client.get("/o/home/")
     with counted() as young:
         client.get("/o/home/")
-    empty.organization.created_at = timezone.now() - timedelta(days=31)
-    empty.organization.save()
+    empty_organization.organization.created_at = timezone.now() - timedelta(days=31)
+    empty_organization.organization.save()
     with counted() as old:
         client.get("/o/home/")
     assert len(young) == len(old) + 1
@@ -85,17 +87,19 @@ def test_next_steps_need_one_query(empty: Member) -> None:
         ("mutes", "a finding that you decide to accept", "/o/home/scans/"),
     ],
 )
-def test_empty_page_explains_its_purpose_and_first_step(empty: Member, page: str, purpose: str, action: str) -> None:
+def test_empty_page_explains_its_purpose(empty_organization: Member, page: str, purpose: str, action: str) -> None:
     for role, is_offered in (("member", True), ("viewer", False)):
-        response = browser_of(empty, role).get(f"/o/home/{page}/")
+        response = browser_of(empty_organization, role).get(f"/o/home/{page}/")
         (card,) = page_of(response).xpath("//main//*[contains(@class, 'empty')]")
         assert purpose in " ".join(card.text_content().split())
         assert (action in card.xpath(".//a/@href")) == is_offered, role
         assert ("requires the role member" in card.text_content()) != is_offered, role
 
 
-def test_empty_webhook_list_explains_webhooks(empty: Member) -> None:
-    text = text_of(browser_of(empty, "member").get("/o/home/webhooks/"))
-    assert "A webhook tells your own server, Slack or Teams about each result." in text
+def test_empty_webhook_list_explains_webhooks(empty_organization: Member) -> None:
+    text = text_of(browser_of(empty_organization, "member").get("/o/home/webhooks/"))
+    assert "A webhook notifies your own server, Slack or Teams of each result." in text
     assert "curl" not in text
-    assert page_of(browser_of(empty, "admin").get("/o/home/webhooks/")).xpath("//main//form[.//*[@name='event']]")
+    assert page_of(browser_of(empty_organization, "admin").get("/o/home/webhooks/")).xpath(
+        "//main//form[.//*[@name='event']]"
+    )

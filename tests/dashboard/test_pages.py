@@ -1,4 +1,4 @@
-"""Pages of scans: access, the form for new scans, scanning again, cancelling."""
+"""Tests for the scan pages."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ READ = ["/o/home/", "/o/home/recent", "/o/home/scans/", "/o/home/sites/", "/o/ho
 LOOPBACK = (ip_network("127.0.0.0/8"),)
 
 
-def accepted(member: Member, **columns: object) -> Scan:
+def create_charged_scan(member: Member, **columns: object) -> Scan:
     """Create a queued scan that is charged to the quota."""
     MonthlyUsage.objects.update_or_create(
         organization=member.organization, period=month_of(timezone.now()), defaults={"used": 1}
@@ -37,15 +37,15 @@ def accepted(member: Member, **columns: object) -> Scan:
     return make_scan(member, **columns)
 
 
-def test_viewer_has_no_forms_to_start_or_cancel_scans(home: Member) -> None:
-    accepted(home)
+def test_viewer_has_no_scan_forms(home: Member) -> None:
+    create_charged_scan(home)
     viewer = browser_of(home, "viewer")
     for path in READ:
         forms = page_of(viewer.get(path)).xpath("//form[contains(@action, '/o/home/scans/')]")
         assert not forms, path
 
 
-def test_overview_of_a_new_organization_has_first_instructions(home: Member) -> None:
+def test_new_organization_has_instructions(home: Member) -> None:
     page = browser_of(home, "admin").get("/o/home/")
     assert 'Authorization: Bearer API_KEY"' in text_of(page)
     assert "http://localhost:8000/v1/scan" in text_of(page)
@@ -57,7 +57,7 @@ def test_overview_of_a_new_organization_has_first_instructions(home: Member) -> 
     assert "No sites yet" in text_of(browser_of(home).get("/o/home/sites/"))
 
 
-def test_quota_gauge_displays_used_and_remaining_scans(home: Member) -> None:
+def test_quota_gauge_displays_remaining_scans(home: Member) -> None:
     MonthlyUsage.objects.create(organization=home.organization, period=month_of(timezone.now()), used=85)
     text = text_of(browser_of(home).get("/o/home/"))
     assert "85 % used" in text
@@ -66,7 +66,7 @@ def test_quota_gauge_displays_used_and_remaining_scans(home: Member) -> None:
     assert "You have used all scans for this month." in text_of(browser_of(home).get("/o/home/"))
 
 
-def test_gauge_of_a_tier_without_scans_is_full(home: Member) -> None:
+def test_gauge_is_full_if_the_tier_allows_no_scans(home: Member) -> None:
     Tier.objects.filter(name="free").update(scans_per_month=0)
     assert "100 % used" in text_of(browser_of(home).get("/o/home/"))
 
@@ -88,7 +88,7 @@ def test_overview_polls_only_while_a_scan_runs(home: Member) -> None:
         assert "Running now" not in text_of(page)
 
 
-def test_overview_lists_at_most_ten_running_scans(home: Member) -> None:
+def test_overview_lists_ten_running_scans(home: Member) -> None:
     Scan.objects.bulk_create(
         Scan(organization=home.organization, type="seo", url=f"https://{n}.test/", period=month_of(timezone.now()))
         for n in range(15)
@@ -130,7 +130,7 @@ def test_scan_form_creates_an_audit_of_the_person(home: Member, target: str) -> 
     assert (event.actor, event.object_name) == (person, target)
 
 
-def test_all_scan_types_of_a_page_use_one_slot(home: Member, target: str) -> None:
+def test_scan_types_of_a_page_use_one_slot(home: Member, target: str) -> None:
     client = browser_of(home)
     ticked = page_of(client.get("/o/home/scans/new")).xpath("//input[@name='type' and @checked]/@value")
     assert ticked == Scan.Type.values
@@ -142,7 +142,7 @@ def test_all_scan_types_of_a_page_use_one_slot(home: Member, target: str) -> Non
     assert running_visits(home.organization.id) == 2
 
 
-def test_site_scan_form_sets_the_audit_options(home: Member, target: str) -> None:
+def test_site_scan_form_sets_the_options(home: Member, target: str) -> None:
     form = {
         "url": target,
         "scope": "site",
@@ -160,7 +160,7 @@ def test_site_scan_form_sets_the_audit_options(home: Member, target: str) -> Non
     assert (audit.include, audit.exclude) == (["/docs/*", "/blog/*"], ["*?page=*"])
 
 
-def test_site_options_are_ignored_for_a_page_scan(home: Member, target: str) -> None:
+def test_page_scan_ignores_site_options(home: Member, target: str) -> None:
     form = {"url": target, "scope": "page", "type": "seo", "max_pages": "9999", "include": "/docs/*"}
     assert browser_of(home).post("/o/home/scans/new", form).status_code == 302
     assert Audit.objects.get().kind == "page"
@@ -176,7 +176,7 @@ def test_site_options_are_ignored_for_a_page_scan(home: Member, target: str) -> 
         ("http://localhost/", "DOMAIN_BLOCKED"),
     ],
 )
-def test_refused_url_displays_the_api_error_at_its_field(home: Member, entered: str, code: str) -> None:
+def test_refused_url_displays_the_api_error(home: Member, entered: str, code: str) -> None:
     refused = home.api.post("/v1/audits", {"page": entered})
     assert refused.json()["code"] == code
     response = browser_of(home).post("/o/home/scans/new", {"url": entered, "type": "seo"})
@@ -200,9 +200,7 @@ def test_refused_url_displays_the_api_error_at_its_field(home: Member, entered: 
         ({"scope": "site", "exclude": "\n".join(f"/{n}" for n in range(51))}, "exclude", "Enter at most 50 patterns."),
     ],
 )
-def test_invalid_scan_option_displays_an_error_at_its_field(
-    home: Member, form: dict[str, object], field: str, problem: str
-) -> None:
+def test_invalid_scan_option_displays_an_error(home: Member, form: dict[str, object], field: str, problem: str) -> None:
     entered = {"url": "https://example.com/", "type": "seo", "discover": "links"} | form
     response = browser_of(home).post("/o/home/scans/new", entered)
     assert response.status_code == 400
@@ -236,7 +234,7 @@ def test_address_without_scheme_falls_back_to_http(home: Member) -> None:
     assert f"The site does not respond over https, so the scan uses http://{bare}/" in text_of(client.get("/o/home/"))
 
 
-def test_address_without_scheme_uses_https_if_available(home: Member) -> None:
+def test_address_without_scheme_prefers_https(home: Member) -> None:
     with sample_site() as site, override_settings(SCAN_ALLOWED_NETWORKS=LOOPBACK):
         bare = site.url.removeprefix("https://")
         client = browser_of(home)
@@ -246,20 +244,20 @@ def test_address_without_scheme_uses_https_if_available(home: Member) -> None:
 
 
 @pytest.mark.parametrize("entered", ["127.0.0.1:1", "http://127.0.0.1:1/"])
-def test_unreachable_page_is_refused_at_the_url_field(home: Member, target: str, entered: str) -> None:
+def test_unreachable_page_causes_a_url_error(home: Member, target: str, entered: str) -> None:
     response = browser_of(home).post("/o/home/scans/new", {"url": entered, "type": "seo"})
     assert response.status_code == 400
     assert page_of(response).xpath("//*[@id='id_url_error']")
 
 
-def test_exhausted_quota_is_displayed_above_the_form(home: Member, target: str) -> None:
+def test_exhausted_quota_is_displayed(home: Member, target: str) -> None:
     MonthlyUsage.objects.create(organization=home.organization, period=month_of(timezone.now()), used=100)
     response = browser_of(home).post("/o/home/scans/new", {"url": target, "type": "seo"})
     assert response.status_code == 429
     assert "This needs 1 scan, and 0 are left" in page_of(response).xpath("//form//*[@role='alert']")[0].text
 
 
-def test_scan_form_shares_the_rate_limit_of_the_api(home: Member, target: str) -> None:
+def test_scan_form_and_api_share_a_rate_limit(home: Member, target: str) -> None:
     Tier.objects.filter(name="free").update(requests_per_minute=2)
     client = browser_of(home)
     assert home.api.get("/v1/usage").status_code == 200
@@ -287,7 +285,7 @@ def test_repeated_scan_has_the_same_url_and_type(home: Member, target: str) -> N
     assert (new.url, new.type, new.api_key) == (target, "accessibility", None)
 
 
-def test_refused_repetition_displays_the_reason(home: Member) -> None:
+def test_page_says_why_a_scan_cannot_be_repeated(home: Member) -> None:
     scan = finished_scan(home, url="http://127.0.0.1/")
     client = browser_of(home)
     response = client.post(f"/o/home/scans/{scan.id}/again", {"next": "/o/home/scans/?type=security"})
@@ -296,7 +294,7 @@ def test_refused_repetition_displays_the_reason(home: Member) -> None:
 
 
 def test_cancelled_scan_fails_and_is_refunded(home: Member) -> None:
-    scan = accepted(home)
+    scan = create_charged_scan(home)
     client = browser_of(home)
     response = client.post(f"/o/home/scans/{scan.id}/cancel")
     assert response.status_code == 302
@@ -314,16 +312,16 @@ def test_cancelled_scan_fails_and_is_refunded(home: Member) -> None:
     event = ActivityEvent.objects.get(action__startswith="scan.")
     assert (event.action, event.actor, event.object_name) == ("scan.cancelled", person, scan.url)
     assert "Cancelled" in text_of(client.get("/o/home/scans/"))
-    # Cancelling twice changes nothing, and refunds nothing.
+    # A second cancellation changes and refunds nothing.
     MonthlyUsage.objects.update(used=5)
     client.post(f"/o/home/scans/{scan.id}/cancel")
     assert used(home) == 5
     assert ActivityEvent.objects.filter(action="scan.cancelled").count() == 1
 
 
-def test_cancelled_scan_causes_a_webhook_event(home: Member, target: str) -> None:
+def test_cancelled_scan_is_delivered_to_webhooks(home: Member, target: str) -> None:
     register_webhook(home, target)
-    scan = accepted(home)
+    scan = create_charged_scan(home)
     browser_of(home).post(f"/o/home/scans/{scan.id}/cancel")
     delivery = Delivery.objects.get()
     assert delivery.event.kind == "scan.failed"
@@ -332,7 +330,7 @@ def test_cancelled_scan_causes_a_webhook_event(home: Member, target: str) -> Non
 
 @pytest.mark.parametrize("ending", [lambda scan: claim_scan(scan.id), lambda scan: None])
 def test_started_scan_cannot_be_cancelled(home: Member, ending: Callable[[Scan], object]) -> None:
-    scan = accepted(home)
+    scan = create_charged_scan(home)
     assert claim_scan(scan.id) is not None
     ending(scan)
     client = browser_of(home)
@@ -343,7 +341,7 @@ def test_started_scan_cannot_be_cancelled(home: Member, ending: Callable[[Scan],
     assert not page_of(client.get("/o/home/scans/")).xpath("//form[contains(@action, '/cancel')]")
 
 
-def test_hostile_url_is_escaped_on_dashboard_pages(home: Member) -> None:
+def test_hostile_url_is_escaped(home: Member) -> None:
     finished_scan(home, url=EVIL)
     make_scan(home, url=EVIL, type="seo")
     client = browser_of(home)
@@ -360,7 +358,7 @@ def test_expired_report_is_not_linked(home: Member) -> None:
         assert not page_of(client.get(path)).xpath("//main//a[starts-with(@href, '/report/')]"), path
 
 
-def test_scan_list_contains_one_organization_only(home: Member) -> None:
+def test_scan_list_contains_one_organization(home: Member) -> None:
     other = member_of("Other")
     finished_scan(home, url="https://home.example.com/")
     finished_scan(other, url="https://other.example.com/")
@@ -371,7 +369,7 @@ def test_scan_list_contains_one_organization_only(home: Member) -> None:
 
 
 def test_trend_contains_scores_of_one_page(home: Member) -> None:
-    """Regression: a page with status 404 used to lower the trend of the whole site."""
+    """Regression test: a page with status 404 lowered the site's trend."""
     for score, grade, url in ((86, "B", "/"), (88, "B", "/"), (40, "F", "/404"), (90, "A", "/")):
         scan = finished_scan(home, url=f"https://example.com{url}")
         Scan.objects.filter(id=scan.id).update(score=score, grade=grade)

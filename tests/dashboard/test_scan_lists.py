@@ -1,4 +1,4 @@
-"""Lists of the dashboard: filters, pagination, bounded searches, sites and their charts."""
+"""Tests for the dashboard's lists."""
 
 from __future__ import annotations
 
@@ -26,7 +26,10 @@ NONE = "\N{EN DASH}"
 
 
 def create_scans(member: Member, urls: list[str], **columns: object) -> list[Scan]:
-    """Create scans of these URLs, in chronological order; pairs of scans have the same time."""
+    """Create scans of these URLs in chronological order.
+
+    Two consecutive scans have the same time.
+    """
     return Scan.objects.bulk_create(
         Scan(
             organization=member.organization,
@@ -39,45 +42,45 @@ def create_scans(member: Member, urls: list[str], **columns: object) -> list[Sca
     )
 
 
-def link_of(client: Client, path: str, rel: str) -> str | None:
+def pagination_link(client: Client, path: str, rel: str) -> str | None:
     links = page_of(client.get(path)).xpath("//a[@rel=$rel]/@href", rel=rel)
     return path.partition("?")[0] + links[0] if links else None
 
 
-def flat(pages: Iterable[list[str]]) -> list[str]:
+def flatten_pages(pages: Iterable[list[str]]) -> list[str]:
     return list(chain.from_iterable(pages))
 
 
-def walk(client: Client, path: str | None, rel: str) -> list[list[str]]:
+def walk_pages(client: Client, path: str | None, rel: str) -> list[list[str]]:
     """Follow the pagination links and return the rows of each page."""
     pages = []
     while path is not None:
         pages.append(rows_of(client.get(path)))
-        path = link_of(client, path, rel)
+        path = pagination_link(client, path, rel)
         assert len(pages) < 50
     return pages
 
 
-def test_pagination_lists_each_scan_once_in_both_directions(home: Member) -> None:
+def test_pagination_lists_each_scan_once(home: Member) -> None:
     path = "/o/home/scans/"
     create_scans(home, [f"https://example.com/{n}" for n in range(60)])
     make_scan(home, url="https://other.example.com/")
     client = browser_of(home)
     expected = [scan.url for scan in Scan.objects.order_by("-created_at", "-id")]
-    older = walk(client, path, "next")
+    older = walk_pages(client, path, "next")
     assert [len(page) for page in older][:2] == [25, 25]
-    assert flat(older) == expected
-    last = link_of(client, link_of(client, path, "next") or "", "next")
-    newer = walk(client, last, "prev")
-    assert flat(reversed(newer)) == expected
+    assert flatten_pages(older) == expected
+    last = pagination_link(client, pagination_link(client, path, "next") or "", "next")
+    newer = walk_pages(client, last, "prev")
+    assert flatten_pages(reversed(newer)) == expected
 
 
-def test_incomplete_previous_page_becomes_the_first_page(home: Member) -> None:
+def test_short_previous_page_becomes_the_first_page(home: Member) -> None:
     scans = create_scans(home, [f"https://example.com/{n}" for n in range(30)])
     client = browser_of(home)
-    second = link_of(client, "/o/home/scans/", "next")
+    second = pagination_link(client, "/o/home/scans/", "next")
     assert second is not None
-    back = link_of(client, second, "prev")
+    back = pagination_link(client, second, "prev")
     assert back is not None
     Scan.objects.filter(id__in=[scan.id for scan in scans[10:]]).delete()
     assert len(rows_of(client.get(back))) == 10
@@ -106,7 +109,7 @@ def test_invalid_query_lists_the_newest_scans(home: Member, query: str) -> None:
     st.datetimes(min_value=datetime(1970, 1, 1), max_value=datetime(2200, 1, 1)),
     st.from_regex("[0-9A-Za-z]{22}", fullmatch=True),
 )
-def test_keyset_position_survives_its_link(moment: datetime, random: str) -> None:
+def test_keyset_position_can_be_parsed_from_its_text(moment: datetime, random: str) -> None:
     place = (moment.replace(tzinfo=UTC), f"scan_{random}")
     assert keyset.NEWEST_FIRST.parse(keyset.NEWEST_FIRST.text(place)) == place
 
@@ -132,9 +135,9 @@ def test_scans_are_filtered_by_type_status_and_text(home: Member) -> None:
     assert page.xpath("//input[@name='q']/@value") == ['"x']
 
 
-def test_filters_are_part_of_pagination_links(home: Member) -> None:
+def test_pagination_links_keep_filters(home: Member) -> None:
     create_scans(home, [f"https://example.com/{n}" for n in range(30)])
-    link = link_of(browser_of(home), "/o/home/scans/?type=seo&status=failed&q=example", "next")
+    link = pagination_link(browser_of(home), "/o/home/scans/?type=seo&status=failed&q=example", "next")
     query = parse_qs(urlsplit(link or "").query)
     assert {name: query[name] for name in ("type", "status", "q")} == {
         "type": ["seo"],
@@ -143,14 +146,14 @@ def test_filters_are_part_of_pagination_links(home: Member) -> None:
     }
 
 
-def test_search_continues_after_its_window(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_search_continues_beyond_its_window(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(keyset, "WINDOW", 20)
     matching = {3, 31, 32, 59}
     create_scans(home, [f"https://example.com/{'rare' if n in matching else 'page'}-{n}" for n in range(60)])
     client = browser_of(home)
     path: str | None = "/o/home/scans/?q=rare"
     assert "Searched" in text_of(client.get(path or ""))
-    urls: list[str] = flat(walk(client, path, "next"))
+    urls: list[str] = flatten_pages(walk_pages(client, path, "next"))
     assert urls == [f"https://example.com/rare-{n}" for n in sorted(matching, reverse=True)]
     nothing = client.get("/o/home/scans/?q=nowhere")
     assert "Nothing found so far" in text_of(nothing)
@@ -158,11 +161,11 @@ def test_search_continues_after_its_window(home: Member, monkeypatch: pytest.Mon
     # The last part of the search has no match.
     Scan.objects.filter(url__endswith="-3").delete()
     urls.remove("https://example.com/rare-3")
-    # From the oldest page back to the newest, no row is lost.
+    # Paging back from the oldest page to the newest loses no row.
     last = path
-    while (older := link_of(client, last or "", "next")) is not None:
+    while (older := pagination_link(client, last or "", "next")) is not None:
         last = older
-    assert set(flat(walk(client, last, "prev"))) == set(urls)
+    assert set(flatten_pages(walk_pages(client, last, "prev"))) == set(urls)
 
 
 @pytest.mark.parametrize(
@@ -181,8 +184,11 @@ def test_host_of_a_scan_includes_the_port(home: Member, url: str, host: str, pat
     assert (scan.host, path_of(scan.url)) == (host, path)
 
 
-def cells_of(page: html.HtmlElement) -> list[list[str]]:
-    """Return the rows of the last table, without the labels that cells have for narrow screens."""
+def table_cells(page: html.HtmlElement) -> list[list[str]]:
+    """Return the rows of the last table.
+
+    Cell labels for narrow screens are left out.
+    """
     for name in page.xpath("//*[@class='type-name']"):
         name.drop_tree()
     table = page.xpath("//table[contains(@class, 'graded')]")[-1]
@@ -191,7 +197,7 @@ def cells_of(page: html.HtmlElement) -> list[list[str]]:
     ]
 
 
-def test_site_list_displays_last_grades_of_main_pages(home: Member) -> None:
+def test_site_list_displays_last_grades(home: Member) -> None:
     finished_scan(home, url="https://a.example.com/", type="seo", age=timedelta(hours=2))
     old = finished_scan(home, url="https://a.example.com/", type="security", age=timedelta(hours=1))
     last = finished_scan(home, url="https://a.example.com/", type="security")
@@ -203,7 +209,7 @@ def test_site_list_displays_last_grades_of_main_pages(home: Member) -> None:
     client = browser_of(home)
     page = page_of(client.get("/o/home/sites/"))
     links = page.xpath("//tbody/tr[1]/td[1]//a/@href")
-    cells = cells_of(page)
+    cells = table_cells(page)
     assert [row[:5] for row in cells] == [
         ["a.example.com", "Grade C 71", "", "", "Grade C 71"],
         ["b.example.com:8443", "", "", "", ""],
@@ -215,7 +221,7 @@ def test_site_list_displays_last_grades_of_main_pages(home: Member) -> None:
         assert client.get(link).status_code == 200
 
 
-def test_site_lists_each_page_once_with_its_grades(home: Member) -> None:
+def test_site_lists_each_page_once(home: Member) -> None:
     for path in ("/b", "/a", "/a", "/", "/b?x=1"):
         for type in ("seo", "security"):
             finished_scan(home, url=f"https://example.com{path}", type=type)
@@ -224,57 +230,57 @@ def test_site_lists_each_page_once_with_its_grades(home: Member) -> None:
     page = page_of(client.get("/o/home/sites/example.com"))
     assert [element.text_content() for element in page.xpath("//tr[@class='is-shown']/th/a")] == ["/"]
     links = page.xpath("//table[contains(@class, 'graded')]//tbody//th/a/@href")
-    rows = cells_of(page)
+    rows = table_cells(page)
     assert [row[0] for row in rows] == ["/", "/a", "/b", "/b?x=1"]
     assert rows[1][1:5] == ["Grade C 71", "", "", "Grade C 71"]
     for link, row in zip(links, rows, strict=True):
         response = client.get(f"/o/home/sites/example.com{link}")
         assert f"{row[0]} over time" in text_of(response)
     filtered = page_of(client.get("/o/home/sites/example.com?q=X%3D1"))
-    assert [row[0] for row in cells_of(filtered)] == ["/b?x=1"]
+    assert [row[0] for row in table_cells(filtered)] == ["/b?x=1"]
 
 
-def test_pages_of_a_site_are_paginated_in_both_directions(home: Member) -> None:
+def test_pages_of_a_site_are_paginated(home: Member) -> None:
     paths = sorted(f"/{n:02}" for n in range(60))
     create_scans(home, [f"https://example.com{path}" for path in paths for _ in range(3)])
     create_scans(home, ["https://example.co/00", "https://example.com.au/00"])
     client = browser_of(home)
-    pages = walk(client, "/o/home/sites/example.com", "next")
+    pages = walk_pages(client, "/o/home/sites/example.com", "next")
     assert [len(page) for page in pages] == [25, 25, 10]
-    assert flat(pages) == paths
-    back = walk(client, f"/o/home/sites/example.com?after=https://example.com{paths[49]}", "prev")
-    assert flat(reversed(back)) == paths
+    assert flatten_pages(pages) == paths
+    back = walk_pages(client, f"/o/home/sites/example.com?after=https://example.com{paths[49]}", "prev")
+    assert flatten_pages(reversed(back)) == paths
 
 
-def test_url_longer_than_the_index_is_displayed(home: Member) -> None:
+def test_url_too_long_for_the_index_is_displayed(home: Member) -> None:
     long = f"https://example.com/{'x' * 3000}"
     finished_scan(home, url=long)
     page = browser_of(home).get(f"/o/home/sites/example.com?page={long}")
-    assert cells_of(page_of(page))[0][1] == "Grade C 71"
+    assert table_cells(page_of(page))[0][1] == "Grade C 71"
 
 
-def test_sites_are_paginated_by_host_in_both_directions(home: Member) -> None:
+def test_sites_are_paginated_by_host(home: Member) -> None:
     hosts = sorted(f"h{n:02}.example.com" for n in range(60))
     create_scans(home, [f"https://{host}/{n}" for host in hosts for n in range(2)])
     client = browser_of(home)
-    pages = walk(client, "/o/home/sites/", "next")
+    pages = walk_pages(client, "/o/home/sites/", "next")
     assert [len(page) for page in pages] == [25, 25, 10]
-    assert flat(pages) == hosts
-    back = walk(client, f"/o/home/sites/?after={hosts[49]}", "prev")
-    assert flat(reversed(back)) == hosts
+    assert flatten_pages(pages) == hosts
+    back = walk_pages(client, f"/o/home/sites/?after={hosts[49]}", "prev")
+    assert flatten_pages(reversed(back)) == hosts
     assert rows_of(client.get("/o/home/sites/?after=zzz")) == []
     assert rows_of(client.get("/o/home/sites/?before=%00&after=%00")) == hosts[:25]
 
 
-def test_site_search_continues_to_the_last_site(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_site_search_reaches_the_last_site(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sites, "MAX_SEARCHED", 10)
     create_scans(home, [f"https://h{n:02}{'-Rare' if n == 25 else ''}.example.com/".lower() for n in range(30)])
     client = browser_of(home)
     assert "Nothing found so far" in text_of(client.get("/o/home/sites/?q=RARE"))
-    assert flat(walk(client, "/o/home/sites/?q=RARE", "next")) == ["h25-rare.example.com"]
+    assert flatten_pages(walk_pages(client, "/o/home/sites/?q=RARE", "next")) == ["h25-rare.example.com"]
 
 
-def test_site_displays_trends_of_a_page_with_numbers(home: Member) -> None:
+def test_site_displays_trends_with_numbers(home: Member) -> None:
     for minutes in (30, 20, 10):
         finished_scan(home, url="https://example.com/a", age=timedelta(minutes=minutes))
     finished_scan(home, url="https://example.com/a", type="seo")
@@ -309,6 +315,6 @@ def test_unknown_site_returns_404(home: Member, host: str) -> None:
     assert response.status_code == (404 if host else 200)
 
 
-def test_is_kept_depends_on_the_age_of_the_scan(home: Member) -> None:
+def test_report_is_kept_until_its_scan_is_too_old(home: Member) -> None:
     young, old = (make_scan(home, created_at=timezone.now() - timedelta(days=days)) for days in (29, 31))
     assert (young.is_kept, old.is_kept) == (True, False)

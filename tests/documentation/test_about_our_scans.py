@@ -1,4 +1,4 @@
-"""Page about the service's scans, to which the User-Agent links, for owners of scanned sites."""
+"""Tests for the page that the User-Agent of scans links to."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from scans.policy import scan_policy, settings_policy
+from scans.policy import network_policy_from_settings, scan_policy
 from website_scan.crawl.robots import product_token
 from website_scan.net.policy import PRODUCT, Policy
 
@@ -21,10 +21,10 @@ def page(client: Client) -> str:
     return " ".join(answer.content.decode().split())
 
 
-def test_user_agent_contains_the_url_of_the_about_page(client: Client, settings: Any) -> None:
+def test_user_agent_links_to_the_about_page(client: Client, settings: Any) -> None:
     settings.BASE_URL = "https://scan.example.com"
     agent = scan_policy().user_agent
-    assert agent == settings_policy().user_agent
+    assert agent == network_policy_from_settings().user_agent
     assert agent == "WebsiteScanService/1.0 (+https://scan.example.com/about-our-scans)"
     assert product_token(agent) == PRODUCT
     text = page(client)
@@ -36,7 +36,7 @@ def test_user_agent_of_the_command_has_no_url() -> None:
     assert Policy().user_agent == "WebsiteScanService/1.0"
 
 
-def test_about_page_lists_contact_and_source_addresses(client: Client, settings: Any) -> None:
+def test_about_page_lists_source_addresses(client: Client, settings: Any) -> None:
     settings.SCAN_CONTACT = "mailto:abuse@example.com"
     settings.SCAN_SOURCE_ADDRESSES = (ip_network("203.0.113.7"), ip_network("2001:db8::/64"))
     text = page(client)
@@ -45,7 +45,7 @@ def test_about_page_lists_contact_and_source_addresses(client: Client, settings:
     assert "<code>2001:db8::/64</code>" in text
 
 
-def test_about_page_without_contact_and_addresses_says_so(client: Client) -> None:
+def test_about_page_says_if_no_contact_is_published(client: Client) -> None:
     text = page(client)
     assert "has not published the addresses" in text
     assert "Ask the operator of" in text
@@ -57,7 +57,7 @@ def test_about_page_without_contact_and_addresses_says_so(client: Client) -> Non
     [
         (4, 1.0, "4 visits to a domain, its subdomains included, run at the same time, and each starts at "),
         (1, 0.5, "At most 1 visit to a domain, its subdomains included, runs at the same time, and each starts at "),
-        (2, 0.0, "At most 2 visits to a domain, its subdomains included, run at the same time. That holds"),
+        (2, 0.0, "At most 2 visits to a domain, its subdomains included, run at the same time. These limits apply"),
     ],
 )  # fmt: skip
 def test_about_page_lists_configured_limits(

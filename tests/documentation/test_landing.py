@@ -1,4 +1,4 @@
-"""Landing page and other public pages, samples, error pages, and rules for all pages."""
+"""Tests for the landing page and other public pages."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from infrastructure.api.references import resolve_references
 from infrastructure.environment import contact
 from infrastructure.web.cards.drawing import BRAND, draw
 from infrastructure.web.csp import policy
-from reports.page.sample import sample_of
+from reports.page.sample import find_sample
 from tests.factories import Member, finished_scan, make_scan
 from tests.generated import description
 from tests.page_reading import page_of, parsed, strings
@@ -54,7 +54,7 @@ def assert_nothing_is_inline(response: ClientResponse) -> None:
     assert [url for url in loaded if re.match(r"[a-z]+:|//", url)] == []
 
 
-def assert_is_strict(response: ClientResponse) -> None:
+def assert_strict_csp(response: ClientResponse) -> None:
     header = response["Content-Security-Policy"]
     assert "unsafe" not in header
     assert "*" not in header
@@ -66,14 +66,14 @@ def assert_is_strict(response: ClientResponse) -> None:
     "path",
     ["/", "/docs/", "/docs/checks/", "/docs/errors", "/about-our-scans", "/report/sample/seo"],
 )
-def test_public_page_with_a_logged_in_person_is_not_cached(home: Member, path: str) -> None:
+def test_page_for_logged_in_person_is_not_cached(home: Member, path: str) -> None:
     response_of_person, anonymous_response = browser(home).get(path), Client(raise_request_exception=False).get(path)
     assert "staff@people.test" in response_of_person.content.decode()
     assert "no-store" in response_of_person["Cache-Control"]
     assert "no-store" not in anonymous_response.get("Cache-Control", "")
 
 
-def test_landing_page_has_curl_examples_of_each_type(db: None, settings: Settings) -> None:
+def test_landing_page_has_curl_examples(db: None, settings: Settings) -> None:
     settings.BASE_URL = "https://scan.acme.test"
     text = Client().get("/").content.decode()
     assert "curl https://scan.acme.test/v1/scan" in text
@@ -82,7 +82,7 @@ def test_landing_page_has_curl_examples_of_each_type(db: None, settings: Setting
     assert {"/docs/", "/login/"} <= set(parsed(text).xpath("//a/@href"))
 
 
-def test_landing_page_has_three_articles_with_pictures_and_links(db: None) -> None:
+def test_landing_page_has_three_articles(db: None) -> None:
     page = page_of(Client().get("/"))
     articles = {element.findtext(".//h2"): element for element in page.xpath("//article")}
     assert list(articles) == ["Your program scans", "Your team looks after sites", "Somebody sent you a report"]
@@ -92,7 +92,7 @@ def test_landing_page_has_three_articles_with_pictures_and_links(db: None) -> No
         assert picture[8:12] == b"WEBP", path
     for element in page.xpath("//picture/img"):
         file = Path(finders.find(element.get("src").removeprefix("/static/")) or "").read_bytes()
-        # The declared width and height must be those of the lossy WebP (RFC 9649, section 2.5), to avoid layout shifts.
+        # A wrong width or height of the WebP shifts the layout (RFC 9649, section 2.5).
         assert file[12:16] == b"VP8 "
         assert struct.unpack("<HH", file[26:30]) == (int(element.get("width")), int(element.get("height")))
     links = {link for article in articles.values() for link in article.xpath(".//a/@href")}
@@ -107,7 +107,7 @@ def test_landing_page_has_three_articles_with_pictures_and_links(db: None) -> No
         assert article.xpath(".//picture | .//pre")
 
 
-def test_curl_example_of_the_landing_page_starts_a_scan(home: Member, target: str) -> None:
+def test_curl_example_starts_a_scan(home: Member, target: str) -> None:
     text = page_of(Client().get("/")).xpath("string(//pre[@id='curl'])")
     address, headers, (body,) = text.split()[1], re.findall(r'-H "(.+?): (.+?)"', text), re.findall(r"-d '(.+)'", text)
     assert address == f"{django_settings.BASE_URL}/v1/scan"
@@ -123,7 +123,7 @@ def test_landing_page_has_no_broken_link(db: None) -> None:
     assert {path: Client().get(path).status_code for path in inside} == dict.fromkeys(inside, 200)
 
 
-def test_landing_page_displays_output_of_the_command(db: None) -> None:
+def test_landing_page_shows_command_output(db: None) -> None:
     text = page_of(Client().get("/")).xpath("string(//section[@aria-labelledby='gate']//pre)")
     (exposed,) = [check for check in checks(ScanType.SECURITY) if check.id == "exposed-git"]
     assert text.startswith("$ website-scan https://shop.example.com/ ")
@@ -131,7 +131,7 @@ def test_landing_page_displays_output_of_the_command(db: None) -> None:
         assert text in " ".join(text.split())
 
 
-def test_landing_page_counts_the_checks_of_the_catalogue(db: None) -> None:
+def test_landing_page_counts_the_checks(db: None) -> None:
     text = " ".join(page_of(Client().get("/")).text_content().split())
     total = 0
     for scan_type in ScanType:
@@ -142,14 +142,14 @@ def test_landing_page_counts_the_checks_of_the_catalogue(db: None) -> None:
 
 
 @pytest.mark.parametrize("is_open", [True, False])
-def test_landing_page_links_to_sign_up_only_if_open(db: None, settings: Settings, is_open: bool) -> None:
+def test_landing_page_links_to_sign_up_if_open(db: None, settings: Settings, is_open: bool) -> None:
     settings.SIGN_UP_OPEN = is_open
     links = page_of(Client().get("/")).xpath("//header//a/@href")
     assert ("/signup/" in links) is is_open
     assert "/login/" in links
 
 
-def test_url_field_of_the_landing_page_leads_to_the_scan_form(db: None, settings: Settings, home: Member) -> None:
+def test_url_field_leads_to_the_scan_form(db: None, settings: Settings, home: Member) -> None:
     form = page_of(Client().get("/")).forms[0]
     assert (form.method, form.action, [field.name for field in form.inputs]) == ("GET", "/scan", ["url"])
     path = "/scan?url=shop.example.com/a%3Fb%3Dc%26d"
@@ -171,7 +171,7 @@ def test_sample_report_of_each_type_is_public(db: None, scan_type: ScanType) -> 
     page = page_of(response)
     assert response.status_code == 200
     assert "This is a sample" in page.text_content()
-    # The sample's site does not exist.
+    # The sample report is about a site that does not exist.
     assert page.xpath("//meta[@name='robots']/@content") == ["noindex, nofollow"]
     assert "localhost:" not in page.text_content()
     for link in {link for link in page.xpath("//main//a/@href | //main//img/@src") if link.startswith("/")}:
@@ -186,23 +186,23 @@ def test_unknown_sample_report_returns_404(db: None) -> None:
 
 @pytest.mark.parametrize("scan_type", ScanType)
 def test_sample_reports_contain_only_existing_checks(scan_type: ScanType) -> None:
-    """If this test fails, `make pictures` creates new samples."""
-    sample = sample_of(scan_type)
+    """Run `make pictures` to create new samples if this test fails."""
+    sample = find_sample(scan_type)
     assert sample is not None
     categories = sample.export_json["categories"]
-    used_ids = {check["id"] for category in categories for check in category["checks"]}
-    assert used_ids <= {entry.id for entry in checks(scan_type)}
-    assert len(used_ids) > 20
+    reported_check_ids = {check["id"] for category in categories for check in category["checks"]}
+    assert reported_check_ids <= {entry.id for entry in checks(scan_type)}
+    assert len(reported_check_ids) > 20
 
 
-def test_each_page_has_footer_links_and_home_screen_icons(db: None, settings: Settings) -> None:
+def test_pages_have_footer_links_and_icons(db: None, settings: Settings) -> None:
     settings.SOURCE_URL = "https://git.acme.test/scan"
     client = Client(raise_request_exception=False)
     for path in ("/", "/login/", "/nowhere", "/report/sample/seo"):
         page = page_of(client.get(path))
         links = page.xpath("//footer//a/@href")
         assert {"/docs/", "/openapi.yaml", "/licence", settings.SOURCE_URL} <= set(links)
-        assert "/readyz" not in links  # because that page is JSON for machines
+        assert "/readyz" not in links  # The page /readyz is JSON for machines.
         assert page.xpath("//link[@rel='apple-touch-icon' or @rel='manifest']/@href") == [
             "/static/img/icon-180.png",
             "/site.webmanifest",
@@ -228,13 +228,13 @@ def test_icon_files_have_the_declared_size(db: None) -> None:
     "path",
     ["/", "/docs/", "/docs/errors", "/docs/api/scans", "/docs/checks/", "/docs/checks/dmarc", "/samples/"],
 )
-def test_public_pages_have_metadata_for_link_previews(db: None, settings: Settings, path: str) -> None:
+def test_public_pages_have_link_previews(db: None, settings: Settings, path: str) -> None:
     settings.BASE_URL = "https://scan.acme.test"
     head = page_of(Client().get(path)).find("head")
 
     def value(name: str) -> str:
-        (found,) = head.xpath("//meta[@name=$name or @property=$name]/@content", name=name)
-        return str(found)
+        (content,) = head.xpath("//meta[@name=$name or @property=$name]/@content", name=name)
+        return str(content)
 
     assert head.xpath("//link[@rel='canonical']/@href") == [f"https://scan.acme.test{path}"]
     assert head.xpath("//meta[@name='robots']") == []
@@ -249,7 +249,7 @@ def test_public_pages_have_metadata_for_link_previews(db: None, settings: Settin
     assert card["Cross-Origin-Resource-Policy"] == "cross-origin"
 
 
-def test_robots_txt_allows_link_preview_crawlers(db: None) -> None:
+def test_robots_txt_allows_link_previews(db: None) -> None:
     rules = RobotFileParser()
     rules.parse(Client().get("/robots.txt").content.decode().splitlines())
     for path in (
@@ -263,7 +263,7 @@ def test_robots_txt_allows_link_preview_crawlers(db: None) -> None:
             assert rules.can_fetch(agent, f"https://scan.acme.test{path}")
 
 
-def test_robots_txt_and_sitemap_list_public_pages(db: None, settings: Settings) -> None:
+def test_sitemap_lists_public_pages(db: None, settings: Settings) -> None:
     settings.BASE_URL = "https://scan.acme.test"
     robots = Client().get("/robots.txt")
     assert robots["Content-Type"].startswith("text/plain")
@@ -311,7 +311,7 @@ def test_invalid_contact_is_refused(raw: str) -> None:
 
 
 @pytest.mark.parametrize("path", ["/healthz", "/readyz"])
-def test_health_checks_accept_any_host_header(db: None, path: str) -> None:
+def test_health_checks_accept_any_host(db: None, path: str) -> None:
     for host in ("10.1.2.3", "10.1.2.3:8000", "unknown.test", "a b", ""):
         response = Client().get(path, headers={"Host": host})
         assert response.status_code == 200, host
@@ -326,21 +326,19 @@ def test_version_is_defined_in_one_file(settings: Settings) -> None:
     assert f"version: {__version__}\n" in (settings.BASE_DIR / "openapi.yaml").read_text()[:200]
 
 
-def test_landing_page_needs_no_query_for_anonymous_visitors(
-    django_assert_num_queries: DjangoAssertNumQueries, db: None
-) -> None:
+def test_landing_page_needs_no_query(django_assert_num_queries: DjangoAssertNumQueries, db: None) -> None:
     with django_assert_num_queries(0):
         assert Client().get("/").status_code == 200
 
 
-def test_header_has_logout_and_admin_link_for_staff(home: Member) -> None:
+def test_header_has_admin_link_for_staff(home: Member) -> None:
     page = page_of(browser(home).get("/"))
     assert page.xpath("//form[@method='post']/@action") == ["/logout/"]
     assert "/admin/" in page.xpath("//a/@href")
     assert "/login/" not in page.xpath("//a/@href")
 
 
-def test_pages_obey_the_strict_content_security_policy(home: Member) -> None:
+def test_pages_obey_the_content_security_policy(home: Member) -> None:
     client = browser(home)
     failed = make_scan(home, status="failed", error_code="X", error_message="Why.")
     pages = [
@@ -350,17 +348,17 @@ def test_pages_obey_the_strict_content_security_policy(home: Member) -> None:
     responses = [client.get(path) for path in pages] + [Client().get("/login/")]
     for response in responses:
         assert response.status_code in (200, 404)
-        assert_is_strict(response)
+        assert_strict_csp(response)
         assert_nothing_is_inline(response)
 
 
-def test_api_responses_have_the_content_security_policy(db: None) -> None:
+def test_api_responses_have_a_content_security_policy(db: None) -> None:
     response = Client().get("/v1/scans")
     assert response.status_code == 401
     assert response["Content-Security-Policy"] == policy(django_settings.SECURE_CSP)
 
 
-def test_documentation_has_logout_for_logged_in_people(home: Member) -> None:
+def test_documentation_shows_logout(home: Member) -> None:
     page = page_of(browser(home).get("/docs/"))
     assert page.xpath("//form[@method='post']/@action") == ["/logout/"]
 
@@ -370,32 +368,32 @@ def test_responses_have_a_permissions_policy(db: None) -> None:
         assert "camera=()" in Client().get(path)["Permissions-Policy"]
 
 
-def test_unknown_page_returns_404_with_a_message(db: None) -> None:
+def test_unknown_page_returns_404(db: None) -> None:
     response = Client().get("/nope")
     assert response.status_code == 404
     assert "There is nothing at this address." in response.content.decode()
 
 
 @pytest.fixture
-def broken_landing(monkeypatch: pytest.MonkeyPatch) -> None:
+def break_landing_page(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*args: object) -> None:
         raise RuntimeError("secret detail")
 
     monkeypatch.setattr(views, "render", fail)
 
 
-def test_server_error_page_shows_the_request_id_only(broken_landing: None) -> None:
+def test_server_error_page_shows_the_request_id(break_landing_page: None) -> None:
     response = Client(raise_request_exception=False).get("/", headers={"X-Request-ID": "my-request-1"})
     assert response.status_code == 500
     text = response.content.decode()
     assert "Something went wrong on our side." in text
     assert "my-request-1" in text
     assert "secret detail" not in text
-    assert_is_strict(response)
+    assert_strict_csp(response)
     assert_nothing_is_inline(response)
 
 
-def test_server_error_without_static_files_has_a_response(broken_landing: None, settings: Settings) -> None:
+def test_error_page_works_without_static_files(break_landing_page: None, settings: Settings) -> None:
     manifest = "whitenoise.storage.CompressedManifestStaticFilesStorage"
     settings.STORAGES = settings.STORAGES | {"staticfiles": {"BACKEND": manifest}}
     response = Client(raise_request_exception=False).get("/")
@@ -403,7 +401,7 @@ def test_server_error_without_static_files_has_a_response(broken_landing: None, 
     assert "Something went wrong on our side." in response.content.decode()
 
 
-def test_served_openapi_yaml_is_the_committed_file_with_base_url(client: Client, settings: Any) -> None:
+def test_openapi_yaml_is_served_with_base_url(client: Client, settings: Any) -> None:
     served = resolve_references(yaml.load(client.get("/openapi.yaml").content, yaml.CSafeLoader))
     assert served["servers"] == [{"url": settings.BASE_URL, "description": "The installation"}]
     assert served | {"servers": description()["servers"]} == description()

@@ -1,4 +1,4 @@
-"""Links to the pages of checks from reports, SARIF and the command's formats; no link without a page."""
+"""Tests for links to check pages in all formats of a report."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.jinja_templates import macro
 from tests.results import stored_finding
 from website_scan.command.formats.markdown import markdown
 from website_scan.command.formats.sarif import sarif
-from website_scan.command.judged import Judged, Outcome
+from website_scan.command.gate import CommandReport, CommandResult
 from website_scan.report.cards import CardContext, card_of
 from website_scan.report.references import page_url
 from website_scan.report.sarif import run
@@ -71,18 +71,18 @@ def test_finding_card_links_to_the_check_page() -> None:
     assert "/docs/checks/" not in card("")
 
 
-def test_sarif_links_to_the_check_page_of_a_known_service(settings: Any) -> None:
+def test_sarif_links_to_check_pages(settings: Any) -> None:
     def uri(check_id: str, pages: str) -> str:
         (rule,) = run([(document(check_id), {})], "security", pages)["tool"]["driver"]["rules"]
         return str(rule["helpUri"])
 
     assert uri("hsts", check_pages()) == f"{settings.BASE_URL}/docs/checks/hsts"
-    # Without a service, and for a removed check, the URL is that of the first reference.
+    # Without a service, and for removed checks, the first reference is linked.
     assert uri("hsts", "") == uri("retired-check", PAGES) == "https://cwe.mitre.org/data/definitions/319.html"
 
 
 @pytest.mark.parametrize("pages", ["", PAGES])
-def test_command_formats_link_to_a_known_service(pages: str) -> None:
-    outcome = Outcome([Judged(document())], [], 1, pages)
+def test_command_links_to_check_pages(pages: str) -> None:
+    outcome = CommandResult([CommandReport(document())], [], 1, pages)
     assert (f"[`hsts`]({PAGES}hsts)" in markdown(outcome)) is bool(pages)
     assert (f"{PAGES}hsts" in sarif(outcome)) is bool(pages)

@@ -1,4 +1,4 @@
-"""Documentation at /docs/: guides, API reference and error codes, made from docs/*.md and openapi.yaml."""
+"""Tests for the documentation at /docs/."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ def pages() -> dict[str, html.HtmlElement]:
     return {path: page_of(Client().get(path)) for path in PAGES}
 
 
-def text_of(element: html.HtmlElement) -> str:
+def page_text(element: html.HtmlElement) -> str:
     return " ".join(element.text_content().split())
 
 
 @pytest.mark.parametrize("path", PAGES)
-def test_documentation_page_is_small_and_needs_no_query(path: str, django_assert_num_queries: Any, db: None) -> None:
+def test_documentation_page_needs_no_query(path: str, django_assert_num_queries: Any, db: None) -> None:
     with django_assert_num_queries(0):
         response = Client().get(path)
     assert response.status_code == 200
@@ -42,7 +42,7 @@ def test_documentation_page_is_small_and_needs_no_query(path: str, django_assert
     assert page.xpath("//@style") == page.xpath("//script[not(@src)]") == []
 
 
-def test_documentation_pages_have_unique_ids_and_heading_order(pages: dict[str, html.HtmlElement]) -> None:
+def test_documentation_pages_have_unique_ids(pages: dict[str, html.HtmlElement]) -> None:
     for path, page in pages.items():
         ids = page.xpath("//@id")
         assert len(ids) == len(set(ids)), path
@@ -53,7 +53,7 @@ def test_documentation_pages_have_unique_ids_and_heading_order(pages: dict[str, 
         assert all(after <= before + 1 for before, after in pairwise(levels)), path
 
 
-def test_links_within_the_documentation_are_valid(pages: dict[str, html.HtmlElement]) -> None:
+def test_documentation_links_are_valid(pages: dict[str, html.HtmlElement]) -> None:
     paths = {*addresses(), "/openapi.yaml", "/", "/login/"}
     for path, page in pages.items():
         for href in page.xpath("//main//a/@href"):
@@ -66,21 +66,20 @@ def test_links_within_the_documentation_are_valid(pages: dict[str, html.HtmlElem
                 assert anchor in pages[target].xpath("//@id"), (path, href)
 
 
-def test_each_heading_of_a_document_is_on_one_page() -> None:
-    """Each heading of a document used in a guide is on exactly one page."""
+def test_each_heading_is_on_one_page() -> None:
     for document in {guide.document for guide in GUIDES}:
         used = [chunk for guide in (OVERVIEW, *GUIDES) if guide.document == document for chunk in guide.chunks]
         assert sorted(used, key=repr) == sorted(chunks(document), key=repr), document
 
 
-def test_each_api_operation_is_on_its_group_page(pages: dict[str, html.HtmlElement]) -> None:
+def test_api_operation_is_on_its_group_page(pages: dict[str, html.HtmlElement]) -> None:
     count = 0
     for path, methods in description()["paths"].items():
         for method, operation in methods.items():
             (tag,) = operation["tags"]
             page = pages[f"/docs/api/{tag.lower()}"]
             (section,) = page.xpath(f"//section[@aria-labelledby='{operation['operationId'].replace('_', '-')}']")
-            text = text_of(section)
+            text = page_text(section)
             assert f"{method.upper()} {path}" in text
             assert operation["summary"] in text
             for parameter in operation.get("parameters", ()):
@@ -89,20 +88,20 @@ def test_each_api_operation_is_on_its_group_page(pages: dict[str, html.HtmlEleme
             assert request.text_content().startswith("curl ")
             for status, response in operation["responses"].items():
                 if status < "300":
-                    assert f"Answer: {status}" in text
+                    assert f"Response: {status}" in text
                     for content in response.get("content", {}).values():
                         assert "example" not in content or len(section.xpath(".//pre")) > 1
             for code in re.findall(r"`([A-Z_]{4,})`", str(operation["responses"])):
-                assert code in text or code in text_of(page), (path, code)
+                assert code in text or code in page_text(page), (path, code)
             count += 1
     assert count == sum(len(group.operations) for group in api().groups.values()) > 40
 
 
-def test_api_fields_list_types_and_limits(pages: dict[str, html.HtmlElement]) -> None:
+def test_api_reference_shows_field_limits(pages: dict[str, html.HtmlElement]) -> None:
     (section,) = pages["/docs/api/scans"].xpath("//section[@aria-labelledby='create-scan']")
     rows: dict[str, str] = {}
     for row in section.xpath(".//tr[th]"):
-        rows.setdefault(text_of(row.find("th")), text_of(row))
+        rows.setdefault(page_text(row.find("th")), page_text(row))
     assert "At most 2,048 characters" in rows["url required"]
     assert "security, performance, accessibility, seo" in rows["type required"]
     assert "1 to 255 characters" in rows["Idempotency-Key header"]
@@ -111,17 +110,17 @@ def test_api_fields_list_types_and_limits(pages: dict[str, html.HtmlElement]) ->
     assert "object or null" in rows["error required"]
     assert "array of objects" in rows["skipped_checks required"]
     (section,) = pages["/docs/api/audits"].xpath("//section[@aria-labelledby='get-audit']")
-    assert "results.*.score" in text_of(section)
+    assert "results.*.score" in page_text(section)
 
 
-def test_each_error_code_is_linked_from_responses(pages: dict[str, html.HtmlElement]) -> None:
+def test_error_codes_are_linked_from_responses(pages: dict[str, html.HtmlElement]) -> None:
     errors = pages["/docs/errors"]
     listed = set(errors.xpath("//td/@id"))
     assert {"RATE_LIMITED", "INSUFFICIENT_SCOPE", "TLS_FAILED"} <= listed
-    heads = [[text_of(cell) for cell in row] for row in errors.xpath("//thead/tr")]
+    heads = [[page_text(cell) for cell in row] for row in errors.xpath("//thead/tr")]
     assert heads[0] == ["status", "code", "when", "what to do"]
     for row in errors.xpath("//tbody/tr"):
-        assert all(text_of(cell) for cell in row), text_of(row)
+        assert all(page_text(cell) for cell in row), page_text(row)
     linked = {
         href.partition("#")[2]
         for path, page in pages.items()
@@ -133,18 +132,21 @@ def test_each_error_code_is_linked_from_responses(pages: dict[str, html.HtmlElem
     assert linked <= listed
 
 
-def test_api_groups_equal_the_tags_of_openapi_yaml() -> None:
+def test_api_groups_equal_the_openapi_tags() -> None:
     tags = {tag for methods in description()["paths"].values() for method in methods.values() for tag in method["tags"]}
     assert tags == {declared["name"] for declared in description()["tags"]}
 
 
 def test_examples_contain_the_base_url(settings: Any) -> None:
-    """Examples contain BASE_URL, which, like the cached page, does not change in a process."""
+    """The cached page may contain BASE_URL in its examples.
+
+    BASE_URL does not change within a process.
+    """
     page = Client().get("/docs/").content.decode()
     assert f'curl -X POST "{settings.BASE_URL}/v1/scan"'.replace('"', "&quot;") in page
 
 
-def test_webhook_verification_samples_are_on_the_page(pages: dict[str, html.HtmlElement]) -> None:
+def test_webhook_samples_are_on_the_page(pages: dict[str, html.HtmlElement]) -> None:
     blocks = [element.text_content() for element in pages["/docs/webhooks"].xpath("//pre/code")]
     for mark in ("def is_genuine(", "function isGenuine(", "func isGenuine(", "function is_genuine("):
         assert any(mark in block for block in blocks), mark
@@ -167,7 +169,7 @@ def test_raw_html_in_markdown_is_escaped() -> None:
     assert "<script>alert(1)</script>" in page.text_content()
 
 
-def test_resolver_returns_none_for_links_without_page() -> None:
+def test_resolver_returns_none_for_unknown_links() -> None:
     resolve = resolver("api.md")
     assert resolve("operations.md#deployment") is None
     assert resolve("adr/0002-dependencies.md") is None
@@ -180,7 +182,7 @@ def test_resolver_returns_none_for_links_without_page() -> None:
     assert resolve("https://www.standardwebhooks.com/") == "https://www.standardwebhooks.com/"
 
 
-def test_hash_signs_in_code_blocks_are_not_headings() -> None:
+def test_hash_signs_in_code_are_not_headings() -> None:
     titles = [chunk.title for chunk in chunks("webhooks.md")]
     assert not any("signature:" in title for title in titles)
     assert "Signature verification" in titles

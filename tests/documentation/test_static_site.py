@@ -1,4 +1,7 @@
-"""`manage.py site_docs`: the public pages as static files, whose links work from any folder and from file: URLs."""
+"""Tests for the static site from `manage.py site_docs`.
+
+Its links work from any folder and from file: URLs.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,7 @@ LINKS = "//@href | //@src | //@srcset | //@action | //@data-index"
 
 
 def build_site(folder: Path, *arguments: str) -> Path:
-    """Build the site in a separate process, as `make site-docs` does."""
+    """Build the site in a separate process, like `make site-docs`."""
     environment = {"PATH": os.environ["PATH"], "SECRET_KEY": "x" * 40, "DATA_DIR": "/dev/null"}
     command = [sys.executable, "-W", "error", "manage.py", "site_docs", str(folder), *arguments]
     ran = subprocess.run(command, cwd=settings.BASE_DIR, env=environment, capture_output=True, text=True, check=False)
@@ -50,7 +53,7 @@ def links(pages: dict[Path, html.HtmlElement]) -> Iterator[tuple[Path, str]]:
                 yield file, link
 
 
-def test_links_of_the_static_site_are_valid(site: Path, pages: dict[Path, html.HtmlElement]) -> None:
+def test_static_site_links_are_valid(site: Path, pages: dict[Path, html.HtmlElement]) -> None:
     broken, count = [], 0
     for file, link in links(pages):
         if file.name == "404.html":
@@ -58,17 +61,20 @@ def test_links_of_the_static_site_are_valid(site: Path, pages: dict[Path, html.H
         path, _, anchor = link.partition("#")
         target = (file.parent / unquote(path.partition("?")[0])).resolve() if path.partition("?")[0] else file
         count += 1
-        is_there = target.is_file() and target.is_relative_to(site.resolve())
-        if not is_there or (anchor and target.suffix == ".html" and anchor not in pages[target].xpath("//@id")):
+        is_existing_file = target.is_file() and target.is_relative_to(site.resolve())
+        if not is_existing_file or (anchor and target.suffix == ".html" and anchor not in pages[target].xpath("//@id")):
             broken.append((str(file.relative_to(site)), link))
     assert broken == []
     assert count > 10_000
 
 
-def test_links_of_the_static_site_are_relative_except_on_404_page(
+def test_static_site_links_are_relative(
     pages: dict[Path, html.HtmlElement],
 ) -> None:
-    """The host serves 404.html at any URL, where relative links would be wrong."""
+    """The host serves 404.html at any URL.
+
+    Relative links would be wrong there.
+    """
     for file, link in links(pages):
         if file.name == "404.html":
             assert link.startswith(("/scans/", "#")), link
@@ -76,7 +82,7 @@ def test_links_of_the_static_site_are_relative_except_on_404_page(
             assert not link.startswith("/"), (file, link)
 
 
-def test_static_site_has_no_forms_or_login_links(site: Path, pages: dict[Path, html.HtmlElement]) -> None:
+def test_static_site_has_no_forms(site: Path, pages: dict[Path, html.HtmlElement]) -> None:
     for file, page in pages.items():
         assert page.xpath("//form[@method='post']") == [], file
         assert page.xpath("//a[contains(@href, 'login') or contains(@href, 'signup')]") == [], file
@@ -86,7 +92,7 @@ def test_static_site_has_no_forms_or_login_links(site: Path, pages: dict[Path, h
         assert page.xpath("//script[not(@src)]") == page.xpath("//style") == page.xpath("//@style") == [], file
 
 
-def test_static_site_contains_guides_reference_and_samples(site: Path) -> None:
+def test_static_site_contains_guides_and_samples(site: Path) -> None:
     for name in (
         "index.html", "404.html", "openapi.yaml", "licence.txt", "docs/index.html", "docs/walkthrough.html",
         "docs/operations.html", "docs/upgrades.html", "docs/comparison.html", "docs/compatibility.html",
@@ -96,7 +102,7 @@ def test_static_site_contains_guides_reference_and_samples(site: Path) -> None:
         assert (site / name).is_file(), name
 
 
-def test_sitemap_of_the_static_site_lists_canonical_urls(site: Path, pages: dict[Path, html.HtmlElement]) -> None:
+def test_sitemap_lists_canonical_urls(site: Path, pages: dict[Path, html.HtmlElement]) -> None:
     locations = strings(etree.fromstring((site / "sitemap.xml").read_bytes()), "//*[local-name()='loc']/text()")
     assert {URL, f"{URL}docs/", f"{URL}docs/checks/hsts.html"} <= {*locations}
     for location in locations:
@@ -109,7 +115,7 @@ def test_sitemap_of_the_static_site_lists_canonical_urls(site: Path, pages: dict
     assert (site / picture.removeprefix(URL)).read_bytes()[:4] == b"\x89PNG"
 
 
-def test_search_results_link_to_files_of_the_static_site(site: Path) -> None:
+def test_search_results_link_to_files(site: Path) -> None:
     text = (site / "docs" / "search-index.js").read_text(encoding="utf-8")
     index = json.loads(text.removeprefix("globalThis.searchIndex = ").removesuffix(";\n"))
     targets = {address.partition("#")[0] for *_, address in index["sections"]}
@@ -117,7 +123,7 @@ def test_search_results_link_to_files_of_the_static_site(site: Path) -> None:
     assert [target for target in targets if not (site / "docs" / target).is_file()] == []
 
 
-def test_static_site_without_url_has_no_canonical_urls(tmp_path: Path) -> None:
+def test_site_without_url_has_no_canonical_urls(tmp_path: Path) -> None:
     site = build_site(tmp_path / "built")
     assert not (site / "sitemap.xml").exists()
     page = parsed((site / "docs" / "index.html").read_text(encoding="utf-8"))
@@ -135,11 +141,11 @@ def test_static_site_without_url_has_no_canonical_urls(tmp_path: Path) -> None:
         ("/report/sample/seo/film/0.jpg", "report/sample/seo/film/0.jpg"),
     ],
 )
-def test_file_of_maps_paths_to_files(target: str, file: str) -> None:
+def test_path_is_written_to_the_expected_file(target: str, file: str) -> None:
     assert file_of(target) == file
 
 
-def test_link_that_needs_the_service_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_static_site_cannot_link_to_the_service(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("documentation.static_site.PUBLIC", re.compile("/(?:docs/)?"))
     with pytest.raises(BrokenSite, match="which only the service answers"):
         build(tmp_path)
@@ -147,7 +153,7 @@ def test_link_that_needs_the_service_is_refused(tmp_path: Path, monkeypatch: pyt
 
 def test_site_docs_does_not_overwrite_other_folders(tmp_path: Path) -> None:
     (tmp_path / "thesis.txt").write_text("precious")
-    with pytest.raises(CommandError, match="something else"):
+    with pytest.raises(CommandError, match="something other"):
         call_command("site_docs", str(tmp_path))
     with pytest.raises(CommandError, match="is no address"):
         call_command("site_docs", str(tmp_path / "new"), "--url", "docs.example.com")

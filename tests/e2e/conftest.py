@@ -1,4 +1,4 @@
-"""Fixture of one running service for all tests that only use it."""
+"""Fixture that runs one service for all end-to-end tests."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from tests.targets.server import Site
 
 
 @dataclass(frozen=True)
-class Running:
-    """Running service, a site that it may scan, and an API key."""
+class RunningService:
+    """Running service with an API key and a site to scan."""
 
     service: Service
     site: Site
@@ -29,8 +29,8 @@ class Running:
 
 
 @pytest.fixture(scope="session")
-def running() -> Iterator[Running]:
-    """Whole stack, started once for the tests of the xdist group `service`."""
+def running() -> Iterator[RunningService]:
+    """Start the service once for all tests of the xdist group `service`."""
     folder = Path(tempfile.mkdtemp(prefix="wss-e2e-"))
     folder.chmod(0o755)
     port = free_port()
@@ -48,7 +48,7 @@ def running() -> Iterator[Running]:
             service.wait_for_health(90)
             service.wait_for_welcome()
             key = json.loads((folder / "var" / "demo.json").read_text())["api_key"]
-            yield Running(service, site, f"http://127.0.0.1:{port}", key)
+            yield RunningService(service, site, f"http://127.0.0.1:{port}", key)
             service.stop(signal.SIGTERM)
         finally:
             service.kill()

@@ -1,4 +1,7 @@
-"""All pages, rendered once by Django and then served to Chromium without a server."""
+"""Pages of the service for browser tests.
+
+Django renders them once, and Playwright serves the responses to Chromium.
+"""
 
 from __future__ import annotations
 
@@ -33,13 +36,13 @@ from website_scan.net.browser import find_browser
 
 T = TypeVar("T")
 
-# Localhost is a secure context, so that scripts may use the clipboard, as over HTTPS.
+# Scripts may use the clipboard on localhost as over HTTPS.
 ORIGIN = "http://localhost"
-BROWSER_LIMIT_S = 100
+BROWSER_TIMEOUT_S = 100
 SIZE: ViewportSize = {"width": 1280, "height": 720}
 REDUCED: Mapping[str, Any] = {"reduced_motion": "reduce"}
 ROWS = 7
-# Resources that pages load from the service beside static files.
+# Paths of resources that pages load besides static files.
 PARTS = (
     "/openapi.yaml",
     "/site.webmanifest",
@@ -62,15 +65,18 @@ PARTS = (
     "/badge/{badge_id}.svg",
     "/badge/{page_badge_id}.svg",
 )
-# Pictures of a report with a browser, whose number depends on its load, and cards, whose addresses tell their content.
+# Paths of film frames, cards and badges vary between renderings.
 PICTURE = re.compile(
     r"/report/(?:sample/)?[\w-]+/(?:film/\d+\.jpg|page\.webp)|/(?:report|audit)/\w+/card/\w+\.png|/badge/\w+\.png\?v=\w+"
 )
 
 
 @dataclass(frozen=True)
-class Shown:
-    """Page to render: its path, the person who opens it, and the posted data, if any."""
+class PageRequest:
+    """Request for a page.
+
+    It has the person who opens the page and the form data to post.
+    """
 
     path: str
     who: str = "owner"
@@ -79,83 +85,85 @@ class Shown:
     options: Mapping[str, Any] = field(default_factory=dict)
 
 
-NEW_PASSWORD = "/password/{uid}/{token}/"
-MUTE_NEW = "/o/home/mutes/new?scan={security_id}&check=csp-present"
+NEW_PASSWORD_PATH = "/password/{uid}/{token}/"
+NEW_MUTE_PATH = "/o/home/mutes/new?scan={security_id}&check=csp-present"
 WEBHOOK = "/o/home/webhooks/{webhook_id}"
 MONITOR = "/o/home/monitors/{monitor_id}"
 LIST = "/o/home/lists/{list_id}"
 IMPORTED = "url\ttags\tnote\nnew.example.com\tnorth;coast\tTell them\nhttps://town-hall-0.example.net/\tnorth\t"
 
-PAGES: Mapping[str, Shown] = {
-    "landing": Shown("/", "anonymous"),
-    "landing-known": Shown("/"),
-    "samples": Shown("/samples/", "anonymous"),
-    "sample-site": Shown("/samples/site", "anonymous"),
-    "sample-list": Shown("/samples/list", "anonymous"),
-    "about-our-scans": Shown("/about-our-scans", "anonymous"),
-    "docs": Shown("/docs/", "anonymous"),
-    "docs-guide": Shown("/docs/webhooks", "anonymous"),
-    "docs-errors": Shown("/docs/errors"),
-    "docs-group": Shown("/docs/api/webhooks", "anonymous"),
-    "docs-checks": Shown("/docs/checks/?type=security", "anonymous"),
-    "docs-checks-nothing": Shown("/docs/checks/?q=nowhere", "anonymous"),
-    "docs-check": Shown("/docs/checks/hsts", "anonymous"),
-    "login": Shown("/login/", "anonymous"),
-    "login-refused": Shown("/login/", "anonymous", {"login": "ada@people.test", "password": "wrong"}),
-    "signup": Shown("/signup/", "anonymous"),
-    "signup-for-a-scan": Shown("/scan?url=https://shop.example.com/teas", "anonymous"),
-    "signup-refused": Shown("/signup/", "anonymous", {"email": "ada"}),
-    "signup-sent": Shown("/signup/sent/", "anonymous"),
-    "signup-finish": Shown("/signup/{signup/token}/", "anonymous"),
-    "signup-finish-refused": Shown("/signup/{signup/token}/", "anonymous", {"password": "password"}),
-    "link-dead": Shown("/signup/forged/", "anonymous", status=410),
-    "password": Shown("/password/", "anonymous"),
-    "password-sent": Shown("/password/sent/", "anonymous"),
-    "password-new": Shown(NEW_PASSWORD, "anonymous"),
-    "invite": Shown("/invite/{invite/token}", "anonymous"),
-    "invite-other": Shown("/invite/{invite/token}", "viewer"),
-    "unsubscribe": Shown("/unsubscribe/{unsubscribe/token}", "anonymous"),
-    "unsubscribe-done": Shown("/unsubscribe/{unsubscribe/token}", "anonymous", {"List-Unsubscribe": "One-Click"}),
-    "account": Shown("/account/"),
-    "account-refused": Shown("/account/", data={"old_password": "x", "new_password1": "a", "new_password2": "b"}),
-    "account-delete": Shown("/account/delete", "viewer"),
-    "account-delete-only-owner": Shown("/account/delete", "newcomer"),
-    "email": Shown("/account/email/"),
-    "security": Shown("/account/security/"),
-    "security-app-refused": Shown("/account/security/app/", data={"code": "1"}),
-    "security-passkey": Shown("/account/security/passkeys/add/"),
-    "organizations": Shown("/organizations/"),
-    "organization-new": Shown("/organizations/new", "nobody"),
-    "organization-leave": Shown("/organizations/{organization_id}/leave"),
-    "overview": Shown("/o/home/"),
-    "overview-viewer": Shown("/o/home/", "viewer"),
-    "overview-empty": Shown("/o/meadow/", "newcomer"),
-    "scans": Shown("/o/home/scans/"),
-    "scans-nothing": Shown("/o/home/scans/?q=nowhere"),
-    "scans-empty": Shown("/o/meadow/scans/", "newcomer"),
-    "scan-new": Shown("/o/home/scans/new"),
-    "scan-new-refused": Shown("/o/home/scans/new", data={"url": "http://localhost/", "type": "seo"}, status=403),
-    "scan-new-site": Shown("/o/home/scans/new?scope=site&url=https://example.com/"),
-    "scan-new-site-refused": Shown(
+PAGES: Mapping[str, PageRequest] = {
+    "landing": PageRequest("/", "anonymous"),
+    "landing-known": PageRequest("/"),
+    "samples": PageRequest("/samples/", "anonymous"),
+    "sample-site": PageRequest("/samples/site", "anonymous"),
+    "sample-list": PageRequest("/samples/list", "anonymous"),
+    "about-our-scans": PageRequest("/about-our-scans", "anonymous"),
+    "docs": PageRequest("/docs/", "anonymous"),
+    "docs-guide": PageRequest("/docs/webhooks", "anonymous"),
+    "docs-errors": PageRequest("/docs/errors"),
+    "docs-group": PageRequest("/docs/api/webhooks", "anonymous"),
+    "docs-checks": PageRequest("/docs/checks/?type=security", "anonymous"),
+    "docs-checks-nothing": PageRequest("/docs/checks/?q=nowhere", "anonymous"),
+    "docs-check": PageRequest("/docs/checks/hsts", "anonymous"),
+    "login": PageRequest("/login/", "anonymous"),
+    "login-refused": PageRequest("/login/", "anonymous", {"login": "ada@people.test", "password": "wrong"}),
+    "signup": PageRequest("/signup/", "anonymous"),
+    "signup-for-a-scan": PageRequest("/scan?url=https://shop.example.com/teas", "anonymous"),
+    "signup-refused": PageRequest("/signup/", "anonymous", {"email": "ada"}),
+    "signup-sent": PageRequest("/signup/sent/", "anonymous"),
+    "signup-finish": PageRequest("/signup/{signup/token}/", "anonymous"),
+    "signup-finish-refused": PageRequest("/signup/{signup/token}/", "anonymous", {"password": "password"}),
+    "link-dead": PageRequest("/signup/forged/", "anonymous", status=410),
+    "password": PageRequest("/password/", "anonymous"),
+    "password-sent": PageRequest("/password/sent/", "anonymous"),
+    "password-new": PageRequest(NEW_PASSWORD_PATH, "anonymous"),
+    "invite": PageRequest("/invite/{invite/token}", "anonymous"),
+    "invite-other": PageRequest("/invite/{invite/token}", "viewer"),
+    "unsubscribe": PageRequest("/unsubscribe/{unsubscribe/token}", "anonymous"),
+    "unsubscribe-done": PageRequest("/unsubscribe/{unsubscribe/token}", "anonymous", {"List-Unsubscribe": "One-Click"}),
+    "account": PageRequest("/account/"),
+    "account-refused": PageRequest("/account/", data={"old_password": "x", "new_password1": "a", "new_password2": "b"}),
+    "account-delete": PageRequest("/account/delete", "viewer"),
+    "account-delete-only-owner": PageRequest("/account/delete", "newcomer"),
+    "email": PageRequest("/account/email/"),
+    "security": PageRequest("/account/security/"),
+    "security-app-refused": PageRequest("/account/security/app/", data={"code": "1"}),
+    "security-passkey": PageRequest("/account/security/passkeys/add/"),
+    "organizations": PageRequest("/organizations/"),
+    "organization-new": PageRequest("/organizations/new", "nobody"),
+    "organization-leave": PageRequest("/organizations/{organization_id}/leave"),
+    "overview": PageRequest("/o/home/"),
+    "overview-viewer": PageRequest("/o/home/", "viewer"),
+    "overview-empty": PageRequest("/o/meadow/", "newcomer"),
+    "scans": PageRequest("/o/home/scans/"),
+    "scans-nothing": PageRequest("/o/home/scans/?q=nowhere"),
+    "scans-empty": PageRequest("/o/meadow/scans/", "newcomer"),
+    "scan-new": PageRequest("/o/home/scans/new"),
+    "scan-new-refused": PageRequest("/o/home/scans/new", data={"url": "http://localhost/", "type": "seo"}, status=403),
+    "scan-new-site": PageRequest("/o/home/scans/new?scope=site&url=https://example.com/"),
+    "scan-new-site-refused": PageRequest(
         "/o/home/scans/new",
         data={"url": "example.com", "scope": "site", "max_pages": "0", "include": "docs"},
         status=400,
     ),
-    "sites": Shown("/o/home/sites/"),
-    "sites-empty": Shown("/o/meadow/sites/", "newcomer"),
-    "site": Shown("/o/home/sites/{host}"),
-    "mutes": Shown("/o/home/mutes/"),
-    "mutes-viewer": Shown("/o/home/mutes/", "viewer"),
-    "mutes-empty": Shown("/o/meadow/mutes/", "newcomer"),
-    "mute-new": Shown(MUTE_NEW),
-    "mute-new-refused": Shown(MUTE_NEW, data={"what": "all", "reason": "", "until": "soon", "path_prefix": "shop"}),
-    "monitors": Shown("/o/home/monitors/"),
-    "monitors-nothing": Shown("/o/home/monitors/?q=nowhere"),
-    "monitors-empty": Shown("/o/meadow/monitors/", "newcomer"),
-    "monitors-empty-viewer": Shown("/o/meadow/monitors/", "onlooker"),
-    "monitor-new": Shown("/o/home/monitors/new"),
-    "monitor-new-small-plan": Shown("/o/meadow/monitors/new?url=https://example.com/", "newcomer"),
-    "monitor-new-refused": Shown(
+    "sites": PageRequest("/o/home/sites/"),
+    "sites-empty": PageRequest("/o/meadow/sites/", "newcomer"),
+    "site": PageRequest("/o/home/sites/{host}"),
+    "mutes": PageRequest("/o/home/mutes/"),
+    "mutes-viewer": PageRequest("/o/home/mutes/", "viewer"),
+    "mutes-empty": PageRequest("/o/meadow/mutes/", "newcomer"),
+    "mute-new": PageRequest(NEW_MUTE_PATH),
+    "mute-new-refused": PageRequest(
+        NEW_MUTE_PATH, data={"what": "all", "reason": "", "until": "soon", "path_prefix": "shop"}
+    ),
+    "monitors": PageRequest("/o/home/monitors/"),
+    "monitors-nothing": PageRequest("/o/home/monitors/?q=nowhere"),
+    "monitors-empty": PageRequest("/o/meadow/monitors/", "newcomer"),
+    "monitors-empty-viewer": PageRequest("/o/meadow/monitors/", "onlooker"),
+    "monitor-new": PageRequest("/o/home/monitors/new"),
+    "monitor-new-small-plan": PageRequest("/o/meadow/monitors/new?url=https://example.com/", "newcomer"),
+    "monitor-new-refused": PageRequest(
         "/o/home/monitors/new",
         data={
             "scope": "pages",
@@ -166,135 +174,143 @@ PAGES: Mapping[str, Shown] = {
         },
         status=400,
     ),
-    "monitor-edit": Shown("/o/home/monitors/{paused_monitor_id}/edit"),
-    "monitor": Shown(MONITOR),
-    "monitor-viewer": Shown(MONITOR, "viewer"),
-    "monitor-failing": Shown("/o/home/monitors/{failing_monitor_id}"),
-    "monitor-paused": Shown("/o/home/monitors/{paused_monitor_id}"),
-    "monitor-fresh": Shown("/o/home/monitors/{fresh_monitor_id}"),
-    "monitor-running": Shown("/o/home/monitors/{running_monitor_id}"),
-    "monitor-delete": Shown(f"{MONITOR}/delete"),
-    "lists": Shown("/o/home/lists/"),
-    "lists-nothing": Shown("/o/home/lists/?q=nowhere"),
-    "lists-empty": Shown("/o/meadow/lists/", "newcomer"),
-    "lists-empty-viewer": Shown("/o/meadow/lists/", "onlooker"),
-    "list-new": Shown("/o/home/lists/new"),
-    "list-new-refused": Shown("/o/home/lists/new", data={"name": "", "pages_per_entry": "0"}, status=400),
-    "list-edit": Shown(f"{LIST}/edit"),
-    "list-delete": Shown(f"{LIST}/delete"),
-    "list": Shown(LIST),
-    "list-viewer": Shown(LIST, "viewer"),
-    "list-filtered": Shown(f"{LIST}?check=hsts&tag=north&sort=-security_change"),
-    "list-nothing": Shown(f"{LIST}?text=nowhere"),
-    "list-fresh": Shown("/o/home/lists/{fresh_list_id}"),
-    "list-without-sites": Shown("/o/home/lists/{empty_list_id}"),
-    "list-running": Shown("/o/home/lists/{running_list_id}"),
-    "list-cancelled": Shown("/o/home/lists/{cancelled_list_id}"),
-    "list-import": Shown(f"{LIST}/import"),
-    "list-import-preview": Shown(f"{LIST}/import", data={"sites": IMPORTED}),
-    "list-import-refused": Shown(
+    "monitor-edit": PageRequest("/o/home/monitors/{paused_monitor_id}/edit"),
+    "monitor": PageRequest(MONITOR),
+    "monitor-viewer": PageRequest(MONITOR, "viewer"),
+    "monitor-failing": PageRequest("/o/home/monitors/{failing_monitor_id}"),
+    "monitor-paused": PageRequest("/o/home/monitors/{paused_monitor_id}"),
+    "monitor-fresh": PageRequest("/o/home/monitors/{fresh_monitor_id}"),
+    "monitor-running": PageRequest("/o/home/monitors/{running_monitor_id}"),
+    "monitor-delete": PageRequest(f"{MONITOR}/delete"),
+    "lists": PageRequest("/o/home/lists/"),
+    "lists-nothing": PageRequest("/o/home/lists/?q=nowhere"),
+    "lists-empty": PageRequest("/o/meadow/lists/", "newcomer"),
+    "lists-empty-viewer": PageRequest("/o/meadow/lists/", "onlooker"),
+    "list-new": PageRequest("/o/home/lists/new"),
+    "list-new-refused": PageRequest("/o/home/lists/new", data={"name": "", "pages_per_entry": "0"}, status=400),
+    "list-edit": PageRequest(f"{LIST}/edit"),
+    "list-delete": PageRequest(f"{LIST}/delete"),
+    "list": PageRequest(LIST),
+    "list-viewer": PageRequest(LIST, "viewer"),
+    "list-filtered": PageRequest(f"{LIST}?check=hsts&tag=north&sort=-security_change"),
+    "list-nothing": PageRequest(f"{LIST}?text=nowhere"),
+    "list-fresh": PageRequest("/o/home/lists/{fresh_list_id}"),
+    "list-without-sites": PageRequest("/o/home/lists/{empty_list_id}"),
+    "list-running": PageRequest("/o/home/lists/{running_list_id}"),
+    "list-cancelled": PageRequest("/o/home/lists/{cancelled_list_id}"),
+    "list-import": PageRequest(f"{LIST}/import"),
+    "list-import-preview": PageRequest(f"{LIST}/import", data={"sites": IMPORTED}),
+    "list-import-refused": PageRequest(
         f"{LIST}/import", data={"sites": "example.com\nhttp://localhost/\nftp://x.example\n, ,"}, status=400
     ),
-    "list-remove": Shown(f"{LIST}/entries", data={"action": "remove", "entry": "{entry_id}"}),
-    "list-snapshot": Shown(f"{LIST}/snapshot"),
-    "list-snapshot-of-tag": Shown(f"{LIST}/runs/{{list_run_before_id}}?tag=north&type=security"),
-    "list-snapshot-none": Shown("/o/home/lists/{fresh_list_id}/snapshot"),
-    "list-sites": Shown(f"{LIST}/runs/{{run_id}}/sites?check=image-alt"),
-    "list-adoption": Shown(f"{LIST}/adoption?check=http-to-https-redirect"),
-    "list-adoption-none": Shown("/o/home/lists/{empty_list_id}/adoption"),
-    "list-runs": Shown(f"{LIST}/runs"),
-    "list-runs-none": Shown("/o/home/lists/{fresh_list_id}/runs"),
-    "list-compare": Shown(f"{LIST}/runs/{{run_id}}/compare"),
-    "list-sharing": Shown(f"{LIST}/sharing?share={{share_id}}&check=hsts"),
-    "list-shared": Shown("/list/{share_id}", "anonymous"),
-    "list-sharing-none": Shown("/o/home/lists/{fresh_list_id}/sharing", "viewer"),
-    "scans-with-monitors": Shown("/o/home/scans/?monitors=yes"),
-    "webhooks": Shown("/o/home/webhooks/"),
-    "webhooks-empty": Shown("/o/meadow/webhooks/", "newcomer"),
-    "webhooks-refused": Shown(
+    "list-remove": PageRequest(f"{LIST}/entries", data={"action": "remove", "entry": "{entry_id}"}),
+    "list-entry": PageRequest(f"{LIST}/entries/{{entry_id}}"),
+    "list-entry-viewer": PageRequest(f"{LIST}/entries/{{entry_id}}", "viewer"),
+    "list-entry-refused": PageRequest(f"{LIST}/entries/{{entry_id}}", data={"tags": "=a", "note": ""}, status=400),
+    "list-snapshot": PageRequest(f"{LIST}/snapshot"),
+    "list-snapshot-of-tag": PageRequest(f"{LIST}/runs/{{list_run_before_id}}?tag=north&type=security"),
+    "list-snapshot-none": PageRequest("/o/home/lists/{fresh_list_id}/snapshot"),
+    "list-sites": PageRequest(f"{LIST}/runs/{{run_id}}/sites?check=image-alt"),
+    "list-adoption": PageRequest(f"{LIST}/adoption?check=http-to-https-redirect"),
+    "list-adoption-lines": PageRequest(f"{LIST}/adoption?check=hsts&with=tag:north&with=list:{{running_list_id}}"),
+    "list-adoption-none": PageRequest("/o/home/lists/{empty_list_id}/adoption"),
+    "list-runs": PageRequest(f"{LIST}/runs"),
+    "list-runs-none": PageRequest("/o/home/lists/{fresh_list_id}/runs"),
+    "list-compare": PageRequest(f"{LIST}/runs/{{run_id}}/compare"),
+    "list-sharing": PageRequest(f"{LIST}/sharing?share={{share_id}}&check=hsts"),
+    "list-shared": PageRequest("/list/{share_id}", "anonymous"),
+    "list-sharing-none": PageRequest("/o/home/lists/{fresh_list_id}/sharing", "viewer"),
+    "scans-with-monitors": PageRequest("/o/home/scans/?monitors=yes"),
+    "webhooks": PageRequest("/o/home/webhooks/"),
+    "webhooks-empty": PageRequest("/o/meadow/webhooks/", "newcomer"),
+    "webhooks-refused": PageRequest(
         "/o/home/webhooks/new", data={"url": "http://localhost/x", "event": "scan.failed"}, status=403
     ),
-    "webhook": Shown(WEBHOOK),
-    "webhook-viewer": Shown(WEBHOOK, "viewer"),
-    "webhook-disabled": Shown("/o/home/webhooks/{disabled_id}"),
-    "webhook-delete": Shown(f"{WEBHOOK}/delete"),
-    "webhook-secret": Shown(f"{WEBHOOK}/rotate", data={}),
-    "members": Shown("/o/home/members/"),
-    "members-viewer": Shown("/o/home/members/", "viewer"),
-    "member-remove": Shown("/o/home/members/{membership_id}/remove"),
-    "keys": Shown("/o/home/keys/"),
-    "keys-empty": Shown("/o/meadow/keys/", "colleague"),
-    "key-created": Shown("/o/home/keys/", data={"name": "Deploys", "scope": "read", "lifetime": "90"}),
-    "keys-refused": Shown("/o/home/keys/", data={"name": "", "scope": "scan", "lifetime": "date"}),
-    "key-rename-refused": Shown("/o/home/keys/{key_id}/rename", data={"name": ""}),
-    "key-regenerate": Shown("/o/home/keys/{key_id}/regenerate"),
-    "key-regenerated": Shown("/o/home/keys/{key_id}/regenerate", data={"replaces": "{key_prefix}", "lifetime": "90"}),
-    "former-key-end": Shown("/o/home/keys/{key_id}/former/{former_id}/end"),
-    "key-revoke": Shown("/o/home/keys/{key_id}/revoke"),
-    "settings": Shown("/o/home/settings/"),
-    "settings-export": Shown("/o/home/settings/export"),
-    "settings-export-making": Shown("/o/meadow/settings/export", "newcomer"),
-    "settings-export-ready": Shown("/o/orchard/settings/export", "leaver"),
-    "settings-delete": Shown("/o/home/settings/delete"),
-    "settings-viewer": Shown("/o/home/settings/", "viewer"),
-    "activity": Shown("/o/home/activity/"),
-    "activity-wrong-days": Shown("/o/home/activity/?from=2026-11-22&to=2026-11-01&action=key.created", status=400),
-    "sample": Shown("/report/sample/performance", "anonymous"),
-    "report": Shown("/report/{security_id}"),
-    "report-viewer": Shown("/report/{security_id}", "viewer"),
-    "report-browser": Shown("/report/{performance_id}"),
-    "report-sharing": Shown("/report/{shared_id}?shared=now"),
-    "report-shared": Shown("/report/{shared_id}", "anonymous"),
-    "report-partial": Shown("/report/{partial_id}"),
-    "report-filtered": Shown("/report/{performance_id}?show=failed&metric=lcp"),
-    "report-filtered-viewer": Shown("/report/{security_id}?severity=high&q=header", "viewer"),
-    "report-nothing-fits": Shown("/report/{shared_id}?q=nowhere", "anonymous"),
-    "report-compare": Shown("/report/{security_id}/diff"),
-    "report-compare-shared": Shown("/report/{shared_id}/diff?with={shared_before_id}", "anonymous"),
-    "report-queued": Shown("/report/{queued_id}"),
-    "report-running": Shown("/report/{running_id}"),
-    "report-failed": Shown("/report/{failed_id}"),
-    "report-expired": Shown("/report/{expired_id}", status=404),
-    "report-missing": Shown("/report/scan_0000000000000000000000", status=404),
-    "audit-sharing": Shown("/audit/{shared_audit_id}?shared=now"),
-    "badge": Shown("/badge/{badge_id}", "anonymous"),
-    "audit-page": Shown("/audit/{audit_id}?type=performance"),
-    "audit-type-failed": Shown("/audit/{shared_audit_id}?type=seo"),
-    "audit-shared": Shown("/audit/{shared_audit_id}", "anonymous"),
-    "audit-running": Shown("/audit/{running_audit_id}"),
-    "audit-waiting": Shown("/audit/{waiting_audit_id}"),
-    "audit-failed": Shown("/audit/{failed_audit_id}"),
-    "audit-expired": Shown("/audit/{expired_audit_id}", status=404),
-    "audit-missing": Shown("/audit/aud_0000000000000000000000", status=404),
-    "audit-site": Shown("/audit/{site_audit_id}"),
-    "audit-site-viewer": Shown("/audit/{site_audit_id}?type=seo", "viewer"),
-    "audit-site-pages": Shown("/audit/{site_audit_id}?show=pages&order=worst"),
-    "audit-site-pages-nothing": Shown("/audit/{site_audit_id}?show=pages&q=nowhere"),
-    "audit-discovering": Shown("/audit/{discovering_audit_id}"),
-    "audit-ahead": Shown("/audit/{ahead_audit_id}"),
-    "audit-cancelled": Shown("/audit/{cancelled_audit_id}?show=pages"),
-    "audit-listed": Shown("/audit/{listed_audit_id}", "anonymous"),
-    "report-of-audit": Shown("/report/{report_of_audit_id}"),
-    "not-found": Shown("/nowhere", "anonymous", status=404),
-    "forbidden": Shown("/o/home/keys/", "viewer", status=403),
-    "form-expired": Shown("/login/", "anonymous", {}, 403, {"enforce_csrf_checks": True}),
-    "admin": Shown("/admin/", "operator"),
-    "admin-operations": Shown("/admin/operations/", "operator"),
-    "admin-organizations": Shown("/admin/accounts/organization/", "operator"),
-    "admin-organization": Shown("/admin/accounts/organization/{organization_id}/change/", "operator"),
-    "admin-scans": Shown("/admin/scans/scan/", "operator"),
-    "admin-scan": Shown("/admin/scans/scan/{admin_scan_id}/change/", "operator"),
-    "admin-monitors": Shown("/admin/sites/monitor/", "operator"),
-    "admin-monitor": Shown("/admin/sites/monitor/{admin_monitor_id}/change/", "operator"),
-    "admin-keys": Shown("/admin/accounts/apikey/", "operator"),
-    "admin-deliveries": Shown("/admin/webhooks/delivery/", "operator"),
-    "admin-delivery": Shown("/admin/webhooks/delivery/{admin_delivery_id}/change/", "operator"),
+    "webhook": PageRequest(WEBHOOK),
+    "webhook-viewer": PageRequest(WEBHOOK, "viewer"),
+    "webhook-disabled": PageRequest("/o/home/webhooks/{disabled_id}"),
+    "webhook-delete": PageRequest(f"{WEBHOOK}/delete"),
+    "webhook-secret": PageRequest(f"{WEBHOOK}/rotate", data={}),
+    "members": PageRequest("/o/home/members/"),
+    "members-viewer": PageRequest("/o/home/members/", "viewer"),
+    "member-remove": PageRequest("/o/home/members/{membership_id}/remove"),
+    "keys": PageRequest("/o/home/keys/"),
+    "keys-empty": PageRequest("/o/meadow/keys/", "colleague"),
+    "key-created": PageRequest("/o/home/keys/", data={"name": "Deploys", "scope": "read", "lifetime": "90"}),
+    "keys-refused": PageRequest("/o/home/keys/", data={"name": "", "scope": "scan", "lifetime": "date"}),
+    "key-rename-refused": PageRequest("/o/home/keys/{key_id}/rename", data={"name": ""}),
+    "key-regenerate": PageRequest("/o/home/keys/{key_id}/regenerate"),
+    "key-regenerated": PageRequest(
+        "/o/home/keys/{key_id}/regenerate", data={"replaces": "{key_prefix}", "lifetime": "90"}
+    ),
+    "former-key-end": PageRequest("/o/home/keys/{key_id}/former/{former_id}/end"),
+    "key-revoke": PageRequest("/o/home/keys/{key_id}/revoke"),
+    "settings": PageRequest("/o/home/settings/"),
+    "settings-export": PageRequest("/o/home/settings/export"),
+    "settings-export-making": PageRequest("/o/meadow/settings/export", "newcomer"),
+    "settings-export-ready": PageRequest("/o/orchard/settings/export", "leaver"),
+    "settings-delete": PageRequest("/o/home/settings/delete"),
+    "settings-viewer": PageRequest("/o/home/settings/", "viewer"),
+    "activity": PageRequest("/o/home/activity/"),
+    "activity-wrong-days": PageRequest(
+        "/o/home/activity/?from=2026-11-22&to=2026-11-01&action=key.created", status=400
+    ),
+    "sample": PageRequest("/report/sample/performance", "anonymous"),
+    "report": PageRequest("/report/{security_id}"),
+    "report-viewer": PageRequest("/report/{security_id}", "viewer"),
+    "report-browser": PageRequest("/report/{performance_id}"),
+    "report-sharing": PageRequest("/report/{shared_id}?shared=now"),
+    "report-shared": PageRequest("/report/{shared_id}", "anonymous"),
+    "report-partial": PageRequest("/report/{partial_id}"),
+    "report-filtered": PageRequest("/report/{performance_id}?show=failed&metric=lcp"),
+    "report-filtered-viewer": PageRequest("/report/{security_id}?severity=high&q=header", "viewer"),
+    "report-nothing-fits": PageRequest("/report/{shared_id}?q=nowhere", "anonymous"),
+    "report-compare": PageRequest("/report/{security_id}/diff"),
+    "report-compare-shared": PageRequest("/report/{shared_id}/diff?with={shared_before_id}", "anonymous"),
+    "report-queued": PageRequest("/report/{queued_id}"),
+    "report-running": PageRequest("/report/{running_id}"),
+    "report-failed": PageRequest("/report/{failed_id}"),
+    "report-expired": PageRequest("/report/{expired_id}", status=404),
+    "report-missing": PageRequest("/report/scan_0000000000000000000000", status=404),
+    "audit-sharing": PageRequest("/audit/{shared_audit_id}?shared=now"),
+    "badge": PageRequest("/badge/{badge_id}", "anonymous"),
+    "audit-page": PageRequest("/audit/{audit_id}?type=performance"),
+    "audit-type-failed": PageRequest("/audit/{shared_audit_id}?type=seo"),
+    "audit-shared": PageRequest("/audit/{shared_audit_id}", "anonymous"),
+    "audit-running": PageRequest("/audit/{running_audit_id}"),
+    "audit-waiting": PageRequest("/audit/{waiting_audit_id}"),
+    "audit-failed": PageRequest("/audit/{failed_audit_id}"),
+    "audit-expired": PageRequest("/audit/{expired_audit_id}", status=404),
+    "audit-missing": PageRequest("/audit/aud_0000000000000000000000", status=404),
+    "audit-site": PageRequest("/audit/{site_audit_id}"),
+    "audit-site-viewer": PageRequest("/audit/{site_audit_id}?type=seo", "viewer"),
+    "audit-site-pages": PageRequest("/audit/{site_audit_id}?show=pages&order=worst"),
+    "audit-site-pages-nothing": PageRequest("/audit/{site_audit_id}?show=pages&q=nowhere"),
+    "audit-discovering": PageRequest("/audit/{discovering_audit_id}"),
+    "audit-ahead": PageRequest("/audit/{ahead_audit_id}"),
+    "audit-cancelled": PageRequest("/audit/{cancelled_audit_id}?show=pages"),
+    "audit-listed": PageRequest("/audit/{listed_audit_id}", "anonymous"),
+    "report-of-audit": PageRequest("/report/{report_of_audit_id}"),
+    "not-found": PageRequest("/nowhere", "anonymous", status=404),
+    "forbidden": PageRequest("/o/home/keys/", "viewer", status=403),
+    "form-expired": PageRequest("/login/", "anonymous", {}, 403, {"enforce_csrf_checks": True}),
+    "admin": PageRequest("/admin/", "operator"),
+    "admin-operations": PageRequest("/admin/operations/", "operator"),
+    "admin-organizations": PageRequest("/admin/accounts/organization/", "operator"),
+    "admin-organization": PageRequest("/admin/accounts/organization/{organization_id}/change/", "operator"),
+    "admin-scans": PageRequest("/admin/scans/scan/", "operator"),
+    "admin-scan": PageRequest("/admin/scans/scan/{admin_scan_id}/change/", "operator"),
+    "admin-monitors": PageRequest("/admin/sites/monitor/", "operator"),
+    "admin-monitor": PageRequest("/admin/sites/monitor/{admin_monitor_id}/change/", "operator"),
+    "admin-keys": PageRequest("/admin/accounts/apikey/", "operator"),
+    "admin-deliveries": PageRequest("/admin/webhooks/delivery/", "operator"),
+    "admin-delivery": PageRequest("/admin/webhooks/delivery/{admin_delivery_id}/change/", "operator"),
 }
 
 
 @dataclass(frozen=True)
-class Rendered:
-    """Response of Django."""
+class RenderedPage:
+    """Response of Django's test client to a request."""
 
     path: str
     status: int
@@ -303,41 +319,52 @@ class Rendered:
 
 
 @dataclass(frozen=True)
-class Rendering:
-    """All pages by name, and the resources that they load by path with query."""
+class RenderedPages:
+    """Rendered pages by name, and their resources by path.
 
-    pages: Mapping[str, Rendered]
-    parts: Mapping[str, Rendered]
+    The path includes the query string.
+    """
+
+    pages: Mapping[str, RenderedPage]
+    resources: Mapping[str, RenderedPage]
 
 
-def render_pages() -> Rendering:
-    """Render all pages, with real reports, one of them made with a browser. Needs the database."""
+def render_pages() -> RenderedPages:
+    """Render all pages from a populated database.
+
+    The reports are from real scans, one of them with a browser.
+    """
     program = find_browser("auto")
     assert program is not None, "no browser; `make browser` installs one"
     with WarmBrowser(program, ca_bundle=root_file()) as browser:
-        seen = real_result(ScanType.PERFORMANCE, browser)
-    populated = populate(ROWS, {ScanType.SECURITY: real_result(ScanType.SECURITY), ScanType.PERFORMANCE: seen})
-    people, ids = _people(populated), _ids(populated)
-    pages = {name: ask(shown, people.get(shown.who), ids) for name, shown in PAGES.items()}
-    pictures = {each for page in pages.values() for each in PICTURE.findall(page.body.decode())}
-    asked = (*PARTS, *sorted(pictures))
-    parts = [ask(Shown(each), people["operator" if "admin" in each else "owner"], ids) for each in asked]
-    return Rendering(pages, {each.path: each for each in parts})
+        browser_result = real_result(ScanType.PERFORMANCE, browser)
+    populated = populate(
+        ROWS, {ScanType.SECURITY: real_result(ScanType.SECURITY), ScanType.PERFORMANCE: browser_result}
+    )
+    people, ids = _create_people(populated), _path_parameters(populated)
+    pages = {name: render_page(page_request, people.get(page_request.who), ids) for name, page_request in PAGES.items()}
+    pictures = {path for page in pages.values() for path in PICTURE.findall(page.body.decode())}
+    resource_paths = (*PARTS, *sorted(pictures))
+    resources = [
+        render_page(PageRequest(path), people["operator" if "admin" in path else "owner"], ids)
+        for path in resource_paths
+    ]
+    return RenderedPages(pages, {part.path: part for part in resources})
 
 
-def _people(populated: Populated) -> dict[str, User]:
+def _create_people(populated: Populated) -> dict[str, User]:
     empty = member_of("Meadow")
     empty.key.delete()
     newcomer = person_of(empty, "owner", "new@meadow.example")
     DataExport.objects.create(organization=empty.organization, requested_by=newcomer)
-    left = member_of("Orchard")
-    export = DataExport.objects.create(organization=left.organization, status="ready", ended_at=timezone.now())
+    orchard = member_of("Orchard")
+    export = DataExport.objects.create(organization=orchard.organization, status="ready", ended_at=timezone.now())
     for number in (1, 2):
         DataExportPart.objects.create(export=export, number=number, size=64 * 1024 * 1024)
     return {
         **populated.people,
         "newcomer": newcomer,
-        "leaver": person_of(left, "owner", "leaver@orchard.example"),
+        "leaver": person_of(orchard, "owner", "leaver@orchard.example"),
         "onlooker": person_of(empty, "viewer", "onlooker@meadow.example"),
         "colleague": person_of(empty, "admin", "colleague@meadow.example"),
         "nobody": User.objects.create_user("nobody@people.test"),
@@ -345,39 +372,44 @@ def _people(populated: Populated) -> dict[str, User]:
     }
 
 
-def _ids(populated: Populated) -> dict[str, Any]:
+def _path_parameters(populated: Populated) -> dict[str, Any]:
     reset = populated.people["viewer"]
     return {
         **populated.ids,
         "uid": urlsafe_base64_encode(force_bytes(reset.pk)),
         "token": default_token_generator.make_token(reset),
-        # Quoted as in the admin's URLs.
+        # The admin escapes primary keys in its URLs.
         "admin_scan_id": quote(populated.ids["scan_id"]),
         "admin_monitor_id": quote(populated.ids["monitor_id"]),
         "admin_delivery_id": quote(populated.ids["delivery_id"]),
     }
 
 
-def ask(shown: Shown, person: User | None, ids: Mapping[str, Any]) -> Rendered:
+def render_page(page_request: PageRequest, person: User | None, ids: Mapping[str, Any]) -> RenderedPage:
     client = browser_of(person) if person else Client()
-    if shown.options:
-        client = Client(**shown.options)
+    if page_request.options:
+        client = Client(**page_request.options)
     client.defaults["SERVER_NAME"] = "localhost"
-    path = shown.path.format(**ids)
+    path = page_request.path.format(**ids)
     if "/progress" in path or "/live" in path:
         client.defaults["HTTP_HX_REQUEST"] = "true"
-    if shown.data is None:
+    if page_request.data is None:
         response = client.get(path, follow=True)
     else:
-        response = client.post(path, {name: value.format(**ids) for name, value in shown.data.items()}, follow=True)
-    assert response.status_code == shown.status, f"{path}: {response.status_code}"
+        response = client.post(
+            path, {name: value.format(**ids) for name, value in page_request.data.items()}, follow=True
+        )
+    assert response.status_code == page_request.status, f"{path}: {response.status_code}"
     body = response.getvalue()
     headers = {name: value for name, value in response.headers.items() if name != "Content-Length"}
-    return Rendered(path, response.status_code, headers, body)
+    return RenderedPage(path, response.status_code, headers, body)
 
 
 class Window:
-    """Browser in a separate thread: Playwright's event loop and Django's ORM cannot share one."""
+    """Browser in a separate thread.
+
+    Playwright's event loop and Django's ORM cannot share a thread.
+    """
 
     def __init__(self, thread: ThreadPoolExecutor, browser: Browser) -> None:
         self._thread = thread
@@ -386,84 +418,89 @@ class Window:
 
     def do(self, action: Callable[[Browser], T]) -> T:
         """Run `action` in the browser's thread and return its result."""
-        return self._thread.submit(action, self._browser).result(BROWSER_LIMIT_S)
+        return self._thread.submit(action, self._browser).result(BROWSER_TIMEOUT_S)
 
-    def look(self, rendering: Rendering, name: str, action: Callable[[Page], T], **options: Any) -> T:
-        """Open a page and run `action` there; fail if the page has logged an error to its console.
+    def run_on_page(self, rendering: RenderedPages, name: str, action: Callable[[Page], T], **options: Any) -> T:
+        """Open a rendered page and return the result of `action`.
+
+        Fails if the page logs an error.
 
         Without options, the tab of the last page is reused with its process and compiled scripts: pages of the service
         store nothing in a browser.
         """
 
-        def act(browser: Browser) -> T:
+        def run_action(browser: Browser) -> T:
             if options:
                 with contextlib.closing(browser.new_context(**REDUCED, **options)) as context:
-                    return _look(context.new_page(), rendering, name, action)
+                    return _open_page(context.new_page(), rendering, name, action)
             self._tab = self._tab or browser.new_context(**REDUCED).new_page()
             self._tab.set_viewport_size(SIZE)
             self._tab.emulate_media(media="screen", color_scheme="light", reduced_motion="reduce")
-            return _look(self._tab, rendering, name, action)
+            return _open_page(self._tab, rendering, name, action)
 
-        return self.do(act)
+        return self.do(run_action)
 
 
-def _look(page: Page, rendering: Rendering, name: str, action: Callable[[Page], T]) -> T:
-    shown = rendering.pages[name]
-    by_path = {each.path: each for each in rendering.pages.values()}
+def _open_page(page: Page, rendering: RenderedPages, name: str, action: Callable[[Page], T]) -> T:
+    page_request = rendering.pages[name]
+    pages_by_path = {rendered.path: rendered for rendered in rendering.pages.values()}
     complaints: list[str] = []
 
-    def answer(route: Route) -> None:
+    def fulfill_route(route: Route) -> None:
         url = urlsplit(route.request.url)
         path = url.path + (f"?{url.query}" if url.query else "")
         if route.request.resource_type == "document":
-            # Status 200, because Chromium logs an error for every error page; only the page's own errors count here.
-            asked = shown if path == shown.path else by_path.get(path, shown)
-            route.fulfill(status=200, headers=dict(asked.headers), body=asked.body)
+            # Chromium logs error statuses, so every response has status 200.
+            rendered_page = page_request if path == page_request.path else pages_by_path.get(path, page_request)
+            route.fulfill(status=200, headers=dict(rendered_page.headers), body=rendered_page.body)
             return
-        part = rendering.parts.get(path) or _static_file(url.path)
-        route.fulfill(status=part.status, headers=dict(part.headers), body=part.body)
+        resource = rendering.resources.get(path) or _read_static_file(url.path)
+        route.fulfill(status=resource.status, headers=dict(resource.headers), body=resource.body)
 
-    def note_error(error: Error) -> None:
+    def log_page_error(error: Error) -> None:
         complaints.append(str(error))
 
-    def note(each: ConsoleMessage) -> None:
-        if each.type == "error":
-            complaints.append(f"{each.text} {each.location}")
+    def log_console_error(message: ConsoleMessage) -> None:
+        if message.type == "error":
+            complaints.append(f"{message.text} {message.location}")
 
-    page.goto("about:blank")  # pending requests of the last page end here
-    page.route("**/*", answer)
-    page.on("pageerror", note_error)
-    page.on("console", note)
+    page.goto("about:blank")  # An empty page cancels the previous page's pending requests.
+    page.route("**/*", fulfill_route)
+    page.on("pageerror", log_page_error)
+    page.on("console", log_console_error)
     try:
-        page.goto(ORIGIN + shown.path, wait_until="load")
-        found = action(page)
+        page.goto(ORIGIN + page_request.path, wait_until="load")
+        result = action(page)
         assert not complaints, f"{name}: {complaints}"
-        return found
+        return result
     finally:
-        page.remove_listener("pageerror", note_error)
-        page.remove_listener("console", note)
+        page.remove_listener("pageerror", log_page_error)
+        page.remove_listener("console", log_console_error)
         page.unroute_all(behavior="ignoreErrors")
 
 
-def _static_file(path: str) -> Rendered:
-    found = finders.find(path.removeprefix("/static/")) if path.startswith("/static/") else None
-    if not found:
-        return Rendered(path, 404, {}, b"")
+def _read_static_file(path: str) -> RenderedPage:
+    file_path = finders.find(path.removeprefix("/static/")) if path.startswith("/static/") else None
+    if not file_path:
+        return RenderedPage(path, 404, {}, b"")
     content_type = mimetypes.guess_type(path)[0] or "application/octet-stream"
-    return Rendered(path, 200, {"Content-Type": content_type}, Path(found).read_bytes())
+    return RenderedPage(path, 200, {"Content-Type": content_type}, Path(file_path).read_bytes())
 
 
 @contextlib.contextmanager
 def window() -> Iterator[Window]:
-    """Run Chromium without a proxy: it only opens pages of the service."""
+    """Start Chromium without a proxy.
+
+    Only pages of the service are opened.
+    """
     program = find_browser("auto")
     assert program is not None, "no browser; `make browser` installs one"
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(1, "playwright") as thread:
-        playwright = thread.submit(lambda: sync_playwright().start()).result(BROWSER_LIMIT_S)
+        playwright = thread.submit(lambda: sync_playwright().start()).result(BROWSER_TIMEOUT_S)
         options = {**launch_options(program, Path(folder)), "args": [], "proxy": None}
         try:
-            browser = thread.submit(lambda: playwright.chromium.launch(**options)).result(BROWSER_LIMIT_S)
+            browser = thread.submit(lambda: playwright.chromium.launch(**options)).result(BROWSER_TIMEOUT_S)
             yield Window(thread, browser)
-            thread.submit(browser.close).result(BROWSER_LIMIT_S)
+            thread.submit(browser.close).result(BROWSER_TIMEOUT_S)
         finally:
-            thread.submit(playwright.stop).result(BROWSER_LIMIT_S)
+            thread.submit(playwright.stop).result(BROWSER_TIMEOUT_S)

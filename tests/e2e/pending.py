@@ -1,4 +1,6 @@
-"""Program that writes pending deliveries to the database of the environment, and wakes the dispatcher.
+"""Program that inserts pending webhook deliveries.
+
+It writes to the service's database and wakes the dispatcher.
 
 Reads lines of `COUNT URL…` from standard input: every URL gets COUNT deliveries. Answers each line with the line
 `pending`.
@@ -13,7 +15,7 @@ import django
 from django.db import transaction
 
 
-def pend(count: int, urls: list[str]) -> None:
+def insert_deliveries(count: int, urls: list[str]) -> None:
     from django.utils import timezone
 
     from accounts.services import ensure_organization
@@ -46,6 +48,6 @@ if __name__ == "__main__":
     django.setup()
     for line in sys.stdin:
         number, *receivers = line.split()
-        pend(int(number), receivers)
+        insert_deliveries(int(number), receivers)
         sys.stdout.write("pending\n")
         sys.stdout.flush()

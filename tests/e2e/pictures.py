@@ -1,5 +1,6 @@
-"""`make pictures`: generates the sample reports, the pictures of the public pages, the output on the start
-page, and the icons.
+"""Generate the pictures and samples of public pages.
+
+`make pictures` saves sample reports, screenshots, icons and command output.
 
 Its file name keeps pytest from collecting it, unless it is named: its output is committed.
 """
@@ -28,15 +29,15 @@ from playwright.sync_api import Page, ViewportSize
 
 from documentation.landing import GATE
 from reports.models import Report
-from reports.page.sample import FILM, FOLDER, PAGE_PICTURE, PAGES, SCREENSHOT, SamplePage, sample_of, samples_of
+from reports.page.sample import FILM, FOLDER, PAGE_PICTURE, PAGES, SCREENSHOT, SamplePage, find_sample, samples_of_page
 from scans.models import Scan
 from tests.e2e.pages import PICTURE as PICTURES
-from tests.e2e.pages import Rendering, Shown, ask, render_pages, window
+from tests.e2e.pages import PageRequest, RenderedPages, render_page, render_pages, window
 from tests.factories import member_of
 from tests.populated import finish_with
 from tests.populated_audits import look_at, make_audit, make_pages
 from tests.sites.lists.cast import make_list
-from tests.sites.lists.snapshot_cast import Looked, share_of, snapshot
+from tests.sites.lists.snapshot_cast import SnapshotSite, make_share, snapshot
 from tests.targets.exposed_files import files
 from tests.targets.gallery import blog_site, council_site, leak_site, library_site
 from tests.targets.server import Answer, Site
@@ -52,71 +53,78 @@ from website_scan.result import Budget, ScanResult
 from website_scan.run import scan
 
 IMAGES = settings.BASE_DIR / "static" / "img"
-HOST, ADDRESS = "shop.example.com", "203.0.113.7"  # RFC 2606, RFC 5737
-# Small windows, in a higher resolution for high-density screens.
+HOST, ADDRESS = "shop.example.com", "203.0.113.7"  # RFC 2606 and RFC 5737 reserve these values.
+# Sizes of the browser window in CSS pixels.
 PICTURE: ViewportSize = {"width": 760, "height": 700}
 CARD: ViewportSize = {"width": 960, "height": 600}
 FINDINGS: ViewportSize = {"width": 760, "height": 600}
 DASHBOARD: ViewportSize = {"width": 1200, "height": 800}
 DENSITY = 1.5
 MARGIN = 16
-# Fields of a check that a finding of a list keeps.
 ICONS = {"icon-180.png": 180, "icon-192.png": 192, "icon-512.png": 512}
 
 
 @dataclass(frozen=True)
-class Demo:
-    """The site of a sample page, and the example host that its reports name."""
+class DemoSite:
+    """Demo site for a sample report.
+
+    The report shows `host` instead of localhost.
+    """
 
     site: Callable[[], Site]
     host: str
 
 
 DEMOS = {
-    "shop": Demo(shop_site, HOST),
-    "library": Demo(library_site, "library.example.com"),
-    "council": Demo(council_site, "council.example.com"),
-    "blog": Demo(blog_site, "blog.example.com"),
-    "leak": Demo(leak_site, HOST),
+    "shop": DemoSite(shop_site, HOST),
+    "library": DemoSite(library_site, "library.example.com"),
+    "council": DemoSite(council_site, "council.example.com"),
+    "blog": DemoSite(blog_site, "blog.example.com"),
+    "leak": DemoSite(leak_site, HOST),
 }
 
 
-def renamed(text: str, site: Site, host: str) -> str:
-    """Return a text with the example host and address in place of those of the tests."""
+def replace_host(text: str, site: Site, host: str) -> str:
+    """Replace the test server's host and IP address by examples."""
     for ours, theirs in ((f"localhost:{site.port}", host), ("localhost", host), ("127.0.0.1", ADDRESS)):
         text = text.replace(ours, theirs)
     return text
 
 
 @contextlib.contextmanager
-def looked_at(site: Site, *paths: str, types: Sequence[ScanType] = tuple(ScanType)) -> Iterator[list[list[ScanResult]]]:
-    """Scan pages of a site that runs; yields the results of each page."""
+def scanned_pages(
+    site: Site, *paths: str, types: Sequence[ScanType] = tuple(ScanType)
+) -> Iterator[list[list[ScanResult]]]:
+    """Start a site and scan its pages.
+
+    Yields the results of each page.
+    """
     program = find_browser("auto")
     assert program is not None, "no browser; `make browser` installs one"
     with site, WarmBrowser(program, ca_bundle=site.ca_file if site.is_https else None) as browser:
         policy = Policy(
             allowed_networks=(ip_network("127.0.0.0/8"),), ca_bundle=site.ca_file if site.is_https else None
         )
-        found = []
+        page_results = []
         for path in paths or ("/",):
             target = parse_target(site.url_as("localhost") + path, policy)
             with Network(policy) as network:
-                found.append(list(scan(target, types, network, Budget(), browser=browser)))
-        yield found
+                page_results.append(list(scan(target, types, network, Budget(), browser=browser)))
+        yield page_results
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda each: each.slug)
-def test_the_pages_are_scanned(db: None, page: SamplePage) -> None:
+@pytest.mark.parametrize("page", PAGES, ids=lambda sample_page: sample_page.slug)
+def test_sample_pages_are_scanned(db: None, page: SamplePage) -> None:
     home = member_of("Demo")
     demo = DEMOS[page.slug]
     site = demo.site()
     folder = FOLDER / page.slug
     folder.mkdir(exist_ok=True, parents=True)
-    with looked_at(site, types=page.types) as (results,):
+    with scanned_pages(site, types=page.types) as (results,):
         pass
     for result in results:
         report = Report.objects.get(scan=finish_with(home, result, timezone.now()))
-        kept = {
+        stored = {
             "export_json": report.export_json,
             "facts": report.facts,
             "scoring": report.scoring,
@@ -125,16 +133,16 @@ def test_the_pages_are_scanned(db: None, page: SamplePage) -> None:
             "has_screenshot": report.screenshot is not None,
             "pictures": report.pictures,
         }
-        text = renamed(json.dumps(kept, indent=1, ensure_ascii=False), site, demo.host)
+        text = replace_host(json.dumps(stored, indent=1, ensure_ascii=False), site, demo.host)
         (folder / f"{result.type}.json").write_text(text + "\n")
         pictures = {SCREENSHOT: report.screenshot, PAGE_PICTURE: report.page_picture, FILM: report.film}
         for name, picture in pictures.items():
             if picture is not None:
                 (folder / name).write_bytes(picture)
-    sample_of.cache_clear()
+    find_sample.cache_clear()
 
 
-def test_a_whole_site_is_audited(db: None) -> None:
+def test_sample_site_is_audited(db: None) -> None:
     home = member_of("Demo")
     site = shop_site()
     paths = ("/", "/teas", "/teas/1", "/teas/2", "/teas/3", "/cart")
@@ -147,26 +155,34 @@ def test_a_whole_site_is_audited(db: None) -> None:
         shared_at=timezone.now(),
         notes=["The site has no sitemap."],
     )
-    with looked_at(site, *paths) as all_results:
+    with scanned_pages(site, *paths) as page_results:
         pages = make_pages(audit, [f"https://{HOST}{path}" for path in paths])
-        for page, results in zip(pages, all_results, strict=True):
-            look_at(page, timezone.now(), {each.type: replace(each, url=page.url) for each in results})
+        for page, results in zip(pages, page_results, strict=True):
+            look_at(page, timezone.now(), {result.type: replace(result, url=page.url) for result in results})
     audit.refresh_from_db()
-    found = Scan.objects.filter(audit_page__audit=audit).exclude(status="completed")
-    assert audit.status == "completed", [(each.url, each.type, each.status, each.error_code) for each in found]
-    _freeze("site", f"/audit/{audit.id}", lambda text: renamed(text, site, HOST))
+    unfinished_scans = Scan.objects.filter(audit_page__audit=audit).exclude(status="completed")
+    assert audit.status == "completed", [
+        (scan.url, scan.type, scan.status, scan.error_code) for scan in unfinished_scans
+    ]
+    _save_shared_page("site", f"/audit/{audit.id}", lambda text: replace_host(text, site, HOST))
 
 
-def test_a_list_of_sites_is_judged(db: None) -> None:
-    """The list has the sample pages with their own results."""
+def test_sample_list_is_scanned(db: None) -> None:
+    """Save the public page of a list of four sample pages.
+
+    The results are those of the sample reports.
+    """
     home = member_of("Demo")
-    found = [(page, {each: sample.export_json for each, sample in samples_of(page).items()}) for page in PAGES[:4]]
-    known = [
+    samples = [
+        (page, {scan_type: sample.export_json for scan_type, sample in samples_of_page(page).items()})
+        for page in PAGES[:4]
+    ]
+    check_ids = [
         *("https-available", "hsts", "csp-present", "security-txt", "text-compressed", "image-alt", "color-contrast"),
         *("html-lang", "title", "meta-description"),
     ]
 
-    def looked(documents: Mapping[ScanType, ExportJson]) -> Looked:
+    def scanned_site(documents: Mapping[ScanType, ExportJson]) -> SnapshotSite:
         checks = {
             check["id"]: (document["type"], check)
             for document in documents.values()
@@ -188,82 +204,92 @@ def test_a_list_of_sites_is_judged(db: None) -> None:
             if check["status"] in ("fail", "warn")
         ]
         severities = Counter(check["severity"] for _, check in checks.values() if check["status"] == "fail")
-        return Looked(
+        return SnapshotSite(
             next(iter(documents.values()))["url"],
             {str(type): document["score"] for type, document in documents.items() if document["score"] is not None},
-            "".join(letters[checks[each][1]["status"]] if each in checks else "-" for each in known),
+            "".join(letters[checks[check_id][1]["status"]] if check_id in checks else "-" for check_id in check_ids),
             grades={str(type): grade for type, document in documents.items() if (grade := document["grade"])},
             columns={"findings": findings, "severities": severities},
         )
 
-    site_list = make_list(home, name="Sites of the sample reports", types=[str(each) for each in ScanType])
-    run = snapshot(site_list, [looked(documents) for _, documents in found], checks=known)
-    _freeze("list", f"/list/{share_of(site_list, run, has_table=True).id}", str)
+    site_list = make_list(home, name="Sites of the sample reports", types=[str(scan_type) for scan_type in ScanType])
+    run = snapshot(site_list, [scanned_site(documents) for _, documents in samples], checks=check_ids)
+    _save_shared_page("list", f"/list/{make_share(site_list, run, has_table=True).id}", str)
 
 
-def _freeze(slug: str, path: str, change: Callable[[str], str]) -> None:
-    """Keep the content of a shared page, without links to what only the service of the tests has."""
+def _save_shared_page(slug: str, path: str, change: Callable[[str], str]) -> None:
+    """Save a shared page as HTML.
+
+    Forms and links to pages of the test database are left out.
+    """
     response = Client().get(path)
     assert response.status_code == 200
     text = change(response.content.decode())
     content = re.search(r'<main id="content"[^>]*>(.*)</main>', text, re.DOTALL)
     assert content
-    kept = re.sub(
+    html = re.sub(
         r'<(form|dialog)\b.*?</\1>|<details class="drop".*?</details>|<nav class="tabs".*?</nav>',
         "",
         content[1],
         flags=re.DOTALL,
     )
-    kept = re.sub(r'<a (?![^>]*href="(?:#|https?:|/docs/))([^>]*)>(.*?)</a>', _without_link, kept, flags=re.DOTALL)
-    lines = (line.rstrip() for line in kept.splitlines())
+    html = re.sub(r'<a (?![^>]*href="(?:#|https?:|/docs/))([^>]*)>(.*?)</a>', _replace_link, html, flags=re.DOTALL)
+    lines = (line.rstrip() for line in html.splitlines())
     (FOLDER / f"{slug}.html").write_text("\n".join(line for line in lines if line) + "\n", encoding="utf-8")
 
 
-def _without_link(found: re.Match[str]) -> str:
-    attributes = re.sub(r'\s*\b(?:href|rel|aria-current)="[^"]*"', "", f" {found[1]}").rstrip()
-    return f"<span{attributes}>{found[2]}</span>"
+def _replace_link(match: re.Match[str]) -> str:
+    attributes = re.sub(r'\s*\b(?:href|rel|aria-current)="[^"]*"', "", f" {match[1]}").rstrip()
+    return f"<span{attributes}>{match[2]}</span>"
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda each: each.slug)
-def test_samples_are_pictured(db: None, page: SamplePage) -> None:
-    _picture_page(f"/report/sample/{next(iter(page.names.values()))}", f"samples/{page.slug}", CARD, density=1)
+@pytest.mark.parametrize("page", PAGES, ids=lambda sample_page: sample_page.slug)
+def test_report_screenshots_are_saved(db: None, page: SamplePage) -> None:
+    _save_screenshot_of_page(
+        f"/report/sample/{next(iter(page.names.values()))}", f"samples/{page.slug}", CARD, density=1
+    )
 
 
 @pytest.mark.parametrize("slug", ["site", "list"])
-def test_frozen_samples_are_pictured(db: None, slug: str) -> None:
-    _picture_page(f"/samples/{slug}", f"samples/{slug}", CARD, density=1)
+def test_site_and_list_screenshots_are_saved(db: None, slug: str) -> None:
+    _save_screenshot_of_page(f"/samples/{slug}", f"samples/{slug}", CARD, density=1)
 
 
-def test_a_sample_report_is_pictured(db: None) -> None:
-    _picture_page(f"/report/sample/{ScanType.PERFORMANCE}", "report", PICTURE)
+def test_performance_screenshot_is_saved(db: None) -> None:
+    _save_screenshot_of_page(f"/report/sample/{ScanType.PERFORMANCE}", "report", PICTURE)
 
 
-def test_the_first_findings_of_a_sample_report_are_pictured(db: None) -> None:
-    _picture_page(f"/report/sample/{ScanType.SECURITY}", "findings", FINDINGS, ".category")
+def test_security_screenshot_is_saved(db: None) -> None:
+    _save_screenshot_of_page(f"/report/sample/{ScanType.SECURITY}", "findings", FINDINGS, ".category")
 
 
-def _picture_page(path: str, name: str, size: ViewportSize, from_selector: str = "", density: float = DENSITY) -> None:
-    """Picture a public page from the top of an element on, by default from its own."""
-    sample = ask(Shown(path, "anonymous"), None, {})
+def _save_screenshot_of_page(
+    path: str, name: str, size: ViewportSize, from_selector: str = "", density: float = DENSITY
+) -> None:
+    """Save screenshots of a public page in both themes.
+
+    They start at the top or at an element.
+    """
+    sample = render_page(PageRequest(path, "anonymous"), None, {})
     text = sample.body.decode()
     paths = ["/site.webmanifest", *PICTURES.findall(text), *re.findall(rf"{path}/screenshot\.webp", text)]
-    parts = {each: ask(Shown(each, "anonymous"), None, {}) for each in paths}
-    rendering = Rendering({"sample": sample}, parts)
+    parts = {path: render_page(PageRequest(path, "anonymous"), None, {}) for path in paths}
+    rendering = RenderedPages({"sample": sample}, parts)
 
-    def picture(page: Page) -> None:
+    def take_screenshots(page: Page) -> None:
         page.set_viewport_size(size)
         top: float = 0
         if from_selector:
             box = page.locator(from_selector).first.bounding_box()
             assert box is not None
             top = box["y"] - MARGIN
-        _save(page, name, size, top, density)
+        _save_screenshots(page, name, size, top, density)
 
     with window() as browser:
-        browser.look(rendering, "sample", picture)
+        browser.run_on_page(rendering, "sample", take_screenshots)
 
 
-def _save(page: Page, name: str, size: ViewportSize, top: float = 0, density: float = DENSITY) -> None:
+def _save_screenshots(page: Page, name: str, size: ViewportSize, top: float = 0, density: float = DENSITY) -> None:
     clip = {"x": 0, "y": top, **size, "scale": density}
     for theme in ("light", "dark"):
         page.emulate_media(color_scheme=theme)
@@ -273,28 +299,28 @@ def _save(page: Page, name: str, size: ViewportSize, top: float = 0, density: fl
         (IMAGES / f"{name}-{theme}.webp").write_bytes(base64.b64decode(shot["data"]))
 
 
-def test_a_dashboard_is_pictured(db: None) -> None:
-    """The page of a monitor, as the tests of pages populate it."""
+def test_monitor_screenshot_is_saved(db: None) -> None:
+    """Save a screenshot of a monitor with test data for the start page."""
     rendering = render_pages()
 
-    def picture(page: Page) -> None:
+    def take_screenshots(page: Page) -> None:
         page.set_viewport_size(DASHBOARD)
-        _save(page, "dashboard", DASHBOARD, density=1.2)
+        _save_screenshots(page, "dashboard", DASHBOARD, density=1.2)
 
     with window() as browser:
-        browser.look(rendering, "monitor", picture)
+        browser.run_on_page(rendering, "monitor", take_screenshots)
 
 
-def _repository() -> dict[str, Answer]:
+def _git_repository_routes() -> dict[str, Answer]:
     return {path: Answer(body, headers={"Content-Type": "text/plain"}) for path, body in files()["exposed-git"].items()}
 
 
-def test_the_output_of_the_command_in_a_build_is_kept(tmp_path: Path) -> None:
+def test_output_of_a_failed_gate_is_saved(tmp_path: Path) -> None:
     with shop_site() as site:
         url = site.url_as("localhost") + "/"
         environment = {**os.environ, "SCAN_CA_BUNDLE": str(site.ca_file), "NO_COLOR": "1"}
 
-        def run(*arguments: str) -> str:
+        def run_command(*arguments: str) -> str:
             command = [sys.executable, str(settings.BASE_DIR / "manage.py"), "scan", url, "--type", "security"]
             command += ["--allow-network", "127.0.0.0/8", *arguments]
             ended = subprocess.run(
@@ -302,16 +328,19 @@ def test_the_output_of_the_command_in_a_build_is_kept(tmp_path: Path) -> None:
             )
             return ended.stdout
 
-        run("--write-baseline", "known.json")
-        site.routes.update(_repository())
-        said = run("--baseline", "known.json", "--quiet").replace(url, f"https://{HOST}/")
-    assert "Gate failed" in said
-    shown = f"$ website-scan https://{HOST}/ --type security --baseline known.json --quiet\n\n{said.strip()}\n"
-    GATE.write_text(shown, encoding="utf-8")
+        run_command("--write-baseline", "known.json")
+        site.routes.update(_git_repository_routes())
+        output = run_command("--baseline", "known.json", "--quiet").replace(url, f"https://{HOST}/")
+    assert "Gate failed" in output
+    text = f"$ website-scan https://{HOST}/ --type security --baseline known.json --quiet\n\n{output.strip()}\n"
+    GATE.write_text(text, encoding="utf-8")
 
 
-def test_icons_are_drawn() -> None:
-    """Icons are full squares: home screens round the corners themselves, and show transparent areas in black."""
+def test_icons_are_saved() -> None:
+    """Save icons as full squares.
+
+    Home screens round the corners and fill transparent areas with black.
+    """
     mark = (IMAGES / "icon.svg").read_text()
     square = mark.replace('rx="8" ', "").replace('viewBox="0 0 32 32"', 'viewBox="-2 -2 36 36"')
     square = square.replace('<rect width="32" height="32"', '<rect x="-2" y="-2" width="36" height="36"')
@@ -321,17 +350,20 @@ def test_icons_are_drawn() -> None:
         page.set_content(f"<style>body {{ margin: 0 }} svg {{ display: block; width: {size}px }}</style>{svg}")
         return page.screenshot(omit_background=True)
 
-    def all_of_them(page: Page) -> dict[str, bytes]:
+    def draw_icons(page: Page) -> dict[str, bytes]:
         drawn = {name: draw(page, square, size) for name, size in ICONS.items()}
-        return drawn | {"favicon.ico": _ico(draw(page, mark, 32), 32)}
+        return drawn | {"favicon.ico": _make_ico(draw(page, mark, 32), 32)}
 
     with window() as browser:
-        drawn = browser.do(lambda chromium: all_of_them(chromium.new_page()))
+        drawn = browser.do(lambda chromium: draw_icons(chromium.new_page()))
     for name, data in drawn.items():
         (IMAGES / name).write_bytes(data)
 
 
-def _ico(png: bytes, size: int) -> bytes:
-    """Return an .ico file with one PNG, which all browsers since 2007 support."""
+def _make_ico(png: bytes, size: int) -> bytes:
+    """Return an .ico file that contains one PNG.
+
+    All browsers since 2007 support this format.
+    """
     header = struct.pack("<HHH", 0, 1, 1)
     return header + struct.pack("<BBBBHHII", size, size, 0, 0, 1, 32, len(png), len(header) + 16) + png

@@ -1,4 +1,6 @@
-"""`make screenshots`: saves every page at three widths in both themes to var/screenshots, for visual inspection.
+"""Save screenshots of every page for `make screenshots`.
+
+The folder var/screenshots gets three widths in both themes.
 
 Its file name keeps pytest from collecting it, unless it is named: screenshots alone test nothing.
 """
@@ -21,12 +23,12 @@ THEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 
 
 @pytest.mark.timeout(600)
-def test_every_page_is_pictured(db: None) -> None:
+def test_screenshots_of_every_page_are_saved(db: None) -> None:
     shutil.rmtree(FOLDER, ignore_errors=True)
     FOLDER.mkdir(parents=True)
     rendering = render_pages()
 
-    def picture(page: Page, name: str) -> None:
+    def take_screenshots(page: Page, name: str) -> None:
         for width in WIDTHS:
             page.set_viewport_size({"width": width, "height": 900})
             for theme in THEMES:
@@ -35,5 +37,5 @@ def test_every_page_is_pictured(db: None) -> None:
 
     with window() as browser:
         for name in PAGES:
-            browser.look(rendering, name, partial(picture, name=name))
+            browser.run_on_page(rendering, name, partial(take_screenshots, name=name))
     assert len(list(FOLDER.iterdir())) == len(PAGES) * len(WIDTHS) * len(THEMES)

@@ -1,9 +1,12 @@
-"""Script that counts what a person sees of a page as it opens: words, height in pixels, and all its elements."""
+"""Script that counts a page's visible words and elements.
+
+It also measures the height.
+"""
 
 from __future__ import annotations
 
-# What is folded, hidden or for screen readers does not count.
-SEEN = """() => {
+# Collapsed, hidden and screen-reader-only text is not counted.
+VISIBLE_CONTENT_SCRIPT = """() => {
   const DRAWN = { opacityProperty: true, visibilityProperty: true };
   const words = [];
   const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);

@@ -1,4 +1,7 @@
-"""The service as a newcomer runs it: `manage.py up` with its own data folder."""
+"""Helpers that start the whole service with `manage.py up`.
+
+It has a data folder of its own.
+"""
 
 from __future__ import annotations
 
@@ -21,19 +24,19 @@ import pytest
 from tests.operations.stack.processes import running_with, wait_until
 
 BASE_DIR = Path(__file__).resolve().parents[2]
-STOP_S = 10
+STOP_TIMEOUT_S = 10
 PORTS = range(12_000, 32_000)
-SET_BY_US = ("DATABASE_URL", "REDIS_URL", "SECRET_KEY", "BASE_URL", "PORT", "DATA_DIR")
+SERVICE_VARIABLES = ("DATABASE_URL", "REDIS_URL", "SECRET_KEY", "BASE_URL", "PORT", "DATA_DIR")
 
 
 class Service:
-    """Process of `manage.py up` on a data folder, started from another folder, with its output so far."""
+    """Running `manage.py up` with its data folder and its output."""
 
     def __init__(self, data_dir: Path, port: int, **env: str) -> None:
         self.data_dir = data_dir
         self.port = port
         self.output = ""
-        clean = {name: value for name, value in os.environ.items() if name not in SET_BY_US}
+        clean = {name: value for name, value in os.environ.items() if name not in SERVICE_VARIABLES}
         self._started_at = time.monotonic()
         self.process = subprocess.Popen(
             [sys.executable, str(BASE_DIR / "manage.py"), "up"],
@@ -44,10 +47,10 @@ class Service:
             stderr=subprocess.STDOUT,
             text=True,
         )
-        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader = threading.Thread(target=self._read_output, daemon=True)
         self._reader.start()
 
-    def _read(self) -> None:
+    def _read_output(self) -> None:
         assert self.process.stdout is not None
         with self.process.stdout as lines:
             for line in lines:
@@ -56,21 +59,24 @@ class Service:
     def wait_for(self, condition: Callable[[], bool], timeout_s: float) -> None:
         met = False
 
-        def met_or_ended() -> bool:
+        def is_met_or_ended() -> bool:
             nonlocal met
             met = condition()
             return met or self.process.poll() is not None
 
         try:
-            wait_until(met_or_ended, timeout_s)
+            wait_until(is_met_or_ended, timeout_s)
         except AssertionError:
             pytest.fail(f"not within {timeout_s} s:\n{self.output}")
         if not met:
-            self._reader.join(STOP_S)
+            self._reader.join(STOP_TIMEOUT_S)
             pytest.fail(f"ended with status {self.process.returncode}:\n{self.output}")
 
     def wait_for_health(self, timeout_s: float) -> float:
-        """Wait until /healthz answers 200; return the seconds since the start."""
+        """Wait until /healthz returns 200.
+
+        Returns the seconds since the start.
+        """
         self.wait_for(lambda: get_status(self.port, "/healthz") == 200, timeout_s)
         return time.monotonic() - self._started_at
 
@@ -78,32 +84,35 @@ class Service:
         self.wait_for(lambda: "Ctrl-C stops the service" in self.output, timeout_s=30)
 
     def wait_for_end(self, timeout_s: float) -> int:
-        """Wait for the end and return the exit status."""
+        """Wait for the process to end and return its exit status."""
         try:
             return self.process.wait(timeout_s)
         except subprocess.TimeoutExpired:
             pytest.fail(f"still running after {timeout_s} s:\n{self.output}")
 
-    def shown(self, label: str) -> str:
+    def printed_value(self, label: str) -> str:
         match = re.search(rf"^  {label} +(.+)$", self.output, re.MULTILINE)
         assert match, self.output
         return match[1]
 
     def kill(self) -> None:
-        """Kill the process, if it still runs, and read the rest of its output."""
+        """Kill a running process and read the rest of its output."""
         self.process.kill()
         self.process.wait()
-        self._reader.join(STOP_S)
+        self._reader.join(STOP_TIMEOUT_S)
 
     def stop(self, number: signal.Signals) -> None:
-        """Send a signal and check that it ends with status 0 within 10 s, and that nothing is left running."""
+        """Send a signal and check that the service ends.
+
+        It must exit with status 0 within 10 s and leave no process running.
+        """
         self.process.send_signal(number)
-        status = self.wait_for_end(STOP_S)
+        status = self.wait_for_end(STOP_TIMEOUT_S)
         self.kill()
         assert status == 0, self.output
         assert self.output.endswith("Stopped.\n")
-        left = running_with(str(self.data_dir))
-        assert left == {}, f"{left}\n{self.output}"
+        remaining_processes = running_with(str(self.data_dir))
+        assert remaining_processes == {}, f"{remaining_processes}\n{self.output}"
 
 
 def get_status(port: int, path: str) -> int | None:
@@ -118,7 +127,7 @@ def get_status(port: int, path: str) -> int | None:
 
 
 def free_port() -> int:
-    """Return a free port of 127.0.0.1, below the ports that the kernel gives to sockets without a number.
+    """Return a free port on 127.0.0.1 below the ephemeral range.
 
     No other socket gets the port before the caller uses it. A port that a killed container has published is redirected
     until the next boot, and the server of another test on this port would be refused.

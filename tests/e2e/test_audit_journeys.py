@@ -1,4 +1,4 @@
-"""Audits of a page and of a site in a real browser: by keyboard, with progress, cancelling and sharing."""
+"""Tests for page audits and site audits in a real browser."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Browser, expect
 
-from tests.e2e.conftest import Running
+from tests.e2e.conftest import RunningService
 from tests.e2e.pages import Window
 from tests.e2e.test_journeys import (  # noqa: F401  # fixtures
     ORGANIZATION,
-    SCAN_S,
+    SCAN_TIMEOUT_S,
     Gate,
     Journey,
     Person,
-    people,
+    has_javascript,
+    people_with_browsers,
+    run_journey,
     sign_up,
-    travel,
-    with_scripts,
 )
 from tests.targets.server import Answer, Site
 
@@ -28,13 +28,16 @@ pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("service")]
 GAUGES = ("Security", "Performance", "Accessibility", "SEO")
 
 
-def ended(person: Person, text: str) -> None:
-    """Wait for a text that appears when the scan is done; without scripts the page reloads automatically."""
-    expect(person.page.get_by_text(text).first).to_be_visible(timeout=1000 * SCAN_S)
+def wait_for_text(person: Person, text: str) -> None:
+    """Wait for a text on the page after the scan.
+
+    Without JavaScript, the page reloads itself.
+    """
+    expect(person.page.get_by_text(text).first).to_be_visible(timeout=1000 * SCAN_TIMEOUT_S)
 
 
-def shop(site: Site) -> str:
-    """Add a small shop below a path, whose pages link to each other; return the address of its start page."""
+def add_shop(site: Site) -> str:
+    """Add a small shop to the site and return the URL of its start page."""
     begin = f"/shop-{uuid.uuid4().hex}"
     links = "".join(f"<p><a href='{begin}/{name}'>{name}</a></p>" for name in ("bread", "cakes"))
     page = f"<!doctype html><html lang='en'><title>A bakery</title><body><h1>Bread</h1>{links}</body></html>"
@@ -44,13 +47,16 @@ def shop(site: Site) -> str:
     return site.url_as("localhost") + begin
 
 
-def test_page_scan_is_started_by_keyboard(running: Running, browser: Window) -> None:
-    """The free plan has two slots, and all four types together take one of them."""
+def test_page_scan_is_started_by_keyboard(running: RunningService, browser: Window) -> None:
+    """Start a scan of all four types.
+
+    It uses only one of the two slots of the free plan.
+    """
     gate = Gate(running.site)
 
-    def act(chromium: Browser) -> None:
-        with people(chromium, running, with_scripts=True) as bring:
-            ada = bring()
+    def run_in_browser(chromium: Browser) -> None:
+        with people_with_browsers(chromium, running, has_javascript=True) as new_person:
+            ada = new_person()
             sign_up(ada)
             ada.page.get_by_label("Address", exact=True).focus()
             ada.page.keyboard.type(gate.url)
@@ -59,7 +65,7 @@ def test_page_scan_is_started_by_keyboard(running: Running, browser: Window) -> 
             assert "/audit/aud_" in ada.page.url
             address = ada.page.url
             gate.open()
-            ended(ada, "Fix first")
+            wait_for_text(ada, "Fix first")
             assert ada.page.url == address
             gauges = ada.page.get_by_role("navigation", name="Scores by type").get_by_role("link")
             expect(gauges).to_have_count(4)
@@ -68,20 +74,23 @@ def test_page_scan_is_started_by_keyboard(running: Running, browser: Window) -> 
                 expect(gauge).to_contain_text("of 100")
             gauges.nth(3).focus()
             ada.page.keyboard.press("Enter")
-            ada.told("The whole SEO report")
-            ada.section("Scans")
+            ada.expect_text("The whole SEO report")
+            ada.open_section("Scans")
             row = ada.page.get_by_role("row", name=gate.url)
             expect(row).to_have_count(1)
             expect(row.get_by_role("link", name="of 100, the report")).to_have_count(4)
 
-    browser.do(act)
+    browser.do(run_in_browser)
 
 
-def test_site_scan_is_started_followed_and_shared(running: Running, travel: Callable[[Journey], None]) -> None:  # noqa: F811
-    def journey(bring: Callable[[], Person]) -> None:
-        ada, visitor = bring(), bring()
+def test_site_scan_is_started_and_shared(
+    running: RunningService,
+    run_journey: Callable[[Journey], None],  # noqa: F811
+) -> None:
+    def journey(new_person: Callable[[], Person]) -> None:
+        ada, visitor = new_person(), new_person()
         sign_up(ada)
-        begin = shop(running.site)
+        begin = add_shop(running.site)
         path = begin.rpartition("/")[2]
         ada.page.get_by_label("Address", exact=True).fill(begin)
         expect(ada.page.get_by_text("Pages to include")).to_be_hidden()
@@ -91,8 +100,8 @@ def test_site_scan_is_started_followed_and_shared(running: Running, travel: Call
         for other in ("Performance", "Accessibility"):
             ada.page.get_by_label(other).uncheck()
         ada.press("Start scan")
-        ended(ada, "On all")
-        ended(ada, "Scan again")
+        wait_for_text(ada, "On all")
+        wait_for_text(ada, "Scan again")
         ada.page.get_by_role("navigation", name="Parts").get_by_role("link", name="Pages").click()
         row = ada.page.get_by_role("row").filter(has_text=f"/{path}/bread")
         expect(row).to_contain_text("Checked")
@@ -103,15 +112,15 @@ def test_site_scan_is_started_followed_and_shared(running: Running, travel: Call
         assert visitor.page.url.startswith(f"{visitor.base}/login/?next=/audit/")
         ada.page.locator("summary", has_text="Share").click()
         ada.press("Share with a link")
-        ada.told("Anyone with the link can now read this page and its reports.")
+        ada.expect_text("Anyone with the link can now read this page and its reports.")
         visitor.page.goto(address)
-        visitor.told("What to fix")
+        visitor.expect_text("What to fix")
         assert ORGANIZATION not in visitor.page.content()
         visitor.page.goto(f"{address}?show=pages")
         visitor.page.get_by_role("link", name="of 100, the report").first.click()
         expect(visitor.page.get_by_role("heading", name="Fix first")).to_be_visible()
-        ada.press("Stop sharing")  # the panel is open: it shows the link
+        ada.press("Stop sharing")  # The sharing panel is open because it displays the link.
         visitor.page.goto(address)
         assert "/login/" in visitor.page.url
 
-    travel(journey)
+    run_journey(journey)

@@ -1,4 +1,7 @@
-"""Accessibility of every page in a real browser: axe-core in both themes, reflow (WCAG 1.4.10), keyboard access."""
+"""Tests that every page is accessible in a real browser.
+
+The tests run axe-core in both themes, and check reflow (WCAG 1.4.10) and keyboard access.
+"""
 
 from __future__ import annotations
 
@@ -9,35 +12,34 @@ import pytest
 from axe_playwright_python.base import AXE_SCRIPT
 from playwright.sync_api import Page
 
-from tests.e2e.pages import PAGES, Rendering, Window, render_pages
+from tests.e2e.pages import PAGES, RenderedPages, Window, render_pages
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("pages")]
 
-# 320 pixels correspond to 400 % zoom on a screen of 1,280 pixels (WCAG 1.4.10).
+# A screen of 1,280 pixels at 400 % zoom has 320 pixels (WCAG 1.4.10).
 WIDTHS = (320, 390, 768, 1440)
-# With text of twice its size, also where media queries know nothing of it (WCAG 1.4.4).
-WIDTHS_OF_LARGE_TEXT = (640, 1280)
+# Text enlarged to 200 % must fit at these widths (WCAG 1.4.4).
+LARGE_TEXT_WIDTHS = (640, 1280)
 Theme = Literal["light", "dark"]
-LARGE_TEXT = "size => { document.documentElement.style.fontSize = size; }"
-# No preload: axe-core would fetch style sheets again for the rule on orientation alone, which the pages' CSP forbids.
+SET_TEXT_SIZE = "size => { document.documentElement.style.fontSize = size; }"
+# axe-core's orientation rule would fetch style sheets, which the CSP forbids.
 COMMON: dict[str, Any] = {"resultTypes": ["violations"], "preload": False}
 ALL_RULES = COMMON | {"rules": {"target-size": {"enabled": True}}}
 CONTRAST = COMMON | {"runOnly": {"type": "rule", "values": ["color-contrast", "link-in-text-block"]}}
 LAYOUT = COMMON | {"runOnly": {"type": "rule", "values": ["target-size", "scrollable-region-focusable"]}}
-# All rules once, then the rules whose results depend on the theme or on the width.
+# Only the first view runs rules that depend neither on theme nor on width.
 VIEWS: tuple[tuple[Theme, int, dict[str, Any]], ...] = (
     ("light", 1440, ALL_RULES),
     ("dark", 1440, CONTRAST),
     ("dark", 390, LAYOUT),
 )
-# The admin and the API's documentation have colour transitions; an inherited colour starts its transition when its
-# parent's has ended. Scripts notice a new colour scheme with the next frame, and only then their transitions start.
+# Colours of the admin and the API documentation change over several frames.
 SETTLED = """async () => {
   await new Promise(shown => requestAnimationFrame(() => requestAnimationFrame(shown)));
   for (let each; (each = document.getAnimations()[0]);) each.finish();
 }"""
-# IDs are random, and about one in a hundred is wide enough to overflow a narrow page. So all get the widest letters.
-WIDEST_IDS = """() => {
+# About 1 % of random IDs overflow a narrow page, so all IDs are that wide.
+WIDEN_IDS = """() => {
   const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   while (texts.nextNode()) {
     const text = texts.currentNode;
@@ -45,9 +47,9 @@ WIDEST_IDS = """() => {
     if (wide !== text.data) text.data = wide;
   }
 }"""
-# A report with all kinds of pictures: all rules, at every width and twice in each theme.
+# All rules run on the report with pictures, at every width and in both themes.
 PICTURED = "report-browser"
-PICTURED_VIEWS: tuple[tuple[Theme, int], ...] = (("light", 320), ("light", 768), ("dark", 390), ("dark", 1440))
+PICTURE_REPORT_VIEWS: tuple[tuple[Theme, int], ...] = (("light", 320), ("light", 768), ("dark", 390), ("dark", 1440))
 # With forced colours, text and graphics must differ from their background.
 UNSEEN = """() => {
   const solid = colour => !/^rgba\\(.*, 0\\)$|^transparent$/.test(colour);
@@ -74,7 +76,7 @@ MOVING = """() => [...document.querySelectorAll("*")].flatMap(each => [null, "::
   const moves = fades || style.animationName !== "none";
   return moves || style.scrollBehavior === "smooth" ? each.outerHTML.slice(0, 120) : "";
 })).filter(Boolean)"""
-# Elements that a keyboard must reach: everything visible and interactive; of a radio group, the checked button.
+# Visible controls that must be reachable by keyboard.
 REACHABLE = """() => [...document.querySelectorAll('a[href], button, input, select, textarea, summary, [tabindex="0"]')]
   .filter(each => each.checkVisibility({visibilityProperty: true}) && !each.disabled && each.type !== "hidden")
   .filter(each => each.type !== "radio" || each.checked)
@@ -95,119 +97,127 @@ FOCUSED = """() => {
       && box.right > 0 && box.left < innerWidth,
   };
 }"""
-MOST_STOPS = 500
-# Reports like another one, whose test opens the findings.
-LIKE_OTHERS = ("report-viewer", "report-of-audit")
+MAX_TAB_STOPS = 500
+# Other reports with the same findings are tested with open findings.
+SIMILAR_REPORTS = ("report-viewer", "report-of-audit")
 
 
 @dataclass
-class Stage:
+class PageBrowser:
     """Rendered pages and a browser to open them."""
 
-    rendering: Rendering
+    rendering: RenderedPages
     window: Window
 
 
 @pytest.fixture(scope="module")
-def kept() -> list[Rendering]:
-    """Rendered pages: the first test, which has the database, renders them for all."""
+def rendered_pages() -> list[RenderedPages]:
+    """Return a list that caches the rendered pages.
+
+    The first test fills it.
+    """
     return []
 
 
 @pytest.fixture
-def stage(request: pytest.FixtureRequest, browser: Window, kept: list[Rendering]) -> Stage:
-    if not kept:
+def page_browser(request: pytest.FixtureRequest, browser: Window, rendered_pages: list[RenderedPages]) -> PageBrowser:
+    if not rendered_pages:
         request.getfixturevalue("db")
-        kept.append(render_pages())
-    return Stage(kept[0], browser)
+        rendered_pages.append(render_pages())
+    return PageBrowser(rendered_pages[0], browser)
 
 
 def violations(page: Page, options: dict[str, Any]) -> list[str]:
-    found = page.evaluate("options => axe.run(options)", options)["violations"]
+    axe_violations = page.evaluate("options => axe.run(options)", options)["violations"]
     return [
-        f"{each['id']}: {node['html'][:160]} {node['failureSummary'][:300]}" for each in found for node in each["nodes"]
+        f"{violation['id']}: {node['html'][:160]} {node['failureSummary'][:300]}"
+        for violation in axe_violations
+        for node in violation["nodes"]
     ]
 
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("name", PAGES)
-def test_page_is_accessible_in_both_themes_without_horizontal_scrolling(stage: Stage, name: str) -> None:
-    def look(page: Page) -> dict[str, Any]:
-        found: dict[str, Any] = {}
-        if name not in LIKE_OTHERS:
-            # Thumbnails stay closed, because an enlarged picture covers the content below it.
+def test_page_is_accessible_in_both_themes(page_browser: PageBrowser, name: str) -> None:
+    def inspect_page(page: Page) -> dict[str, Any]:
+        problems: dict[str, Any] = {}
+        if name not in SIMILAR_REPORTS:
+            # An enlarged picture would cover the content below it.
             page.evaluate(
                 "document.querySelectorAll('details:not(.drop, .thumbnail)').forEach(each => each.open = true)"
             )
-        page.evaluate(WIDEST_IDS)
+        page.evaluate(WIDEN_IDS)
         for width in WIDTHS:
             page.set_viewport_size({"width": width, "height": 900})
             wide = page.evaluate("document.scrollingElement.scrollWidth")
             if wide > width:
-                found[f"scrolls at {width}"] = wide
-        page.evaluate(LARGE_TEXT, "200%")
-        for width in WIDTHS_OF_LARGE_TEXT:
+                problems[f"scrolls at {width}"] = wide
+        page.evaluate(SET_TEXT_SIZE, "200%")
+        for width in LARGE_TEXT_WIDTHS:
             page.set_viewport_size({"width": width, "height": 900})
             wide = page.evaluate("document.scrollingElement.scrollWidth")
             if wide > width:
-                found[f"scrolls at {width} with text of twice its size"] = wide
-        page.evaluate(LARGE_TEXT, "")
+                problems[f"scrolls at {width} with text of twice its size"] = wide
+        page.evaluate(SET_TEXT_SIZE, "")
         page.evaluate(AXE_SCRIPT)
         for theme, width, options in VIEWS:
             page.set_viewport_size({"width": width, "height": 900})
             page.emulate_media(color_scheme=theme)
             page.evaluate(SETTLED)
             if broken := violations(page, options):
-                found[f"axe, {theme} at {width}"] = broken
-        return found
+                problems[f"axe, {theme} at {width}"] = broken
+        return problems
 
-    assert stage.window.look(stage.rendering, name, look) == {}
+    assert page_browser.window.run_on_page(page_browser.rendering, name, inspect_page) == {}
 
 
 @pytest.mark.django_db
-def test_report_with_pictures_is_accessible_in_both_themes_at_every_width(stage: Stage) -> None:
-    def look(page: Page) -> tuple[int, dict[str, list[str]]]:
+def test_report_with_pictures_is_accessible(page_browser: PageBrowser) -> None:
+    def inspect_page(page: Page) -> tuple[int, dict[str, list[str]]]:
         page.evaluate("document.querySelectorAll('details:not(.drop, .thumbnail)').forEach(each => each.open = true)")
         page.evaluate(AXE_SCRIPT)
-        found = {}
-        for theme, width in PICTURED_VIEWS:
+        problems = {}
+        for theme, width in PICTURE_REPORT_VIEWS:
             page.set_viewport_size({"width": width, "height": 900})
             page.emulate_media(color_scheme=theme)
             page.evaluate(SETTLED)
             if broken := violations(page, ALL_RULES):
-                found[f"{theme} at {width}"] = broken
-        return page.locator(".thumbnail, .film img").count(), found
+                problems[f"{theme} at {width}"] = broken
+        return page.locator(".thumbnail, .film img").count(), problems
 
-    pictures, found = stage.window.look(stage.rendering, PICTURED, look)
+    pictures, problems = page_browser.window.run_on_page(page_browser.rendering, PICTURED, inspect_page)
     assert pictures > 1
-    assert found == {}
+    assert problems == {}
 
 
 @pytest.mark.django_db
 @pytest.mark.parametrize(
     "name", ["landing", "overview", "webhook", "audit-site", "report-browser", "list", "list-snapshot", "list-adoption"]
 )
-def test_everything_is_visible_in_forced_colours(stage: Stage, name: str) -> None:
-    def look(page: Page) -> dict[str, list[str]]:
-        found = {}
+def test_forced_colours_show_text_and_icons(page_browser: PageBrowser, name: str) -> None:
+    def inspect_page(page: Page) -> dict[str, list[str]]:
+        invisible_elements = {}
         for theme in ("light", "dark"):
             page.emulate_media(color_scheme=theme, forced_colors="active")
             page.evaluate(SETTLED)
-            found[theme] = page.evaluate(UNSEEN)
-        return found
+            invisible_elements[theme] = page.evaluate(UNSEEN)
+        return invisible_elements
 
-    assert stage.window.look(stage.rendering, name, look, forced_colors="active") == {"light": [], "dark": []}
+    assert page_browser.window.run_on_page(page_browser.rendering, name, inspect_page, forced_colors="active") == {
+        "light": [],
+        "dark": [],
+    }
 
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("name", ["landing", "overview", "report-browser", "audit-site"])
-def test_reduced_motion_disables_animations(stage: Stage, name: str) -> None:
-    assert stage.window.look(stage.rendering, name, lambda page: page.evaluate(MOVING)) == []
+def test_reduced_motion_disables_animations(page_browser: PageBrowser, name: str) -> None:
+    assert page_browser.window.run_on_page(page_browser.rendering, name, lambda page: page.evaluate(MOVING)) == []
 
 
 @pytest.mark.django_db
-def test_thumbnail_is_enlarged_and_reduced_by_keyboard(stage: Stage) -> None:
-    def look(page: Page) -> list[float]:
+def test_thumbnail_is_enlarged_by_keyboard(page_browser: PageBrowser) -> None:
+    def inspect_page(page: Page) -> list[float]:
         page.evaluate("document.querySelectorAll('details:not(.drop, .thumbnail)').forEach(each => each.open = true)")
         summary = page.locator(".thumbnail summary").first
         summary.focus()
@@ -217,7 +227,7 @@ def test_thumbnail_is_enlarged_and_reduced_by_keyboard(stage: Stage) -> None:
             page.keyboard.press("Enter")
         return widths
 
-    small, large, again = stage.window.look(stage.rendering, PICTURED, look)
+    small, large, again = page_browser.window.run_on_page(page_browser.rendering, PICTURED, inspect_page)
     assert (small, large > 1.5 * small) == (again, True)
 
 
@@ -227,47 +237,49 @@ def test_thumbnail_is_enlarged_and_reduced_by_keyboard(stage: Stage) -> None:
     "name",
     ["login", "keys", "report-browser", "overview", "webhook", "scan-new-site", "audit-site", "list", "list-sharing"],
 )
-def test_keyboard_reaches_every_control_with_visible_focus(stage: Stage, name: str, width: int) -> None:
-    def look(page: Page) -> list[dict[str, Any]]:
+def test_keyboard_reaches_every_control(page_browser: PageBrowser, name: str, width: int) -> None:
+    def inspect_page(page: Page) -> list[dict[str, Any]]:
         reachable = page.evaluate(REACHABLE)
         stops: list[dict[str, Any]] = []
-        for _ in range(MOST_STOPS):
+        for _ in range(MAX_TAB_STOPS):
             page.keyboard.press("Tab")
             stop = page.evaluate(FOCUSED)
             if stop is None or (stops and stop["number"] == stops[-1]["number"]):
-                continue  # outside the page between the last and the first stop, or within a field of several parts
-            if any(stop["number"] == each["number"] for each in stops):
-                break  # back at an earlier stop
+                continue  # The focus is outside the page, after its last stop, or in the same field.
+            if any(stop["number"] == earlier_stop["number"] for earlier_stop in stops):
+                break  # The loop ends when the focus returns to an earlier stop.
             stops.append(stop)
         else:
             raise AssertionError(f"never comes round: {stops[-3:]}")
-        # A part of the overview renews itself, so there may be fewer by now.
+        # The updated overview may have fewer controls.
         reachable = min(reachable, page.evaluate(REACHABLE))
-        assert len(stops) >= reachable, f"{len(stops)} of {reachable}: {[each['name'] for each in stops]}"
+        assert len(stops) >= reachable, f"{len(stops)} of {reachable}: {[stop['name'] for stop in stops]}"
         return stops
 
-    stops = stage.window.look(stage.rendering, name, look, viewport={"width": width, "height": 900})
-    assert [each["name"] for each in stops if not each["ringed"]] == []
-    assert [each["name"] for each in stops if not each["shown"]] == []
+    stops = page_browser.window.run_on_page(
+        page_browser.rendering, name, inspect_page, viewport={"width": width, "height": 900}
+    )
+    assert [stop["name"] for stop in stops if not stop["ringed"]] == []
+    assert [stop["name"] for stop in stops if not stop["shown"]] == []
 
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("name", ["landing", "login", "keys", "report", "report-shared"])
-def test_first_tab_stop_skips_to_the_content(stage: Stage, name: str) -> None:
-    def look(page: Page) -> tuple[str, bool]:
-        page.evaluate("document.body.tabIndex = -1; document.body.focus()")  # reset an initial focus
+def test_first_tab_stop_skips_to_the_content(page_browser: PageBrowser, name: str) -> None:
+    def inspect_page(page: Page) -> tuple[str, bool]:
+        page.evaluate("document.body.tabIndex = -1; document.body.focus()")  # Some pages focus a field when they open.
         page.keyboard.press("Tab")
         first = page.evaluate("document.activeElement.textContent")
         page.keyboard.press("Enter")
         page.keyboard.press("Tab")
         return first, page.evaluate("document.activeElement.closest('main, footer') !== null")
 
-    assert stage.window.look(stage.rendering, name, look) == ("Skip to the content", True)
+    assert page_browser.window.run_on_page(page_browser.rendering, name, inspect_page) == ("Skip to the content", True)
 
 
 @pytest.mark.django_db
-def test_menus_open_and_close_by_keyboard(stage: Stage) -> None:
-    def look(page: Page) -> list[bool]:
+def test_menus_open_and_close_by_keyboard(page_browser: PageBrowser) -> None:
+    def inspect_page(page: Page) -> list[bool]:
         menu = page.locator("#person-menu")
         page.get_by_role("button", name="Your account").focus()
         states = []
@@ -276,4 +288,4 @@ def test_menus_open_and_close_by_keyboard(stage: Stage) -> None:
             states.append(menu.is_visible())
         return states
 
-    assert stage.window.look(stage.rendering, "overview", look) == [True, False]
+    assert page_browser.window.run_on_page(page_browser.rendering, "overview", inspect_page) == [True, False]

@@ -1,4 +1,4 @@
-"""Data export in a real browser: requested on a page, created by a worker, announced by e-mail, downloaded, opened."""
+"""Browser test that requests and downloads a data export."""
 
 from __future__ import annotations
 
@@ -11,38 +11,40 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.conftest import Running
+from tests.e2e.conftest import RunningService
 from tests.e2e.test_journeys import (  # noqa: F401  # fixtures
     ORGANIZATION,
-    SCAN_S,
+    SCAN_TIMEOUT_S,
     Journey,
     Person,
-    api,
+    call_api,
     create_key,
+    has_javascript,
+    run_journey,
     sign_up,
-    travel,
-    with_scripts,
 )
 from tests.operations.stack.processes import wait_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("service")]
 
 
-def test_data_export_contains_the_scans(running: Running, travel: Callable[[Journey], None]) -> None:  # noqa: F811
+def test_data_export_contains_the_scans(running: RunningService, run_journey: Callable[[Journey], None]) -> None:  # noqa: F811
     address = running.site.url_as("localhost") + "/"
 
-    def journey(bring: Callable[[], Person]) -> None:
-        ada = bring()
+    def journey(new_person: Callable[[], Person]) -> None:
+        ada = new_person()
         sign_up(ada)
         key = create_key(ada, "Nightly build")
-        scan = api(ada, key, "POST", "/v1/scan", {"url": address, "type": "seo"}).json()
-        wait_until(lambda: api(ada, key, "GET", f"/v1/report/{scan['id']}").status_code == 200, SCAN_S, poll_s=0.5)
-        ada.section("Settings")
-        ada.go("Export all data …")
+        scan = call_api(ada, key, "POST", "/v1/scan", {"url": address, "type": "seo"}).json()
+        wait_until(
+            lambda: call_api(ada, key, "GET", f"/v1/report/{scan['id']}").status_code == 200, SCAN_TIMEOUT_S, poll_s=0.5
+        )
+        ada.open_section("Settings")
+        ada.follow_link("Export all data …")
         ada.press("Start export")
-        ada.told("The export has been requested.")
-        wait_until(lambda: mailed(ada) is not None, SCAN_S, poll_s=0.5)
-        ada.open(str(mailed(ada)))
+        ada.expect_text("The export has been requested.")
+        wait_until(lambda: mailed_path(ada) is not None, SCAN_TIMEOUT_S, poll_s=0.5)
+        ada.open(str(mailed_path(ada)))
         with ada.page.expect_download() as started:
             ada.page.get_by_role("button", name=re.compile("^Download")).click()
         with zipfile.ZipFile(io.BytesIO(Path(started.value.path()).read_bytes())) as archive:
@@ -52,15 +54,18 @@ def test_data_export_contains_the_scans(running: Running, travel: Callable[[Jour
             document = json.loads(archive.read(report))
             text = b"".join(map(archive.read, archive.namelist())).decode()
         assert (exported["id"], exported["url"], exported["status"]) == (scan["id"], address, "completed")
-        assert document == api(ada, key, "GET", f"/v1/report/{scan['id']}/export?format=json").json()
+        assert document == call_api(ada, key, "GET", f"/v1/report/{scan['id']}/export?format=json").json()
         assert key not in text
 
-    travel(journey)
+    run_journey(journey)
 
 
-def mailed(person: Person) -> str | None:
-    """Return the path of the page that the e-mail links to, or None before it has arrived."""
+def mailed_path(person: Person) -> str | None:
+    """Return the path of the download page from the export e-mail.
+
+    Returns None before the e-mail has arrived.
+    """
     mails = person.service.service.output.split(f"To: {person.email}")[1:]
-    found = [each for each in mails if f"The data export of {ORGANIZATION} is ready" in each]
-    match = found and re.search(rf"{re.escape(person.base)}(/o/\S+/settings/export)", found[-1])
+    export_mails = [mail for mail in mails if f"The data export of {ORGANIZATION} is ready" in mail]
+    match = export_mails and re.search(rf"{re.escape(person.base)}(/o/\S+/settings/export)", export_mails[-1])
     return match[1] if match else None

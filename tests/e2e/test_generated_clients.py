@@ -1,4 +1,7 @@
-"""Clients that generators make of the served openapi.yaml, with the commands and programs of docs/api.md."""
+"""Tests for API clients generated from the served openapi.yaml.
+
+The commands are those of docs/api.md.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ from typing import Any
 import pytest
 
 from tests import npm
-from tests.e2e.conftest import Running
+from tests.e2e.conftest import RunningService
 from tests.generated import description, examples
 from tests.operations.stack.processes import wait_until
 
@@ -26,46 +29,55 @@ DOC = (Path(__file__).resolve().parents[2] / "docs" / "api.md").read_text(encodi
 FINAL = {"completed", "partial", "failed"}
 
 
-class Consumer:
-    """API client that calls operations by ID, and records them."""
+class RecordingClient:
+    """Generated Python client that calls operations by ID.
+
+    It records the IDs.
+    """
 
     def __init__(self, base: str, key: str) -> None:
         described = description()["paths"].values()
-        self.rooms = {
+        self.tags_by_operation = {
             operation["operationId"]: operation["tags"][0].lower()
             for methods in described
             for operation in methods.values()
         }
-        self.models = self._module("models")
-        self.client = self._module("client").AuthenticatedClient(
+        self.models = self._import_module("models")
+        self.client = self._import_module("client").AuthenticatedClient(
             base_url=base, token=key, raise_on_unexpected_status=True, timeout=30.0
         )
         self.called: set[str] = set()
 
-    def call(self, operation: str, *arguments: str, answered: int = 200, **options: Any) -> Any:
-        """Call an operation and return the response as parsed by the client; the status must be `answered`."""
+    def call(self, operation: str, *arguments: str, expected_status: int = 200, **options: Any) -> Any:
+        """Call an operation and return the parsed response.
+
+        The status of the response is checked.
+        """
         self.called.add(operation)
-        module = self._module(f"api.{self.rooms[operation]}.{operation}")
+        module = self._import_module(f"api.{self.tags_by_operation[operation]}.{operation}")
         answer = module.sync_detailed(*arguments, client=self.client, **options)
-        assert answer.status_code == answered, (operation, answer.content[:500])
+        assert answer.status_code == expected_status, (operation, answer.content[:500])
         assert (answer.parsed is None) == (not answer.content), (operation, answer.content[:500])
         return answer.parsed
 
     @staticmethod
-    def _module(name: str) -> ModuleType:
+    def _import_module(name: str) -> ModuleType:
         return importlib.import_module(f"{PACKAGE}.{name}")
 
 
-def documented(kind: str, mark: str) -> str:
-    """Return the line of commands, or the program, in docs/api.md that contains the mark."""
+def documented_code(kind: str, mark: str) -> str:
+    """Return the command line or program in docs/api.md that contains `mark`."""
     blocks = re.findall(rf"^```{kind}\n(.*?)^```$", DOC, re.MULTILINE | re.DOTALL)
-    (block,) = [each for each in blocks if mark in each]
+    (block,) = [block for block in blocks if mark in block]
     return next(line for line in block.splitlines() if mark in line) if kind == "bash" else str(block)
 
 
-def generate(generator: str, running: Running, folder: Path) -> None:
-    """Run a generator in the folder as the documents say. It must not say anything like a warning."""
-    command = documented("bash", generator)
+def run_generator(generator: str, running: RunningService, folder: Path) -> None:
+    """Run a client generator with its documented command.
+
+    Warnings in its output are errors.
+    """
+    command = documented_code("bash", generator)
     programs = Path(sys.executable).parent
     if command.startswith("npx "):
         (folder / "node_modules").symlink_to(npm.installed())
@@ -82,14 +94,14 @@ def generate(generator: str, running: Running, folder: Path) -> None:
 
 
 def compile_strictly(folder: Path, *files: str) -> None:
-    """Compile TypeScript to JavaScript, which goes beside it."""
+    """Compile TypeScript files to JavaScript with strict checks."""
     ran = npm.run("tsc", "--strict", "--target", "es2022", "--module", "nodenext", *files, folder=folder)
     assert (ran.returncode, ran.stdout) == (0, "")
 
 
 @pytest.fixture
-def python_client(running: Running, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    generate("openapi-python-client", running, tmp_path)
+def python_client(running: RunningService, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    run_generator("openapi-python-client", running, tmp_path)
     monkeypatch.syspath_prepend(tmp_path / PACKAGE.replace("_", "-"))
     yield
     for name in [name for name in sys.modules if name.partition(".")[0] == PACKAGE]:
@@ -97,16 +109,16 @@ def python_client(running: Running, tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 @pytest.fixture
-def consumer(running: Running, python_client: None) -> Iterator[Consumer]:
-    made = Consumer(running.base, running.key)
-    with made.client:
-        yield made
+def consumer(running: RunningService, python_client: None) -> Iterator[RecordingClient]:
+    created = RecordingClient(running.base, running.key)
+    with created.client:
+        yield created
 
 
-def test_generated_pydantic_models_accept_every_example(
-    running: Running, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_pydantic_models_accept_every_example(
+    running: RunningService, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    generate("datamodel-codegen", running, tmp_path)
+    run_generator("datamodel-codegen", running, tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "models", raising=False)
     models = importlib.import_module("models")
@@ -117,25 +129,25 @@ def test_generated_pydantic_models_accept_every_example(
         if reference is None and not several:
             continue
         assert reference is not None
-        for each in example if several else [example]:
+        for item in example if several else [example]:
             model = getattr(models, reference.rpartition("/")[2])
-            model.model_validate(each)
+            model.model_validate(item)
             count += 1
     assert count > 40
     with pytest.raises(ValueError, match="severity"):
         models.Check.model_validate({"name": "HSTS", "status": "fail", "severity": "grave", "message": ""})
 
 
-def test_generated_typescript_types_compile(running: Running, tmp_path: Path) -> None:
-    generate("openapi-typescript", running, tmp_path)
+def test_generated_typescript_types_compile(running: RunningService, tmp_path: Path) -> None:
+    run_generator("openapi-typescript", running, tmp_path)
     program = 'import type { operations } from "./api";\nexport type Sent = operations["create_scan"]["requestBody"];\n'
     (tmp_path / "program.ts").write_text(program)
     compile_strictly(tmp_path, "program.ts", "api.d.ts")
 
 
-def test_documented_typescript_program_creates_a_scan(running: Running, tmp_path: Path) -> None:
-    generate("@hey-api/openapi-ts", running, tmp_path)
-    program = of_this_machine(documented("ts", "createScan"), running).replace("wss_...", running.key)
+def test_typescript_program_creates_a_scan(running: RunningService, tmp_path: Path) -> None:
+    run_generator("@hey-api/openapi-ts", running, tmp_path)
+    program = replace_example_url(documented_code("ts", "createScan"), running).replace("wss_...", running.key)
     (tmp_path / "program.ts").write_text(program)
     compile_strictly(tmp_path, "program.ts")
     ran = subprocess.run(["node", "program.js"], cwd=tmp_path, capture_output=True, text=True, check=False)
@@ -143,77 +155,79 @@ def test_documented_typescript_program_creates_a_scan(running: Running, tmp_path
 
 
 @pytest.mark.usefixtures("python_client")
-def test_documented_python_program_creates_a_scan(
-    running: Running, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_python_program_creates_a_scan(
+    running: RunningService, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("BASE", running.base)
     monkeypatch.setenv("KEY", running.key)
-    exec(of_this_machine(documented("python", "create_scan"), running), {})
+    exec(replace_example_url(documented_code("python", "create_scan"), running), {})
     assert capsys.readouterr().out == "queued\n"
 
 
-def of_this_machine(program: str, running: Running) -> str:
-    """Let a documented program scan a page that the service reaches."""
+def replace_example_url(program: str, running: RunningService) -> str:
+    """Replace a program's example URL by a site that the service can reach."""
     return program.replace("https://example.com", running.site.url_as("localhost"))
 
 
 @pytest.mark.timeout(300)
-def test_generated_client_can_call_every_operation(running: Running, consumer: Consumer) -> None:
+def test_generated_client_calls_every_operation(running: RunningService, consumer: RecordingClient) -> None:
     page = running.site.url_as("localhost") + "/"
-    scans = [_scan(consumer, page), _scan(consumer, page)]
-    _reports(consumer, page, *scans)
-    _audit(consumer, page)
-    _monitor_and_badge(consumer, page)
-    _list(consumer, page)
-    _webhook(consumer, running.site.url_as("localhost") + "/hook", page)
-    assert consumer.called == consumer.rooms.keys()
+    scans = [_call_scan_operations(consumer, page), _call_scan_operations(consumer, page)]
+    _call_report_operations(consumer, page, *scans)
+    _call_audit_operations(consumer, page)
+    _call_monitor_and_badge_operations(consumer, page)
+    _call_list_operations(consumer, page)
+    _call_webhook_operations(consumer, running.site.url_as("localhost") + "/hook", page)
+    assert consumer.called == consumer.tags_by_operation.keys()
 
 
-def _scan(consumer: Consumer, page: str) -> str:
+def _call_scan_operations(consumer: RecordingClient, page: str) -> str:
     models = consumer.models
     body = models.ScanRequest(url=page, type_=models.ScanType.SEO)
-    scan = consumer.call("create_scan", body=body, idempotency_key=f"generated-{len(consumer.called)}", answered=201)
+    scan = consumer.call(
+        "create_scan", body=body, idempotency_key=f"generated-{len(consumer.called)}", expected_status=201
+    )
     assert (scan.url, scan.type_, scan.status, scan.score) == (page, models.ScanType.SEO, "queued", None)
     wait_until(lambda: consumer.call("get_scan", scan.id).status in FINAL, 60, poll_s=0.5)
-    ended = consumer.call("get_scan", scan.id)
-    assert (ended.status, ended.error) == (models.ScanStatus.COMPLETED, None)
+    has_delivery_ended = consumer.call("get_scan", scan.id)
+    assert (has_delivery_ended.status, has_delivery_ended.error) == (models.ScanStatus.COMPLETED, None)
     listed = consumer.call("list_scans", limit=1, status=models.ScanStatus.COMPLETED, type_=models.ScanType.SEO)
-    assert [each.id for each in listed.scans] == [scan.id]
+    assert [scan.id for scan in listed.scans] == [scan.id]
     assert consumer.call("get_usage").quota.used >= 1
     return str(scan.id)
 
 
-def _reports(consumer: Consumer, page: str, earlier: str, scan: str) -> None:
+def _call_report_operations(consumer: RecordingClient, page: str, earlier: str, scan: str) -> None:
     models = consumer.models
     report = consumer.call("get_report", scan)
     assert (report.id, report.url) == (scan, page)
     assert report.grade in {"A+", "A", "B", "C", "D", "F"}
-    assert consumer.call("get_report", scan, if_none_match=f'"{scan}_v1"', answered=304) is None
+    assert consumer.call("get_report", scan, if_none_match=f'"{scan}_v1"', expected_status=304) is None
     exported = consumer.call("export_report", scan)
-    failed = [each for category in exported.categories for each in category.checks if each.status != "pass"]
+    failed = [check for category in exported.categories for check in category.checks if check.status != "pass"]
     assert exported.report_id.startswith("rpt_")
     assert consumer.call("export_report_sarif", scan).additional_properties["version"] == "2.1.0"
     assert consumer.call("export_report_csv", scan).startswith("category,id,name")
     diff = consumer.call("diff_reports", scan, with_=earlier)
     assert (diff.from_.id, diff.to.id, diff.score.change) == (earlier, scan, 0)
     body = models.MuteRequest(check=failed[0].id, host=page.split("/")[2], reason="Known.")
-    mute = consumer.call("create_mute", body=body, answered=201)
+    mute = consumer.call("create_mute", body=body, expected_status=201)
     assert consumer.call("create_mute", body=body).id == mute.id
     assert consumer.call("get_mute", mute.id).reason == "Known."
-    assert mute.id in [each.id for each in consumer.call("list_mutes", check=failed[0].id).mutes]
-    assert [each.check for each in consumer.call("get_report_mutes", scan).findings] == [failed[0].id]
-    consumer.call("end_mute", mute.id, answered=204)
-    assert consumer.call("get_mute", mute.id, answered=404).code == "MUTE_NOT_FOUND"
+    assert mute.id in [mute.id for mute in consumer.call("list_mutes", check=failed[0].id).mutes]
+    assert [finding.check for finding in consumer.call("get_report_mutes", scan).findings] == [failed[0].id]
+    consumer.call("end_mute", mute.id, expected_status=204)
+    assert consumer.call("get_mute", mute.id, expected_status=404).code == "MUTE_NOT_FOUND"
 
 
-def _audit(consumer: Consumer, page: str) -> None:
+def _call_audit_operations(consumer: RecordingClient, page: str) -> None:
     models = consumer.models
     body = models.AuditRequest(page=page, types=[models.ScanType.SECURITY])
-    audit = consumer.call("create_audit", body=body, answered=202)
+    audit = consumer.call("create_audit", body=body, expected_status=202)
     wait_until(lambda: consumer.call("get_audit", audit.id).completed_at is not None, 90, poll_s=0.5)
     assert consumer.call("get_audit", audit.id).results.additional_properties["security"].score is not None
-    assert audit.id in [each.id for each in consumer.call("list_audits").audits]
-    assert [each.url for each in consumer.call("list_audit_pages", audit.id).pages] == [page]
+    assert audit.id in [audit.id for audit in consumer.call("list_audits").audits]
+    assert [page.url for page in consumer.call("list_audit_pages", audit.id).pages] == [page]
     assert consumer.call("list_audit_findings", audit.id, type_=models.ScanType.SECURITY).total > 0
     assert consumer.call("export_audit", audit.id).audit.id == audit.id
     assert consumer.call("export_audit_sarif", audit.id).additional_properties["version"] == "2.1.0"
@@ -221,82 +235,83 @@ def _audit(consumer: Consumer, page: str) -> None:
     assert consumer.call("cancel_audit", audit.id).status != "cancelled", "it had ended"
 
 
-def _monitor_and_badge(consumer: Consumer, page: str) -> None:
+def _call_monitor_and_badge_operations(consumer: RecordingClient, page: str) -> None:
     models = consumer.models
     body = models.MonitorRequest(
         page=page, types=[models.ScanType.SECURITY], every=models.Interval.DAY, at="05:30", name="Bakery"
     )
-    monitor = consumer.call("create_monitor", body=body, answered=201)
+    monitor = consumer.call("create_monitor", body=body, expected_status=201)
     assert (monitor.every, monitor.at, monitor.page) == (models.Interval.DAY, "05:30", page)
-    consumer.call("run_monitor", monitor.id, answered=202)
+    consumer.call("run_monitor", monitor.id, expected_status=202)
     (run,) = consumer.call("list_monitor_runs", monitor.id).runs
     assert run.requested is True
     assert consumer.call("get_monitor_run", monitor.id, run.id).id == run.id
     changed = consumer.call("update_monitor", monitor.id, body=models.MonitorChange(paused=True))
     assert (changed.paused, consumer.call("get_monitor", monitor.id).paused) == (True, True)
-    assert monitor.id in [each.id for each in consumer.call("list_monitors").monitors]
-    badge = consumer.call("create_badge", body=models.BadgeRequest(monitor=monitor.id), answered=201)
-    assert badge.id in [each.id for each in consumer.call("list_badges").badges]
-    consumer.call("delete_badge", badge.id, answered=204)
-    consumer.call("delete_monitor", monitor.id, answered=204)
+    assert monitor.id in [monitor.id for monitor in consumer.call("list_monitors").monitors]
+    badge = consumer.call("create_badge", body=models.BadgeRequest(monitor=monitor.id), expected_status=201)
+    assert badge.id in [badge.id for badge in consumer.call("list_badges").badges]
+    consumer.call("delete_badge", badge.id, expected_status=204)
+    consumer.call("delete_monitor", monitor.id, expected_status=204)
 
 
-def _list(consumer: Consumer, page: str) -> None:
+def _call_list_operations(consumer: RecordingClient, page: str) -> None:
     models = consumer.models
     body = models.ListRequest(name="Bakeries", types=[models.ScanType.SECURITY], window_hours=0)
-    made = consumer.call("create_list", body=body, idempotency_key="generated-list", answered=201)
-    assert (made.name, made.entries, made.every) == ("Bakeries", 0, None)
+    created = consumer.call("create_list", body=body, idempotency_key="generated-list", expected_status=201)
+    assert (created.name, created.entries, created.every) == ("Bakeries", 0, None)
     body = models.EntriesRequest(entries=[models.EntryRequest(url=page, tags=["bread"])])
-    assert consumer.call("replace_entries", made.id, body=body).added == 1
+    assert consumer.call("replace_entries", created.id, body=body).added == 1
     body = models.EntriesRequest(entries=[models.EntryRequest(url=f"{page}?2", note="Second")])
-    assert consumer.call("add_entries", made.id, body=body).added == 1
+    assert consumer.call("add_entries", created.id, body=body).added == 1
     wrong = models.EntriesRequest(entries=[models.EntryRequest(url="ftp://example.com/")])
-    assert consumer.call("add_entries", made.id, body=wrong, answered=400).entries[0].line == 1
-    (entry,) = consumer.call("list_entries", made.id, tag="bread", state=models.EntryState.NEW).entries
-    assert consumer.call("get_entry", made.id, entry.id).url == page
-    assert consumer.call("update_entry", made.id, entry.id, body=models.EntryChange(note="First")).note == "First"
-    run = consumer.call("run_list", made.id, answered=202)
+    assert consumer.call("add_entries", created.id, body=wrong, expected_status=400).entries[0].line == 1
+    (entry,) = consumer.call("list_entries", created.id, tag="bread", state=models.EntryState.NEW).entries
+    assert consumer.call("get_entry", created.id, entry.id).url == page
+    assert consumer.call("update_entry", created.id, entry.id, body=models.EntryChange(note="First")).note == "First"
+    run = consumer.call("run_list", created.id, expected_status=202)
     assert (run.status, run.entries) == (models.ListRunStatus.RUNNING, 2)
-    wait_until(lambda: consumer.call("get_list_run", made.id, run.id).ended_at is not None, 90, poll_s=0.5)
-    assert consumer.call("cancel_list_run", made.id, run.id).status == models.ListRunStatus.COMPLETED, "it had ended"
-    assert [each.id for each in consumer.call("list_list_runs", made.id).runs] == [run.id]
-    snapshot = consumer.call("get_snapshot", made.id, run.id)
+    wait_until(lambda: consumer.call("get_list_run", created.id, run.id).ended_at is not None, 90, poll_s=0.5)
+    assert consumer.call("cancel_list_run", created.id, run.id).status == models.ListRunStatus.COMPLETED, "it had ended"
+    assert [run.id for run in consumer.call("list_list_runs", created.id).runs] == [run.id]
+    snapshot = consumer.call("get_snapshot", created.id, run.id)
     assert (snapshot.run.id, snapshot.judged, snapshot.tags[0].tag) == (run.id, 2, "bread")
-    diff = consumer.call("compare_snapshots", made.id, run.id, with_=run.id)
+    diff = consumer.call("compare_snapshots", created.id, run.id, with_=run.id)
     assert (diff.sites.compared, diff.better, diff.worse) == (2, [], [])
-    assert consumer.call("export_snapshot_csv", made.id, run.id).startswith("url,tags")
-    assert consumer.call("export_snapshot_jsonl", made.id, run.id).startswith('{"url"')
-    adoption = consumer.call("get_adoption", made.id, check=snapshot.checks[0].check)
-    assert [each.run_id for each in adoption.runs] == [run.id]
-    looked = consumer.call("scan_entry", made.id, entry.id, answered=202)
+    assert consumer.call("export_snapshot_csv", created.id, run.id).startswith("url,tags")
+    assert consumer.call("export_snapshot_jsonl", created.id, run.id).startswith('{"url"')
+    assert consumer.call("export_snapshot_xlsx", created.id, run.id).payload.read(2) == b"PK"
+    adoption = consumer.call("get_adoption", created.id, check=snapshot.checks[0].check)
+    assert [run.run_id for run in adoption.runs] == [run.id]
+    looked = consumer.call("scan_entry", created.id, entry.id, expected_status=202)
     assert looked.entry_id == entry.id
-    share = consumer.call("create_share", made.id, body=models.ShareRequest(table=True), answered=201)
-    assert [each.id for each in consumer.call("list_shares", made.id).shares] == [share.id]
-    consumer.call("delete_share", made.id, share.id, answered=204)
-    consumer.call("delete_entry", made.id, entry.id, answered=204)
-    assert consumer.call("update_list", made.id, body=models.ListChange(name="Shops")).name == "Shops"
-    assert consumer.call("get_list", made.id).run.id == run.id
-    assert made.id in [each.id for each in consumer.call("list_lists").lists]
-    consumer.call("delete_list", made.id, answered=204)
+    share = consumer.call("create_share", created.id, body=models.ShareRequest(table=True), expected_status=201)
+    assert [share.id for share in consumer.call("list_shares", created.id).shares] == [share.id]
+    consumer.call("delete_share", created.id, share.id, expected_status=204)
+    consumer.call("delete_entry", created.id, entry.id, expected_status=204)
+    assert consumer.call("update_list", created.id, body=models.ListChange(name="Shops")).name == "Shops"
+    assert consumer.call("get_list", created.id).run.id == run.id
+    assert created.id in [site_list.id for site_list in consumer.call("list_lists").lists]
+    consumer.call("delete_list", created.id, expected_status=204)
 
 
-def _webhook(consumer: Consumer, receiver: str, page: str) -> None:
+def _call_webhook_operations(consumer: RecordingClient, receiver: str, page: str) -> None:
     models = consumer.models
     body = models.WebhookRequest(url=receiver, events=[models.EventKind.SCAN_COMPLETED])
-    webhook = consumer.call("create_webhook", body=body, answered=201)
+    webhook = consumer.call("create_webhook", body=body, expected_status=201)
     assert webhook.secret.startswith("whsec_")
-    assert webhook.id in [each.id for each in consumer.call("list_webhooks")]
+    assert webhook.id in [listed_webhook.id for listed_webhook in consumer.call("list_webhooks")]
     changed = consumer.call("update_webhook", webhook.id, body=models.WebhookChanges(enabled=True))
     assert (changed.enabled, consumer.call("get_webhook", webhook.id).enabled) == (True, True)
-    delivery = consumer.call("test_webhook", webhook.id, answered=202)
+    delivery = consumer.call("test_webhook", webhook.id, expected_status=202)
     assert delivery.test is True
 
-    def ended() -> bool:
+    def has_delivery_ended() -> bool:
         (logged,) = consumer.call("list_deliveries", webhook.id, event=models.EventKind.SCAN_COMPLETED).deliveries
         return logged.finished_at is not None
 
-    wait_until(ended, 60, poll_s=0.5)
-    assert consumer.call("replay_delivery", webhook.id, delivery.id, answered=202).id == delivery.id
+    wait_until(has_delivery_ended, 60, poll_s=0.5)
+    assert consumer.call("replay_delivery", webhook.id, delivery.id, expected_status=202).id == delivery.id
     rotated = consumer.call("rotate_webhook_secret", webhook.id, body=models.RotationRequest(immediately=True))
     assert rotated.secret != webhook.secret
-    consumer.call("delete_webhook", webhook.id, answered=204)
+    consumer.call("delete_webhook", webhook.id, expected_status=204)

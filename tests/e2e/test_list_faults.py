@@ -1,4 +1,7 @@
-"""Run of a list while the running service fails: each site is judged once, one after the other, and paid for once."""
+"""Test that a list run survives crashes of the service.
+
+Every site is scanned once, one at a time.
+"""
 
 from __future__ import annotations
 
@@ -9,16 +12,16 @@ import psycopg
 import pytest
 import requests
 
-from tests.e2e.conftest import Running
-from tests.e2e.test_audit_faults import PAGE, RECOVERY_S, crash_servers, frozen, visitors
-from tests.e2e.test_metrics import rows
+from tests.e2e.conftest import RunningService
+from tests.e2e.test_audit_faults import PAGE, RECOVERY_TIMEOUT_S, crash_servers, scanning_processes, suspended
+from tests.e2e.test_metrics import query_rows
 from tests.operations.stack.processes import wait_until
 from tests.targets.server import Answer, Site
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("service")]
 
 SITES = 6
-# Pairs of visits of the same run that were under way at the same time.
+# Counts the pairs of scans whose times overlap.
 OVERLAPS = """
     SELECT count(*) FROM scans_scan AS one JOIN scans_scan AS other ON one.id < other.id
     WHERE one.url LIKE '{site}/%' AND other.url LIKE '{site}/%'
@@ -26,41 +29,43 @@ OVERLAPS = """
 """
 
 
-def test_list_run_survives_a_frozen_worker_an_emptied_redis_and_a_crashed_postgresql(running: Running) -> None:
+def test_list_run_survives_failures_of_the_service(running: RunningService) -> None:
     headers = {"Authorization": f"Bearer {running.key}"}
 
     def call(method: str, path: str, body: object = None) -> dict[str, Any]:
         answer = requests.request(method, f"{running.base}/v1/{path}", json=body, headers=headers, timeout=30)
         assert answer.ok, answer.text
-        found: dict[str, Any] = answer.json()
-        return found
+        document: dict[str, Any] = answer.json()
+        return document
 
-    def count(query: str) -> int:
+    def count_rows(query: str) -> int:
         try:
-            return int(rows(running, query)[0][0])
+            return int(query_rows(running, query)[0][0])
         except psycopg.OperationalError:
-            return -1  # PostgreSQL is not there yet
+            return -1  # PostgreSQL has not restarted yet.
 
-    used_before = call("GET", "usage")["quota"]["used"]
+    used_quota_before = call("GET", "usage")["quota"]["used"]
     with Site({"*": Answer(PAGE, delay_s=0.5)}) as site:
-        of_site = f"SELECT count(*) FROM scans_scan WHERE url LIKE '{site.url}/%'"
+        scan_count_query = f"SELECT count(*) FROM scans_scan WHERE url LIKE '{site.url}/%'"
         towns = call("POST", "lists", {"name": "Towns", "types": ["security"], "window_hours": 0})
-        # The domain alone would allow several at once.
+        # A list run scans only one site of a host at a time.
         urls = [f"{site.url}/{number}" for number in range(SITES)]
-        call("PUT", f"lists/{towns['id']}/entries", {"entries": [{"url": each} for each in urls]})
+        call("PUT", f"lists/{towns['id']}/entries", {"entries": [{"url": url} for url in urls]})
         run = call("POST", f"lists/{towns['id']}/runs")
-        wait_until(lambda: bool(visitors(running, site)), RECOVERY_S)
-        with frozen(visitors(running, site)[0]):
+        wait_until(lambda: bool(scanning_processes(running, site)), RECOVERY_TIMEOUT_S)
+        with suspended(scanning_processes(running, site)[0]):
             crash_servers(running)
-            wait_until(lambda: count(f"{of_site} AND attempts = 2") > 0, RECOVERY_S)
+            wait_until(lambda: count_rows(f"{scan_count_query} AND attempts = 2") > 0, RECOVERY_TIMEOUT_S)
         ended = f"SELECT count(*) FROM sites_listrun WHERE id = '{run['id']}' AND status <> 'running'"
-        wait_until(lambda: count(ended) == 1, RECOVERY_S, poll_s=0.5)
+        wait_until(lambda: count_rows(ended) == 1, RECOVERY_TIMEOUT_S, poll_s=0.5)
         run = call("GET", f"lists/{towns['id']}/runs/{run['id']}")
         assert (run["status"], run["done"], run["failed"], run["left_out"]) == ("completed", SITES, 0, 0)
-        assert Counter(rows(running, f"SELECT url FROM scans_scan WHERE url LIKE '{site.url}/%'")) == Counter(
-            (each,) for each in urls
+        assert Counter(query_rows(running, f"SELECT url FROM scans_scan WHERE url LIKE '{site.url}/%'")) == Counter(
+            (url,) for url in urls
         )
-        assert count(OVERLAPS.format(site=site.url)) == 0
-    counts = rows(running, f"SELECT data->>'sites', data->>'judged' FROM sites_listcount WHERE run_id = '{run['id']}'")
+        assert count_rows(OVERLAPS.format(site=site.url)) == 0
+    counts = query_rows(
+        running, f"SELECT data->>'sites', data->>'judged' FROM sites_listcount WHERE run_id = '{run['id']}'"
+    )
     assert counts == [(str(SITES), str(SITES))]
-    assert call("GET", "usage")["quota"]["used"] == used_before + SITES
+    assert call("GET", "usage")["quota"]["used"] == used_quota_before + SITES

@@ -1,4 +1,4 @@
-"""Questions of a site's owner that a page answers on its first screen, without a click, on a desk and on a phone."""
+"""Tests that the first screen of a page answers site owners' questions."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page
 
-from tests.e2e.test_axe_of_pages import Stage, kept, stage  # noqa: F401 -- fixtures
+from tests.e2e.test_axe_of_pages import PageBrowser, page_browser, rendered_pages  # noqa: F401 -- fixtures
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("pages")]
 
 SCREENS = ((1440, 900), (390, 844))
-# By question: the page where it is asked, where the answer stands there, and the answer.
+# Page, selector of the answer, and pattern of the answer, by question.
 QUESTIONS = {
     "Is my site hacked?": ("report", ".verdict .hint", r"how an attacker could get in, not whether anyone has"),
     "How bad is it?": ("report", ".verdict .meaning", r"^Fair: some protections"),
@@ -36,18 +36,18 @@ QUESTIONS = {
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("question", QUESTIONS)
-def test_first_screen_answers_the_question(stage: Stage, question: str) -> None:  # noqa: F811
+def test_first_screen_answers_the_question(page_browser: PageBrowser, question: str) -> None:  # noqa: F811
     name, place, answer = QUESTIONS[question]
 
-    def look(page: Page) -> list[Any]:
-        found = page.locator(f"main {place}").first
-        assert re.search(answer, " ".join(found.inner_text().split())), found.inner_text()
+    def inspect_page(page: Page) -> list[Any]:
+        element = page.locator(f"main {place}").first
+        assert re.search(answer, " ".join(element.inner_text().split())), element.inner_text()
         beyond = []
         for width, height in SCREENS:
             page.set_viewport_size({"width": width, "height": height})
-            box = found.bounding_box()
+            box = element.bounding_box()
             if box is None or box["y"] < 0 or box["y"] + box["height"] > height or box["x"] + box["width"] > width:
                 beyond.append((width, box))
         return beyond
 
-    assert stage.window.look(stage.rendering, name, look) == []
+    assert page_browser.window.run_on_page(page_browser.rendering, name, inspect_page) == []

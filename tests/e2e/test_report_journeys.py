@@ -1,4 +1,4 @@
-"""Navigation in a report: by mouse, by keyboard, without scripts, and in print."""
+"""Tests for navigation in a report."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from django.test import Client
 from playwright.sync_api import Page, expect
 
 from scans.visits.claims import claim_scan, finish_scan
-from tests.e2e.pages import ORIGIN, Rendered, Rendering, Window
-from tests.e2e.seen import SEEN
+from tests.e2e.pages import ORIGIN, RenderedPage, RenderedPages, Window
+from tests.e2e.seen import VISIBLE_CONTENT_SCRIPT
 from tests.e2e.test_axe_of_pages import ALL_RULES, CONTRAST, LAYOUT, violations
 from tests.factories import browser_of, make_result, make_scan, member_of, person_of
 from tests.long_report import Contrast
@@ -24,47 +24,50 @@ from website_scan.scoring import Cap
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("pages"), pytest.mark.django_db]
 
-# Queries as a form submits them; the page itself omits empty fields.
+# Forms submit empty fields, but links on the page omit them.
 QUERIES = ("", "?q=&severity=&show=failed", "?q=hero+h1&severity=&show=", "?severity=low", "?q=nowhere")
 VISIBLE = "[...document.querySelectorAll('.report .check')].filter(each => each.checkVisibility()).map(each => each.id)"
 AT = "document.activeElement.closest('.check')?.id"
 OPEN = "[...document.querySelectorAll('.check:not(.is-pass) > [open]')].map(each => each.parentElement.id)"
-OPEN_ALL = "document.querySelectorAll('details:not(.drop)').forEach(each => { each.open = true; })"
+OPEN_ALL_SECTIONS = "document.querySelectorAll('details:not(.drop)').forEach(each => { each.open = true; })"
 CONTENTS = "document.querySelector('.contents [popover]').showPopover()"
 KEYS = "document.querySelector('.contents [popover]').hidePopover(); document.getElementById('keys').showModal()"
-MOST_WORDS = 430
+MAX_INITIAL_WORDS = 430
 CAPS = (Cap(79, "Two or more critical checks failed.", severity=CRITICAL, count=2),)
 
 
-def check(id: str, status: CheckStatus, severity: Severity, **columns: Any) -> CheckResult:
-    found = None if status == "pass" else severity
+def make_check(id: str, status: CheckStatus, severity: Severity, **columns: Any) -> CheckResult:
+    finding_severity = None if status == "pass" else severity
     title = id.replace("-", " ").capitalize()
     fix = "" if status == "pass" else f"Fix {id}."
-    return check_of(id, title, title, status, found, severity, f"Seen: {id}.", fix, **columns)
+    return check_of(id, title, title, status, finding_severity, severity, f"Seen: {id}.", fix, **columns)
 
 
 def categories() -> tuple[CategoryResult, ...]:
-    """Return ten categories of 25 checks; the contrast check is far down in the fourth."""
-    contrast = check(
+    """Return ten categories of about 25 checks.
+
+    The contrast check is in the fourth category.
+    """
+    contrast = make_check(
         "color-contrast",
         "fail",
         HIGH,
         places=[Contrast("h1.hero", ratio=1.2), Contrast("p", ratio=4.3)],
     )
     names = "Names ARIA Forms Colour_and_layout Keyboard Structure Language Media Time Touch"
-    found = []
-    for n, name in enumerate(each.replace("_", " ") for each in names.split()):
+    results = []
+    for n, name in enumerate(word.replace("_", " ") for word in names.split()):
         slug = name.split()[0].lower()
-        checks = [check(f"{slug}-pass-{m}", "pass", MEDIUM) for m in range(22)]
-        checks.append(check(f"{slug}-fail", "fail", CRITICAL if n < 2 else MEDIUM) if n < 6 else checks.pop())
-        checks.append(check(f"{slug}-warn", "warn", LOW) if n < 6 else check(f"{slug}-fine", "pass", LOW))
-        found.append(CategoryResult(slug, name, 10, (contrast, *checks) if n == 3 else tuple(checks)))
-    return tuple(found)
+        checks = [make_check(f"{slug}-pass-{m}", "pass", MEDIUM) for m in range(22)]
+        checks.append(make_check(f"{slug}-fail", "fail", CRITICAL if n < 2 else MEDIUM) if n < 6 else checks.pop())
+        checks.append(make_check(f"{slug}-warn", "warn", LOW) if n < 6 else make_check(f"{slug}-fine", "pass", LOW))
+        results.append(CategoryResult(slug, name, 10, (contrast, *checks) if n == 3 else tuple(checks)))
+    return tuple(results)
 
 
 @pytest.fixture
-def rendering() -> Rendering:
-    """Rendered long report for its owner, and its filtered versions."""
+def rendering() -> RenderedPages:
+    """Render a long report and its filtered versions for an owner."""
     home = member_of("Larkspur")
     scan = make_scan(home, type="accessibility")
     judged = categories()
@@ -82,17 +85,17 @@ def rendering() -> Rendering:
     assert claim is not None
     assert finish_scan(claim, result)
     client = browser_of(person_of(home, "owner", "ada@people.test"))
-    return Rendering({query: _ask(client, f"/report/{scan.id}{query}") for query in QUERIES}, {})
+    return RenderedPages({query: _render_report(client, f"/report/{scan.id}{query}") for query in QUERIES}, {})
 
 
-def _ask(client: Client, path: str) -> Rendered:
+def _render_report(client: Client, path: str) -> RenderedPage:
     response = client.get(path, SERVER_NAME="localhost")
     assert response.status_code == 200
     headers = {name: value for name, value in response.headers.items() if name != "Content-Length"}
-    return Rendered(path, 200, headers, response.content)
+    return RenderedPage(path, 200, headers, response.content)
 
 
-def in_view(page: Page, selector: str) -> bool:
+def is_in_viewport(page: Page, selector: str) -> bool:
     """Return True if the top of the element is in the viewport."""
     return bool(
         page.locator(selector).evaluate(
@@ -102,10 +105,8 @@ def in_view(page: Page, selector: str) -> bool:
 
 
 @pytest.mark.parametrize(("width", "height"), [(1440, 900), (390, 844)])
-def test_first_screen_of_a_report_of_250_checks_has_the_essentials(
-    browser: Window, rendering: Rendering, width: int, height: int
-) -> None:
-    def look(page: Page) -> list[str]:
+def test_first_screen_shows_the_essentials(browser: Window, rendering: RenderedPages, width: int, height: int) -> None:
+    def inspect_page(page: Page) -> list[str]:
         article = page.get_by_role("article")
         expect(article.locator(".score")).to_be_visible()
         expect(article.locator(".cap")).to_contain_text(
@@ -114,28 +115,28 @@ def test_first_screen_of_a_report_of_250_checks_has_the_essentials(
         expect(article.locator(".counts.severities")).to_contain_text("2 critical")
         expect(article.locator(".first li")).to_have_count(5)
         selectors = [".score", ".cap", ".counts", ".severities", ".first li:last-child"]
-        return [each for each in selectors if not in_view(page, f".report {each} >> nth=0")]
+        return [selector for selector in selectors if not is_in_viewport(page, f".report {selector} >> nth=0")]
 
     viewport = {"width": width, "height": height}
-    assert browser.look(rendering, "", look, viewport=viewport) == []
+    assert browser.run_on_page(rendering, "", inspect_page, viewport=viewport) == []
 
 
-def test_contrast_finding_is_two_clicks_from_the_first_screen(browser: Window, rendering: Rendering) -> None:
-    def look(page: Page) -> None:
+def test_two_steps_lead_to_the_contrast_finding(browser: Window, rendering: RenderedPages) -> None:
+    def inspect_page(page: Page) -> None:
         page.get_by_role("navigation", name="Contents").get_by_role("link", name="Colour and layout").click()
         page.keyboard.press("j")
         assert page.evaluate(AT) == "check-color-contrast"
-        assert in_view(page, "#check-color-contrast")
+        assert is_in_viewport(page, "#check-color-contrast")
         page.goto(page.url.partition("#")[0])
         page.keyboard.press("/")
         page.keyboard.insert_text("contrast")
         assert page.evaluate(VISIBLE) == ["check-color-contrast"]
 
-    browser.look(rendering, "", look, viewport={"width": 1440, "height": 900})
+    browser.run_on_page(rendering, "", inspect_page, viewport={"width": 1440, "height": 900})
 
 
-def test_report_filters_apply_at_once_and_are_in_the_url(browser: Window, rendering: Rendering) -> None:
-    def look(page: Page) -> None:
+def test_filters_apply_at_once(browser: Window, rendering: RenderedPages) -> None:
+    def inspect_page(page: Page) -> None:
         status = page.get_by_role("status")
         total = len(page.locator(".report .check").all())
         expect(status).to_have_text(f"{total} of {total} shown")
@@ -143,7 +144,7 @@ def test_report_filters_apply_at_once_and_are_in_the_url(browser: Window, render
         page.get_by_label("Failed").check()
         expect(status).to_have_text(f"7 of {total} shown")
         assert page.url.endswith("?show=failed")
-        assert all(each.endswith(("-fail", "-contrast")) for each in page.evaluate(VISIBLE))
+        assert all(element_id.endswith(("-fail", "-contrast")) for element_id in page.evaluate(VISIBLE))
         page.get_by_label("Severity", exact=True).select_option("critical")
         assert page.url.endswith("?show=failed&severity=critical")
         assert page.evaluate(VISIBLE) == ["check-names-fail", "check-aria-fail"]
@@ -162,20 +163,20 @@ def test_report_filters_apply_at_once_and_are_in_the_url(browser: Window, render
         expect(page.get_by_text("No finding matches.")).to_be_visible()
         # A link to a filtered-out finding shows it again.
         page.locator(".first a").first.click()
-        assert in_view(page, "#check-names-fail")
+        assert is_in_viewport(page, "#check-names-fail")
         expect(status).to_have_text(f"{total} of {total} shown")
-        # The counts in the result section at the top filter as well.
+        # The counts in the result section are filter links.
         page.get_by_role("region", name="Result").get_by_role("link", name="6 low").click()
         assert len(page.evaluate(VISIBLE)) == 6
         assert page.url.endswith("?severity=low")
 
-    browser.look(rendering, "", look)
+    browser.run_on_page(rendering, "", inspect_page)
 
 
-def test_filters_by_script_and_by_server_show_the_same_checks(browser: Window, rendering: Rendering) -> None:
+def test_script_filters_like_the_server(browser: Window, rendering: RenderedPages) -> None:
     for name in QUERIES:
-        served = browser.look(rendering, name, lambda page: page.evaluate(VISIBLE), java_script_enabled=True)
-        refiltered = browser.look(
+        served = browser.run_on_page(rendering, name, lambda page: page.evaluate(VISIBLE), java_script_enabled=True)
+        refiltered = browser.run_on_page(
             rendering,
             name,
             lambda page: page.evaluate(f"() => {{ document.forms.findings.requestSubmit(); return {VISIBLE}; }}"),
@@ -185,20 +186,20 @@ def test_filters_by_script_and_by_server_show_the_same_checks(browser: Window, r
         assert bool(served) is (name != "?q=nowhere")
 
 
-def test_shortcuts_move_between_findings_but_not_while_typing(browser: Window, rendering: Rendering) -> None:
-    def look(page: Page) -> None:
-        def at() -> str:
+def test_shortcuts_move_between_findings(browser: Window, rendering: RenderedPages) -> None:
+    def inspect_page(page: Page) -> None:
+        def focused_check() -> str:
             return str(page.evaluate(AT))
 
         for expected in ("check-names-fail", "check-names-warn", "check-aria-fail"):
             page.keyboard.press("j")
-            assert at() == expected
-            assert in_view(page, f"#{expected}")
+            assert focused_check() == expected
+            assert is_in_viewport(page, f"#{expected}")
         page.keyboard.press("k")
-        assert at() == "check-names-warn"
+        assert focused_check() == "check-names-warn"
         page.keyboard.press("Control+j")
         page.keyboard.press("Alt+k")
-        assert at() == "check-names-warn"
+        assert focused_check() == "check-names-warn"
         page.keyboard.press("/")
         assert page.evaluate("document.activeElement.id") == "q"
         page.keyboard.type("jk/?")
@@ -212,48 +213,48 @@ def test_shortcuts_move_between_findings_but_not_while_typing(browser: Window, r
         page.keyboard.press("Escape")
         page.locator("#check-aria-fail summary").first.focus()
         page.keyboard.press("j")
-        assert at() == "check-aria-fail"
+        assert focused_check() == "check-aria-fail"
         page.reload()
         page.keyboard.press("?")
         expect(dialog).to_be_hidden()
 
-    browser.look(rendering, "", look, viewport={"width": 1280, "height": 720})
+    browser.run_on_page(rendering, "", inspect_page, viewport={"width": 1280, "height": 720})
 
 
-def test_link_to_a_folded_finding_opens_the_finding(browser: Window, rendering: Rendering) -> None:
-    def look(page: Page) -> None:
+def test_link_opens_a_folded_finding(browser: Window, rendering: RenderedPages) -> None:
+    def inspect_page(page: Page) -> None:
         passed = page.locator("#check-colour-pass-3")
         expect(passed).to_be_hidden()
         page.goto(f"{page.url}#check-colour-pass-3")
         expect(passed).to_be_visible()
         expect(page.locator("#check-time-fine")).to_be_hidden()
         page.evaluate("location.hash = 'check-time-fine'")
-        assert in_view(page, "#check-time-fine")
+        assert is_in_viewport(page, "#check-time-fine")
         # On a narrow page, a button opens the table of contents.
         page.locator(".contents .button").click()
         page.get_by_role("navigation", name="Contents").get_by_role("link", name="Keyboard").click()
         expect(page.locator(".contents [popover]")).to_be_hidden()
-        assert in_view(page, "#category-5")
+        assert is_in_viewport(page, "#category-5")
 
-    browser.look(rendering, "", look, viewport={"width": 390, "height": 844})
+    browser.run_on_page(rendering, "", inspect_page, viewport={"width": 390, "height": 844})
 
 
-def test_only_findings_to_fix_first_are_open(browser: Window, rendering: Rendering) -> None:
-    def look(page: Page) -> None:
+def test_only_findings_to_fix_first_are_open(browser: Window, rendering: RenderedPages) -> None:
+    def inspect_page(page: Page) -> None:
         first = page.locator(".first a").evaluate_all("all => all.map(each => each.hash.slice(1))")
         assert len(first) == 5
         assert sorted(page.evaluate(OPEN)) == sorted(first)
         findings = page.locator(".check:not(.is-pass)")
         folded = page.locator(".check:not(.is-pass) > details:not([open])")
         assert folded.count() == findings.count() - 5
-        # The places of a finding are a line, too.
+        # The places of a finding are collapsed as well.
         expect(page.locator("#check-color-contrast > details > .told table")).to_be_hidden()
         page.get_by_role("button", name="Expand all").press("Enter")
         assert folded.count() == 0
         expect(page.locator("#check-color-contrast table")).to_be_visible()
         page.get_by_role("button", name="Collapse all").click()
         assert page.evaluate(OPEN) == []
-        # A link opens its finding, once more after it has been folded.
+        # A link opens its finding, even after the finding was collapsed.
         link = page.locator(".first a[href='#check-color-contrast']")
         for _ in range(2):
             link.click()
@@ -261,39 +262,42 @@ def test_only_findings_to_fix_first_are_open(browser: Window, rendering: Renderi
             assert page.evaluate(OPEN) == ["check-color-contrast"]
             page.locator("#check-color-contrast > details > summary").press("Enter")
             assert page.evaluate(OPEN) == []
-        # A search opens what it finds; without it, what to fix first is open again.
+        # A search opens the findings that match it.
         page.get_by_role("searchbox").fill("aria")
         page.get_by_label("Warnings").check()
         assert page.evaluate(OPEN) == page.evaluate(VISIBLE) != []
         page.get_by_role("link", name="Show all").click()
         assert sorted(page.evaluate(OPEN)) == sorted(first)
 
-    browser.look(rendering, "", look)
+    browser.run_on_page(rendering, "", inspect_page)
 
 
-def test_long_report_begins_with_few_words(browser: Window, rendering: Rendering) -> None:
-    """13 findings of 250 checks: five are open, and no other adds more than a line."""
+def test_long_report_shows_few_words_at_first(browser: Window, rendering: RenderedPages) -> None:
+    """The report has 250 checks and 13 findings.
 
-    def look(page: Page) -> tuple[int, int]:
-        words, _, _ = page.evaluate(SEEN)
+    Five findings are open, and eight take one line each.
+    """
+
+    def inspect_page(page: Page) -> tuple[int, int]:
+        words, _, _ = page.evaluate(VISIBLE_CONTENT_SCRIPT)
         page.get_by_role("button", name="Expand all").click()
-        expanded, _, _ = page.evaluate(SEEN)
+        expanded, _, _ = page.evaluate(VISIBLE_CONTENT_SCRIPT)
         return words, expanded
 
     for width in (1440, 390):
-        words, expanded = browser.look(rendering, "", look, viewport={"width": width, "height": 900})
-        assert words <= MOST_WORDS < expanded
+        words, expanded = browser.run_on_page(rendering, "", inspect_page, viewport={"width": width, "height": 900})
+        assert words <= MAX_INITIAL_WORDS < expanded
 
 
-def test_filtered_report_is_served_with_open_findings(browser: Window, rendering: Rendering) -> None:
-    def look(page: Page) -> None:
+def test_filter_without_javascript_opens_findings(browser: Window, rendering: RenderedPages) -> None:
+    def inspect_page(page: Page) -> None:
         assert page.evaluate(OPEN) == ["check-color-contrast"]
 
-    browser.look(rendering, "?q=hero+h1&severity=&show=", look, java_script_enabled=False)
+    browser.run_on_page(rendering, "?q=hero+h1&severity=&show=", inspect_page, java_script_enabled=False)
 
 
-def test_server_filters_the_report_without_javascript(browser: Window, rendering: Rendering) -> None:
-    def look(page: Page) -> None:
+def test_server_filters_without_javascript(browser: Window, rendering: RenderedPages) -> None:
+    def inspect_page(page: Page) -> None:
         page.get_by_label("Failed").check()
         page.get_by_role("button", name="Apply").click()
         assert page.url.endswith("?q=&severity=&show=failed#findings")
@@ -304,7 +308,7 @@ def test_server_filters_the_report_without_javascript(browser: Window, rendering
         page.get_by_role("link", name="Show all").click()
         expect(page.locator("#check-names-warn")).to_be_visible()
         page.get_by_role("link", name="Colour and layout").click()
-        assert in_view(page, "#category-4")
+        assert is_in_viewport(page, "#category-4")
         page.goto(f"{page.url.partition('#')[0]}#check-colour-pass-3")
         expect(page.locator("#check-colour-pass-3")).to_be_visible()
         page.goto(page.url.partition("#")[0])
@@ -328,30 +332,30 @@ def test_server_filters_the_report_without_javascript(browser: Window, rendering
         # A link leads to a finding that is open.
         page.goto(f"{page.url.partition('#')[0]}#check-structure-warn")
         expect(page.locator("#check-structure-warn .message")).to_be_visible()
-        # Functions that need scripts are not offered.
+        # Controls that need JavaScript are hidden.
         expect(page.get_by_role("button", name="Keyboard shortcuts")).to_be_hidden()
         expect(page.get_by_role("button", name="Expand all")).to_be_hidden()
         expect(page.get_by_role("button", name="Copy")).to_have_count(0)
 
-    browser.look(rendering, "", look, java_script_enabled=False, viewport={"width": 1280, "height": 720})
+    browser.run_on_page(rendering, "", inspect_page, java_script_enabled=False, viewport={"width": 1280, "height": 720})
 
 
-def test_printed_report_has_everything_except_controls(browser: Window, rendering: Rendering) -> None:
-    def look(page: Page) -> int:
+def test_printed_report_has_no_controls(browser: Window, rendering: RenderedPages) -> None:
+    def inspect_page(page: Page) -> int:
         page.emulate_media(media="print")
-        for each in (".contents", ".finder", ".toolbar", ".anchor"):
-            expect(page.locator(f".report {each}").first).to_be_hidden()
-        # All sections are open.
+        for selector in (".contents", ".finder", ".toolbar", ".anchor"):
+            expect(page.locator(f".report {selector}").first).to_be_hidden()
+        # The printed report has all sections open.
         expect(page.locator("#check-colour-pass-3 h4")).to_be_visible()
         expect(page.locator("#check-time-fine h4")).to_be_visible()
         page.emulate_media(media="screen")
         return len(page.pdf(prefer_css_page_size=True))
 
-    assert browser.look(rendering, "", look) > 10_000
+    assert browser.run_on_page(rendering, "", inspect_page) > 10_000
 
 
-def test_printed_findings_are_complete_with_links_as_text(browser: Window, rendering: Rendering) -> None:
-    def look(page: Page) -> None:
+def test_printed_findings_are_complete(browser: Window, rendering: RenderedPages) -> None:
+    def inspect_page(page: Page) -> None:
         page.emulate_media(media="print")
         for finding in page.locator(".check:not(.is-pass)").all():
             for part in (".message", ".fix"):
@@ -360,11 +364,11 @@ def test_printed_findings_are_complete_with_links_as_text(browser: Window, rende
         expect(page.locator("#check-color-contrast .more > summary")).to_be_hidden()
         assert page.locator(".first a").first.evaluate("each => getComputedStyle(each).textDecorationLine") == "none"
 
-    browser.look(rendering, "", look, java_script_enabled=False)
+    browser.run_on_page(rendering, "", inspect_page, java_script_enabled=False)
 
 
-def test_printed_pictures_do_not_overlap_text(browser: Window, rendering: Rendering) -> None:
-    def look(page: Page) -> list[str]:
+def test_printed_pictures_do_not_overlap_text(browser: Window, rendering: RenderedPages) -> None:
+    def inspect_page(page: Page) -> list[str]:
         thumbnail = "<details class='thumbnail'><summary><svg class='crop'></svg></summary></details>"
         page.locator(".seen").first.evaluate(
             "(seen, thumbnail) => seen.insertAdjacentHTML('afterbegin', thumbnail)", thumbnail
@@ -377,11 +381,11 @@ def test_printed_pictures_do_not_overlap_text(browser: Window, rendering: Render
         )
         return positions
 
-    assert set(browser.look(rendering, "", look)) == {"static"}
+    assert set(browser.run_on_page(rendering, "", inspect_page)) == {"static"}
 
 
-def test_long_names_wrap_above_their_tags_on_a_phone(browser: Window, rendering: Rendering) -> None:
-    def look(page: Page) -> dict[str, bool]:
+def test_long_names_wrap_above_their_tags(browser: Window, rendering: RenderedPages) -> None:
+    def inspect_page(page: Page) -> dict[str, bool]:
         page.set_viewport_size({"width": 390, "height": 844})
         below = {}
         for name in ("Short", "Session cookies without the HttpOnly attribute"):
@@ -393,11 +397,11 @@ def test_long_names_wrap_above_their_tags_on_a_phone(browser: Window, rendering:
             below[name.split()[0]] = tags["y"] >= written["y"] + written["height"]
         return below
 
-    assert browser.look(rendering, "", look) == {"Short": False, "Session": True}
+    assert browser.run_on_page(rendering, "", inspect_page) == {"Short": False, "Session": True}
 
 
-def test_three_tags_do_not_squeeze_the_name(browser: Window, rendering: Rendering) -> None:
-    def look(page: Page) -> list[float]:
+def test_three_tags_leave_room_for_the_name(browser: Window, rendering: RenderedPages) -> None:
+    def inspect_page(page: Page) -> list[float]:
         page.set_viewport_size({"width": 1440, "height": 900})
         page.locator(".first").evaluate("each => { each.style.width = '28.5rem'; }")
         first = page.locator(".first li").first
@@ -405,36 +409,39 @@ def test_three_tags_do_not_squeeze_the_name(browser: Window, rendering: Renderin
         height = "(each, name) => { each.textContent = name; return each.getBoundingClientRect().height; }"
         return [first.locator("a").evaluate(height, name) for name in ("Git", "Git repository is public")]
 
-    one_line, name = browser.look(rendering, "", look)
-    assert name == one_line
+    short_name_height, long_name_height = browser.run_on_page(rendering, "", inspect_page)
+    assert long_name_height == short_name_height
 
 
-def test_sections_after_the_findings_are_separated_by_a_line(browser: Window, rendering: Rendering) -> None:
-    """The whole picture of the page, which crops refer to, stands between two of them and is not shown."""
+def test_sections_are_separated_by_a_line(browser: Window, rendering: RenderedPages) -> None:
+    """A hidden screenshot stands between two sections.
 
-    def look(page: Page) -> list[str]:
+    The second section still needs its line.
+    """
+
+    def inspect_page(page: Page) -> list[str]:
         lined = page.locator(".exhibits > .exhibit")
         lined.last.evaluate("each => each.insertAdjacentHTML('beforebegin', '<svg class=sprite></svg>')")
         widths: list[str] = lined.evaluate_all("all => all.map(each => getComputedStyle(each).borderTopWidth)")
         return widths
 
-    first, *others = browser.look(rendering, "", look)
+    first, *others = browser.run_on_page(rendering, "", inspect_page)
     assert first == "0px"
     assert set(others) == {"1px"}
 
 
-def test_printed_notes_have_no_links_of_the_page(browser: Window, rendering: Rendering) -> None:
-    def look(page: Page) -> None:
+def test_printed_notes_hide_internal_links(browser: Window, rendering: RenderedPages) -> None:
+    def inspect_page(page: Page) -> None:
         note = "<p class='callout'>Partial. <a href='#coverage'>What was not checked</a></p>"
         page.locator(".report").evaluate("(report, note) => report.insertAdjacentHTML('beforeend', note)", note)
         expect(page.get_by_text("What was not checked")).to_be_visible()
         page.emulate_media(media="print")
         expect(page.get_by_text("What was not checked")).to_be_hidden()
 
-    browser.look(rendering, "", look)
+    browser.run_on_page(rendering, "", inspect_page)
 
 
-def test_keyboard_reaches_a_finding_its_fix_and_back(browser: Window, rendering: Rendering) -> None:
+def test_keyboard_copies_the_fix_of_a_finding(browser: Window, rendering: RenderedPages) -> None:
     outlined = """() => {
       const { outlineStyle, outlineWidth } = getComputedStyle(document.activeElement);
       const check = document.activeElement.closest(".check");
@@ -442,12 +449,12 @@ def test_keyboard_reaches_a_finding_its_fix_and_back(browser: Window, rendering:
         || Boolean(check) && getComputedStyle(check).boxShadow !== "none";
     }"""
 
-    def look(page: Page) -> str:
+    def inspect_page(page: Page) -> str:
         names = page.locator(".first a").all_inner_texts()
         number = next(at for at, name in enumerate(names, 1) if "contrast" in name.lower())
         page.keyboard.press(str(number))
         expect(page.locator("#check-color-contrast > details > summary")).to_be_focused()
-        assert in_view(page, "#check-color-contrast")
+        assert is_in_viewport(page, "#check-color-contrast")
         assert page.evaluate(outlined)
         page.keyboard.press("c")
         expect(page.locator("#check-color-contrast .fix .copy")).to_have_text("Copied")
@@ -460,19 +467,20 @@ def test_keyboard_reaches_a_finding_its_fix_and_back(browser: Window, rendering:
 
     permissions = ["clipboard-read", "clipboard-write"]
     viewport = {"width": 1440, "height": 900}
-    assert browser.look(rendering, "", look, permissions=permissions, viewport=viewport) == "Fix color-contrast."
+    assert (
+        browser.run_on_page(rendering, "", inspect_page, permissions=permissions, viewport=viewport)
+        == "Fix color-contrast."
+    )
 
 
 @pytest.mark.parametrize("name", ["", "?q=&severity=&show=failed", "?q=nowhere"])
-def test_every_report_state_is_accessible_in_both_themes_at_every_width(
-    browser: Window, rendering: Rendering, name: str
-) -> None:
-    def look(page: Page) -> dict[str, Any]:
-        found: dict[str, Any] = {}
+def test_report_states_are_accessible(browser: Window, rendering: RenderedPages, name: str) -> None:
+    def inspect_page(page: Page) -> dict[str, Any]:
+        problems: dict[str, Any] = {}
         page.evaluate(AXE_SCRIPT)
         views = (
             ("", "light", ALL_RULES),
-            (OPEN_ALL, "dark", CONTRAST),
+            (OPEN_ALL_SECTIONS, "dark", CONTRAST),
             (CONTENTS, "light", LAYOUT),
             (KEYS, "dark", LAYOUT),
         )
@@ -482,22 +490,22 @@ def test_every_report_state_is_accessible_in_both_themes_at_every_width(
             for width in (320, 390, 768, 1440):
                 page.set_viewport_size({"width": width, "height": 900})
                 if page.evaluate("document.scrollingElement.scrollWidth") > width:
-                    found[f"scrolls at {width} after {action}"] = True
+                    problems[f"scrolls at {width} after {action}"] = True
             if action == CONTENTS:
                 page.set_viewport_size({"width": 390, "height": 844})
             if broken := violations(page, rules):
-                found[f"axe, {theme}, {action}"] = broken
-        return found
+                problems[f"axe, {theme}, {action}"] = broken
+        return problems
 
-    assert browser.look(rendering, name, look) == {}
+    assert browser.run_on_page(rendering, name, inspect_page) == {}
 
 
-def test_links_to_findings_point_to_the_report_page(browser: Window, rendering: Rendering) -> None:
-    """Links on a filtered page must also reach findings that the filter hides."""
+def test_finding_links_point_to_the_report(browser: Window, rendering: RenderedPages) -> None:
+    """Check that links also reach findings that the filter hides."""
 
-    def look(page: Page) -> str:
+    def inspect_page(page: Page) -> str:
         page.locator(".first a").first.click()
         return page.url
 
     path = rendering.pages[""].path
-    assert browser.look(rendering, "?severity=low", look) == f"{ORIGIN}{path}#check-names-fail"
+    assert browser.run_on_page(rendering, "?severity=low", inspect_page) == f"{ORIGIN}{path}#check-names-fail"

@@ -1,4 +1,4 @@
-"""The running service, used through its API like by its clients."""
+"""Tests for the running service through its API."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 import requests
 
-from tests.e2e.conftest import Running
+from tests.e2e.conftest import RunningService
 from tests.e2e.service import BASE_DIR
 from tests.operations.stack.processes import WORKERS, programs_with, wait_until
 
@@ -26,15 +26,15 @@ TYPES = ["security", "performance", "accessibility", "seo"]
 FINAL = {"completed", "partial", "failed"}
 
 
-def call(
-    running: Running, method: str, path: str, extra: dict[str, str] | None = None, **options: Any
+def call_api(
+    running: RunningService, method: str, path: str, extra: dict[str, str] | None = None, **options: Any
 ) -> requests.Response:
     headers = {"Authorization": f"Bearer {running.key}"} | (extra or {})
     return requests.request(method, running.base + path, headers=headers, timeout=30, **options)
 
 
 def readme_block() -> str:
-    """Return the commands of the README for copying."""
+    """Return the README's block of shell commands."""
     readme = (BASE_DIR / "README.md").read_text()
     match = re.search(r"<!-- the tests run this block as it stands -->\n```bash\n(.*?)```", readme, re.DOTALL)
     assert match
@@ -42,7 +42,7 @@ def readme_block() -> str:
 
 
 @pytest.mark.parametrize("scan_type", TYPES)
-def test_curl_commands_of_the_readme_return_a_report(running: Running, scan_type: str) -> None:
+def test_curl_commands_of_the_readme_work(running: RunningService, scan_type: str) -> None:
     site = running.site.url_as("localhost") + "/"
     env = {"BASE": running.base, "KEY": running.key, "SITE": site, "TYPE": scan_type}
     output = subprocess.run(
@@ -57,29 +57,29 @@ def test_curl_commands_of_the_readme_return_a_report(running: Running, scan_type
     assert (report["url"], report["type"]) == (site, scan_type)
     assert 0 <= report["score"] <= 100
     assert report["summary"]["total_checks"] > 0
-    status = call(running, "GET", f"/v1/scan/{report['id']}").json()
+    status = call_api(running, "GET", f"/v1/scan/{report['id']}").json()
     assert (status["status"], status["skipped_checks"]) == ("completed", [])
 
 
-def test_scan_of_a_killed_worker_is_resumed_and_ends_once(running: Running) -> None:
+def test_scan_of_a_killed_worker_is_resumed(running: RunningService) -> None:
     body = {"url": running.site.url_as("localhost") + "/slow", "type": "seo"}
-    scan = call(running, "POST", "/v1/scan", json=body).json()
+    scan = call_api(running, "POST", "/v1/scan", json=body).json()
 
-    def state() -> dict[str, Any]:
-        document: dict[str, Any] = call(running, "GET", f"/v1/scan/{scan['id']}").json()
+    def get_scan() -> dict[str, Any]:
+        document: dict[str, Any] = call_api(running, "GET", f"/v1/scan/{scan['id']}").json()
         return document
 
     wait_until(lambda: "/slow" in running.site.paths(), 60)
-    assert state()["status"] == "scanning"
+    assert get_scan()["status"] == "scanning"
     for pid in programs_with(str(running.service.data_dir), *WORKERS):
         try:
             os.kill(pid, signal.SIGKILL)
         except ProcessLookupError:
-            pass  # it ended with its parent
-    wait_until(lambda: state()["status"] in FINAL, 110, poll_s=0.5)
-    assert state()["status"] == "completed"
-    assert call(running, "GET", f"/v1/report/{scan['id']}").status_code == 200
-    # Both attempts requested the page, and there is one report.
+            pass  # The process has ended with its parent.
+    wait_until(lambda: get_scan()["status"] in FINAL, 110, poll_s=0.5)
+    assert get_scan()["status"] == "completed"
+    assert call_api(running, "GET", f"/v1/report/{scan['id']}").status_code == 200
+    # Both attempts requested the page, but there is only one report.
     assert running.site.paths().count("/slow") >= 2
 
 
@@ -98,7 +98,7 @@ def test_scan_of_a_killed_worker_is_resumed_and_ends_once(running: Running) -> N
     ],
     ids=lambda value: value[:24] if isinstance(value, bytes) else None,
 )
-def test_response_to_any_request_is_json(running: Running, request_bytes: bytes, status: int, code: str) -> None:
+def test_response_to_any_request_is_json(running: RunningService, request_bytes: bytes, status: int, code: str) -> None:
     with socket.create_connection(("127.0.0.1", running.service.port), timeout=10) as connection:
         connection.sendall(request_bytes)
         response = http.client.HTTPResponse(connection)
@@ -109,9 +109,9 @@ def test_response_to_any_request_is_json(running: Running, request_bytes: bytes,
     assert response.headers["X-Request-ID"]
 
 
-def test_chunked_request_body_is_read(running: Running) -> None:
+def test_chunked_request_body_is_read(running: RunningService) -> None:
     def post(chunks: list[bytes]) -> tuple[int, str]:
-        response = call(running, "POST", "/v1/scan", data=iter(chunks), extra={"Content-Type": "application/json"})
+        response = call_api(running, "POST", "/v1/scan", data=iter(chunks), extra={"Content-Type": "application/json"})
         return response.status_code, response.json()["code"]
 
     assert post([b'{"url": "http', b'://10.0.0.1/", "type": "seo"}']) == (403, "DOMAIN_BLOCKED")
@@ -119,8 +119,8 @@ def test_chunked_request_body_is_read(running: Running) -> None:
 
 
 @pytest.mark.timeout(300)
-def test_schemathesis_reports_no_failures(running: Running, tmp_path: Path) -> None:
-    # Uses the demo organization's key, because another one would need the database; its tier allows 1,200 requests/min.
+def test_schemathesis_reports_no_failures(running: RunningService, tmp_path: Path) -> None:
+    # The demo organization's key allows 1,200 requests a minute.
     result = subprocess.run(
         [
             sys.executable, "-m", "schemathesis.cli", "run", str(BASE_DIR / "openapi.yaml"),

@@ -1,4 +1,7 @@
-"""The static site in a real browser, opened from file: URLs, and scanned by our own command."""
+"""Browser tests for the static site from file: URLs.
+
+`website-scan` also scans the site.
+"""
 
 from __future__ import annotations
 
@@ -21,15 +24,14 @@ from tests.e2e.test_axe_of_pages import VIEWS, WIDTHS, violations
 
 pytestmark = [pytest.mark.slow]
 
-# One of each kind of page. 404.html is for hosts: its links begin at their root.
-SHOWN = (
+# Links of 404.html work only on a web server, so it is not in this list.
+OPENED_FILES = (
     *("index.html", "docs/index.html", "docs/webhooks.html", "docs/comparison.html"),
     *("docs/operations.html", "docs/api/scans.html", "docs/checks/index.html", "docs/checks/type-seo.html"),
     *("docs/checks/hsts.html", "samples/index.html", "samples/site.html", "samples/list.html"),
     *("report/sample/performance.html", "report/sample/council-accessibility.html", "report/sample/leak-security.html"),
 )
-# Those of the scan, as paths that a host of static sites serves. Sample reports ask not to be indexed, which is a
-# finding of SEO, because their sites do not exist.
+# Sample reports are not scanned, because their noindex is an SEO finding.
 SCANNED = ("/", "/docs/", "/docs/webhooks", "/docs/checks/", "/docs/checks/hsts", "/samples/")
 
 
@@ -39,15 +41,15 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def opened() -> Iterator[Window]:
+def site_browser() -> Iterator[Window]:
     with window() as browser:
         yield browser
 
 
-def look(opened: Window, file: Path, action: Any, **options: Any) -> Any:
-    """Open a file in a browser and return what the action finds there."""
+def open_file(site_browser: Window, file: Path, action: Any, **options: Any) -> Any:
+    """Open a file in a browser and return the result of the action."""
 
-    def act(chromium: Browser) -> Any:
+    def run_in_browser(chromium: Browser) -> Any:
         context = chromium.new_context(**options)
         page = context.new_page()
         try:
@@ -56,66 +58,69 @@ def look(opened: Window, file: Path, action: Any, **options: Any) -> Any:
         finally:
             context.close()
 
-    return opened.do(act)
+    return site_browser.do(run_in_browser)
 
 
-@pytest.mark.parametrize("name", SHOWN)
-def test_static_page_from_a_file_is_accessible_and_fits(opened: Window, site: Path, name: str) -> None:
-    def examined(page: Page) -> dict[str, Any]:
-        found: dict[str, Any] = {}
+@pytest.mark.parametrize("name", OPENED_FILES)
+def test_page_from_a_file_is_accessible(site_browser: Window, site: Path, name: str) -> None:
+    def inspect_page(page: Page) -> dict[str, Any]:
+        problems: dict[str, Any] = {}
         for width in WIDTHS:
             page.set_viewport_size({"width": width, "height": 900})
             if (wide := page.evaluate("document.scrollingElement.scrollWidth")) > width:
-                found[f"scrolls at {width}"] = wide
+                problems[f"scrolls at {width}"] = wide
         page.evaluate(AXE_SCRIPT)
         for theme, width, rules in VIEWS:
             page.set_viewport_size({"width": width, "height": 900})
             page.emulate_media(color_scheme=theme)
             if broken := violations(page, rules):
-                found[f"axe, {theme} at {width}"] = broken
-        return found
+                problems[f"axe, {theme} at {width}"] = broken
+        return problems
 
-    assert look(opened, site / name, examined, reduced_motion="reduce") == {}
+    assert open_file(site_browser, site / name, inspect_page, reduced_motion="reduce") == {}
 
 
-def test_search_of_the_static_site_works_by_keyboard(opened: Window, site: Path) -> None:
-    def searched(page: Page) -> tuple[str, list[str], str]:
+def test_static_site_is_searched_by_keyboard(site_browser: Window, site: Path) -> None:
+    def search_by_keyboard(page: Page) -> tuple[str, list[str], str]:
         field = page.get_by_role("searchbox", name="Search")
         field.focus()
         page.keyboard.type("rotate secret")
         page.get_by_role("search").get_by_role("link", name="Rotate the secret Webhooks").wait_for()
-        told = page.get_by_role("search").get_by_role("status").text_content() or ""
+        status_text = page.get_by_role("search").get_by_role("status").text_content() or ""
         links = page.locator(".docs-search ol a").all_inner_texts()
         page.keyboard.press("ArrowDown")
         page.keyboard.press("Enter")
         page.wait_for_url("**/docs/webhooks.html#rotate-the-secret")
-        return told, links, page.locator("h1").inner_text()
+        return status_text, links, page.locator("h1").inner_text()
 
-    told, links, title = look(opened, site / "docs" / "checks" / "hsts.html", searched)
-    assert told.endswith(("result", "results"))
+    status_text, links, title = open_file(site_browser, site / "docs" / "checks" / "hsts.html", search_by_keyboard)
+    assert status_text.endswith(("result", "results"))
     assert links[0].startswith("Rotate the secret")
     assert title == "Webhooks"
 
 
-def test_search_without_results_shows_a_message(opened: Window, site: Path) -> None:
-    def searched(page: Page) -> str:
+def test_search_without_results_shows_a_message(site_browser: Window, site: Path) -> None:
+    def search_without_results(page: Page) -> str:
         page.get_by_role("searchbox", name="Search").fill("zebra crossing")
         page.locator(".docs-search [role=status]", has_text="No results").wait_for()
         return page.locator(".docs-search ol").inner_html()
 
-    assert look(opened, site / "docs" / "index.html", searched) == ""
+    assert open_file(site_browser, site / "docs" / "index.html", search_without_results) == ""
 
 
-def test_search_field_is_hidden_without_javascript(opened: Window, site: Path) -> None:
-    def without(page: Page) -> tuple[bool, str]:
+def test_search_field_is_hidden_without_javascript(site_browser: Window, site: Path) -> None:
+    def inspect_page(page: Page) -> tuple[bool, str]:
         hidden = page.locator(".docs-search").is_hidden()
         page.get_by_role("link", name="Command line").first.click()
         return hidden, page.locator("h1").inner_text()
 
-    assert look(opened, site / "docs" / "index.html", without, java_script_enabled=False) == (True, "Command line")
+    assert open_file(site_browser, site / "docs" / "index.html", inspect_page, java_script_enabled=False) == (
+        True,
+        "Command line",
+    )
 
 
-def test_own_scan_of_the_static_site_has_no_finding_above_low(site: Path) -> None:
+def test_static_site_has_only_minor_findings(site: Path) -> None:
     command = [sys.executable, "manage.py", "scan", "--serve", str(site), *SCANNED, "--fail-on", "medium"]
     ran = subprocess.run(
         [*command, "--format", "json"],
@@ -126,6 +131,6 @@ def test_own_scan_of_the_static_site_has_no_finding_above_low(site: Path) -> Non
         check=False,
     )
     assert ran.returncode == 0, ran.stderr
-    found = json.loads(ran.stdout)
-    assert len(found["reports"]) == 4 * len(SCANNED)
-    assert found["gate"]["passed"]
+    output = json.loads(ran.stdout)
+    assert len(output["reports"]) == 4 * len(SCANNED)
+    assert output["gate"]["passed"]

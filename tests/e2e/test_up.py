@@ -1,4 +1,4 @@
-"""`manage.py up`: a newcomer's first minute, and every reason for a refusal to start."""
+"""Tests for `manage.py up`."""
 
 from __future__ import annotations
 
@@ -19,23 +19,26 @@ import pytest
 
 from accounts.keys.minting import is_well_formed
 from tests.command_line import run
-from tests.e2e.service import STOP_S, Service, free_port, get_status
+from tests.e2e.service import STOP_TIMEOUT_S, Service, free_port, get_status
 from tests.operations.stack.processes import programs_with, running_with, wait_until
 
-COLD_START_S = 90
-# Alone it takes half of that. On a busy machine only the longer limit applies.
-WARM_START_S, BUSY_START_S = 10, 60
-# What a killed service has begun is finished first, however busy the machine.
-ORPHANS_END_S = 60
+MAX_COLD_START_S = 90
+# A busy machine needs the longer limit.
+MAX_WARM_START_S, MAX_BUSY_START_S = 10, 60
+# Killed services finish their work before they end, which may take long.
+MAX_ORPHAN_LIFETIME_S = 60
 
 
 @pytest.fixture
 def data_dir() -> Iterator[Path]:
-    """Path of a folder that does not exist yet, with a blank in it; deleted afterwards."""
+    """Path of a folder to be created.
+
+    The path contains a space, and the folder is deleted after the test.
+    """
     parent = Path(tempfile.mkdtemp(prefix="wss tests "))
     parent.chmod(0o755)
     yield parent / "var"
-    wait_until(lambda: running_with(str(parent)) == {}, timeout_s=STOP_S)
+    wait_until(lambda: running_with(str(parent)) == {}, timeout_s=STOP_TIMEOUT_S)
     shutil.rmtree(parent)
 
 
@@ -45,21 +48,27 @@ def port() -> int:
 
 
 @pytest.fixture
-def start(data_dir: Path, port: int) -> Iterator[Callable[..., Service]]:
-    """Return a function that starts a service on `data_dir` and `port`, with further variables if given."""
+def start_service(data_dir: Path, port: int) -> Iterator[Callable[..., Service]]:
+    """Return a function that starts a service on `data_dir` and `port`.
+
+    It accepts additional environment variables.
+    """
     services = []
 
-    def start_service(**env: str) -> Service:
+    def create_service(**env: str) -> Service:
         services.append(Service(data_dir, port, **env))
         return services[-1]
 
-    yield start_service
+    yield create_service
     for service in services:
         service.kill()
 
 
-def refusal(service: Service) -> str:
-    """Return the output of a service that refuses to start; it must end with status 2 and no traceback."""
+def refused_output(service: Service) -> str:
+    """Return the output of a service that refuses to start.
+
+    It must exit with status 2 and without a traceback.
+    """
     assert service.wait_for_end(20) == 2, service.output
     service.kill()
     assert "Traceback" not in service.output
@@ -67,16 +76,16 @@ def refusal(service: Service) -> str:
 
 
 @pytest.mark.slow
-def test_first_second_and_third_start(start: Callable[..., Service], data_dir: Path, port: int) -> None:
-    first = start()
-    first.wait_for_health(COLD_START_S)
+def test_service_restarts_its_processes(start_service: Callable[..., Service], data_dir: Path, port: int) -> None:
+    first = start_service()
+    first.wait_for_health(MAX_COLD_START_S)
     first.wait_for_welcome()
-    key, login = first.shown("API key"), first.shown("Login")
-    assert first.shown("Address") == f"http://localhost:{port}"
+    key, login = first.printed_value("API key"), first.printed_value("Login")
+    assert first.printed_value("Address") == f"http://localhost:{port}"
     assert re.fullmatch(r"\S+@\S+  password: \S{12,}", login)
 
     # The printed request can be pasted into a shell.
-    command = shlex.split(first.shown("curl"))
+    command = shlex.split(first.printed_value("curl"))
     assert f"http://localhost:{port}/v1/scan" in command
     assert f"Authorization: Bearer {key}" in command
     assert json.loads(command[-1])["type"] == "security"
@@ -86,12 +95,12 @@ def test_first_second_and_third_start(start: Callable[..., Service], data_dir: P
         assert stat.S_IMODE((data_dir / name).stat().st_mode) == 0o600
     assert get_status(port, "/readyz") == 200
 
-    # A killed worker restarts, and so does the database.
-    def workers() -> list[int]:
+    # A killed worker is restarted, and so is the database.
+    def worker_ids() -> list[int]:
         return programs_with(str(data_dir), "worker")
 
-    first.wait_for(lambda: len(workers()) > 0, 10)  # they start once the web answers
-    os.kill(min(workers()), signal.SIGKILL)
+    first.wait_for(lambda: len(worker_ids()) > 0, 10)  # Workers start after the web server responds.
+    os.kill(min(worker_ids()), signal.SIGKILL)
     first.wait_for(lambda: "worker was ended by SIGKILL; it starts again in 1 s" in first.output, 10)
     database = int((data_dir / "postgres" / "postmaster.pid").read_text().split()[0])
     os.kill(database, signal.SIGKILL)
@@ -99,46 +108,46 @@ def test_first_second_and_third_start(start: Callable[..., Service], data_dir: P
     first.wait_for(lambda: get_status(port, "/readyz") == 200, 20)
     first.stop(signal.SIGTERM)
 
-    second = start()
-    started_s = second.wait_for_health(BUSY_START_S)
-    assert started_s <= WARM_START_S or os.getloadavg()[0] > (os.cpu_count() or 1), second.output
+    second = start_service()
+    started_s = second.wait_for_health(MAX_BUSY_START_S)
+    assert started_s <= MAX_WARM_START_S or os.getloadavg()[0] > (os.cpu_count() or 1), second.output
     second.wait_for_welcome()
-    # The output is not a terminal: secrets go into a log only once.
+    # Without a terminal, only the first start prints the secrets.
     assert key not in second.output
     assert login.rpartition(" ")[2] not in second.output
-    made = run("create_api_key", "Second shell", DATA_DIR=str(data_dir))
-    assert (made.returncode, made.stderr) == (0, "")
-    assert is_well_formed(made.stdout.strip())
+    created_key = run("create_api_key", "Second shell", DATA_DIR=str(data_dir))
+    assert (created_key.returncode, created_key.stderr) == (0, "")
+    assert is_well_formed(created_key.stdout.strip())
 
-    # Meanwhile no other service may use the folder.
-    message = refusal(start())
+    # A second service cannot use the same folder.
+    message = refused_output(start_service())
     assert str(second.process.pid) in message
     assert str(data_dir) in message
 
-    # Only Linux signals children on their parent's death: there a killed service leaves no process, and can restart.
+    # Only Linux signals child processes when their parent dies.
     if sys.platform == "linux":
         orphans = set(running_with(str(data_dir))) - {second.process.pid}
         second.kill()
-        third = start()
-        third.wait_for_health(COLD_START_S)
+        third = start_service()
+        third.wait_for_health(MAX_COLD_START_S)
         third.wait_for_welcome()
-        assert third.shown("Login").startswith("demo@example.com")
-        third.wait_for(lambda: orphans.isdisjoint(running_with(str(data_dir))), ORPHANS_END_S)
+        assert third.printed_value("Login").startswith("demo@example.com")
+        third.wait_for(lambda: orphans.isdisjoint(running_with(str(data_dir))), MAX_ORPHAN_LIFETIME_S)
     else:
         third = second
-    third.stop(signal.SIGINT)  # Ctrl-C stops it as well
+    third.stop(signal.SIGINT)  # Ctrl-C sends SIGINT.
 
 
 @pytest.mark.slow
-def test_signal_during_the_first_start_stops_the_service(start: Callable[..., Service]) -> None:
-    service = start()
+def test_signal_during_first_start_stops_the_service(start_service: Callable[..., Service]) -> None:
+    service = start_service()
     service.wait_for(lambda: "First start" in service.output, 20)
     service.stop(signal.SIGTERM)
 
 
-def test_start_on_a_busy_port_is_refused(start: Callable[..., Service], port: int) -> None:
+def test_start_on_a_busy_port_is_refused(start_service: Callable[..., Service], port: int) -> None:
     with socket.create_server(("127.0.0.1", port)):
-        message = refusal(start())
+        message = refused_output(start_service())
     assert message.count("\n") == 1
     assert f"Port {port}" in message
     assert "set PORT" in message
@@ -156,15 +165,15 @@ def test_start_on_a_busy_port_is_refused(start: Callable[..., Service], port: in
     ],
 )
 def test_invalid_setting_is_refused_in_one_line(
-    env: dict[str, str], expected: str, start: Callable[..., Service]
+    env: dict[str, str], expected: str, start_service: Callable[..., Service]
 ) -> None:
-    message = refusal(start(**env))
+    message = refused_output(start_service(**env))
     assert message.count("\n") == 1, message
     assert expected in message
 
 
-def test_failing_system_check_is_shown_with_id_and_hint(start: Callable[..., Service], data_dir: Path) -> None:
-    message = refusal(start(SECRET_KEY="short"))
+def test_failing_system_check_is_shown(start_service: Callable[..., Service], data_dir: Path) -> None:
+    message = refused_output(start_service(SECRET_KEY="short"))
     assert "environment.SECRET_KEY" in message
-    assert "`manage.py up` makes one" in message
+    assert "`manage.py up` creates one" in message
     assert running_with(str(data_dir)) == {}

@@ -1,4 +1,4 @@
-"""Broker transport: acknowledgement of messages while Redis does not answer."""
+"""Tests that the broker acknowledges messages during a Redis outage."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ QUEUE = "broker-test"
 
 
 @pytest.fixture
-def received() -> Iterator[Message]:
-    """Message received by a worker whose limit is one message."""
+def received_message() -> Iterator[Message]:
+    """Message received by a worker with a prefetch limit of one."""
     with Connection(settings.REDIS_URL, transport="infrastructure.broker:Transport") as connection:
         queue = connection.SimpleQueue(QUEUE)
         queue.clear()
@@ -40,17 +40,17 @@ def received() -> Iterator[Message]:
     ],
     ids=["acknowledged", "rejected"],
 )
-def test_worker_reads_next_message_after_redis_timeout_on_acknowledgement(
-    received: Message, end: Callable[[Message], None], monkeypatch: pytest.MonkeyPatch
+def test_worker_continues_after_a_redis_timeout(
+    received_message: Message, end: Callable[[Message], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    channel: Any = received.channel
+    channel: Any = received_message.channel
 
     def silent(*_: object, **__: object) -> None:
         raise RedisTimeoutError("Timeout reading from socket")
 
     with monkeypatch.context() as outage:
         outage.setattr(channel.qos, "_remove_from_indices", silent)
-        end(received)
+        end(received_message)
     assert channel.qos.can_consume()
-    # Redis still has the unacknowledged message, and delivers it to a worker again later.
-    assert channel.client.hexists(channel.unacked_key, received.delivery_tag)
+    # Redis delivers an unacknowledged message again later.
+    assert channel.client.hexists(channel.unacked_key, received_message.delivery_tag)

@@ -1,4 +1,4 @@
-"""Leases on rows: one claim at a time, expiry, renewal, and writing of results during a database outage."""
+"""Tests for leases on rows."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from infrastructure.postgresql.statements import fetch
 from tests.factories import Member
 
 LEASE = Lease(timedelta(seconds=20))
-DEADLINE_S = 60
+LEASE_DEADLINE_S = 60
 
 
 @pytest.mark.parametrize(
@@ -27,11 +27,12 @@ DEADLINE_S = 60
         (None, "nobody's"),
         (timedelta(seconds=10), "held"),
         (timedelta(seconds=-1), "run out"),
-        (timedelta(minutes=4), "held"),  # Within SLACK, because another statement may have begun later.
-        (timedelta(hours=1), "run out"),  # Written before the clock was set back.
+        # Another statement may have started later, so SLACK is allowed.
+        (timedelta(minutes=4), "held"),
+        (timedelta(hours=1), "run out"),  # The clock was set back after the lease had been written.
     ],
 )
-def test_lease_conditions_match_free_held_and_expired_rows(home: Member, ends_in: timedelta | None, state: str) -> None:
+def test_lease_conditions_match_free_and_held_rows(home: Member, ends_in: timedelta | None, state: str) -> None:
     row = DataExport.objects.create(
         organization=home.organization, lease_expires_at=None if ends_in is None else timezone.now() + ends_in
     )
@@ -43,7 +44,7 @@ def test_lease_conditions_match_free_held_and_expired_rows(home: Member, ends_in
     assert is_held is (state == "held")
 
 
-def test_claimed_row_cannot_be_claimed_again_until_released(home: Member) -> None:
+def test_claimed_row_cannot_be_claimed_again(home: Member) -> None:
     row = DataExport.objects.create(organization=home.organization)
     token = uuid.uuid4()
     assert DataExport.objects.filter(LEASE.free).update(**LEASE.taken(token)) == 1
@@ -55,7 +56,7 @@ def test_claimed_row_cannot_be_claimed_again_until_released(home: Member) -> Non
     assert DataExport.objects.filter(LEASE.free).exists()
 
 
-def test_renewal_stops_and_calls_lost_when_claim_is_lost() -> None:
+def test_lost_claim_stops_the_renewal() -> None:
     renewed = threading.Semaphore(0)
     lost = threading.Event()
     answers = iter([True, True, False])
@@ -65,11 +66,11 @@ def test_renewal_stops_and_calls_lost_when_claim_is_lost() -> None:
         return next(answers)
 
     with Renewal(Lease(timedelta(milliseconds=4)), renew, lost.set):
-        assert lost.wait(DEADLINE_S)
+        assert lost.wait(LEASE_DEADLINE_S)
     assert next(answers, "exhausted") == "exhausted"
 
 
-def test_hasten_renews_at_once_and_renewal_stops_after_block() -> None:
+def test_hasten_renews_the_lease() -> None:
     renewed = threading.Event()
 
     def renew() -> bool:
@@ -79,7 +80,7 @@ def test_hasten_renews_at_once_and_renewal_stops_after_block() -> None:
     renewal = Renewal(Lease(timedelta(hours=1)), renew, lambda: None)
     with renewal:
         renewal.hasten()
-        assert renewed.wait(DEADLINE_S)
+        assert renewed.wait(LEASE_DEADLINE_S)
         renewed.clear()
     assert not renewed.is_set()
 
@@ -96,11 +97,11 @@ def test_consecutive_renewals_reuse_one_thread() -> None:
     for _ in range(3):
         renewed.clear()
         with Renewal(Lease(timedelta(milliseconds=4)), renew, lambda: None):
-            assert renewed.wait(DEADLINE_S)
+            assert renewed.wait(LEASE_DEADLINE_S)
     assert len(set(threads)) == 1
 
 
-def test_exception_in_renewal_is_raised_at_end_of_block() -> None:
+def test_renewal_exception_is_raised_at_the_end() -> None:
     failed = threading.Event()
 
     def renew() -> bool:
@@ -108,7 +109,7 @@ def test_exception_in_renewal_is_raised_at_end_of_block() -> None:
         raise LookupError("a bug")
 
     with pytest.raises(LookupError, match="a bug"), Renewal(Lease(timedelta(milliseconds=4)), renew, lambda: None):
-        assert failed.wait(DEADLINE_S)
+        assert failed.wait(LEASE_DEADLINE_S)
 
 
 def test_renewal_continues_after_database_outage(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -122,10 +123,10 @@ def test_renewal_continues_after_database_outage(monkeypatch: pytest.MonkeyPatch
         return True
 
     with Renewal(Lease(timedelta(milliseconds=4)), renew, lambda: None):
-        assert renewed.wait(DEADLINE_S)
+        assert renewed.wait(LEASE_DEADLINE_S)
 
 
-def test_written_retries_until_database_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_write_is_repeated_until_database_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(leases, "PAUSE_S", 0)
     monkeypatch.setattr(connection, "close", lambda: None)
     away = iter([OperationalError("away"), OperationalError("still away")])
@@ -138,7 +139,7 @@ def test_written_retries_until_database_answers(monkeypatch: pytest.MonkeyPatch)
     assert written(write) == "written"
 
 
-def test_written_raises_database_error_at_soft_time_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_write_fails_at_the_soft_time_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(leases, "PAUSE_S", 0)
     monkeypatch.setattr(connection, "close", lambda: None)
     errors = iter([OperationalError("away"), SoftTimeLimitExceeded()])

@@ -1,4 +1,4 @@
-"""Faults in an installation, with the processes of production: each causes a message with the remedy.
+"""Tests that faults in an installation are reported with a remedy.
 
 Other faults are in test_doctor.py, test_browser_check.py, test_proxies.py and test_errors.py.
 """
@@ -21,7 +21,7 @@ from tests.e2e.service import free_port, get_status
 from tests.operations.stack.processes import wait_until
 from tests.releases import WEB
 
-PATIENCE_S = 60
+MAX_WAIT_S = 60
 KEY = "only-for-this-test-which-keeps-nothing"
 UNREACHABLE = "postgresql://scan@127.0.0.1:1/scan"
 BEAT = ["celery", "--quiet", "--no-color", "-A", "config", "beat", "--pidfile", "", "--loglevel", "WARNING"]
@@ -29,7 +29,10 @@ BEAT += ["--schedule"]
 
 
 class Program:
-    """Context manager of a process of the service, with its output so far."""
+    """Context manager for a process of the service.
+
+    `output` is what it printed so far.
+    """
 
     def __init__(self, log: Path, command: list[str], **variables: str) -> None:
         self._log = log
@@ -46,7 +49,7 @@ class Program:
     def __exit__(self, *_: object) -> None:
         self.process.terminate()
         try:
-            self.process.wait(PATIENCE_S)
+            self.process.wait(MAX_WAIT_S)
         finally:
             self.process.kill()
             self.process.wait()
@@ -57,7 +60,7 @@ class Program:
 
     def wait_for(self, sentence: str) -> None:
         try:
-            wait_until(lambda: sentence in self.output or self.process.poll() is not None, PATIENCE_S)
+            wait_until(lambda: sentence in self.output or self.process.poll() is not None, MAX_WAIT_S)
         except AssertionError:
             pytest.fail(f"no {sentence!r} in:\n{self.output}")
         assert sentence in self.output, self.output
@@ -65,14 +68,14 @@ class Program:
 
 @pytest.fixture
 def queue() -> Iterator[str]:
-    """URL of the tests' Redis, which is emptied before and after the test."""
+    """URL of the tests' Redis, which is empty before and after the test."""
     with redis.Redis.from_url(os.environ["REDIS_URL"]) as client:
         client.flushdb()
         yield os.environ["REDIS_URL"]
         client.flushdb()
 
 
-def test_commands_and_processes_report_unreachable_database(tmp_path: Path, queue: str) -> None:
+def test_unreachable_database_is_reported(tmp_path: Path, queue: str) -> None:
     for command in ("prepare", "migrate"):
         process = run(command, SECRET_KEY=KEY, DATABASE_URL=UNREACHABLE)
         assert process.returncode == 1
@@ -86,7 +89,7 @@ def test_commands_and_processes_report_unreachable_database(tmp_path: Path, queu
         Program(tmp_path / "web.log", [*WEB, f"127.0.0.1:{port}"], **servers) as web,
         Program(tmp_path / "beat.log", [*BEAT, str(tmp_path / "schedule")], **servers) as beat,
     ):
-        wait_until(lambda: get_status(port, "/readyz") == 503, PATIENCE_S)
+        wait_until(lambda: get_status(port, "/readyz") == 503, MAX_WAIT_S)
         web.wait_for("PostgreSQL does not answer: connection failed")
         beat.wait_for("PostgreSQL does not answer: connection failed")
         assert "Traceback" not in web.output + beat.output
@@ -103,14 +106,14 @@ def test_web_and_up_report_port_in_use(tmp_path: Path, queue: str) -> None:
     assert "set PORT to another number" in refused.stderr
 
 
-def test_second_scheduler_is_on_standby_until_first_is_killed(tmp_path: Path, queue: str) -> None:
+def test_second_scheduler_is_on_standby(tmp_path: Path, queue: str) -> None:
     def scheduler(name: str) -> Program:
         return Program(
             tmp_path / f"{name}.log", [*BEAT, str(tmp_path / name)], DATABASE_URL=UNREACHABLE, REDIS_URL=queue
         )
 
     with scheduler("second") as second, scheduler("first") as first:
-        wait_until(lambda: "stands by: one is enough" in first.output + second.output, PATIENCE_S)
+        wait_until(lambda: "stands by: only one is needed" in first.output + second.output, MAX_WAIT_S)
         standby, active = (first, second) if "stands by" in first.output else (second, first)
         active.process.kill()
         standby.wait_for("this scheduler sends the tasks now")

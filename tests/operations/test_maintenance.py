@@ -1,4 +1,4 @@
-"""Maintenance mode: the environment variable, the switch in the database, and the number of queries."""
+"""Tests for maintenance mode."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.factories import Api, Member
 
 @pytest.fixture
 def new_process(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
-    """Return a function that resets the cached switch, as in a new process."""
+    """Return a function that resets the cached switch."""
 
     def reset() -> None:
         monkeypatch.setattr(maintenance, "_switch", maintenance._Switch(maintenance._stored))
@@ -37,9 +37,7 @@ def test_maintenance_is_off_by_default(home: Member, new_process: Callable[[], N
     assert Client().get("/readyz").status_code == 200
 
 
-def test_maintenance_refuses_api_requests_with_message_of_operator(
-    home: Member, new_process: Callable[[], None]
-) -> None:
+def test_maintenance_refuses_api_requests(home: Member, new_process: Callable[[], None]) -> None:
     switch_maintenance(is_on=True, message="Back at 14:00 UTC.", actor_email="operator@people.test")
     response = home.api.get("/v1/usage")
     assert response.status_code == 503
@@ -56,7 +54,7 @@ def test_maintenance_refuses_api_requests_with_message_of_operator(
     assert home.api.get("/v1/usage").status_code == 200
 
 
-def test_maintenance_without_message_has_default_message(home: Member, new_process: Callable[[], None]) -> None:
+def test_maintenance_has_a_default_message(home: Member, new_process: Callable[[], None]) -> None:
     switch_maintenance(is_on=True)
     assert home.api.get("/v1/usage").json()["error"] == maintenance.MESSAGE
 
@@ -67,7 +65,7 @@ def test_MAINTENANCE_MODE_overrides_switch(home: Member, new_process: Callable[[
     assert home.api.get("/v1/usage").json()["error"] == maintenance.MESSAGE
 
 
-def test_maintenance_switch_is_queried_once_per_REFRESH_S(
+def test_maintenance_switch_is_rarely_queried(
     db: None, new_process: Callable[[], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = 1000.0
@@ -88,7 +86,7 @@ def test_maintenance_switch_is_queried_once_per_REFRESH_S(
     assert len(queries) == 2
 
 
-def test_database_error_does_not_change_cached_maintenance_switch(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_database_error_keeps_the_cached_switch(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 1000.0
     monkeypatch.setattr(time, "monotonic", lambda: now)
     answers: list[str | Exception | None] = ["Soon.", OperationalError("gone"), None]
@@ -107,11 +105,11 @@ def test_database_error_does_not_change_cached_maintenance_switch(monkeypatch: p
     assert switch.message() is None
 
 
-def test_threads_do_not_wait_for_refresh_of_maintenance_switch(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_threads_do_not_wait_for_the_switch(monkeypatch: pytest.MonkeyPatch) -> None:
     messages: list[str | None] = []
 
     def query() -> str | None:
-        messages.append(switch.message())  # Simulates another thread during the query.
+        messages.append(switch.message())  # Another thread makes this call during the query.
         return "Soon."
 
     switch = maintenance._Switch(query)
@@ -119,7 +117,7 @@ def test_threads_do_not_wait_for_refresh_of_maintenance_switch(monkeypatch: pyte
     assert messages == [None]
 
 
-def test_maintenance_command_switches_and_prints_state(db: None) -> None:
+def test_maintenance_command_prints_its_state(db: None) -> None:
     def run(*words: str) -> str:
         output = StringIO()
         call_command("maintenance", *words, stdout=output)
@@ -148,16 +146,16 @@ def test_maintenance_command_switches_and_prints_state(db: None) -> None:
         ("", None),
     ],
 )
-def test_end_of_maintenance_is_time_in_message(message: str, expected: str | None) -> None:
+def test_maintenance_end_is_read_from_the_message(message: str, expected: str | None) -> None:
     end = maintenance.end_in(message, datetime(2026, 11, 26, 13, 30, 5, tzinfo=UTC))
     assert (end and f"{end:%Y-%m-%d %H:%M}") == expected
 
 
-def test_Retry_After_is_time_until_end_of_maintenance(home: Member, new_process: Callable[[], None]) -> None:
+def test_Retry_After_lasts_until_maintenance_ends(home: Member, new_process: Callable[[], None]) -> None:
     end = (timezone.now() + timedelta(hours=2)).replace(second=0, microsecond=0)
     switch_maintenance(is_on=True, message=f"Back at {end:%H:%M} UTC.")
     for response in (home.api.get("/v1/usage"), Client().get("/readyz")):
-        retry_at = timezone.now() + timedelta(seconds=int(response["Retry-After"]))
-        assert abs(retry_at - end) < timedelta(seconds=30)
+        retry_time = timezone.now() + timedelta(seconds=int(response["Retry-After"]))
+        assert abs(retry_time - end) < timedelta(seconds=30)
     late = maintenance.Notice("Back at 14:00 UTC.", timezone.now() - timedelta(minutes=1))
     assert maintenance.retry_after_s(late) == maintenance.retry_after_s(maintenance.Notice("Soon.")) == 60

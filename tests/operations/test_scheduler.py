@@ -1,4 +1,4 @@
-"""Scheduler: changes of the clock, outages of Redis, the lease of several schedulers, and the schedule file."""
+"""Tests for the scheduler of periodic tasks."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from operations.scheduler import LEASE_KEY, LEASE_S, SendingLease, SteadySchedul
 
 
 @pytest.fixture
-def sent(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Names of the schedule entries whose tasks were sent."""
+def sent_tasks(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Record the names of schedule entries whose tasks are sent."""
     names: list[str] = []
     monkeypatch.setattr(SteadyScheduler, "apply_async", lambda self, entry, **_: names.append(entry.name))
     monkeypatch.setattr(SteadyScheduler, "_has_work", lambda self, entry: True)
@@ -32,36 +32,36 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 @pytest.fixture
-def steady(tmp_path: Path, sent: list[str]) -> Iterator[SteadyScheduler]:
+def steady_clock(tmp_path: Path, sent_tasks: list[str]) -> Iterator[SteadyScheduler]:
     app.loader.import_default_modules()
     scheduler = SteadyScheduler(app, schedule_filename=str(tmp_path / "schedule"))
     yield scheduler
     scheduler.close()
 
 
-def ticks(steady: SteadyScheduler, count: int = 12) -> float:
-    return min(steady.tick() for _ in range(count))
+def ticks(steady_clock: SteadyScheduler, count: int = 12) -> float:
+    return min(steady_clock.tick() for _ in range(count))
 
 
-def test_scheduler_sends_tasks_after_clock_was_set_back(
-    steady: SteadyScheduler, sent: list[str], monkeypatch: pytest.MonkeyPatch
+def test_scheduler_survives_a_clock_set_back(
+    steady_clock: SteadyScheduler, sent_tasks: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = app.now()
     clock = [now]
     monkeypatch.setattr(type(app), "now", lambda self: clock[0])
-    for entry in steady.schedule.values():
+    for entry in steady_clock.schedule.values():
         entry.last_run_at = now
-    assert ticks(steady) <= 15
+    assert ticks(steady_clock) <= 15
     clock[0] = now - timedelta(hours=1)
-    assert ticks(steady) <= 15, "the next tick is not an hour away"
+    assert ticks(steady_clock) <= 15, "the next tick is not an hour away"
     clock[0] += timedelta(seconds=61)
-    sent.clear()
-    ticks(steady)
-    assert {"sweep-scans", "sweep-deliveries", "send-mails"} <= set(sent)
+    sent_tasks.clear()
+    ticks(steady_clock)
+    assert {"sweep-scans", "sweep-deliveries", "send-mails"} <= set(sent_tasks)
 
 
 def test_scheduler_logs_redis_outage_once(
-    steady: SteadyScheduler, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    steady_clock: SteadyScheduler, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.undo()
     monkeypatch.setattr(scheduler, "outage", Outage("Redis"))
@@ -73,29 +73,32 @@ def test_scheduler_logs_redis_outage_once(
 
     monkeypatch.setattr(app, "send_task", refuse)
     monkeypatch.setattr("celery.app.task.Task.apply_async", refuse)
-    entry = steady.schedule["sweep-scans"]
+    entry = steady_clock.schedule["sweep-scans"]
     for _ in range(3):
-        steady.apply_entry(entry)
+        steady_clock.apply_entry(entry)
     assert caplog.text.count("Redis does not answer") == 1
     assert "Traceback" not in caplog.text
     monkeypatch.setattr("celery.app.task.Task.apply_async", lambda *_, **__: None)
-    steady.apply_entry(entry)
+    steady_clock.apply_entry(entry)
     assert caplog.text.count("Redis answers again") == 1
 
 
 @pytest.fixture
 def free_lease() -> Iterator[redis.Redis]:
-    """Client of a Redis without a scheduler's lease."""
+    """Redis client.
+
+    No scheduler holds the lease.
+    """
     with redis.Redis.from_url(settings.REDIS_URL, decode_responses=True) as client:
         client.delete(LEASE_KEY)
         yield client
         client.delete(LEASE_KEY)
 
 
-def test_one_of_two_schedulers_sends_and_other_logs_standby(
-    steady: SteadyScheduler,
+def test_second_scheduler_logs_standby(
+    steady_clock: SteadyScheduler,
     tmp_path: Path,
-    sent: list[str],
+    sent_tasks: list[str],
     free_lease: redis.Redis,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
@@ -104,22 +107,22 @@ def test_one_of_two_schedulers_sends_and_other_logs_standby(
         for entry in scheduler.schedule.values():
             entry.last_run_at = app.now() - timedelta(days=2)
         scheduler._heap = None
-        sent.clear()
+        sent_tasks.clear()
         scheduler._lease._checked_at = float("-inf")
         ticks(scheduler)
-        return list(sent)
+        return list(sent_tasks)
 
-    assert tick_all_tasks(steady)
+    assert tick_all_tasks(steady_clock)
     monkeypatch.setattr(platform, "node", lambda: "another-host")
     second = SteadyScheduler(app, schedule_filename=str(tmp_path / "second"))
     assert not tick_all_tasks(second)
     assert not tick_all_tasks(second)
-    assert caplog.text.count("stands by: one is enough") == 1
-    assert tick_all_tasks(steady), "the first still sends"
-    steady._lease.release()
+    assert caplog.text.count("stands by: only one is needed") == 1
+    assert tick_all_tasks(steady_clock), "the first still sends"
+    steady_clock._lease.release()
     assert tick_all_tasks(second), "the lease of a scheduler that ends is free at once"
     assert caplog.text.count("the other one has ended") == 1
-    assert not tick_all_tasks(steady), "the first does not acquire the lease again"
+    assert not tick_all_tasks(steady_clock), "the first does not acquire the lease again"
     second.close()
 
 
@@ -134,7 +137,7 @@ def test_standby_scheduler_acquires_expired_lease(free_lease: redis.Redis) -> No
     assert 0 < free_lease.ttl(LEASE_KEY) <= LEASE_S
 
 
-def test_lease_of_ended_process_on_same_host_is_replaced_at_once(free_lease: redis.Redis) -> None:
+def test_lease_of_ended_process_is_replaced(free_lease: redis.Redis) -> None:
     ended = subprocess.Popen(["true"])
     ended.wait()
     free_lease.set(LEASE_KEY, f"{platform.node()}:{ended.pid}", ex=LEASE_S)
@@ -149,28 +152,28 @@ def test_release_deletes_only_own_lease(free_lease: redis.Redis) -> None:
     assert free_lease.get(LEASE_KEY) == "another-host:1"
 
 
-def test_scheduler_holds_lease_during_redis_outage(settings: Settings, caplog: pytest.LogCaptureFixture) -> None:
+def test_scheduler_keeps_lease_during_redis_outage(settings: Settings, caplog: pytest.LogCaptureFixture) -> None:
     settings.REDIS_URL = "redis://127.0.0.1:1/0"
     lease = SendingLease()
     assert lease.is_held()
     lease.release()
 
 
-def test_scheduler_sends_tasks_if_schedule_file_cannot_be_written(
-    tmp_path: Path, sent: list[str], caplog: pytest.LogCaptureFixture
+def test_scheduler_works_without_schedule_file(
+    tmp_path: Path, sent_tasks: list[str], caplog: pytest.LogCaptureFixture
 ) -> None:
     scheduler = SteadyScheduler(app, schedule_filename=str(tmp_path / "missing folder" / "schedule"))
     for entry in scheduler.schedule.values():
         entry.last_run_at = app.now() - timedelta(days=2)
     ticks(scheduler)
-    assert sent
+    assert sent_tasks
     scheduler.sync()
     scheduler.close()
     assert caplog.text.count("the schedule can't be written") == 1
     assert "Free space there" in caplog.text
 
 
-def test_schedule_file_keeps_last_runs_and_damaged_file_is_replaced(tmp_path: Path, sent: list[str]) -> None:
+def test_damaged_schedule_file_is_replaced(tmp_path: Path, sent_tasks: list[str]) -> None:
     path = tmp_path / "schedule"
     first = SteadyScheduler(app, schedule_filename=str(path))
     last_run_at = app.now() - timedelta(days=2)

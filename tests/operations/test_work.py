@@ -1,4 +1,7 @@
-"""Periodic tasks are sent only if there are rows for them, and pools of workers grow and shrink with their tasks."""
+"""Tests that periodic tasks are sent only if rows need them.
+
+Worker pools grow and shrink.
+"""
 
 from __future__ import annotations
 
@@ -27,13 +30,13 @@ from tests.sites.lists.cast import make_list
 from tests.sites.monitors.cast import make_monitor
 from webhooks.models import Delivery, Event, Webhook
 
-# Tasks that run at intervals if there are rows for them. Other tasks run at a time of day.
+# These tasks run at intervals, other tasks at a time of day.
 INTERVAL_TASKS = {name for name, entry in app.conf.beat_schedule.items() if isinstance(entry["schedule"], float)}
 
 
 @pytest.fixture
-def sent(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Names of the schedule entries whose tasks were sent."""
+def sent_tasks(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Record the names of schedule entries whose tasks are sent."""
     names: list[str] = []
     monkeypatch.setattr(SteadyScheduler, "apply_async", lambda self, entry, **_: names.append(entry.name))
     monkeypatch.setattr(SteadyScheduler, "producer", None)
@@ -41,19 +44,19 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 @pytest.fixture
-def steady(tmp_path: Path, sent: list[str]) -> Iterator[SteadyScheduler]:
+def steady(tmp_path: Path, sent_tasks: list[str]) -> Iterator[SteadyScheduler]:
     app.loader.import_default_modules()
     steady_scheduler = SteadyScheduler(app, schedule_filename=str(tmp_path / "schedule"))
     yield steady_scheduler
     steady_scheduler.close()
 
 
-def sent_now(steady: SteadyScheduler, sent: list[str]) -> set[str]:
-    """Apply every interval task as if it were due. Return the names of tasks that were sent."""
-    sent.clear()
+def send_due_tasks(steady: SteadyScheduler, sent_tasks: list[str]) -> set[str]:
+    """Return the names of sent tasks if every interval task is due."""
+    sent_tasks.clear()
     for name in INTERVAL_TASKS:
         steady.apply_entry(steady.schedule[name])
-    return set(sent)
+    return set(sent_tasks)
 
 
 def person(**columns: object) -> User:
@@ -117,24 +120,24 @@ WORK: dict[str, tuple[Callable[[Member], object], set[str]]] = {
 
 
 @pytest.mark.django_db
-def test_scheduler_sends_nothing_without_work(steady: SteadyScheduler, sent: list[str], home: Member) -> None:
+def test_scheduler_sends_nothing_without_work(steady: SteadyScheduler, sent_tasks: list[str], home: Member) -> None:
     make_scan(home, status="completed", score=90, grade="A")
     make_monitor(home, next_run_at=timezone.now() + timedelta(hours=1))
-    assert sent_now(steady, sent) == set()
+    assert send_due_tasks(steady, sent_tasks) == set()
     assert last_beat() is not None, "the scheduler is alive"
 
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("work", WORK)
 def test_scheduler_sends_task_if_rows_need_it(
-    work: str, steady: SteadyScheduler, sent: list[str], home: Member
+    work: str, steady: SteadyScheduler, sent_tasks: list[str], home: Member
 ) -> None:
     make, expected = WORK[work]
     make(home)
-    assert sent_now(steady, sent) == expected
+    assert send_due_tasks(steady, sent_tasks) == expected
 
 
-def test_every_interval_task_is_a_PeriodicTask() -> None:
+def test_interval_tasks_are_PeriodicTasks() -> None:
     app.loader.import_default_modules()
     periodic = {
         name for name, entry in app.conf.beat_schedule.items() if isinstance(app.tasks[entry["task"]], PeriodicTask)
@@ -144,17 +147,17 @@ def test_every_interval_task_is_a_PeriodicTask() -> None:
 
 
 @pytest.mark.django_db
-def test_task_without_work_is_sent_after_LONGEST_PAUSE_S(
-    steady: SteadyScheduler, sent: list[str], monkeypatch: pytest.MonkeyPatch
+def test_idle_task_is_sent_after_LONGEST_PAUSE_S(
+    steady: SteadyScheduler, sent_tasks: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     later = time.monotonic() + scheduler.LONGEST_PAUSE_S
     monkeypatch.setattr(time, "monotonic", lambda: later)
-    assert sent_now(steady, sent) == INTERVAL_TASKS
-    assert sent_now(steady, sent) == set()
+    assert send_due_tasks(steady, sent_tasks) == INTERVAL_TASKS
+    assert send_due_tasks(steady, sent_tasks) == set()
 
 
-def test_scheduler_sends_every_task_during_postgresql_outage(
-    steady: SteadyScheduler, sent: list[str], monkeypatch: pytest.MonkeyPatch
+def test_postgresql_outage_delays_no_task(
+    steady: SteadyScheduler, sent_tasks: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse() -> bool:
         raise OperationalError("nobody there")
@@ -163,7 +166,7 @@ def test_scheduler_sends_every_task_during_postgresql_outage(
     monkeypatch.setattr(scheduler, "log_failure", lambda error: None)
     for name in INTERVAL_TASKS:
         monkeypatch.setattr(app.tasks[app.conf.beat_schedule[name]["task"]], "has_work", refuse)
-    assert sent_now(steady, sent) == INTERVAL_TASKS
+    assert send_due_tasks(steady, sent_tasks) == INTERVAL_TASKS
 
 
 class Pool:
@@ -183,7 +186,7 @@ class Pool:
 
 @pytest.fixture
 def tasks(monkeypatch: pytest.MonkeyPatch) -> tuple[set[object], set[object]]:
-    """Tasks that the worker has received, and tasks that its processes have accepted."""
+    """Tasks received by the worker, and tasks accepted by its processes."""
     received: set[object] = set()
     accepted: set[object] = set()
     monkeypatch.setattr(state, "reserved_requests", received)
@@ -191,7 +194,7 @@ def tasks(monkeypatch: pytest.MonkeyPatch) -> tuple[set[object], set[object]]:
     return received, accepted
 
 
-def test_pool_grows_with_tasks_and_shrinks_half_a_minute_later(tasks: tuple[set[object], set[object]]) -> None:
+def test_pool_grows_with_tasks_and_shrinks(tasks: tuple[set[object], set[object]]) -> None:
     received, accepted = tasks
     pool = Pool()
     scaler = Autoscaler(pool, 3, 1)  # type: ignore[arg-type]  # Autoscaler calls only the methods of Pool.
@@ -214,7 +217,7 @@ def test_pool_grows_with_tasks_and_shrinks_half_a_minute_later(tasks: tuple[set[
     assert pool.num_processes == 1
 
 
-def test_pool_with_minimum_0_retains_one_process_after_first_task(tasks: tuple[set[object], set[object]]) -> None:
+def test_pool_keeps_one_process_after_a_task(tasks: tuple[set[object], set[object]]) -> None:
     received, _ = tasks
     pool = Pool()
     pool.num_processes = 0
@@ -229,7 +232,7 @@ def test_pool_with_minimum_0_retains_one_process_after_first_task(tasks: tuple[s
     assert pool.num_processes == 1
 
 
-def test_keep_shared_freezes_objects_before_fork() -> None:
+def test_objects_are_frozen_before_the_fork() -> None:
     before = gc.get_freeze_count()
     objects: list[list[object]] = [[] for _ in range(100)]
     freeze_before_fork()

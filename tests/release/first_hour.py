@@ -1,4 +1,6 @@
-"""New server for the section "From nothing to a running service" of docs/operations.md, on this machine.
+"""Simulate a new server for the first steps in docs/operations.md.
+
+The section is "From nothing to a running service".
 
 The server has its own network, /etc and mounts in Linux namespaces, so that ports 80 and 443 and the host names of the
 page are free. Replacements:
@@ -31,11 +33,11 @@ PACKAGES = ("caddy", "prometheus", "prometheus-alertmanager")
 PASSWORD = "correct-horse-battery-staple"  # Password of the superuser.
 SHIMS = Path(__file__).parent / "shims"
 DONE = re.compile(r"«ended (\d+)»")
-BLOCK_LIMIT_S = 600  # A busy machine starts the containers one after the other.
+BLOCK_TIMEOUT_S = 600  # Containers start one after the other on a busy machine.
 # The processes of the namespaces end together with the shell.
 NAMESPACES = ["unshare", "--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc"]
-# Setup in the namespaces of the server, which runs before the first command.
-SET_UP = """
+# The script sets up the server's namespaces before the first command runs.
+NAMESPACE_SETUP_SCRIPT = """
 set -euo pipefail
 mount --make-rprivate /
 ip link set lo up
@@ -51,10 +53,16 @@ cd "$STATE/source"
 
 
 class NewServer:
-    """Shell on a new server. `mails` are the e-mails that its mail account has sent."""
+    """Shell on a new server.
+
+    `mails` are the e-mails sent with its mail account.
+    """
 
     def __init__(self, state: Path, podman: Path) -> None:
-        """Set the folders of the server's state and of a Podman that has the images."""
+        """Set the folders of the server's state and of Podman.
+
+        Podman's folder has the images.
+        """
         self.state = state
         self._podman = podman
         self.output = ""
@@ -78,7 +86,7 @@ class NewServer:
             stdin=terminal, stdout=terminal, stderr=terminal, env=variables, cwd=ROOT, start_new_session=True,
         )  # fmt: skip
         os.close(terminal)
-        self.run("stty -echo; PS1=; PS2=\n" + SET_UP)
+        self.run("stty -echo; PS1=; PS2=\n" + NAMESPACE_SETUP_SCRIPT)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -95,11 +103,14 @@ class NewServer:
         return [path.read_text() for path in sorted((self.state / "mails").iterdir())]
 
     def run(self, commands: str) -> str:
-        """Run a block of commands in the shell, as if typed. Returns the output. Fails if a command fails."""
+        """Run a block of commands in the shell and return the output.
+
+        Fails if a command fails.
+        """
         block = self.state / "block.sh"
         block.write_text(commands)
         os.write(self._terminal, f'. "{block}"; echo "«ended $?»"\n'.encode())
-        output, deadline = "", time.monotonic() + BLOCK_LIMIT_S
+        output, deadline = "", time.monotonic() + BLOCK_TIMEOUT_S
         while not (end_mark := DONE.search(output)):
             has_shell_ended = self._shell.poll() is not None
             ready, _, _ = select.select([self._terminal], [], [], 0.2)
@@ -108,7 +119,7 @@ class NewServer:
                     output += os.read(self._terminal, 65536).decode("utf-8", "replace")
             else:
                 assert not has_shell_ended, f"a command of this block failed:\n{commands}\n{output}"
-                assert time.monotonic() < deadline, f"not within {BLOCK_LIMIT_S} s: {commands}\n{output}"
+                assert time.monotonic() < deadline, f"not within {BLOCK_TIMEOUT_S} s: {commands}\n{output}"
             if re.search(r"Password(?: \(again\))?: $", output):
                 os.write(self._terminal, f"{PASSWORD}\n".encode())
                 output += "\n"
@@ -133,14 +144,20 @@ class NewServer:
         (self.state / "mail.pem").write_bytes(leaf.pem + leaf.key_pem)
 
 
-def can_have_namespaces() -> bool:
-    """Return True if this user may create the namespaces of the server, and its programs are installed."""
+def can_create_namespaces() -> bool:
+    """Return True if the new server can be simulated here.
+
+    This user may create its namespaces, and all required programs are installed.
+    """
     if sys.platform != "linux" or os.geteuid() != 0 or not all(map(shutil.which, ("apt-get", "podman", "ip"))):
         return False
     return subprocess.run([*NAMESPACES, "true"], capture_output=True, check=False).returncode == 0
 
 
-def commands_of(page: str) -> list[str]:
-    """Return the blocks of commands in the section "From nothing to a running service"."""
+def command_blocks_of_section(page: str) -> list[str]:
+    """Return the command blocks of the section on a new server.
+
+    The section is "From nothing to a running service".
+    """
     section = page.partition("\n## From nothing to a running service\n")[2].partition("\n## ")[0]
     return re.findall(r"^```bash\n(.*?)^```$", section, re.MULTILINE | re.DOTALL)

@@ -1,4 +1,7 @@
-"""docs/compatibility.md: no stable part of the interfaces was removed since the previous release."""
+"""Tests that no stable part of an interface was removed.
+
+The previous release is compared.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,10 @@ OPTION = re.compile(r"^\| `(--[a-z-]+)` \|", re.MULTILINE)
 
 
 def previous_file(path: str) -> str:
-    """Return a file of the previous release, or an empty string if the release has no such file."""
+    """Return a file of the previous release.
+
+    The string is empty if the file did not exist.
+    """
     git_show = subprocess.run(
         ["git", "show", f"{PREVIOUS}:{path}"], cwd=ROOT, capture_output=True, text=True, check=False
     )
@@ -31,7 +37,10 @@ def current_file(path: str) -> str:
 
 
 def interface_parts(description: dict[str, Any]) -> Iterator[str]:
-    """Yield the operations, parameters, statuses, events and fields of an OpenAPI description, one line each."""
+    """Yield the parts of an OpenAPI description, one per line.
+
+    Parts are operations, parameters, statuses, events and fields.
+    """
     description = resolve_references(description)
     for kind in ("paths", "webhooks"):
         for path, methods in description.get(kind, {}).items():
@@ -47,18 +56,18 @@ def interface_parts(description: dict[str, Any]) -> Iterator[str]:
             yield f"{name}.{field}"
 
 
-def removed(old: set[str], new: set[str]) -> list[str]:
+def removed_parts(old: set[str], new: set[str]) -> list[str]:
     return sorted(old - new)
 
 
 @needs_previous
-def test_no_operation_parameter_status_event_or_field_was_removed() -> None:
+def test_no_part_of_the_api_was_removed() -> None:
     old, new = (
         {*interface_parts(yaml.safe_load(text))}
         for text in (previous_file("openapi.yaml"), current_file("openapi.yaml"))
     )
     assert len(old) > 100
-    assert removed(old, new) == []
+    assert removed_parts(old, new) == []
 
 
 @needs_previous
@@ -67,7 +76,7 @@ def test_no_check_was_removed() -> None:
     old, new = (
         {check["id"] for check in json.loads(text)["checks"]} for text in (previous_file(path), current_file(path))
     )
-    assert removed(old, new) == []
+    assert removed_parts(old, new) == []
 
 
 @needs_previous
@@ -79,11 +88,11 @@ def test_no_check_was_removed() -> None:
 def test_no_variable_or_option_was_removed(path: str, pattern: re.Pattern[str]) -> None:
     old = {*pattern.findall(previous_file(path))}
     assert old
-    assert removed(old, {*pattern.findall(current_file(path))}) == []
+    assert removed_parts(old, {*pattern.findall(current_file(path))}) == []
 
 
 def test_removed_operation_is_reported() -> None:
     description: dict[str, Any] = yaml.safe_load(current_file("openapi.yaml"))
     all_parts = {*interface_parts(description)}
     del description["paths"]["/v1/usage"]
-    assert "get /v1/usage" in removed(all_parts, {*interface_parts(description)})
+    assert "get /v1/usage" in removed_parts(all_parts, {*interface_parts(description)})

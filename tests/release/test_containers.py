@@ -1,4 +1,7 @@
-"""Dockerfile and compose.yaml, as far as they can be tested without running containers. `test_images.py` runs them."""
+"""Tests for Dockerfile and compose.yaml without running containers.
+
+See `test_images.py` for the others.
+"""
 
 from __future__ import annotations
 
@@ -31,11 +34,11 @@ OWN_SERVICES = tuple(
     name for name, service in SERVICES.items() if service.get("image", "").startswith("website-scan-service")
 )
 WORKERS = tuple(name for name in OWN_SERVICES if "worker" in SERVICES[name].get("command", ()))
-# Variables that compose.yaml sets itself, or that are not for production.
-NOT_FOR_OPERATORS = {"DATA_DIR", "DEBUG", "PORT"}
-# Secrets that the browser worker does not need. A page that escapes from the browser could read them.
+# compose.yaml sets these variables itself, or production does not use them.
+VARIABLES_NOT_FOR_OPERATORS = {"DATA_DIR", "DEBUG", "PORT"}
+# Pages that escape from the browser could read these secrets.
 KEYS = ("SECRET_KEY", "SECRET_KEY_FALLBACKS", "ENCRYPTION_KEYS", "EMAIL_URL", "METRICS_TOKEN", "OIDC_PROVIDERS")
-# Variables of compose.yaml only: passwords that it requires, and the maximum numbers of worker processes.
+# Only compose.yaml has these passwords and maximum numbers of workers.
 COMPOSE_PASSWORDS = {"POSTGRES_PASSWORD", "REDIS_PASSWORD"}
 COMPOSE_PROCESSES = {"WORKER_PROCESSES", "BROWSER_PROCESSES"}
 # Variables that the image sets for Python and Django.
@@ -43,14 +46,20 @@ PYTHON_VARIABLES = {"PATH", "PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE", "DJAN
 
 
 def instructions() -> list[tuple[str, str]]:
-    """Return the Dockerfile's instructions with their arguments. Continuation lines are joined."""
+    """Return the Dockerfile's instructions with their arguments.
+
+    Continuation lines are joined.
+    """
     text = (ROOT / "Dockerfile").read_text(encoding="utf-8").replace("\\\n", " ")
     lines = [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
     return [(name, " ".join(arguments.split())) for name, _, arguments in (line.partition(" ") for line in lines)]
 
 
 def arguments_of(instruction: str, stage: str = "") -> list[str]:
-    """Return the arguments of all uses of an instruction in the Dockerfile, or in one of its stages."""
+    """Return the arguments of a Dockerfile instruction.
+
+    Every use in one stage or in all stages is included.
+    """
     matches, current_stage = [], ""
     for name, arguments in instructions():
         current_stage = arguments.rpartition(" ")[2] if name == "FROM" else current_stage
@@ -60,7 +69,10 @@ def arguments_of(instruction: str, stage: str = "") -> list[str]:
 
 
 def command_of(service: str) -> list[str]:
-    """Return the command of a service, from compose.yaml or from the image, with the defaults of variables."""
+    """Return a service's command from compose.yaml or from its image.
+
+    Variables have their defaults.
+    """
     command: list[str] = SERVICES[service].get("command") or json.loads(arguments_of("CMD", "service")[0])
     return [re.sub(r"\$\{\w+:-(\w+)\}", r"\1", word) for word in command]
 
@@ -68,7 +80,7 @@ def command_of(service: str) -> list[str]:
 RESULTS = ("command", "browser", "service")
 
 
-def test_images_are_pinned_to_hashes_and_do_not_run_as_root() -> None:
+def test_images_are_pinned_to_hashes() -> None:
     assert arguments_of("ARG") == ["PYTHON_IMAGE=python:3.12-slim-bookworm"]
     assert arguments_of("FROM")[0] == "${PYTHON_IMAGE} AS python"
     # The last stage is the image that is built without a target.
@@ -84,7 +96,7 @@ def test_images_are_pinned_to_hashes_and_do_not_run_as_root() -> None:
 
 
 @pytest.mark.parametrize(("image", "service"), [("service", "web"), ("browser", "browser")])
-def test_image_alone_has_the_same_healthcheck_and_command_as_its_compose_service(image: str, service: str) -> None:
+def test_image_has_the_command_of_its_service(image: str, service: str) -> None:
     options, probe = re.fullmatch(r"(.*?) CMD (.*)", arguments_of("HEALTHCHECK", image)[0]).groups()  # type: ignore[union-attr]
     healthcheck = SERVICES[service]["healthcheck"]
     kind, *test = healthcheck["test"]
@@ -95,7 +107,7 @@ def test_image_alone_has_the_same_healthcheck_and_command_as_its_compose_service
     assert json.loads(arguments_of("CMD", image)[0]) == command_of(service)
 
 
-def test_root_file_system_of_every_service_is_read_only() -> None:
+def test_root_file_systems_are_read_only() -> None:
     assert all(service["read_only"] for service in SERVICES.values())
     for name in OWN_SERVICES:
         writable = [*SERVICES[name]["tmpfs"], *SERVICES[name].get("volumes", ())]
@@ -103,7 +115,7 @@ def test_root_file_system_of_every_service_is_read_only() -> None:
         assert {"mem_limit", "pids_limit"} <= SERVICES[name].keys()
 
 
-# Loads what a worker loads (its tasks), runs the system checks, and renders a page with links to collected files.
+# Like a worker, this code loads all tasks, and it also renders a page.
 START_CODE = """
 import django
 django.setup()
@@ -118,7 +130,7 @@ assert Client().get("/").status_code == 200
 
 
 @pytest.mark.slow
-def test_files_in_the_image_are_enough_to_start_the_service(tmp_path: Path) -> None:
+def test_service_starts_with_the_files_in_the_image(tmp_path: Path) -> None:
     for copy in arguments_of("COPY", "code"):
         *sources, destination = copy.split()
         if sources[0].startswith("--from"):
@@ -143,7 +155,8 @@ def test_files_in_the_image_are_enough_to_start_the_service(tmp_path: Path) -> N
         )
         assert execution.returncode == 0, execution.stderr
 
-    run("manage.py", "collectstatic", "--noinput")  # As in the build: without SECRET_KEY, database and Redis.
+    # The build also runs the command without SECRET_KEY, database and Redis.
+    run("manage.py", "collectstatic", "--noinput")
     collected_files = json.loads((data / "static" / "staticfiles.json").read_text(encoding="utf-8"))["paths"]
     assert {path.relative_to(ROOT / "static").as_posix() for path in (ROOT / "static").rglob("*.*")} <= set(
         collected_files
@@ -154,7 +167,7 @@ def test_files_in_the_image_are_enough_to_start_the_service(tmp_path: Path) -> N
     run("-c", START_CODE, SECRET_KEY=secret, ALLOWED_HOSTS="testserver")
 
 
-def test_dockerignore_lists_exactly_the_copied_files() -> None:
+def test_dockerignore_lists_the_copied_files() -> None:
     ignored = (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines()
     assert ignored[0] == "*"
     copied = {source for copy in arguments_of("COPY") if "--from" not in copy for source in copy.split()[:-1]}
@@ -167,30 +180,35 @@ def test_service_has_only_known_variables(service: str) -> None:
 
 
 @pytest.mark.parametrize("service", OWN_SERVICES)
-def test_every_documented_variable_is_passed_to_the_service(service: str) -> None:
-    """`.env` sets only variables that compose.yaml lists. Others would be ignored without a warning."""
+def test_documented_variables_are_passed_on(service: str) -> None:
+    """`.env` sets only variables that compose.yaml lists.
+
+    Others would be ignored without a warning.
+    """
     environment = SERVICES[service]["environment"]
-    assert defaults.keys() - NOT_FOR_OPERATORS == set(environment)
+    assert defaults.keys() - VARIABLES_NOT_FOR_OPERATORS == set(environment)
     fixed = ("DATABASE_URL", "REDIS_URL", "WORKER_HEARTBEAT_FILE")
-    passed_on = {name: value for name, value in environment.items() if name not in fixed}
+    passed_variables = {name: value for name, value in environment.items() if name not in fixed}
     if service == "browser":
-        assert not any(passed_on.pop(name).startswith("$") for name in KEYS)
-    assert all(value.startswith(f"${{{name}:") for name, value in passed_on.items())
+        assert not any(passed_variables.pop(name).startswith("$") for name in KEYS)
+    assert all(value.startswith(f"${{{name}:") for name, value in passed_variables.items())
 
 
-def test_browser_has_namespaces_for_its_sandbox_and_a_memory_limit() -> None:
+def test_browser_service_allows_sandbox_namespaces() -> None:
     browser = SERVICES["browser"]
     assert browser["cap_drop"] == ["ALL"]
     assert browser["security_opt"] == ["no-new-privileges:true", "seccomp=deploy/seccomp.json"]
     assert browser["mem_limit"] == browser["memswap_limit"]
     profile = json.loads((ROOT / "deploy" / "seccomp.json").read_text(encoding="utf-8"))
-    (refused_calls,) = profile["syscalls"]
-    assert (profile["defaultAction"], refused_calls["action"]) == ("SCMP_ACT_ALLOW", "SCMP_ACT_ERRNO")
-    assert not {"clone", "clone3", "unshare", "chroot"} & set(refused_calls["names"])
-    assert {"mount", "setns", "bpf", "ptrace", "keyctl", "init_module", "kexec_load"} <= set(refused_calls["names"])
+    (refused_system_calls,) = profile["syscalls"]
+    assert (profile["defaultAction"], refused_system_calls["action"]) == ("SCMP_ACT_ALLOW", "SCMP_ACT_ERRNO")
+    assert not {"clone", "clone3", "unshare", "chroot"} & set(refused_system_calls["names"])
+    assert {"mount", "setns", "bpf", "ptrace", "keyctl", "init_module", "kexec_load"} <= set(
+        refused_system_calls["names"]
+    )
 
 
-def test_empty_variable_equals_an_unset_one() -> None:
+def test_empty_variable_is_treated_as_unset() -> None:
     unset = [name for name, value in SERVICES["web"]["environment"].items() if value.endswith(":-}")]
     code = "from config import settings; from website_scan import environment; print(environment.problems)"
     variables = {"PATH": os.environ["PATH"], "SECRET_KEY": "x1" * 20}
@@ -205,7 +223,7 @@ def test_empty_variable_equals_an_unset_one() -> None:
     assert (execution.stdout.strip(), execution.stderr) == ("[]", "")
 
 
-def test_every_variable_of_compose_yaml_is_known() -> None:
+def test_variables_of_compose_yaml_are_known() -> None:
     text = (ROOT / "compose.yaml").read_text(encoding="utf-8")
     variables = set(re.findall(r"(?<!\$)\$\{(\w+)", text))
     assert variables <= defaults.keys() | COMPOSE_PASSWORDS | COMPOSE_PROCESSES
@@ -215,14 +233,14 @@ def test_every_variable_of_compose_yaml_is_known() -> None:
         assert not re.search(rf"\$\{{{name}\b(?!:\?)", text), name
 
 
-def test_only_web_publishes_a_port_and_only_on_loopback() -> None:
+def test_only_web_publishes_a_port() -> None:
     published_ports = {name: service["ports"] for name, service in SERVICES.items() if "ports" in service}
     assert published_ports == {"web": ["127.0.0.1:8000:8000"]}
     assert COMPOSE["networks"]["inside"] == {"internal": True}
     assert all(SERVICES[name]["networks"] == ["inside"] for name in ("postgresql", "redis", "migrate", "scheduler"))
 
 
-def test_all_services_but_migrations_have_healthchecks_and_wait_for_the_migrations() -> None:
+def test_services_wait_for_the_migrations() -> None:
     assert {name for name, service in SERVICES.items() if "test" in service["healthcheck"]} == set(SERVICES) - {
         "migrate"
     }
@@ -233,7 +251,7 @@ def test_all_services_but_migrations_have_healthchecks_and_wait_for_the_migratio
 
 @pytest.mark.parametrize(("age_s", "is_healthy"), [(20, True), (300, False), (None, False)])
 @pytest.mark.parametrize("service", WORKERS)
-def test_worker_is_healthy_while_its_heartbeat_file_is_fresh(
+def test_worker_with_fresh_heartbeat_is_healthy(
     tmp_path: Path, service: str, age_s: int | None, is_healthy: bool
 ) -> None:
     file = tmp_path / "heartbeat"
@@ -267,24 +285,26 @@ def test_celery_accepts_its_command(service: str) -> None:
     name = "beat" if service == "scheduler" else "worker"
     position = arguments.index(name)
     group = celery_command.make_context("celery", arguments[: position + 1])
-    # The function of the command group does the same.
+    # Celery's own command group sets the same context object.
     group.obj = CLIContext(app, no_color=True, workdir=None, quiet=True)
     options = celery_command.commands[name].make_context(name, arguments[position + 1 :], parent=group).params
     if service in WORKERS:
-        assert options["queues"] == queues_of(command_of(service))
+        assert options["queues"] == queues_in_command(command_of(service))
 
 
-def queues_of(command: Sequence[str]) -> list[str]:
+def queues_in_command(command: Sequence[str]) -> list[str]:
     return command[command.index("--queues") + 1].split(",")
 
 
-def test_every_queue_is_served_by_one_worker_of_compose_and_by_make_run() -> None:
-    queues_of_workers = [queues_of(command_of(name)) for name in WORKERS]
+def test_queues_have_one_worker_in_compose() -> None:
+    queues_of_workers = [queues_in_command(command_of(name)) for name in WORKERS]
     queues = [queue for names in queues_of_workers for queue in names]
     assert len(queues) == len(set(queues))
     assert {route["queue"] for route in app.conf.task_routes.values()} <= set(queues)
     commands = [program.command for program in programs(ROOT, 8000, {})]
-    assert set(queues) == {queue for command in commands if "--queues" in command for queue in queues_of(command)}
+    assert set(queues) == {
+        queue for command in commands if "--queues" in command for queue in queues_in_command(command)
+    }
 
 
 def test_manage_py_accepts_its_command() -> None:

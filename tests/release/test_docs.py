@@ -1,4 +1,7 @@
-"""Documents: the links, files, commands and figures in them exist, and the steps in CONTRIBUTING.md work."""
+"""Tests that documents name only what exists.
+
+Links, files, commands and figures exist, and the steps in CONTRIBUTING.md work.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,7 @@ DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 NAMED_DOCUMENT = re.compile(r"(?<![\w/.:*<{-])(?:[\w.-]+/)*[\w.-]+\.md\b")
 
 
-def name_of(path: Path) -> str:
+def display_name(path: Path) -> str:
     return str(path.relative_to(ROOT))
 
 
@@ -36,7 +39,7 @@ def anchors(path: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
-def test_every_link_has_an_existing_target() -> None:
+def test_links_have_existing_targets() -> None:
     dead_links = []
     for document in DOCUMENTS:
         text = re.sub(r"```.*?```", "", document.read_text(encoding="utf-8"), flags=re.DOTALL)
@@ -46,11 +49,11 @@ def test_every_link_has_an_existing_target() -> None:
             path, _, anchor = target.partition("#")
             linked = (document.parent / path).resolve() if path else document
             if not linked.exists() or (anchor and anchor not in anchors(linked)):
-                dead_links.append(f"{name_of(document)}: {target}")
+                dead_links.append(f"{display_name(document)}: {target}")
     assert dead_links == []
 
 
-def test_every_mentioned_file_target_and_variable_exists() -> None:
+def test_mentioned_files_and_variables_exist() -> None:
     apps = "accounts|benchmarks|config|docs|reports|scans|static|templates|tests|webhooks"
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     codes = {f"SCAN_{suffix}" for suffix in ("NOT_FOUND", "NOT_COMPLETE", "NOT_STARTED", "INTERRUPTED", "CANCELLED")}
@@ -64,12 +67,15 @@ def test_every_mentioned_file_target_and_variable_exists() -> None:
         missing = [path for path in paths if not list(ROOT.glob(path.rstrip("/")))]
         missing += [f"make {target}" for target in targets if not re.search(rf"^{target}:", makefile, re.MULTILINE)]
         missing += [variable for variable in variables if variable not in known_names]
-        unknown += [f"{name_of(document)}: {name}" for name in missing]
+        unknown += [f"{display_name(document)}: {name}" for name in missing]
     assert unknown == []
 
 
-def comments_of(path: Path) -> str:
-    """Return the prose of a file: a document without its code blocks, or the docstrings and comments of code."""
+def prose_of_file(path: Path) -> str:
+    """Return the prose in a document or a source file.
+
+    The prose of a source file is its docstrings and comments.
+    """
     text = path.read_text(encoding="utf-8")
     if path.suffix == ".md":
         return re.sub(r"```.*?```", "", text, flags=re.DOTALL)
@@ -81,7 +87,7 @@ def comments_of(path: Path) -> str:
     return "\n".join([*(ast.get_docstring(node) or "" for node in nodes), *comments])
 
 
-def test_every_document_mentioned_in_prose_exists() -> None:
+def test_mentioned_documents_exist() -> None:
     patterns = ("*.md", "*.py", "*.toml", "*.yaml", "*.yml", "Makefile", "Dockerfile")
     tracked = subprocess.run(
         ["git", "ls-files", "--", *patterns], cwd=ROOT, capture_output=True, text=True, check=True, timeout=60
@@ -90,11 +96,11 @@ def test_every_document_mentioned_in_prose_exists() -> None:
         (path, name)
         for path in map(ROOT.joinpath, tracked.stdout.split())
         if path.exists()
-        for name in NAMED_DOCUMENT.findall(comments_of(path))
+        for name in NAMED_DOCUMENT.findall(prose_of_file(path))
     ]
     folders = (ROOT, ROOT / "docs")
     missing = [
-        f"{name_of(path)}: {name}"
+        f"{display_name(path)}: {name}"
         for path, name in mentions
         if not any((folder / name).exists() for folder in (*folders, path.parent))
     ]
@@ -102,7 +108,7 @@ def test_every_document_mentioned_in_prose_exists() -> None:
     assert missing == []
 
 
-def test_decision_records_are_numbered_and_short() -> None:
+def test_decision_records_are_numbered() -> None:
     decisions = sorted((ROOT / "docs" / "adr").glob("0*.md"))
     assert [int(path.name[:4]) for path in decisions] == list(range(1, len(decisions) + 1))
     for path in decisions:
@@ -111,7 +117,7 @@ def test_decision_records_are_numbered_and_short() -> None:
         assert len(text.splitlines()) < 65
 
 
-def test_every_dependency_has_its_reason_and_licence() -> None:
+def test_dependencies_have_a_reason_and_licence() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     entries = [*project["project"]["dependencies"], *project["dependency-groups"]["service"]]
     dependencies = {re.split(r"[^\w.-]", entry, maxsplit=1)[0] for entry in entries}
@@ -128,11 +134,11 @@ def test_every_dependency_has_its_reason_and_licence() -> None:
                 *(meta.get_all("Classifier") or ()),
             ]
         )
-        if name != "psycopg":  # psycopg was chosen although it has the LGPL.
+        if name != "psycopg":  # psycopg was chosen although its licence is the LGPL.
             assert not re.search(r"\b[AL]?GPL|General Public", licences), name
 
 
-def test_supported_python_versions_are_the_same_everywhere() -> None:
+def test_supported_python_versions_agree() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     versions = re.findall(r"Python :: 3\.(\d+)", " ".join(project["classifiers"]))
     first, last = versions[0], versions[-1]
@@ -146,29 +152,32 @@ def test_supported_python_versions_are_the_same_everywhere() -> None:
     assert f"Python 3.{first} to 3.{last}" in (ROOT / "README.md").read_text(encoding="utf-8")
 
 
-def test_documented_limits_of_the_network_guard_are_those_of_the_code() -> None:
+def test_documented_network_limits_match_the_code() -> None:
     text = " ".join((ROOT / "docs" / "security.md").read_text(encoding="utf-8").split())
     limits = DEFAULT_LIMITS
     assert f"{limits.requests} requests, {limits.requests_per_host} to a host, {limits.total_bytes // MIB} MiB" in text
     assert f"{limits.total_s:g} s, {limits.body_bytes // MIB} MiB on the wire" in text
     assert f"{limits.decoded_bytes // MIB} MiB unpacked, {limits.header_bytes // 1024} KiB of headers" in text
     assert limits.redirects == 10
-    names = re.search(r"whatever DNS says: (.*?), single labels", text)
+    names = re.search(r"regardless of DNS: (.*?), single labels", text)
     assert names
     assert {name.strip(" `").lstrip(".") for name in names[1].split(",")} == RESERVED_SUFFIXES
 
 
-def steps() -> tuple[str, str]:
-    """Return the check and the test in the section "Add a check" of CONTRIBUTING.md."""
+def contributing_steps() -> tuple[str, str]:
+    """Return the example check and its test from CONTRIBUTING.md.
+
+    The section is "Add a check".
+    """
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     section = text.partition("\n## Add a check\n")[2].partition("\n## ")[0]
     check, test = re.findall(r"^   ```python\n(.*?)^   ```$", section, re.MULTILINE | re.DOTALL)
     return textwrap.dedent(check), textwrap.dedent(test)
 
 
-def test_check_added_as_described_in_contributing_works(tmp_path: Path) -> None:
-    """The example's check is listed after it was added to the file of its category, and the example's test passes."""
-    check, test = steps()
+def test_contributing_example_works(tmp_path: Path) -> None:
+    """Add the example check as documented and run its test."""
+    check, test = contributing_steps()
     for entry in ROOT.iterdir():
         if entry.name in ("website_scan", "tests"):
             shutil.copytree(entry, tmp_path / entry.name, ignore=shutil.ignore_patterns("__pycache__"))

@@ -1,4 +1,4 @@
-"""docs/api.md and others: their curl commands are sent to the service, and must return the documented responses."""
+"""Tests that documented curl commands return the documented responses."""
 
 from __future__ import annotations
 
@@ -59,22 +59,23 @@ AUDITS = (ROOT / "docs" / "audits.md").read_text(encoding="utf-8")
 MONITORS = (ROOT / "docs" / "monitors.md").read_text(encoding="utf-8")
 LISTS = (ROOT / "docs" / "lists.md").read_text(encoding="utf-8")
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$|^<!-- (?!generated: |end )(.+?) -->$", re.MULTILINE | re.DOTALL)
-A_WORKER_RUNS = "a worker runs the scan here"
-AN_EARLIER_REPORT = "the page has an earlier report here"
-A_WORKER_RUNS_THE_AUDIT = "a worker runs the audit here"
-A_WORKER_RUNS_THE_LIST = "a worker runs the list here"
-A_WORKER_DELIVERS = "a worker delivers here"
-# Shell variables of the examples for the IDs of created objects, by the prefix of the IDs.
+WORKER_RUNS_SCAN_COMMENT = "a worker runs the scan here"
+EARLIER_REPORT_COMMENT = "the page has an earlier report here"
+WORKER_RUNS_AUDIT_COMMENT = "a worker runs the audit here"
+WORKER_RUNS_LIST_COMMENT = "a worker runs the list here"
+WORKER_DELIVERS_COMMENT = "a worker delivers here"
+# Shell variables for IDs of created objects, by prefix of the ID.
 KINDS = {"mute": "MUTE", "mon": "MONITOR", "bdg": "BADGE", "run": "RUN", "aud": "AUDIT", "dlv": "DELIVERY"}
 KINDS |= {"lst": "LIST", "shr": "SHARE"}
+WORKBOOK = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 ID_IN_TEXT = re.compile(r"(scan|rpt|wh|evt|dlv|aud|mute|mon|run|bdg|lst|ent|shr)_[0-9A-Za-z]{22}")
-# Fields that are not compared, because they differ between checks.
+# These fields differ between checks and are not compared.
 OPAQUE = {"evidence", "values"}
 
 
 @dataclass(frozen=True)
 class Message:
-    """HTTP message of a code block: start line, headers and body."""
+    """HTTP message in a code block."""
 
     start: str
     headers: dict[str, str]
@@ -93,7 +94,10 @@ class Message:
 
 @dataclass(frozen=True)
 class Example:
-    """Command of a code block with its response, or an HTML comment about an event between two commands."""
+    """Command in a code block and its response.
+
+    `command` can also be an HTML comment about an event between two commands.
+    """
 
     command: str
     answer: Message | None = None
@@ -112,17 +116,20 @@ def examples() -> Iterator[Example]:
 
 @dataclass
 class Session:
-    """Session of a reader who runs all commands of a document in order, with shell variables."""
+    """Session of a reader who runs a document's commands in order.
+
+    Shell variables persist.
+    """
 
     site: str
     variables: dict[str, str]
     requests: list[tuple[str, str]] = field(default_factory=list)
 
     def send(self, command: str) -> ClientResponse:
-        """Send the request of a curl command, with variables substituted as in a shell."""
+        """Send a curl command's request with its variables substituted."""
         method, url, body = "GET", "", None
         headers: dict[str, str] = {}
-        # A shell would not substitute variables in single quotes, but no example has variables there.
+        # No example has variables in single quotes, where a shell keeps them.
         line = string.Template(command.replace("\\\n", " ")).substitute(self.variables)
         words = iter(shlex.split(line))
         assert next(words) == "curl"
@@ -151,7 +158,7 @@ class Session:
         return response
 
     def _set_variables(self, method: str, response: Any) -> None:
-        # Set the shell variables for IDs in the response, which later examples use.
+        # Later examples use the IDs in the response as shell variables.
         if method == "GET" and response.headers.get("Content-Type") == "application/json":
             body = response.json()
             if isinstance(body, dict) and isinstance(body.get("entries"), list):
@@ -171,7 +178,10 @@ class Session:
 
 
 def paths_with_types(value: object, prefix: str = "") -> set[str]:
-    """Return the paths in a JSON value, each alone and with the type of its value. Null has no type."""
+    """Return every path in a JSON value, also with the type of its value.
+
+    A null value has no type.
+    """
     result = {prefix} if value is None else {prefix, f"{prefix}: {type(value).__name__}"}
     if isinstance(value, dict):
         for name, member in value.items():
@@ -187,7 +197,10 @@ def json_paths(value: object) -> set[str]:
 
 
 def empty_lists(value: object, prefix: str = "") -> set[str]:
-    """Return the paths of empty lists in an example. Their items are described elsewhere in the document."""
+    """Return the paths of an example's empty lists.
+
+    Other parts of the document describe the items in these lists.
+    """
     if isinstance(value, dict):
         return {path for name, member in value.items() for path in empty_lists(member, f"{prefix}.{name}")}
     if isinstance(value, list):
@@ -195,7 +208,7 @@ def empty_lists(value: object, prefix: str = "") -> set[str]:
     return set()
 
 
-def masked(text: str) -> str:
+def mask_ids_and_numbers(text: str) -> str:
     """Replace IDs and numbers, which differ between requests."""
     return re.sub(r"[0-9]+", "0", ID_IN_TEXT.sub(r"\1_…", text))
 
@@ -203,21 +216,26 @@ def masked(text: str) -> str:
 def assert_matches_example(example: Example, response: Any) -> None:
     documented = example.answer
     assert documented is not None
-    text = response.getvalue().decode()
+    text = response.getvalue().decode(errors="replace")
     assert (response.status_code, response.reason_phrase) == (documented.status, documented.start.split(" ", 2)[2]), (
         text
     )
     for name, value in documented.headers.items():
-        assert masked(response.headers.get(name, "(none)")) == masked(value), f"{name} after {example.command}"
+        assert mask_ids_and_numbers(response.headers.get(name, "(none)")) == mask_ids_and_numbers(value), (
+            f"{name} after {example.command}"
+        )
     if "jsonl" in response.headers.get("Content-Type", ""):
         documented_line, line = documented.body.splitlines()[0], text.splitlines()[0]
         assert json.loads(documented_line).keys() == json.loads(line).keys()
         return
+    if not documented.body and response.headers.get("Content-Type") == WORKBOOK:
+        assert text.startswith("PK"), "a workbook is a ZIP archive"
+        return
     if "json" not in response.headers.get("Content-Type", ""):
         assert text.splitlines()[:1] == documented.body.splitlines()[:1]
         return
-    if "jsonl" in response.headers.get("Content-Type", ""):
-        text = text.splitlines()[0]
+    if not documented.body:
+        return  # The document says that the body is the same as in an earlier response.
     expected, actual = json.loads(documented.body), json.loads(text)
     open_lists = tuple(empty_lists(expected))
     assert json_paths(expected) == {path for path in json_paths(actual) if not path.startswith(open_lists)}, (
@@ -241,29 +259,27 @@ def session(transactional_db: None, settings: Any) -> Iterator[Session]:
 
 @pytest.mark.slow
 @pytest.mark.django_db(transaction=True, serialized_rollback=True)
-def test_every_documented_command_returns_the_documented_response(
-    session: Session, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_commands_return_the_documented_responses(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     for example in examples():
         if example.answer is not None:
             assert_matches_example(example, session.send(example.command))
-        elif example.command == A_WORKER_DELIVERS:
+        elif example.command == WORKER_DELIVERS_COMMENT:
             (report,) = attempt_deliveries()
             assert report.is_success, report
-        elif example.command == AN_EARLIER_REPORT:
+        elif example.command == EARLIER_REPORT_COMMENT:
             add_earlier_report(session.variables["ID"])
-        elif example.command == A_WORKER_RUNS_THE_LIST:
+        elif example.command == WORKER_RUNS_LIST_COMMENT:
             run = ListRun.objects.get(id=session.variables["RUN"])
             while start_entries(run.site_list.organization_id, timezone.now()):
                 run_waiting_scans()
             count_results(run.id)
             run.refresh_from_db()
             assert run.status == "completed"
-        elif example.command == A_WORKER_RUNS_THE_AUDIT:
+        elif example.command == WORKER_RUNS_AUDIT_COMMENT:
             run_waiting_scans()
             assert Audit.objects.get(id=session.variables["AUDIT"]).status == "completed"
         else:
-            assert example.command == A_WORKER_RUNS
+            assert example.command == WORKER_RUNS_SCAN_COMMENT
             tasks.run_scan(session.variables["ID"])
             assert Scan.objects.get(id=session.variables["ID"]).status == "completed"
     documented_endpoints = {
@@ -279,7 +295,10 @@ def run_waiting_scans() -> None:
 
 
 def add_earlier_report(scan_id: str) -> None:
-    """Add a report of the page from the day before, without one of its findings and with another finding."""
+    """Add a report of the previous day.
+
+    It lacks one finding and has a different one.
+    """
     report = Report.objects.select_related("scan").get(scan=scan_id)
     export: Any = report.export_json
     scan = report.scan
@@ -307,7 +326,10 @@ def endpoints() -> set[tuple[str, str]]:
 
 
 def table(first_column: str) -> list[list[str]]:
-    """Return the rows of the table whose first column has this heading, as lists of cells."""
+    """Return the rows of the table with this first column heading.
+
+    A row is a list of cells.
+    """
     match = re.search(rf"^\| {re.escape(first_column)} \|.*\n\|[-|]+\|\n((?:\|.*\n)+)", DOC, re.MULTILINE)
     assert match, f"no table of {first_column}"
     return [[cell.strip().strip("`") for cell in row.strip("|").split("|")] for row in match[1].splitlines()]
@@ -325,14 +347,17 @@ def sources() -> str:
 
 
 def test_table_of_errors_is_complete() -> None:
-    """The table must have all refusals, and all codes that the API's exception handler returns for other exceptions."""
+    """The table must list all refusals and error codes.
+
+    The codes are those that the API's exception handler returns.
+    """
     assert list(get_resolver().url_patterns)  # Loading the URLs imports the modules that define refusals.
     scan_errors = {*subclasses(NetError), *subclasses(ScanFailed), NetError, ScanFailed}
     refusals = {(refusal.status, refusal.code) for refusal in subclasses(Refusal) if refusal not in scan_errors}
     modules = [module for name, module in sys.modules.items() if name.partition(".")[0] in PACKAGES]
     resources = {value for module in modules for value in vars(module).values() if type(value) is Resource}
     refusals |= {(404, resource.not_found().code) for resource in resources}
-    # Network errors that requests for scans and webhooks may return.
+    # Requests for scans and webhooks may return these network errors.
     refusals |= {(400, "URL_NOT_REACHABLE"), (403, "DOMAIN_BLOCKED")}
     handler = (ROOT / "infrastructure" / "api" / "errors.py").read_text(encoding="utf-8")
     handled = {(int(status), code) for status, code in re.findall(r'return (\d{3}), "([A-Z_]+)"', handler)}
@@ -352,7 +377,7 @@ def test_table_of_scan_errors_is_complete() -> None:
     assert {code for code, *_ in table("code")} == codes | literal_codes
 
 
-def test_table_of_plans_equals_the_tiers_of_a_new_installation(db: None) -> None:
+def test_table_of_plans_matches_the_tiers(db: None) -> None:
     columns = (
         "scans_per_month",
         "concurrent_scans",
@@ -366,7 +391,7 @@ def test_table_of_plans_equals_the_tiers_of_a_new_installation(db: None) -> None
     assert rows == {name: numbers for name, *numbers in Tier.objects.values_list("name", *columns)}
 
 
-def test_documented_bodies_of_audits_are_accepted_and_the_event_has_the_documented_fields(db: None) -> None:
+def test_documented_audit_requests_are_valid(db: None) -> None:
     bodies = [json.loads(text) for name, text, _ in BLOCK.findall(AUDITS) if name == "json"]
     requests = [body for body in bodies if not {"event", "code"} & body.keys()]
     (event,) = [body for body in bodies if "event" in body]
@@ -386,16 +411,16 @@ def delivery() -> Message:
     return Message.parse(block)
 
 
-def event_of(scan: Scan) -> Any:
+def event_of_delivery(scan: Scan) -> Any:
     return json.loads(bytes(Event.objects.get(scan=scan).body))
 
 
-def test_delivery_has_the_documented_headers_and_fields(db: None, target: str) -> None:
+def test_delivery_has_the_documented_headers(db: None, target: str) -> None:
     member = member_of("Receiver")
     register_webhook(member, target)
     scan = finished_scan(member)
     documented = json.loads(delivery().body)
-    assert json_paths(documented) == json_paths(event_of(scan))
+    assert json_paths(documented) == json_paths(event_of_delivery(scan))
     headers = delivery().headers
     secret = re.search(r'"secret": "(whsec_.+?)"', WEBHOOKS)
     assert secret
@@ -408,13 +433,13 @@ def test_delivery_has_the_documented_headers_and_fields(db: None, target: str) -
     assert headers == {"Content-Type": "application/json", "X-Service-Event": documented["event"]} | signatures
     failed = make_scan(member, status="failed", error_code="TIMEOUT", error_message="…", completed_at=scan.created_at)
     record_scan_ends(ended=[(failed, None)])
-    assert json_paths(event_of(failed)) - json_paths(documented) == {
+    assert json_paths(event_of_delivery(failed)) - json_paths(documented) == {
         ".data.error",
         ".data.error.code",
         ".data.error.message",
     }
 
 
-def test_documented_retention_of_reports_is_that_of_the_code() -> None:
+def test_documented_retention_matches_the_code() -> None:
     assert f"kept for {REPORTS_KEPT_DAYS} days" in DOC
     assert f"{REPORTS_KEPT_DAYS} days after its last page" in AUDITS

@@ -1,4 +1,4 @@
-"""docs/audits.md: the documented limits are those of the code."""
+"""Tests that the limits in docs/audits.md match the code."""
 
 from __future__ import annotations
 
@@ -24,22 +24,24 @@ TEXT = re.sub(r"\s+", " ", (Path(__file__).resolve().parents[2] / "docs" / "audi
     [
         f"the group for `{product_token(Policy().user_agent)}`, else",
         f"up to {patterns.MAX_PATTERNS} patterns of up to {patterns.MAX_PATTERN_LENGTH} characters",
-        f"or {mazes.LEAST} places if that is more",
-        f"more than {mazes.MAX_DEPTH} clicks",
-        f"| sitemaps | {sitemaps.MAX_FILES}, and one more for every {sitemaps.PAGES_FOR_ANOTHER} pages of the list |",
-        f"| {sitemaps.MAX_BYTES // MIB} MiB as sent, {files.MAX_BYTES // MIB} MiB and {files.MAX_URLS:,} addresses",
+        f"or {mazes.MIN_URLS_PER_SHAPE} places if that is more",
+        f"more than {mazes.MAX_CLICK_DEPTH} clicks",
+        f"| sitemaps | {sitemaps.MAX_FILES}, "
+        f"and one more for every {sitemaps.PAGES_PER_EXTRA_SITEMAP} pages of the list |",
+        f"| {sitemaps.MAX_TRANSFERRED_BYTES // MIB} MiB as sent, "
+        f"{files.MAX_BYTES // MIB} MiB and {files.MAX_URLS:,} addresses",
         f"| of one robots.txt | {robots.MAX_BYTES // KIB} KiB |",
-        f"| {crawl.MAX_BYTES // MIB} MiB, {links.MAX_LINKS:,} links |",
-        f"| different addresses looked at | {effort.MAX_ADDRESSES:,} |",
-        f"| requests at a time | {crawl.AT_ONCE}, or one",
+        f"| {crawl.MAX_PAGE_BYTES // MIB} MiB, {links.MAX_LINKS:,} links |",
+        f"| different addresses looked at | {effort.MAX_URLS:,} |",
+        f"| requests at a time | {crawl.MAX_CONCURRENT_FETCHES}, or one",
     ],
 )
-def test_documented_limits_are_those_of_the_code(sentence: str) -> None:
+def test_documented_limits_match_the_code(sentence: str) -> None:
     assert sentence in TEXT
 
 
-def test_documented_limits_in_words_are_those_of_the_code() -> None:
+def test_limits_in_words_match_the_code() -> None:
     assert effort.MAX_CRAWL_DELAY_S == 5, "up to five seconds"
-    assert mazes.MAX_GENERATIONS + 1 == 9, "a chain of nine"
-    assert (crawl.FETCHES_PER_PAGE, crawl.MORE_FETCHES) == (2, 20), "twice the list, and 20"
+    assert mazes.MAX_PAGES_OF_SHAPE_IN_A_ROW + 1 == 9, "a chain of nine"
+    assert (crawl.MAX_FETCHES_PER_PAGE, crawl.EXTRA_FETCHES) == (2, 20), "twice the list, and 20"
     assert discovery_limits(1000).requests == 3 * 1000 + 200, "three times the list, and 200"

@@ -1,4 +1,7 @@
-"""docs/command.md and README.md: their examples and tables match the command."""
+"""Tests that documented examples and tables match the command.
+
+The documents are docs/command.md and README.md.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from website_scan.command import lists
-from website_scan.command.arguments import FORMATS, is_about_lists, options_from, parser
+from website_scan.command.arguments import FORMATS, is_list_command, parse_arguments, parser
 from website_scan.command.configuration import KEYS, NAME
 from website_scan.command.errors import EXIT_FAILED, EXIT_GATE, EXIT_USAGE
 
@@ -23,8 +26,11 @@ EXAMPLES = [
 ]
 
 
-def column(head: str) -> list[str]:
-    """Return the first column of the table with this heading, without backticks."""
+def first_column(head: str) -> list[str]:
+    """Return the first column of the table with this heading.
+
+    Backticks are removed.
+    """
     match = re.search(rf"^\| {head} \|.*\n\|[-|]+\|\n((?:\|.*\n)+)", DOC, re.MULTILINE)
     assert match, head
     return [row.split("|")[1].strip().strip("`") for row in match[1].splitlines()]
@@ -35,24 +41,24 @@ def test_every_example_is_accepted(arguments: list[str], tmp_path: Path, monkeyp
     monkeypatch.chdir(tmp_path)
     if "--print-completion" in arguments:
         with pytest.raises(SystemExit) as exit_info:
-            options_from(arguments)
+            parse_arguments(arguments)
         assert not exit_info.value.code
-    elif is_about_lists(arguments):
+    elif is_list_command(arguments):
         assert lists.parse_options(arguments, "website-scan").server
     else:
-        assert options_from(arguments).urls
+        assert parse_arguments(arguments).urls
 
 
-def test_tables_of_options_formats_and_exit_statuses_are_complete() -> None:
+def test_tables_of_options_are_complete() -> None:
     options = {option for action in parser("website-scan")._actions for option in action.option_strings} - {"-h"}
-    assert set(column("option")) == options
-    assert column("format") == list(FORMATS)
-    assert column("exit status") == [str(status) for status in (0, EXIT_GATE, EXIT_USAGE, EXIT_FAILED)]
+    assert set(first_column("option")) == options
+    assert first_column("format") == list(FORMATS)
+    assert first_column("exit status") == [str(status) for status in (0, EXIT_GATE, EXIT_USAGE, EXIT_FAILED)]
 
 
-def test_documented_configuration_file_is_accepted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_configuration_example_is_accepted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (configuration,) = re.findall(r"^```toml\n(.*?)^```$", DOC, re.MULTILINE | re.DOTALL)
     monkeypatch.chdir(tmp_path)
     (tmp_path / NAME).write_text(configuration)
-    assert len(options_from([]).urls) == 2
+    assert len(parse_arguments([]).urls) == 2
     assert set(tomllib.loads(configuration)) == set(KEYS)

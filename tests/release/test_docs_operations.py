@@ -1,4 +1,7 @@
-"""docs/operations.md: no variable is missing, the SQL queries run, and the log lines exist."""
+"""Tests that docs/operations.md lists all variables.
+
+Its SQL queries run, and its log lines exist.
+"""
 
 from __future__ import annotations
 
@@ -14,20 +17,26 @@ from website_scan import environment
 ROOT = Path(__file__).resolve().parents[2]
 DOC = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
 
-# Variables that terminals set, which are no settings.
+# Terminals set these variables, which are not settings.
 TERMINAL_VARIABLES = {"NO_COLOR", "TERM"}
 
 
 def rows(first_column: str) -> list[list[str]]:
-    """Return the cells of the table whose first column has this heading, without backticks."""
+    """Return the table whose first column has this heading.
+
+    Backticks in the cells are removed.
+    """
     match = re.search(rf"^\| {first_column} \|.*\n\|[-|]+\|\n((?:\|.*\n)+)", DOC, re.MULTILINE)
     assert match, f"no table of {first_column}"
     return [[cell.strip().strip("`") for cell in row.strip("|").split(" | ")] for row in match[1].splitlines()]
 
 
-def test_modules_read_only_documented_environment_variables() -> None:
-    """The command `up` runs before the settings can be used, but it also reads only variables of the table."""
-    # The pattern does not match variables that are only passed on. Tests and benchmarks are not searched.
+def test_environment_variables_are_documented() -> None:
+    """`manage.py up` reads only documented variables.
+
+    It runs before the settings are available.
+    """
+    # Tests, benchmarks and variables that are only passed on are left out.
     pattern = re.compile(r"""os\.(?:environ(?:\.get\(|\[)|getenv\()\s*["'](\w+)["']""")
     variables = {
         name
@@ -45,14 +54,14 @@ def test_every_documented_query_runs(query: str, db: None) -> None:
         assert cursor.description
 
 
-def test_every_documented_log_line_exists_with_its_level() -> None:
+def test_documented_log_lines_exist() -> None:
     logging_calls = [
         call
         for app in PACKAGES
         for path in (ROOT / app).rglob("*.py")
         for call in re.findall(r'logger\.(\w+)\("([^"]+)"', path.read_text(encoding="utf-8"))
     ]
-    documented = rows("log line holds")
+    documented = rows("log line contains")
     assert len(documented) > 5
     for phrase, level, _ in documented:
         levels = {"error" if name == "exception" else name for name, text in logging_calls if phrase in text}

@@ -1,4 +1,4 @@
-"""Images of the Dockerfile, and compose.yaml with these images: migrations, scans, webhooks, a rolling restart, limits.
+"""Tests for the built images and compose.yaml.
 
 Replacements: Podman with runc for Docker, /etc/hosts of each container for Docker's name server, and `tests.images` for
 Compose. A base image of Debian packages replaces the official Python image, and the embedded PostgreSQL and Debian's
@@ -23,7 +23,7 @@ import standardwebhooks
 from cyclonedx.schema import SchemaVersion
 from cyclonedx.validation.json import JsonStrictValidator
 
-from tests.images import LIMIT_S, ROOT, Podman, Stack, problem
+from tests.images import ROOT, TIMEOUT_S, Podman, Stack, reason_against_images
 from tests.operations.stack.processes import wait_until
 from tests.rolling import RepeatingClients, Switch
 
@@ -31,11 +31,11 @@ pytestmark = [
     pytest.mark.slow,
     pytest.mark.timeout(1500),
     pytest.mark.xdist_group("images"),
-    pytest.mark.skipif(problem() != "", reason=problem() or "never"),
+    pytest.mark.skipif(reason_against_images() != "", reason=reason_against_images() or "never"),
 ]
 
 OUTSIDE = ROOT / "tests" / "release" / "outside.py"
-MAX_MB = {"website-scan-service": 200, "website-scan-command": 450, "website-scan-service-browser": 450}
+MAX_IMAGE_MB = {"website-scan-service": 200, "website-scan-command": 450, "website-scan-service-browser": 450}
 # Secrets of the service that the browser worker must not have.
 KEYS = {
     "SECRET_KEY": secrets.token_hex(32),
@@ -45,25 +45,30 @@ KEYS = {
 }
 TYPES = ("accessibility", "performance", "security", "seo")
 FINAL = ("completed", "partial", "failed")
-RESPONSES = 10  # Of each kind of request, between two restarts.
-REQUEST_LIMIT_S = 30
-DRAIN_S = 10  # The switch probes ten times a second, but on a busy machine it waits for the response.
+RESPONSES = 10  # Number of responses to every kind of request between two restarts.
+REQUEST_TIMEOUT_S = 30
+DRAIN_DURATION_S = 10  # The load balancer may be slow on a busy machine.
 
 
 @pytest.fixture(scope="module")
 def stack(podman: Podman) -> Stack:
-    """All services of compose.yaml, healthy, with a site and a receiver outside."""
+    """All services of compose.yaml in a healthy state.
+
+    A site and a receiver are outside.
+    """
     stack = Stack(podman)
     stack.start_outside(OUTSIDE)
     passwords = {"POSTGRES_PASSWORD": secrets.token_hex(16), "REDIS_PASSWORD": secrets.token_hex(16)}
-    stack.configure(KEYS | passwords | {"SCAN_ALLOWED_NETWORKS": f"{stack.outside}/32", "DRAIN_S": str(DRAIN_S)})
+    stack.configure(
+        KEYS | passwords | {"SCAN_ALLOWED_NETWORKS": f"{stack.outside}/32", "DRAIN_S": str(DRAIN_DURATION_S)}
+    )
     stack.up()
     return stack
 
 
 @pytest.fixture(scope="module")
 def key(stack: Stack) -> str:
-    """API key of an organization with practically no rate limit."""
+    """API key with practically no rate limit."""
 
     def manage(*arguments: str) -> str:
         return stack.podman.run("exec", stack.running["web"][0], "python", "manage.py", *arguments)
@@ -72,11 +77,11 @@ def key(stack: Stack) -> str:
     return manage("create_api_key", "Our company", "--tier", "pro")
 
 
-@pytest.mark.parametrize("image", MAX_MB)
-def test_image_is_small_and_its_bill_of_materials_is_complete(podman: Podman, image: str) -> None:
+@pytest.mark.parametrize("image", MAX_IMAGE_MB)
+def test_bill_of_materials_of_image_is_complete(podman: Podman, image: str) -> None:
     size = re.search(rf"^{image}: [\d,]+ MB, ([\d,]+) above its base", podman.build_output, re.MULTILINE)
     assert size, podman.build_output
-    assert int(size[1].replace(",", "")) <= MAX_MB[image]
+    assert int(size[1].replace(",", "")) <= MAX_IMAGE_MB[image]
     text = (podman.folder / f"sbom-{image}.json").read_text(encoding="utf-8")
     bill = json.loads(text)
     assert JsonStrictValidator(SchemaVersion.from_version(bill["specVersion"])).validate_str(text) is None
@@ -86,7 +91,7 @@ def test_image_is_small_and_its_bill_of_materials_is_complete(podman: Podman, im
     assert ("pkg:pypi/django" in listed_packages) == (image != "website-scan-command")
 
 
-# Loads all extension modules and libraries, because the build strips them.
+# The build strips all extension modules and libraries, so they must load.
 LOAD_LIBRARIES = """
 import ctypes, pathlib, shutil, sys
 found = [each for each in pathlib.Path(sys.prefix).rglob("*.so*") if "pixeltable" not in str(each)]
@@ -95,8 +100,8 @@ print(len(found), *filter(shutil.which, ("gcc", "cc", "strip", "pip", "make")))
 """
 
 
-@pytest.mark.parametrize("image", MAX_MB)
-def test_image_has_no_compiler_working_libraries_and_an_unprivileged_user(podman: Podman, image: str) -> None:
+@pytest.mark.parametrize("image", MAX_IMAGE_MB)
+def test_image_loads_its_libraries(podman: Podman, image: str) -> None:
     count, *tools = podman.run_container(image, "python", "-c", LOAD_LIBRARIES).split()
     assert int(count) > 5
     assert tools == []
@@ -108,12 +113,12 @@ def test_image_has_no_compiler_working_libraries_and_an_unprivileged_user(podman
     }
 
 
-def test_service_image_has_the_postgresql_clients_for_backups(podman: Podman) -> None:
+def test_service_image_has_postgresql_clients(podman: Podman) -> None:
     find = "from operations.stack.clients import clients_for; print(clients_for(18))"
     assert podman.run_container("website-scan-service", "python", "-c", find) == "/opt/venv/bin"
 
 
-def test_command_image_scans_with_its_browser_in_a_read_only_container(stack: Stack) -> None:
+def test_command_image_scans_with_its_browser(stack: Stack) -> None:
     page = f"http://{stack.outside}:8080/"
     options = [f"--network={stack.network('outside')}", f"--security-opt=seccomp={ROOT}/deploy/seccomp.json"]
     options.append(f"--env=SCAN_ALLOWED_NETWORKS={stack.outside}/32")
@@ -124,20 +129,20 @@ def test_command_image_scans_with_its_browser_in_a_read_only_container(stack: St
     assert [report["omitted_checks"] for report in reports if report.get("omitted_checks")] == []
 
 
-def test_scans_of_all_types_complete_with_a_browser_and_their_webhooks_arrive(stack: Stack, key: str) -> None:
+def test_scans_complete_and_their_webhooks_arrive(stack: Stack, key: str) -> None:
     base = f"http://127.0.0.1:{stack.ports[stack.running['web'][0]]}"
     page = f"http://{stack.outside}:8080"
     api = requests.Session()
     api.headers["Authorization"] = f"Bearer {key}"
 
     def post(path: str, **body: Any) -> dict[str, Any]:
-        response = api.post(base + path, json=body, timeout=REQUEST_LIMIT_S)
+        response = api.post(base + path, json=body, timeout=REQUEST_TIMEOUT_S)
         assert response.status_code == 201, response.text
         return dict(response.json())
 
     webhook = post("/api/webhooks", url=f"{page}/hook", events=[f"scan.{status}" for status in FINAL])
     (browser,) = stack.running["browser"]
-    container = psutil.Process(stack.inspected(browser)["State"]["Pid"])
+    container = psutil.Process(stack.inspect_container(browser)["State"]["Pid"])
     browser_processes: list[Chromium] = []
     ids: list[str] = []
 
@@ -148,28 +153,28 @@ def test_scans_of_all_types_complete_with_a_browser_and_their_webhooks_arrive(st
 
         def has_ended() -> bool:
             nonlocal status
-            browser_processes.extend(chromium_in(container))
-            status = api.get(f"{base}/v1/scan/{ids[-1]}", timeout=REQUEST_LIMIT_S).json()["status"]
+            browser_processes.extend(chromium_processes(container))
+            status = api.get(f"{base}/v1/scan/{ids[-1]}", timeout=REQUEST_TIMEOUT_S).json()["status"]
             return status in FINAL
 
-        wait_until(has_ended, LIMIT_S, poll_s=0.2)
+        wait_until(has_ended, TIMEOUT_S, poll_s=0.2)
         return status
 
     for kind in TYPES:
         # On a busy machine, Chromium may start too late for a scan.
         assert "completed" in (scan_until_end(kind) for _ in range(3)), (kind, stack.logs(browser))
 
-    def received() -> list[dict[str, Any]]:
+    def received_webhook_requests() -> list[dict[str, Any]]:
         requests_of_webhook: list[dict[str, Any]] = requests.get(
-            f"{stack.outside_url}/received", timeout=REQUEST_LIMIT_S
+            f"{stack.outside_url}/received", timeout=REQUEST_TIMEOUT_S
         ).json()
         return requests_of_webhook
 
-    wait_until(lambda: len(received()) >= len(ids), LIMIT_S, poll_s=1)
+    wait_until(lambda: len(received_webhook_requests()) >= len(ids), TIMEOUT_S, poll_s=1)
     receiver = standardwebhooks.Webhook(webhook["secret"])
     events = [
         receiver.verify(request["body"], {k.lower(): v for k, v in request["headers"].items()})
-        for request in received()
+        for request in received_webhook_requests()
     ]
     assert sorted(event["data"]["scan_id"] for event in events) == sorted(ids), events
     renderers = [process for process in browser_processes if "--type=renderer" in process.command]
@@ -182,21 +187,21 @@ def test_scans_of_all_types_complete_with_a_browser_and_their_webhooks_arrive(st
 
 @dataclass(frozen=True)
 class Chromium:
-    """Process of Chromium: its command line, its user namespace, and its environment."""
+    """A Chromium process in a container."""
 
     command: str
     namespace: str
     environment: str
 
 
-def chromium_in(container: psutil.Process) -> Iterator[Chromium]:
+def chromium_processes(container: psutil.Process) -> Iterator[Chromium]:
     for process in container.children(recursive=True):
         try:
             command, proc = " ".join(process.cmdline()), Path(f"/proc/{process.pid}")
             if "/chromium-headless-shell " in command:
                 yield Chromium(command, os.readlink(proc / "ns" / "user"), str(process.environ()))
         except (psutil.NoSuchProcess, OSError):
-            continue  # The process has ended.
+            continue  # The process has ended in the meantime.
 
 
 def start_web(stack: Stack) -> str:
@@ -205,7 +210,7 @@ def start_web(stack: Stack) -> str:
     return container
 
 
-def test_rolling_restart_of_web_containers_refuses_no_request(stack: Stack, key: str) -> None:
+def test_rolling_restart_refuses_no_request(stack: Stack, key: str) -> None:
     headers = {"Authorization": f"Bearer {key}"}
     (first,) = stack.running["web"]
     with Switch().running() as switch, RepeatingClients() as clients:
@@ -213,14 +218,14 @@ def test_rolling_restart_of_web_containers_refuses_no_request(stack: Stack, key:
 
         def wait_for_responses() -> None:
             expected = {name: clients.count(name) + RESPONSES for name in ("page", "api")}
-            wait_until(lambda: all(clients.count(name) >= count for name, count in expected.items()), LIMIT_S)
+            wait_until(lambda: all(clients.count(name) >= count for name, count in expected.items()), TIMEOUT_S)
 
         switch.add(stack.ports[first])
         second = start_web(stack)
         switch.add(stack.ports[second])
-        clients.add("page", lambda: requests.get(f"{base}/login/", timeout=REQUEST_LIMIT_S).status_code, 0.1)
+        clients.add("page", lambda: requests.get(f"{base}/login/", timeout=REQUEST_TIMEOUT_S).status_code, 0.1)
         clients.add(
-            "api", lambda: requests.get(f"{base}/v1/usage", headers=headers, timeout=REQUEST_LIMIT_S).status_code, 0.1
+            "api", lambda: requests.get(f"{base}/v1/usage", headers=headers, timeout=REQUEST_TIMEOUT_S).status_code, 0.1
         )
         wait_for_responses()
         for old in (first, second):
@@ -235,8 +240,7 @@ def test_rolling_restart_of_web_containers_refuses_no_request(stack: Stack, key:
     assert {status for _, status in clients.responses} == {200}
 
 
-# Prints as JSON: the status of the first process, limits of the container, writable paths, and whether system calls are
-# refused that an escaped page could abuse (mount in a user namespace, ptrace, bpf).
+# This program prints a container's limits and rights as JSON.
 INSIDE = """
 import ctypes, json, os, pathlib, signal
 def number(*names):
@@ -276,7 +280,7 @@ MIB = 1024 * 1024
         ("scheduler", 512 * MIB, 500),
     ],
 )
-def test_limits_of_a_service_are_in_force(stack: Stack, service: str, memory_bytes: int, processes: int) -> None:
+def test_container_has_the_limits_of_its_service(stack: Stack, service: str, memory_bytes: int, processes: int) -> None:
     for container in stack.running[service]:
         inside = json.loads(stack.python(container, INSIDE))
         assert (inside["user"], inside["no_new_privileges"], inside["seccomp"]) == ("10001", "1", "2")
@@ -284,7 +288,7 @@ def test_limits_of_a_service_are_in_force(stack: Stack, service: str, memory_byt
         assert (inside["memory"], inside["processes"]) == (memory_bytes, processes)
         assert inside["writes"] == ["/tmp/x"]
         assert "bpf" in inside["refused"]
-        if service == "browser":  # By deploy/seccomp.json, which allows the namespaces of Chromium's sandbox.
+        if service == "browser":  # The profile deploy/seccomp.json allows the namespaces of Chromium's sandbox.
             assert set(inside["refused"]) == {"mount", "ptrace", "bpf"}
             assert inside["namespaces"]
 
@@ -297,10 +301,10 @@ for each in pathlib.Path("/proc").glob("[0-9]*"):
 """
 
 
-def test_browser_container_has_no_unnecessary_secret(stack: Stack) -> None:
+def test_browser_container_has_no_unneeded_secret(stack: Stack) -> None:
     (browser,), (web,) = stack.running["browser"], stack.running["web"][:1]
     visible_texts = {
-        container: stack.python(container, ENVIRONMENTS) + json.dumps(stack.inspected(container))
+        container: stack.python(container, ENVIRONMENTS) + json.dumps(stack.inspect_container(container))
         for container in (browser, web)
     }
     assert [name for name, value in KEYS.items() if value in visible_texts[web]] == list(KEYS)
@@ -308,7 +312,7 @@ def test_browser_container_has_no_unnecessary_secret(stack: Stack) -> None:
     assert "REDIS_URL=" in visible_texts[browser]
 
 
-def test_database_and_queue_have_no_route_to_the_internet(stack: Stack) -> None:
+def test_database_cannot_reach_the_internet(stack: Stack) -> None:
     connect = f"import socket; socket.create_connection(('{stack.outside}', 8080), 5)"
     for name in ("postgresql", "redis", "scheduler"):
         execution = stack.podman.try_run("exec", stack.running[name][0], "python3", "-c", connect)

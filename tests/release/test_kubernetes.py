@@ -1,4 +1,4 @@
-"""Kubernetes manifests in deploy/kubernetes: their schemas, and their agreement with compose.yaml and the documents.
+"""Tests for the manifests in deploy/kubernetes.
 
 tests/release/test_kubernetes_server.py applies the manifests to an API server.
 """
@@ -21,20 +21,20 @@ from tests.kubernetes import kubectl
 from tests.networks import is_within
 from tests.release.test_containers import (
     KEYS,
-    NOT_FOR_OPERATORS,
     OWN_SERVICES,
     ROOT,
     SERVICES,
+    VARIABLES_NOT_FOR_OPERATORS,
     WORKERS,
     command_of,
-    queues_of,
+    queues_in_command,
 )
 from website_scan.environment import SECRETS, defaults
-from website_scan.net.addresses import IPV4_SPECIAL, IPV6_GLOBAL, IPV6_SPECIAL
+from website_scan.net.addresses import IPV4_SPECIAL_NETWORKS, IPV6_GLOBAL_UNICAST, IPV6_SPECIAL_NETWORKS
 
 FOLDER = ROOT / "deploy" / "kubernetes"
 FOLDERS = ("base", "autoscaling", "example")
-# Versions of Kubernetes, from the oldest that a cloud still runs to the newest with available schemas.
+# Kubernetes versions from the oldest that clouds run to the newest with schemas.
 VERSIONS = ("1.30", "1.32", "1.34", kubernetes_validate.latest_version())
 
 
@@ -55,13 +55,16 @@ MANIFESTS: list[dict[str, Any]] = [
 
 @cache
 def example() -> list[dict[str, Any]]:
-    """Return the example's manifests as Kustomize builds them."""
+    """Return the example's manifests as built by Kustomize."""
     built = subprocess.run([kubectl(), "kustomize", FOLDER / "example"], capture_output=True, text=True, check=True)
     return list(yaml.safe_load_all(built.stdout))
 
 
 def manifests_of(kind: str) -> dict[str, dict[str, Any]]:
-    """Return the manifests of a kind by name, without the common prefix of the names."""
+    """Return the manifests of a kind by name.
+
+    The names' common prefix is removed.
+    """
     manifests = [manifest for manifest in MANIFESTS if manifest["kind"] == kind]
     return {manifest["metadata"]["name"].removeprefix("website-scan-"): manifest for manifest in manifests}
 
@@ -79,12 +82,13 @@ def container(name: str) -> dict[str, Any]:
     return only
 
 
-def test_every_file_is_listed_in_a_kustomization() -> None:
+def test_files_are_listed_in_a_kustomization() -> None:
     assert {path.name for path in FOLDER.iterdir()} == set(FOLDERS)
     for part in FOLDERS:
         patches = [patch["path"] for patch in kustomization_of(part).get("patches", ()) if "path" in patch]
         listed_names = {Path(name).name for name in [*kustomization_of(part)["resources"], *patches]} - set(FOLDERS)
-        others = {"kustomization.yaml", "prometheus-adapter.yaml"}  # The latter file is for Helm.
+        # The file prometheus-adapter.yaml contains values for Helm.
+        others = {"kustomization.yaml", "prometheus-adapter.yaml"}
         assert {path.name for path in (FOLDER / part).iterdir()} - others == listed_names
 
 
@@ -92,35 +96,35 @@ def test_every_file_is_listed_in_a_kustomization() -> None:
 @pytest.mark.parametrize(
     "manifest", MANIFESTS, ids=lambda manifest: f"{manifest['kind']}-{manifest['metadata']['name']}"
 )
-def test_manifest_matches_the_schema_of_kubernetes(manifest: dict[str, Any], version: str) -> None:
+def test_manifest_matches_the_kubernetes_schema(manifest: dict[str, Any], version: str) -> None:
     kubernetes_validate.validate(manifest, version, strict=True)
-    assert "namespace" not in manifest["metadata"]  # The operator's kustomization chooses the namespace.
+    assert "namespace" not in manifest["metadata"]  # The operator's kustomization sets the namespace.
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_manifests_built_by_kustomize_match_the_schema_of_kubernetes(version: str) -> None:
+def test_built_manifests_match_the_kubernetes_schema(version: str) -> None:
     for manifest in example():
         kubernetes_validate.validate(manifest, version, strict=True)
 
 
-def test_misspelt_field_is_rejected_by_the_schema() -> None:
+def test_misspelt_field_violates_the_schema() -> None:
     broken = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "x"}, "spec": {"selectors": {"a": "b"}}}
     with pytest.raises(kubernetes_validate.ValidationError):
         kubernetes_validate.validate(broken, VERSIONS[0], strict=True)
 
 
 @pytest.mark.parametrize("name", OWN_SERVICES)
-def test_pod_runs_the_command_and_image_of_its_compose_service(name: str) -> None:
+def test_pod_runs_the_command_of_its_service(name: str) -> None:
     command = [word.replace("/data/", "/tmp/") for word in command_of(name)]
     assert container(name).get("command", command_of("web")) == command
     assert container(name)["image"] == SERVICES[name]["image"]
     assert set(PODS) == set(OWN_SERVICES)
 
 
-def test_every_documented_variable_is_passed_to_pods() -> None:
-    """Variables are passed as values, and secrets as file names."""
+def test_pods_get_documented_variables() -> None:
+    """Pods get variables as values and secrets as file names."""
     data = manifests_of("ConfigMap")["website-scan"]["data"]
-    assert set(data) == defaults.keys() - NOT_FOR_OPERATORS - SECRETS
+    assert set(data) == defaults.keys() - VARIABLES_NOT_FOR_OPERATORS - SECRETS
     assert all(isinstance(value, str) for value in data.values())
     for name in OWN_SERVICES:
         variable_names = {variable["name"] for variable in container(name)["env"]}
@@ -130,7 +134,7 @@ def test_every_documented_variable_is_passed_to_pods() -> None:
 
 
 @pytest.mark.parametrize("name", OWN_SERVICES)
-def test_secrets_are_files_and_not_environment_variables(name: str) -> None:
+def test_secrets_are_files(name: str) -> None:
     env = {variable["name"]: variable["value"] for variable in container(name)["env"]}
     (secrets,) = [volume["secret"] for volume in PODS[name]["volumes"] if "secret" in volume]
     (mount,) = [volume["mountPath"] for volume in container(name)["volumeMounts"] if volume["name"] == "secrets"]
@@ -141,7 +145,7 @@ def test_secrets_are_files_and_not_environment_variables(name: str) -> None:
     assert ("SECRET_KEY" in env) != ("SECRET_KEY_FILE" in env)
 
 
-def test_browser_pod_has_no_keys_and_allows_namespaces_for_the_sandbox() -> None:
+def test_browser_pod_has_no_keys() -> None:
     names = {variable["name"] for variable in container("browser")["env"]}
     assert not names & {f"{name}_FILE" for name in KEYS}
     profile = PODS["browser"]["securityContext"]["seccompProfile"]
@@ -160,13 +164,16 @@ def test_pod_has_minimal_rights_and_resource_limits(name: str) -> None:
     assert (rights["allowPrivilegeEscalation"], rights["readOnlyRootFilesystem"]) == (False, True)
     assert rights["capabilities"] == {"drop": ["ALL"]}
     assert {*only["resources"]["requests"], *only["resources"]["limits"]} == {"cpu", "memory"}
-    # Environment variables with the addresses of other services in the namespace are not needed.
+    # Pods need no environment variables with other services' addresses.
     assert pod["enableServiceLinks"] is False
 
 
 @pytest.mark.parametrize("name", OWN_SERVICES)
-def test_pod_meets_the_restricted_pod_security_standard(name: str) -> None:
-    """Kubernetes' documentation, "Pod Security Standards", level Restricted. The example's namespace enforces it."""
+def test_pod_meets_the_restricted_standard(name: str) -> None:
+    """Check the level "Restricted" of Pod Security Standards.
+
+    The example's namespace demands it.
+    """
     pod, only = PODS[name], container(name)
     assert not {"hostNetwork", "hostPID", "hostIPC", "hostUsers", "initContainers", "ephemeralContainers"} & pod.keys()
     assert all(len(volume) == 2 and {"secret", "emptyDir"} & volume.keys() for volume in pod["volumes"])
@@ -180,8 +187,11 @@ def test_pod_meets_the_restricted_pod_security_standard(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(set(OWN_SERVICES) - {"migrate"}))
-def test_pod_has_startup_liveness_and_readiness_probes(name: str) -> None:
-    """A pod without a Service also has a readiness probe, because a rollout waits for it."""
+def test_pods_have_probes(name: str) -> None:
+    """A pod without a Service has a readiness probe, too.
+
+    A rollout waits for it.
+    """
     probes = {"startupProbe", "livenessProbe", "readinessProbe"}
     assert container(name).keys() & probes == probes - ({"readinessProbe"} if name == "scheduler" else set())
     if name in WORKERS:
@@ -200,7 +210,7 @@ def test_pods_are_spread_over_nodes_and_zones(name: str) -> None:
         "topology.kubernetes.io/zone",
     ]
     labels = manifests_of("Deployment")[name]["spec"]["selector"]
-    # A cluster with one node may run all pods on it.
+    # A cluster with one node may run all pods on this node.
     assert all(
         (constraint["labelSelector"], constraint["whenUnsatisfiable"]) == (labels, "ScheduleAnyway")
         for constraint in spread
@@ -217,13 +227,13 @@ def test_pods_have_enough_time_to_stop() -> None:
     assert PODS["web"]["terminationGracePeriodSeconds"] > graceful
 
 
-def test_rollout_keeps_all_web_pods_available() -> None:
+def test_rollout_keeps_web_pods_available() -> None:
     assert manifests_of("Deployment")["web"]["spec"]["strategy"]["rollingUpdate"]["maxUnavailable"] == 0
     assert container("web")["readinessProbe"]["httpGet"]["path"] == "/readyz"
     assert container("web")["livenessProbe"]["httpGet"]["path"] == "/healthz"
 
 
-def test_node_drain_evicts_at_most_one_pod_of_each_service() -> None:
+def test_node_drain_evicts_one_pod_of_a_service() -> None:
     for name in ("web", *WORKERS):
         budget = manifests_of("PodDisruptionBudget")[name]["spec"]
         labels = manifests_of("Deployment")[name]["spec"]["selector"]
@@ -231,8 +241,13 @@ def test_node_drain_evicts_at_most_one_pod_of_each_service() -> None:
         assert manifests_of("Deployment")[name]["spec"]["replicas"] >= 2
 
 
-def allowed(name: str, policies: dict[str, dict[str, Any]] | None = None) -> list[tuple[dict[str, Any], set[int]]]:
-    """Return the destinations that the network policies allow a pod, each with its ports."""
+def allowed_destinations(
+    name: str, policies: dict[str, dict[str, Any]] | None = None
+) -> list[tuple[dict[str, Any], set[int]]]:
+    """Return where the network policies allow a pod to connect.
+
+    Values are destinations and ports.
+    """
     labels = {"app.kubernetes.io/name": "website-scan", "app.kubernetes.io/component": name}
     rules = []
     for policy in (policies or manifests_of("NetworkPolicy")).values():
@@ -241,7 +256,7 @@ def allowed(name: str, policies: dict[str, dict[str, Any]] | None = None) -> lis
         is_selected = all(labels.get(key) == value for key, value in selector.get("matchLabels", {}).items())
         if is_selected and all(labels[expression["key"]] in expression["values"] for expression in expressions):
             rules += policy["spec"].get("egress", ())
-    # A rule without them would allow all destinations or ports.
+    # A rule without destinations or ports would allow all of them.
     assert all(rule["to"] and rule["ports"] for rule in rules)
     return [(to, {port["port"] for port in rule["ports"]}) for rule in rules for to in rule["to"]]
 
@@ -255,24 +270,24 @@ def test_only_web_accepts_connections() -> None:
 
 
 @pytest.mark.parametrize("name", ["web", *WORKERS])
-def test_pods_reach_exactly_the_public_addresses_that_the_network_guard_allows(name: str) -> None:
+def test_pods_reach_the_addresses_of_the_network_guard(name: str) -> None:
     ports = {*settings.SCAN_ALLOWED_PORTS, 53}
     mail = [{25, 465, 587}] if name in {"web", "worker"} else []
-    blocks = [(to["ipBlock"], numbers) for to, numbers in allowed(name) if "ipBlock" in to]
-    public = {"0.0.0.0/0": [str(network) for network, _ in IPV4_SPECIAL]}
-    public |= {str(IPV6_GLOBAL): [str(network) for network, _ in IPV6_SPECIAL]}
+    blocks = [(to["ipBlock"], numbers) for to, numbers in allowed_destinations(name) if "ipBlock" in to]
+    public = {"0.0.0.0/0": [str(network) for network, _ in IPV4_SPECIAL_NETWORKS]}
+    public |= {str(IPV6_GLOBAL_UNICAST): [str(network) for network, _ in IPV6_SPECIAL_NETWORKS]}
     for cidr, special in public.items():
         public_blocks = [(block, numbers) for block, numbers in blocks if block["cidr"] == cidr]
         assert all(block["except"] == special for block, _ in public_blocks)
         assert [numbers for _, numbers in public_blocks] == [ports, *mail]
     others = [(block["cidr"], numbers) for block, numbers in blocks if block["cidr"] not in public]
-    assert others == [("169.254.20.10/32", {53})]  # The name server on the pod's own node.
+    assert others == [("169.254.20.10/32", {53})]  # Address of the name server on the pod's own node.
 
 
 @pytest.mark.parametrize("name", OWN_SERVICES)
-def test_pods_reach_only_three_servers_of_the_cluster(name: str) -> None:
+def test_pods_reach_only_three_cluster_servers(name: str) -> None:
     cluster_rules = [
-        (to["podSelector"]["matchLabels"], numbers) for to, numbers in allowed(name) if "podSelector" in to
+        (to["podSelector"]["matchLabels"], numbers) for to, numbers in allowed_destinations(name) if "podSelector" in to
     ]
     assert cluster_rules == [
         ({"k8s-app": "kube-dns"}, {53}),
@@ -281,10 +296,10 @@ def test_pods_reach_only_three_servers_of_the_cluster(name: str) -> None:
     ]
 
 
-def test_browser_pod_cannot_reach_metadata_servers_neighbours_and_private_networks() -> None:
+def test_browser_pod_cannot_reach_private_networks() -> None:
     addresses = ["169.254.169.254", "168.63.129.16", "192.0.0.192", "100.100.100.200", "10.96.0.1", "172.17.0.1"]
     addresses += ["192.168.1.1", "127.0.0.1", "fd00:ec2::254", "fe80::1", "fd00::1"]
-    for to, _ in allowed("browser"):
+    for to, _ in allowed_destinations("browser"):
         if "ipBlock" not in to:
             continue
         block = ip_network(to["ipBlock"]["cidr"])
@@ -294,33 +309,35 @@ def test_browser_pod_cannot_reach_metadata_servers_neighbours_and_private_networ
                 assert any(is_within(address, network) for network in excepted), address
 
 
-def test_example_with_external_servers_allows_their_addresses_instead_of_pods() -> None:
+def test_policies_allow_external_addresses() -> None:
     policies = {manifest["metadata"]["name"]: manifest for manifest in example() if manifest["kind"] == "NetworkPolicy"}
     (database, queue) = policies["website-scan-servers"]["spec"]["egress"]
     assert [list(rule["to"][0]) for rule in (database, queue)] == [["ipBlock"], ["ipBlock"]]
-    assert not any("podSelector" in to and ports & {5432, 6379} for to, ports in allowed("browser", policies))
+    assert not any(
+        "podSelector" in to and ports & {5432, 6379} for to, ports in allowed_destinations("browser", policies)
+    )
 
 
-def test_autoscalers_use_a_documented_metric_of_the_queue_that_the_pods_serve() -> None:
+def test_autoscalers_use_a_documented_metric() -> None:
     metrics_document = (ROOT / "docs" / "metrics.md").read_text(encoding="utf-8")
     alerts = (ROOT / "deploy" / "prometheus" / "alerts.yaml").read_text(encoding="utf-8")
     rules = yaml.safe_load((FOLDER / "autoscaling" / "prometheus-adapter.yaml").read_text(encoding="utf-8"))["rules"]
-    (alert_s,) = re.findall(r"website_scan_queue_age_seconds > (\d+)", alerts)
+    (alert_threshold_s,) = re.findall(r"website_scan_queue_age_seconds > (\d+)", alerts)
     scalers = {name: scaler["spec"] for name, scaler in manifests_of("HorizontalPodAutoscaler").items()}
     assert scalers.keys() == {"worker", "browser"}
     for name, scaler in scalers.items():
         assert scaler["scaleTargetRef"]["name"] == f"website-scan-{name}"
         assert scaler["minReplicas"] == manifests_of("Deployment")[name]["spec"]["replicas"]
         (metric,) = [entry["external"] for entry in scaler["metrics"]]
-        assert metric["metric"]["selector"]["matchLabels"]["queue"] in queues_of(command_of(name))
-        assert int(metric["target"]["value"]) < int(alert_s) < int(str(defaults["SCAN_QUEUE_AGE_LIMIT"]))
+        assert metric["metric"]["selector"]["matchLabels"]["queue"] in queues_in_command(command_of(name))
+        assert int(metric["target"]["value"]) < int(alert_threshold_s) < int(str(defaults["SCAN_QUEUE_AGE_LIMIT"]))
         assert metric["metric"]["name"] == rules["external"][0]["seriesQuery"]
         assert f"| `{metric['metric']['name'].removeprefix('website_scan_')}` | `queue` |" in metrics_document
         built = next(manifest for manifest in example() if manifest["metadata"]["name"] == f"website-scan-{name}")
         assert "replicas" not in built["spec"]  # An apply would reset the number that the autoscaler has set.
 
 
-def test_kustomize_builds_a_complete_installation_from_the_example() -> None:
+def test_example_builds_an_installation() -> None:
     kinds = [manifest["kind"] for manifest in example()]
     assert sorted(kinds) == sorted(manifest["kind"] for manifest in MANIFESTS)
     assert {manifest["metadata"].get("namespace") for manifest in example() if manifest["kind"] != "Namespace"} == {

@@ -1,4 +1,7 @@
-"""Kubernetes manifests in deploy/kubernetes, applied to a real API server, which tests more than the schemas do."""
+"""Tests that a real API server accepts the manifests.
+
+It is stricter than the schemas. The manifests are in deploy/kubernetes.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ DOC = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
 SECTION = DOC[DOC.index("\n### Kubernetes\n") : DOC.index("\n### Users and organizations\n")]
 NAMESPACE = "website-scan"
 
-# The API server is built once on each machine, which takes minutes.
+# The API server is built once on a machine, which takes minutes.
 pytestmark = pytest.mark.timeout(2400)
 
 
@@ -30,25 +33,31 @@ def cluster() -> Iterator[Cluster]:
 
 @pytest.fixture(scope="module")
 def manifests(cluster: Cluster) -> str:
-    """Manifests of the example, which are applied once."""
-    built = cluster.with_known_versions(cluster.run("kustomize", FOLDER / "example").stdout)
+    """Manifests of the example.
+
+    They are applied once.
+    """
+    built = cluster.with_supported_versions(cluster.run("kustomize", FOLDER / "example").stdout)
     applied = cluster.run("apply", "--filename=-", stdin=built).stdout
     assert len(applied.splitlines()) == len(list(yaml.safe_load_all(built)))
     return built
 
 
-def test_server_stores_every_field_of_the_manifests(cluster: Cluster, manifests: str) -> None:
-    """`kubectl diff` shows every field that the server has dropped or changed."""
+def test_server_stores_all_manifest_fields(cluster: Cluster, manifests: str) -> None:
+    """`kubectl diff` shows every field that the server dropped or changed."""
     assert cluster.run("diff", "--filename=-", stdin=manifests).stdout == ""
 
 
 def test_server_side_apply_accepts_the_manifests(cluster: Cluster, manifests: str) -> None:
-    """Server-side apply is stricter than client-side apply: all list keys and types must be exact."""
+    """Server-side apply is stricter than client-side apply.
+
+    All list keys and types must be exact.
+    """
     cluster.run("apply", "--server-side", "--force-conflicts", "--filename=-", stdin=manifests)
 
 
-def test_base_is_accepted_in_any_namespace(cluster: Cluster) -> None:
-    built = cluster.with_known_versions(cluster.run("kustomize", FOLDER / "base").stdout)
+def test_manifests_apply_to_any_namespace(cluster: Cluster) -> None:
+    built = cluster.with_supported_versions(cluster.run("kustomize", FOLDER / "base").stdout)
     cluster.run("create", "namespace", "elsewhere")
     cluster.run("apply", "--namespace=elsewhere", "--dry-run=server", "--filename=-", stdin=built)
 
@@ -66,7 +75,7 @@ def test_base_is_accepted_in_any_namespace(cluster: Cluster) -> None:
         ("name: shared", "name: shraed", "Not found"),
     ],
 )
-def test_server_refuses_errors_that_schemas_accept(
+def test_server_detects_errors_beyond_the_schemas(
     cluster: Cluster, manifests: str, right: str, wrong: str, complaint: str
 ) -> None:
     broken = manifests.replace(right, wrong, 1)
@@ -75,7 +84,7 @@ def test_server_refuses_errors_that_schemas_accept(
     assert complaint in refusal.stderr
 
 
-def test_documented_secret_has_every_key_that_pods_mount(cluster: Cluster, manifests: str) -> None:
+def test_documented_secret_has_all_mounted_keys(cluster: Cluster, manifests: str) -> None:
     (command,) = re.findall(r"^(kubectl create secret .*?[^\\])$", SECTION, re.MULTILINE | re.DOTALL)
     script = command.replace("kubectl ", f"'{cluster.kubectl}' --kubeconfig '{cluster.configuration}' ", 1)
     subprocess.run(["bash", "-euc", script], check=True, capture_output=True)
@@ -91,7 +100,7 @@ def test_documented_secret_has_every_key_that_pods_mount(cluster: Cluster, manif
     assert stored_keys.keys() == mounted
 
 
-def test_migration_job_of_the_last_version_must_be_deleted_before_an_upgrade(cluster: Cluster, manifests: str) -> None:
+def test_old_migration_job_must_be_deleted(cluster: Cluster, manifests: str) -> None:
     (delete,) = re.findall(r"^kubectl (delete job .*)$", SECTION, re.MULTILINE)
     upgraded = manifests.replace(":1.0.0", ":1.1.0")
     refusal = cluster.run("apply", "--filename=-", stdin=upgraded, check=False)

@@ -1,4 +1,7 @@
-"""Section systemd of docs/operations.md: its commands on a Debian machine with systemd, and the running units."""
+"""Tests for the systemd units on a Debian machine.
+
+The commands in docs/operations.md set it up.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +42,7 @@ pytestmark = pytest.mark.timeout(1200)
 
 @pytest.fixture(scope="module")
 def code(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Folder with the current versions of all files that Git tracks or would track."""
+    """Folder with the current files that Git tracks or would track."""
     folder = tmp_path_factory.mktemp("code") / "website-scan"
     names = subprocess.run(
         ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"],
@@ -52,13 +55,16 @@ def code(tmp_path_factory: pytest.TempPathFactory) -> Path:
         target = folder / name
         target.parent.mkdir(parents=True, exist_ok=True)
         if (ROOT / name).is_file():
-            shutil.copy(ROOT / name, target)  # Copies the file mode as well.
+            shutil.copy(ROOT / name, target)  # shutil.copy also copies the file mode.
     return folder
 
 
 @pytest.fixture(scope="module")
 def machine(code: Path) -> Iterator[Machine]:
-    """Machine on which an operator has typed the section's commands, with a site that may be scanned."""
+    """Machine after all commands of the section.
+
+    It has a site that may be scanned.
+    """
     (packages,) = re.findall(r"^apt-get install --yes (.+)$", SECTION, re.MULTILINE)
     with systemd.machine(packages.split(), ROOT / "requirements" / "browser.txt", code) as machine:
         output = machine.type("\n".join(re.findall(r"^```bash\n(.*?)^```$", SECTION, re.M | re.S)), PROMPT_ANSWERS, 600)
@@ -79,7 +85,10 @@ def machine(code: Path) -> Iterator[Machine]:
 
 
 def call_api(machine: Machine, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
-    """Send a request to the API with the operator's key, from the machine, and return the response's JSON object."""
+    """Send an API request from the machine and return the JSON object.
+
+    The request has the operator's key.
+    """
     code = """if True:
         import sys, urllib.request
         url, body = sys.argv[1], sys.argv[2].encode() or None
@@ -98,13 +107,16 @@ def is_ready(machine: Machine) -> bool:
 
 
 def run_in_unit(machine: Machine, unit: str, script: str) -> str:
-    """Run a shell script as the unit's user with the unit's view of the file system. Returns output and errors."""
+    """Run a shell script with the rights and files of a unit.
+
+    It runs as the unit's user in the unit's mount namespace. Returns output and errors.
+    """
     pid, user = machine.property(unit, "MainPID"), machine.property(unit, "User")
-    as_user = f"setpriv --reuid {user} --regid {user} --clear-groups sh -c {shlex.quote(script)} 2>&1 || true"
-    return machine.shell(f"nsenter --target {pid} --mount --wd=/ {as_user}")
+    run_as_user = f"setpriv --reuid {user} --regid {user} --clear-groups sh -c {shlex.quote(script)} 2>&1 || true"
+    return machine.shell(f"nsenter --target {pid} --mount --wd=/ {run_as_user}")
 
 
-def test_all_units_are_active_without_restarts(machine: Machine) -> None:
+def test_units_are_active_without_restarts(machine: Machine) -> None:
     assert machine.run("systemctl", "is-active", "website-scan.target", *UNITS).stdout.split() == ["active"] * 6
     assert {machine.property(unit, "NRestarts") for unit in UNITS} == {"0"}
     assert machine.property("website-scan.target", "UnitFileState") == "enabled"
@@ -117,7 +129,7 @@ def test_scans_of_all_types_complete(machine: Machine) -> None:
         return [call_api(machine, f"/v1/scan/{scan_id}") for scan_id in scan_ids]
 
     wait_until(lambda: all(scan["completed_at"] for scan in scans()), 180, poll_s=0.5)
-    # A scan is `partial` if the restrictions of a unit prevent some of its checks.
+    # A unit's restrictions make a scan `partial` if they prevent checks.
     partial = {scan["type"]: scan["skipped_checks"] for scan in scans() if scan["status"] != "completed"}
     assert partial == {}, machine.shell("journalctl --unit 'website-scan-*' --output cat --lines 40")
 
@@ -154,7 +166,7 @@ def test_unit_can_write_only_its_own_state(machine: Machine, unit: str) -> None:
 
 
 @pytest.mark.parametrize("unit", UNITS)
-def test_exposure_rated_by_systemd_is_as_documented(machine: Machine, unit: str) -> None:
+def test_exposure_rating_matches_the_documentation(machine: Machine, unit: str) -> None:
     browser, others = re.findall(r"\d\.\d", SECTION[SECTION.index("rates the exposure") :])[:2]
     rating = machine.run("systemd-analyze", "security", "--no-pager", unit).stdout.splitlines()[-1]
     assert f": {browser if 'browser' in unit else others} " in rating
@@ -165,23 +177,23 @@ def test_killed_unit_is_restarted(machine: Machine, unit: str) -> None:
     before = machine.property(unit, "MainPID")
     machine.run("kill", "-KILL", before)
 
-    def is_back() -> bool:
+    def is_restarted() -> bool:
         pid, state = machine.property(unit, "MainPID"), machine.property(unit, "ActiveState")
         return state == "active" and pid not in {"0", before}
 
-    wait_until(is_back, 60, poll_s=0.2)
+    wait_until(is_restarted, 60, poll_s=0.2)
     assert machine.property(unit, "NRestarts") == "1"
 
 
-def test_service_stops_within_its_limits_and_starts_again(machine: Machine) -> None:
+def test_service_stops_in_time_and_starts_again(machine: Machine) -> None:
     wait_until(lambda: is_ready(machine), 120, poll_s=0.2)
     (stop,) = re.findall(r"`(systemctl stop website-scan\.target .+)`", SECTION)
-    limit_s = max(
+    stop_timeout_s = max(
         int(machine.property(unit, "TimeoutStopUSec").removesuffix("s").replace("2min", "120")) for unit in UNITS
     )
     start = time.monotonic()
     machine.shell(stop)
-    assert time.monotonic() - start < limit_s
+    assert time.monotonic() - start < stop_timeout_s
     for unit in UNITS:
         final_state = {name: machine.property(unit, name) for name in ("ActiveState", "Result")}
         assert final_state == {"ActiveState": "inactive", "Result": "success"}, unit

@@ -1,4 +1,7 @@
-"""Conversion of reports stored before findings were data (reports/migrations/0004_findings_as_data.py)."""
+"""Tests for the migration that stores findings as data.
+
+The migration is reports/migrations/0004_findings_as_data.py.
+"""
 
 from __future__ import annotations
 
@@ -21,8 +24,11 @@ WHY = "Anyone on the network can read it."
 COOKIES = [{"cookie": "session", "host": "example.com", "secure": False}, {"cookie": "lang", "secure": False}]
 
 
-def in_former_format(export: Any) -> Any:
-    """Return a report in the former format, with a failed, a warned and a passed check."""
+def report_in_former_format(export: Any) -> Any:
+    """Return the report in the format that preceded the migration.
+
+    It has a failed, a warned and a passed check.
+    """
     export = copy.deepcopy(export)
     head = {"references": [], "points": 1.0, "later": 1.0, "holds": False}
     bad = {
@@ -60,12 +66,11 @@ def converted(export: Any) -> Any:
 
 
 def read(export: Any) -> Any:
-    """Return a stored export as the service reads it."""
     return read_export(json.dumps(export))
 
 
-def test_evidence_is_converted_to_detail_tables_without_places(home: Member) -> None:
-    export = read(converted(in_former_format(finished_scan(home).report.export_json)))
+def test_evidence_becomes_detail_tables(home: Member) -> None:
+    export = read(converted(report_in_former_format(finished_scan(home).report.export_json)))
     bad, review, good = export["categories"][0]["checks"]
     assert bad["details"] == [
         {
@@ -97,14 +102,14 @@ def test_evidence_is_converted_to_detail_tables_without_places(home: Member) -> 
     assert export["skipped_checks"] == [{"name": "Gone", "reason": "Too late.", "id": "gone", "code": ""}]
 
 
-def test_converted_elements_keep_the_numbers_of_their_pictures(home: Member) -> None:
-    export = read(converted(in_former_format(finished_scan(home).report.export_json)))
+def test_converted_elements_keep_their_pictures(home: Member) -> None:
+    export = read(converted(report_in_former_format(finished_scan(home).report.export_json)))
     (table,) = export["categories"][0]["checks"][1]["details"]
     assert table["rows"] == [["#a", "<a>"], ["#b", None], ["#c", "<i>"]]
 
 
-def test_conversion_happens_once_and_can_be_reverted(home: Member) -> None:
-    former = in_former_format(finished_scan(home).report.export_json)
+def test_conversion_can_be_repeated(home: Member) -> None:
+    former = report_in_former_format(finished_scan(home).report.export_json)
     export = converted(former)
     copied = copy.deepcopy(export)
     assert not migration.convert_export(copied)
@@ -114,7 +119,7 @@ def test_conversion_happens_once_and_can_be_reverted(home: Member) -> None:
     assert not migration.restore_export(copied)
 
 
-def test_revert_restores_places_as_evidence(home: Member) -> None:
+def test_revert_restores_evidence_from_places(home: Member) -> None:
     export: Any = json.loads(finished_scan(home).report.export)
     assert migration.restore_export(export)
     meh, bad, good = export["categories"][0]["checks"]
@@ -123,18 +128,18 @@ def test_revert_restores_places_as_evidence(home: Member) -> None:
 
 
 def run(name: str) -> None:
-    """Run the operations of the migration, `forwards` or `backwards`."""
+    """Run the migration's operations, `forwards` or `backwards`."""
     with connection.schema_editor(atomic=False) as editor:
         for operation in migration.Migration.operations:
             getattr(operation, f"database_{name}")("reports", editor, ProjectState(), ProjectState())
 
 
-def test_migration_converts_all_stored_reports_and_can_be_reverted(home: Member, monkeypatch: Any) -> None:
+def test_migration_can_be_reverted(home: Member, monkeypatch: Any) -> None:
     monkeypatch.setattr(stored_json, "ROWS_AT_ONCE", 2)
     scans = [finished_scan(home) for _ in range(5)]
     notice = f"A bot protection answered the browser. {migration.NOT_JUDGED}"
     for scan in scans[:4]:
-        export = json.dumps(in_former_format(scan.report.export_json), ensure_ascii=False, separators=(",", ":"))
+        export = json.dumps(report_in_former_format(scan.report.export_json), ensure_ascii=False, separators=(",", ":"))
         Report.objects.filter(scan=scan).update(export=export, facts={"notice": notice})
     stored = dict(Report.objects.values_list("scan_id", "export"))
     run("forwards")

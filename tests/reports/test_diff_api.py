@@ -1,4 +1,4 @@
-"""Diff of two reports over the API: GET /v1/report/:id/diff."""
+"""Tests for GET /v1/report/:id/diff, which compares two reports."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def finding(
     return check_of(id, name, f"{name} found", status, shown_severity, severity, "So it is.", places=elements(*places))
 
 
-def report_of(member: Member, *checks: CheckResult, days: int = 0, score: int = 50, **columns: Any) -> Scan:
-    """Create a scan with these checks that was created `days` days ago, and finish it."""
+def scan_with_report(member: Member, *checks: CheckResult, days: int = 0, score: int = 50, **columns: Any) -> Scan:
+    """Create a finished scan that is `days` days old."""
     scan = make_scan(member, created_at=timezone.now() - timedelta(days=days, hours=1), **columns)
     claim = claim_scan(scan.id)
     assert claim is not None
@@ -46,8 +46,8 @@ def refusal(response: Any) -> tuple[int, str]:
     return response.status_code, response.json()["code"]
 
 
-def test_diff_compares_each_finding_of_two_reports(home: Member) -> None:
-    before = report_of(
+def test_diff_compares_all_findings(home: Member) -> None:
+    before = scan_with_report(
         home,
         finding("mended"),
         finding("partly", places=["#a", "#b"]),
@@ -57,7 +57,7 @@ def test_diff_compares_each_finding_of_two_reports(home: Member) -> None:
         days=2,
         score=60,
     )
-    after = report_of(
+    after = scan_with_report(
         home,
         finding("mended", "pass"),
         finding("partly", places=["#b"]),
@@ -92,11 +92,11 @@ def test_diff_compares_each_finding_of_two_reports(home: Member) -> None:
     assert [place["text"] for place in new["new_places"]] == ["#d"]
 
 
-def test_previous_is_the_last_earlier_report_of_the_same_page_and_type(home: Member, stranger: Member) -> None:
-    first, second, third = (report_of(home, finding("a"), days=days) for days in (5, 4, 3))
-    report_of(home, finding("a"), days=3, url="https://example.com/other")
-    report_of(home, finding("a"), days=3, type="seo")
-    report_of(stranger, finding("a"), days=3)
+def test_previous_report_is_the_latest_earlier_one(home: Member, stranger: Member) -> None:
+    first, second, third = (scan_with_report(home, finding("a"), days=days) for days in (5, 4, 3))
+    scan_with_report(home, finding("a"), days=3, url="https://example.com/other")
+    scan_with_report(home, finding("a"), days=3, type="seo")
+    scan_with_report(stranger, finding("a"), days=3)
     make_scan(home, status="failed", created_at=timezone.now() - timedelta(days=3, minutes=90))
     for query in ("?with=previous", ""):
         assert home.api.get(f"/v1/report/{third.id}/diff{query}").json()["from"]["id"] == second.id
@@ -104,26 +104,26 @@ def test_previous_is_the_last_earlier_report_of_the_same_page_and_type(home: Mem
     assert refusal(home.api.get(f"/v1/report/{first.id}/diff?with=previous")) == (404, "NO_PREVIOUS_REPORT")
 
 
-def test_expired_report_is_no_previous_report(home: Member) -> None:
-    report_of(home, finding("a"), days=31)
-    scan = report_of(home, finding("a"))
+def test_expired_report_is_not_compared(home: Member) -> None:
+    scan_with_report(home, finding("a"), days=31)
+    scan = scan_with_report(home, finding("a"))
     assert refusal(home.api.get(f"/v1/report/{scan.id}/diff")) == (404, "NO_PREVIOUS_REPORT")
 
 
-def test_report_can_be_compared_with_a_newer_one(home: Member) -> None:
-    before, after = report_of(home, finding("a"), days=2), report_of(home, finding("a", "pass"), days=1)
+def test_older_report_is_compared_with_a_newer_one(home: Member) -> None:
+    before, after = scan_with_report(home, finding("a"), days=2), scan_with_report(home, finding("a", "pass"), days=1)
     body = home.api.get(f"/v1/report/{before.id}/diff?with={after.id}").json()
     assert (body["from"]["id"], [change["id"] for change in body["new"]]) == (after.id, ["a"])
 
 
 def test_diff_accepts_report_ids(home: Member) -> None:
-    before, after = report_of(home, finding("a"), days=2), report_of(home, finding("a"), days=1)
+    before, after = scan_with_report(home, finding("a"), days=2), scan_with_report(home, finding("a"), days=1)
     ids = [Report.objects.get(scan=scan).id for scan in (after, before)]
     body = home.api.get("/v1/report/{}/diff?with={}".format(*ids)).json()
     assert (body["from"]["id"], body["to"]["id"]) == (before.id, after.id)
 
 
-def test_diff_with_an_unknown_or_foreign_report_is_not_found(home: Member, stranger: Member) -> None:
+def test_diff_with_a_foreign_report_is_not_found(home: Member, stranger: Member) -> None:
     ours, theirs = finished_scan(home), finished_scan(stranger)
     Report.objects.filter(scan=theirs).update(shared_at=timezone.now())
     for unknown in (theirs.id, Report.objects.get(scan=theirs).id, "scan_" + "0" * 22, "x", ""):
@@ -133,7 +133,7 @@ def test_diff_with_an_unknown_or_foreign_report_is_not_found(home: Member, stran
 
 
 def test_diff_supports_conditional_requests(home: Member) -> None:
-    before, after = report_of(home, finding("a"), days=2), report_of(home, finding("b"), days=1)
+    before, after = scan_with_report(home, finding("a"), days=2), scan_with_report(home, finding("b"), days=1)
     path = f"/v1/report/{after.id}/diff?with=previous"
     first = home.api.get(path)
     assert first["ETag"] == f'"{before.id}_{after.id}_v1"'
@@ -141,14 +141,14 @@ def test_diff_supports_conditional_requests(home: Member) -> None:
     again = home.api.get(path, If_None_Match=f'W/"x", {first["ETag"]}')
     assert (again.status_code, again.content, again["ETag"]) == (304, b"", first["ETag"])
     assert "Content-Type" not in again
-    # The reverse diff has another ETag.
+    # The reverse diff has a different ETag.
     other = home.api.get(f"/v1/report/{before.id}/diff?with={after.id}", If_None_Match=first["ETag"])
     assert other.status_code == 200
 
 
-def test_skipped_check_is_listed_as_not_compared(home: Member) -> None:
-    before = report_of(home, finding("gone"), days=2)
-    after = report_of(home, finding("b", "pass"), days=1)
+def test_skipped_check_is_not_compared(home: Member) -> None:
+    before = scan_with_report(home, finding("gone"), days=2)
+    after = scan_with_report(home, finding("b", "pass"), days=1)
     report = Report.objects.get(scan=after)
     skipped = [{"id": "gone", "name": "Gone", "reason": "It took too long."}]
     export: Any = report.export_json | {"skipped_checks": skipped, "status": "partial"}

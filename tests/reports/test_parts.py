@@ -1,4 +1,4 @@
-"""Cache of a report page's parts: shared only by readers with the same rights, and updated when mutes change."""
+"""Tests for caching the parts of a report page."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.reports.people import page_of, person, text_of
 
 
 @pytest.fixture(autouse=True)
-def _shared(home: Member) -> None:
+def _shared_report(home: Member) -> None:
     finished_scan(home)
     Report.objects.update(shared_at=timezone.now())
 
@@ -26,7 +26,7 @@ def path() -> str:
 
 
 def another_scan(home: Member) -> None:
-    """Finish another scan of the same page, whose report has a diff to the first one."""
+    """Create another finished scan of the same page."""
     finished_scan(home)
 
 
@@ -43,7 +43,7 @@ def test_cached_report_is_not_computed_again(home: Member) -> None:
     assert texts[0] == texts[1]
 
 
-def test_cached_parts_for_members_are_not_served_to_strangers_or_viewers(home: Member) -> None:
+def test_strangers_do_not_get_cached_member_parts(home: Member) -> None:
     member, viewer = person(home.organization), person(home.organization, "viewer")
     for _ in range(2):
         assert page_of(member.get(path())).xpath("//a[@class='mute']")
@@ -51,7 +51,7 @@ def test_cached_parts_for_members_are_not_served_to_strangers_or_viewers(home: M
         assert not page_of(Client().get(path())).xpath("//a[@class='mute']")
 
 
-def test_mutes_change_cached_reports_at_once_and_show_reasons_to_members_only(home: Member) -> None:
+def test_mutes_change_cached_reports(home: Member) -> None:
     member = person(home.organization)
     assert "We accept it" not in text_of(member.get(path()))
     ends = timezone.now() + timedelta(days=9)
@@ -66,7 +66,7 @@ def test_mutes_change_cached_reports_at_once_and_show_reasons_to_members_only(ho
     assert "For other reasons." not in text_of(member.get(path()))
 
 
-def test_cached_diff_is_updated_when_findings_are_muted(home: Member) -> None:
+def test_mute_updates_the_cached_diff(home: Member) -> None:
     another_scan(home)
     member = person(home.organization)
     assert "Still there" in changes(member)
@@ -83,7 +83,7 @@ def changes(member: Client) -> str:
     return text
 
 
-def test_each_filter_is_cached_separately(home: Member) -> None:
+def test_every_filter_has_its_own_cache(home: Member) -> None:
     member = person(home.organization)
 
     def hidden(query: str) -> int:
@@ -92,7 +92,7 @@ def test_each_filter_is_cached_separately(home: Member) -> None:
     assert [hidden(query) for query in ("", "?show=failed", "", "?q=nowhere")] == [0, 2, 0, 3]
 
 
-def test_unshared_report_is_unavailable_to_strangers_at_once(home: Member) -> None:
+def test_unshared_report_is_unavailable_at_once(home: Member) -> None:
     assert Client().get(path()).status_code == 200
     Report.objects.update(shared_at=None)
     assert Client().get(path()).status_code == 302

@@ -1,4 +1,4 @@
-"""Link previews of shared reports and samples: title, description, and the card with the grade."""
+"""Tests for link previews of shared reports and samples."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from PIL import Image
 from infrastructure.web import colours
 from infrastructure.web.cards import drawing
 from reports.models import Report
-from reports.page.sample import sample_of
+from reports.page.sample import find_sample
 from scans.models import Scan
 from tests.factories import Member, finished_scan, make_scan
 from tests.reports.people import page_of, person
@@ -28,13 +28,13 @@ def base_url(settings: Any) -> None:
 
 
 def preview_of(response: ClientResponse) -> dict[str, str]:
-    """Return the preview metadata of a page, by property or name."""
+    """Return the preview metadata of a page by name."""
     elements = page_of(response).xpath("//meta[starts-with(@property, 'og:') or starts-with(@name, 'twitter:')]")
     return {element.get("property") or element.get("name"): element.get("content") for element in elements}
 
 
 def card_of(response: ClientResponse) -> str:
-    """Return the path of a page's card."""
+    """Return the URL path of a page's card."""
     return preview_of(response)["og:image"].removeprefix(BASE)
 
 
@@ -51,7 +51,7 @@ def shared_scans(member: Member, *grades: tuple[str, int]) -> list[Scan]:
     return scans
 
 
-def test_preview_of_a_shared_report_has_its_grade_and_first_finding(home: Member) -> None:
+def test_shared_preview_has_grade_and_finding(home: Member) -> None:
     (scan,) = shared_scans(home, ("F", 49))
     response = Client().get(f"/report/{scan.id}")
     preview = preview_of(response)
@@ -73,14 +73,14 @@ def test_cards_have_the_colour_of_the_grade(home: Member) -> None:
         image = Image.open(io.BytesIO(card.content))
         assert image.size == (1200, 630)
         pictures.append(image.convert("RGB"))
-    # The pixel is in the ring of the grade, right of its top.
+    # This pixel is in the coloured ring around the grade, right of its top.
     for picture, grade in zip(pictures, "FA", strict=True):
         pixel = picture.getpixel((1075, 200))
         expected = tuple(int(colours.LINES[grade][n : n + 2], 16) for n in (1, 3, 5))
         assert all(abs(actual - target) <= 6 for actual, target in zip(pixel, expected, strict=True))  # type: ignore[arg-type]
 
 
-def test_card_is_cached_by_browsers_and_can_be_embedded_by_other_sites(home: Member) -> None:
+def test_other_sites_can_embed_the_card(home: Member) -> None:
     (scan,) = shared_scans(home, ("B", 83))
     path = card_of(Client().get(f"/report/{scan.id}"))
     card = Client().get(path)
@@ -96,7 +96,7 @@ def test_card_is_cached_by_browsers_and_can_be_embedded_by_other_sites(home: Mem
     assert (other.status_code, other["Location"]) == (302, path)
 
 
-def test_card_is_available_to_everyone_who_can_see_the_report(home: Member, stranger: Member) -> None:
+def test_readers_of_the_report_can_get_the_card(home: Member, stranger: Member) -> None:
     scan, member = scan_with_grade(home, "F", 49), person(home.organization)
     assert not preview_of(member.get(f"/report/{scan.id}"))
     set_sharing(member, scan)
@@ -128,8 +128,8 @@ def test_scan_without_a_report_has_no_card(home: Member, status: str) -> None:
 
 
 @pytest.mark.parametrize("type", Scan.Type.values)
-def test_previews_of_samples_have_their_grade(db: None, type: str) -> None:
-    sample = sample_of(type)
+def test_sample_previews_contain_the_grade(db: None, type: str) -> None:
+    sample = find_sample(type)
     assert sample is not None
     export = sample.export_json
     response = Client().get(f"/report/sample/{type}")
@@ -145,7 +145,7 @@ def test_previews_of_samples_have_their_grade(db: None, type: str) -> None:
     assert Client().get(f"/report/sample/none/card/{'0' * 16}.png").status_code == 404
 
 
-def test_preview_escapes_the_url_and_leaves_out_its_query(home: Member) -> None:
+def test_preview_omits_the_query_of_the_url(home: Member) -> None:
     url = "https://example.com/%22%3E%3Cscript%3E'<b>\"&?a=%22secret"
     scan = scan_with_grade(home, "F", 49, url=url)
     set_sharing(person(home.organization), scan)

@@ -1,4 +1,4 @@
-"""Reports over the API: GET /v1/report/:id and its exports."""
+"""Tests for reading and exporting reports over the API."""
 
 from __future__ import annotations
 
@@ -20,15 +20,18 @@ from tests.responses import ClientResponse
 from website_scan.report.storage import stored_text
 from website_scan.result import OmittedCheck
 
-LATER_KEYS = ("browser", "omitted_checks", "repeated_checks")  # Keys that exports have only since a later release.
-REPORT_KEYS = ["id", "type", "url", "score", "grade", "created_at", "completed_at", "categories", "summary"]
+LATER_KEYS = ("browser", "omitted_checks", "repeated_checks")  # Exports have these keys only since a later release.
+REPORT_KEYS = [
+    *("id", "type", "url", "final_url", "needs_log_in", "score", "grade"),
+    *("created_at", "completed_at", "categories", "summary"),
+]
 
 
 def refusal(response: ClientResponse) -> tuple[int, str]:
     return response.status_code, response.json()["code"]
 
 
-def test_report_has_exactly_the_documented_keys(home: Member) -> None:
+def test_report_has_the_documented_keys(home: Member) -> None:
     scan = finished_scan(home)
     response = home.api.get(f"/v1/report/{scan.id}")
     assert response.status_code == 200
@@ -59,7 +62,7 @@ def test_report_has_exactly_the_documented_keys(home: Member) -> None:
     }
 
 
-def test_report_has_an_etag_and_may_be_cached_for_a_day(home: Member) -> None:
+def test_report_may_be_cached_for_a_day(home: Member) -> None:
     scan = finished_scan(home)
     response = home.api.get(f"/v1/report/{scan.id}")
     assert response["ETag"] == f'"{scan.id}_v1"'
@@ -91,12 +94,12 @@ def test_if_none_match_is_compared_weakly(home: Member, condition: str, status: 
 
 def test_report_is_also_found_by_its_own_id(home: Member) -> None:
     scan = finished_scan(home)
-    by_scan, by_report = (home.api.get(f"/v1/report/{id}") for id in (scan.id, scan.report.id))
-    assert by_report.content == by_scan.content
-    assert by_report["ETag"] == by_scan["ETag"]
+    response_by_scan_id, response_by_report_id = (home.api.get(f"/v1/report/{id}") for id in (scan.id, scan.report.id))
+    assert response_by_report_id.content == response_by_scan_id.content
+    assert response_by_report_id["ETag"] == response_by_scan_id["ETag"]
 
 
-def test_stored_report_does_not_change_with_its_scan(home: Member) -> None:
+def test_stored_report_never_changes(home: Member) -> None:
     scan = finished_scan(home)
     before = home.api.get(f"/v1/report/{scan.id}").content
     Scan.objects.update(score=1, grade="F", url="https://changed.example.org/")
@@ -115,7 +118,7 @@ def test_report_expires_at_the_exact_second(home: Member) -> None:
     assert [report.scan_id for report in Report.objects.all()] == [young.id]
 
 
-def test_json_export_extends_the_report(home: Member) -> None:
+def test_json_export_adds_fields_to_the_report(home: Member) -> None:
     scan = finished_scan(home, "partial")
     report = home.api.get(f"/v1/report/{scan.id}").json()
     export = home.api.get(f"/v1/report/{scan.id}/export").json()
@@ -147,7 +150,7 @@ def test_json_export_extends_the_report(home: Member) -> None:
     assert {"references", "points", "later", "holds", "values", "details", "why", "includes"} <= set(check)
 
 
-def test_sarif_export_has_a_rule_per_check_and_a_result_per_finding(home: Member) -> None:
+def test_sarif_export_has_a_rule_per_check(home: Member) -> None:
     scan = finished_scan(home)
     response = home.api.get(f"/v1/report/{scan.id}/export?format=sarif")
     assert response["Content-Type"] == "application/sarif+json"
@@ -159,7 +162,7 @@ def test_sarif_export_has_a_rule_per_check_and_a_result_per_finding(home: Member
     ]
 
 
-def test_sarif_export_escapes_brackets_from_the_site(home: Member) -> None:
+def test_sarif_export_escapes_brackets(home: Member) -> None:
     scan = finished_scan(home)
     export: Any = scan.report.export_json
     for category in export["categories"]:
@@ -174,7 +177,7 @@ def test_sarif_export_escapes_brackets_from_the_site(home: Member) -> None:
     }
 
 
-def test_csv_export_has_a_line_per_check_and_escapes_formulas(home: Member) -> None:
+def test_csv_export_escapes_formulas(home: Member) -> None:
     scan = finished_scan(home)
     export = scan.report.export_json
     export["categories"][0]["name"] = "=cmd()"
@@ -186,7 +189,7 @@ def test_csv_export_has_a_line_per_check_and_escapes_formulas(home: Member) -> N
     assert response["Content-Disposition"] == f'attachment; filename="{scan.id}.csv"'
 
 
-def test_exports_say_that_no_browser_was_used_and_which_checks_were_omitted(home: Member) -> None:
+def test_exports_name_omitted_checks(home: Member) -> None:
     scan = make_scan(home, type="performance")
     claim = claim_scan(scan.id)
     assert claim is not None
@@ -219,7 +222,7 @@ def test_exports_name_the_browser(home: Member) -> None:
     assert "toolExecutionNotifications" not in run["invocations"][0]
 
 
-def test_older_export_without_omitted_checks_is_still_available(home: Member) -> None:
+def test_older_export_is_still_available(home: Member) -> None:
     scan = finished_scan(home)
     export: Any = {name: value for name, value in scan.report.export_json.items() if name not in LATER_KEYS}
     Report.objects.update(export=stored_text(export))

@@ -1,4 +1,4 @@
-"""Sharing of reports: private, open to anybody with the link, and private again."""
+"""Tests for sharing reports and making them private again."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def set_sharing(client: Client, scan: Scan, to: str = "on") -> int:
 
 
 def sharing_events() -> list[tuple[str, str, dict[str, str]]]:
-    """Return the entries about sharing in the activity log, oldest first."""
+    """Return the activity log's entries about sharing, oldest first."""
     events = ActivityEvent.objects.filter(action__startswith="report.").order_by("id")
     return list(events.values_list("action", "object_name", "details"))
 
@@ -46,7 +46,7 @@ def is_shared(scan: Scan) -> bool:
     return Report.objects.get(scan=scan).shared_at is not None
 
 
-def test_shared_report_is_public_until_it_is_made_private_again(home: Member, stranger: Member) -> None:
+def test_shared_report_is_public_until_revoked(home: Member, stranger: Member) -> None:
     scan, member = scan_with_pictures(home), person(home.organization)
     others = (Client(), person(stranger.organization, "owner"), person(None))
     for suffix in PATHS:
@@ -59,7 +59,7 @@ def test_shared_report_is_public_until_it_is_made_private_again(home: Member, st
             assert response.status_code == 200, suffix
             assert response["X-Robots-Tag"] == "noindex, nofollow"
             assert response["Cache-Control"].startswith("private") or "private" in response["Cache-Control"]
-    # Only pages of logged-in readers are `no-store`. A stranger's page has nothing that others may not see.
+    # Only pages of logged-in readers are `no-store`, because they have private data.
     assert [client.get(f"/report/{scan.id}")["Cache-Control"] for client in others[:2]] == [
         "private, no-cache",
         "max-age=0, no-cache, no-store, must-revalidate, private",
@@ -70,7 +70,7 @@ def test_shared_report_is_public_until_it_is_made_private_again(home: Member, st
         assert statuses == [302, 404, 404], suffix
 
 
-def test_shared_report_does_not_reveal_the_organization_to_strangers(home: Member) -> None:
+def test_shared_report_hides_the_organization(home: Member) -> None:
     for age in (3, 2, 1):
         finished_scan(home, age=timedelta(hours=age))
     scan, member = scan_with_pictures(home), person(home.organization, "owner")
@@ -93,7 +93,7 @@ def test_shared_report_does_not_reveal_the_organization_to_strangers(home: Membe
     assert "Since the last scan" in member_text
 
 
-def test_outsider_of_a_shared_report_gets_no_rights_in_the_organization(home: Member, stranger: Member) -> None:
+def test_shared_report_gives_no_other_rights(home: Member, stranger: Member) -> None:
     scan = finished_scan(home)
     set_sharing(person(home.organization), scan)
     outsider = person(stranger.organization, "owner")
@@ -103,7 +103,7 @@ def test_outsider_of_a_shared_report_gets_no_rights_in_the_organization(home: Me
 
 
 @pytest.mark.parametrize("role", Membership.Role.values)
-def test_members_can_share_a_report_and_viewers_cannot(home: Member, role: str) -> None:
+def test_viewers_cannot_share_a_report(home: Member, role: str) -> None:
     scan, client = finished_scan(home), person(home.organization, role)
     may_share = role != "viewer"
     for state in ("on", "off"):
@@ -116,7 +116,7 @@ def test_members_can_share_a_report_and_viewers_cannot(home: Member, role: str) 
     assert sharing_events() == (events if may_share else [])
 
 
-def test_stranger_who_submits_the_sharing_form_is_redirected_to_the_login(home: Member) -> None:
+def test_stranger_must_log_in_to_share(home: Member) -> None:
     scan = finished_scan(home)
     response = Client().post(f"/report/{scan.id}/share", {"shared": "on"})
     assert (response.status_code, response["Location"]) == (302, f"/login/?next=/report/{scan.id}")
@@ -139,7 +139,7 @@ def test_sharing_refuses_unknown_values(home: Member) -> None:
 
 
 @pytest.mark.parametrize("status", ["queued", "scanning", "failed"])
-def test_scan_without_a_report_is_not_shown_to_strangers(home: Member, status: str) -> None:
+def test_strangers_do_not_see_unfinished_scans(home: Member, status: str) -> None:
     home.organization.shares_reports = True
     home.organization.save()
     scan = make_scan(home, status=status)
@@ -150,7 +150,7 @@ def test_scan_without_a_report_is_not_shown_to_strangers(home: Member, status: s
         assert response["Location"] == f"/login/?next={quote(f'/report/{scan.id}{suffix}')}"
 
 
-def test_new_reports_are_shared_if_the_organization_shares_by_default(home: Member) -> None:
+def test_new_reports_are_shared_by_default(home: Member) -> None:
     private = finished_scan(home)
     home.organization.shares_reports = True
     home.organization.save()
@@ -170,15 +170,15 @@ def test_expired_report_is_no_longer_shared(home: Member) -> None:
         assert member.get(f"/report/{scan.id}{suffix}").status_code == 404
 
 
-def test_dashboard_exports_equal_the_exports_of_the_api(home: Member) -> None:
+def test_dashboard_exports_equal_the_api_exports(home: Member) -> None:
     scan, member = finished_scan(home), person(home.organization, "viewer")
     for export_format in ("json", "sarif", "csv"):
-        from_page = member.get(f"/report/{scan.id}/export/{export_format}")
-        from_api = home.api.get(f"/v1/report/{scan.id}/export?format={export_format}")
-        assert from_page.content == from_api.content
-        assert from_page["Content-Type"] == from_api["Content-Type"]
-        assert from_page["Content-Disposition"] == f'attachment; filename="{scan.id}.{export_format}"'
-        assert "no-store" in from_page["Cache-Control"]
+        export_from_page = member.get(f"/report/{scan.id}/export/{export_format}")
+        export_from_api = home.api.get(f"/v1/report/{scan.id}/export?format={export_format}")
+        assert export_from_page.content == export_from_api.content
+        assert export_from_page["Content-Type"] == export_from_api["Content-Type"]
+        assert export_from_page["Content-Disposition"] == f'attachment; filename="{scan.id}.{export_format}"'
+        assert "no-store" in export_from_page["Cache-Control"]
     assert json.loads(member.get(f"/report/{scan.id}/export/json").content)["report_id"] == scan.report.id
     assert member.get(f"/report/{scan.id}/export/pdf").status_code == 404
 
@@ -194,7 +194,7 @@ def test_screenshot_is_revalidated_with_its_etag(home: Member) -> None:
     )
 
 
-def test_report_page_shows_the_navigation_of_its_own_organization(home: Member, stranger: Member) -> None:
+def test_report_page_has_its_own_navigation(home: Member, stranger: Member) -> None:
     client = person(home.organization)
     user_id = int(client.session["_auth_user_id"])
     Membership.objects.create(organization=stranger.organization, user_id=user_id, role="viewer")
@@ -206,9 +206,12 @@ def test_report_page_shows_the_navigation_of_its_own_organization(home: Member, 
     assert not page.xpath("//button[text()='Scan again']")
 
 
-def test_requests_of_strangers_are_limited_per_minute(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rendering a long report takes seconds, and no tier limits strangers who have the link."""
-    monkeypatch.setattr(shared_pages, "STRANGERS_PER_MINUTE", 2)
+def test_strangers_have_a_request_limit(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Strangers have a rate limit for reports.
+
+    Rendering a long report takes seconds, and no plan limits strangers.
+    """
+    monkeypatch.setattr(shared_pages, "MAX_STRANGER_REQUESTS_PER_MINUTE", 2)
     scan, member = scan_with_pictures(home), person(home.organization)
     set_sharing(member, scan)
     responses = [Client().get(f"/report/{scan.id}{suffix}") for suffix in ("", "/export/json", "")]

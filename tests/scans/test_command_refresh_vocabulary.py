@@ -1,4 +1,7 @@
-"""Command `manage.py refresh_vocabulary`, with a fake release of schema.org."""
+"""Tests for `manage.py refresh_vocabulary`.
+
+They use a fake release of schema.org.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +20,12 @@ from website_scan.seo import structured_data
 RELEASE = {
     "@graph": [
         {"@id": "schema:Thing", "@type": "rdfs:Class"},
+        {"@id": "schema:Event", "@type": "rdfs:Class", "rdfs:subClassOf": {"@id": "schema:Thing"}},
+        {
+            "@id": "schema:Festival",
+            "@type": "rdfs:Class",
+            "rdfs:subClassOf": [{"@id": "schema:Event"}, {"@id": "other:Thing"}],
+        },
         {"@id": "schema:Text", "@type": ["rdfs:Class", "schema:DataType"]},
         {"@id": "schema:name", "@type": "rdf:Property"},
         {"@id": "other:nonsense", "@type": "rdf:Property"},
@@ -34,17 +43,18 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: pytest_djang
     return copy
 
 
-def test_names_are_replaced_by_those_of_the_release(data: Path) -> None:
+def test_vocabulary_is_replaced_with_the_release(data: Path) -> None:
     out = io.StringIO()
     with Site({"/new": Answer(json.dumps(RELEASE)), "/latest": Answer.redirect("/new")}) as site:
         call_command("refresh_vocabulary", release=f"{site.url}/latest", stdout=out)
     vocabulary = json.loads(data.read_text())
-    assert (vocabulary["types"], vocabulary["properties"]) == (["Text", "Thing"], ["name"])
-    assert out.getvalue() == "2 types, 1 properties.\n"
+    assert (vocabulary["types"], vocabulary["properties"]) == (["Event", "Festival", "Text", "Thing"], ["name"])
+    assert vocabulary["parents"] == {"Event": ["Thing"], "Festival": ["Event"]}
+    assert out.getvalue() == "4 types, 1 properties.\n"
 
 
 @pytest.mark.parametrize("answer", [Answer(status=404), Answer("<html>"), Answer("{}"), Answer('{"@graph": []}')])
-def test_unreadable_release_leaves_the_data_unchanged(data: Path, answer: Answer) -> None:
+def test_unreadable_release_changes_nothing(data: Path, answer: Answer) -> None:
     before = data.read_bytes()
     with Site({"/": answer}) as site, pytest.raises(CommandError):
         call_command("refresh_vocabulary", release=f"{site.url}/")

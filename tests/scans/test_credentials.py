@@ -1,4 +1,7 @@
-"""Scans with credentials: validation, display of their names, and all outputs that must not contain their values."""
+"""Tests for scan credentials.
+
+Credentials must be validated, encrypted, deleted and never displayed.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from accounts.models import REPORTS_KEPT_DAYS
-from scans.browser import _warm, close_browser
+from scans.browser import _cached_browser, close_browser
 from scans.closing import stop_scans
 from scans.credentials import forget
 from scans.models import Scan, credential_columns
@@ -44,7 +47,7 @@ def post(home: Member, url: str, request: object = CREDENTIALS, **headers: str) 
     return home.api.post("/v1/scan", {"url": url, "type": "seo", "request": request}, **headers)
 
 
-def test_response_has_the_names_of_credentials_but_no_values(home: Member, target: str) -> None:
+def test_response_contains_no_credential_values(home: Member, target: str) -> None:
     response = post(home, target)
     assert response.status_code == 201
     assert response.json()["request"] == NAMES
@@ -55,21 +58,21 @@ def test_response_has_the_names_of_credentials_but_no_values(home: Member, targe
 
 
 @pytest.mark.parametrize("nothing", [None, {}, {"headers": {}, "cookies": None}])
-def test_scan_without_credentials_has_no_key_for_them(home: Member, target: str, nothing: object) -> None:
+def test_plain_scan_has_no_request_field(home: Member, target: str, nothing: object) -> None:
     scan_json = post(home, target, nothing).json()
     assert len(scan_json) == 13
     assert "request" not in scan_json
     assert Scan.objects.get().encrypted_credentials is None
 
 
-def test_credentials_are_encrypted_in_the_database(home: Member, target: str) -> None:
+def test_credentials_are_encrypted(home: Member, target: str) -> None:
     post(home, target)
     scan = Scan.objects.get()
     assert b"value-of-the-key" not in bytes(scan.encrypted_credentials or b"")
     assert scan.credentials == parse(CREDENTIALS)
 
 
-def test_same_idempotency_key_with_other_credentials_is_a_mismatch(home: Member, target: str) -> None:
+def test_other_credentials_are_a_mismatch(home: Member, target: str) -> None:
     first = post(home, target, Idempotency_Key="k")
     other_order = {name: CREDENTIALS[name] for name in reversed(CREDENTIALS)}
     repeated = post(home, target, other_order, Idempotency_Key="k")
@@ -83,7 +86,7 @@ def scan_with_credentials(member: Member, **columns: Any) -> Scan:
     return make_scan(member, **credential_columns(parse(CREDENTIALS)), **columns)
 
 
-def test_credentials_are_deleted_when_the_report_expires(home: Member, settings: Settings) -> None:
+def test_expired_report_has_no_credentials(home: Member, settings: Settings) -> None:
     limit = timezone.now() - timedelta(days=REPORTS_KEPT_DAYS)
     expired, recent = (
         scan_with_credentials(home, created_at=limit + timedelta(minutes=minutes)) for minutes in (-1, 1)
@@ -94,32 +97,30 @@ def test_credentials_are_deleted_when_the_report_expires(home: Member, settings:
     assert home.api.get(f"/v1/scan/{expired.id}").json()["request"] == NAMES
 
 
-def test_credentials_are_deleted_when_the_organization_is_closed(home: Member, stranger: Member) -> None:
+def test_closed_organization_has_no_credentials(home: Member, stranger: Member) -> None:
     own, other = scan_with_credentials(home), scan_with_credentials(stranger)
     stop_scans(organization=home.organization)
     assert Scan.objects.get(id=own.id).encrypted_credentials is None
     assert Scan.objects.get(id=other.id).credentials == parse(CREDENTIALS)
 
 
-def test_credentials_are_reencrypted_with_a_new_key(home: Member, settings: Settings) -> None:
+def test_credentials_are_reencrypted(home: Member, settings: Settings) -> None:
     scan_with_credentials(home)
     settings.ENCRYPTION_KEYS = ["first-key-" * 4]
     output = StringIO()
     call_command("reencrypt_secrets", stdout=output)
-    assert output.getvalue() == "1 secrets were encrypted anew.\n"
+    assert output.getvalue() == "1 secrets were re-encrypted.\n"
     settings.SECRET_KEY, settings.SECRET_KEY_FALLBACKS = "another-" * 5, []
     assert Scan.objects.get().credentials == parse(CREDENTIALS)
 
 
-def test_replacement_of_a_failed_scan_has_its_credentials(home: Member) -> None:
+def test_replaced_scan_keeps_its_credentials(home: Member) -> None:
     failed = scan_with_credentials(home, status="failed", error_code="INTERNAL_ERROR", error_message="-")
     operator = person_of(home, "owner", "operator@people.test")
     assert Scan.objects.get(id=requeue_scan(actor=operator, scan_id=failed.id).id).credentials == parse(CREDENTIALS)
 
 
-def test_repeated_scan_uses_the_same_credentials_until_they_are_deleted(
-    home: Member, stranger: Member, target: str
-) -> None:
+def test_repeated_scan_keeps_its_credentials(home: Member, stranger: Member, target: str) -> None:
     scan = scan_with_credentials(home, url=target, status="failed", error_code="NOT_REACHABLE", error_message="-")
     repeat_path = f"/o/home/scans/{scan.id}/again"
     browser = browser_of(person_of(home, "member", "m@people.test"))
@@ -128,11 +129,11 @@ def test_repeated_scan_uses_the_same_credentials_until_they_are_deleted(
     assert Scan.objects.exclude(id=scan.id).get().credentials == parse(CREDENTIALS)
     Scan.objects.filter(id=scan.id).update(encrypted_credentials=None)
     page = browser.post(repeat_path, follow=True).content.decode()
-    assert "no longer kept" in page
+    assert "no longer stored" in page
     assert Scan.objects.count() == 2
 
 
-def test_form_accepts_credentials_and_does_not_display_them_again(home: Member, target: str) -> None:
+def test_form_does_not_show_credentials_again(home: Member, target: str) -> None:
     browser = browser_of(person_of(home, "member", "m@people.test"))
     fields = {
         "url": target,
@@ -154,7 +155,7 @@ def test_form_accepts_credentials_and_does_not_display_them_again(home: Member, 
 
 
 @pytest.mark.parametrize("lines", ["value-of-the-key", "X-A: value-of-the-key\nX-A: b"])
-def test_invalid_credential_line_is_refused_without_repeating_its_value(home: Member, target: str, lines: str) -> None:
+def test_error_does_not_repeat_credentials(home: Member, target: str, lines: str) -> None:
     browser = browser_of(person_of(home, "member", "m@people.test"))
     response = browser.post("/o/home/scans/new", {"url": target, "type": "seo", "headers": lines})
     assert response.status_code == 400
@@ -165,7 +166,10 @@ def test_invalid_credential_line_is_refused_without_repeating_its_value(home: Me
 
 @pytest.fixture
 def sites() -> Iterator[tuple[Site, Site, Site]]:
-    """Sites for the target, for another origin, and for a webhook receiver."""
+    """Start the target and two other sites.
+
+    The others are another origin and a webhook receiver.
+    """
     with (
         override_settings(SCAN_ALLOWED_NETWORKS=NETWORKS),
         Site() as site,
@@ -177,7 +181,7 @@ def sites() -> Iterator[tuple[Site, Site, Site]]:
 
 @pytest.mark.django_db(transaction=True, serialized_rollback=True)
 @pytest.mark.parametrize("browser", ["off", "auto"])
-def test_credentials_appear_in_no_output_database_or_log(
+def test_credentials_never_appear_in_outputs(
     home: Member,
     sites: tuple[Site, Site, Site],
     browser: str,
@@ -192,7 +196,7 @@ def test_credentials_appear_in_no_output_database_or_log(
     member = browser_of(person_of(home, "owner", "owner@people.test"))
     outputs: dict[str, bytes] = {}
     with override_settings(SCAN_BROWSER=browser, SCAN_BROWSER_SANDBOX=True):
-        _warm.cache_clear()
+        _cached_browser.cache_clear()
         for scan_type in ScanType:
             response = home.api.post(
                 "/v1/scan", {"url": f"{site.url}/", "type": scan_type, "request": canaries.request}
@@ -217,7 +221,7 @@ def test_credentials_appear_in_no_output_database_or_log(
             for name in ("screenshot", "page_picture", "film"):
                 outputs[f"{scan_type} {name}"] = bytes(getattr(scan.report, name) or b"")
         close_browser()
-        _warm.cache_clear()
+        _cached_browser.cache_clear()
     attempt_deliveries()
     outputs |= {path: member.get(path).content for path in ("/o/home/scans/", "/o/home/scans/new", "/o/home/activity/")}
     assert {name: leaked for name, text in outputs.items() if (leaked := canaries.found_in(text))} == {}

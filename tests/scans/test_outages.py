@@ -1,4 +1,4 @@
-"""Outages of the database: they delay scans, but no scan is lost."""
+"""Tests that database outages delay scans but lose none."""
 
 from __future__ import annotations
 
@@ -21,15 +21,22 @@ from tests.factories import Member, make_result, make_scan
 
 @pytest.fixture(autouse=True)
 def fast_outages(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Remove pauses and the visit itself. The connection stays open, because it holds the test's transaction."""
+    """Remove pauses, fake the visit, and keep the connection.
+
+    The connection holds the test's transaction.
+    """
     monkeypatch.setattr(leases, "PAUSE_S", 0)
     monkeypatch.setattr(connection, "close", lambda: None)
     monkeypatch.setattr(hang_detection, "outage", Outage("PostgreSQL"))
     monkeypatch.setattr(tasks, "_visit", lambda claim, _: (make_result(Scan.objects.get(id=claim.scan_id)),))
 
 
-def failing_first(count: int, real: Callable[..., Any], error: Exception | None = None) -> Callable[..., Any]:
-    failures_left = [count]  # Return a wrapper of `real` whose first `count` calls raise an error.
+def fail_first_calls(count: int, real: Callable[..., Any], error: Exception | None = None) -> Callable[..., Any]:
+    """Return a wrapper of `real` whose first calls fail.
+
+    The first `count` calls raise an error.
+    """
+    failures_left = [count]
 
     def call(*args: Any, **options: Any) -> Any:
         if failures_left[0]:
@@ -45,35 +52,35 @@ def status_of(scan: Scan) -> str:
     return str(scan.status)
 
 
-def test_result_of_a_scan_is_stored_after_a_database_outage(
+def test_result_is_stored_after_an_outage(
     home: Member, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     scan = make_scan(home)
-    monkeypatch.setattr(claims, "finish_scan", failing_first(40, claims.finish_scan))
+    monkeypatch.setattr(claims, "finish_scan", fail_first_calls(40, claims.finish_scan))
     run_scan(scan.id)
     assert status_of(scan) == "completed"
     assert caplog.text.count("PostgreSQL does not answer") == 1
     assert "Traceback" not in caplog.text
 
 
-def test_scan_is_left_to_another_attempt_when_the_task_times_out_in_an_outage(
+def test_timeout_during_an_outage_is_retried(
     home: Member, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     scan = make_scan(home)
     monkeypatch.setattr(
-        claims, "finish_scan", failing_first(1, failing_first(1, claims.finish_scan, SoftTimeLimitExceeded()))
+        claims, "finish_scan", fail_first_calls(1, fail_first_calls(1, claims.finish_scan, SoftTimeLimitExceeded()))
     )
     run_scan(scan.id)
     assert status_of(scan) == "scanning"
     assert "Traceback" not in caplog.text
 
 
-@pytest.mark.parametrize("step", ["claim_next", "wake_next"])
-def test_database_outage_around_a_visit_is_not_an_error(
+@pytest.mark.parametrize("step", ["claim_next", "wake_waiting_scans"])
+def test_outage_around_a_visit_is_not_an_error(
     home: Member, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, step: str
 ) -> None:
     scan = make_scan(home)
-    monkeypatch.setattr(claims, step, failing_first(1, getattr(claims, step)))
+    monkeypatch.setattr(claims, step, fail_first_calls(1, getattr(claims, step)))
     run_scan(scan.id)
     assert status_of(scan) == ("queued" if step == "claim_next" else "completed")
     assert "Traceback" not in caplog.text

@@ -1,4 +1,7 @@
-"""Races for the limits of scans, with real threads and a real PostgreSQL."""
+"""Tests that concurrent requests cannot exceed scan limits.
+
+They use real threads and PostgreSQL.
+"""
 
 from __future__ import annotations
 
@@ -31,8 +34,11 @@ def member_and_url(settings: Settings) -> Iterator[tuple[Member, str]]:
         yield member_of("Crowd", "business"), f"http://127.0.0.1:{port}/"
 
 
-def all_at_once(call: Callable[[int], object]) -> list[object]:
-    """Call a function in 50 threads that start together. Returns the results."""
+def call_in_50_threads(call: Callable[[int], object]) -> list[object]:
+    """Call a function in 50 threads that start together.
+
+    Return the results.
+    """
     barrier = Barrier(PARALLEL)
 
     def call_in_thread(number: int) -> object:
@@ -51,34 +57,34 @@ def post(member: Member, url: str, **headers: str) -> tuple[int, str | None]:
     return response.status_code, response.json().get("code")
 
 
-def test_50_parallel_scans_do_not_exceed_a_concurrency_limit_of_2(member_and_url: tuple[Member, str]) -> None:
+def test_50_parallel_scans_respect_a_limit_of_2(member_and_url: tuple[Member, str]) -> None:
     member, url = member_and_url
     Tier.objects.filter(name="business").update(concurrent_scans=2)
-    responses = Counter(all_at_once(lambda _: post(member, url)))
+    responses = Counter(call_in_50_threads(lambda _: post(member, url)))
     assert responses == {(201, None): 2, (429, "CONCURRENT_LIMIT"): 48}
     assert Scan.objects.count() == 2
     assert MonthlyUsage.objects.get().used == 2
 
 
-def test_50_parallel_scans_use_the_last_unit_of_the_quota_once(member_and_url: tuple[Member, str]) -> None:
+def test_50_parallel_scans_use_the_last_quota_once(member_and_url: tuple[Member, str]) -> None:
     member, url = member_and_url
     Tier.objects.filter(name="business").update(scans_per_month=1, concurrent_scans=100)
-    responses = Counter(all_at_once(lambda _: post(member, url)))
+    responses = Counter(call_in_50_threads(lambda _: post(member, url)))
     assert responses == {(201, None): 1, (429, "QUOTA_EXCEEDED"): 49}
     assert Scan.objects.count() == 1
     assert MonthlyUsage.objects.get().used == 1
 
 
-def test_50_parallel_requests_with_one_idempotency_key_create_one_scan(member_and_url: tuple[Member, str]) -> None:
+def test_50_parallel_requests_create_one_scan(member_and_url: tuple[Member, str]) -> None:
     member, url = member_and_url
-    responses = Counter(all_at_once(lambda _: post(member, url, Idempotency_Key="one")))
+    responses = Counter(call_in_50_threads(lambda _: post(member, url, Idempotency_Key="one")))
     assert set(responses) <= {(201, None), (409, "IDEMPOTENCY_CONFLICT")}
     assert responses[(201, None)] >= 1
     assert Scan.objects.count() == 1
     assert MonthlyUsage.objects.get().used == 1
 
 
-def test_scan_is_either_cancelled_or_claimed(member_and_url: tuple[Member, str]) -> None:
+def test_cancelled_scan_is_not_claimed(member_and_url: tuple[Member, str]) -> None:
     member, url = member_and_url
     person_of(member, "member", "crowd@people.test")
     membership = Membership.objects.select_related("organization", "user").get()
@@ -90,14 +96,14 @@ def test_scan_is_either_cancelled_or_claimed(member_and_url: tuple[Member, str])
         def call(number: int, scan: Scan = scan) -> bool:
             return cancel_scan(member=membership, scan_id=scan.id) if number % 2 else claim_scan(scan.id) is not None
 
-        successes = all_at_once(call)
+        successes = call_in_50_threads(call)
         scan.refresh_from_db()
         is_cancelled = scan.status == "failed"
         assert (successes[1::2].count(True), successes[::2].count(True)) == ((1, 0) if is_cancelled else (0, 1))
         assert MonthlyUsage.objects.get().used == before - is_cancelled
 
 
-def test_50_parallel_registrations_create_at_most_3_webhooks(member_and_url: tuple[Member, str]) -> None:
+def test_50_parallel_requests_create_3_webhooks(member_and_url: tuple[Member, str]) -> None:
     member, url = member_and_url
     Tier.objects.filter(name="business").update(webhooks=3)
 
@@ -105,5 +111,5 @@ def test_50_parallel_registrations_create_at_most_3_webhooks(member_and_url: tup
         body = {"url": url, "events": ["scan.completed"]}
         return int(Api(member.plaintext).post("/api/webhooks", body).status_code)
 
-    assert Counter(all_at_once(register)) == {201: 3, 409: 47}
+    assert Counter(call_in_50_threads(register)) == {201: 3, 409: 47}
     assert Webhook.objects.count() == 3

@@ -1,4 +1,7 @@
-"""Requests of sites: forms and the API make the same objects, with the same rules."""
+"""Tests that forms and the API create equal requests.
+
+The same rules apply to both.
+"""
 
 from __future__ import annotations
 
@@ -28,20 +31,20 @@ SITE, PAGE, OTHER_PAGE = "https://example.com/", "https://example.com/a", "https
 KEY = Credentials(headers=(("X-Key", "1"),))
 
 
-def posted(**values: Any) -> QueryDict:
+def form_data(**values: Any) -> QueryDict:
     data = QueryDict(mutable=True)
     for name, value in values.items():
         data.setlist(name, value if isinstance(value, list) else [value])
     return data
 
 
-def request_of(kind: str, urls: list[str], **options: Any) -> AuditRequest:
+def make_audit_request(kind: str, urls: list[str], **options: Any) -> AuditRequest:
     return AuditRequest.of(kind, targets_of(kind, urls, scan_policy(), 100), 100, **options)
 
 
-def test_form_and_json_body_create_the_same_audit_request() -> None:
+def test_form_and_json_create_the_same_audit() -> None:
     entered = {"url": SITE, "scope": "site", "type": ["seo", "security"], "max_pages": "7", "discover": ["links"]}
-    form = ScanForm(posted(**entered, include="/docs/*\n/docs/*\n/blog/*", headers="X-Key: 1"), pages_per_audit=100)
+    form = ScanForm(form_data(**entered, include="/docs/*\n/docs/*\n/blog/*", headers="X-Key: 1"), pages_per_audit=100)
     assert form.is_valid()
     body = {"site": SITE, "types": ["seo", "security"], "max_pages": 7, "discover": ["links"]}
     body |= {"include": ["/docs/*", "/blog/*"], "request": {"headers": {"X-Key": "1"}}}
@@ -50,29 +53,29 @@ def test_form_and_json_body_create_the_same_audit_request() -> None:
     assert (parsed.types, parsed.credentials) == (("security", "seo"), KEY)
 
 
-def test_form_and_json_body_create_the_same_monitor_request(home: Member) -> None:
+def test_form_and_json_create_the_same_monitor(home: Member) -> None:
     tier, organization_id = Tier.objects.get(organization=home.organization), home.organization.id
     entered = {"scope": "pages", "pages": f"{SITE} {PAGE}", "type": "seo", "name": " Shop  front "}
     entered |= {"every": "month", "at": "06:00", "monthday": "31", "timezone": "Europe/Berlin", "score_drop": "5"}
-    form = MonitorForm(posted(**entered), tier=tier, people={})
+    form = MonitorForm(form_data(**entered), tier=tier, people={})
     assert form.is_valid()
     alert = dict.fromkeys(("unreachable", "recovered", "fixed"), False) | {"score_drop": 5, "score_below": {}}
     body = {"pages": [SITE, PAGE], "types": ["seo"], "name": "Shop front", "every": "month", "at": "06:00", "day": 31}
     body |= {"timezone": "Europe/Berlin", "notify": {"emails": [], "webhooks": False}}
     body["alert"] = alert | {"new_findings": None, "certificate_days": None}
-    asked = form.monitor_request("", organization_id)
-    assert asked == of_monitors.parse_new(body, scan_policy(), organization_id)
+    parsed_form = form.monitor_request("", organization_id)
+    assert parsed_form == of_monitors.parse_new(body, scan_policy(), organization_id)
 
 
-def test_form_and_json_body_create_the_same_list_request(home: Member) -> None:
+def test_form_and_json_create_the_same_list(home: Member) -> None:
     tier, organization_id = Tier.objects.get(organization=home.organization), home.organization.id
     entered = {"name": "Towns", "type": ["seo"], "pages_per_entry": "1", "every": "", "window_hours": "0"}
-    form = ListForm(posted(**entered, timezone="UTC", webhooks="on"), tier=tier, people={})
+    form = ListForm(form_data(**entered, timezone="UTC", webhooks="on"), tier=tier, people={})
     assert form.is_valid()
     body = {"name": "Towns", "types": ["seo"], "pages_per_entry": 1, "every": None, "window_hours": 0}
     body |= {"timezone": "UTC", "notify": {"emails": [], "webhooks": True}}
-    asked = form.list_request(organization_id)
-    assert asked == of_lists.parse_new(body, scan_policy(), organization_id)
+    parsed_form = form.list_request(organization_id)
+    assert parsed_form == of_lists.parse_new(body, scan_policy(), organization_id)
 
 
 @pytest.mark.parametrize(
@@ -91,15 +94,15 @@ def test_form_and_json_body_create_the_same_list_request(home: Member) -> None:
         ("site", [SITE], {"exclude": ["/*"] * 51}, Refusal, "exclude"),
     ],
 )
-def test_request_without_serializer_obeys_the_same_rules(
+def test_plain_request_follows_the_same_rules(
     kind: str, urls: list[str], options: dict[str, Any], kind_of_refusal: type[Refusal], field: str
 ) -> None:
     with pytest.raises(kind_of_refusal) as refused:
-        request_of(kind, urls, **options)
+        make_audit_request(kind, urls, **options)
     assert refused.value.field == field
 
 
-def test_lenient_entry_filter_ignores_values_that_the_strict_filter_refuses() -> None:
+def test_lenient_filter_ignores_invalid_values() -> None:
     query = {"type": "seo", "grade": "G", "least": "0", "most": "101", "tag": "", "text": " bread "}
     assert EntryFilter.of(query, is_lenient=True) == EntryFilter(type="seo", least=0, text="bread")
     with pytest.raises(Refusal, match="most must be a whole number from 0 to 100"):

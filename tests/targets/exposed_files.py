@@ -1,4 +1,4 @@
-"""Files that should not be in a web root, with real bytes: path → content, by the check that finds them."""
+"""Realistic files that must not be in a web root, by the check that finds them."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from pathlib import Path
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 
-SECRET = "k9Tz-hunter2-QxW4"  # in every text file that can contain one; must never appear in evidence
+SECRET = "k9Tz-hunter2-QxW4"  # Text files with secrets contain this one, which must not appear in evidence.
 
 
 @functools.cache
-def a_zip() -> bytes:
+def make_zip() -> bytes:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("index.php", f"<?php $password = '{SECRET}';" * 50)
@@ -26,7 +26,7 @@ def a_zip() -> bytes:
 
 
 @functools.cache
-def a_tar(mode: str) -> bytes:
+def make_tar(mode: str) -> bytes:
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode=mode) as archive:  # type: ignore[call-overload]
         info = tarfile.TarInfo("www/index.php")
@@ -36,7 +36,7 @@ def a_tar(mode: str) -> bytes:
 
 
 @functools.cache
-def a_database() -> bytes:
+def make_database() -> bytes:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "db.sqlite3")
         connection = sqlite3.connect(path)
@@ -48,12 +48,13 @@ def a_database() -> bytes:
 
 
 @functools.cache
-def a_key(kind: str) -> bytes:
+def make_key(kind: str) -> bytes:
     key = ec.generate_private_key(ec.SECP256R1()) if kind == "ec" else rsa.generate_private_key(65537, 2048)
     form = serialization.PrivateFormat.OpenSSH if kind == "ec" else serialization.PrivateFormat.TraditionalOpenSSL
     return key.private_bytes(serialization.Encoding.PEM, form, serialization.NoEncryption())
 
 
+COMMIT = "9f2c" * 10
 GIT_CONFIG = f"""[core]
 \trepositoryformatversion = 0
 \tfilemode = true
@@ -150,17 +151,28 @@ GRAPHQL = {"data": {"__schema": {"queryType": {"name": "Query"}}}}
 SOURCE_MAP = {"version": 3, "file": "app.js", "mappings": "AAAA,SAASA", "sources": ["../src/app.ts"], "names": []}
 
 
-def _json(value: object) -> bytes:
+def _to_json(value: object) -> bytes:
     return json.dumps(value).encode()
 
 
 def files() -> dict[str, dict[str, bytes]]:
-    """Check ID → path → content, for every path that a scan requests from a site named localhost."""
+    """Return the exposed files by check ID and path.
+
+    A scan of localhost requests all these paths.
+    """
     return {
-        "exposed-git": {"/.git/config": GIT_CONFIG.encode(), "/.git/HEAD": b"ref: refs/heads/main\n"},
+        "exposed-git": {
+            "/.git/config": GIT_CONFIG.encode(),
+            "/.git/HEAD": b"ref: refs/heads/main\n",
+            "/.git/index": b"DIRC\0\0\0\2\0\0\0\1" + bytes(72),
+            "/.git/logs/HEAD": f"{'0' * 40} {COMMIT} Alice <alice@example.com> 1700000000 +0100\tclone: x\n".encode(),
+            "/.git/packed-refs": f"# pack-refs with: peeled fully-peeled sorted \n{COMMIT} refs/heads/main\n".encode(),
+            "/.git/FETCH_HEAD": f"{COMMIT}\t\tbranch 'main' of https://git.example.com/shop\n".encode(),
+            "/.git/info/exclude": b"# git ls-files --others --exclude-from=.git/info/exclude\n*.log\n",
+        },
         "exposed-svn-hg": {
             "/.svn/entries": b"12\n",
-            "/.svn/wc.db": a_database(),
+            "/.svn/wc.db": make_database(),
             "/.hg/requires": b"dotencode\nfncache\ngeneraldelta\nrevlogv1\nsparserevlog\nstore\n",
         },
         "exposed-env": dict.fromkeys(("/.env", "/.env.local", "/.env.production", "/.env.bak"), ENV.encode()),
@@ -169,17 +181,17 @@ def files() -> dict[str, dict[str, bytes]]:
             f"aws_secret_access_key = {SECRET}wJalrXUtnFEMI\n".encode(),
             "/.npmrc": f"registry=https://npm.example.com/\n//npm.example.com/:_authToken={SECRET}\n".encode(),
             "/.htpasswd": b"alice:$apr1$mBlXAbcd$Yg4b9Eo1zXH7hQ2uV0s9T/\nbob:{SHA}W6ph5Mm5Pz8GgiULbPgzG37mj9g=\n",
-            "/id_rsa": a_key("rsa"),
-            "/.ssh/id_rsa": a_key("rsa"),
-            "/.ssh/id_ed25519": a_key("ec"),
+            "/id_rsa": make_key("rsa"),
+            "/.ssh/id_rsa": make_key("rsa"),
+            "/.ssh/id_ed25519": make_key("ec"),
             "/.git-credentials": f"https://alice:{SECRET}@git.example.com\n".encode(),
         },
         "exposed-backup": {
-            "/backup.zip": a_zip(),
-            "/localhost.zip": a_zip(),
-            "/www.zip": a_zip(),
-            "/backup.tar.gz": a_tar("w:gz"),
-            "/localhost.tar.gz": a_tar("w"),
+            "/backup.zip": make_zip(),
+            "/localhost.zip": make_zip(),
+            "/www.zip": make_zip(),
+            "/backup.tar.gz": make_tar("w:gz"),
+            "/localhost.tar.gz": make_tar("w"),
         },
         "exposed-sql-dump": {
             "/dump.sql": MYSQL_DUMP.encode(),
@@ -187,7 +199,7 @@ def files() -> dict[str, dict[str, bytes]]:
             "/database.sql": SQL_SERVER_DUMP.encode("utf-16"),
             "/db.sql": b"INSERT INTO users (id) VALUES (1);\n",
         },
-        "exposed-sqlite": dict.fromkeys(("/db.sqlite3", "/database.sqlite", "/database.db"), a_database()),
+        "exposed-sqlite": dict.fromkeys(("/db.sqlite3", "/database.sqlite", "/database.db"), make_database()),
         "exposed-source-backup": {
             "/wp-config.php.bak": WP_CONFIG.encode(),
             "/wp-config.php~": WP_CONFIG.encode(),
@@ -197,7 +209,7 @@ def files() -> dict[str, dict[str, bytes]]:
         },
         "exposed-phpinfo": {"/phpinfo.php": PHPINFO.encode(), "/info.php": PHPINFO.encode()},
         "exposed-server-status": {"/server-status": SERVER_STATUS.encode(), "/server-info": SERVER_INFO.encode()},
-        "exposed-actuator": {"/actuator/env": _json(ACTUATOR_ENV), "/actuator": _json(ACTUATOR)},
+        "exposed-actuator": {"/actuator/env": _to_json(ACTUATOR_ENV), "/actuator": _to_json(ACTUATOR)},
         "exposed-compose": {
             "/docker-compose.yml": COMPOSE.encode(),
             "/compose.yaml": COMPOSE.replace("\n", "\r\n").encode(),
@@ -212,11 +224,11 @@ def files() -> dict[str, dict[str, bytes]]:
             "/wp-content/debug.log": ACCESS_LOG.encode(),
         },
         "exposed-api-docs": {
-            "/swagger.json": _json(SWAGGER),
-            "/openapi.json": _json(OPENAPI),
-            "/v2/api-docs": _json(SWAGGER),
-            "/v3/api-docs": _json(OPENAPI),
-            "/graphql": _json(GRAPHQL),
+            "/swagger.json": _to_json(SWAGGER),
+            "/openapi.json": _to_json(OPENAPI),
+            "/v2/api-docs": _to_json(SWAGGER),
+            "/v3/api-docs": _to_json(OPENAPI),
+            "/graphql": _to_json(GRAPHQL),
         },
-        "exposed-source-maps": {"/js/app.js.map": _json(SOURCE_MAP)},
+        "exposed-source-maps": {"/js/app.js.map": _to_json(SOURCE_MAP)},
     }

@@ -1,4 +1,4 @@
-"""Sites of the sample reports besides the shop: a careful page, an old one, a blog, and a shop with emergencies."""
+"""Sites for the sample reports, except the shop."""
 
 from __future__ import annotations
 
@@ -160,19 +160,19 @@ MONTH = "public, max-age=2592000, immutable"
 
 
 def library_site() -> Site:
-    """Return the site of a page that was made with care, not yet started."""
-    page = _compressed(LIBRARY, {"Content-Type": "text/html; charset=utf-8", "Cache-Control": "no-cache"})
+    """Create a library's site with hardly any faults."""
+    page = _compressed_route(LIBRARY, {"Content-Type": "text/html; charset=utf-8", "Cache-Control": "no-cache"})
     routes: dict[str, Route] = {
         "/": page,
         **dict.fromkeys(("/visit", "/catalogue", "/children", "/contact", "/privacy"), page),
-        "/library.css": _compressed(LIBRARY_STYLES, {"Content-Type": "text/css", "Cache-Control": MONTH}),
-        "/reading-room.png": _picture(800, 320, (52, 92, 84), MONTH, LIBRARY_HEADERS),
-        "/icon.png": _picture(48, 48, (18, 50, 74), MONTH, LIBRARY_HEADERS),
-        "/robots.txt": _compressed(
+        "/library.css": _compressed_route(LIBRARY_STYLES, {"Content-Type": "text/css", "Cache-Control": MONTH}),
+        "/reading-room.png": _image_answer(800, 320, (52, 92, 84), MONTH, LIBRARY_HEADERS),
+        "/icon.png": _image_answer(48, 48, (18, 50, 74), MONTH, LIBRARY_HEADERS),
+        "/robots.txt": _compressed_route(
             "User-agent: *\nAllow: /\nSitemap: https://library.example.com/sitemap.xml\n",
             {"Content-Type": "text/plain"},
         ),
-        "/sitemap.xml": _compressed(urlset("https://library.example.com/"), {"Content-Type": "application/xml"}),
+        "/sitemap.xml": _compressed_route(urlset("https://library.example.com/"), {"Content-Type": "application/xml"}),
         "/.well-known/security.txt": Answer(
             "Contact: mailto:security@library.example.com\nExpires: 2027-09-01T00:00:00Z\n",
             headers={"Content-Type": "text/plain; charset=utf-8"},
@@ -182,14 +182,14 @@ def library_site() -> Site:
 
 
 def council_site() -> Site:
-    """Return the site of a page that nobody has touched for years, not yet started."""
+    """Create a council's site with an outdated page."""
     html = {"Content-Type": "text/html", "Server": "Apache/2.2.15 (CentOS)", "X-Powered-By": "PHP/5.3.3"}
-    pictures = {name: _picture(120, 40, (91, 122, 61)) for name in ("/button1.png", "/button2.png", "/send.png")}
+    pictures = {name: _image_answer(120, 40, (91, 122, 61)) for name in ("/button1.png", "/button2.png", "/send.png")}
     plain = Answer("<html><title>Untitled Document</title><body>Nothing yet", headers=html)
     return Site(
         {
             "/": Answer(COUNCIL, headers={**html, "Set-Cookie": "PHPSESSID=8a7f3c2d1e; path=/"}),
-            "/banner.png": _picture(960, 120, (91, 122, 61)),
+            "/banner.png": _image_answer(960, 120, (91, 122, 61)),
             "/jquery-1.4.2.min.js": Answer(JQUERY, headers={"Content-Type": "text/javascript"}),
             **pictures,
             **dict.fromkeys(("/minutes.html", "/hall.html", "/news.html", "/counter.html"), plain),
@@ -198,7 +198,7 @@ def council_site() -> Site:
 
 
 def blog_site() -> Site:
-    """Return the site of a blog as it is installed, not yet started."""
+    """Create a blog with the default settings of its software."""
     script = "/*! jQuery v3.7.1 */ window.jQuery = function (ready) { ready(); };\n" + "/* plugin */\n" * 3000
     return Site(
         {
@@ -208,9 +208,9 @@ def blog_site() -> Site:
             "/wp-content/themes/wander/style.css": Answer(BLOG_STYLES, headers={"Content-Type": "text/css"}),
             "/wp-includes/js/jquery/jquery.min.js": Answer(script, headers={"Content-Type": "text/javascript"}),
             "/wp-content/plugins/slides/slides.js": Answer(script, headers={"Content-Type": "text/javascript"}),
-            "/wp-content/uploads/logo.png": _picture(240, 80, (44, 93, 99)),
-            "/wp-content/uploads/bakery.png": _picture(1600, 900, (178, 134, 92)),
-            "/wp-content/uploads/ferry.png": _picture(1600, 900, (96, 130, 158)),
+            "/wp-content/uploads/logo.png": _image_answer(240, 80, (44, 93, 99)),
+            "/wp-content/uploads/bakery.png": _image_answer(1600, 900, (178, 134, 92)),
+            "/wp-content/uploads/ferry.png": _image_answer(1600, 900, (96, 130, 158)),
             "/robots.txt": Answer("User-agent: *\nDisallow: /wp-admin/\n", headers={"Content-Type": "text/plain"}),
             "/feed/": Answer("<rss version='2.0'><channel></channel></rss>", headers={"Content-Type": "text/xml"}),
         },
@@ -219,7 +219,7 @@ def blog_site() -> Site:
 
 
 def leak_site() -> Site:
-    """Return the shop after a careless deployment, not yet started."""
+    """Create the shop with files that a careless deployment made public."""
     site = shop_site()
     exposed = files()
     for check in ("exposed-git", "exposed-env", "exposed-sql-dump"):
@@ -228,20 +228,20 @@ def leak_site() -> Site:
     return site
 
 
-def _compressed(text: str, headers: Mapping[str, str]) -> Route:
-    shown = {**LIBRARY_HEADERS, **headers, "Vary": "Accept-Encoding"}
+def _compressed_route(text: str, headers: Mapping[str, str]) -> Route:
+    sent_headers = {**LIBRARY_HEADERS, **headers, "Vary": "Accept-Encoding"}
 
-    def answer(request: Request) -> Answer:
-        # The page names itself, as its reports later do.
+    def serve_page(request: Request) -> Answer:
+        # The URLs in the page must have the host of the request.
         body = text.replace("library.example.com", request.header("Host") or "")
         if "gzip" in (request.header("Accept-Encoding") or ""):
-            return Answer(gzip.compress(body.encode(), mtime=0), headers={**shown, "Content-Encoding": "gzip"})
-        return Answer(body, headers=shown)
+            return Answer(gzip.compress(body.encode(), mtime=0), headers={**sent_headers, "Content-Encoding": "gzip"})
+        return Answer(body, headers=sent_headers)
 
-    return answer
+    return serve_page
 
 
-def _picture(
+def _image_answer(
     width: int, height: int, colour: tuple[int, int, int], cache: str = "", others: Mapping[str, str] | None = None
 ) -> Answer:
     headers = {**(others or {}), "Content-Type": "image/png"} | ({"Cache-Control": cache} if cache else {})

@@ -18,7 +18,7 @@ PAGE = """<!doctype html><html lang="en"><head><title>A page that lures</title>
 <link rel="preconnect" href="{lure}/preconnect"><link rel="dns-prefetch" href="{lure}/dns-prefetch">
 <link rel="canonical" href="{lure}/canonical"><link rel="amphtml" href="{lure}/amp">
 <link rel="alternate" hreflang="de" href="{lure}/de"><link rel="alternate" hreflang="en" href="{lure}/en">
-<meta http-equiv="refresh" content="0; url={lure}/refresh">
+<meta http-equiv="refresh" content="5; url={lure}/refresh">
 <meta property="og:image" content="{lure}/og"><meta property="og:url" content="{lure}/og-url">
 <meta name="twitter:image" content="{lure}/twitter">
 <script type="application/ld+json">{{"@context": "https://schema.org", "@type": "Thing", "url": "{lure}/ld"}}</script>
@@ -34,7 +34,7 @@ PAGE = """<!doctype html><html lang="en"><head><title>A page that lures</title>
 <svg><image href="{lure}/svg"/><use href="{lure}/use#a"/></svg>
 </body></html>"""
 HEADERS = (
-    ("Refresh", "0; url={lure}/refresh-header"),
+    ("Refresh", "5; url={lure}/refresh-header"),
     ("Link", "<{lure}/link-header>; rel=preload; as=style"),
     ("Content-Security-Policy", "report-uri {lure}/csp"),
     ("Reporting-Endpoints", 'default="{lure}/report"'),
@@ -50,50 +50,57 @@ SITEMAPS = (
     "<sitemap><loc>{lure}/child.xml</loc></sitemap></sitemapindex>"
 )
 # Files that scans request even if the page does not mention them.
-ON_THEIR_OWN = (
+ALWAYS_REQUESTED = (
     "/robots.txt", "/sitemap.xml", "/favicon.ico", "/.well-known/security.txt", "/security.txt", "/style.css",
 )  # fmt: skip
 
 
-def luring(site: str, lure: str) -> dict[str, Route]:
-    """Return the routes of a site with lures in all its content, and with sub-resources that redirect.
+def lure_routes(site: str, lure: str) -> dict[str, Route]:
+    """Return the routes of a site that points elsewhere.
+
+    Content, headers and redirects all point to another host.
 
     `site` is its origin, `lure` the authority (`host:port`) that all lures lead to.
     """
-    words = {"lure": f"http://{lure}", "authority": lure, "site": site}
+    values = {"lure": f"http://{lure}", "authority": lure, "site": site}
 
-    def text(template: str, kind: str, headers: Sequence[tuple[str, str]] = ()) -> Answer:
-        filled = [(name, value.format(**words).encode().decode("latin-1")) for name, value in headers]
-        return Answer(template.format(**words), headers=[("Content-Type", kind), *filled])
+    def make_answer(template: str, kind: str, headers: Sequence[tuple[str, str]] = ()) -> Answer:
+        filled = [(name, value.format(**values).encode().decode("latin-1")) for name, value in headers]
+        return Answer(template.format(**values), headers=[("Content-Type", kind), *filled])
 
-    def hop(request: Request) -> Answer:
-        return Answer.redirect(f"{words['lure']}{request.path}".encode().decode("latin-1"))
+    def redirect_to_lure(request: Request) -> Answer:
+        return Answer.redirect(f"{values['lure']}{request.path}".encode().decode("latin-1"))
 
-    hops = {f"/hop/{name}": hop for name in ("stylesheet", "script", "img", "iframe", "import", "sitemap")}
+    redirects = {
+        f"/hop/{name}": redirect_to_lure for name in ("stylesheet", "script", "img", "iframe", "import", "sitemap")
+    }
     return {
-        "*": text(PAGE, "text/html; charset=utf-8", HEADERS),
-        "/style.css": text(SHEET, "text/css"),
-        "/robots.txt": text(ROBOTS, "text/plain"),
-        "/sitemap.xml": text(SITEMAPS, "application/xml"),
-        "/.well-known/security.txt": text("Contact: {lure}/contact\nPolicy: {lure}/policy\n", "text/plain"),
-        **hops,
+        "*": make_answer(PAGE, "text/html; charset=utf-8", HEADERS),
+        "/style.css": make_answer(SHEET, "text/css"),
+        "/robots.txt": make_answer(ROBOTS, "text/plain"),
+        "/sitemap.xml": make_answer(SITEMAPS, "application/xml"),
+        "/.well-known/security.txt": make_answer("Contact: {lure}/contact\nPolicy: {lure}/policy\n", "text/plain"),
+        **redirects,
     }
 
 
 def redirecting_files(lure: str) -> dict[str, Route]:
-    """Return a harmless page whose other files redirect to the lure."""
+    """Return routes for a harmless page.
+
+    Its other files redirect to the host `lure`.
+    """
     page = Answer(
         '<!doctype html><html lang="en"><title>A page</title><h1>A page</h1>'
         '<link rel="stylesheet" href="/style.css"><link rel="icon" href="/favicon.ico">'
     )
 
-    def away(request: Request) -> Answer:
+    def redirect_to_lure(request: Request) -> Answer:
         return Answer.redirect(f"http://{lure}/away{request.path}".encode().decode("latin-1"))
 
-    return {"/": page, "*": page, **dict.fromkeys(ON_THEIR_OWN, away)}
+    return {"/": page, "*": page, **dict.fromkeys(ALWAYS_REQUESTED, redirect_to_lure)}
 
 
-# The lures that a scan follows today. Without a browser it runs no script and opens no frame.
+# A scan without a browser requests these paths on the other host.
 LIVE = {
     "/stylesheet", "/import", "/import-in-sheet", "/background", "/font", "/script", "/module", "/preload", "/icon",
     "/touch", "/img", "/relative", "/srcset2", "/source", "/input", "/svg", "/poster", "/canonical", "/hop/stylesheet",

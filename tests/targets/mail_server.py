@@ -1,4 +1,6 @@
-"""An SMTP server on loopback whose answers are data: verb → reply. It stores the mails that it accepts.
+"""SMTP server on loopback with a configured reply for each verb.
+
+The server stores the mails that it accepts.
 
 with MailServer({"RCPT": "550 no such person"}) as server:
     ...
@@ -16,7 +18,7 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Self
 
-# The reply to a verb, or a function of its line. `TEXT` is the reply after a mail's last line, `HELLO` the greeting.
+# Default replies by verb. `TEXT` follows a mail's last line, and `HELLO` is the greeting.
 REPLIES: Mapping[str, str] = {
     "HELLO": "220 ready",
     "EHLO": "250 mail.test",
@@ -31,7 +33,9 @@ Reply = str | Callable[[str], str | None]
 
 
 class MailServer:
-    """A running SMTP server: `mails` it accepted, `lines` it received, number of `connections`.
+    """SMTP server that records what it receives.
+
+    It records accepted `mails`, received `lines` and its number of `connections`.
 
     A reply may be a function of the line. A reply that begins with "slowly " is sent one byte at a time, `pause_s`
     apart. On a reply of None, the server hangs up. With `tls`, it offers STARTTLS.
@@ -82,7 +86,10 @@ class _Server(socketserver.ThreadingTCPServer):
     owner: MailServer
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """Ignore clients that hang up in the middle: tests do so on purpose."""
+        """Ignore clients that disconnect during a dialog.
+
+        Some tests do this.
+        """
 
 
 class _Handler(socketserver.StreamRequestHandler):
@@ -91,20 +98,20 @@ class _Handler(socketserver.StreamRequestHandler):
     def handle(self) -> None:
         owner = self.server.owner
         owner.connections += 1
-        if not self._answer("HELLO", ""):
+        if not self._send_reply("HELLO", ""):
             return
         while line := self.rfile.readline().decode().rstrip("\r\n"):
             owner.lines.append(line)
             verb = line.partition(" ")[0].upper()
-            if not self._answer(verb, line) or verb == "QUIT":
+            if not self._send_reply(verb, line) or verb == "QUIT":
                 return
-            if verb == "DATA" and not self._take_text():
+            if verb == "DATA" and not self._read_text():
                 return
             if verb == "STARTTLS" and owner.tls is not None:
                 self.request = owner.tls.wrap_socket(self.request, server_side=True)
                 self.setup()
 
-    def _take_text(self) -> bool:
+    def _read_text(self) -> bool:
         lines: list[bytes] = []
         while (line := self.rfile.readline()) not in (b".\r\n", b""):
             lines.append(line.removeprefix(b".") if line.startswith(b"..") else line)
@@ -112,9 +119,9 @@ class _Handler(socketserver.StreamRequestHandler):
         reply = self.server.owner.replies["TEXT"]
         if not callable(reply) and reply.removeprefix("slowly ").startswith("2"):
             self.server.owner.take(raw)
-        return self._answer("TEXT", raw.decode())
+        return self._send_reply("TEXT", raw.decode())
 
-    def _answer(self, verb: str, line: str) -> bool:
+    def _send_reply(self, verb: str, line: str) -> bool:
         owner = self.server.owner
         reply = owner.replies.get(verb, "502 what?")
         text = reply(line) if callable(reply) else reply

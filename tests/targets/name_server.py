@@ -1,4 +1,7 @@
-"""A name server on loopback whose answers are data, for the system's resolver."""
+"""Name server on loopback with configured answers.
+
+The system's resolver uses it.
+"""
 
 from __future__ import annotations
 
@@ -20,25 +23,30 @@ Zone = Callable[[dns.message.Message], dns.message.Message | None]
 
 
 def records(**answers: Sequence[str]) -> Zone:
-    """Return a zone in which every name has these records, by type. Other types get NOERROR without records."""
+    """Return a zone in which every name has these records, by type.
 
-    def answer(query: dns.message.Message) -> dns.message.Message:
+    Other types get NOERROR without records.
+    """
+
+    def answer_query(query: dns.message.Message) -> dns.message.Message:
         question = query.question[0]
-        found = answers.get(dns.rdatatype.to_text(question.rdtype), ())
-        return reply(query, (question.name.to_text(), *found) if found else ())
+        values = answers.get(dns.rdatatype.to_text(question.rdtype), ())
+        return reply(query, (question.name.to_text(), *values) if values else ())
 
-    return answer
+    return answer_query
 
 
-def hosts(known: Mapping[str, tuple[str, ...] | list[tuple[str, ...]]], longest: int = 5) -> Zone:
-    """Return a zone of these names: with IPv4 addresses, or with another name, which makes a CNAME.
+def hosts(answers_by_host: Mapping[str, tuple[str, ...] | list[tuple[str, ...]]], longest: int = 5) -> Zone:
+    """Return a zone with the IPv4 addresses of these hosts.
+
+    A name in place of an address becomes a CNAME record.
 
     A list of answers is given one by one; the last one repeats. `longest` limits a chain of aliases.
     """
     answers: dict[str, list[tuple[str, ...]]]
-    answers = {host: list(each) if isinstance(each, list) else [each] for host, each in known.items()}
+    answers = {host: list(answer) if isinstance(answer, list) else [answer] for host, answer in answers_by_host.items()}
 
-    def answer(query: dns.message.Message) -> dns.message.Message | None:
+    def answer_query(query: dns.message.Message) -> dns.message.Message | None:
         question = query.question[0]
         host = question.name.to_text(omit_final_dot=True)
         if host not in answers:
@@ -47,16 +55,19 @@ def hosts(known: Mapping[str, tuple[str, ...] | list[tuple[str, ...]]], longest:
             return reply(query)
         chain: list[tuple[str, ...]] = []
         while host in answers and len(chain) < longest:
-            found = answers[host].pop(0) if len(answers[host]) > 1 else answers[host][0]
-            chain.append((f"{host}.", *found))
-            host = found[0].rstrip(".")
+            values = answers[host].pop(0) if len(answers[host]) > 1 else answers[host][0]
+            chain.append((f"{host}.", *values))
+            host = values[0].rstrip(".")
         return reply(query, *chain)
 
-    return answer
+    return answer_query
 
 
 def reply(query: dns.message.Message, *chain: Sequence[str]) -> dns.message.Message:
-    """Return an answer with these records, each a name and its values. A name in place of an address makes a CNAME."""
+    """Return a response with this chain of records.
+
+    A name in place of an address becomes a CNAME record.
+    """
     response = dns.message.make_response(query)
     response.flags |= dns.flags.RA
     for owner, *values in filter(None, chain):
@@ -66,24 +77,24 @@ def reply(query: dns.message.Message, *chain: Sequence[str]) -> dns.message.Mess
 
 
 def failing(code: dns.rcode.Rcode) -> Zone:
-    """Return a zone that answers every query with this code."""
+    """Return a zone that answers every query with this response code."""
 
-    def answer(query: dns.message.Message) -> dns.message.Message:
+    def answer_query(query: dns.message.Message) -> dns.message.Message:
         response = dns.message.make_response(query)
         response.set_rcode(code)
         return response
 
-    return answer
+    return answer_query
 
 
-def _listeners() -> tuple[socket.socket, socket.socket]:
-    """Open listeners for TCP and UDP on the same port, one that is free for both."""
+def _open_sockets() -> tuple[socket.socket, socket.socket]:
+    """Open a TCP socket and a UDP socket on the same free port."""
     while True:
         stream = socket.create_server(("127.0.0.1", 0))
         datagrams = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         try:
             datagrams.bind(stream.getsockname())
-        except OSError:  # another process has the UDP port
+        except OSError:  # Another process uses the UDP port.
             stream.close()
             datagrams.close()
         else:
@@ -94,19 +105,21 @@ def _listeners() -> tuple[socket.socket, socket.socket]:
 def name_server(  # noqa: C901 -- the loops for UDP and for TCP are nested functions, which count here
     zone: Zone, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[list[str]]:
-    """Run the name server for the system's resolver, over UDP and TCP. Yields the queries: `www.example.com. A`.
+    """Run the name server and direct the resolver to it.
+
+    Yield queries such as `www.example.com. A`.
 
     Answers that do not fit into a datagram are truncated there, as by real servers.
     """
-    asked: list[str] = []
+    queries: list[str] = []
     with contextlib.ExitStack() as cleanup:
-        stream, datagrams = (cleanup.enter_context(each) for each in _listeners())
+        stream, datagrams = (cleanup.enter_context(listener) for listener in _open_sockets())
         port: int = stream.getsockname()[1]
 
-        def answer(wire: bytes) -> dns.message.Message | None:
+        def answer_query(wire: bytes) -> dns.message.Message | None:
             query = dns.message.from_wire(wire)
             question = query.question[0]
-            asked.append(f"{question.name} {dns.rdatatype.to_text(question.rdtype)}")
+            queries.append(f"{question.name} {dns.rdatatype.to_text(question.rdtype)}")
             return zone(query)
 
         def serve_datagrams() -> None:
@@ -114,7 +127,7 @@ def name_server(  # noqa: C901 -- the loops for UDP and for TCP are nested funct
                 wire, client = datagrams.recvfrom(4096)
                 if wire == b"end":
                     return
-                response = answer(wire)
+                response = answer_query(wire)
                 if response is None:
                     continue
                 packed = response.to_wire(max_size=65535)
@@ -131,25 +144,25 @@ def name_server(  # noqa: C901 -- the loops for UDP and for TCP are nested funct
                     length = int.from_bytes(connection.recv(2, socket.MSG_WAITALL))
                     if not length:
                         return
-                    response = answer(connection.recv(length, socket.MSG_WAITALL))
+                    response = answer_query(connection.recv(length, socket.MSG_WAITALL))
                     if response is not None:
                         packed = response.to_wire(max_size=65535)
                         connection.sendall(len(packed).to_bytes(2) + packed)
 
-        def configured(*_: object, **__: object) -> dns.resolver.Resolver:
-            made = original(configure=False)
-            made.nameservers = ["127.0.0.1"]
-            made.port = port
-            made.search = [dns.name.from_text("search.invalid.")]
-            return made
+        def make_resolver(*_: object, **__: object) -> dns.resolver.Resolver:
+            resolver = original(configure=False)
+            resolver.nameservers = ["127.0.0.1"]
+            resolver.port = port
+            resolver.search = [dns.name.from_text("search.invalid.")]
+            return resolver
 
         original = dns.resolver.Resolver
-        monkeypatch.setattr(dns.resolver, "Resolver", configured)
+        monkeypatch.setattr(dns.resolver, "Resolver", make_resolver)
         threads = [threading.Thread(target=serve, daemon=True) for serve in (serve_datagrams, serve_streams)]
         for thread in threads:
             thread.start()
         try:
-            yield asked
+            yield queries
         finally:
             monkeypatch.setattr(dns.resolver, "Resolver", original)
             with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as ender:

@@ -1,8 +1,10 @@
-"""A web site on loopback whose behaviour is data: path → answer. For tests, e2e tests and benchmarks.
+"""Web site on loopback with a configured answer per path.
+
+Tests and benchmarks use it.
 
     with Site({"/": Answer("<h1>Hello</h1>"), "/old": Answer.redirect("/")}) as site:
         network.fetch(site.url + "/")
-        assert [each.path for each in site.requests] == ["/"]
+        assert [request.path for request in site.requests] == ["/"]
 
 With `certificate` the site speaks TLS, and `site.ca_file` is the root to trust. A route may be a function of
 the request. If it returns None, it has answered on `request.connection` itself, in any hostile way.
@@ -30,32 +32,38 @@ from tests.website_scan.net.tls_servers import DAY, LOOPBACK, Identity, self_sig
 
 END_OF_HEADERS = b"\r\n\r\n"
 JOIN_TIMEOUT_S = 5.0
-TLS_HANDSHAKE = 0x16  # first byte of a client that speaks TLS to a plain site; real servers hang up, too
+TLS_HANDSHAKE = 0x16  # A plain HTTP site closes a connection that begins with this byte.
 
 
 class Certificate(Enum):
-    """The certificate that a TLS site presents."""
+    """Kind of certificate that an HTTPS site presents."""
 
-    VALID = auto()  # for the site's names, sent with its intermediate
+    VALID = auto()  # The certificate is sent with its intermediate.
     EXPIRED = auto()
     NOT_YET_VALID = auto()
     WRONG_HOST = auto()
     SELF_SIGNED = auto()
-    INCOMPLETE = auto()  # the intermediate is missing
+    INCOMPLETE = auto()  # The server does not send the intermediate certificate.
 
 
 @dataclass(frozen=True)
 class Answer:
-    """One response. `Content-Length` is added unless the headers frame the body themselves."""
+    """Response of a site.
+
+    `Content-Length` is added unless the headers already frame the body.
+    """
 
     body: bytes | str = b""
     status: int = 200
     headers: Mapping[str, str] | Sequence[tuple[str, str]] = ()
-    delay_s: float = 0.0  # before anything is sent; stopping the site ends the wait
+    delay_s: float = 0.0  # Delay before the first byte. Stopping the site ends it.
 
     @classmethod
     def redirect(cls, location: str, status: int = 302, **headers: str) -> Self:
-        """Return a redirect. Underscores in the keywords become hyphens in the header names."""
+        """Return a redirect.
+
+        Underscores in the keywords become hyphens in the header names.
+        """
         others = {name.replace("_", "-"): value for name, value in headers.items()}
         return cls(status=status, headers={"Location": location} | others)
 
@@ -74,32 +82,38 @@ class Answer:
 
     @property
     def closes(self) -> bool:
-        """True if the answer announces the end of the connection."""
+        """Return True if the answer has the header `Connection: close`."""
         pairs = self.headers.items() if isinstance(self.headers, Mapping) else self.headers
         return ("connection", "close") in {(name.lower(), value.lower()) for name, value in pairs}
 
 
 @dataclass(frozen=True)
 class Request:
-    """A request as received. `connection_number` counts the site's connections from 1."""
+    """Request that a site received.
+
+    `connection_number` counts the site's connections from 1.
+    """
 
     method: str
-    path: str  # including the query
+    path: str  # The path includes the query string.
     headers: tuple[tuple[str, str], ...]
     body: bytes
     connection_number: int
     connection: socket.socket = field(repr=False, compare=False)
 
     def header(self, name: str) -> str | None:
-        """Return the header's first value."""
-        return next((value for each, value in self.headers if each.lower() == name.lower()), None)
+        """Return the first value of a header, or None."""
+        return next((value for header_name, value in self.headers if header_name.lower() == name.lower()), None)
 
 
 Route = Answer | Callable[[Request], Answer | None]
 
 
 class Site:
-    """A running site: the `requests` it received, the number of `connections`."""
+    """Web site on loopback that records its `requests`.
+
+    It also counts its `connections`.
+    """
 
     def __init__(
         self,
@@ -111,7 +125,9 @@ class Site:
         converse: Callable[[socket.socket], None] | None = None,
         tune: Callable[[ssl.SSLContext], None] | None = None,
     ) -> None:
-        """Create a site. Routes are looked up with the query, without it, then as `*`; else the answer is 404.
+        """Create a site.
+
+        Routes match the path with its query, then the path alone, then `*`. Anything else is 404.
 
         Routes may be added at any time. `names` are those in the certificate, `tune` may change the TLS settings.
         """
@@ -141,7 +157,7 @@ class Site:
 
     @property
     def url(self) -> str:
-        """`http(s)://127.0.0.1:port`, without a slash at the end."""
+        """Return `http(s)://127.0.0.1:port`, without a slash at the end."""
         return self.url_as(f"[{self.address}]" if ":" in self.address else self.address)
 
     def url_as(self, host: str) -> str:
@@ -150,7 +166,7 @@ class Site:
 
     def paths(self) -> list[str]:
         """Return the requested paths, in order."""
-        return [each.path for each in self.requests]
+        return [request.path for request in self.requests]
 
     def __enter__(self) -> Self:
         self._acceptor.start()
@@ -178,20 +194,23 @@ class Site:
                 return
             number = next(self._numbers)
             thread = threading.Thread(
-                target=self._attend, args=(connection, number), name=f"site-{self.port}-{number}", daemon=True
+                target=self._handle_connection,
+                args=(connection, number),
+                name=f"site-{self.port}-{number}",
+                daemon=True,
             )
             with self._lock:
                 self.connections += 1
                 self._open[number] = (connection, thread)
             thread.start()
 
-    def _attend(self, connection: socket.socket, number: int) -> None:
+    def _handle_connection(self, connection: socket.socket, number: int) -> None:
         try:
             with contextlib.ExitStack() as cleanup, contextlib.suppress(OSError):
                 cleanup.enter_context(connection)
                 connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                 if self._context is not None:
-                    # Stopping the site shuts down the TCP connection, which also ends a pending TLS read or write.
+                    # A shutdown of the TCP connection also ends a pending TLS read or write.
                     plain = connection.dup()
                     cleanup.enter_context(plain)
                     with self._lock:
@@ -201,12 +220,12 @@ class Site:
                 if self._converse is not None:
                     self._converse(connection)
                 else:
-                    self._serve(connection, number)
+                    self._serve_requests(connection, number)
         finally:
             with self._lock:
                 del self._open[number]
 
-    def _serve(self, connection: socket.socket, number: int) -> None:
+    def _serve_requests(self, connection: socket.socket, number: int) -> None:
         pending = b""
         while not self.ended.is_set():
             received = _read_request(connection, pending, number)
@@ -214,7 +233,7 @@ class Site:
                 return
             request, pending = received
             self.requests.append(request)
-            route = self._route(request.path)
+            route = self._find_route(request.path)
             answer = route(request) if callable(route) else route
             if answer is None:
                 return
@@ -224,7 +243,7 @@ class Site:
             if answer.closes or (request.header("Connection") or "").lower() == "close":
                 return
 
-    def _route(self, path: str) -> Route:
+    def _find_route(self, path: str) -> Route:
         for key in (path, path.partition("?")[0], "*"):
             if key in self.routes:
                 return self.routes[key]
@@ -232,7 +251,10 @@ class Site:
 
 
 def _read_request(connection: socket.socket, pending: bytes, number: int) -> tuple[Request, bytes] | None:
-    """Read the next request. Returns it and the bytes after it, or None if the client is done."""
+    """Read the next request.
+
+    Return it with the bytes after it, or None if the client has finished.
+    """
     while END_OF_HEADERS not in pending:
         data = connection.recv(65536)
         if not data or (not pending and data[0] == TLS_HANDSHAKE):
@@ -252,57 +274,60 @@ def _read_request(connection: socket.socket, pending: bytes, number: int) -> tup
 
 
 @functools.cache
-def _root() -> Identity:
+def _root_identity() -> Identity:
     return Identity.root()
 
 
 @functools.cache
-def _folder_of_root() -> tempfile.TemporaryDirectory[str]:
-    """Folder that is deleted when the process ends."""
+def _root_folder() -> tempfile.TemporaryDirectory[str]:
+    """Return a temporary folder that is deleted when the process ends."""
     return tempfile.TemporaryDirectory(prefix="site-")
 
 
 @functools.cache
 def root_file() -> Path:
-    """Write the root for all sites into one file.
+    """Write the root certificate of all sites to one file and return its path.
 
     Clients cache their TLS settings by this path, and loading all roots anew takes 0.1 s.
     """
-    folder = Path(_folder_of_root().name)
-    folder.chmod(0o755)  # another user's process may have to read it
+    folder = Path(_root_folder().name)
+    folder.chmod(0o755)  # A process of another user may have to read the folder.
     file = folder / "ca.pem"
-    file.write_bytes(_root().pem)
+    file.write_bytes(_root_identity().pem)
     return file
 
 
 @functools.cache
-def _intermediate() -> Identity:
-    return _root().issue_authority()
+def _intermediate_identity() -> Identity:
+    return _root_identity().issue_authority()
 
 
 @functools.cache
-def _chain(certificate: Certificate, names: tuple[str, ...]) -> tuple[Identity, ...]:
-    """Return the leaf, then the certificates sent with it."""
+def _certificate_chain(certificate: Certificate, names: tuple[str, ...]) -> tuple[Identity, ...]:
+    """Return the leaf certificate, then the other ones.
+
+    The others are sent with it.
+    """
     now = datetime.datetime.now(datetime.UTC)
     match certificate:
         case Certificate.EXPIRED:
-            return (_root().issue(*names, not_before=now - 90 * DAY, not_after=now - DAY),)
+            return (_root_identity().issue(*names, not_before=now - 90 * DAY, not_after=now - DAY),)
         case Certificate.NOT_YET_VALID:
-            return (_root().issue(*names, not_before=now + DAY, not_after=now + 90 * DAY),)
+            return (_root_identity().issue(*names, not_before=now + DAY, not_after=now + 90 * DAY),)
         case Certificate.WRONG_HOST:
-            return (_root().issue("another.example.org"),)
+            return (_root_identity().issue("another.example.org"),)
         case Certificate.SELF_SIGNED:
             return (self_signed(names[0]),)
         case Certificate.INCOMPLETE:
-            return (_intermediate().issue(*names),)
+            return (_intermediate_identity().issue(*names),)
         case Certificate.VALID:
-            return (_intermediate().issue(*names), _intermediate())
+            return (_intermediate_identity().issue(*names), _intermediate_identity())
 
 
 def _server_context(folder: Path, certificate: Certificate, names: tuple[str, ...]) -> ssl.SSLContext:
-    leaf, *others = _chain(certificate, names)
+    leaf, *others = _certificate_chain(certificate, names)
     bundle = folder / "site.pem"
-    bundle.write_bytes(b"".join([leaf.key_pem, leaf.pem, *(each.pem for each in others)]))
+    bundle.write_bytes(b"".join([leaf.key_pem, leaf.pem, *(certificate.pem for certificate in others)]))
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(bundle)
     return context

@@ -1,4 +1,6 @@
-"""A slow link in real time: a relay in front of sites on loopback that delays bytes as a phone's link would.
+"""Relay that slows down local sites in real time.
+
+It delays bytes in both directions, like a phone's connection.
 
     with Site(routes) as site, SlowLink([site.port]) as link:
         link.slow_down()
@@ -21,22 +23,25 @@ from typing import Self
 
 from tests.website_scan.net.tls_servers import LOOPBACK
 
-BYTES_PER_S = 200_000.0  # 1.6 Mbit/s
+BYTES_PER_S = 200_000.0  # This bandwidth is 1.6 Mbit/s.
 ROUND_TRIP_S = 0.15
-FIRST_WINDOW_BYTES = 14_600  # RFC 6928
-LARGEST_WINDOW_BYTES = 256 * 1024
+INITIAL_WINDOW_BYTES = 14_600  # RFC 6928 recommends this initial congestion window.
+MAX_WINDOW_BYTES = 256 * 1024
 CHUNK_BYTES = 1_460
 
 
 class SlowLink:
-    """A relay that listens on one port of its own for each port of the sites, in a thread."""
+    """Relay with a listening port for every site.
+
+    It runs in a thread.
+    """
 
     def __init__(self, ports: Sequence[int]) -> None:
         self._targets = tuple(ports)
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="slow-link", daemon=True)
         self._is_slow = False
-        self._resolved_at: dict[int, float] = {}  # by port: the time at which its name is resolved
+        self._resolved_at: dict[int, float] = {}  # Time when the name of the site with this port is resolved.
         self._downlink = _Downlink(self._loop)
         self._servers: list[asyncio.Server] = []
         self._tasks: set[asyncio.Task[None]] = set()
@@ -44,107 +49,115 @@ class SlowLink:
 
     def __enter__(self) -> Self:
         self._thread.start()
-        self._wait(self._listen())
+        self._run_in_loop(self._listen())
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._wait(self._end())
+        self._run_in_loop(self._close_servers())
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
 
     def slow_down(self) -> None:
-        """Make new connections slow and forget all resolved names, as for a first-time visitor."""
+        """Slow down new connections and forget resolved names.
+
+        This simulates a first-time visitor.
+        """
         self._loop.call_soon_threadsafe(self._resolved_at.clear)
         self._is_slow = True
 
     def speed_up(self) -> None:
-        """Let new connections pass at once."""
+        """Relay the bytes of new connections without delay."""
         self._is_slow = False
 
-    def _wait(self, what: object) -> None:
-        asyncio.run_coroutine_threadsafe(what, self._loop).result()  # type: ignore[arg-type]
+    def _run_in_loop(self, coroutine: object) -> None:
+        asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()  # type: ignore[arg-type]
 
     async def _listen(self) -> None:
         for target in self._targets:
 
-            def attend(
+            def handle_connection(
                 reader: asyncio.StreamReader, writer: asyncio.StreamWriter, target: int = target
             ) -> asyncio.Task[None]:
-                task = self._loop.create_task(self._attend(reader, writer, target))
+                task = self._loop.create_task(self._relay(reader, writer, target))
                 self._tasks.add(task)
                 task.add_done_callback(self._tasks.discard)
                 return task
 
-            self._servers.append(await asyncio.start_server(attend, LOOPBACK, 0, backlog=128))
-        self.ports = tuple(each.sockets[0].getsockname()[1] for each in self._servers)
+            self._servers.append(await asyncio.start_server(handle_connection, LOOPBACK, 0, backlog=128))
+        self.ports = tuple(server.sockets[0].getsockname()[1] for server in self._servers)
 
-    async def _end(self) -> None:
-        for each in self._servers:
-            each.close()
+    async def _close_servers(self) -> None:
+        for server in self._servers:
+            server.close()
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    async def _attend(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, target: int) -> None:
+    async def _relay(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, target: int) -> None:
         now, is_slow = self._loop.time(), self._is_slow
         resolved_at = self._resolved_at.setdefault(target, now + ROUND_TRIP_S)
         opened_at = max(now, resolved_at) + ROUND_TRIP_S
-        there, back = writer, None
+        client_writer, site_writer = writer, None
         with contextlib.suppress(OSError):
-            site_reader, back = await asyncio.open_connection(LOOPBACK, target)
+            site_reader, site_writer = await asyncio.open_connection(LOOPBACK, target)
             if is_slow:
-                ways = self._up(reader, back, opened_at), self._down(site_reader, there)
+                coroutines = (
+                    self._relay_upstream(reader, site_writer, opened_at),
+                    self._relay_downstream(site_reader, client_writer),
+                )
             else:
-                ways = _copy(reader, back), _copy(site_reader, there)
-            tasks = [self._loop.create_task(each) for each in ways]
+                coroutines = _copy_bytes(reader, site_writer), _copy_bytes(site_reader, client_writer)
+            tasks = [self._loop.create_task(coroutine) for coroutine in coroutines]
             try:
                 await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
             finally:
                 for task in tasks:
                     task.cancel()
                 await asyncio.gather(*tasks, return_exceptions=True)
-        for each in (there, back):
-            if each is not None:
-                each.close()
+        for connection in (client_writer, site_writer):
+            if connection is not None:
+                connection.close()
 
-    async def _up(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, opened_at: float) -> None:
+    async def _relay_upstream(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, opened_at: float
+    ) -> None:
         while data := await reader.read(65536):
-            # Requests are small, and a connection waits for its answers, so waiting here delays no later request.
-            await self._until(max(self._loop.time(), opened_at) + ROUND_TRIP_S / 2)
+            # Clients wait for a response before the next request, so this wait delays no other one.
+            await self._wait_until(max(self._loop.time(), opened_at) + ROUND_TRIP_S / 2)
             writer.write(data)
 
-    async def _down(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _relay_downstream(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         connection = _Connection(writer)
         while data := await reader.read(CHUNK_BYTES):
-            await connection.has_room(self._loop)
-            self._downlink.put(connection, data)
+            await connection.wait_for_window(self._loop)
+            self._downlink.enqueue(connection, data)
 
-    async def _until(self, at: float) -> None:
+    async def _wait_until(self, at: float) -> None:
         await asyncio.sleep(max(0.0, at - self._loop.time()))
 
 
 class _Connection:
-    """TCP state of one client: bytes in flight and the congestion window."""
+    """TCP congestion state of one client."""
 
     def __init__(self, writer: asyncio.StreamWriter) -> None:
         self.writer = writer
         self.pending: deque[bytes] = deque()
-        self._window = FIRST_WINDOW_BYTES
+        self._window = INITIAL_WINDOW_BYTES
         self._unacknowledged = 0
         self._acknowledged = asyncio.Event()
 
-    async def has_room(self, loop: asyncio.AbstractEventLoop) -> None:
+    async def wait_for_window(self, loop: asyncio.AbstractEventLoop) -> None:
         while self._unacknowledged >= self._window:
             self._acknowledged.clear()
             await self._acknowledged.wait()
 
-    def sent(self, size: int) -> None:
+    def record_sent(self, size: int) -> None:
         self._unacknowledged += size
 
     def acknowledge(self, size: int) -> None:
         self._unacknowledged -= size
-        self._window = min(self._window + size, LARGEST_WINDOW_BYTES)
+        self._window = min(self._window + size, MAX_WINDOW_BYTES)
         self._acknowledged.set()
 
     def deliver(self, data: bytes) -> None:
@@ -153,7 +166,10 @@ class _Connection:
 
 
 class _Downlink:
-    """The shared downlink: sends one packet after the other, from the connections in turn."""
+    """Shared downlink that sends one packet at a time.
+
+    Connections take turns.
+    """
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
@@ -161,21 +177,24 @@ class _Downlink:
         self._free_at = 0.0
         self._is_busy = False
 
-    def put(self, connection: _Connection, data: bytes) -> None:
-        connection.sent(len(data))
+    def enqueue(self, connection: _Connection, data: bytes) -> None:
+        connection.record_sent(len(data))
         connection.pending.append(data)
         if len(connection.pending) == 1:
             self._turn.append(connection)
         if not self._is_busy:
             self._free_at = max(self._free_at, self._loop.time())
-            self._send()
+            self._send_due_packets()
 
-    def _send(self) -> None:
-        """Send the packets that are due. Due times are computed, so coarse clock steps do not change the bandwidth."""
+    def _send_due_packets(self) -> None:
+        """Send the due packets.
+
+        Due times are computed, so a coarse clock does not change the bandwidth.
+        """
         self._is_busy = bool(self._turn)
         while self._turn:
             if self._free_at > self._loop.time():
-                self._loop.call_at(self._free_at, self._send)
+                self._loop.call_at(self._free_at, self._send_due_packets)
                 return
             connection = self._turn.popleft()
             data = connection.pending.popleft()
@@ -187,7 +206,7 @@ class _Downlink:
         self._is_busy = False
 
 
-async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+async def _copy_bytes(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     while data := await reader.read(65536):
         writer.write(data)
         await writer.drain()

@@ -1,4 +1,7 @@
-"""Figures of a page under throttling: over a slow link, with Chromium's CPU slowed down four times."""
+"""Measure page loads over a slow link.
+
+Chromium's CPU is slowed down four times.
+"""
 
 from __future__ import annotations
 
@@ -13,16 +16,17 @@ from typing import Any
 from playwright.async_api import Browser, CDPSession, Page, async_playwright
 
 from tests.playwright_options import launch_options
-from website_scan.browser.chromium import PIXEL_RATIO, SCREEN
+from website_scan.browser.chromium import DEVICE_PIXEL_RATIO
+from website_scan.browser.visit import SCREEN
 
 SLOWDOWN = 4
-LIMIT_S = 60.0
-QUIET_S = 2.5  # without a request or its end, and behind the load event, that ends a load
-POLL_S = 0.1
-WINDOW_GAP_S, WINDOW_S = 1.0, 5.0  # of layout shifts (web.dev, "Cumulative Layout Shift")
+TIMEOUT_S = 60.0
+MIN_QUIET_S = 2.5  # A load has ended if requests are idle for this time after the load event.
+POLL_INTERVAL_S = 0.1
+WINDOW_GAP_S, WINDOW_S = 1.0, 5.0  # Session windows of layout shifts (web.dev, "Cumulative Layout Shift").
 FRAME = {"format": "jpeg", "quality": 80, "maxWidth": SCREEN["width"], "maxHeight": SCREEN["height"]}
 
-# What the browser has noted; asked for at the end, because the question itself keeps a slow processor busy.
+# This script keeps a slow CPU busy, so it runs last.
 VITALS = """
 () => new Promise((done) => {
   const seen = {lcp: null, tasks: [], shifts: [], began: performance.timeOrigin};
@@ -36,8 +40,8 @@ VITALS = """
 })
 """
 
-# Progress of each frame, 0 to 1, from the first to the last one: speedline's comparison of the frames' histograms,
-# which Lighthouse's Speed Index uses. Like there, pixels that are almost white do not count.
+# Script that returns the visual progress of every frame, from 0 to 1.
+# Like speedline, it compares color histograms and ignores pixels that are almost white.
 PROGRESS = """
 async (frames) => {
   const canvas = document.createElement('canvas');
@@ -74,7 +78,7 @@ async (frames) => {
 
 @dataclass(frozen=True)
 class ThrottledLoad:
-    """Figures of a load in seconds; CLS has no unit."""
+    """Metrics of a page load, in seconds except for CLS, which has no unit."""
 
     fcp: float
     lcp: float
@@ -84,120 +88,135 @@ class ThrottledLoad:
 
 
 @dataclass(frozen=True)
-class Truth:
-    """A figure of several throttled loads: median, minimum and maximum."""
+class MetricSummary:
+    """Median, minimum and maximum of a metric over loads."""
 
     value: float
     least: float
     largest: float
 
 
-def throttled_loads(program: Path, url: str, times: int, slow_down: Callable[[], object]) -> Mapping[str, Truth]:
-    """Return the figures of several loads by name, each load in a fresh context and after a call of `slow_down`."""
-    found = asyncio.run(_loads(program, url, times, slow_down))
-    figures = {name: [getattr(each, name) for each in found] for name in ThrottledLoad.__dataclass_fields__}
-    return {name: Truth(statistics.median(each), min(each), max(each)) for name, each in figures.items()}
+def throttled_loads(
+    program: Path, url: str, times: int, slow_down: Callable[[], object]
+) -> Mapping[str, MetricSummary]:
+    """Load a page several times and summarize every metric.
+
+    `slow_down` is called before each load, which uses a new browser context.
+    """
+    loads = asyncio.run(_load_repeatedly(program, url, times, slow_down))
+    figures = {name: [getattr(load, name) for load in loads] for name in ThrottledLoad.__dataclass_fields__}
+    return {
+        name: MetricSummary(statistics.median(values), min(values), max(values)) for name, values in figures.items()
+    }
 
 
-async def _loads(program: Path, url: str, times: int, slow_down: Callable[[], object]) -> Sequence[ThrottledLoad]:
+async def _load_repeatedly(
+    program: Path, url: str, times: int, slow_down: Callable[[], object]
+) -> Sequence[ThrottledLoad]:
     with tempfile.TemporaryDirectory() as folder:
-        # The sites are on loopback, and nothing but the link must be in between: no proxy.
+        # Only the slow link may be between browser and sites, so there is no proxy.
         options = {name: value for name, value in launch_options(program, Path(folder)).items() if name != "proxy"}
         async with async_playwright() as playwright:
             browser = await playwright.chromium.launch(**options)
             try:
                 await _warm_up(browser)
-                found = []
+                loads = []
                 for _ in range(times):
-                    slow_down()  # no load may find the names that another one has resolved
-                    found.append(await _load(browser, url))
-                return found
+                    slow_down()  # Each load has to resolve all names again.
+                    loads.append(await _load_page(browser, url))
+                return loads
             finally:
                 await browser.close()
 
 
 async def _warm_up(browser: Browser) -> None:
-    """Draw a page, because the first one of a browser takes 0.1 s longer."""
+    """Render a page before the first measurement.
+
+    A browser's first page takes 0.1 s longer.
+    """
     page = await browser.new_page()
     await page.goto("data:text/html,<h1>Warm")
     await page.evaluate("new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))")
     await page.context.close()
 
 
-async def _load(browser: Browser, url: str) -> ThrottledLoad:
+async def _load_page(browser: Browser, url: str) -> ThrottledLoad:
     context = await browser.new_context(
         viewport=SCREEN,  # type: ignore[arg-type]  # a TypedDict of the same shape
-        device_scale_factor=PIXEL_RATIO,
+        device_scale_factor=DEVICE_PIXEL_RATIO,
         is_mobile=True,
         has_touch=True,
     )
     page = await context.new_page()
     session = await context.new_cdp_session(page)
     await session.send("Emulation.setCPUThrottlingRate", {"rate": SLOWDOWN})
-    film = _Film(session)
-    await film.start()
-    await _until_quiet(page, url)
-    await film.stop()
-    seen: dict[str, Any] = await asyncio.wait_for(page.evaluate(VITALS), LIMIT_S)
+    recorder = _FrameRecorder(session)
+    await recorder.start()
+    await _wait_until_quiet(page, url)
+    await recorder.stop()
+    vitals: dict[str, Any] = await asyncio.wait_for(page.evaluate(VITALS), TIMEOUT_S)
     await page.close()
-    speed_index = await film.speed_index(await context.new_page(), seen["began"] / 1000)
+    speed_index = await recorder.speed_index(await context.new_page(), vitals["began"] / 1000)
     await context.close()
     blocked_s = 0.0
-    for began_s, took_s in seen["tasks"]:
-        within_s = min(took_s, began_s + took_s - seen["fcp"])
-        blocked_s += max(0.0, within_s - 0.05)
-    return ThrottledLoad(seen["fcp"], seen["lcp"], blocked_s, _largest_window(seen["shifts"]), speed_index)
+    for start_s, duration_s in vitals["tasks"]:
+        blocking_s = min(duration_s, start_s + duration_s - vitals["fcp"])
+        blocked_s += max(0.0, blocking_s - 0.05)
+    return ThrottledLoad(vitals["fcp"], vitals["lcp"], blocked_s, _largest_shift_window(vitals["shifts"]), speed_index)
 
 
-async def _until_quiet(page: Page, url: str) -> None:
+async def _wait_until_quiet(page: Page, url: str) -> None:
     clock = asyncio.get_running_loop().time
     last = [clock()]
     for event in ("request", "requestfinished", "requestfailed"):
         page.on(event, lambda _: last.append(clock()))
-    await page.goto(url, wait_until="load", timeout=1000 * LIMIT_S)
+    await page.goto(url, wait_until="load", timeout=1000 * TIMEOUT_S)
     last.append(clock())
-    while clock() < last[-1] + QUIET_S:
-        await asyncio.sleep(POLL_S)
+    while clock() < last[-1] + MIN_QUIET_S:
+        await asyncio.sleep(POLL_INTERVAL_S)
 
 
-def _largest_window(shifts: Sequence[tuple[float, float]]) -> float:
+def _largest_shift_window(shifts: Sequence[tuple[float, float]]) -> float:
     windows: list[list[tuple[float, float]]] = []
-    for at_s, value in sorted(shifts):
-        if windows and at_s - windows[-1][-1][0] < WINDOW_GAP_S and at_s - windows[-1][0][0] < WINDOW_S:
-            windows[-1].append((at_s, value))
+    for shift_s, value in sorted(shifts):
+        if windows and shift_s - windows[-1][-1][0] < WINDOW_GAP_S and shift_s - windows[-1][0][0] < WINDOW_S:
+            windows[-1].append((shift_s, value))
         else:
-            windows.append([(at_s, value)])
-    return max((sum(value for _, value in each) for each in windows), default=0.0)
+            windows.append([(shift_s, value)])
+    return max((sum(value for _, value in window) for window in windows), default=0.0)
 
 
-class _Film:
-    """Every frame that a load draws, with its time."""
+class _FrameRecorder:
+    """Records all frames of a page load with their times."""
 
     def __init__(self, session: CDPSession) -> None:
         self._session = session
-        self._frames: list[tuple[float, str]] = []  # seconds since 1970, and JPEG in base64
+        self._frames: list[tuple[float, str]] = []  # Unix time in seconds and base64 JPEG of each frame.
         self._asking: set[asyncio.Future[Any]] = set()
 
     async def start(self) -> None:
-        self._session.on("Page.screencastFrame", self._keep)
+        self._session.on("Page.screencastFrame", self._record_frame)
         await self._session.send("Page.startScreencast", FRAME)
 
     async def stop(self) -> None:
         await self._session.send("Page.stopScreencast")
         await asyncio.gather(*self._asking, return_exceptions=True)
 
-    async def speed_index(self, page: Page, began_s: float) -> float:
-        """Return the area above the curve of progress, computed in a blank page."""
-        before = [data for at_s, data in self._frames if at_s <= began_s][-1:]
-        after = [(at_s - began_s, data) for at_s, data in self._frames if at_s > began_s]
+    async def speed_index(self, page: Page, start_s: float) -> float:
+        """Return the Speed Index.
+
+        It is the area above the visual progress curve, computed in a blank page.
+        """
+        before = [data for frame_s, data in self._frames if frame_s <= start_s][-1:]
+        after = [(frame_s - start_s, data) for frame_s, data in self._frames if frame_s > start_s]
         progress = await page.evaluate(PROGRESS, [*before, *(data for _, data in after)])
-        index = since_s = shown = 0.0
-        for (at_s, _), now in zip(after, progress[len(before) :], strict=True):
-            index += (1 - shown) * (at_s - since_s)
-            since_s, shown = at_s, now
+        index = previous_s = previous_progress = 0.0
+        for (frame_s, _), now in zip(after, progress[len(before) :], strict=True):
+            index += (1 - previous_progress) * (frame_s - previous_s)
+            previous_s, previous_progress = frame_s, now
         return index
 
-    def _keep(self, event: Mapping[str, Any]) -> None:
+    def _record_frame(self, event: Mapping[str, Any]) -> None:
         self._frames.append((float(event["metadata"]["timestamp"]), str(event["data"])))
         asking = asyncio.ensure_future(self._session.send("Page.screencastFrameAck", {"sessionId": event["sessionId"]}))
         self._asking.add(asking)

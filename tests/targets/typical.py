@@ -1,4 +1,6 @@
-"""Twenty typical sites: the headers that software, hosting services and their guides send by default.
+"""Twenty typical sites with common default headers.
+
+The headers are those of common software and hosting services.
 
 Each lists the points that the MDN HTTP Observatory takes off by its published table (`src/grader/charts.js` of
 mdn/mdn-http-observatory; bonuses count from 90 points on). docs/scoring.md has our scores of these sites.
@@ -13,17 +15,17 @@ from dataclasses import dataclass, field
 
 from tests.targets.server import Answer, Request, Route
 
-NONCE = "NONCE"  # placeholder in a header or the page, replaced on every response
+NONCE = "NONCE"  # Every response replaces this placeholder with a new nonce.
 HTML = ("Content-Type", "text/html; charset=utf-8")
 HSTS = ("Strict-Transport-Security", "max-age=31536000; includeSubDomains")
-HSTS_ALONE = ("Strict-Transport-Security", "max-age=31536000")
+HSTS_HOST_ONLY = ("Strict-Transport-Security", "max-age=31536000")
 NOSNIFF = ("X-Content-Type-Options", "nosniff")
 SAMEORIGIN = ("X-Frame-Options", "SAMEORIGIN")
 REFERRER = ("Referrer-Policy", "strict-origin-when-cross-origin")
 PERMISSIONS = ("Permissions-Policy", "camera=(), microphone=(), geolocation=()")
 OPEN_CORS = ("Access-Control-Allow-Origin", "*")
 PAGE = '<!doctype html><html lang="en"><title>A site</title><script src="/app.js"></script><h1>Welcome</h1>'
-THIRD_PARTY = PAGE + '<script src="https://static.tracker.example/t.js"></script><script>start()</script>'
+THIRD_PARTY_PAGE = PAGE + '<script src="https://static.tracker.example/t.js"></script><script>start()</script>'
 STRICT_PAGE = f'<!doctype html><html lang="en"><title>A site</title><script nonce="{NONCE}">start()</script><h1>Hi</h1>'
 
 NO_CSP, WEAK_CSP, NO_HSTS, SHORT_HSTS, NO_FRAMING, NO_NOSNIFF, NO_REDIRECT, NO_SRI, OPEN_SESSION = (
@@ -56,7 +58,9 @@ CAREFUL_DNS: Mapping[str, Sequence[str]] = {
 
 @dataclass(frozen=True)
 class TypicalSite:
-    """A site: the response of its page, and the parts (reason, points) of its score at MDN's Observatory.
+    """Site with one page.
+
+    `mdn` has the reasons and points of its MDN HTTP Observatory score.
 
     `plain` is the answer on port 80: "redirect", "page" (the page itself), or None for no answer.
     """
@@ -73,7 +77,10 @@ class TypicalSite:
 
     @property
     def mdn_score(self) -> int:
-        """The Observatory's score. Bonuses count only from 90 points without them."""
+        """Return the Observatory's score.
+
+        Bonuses count only if the score without them is at least 90.
+        """
         base = max(0, 100 + sum(points for _, points in self.mdn if points < 0))
         return base + (sum(points for _, points in self.mdn if points > 0) if base >= 90 else 0)
 
@@ -82,14 +89,17 @@ class TypicalSite:
         return next(grade for least, grade in MDN_GRADES if self.mdn_score >= least)
 
     def routes(self) -> dict[str, Route]:
-        """Return the routes for the scheme that is scanned. Only the page exists."""
+        """Return the routes for the scanned scheme.
 
-        def answer(_: Request) -> Answer:
+        Only the front page exists.
+        """
+
+        def serve_page(_: Request) -> Answer:
             nonce = secrets.token_urlsafe(16)
             headers = [(name, value.replace(NONCE, nonce)) for name, value in (HTML, *self.headers)]
             return Answer(self.page.replace(NONCE, nonce), headers=headers)
 
-        return {"/": answer}
+        return {"/": serve_page}
 
     def plain_routes(self) -> dict[str, Route]:
         """Return the routes on port 80."""
@@ -114,7 +124,7 @@ SITES = (
         "PHP shop as installed",
         (("Server", "Apache/2.4.57"), ("X-Powered-By", "PHP/8.2.7"), _cookie("PHPSESSID=3k4j5h6g7f8d9s0a; path=/")),
         (*BARE, OPEN_SESSION, NO_SRI),
-        THIRD_PARTY,
+        THIRD_PARTY_PAGE,
     ),
     TypicalSite(
         "ASP.NET on IIS as installed",
@@ -132,7 +142,7 @@ SITES = (
         "WordPress behind a CDN",
         (("Server", "cloudflare"), ("Link", '<https://www.example.com/wp-json/>; rel="https://api.w.org/"')),
         (*BARE, NO_SRI),
-        THIRD_PARTY,
+        THIRD_PARTY_PAGE,
     ),
     TypicalSite("Single-page app on S3 and CloudFront", (("Server", "AmazonS3"),), BARE),
     TypicalSite("Cloudflare Pages", (NOSNIFF, REFERRER, OPEN_CORS), (NO_CSP, NO_HSTS, NO_FRAMING)),
@@ -142,7 +152,7 @@ SITES = (
         (NO_CSP, NO_FRAMING, NO_NOSNIFF),
         host="name.github.io",
     ),
-    TypicalSite("Netlify, own domain", (("Server", "Netlify"), HSTS_ALONE), (NO_CSP, NO_FRAMING, NO_NOSNIFF)),
+    TypicalSite("Netlify, own domain", (("Server", "Netlify"), HSTS_HOST_ONLY), (NO_CSP, NO_FRAMING, NO_NOSNIFF)),
     TypicalSite(
         "Laravel",
         (
@@ -168,7 +178,7 @@ SITES = (
         "News site",
         (_csp("upgrade-insecure-requests; frame-ancestors 'self'"), HSTS, NOSNIFF),
         (WEAK_CSP, NO_SRI),
-        THIRD_PARTY,
+        THIRD_PARTY_PAGE,
     ),
     TypicalSite(
         "Rails",

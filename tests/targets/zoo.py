@@ -1,4 +1,4 @@
-"""The zoo: hostile sites by name, each with the expected end of a scan.
+"""Hostile sites (the zoo) by name, and how their scans must end.
 
     for animal in ZOO:
         with animal.start() as site:
@@ -13,5 +13,5 @@ from tests.targets import zoo_pages, zoo_tls, zoo_wire
 from tests.targets.zoo_cage import Animal
 
 ZOO: tuple[Animal, ...] = (*zoo_wire.ANIMALS, *zoo_tls.ANIMALS, *zoo_pages.ANIMALS)
-BY_NAME: dict[str, Animal] = {animal.name: animal for animal in ZOO}
-assert len(BY_NAME) == len(ZOO), "two animals share a name"
+ANIMALS_BY_NAME: dict[str, Animal] = {animal.name: animal for animal in ZOO}
+assert len(ANIMALS_BY_NAME) == len(ZOO), "two animals share a name"

@@ -1,4 +1,7 @@
-"""Animals of the zoo: the class, and the building blocks of hostile sites."""
+"""Functions and a class for hostile sites.
+
+They are the animals in the zoo.
+"""
 
 from __future__ import annotations
 
@@ -13,18 +16,21 @@ from website_scan.findings import ScanType
 
 KIB = 1024
 MIB = 1024 * KIB
-EVERY_TYPE = tuple(ScanType)
+ALL_TYPES = tuple(ScanType)
 ACCESSIBILITY = (ScanType.ACCESSIBILITY,)
 PERFORMANCE = (ScanType.PERFORMANCE,)
 SECURITY = (ScanType.SECURITY,)
 SEO = (ScanType.SEO,)
-DRIP_EVERY_S = 0.1
+DRIP_INTERVAL_S = 0.1
 HTML = "text/html; charset=utf-8"
 
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """The end of a scan. `says` must be in the error's message, or in the reason of a check that could not run."""
+    """How a scan must end.
+
+    `says` must be in the error message or in the reason of a skipped check.
+    """
 
     statuses: frozenset[str]
     code: str = ""
@@ -34,26 +40,28 @@ class End:
 COMPLETED = End(frozenset({"completed"}))
 
 
-def partial(says: str) -> End:
-    """Return the end of a scan that judged the page but could not run some checks."""
+def partial_end(says: str) -> End:
+    """Return the expected end of a scan that runs only some of its checks."""
     return End(frozenset({"partial"}), says=says)
 
 
-# The machine's speed decides whether a check of such a page finishes.
-INTRICATE = End(frozenset({"completed", "partial"}), says="The page is so large or intricate that this took too long")
-EMPTY = partial("The page shows no content.")
-# For pages with nothing to see: their headers can still be judged.
+# On a slow machine, some checks of an intricate page may not finish.
+INTRICATE = End(frozenset({"completed", "partial"}), says="The page is so large or complex that this took too long")
+EMPTY = partial_end("The page shows no content.")
+# Scans of an empty page end like this, but a security scan can still check the headers.
 EMPTY_ENDS = dict.fromkeys((ScanType.PERFORMANCE, ScanType.ACCESSIBILITY, ScanType.SEO), EMPTY)
 
 
-def failed(code: str, says: str) -> End:
-    """Return the end of a scan that got no page to judge."""
+def failed_end(code: str, says: str) -> End:
+    """Return the expected end of a scan that finds no page to check."""
     return End(frozenset({"failed"}), code, says)
 
 
 @dataclass(frozen=True)
 class Animal:
-    """A hostile site. `start` creates it, not yet running. `other_ends` are ends that differ by type of scan.
+    """Hostile site that `start` creates.
+
+    `other_ends` overrides `end` for some scan types.
 
     A slow animal uses up all the time of a scan. A heavy one tempts the scanner to fill its memory. `only` lists
     the types of scan that it is for.
@@ -63,84 +71,95 @@ class Animal:
     start: Callable[[], Site]
     end: End = COMPLETED
     other_ends: Mapping[ScanType, End] | None = None
-    only: Sequence[ScanType] = EVERY_TYPE
+    only: Sequence[ScanType] = ALL_TYPES
     is_slow: bool = False
     is_heavy: bool = False
-    scheme: str = ""  # of the URL to scan, if not the site's own
+    scheme: str = ""  # Scheme of the URL to scan, if it is not the scheme of the site.
 
-    def end_of(self, scan_type: ScanType) -> End:
-        """Return the expected end of a scan of this type."""
+    def expected_end(self, scan_type: ScanType) -> End:
         return (self.other_ends or {}).get(scan_type, self.end)
 
     def url(self, site: Site) -> str:
         """Return the URL to scan."""
-        _, _, place = site.url.partition("://")
-        return f"{self.scheme or ('https' if site.is_https else 'http')}://{place}/"
+        _, _, authority = site.url.partition("://")
+        return f"{self.scheme or ('https' if site.is_https else 'http')}://{authority}/"
 
 
 def site(route: Route, **others: Route) -> Callable[[], Site]:
-    """Return a factory of HTTPS sites with that page. Other paths are 404, except `others` (without the slash)."""
-    routes = {"/": route, **{f"/{path}": each for path, each in others.items()}}
+    """Return a function that creates an HTTPS site.
+
+    The names in `others` are paths without the leading slash.
+    """
+    routes = {"/": route, **{f"/{path}": other_route for path, other_route in others.items()}}
     return lambda: Site(routes, certificate=Certificate.VALID)
 
 
-def page(make: Callable[[], str | bytes], *headers: tuple[str, str], **others: Route) -> Callable[[], Site]:
-    """Return the same for a page that is only built when the site is, because some are large."""
+def page_factory(make: Callable[[], str | bytes], *headers: tuple[str, str], **others: Route) -> Callable[[], Site]:
+    """Return a function that creates the page and its site.
 
-    def start() -> Site:
+    Large pages are built only when needed.
+    """
+
+    def create_site() -> Site:
         pairs = (
             list(headers) if any(name == "Content-Type" for name, _ in headers) else [("Content-Type", HTML), *headers]
         )
         return site(Answer(make(), headers=pairs), **others)()
 
-    return start
+    return create_site
 
 
-def raw(*parts: bytes, then: Callable[[socket.socket], None] = lambda _: None) -> Callable[[Request], None]:
-    """Return a route that sends these bytes, calls `then`, and hangs up."""
+def raw_route(*parts: bytes, then: Callable[[socket.socket], None] = lambda _: None) -> Callable[[Request], None]:
+    """Return a route that sends bytes and disconnects.
 
-    def answer(request: Request) -> None:
+    It calls `then` before it closes the connection.
+    """
+
+    def send_parts(request: Request) -> None:
         for part in parts:
             request.connection.sendall(part)
         then(request.connection)
 
-    return answer
+    return send_parts
 
 
-def silence(connection: socket.socket) -> None:
-    """Send nothing more until the client or the site ends the connection."""
+def stay_silent(connection: socket.socket) -> None:
+    """Send nothing until the client or the site closes the connection."""
     while connection.recv(KIB):
         pass
 
 
-def reset(connection: socket.socket) -> None:
+def reset_connection(connection: socket.socket) -> None:
     """Make the connection end with RST instead of FIN."""
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 
 
-def endless(piece: bytes) -> Callable[[socket.socket], None]:
-    """Return a function that sends `piece` as long as the client reads."""
+def send_endlessly(piece: bytes) -> Callable[[socket.socket], None]:
+    """Return a function that sends `piece` until the client disconnects."""
 
-    def go_on(connection: socket.socket) -> None:
+    def send_pieces(connection: socket.socket) -> None:
         while True:
             connection.sendall(piece)
 
-    return go_on
+    return send_pieces
 
 
-def drip(pieces: Iterable[bytes]) -> Callable[[socket.socket], None]:
-    """Return a function that sends a piece now and then, in time to reset any timeout between bytes."""
+def send_slowly(pieces: Iterable[bytes]) -> Callable[[socket.socket], None]:
+    """Return a function that sends the pieces slowly.
 
-    def go_on(connection: socket.socket) -> None:
+    It sends often enough to reset any timeout between bytes.
+    """
+
+    def send_pieces(connection: socket.socket) -> None:
         for piece in pieces:
-            readable, _, _ = select.select([connection], [], [], DRIP_EVERY_S)
+            readable, _, _ = select.select([connection], [], [], DRIP_INTERVAL_S)
             if readable:
-                return  # the client has gone
+                return  # The client has closed the connection.
             connection.sendall(piece)
 
-    return go_on
+    return send_pieces
 
 
-def http(*lines: str, body: bytes = b"") -> bytes:
-    """Return a raw response of these header lines."""
+def http_response(*lines: str, body: bytes = b"") -> bytes:
+    """Return the bytes of a response with these header lines."""
     return "".join(f"{line}\r\n" for line in ("HTTP/1.1 200 OK", *lines, "")).encode("latin-1") + body

@@ -1,4 +1,4 @@
-"""Animals of content: decompression bombs, broken encodings, documents that are slow to parse."""
+"""Sites with hostile content, such as decompression bombs."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from tests.targets.zoo_cage import (
     SECURITY,
     SEO,
     Animal,
-    failed,
-    page,
+    failed_end,
+    page_factory,
     site,
 )
 from tests.targets.zoo_wire import PAGE
@@ -30,13 +30,15 @@ from website_scan.findings import ScanType
 
 START = PAGE.decode()
 BOMB_BYTES = 1024 * MIB
-NOT_ENCODED = "The response says it is encoded as"
+NOT_ENCODED_ERROR = "The response claims to be encoded as"
 CSS = {"Content-Type": "text/css"}
 XML = {"Content-Type": "application/xml"}
 
 
-def _deflated(filling: bytes, head: bytes = b"", window_bits: int = -zlib.MAX_WBITS) -> bytes:
-    """Return a gigabyte, compressed: the same self-contained block of the stream, repeated.
+def _deflate_bomb(filling: bytes, head: bytes = b"", window_bits: int = -zlib.MAX_WBITS) -> bytes:
+    """Return a compressed gigabyte.
+
+    It repeats one block of the deflate stream.
 
     The checksum at the end would be wrong, but no client gets there.
     """
@@ -49,11 +51,11 @@ def _deflated(filling: bytes, head: bytes = b"", window_bits: int = -zlib.MAX_WB
 
 @functools.cache
 def gzip_bomb(filling: bytes = b"\0") -> bytes:
-    return _deflated(filling, window_bits=zlib.MAX_WBITS | 16)
+    return _deflate_bomb(filling, window_bits=zlib.MAX_WBITS | 16)
 
 
-def _nested() -> bytes:
-    return zlib.compress(zlib.compress(_deflated(b"\0", window_bits=zlib.MAX_WBITS)))
+def _nested_bomb() -> bytes:
+    return zlib.compress(zlib.compress(_deflate_bomb(b"\0", window_bits=zlib.MAX_WBITS)))
 
 
 def _zstd_bomb() -> bytes:
@@ -61,13 +63,13 @@ def _zstd_bomb() -> bytes:
     return frame * (BOMB_BYTES // (64 * MIB))
 
 
-def _encoded(name: str, coding: str, make: Callable[[], bytes], **options: Any) -> Animal:
-    return Animal(name, page(make, ("Content-Encoding", coding)), **options)
+def _encoded_animal(name: str, coding: str, make: Callable[[], bytes], **options: Any) -> Animal:
+    return Animal(name, page_factory(make, ("Content-Encoding", coding)), **options)
 
 
 BOMBS = (
-    _encoded("gzip-bomb", "gzip", gzip_bomb, other_ends=EMPTY_ENDS, is_heavy=True, only=PERFORMANCE + SEO),
-    _encoded(
+    _encoded_animal("gzip-bomb", "gzip", gzip_bomb, other_ends=EMPTY_ENDS, is_heavy=True, only=PERFORMANCE + SEO),
+    _encoded_animal(
         "gzip-bomb-of-markup",
         "gzip",
         lambda: gzip_bomb(b"<a href=/x>link</a>"),
@@ -75,10 +77,15 @@ BOMBS = (
         is_heavy=True,
         only=ACCESSIBILITY + SECURITY,
     ),
-    _encoded(
-        "deflate-bomb", "deflate", lambda: _deflated(b"\0"), other_ends=EMPTY_ENDS, is_heavy=True, only=ACCESSIBILITY
+    _encoded_animal(
+        "deflate-bomb",
+        "deflate",
+        lambda: _deflate_bomb(b"\0"),
+        other_ends=EMPTY_ENDS,
+        is_heavy=True,
+        only=ACCESSIBILITY,
     ),
-    _encoded(
+    _encoded_animal(
         "brotli-bomb",
         "br",
         lambda: brotli.compress(b"\0" * 256 * MIB, quality=1),
@@ -86,31 +93,45 @@ BOMBS = (
         is_heavy=True,
         only=ACCESSIBILITY,
     ),
-    _encoded("zstd-bomb", "zstd", _zstd_bomb, other_ends=EMPTY_ENDS, is_heavy=True, only=ACCESSIBILITY),
-    _encoded(
-        "nested-bomb", "deflate, deflate, deflate", _nested, other_ends=EMPTY_ENDS, is_heavy=True, only=ACCESSIBILITY
+    _encoded_animal("zstd-bomb", "zstd", _zstd_bomb, other_ends=EMPTY_ENDS, is_heavy=True, only=ACCESSIBILITY),
+    _encoded_animal(
+        "nested-bomb",
+        "deflate, deflate, deflate",
+        _nested_bomb,
+        other_ends=EMPTY_ENDS,
+        is_heavy=True,
+        only=ACCESSIBILITY,
     ),
-    _encoded(
+    _encoded_animal(
         "encoded-ten-times",
         ", ".join(["gzip"] * 10),
         gzip_bomb,
-        end=failed("BAD_RESPONSE", "The response is encoded more often than any browser would undo."),
+        end=failed_end("BAD_RESPONSE", "The response is encoded more often than any browser would undo."),
     ),
-    _encoded("gzip-of-many-members", "gzip", lambda: zlib.compress(b"", wbits=31) * 200_000, other_ends=EMPTY_ENDS),
+    _encoded_animal(
+        "gzip-of-many-members", "gzip", lambda: zlib.compress(b"", wbits=31) * 200_000, other_ends=EMPTY_ENDS
+    ),
     *(
-        _encoded(f"not-{coding}", coding, lambda: PAGE, end=failed("BAD_RESPONSE", f"{NOT_ENCODED} {coding}"))
+        _encoded_animal(
+            f"not-{coding}", coding, lambda: PAGE, end=failed_end("BAD_RESPONSE", f"{NOT_ENCODED_ERROR} {coding}")
+        )
         for coding in ("gzip", "deflate", "br", "zstd")
     ),
-    _encoded("unknown-coding", "rot13", lambda: PAGE),
+    _encoded_animal("unknown-coding", "rot13", lambda: PAGE),
 )
 
 ENCODINGS = (
-    Animal("wrong-charset", page(lambda: START.encode("utf-16"), ("Content-Type", "text/html; charset=koi8-r"))),
-    Animal("invalid-utf-8", page(lambda: PAGE + b"\xff\xfe\xc0\x80\xed\xa0\x80" * 10_000)),
-    Animal("utf-16-without-mark", page(lambda: START.encode("utf-16-le"), ("Content-Type", "text/html"))),
-    Animal("nuls", page(lambda: START.replace("<", "\0<\0") + "\0" * 100_000)),
-    Animal("charset-that-is-none", page(lambda: PAGE, ("Content-Type", "text/html; charset=" + "rot13_codec/" * 99))),
-    Animal("controls", page(lambda: bytes(range(256)) * 1000)),
+    Animal(
+        "wrong-charset", page_factory(lambda: START.encode("utf-16"), ("Content-Type", "text/html; charset=koi8-r"))
+    ),
+    Animal("invalid-utf-8", page_factory(lambda: PAGE + b"\xff\xfe\xc0\x80\xed\xa0\x80" * 10_000)),
+    Animal("utf-16-without-mark", page_factory(lambda: START.encode("utf-16-le"), ("Content-Type", "text/html"))),
+    Animal("nuls", page_factory(lambda: START.replace("<", "\0<\0") + "\0" * 100_000)),
+    Animal(
+        "charset-that-is-none",
+        page_factory(lambda: PAGE, ("Content-Type", "text/html; charset=" + "rot13_codec/" * 99)),
+    ),
+    Animal("controls", page_factory(lambda: bytes(range(256)) * 1000)),
 )
 
 N = 1_000_000
@@ -127,7 +148,7 @@ DEEP: dict[str, Callable[[], str]] = {
     "nested-formatting": lambda: "".join(f"<b id={number}><i><p>" for number in range(N // 8)),
     "nested-svg": lambda: "<svg>" + "<g>" * N,
     "nested-templates": lambda: "<template>" * (N // 2),
-    # Browsers reopen in each paragraph the elements that the first left open: 80 KB become 6 million elements.
+    # Browsers reopen unclosed formatting elements, so 80 KB become 6 million elements.
     "reopened-formatting": lambda: "<p>" + "".join(f"<b {number}>" for number in range(300)) + "</p>" + "<p>x" * 20_000,
 }
 WIDE: dict[str, Callable[[], str]] = {
@@ -165,12 +186,12 @@ WIDE: dict[str, Callable[[], str]] = {
 }
 
 
-# Each of these elements is named by all of them.
-NAMED_BY_ALL = "<img src=x alt=x aria-labelledby='i i'><h1 aria-labelledby=i>x</h1>"
+# All elements take their accessible name from their container.
+ELEMENTS_NAMED_BY_ALL = "<img src=x alt=x aria-labelledby='i i'><h1 aria-labelledby=i>x</h1>"
 SLOW_NAMES = (
     Animal(
         "names-by-reference",
-        page(lambda: START + "<div id=i>" + NAMED_BY_ALL * 10_000),
+        page_factory(lambda: START + "<div id=i>" + ELEMENTS_NAMED_BY_ALL * 10_000),
         INTRICATE,
         only=ACCESSIBILITY,
         is_slow=True,
@@ -178,8 +199,8 @@ SLOW_NAMES = (
     ),
 )
 
-# Parsing is the same for all types. These documents matter most for other scans than SEO.
-READ_BY = {
+# Most documents are scanned for one type only, because all types parse them in the same way.
+TYPES_BY_DOCUMENT = {
     "10000-frames": SECURITY + PERFORMANCE,
     "styles": ACCESSIBILITY + PERFORMANCE,
     "style-rules": ACCESSIBILITY + SEO,
@@ -192,29 +213,31 @@ READ_BY = {
 }
 
 
-def _behind_start(body: Callable[[], str]) -> str:
+def _document_html(body: Callable[[], str]) -> str:
     return START + body()
 
 
-def _documents(documents: dict[str, Callable[[], str]], usually: tuple[ScanType, ...]) -> tuple[Animal, ...]:
+def _document_animals(
+    documents: dict[str, Callable[[], str]], default_types: tuple[ScanType, ...]
+) -> tuple[Animal, ...]:
     return tuple(
         Animal(
             name,
-            page(functools.partial(_behind_start, body)),
+            page_factory(functools.partial(_document_html, body)),
             INTRICATE,
-            only=READ_BY.get(name, usually),
+            only=TYPES_BY_DOCUMENT.get(name, default_types),
             is_heavy=True,
         )
         for name, body in documents.items()
     )
 
 
-def _sheet(request: Request) -> Answer:
+def _importing_sheet(request: Request) -> Answer:
     number = int(request.path.partition("?")[2])
     return Answer(f"@import '/sheet?{number + 1}'; @import '/sheet?{number + 2}';", headers=CSS)
 
 
-def _laughing() -> str:
+def _billion_laughs() -> str:
     entities = "".join(f"<!ENTITY l{n + 1} '{f'&l{n};' * 10}'>" for n in range(12))
     return f"<?xml version='1.0'?><!DOCTYPE x [<!ENTITY l0 'ha'>{entities}]><urlset>&l12;</urlset>"
 
@@ -224,29 +247,31 @@ SITEMAP_ENTRY = "<url><loc>https://example.com/</loc></url>"
 
 
 def _with_sitemap(answer: Callable[[], Answer]) -> Callable[[], Site]:
-    def start() -> Site:
-        made = answer()
+    def create_site() -> Site:
+        sitemap = answer()
         robots = Answer("Sitemap: /sitemap.xml\n" * 1000, headers={"Content-Type": "text/plain"})
-        return site(Answer(PAGE), **{"robots.txt": robots, "sitemap.xml": made})()
+        return site(Answer(PAGE), **{"robots.txt": robots, "sitemap.xml": sitemap})()
 
-    return start
+    return create_site
 
 
-def _catch_all() -> Site:
-    made = site(Answer(PAGE))()
-    made.routes["*"] = Answer(b"A=b\n" * (KIB * 256), headers={"Content-Type": "text/plain"})
-    return made
+def _catch_all_site() -> Site:
+    catch_all_site = site(Answer(PAGE))()
+    catch_all_site.routes["*"] = Answer(b"A=b\n" * (KIB * 256), headers={"Content-Type": "text/plain"})
+    return catch_all_site
 
 
 LOADING = (
     Animal(
         "10000-sub-resources",
-        page(lambda: START + "".join(f"<img src=/image/{n} alt=''><script src=/s/{n}></script>" for n in range(5000))),
+        page_factory(
+            lambda: START + "".join(f"<img src=/image/{n} alt=''><script src=/s/{n}></script>" for n in range(5000))
+        ),
         only=PERFORMANCE,
     ),
     Animal(
         "hostile-sub-resources",
-        page(
+        page_factory(
             lambda: (
                 START + "<link rel=stylesheet href=/a><script src=/b></script><img src=/c><img src=http://10.0.0.1/x>"
             ),
@@ -257,22 +282,25 @@ LOADING = (
         only=PERFORMANCE,
     ),
     Animal(
-        "import-chain", page(lambda: START + "<link rel=stylesheet href='/sheet?0'>", sheet=_sheet), only=PERFORMANCE
+        "import-chain",
+        page_factory(lambda: START + "<link rel=stylesheet href='/sheet?0'>", sheet=_importing_sheet),
+        only=PERFORMANCE,
     ),
     Animal(
         "import-loop",
-        page(
+        page_factory(
             lambda: START + "<link rel=stylesheet href=/a.css>",
             **{"a.css": Answer("@import '/b.css';", headers=CSS), "b.css": Answer("@import '/a.css';", headers=CSS)},
         ),
         only=PERFORMANCE,
     ),
     Animal(
-        "refresh-loop", page(lambda: START + "<meta http-equiv=refresh content='0; url=/'>", ("Refresh", "0; url=/"))
+        "refresh-loop",
+        page_factory(lambda: START + "<meta http-equiv=refresh content='0; url=/'>", ("Refresh", "0; url=/")),
     ),
     Animal(
         "canonical-bomb",
-        page(
+        page_factory(
             lambda: "<link rel=canonical href=/canonical>" + START,
             canonical=Answer(gzip_bomb(b"<div>"), headers={"Content-Encoding": "gzip", "Content-Type": "text/html"}),
         ),
@@ -286,14 +314,21 @@ LOADING = (
     Animal(
         "sitemap-of-200000", _with_sitemap(lambda: Answer("<urlset>" + SITEMAP_ENTRY * 200_000, headers=XML)), only=SEO
     ),
-    Animal("laughing-sitemap", _with_sitemap(lambda: Answer(_laughing(), headers=XML)), only=SEO),
+    Animal("laughing-sitemap", _with_sitemap(lambda: Answer(_billion_laughs(), headers=XML)), only=SEO),
     Animal("reading-sitemap", _with_sitemap(lambda: Answer(EXTERNAL, headers=XML)), only=SEO),
     Animal(
         "laughing-page",
-        page(_laughing, ("Content-Type", "application/xhtml+xml")),
+        page_factory(_billion_laughs, ("Content-Type", "application/xhtml+xml")),
     ),
-    Animal("everything-exists", _catch_all, only=SECURITY),
+    Animal("everything-exists", _catch_all_site, only=SECURITY),
 )
 
 
-ANIMALS = (*BOMBS, *ENCODINGS, *_documents(DEEP, ACCESSIBILITY), *_documents(WIDE, SEO), *SLOW_NAMES, *LOADING)
+ANIMALS = (
+    *BOMBS,
+    *ENCODINGS,
+    *_document_animals(DEEP, ACCESSIBILITY),
+    *_document_animals(WIDE, SEO),
+    *SLOW_NAMES,
+    *LOADING,
+)

@@ -1,4 +1,6 @@
-"""A scan of an animal as the worker runs it. As a program, it runs many in one process and measures its memory.
+"""Scan a hostile site as a worker does.
+
+As a program, run many scans and measure their memory.
 
 `python -m tests.targets.zoo_scan` reads lines of JSON (`url`, `type`, `ca_file`, `time_limit_s`) and answers each
 with one line: the result's `status`, `code`, `message`, `reasons`, the `seconds` it took, and `peak_mib`, the
@@ -26,7 +28,7 @@ from website_scan.run import scan
 
 @dataclass(frozen=True)
 class Order:
-    """A scan to run."""
+    """One scan to run, read from a line of input."""
 
     url: str
     type: str
@@ -36,7 +38,7 @@ class Order:
 
 @dataclass(frozen=True)
 class Outcome:
-    """The result of a scan."""
+    """Result of one scan, written to a line of output."""
 
     status: str
     code: str
@@ -47,8 +49,11 @@ class Outcome:
 
 
 def run(order: Order) -> Outcome:
-    """Scan within the order's time limit for network and engine together (`scans.tasks` does the same)."""
-    began = time.monotonic()
+    """Run a scan like `scans.tasks`.
+
+    The time limit applies to both the network and the engine.
+    """
+    started_at = time.monotonic()
     policy = Policy(allowed_networks=NETWORKS, ca_bundle=Path(order.ca_file) if order.ca_file else None)
     with Network(policy, time_limit_s=order.time_limit_s) as network:
         target = parse_target(order.url, policy)
@@ -57,33 +62,36 @@ def run(order: Order) -> Outcome:
         result.status,
         result.error.code if result.error else "",
         result.error.message if result.error else "",
-        tuple(each.reason for each in result.skipped_checks),
-        time.monotonic() - began,
+        tuple(check.reason for check in result.skipped_checks),
+        time.monotonic() - started_at,
     )
 
 
-def forget_peak() -> None:
-    """Reset the peak memory (proc(5), clear_refs)."""
+def reset_peak_memory() -> None:
+    """Reset the peak memory of this process (proc(5), clear_refs)."""
     Path("/proc/self/clear_refs").write_text("5")
 
 
-def peak_mib() -> int:
-    """Return the peak memory of this process (`VmHWM`, which a fork does not inherit)."""
-    found = re.search(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text())
-    assert found is not None
-    return int(found[1]) // 1024
+def measure_peak_mib() -> int:
+    """Return the peak memory of this process.
+
+    A fork does not inherit the value (`VmHWM`).
+    """
+    match = re.search(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text())
+    assert match is not None
+    return int(match[1]) // 1024
 
 
 def main() -> None:
     import django
 
-    django.setup()  # a worker has it in memory, too
-    use_one_heap()  # as a worker does
+    django.setup()  # Workers also load Django, which needs memory.
+    use_one_heap()  # Workers also use a single heap.
     for line in sys.stdin:
-        forget_peak()
+        reset_peak_memory()
         outcome = run(Order(**json.loads(line)))
-        release_memory()  # as the task does
-        sys.stdout.write(json.dumps(asdict(outcome) | {"peak_mib": peak_mib()}) + "\n")
+        release_memory()  # Workers also release memory after a scan.
+        sys.stdout.write(json.dumps(asdict(outcome) | {"peak_mib": measure_peak_mib()}) + "\n")
         sys.stdout.flush()
 
 

@@ -1,4 +1,4 @@
-"""Dashboard pages of webhooks: permissions, secrets displayed once, the delivery log, sending again."""
+"""Tests for the webhook pages of the dashboard."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ from accounts.models import ActivityEvent, Membership, Tier, User
 from infrastructure import encryption
 from tests.factories import Member, finished_scan, register_webhook
 from tests.page_reading import browser_of, page_of, text_of
+from tests.sites.lists.cast import make_list
+from tests.sites.monitors.cast import make_monitor
 from webhooks import services
 from webhooks.delivery.schedule import PAUSES
 from webhooks.models import Attempt, Delivery, Event, FormerSecret, Webhook
@@ -25,12 +27,12 @@ EVIL = "<script>alert(1)</script>\"'&"
 
 @pytest.fixture
 def receiver(home: Member, target: str) -> Webhook:
-    """Webhook of the organization Home, subscribed to all events."""
+    """Return a webhook of the organization Home that receives all events."""
     return register_webhook(home, f"{target}hook")[0]
 
 
-def delivery_of(webhook: Webhook, member: Member, **columns: object) -> Delivery:
-    """Finish a scan, and return its delivery with these column values."""
+def create_delivery(webhook: Webhook, member: Member, **columns: object) -> Delivery:
+    """Return the delivery for a finished scan, with these column values."""
     finished_scan(member)
     delivery = webhook.deliveries.latest("created_at")
     Delivery.objects.filter(id=delivery.id).update(**columns)
@@ -39,11 +41,14 @@ def delivery_of(webhook: Webhook, member: Member, **columns: object) -> Delivery
 
 
 def failed_delivery(webhook: Webhook, member: Member, **columns: object) -> Delivery:
-    return delivery_of(webhook, member, **{"status": "failed", "finished_at": timezone.now()} | columns)
+    return create_delivery(webhook, member, **{"status": "failed", "finished_at": timezone.now()} | columns)
 
 
 def actions(member: Member) -> list[str]:
-    """Return the actions of people in the activity log, without actions on API keys."""
+    """Return the users' actions in the activity log.
+
+    Actions on API keys are left out.
+    """
     events = ActivityEvent.objects.filter(organization=member.organization, actor_key="").order_by("id")
     return [event.action for event in events if not event.action.startswith("key.")]
 
@@ -61,7 +66,7 @@ def test_every_member_may_view_webhooks(home: Member, receiver: Webhook, role: s
 
 
 @pytest.mark.parametrize("body_format", ["slack", "teams"])
-def test_activity_log_and_admin_contain_no_token_of_chat_url(home: Member, body_format: str) -> None:
+def test_activity_log_and_admin_hide_chat_tokens(home: Member, body_format: str) -> None:
     secret = "T1/B2/s3cret"
     client = browser_of(home, "admin")
     form = {"url": f"https://93.184.215.14/services/{secret}", "event": "scan.completed", "format": body_format}
@@ -76,7 +81,7 @@ def test_activity_log_and_admin_contain_no_token_of_chat_url(home: Member, body_
     viewer.user_permissions.set(Permission.objects.filter(codename__startswith="view_"))
     staff = Client()
     staff.force_login(viewer)
-    delivery = delivery_of(webhook, home)
+    delivery = create_delivery(webhook, home)
     pages = [f"webhooks/webhook/{quote(webhook.id)}/change/", "webhooks/webhook/", "webhooks/delivery/"]
     pages += [f"webhooks/delivery/{quote(delivery.id)}/change/", "accounts/activityevent/"]
     for page in pages:
@@ -86,11 +91,11 @@ def test_activity_log_and_admin_contain_no_token_of_chat_url(home: Member, body_
     assert "93.184.215.14:443" in staff.get("/admin/webhooks/webhook/").content.decode()
 
 
-def test_manual_sending_to_one_receiver_is_limited_over_all_organizations(
+def test_organizations_share_the_limit_of_a_receiver(
     home: Member, stranger: Member, receiver: Webhook, target: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(services, "SENT_PER_RECEIVER", 2)
-    monkeypatch.setattr(services, "RECOVERED_PER_RECEIVER", 1)
+    monkeypatch.setattr(services, "MAX_SENT_PER_RECEIVER", 2)
+    monkeypatch.setattr(services, "MAX_RECOVERED_PER_RECEIVER", 1)
     other = register_webhook(stranger, f"{target.replace('127.0.0.1', 'localhost')}another-name")[0]
     delivery = failed_delivery(receiver, home)
     home_path, stranger_path = f"/api/webhooks/{receiver.id}", f"/api/webhooks/{other.id}"
@@ -107,9 +112,7 @@ def test_manual_sending_to_one_receiver_is_limited_over_all_organizations(
 
 
 @pytest.mark.parametrize("body_format", ["slack", "teams"])
-def test_chat_url_is_shortened_for_members_and_complete_for_admins(
-    home: Member, receiver: Webhook, body_format: str
-) -> None:
+def test_only_admins_see_the_whole_chat_url(home: Member, receiver: Webhook, body_format: str) -> None:
     Webhook.objects.update(url="https://hooks.slack.com/services/T1/B2/s3cret", receiver="hooks.slack.com:443")
     Webhook.objects.update(format=body_format)
     readers = {role: browser_of(home, role) for role in ("member", "admin")}
@@ -121,9 +124,9 @@ def test_chat_url_is_shortened_for_members_and_complete_for_admins(
 
 
 @pytest.mark.parametrize("role", Membership.Role.values)
-def test_query_of_webhook_url_is_visible_only_to_admins(home: Member, receiver: Webhook, role: str) -> None:
+def test_only_admins_see_the_query_of_a_url(home: Member, receiver: Webhook, role: str) -> None:
     Webhook.objects.update(url="https://example.com/hook?token=s3cret&channel=7")
-    delivery_of(receiver, home)
+    create_delivery(receiver, home)
     client = browser_of(home, role)
     for path in ("/o/home/webhooks/", f"/o/home/webhooks/{receiver.id}"):
         page = client.get(path)
@@ -140,7 +143,7 @@ def test_new_secret_is_displayed_once(home: Member, target: str) -> None:
     webhook = Webhook.objects.get()
     assert added["Location"] == f"/o/home/webhooks/{webhook.id}/secret"
     assert "whsec_" not in str(client.session.items()) + str(added.cookies)
-    assert client.head(added["Location"]).status_code == 405  # HEAD must not delete the secret.
+    assert client.head(added["Location"]).status_code == 405  # A HEAD request must not delete the secret.
     page = client.get(added["Location"])
     assert page.status_code == 200
     assert "no-store" in page["Cache-Control"]
@@ -168,7 +171,7 @@ def test_secrets_of_two_tabs_are_separate(home: Member, target: str) -> None:
         assert page_of(secret_page).xpath("//*[@id='plaintext']/text()") == [secret]
 
 
-def test_secret_page_requires_admin_role_and_expires(
+def test_secret_page_requires_the_admin_role(
     home: Member, stranger: Member, target: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     client = browser_of(home, "admin")
@@ -184,7 +187,7 @@ def test_secret_page_requires_admin_role_and_expires(
     assert "whsec_" not in client.get(path, follow=True).content.decode()
 
 
-def test_webhook_form_without_format_does_not_change_it(home: Member, target: str) -> None:
+def test_form_without_format_keeps_the_format(home: Member, target: str) -> None:
     client = browser_of(home, "admin")
     form = {"url": target, "event": "scan.failed"}
     client.post("/o/home/webhooks/new", form)
@@ -209,7 +212,7 @@ def test_webhook_form_without_format_does_not_change_it(home: Member, target: st
         ("https://example.com/", ["scan.deleted"], "event"),
     ],
 )
-def test_webhook_form_displays_api_error_beside_field(home: Member, url: str, events: list[str], field: str) -> None:
+def test_form_displays_api_errors_beside_the_field(home: Member, url: str, events: list[str], field: str) -> None:
     refused = home.api.post("/api/webhooks", {"url": url, "events": events})
     response = browser_of(home, "admin").post("/o/home/webhooks/new", {"url": url, "event": events})
     assert response.status_code == refused.status_code
@@ -220,7 +223,7 @@ def test_webhook_form_displays_api_error_beside_field(home: Member, url: str, ev
     assert actions(home) == []
 
 
-def test_webhook_form_refuses_webhooks_over_tier_limit(home: Member, target: str) -> None:
+def test_form_refuses_webhooks_over_the_plan_limit(home: Member, target: str) -> None:
     for n in range(3):
         register_webhook(home, f"{target}{n}")
     response = browser_of(home, "admin").post("/o/home/webhooks/new", {"url": target, "event": "scan.failed"})
@@ -228,7 +231,7 @@ def test_webhook_form_refuses_webhooks_over_tier_limit(home: Member, target: str
     assert "Your plan allows 3 webhooks." in text_of(response)
 
 
-def test_webhook_form_changes_url_and_events_and_logs_activity(home: Member, receiver: Webhook, target: str) -> None:
+def test_webhook_form_changes_are_logged(home: Member, receiver: Webhook, target: str) -> None:
     client = browser_of(home, "admin")
     path = f"/o/home/webhooks/{receiver.id}"
     form = {"url": f"{target}new", "event": ["scan.failed"], "enabled": "false", "secret": "x"}
@@ -254,9 +257,7 @@ def test_webhook_form_changes_url_and_events_and_logs_activity(home: Member, rec
         ("failing", "every attempt failed for five days"),
     ],
 )
-def test_page_of_disabled_webhook_has_reason_and_enable_button(
-    home: Member, receiver: Webhook, reason: str, words: str
-) -> None:
+def test_disabled_webhook_has_an_enable_button(home: Member, receiver: Webhook, reason: str, words: str) -> None:
     Webhook.objects.update(enabled=False, disabled_at=timezone.now(), disabled_reason=reason, failures=9)
     client = browser_of(home, "admin")
     path = f"/o/home/webhooks/{receiver.id}"
@@ -275,12 +276,12 @@ def test_disable_button_disables_webhook(home: Member, receiver: Webhook) -> Non
     receiver.refresh_from_db()
     assert (receiver.enabled, receiver.disabled_reason) == (False, "requested")
     assert actions(home) == ["webhook.changed"]
-    # Old pages may still have buttons for operations that need an enabled webhook, so the refusal is displayed.
+    # Old browser tabs may still have buttons that need an enabled webhook.
     client.post(f"/o/home/webhooks/{receiver.id}/test", {"event": "scan.failed"})
     assert "The webhook is disabled. Enable it first." in text_of(client.get(f"/o/home/webhooks/{receiver.id}"))
 
 
-def test_page_of_failing_webhook_says_since_when(home: Member, receiver: Webhook) -> None:
+def test_failing_webhook_shows_its_first_failure(home: Member, receiver: Webhook) -> None:
     Webhook.objects.update(failing_since=timezone.now(), failures=3)
     client = browser_of(home, "viewer")
     assert "Failing" in text_of(client.get("/o/home/webhooks/"))
@@ -297,7 +298,7 @@ def test_deletion_of_webhook_requires_confirmation(home: Member, receiver: Webho
     assert ActivityEvent.objects.get(action="webhook.deleted").object_name == receiver.url
 
 
-def test_rotated_secret_is_displayed_once_with_end_of_former_one(home: Member, receiver: Webhook) -> None:
+def test_rotated_secret_is_displayed_once(home: Member, receiver: Webhook) -> None:
     client = browser_of(home, "admin")
     path = f"/o/home/webhooks/{receiver.id}"
     page = client.post(f"{path}/rotate", follow=True)
@@ -316,7 +317,7 @@ def test_rotated_secret_is_displayed_once_with_end_of_former_one(home: Member, r
     assert actions(home) == ["webhook.secret_rotated"] * 4
 
 
-def test_page_refreshes_itself_until_test_event_is_delivered(home: Member, receiver: Webhook) -> None:
+def test_page_refreshes_until_the_test_event_is_delivered(home: Member, receiver: Webhook) -> None:
     client = browser_of(home, "admin")
     path = f"/o/home/webhooks/{receiver.id}"
     assert not page_of(client.get(path)).xpath("//*[@hx-trigger]")
@@ -333,8 +334,8 @@ def test_page_refreshes_itself_until_test_event_is_delivered(home: Member, recei
     assert actions(home) == ["webhook.tested"]
 
 
-def test_webhook_pages_share_rate_limit_with_api(home: Member, receiver: Webhook) -> None:
-    Tier.objects.update(requests_per_minute=4)  # The registration of the receiver was one request.
+def test_pages_share_the_rate_limit_of_the_api(home: Member, receiver: Webhook) -> None:
+    Tier.objects.update(requests_per_minute=4)  # The registration of the receiver counts as one request.
     client = browser_of(home, "admin")
     assert home.api.get("/v1/usage").status_code == 200
     for _ in range(5):
@@ -362,9 +363,9 @@ def test_log_lists_attempts_and_escapes_responses(home: Member, receiver: Webhoo
     assert page_of(page).xpath("//ol[@class='attempts']//pre/code/text()") == [EVIL]
 
 
-def test_log_has_state_and_next_attempt_of_delivery(home: Member, receiver: Webhook) -> None:
+def test_log_shows_the_next_attempt(home: Member, receiver: Webhook) -> None:
     now = timezone.now()
-    retried = delivery_of(receiver, home, attempts_made=1, next_attempt_at=now + timedelta(minutes=30))
+    retried = create_delivery(receiver, home, attempts_made=1, next_attempt_at=now + timedelta(minutes=30))
     Attempt.objects.create(delivery=retried, at=now, latency_ms=8, response_status=503, response_body="Later")
     client = browser_of(home, "admin")
     path = f"/o/home/webhooks/{receiver.id}"
@@ -372,7 +373,7 @@ def test_log_has_state_and_next_attempt_of_delivery(home: Member, receiver: Webh
     (badge,) = page.xpath("//*[@class='entry']/span[contains(@class, 'badge')]")
     assert (badge.text, badge.get("class")) == (f"Retrying, 2 of {len(PAUSES) + 1}", "badge warn")
     assert "503 in 8 ms, next try in 30 minutes" in text_of(client.get(path))
-    # The page has the sent body and the response.
+    # The page displays the sent body and the response.
     sent_body, response_body = page.xpath("//*[@class='exchange']//pre/code/text()")
     assert json.loads(sent_body) == json.loads(bytes(retried.event.body))
     assert response_body == "Later"
@@ -392,18 +393,18 @@ def test_log_has_state_and_next_attempt_of_delivery(home: Member, receiver: Webh
         ({"lease_expires_at": datetime(2999, 1, 1, tzinfo=UTC)}, "Sending", "accent"),
     ],
 )
-def test_each_state_of_delivery_has_its_badge(
+def test_every_delivery_state_has_its_own_badge(
     home: Member, receiver: Webhook, columns: dict[str, object], words: str, tone: str
 ) -> None:
-    delivery_of(receiver, home, **columns)
+    create_delivery(receiver, home, **columns)
     page = page_of(browser_of(home, "viewer").get(f"/o/home/webhooks/{receiver.id}"))
     (badge,) = page.xpath("//*[@class='entry']/span[contains(@class, 'badge')]")
     assert (badge.text, badge.get("class").split()[1:]) == (words, [tone] if tone else [])
 
 
-def test_log_cuts_long_payload(home: Member, receiver: Webhook) -> None:
+def test_log_truncates_long_payload(home: Member, receiver: Webhook) -> None:
     body = json.dumps({"text": "é" * 5000}, ensure_ascii=False).encode()
-    Event.objects.filter(deliveries=delivery_of(receiver, home)).update(body=body)
+    Event.objects.filter(deliveries=create_delivery(receiver, home)).update(body=body)
     page = page_of(browser_of(home, "viewer").get(f"/o/home/webhooks/{receiver.id}"))
     (payload,) = page.xpath("//*[@class='exchange']//pre/code/text()")
     assert payload.startswith('{"text": "é')
@@ -425,7 +426,7 @@ def test_log_lists_only_last_ten_attempts(home: Member, receiver: Webhook) -> No
 
 def test_log_page_is_filtered_and_paged(home: Member, receiver: Webhook) -> None:
     failed_delivery(receiver, home)
-    delivery_of(receiver, home, status="delivered")
+    create_delivery(receiver, home, status="delivered")
     client = browser_of(home, "viewer")
 
     def entries(query: str) -> list[str]:
@@ -468,7 +469,7 @@ def test_recover_form_resends_failed_deliveries(home: Member, receiver: Webhook)
     client = browser_of(home, "admin")
     path = f"/o/home/webhooks/{receiver.id}"
     (since,) = page_of(client.get(path)).xpath("//input[@name='since']/@value")
-    client.post(f"{path}/recover", {"since": since})  # The form's default is a day ago.
+    client.post(f"{path}/recover", {"since": since})  # The default time in the form is a day ago.
     assert "1 failed delivery is being sent again." in text_of(client.get(path))
     old.refresh_from_db()
     young.refresh_from_db()
@@ -478,7 +479,7 @@ def test_recover_form_resends_failed_deliveries(home: Member, receiver: Webhook)
 
 
 @pytest.mark.parametrize("since", ["", "yesterday", "2026-13-01T00:00", "9" * 99, "\0"])
-def test_recover_form_with_invalid_time_resends_nothing(home: Member, receiver: Webhook, since: str) -> None:
+def test_recover_form_refuses_an_invalid_time(home: Member, receiver: Webhook, since: str) -> None:
     failed_delivery(receiver, home)
     client = browser_of(home, "admin")
     client.post(f"/o/home/webhooks/{receiver.id}/recover", {"since": since})
@@ -495,3 +496,23 @@ def test_hostile_webhook_url_is_escaped(home: Member, receiver: Webhook) -> None
         f"/o/home/webhooks/{receiver.id}/delete",
     ):
         assert b"<script>alert" not in client.get(path).content, path
+
+
+def test_log_names_the_monitor_or_list_and_marks_only_tests_as_test(home: Member, receiver: Webhook) -> None:
+    """Regression test: alerts of monitors and lists were labelled "test"."""
+    monitor, site_list = make_monitor(home, name="Town <hall>"), make_list(home, name="Schools")
+    for sources in ({"monitor": monitor}, {"site_list": site_list}, {}):
+        event = Event.objects.create(organization=home.organization, kind="monitor_failed", body=b"{}", **sources)
+        Delivery.objects.create(webhook=receiver, event=event)
+    page = page_of(browser_of(home).get(f"/o/home/webhooks/{receiver.id}"))
+    entries = page.xpath("//*[@class='what']")
+    assert sorted(entry.text_content() for entry in entries) == [
+        "monitor_failed Schools",
+        "monitor_failed Town <hall>",
+        "monitor_failed test",
+    ]
+    links = {link.text_content(): link.get("href") for entry in entries for link in entry.xpath("a")}
+    assert links == {
+        "Town <hall>": f"/o/home/monitors/{monitor.id}",
+        "Schools": f"/o/home/lists/{site_list.id}",
+    }

@@ -15,8 +15,8 @@ from website_scan.places import Place
 
 
 @cache
-def kinds() -> tuple[type[Place], ...]:
-    """Return the kinds of places of all checks."""
+def place_kinds() -> tuple[type[Place], ...]:
+    """Return all types of places that checks report."""
     for scan_type in ScanType:
         catalogue.checks(scan_type)
     return tuple(sorted(_kinds(Place), key=lambda kind: f"{kind.kind} {kind.__qualname__}"))
@@ -30,8 +30,8 @@ def _kinds(base: type[Place]) -> Iterator[type[Place]]:
 
 
 def places_of_kind(kind: type[Place], texts: st.SearchStrategy[str]) -> st.SearchStrategy[Place]:
-    """Return a strategy for places of a kind, with texts from `texts`."""
-    of_type = {
+    """Return a strategy for places of this kind, with the given texts."""
+    strategies_by_type = {
         str: texts,
         bool: st.booleans(),
         int: st.integers(0, 9999),
@@ -40,7 +40,9 @@ def places_of_kind(kind: type[Place], texts: st.SearchStrategy[str]) -> st.Searc
     }
     hints = typing.get_type_hints(kind)
     names = [field.name for field in fields(kind)]  # type: ignore[arg-type]  # subclasses are dataclasses
-    return st.builds(kind, **{name: st.one_of([of_type[one] for one in _types(hints[name])]) for name in names})
+    return st.builds(
+        kind, **{name: st.one_of([strategies_by_type[one] for one in _types(hints[name])]) for name in names}
+    )
 
 
 def _types(hint: typing.Any) -> tuple[typing.Any, ...]:

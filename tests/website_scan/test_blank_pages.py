@@ -1,4 +1,4 @@
-"""Pages whose scripts add the content, scanned without a browser: nobody saw the content, so the grade is limited."""
+"""Test that blank pages get a limited grade without a browser."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ SHELLS = {
     "nothing at all": "",
     "a comment": "<!-- built -->",
 }
-# Blank pages that have faults in their markup, by the check that finds the fault.
+# Blank pages with markup faults, by the check that reports the fault.
 FAULTY = {
     "list": page("<body><ul><div></div></ul>"),
     "aria-valid-attr-value": page("<body><div role=textbox aria-required=undefined aria-label=Name></div>"),
@@ -56,7 +56,7 @@ FAULTY = {
     "frame-title": page(f"<body><iframe src=/t width=0 height=0></iframe><div id=root></div>{SCRIPT}"),
     "aria-roles": page(f"<body><div id=root role=rooot></div>{SCRIPT}"),
 }
-# Pages that scripts complete, so that missing parts are not faults yet.
+# Scripts complete these pages later, so missing parts are not yet faults.
 INCOMPLETE = {
     "a heading for a script": page(f"<body><h1 id=title></h1><div id=root></div>{SCRIPT}"),
     "a table for a script": page(f"<body><table><thead><tr><th></th></tr></thead><tbody></table>{SCRIPT}"),
@@ -85,15 +85,15 @@ HONEST = {
 }
 
 
-def scanned(scan_type: ScanType, markup: str) -> ScanResult:
+def scan_markup(scan_type: ScanType, markup: str) -> ScanResult:
     with Site({"/": Answer(markup, headers={"Content-Type": "text/html"})}) as site, Network(POLICY) as network:
         return scan(target(site.url), [scan_type], network, Budget())[0]
 
 
 @pytest.mark.parametrize("scan_type", [ScanType.ACCESSIBILITY, ScanType.SEO])
 @pytest.mark.parametrize("markup", SHELLS.values(), ids=SHELLS)
-def test_blank_page_gets_at_most_grade_C_and_a_notice_that_says_why(scan_type: ScanType, markup: str) -> None:
-    result = scanned(scan_type, markup)
+def test_blank_page_gets_at_most_grade_C(scan_type: ScanType, markup: str) -> None:
+    result = scan_markup(scan_type, markup)
     assert result.status == "partial"
     assert result.score is not None
     assert result.score <= 79
@@ -101,40 +101,40 @@ def test_blank_page_gets_at_most_grade_C_and_a_notice_that_says_why(scan_type: S
     assert all("shows no content" in skipped.reason for skipped in result.skipped_checks)
     skipped = {skipped.id for skipped in result.skipped_checks}
     judged = {check.id for check in result.checks}
-    of_content = (
+    content_checks = (
         {"image-alt", "link-name", "list"} if scan_type is ScanType.ACCESSIBILITY else {"link-text", "soft-404"}
     )
-    of_head = {"document-title"} if scan_type is ScanType.ACCESSIBILITY else {"title", "http-status"}
-    assert of_content <= skipped
-    assert of_head <= judged
+    head_checks = {"document-title"} if scan_type is ScanType.ACCESSIBILITY else {"title", "http-status"}
+    assert content_checks <= skipped
+    assert head_checks <= judged
 
 
 @pytest.mark.parametrize(("check", "markup"), FAULTY.items(), ids=FAULTY)
-def test_faults_in_a_blank_page_are_reported(check: str, markup: str) -> None:
-    result = scanned(ScanType.ACCESSIBILITY, markup)
+def test_blank_page_faults_are_reported(check: str, markup: str) -> None:
+    result = scan_markup(ScanType.ACCESSIBILITY, markup)
     assert "shows no content" in str(result.facts["notice"])
     assert check in {check.id for check in result.checks if check.status != "pass"}
 
 
 @pytest.mark.parametrize("scan_type", [ScanType.ACCESSIBILITY, ScanType.SEO])
 @pytest.mark.parametrize("markup", BUILT.values(), ids=BUILT)
-def test_blank_page_is_not_blamed_for_content_that_scripts_add(scan_type: ScanType, markup: str) -> None:
-    result = scanned(scan_type, markup)
+def test_blank_page_content_is_not_judged(scan_type: ScanType, markup: str) -> None:
+    result = scan_markup(scan_type, markup)
     assert "shows no content" in str(result.facts["notice"])
     content = {check.id for check in checks(scan_type) if check.content}
     assert not [check for check in result.checks if check.id in content]
 
 
 @pytest.mark.parametrize("scan_type", [ScanType.ACCESSIBILITY, ScanType.SEO])
-def test_report_of_a_blank_page_lists_its_cap(scan_type: ScanType) -> None:
-    (cap,) = (cap for cap in scanned(scan_type, SHELLS["react"]).caps if cap.limit == 79)
+def test_blank_page_report_lists_its_cap(scan_type: ScanType) -> None:
+    (cap,) = (cap for cap in scan_markup(scan_type, SHELLS["react"]).caps if cap.limit == 79)
     assert "content" in cap.reason
 
 
 @pytest.mark.parametrize("scan_type", [ScanType.ACCESSIBILITY, ScanType.SEO])
 @pytest.mark.parametrize("markup", HONEST.values(), ids=HONEST)
-def test_small_page_with_visible_content_is_judged(scan_type: ScanType, markup: str) -> None:
-    result = scanned(scan_type, markup)
+def test_small_page_is_judged(scan_type: ScanType, markup: str) -> None:
+    result = scan_markup(scan_type, markup)
     assert result.status == "completed"
     assert "notice" not in result.facts
     assert not [cap for cap in result.caps if "content" in cap.reason]

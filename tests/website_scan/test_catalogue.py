@@ -23,7 +23,7 @@ from website_scan.outcomes import Verdict, Pass
 """
 
 
-def a_check(id: str, name: str, parameters: str = "page: Page") -> str:
+def build_check(id: str, name: str, parameters: str = "page: Page") -> str:
     return (
         f'@check("{id}", name="{name}", outcomes={{"missing": "No {name}"}}, severity=LOW, fix="Fix it.",\n'
         '    references=("CWE-1",))\n'
@@ -31,7 +31,7 @@ def a_check(id: str, name: str, parameters: str = "page: Page") -> str:
     )
 
 
-class Planted:
+class FakeCatalogue:
     """Catalogue of checks in a temporary package."""
 
     def __init__(self, folder: Path) -> None:
@@ -48,35 +48,35 @@ class Planted:
 
 
 @pytest.fixture
-def planted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Planted]:
+def fake_catalogue(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeCatalogue]:
     package = f"planted_{tmp_path.name.replace('-', '_')}"
     root = tmp_path / package
     root.mkdir()
     (root / "__init__.py").touch()
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.setattr(catalogue, "ENGINE", package)
-    _forget()
-    yield Planted(root)
-    _forget()
+    _forget_modules()
+    yield FakeCatalogue(root)
+    _forget_modules()
     for name in [name for name in sys.modules if name.partition(".")[0] == package]:
         del sys.modules[name]
 
 
-def _forget() -> None:
+def _forget_modules() -> None:
     for cached in (catalogue.checks, catalogue.probes, catalogue.caps, catalogue.catalogue_version):
         cached.cache_clear()
 
 
-def test_checks_are_grouped_by_folder_and_ordered_by_category_weight(planted: Planted) -> None:
-    planted.add(
+def test_checks_are_ordered_by_category_weight(fake_catalogue: FakeCatalogue) -> None:
+    fake_catalogue.add(
         "security/checks/light.py",
-        'CATEGORY = Category("Light", weight=5)\n' + a_check("one", "One"),
+        'CATEGORY = Category("Light", weight=5)\n' + build_check("one", "One"),
     )
-    planted.add(
+    fake_catalogue.add(
         "security/checks/heavy.py",
         'CATEGORY = Category("Heavy", weight=50)\n'
-        + a_check("three", "Three")
-        + a_check("two", "Two", "page: Page, document: Document | None"),
+        + build_check("three", "Three")
+        + build_check("two", "Two", "page: Page, document: Document | None"),
     )
     listed_checks = catalogue.checks(ScanType.SECURITY)
     assert [(check.category_id, check.id) for check in listed_checks] == [
@@ -93,11 +93,11 @@ def test_checks_are_grouped_by_folder_and_ordered_by_category_weight(planted: Pl
     ]
 
 
-def test_check_imported_into_another_category_is_listed_once(planted: Planted) -> None:
-    planted.add("seo/checks/a.py", 'CATEGORY = Category("A", weight=1)\n' + a_check("one", "One"))
-    planted.add(
+def test_imported_check_is_listed_once(fake_catalogue: FakeCatalogue) -> None:
+    fake_catalogue.add("seo/checks/a.py", 'CATEGORY = Category("A", weight=1)\n' + build_check("one", "One"))
+    fake_catalogue.add(
         "seo/checks/b.py",
-        f'CATEGORY = Category("B", weight=1)\nfrom {planted.folder.name}.seo.checks.a import check_one\n',
+        f'CATEGORY = Category("B", weight=1)\nfrom {fake_catalogue.folder.name}.seo.checks.a import check_one\n',
     )
     assert [check.id for check in catalogue.checks(ScanType.SEO)] == ["one"]
 
@@ -106,30 +106,32 @@ def test_check_imported_into_another_category_is_listed_once(planted: Planted) -
     ("first", "second", "word"),
     [(("one", "One"), ("one", "Other"), "id"), (("one", "One"), ("two", "One"), "name")],
 )
-def test_duplicate_check_id_or_name_in_a_scan_type_is_refused(
-    planted: Planted, first: tuple[str, str], second: tuple[str, str], word: str
+def test_duplicate_check_id_is_refused(
+    fake_catalogue: FakeCatalogue, first: tuple[str, str], second: tuple[str, str], word: str
 ) -> None:
-    planted.add("seo/checks/a.py", 'CATEGORY = Category("A", weight=1)\n' + a_check(*first))
-    planted.add("seo/checks/b.py", 'CATEGORY = Category("B", weight=1)\n' + a_check(*second))
+    fake_catalogue.add("seo/checks/a.py", 'CATEGORY = Category("A", weight=1)\n' + build_check(*first))
+    fake_catalogue.add("seo/checks/b.py", 'CATEGORY = Category("B", weight=1)\n' + build_check(*second))
     with pytest.raises(CatalogueError, match=word):
         catalogue.checks(ScanType.SEO)
 
 
-def test_checks_module_without_CATEGORY_is_refused(planted: Planted) -> None:
-    planted.add("seo/checks/a.py", a_check("one", "One"))
+def test_module_without_CATEGORY_is_refused(fake_catalogue: FakeCatalogue) -> None:
+    fake_catalogue.add("seo/checks/a.py", build_check("one", "One"))
     with pytest.raises(CatalogueError, match="CATEGORY"):
         catalogue.checks(ScanType.SEO)
 
 
 @pytest.mark.parametrize("parameters", ["page: Page | Document", "page: 'list[int]'"])
-def test_check_parameter_without_a_single_evidence_class_is_refused(planted: Planted, parameters: str) -> None:
-    planted.add("seo/checks/a.py", 'CATEGORY = Category("A", weight=1)\n' + a_check("one", "One", parameters))
+def test_check_parameter_has_one_evidence_class(fake_catalogue: FakeCatalogue, parameters: str) -> None:
+    fake_catalogue.add(
+        "seo/checks/a.py", 'CATEGORY = Category("A", weight=1)\n' + build_check("one", "One", parameters)
+    )
     with pytest.raises(CatalogueError):
         catalogue.checks(ScanType.SEO)
 
 
-def test_probes_are_listed_by_the_evidence_class_that_they_return(planted: Planted) -> None:
-    planted.add(
+def test_probes_are_listed_by_evidence_class(fake_catalogue: FakeCatalogue) -> None:
+    fake_catalogue.add(
         "page/probe.py",
         "@probe(essential=True)\ndef fetch(target: Target) -> Page: ...\n"
         "@probe()\ndef parse(page: Page) -> Document: ...\n",
@@ -149,73 +151,74 @@ def test_probes_are_listed_by_the_evidence_class_that_they_return(planted: Plant
         "@probe()\ndef one(target: Target): ...\n",
     ],
 )
-def test_invalid_probe_declaration_is_refused(planted: Planted, source: str) -> None:
-    planted.add("page/probe.py", source)
+def test_invalid_probe_declaration_is_refused(fake_catalogue: FakeCatalogue, source: str) -> None:
+    fake_catalogue.add("page/probe.py", source)
     with pytest.raises(CatalogueError):
         catalogue.probes()
 
 
-def test_plan_contains_only_probes_that_its_checks_need(planted: Planted) -> None:
-    planted.add(
+def test_plan_contains_only_needed_probes(fake_catalogue: FakeCatalogue) -> None:
+    fake_catalogue.add(
         "seo/checks/a.py",
-        'CATEGORY = Category("A", weight=1)\n' + a_check("one", "One", "document: Document, clock: Clock"),
+        'CATEGORY = Category("A", weight=1)\n' + build_check("one", "One", "document: Document, clock: Clock"),
     )
-    planted.add("security/checks/a.py", 'CATEGORY = Category("A", weight=1)\n' + a_check("two", "Two"))
-    planted.add(
+    fake_catalogue.add("security/checks/a.py", 'CATEGORY = Category("A", weight=1)\n' + build_check("two", "Two"))
+    fake_catalogue.add(
         "page/probe.py",
         "@probe()\ndef fetch(target: Target) -> Page: ...\n@probe()\ndef parse(page: Page) -> Document: ...\n",
     )
-    assert {each.__name__ for each in plan(ScanType.SEO).probes} == {"Page", "Document"}
-    assert {each.__name__ for each in plan(ScanType.SECURITY).probes} == {"Page"}
+    assert {probe.__name__ for probe in plan(ScanType.SEO).probes} == {"Page", "Document"}
+    assert {probe.__name__ for probe in plan(ScanType.SECURITY).probes} == {"Page"}
 
 
-def test_check_that_needs_evidence_without_a_probe_is_refused(planted: Planted) -> None:
-    planted.add("seo/checks/a.py", 'CATEGORY = Category("A", weight=1)\n' + a_check("one", "One"))
-    planted.add("page/probe.py", "")
+def test_check_without_probe_is_refused(fake_catalogue: FakeCatalogue) -> None:
+    fake_catalogue.add("seo/checks/a.py", 'CATEGORY = Category("A", weight=1)\n' + build_check("one", "One"))
+    fake_catalogue.add("page/probe.py", "")
     with pytest.raises(CatalogueError, match="Page"):
         plan(ScanType.SEO)
 
 
-def test_catalogue_version_changes_with_a_check(planted: Planted) -> None:
+def test_version_changes_with_a_check(fake_catalogue: FakeCatalogue) -> None:
     category = 'CATEGORY = Category("A", weight=1)\n'
-    planted.add("performance/checks/a.py", category + a_check("one", "One"))
-    planted.add("security/checks/a.py", category + a_check("one", "One"))
+    fake_catalogue.add("performance/checks/a.py", category + build_check("one", "One"))
+    fake_catalogue.add("security/checks/a.py", category + build_check("one", "One"))
     same = catalogue.catalogue_version(ScanType.PERFORMANCE)
     assert same == catalogue.catalogue_version(ScanType.SECURITY)
-    planted.add("seo/checks/a.py", category + a_check("one", "One").replace("Fix it.", "Mend it."))
-    planted.add("accessibility/checks/a.py", category.replace("1", "2") + a_check("one", "One"))
-    others = {catalogue.catalogue_version(each) for each in (ScanType.SEO, ScanType.ACCESSIBILITY)}
+    fake_catalogue.add("seo/checks/a.py", category + build_check("one", "One").replace("Fix it.", "Mend it."))
+    fake_catalogue.add("accessibility/checks/a.py", category.replace("1", "2") + build_check("one", "One"))
+    others = {catalogue.catalogue_version(scan_type) for scan_type in (ScanType.SEO, ScanType.ACCESSIBILITY)}
     assert len({same, *others}) == 3
 
 
-def test_catalogue_version_changes_with_the_scoring_rules(planted: Planted, monkeypatch: pytest.MonkeyPatch) -> None:
-    planted.add("seo/checks/a.py", 'CATEGORY = Category("A", weight=1)\n' + a_check("one", "One"))
+def test_version_changes_with_scoring_rules(fake_catalogue: FakeCatalogue, monkeypatch: pytest.MonkeyPatch) -> None:
+    fake_catalogue.add("seo/checks/a.py", 'CATEGORY = Category("A", weight=1)\n' + build_check("one", "One"))
     before = catalogue.catalogue_version(ScanType.SEO)
     monkeypatch.setattr(catalogue, "RULES_VERSION", RULES_VERSION + 1)
-    _forget()
+    _forget_modules()
     assert catalogue.catalogue_version(ScanType.SEO) != before
 
 
-# Tests of the real catalogue.
+# These tests use the real catalogue.
 
 
 @pytest.mark.parametrize("scan_type", ScanType)
-def test_check_ids_from_source_text_equal_those_of_loaded_checks(scan_type: ScanType) -> None:
+def test_source_text_has_loaded_check_ids(scan_type: ScanType) -> None:
     assert catalogue.check_ids(scan_type) == {check.id for check in catalogue.checks(scan_type)}
 
 
 @pytest.mark.parametrize("scan_type", ScanType)
-def test_every_check_of_the_catalogue_can_be_planned(scan_type: ScanType) -> None:
+def test_every_check_can_be_planned(scan_type: ScanType) -> None:
     planned = plan(scan_type)
-    for each in planned.checks:
-        assert each.id == each.id.lower()
-        assert each.name
-        assert each.fix
-        assert each.references
-        assert each.category.weight > 0
+    for planned_check in planned.checks:
+        assert planned_check.id == planned_check.id.lower()
+        assert planned_check.name
+        assert planned_check.fix
+        assert planned_check.references
+        assert planned_check.category.weight > 0
     if planned.checks:
         assert any(probe.essential for probe in planned.probes.values())
         assert Page in planned.probes
     assert not INITIAL & planned.probes.keys()
     assert catalogue.caps(scan_type)
-    assert evidence_order(planned.probes).is_active() is bool(planned.probes)  # `prepare` raises for a cycle
+    # The method `prepare` raises an error for a cycle.
+    assert evidence_order(planned.probes).is_active() is bool(planned.probes)

@@ -1,4 +1,4 @@
-"""Results of checks: conversion of a verdict and its check's declaration, and the sentences of findings."""
+"""Test that verdicts become check results."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from hypothesis import strategies as st
 from website_scan.catalogue import CatalogueError, Declaration
 from website_scan.check_results import check_result
 from website_scan.findings import CRITICAL, HIGH, LOW, MEDIUM, Server, Severity
-from website_scan.outcomes import CategoryFail, Fail, Fault, Fix, Language, Pass, Review, Warn, by_limits, outcome
-from website_scan.places import MOST_ROWS, Element, Header, Place, RedirectHop
+from website_scan.outcomes import CategoryFail, Fail, Fault, Fix, Language, Pass, Review, Warn, judge_by_limits, outcome
+from website_scan.places import MAX_STORED_PLACES, Element, Header, Place, RedirectHop
 from website_scan.result import CheckResult, HowToFix
 from website_scan.values import Bytes, Code, Count, Excerpt, Lifetime
-from website_scan.wording import catalogue_fix, fix, message, without_reason
+from website_scan.wording import catalogue_fix, fix, message, message_without_reason
 
 SNIPPETS: dict[Server | Language, str] = {Server.NGINX: "hsts on;", Server.APACHE: "Header set", Language.HTML: "<p>"}
 
 
-def declared(severity: Severity = HIGH, **columns: Any) -> Declaration:
+def declared_check(severity: Severity = HIGH, **columns: Any) -> Declaration:
     values: dict[str, Any] = {
         "name": "HSTS lasts a year",
         "outcomes": {"missing": "No HSTS", "short": outcome("HSTS lasts {lifetime}", MEDIUM, LOW)},
@@ -33,7 +33,7 @@ def declared(severity: Severity = HIGH, **columns: Any) -> Declaration:
 
 
 def result(finding: Pass | Fault, server: Server | None = None, **columns: Any) -> CheckResult:
-    return check_result(declared(**columns), finding, server)  # type: ignore[arg-type]  # a fault of one of three kinds
+    return check_result(declared_check(**columns), finding, server)  # type: ignore[arg-type]  # a fault of one of three kinds
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def result(finding: Pass | Fault, server: Server | None = None, **columns: Any) 
         (CategoryFail("missing", "None."), "fail", "No HSTS", HIGH),
     ],
 )
-def test_outcome_determines_title_and_severity_of_a_finding(
+def test_outcome_determines_title_and_severity(
     finding: Pass | Fault, status: str, title: str, severity: Severity | None
 ) -> None:
     actual = result(finding)
@@ -74,7 +74,7 @@ def test_warning_is_never_critical() -> None:
         (Fail("missing", "S.", places=[RedirectHop(1, "/a")]), "hsts returns a redirect as a place"),
     ],
 )
-def test_verdict_with_undeclared_parts_is_refused(finding: Pass | Fault, complaint: str) -> None:
+def test_undeclared_verdict_parts_are_refused(finding: Pass | Fault, complaint: str) -> None:
     with pytest.raises(CatalogueError, match=complaint):
         result(finding)
 
@@ -86,33 +86,33 @@ def test_verdict_with_undeclared_parts_is_refused(finding: Pass | Fault, complai
         ([Header("Server", "nginx")], "A header is wrong: Server: nginx."),
         ([Element("#a", "<p>"), Element("#b", "<i>")], "A header is wrong: <p> at #a; <i> at #b."),
         ([Element(f"#a{n}") for n in range(5)], "A header is wrong: #a0; #a1; #a2 and 2 more."),
-        ([Element("html", "<html>")], "A header is wrong."),  # the root represents the whole page
+        ([Element("html", "<html>")], "A header is wrong."),  # The root element represents the whole page.
         ([Element("#a"), Element("#a")], "A header is wrong: #a."),
     ],
 )
 def test_message_names_the_first_places(places: Sequence[Place], expected: str) -> None:
     actual = result(Fail("missing", "A header is wrong.", places=places))
-    assert without_reason(actual) == expected
+    assert message_without_reason(actual) == expected
     assert message(actual) == f"{expected} It matters."
 
 
-def test_message_does_not_repeat_a_place_in_the_summary() -> None:
+def test_message_does_not_repeat_a_place() -> None:
     actual = result(Fail("missing", "{code} is wrong.", places=[Element("#a", "<p>")], code=Code("<p> at #a")))
-    assert without_reason(actual) == "<p> at #a is wrong."
+    assert message_without_reason(actual) == "<p> at #a is wrong."
 
 
-def test_long_place_is_cut_with_an_ellipsis() -> None:
+def test_long_place_ends_with_an_ellipsis() -> None:
     actual = result(Fail("missing", "A header is wrong.", places=[Header("Server", "x" * 200)]))
-    assert without_reason(actual) == f"A header is wrong: Server: {'x' * 151}…."
+    assert message_without_reason(actual) == f"A header is wrong: Server: {'x' * 151}…."
 
 
-def test_full_stop_in_a_quotation_ends_the_sentence() -> None:
+def test_quoted_full_stop_ends_the_sentence() -> None:
     assert message(result(Fail("missing", "It says “{text}”.", text=Excerpt("Stop.")))) == "It says “Stop.” It matters."
 
 
-def test_result_stores_the_first_places_and_counts_all() -> None:
+def test_places_that_are_not_stored_are_counted() -> None:
     actual = result(Fail("missing", "S.", places=[Element(f"#a{n}") for n in range(57)], details=[Header("A", "b")]))
-    assert len(actual.places.kept) == MOST_ROWS
+    assert len(actual.places.kept) == MAX_STORED_PLACES
     assert actual.places.totals == {Element: 57}
     assert actual.places.is_cut
     assert not actual.details.is_cut
@@ -126,26 +126,26 @@ def test_result_stores_the_first_places_and_counts_all() -> None:
         (Server.CADDY, ["nginx", "Apache", "HTML"]),
     ],
 )
-def test_fix_has_the_snippet_for_the_detected_server(server: Server | None, labels: list[str]) -> None:
+def test_fix_has_snippet_for_the_server(server: Server | None, labels: list[str]) -> None:
     actual = result(Fail("missing", "S."), server)
     assert actual.how_to_fix is not None
     assert [label for label, _ in actual.how_to_fix.snippets] == labels
 
 
-def test_fix_text_lists_snippets_after_the_sentence() -> None:
+def test_fix_text_lists_snippets_last() -> None:
     how = HowToFix("Send `HSTS`.", (("nginx", "hsts on;"), ("HTML", "<p>")))
     assert fix(how) == "Send `HSTS`. nginx: `hsts on;` · HTML: `<p>`"
     assert fix(HowToFix("Send it.")) == "Send it."
     assert catalogue_fix(Fix("Send it.", {Server.IIS: "x"})) == "Send it. IIS: `x`"
 
 
-def test_fix_of_a_verdict_replaces_the_fix_of_its_check() -> None:
+def test_verdict_fix_replaces_check_fix() -> None:
     actual = result(Fail("missing", "S.", fix="Remove `{code}`.", code=Code("x`y")))
     assert actual.how_to_fix == HowToFix("Remove `x'y`.")
 
 
 @given(st.text())
-def test_values_cannot_close_or_open_code_spans_in_a_fix(text: str) -> None:
+def test_values_cannot_break_code_spans(text: str) -> None:
     actual = result(Fail("missing", "S.", fix="Remove `{code}`, then wait.", code=Code(f"x{text}")))
     assert actual.how_to_fix is not None
     before, code, after = actual.how_to_fix.text.split("`")
@@ -162,9 +162,9 @@ def test_values_cannot_close_or_open_code_spans_in_a_fix(text: str) -> None:
         (100_001, "The page weighs 100 kB (up to 20 kB is good).", "fail"),
     ],
 )
-def test_by_limits_passes_warns_and_fails(value: int, expected: str, status: str) -> None:
+def test_limits_decide_the_verdict(value: int, expected: str, status: str) -> None:
     limits = (20_000, 100_000)
-    finding = by_limits(
+    finding = judge_by_limits(
         "missing", "The page weighs {weight}", value, limits, limit=Bytes(20_000), weight=Bytes(value),
         places=[Element("#a")],
     )  # fmt: skip
@@ -182,22 +182,24 @@ def test_by_limits_passes_warns_and_fails(value: int, expected: str, status: str
         (90_000, "The page weighs 90 kB; up to 20 kB is good."),
     ],
 )
-def test_limit_without_places_follows_a_semicolon(value: int, expected: str) -> None:
+def test_message_without_places_states_limit(value: int, expected: str) -> None:
     limits = (20_000, 100_000)
-    finding = by_limits("missing", "The page weighs {weight}", value, limits, limit=Bytes(20_000), weight=Bytes(value))
+    finding = judge_by_limits(
+        "missing", "The page weighs {weight}", value, limits, limit=Bytes(20_000), weight=Bytes(value)
+    )
     assert result(finding).summary == expected
 
 
-def test_by_limits_without_a_limit_value_omits_the_limit() -> None:
-    actual = result(by_limits("missing", "{files} {files:is|are} empty", 2, (0, 1), files=Count(2, "file")))
+def test_missing_limit_is_omitted() -> None:
+    actual = result(judge_by_limits("missing", "{files} {files:is|are} empty", 2, (0, 1), files=Count(2, "file")))
     assert (actual.summary, actual.status) == ("2 files are empty.", "fail")
 
 
-def test_title_does_not_end_with_the_space_before_an_empty_value() -> None:
+def test_title_does_not_end_with_a_space() -> None:
     actual = result(Fail("found", "{text}", text=Excerpt("")), outcomes={"found": "The page says {text}"})
     assert actual.title == "The page says"
 
 
 def test_code_in_a_fix_is_never_empty() -> None:
-    """In Markdown, an empty pair of backticks would start a code span that ends at the next backtick."""
+    """Empty code would run on to the next backtick in Markdown."""
     assert result(Fail("missing", "S.", fix="Remove `{code}`.", code=Code(""))).how_to_fix == HowToFix("Remove `…`.")

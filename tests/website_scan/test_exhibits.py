@@ -1,4 +1,4 @@
-"""Exhibits of a report page: bounded, masked, and in the right scan type."""
+"""Tests for the exhibits of a report page."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from tests.website_scan.browser.loads import load, request, visit
 from tests.website_scan.cast import document, head, page
 from website_scan.browser.evidence import BrowserLoad
 from website_scan.exhibits.collection import exhibits
-from website_scan.exhibits.weights import MAX_WEIGHTS
+from website_scan.exhibits.weights import MAX_WEIGHT_ROWS
 from website_scan.findings import ScanType
 from website_scan.page.evidence import Document, Page
 from website_scan.page.references import ResourceKind
 from website_scan.performance.evidence import Resource, Resources
-from website_scan.security.csp import Policies, policies_of
+from website_scan.security.csp import Policies, read_policies
 from website_scan.stored_data import StoredExhibits
 
 SECURITY, PERFORMANCE, ACCESSIBILITY, SEO = (
@@ -27,13 +27,13 @@ SECURITY, PERFORMANCE, ACCESSIBILITY, SEO = (
 )
 
 
-def of_security(*headers: tuple[str, str]) -> StoredExhibits:
+def security_exhibits(*headers: tuple[str, str]) -> StoredExhibits:
     scanned_page = page(head('<meta http-equiv="Content-Security-Policy" content="img-src *">'), *headers)
-    return exhibits(SECURITY, {Page: scanned_page, Policies: policies_of(scanned_page, document(scanned_page))})
+    return exhibits(SECURITY, {Page: scanned_page, Policies: read_policies(scanned_page, document(scanned_page))})
 
 
-def test_exhibits_list_headers_in_order_and_policies_by_source() -> None:
-    stored = of_security(
+def test_exhibits_list_headers_in_order() -> None:
+    stored = security_exhibits(
         ("X-A", "1"), ("Content-Security-Policy", "default-src 'self'"), ("Content-Security-Policy-Report-Only", "x"),
         ("x-a", "2"),
     )  # fmt: skip
@@ -50,8 +50,8 @@ def test_exhibits_list_headers_in_order_and_policies_by_source() -> None:
     ]
 
 
-def test_secrets_in_headers_are_masked_in_exhibits() -> None:
-    stored = of_security(
+def test_secrets_in_headers_are_masked() -> None:
+    stored = security_exhibits(
         ("Set-Cookie", "id=abcdefgh; Path=/; Secure"),
         ("Set-Cookie", "lonely"),
         ("X-Auth-Token", "opensesame"),
@@ -65,12 +65,12 @@ def test_secrets_in_headers_are_masked_in_exhibits() -> None:
 
 
 @given(st.lists(st.tuples(st.text(min_size=1), st.text(max_size=2000)), max_size=100))
-def test_size_of_exhibits_is_bounded_for_any_headers(headers: list[tuple[str, str]]) -> None:
-    assert len(json.dumps(of_security(*headers))) < 400_000
-    assert len(of_security(*headers)["headers"]) <= 60
+def test_size_of_exhibits_is_bounded(headers: list[tuple[str, str]]) -> None:
+    assert len(json.dumps(security_exhibits(*headers))) < 400_000
+    assert len(security_exhibits(*headers)["headers"]) <= 60
 
 
-def test_exhibits_list_redirects_for_every_scan_type() -> None:
+def test_every_scan_type_lists_redirects() -> None:
     scanned_page = page(via=(("https://example.com/", 301),))
     for scan_type in ScanType:
         stored = exhibits(scan_type, {Page: scanned_page})
@@ -83,7 +83,7 @@ def test_exhibits_list_redirects_for_every_scan_type() -> None:
     assert exhibits(SEO, {}) == {}
 
 
-def test_weights_sum_bytes_by_host_and_kind() -> None:
+def test_weights_are_summed_by_host() -> None:
     loaded = visit(
         load(
             request("one.png", wire_bytes=700),
@@ -94,7 +94,7 @@ def test_weights_sum_bytes_by_host_and_kind() -> None:
         )
     )
     stored = exhibits(PERFORMANCE, {Page: page(), BrowserLoad: loaded})["weights"]
-    assert [tuple(each.values()) for each in stored] == [
+    assert [tuple(row.values()) for row in stored] == [
         ("tracker.test", "script", 9000, 1, True),
         ("site.example.com", "image", 1500, 2, False),
         ("img.example.com", "image", 5, 1, False),
@@ -102,7 +102,7 @@ def test_weights_sum_bytes_by_host_and_kind() -> None:
     ]
 
 
-def test_weights_without_a_browser_count_eager_resources() -> None:
+def test_weights_include_eager_resources() -> None:
     scanned_page = page("<!doctype html>12345")
     files = Resources(
         (
@@ -111,20 +111,20 @@ def test_weights_without_a_browser_count_eager_resources() -> None:
         )
     )
     stored = exhibits(PERFORMANCE, {Page: scanned_page, Resources: files})["weights"]
-    assert [tuple(each.values()) for each in stored] == [
+    assert [tuple(row.values()) for row in stored] == [
         ("cdn.test", "stylesheet", 300, 1, True),
         ("site.example.com", "document", 20, 1, False),
     ]
 
 
-def test_weights_of_hosts_beyond_the_limit_are_summed_in_one_row() -> None:
-    files = [request(f"https://h{number}.test/", wire_bytes=100 + number) for number in range(MAX_WEIGHTS + 30)]
+def test_weights_beyond_limit_are_summed() -> None:
+    files = [request(f"https://h{number}.test/", wire_bytes=100 + number) for number in range(MAX_WEIGHT_ROWS + 30)]
     stored = exhibits(PERFORMANCE, {Page: page(), BrowserLoad: visit(load(*files))})["weights"]
-    assert len(stored) == MAX_WEIGHTS + 1
-    assert sum(each["requests"] for each in stored) == MAX_WEIGHTS + 31
+    assert len(stored) == MAX_WEIGHT_ROWS + 1
+    assert sum(row["requests"] for row in stored) == MAX_WEIGHT_ROWS + 31
 
 
-def test_previews_exist_only_for_HTML_pages() -> None:
+def test_only_HTML_pages_have_previews() -> None:
     scanned_page = page(
         head('<meta property="og:title" content="Shared"><meta name="description" content="What it is.">')
     )

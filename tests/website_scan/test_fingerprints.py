@@ -1,4 +1,7 @@
-"""Fingerprints of findings: which findings are equal in another scan or on another page."""
+"""Tests for fingerprints.
+
+A fingerprint identifies a finding in other scans and on other pages.
+"""
 
 from __future__ import annotations
 
@@ -13,16 +16,16 @@ from tests.results import elements, stored_finding
 from tests.website_scan.fingerprint_pairs.different import DIFFERENT
 from tests.website_scan.fingerprint_pairs.pairs import PAGE, Pair, contrast, cookie, element
 from tests.website_scan.fingerprint_pairs.same import SAME
-from tests.website_scan.kinds_of_places import kinds, places_of_kind
+from tests.website_scan.kinds_of_places import place_kinds, places_of_kind
 from website_scan.fingerprints import fingerprint, fingerprints
-from website_scan.generated_names import without_generated
+from website_scan.generated_names import mask_generated_parts
 from website_scan.performance.checks.loading import Figures
 from website_scan.places import Header, Place, RedirectHop, Resource, Rows
-from website_scan.report.places import occurrences_of
+from website_scan.report.places import occurrences_by_fingerprint
 from website_scan.written_urls import split_url
 
 
-def prints(check_id: str, *places: Place, url: str = PAGE) -> set[str]:
+def fingerprints_of_place(check_id: str, *places: Place, url: str = PAGE) -> set[str]:
     return set(fingerprints(check_id, places, url))
 
 
@@ -30,22 +33,22 @@ def pair_id(pair: Pair) -> str:
     return pair.why
 
 
-def test_fingerprint_pairs_are_numerous_and_unique() -> None:
-    named = {(each.check_id, str(each.one), str(each.other)) for each in (*SAME, *DIFFERENT)}
+def test_fingerprint_examples_are_valid() -> None:
+    named = {(pair.check_id, str(pair.one), str(pair.other)) for pair in (*SAME, *DIFFERENT)}
     assert len(named) == len(SAME) + len(DIFFERENT) >= 250
-    assert all(each.is_same for each in SAME)
-    assert not any(each.is_same for each in DIFFERENT)
-    assert all(each.one != each.other for each in (*SAME, *DIFFERENT))
+    assert all(pair.is_same for pair in SAME)
+    assert not any(pair.is_same for pair in DIFFERENT)
+    assert all(pair.one != pair.other for pair in (*SAME, *DIFFERENT))
 
 
 @pytest.mark.parametrize("pair", SAME, ids=pair_id)
-def test_same_place_has_the_same_fingerprint(pair: Pair) -> None:
-    assert prints(pair.check_id, pair.one) == prints(pair.check_id, pair.other)
+def test_same_place_has_same_fingerprint(pair: Pair) -> None:
+    assert fingerprints_of_place(pair.check_id, pair.one) == fingerprints_of_place(pair.check_id, pair.other)
 
 
 @pytest.mark.parametrize("pair", DIFFERENT, ids=pair_id)
-def test_different_places_have_different_fingerprints(pair: Pair) -> None:
-    assert prints(pair.check_id, pair.one) != prints(pair.check_id, pair.other)
+def test_other_places_have_other_fingerprints(pair: Pair) -> None:
+    assert fingerprints_of_place(pair.check_id, pair.one) != fingerprints_of_place(pair.check_id, pair.other)
 
 
 @pytest.mark.parametrize(
@@ -59,22 +62,29 @@ def test_different_places_have_different_fingerprints(pair: Pair) -> None:
         ("broken-links", Resource("https://twitter.com/"), Resource("https://twitter.com/")),
     ],
 )
-def test_template_fault_has_the_same_fingerprint_on_all_pages(check_id: str, on_bread: Place, on_cake: Place) -> None:
-    assert prints(check_id, on_bread) == prints(check_id, on_cake, url="https://www.example.com/shop/cake")
+def test_template_fault_has_one_fingerprint(check_id: str, on_bread: Place, on_cake: Place) -> None:
+    assert fingerprints_of_place(check_id, on_bread) == fingerprints_of_place(
+        check_id, on_cake, url="https://www.example.com/shop/cake"
+    )
 
 
-def test_page_path_is_equal_on_another_host_and_fingerprints_differ_by_host() -> None:
-    """Fingerprints omit only the page's own host, so a URL on a.test has another fingerprint on a page of b.test."""
+def test_foreign_file_has_another_fingerprint() -> None:
+    """Fingerprints omit only the page's own host.
+
+    A URL on a.test has another fingerprint on b.test.
+    """
     script = Resource("https://a.test/app.js")
-    assert prints("cache-short", script, url="https://a.test/") != prints("cache-short", script, url="https://b.test/")
+    assert fingerprints_of_place("cache-short", script, url="https://a.test/") != fingerprints_of_place(
+        "cache-short", script, url="https://b.test/"
+    )
 
 
-def test_finding_without_a_place_has_the_fingerprint_of_its_check() -> None:
-    assert prints("hsts") == prints("hsts", RedirectHop(1, PAGE)) == {fingerprint("hsts")}
-    assert prints("hsts") != prints("csp-present")
+def test_finding_without_place_has_fingerprint() -> None:
+    assert fingerprints_of_place("hsts") == fingerprints_of_place("hsts", RedirectHop(1, PAGE)) == {fingerprint("hsts")}
+    assert fingerprints_of_place("hsts") != fingerprints_of_place("csp-present")
 
 
-def test_fingerprints_are_returned_with_the_name_of_their_place() -> None:
+def test_fingerprints_have_place_names() -> None:
     names = fingerprints("link-name", [element("<a>", selector="#main > a:nth-of-type(2)")], PAGE)
     assert list(names.values()) == ["#main > a:nth-of-type(2)"]
     assert list(fingerprints("powered-by", [Header("Server", "x")], PAGE).values()) == ["Server"]
@@ -92,9 +102,9 @@ def test_fingerprints_are_returned_with_the_name_of_their_place() -> None:
         (RedirectHop(1, PAGE), ""),
     ],
 )
-def test_fingerprint_is_derived_from_the_normal_form_of_a_place(place: Place, normal: str) -> None:
+def test_fingerprint_uses_normal_form(place: Place, normal: str) -> None:
     assert place.normal(split_url(PAGE)) == normal
-    assert prints("x", place) == {fingerprint("x", normal)}
+    assert fingerprints_of_place("x", place) == {fingerprint("x", normal)}
 
 
 @pytest.mark.parametrize(
@@ -112,21 +122,19 @@ def test_fingerprint_is_derived_from_the_normal_form_of_a_place(place: Place, no
         ("hsts", [], [1]),
     ],
 )
-def test_elements_are_counted_but_files_and_cookies_are_not(
-    check_id: str, places: Sequence[Place], counts: list[int]
-) -> None:
-    occurrences = occurrences_of(stored_finding(check_id, *places, url=PAGE))
+def test_fingerprint_counts_elements(check_id: str, places: Sequence[Place], counts: list[int]) -> None:
+    occurrences = occurrences_by_fingerprint(stored_finding(check_id, *places, url=PAGE))
     assert [len(texts) for texts in occurrences.values()] == counts
     assert {digits: texts[0] for digits, texts in occurrences.items()} == fingerprints(check_id, places, PAGE)
 
 
-def test_rows_that_explain_a_figure_have_no_identity() -> None:
+def test_rows_that_explain_have_no_identity() -> None:
     finding = stored_finding("total-weight", details=Rows.of([Resource("/a.js"), *elements("#a")]))
-    assert list(occurrences_of(finding)) == [fingerprint("total-weight")]
+    assert list(occurrences_by_fingerprint(finding)) == [fingerprint("total-weight")]
 
 
 def test_stored_fingerprints_never_change() -> None:
-    """Changing a normal form invalidates all stored mutes and baselines with such a place."""
+    """A new normal form would invalidate stored mutes and baselines."""
     places = (
         ("hsts", RedirectHop(1, PAGE), "2ae39fffef2b373d"),
         ("link-name", element('<a class="btn" href="/cart">', "header > p"), "1282c01b8f04bc65"),
@@ -137,33 +145,36 @@ def test_stored_fingerprints_never_change() -> None:
         ("powered-by", Header("Server", "nginx"), "49583d7100bc37fa"),
         ("cookie-secure", cookie("session", "example.com"), "5af85dfe075e7cb5"),
     )
-    assert [(check_id, *prints(check_id, place)) for check_id, place, _ in places] == [
+    assert [(check_id, *fingerprints_of_place(check_id, place)) for check_id, place, _ in places] == [
         (check_id, digits) for check_id, _, digits in places
     ]
 
 
 @given(st.lists(st.sampled_from(["#a", "#b > p", "li:nth-of-type(2)", "div.css-1x2y3z"])), st.randoms())
-def test_fingerprints_ignore_order_and_repetition_of_places(selectors: list[str], dice: Any) -> None:
+def test_fingerprints_ignore_order_of_places(selectors: list[str], dice: Any) -> None:
     places = elements(*selectors)
     shuffled = [*places, *places]
     dice.shuffle(shuffled)
-    assert prints("tap-targets", *places) == prints("tap-targets", *shuffled)
+    assert fingerprints_of_place("tap-targets", *places) == fingerprints_of_place("tap-targets", *shuffled)
 
 
-@given(st.sampled_from(kinds()).flatmap(lambda kind: places_of_kind(kind, st.text(max_size=300))), st.text(max_size=60))
-def test_any_place_on_any_url_has_a_fingerprint(place: Place, url: str) -> None:
+@given(
+    st.sampled_from(place_kinds()).flatmap(lambda kind: places_of_kind(kind, st.text(max_size=300))),
+    st.text(max_size=60),
+)
+def test_any_place_has_a_fingerprint(place: Place, url: str) -> None:
     for digits in fingerprints("x", [place], PAGE) | fingerprints("x", [place], f"https://x.test/{url}"):
         assert len(digits) == 16
 
 
 @given(st.text(max_size=300))
-def test_without_generated_is_idempotent(name: str) -> None:
-    once = without_generated(name)
-    assert without_generated(once) == once
+def test_mask_generated_parts_is_idempotent(name: str) -> None:
+    once = mask_generated_parts(name)
+    assert mask_generated_parts(once) == once
 
 
-# Kinds of place that describe the whole page or explain a figure, and have no identity.
-WITHOUT_IDENTITY = {
+# These place kinds describe the whole page or explain a figure.
+KINDS_WITHOUT_IDENTITY = {
     "attempt",
     "busy-time",
     "canonical-target",
@@ -186,6 +197,6 @@ WITHOUT_IDENTITY = {
 }
 
 
-def test_every_kind_of_place_has_an_identity_or_is_listed_as_about_the_whole_page() -> None:
-    placeless = {kind.kind for kind in kinds() if not kind.identity() and kind.normal is Place.normal}
-    assert placeless == WITHOUT_IDENTITY
+def test_listed_place_kinds_have_no_identity() -> None:
+    placeless = {kind.kind for kind in place_kinds() if not kind.identity() and kind.normal is Place.normal}
+    assert placeless == KINDS_WITHOUT_IDENTITY

@@ -1,4 +1,7 @@
-"""Hostile values of a page must not change the structure of a sentence or of a document."""
+"""Test that hostile values cannot change message structure.
+
+The same applies to documents.
+"""
 
 from __future__ import annotations
 
@@ -19,8 +22,8 @@ from markdown_it.token import Token
 
 from tests.jinja_templates import macro
 from tests.results import stored
-from tests.website_scan.command.reports import judged
-from tests.website_scan.command.test_hostile_documents import document_of
+from tests.website_scan.command.reports import judged_report
+from tests.website_scan.command.test_hostile_documents import render_format
 from website_scan.catalogue import Declaration
 from website_scan.check_results import check_result
 from website_scan.command.formats import WRITERS
@@ -45,7 +48,7 @@ CHECK = Declaration(
     fix=Fix("Remove `{code}` from {address}, then wait.", {Server.NGINX: "return 404;"}),
     references=("CWE-116",),
 )
-# Characters and texts with a meaning in templates, browsers, Markdown, terminals, spreadsheets or XML.
+# Syntax of templates, browsers, Markdown, terminals, spreadsheets or XML.
 PIECES = st.sampled_from(
     [
         *("{text}", "{files:one|many}", "{", "}", "{{", "{0}", "{text.__class__}", "%s", "%(text)s", "${text}"),
@@ -93,8 +96,11 @@ PIECES = st.sampled_from(
 HOSTILE = st.lists(PIECES | st.text(max_size=8), max_size=8).map(lambda pieces: "".join(pieces)[:100])
 
 
-def result_of(value: str) -> CheckResult:
-    """Return a result that quotes the value in each type of text value, and has places of several kinds."""
+def result_with_value(value: str) -> CheckResult:
+    """Return a result that quotes the value in each type of text.
+
+    It has places of several kinds.
+    """
     numbered = f"1{value}", f"2{value}"
     finding = Fail(
         "found",
@@ -121,7 +127,7 @@ def pieces_around(sentence: str) -> list[str]:
 
 
 def has_pieces(sentence: str, pieces: list[str]) -> bool:
-    """Return True if the sentence consists of the pieces in order, with anything in between."""
+    """Return True if the sentence contains the pieces in order."""
     return re.fullmatch(".*?".join(map(re.escape, pieces)), sentence, re.DOTALL) is not None
 
 
@@ -129,8 +135,8 @@ def has_pieces(sentence: str, pieces: list[str]) -> bool:
 @given(HOSTILE)
 @example("{files}{files:file|files}")
 @example("")
-def test_no_value_changes_a_sentence(value: str) -> None:
-    hostile, harmless = result_of(value), result_of(HARMLESS)
+def test_hostile_values_cannot_change_messages(value: str) -> None:
+    hostile, harmless = result_with_value(value), result_with_value(HARMLESS)
     assert hostile.how_to_fix is not None
     assert harmless.how_to_fix is not None
     for sentence, usual in (
@@ -143,33 +149,38 @@ def test_no_value_changes_a_sentence(value: str) -> None:
         assert not DIRECTIONS.search(sentence)
         assert not UNWRITABLE.search(sentence)
         assert "\n" not in sentence
-    assert Excerpt(value).text in hostile.summary  # unchanged: a template field in the value is not filled
+    assert Excerpt(value).text in hostile.summary  # The template field in the value remains unfilled.
     assert hostile.how_to_fix.text.count("`") == 2
     assert {name: each["kind"] for name, each in hostile.values.items()} == {
         name: each["kind"] for name, each in harmless.values.items()
     }
 
 
-def markup_of(document: str) -> list[Any]:
-    """Return the elements with their attributes and classes, and the addresses of all links.
+def html_structure(document: str) -> list[Any]:
+    """Return the elements, and the URLs of all links.
+
+    Elements have their attributes and classes.
 
     Left out are the elements that break an address in a cell: they depend on its length.
     """
     tree: Any = html.document_fromstring(document)
     elements = [
-        (each.tag, sorted(each.keys()), each.get("class"))
-        for each in tree.xpath("//*[not(self::span[ancestor::td or ancestor::dd])]")
+        (element.tag, sorted(element.keys()), element.get("class"))
+        for element in tree.xpath("//*[not(self::span[ancestor::td or ancestor::dd])]")
     ]
     return [*elements, *tree.xpath("//@href | //@src")]
 
 
-def tokens_of(document: str) -> list[str]:
+def markdown_structure(document: str) -> list[str]:
     parser = MarkdownIt("commonmark").enable(["table", "strikethrough"])
     return list(_types(parser.parse(document)))
 
 
 def _types(tokens: list[Token]) -> Iterator[str]:
-    """Yield the types of tokens; consecutive texts count once, because an escaped character is a separate text."""
+    """Yield the token types, with consecutive texts merged.
+
+    An escaped character is a separate text token.
+    """
     before = ""
     for token in tokens:
         kind = "text" if token.type == "text_special" else token.type
@@ -179,58 +190,61 @@ def _types(tokens: list[Token]) -> Iterator[str]:
         yield from _types(token.children or [])
 
 
-def shape_of(value: Any) -> Any:
+def json_structure(value: Any) -> Any:
     if isinstance(value, dict):
-        return {name: shape_of(each) for name, each in value.items()}
-    return list(map(shape_of, value)) if isinstance(value, list) else type(value)
+        return {name: json_structure(each) for name, each in value.items()}
+    return list(map(json_structure, value)) if isinstance(value, list) else type(value)
 
 
-def log_of(document: str) -> list[object]:
-    """Return the shape of a SARIF log, the links in its messages, and the tokens of its help."""
+def sarif_structure(document: str) -> list[object]:
+    """Return the structure of a SARIF log.
+
+    It includes the links in messages and the tokens of the help.
+    """
     log = json.loads(document)
     (run,) = log["runs"]
     texts = [result["message"]["text"] for result in run["results"]]
-    helps = [tokens_of(rule["help"]["markdown"]) for rule in run["tool"]["driver"]["rules"]]
-    return [shape_of(log), [re.findall(r"(?<!\\)\]\(([^)]*)\)", text) for text in texts], helps]
+    helps = [markdown_structure(rule["help"]["markdown"]) for rule in run["tool"]["driver"]["rules"]]
+    return [json_structure(log), [re.findall(r"(?<!\\)\]\(([^)]*)\)", text) for text in texts], helps]
 
 
-def cells_of(document: str) -> list[int]:
+def csv_structure(document: str) -> list[int]:
     rows = list(csv.reader(io.StringIO(document, newline=""), strict=True))
     assert not [cell for row in rows for cell in row if cell.startswith(FORMULA_STARTS)]
     return [len(row) for row in rows]
 
 
-def xml_of(document: str) -> list[tuple[str, list[str]]]:
+def xml_structure(document: str) -> list[tuple[str, list[str]]]:
     return [
         (str(element.tag), sorted(map(str, element.keys()))) for element in etree.fromstring(document.encode()).iter()
     ]
 
 
-def lines_of(document: str) -> list[int]:
-    """Return the indentation of each line of a text."""
+def text_structure(document: str) -> list[int]:
+    """Return the indentation of the lines of a text."""
     return [len(line) - len(line.lstrip(" ")) for line in document.splitlines()]
 
 
 STRUCTURES: Mapping[str, Callable[[str], object]] = {
-    "text": lines_of,
-    "json": lambda document: shape_of(json.loads(document)),
-    "full": lambda document: shape_of(json.loads(document)),
-    "sarif": log_of,
-    "csv": cells_of,
-    "junit": xml_of,
-    "codequality": lambda document: shape_of(json.loads(document)),
-    "markdown": tokens_of,
-    "html": markup_of,
+    "text": text_structure,
+    "json": lambda document: json_structure(json.loads(document)),
+    "full": lambda document: json_structure(json.loads(document)),
+    "sarif": sarif_structure,
+    "csv": csv_structure,
+    "junit": xml_structure,
+    "codequality": lambda document: json_structure(json.loads(document)),
+    "markdown": markdown_structure,
+    "html": html_structure,
 }
 
 
-def test_structure_of_every_format_is_tested() -> None:
+def test_every_format_is_tested() -> None:
     assert STRUCTURES.keys() == {"text", *WRITERS}
 
 
 @cache
 def usual_structure(name: str) -> object:
-    return STRUCTURES[name](document_of(name, judged(result_of(HARMLESS))))
+    return STRUCTURES[name](render_format(name, judged_report(result_with_value(HARMLESS))))
 
 
 @pytest.mark.parametrize("name", sorted(STRUCTURES.keys() - {"html"}))
@@ -238,30 +252,30 @@ def usual_structure(name: str) -> object:
 @given(value=HOSTILE)
 @example(value="")
 @example(value="\u202e`{text}` <b>|\n# [x](javascript:alert(1))")
-def test_no_value_changes_the_structure_of_a_document(name: str, value: str) -> None:
+def test_hostile_values_cannot_change_documents(name: str, value: str) -> None:
     assert_usual(name, value)
 
 
 @pytest.mark.parametrize(
     "value", ["", "\u202e`{text}` <b>|\n# [x](javascript:alert(1))", "</td></table><script>'\"><b x=&lt;"]
 )
-def test_no_value_changes_the_structure_of_a_page(value: str) -> None:
+def test_hostile_values_cannot_change_pages(value: str) -> None:
     assert_usual("html", value)
 
 
 def assert_usual(name: str, value: str) -> None:
-    document = document_of(name, judged(result_of(value)))
+    document = render_format(name, judged_report(result_with_value(value)))
     assert STRUCTURES[name](document) == usual_structure(name)
     assert not DIRECTIONS.search(document)
     assert not UNWRITABLE.search(document)
 
 
 def card_of_value(value: str) -> list[Any]:
-    return markup_of(macro("report/card.html", "card")(card_of(stored(result_of(value)))))
+    return html_structure(macro("report/card.html", "card")(card_of(stored(result_with_value(value)))))
 
 
 @settings(max_examples=100, deadline=None)
 @given(HOSTILE)
 @example("")
-def test_no_value_changes_the_structure_of_a_card(value: str) -> None:
+def test_hostile_values_cannot_change_cards(value: str) -> None:
     assert card_of_value(value) == card_of_value(HARMLESS)

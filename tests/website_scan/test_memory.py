@@ -7,7 +7,7 @@ import pytest
 
 from website_scan import memory
 
-# Program: ten threads parse a large page at the same time, and each retains a small object.
+# Program with ten threads that parse a large page and retain a small object.
 PROGRAM = """
 import ctypes, re, sys, threading
 from pathlib import Path
@@ -41,7 +41,7 @@ libc.fflush(None)
 """
 
 
-# Program: objects of the first scans are frozen, and reference cycles of later scans are freed.
+# Program that checks that only objects of the first scans are frozen.
 COLLECTS = """
 import gc, weakref
 from website_scan import memory
@@ -50,7 +50,7 @@ class Circle:
     def __init__(self):
         self.itself = self
 
-for _ in range(memory.WARM_UP):
+for _ in range(memory.WARM_UP_SCANS):
     held = [Circle() for _ in range(1000)]
     memory.release_memory()
     last = weakref.ref(held[0])
@@ -63,19 +63,19 @@ print(frozen > 1000, last() is not None, left() is None, gc.get_freeze_count() <
 
 
 @pytest.mark.skipif(not memory._is_glibc, reason="other C libraries keep no heaps for threads")
-def test_memory_of_large_pages_in_many_threads_is_released() -> None:
+def test_memory_of_large_pages_is_released() -> None:
     ran = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True)
-    grown_mib, _, heaps = ran.stdout.partition("\n")
-    assert int(grown_mib) < 100  # about 500 without release of memory
+    growth_mib, _, heaps = ran.stdout.partition("\n")
+    assert int(growth_mib) < 100  # Without the release of memory, the growth would be about 500 MiB.
     assert heaps.count("<heap ") == 1
 
 
-def test_garbage_collections_skip_objects_of_the_first_scans() -> None:
+def test_objects_of_first_scans_are_not_collected() -> None:
     ran = subprocess.run([sys.executable, "-c", COLLECTS], capture_output=True, text=True, check=True)
     assert ran.stdout.split() == ["True"] * 4
 
 
-def test_memory_functions_do_nothing_without_glibc(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_memory_functions_need_glibc(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory, "_is_glibc", False)
     monkeypatch.setattr(memory, "_libc", None)
     memory.use_one_heap()

@@ -1,4 +1,4 @@
-"""Every regular expression matches hostile text in linear time, not in quadratic time."""
+"""Test that regular expressions match hostile text in linear time."""
 
 from __future__ import annotations
 
@@ -19,34 +19,38 @@ from typing import Any
 import pytest
 
 from tests.project import PACKAGES
-from website_scan.security.checks.disclosure import LISTING_TITLES
+from website_scan.security.checks.disclosure import LISTING_TITLE_BY_SERVER
 
 METHODS = frozenset({"findall", "finditer", "fullmatch", "match", "search", "split", "sub", "subn"})
 LONG = 50_000
-# Shorter times are not compared, because even the fastest quadratic pattern takes several times as long.
-QUICK_S = 0.03
-MAX_GROWTH = 9.0  # for a text four times as long: linear is 4, quadratic 16
-HANGING_S = 1.0
-# A text of this length reveals anything worse than quadratic.
+# Shorter times are ignored, because even the fastest quadratic pattern takes longer.
+NEGLIGIBLE_S = 0.03
+# With four times the text, a linear pattern takes 4 times as long, and a quadratic one 16 times.
+MAX_GROWTH = 9.0
+MATCH_TIMEOUT_S = 1.0
+# A text of this length reveals any time worse than quadratic.
 SURE = 1_000
 
-# Patterns that are only applied to short text, with the maximum length of the text.
+# These patterns are applied only to texts up to a maximum length.
 BOUNDED = {
-    "website_scan.security.checks.disclosure.PRODUCT_VERSION.search": 1_000,  # length of a Server header
-    "website_scan.page.fetch.TITLE.search": 8 * 1024,  # length of the beginning of a page
+    # The text is the value of a Server header.
+    "website_scan.security.checks.disclosure.PRODUCT_VERSION.search": 1_000,
+    # The text is a comment, whose length `comments()` limits.
+    "website_scan.security.comments.UNFINISHED_WORK.search": 4_000,
+    "website_scan.page.fetch.TITLE.search": 8 * 1024,  # The text is the beginning of a page.
 }
-# Patterns that functions build from arguments, and possible values of the arguments.
+# Functions build these patterns from arguments with possible values.
 LOCALS: dict[str, dict[str, object]] = {
     "infrastructure.api.examples": {"prefix": "scan", "pattern": "/v1/scan/[^/]+"},
     "website_scan.ids": {"prefix": "scan"},
     "website_scan.report.tables": {"value": "/assets/app.js"},
     "website_scan.wording": {"label": "<p> at #a"},
     "website_scan.security.checks.disclosure": {
-        "pattern": "|".join(title for _, title in LISTING_TITLES),
+        "pattern": "|".join(title for _, title in LISTING_TITLE_BY_SERVER),
         "folder": "/a",
     },
 }
-# Computed patterns that the tables above do not contain.
+# These computed patterns are not in the tables above.
 unknown: list[str] = []
 
 EVIL = (
@@ -55,15 +59,16 @@ EVIL = (
     "1,", "0x", "a@", "://", "//", "/*", "*/", "<!--", "-->", "<a ", "</", "&#", "%2", "a=b;", 'a="', "\\\"", "url(",
     "@import ", "<script", "<title", "sr-hide", "max-age=", ";charset=", "http://a:",
 )  # fmt: skip
+SEPARATORS = "- ./:"
 ENDS = ("", "\0", "!", "\n")
 
 
 @dataclass(frozen=True)
 class Use:
-    """Pattern, and the method with which the code uses it."""
+    """Regular expression, and the method that the code calls on it."""
 
     module: str
-    name: str  # name of the variable, or beginning of the pattern
+    name: str  # This is the name of the variable, or the beginning of the pattern.
     pattern: re.Pattern[Any]
     method: str
 
@@ -85,8 +90,8 @@ def modules() -> Iterator[types.ModuleType]:
     for package in PACKAGES:
         yield importlib.import_module(package)
         for info in pkgutil.walk_packages(importlib.import_module(package).__path__, f"{package}."):
-            of_the_server = ("config.wsgi", "config.gunicorn", "config.incoming")
-            if ".migrations" not in info.name and info.name not in of_the_server:
+            is_server_module = ("config.wsgi", "config.gunicorn", "config.connections", "config.incoming")
+            if ".migrations" not in info.name and info.name not in is_server_module:
                 yield importlib.import_module(info.name)
 
 
@@ -95,9 +100,9 @@ def _source(module: types.ModuleType) -> str:
 
 
 def uses() -> dict[str, Use]:
-    """Return every use of a pattern: compiled ones by name, and those compiled where they are used."""
+    """Return all uses of regular expressions in the code, by description."""
     uses: dict[str, Use] = {}
-    # Compare by value, because Python's cache decides whether two equal patterns are one object.
+    # Python's cache decides whether equal patterns are one object.
     used: set[tuple[Any, int]] = set()
     named: dict[tuple[Any, int], tuple[str, str, re.Pattern[Any]]] = {}
     for module in modules():
@@ -111,7 +116,7 @@ def uses() -> dict[str, Use]:
                 used.add((use.pattern.pattern, use.pattern.flags))
                 uses[str(use)] = use
     for key, (module_name, name, pattern) in named.items():
-        if key not in used:  # the pattern is passed to other code
+        if key not in used:  # Other code gets this pattern as an argument.
             for method in ("search", "fullmatch", "finditer"):
                 uses[f"{module_name}.{name}.{method}"] = Use(module_name, name, pattern, method)
     return uses
@@ -151,7 +156,10 @@ USES = uses()
 
 
 def attacks(pattern: re.Pattern[Any]) -> dict[str, Callable[[int], str]]:
-    """Return functions that build texts of a given length on which the pattern's repeats match far and then fail."""
+    """Return functions that build a text which the pattern rejects late.
+
+    Their argument is the length of the text.
+    """
     whole, loops = _shapes(pattern)
     attacks: dict[str, Callable[[int], str]] = {}
 
@@ -165,6 +173,9 @@ def attacks(pattern: re.Pattern[Any]) -> dict[str, Callable[[int], str]]:
         add("", head + piece, "\0")
         add("", head + piece * 3, "")
         add("", head, "\0")
+        # The text begins with a space, so that `\b` matches.
+        for separator in SEPARATORS:
+            add("", head + separator, "\0")
     add("", whole, "\0")
     add("", whole[:-1], "\0")
     for piece in EVIL:
@@ -175,7 +186,10 @@ def attacks(pattern: re.Pattern[Any]) -> dict[str, Callable[[int], str]]:
 
 
 def _shapes(pattern: re.Pattern[Any]) -> tuple[str, list[tuple[str, str]]]:
-    """Return a text that the pattern matches, and for each repeat the text before it and the repeated text."""
+    """Return a matching text and its repeats.
+
+    A repeat is the text before it and the repeated text.
+    """
     source = pattern.pattern
     if isinstance(source, bytes):
         source = source.decode("latin-1")
@@ -217,7 +231,7 @@ def _sample(nodes: Any, before: str, loops: list[tuple[str, str]]) -> str:  # no
             case "ASSERT_NOT":
                 _sample(argument[1], here, loops)
             case _:
-                pass  # anchors and references consume no text of their own
+                pass  # Anchors and references match no characters of the text.
     return made
 
 
@@ -260,7 +274,7 @@ def _class(option: Any) -> str:
 
 
 class Hangs(Exception):
-    """Match that takes so long that the test does not wait for its end."""
+    """Raised when a match takes too long for the test to wait."""
 
 
 def _hang(*_: object) -> None:
@@ -268,7 +282,10 @@ def _hang(*_: object) -> None:
 
 
 def cost_s(use: Use, text: str) -> float:
-    """Return the CPU seconds of one match. Raises Hangs."""
+    """Return the CPU seconds of one match.
+
+    Raises Hangs.
+    """
     given = text.encode("latin-1", "replace") if isinstance(use.pattern.pattern, bytes) else text
     begin = time.thread_time()
     use.answer(given)
@@ -276,25 +293,28 @@ def cost_s(use: Use, text: str) -> float:
 
 
 def slowness(use: Use, length: int = LONG) -> str:
-    """Return a description of the attack that takes too long, with its time; empty if there is none."""
+    """Describe the attack that takes too long.
+
+    The result has its time, or is empty.
+    """
     previous = signal.signal(signal.SIGVTALRM, _hang)
     try:
         for name, make in attacks(use.pattern).items():
-            signal.setitimer(signal.ITIMER_VIRTUAL, HANGING_S)
+            signal.setitimer(signal.ITIMER_VIRTUAL, MATCH_TIMEOUT_S)
             try:
-                # The texts grow, so that an exponential or cubic pattern is detected before it takes hours. The loop
-                # ends when it is clear that the whole text can't take long, even if the pattern is quadratic.
+                # The texts grow, so that slow patterns are detected before they take hours. The loop ends once even a
+                # quadratic pattern would be fast on the whole text.
                 for part in (25, 100, 1_000, length // 8, length):
                     taken = cost_s(use, make(part))
-                    if taken > QUICK_S or (part >= SURE and taken * (length / part) ** 2 < QUICK_S):
+                    if taken > NEGLIGIBLE_S or (part >= SURE and taken * (length / part) ** 2 < NEGLIGIBLE_S):
                         break
-                if taken <= QUICK_S:
+                if taken <= NEGLIGIBLE_S:
                     continue
                 least = min(cost_s(use, make(part)) for _ in range(3))
                 shorter = min(cost_s(use, make(part // 4)) for _ in range(3))
             except Hangs:
-                return f"{name} of {part} characters: no answer in {HANGING_S} s"
-            if least > QUICK_S and least > shorter * MAX_GROWTH:
+                return f"{name} of {part} characters: no answer in {MATCH_TIMEOUT_S} s"
+            if least > NEGLIGIBLE_S and least > shorter * MAX_GROWTH:
                 times = least / shorter
                 return f"{name} of {part} characters: {taken:.2f} s, {times:.0f} times as long as a quarter of it"
     finally:
@@ -304,21 +324,24 @@ def slowness(use: Use, length: int = LONG) -> str:
 
 
 @pytest.mark.parametrize("name", USES)
-def test_no_text_makes_a_pattern_slow(name: str) -> None:
+def test_pattern_takes_linear_time(name: str) -> None:
     use = USES[name]
     assert not slowness(use, BOUNDED.get(name, LONG))
 
 
-def test_parts_of_computed_patterns_are_listed() -> None:
+def test_computed_patterns_have_known_parts() -> None:
     assert unknown == []
 
 
-def test_every_listed_bound_belongs_to_a_pattern() -> None:
+def test_length_limits_belong_to_patterns() -> None:
     assert set(BOUNDED) <= set(USES)
 
 
-def test_every_compiled_pattern_is_tested() -> None:
-    """Counts by another method, so that no use of `re` in the source is missed."""
+def test_compiled_patterns_are_tested() -> None:
+    """Count the compiled patterns in the code.
+
+    This verifies that USES is complete.
+    """
     compiled = sum(
         1
         for module in modules()
@@ -340,6 +363,7 @@ def test_every_compiled_pattern_is_tested() -> None:
         (r"^(\w+\s?)*$", "match"),
         (r"(?:[^/@\s:]+:)?[^/@\s]+@", "search"),
         (r"\d+(?:,\d+)*;", "findall"),
+        (r"\beyJ[\w-]{8,}\.", "sub"),
     ],
 )
 def test_slow_patterns_are_detected(evil: str, method: str) -> None:

@@ -1,4 +1,7 @@
-"""Redaction: no result contains credentials of the scan that the site has repeated."""
+"""Test that results never contain credentials.
+
+The scanned site may repeat them.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +52,7 @@ def result(text: str, **columns: Any) -> ScanResult:
     )
 
 
-def clean(text: str, credentials: Credentials, url: str = URL) -> str:
+def redacted_result(text: str, credentials: Credentials, url: str = URL) -> str:
     return (
         redacted(replace(result(text), url=url), OriginCredentials("https://shop.example.com", credentials))
         .checks[0]
@@ -61,13 +64,13 @@ def header(value: str, name: str = "X-Key") -> Credentials:
     return Credentials(headers=((name, value),))
 
 
-def test_every_text_of_a_result_is_redacted() -> None:
+def test_all_texts_of_a_result_are_redacted() -> None:
     text = repr(redacted(result(f"It says {KEY} there."), OriginCredentials(URL, header(KEY))))
     assert KEY not in text
     assert text.count(f"It says {MASK} there.") == 12
 
 
-def test_result_without_credentials_is_returned_unchanged() -> None:
+def test_result_without_credentials_is_unchanged() -> None:
     original = result(KEY)
     assert redacted(original, None) is original
 
@@ -80,41 +83,56 @@ def test_result_without_credentials_is_returned_unchanged() -> None:
         excerpt(f"token={KEY} and more"),
     ],
 )
-def test_credentials_are_redacted_in_every_encoding_that_sites_use(repeated: str) -> None:
-    cleaned = clean(f"The header says “{repeated}”.", header(KEY))
+def test_credentials_are_redacted_in_any_encoding(repeated: str) -> None:
+    cleaned = redacted_result(f"The header says “{repeated}”.", header(KEY))
     assert MASK in cleaned
     assert not any(KEY[at : at + 8].lower() in cleaned.lower() for at in range(len(KEY) - 7))
 
 
-def escaped(form: str, text: str = KEY) -> str:
+def escape_characters(form: str, text: str = KEY) -> str:
     return "".join(form.format(ord(char)) for char in text)
 
 
 @pytest.mark.parametrize(
     "repeated",
     [
-        *(escaped("%{:02x}"), escaped("%{:02X}"), escaped("%25{:02X}"), escaped("&#{};"), escaped("&#x{:04X};")),
-        *(escaped("&#{}"), escaped("\\u{:04x}"), escaped("\\u{{{:x}}}"), escaped("\\x{:02x}"), escaped("\\\\u{:04x}")),
-        *(escaped("{:02x}"), KEY[:5] + escaped("%{:02x}", KEY[5:9]) + escaped("&#{};", KEY[9:])),
-        escaped("&amp;#{};"),
+        *(
+            escape_characters("%{:02x}"),
+            escape_characters("%{:02X}"),
+            escape_characters("%25{:02X}"),
+            escape_characters("&#{};"),
+            escape_characters("&#x{:04X};"),
+        ),
+        *(
+            escape_characters("&#{}"),
+            escape_characters("\\u{:04x}"),
+            escape_characters("\\u{{{:x}}}"),
+            escape_characters("\\x{:02x}"),
+            escape_characters("\\\\u{:04x}"),
+        ),
+        *(
+            escape_characters("{:02x}"),
+            KEY[:5] + escape_characters("%{:02x}", KEY[5:9]) + escape_characters("&#{};", KEY[9:]),
+        ),
+        escape_characters("&amp;#{};"),
     ],
 )
-def test_credentials_are_redacted_with_any_characters_escaped_even_twice(repeated: str) -> None:
-    assert clean(f"The header says “{repeated}”.", header(KEY)) == f"The header says “{MASK}”."
+def test_doubly_escaped_credentials_are_redacted(repeated: str) -> None:
+    assert redacted_result(f"The header says “{repeated}”.", header(KEY)) == f"The header says “{MASK}”."
 
 
 def test_escaped_non_ASCII_password_is_redacted() -> None:
     credentials = Credentials(basic_auth=("admin", "пароль-für-mich"))
-    for repeated in (quote("пароль-für-mich"), escaped("\\u{:04x}", "пароль-für-mich")):
-        assert clean(f"x {repeated} y", credentials) == f"x {MASK} y"
+    for repeated in (quote("пароль-für-mich"), escape_characters("\\u{:04x}", "пароль-für-mich")):
+        assert redacted_result(f"x {repeated} y", credentials) == f"x {MASK} y"
 
 
 @pytest.mark.parametrize("before", ["", "a", "ab", "abc"])
 @pytest.mark.parametrize("encode", [b64encode, urlsafe_b64encode])
-def test_credentials_are_redacted_at_any_offset_in_longer_Base64(before: str, encode: Callable[[bytes], bytes]) -> None:
+def test_credentials_in_Base64_are_redacted(before: str, encode: Callable[[bytes], bytes]) -> None:
     whole = encode(f"{before}{KEY}, and more".encode()).decode()
-    start, mask, rest = clean(whole, header(KEY)).partition(MASK)
-    # The remaining characters contain only the bits around the value.
+    start, mask, rest = redacted_result(whole, header(KEY)).partition(MASK)
+    # The remaining characters encode only the text around the value.
     assert mask
     assert len(start) <= len(before) * 8 // 6 + 1
     assert len(rest) <= len(whole) - len(before + KEY) * 8 // 6
@@ -130,35 +148,44 @@ def test_credentials_are_redacted_at_any_offset_in_longer_Base64(before: str, en
     ],
 )
 def test_escapes_of_other_text_are_not_redacted(text: str) -> None:
-    assert clean(text, header("Zr5-tok")) == text
-    assert clean(text, header("another-Value-0815")) == text
+    assert redacted_result(text, header("Zr5-tok")) == text
+    assert redacted_result(text, header("another-Value-0815")) == text
 
 
-def test_basic_auth_password_is_redacted_with_and_without_the_user_name() -> None:
+def test_basic_auth_password_is_redacted() -> None:
     credentials = Credentials(basic_auth=("admin", "hunter2"))
-    assert clean("Basic YWRtaW46aHVudGVyMg== is admin:hunter2", credentials) == f"Basic {MASK}== is {MASK}"
-    # A short user name is a common word, so only the password is redacted.
-    assert clean("/wp-admin is public; hunter2; hunter22", credentials) == f"/wp-admin is public; {MASK}; hunter22"
+    assert redacted_result("Basic YWRtaW46aHVudGVyMg== is admin:hunter2", credentials) == f"Basic {MASK}== is {MASK}"
+    # A short user name may be a common word and is not redacted.
+    assert (
+        redacted_result("/wp-admin is public; hunter2; hunter22", credentials)
+        == f"/wp-admin is public; {MASK}; hunter22"
+    )
 
 
-def test_bearer_token_is_redacted_without_its_scheme() -> None:
-    assert clean("abcdefghij", header("Bearer abcdefghij", "Authorization")) == MASK
+def test_bearer_token_keeps_its_scheme() -> None:
+    assert redacted_result("abcdefghij", header("Bearer abcdefghij", "Authorization")) == MASK
 
 
 @pytest.mark.parametrize("value", ["1", "en", "yes"])
-def test_short_credentials_do_not_redact_ordinary_words(value: str) -> None:
+def test_short_credentials_keep_ordinary_words(value: str) -> None:
     text = 'The page has lang="en" and yes, 1 form.'
-    assert clean(text, Credentials(cookies=(("lang", value),))) == text
+    assert redacted_result(text, Credentials(cookies=(("lang", value),))) == text
 
 
-def test_URL_of_the_scan_is_not_redacted() -> None:
-    """Every report contains the scan's URL. A credential that contains the URL is hidden around it."""
+def test_scan_URL_is_not_redacted() -> None:
+    """Every report contains the scan's URL.
+
+    A credential that starts with it is redacted in part.
+    """
     text = "https://shop.example.com/a.css of shop.example.com-3f9a77c1"
-    assert clean(text, header("shop.example.com-3f9a77c1")) == f"https://shop.example.com/a.css of shop.exam{MASK}"
+    assert (
+        redacted_result(text, header("shop.example.com-3f9a77c1"))
+        == f"https://shop.example.com/a.css of shop.exam{MASK}"
+    )
 
 
 @pytest.mark.parametrize(("status", "says"), [(200, False), (401, True), (403, True), (404, False)])
-def test_notice_names_the_origin_of_refused_credentials(status: int, says: bool) -> None:
+def test_notice_names_origin_of_refusal(status: int, says: bool) -> None:
     original = replace(result("x"), facts={"status": status, "notice": "Before."})
     notice = str(redacted(original, OriginCredentials("https://shop.example.com", header(KEY))).facts["notice"])
     assert notice.startswith("Before.")

@@ -1,4 +1,7 @@
-"""Suppression of repeated findings: within a scan type by the runner, across types by audits and links."""
+"""Test that repeated findings are suppressed or linked.
+
+They are suppressed within a scan type and linked across scan types.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from tests.website_scan.cast import POLICY, head, target
 from website_scan.catalogue import catalogue_version, checks
 from website_scan.findings import MEDIUM, ScanType, Severity
 from website_scan.net.client import Network
-from website_scan.places import MOST_ROWS
+from website_scan.places import MAX_STORED_PLACES
 from website_scan.repeats import REPEATS, CheckKey, reported_elsewhere, reporters, suppress_repeats
 from website_scan.result import Budget, CheckResult, CheckStatus, RepeatedCheck, ScanResult
 from website_scan.run import scan
@@ -27,7 +30,7 @@ CONTENT = "<header><a href=/>Home</a></header>"
 SHOES = "<p>Red shoes for the road.</p>"
 
 
-def scanned(scan_type: ScanType, markup: str) -> ScanResult:
+def scan_markup(scan_type: ScanType, markup: str) -> ScanResult:
     with Site() as site, Network(POLICY) as network:
         answer = Answer(markup.replace("{url}", site.url), headers={"Content-Type": "text/html; charset=utf-8"})
         site.routes |= {"/": answer, "/a.png": Answer("png", headers={"Content-Type": "image/png"})}
@@ -38,7 +41,7 @@ def findings(result: ScanResult, *of: str) -> list[str]:
     return [check.id for check in result.checks if check.status != "pass" and (not of or check.id in of)]
 
 
-def finding(result: ScanResult, id: str) -> CheckResult:
+def failed_check(result: ScanResult, id: str) -> CheckResult:
     return next(check for check in result.checks if check.id == id)
 
 
@@ -52,42 +55,42 @@ CARDS = ("og-title", "og-image", "og-url", "twitter-card")
         (SHOES + "<a href=/x>More</a>", ["landmark-one-main"], {"region", "bypass", "page-has-heading-one"}),
         (f"{CONTENT}<h1>Shoes</h1>{SHOES}", ["landmark-one-main"], {"region"}),
         (f"{CONTENT}<main><h1>Shoes</h1>{SHOES}</main>", [], set()),
-        # The heading is outside of the main landmark.
+        # The faulty heading is outside the main landmark.
         (f"{CONTENT}<h1>Shoes</h1><main>{SHOES}</main>", ["region"], set()),
         (f"{CONTENT}<main>{SHOES}</main>", ["page-has-heading-one"], set()),
         (f"<main><h1>Shoes</h1></main><main>{SHOES}</main>{SHOES}", ["region"], set()),
     ],
     ids=["nothing", "heading", "in order", "heading outside of main", "main without a heading", "two mains"],
 )
-def test_missing_main_landmark_is_reported_by_one_check(body: str, expected: list[str], repeated: set[str]) -> None:
-    result = scanned(ACCESSIBILITY, head("", body))
+def test_missing_main_landmark_is_reported_once(body: str, expected: list[str], repeated: set[str]) -> None:
+    result = scan_markup(ACCESSIBILITY, head("", body))
     assert findings(result, *LANDMARKS) == expected
     assert {repeat.id for repeat in result.repeated_checks} & set(LANDMARKS) == repeated
 
 
-def test_second_main_landmark_is_reported_once_unless_other_landmarks_are_alike() -> None:
+def test_second_main_landmark_is_one_finding() -> None:
     two = "<main><h1>Shoes</h1></main><main><p>Boots</p></main>"
     duplicates = ("landmark-no-duplicate-main", "landmark-unique")
-    assert findings(scanned(ACCESSIBILITY, head("", two)), *duplicates) == ["landmark-no-duplicate-main"]
+    assert findings(scan_markup(ACCESSIBILITY, head("", two)), *duplicates) == ["landmark-no-duplicate-main"]
     menus = "<nav><a href=/a>A</a></nav><nav><a href=/b>B</a></nav>"
-    assert findings(scanned(ACCESSIBILITY, head("", two + menus)), *duplicates) == list(duplicates)
+    assert findings(scan_markup(ACCESSIBILITY, head("", two + menus)), *duplicates) == list(duplicates)
 
 
 @pytest.mark.parametrize(
     ("markup", "expected"),
     [
         ("", ["og-title"]),
-        (CARD + TWITTER, []),  # a missing og:url alone is no fault
+        (CARD + TWITTER, []),  # A missing og:url alone is not a fault.
         (CARD, ["twitter-card"]),
         (TWITTER, ["og-title"]),
         (TITLE, ["og-image", "twitter-card"]),
-        # A picture that does not load is another fact than a missing picture.
+        # A broken picture is a different fact from a missing picture.
         ('<meta property="og:image" content="{url}/none.png">', ["og-title", "og-image"]),
     ],
     ids=["none", "all but og:url", "no Twitter card", "only a Twitter card", "only a title", "broken picture"],
 )
-def test_missing_social_card_is_reported_by_one_check(markup: str, expected: list[str]) -> None:
-    assert findings(scanned(SEO, head(markup)), *CARDS) == expected
+def test_missing_social_card_is_reported_once(markup: str, expected: list[str]) -> None:
+    assert findings(scan_markup(SEO, head(markup)), *CARDS) == expected
 
 
 @pytest.mark.parametrize(
@@ -99,49 +102,51 @@ def test_missing_social_card_is_reported_by_one_check(markup: str, expected: lis
     ],
     ids=["without an answer", "two faults", "blocked"],
 )
-def test_unreachable_robots_txt_is_reported_by_one_check(robots: Answer, expected: list[str]) -> None:
+def test_unreachable_robots_txt_is_reported_once(robots: Answer, expected: list[str]) -> None:
     with Site({"/": Answer(head("")), "/robots.txt": robots}) as site, Network(POLICY) as network:
         result = scan(target(site.url), [SEO], network, Budget())[0]
     assert findings(result, "robots-txt", "robots-blocked") == expected
 
 
-def test_reporting_finding_includes_titles_and_fixes_of_suppressed_ones() -> None:
-    result = scanned(SEO, head(""))
-    reporting = finding(result, "og-title")
+def test_finding_includes_suppressed_titles() -> None:
+    result = scan_markup(SEO, head(""))
+    reporting = failed_check(result, "og-title")
     included = "This includes “Open Graph image is missing” and “Twitter card is missing”."
     assert reporting.summary == "The page has no og:title."
     assert reporting.includes == ("Open Graph image is missing", "Twitter card is missing")
     assert message(reporting) == f"The page has no og:title. {included} {reporting.why}"
     assert reporting.how_to_fix is not None
     assert all(tag in fix(reporting.how_to_fix) for tag in ("og:title", "og:image", "twitter:card"))
+    ((label, code),) = reporting.how_to_fix.snippets
+    assert (label, code.count("<meta "), code.count("\n")) == ("HTML", 3, 2)
     assert result.repeated_checks == (
         RepeatedCheck("og-image", "Open Graph image loads", "og-title", "Open Graph title is missing"),
         RepeatedCheck("twitter-card", "Twitter card is set", "og-title", "Open Graph title is missing"),
     )
 
 
-def test_suppressed_check_costs_nothing_and_a_part_costs_once() -> None:
-    outside = scanned(ACCESSIBILITY, head("", f"{CONTENT}<h1>Shoes</h1>{SHOES}"))
-    assert finding(outside, "landmark-one-main").included_weight == 0
-    without_heading = scanned(ACCESSIBILITY, head("", f"{CONTENT}{SHOES}"))
-    assert finding(without_heading, "landmark-one-main").included_weight == 3
+def test_suppressed_check_costs_nothing() -> None:
+    outside = scan_markup(ACCESSIBILITY, head("", f"{CONTENT}<h1>Shoes</h1>{SHOES}"))
+    assert failed_check(outside, "landmark-one-main").included_weight == 0
+    without_heading = scan_markup(ACCESSIBILITY, head("", f"{CONTENT}{SHOES}"))
+    assert failed_check(without_heading, "landmark-one-main").included_weight == 3
     for result in (outside, without_heading):
         assert not {repeat.id for repeat in result.repeated_checks} & {check.id for check in result.checks}
 
 
 @pytest.mark.parametrize("more", [["", TITLE, CARD, CARD + TWITTER], ["", TWITTER, CARD + TWITTER], ["", CARD]])
-def test_adding_a_part_of_the_social_card_always_raises_the_score(more: list[str]) -> None:
-    assert_rises([category_score(scanned(SEO, head(markup)), "social") for markup in more])
+def test_larger_social_card_raises_the_score(more: list[str]) -> None:
+    assert_rises([category_score(scan_markup(SEO, head(markup)), "social") for markup in more])
 
 
-def test_adding_landmarks_always_raises_the_score() -> None:
+def test_landmarks_raise_the_score() -> None:
     bodies = [
         f"{SHOES}<a href=/x>More</a>",
         f"<main>{SHOES}</main><a href=/x>More</a>",
         f"<main><h1>Shoes</h1>{SHOES}</main><a href=/x>More</a>",
         f"<main><h1>Shoes</h1>{SHOES}<a href=/x>More</a></main>",
     ]
-    assert_rises([category_score(scanned(ACCESSIBILITY, head("", body)), "structure") for body in bodies])
+    assert_rises([category_score(scan_markup(ACCESSIBILITY, head("", body)), "structure") for body in bodies])
 
 
 def category_score(result: ScanResult, id: str) -> int:
@@ -159,37 +164,40 @@ def result(id: str, status: CheckStatus = "warn", *places: str, declared: Severi
     )
 
 
-def reported(scan_type: ScanType, *results: CheckResult) -> list[str]:
-    return [finding.id for finding in suppress_repeats(scan_type, results)[0]]
+def reported_checks(scan_type: ScanType, *results: CheckResult) -> list[str]:
+    return [failed_check.id for failed_check in suppress_repeats(scan_type, results)[0]]
 
 
-def test_check_that_passes_or_needs_a_review_suppresses_no_other_check() -> None:
+def test_passed_check_suppresses_no_check() -> None:
     region = result("region")
-    assert reported(ACCESSIBILITY, region, result("landmark-one-main")) == ["landmark-one-main"]
-    assert reported(ACCESSIBILITY, region, result("landmark-one-main", "pass")) == ["region", "landmark-one-main"]
+    assert reported_checks(ACCESSIBILITY, region, result("landmark-one-main")) == ["landmark-one-main"]
+    assert reported_checks(ACCESSIBILITY, region, result("landmark-one-main", "pass")) == [
+        "region",
+        "landmark-one-main",
+    ]
     review = replace(result("landmark-one-main"), weighs=False)
-    assert reported(ACCESSIBILITY, region, review) == ["region", "landmark-one-main"]
-    assert reported(ACCESSIBILITY, region) == ["region"]
+    assert reported_checks(ACCESSIBILITY, region, review) == ["region", "landmark-one-main"]
+    assert reported_checks(ACCESSIBILITY, region) == ["region"]
 
 
-def test_finding_with_a_cut_list_of_places_is_not_suppressed() -> None:
-    names = [f"#a{number}" for number in range(MOST_ROWS)]
+def test_truncated_finding_is_not_suppressed() -> None:
+    names = [f"#a{number}" for number in range(MAX_STORED_PLACES)]
     short = result("landmark-unique", "fail", *names[1:])
     cut = result("landmark-unique", "fail", *names)
     reporter = result("landmark-no-duplicate-main", "fail", *names)
-    assert reported(ACCESSIBILITY, short, reporter) == ["landmark-no-duplicate-main"]
-    assert reported(ACCESSIBILITY, cut, reporter) == ["landmark-unique", "landmark-no-duplicate-main"]
+    assert reported_checks(ACCESSIBILITY, short, reporter) == ["landmark-no-duplicate-main"]
+    assert reported_checks(ACCESSIBILITY, cut, reporter) == ["landmark-unique", "landmark-no-duplicate-main"]
 
 
-def test_finding_is_suppressed_if_several_checks_report_all_its_places() -> None:
+def test_several_checks_suppress_a_finding() -> None:
     unique = result("landmark-unique", "fail", "main.b", "header.b")
     main, banner = "landmark-no-duplicate-main", "landmark-no-duplicate-banner"
     both = result(main, "fail", "main.a", "main.b"), result(banner, "fail", "header.a", "header.b")
-    assert reported(ACCESSIBILITY, unique, *both) == [main, banner]
-    assert reported(ACCESSIBILITY, unique, both[0]) == ["landmark-unique", main]
+    assert reported_checks(ACCESSIBILITY, unique, *both) == [main, banner]
+    assert reported_checks(ACCESSIBILITY, unique, both[0]) == ["landmark-unique", main]
 
 
-def test_fact_of_two_scan_types_is_reported_by_one_of_them() -> None:
+def test_fact_of_two_scan_types_is_reported_once() -> None:
     seo = reporters([result("lang-present"), result("h1"), result("title")], [])
     accessibility = reporters([result("html-has-lang"), result("image-alt")], [])
     assert reported_elsewhere({SEO: seo, ACCESSIBILITY: accessibility}) == {
@@ -198,7 +206,7 @@ def test_fact_of_two_scan_types_is_reported_by_one_of_them() -> None:
     assert reported_elsewhere({SEO: seo}) == {}
 
 
-def test_repeat_of_a_suppressed_check_leads_to_the_check_that_reports_it() -> None:
+def test_suppressed_check_leads_to_reporting_check() -> None:
     _, repeated = suppress_repeats(ACCESSIBILITY, [result("landmark-one-main"), result("page-has-heading-one")])
     accessibility = reporters([result("landmark-one-main")], repeated)
     assert reported_elsewhere({SEO: reporters([result("h1")], []), ACCESSIBILITY: accessibility}) == {
@@ -206,33 +214,34 @@ def test_repeat_of_a_suppressed_check_leads_to_the_check_that_reports_it() -> No
     }
 
 
-def test_finding_that_needs_a_review_suppresses_no_check_of_another_type() -> None:
+def test_finding_for_review_suppresses_no_check() -> None:
     review = replace(result("target-size"), weighs=False)
     assert (
         reported_elsewhere({SEO: reporters([result("tap-targets")], []), ACCESSIBILITY: reporters([review], [])}) == {}
     )
 
 
-def test_REPEATS_names_existing_checks_and_has_no_chains_within_a_type() -> None:
+def test_REPEATS_names_existing_checks() -> None:
     existing = {CheckKey(check.type, check.id) for scan_type in ScanType for check in checks(scan_type)}
     assert {key for repeat in REPEATS for key in (repeat.check, repeat.told_by)} <= existing
     within = [repeat for repeat in REPEATS if repeat.is_within_type]
     assert not {repeat.check for repeat in within} & {repeat.told_by for repeat in within}
 
 
-def test_part_is_in_the_category_of_the_check_that_includes_it() -> None:
+def test_included_check_has_the_same_category() -> None:
     categories = {CheckKey(check.type, check.id): check.category_id for kind in ScanType for check in checks(kind)}
     assert all(categories[repeat.check] == categories[repeat.told_by] for repeat in REPEATS if repeat.is_part)
 
 
-def test_catalogue_version_changes_with_REPEATS(monkeypatch: pytest.MonkeyPatch) -> None:
-    version = catalogue_version.__wrapped__  # without its cache
+def test_version_changes_with_REPEATS(monkeypatch: pytest.MonkeyPatch) -> None:
+    version = catalogue_version.__wrapped__  # `__wrapped__` is the same function without its cache.
     before = {scan_type: version(scan_type) for scan_type in ScanType}
-    monkeypatch.setattr("website_scan.catalogue.REPEATS", REPEATS[1:])  # without one repeat of accessibility
+    # The removed rule belongs to the accessibility scan.
+    monkeypatch.setattr("website_scan.catalogue.REPEATS", REPEATS[1:])
     changed = {scan_type for scan_type in ScanType if version(scan_type) != before[scan_type]}
     assert changed == {ACCESSIBILITY}
 
 
-def test_missing_viewport_costs_more_than_a_missing_description() -> None:
-    result = scanned(SEO, head(""))
-    assert finding(result, "viewport").points > finding(result, "meta-description").points > 0
+def test_missing_viewport_costs_more() -> None:
+    result = scan_markup(SEO, head(""))
+    assert failed_check(result, "viewport").points > failed_check(result, "meta-description").points > 0

@@ -27,7 +27,7 @@ from website_scan.net.http.response import Headers, Response
 from website_scan.net.targets import Target, parse_target
 from website_scan.outcomes import Fail, Pass, Verdict, Warn, outcome
 from website_scan.page.evidence import Clock, Page
-from website_scan.places import MOST_ROWS, Element
+from website_scan.places import MAX_STORED_PLACES, Element
 from website_scan.plan import OUT_OF_TIME, TOO_SLOW
 from website_scan.report.serialization import export_json
 from website_scan.result import Budget, HowToFix, Progress, ScanFailed, ScanResult
@@ -37,7 +37,7 @@ from website_scan.values import Excerpt, Word
 from website_scan.wording import message
 
 TARGET = target("https://site.example.com/")
-PATIENCE_S = 10.0
+MAX_WAIT_S = 10.0
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Roof:
 
 
 class FakeNetwork:
-    """Fake network with the attributes that the engine uses: it can be closed at the time limit."""
+    """Fake network with the attributes that the scanner uses."""
 
     def __init__(self) -> None:
         self.closed = threading.Event()
@@ -70,7 +70,10 @@ Plant = Callable[..., None]
 
 @pytest.fixture
 def plant(monkeypatch: pytest.MonkeyPatch) -> Iterator[Plant]:
-    """Replace the catalogue by these functions: each list of checks is a category, all probes are in one module."""
+    """Return a function that installs a fake catalogue.
+
+    Every list of checks is a category. All probes share a module.
+    """
 
     def plant(*categories: list[Any], probes: list[Any] = (), caps: tuple[Cap, ...] = ()) -> None:  # type: ignore[assignment]
         modules = [
@@ -80,11 +83,11 @@ def plant(monkeypatch: pytest.MonkeyPatch) -> Iterator[Plant]:
         monkeypatch.setattr(catalogue, "_modules", {"website_scan.security.checks": modules}.__getitem__)
         monkeypatch.setattr(catalogue, "_probe_modules", lambda: [_module("probes", probes)])
         monkeypatch.setattr("website_scan.judging.caps", lambda _: caps)
-        _forget()
+        _forget_modules()
 
     yield plant
     monkeypatch.undo()
-    _forget()
+    _forget_modules()
 
 
 def _module(name: str, functions: list[Any], **more: object) -> types.ModuleType:
@@ -96,7 +99,7 @@ def _module(name: str, functions: list[Any], **more: object) -> types.ModuleType
     return module
 
 
-def _forget() -> None:
+def _forget_modules() -> None:
     catalogue.checks.cache_clear()
     catalogue.probes.cache_clear()
     catalogue.catalogue_version.cache_clear()
@@ -104,7 +107,7 @@ def _forget() -> None:
 
 def run(
     network: FakeNetwork | None = None,
-    time_limit_s: float = PATIENCE_S,
+    time_limit_s: float = MAX_WAIT_S,
     workers: int = 8,
     progress: Callable[[Progress], None] = lambda _: None,
 ) -> ScanResult:
@@ -128,41 +131,41 @@ def roof(wall: Wall, ground: Ground) -> Roof:
 
 
 @check("has-ground", name="Ground", outcomes={"missing": "No Ground"}, severity=LOW, fix="Dig.")
-def has_ground(ground: Ground) -> Verdict:
+def ground_check(ground: Ground) -> Verdict:
     return Pass("{ground}", ground=Word(ground.value))
 
 
 @check("has-wall", name="Wall", outcomes={"missing": "No Wall"}, severity=MEDIUM, fix="Build.", references=("CWE-1",))
-def has_wall(wall: Wall) -> Verdict:
+def wall_check(wall: Wall) -> Verdict:
     return Fail("missing", "{wall}", places=[Element("#wall")], wall=Word(wall.value))
 
 
 @check("has-roof", name="Roof", outcomes={"missing": outcome("No Roof", HIGH, LOW)}, severity=HIGH, fix="Cover.")
-def has_roof(roof: Roof) -> Verdict:
+def roof_check(roof: Roof) -> Verdict:
     return Warn("missing", "{roof}", severity=LOW, fix="Cover it well.", roof=Word(roof.value))
 
 
-def test_probes_run_in_the_order_of_their_needs(plant: Plant) -> None:
-    plant([has_roof], probes=[roof, wall, ground])
+def test_probes_run_after_needed_probes(plant: Plant) -> None:
+    plant([roof_check], probes=[roof, wall, ground])
     result = run()
     assert result.status == "completed"
     assert result.checks[0].summary == "roof on wall on site.example.com"
 
 
-def test_bidi_characters_are_named_in_summaries_and_places(plant: Plant) -> None:
+def test_bidi_characters_are_named(plant: Plant) -> None:
     @check("turned", name="Turned", outcomes={"missing": "Turned"}, severity=LOW, fix="Turn it back.")
-    def turned(target: Target) -> Verdict:
-        """Return text of a site with characters that change the direction of text."""
+    def text_with_bidi_characters(target: Target) -> Verdict:
+        """Return text of a site with characters that change its direction."""
         return Fail("missing", "It says {text}.", places=[Element("#\u200fx")], text=Excerpt("\u202etxt.exe\u2069"))
 
-    plant([turned])
+    plant([text_with_bidi_characters])
     (check_result,) = run().checks
     assert check_result.summary == "It says [U+202E]txt.exe[U+2069]."
     assert check_result.places.kept == (Element("#[U+200F]x"),)
 
 
 TURNED = "\u202etxt.exe\u2066\u200f"
-TURNING_PAGE = f"""<!doctype html><html lang="en"><head><title>A {TURNED} page</title>
+PAGE_WITH_BIDI_CHARACTERS = f"""<!doctype html><html lang="en"><head><title>A {TURNED} page</title>
 <meta name="description" content="About {TURNED}"><meta property="og:title" content="{TURNED}">
 <meta property="og:site_name" content="{TURNED}"><meta property="og:image" content="/{TURNED}.png">
 <meta http-equiv="Content-Security-Policy" content="script-src {TURNED}"><meta name="robots" content="{TURNED}">
@@ -174,29 +177,37 @@ TURNING_PAGE = f"""<!doctype html><html lang="en"><head><title>A {TURNED} page</
 </body></html>"""
 
 
-def test_result_contains_no_bidi_characters() -> None:
-    bytes_of = TURNED.encode().decode("latin-1")  # as bytes in a header
-    sent = {"Content-Type": "text/html", "Server": bytes_of, "X-Powered-By": bytes_of, "Set-Cookie": f"{bytes_of}=1"}
+def test_result_has_no_bidi_characters() -> None:
+    header_value = TURNED.encode().decode("latin-1")  # HTTP headers are decoded as Latin-1.
+    sent = {
+        "Content-Type": "text/html",
+        "Server": header_value,
+        "X-Powered-By": header_value,
+        "Set-Cookie": f"{header_value}=1",
+    }
     robots = Answer(f"{TURNED}\nSitemap: /{TURNED}\nDisallow: /{TURNED}", headers={"Content-Type": "text/plain"})
-    with Site({"/": Answer(TURNING_PAGE, headers=sent), "/robots.txt": robots}) as site, loopback_network() as network:
+    with (
+        Site({"/": Answer(PAGE_WITH_BIDI_CHARACTERS, headers=sent), "/robots.txt": robots}) as site,
+        loopback_network() as network,
+    ):
         results = scan(parse_target(site.url + "/", network.policy), list(ScanType), network, Budget())
     assert "[U+202E]" in repr(results)
     # repr() escapes these characters.
     assert not re.search(r"\\u(?:061c|200[ef]|202[a-e]|206[6-9])", repr(results))
 
 
-def test_unencodable_characters_are_replaced_in_summaries_places_and_reasons(plant: Plant) -> None:
-    """Scripts can give an element an ID that no file and no database can store."""
+def test_unencodable_characters_are_replaced(plant: Plant) -> None:
+    """Scripts can give an element an ID that no database can store."""
 
     @check("odd", name="Odd", outcomes={"missing": "Odd found"}, severity=LOW, fix="-")
-    def odd(ground: Ground) -> Verdict:
+    def odd_check(ground: Ground) -> Verdict:
         return Fail("missing", "{id}", places=[Element("c\x00d\udfff")], id=Excerpt("#a\ud800b"))
 
     @probe()
     def refused_wall(ground: Ground) -> Wall:
         raise NotReachable("x\ud800")
 
-    plant([odd, has_wall], probes=[ground, refused_wall])
+    plant([odd_check, wall_check], probes=[ground, refused_wall])
     result = run()
     assert result.checks[0].summary == "#a\ufffdb"
     assert result.checks[0].places.kept == (Element("c\ufffdd\ufffd"),)
@@ -204,7 +215,7 @@ def test_unencodable_characters_are_replaced_in_summaries_places_and_reasons(pla
 
 
 def test_independent_probes_run_concurrently(plant: Plant) -> None:
-    both = threading.Barrier(2, timeout=PATIENCE_S)
+    both = threading.Barrier(2, timeout=MAX_WAIT_S)
 
     @probe()
     def slow_ground(target: Target) -> Ground:
@@ -216,16 +227,16 @@ def test_independent_probes_run_concurrently(plant: Plant) -> None:
         both.wait()
         return Wall("w")
 
-    plant([has_ground, has_wall], probes=[slow_ground, slow_wall])
+    plant([ground_check, wall_check], probes=[slow_ground, slow_wall])
     assert run().status == "completed"
 
 
 def test_single_worker_can_run_any_plan(plant: Plant) -> None:
-    plant([has_ground, has_wall, has_roof], probes=[ground, wall, roof])
+    plant([ground_check, wall_check, roof_check], probes=[ground, wall, roof])
     assert run(workers=1).status == "completed"
 
 
-def test_probe_runs_once_and_only_if_a_check_needs_its_evidence(plant: Plant) -> None:
+def test_only_needed_probes_run(plant: Plant) -> None:
     calls: list[str] = []
 
     @probe()
@@ -238,12 +249,12 @@ def test_probe_runs_once_and_only_if_a_check_needs_its_evidence(plant: Plant) ->
         calls.append("roof")
         return Roof("r")
 
-    plant([has_ground, has_wall], probes=[counted_ground, wall, needless_roof])
+    plant([ground_check, wall_check], probes=[counted_ground, wall, needless_roof])
     run()
     assert calls == ["ground"]
 
 
-def test_check_may_need_evidence_that_exists_before_probes_run(plant: Plant) -> None:
+def test_check_may_need_existing_evidence(plant: Plant) -> None:
     @check("given", name="Given", outcomes={"missing": "No Given"}, severity=LOW, fix="-")
     def given_evidence(target: Target, clock: Clock) -> Verdict:
         return Pass("{host} {zone}", host=Word(target.host), zone=Word(str(clock.now.tzinfo)))
@@ -252,8 +263,8 @@ def test_check_may_need_evidence_that_exists_before_probes_run(plant: Plant) -> 
     assert run().checks[0].summary == "site.example.com UTC"
 
 
-def test_verdicts_become_results(plant: Plant) -> None:
-    plant([has_ground, has_wall, has_roof], probes=[ground, wall, roof])
+def test_verdicts_become_check_results(plant: Plant) -> None:
+    plant([ground_check, wall_check, roof_check], probes=[ground, wall, roof])
     passed, failed, warned = run().checks
     assert (passed.status, passed.severity, passed.how_to_fix, passed.points) == ("pass", None, None, 0.0)
     assert (failed.status, failed.severity, failed.how_to_fix) == ("fail", MEDIUM, HowToFix("Build."))
@@ -261,15 +272,15 @@ def test_verdicts_become_results(plant: Plant) -> None:
     assert failed.references == ("CWE-1",)
     assert (warned.status, warned.severity, warned.how_to_fix) == ("warn", LOW, HowToFix("Cover it well."))
     assert warned.declared_severity is HIGH
-    # Each check has one name; the title of its result names the outcome.
-    assert [(each.name, each.title) for each in (passed, failed, warned)] == [
+    # A check has one name, but its outcomes have different titles.
+    assert [(check_result.name, check_result.title) for check_result in (passed, failed, warned)] == [
         ("Ground", "Ground"),
         ("Wall", "No Wall"),
         ("Roof", "No Roof"),
     ]
 
 
-def test_outcome_sets_the_title_and_the_message_ends_with_why_it_matters(plant: Plant) -> None:
+def test_outcome_determines_finding_title(plant: Plant) -> None:
     outcomes = {"weak": "Header is weak", "missing": "No Header"}
 
     @check("header", name="Header", outcomes=outcomes, why="Anybody can read it.", severity=MEDIUM, fix="-")
@@ -277,10 +288,10 @@ def test_outcome_sets_the_title_and_the_message_ends_with_why_it_matters(plant: 
         return Fail("missing", "The page sends no Header.")
 
     @check("other", name="Other", outcomes={"missing": "Other is weak"}, why="It costs time.", severity=MEDIUM, fix="-")
-    def other(target: Target) -> Verdict:
+    def other_check(target: Target) -> Verdict:
         return Pass("Other is strong.")
 
-    plant([header, other])
+    plant([header, other_check])
     failed, passed = run().checks
     assert (failed.outcome, failed.title) == ("missing", "No Header")
     assert message(failed) == "The page sends no Header. Anybody can read it."
@@ -292,22 +303,22 @@ def test_warning_is_never_critical(plant: Plant) -> None:
     either = {"found": outcome("Found", CRITICAL, LOW)}
 
     @check("own", name="Own", outcomes={"missing": "Own"}, severity=CRITICAL, fix="-")
-    def own(target: Target) -> Verdict:
+    def own_severity_check(target: Target) -> Verdict:
         return Warn("missing", "Perhaps.")
 
     @check("said", name="Said", outcomes=either, severity=LOW, fix="-")
-    def said(target: Target) -> Verdict:
+    def said_severity_check(target: Target) -> Verdict:
         return Warn("found", "Perhaps.", severity=CRITICAL)
 
     @check("less", name="Less", outcomes={"less": outcome("Less", CRITICAL, LOW)}, severity=CRITICAL, fix="-")
-    def less(target: Target) -> Verdict:
+    def lower_severity_check(target: Target) -> Verdict:
         return Warn("less", "Perhaps.", severity=LOW)
 
     @check("failed", name="Failed", outcomes={"missing": "Failed"}, severity=CRITICAL, fix="-")
     def failed(target: Target) -> Verdict:
         return Fail("missing", "Surely.")
 
-    plant([own, said, less, failed])
+    plant([own_severity_check, said_severity_check, lower_severity_check, failed])
     result = run()
     assert [(check.id, check.severity) for check in result.checks] == [
         ("own", HIGH),
@@ -320,14 +331,14 @@ def test_warning_is_never_critical(plant: Plant) -> None:
     assert (summary["critical"], summary["high"], summary["warnings"]) == (1, 2, 3)
 
 
-def test_result_has_the_first_of_many_places(plant: Plant) -> None:
+def test_only_first_places_are_stored(plant: Plant) -> None:
     @check("much", name="Much", outcomes={"missing": "Too much"}, severity=LOW, fix="-")
-    def much(target: Target) -> Verdict:
+    def check_with_many_places(target: Target) -> Verdict:
         return Fail("missing", "A hundred.", places=[Element(f"#{number}") for number in range(100)])
 
-    plant([much])
+    plant([check_with_many_places])
     (result_of_check,) = run().checks
-    assert result_of_check.places.kept == tuple(Element(f"#{number}") for number in range(MOST_ROWS))
+    assert result_of_check.places.kept == tuple(Element(f"#{number}") for number in range(MAX_STORED_PLACES))
     assert result_of_check.places.total == 100
 
 
@@ -339,8 +350,11 @@ def test_result_has_the_first_of_many_places(plant: Plant) -> None:
         ("text/html", 403, ["any", "html"]),
     ],
 )
-def test_check_applies_only_to_pages_of_its_kind(plant: Plant, media_type: str, status: int, judged: list[str]) -> None:
-    """The runner decides whether checks for HTML or for pages without an error status apply."""
+def test_check_applies_to_its_kind_of_page(plant: Plant, media_type: str, status: int, judged: list[str]) -> None:
+    """Test that the runner decides whether checks apply.
+
+    Some apply only to HTML pages or to pages without an error status.
+    """
 
     @probe()
     def page(target: Target) -> Page:
@@ -350,18 +364,25 @@ def test_check_applies_only_to_pages_of_its_kind(plant: Plant, media_type: str, 
     def judge(page: Page) -> Verdict:
         return Pass("Judged.")
 
-    def copy_of(id: str, **options: Any) -> Any:
+    def copy_of_page_check(id: str, **options: Any) -> Any:
         function = types.FunctionType(judge.__code__, judge.__globals__, f"check_{id}")
         function.__annotations__ = dict(judge.__annotations__)
         return check(id, name=id, outcomes={"missing": f"no {id}"}, severity=LOW, fix="-", **options)(function)
 
-    plant([copy_of("any"), copy_of("html", html=True), copy_of("good", error_pages=False)], probes=[page])
+    plant(
+        [
+            copy_of_page_check("any"),
+            copy_of_page_check("html", html=True),
+            copy_of_page_check("good", error_pages=False),
+        ],
+        probes=[page],
+    )
     assert [check.id for check in run().checks] == judged
 
 
-def test_results_are_scored_by_category_and_capped(plant: Plant) -> None:
+def test_results_are_scored_by_category(plant: Plant) -> None:
     cap = Cap(10, "The wall failed.", severity=MEDIUM)
-    plant([has_ground], [has_wall], probes=[ground, wall], caps=(cap,))
+    plant([ground_check], [wall_check], probes=[ground, wall], caps=(cap,))
     result = run()
     assert [(category.id, category.name, category.score) for category in result.categories] == [
         ("category1", "Category 1", 100),
@@ -371,40 +392,41 @@ def test_results_are_scored_by_category_and_capped(plant: Plant) -> None:
     assert [(cap.limit, cap.reason) for cap in result.caps] == [(10, "The wall failed.")]
 
 
-def test_check_that_does_not_apply_is_left_out_of_a_completed_scan(plant: Plant) -> None:
+def test_inapplicable_check_is_left_out(plant: Plant) -> None:
     @check("idle", name="Idle", outcomes={"missing": "No Idle"}, severity=LOW, fix="-")
-    def idle(ground: Ground) -> Verdict:
+    def inapplicable_check(ground: Ground) -> Verdict:
         return NotApplicable("No.")
 
-    plant([has_ground, idle], probes=[ground])
+    plant([ground_check, inapplicable_check], probes=[ground])
     result = run()
     assert result.status == "completed"
     assert [check.id for check in result.checks] == ["has-ground"]
     assert result.skipped_checks == ()
 
 
-def test_refused_probe_skips_dependent_checks_with_its_reason(plant: Plant) -> None:
+def test_refused_probe_skips_its_checks(plant: Plant) -> None:
     @probe()
     def refused_wall(ground: Ground) -> Wall:
         raise TimedOut("The wall took too long.")
 
-    plant([has_ground, has_wall, has_roof], probes=[ground, refused_wall, roof])
+    plant([ground_check, wall_check, roof_check], probes=[ground, refused_wall, roof])
     result = run()
     assert result.status == "partial"
     assert [check.id for check in result.checks] == ["has-ground"]
     assert [(skipped.id, skipped.name, skipped.reason, skipped.code) for skipped in result.skipped_checks] == [
         ("has-wall", "Wall", "The wall took too long.", "timeout"),
-        ("has-roof", "Roof", "The wall took too long.", "timeout"),  # needs the refused evidence indirectly
+        # This check needs the refused evidence through another probe.
+        ("has-roof", "Roof", "The wall took too long.", "timeout"),
     ]
     assert result.score == 100
 
 
-def test_crashed_probe_is_logged_without_details_in_the_result(plant: Plant, caplog: pytest.LogCaptureFixture) -> None:
+def test_crashed_probe_is_logged(plant: Plant, caplog: pytest.LogCaptureFixture) -> None:
     @probe()
     def crashing_wall(ground: Ground) -> Wall:
         raise KeyError("a detail")
 
-    plant([has_ground, has_wall], probes=[ground, crashing_wall])
+    plant([ground_check, wall_check], probes=[ground, crashing_wall])
     with caplog.at_level(logging.ERROR):
         result = run()
     assert result.status == "partial"
@@ -413,12 +435,12 @@ def test_crashed_probe_is_logged_without_details_in_the_result(plant: Plant, cap
     assert "crashing_wall" in caplog.text
 
 
-def test_crashed_check_could_not_run(plant: Plant, caplog: pytest.LogCaptureFixture) -> None:
+def test_crashed_check_is_skipped(plant: Plant, caplog: pytest.LogCaptureFixture) -> None:
     @check("crash", name="Crash", outcomes={"missing": "No Crash"}, severity=LOW, fix="-")
-    def crash(ground: Ground) -> Verdict:
+    def crashing_check(ground: Ground) -> Verdict:
         raise ZeroDivisionError
 
-    plant([has_ground, crash], probes=[ground])
+    plant([ground_check, crashing_check], probes=[ground])
     with caplog.at_level(logging.ERROR):
         result = run()
     assert result.status == "partial"
@@ -433,10 +455,10 @@ def test_missing_optional_evidence_is_None(plant: Plant) -> None:
         raise TimedOut("No wall.")
 
     @check("maybe", name="Maybe", outcomes={"missing": "No Maybe"}, severity=LOW, fix="-")
-    def maybe(wall: Wall | None) -> Verdict:
+    def optional_evidence_check(wall: Wall | None) -> Verdict:
         return Pass(str(wall))
 
-    plant([maybe], probes=[ground, refused_wall])
+    plant([optional_evidence_check], probes=[ground, refused_wall])
     result = run()
     assert result.status == "completed"
     assert result.checks[0].summary == "None"
@@ -446,12 +468,12 @@ class NothingThere(ScanFailed):
     code = "NOTHING_THERE"
 
 
-def test_refused_essential_probe_fails_the_scan_with_its_code(plant: Plant) -> None:
+def test_refused_essential_probe_fails_the_scan(plant: Plant) -> None:
     @probe(essential=True)
     def essential_ground(target: Target) -> Ground:
         raise NothingThere("There is nothing.")
 
-    plant([has_ground, has_wall], probes=[essential_ground, wall])
+    plant([ground_check, wall_check], probes=[essential_ground, wall])
     result = run()
     assert result.status == "failed"
     assert result.error is not None
@@ -459,14 +481,12 @@ def test_refused_essential_probe_fails_the_scan_with_its_code(plant: Plant) -> N
     assert (result.score, result.grade, result.categories, result.skipped_checks) == (None, None, (), ())
 
 
-def test_crashed_essential_probe_fails_the_scan_with_INTERNAL_ERROR(
-    plant: Plant, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_crashed_essential_probe_fails_the_scan(plant: Plant, caplog: pytest.LogCaptureFixture) -> None:
     @probe(essential=True)
     def crashing_ground(target: Target) -> Ground:
         raise KeyError("a detail")
 
-    plant([has_ground], probes=[crashing_ground])
+    plant([ground_check], probes=[crashing_ground])
     with caplog.at_level(logging.ERROR):
         result = run()
     assert result.error is not None
@@ -474,12 +494,12 @@ def test_crashed_essential_probe_fails_the_scan_with_INTERNAL_ERROR(
     assert "a detail" not in result.error.message
 
 
-def test_scan_without_any_check_that_ran_fails(plant: Plant) -> None:
+def test_scan_fails_if_no_check_ran(plant: Plant) -> None:
     @probe()
     def refused_ground(target: Target) -> Ground:
         raise TimedOut("No ground.")
 
-    plant([has_ground], probes=[refused_ground])
+    plant([ground_check], probes=[refused_ground])
     result = run()
     assert result.status == "failed"
     assert result.error is not None
@@ -487,29 +507,30 @@ def test_scan_without_any_check_that_ran_fails(plant: Plant) -> None:
     assert "No ground." in result.error.message
 
 
-def test_exceeded_time_limit_closes_the_network_and_skips_remaining_checks(plant: Plant) -> None:
+def test_time_limit_closes_the_network(plant: Plant) -> None:
     network = FakeNetwork()
 
     @probe()
     def endless_wall(ground: Ground) -> Wall:
-        network.closed.wait(PATIENCE_S)
+        network.closed.wait(MAX_WAIT_S)
         raise TimedOut("closed")
 
     @check("timeless", name="Timeless", outcomes={"missing": "No Timeless"}, severity=LOW, fix="-")
-    def timeless(ground: Ground) -> Verdict:
+    def check_after_timeout(ground: Ground) -> Verdict:
         return Pass("seen")
 
-    plant([timeless, has_wall], probes=[ground, endless_wall])
+    plant([check_after_timeout, wall_check], probes=[ground, endless_wall])
     result = run(network, time_limit_s=1)
     assert network.closed.is_set()
     assert result.status == "partial"
     assert [check.id for check in result.checks] == ["timeless"]
     assert [(skipped.id, skipped.reason) for skipped in result.skipped_checks] == [("has-wall", OUT_OF_TIME.reason)]
-    assert (result.completed_at - result.started_at).total_seconds() < PATIENCE_S / 2
+    assert (result.completed_at - result.started_at).total_seconds() < MAX_WAIT_S / 2
 
 
-def test_slow_check_is_ended_and_other_checks_run(plant: Plant, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(time, "thread_time", time.monotonic)  # as on an idle machine
+def test_slow_check_is_ended(plant: Plant, monkeypatch: pytest.MonkeyPatch) -> None:
+    # The check uses the CPU all the time, as on an idle machine.
+    monkeypatch.setattr(time, "thread_time", time.monotonic)
 
     @check("endless", name="Endless", outcomes={"missing": "No Endless"}, severity=LOW, fix="-")
     def endless(ground: Ground) -> Verdict:
@@ -520,26 +541,26 @@ def test_slow_check_is_ended_and_other_checks_run(plant: Plant, monkeypatch: pyt
                 continue
         return Pass("never")
 
-    plant([endless, has_ground], probes=[ground])
+    plant([endless, ground_check], probes=[ground])
     result = run(time_limit_s=1)
     assert [check.id for check in result.checks] == ["has-ground"]
     assert [(skipped.id, skipped.reason) for skipped in result.skipped_checks] == [("endless", TOO_SLOW.reason)]
-    assert (result.completed_at - result.started_at).total_seconds() < PATIENCE_S / 2
+    assert (result.completed_at - result.started_at).total_seconds() < MAX_WAIT_S / 2
 
 
-def test_check_skipped_on_a_busy_machine_does_not_blame_the_site(plant: Plant) -> None:
+def test_busy_machine_is_blamed_for_skipped_check(plant: Plant) -> None:
     @check("starved", name="Starved", outcomes={"missing": "Not starved"}, severity=LOW, fix="-")
-    def starved(ground: Ground) -> Verdict:
+    def starved_check(ground: Ground) -> Verdict:
         for _ in itertools.count():
-            threading.Event().wait(0.01)  # uses no CPU time
+            threading.Event().wait(0.01)  # The check waits without using CPU time.
         return Pass("never")
 
-    plant([starved, has_ground], probes=[ground])
+    plant([starved_check, ground_check], probes=[ground])
     result = run(time_limit_s=1)
     assert [(skipped.id, skipped.reason) for skipped in result.skipped_checks] == [("starved", BUSY.reason)]
 
 
-def test_notice_says_that_a_page_is_not_HTML(plant: Plant) -> None:
+def test_notice_names_page_that_is_not_HTML(plant: Plant) -> None:
     @probe()
     def page(target: Target) -> Page:
         headers = Headers((("Content-Type", "application/pdf"),))
@@ -548,11 +569,11 @@ def test_notice_says_that_a_page_is_not_HTML(plant: Plant) -> None:
     def judge(page: Page) -> Verdict:
         return Pass("Judged.")
 
-    of_html = types.FunctionType(judge.__code__, judge.__globals__, "of_html")
-    of_html.__annotations__ = dict(judge.__annotations__)
+    html_check = types.FunctionType(judge.__code__, judge.__globals__, "of_html")
+    html_check.__annotations__ = dict(judge.__annotations__)
     checks = [
         check("any", name="Any", outcomes={"missing": "No any"}, severity=LOW, fix="-")(judge),
-        check("html", name="HTML", outcomes={"missing": "No HTML"}, severity=LOW, fix="-", html=True)(of_html),
+        check("html", name="HTML", outcomes={"missing": "No HTML"}, severity=LOW, fix="-", html=True)(html_check),
     ]
     plant(checks, probes=[page])
     assert run().facts["notice"] == "The page is not HTML but application/pdf, so the checks of HTML do not apply."
@@ -560,29 +581,29 @@ def test_notice_says_that_a_page_is_not_HTML(plant: Plant) -> None:
     assert "notice" not in run().facts
 
 
-def test_slow_page_fails_the_scan_with_TIMEOUT(plant: Plant) -> None:
+def test_slow_page_fails_with_TIMEOUT(plant: Plant) -> None:
     network = FakeNetwork()
 
     @probe(essential=True)
     def endless_ground(target: Target) -> Ground:
-        network.closed.wait(PATIENCE_S)
+        network.closed.wait(MAX_WAIT_S)
         return Ground("late")
 
-    plant([has_ground], probes=[endless_ground])
+    plant([ground_check], probes=[endless_ground])
     result = run(network, time_limit_s=0.1)
     assert result.status == "failed"
     assert result.error is not None
     assert result.error.code == "TIMEOUT"
 
 
-def test_progress_never_decreases_and_ends_with_all_checks_done(plant: Plant) -> None:
+def test_progress_never_decreases(plant: Plant) -> None:
     seen: list[Progress] = []
-    plant([has_ground, has_wall, has_roof], probes=[ground, wall, roof])
+    plant([ground_check, wall_check, roof_check], probes=[ground, wall, roof])
     run(progress=seen.append)
     assert all(a.percent <= b.percent for a, b in itertools.pairwise(seen))
-    checked = [each.checks[ScanType.SECURITY] for each in seen]
-    assert all(0 <= each.done <= each.total == 3 for each in checked)
-    assert list(dict.fromkeys(each.phase for each in seen)) == [
+    checked = [progress.checks[ScanType.SECURITY] for progress in seen]
+    assert all(0 <= type_progress.done <= type_progress.total == 3 for type_progress in checked)
+    assert list(dict.fromkeys(progress.phase for progress in seen)) == [
         "connecting",
         "collecting",
         "checking",
@@ -591,8 +612,8 @@ def test_progress_never_decreases_and_ends_with_all_checks_done(plant: Plant) ->
     assert (seen[-1].percent, checked[-1].done) == (100, 3)
 
 
-def test_result_has_times_version_and_facts(plant: Plant) -> None:
-    plant([has_ground], probes=[ground])
+def test_result_contains_times(plant: Plant) -> None:
+    plant([ground_check], probes=[ground])
     result = run()
     assert result.started_at <= result.completed_at
     assert result.started_at.tzinfo is not None
@@ -601,7 +622,7 @@ def test_result_has_times_version_and_facts(plant: Plant) -> None:
     assert result.url == TARGET.url
 
 
-def test_evidence_of_the_origin_is_cached_for_later_visits(plant: Plant) -> None:
+def test_evidence_of_origin_is_cached(plant: Plant) -> None:
     examined_hosts: list[str] = []
 
     @probe(of_origin=True)
@@ -619,7 +640,7 @@ def test_evidence_of_the_origin_is_cached_for_later_visits(plant: Plant) -> None
         def keep(self, origin: str, probe: Probe, evidence: object) -> None:
             self.stored[origin, probe.name] = Kept(evidence, datetime(2026, 11, 22, 9, tzinfo=UTC))
 
-    plant([has_ground], probes=[ground_of_origin])
+    plant([ground_check], probes=[ground_of_origin])
     cache = Memory()
     first, second = (
         scan(TARGET, [ScanType.SECURITY], cast(Network, FakeNetwork()), Budget(), shared=cache)[0] for _ in range(2)
@@ -631,7 +652,7 @@ def test_evidence_of_the_origin_is_cached_for_later_visits(plant: Plant) -> None
     assert second.facts["site_evidence_at"] == "2026-11-22T09:00:00Z"
 
 
-def test_missing_evidence_of_the_origin_is_gathered_again(plant: Plant) -> None:
+def test_missing_origin_evidence_is_gathered(plant: Plant) -> None:
     examined_hosts: list[str] = []
 
     @probe(of_origin=True)
@@ -650,7 +671,7 @@ def test_missing_evidence_of_the_origin_is_gathered_again(plant: Plant) -> None:
     def has_name(target: Target) -> Verdict:
         return Pass("{host}", host=Word(target.host))
 
-    plant([has_ground, has_name], probes=[ground_of_origin])
+    plant([ground_check, has_name], probes=[ground_of_origin])
     for _ in range(2):
         (result,) = scan(TARGET, [ScanType.SECURITY], cast(Network, FakeNetwork()), Budget(), shared=Nothing())
         assert [skipped.reason for skipped in result.skipped_checks] == ["Nobody is there."]
@@ -660,29 +681,29 @@ def test_missing_evidence_of_the_origin_is_gathered_again(plant: Plant) -> None:
 Gathered = TypeVar("Gathered")
 
 
-def test_measuring_probe_runs_without_concurrent_requests_to_the_site(plant: Plant) -> None:
-    under_way: list[str] = []
+def test_measuring_probe_runs_alone(plant: Plant) -> None:
+    running_requests: list[str] = []
     seen: list[list[str]] = []
 
-    def asks(name: str, evidence: Gathered) -> Gathered:
-        under_way.append(name)
-        seen.append(list(under_way))
-        under_way.remove(name)
+    def send_request(name: str, evidence: Gathered) -> Gathered:
+        running_requests.append(name)
+        seen.append(list(running_requests))
+        running_requests.remove(name)
         return evidence
 
     @probe()
-    def ground_asked(target: Target, network: Network) -> Ground:
-        return asks("ground", Ground("asked"))
+    def ground_with_request(target: Target, network: Network) -> Ground:
+        return send_request("ground", Ground("asked"))
 
     @probe(measures=True)
-    def wall_measured(ground: Ground, network: Network) -> Wall:
-        return asks("wall", Wall("measured"))
+    def measuring_wall(ground: Ground, network: Network) -> Wall:
+        return send_request("wall", Wall("measured"))
 
     @probe()
-    def roof_asked(target: Target, network: Network) -> Roof:
-        return asks("roof", Roof("asked"))
+    def roof_with_request(target: Target, network: Network) -> Roof:
+        return send_request("roof", Roof("asked"))
 
-    plant([has_ground, has_wall, has_roof], probes=[ground_asked, wall_measured, roof_asked])
+    plant([ground_check, wall_check, roof_check], probes=[ground_with_request, measuring_wall, roof_with_request])
     run()
     assert [names for names in seen if "wall" in names] == [["wall"]]
     assert [names[-1] for names in seen] == ["ground", "wall", "roof"]

@@ -1,4 +1,4 @@
-"""Severities of findings that experts would dispute: one page for each."""
+"""Tests for severities that experts may dispute."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def redirect(*chain: tuple[str, int]) -> Case:
     return check, check(PlainHttp(PLAIN, hops(*chain)))
 
 
-def framing(value: str) -> Case:
+def framing_verdict(value: str) -> Case:
     seen = page(("X-Frame-Options", value))
     return headers.clickjacking, headers.clickjacking(seen, document(seen), policies(seen))
 
@@ -68,34 +68,34 @@ def tls(*versions: TlsVersion) -> Case:
 @pytest.mark.parametrize(
     ("case", "expected", "severity"),
     [
-        # TLS 1.2 is sound, but browsers refuse older versions.
+        # TLS 1.2 is secure, but browsers refuse older versions.
         (tls(TlsVersion.TLS1_2), "warn", LOW),
         (tls(TlsVersion.TLS1_1), "fail", HIGH),
-        # Late, but still valid.
+        # The certificate should be renewed, but is still valid.
         (certificate(days=9), "warn", MEDIUM),
         (certificate(days=-1), "fail", CRITICAL),
-        # Two equal headers do no harm. If they differ, browsers read the first.
+        # Two equal headers are harmless, but browsers use the first of two different ones.
         (hsts("max-age=31536000", "max-age=31536000"), "warn", LOW),
         (hsts("max-age=31536000", "max-age=0"), "warn", MEDIUM),
         (hsts("max-age=300", "max-age=300"), "warn", HIGH),
         (hsts("max-age=0", "max-age=31536000"), "fail", HIGH),
-        # A redirect to https://www. first skips HSTS for the bare domain; a second plain hop can be intercepted, too.
+        # Without HSTS for the bare domain, a second plain hop can be intercepted, too.
         (redirect((PLAIN, 301), (SECURE_WWW, 200)), "warn", LOW),
         (redirect((PLAIN, 301), (WWW, 301), (SECURE_WWW, 200)), "warn", MEDIUM),
         (redirect((PLAIN, 403)), "warn", LOW),
         (redirect((PLAIN, 200)), "fail", HIGH),
-        # Two contradicting values block all framing.
-        (framing("DENY, SAMEORIGIN"), "warn", LOW),
-        (framing("ALLOWALL"), "fail", HIGH),
-        # Crawlers skip lines that they cannot parse, and use the rest.
+        # Two contradictory values block all framing.
+        (framing_verdict("DENY, SAMEORIGIN"), "warn", LOW),
+        (framing_verdict("ALLOWALL"), "fail", HIGH),
+        # Crawlers skip lines that they cannot parse.
         (robots("User-agent: *\nDisallow: /admin\nEverybody is welcome"), "warn", LOW),
         (robots("User-agent: *\nDisallow:\nSitemap: /sitemap.xml"), "warn", LOW),
         (robots("<!doctype html><title>Not found</title>"), "warn", LOW),
-        # A password is a leak; a note about unfinished work is only a hint.
+        # A comment about unfinished work is only a hint, unlike a password.
         (comment("login: admin / password: Summer-2024!"), "fail", HIGH),
         (comment("TODO: fix the SQL injection in search"), "warn", LOW),
     ],
 )
-def test_finding_has_the_expected_severity(case: Case, expected: str, severity: Severity) -> None:
+def test_finding_has_expected_severity(case: Case, expected: str, severity: Severity) -> None:
     check, finding = case
     assert (verdict(finding), severity_of(check, finding)) == (expected, severity)

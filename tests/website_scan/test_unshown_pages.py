@@ -1,7 +1,4 @@
-"""Pages without visible content in a browser are reported and not judged. Sparse pages cause no false alarm.
-
-Each page is loaded once, for all types.
-"""
+"""Test that pages without visible content are reported, not judged."""
 
 from __future__ import annotations
 
@@ -24,7 +21,7 @@ from website_scan.result import Budget, CheckResult, ScanResult
 from website_scan.run import scan
 from website_scan.wording import message
 
-PATIENCE_S = 60.0
+MAX_WAIT_S = 60.0
 TYPES = (ScanType.PERFORMANCE, ScanType.ACCESSIBILITY, ScanType.SEO)
 BLANK = {
     ScanType.PERFORMANCE: "blank-page",
@@ -32,9 +29,9 @@ BLANK = {
     ScanType.SEO: "seo-blank-page",
 }
 METRICS = {"lcp", "fcp", "cls", "tbt", "speed-index", "script-time", "main-thread", "long-tasks"}
-# Checks of content that belongs to an error page or a bot protection instead of the site.
+# These checks do not apply to error pages and bot challenges.
 METADATA = {"title", "meta-description", "og-title", "og-image", "twitter-card", "font-legible"}
-# Titles of findings other than “The page stays blank in a browser”.
+# These findings have other titles than “The page stays blank in a browser”.
 TITLES = {
     "a spinner that never ends": "loading screen",
     "a text about loading that never goes": "loading screen",
@@ -47,7 +44,7 @@ TITLES = {
     "an error of a database": "error message",
     "an error boundary": "error message",
 }
-# Causes in the text of the finding.
+# The text of the finding names these causes of missing content.
 CAUSES = {
     "a bundle that throws": "Cannot read properties of undefined (reading 'user')",
     "a bundle that is missing": "/app.js failed: status 404",
@@ -73,28 +70,26 @@ def browser() -> Iterator[WarmBrowser]:
 
 
 @pytest.fixture(autouse=True)
-def one_load(monkeypatch: pytest.MonkeyPatch) -> None:
+def single_load(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(probe, "FURTHER_LOADS", 0)
 
 
-def scanned(browser: WarmBrowser, routes: Mapping[str, Route]) -> dict[ScanType, ScanResult]:
-    with Site(routes) as site, Network(POLICY, time_limit_s=PATIENCE_S) as network:
-        results = scan(target(site.url), TYPES, network, Budget(PATIENCE_S), browser=browser)
+def scan_url(browser: WarmBrowser, routes: Mapping[str, Route]) -> dict[ScanType, ScanResult]:
+    with Site(routes) as site, Network(POLICY, time_limit_s=MAX_WAIT_S) as network:
+        results = scan(target(site.url), TYPES, network, Budget(MAX_WAIT_S), browser=browser)
     return {result.type: result for result in results}
 
 
-def blank(result: ScanResult) -> CheckResult | None:
+def blank_finding(result: ScanResult) -> CheckResult | None:
     return next((check for check in result.checks if check.id == BLANK[result.type]), None)
 
 
 @pytest.mark.parametrize("name", FAULTY)
-def test_page_without_visible_content_is_reported_and_not_judged(
-    browser: WarmBrowser, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
-    monkeypatch.setattr(content_wait, "PATIENCE_S", 0.5)
-    results = scanned(browser, FAULTY[name])
+def test_page_without_content_is_not_judged(browser: WarmBrowser, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setattr(content_wait, "MIN_CONTENT_WAIT_S", 0.5)
+    results = scan_url(browser, FAULTY[name])
     for scan_type, result in results.items():
-        finding = blank(result)
+        finding = blank_finding(result)
         assert finding is not None
         assert (finding.status, finding.severity) == ("fail", CRITICAL)
         assert TITLES.get(name, "stays blank in a browser") in finding.title
@@ -108,17 +103,19 @@ def test_page_without_visible_content_is_reported_and_not_judged(
         assert not [check.id for check in result.checks if check.id in content and check.status == "pass"]
         assert TITLES.get(name) != "error message" or METADATA.isdisjoint(check.id for check in result.checks)
     assert METRICS.isdisjoint(check.id for check in results[ScanType.PERFORMANCE].checks)
-    of_visit = {result.type: reporters(result.checks, result.repeated_checks) for result in results.values()}
-    assert {each.id for each in reported_elsewhere(of_visit)} >= {BLANK[scan_type] for scan_type in TYPES[1:]}
+    visit_exports = {result.type: reporters(result.checks, result.repeated_checks) for result in results.values()}
+    assert {check_result.id for check_result in reported_elsewhere(visit_exports)} >= {
+        BLANK[scan_type] for scan_type in TYPES[1:]
+    }
 
 
 @pytest.mark.parametrize("name", UNJUDGED)
-def test_page_hidden_from_the_scanner_is_not_judged(
+def test_page_hidden_from_scanner_is_not_judged(
     browser: WarmBrowser, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    monkeypatch.setattr(content_wait, "PATIENCE_S", 0.5)
-    for result in scanned(browser, UNJUDGED[name]).values():
-        assert blank(result) is None
+    monkeypatch.setattr(content_wait, "MIN_CONTENT_WAIT_S", 0.5)
+    for result in scan_url(browser, UNJUDGED[name]).values():
+        assert blank_finding(result) is None
         assert result.status == "partial"
         assert result.score is not None
         assert result.score <= 79
@@ -130,8 +127,8 @@ def test_page_hidden_from_the_scanner_is_not_judged(
 
 @pytest.mark.parametrize("name", HEALTHY)
 def test_sparse_page_is_not_a_blank_page(browser: WarmBrowser, name: str) -> None:
-    for result in scanned(browser, HEALTHY[name]).values():
-        finding = blank(result)
+    for result in scan_url(browser, HEALTHY[name]).values():
+        finding = blank_finding(result)
         assert finding is not None
         assert finding.status == "pass"
         assert result.status == "completed"

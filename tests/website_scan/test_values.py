@@ -1,4 +1,4 @@
-"""Typed values and the templates that they fill."""
+"""Tests for typed values and the templates that they fill."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from website_scan.values import (
     Value,
     Values,
     Word,
-    fields_of,
     filled,
     outline,
     stored,
+    template_fields,
     typed,
 )
 
@@ -61,10 +61,10 @@ from website_scan.values import (
         (Address("https://a.test/?sid=1"), "address", "https://a.test/?sid=•••", "https://a.test/?sid=•••"),
         (Reason("The site did not answer."), "reason", "the site did not answer", "the site did not answer"),
         (Values([Word("a"), Word("b")]), "list", ["a", "b"], "a, b"),
-        (Values([Word(each) for each in "abcdefg"]), "list", list("abcdefg"), "a, b, c, d, e and 2 more"),
+        (Values([Word(letter) for letter in "abcdefg"]), "list", list("abcdefg"), "a, b, c, d, e and 2 more"),
     ],
 )
-def test_value_has_its_unit_in_text_and_its_kind_in_JSON(value: Value, kind: str, data: object, text: str) -> None:
+def test_value_has_unit_and_kind(value: Value, kind: str, data: object, text: str) -> None:
     assert value.text == text
     assert stored({"name": value}) == {"name": {"kind": kind, "value": data, "text": text}}
 
@@ -84,20 +84,20 @@ def test_template_is_filled_with_its_values(template: str, values: dict[str, Val
     assert filled(template, values) == expected
 
 
-def test_missing_value_or_agreement_with_a_non_number_raises_TemplateError() -> None:
+def test_missing_value_raises_TemplateError() -> None:
     with pytest.raises(TemplateError, match="has no value lifetime"):
         filled("It lasts {lifetime}.", {})
     with pytest.raises(TemplateError, match="no word agrees with a text"):
         filled("{name:is|are}", {"name": Excerpt("x")})
 
 
-def test_fields_and_outline_of_a_template() -> None:
+def test_template_fields_are_extracted() -> None:
     template = "{files} of {site} {files:has|have} { no } content"
-    assert fields_of(template) == {"files", "site"}
+    assert template_fields(template) == {"files", "site"}
     assert outline(template) == "… of … have { no } content"
 
 
-def test_integers_and_datetimes_become_typed_values() -> None:
+def test_integers_become_typed_values() -> None:
     moment = datetime(2026, 1, 1, tzinfo=UTC)
     assert typed({"status": 404, "end": moment, "word": Word("x")}) == {
         "status": Number(404),
@@ -107,8 +107,11 @@ def test_integers_and_datetimes_become_typed_values() -> None:
 
 
 @given(st.text())
-def test_site_text_is_never_parsed_as_a_template(text: str) -> None:
-    """A value may look like a field, or like an agreeing word, of the same template."""
+def test_site_text_is_never_a_template(text: str) -> None:
+    """A value may look like a template field.
+
+    It may also look like a word that agrees with a number.
+    """
     for hostile in (text, f"{{other}}{text}", f"{{value:a|b}}{text}"):
         made = filled("<{value}|{other}>", {"value": Excerpt(hostile), "other": Word("x")})
         assert made == f"<{Excerpt(hostile).text}|x>"

@@ -1,4 +1,7 @@
-"""A visit for several scan types has the same results as separate scans."""
+"""Test that a visit has the same results as separate scans.
+
+The visit is for several scan types.
+"""
 
 from __future__ import annotations
 
@@ -25,13 +28,13 @@ from website_scan.run import scan
 from website_scan.wording import message
 
 ALL = tuple(ScanType)
-PATIENCE_S = 60.0
-# Measured values, identified by their unit, differ between loads.
+MAX_WAIT_S = 60.0
+# Measured values differ between loads, and their unit identifies them.
 MEASURED = re.compile(r"\d[\d., ]*\s?(?:ms|s|seconds|milliseconds|CPU-s)\b")
 
-# Sentence in messages if this machine was busy.
+# A message contains this sentence if the machine was busy.
 SLOW = re.compile(r" The figure is uncertain: .*?\.(?= |$)")
-# Random strings in requests of probes, which no site can predict.
+# Probes send random strings that no site can predict.
 RANDOM = re.compile(r"[0-9a-f]{10,24}")
 
 
@@ -51,15 +54,17 @@ def browser(site: Site) -> Iterator[WarmBrowser]:
     warm_browser.close()
 
 
-def visited(site: Site, *types: ScanType, path: str = "/", browser: WarmBrowser | None = None) -> dict[str, ScanResult]:
+def visit_url(
+    site: Site, *types: ScanType, path: str = "/", browser: WarmBrowser | None = None
+) -> dict[str, ScanResult]:
     policy = replace(POLICY, ca_bundle=site.ca_file)
-    with Network(policy, time_limit_s=PATIENCE_S) as network:
+    with Network(policy, time_limit_s=MAX_WAIT_S) as network:
         target = parse_target(site.url_as("localhost") + path, policy)
-        return {result.type: result for result in scan(target, types, network, Budget(PATIENCE_S), browser=browser)}
+        return {result.type: result for result in scan(target, types, network, Budget(MAX_WAIT_S), browser=browser)}
 
 
 def shape(check: CheckResult) -> tuple[object, ...]:
-    """Return a comparable finding, without measured values and parts that depend on them."""
+    """Return the parts of a finding that do not depend on measurements."""
     sentence = SLOW.sub("", message(check))
     is_measured = bool(MEASURED.search(sentence)) or check.credit is not None
     masked_sentence = MEASURED.sub("…", sentence)
@@ -80,9 +85,9 @@ def shape(check: CheckResult) -> tuple[object, ...]:
     )
 
 
-def same(together: ScanResult, alone: ScanResult) -> None:
+def assert_same_results(together: ScanResult, alone: ScanResult) -> None:
     assert (together.type, together.status, together.error) == (alone.type, alone.status, alone.error)
-    # Measured times decide the priority of findings.
+    # Measured times determine the priority of findings.
     assert sorted(map(repr, map(shape, together.checks))) == sorted(map(repr, map(shape, alone.checks)))
     assert together.skipped_checks == alone.skipped_checks
     assert together.omitted_checks == alone.omitted_checks
@@ -96,60 +101,62 @@ def same(together: ScanResult, alone: ScanResult) -> None:
 
 
 @pytest.mark.parametrize("path", ["/", "/order", "/style.css", "/bread.png", "/gone", "/nothing"])
-def test_visit_of_all_types_equals_separate_scans(site: Site, path: str) -> None:
-    together = visited(site, *ALL, path=path)
-    for each in ALL:
-        same(together[each], visited(site, each, path=path)[each])
+def test_visit_equals_separate_scans(site: Site, path: str) -> None:
+    together = visit_url(site, *ALL, path=path)
+    for scan_type in ALL:
+        assert_same_results(together[scan_type], visit_url(site, scan_type, path=path)[scan_type])
 
 
 @pytest.mark.slow
-def test_visit_of_all_types_equals_separate_scans_with_a_browser(site: Site, browser: WarmBrowser) -> None:
-    together = visited(site, *ALL, browser=browser)
-    for each in ALL:
-        same(together[each], visited(site, each, browser=browser)[each])
+def test_visit_with_browser_equals_separate_scans(site: Site, browser: WarmBrowser) -> None:
+    together = visit_url(site, *ALL, browser=browser)
+    for scan_type in ALL:
+        assert_same_results(together[scan_type], visit_url(site, scan_type, browser=browser)[scan_type])
 
 
-def test_unneeded_requests_are_not_sent_for_an_error_page(site: Site) -> None:
-    """An error page is a finding for search engines only, so no evidence of the other types is gathered."""
+def test_error_page_causes_few_requests(site: Site) -> None:
+    """An error page is a finding only for SEO.
+
+    No evidence of the other types is gathered.
+    """
     site.requests.clear()
-    visited(site, *ALL, path="/gone")
+    visit_url(site, *ALL, path="/gone")
     together = len(site.requests)
     site.requests.clear()
-    visited(site, ScanType.SEO, path="/gone")
+    visit_url(site, ScanType.SEO, path="/gone")
     assert together == len(site.requests)
 
 
-def test_evidence_for_several_scan_types_is_requested_once(site: Site) -> None:
+def test_shared_evidence_is_requested_once(site: Site) -> None:
     site.requests.clear()
-    visited(site, *ALL)
+    visit_url(site, *ALL)
     requests_by_path = Counter(request.path for request in site.requests)
     assert [requests_by_path[path] for path in ("/menu.js", "/style.css", "/order", "/robots.txt", "/sitemap.xml")] == [
         1
     ] * 5
 
 
-def test_pages_of_an_audit_share_evidence_of_the_origin() -> None:
+def test_pages_share_evidence_of_the_origin() -> None:
     with templated_site(6) as site:
         answers = Answers()
         for path in page_paths(3):
-            with Network(POLICY, time_limit_s=PATIENCE_S, answers=answers) as network:
+            with Network(POLICY, time_limit_s=MAX_WAIT_S, answers=answers) as network:
                 target = parse_target(site.url + path, POLICY)
-                results = scan(target, ALL, network, Budget(PATIENCE_S))
+                results = scan(target, ALL, network, Budget(MAX_WAIT_S))
                 assert {result.status for result in results} == {"completed"}
         requests_by_path = Counter(request.path for request in site.requests)
     shared = [
-        each
-        for each in requests_by_path
-        if each.startswith(("/js/", "/css/", "/images/", "/sitemap", "/zoom")) and each[-1] != "/"
+        path
+        for path in requests_by_path
+        if path.startswith(("/js/", "/css/", "/images/", "/sitemap", "/zoom")) and path[-1] != "/"
     ]
     assert len(shared) > 30
-    # The social image is requested like by social networks, without a referrer.
+    # The social image is requested again without a referrer.
     assert {path: requests_by_path[path] for path in shared if requests_by_path[path] > 1} == {"/images/0.png": 2}
-    # Each page is requested by its own visit: to read it, to time it twice, and with two foreign origins. Also, links
-    # on other pages lead to each page.
-    page_by_page = [requests_by_path[path] for path in page_paths(6)]
-    assert max(page_by_page[:3]) <= 6
-    assert page_by_page[3:] == [1, 1, 1]
+    # The visit of a page reads it, times it, and requests it with four other origins. Other visits check links to it.
+    requests_by_page = [requests_by_path[path] for path in page_paths(6)]
+    assert max(requests_by_page[:3]) <= 7
+    assert requests_by_page[3:] == [1, 1, 1]
 
 
 def test_progress_counts_checks_by_scan_type(site: Site) -> None:

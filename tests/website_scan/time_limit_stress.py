@@ -1,4 +1,7 @@
-"""Stress test of time limits in threads that start and end: `python -m tests.website_scan.time_limit_stress 300`."""
+"""Stress test for time limits in short-lived threads.
+
+Run it with `python -m tests.website_scan.time_limit_stress 300`.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +16,8 @@ from collections import Counter
 from website_scan.time_limit import OutOfTime, limited
 
 RUNNERS = 6
-# Seconds to wait for a thread after the stress test. A thread that has not ended by then hangs.
-PATIENCE_S = 60.0
+# A thread that has not ended within these seconds after the stress test hangs.
+MAX_WAIT_S = 60.0
 
 
 def stress(seconds: float) -> Counter[str]:
@@ -32,7 +35,7 @@ def stress(seconds: float) -> Counter[str]:
     for runner in runners:
         runner.start()
     for runner in runners:
-        runner.join(seconds + PATIENCE_S)
+        runner.join(seconds + MAX_WAIT_S)
     counts["hangs"] += sum(runner.is_alive() for runner in runners)
     return counts
 
@@ -42,35 +45,35 @@ def _run(counts: Counter[str], until: float, seed: int) -> None:
     for number in itertools.count():
         if time.monotonic() > until:
             return
-        work = _with_limits if number % 2 else _without
+        work = _run_with_limits if number % 2 else _run_without_limits
         thread = threading.Thread(target=work, args=(counts, dice.uniform(0.0005, 0.0035)), daemon=True)
         thread.start()
-        thread.join(PATIENCE_S)
+        thread.join(MAX_WAIT_S)
         counts["hangs"] += thread.is_alive()
 
 
-def _with_limits(counts: Counter[str], seconds: float) -> None:
+def _run_with_limits(counts: Counter[str], seconds: float) -> None:
     for share in (0.5, 0.9, 1.0, 1.1, 1.5):
         try:
             try:
-                limited(lambda share=share: _work(seconds * share), seconds)  # type: ignore[misc]
+                limited(lambda share=share: _use_cpu(seconds * share), seconds)  # type: ignore[misc]
                 counts["ended"] += 1
             except OutOfTime:
                 counts["interrupted"] += 1
-            _work(0.0002)
+            _use_cpu(0.0002)
         except OutOfTime:
             counts["behind"] += 1
 
 
-def _without(counts: Counter[str], seconds: float) -> None:
+def _run_without_limits(counts: Counter[str], seconds: float) -> None:
     try:
         with contextlib.suppress(ValueError):
-            _work(seconds * 4)
+            _use_cpu(seconds * 4)
     except OutOfTime:
         counts["strays"] += 1
 
 
-def _work(seconds: float) -> None:
+def _use_cpu(seconds: float) -> None:
     until = time.monotonic() + seconds
     while time.monotonic() < until:
         pass

@@ -1,4 +1,7 @@
-"""Recording of delivery attempts: writes the log, updates deliveries, and counts failures of webhooks."""
+"""Store the results of delivery attempts.
+
+Disables webhooks that fail too often.
+"""
 
 from __future__ import annotations
 
@@ -22,8 +25,8 @@ from webhooks.models import Attempt, Delivery, Webhook
 
 logger = logging.getLogger(__name__)
 
-# The claim token must match, so that an attempt whose lease has expired changes nothing.
-SETTLE = """
+# An attempt whose lease has expired changes nothing.
+UPDATE_DELIVERIES = """
     UPDATE webhooks_delivery AS delivery SET status = settled.status, next_attempt_at = settled.next_attempt_at,
         finished_at = settled.finished_at, attempts_made = attempts_made + 1,
         claim_token = NULL, lease_expires_at = NULL
@@ -47,29 +50,30 @@ class _EndedAttempt:
 
 
 def record(results: Sequence[AttemptResult]) -> None:
-    """Write the results of attempts in one transaction. If a database error is raised, nothing is written.
+    """Store the results of attempts in one transaction.
 
-    Results of deliveries that were deleted, or that another worker has claimed or finished meanwhile, are ignored.
+    A database error is raised, and nothing is stored. Results of deliveries that were deleted, or that another worker
+    has claimed or finished meanwhile, are ignored.
     """
     ended = [_EndedAttempt(result, _next_step(result)) for result in results]
     with transaction.atomic():
-        # Webhooks are locked before deliveries, always in the same order, to avoid deadlocks.
-        webhooks = _lock_affected(results)
-        settled_ids = _settle(ended)
-        settled = [attempt for attempt in ended if attempt.result.claim.delivery_id in settled_ids]
+        # Webhooks are locked before deliveries everywhere, to avoid deadlocks.
+        webhooks = _lock_affected_webhooks(results)
+        updated_ids = _update_deliveries(ended)
+        settled = [attempt for attempt in ended if attempt.result.claim.delivery_id in updated_ids]
         Attempt.objects.bulk_create(_attempt_row(attempt.result) for attempt in settled)
-        by_webhook: dict[str, list[_EndedAttempt]] = defaultdict(list)
+        attempts_by_webhook: dict[str, list[_EndedAttempt]] = defaultdict(list)
         for attempt in sorted(settled, key=lambda attempt: attempt.result.ended_at):
-            by_webhook[attempt.result.claim.webhook_id].append(attempt)
+            attempts_by_webhook[attempt.result.claim.webhook_id].append(attempt)
         for webhook in webhooks:
-            if webhook.id in by_webhook:
-                _update_health(webhook, by_webhook[webhook.id])
+            if webhook.id in attempts_by_webhook:
+                _update_health(webhook, attempts_by_webhook[webhook.id])
     for attempt in settled:
-        _report(attempt)
+        _report_attempt(attempt)
 
 
-def _report(ended: _EndedAttempt) -> None:
-    """Report a recorded attempt to operators in metrics and the access log."""
+def _report_attempt(ended: _EndedAttempt) -> None:
+    """Report a recorded attempt in the metrics and the access log."""
     result, claim, outcome = ended.result, ended.result.claim, ended.next_step.outcome.name.lower()
     count(DELIVERY_ATTEMPTS, outcome)
     observe(DELIVERY_DURATION, result.latency_ms / 1000)
@@ -99,16 +103,22 @@ def _next_step(result: AttemptResult) -> NextStep:
     )
 
 
-def _lock_affected(results: Iterable[AttemptResult]) -> list[Webhook]:
-    """Lock and return the webhooks whose failure count changes. A success changes only that of a failing webhook."""
+def _lock_affected_webhooks(results: Iterable[AttemptResult]) -> list[Webhook]:
+    """Lock the webhooks whose failure count these attempts change.
+
+    Returns the locked webhooks.
+    """
     failed = {result.claim.webhook_id for result in results if not result.is_success}
     succeeded = {result.claim.webhook_id for result in results if result.is_success}
     affected = Q(id__in=failed) | Q(id__in=succeeded, failing_since__isnull=False)
     return list(Webhook.objects.select_for_update(no_key=True).filter(affected).order_by("id"))
 
 
-def _settle(ended: Sequence[_EndedAttempt]) -> set[str]:
-    """Update the deliveries of the attempts. Returns the IDs of updated deliveries, whose claim was still valid."""
+def _update_deliveries(ended: Sequence[_EndedAttempt]) -> set[str]:
+    """Update the deliveries of the attempts.
+
+    Returns the IDs of deliveries whose claim was still valid.
+    """
     columns: dict[str, list[object]] = defaultdict(list)
     for attempt in ended:
         result, next_step = attempt.result, attempt.next_step
@@ -118,7 +128,7 @@ def _settle(ended: Sequence[_EndedAttempt]) -> set[str]:
         columns["next"].append(next_step.retry_at or result.ended_at)
         columns["finished"].append(None if next_step.outcome is Outcome.RETRY else result.ended_at)
     with connection.cursor() as cursor:
-        cursor.execute(SETTLE, columns)
+        cursor.execute(UPDATE_DELIVERIES, columns)
         return {id for (id,) in cursor.fetchall()}
 
 
@@ -136,31 +146,32 @@ def _attempt_row(result: AttemptResult) -> Attempt:
 
 
 def _update_health(webhook: Webhook, ended: Sequence[_EndedAttempt]) -> None:
-    """Count a webhook's consecutive failures, from attempts in the order of their ends.
+    """Update a webhook's count of consecutive failures.
 
-    The webhook is disabled if there are too many failures, or if its receiver has answered 410 Gone.
+    The attempts are sorted by end time. The webhook is disabled if there are too many failures, or if its receiver has
+    answered 410 Gone.
     """
     for result in (attempt.result for attempt in ended):
         if result.is_success:
             webhook.failing_since, webhook.failures = None, 0
-        elif not result.is_our_fault:
+        elif not result.is_internal_error:
             webhook.failing_since = webhook.failing_since or result.at
             webhook.failures += 1
     last = ended[-1].result
     now = last.ended_at
     if webhook.enabled:
         if any(attempt.next_step.outcome is Outcome.GONE for attempt in ended):
-            _disable(webhook, Webhook.Reason.GONE, last)
-        elif webhook.failing_since is not None and schedule.is_to_be_disabled(
+            _disable_webhook(webhook, Webhook.Reason.GONE, last)
+        elif webhook.failing_since is not None and schedule.exceeds_failure_limits(
             failing_since=webhook.failing_since, failures=webhook.failures, now=now
         ):
-            _disable(webhook, Webhook.Reason.FAILING, last)
+            _disable_webhook(webhook, Webhook.Reason.FAILING, last)
     webhook.save()
 
 
-def _disable(webhook: Webhook, reason: Webhook.Reason, last: AttemptResult) -> None:
+def _disable_webhook(webhook: Webhook, reason: Webhook.Reason, last: AttemptResult) -> None:
     logger.warning("webhook %s was disabled: %s", webhook.id, reason.label)
     webhook.enabled = False
     webhook.disabled_at = last.ended_at
     webhook.disabled_reason = reason
-    notices.post_disabled(webhook, last)
+    notices.post_disabled_notice(webhook, last)

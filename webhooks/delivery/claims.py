@@ -1,4 +1,7 @@
-"""Claims of due deliveries. A query in PostgreSQL chooses them, so that limits apply to all workers together."""
+"""Claim due deliveries.
+
+A PostgreSQL query chooses them, so that limits span all workers.
+"""
 
 from __future__ import annotations
 
@@ -10,18 +13,17 @@ from django.db import connection, transaction
 
 from webhooks.models import DELIVERY_LEASE, Delivery, Webhook
 
-# Most concurrent attempts to one receiver (host and port), over the webhooks of all organizations.
-PER_RECEIVER = 8
-# Most concurrent attempts to a webhook whose last attempt failed, so that a hanging receiver occupies only one thread.
-PER_FAILING_WEBHOOK = 1
-# Key of the advisory lock that serializes claims, so that each claim sees the deliveries of the previous claim.
+# Maximum concurrent attempts to one receiver, for all organizations.
+MAX_ATTEMPTS_PER_RECEIVER = 8
+# Maximum concurrent attempts to a webhook whose last attempt failed.
+MAX_ATTEMPTS_PER_FAILING_WEBHOOK = 1
+# PostgreSQL's advisory lock lets only one worker claim at a time.
 CLAIM_LOCK = 0x77655F636C61696D
 
-# `waiting` skips through the index from webhook to webhook, so that the cost of a claim does not depend on the number
-# of waiting deliveries or of disabled webhooks. `turn` is a delivery's position among the deliveries of its webhook.
-# `place` is its position among the deliveries of its receiver, where webhooks alternate, so that a long backlog delays
-# only its own webhook.
-SELECT_DUE = f"""
+# `waiting` steps through the index from webhook to webhook (a loose index scan), so the cost of a claim does not depend
+# on the number of waiting deliveries or disabled webhooks. `turn` numbers the deliveries of a webhook. `place` numbers
+# the deliveries to a receiver and alternates between its webhooks, so that a long backlog delays only its own webhook.
+SELECT_DUE_DELIVERIES = f"""
     WITH RECURSIVE waiting (webhook_id) AS (
         (
             SELECT webhook_id FROM webhooks_delivery WHERE status = 'pending' AND NOT is_held
@@ -85,16 +87,17 @@ CLAIM = f"""
         )
 """  # noqa: S608  # The query is composed of constants.
 
-NEXT_DUE = """
+NEXT_DUE_TIME = """
     SELECT min(delivery.next_attempt_at)
     FROM webhooks_delivery AS delivery JOIN webhooks_webhook AS webhook ON webhook.id = delivery.webhook_id
     WHERE delivery.status = 'pending' AND NOT delivery.is_held AND webhook.enabled
         AND delivery.next_attempt_at > %(now)s AND delivery.next_attempt_at <= %(until)s
 """
 
-# Marks waiting deliveries of disabled webhooks. Webhooks are locked before deliveries, as in all transactions. Locked
-# webhooks, which may be about to be enabled, and deliveries that are being sent are skipped until a later run.
-MARK_HELD = f"""
+# This statement marks waiting deliveries of disabled webhooks as held. Webhooks are locked before deliveries, as in all
+# transactions. Locked webhooks, which may be about to be enabled, and deliveries that are being sent are skipped until
+# a later run.
+MARK_HELD_DELIVERIES = f"""
     WITH disabled AS (
         SELECT id FROM webhooks_webhook AS webhook
         WHERE NOT enabled AND EXISTS (
@@ -110,11 +113,11 @@ MARK_HELD = f"""
 
 @dataclass(frozen=True, slots=True)
 class DeliveryClaim:
-    """Claim on a delivery: the right to make one attempt until the lease expires, with all data for the attempt.
+    """Claim of a worker on one attempt of a delivery.
 
-    `attempt` counts from 1. `body` is the event's stored body, which is sent in the webhook's `format`.
-    `encrypted_secrets` are the webhook's valid secrets, oldest first. `request_id` is the ID of the request that led to
-    the event, or empty.
+    It is valid until the lease expires, and has all data for the attempt. `attempt` counts from 1. `body` is the
+    event's stored body, which is sent in the webhook's `format`. `encrypted_secrets` are the webhook's valid secrets,
+    oldest first. `request_id` is the ID of the request that led to the event, or empty.
     """
 
     token: uuid.UUID
@@ -133,16 +136,17 @@ class DeliveryClaim:
 
 
 def claim(*, limit: int, failing_limit: int, now: datetime) -> list[DeliveryClaim]:
-    """Claim up to `limit` due deliveries, at most `failing_limit` of them for failing webhooks.
+    """Claim up to `limit` due deliveries.
 
-    Deliveries of different receivers and webhooks alternate. A receiver gets at most PER_RECEIVER attempts at a time.
+    At most `failing_limit` of them are for failing webhooks. Deliveries of different receivers and webhooks alternate.
+    A receiver gets at most MAX_ATTEMPTS_PER_RECEIVER attempts at a time.
     """
     token = uuid.uuid4()
     limits = {"limit": limit, "failing_limit": failing_limit}
-    limits |= {"per_receiver": PER_RECEIVER, "per_failing": PER_FAILING_WEBHOOK}
+    limits |= {"per_receiver": MAX_ATTEMPTS_PER_RECEIVER, "per_failing": MAX_ATTEMPTS_PER_FAILING_WEBHOOK}
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(%s)", [CLAIM_LOCK])
-        cursor.execute(SELECT_DUE, {"now": now, **limits})
+        cursor.execute(SELECT_DUE_DELIVERIES, {"now": now, **limits})
         ids = [id for (id,) in cursor.fetchall()]
         if not ids:
             return []
@@ -168,23 +172,32 @@ def claim(*, limit: int, failing_limit: int, now: datetime) -> list[DeliveryClai
     ]
 
 
-def next_due(*, now: datetime, within: timedelta) -> datetime | None:
-    """Return the time at which the next delivery is due, or None if no delivery is due `within` that time."""
+def next_due_at(*, now: datetime, within: timedelta) -> datetime | None:
+    """Return the time when the next delivery is due.
+
+    None if none is due within the timedelta `within`.
+    """
     with connection.cursor() as cursor:
-        cursor.execute(NEXT_DUE, {"now": now, "until": now + within})
+        cursor.execute(NEXT_DUE_TIME, {"now": now, "until": now + within})
         moment: datetime | None
         (moment,) = cursor.fetchone()
     return moment
 
 
-def mark_held() -> int:
-    """Set `is_held` for waiting deliveries of disabled webhooks, so that claims skip them. Return their number."""
+def mark_held_deliveries() -> int:
+    """Mark waiting deliveries of disabled webhooks as held.
+
+    Claims skip deliveries with `is_held`. Returns the number of marked deliveries.
+    """
     with connection.cursor() as cursor:
-        cursor.execute(MARK_HELD)
+        cursor.execute(MARK_HELD_DELIVERIES)
         count: int = cursor.rowcount
     return count
 
 
-def unmark_held(webhook: Webhook) -> None:
-    """Unmark the held deliveries of a webhook that is being enabled. The caller must have locked the webhook's row."""
+def unmark_held_deliveries(webhook: Webhook) -> None:
+    """Free the deliveries of a webhook that is being enabled.
+
+    Unsets `is_held`. The caller has locked the webhook.
+    """
     webhook.deliveries.filter(status=Delivery.Status.PENDING, is_held=True).update(is_held=False)

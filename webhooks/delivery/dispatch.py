@@ -1,4 +1,4 @@
-"""Dispatcher of due deliveries: claims deliveries in batches, sends them from many threads, and writes their results.
+"""Claim due deliveries in batches and send them from many threads.
 
 One thread claims deliveries and writes results, on one database connection. The other threads only use the network, so
 a hanging receiver occupies only one of many threads.
@@ -21,95 +21,106 @@ from infrastructure.postgresql.hang_detection import log_failure
 from infrastructure.telemetry.tracing import job_span
 from scans.policy import scan_policy
 from webhooks.delivery.attempts import record
-from webhooks.delivery.claims import DeliveryClaim, claim, next_due
+from webhooks.delivery.claims import DeliveryClaim, claim, next_due_at
 from webhooks.delivery.sending import AttemptResult, send
 from website_scan.net.policy import Policy
 
 logger = logging.getLogger(__name__)
 
-# Concurrent attempts of one process. At most half of them are for failing webhooks, so that threads are free for other
-# webhooks, however many fail.
+# At most half of the threads serve failing webhooks, so that others always get threads.
 THREADS = 128
-FAILING_THREADS = THREADS // 2
-# Results that arrive within this time are written together, before the next deliveries are claimed.
-COLLECT_S = 0.02
-# Seconds between two claims while attempts are running.
-CLAIM_EVERY_S = 1.0
-# The dispatcher waits for deliveries that are due within this time. The sweeper, every 15 s, starts it for later ones.
+MAX_FAILING_THREADS = THREADS // 2
+# Results that arrive within this time are stored together.
+COLLECT_RESULTS_S = 0.02
+# Interval in seconds between claims while attempts are running.
+CLAIM_INTERVAL_S = 1.0
+# The dispatcher waits for deliveries that are due within this time.
 LINGER = timedelta(seconds=15)
 DATABASE_PAUSE_S = 1.0
 
 
 class Dispatcher:
-    """Dispatcher of deliveries in one process. Several processes may dispatch the same rows at the same time."""
+    """Dispatcher of deliveries in one process.
+
+    Several processes may dispatch concurrently.
+    """
 
     def __init__(self) -> None:
-        # Queue of results of attempts, and of None as a wake-up message, because deliveries are due.
+        # None in the queue is a wake-up message when deliveries are due.
         self._inbox: queue.SimpleQueue[AttemptResult | None] = queue.SimpleQueue()
         self._busy = threading.Lock()
         self._stopping = threading.Event()
 
     def deliver_due(self, *, time_limit_s: float = float("inf")) -> bool:
-        """Deliver until no delivery is due. Returns False if the time limit was reached first.
+        """Deliver until no delivery is due.
 
-        If another thread of this process is delivering, that thread is woken up, and True is returned at once. After
-        the time limit no attempt begins. Running attempts take up to ten more seconds.
+        Returns False if the time limit was reached before. If another thread of this process is delivering, that thread
+        is woken up, and True is returned at once. After the time limit no attempt begins. Running attempts take up to
+        ten more seconds.
         """
-        ends_at = time.monotonic() + time_limit_s
+        deadline_s = time.monotonic() + time_limit_s
         self._inbox.put(None)
-        # A wake-up may have arrived after the other thread's last claim and before its end.
+        # The loop handles a wake-up after the other thread's last claim.
         while not self._inbox.empty() and self._busy.acquire(blocking=False):
             try:
-                if not self._drain(ends_at):
+                if not self._deliver_until_idle(deadline_s):
                     return False
             finally:
                 self._busy.release()
         return True
 
     def stop(self) -> None:
-        """Begin no more attempts. Running attempts are finished."""
+        """Finish the running attempts and begin no more."""
         self._stopping.set()
         self._inbox.put(None)
 
-    def _drain(self, ends_at: float) -> bool:
-        in_flight: dict[str, DeliveryClaim] = {}
-        ended = self._collect(0.0)  # Results may remain from a run that ended with an exception.
+    def _deliver_until_idle(self, deadline_s: float) -> bool:
+        claims_in_flight: dict[str, DeliveryClaim] = {}
+        # Results may be left from a run that ended with an exception.
+        ended = self._collect_results(0.0)
         with ThreadPoolExecutor(THREADS, "delivery") as pool:
             while True:
-                is_stopping = self._stopping.is_set() or time.monotonic() >= ends_at
+                is_stopping = self._stopping.is_set() or time.monotonic() >= deadline_s
                 try:
-                    _write(ended)
+                    _store_results(ended)
                     ended = []
-                    wait_s = CLAIM_EVERY_S
+                    wait_s = CLAIM_INTERVAL_S
                     if not is_stopping:
                         now = statements.now()
-                        self._begin(pool, in_flight, now)
-                        if not in_flight:
-                            moment = next_due(now=now, within=LINGER)
+                        self._begin_attempts(pool, claims_in_flight, now)
+                        if not claims_in_flight:
+                            moment = next_due_at(now=now, within=LINGER)
                             if moment is None:
                                 return True
                             wait_s = (moment - now).total_seconds()
-                    elif not in_flight:
+                    elif not claims_in_flight:
                         return self._stopping.is_set()
                 except (OperationalError, InterfaceError) as error:
-                    log_failure(error)  # Deliveries wait until the database answers.
+                    # Deliveries wait until the database is available again.
+                    log_failure(error)
                     connection.close()
                     if self._stopping.wait(DATABASE_PAUSE_S):
-                        return True  # Attempts without a written result are repeated after their leases expire.
+                        # Attempts without a stored result are repeated after their leases expire.
+                        return True
                     continue
-                for result in self._collect(wait_s):
-                    in_flight.pop(result.claim.delivery_id, None)
+                for result in self._collect_results(wait_s):
+                    claims_in_flight.pop(result.claim.delivery_id, None)
                     ended.append(result)
 
-    def _begin(self, pool: ThreadPoolExecutor, in_flight: dict[str, DeliveryClaim], now: datetime) -> None:
-        """Claim as many deliveries as there are free threads, and start an attempt for each."""
-        free_threads = THREADS - len(in_flight)
+    def _begin_attempts(
+        self, pool: ThreadPoolExecutor, claims_in_flight: dict[str, DeliveryClaim], now: datetime
+    ) -> None:
+        """Claim as many deliveries as there are free threads.
+
+        Starts an attempt for each delivery.
+        """
+        free_threads = THREADS - len(claims_in_flight)
         if not free_threads:
             return
-        failing = sum(1 for in_flight_claim in in_flight.values() if in_flight_claim.is_failing)
+        failing = sum(1 for in_flight_claim in claims_in_flight.values() if in_flight_claim.is_failing)
         policy = scan_policy()
-        for new_claim in claim(limit=free_threads, failing_limit=max(0, FAILING_THREADS - failing), now=now):
-            in_flight[new_claim.delivery_id] = new_claim
+        for new_claim in claim(limit=free_threads, failing_limit=max(0, MAX_FAILING_THREADS - failing), now=now):
+            claims_in_flight[new_claim.delivery_id] = new_claim
             pool.submit(self._attempt, new_claim, policy)
 
     def _attempt(self, new_claim: DeliveryClaim, policy: Policy) -> None:
@@ -118,8 +129,11 @@ class Dispatcher:
         with job_log_context(delivery_id, request_id), span:
             self._inbox.put(send(new_claim, policy))
 
-    def _collect(self, timeout_s: float) -> list[AttemptResult]:
-        """Return the results that arrive within `timeout_s`, or within COLLECT_S after the first result or wake-up."""
+    def _collect_results(self, timeout_s: float) -> list[AttemptResult]:
+        """Return the results that arrive within `timeout_s`.
+
+        After the first message, it waits at most COLLECT_RESULTS_S.
+        """
         ended: list[AttemptResult] = []
         deadline = time.monotonic() + timeout_s
         while True:
@@ -127,13 +141,16 @@ class Dispatcher:
                 item = self._inbox.get(timeout=max(0.0, deadline - time.monotonic()))
             except queue.Empty:
                 return ended
-            deadline = min(deadline, time.monotonic() + COLLECT_S)
+            deadline = min(deadline, time.monotonic() + COLLECT_RESULTS_S)
             if item is not None:
                 ended.append(item)
 
 
-def _write(results: list[AttemptResult]) -> None:
-    """Record the results. If the database refuses them, record each result alone, so that the valid ones are stored."""
+def _store_results(results: list[AttemptResult]) -> None:
+    """Store the results of attempts.
+
+    If PostgreSQL refuses them, store each result alone, so that only invalid results are lost.
+    """
     if not results:
         return
     try:
@@ -145,4 +162,4 @@ def _write(results: list[AttemptResult]) -> None:
             logger.exception("the end of delivery %s could not be written", results[0].claim.delivery_id)
             return
         for result in results:
-            _write([result])
+            _store_results([result])

@@ -1,4 +1,4 @@
-"""Body formats of webhooks: an event's stored body unchanged, or a message for Slack or Microsoft Teams.
+"""Body formats of webhooks: JSON, Slack and Microsoft Teams.
 
 Every attempt sends the same bytes for the same event. Titles, names and addresses come from strangers, so messages
 contain them as plain text, never as markup, mentions or links. All links lead to pages of this service.
@@ -14,38 +14,45 @@ from typing import Any
 
 from website_scan.messages import counted
 
-# Limits for lines, the headline, the number of findings listed for each kind of change, and the pages of a finding.
-LINE_CHARACTERS = 300
-HEADLINE_CHARACTERS = 150
-MOST_FINDINGS = 10
-MOST_PAGES = 3
-PAGE_CHARACTERS = 100
-# Slack's limits in characters for a section's escaped text, and for a header (https://docs.slack.dev/reference/block-kit).
-SLACK_TEXT = 3_000
-SLACK_HEADER = 150
-# Teams allows 28 KB for a message (https://learn.microsoft.com/microsoftteams), to which a workflow may add text.
-TEAMS_BYTES = 24_000
+# Limits for lines, the headline, listed findings and listed pages.
+MAX_LINE_CHARACTERS = 300
+MAX_HEADLINE_CHARACTERS = 150
+MAX_LISTED_FINDINGS = 10
+MAX_LISTED_PAGES = 3
+MAX_PAGE_CHARACTERS = 100
+# Slack's limits for texts and headers (https://docs.slack.dev/reference/block-kit).
+MAX_SLACK_TEXT_CHARACTERS = 3_000
+MAX_SLACK_HEADER_CHARACTERS = 150
+# Teams allows 28 KB with text that a workflow may add (https://learn.microsoft.com/microsoftteams).
+MAX_TEAMS_BYTES = 24_000
 CUT = "…"
-# Control characters, line ends, bidirectional control characters, and surrogates, which UTF-8 cannot encode.
+# Control characters, line ends, bidirectional controls, and surrogates.
 UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]+")
 PAGES = (("unreachable_pages", "Unreachable"), ("reachable_pages", "Reachable again"))
+REACHED = {"lost": "no longer reached", "regained": "reached again"}
 CHANGES = (("new", "New"), ("worse", "Worse"), ("better", "Better"), ("fixed", "Fixed"))
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """Part of a line. A part with a URL is a link to a page of this service."""
+class LinePart:
+    """Part of a line in a message.
+
+    A part with a URL links to a page of this service.
+    """
 
     text: str
     url: str = ""
 
 
-Line = Sequence[Part]
+Line = Sequence[LinePart]
 
 
 @dataclass(frozen=True, slots=True)
 class MessageContent:
-    """Content of a message: a headline, paragraphs of lines, and links to pages of this service."""
+    """Slack or Teams message.
+
+    It has a headline, paragraphs, and links to pages of this service.
+    """
 
     headline: str
     paragraphs: Sequence[Sequence[Line]]
@@ -53,24 +60,29 @@ class MessageContent:
 
 
 def sent_body(body_format: str, body: bytes) -> bytes:
-    """Return the body that is sent in this format. `body` is the event's stored body, JSON in UTF-8."""
+    """Return the body to send in this format.
+
+    `body` is the event's stored body, JSON in UTF-8.
+    """
     write = FORMATS[body_format]
-    return body if write is None else _encoded(write(message_content(json.loads(body))))
+    return body if write is None else _encode_json(write(message_content(json.loads(body))))
 
 
 def message_content(event: Mapping[str, Any]) -> MessageContent:
-    """Return the content of the message for an event, in short lines without control characters."""
+    """Return an event's message in short lines without control characters."""
     name, data = str(event["event"]), event["data"]
     headline, paragraphs, links = CONTENT_BY_SUBJECT[name.partition(".")[0]](name, data)
     test = "Test: " if event.get("test") else ""
     return MessageContent(
-        headline=_clean(test + headline, HEADLINE_CHARACTERS),
-        paragraphs=[lines for raw_lines in paragraphs if (lines := [line for line in map(_line, raw_lines) if line])],
+        headline=_clean_text(test + headline, MAX_HEADLINE_CHARACTERS),
+        paragraphs=[
+            lines for raw_lines in paragraphs if (lines := [line for line in map(_clean_line, raw_lines) if line])
+        ],
         links=[(label, url) for label, url in links if url],
     )
 
 
-# Headline, paragraphs, and links (label, URL) of a message.
+# A message's headline, paragraphs, and links (label, URL).
 Content = tuple[str, Sequence[Sequence[str | Line]], list[tuple[str, str | None]]]
 
 
@@ -78,11 +90,11 @@ def _scan_content(name: str, data: Mapping[str, Any]) -> Content:
     links = [("Open the report", data["report_url"])]
     kind = _type_name(data["type"])
     if name == "scan.failed":
-        return f"{kind} scan failed", [[data["url"], *_error(data)]], []
+        return f"{kind} scan failed", [[data["url"], *_error_lines(data)]], []
     lines = [data["url"], counted(data["findings_count"], "finding")]
     if name == "scan.partial":
         lines.append("Some checks could not run.")
-    return f"{kind} scan: {_result(data)}", [lines], links
+    return f"{kind} scan: {_score_text(data)}", [lines], links
 
 
 def _audit_content(name: str, data: Mapping[str, Any]) -> Content:
@@ -90,20 +102,20 @@ def _audit_content(name: str, data: Mapping[str, Any]) -> Content:
         return _scan_content(f"scan.{data['status']}", data)
     links = [("Open the audit", data["audit_url"])]
     if name == "audit.failed":
-        return "Audit failed", [[data["target"], *_error(data)]], links
+        return "Audit failed", [[data["target"], *_error_lines(data)]], links
     pages = data["pages"]
     progress = f"{pages['done']:,} of {counted(pages['planned'], 'page')} checked"
     progress += f", {pages['failed']:,} failed" if pages["failed"] else ""
-    results = [f"{_type_name(scan_type)}: {_result(result)}" for scan_type, result in data["results"].items()]
+    results = [f"{_type_name(scan_type)}: {_score_text(result)}" for scan_type, result in data["results"].items()]
     return "Audit completed", [[data["target"], progress], results], links
 
 
 def _monitor_content(name: str, data: Mapping[str, Any]) -> Content:
     monitor = ("Open the monitor", data["monitor_url"])
     if name == "monitor.failed":
-        return f"{data['name']}: unreachable", [[data["target"], *_error(data)]], [monitor]
+        return f"{data['name']}: unreachable", [[data["target"], *_error_lines(data)]], [monitor]
     if name == "monitor.recovered":
-        since = f"It was unreachable since {_moment(data['down_since'])}."
+        since = f"It was unreachable since {_format_timestamp(data['down_since'])}."
         return f"{data['name']}: reachable again", [[data["target"], since]], [monitor]
     more = data["more"]
     counts = [f"{len(data[change]) + more[change]} {change}" for change, _ in CHANGES if data[change]]
@@ -115,15 +127,17 @@ def _monitor_content(name: str, data: Mapping[str, Any]) -> Content:
     ]
     certificate = data["certificate"]
     expiry = certificate and (
-        f"The certificate of {certificate['host']} expires on {_moment(certificate['expires_at'])},"
+        f"The certificate of {certificate['host']} expires on {_format_timestamp(certificate['expires_at'])},"
         f" in {counted(certificate['days_left'], 'day')}."
     )
     paragraphs: list[Sequence[str | Line]] = [[data["target"]], scores, [expiry or ""]]
-    paragraphs += [[f"{title}:", *_findings(data[change], more[change])] for change, title in CHANGES if data[change]]
+    paragraphs += [
+        [f"{title}:", *_finding_lines(data[change], more[change])] for change, title in CHANGES if data[change]
+    ]
     for pages, title in PAGES:
         if data[pages]:
-            urls = [page["url"] for page in data[pages][:MOST_FINDINGS]]
-            paragraphs.append([f"{title}:", *urls, *_number_of_others(len(data[pages]) + more[pages])])
+            urls = [page["url"] for page in data[pages][:MAX_LISTED_FINDINGS]]
+            paragraphs.append([f"{title}:", *urls, *_number_of_others_line(len(data[pages]) + more[pages])])
     headline = f"{data['name']}: {', '.join(counts) or 'something changed'}"
     return headline, paragraphs, [("Open the audit", data["run"]["audit_url"]), monitor]
 
@@ -133,23 +147,28 @@ def _list_content(name: str, data: Mapping[str, Any]) -> Content:
     links = [("Open the list", data["list_url"])]
     progress = f"{run['done']:,} of {counted(run['entries'], 'site')} judged"
     progress += f", {run['failed']:,} failed" if run["failed"] else ""
-    progress += f", {run['left_out']:,} not looked at" if run["left_out"] else ""
+    progress += f", {run['left_out']:,} not scanned" if run["left_out"] else ""
     means = [
         f"{_type_name(scan_type)}: {mean['mean']} of 100 on average ({mean['grade']})"
         for scan_type, mean in data["results"].items()
         if mean["mean"] is not None
     ]
     if name == "list.completed":
-        return f"{data['name']}: run {run['status']}", [[progress, *_error(run)], means], links
+        return f"{data['name']}: run {run['status']}", [[progress, *_error_lines(run)], means], links
     changes = data["changes"]
     grades = [
         f"{counted(number, 'site')} with a {change} grade" for change, number in changes["grades"].items() if number
     ]
+    sites = changes["sites"]
+    grades += [f"{counted(sites[key], 'site')} {state}" for key, state in REACHED.items() if sites[key]]
     paragraphs: list[Sequence[str | Line]] = [[progress], means]
+    for key, state in REACHED.items():
+        if urls := changes[key][:MAX_LISTED_FINDINGS]:
+            paragraphs.append([f"{state.capitalize()}:", *urls, *_number_of_others_line(sites[key])])
     for change, title in (("worse", "Worse"), ("better", "Better")):
         if sites := changes[change]:
-            lines = [f"{site['url']}: {site['change']:+g} on average" for site in sites[:MOST_FINDINGS]]
-            paragraphs.append([f"{title}:", *lines, *_number_of_others(changes["sites"][change])])
+            lines = [f"{site['url']}: {site['change']:+g} on average" for site in sites[:MAX_LISTED_FINDINGS]]
+            paragraphs.append([f"{title}:", *lines, *_number_of_others_line(changes["sites"][change])])
     for change, title in (("more_failures", "Fails on more sites"), ("fewer_failures", "Fails on fewer sites")):
         if checks := changes[change]:
             lines = [f"{check['name']}: {check['failed_before']} → {check['failed_after']}" for check in checks]
@@ -166,16 +185,19 @@ CONTENT_BY_SUBJECT: Mapping[str, Callable[[str, Mapping[str, Any]], Content]] = 
 
 
 def slack(content: MessageContent) -> dict[str, Any]:
-    """Return the JSON for a Slack incoming webhook: blocks, and a text for notifications."""
+    """Return the JSON of a Slack message.
+
+    It has blocks, and a text for notifications.
+    """
     blocks: list[dict[str, Any]] = [
-        {"type": "header", "text": _slack_text(_fit_lines([content.headline], SLACK_HEADER))},
+        {"type": "header", "text": _slack_text(_fit_lines([content.headline], MAX_SLACK_HEADER_CHARACTERS))},
         *map(_slack_block, content.paragraphs),
     ]
     if content.links:
-        links = " · ".join(f"<{_escaped(url).replace('|', '%7C')}|{label}>" for label, url in content.links)
+        links = " · ".join(f"<{_escape_slack(url).replace('|', '%7C')}|{label}>" for label, url in content.links)
         blocks.append({"type": "section", "text": {"type": "mrkdwn", "text": links, "verbatim": True}})
     return {
-        "text": _fit_lines([content.headline], SLACK_TEXT),
+        "text": _fit_lines([content.headline], MAX_SLACK_TEXT_CHARACTERS),
         "blocks": blocks,
         "unfurl_links": False,
         "unfurl_media": False,
@@ -183,11 +205,14 @@ def slack(content: MessageContent) -> dict[str, Any]:
 
 
 def teams(content: MessageContent) -> dict[str, Any]:
-    """Return the JSON for a Teams workflow: a message with one Adaptive Card 1.4. The end of a long message is cut."""
+    """Return the JSON of a Teams message.
+
+    It has one Adaptive Card 1.4, and is truncated if it is too long.
+    """
     paragraphs = list(content.paragraphs)
-    while len(_encoded(message := _teams_message(content, paragraphs))) > TEAMS_BYTES:
+    while len(_encode_json(message := _teams_message(content, paragraphs))) > MAX_TEAMS_BYTES:
         last = paragraphs[-1]
-        paragraphs[-1:] = [[*last[: len(last) // 2], [Part(CUT)]]] if len(last) > 2 else []
+        paragraphs[-1:] = [[*last[: len(last) // 2], [LinePart(CUT)]]] if len(last) > 2 else []
     return message
 
 
@@ -199,7 +224,7 @@ FORMATS: Mapping[str, Callable[[MessageContent], dict[str, Any]] | None] = {
 
 
 def _teams_message(content: MessageContent, paragraphs: Iterable[Sequence[Line]]) -> dict[str, Any]:
-    body = [_teams_line([Part(content.headline)], size="Large", weight="Bolder")]
+    body = [_teams_line([LinePart(content.headline)], size="Large", weight="Bolder")]
     for lines in paragraphs:
         body += [_teams_line(line, spacing="Medium" if index == 0 else "None") for index, line in enumerate(lines)]
     card = {
@@ -214,7 +239,10 @@ def _teams_message(content: MessageContent, paragraphs: Iterable[Sequence[Line]]
 
 
 def _teams_line(line: Line, *, spacing: str = "Default", **style: str) -> dict[str, Any]:
-    """Return a RichTextBlock of plain text with links. A TextBlock would interpret Markdown."""
+    """Return plain text with links as a RichTextBlock.
+
+    A TextBlock would interpret Markdown.
+    """
     inlines = [
         {"type": "TextRun", "text": part.text, **style}
         | ({"selectAction": {"type": "Action.OpenUrl", "url": part.url}} if part.url else {})
@@ -224,24 +252,29 @@ def _teams_line(line: Line, *, spacing: str = "Default", **style: str) -> dict[s
 
 
 def _slack_block(lines: Sequence[Line]) -> dict[str, Any]:
-    """Return a section of plain text, or rich text for lines with links. Slack interprets markup in neither."""
+    """Return a Slack section that interprets no markup.
+
+    It is plain text, or rich text for lines with links.
+    """
     if not any(part.url for line in lines for part in line):
         return {
             "type": "section",
-            "text": _slack_text(_fit_lines(["".join(part.text for part in line) for line in lines], SLACK_TEXT)),
+            "text": _slack_text(
+                _fit_lines(["".join(part.text for part in line) for line in lines], MAX_SLACK_TEXT_CHARACTERS)
+            ),
         }
     elements: list[dict[str, str]] = []
     size = 0
     for line in lines:
         size += sum(len(part.text) + len(part.url) for part in line) + 1
-        if size > SLACK_TEXT - len(CUT):
+        if size > MAX_SLACK_TEXT_CHARACTERS - len(CUT):
             elements.append({"type": "text", "text": CUT})
             break
         elements += [_slack_part(part) for part in line] + [{"type": "text", "text": "\n"}]
     return {"type": "rich_text", "elements": [{"type": "rich_text_section", "elements": elements}]}
 
 
-def _slack_part(part: Part) -> dict[str, str]:
+def _slack_part(part: LinePart) -> dict[str, str]:
     return {"type": "link", "url": part.url, "text": part.text} if part.url else {"type": "text", "text": part.text}
 
 
@@ -249,16 +282,22 @@ def _slack_text(escaped: str) -> dict[str, Any]:
     return {"type": "plain_text", "text": escaped, "emoji": False}
 
 
-def _escaped(text: str) -> str:
-    """Escape Slack's three special characters, so that `<!channel>` in a text notifies nobody."""
+def _escape_slack(text: str) -> str:
+    """Escape Slack's three special characters.
+
+    Otherwise `<!channel>` in a text would notify everybody.
+    """
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def _fit_lines(lines: Sequence[str], characters: int) -> str:
-    """Return as many escaped lines as `characters` allows, or the beginning of the first line if it is too long."""
+    """Return as many escaped lines as fit into `characters`.
+
+    If the first line is too long, returns its beginning.
+    """
     text = ""
     for line in lines:
-        longer_text = f"{text}\n{_escaped(line)}" if text else _escaped(line)
+        longer_text = f"{text}\n{_escape_slack(line)}" if text else _escape_slack(line)
         if len(longer_text) > characters - len(CUT) - 1:
             return f"{text}\n{CUT}" if text else _cut_escaped(line, characters)
         text = longer_text
@@ -266,72 +305,85 @@ def _fit_lines(lines: Sequence[str], characters: int) -> str:
 
 
 def _cut_escaped(line: str, characters: int) -> str:
-    while len(_escaped(line)) > characters - len(CUT):
+    while len(_escape_slack(line)) > characters - len(CUT):
         line = line[:-1]
-    return _escaped(line) + CUT
+    return _escape_slack(line) + CUT
 
 
-def _findings(findings: Sequence[Mapping[str, Any]], dropped: int) -> list[str | Line]:
-    """Return two lines for each of the first findings: severity and title, and the first pages with report links.
+def _finding_lines(findings: Sequence[Mapping[str, Any]], dropped: int) -> list[str | Line]:
+    """Return two lines for each of the first findings.
 
-    The last line is the number of other findings, including `dropped` findings that are not in the event.
+    The last line is the number of other findings. The first line has the severity and title, the second links to the
+    pages' reports. The number includes `dropped` findings that are not in the event.
     """
     lines: list[str | Line] = []
-    for finding in findings[:MOST_FINDINGS]:
+    for finding in findings[:MAX_LISTED_FINDINGS]:
         evidence = f": {finding['said']}" if finding["said"] else ""
         severity = str(finding["severity"]).capitalize()
         lines += [
             f"{severity}: {finding['title']} ({_type_name(finding['type'])}){evidence}",
-            _pages(finding),
+            _pages_line(finding),
         ]
-    return [*lines, *_number_of_others(len(findings) + dropped)]
+    return [*lines, *_number_of_others_line(len(findings) + dropped)]
 
 
-def _pages(finding: Mapping[str, Any]) -> Line:
-    """Return a line with links to the reports of a finding's first pages, and the number of other pages."""
-    parts: list[Part] = []
-    for page in finding["pages"][:MOST_PAGES]:
-        # The word "report" is the link, because a link on the page's address would lead to another address.
-        url = _clean(page["url"], PAGE_CHARACTERS)
-        parts += [Part(f"{', ' if parts else 'on '}{url} ("), Part("report", page["report_url"]), Part(")")]
-    more = finding["pages_affected"] - MOST_PAGES
-    return [*parts, Part(f" and {more} more")] if more > 0 else parts
+def _pages_line(finding: Mapping[str, Any]) -> Line:
+    """Return a line with links to the first reports.
+
+    It ends with the number of other pages.
+    """
+    parts: list[LinePart] = []
+    for page in finding["pages"][:MAX_LISTED_PAGES]:
+        # Readers would expect a linked address to open the page itself.
+        url = _clean_text(page["url"], MAX_PAGE_CHARACTERS)
+        parts += [LinePart(f"{', ' if parts else 'on '}{url} ("), LinePart("report", page["report_url"]), LinePart(")")]
+    more = finding["pages_affected"] - MAX_LISTED_PAGES
+    return [*parts, LinePart(f" and {more} more")] if more > 0 else parts
 
 
-def _number_of_others(count: int) -> list[str]:
-    return [f"and {count - MOST_FINDINGS} more"] if count > MOST_FINDINGS else []
+def _number_of_others_line(count: int) -> list[str]:
+    return [f"and {count - MAX_LISTED_FINDINGS} more"] if count > MAX_LISTED_FINDINGS else []
 
 
 def _type_name(scan_type: str) -> str:
     return "SEO" if scan_type == "seo" else scan_type.capitalize()
 
 
-def _result(result: Mapping[str, Any]) -> str:
+def _score_text(result: Mapping[str, Any]) -> str:
     return "no score" if result["score"] is None else f"{result['score']} of 100 ({result['grade']})"
 
 
-def _error(data: Mapping[str, Any]) -> list[str]:
+def _error_lines(data: Mapping[str, Any]) -> list[str]:
     return [data["error"]["message"]] if data.get("error") else []
 
 
-def _moment(timestamp: str) -> str:
-    """Return a timestamp such as `2026-11-21T07:15:00Z` as `2026-11-21 07:15 UTC`."""
+def _format_timestamp(timestamp: str) -> str:
+    """Return a timestamp in the form `2026-11-21 07:15 UTC`.
+
+    `value` is a timestamp such as `2026-11-21T07:15:00Z`.
+    """
     return f"{timestamp[:16].replace('T', ' ')} UTC"
 
 
-def _line(line: str | Line) -> Line:
-    """Return a line as a sequence of parts: a string becomes one clean part, or none if it is empty."""
+def _clean_line(line: str | Line) -> Line:
+    """Convert a string to a line with one cleaned part.
+
+    Other lines are unchanged. An empty string becomes an empty line.
+    """
     if not isinstance(line, str):
         return line
-    text = _clean(line)
-    return [Part(text)] if text else []
+    text = _clean_text(line)
+    return [LinePart(text)] if text else []
 
 
-def _clean(text: str, characters: int = LINE_CHARACTERS) -> str:
-    """Return the text as one line without control characters, cut to `characters`."""
+def _clean_text(text: str, characters: int = MAX_LINE_CHARACTERS) -> str:
+    """Return the text as one line of at most `characters`.
+
+    The line has no control characters.
+    """
     line = " ".join(UNPRINTABLE.sub(" ", text).split())
     return line if len(line) <= characters else line[: characters - 1].rstrip() + CUT
 
 
-def _encoded(message: Mapping[str, Any]) -> bytes:
+def _encode_json(message: Mapping[str, Any]) -> bytes:
     return json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode()

@@ -1,4 +1,7 @@
-"""Retry schedule: computes the outcome of an attempt and the time of the next one. Pure functions, without a clock."""
+"""Compute an attempt's outcome and the time of the next attempt.
+
+The functions are pure.
+"""
 
 from __future__ import annotations
 
@@ -24,14 +27,16 @@ JITTER = 0.2
 MAX_RETRY_AFTER = timedelta(hours=24)
 GONE = 410
 
-# A webhook is disabled after it has failed for this long, and more often than one delivery has retries. The number
-# matters, because after an outage of this service a few failures may be days apart.
-FAILING_TOLERATED = timedelta(days=5)
-FAILURES_TOLERATED = len(PAUSES)
+# A webhook is disabled if it has failed for this long. A few failures may be days apart, so their number matters, too.
+MAX_FAILING_TIME = timedelta(days=5)
+MAX_FAILURES = len(PAUSES)
 
 
 class Outcome(enum.Enum):
-    """Outcome of an attempt for its delivery. GONE is a failure after which the webhook is disabled."""
+    """Outcome of an attempt.
+
+    GONE is a failure that also disables the webhook.
+    """
 
     DELIVERED = enum.auto()
     RETRY = enum.auto()
@@ -41,7 +46,10 @@ class Outcome(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class NextStep:
-    """Outcome of an attempt, and the time of the next attempt (only for RETRY)."""
+    """Outcome of an attempt.
+
+    `retry_at` is the time of the next attempt if the outcome is RETRY.
+    """
 
     outcome: Outcome
     retry_at: datetime | None = None
@@ -56,11 +64,11 @@ def next_step(
     uniform: Callable[[float, float], float],
     pauses: Sequence[timedelta] = PAUSES,
 ) -> NextStep:
-    """Return the outcome of an attempt, whose number `attempt` counts from 1, and the time of the next attempt.
+    """Return the outcome of an attempt and the time of the next one.
 
-    `status` is the HTTP status, or None without a response. `retry_after` is the response's unparsed header. `uniform`
-    is `random.uniform`: pauses have a jitter of ± 20 %, so that retries do not overload a recovered receiver. A
-    Retry-After makes a pause longer, up to a day, never shorter.
+    `attempt` is its number, counted from 1. `status` is the HTTP status, or None without a response. `retry_after` is
+    the response's unparsed header. `uniform` is `random.uniform`: pauses have a jitter of ± 20 %, so that retries do
+    not overload a recovered receiver. A Retry-After makes a pause longer, up to a day, never shorter.
     """
     if status is not None and 200 <= status < 300:
         return NextStep(Outcome.DELIVERED)
@@ -74,22 +82,23 @@ def next_step(
 
 
 def parse_retry_after(value: str | None, now: datetime) -> timedelta:
-    """Return the pause in a Retry-After header: seconds, or an HTTP date (RFC 9110, section 10.2.3).
+    """Return the pause of a Retry-After header: seconds, or an HTTP date.
 
-    Returns 0 for None, for invalid values, and for a time in the past.
+    RFC 9110, section 10.2.3. Returns 0 for None, for invalid values, and for a time in the past.
     """
     text = (value or "").strip()
     if re.fullmatch(r"[0-9]+", text, re.ASCII):
-        # A number with more than 9 digits might not fit into a timedelta.
+        # Numbers with more than 9 digits might not fit into a timedelta.
         return timedelta(seconds=int(text)) if len(text) <= 9 else MAX_RETRY_AFTER
     try:
         moment = email.utils.parsedate_to_datetime(text)
     except (ValueError, OverflowError):
         return timedelta(0)
-    if moment.tzinfo is None:  # The zone "-0000" means UTC, but Python returns a naive datetime.
+    # The zone "-0000" means UTC, but Python returns a naive datetime.
+    if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
     return max(moment - now, timedelta(0))
 
 
-def is_to_be_disabled(*, failing_since: datetime, failures: int, now: datetime) -> bool:
-    return failures > FAILURES_TOLERATED and now - failing_since >= FAILING_TOLERATED
+def exceeds_failure_limits(*, failing_since: datetime, failures: int, now: datetime) -> bool:
+    return failures > MAX_FAILURES and now - failing_since >= MAX_FAILING_TIME

@@ -1,4 +1,4 @@
-"""Sending of one attempt: a signed event in the webhook's format, through the network guard. Uses no database."""
+"""Send a signed event to a receiver, without access to the database."""
 
 from __future__ import annotations
 
@@ -25,17 +25,20 @@ from website_scan.net.targets import InvalidUrl
 
 logger = logging.getLogger(__name__)
 
-# Time limit for name resolution, connection, TLS, request and response together.
+# Time limit for DNS, connection, TLS, request and response together.
 TIMEOUT_S = 10
 KEPT_BYTES = 2048
-OUR_FAULT = "INTERNAL_ERROR"
-# Control characters, which a terminal or page might interpret. PostgreSQL's text type cannot store NUL.
+INTERNAL_ERROR_CODE = "INTERNAL_ERROR"
+# Terminals and pages might interpret control characters, and PostgreSQL cannot store NUL.
 CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 
 
 @dataclass(frozen=True, slots=True)
 class AttemptResult:
-    """Result of an attempt. `status` is None without a response. `error_code` is empty only for a 2xx."""
+    """Result of an attempt.
+
+    `status` is None without a response. `error_code` is empty only for a 2xx status.
+    """
 
     claim: DeliveryClaim
     at: datetime
@@ -53,32 +56,36 @@ class AttemptResult:
         return not self.error_code
 
     @property
-    def is_our_fault(self) -> bool:
-        """Return True if the attempt failed because of an error in this service, not because of the receiver."""
-        return self.error_code == OUR_FAULT
+    def is_internal_error(self) -> bool:
+        """Return True if this service, not the receiver, caused the failure."""
+        return self.error_code == INTERNAL_ERROR_CODE
 
 
 def send(claim: DeliveryClaim, policy: Policy, *, resolver: Resolver | None = None) -> AttemptResult:
-    """Make one attempt to deliver. Raises no exceptions: errors are in the result."""
+    """Attempt a delivery once.
+
+    Raises no exceptions, because errors are part of the result.
+    """
     at = datetime.now(UTC)
-    began_s = time.monotonic()
+    start_s = time.monotonic()
 
     def result(**columns: object) -> AttemptResult:
-        latency_ms = round((time.monotonic() - began_s) * 1000)
+        latency_ms = round((time.monotonic() - start_s) * 1000)
         return AttemptResult(claim, at, datetime.now(UTC), latency_ms, **columns)  # type: ignore[arg-type]
 
     try:
-        response = _post(claim, policy, resolver, at)
-    except (Blocked, InvalidUrl) as refusal:  # InvalidUrl: the port is not allowed any more.
+        response = _post_event(claim, policy, resolver, at)
+    except (Blocked, InvalidUrl) as refusal:
+        # InvalidUrl is raised if the port is no longer allowed.
         return result(error_code=refusal.code, error_message=str(refusal), blocked=True)
     except NetError as error:
         return result(error_code=error.code, error_message=str(error))
     except InvalidToken:
         logger.error("the secret of webhook %s cannot be decrypted: a key is missing", claim.webhook_id)
-        return result(error_code=OUR_FAULT, error_message="The webhook's secret could not be read.")
+        return result(error_code=INTERNAL_ERROR_CODE, error_message="The webhook's secret could not be read.")
     except Exception:
         logger.exception("delivery %s failed", claim.delivery_id)
-        return result(error_code=OUR_FAULT, error_message="The attempt failed on our side.")
+        return result(error_code=INTERNAL_ERROR_CODE, error_message="The attempt failed on our side.")
     columns = {
         "status": response.status,
         "retry_after": response.headers.get("Retry-After"),
@@ -91,7 +98,7 @@ def send(claim: DeliveryClaim, policy: Policy, *, resolver: Resolver | None = No
     return result(**columns, error_code="RECEIVER_STATUS", error_message=message)
 
 
-def _post(claim: DeliveryClaim, policy: Policy, resolver: Resolver | None, at: datetime) -> Response:
+def _post_event(claim: DeliveryClaim, policy: Policy, resolver: Resolver | None, at: datetime) -> Response:
     body = sent_body(claim.format, claim.body)
     headers = signature_headers(
         valid=[encryption.decrypt(secret) for secret in claim.encrypted_secrets],
@@ -102,7 +109,8 @@ def _post(claim: DeliveryClaim, policy: Policy, resolver: Resolver | None, at: d
     headers |= {
         "Content-Type": "application/json",
         "X-Service-Event": claim.kind,
-        "Accept-Encoding": "identity",  # The beginning of the response is stored without decompression.
+        # The beginning of the response is stored without decompression.
+        "Accept-Encoding": "identity",
     }
     with Network(policy, resolver=resolver, time_limit_s=TIMEOUT_S) as network:
         return network.fetch(
@@ -119,10 +127,13 @@ def _post(claim: DeliveryClaim, policy: Policy, resolver: Resolver | None, at: d
 
 
 def excerpt(response: Response) -> str:
-    """Return the beginning of a response as text. U+FFFD replaces invalid UTF-8 and control characters."""
+    """Return the beginning of a response as text.
+
+    U+FFFD replaces invalid UTF-8 and control characters.
+    """
     if (response.headers.get("Content-Encoding") or "identity").lower() != "identity":
         return ""
-    # With `final=False`, the decoder leaves out an incomplete character at the end of a cut body.
+    # The decoder omits an incomplete character at the end of a truncated body.
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     text = decoder.decode(response.body[:KEPT_BYTES], final=len(response.body) < KEPT_BYTES)
     return CONTROL.sub("\N{REPLACEMENT CHARACTER}", text)

@@ -1,4 +1,4 @@
-"""Properties that elements inherit from their ancestors, such as being hidden."""
+"""Properties that elements inherit, such as being hidden."""
 
 from __future__ import annotations
 
@@ -10,25 +10,30 @@ from selectolax.lexbor import LexborNode
 T = TypeVar("T")
 
 
-class Inherited(Generic[T]):
+class InheritedProperty(Generic[T]):
     """Cache of one inherited value per element of a document.
 
     Values are computed from the outermost element inwards without recursion, so the tree may have any depth.
     """
 
-    def __init__(self, at_root: T, step: Callable[[LexborNode, T], T]) -> None:
-        """Store `at_root`, the value above the root, and `step(node, parent's value)`, which returns a node's value."""
-        self._at_root = at_root
-        self._step = step
+    def __init__(self, root_value: T, compute_value: Callable[[LexborNode, T], T]) -> None:
+        """Create a cache of an inherited value.
+
+        `compute_value(node, parent_value)` returns a node's value; `root_value` is the root's parent value.
+        """
+        self._root_value = root_value
+        self._compute_value = compute_value
         self._values: dict[int, T] = {}
 
-    def value_of(self, node: LexborNode | None) -> T:
-        """Return the value of a node, or `at_root` for None."""
+    def inherited_value(self, node: LexborNode | None) -> T:
+        """Return the inherited value of a node, or `root_value` for None."""
         uncached: list[LexborNode] = []
         while node is not None and node.mem_id not in self._values:
             uncached.append(node)
             node = node.parent
-        value = self._at_root if node is None else self._values[node.mem_id]
+        value = self._root_value if node is None else self._values[node.mem_id]
         for element in reversed(uncached):
-            value = self._values[element.mem_id] = self._step(element, value) if element.is_element_node else value
+            value = self._values[element.mem_id] = (
+                self._compute_value(element, value) if element.is_element_node else value
+            )
         return value

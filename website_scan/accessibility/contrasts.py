@@ -1,6 +1,7 @@
-"""Elements with too little contrast: ratio and colours, parsed from axe-core's sentences.
+"""Places of elements with too little contrast.
 
-Source: axe-core, doc/rule-descriptions, color-contrast and link-in-text-block.
+Ratio and colours are parsed from axe-core's messages. Source: axe-core, doc/rule-descriptions, color-contrast and
+link-in-text-block.
 """
 
 from __future__ import annotations
@@ -27,10 +28,10 @@ LINK = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class ContrastElement(StyledElement):
-    """Element whose text has too little contrast with its background, or link with the surrounding text.
+    """Element with too little contrast.
 
-    `why` is None if the figures of axe-core's sentence were parsed. Ratios are contrast ratios of WCAG 2, from 1 to 21;
-    colours are #rrggbb.
+    The contrast is between text and background, or between a link and the surrounding text. `why` is None if the
+    figures of axe-core's sentence were parsed. Ratios are contrast ratios of WCAG 2, from 1 to 21; colours are #rrggbb.
     """
 
     kind: ClassVar[str] = "contrast-element"
@@ -43,12 +44,16 @@ class ContrastElement(StyledElement):
     size: Annotated[str | None, Column("Text size", "short")] = None
 
     @classmethod
-    def of(cls, selector: str, snippet: str, *, why: str, **columns: Any) -> Self:
-        """Create an element with the figures of axe-core's sentence `why`, or else with the sentence."""
+    def from_axe_message(cls, selector: str, snippet: str, *, why: str, **columns: Any) -> Self:
+        """Create an element from axe-core's message `why`.
+
+        The message contains the ratio and the colours. If the message can't be parsed, the element has the message
+        itself.
+        """
         if match := TEXT.search(why):
             ratio, colour, background, size, weight, needs = match.groups()
-            size_text = ", ".join(filter(None, (size, "bold" if weight == "bold" else "")))
-            columns |= {"background": background, "size": size_text or None}
+            font_size_and_weight = ", ".join(filter(None, (size, "bold" if weight == "bold" else "")))
+            columns |= {"background": background, "size": font_size_and_weight or None}
         elif match := LINK.search(why):
             ratio, needs, colour, surrounding = match.groups()
             columns |= {"surrounding": surrounding}
@@ -57,7 +62,10 @@ class ContrastElement(StyledElement):
         return cls(selector, snippet, contrast=float(ratio), needs=float(needs), text_colour=colour, **columns)
 
     def normal(self, page: WrittenUrl) -> str:
-        """Return the normal form for fingerprints. It has the colours, because another pair needs another fix."""
+        """Return the normalized text for fingerprints.
+
+        Colours are part of the text, because other colours need another fix.
+        """
         colours = " ".join(filter(None, (self.text_colour, self.background, self.surrounding)))
         why = colours or self.why or ""
         return element(self.ancestry or self.selector, self.snippet, page, is_styled=True, why=why)

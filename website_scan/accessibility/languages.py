@@ -1,4 +1,7 @@
-"""Validity of language tags: primary subtags in the IANA registry (RFC 5646, section 3.1)."""
+"""Look up the primary subtags of language tags in the IANA registry.
+
+RFC 5646, section 3.1.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from website_scan.accessibility.names import accessible_name
 from website_scan.accessibility.roles import explicit_role
 from website_scan.page.markup import attribute
 
-# All registered codes of two letters. With this table, few pages need `langcodes`, whose import takes 30 ms.
+# This table avoids the import of `langcodes`, which takes 30 ms.
 TWO_LETTER_CODES = frozenset(
     (  # noqa: SIM905  # a list would take 190 lines
         "aa ab ae af ak am an ar as av ay az ba be bg bh bi bm bn bo br bs ca ce ch co cr cs cu cv cy da de dv dz "
@@ -23,22 +26,21 @@ TWO_LETTER_CODES = frozenset(
     ).split()
 )
 PRIMARY = re.compile(r"[a-z]{3}")
-# Private-use codes `qaa..qtz` of the registry. axe-core accepts only `qaa`.
-PRIVATE_USE = re.compile(r"q(?!aa)[a-t][a-z]")
-# The registry has a three-letter code of ISO 639-2 or -3 only if the language has no two-letter code. `langcodes`
-# replaces the other three-letter codes by two-letter codes. `langcodes` also replaces two codes that are registered,
-REGISTERED_BUT_REPLACED = frozenset({"adp", "drh"})
-# and does not replace two codes that are not registered.
-NEVER_REGISTERED = frozenset({"hbs", "tgl"})
-# Codes that were registered after the copy of the registry in `langcodes` was made.
-REGISTERED_SINCE = frozenset(
+# The IANA registry has private-use codes `qaa..qtz`. axe-core accepts only `qaa`.
+PRIVATE_USE_CODE = re.compile(r"q(?!aa)[a-t][a-z]")
+# `langcodes` wrongly replaces these two registered codes by two-letter codes.
+REGISTERED_ALTHOUGH_REPLACED = frozenset({"adp", "drh"})
+# `langcodes` does not replace these unregistered three-letter codes.
+UNREGISTERED_CODES = frozenset({"hbs", "tgl"})
+# These language codes are newer than the registry in `langcodes`.
+RECENTLY_REGISTERED_CODES = frozenset(
     {"ajs", "bpc", "cls", "cnq", "cxh", "dsk", "dsz", "dyr", "egm", "eud", "gov", "hnm", "ikh", "imt", "isv", "izm"}
     | {"lgo", "lgs", "lqr", "lsc", "lsw", "luh", "lvl", "nww", "nzr", "oak", "oie", "phj", "pze", "pzh", "rib", "rnb"}
     | {"rrm", "rsk", "rsn", "rsw", "sjc", "tok", "tvi", "ugh", "uly", "uon", "vjk", "vsn", "wdt", "wtb", "wyn", "xdq"}
     | {"xhm", "ycr", "ykh", "ynb", "zcd", "zem", "zlu"}
 )
-# Elements and roles that can have an accessible name without text inside, as in axe-core.
-VISUAL_TAGS = frozenset(
+# As in axe-core, these can have an accessible name without text inside.
+TAGS_WITH_VISUAL_CONTENT = frozenset(
     {"audio", "button", "canvas", "iframe", "img", "input", "math", "meter", "object", "progress", "select", "svg"}
     | {"textarea", "video"}
 )
@@ -46,42 +48,54 @@ VISUAL_ROLES = frozenset(
     {"checkbox", "img", "meter", "progressbar", "radio", "scrollbar", "slider", "spinbutton", "textbox"}
 )
 TAGS_WITHOUT_TEXT = frozenset({"audio", "iframe", "object", "script", "style", "video"})
-MAX_NODES = 2_000  # per element with a lang attribute
+MAX_NODES = 2_000
 LANGUAGE_ATTRIBUTES = ("lang", "xml:lang")
 
 
 def primary_subtag(tag: str) -> str:
-    """Return the part of a language tag before the first hyphen, in lower case. Empty for a blank tag."""
+    """Return a language tag's first part in lower case.
+
+    It ends before the first hyphen. Empty for a blank tag.
+    """
     return tag.strip().partition("-")[0].lower()
 
 
-def is_registered(subtag: str) -> bool:
-    """Return True if a primary subtag, in lower case, is registered. Private-use codes count as unregistered."""
+def is_registered_subtag(subtag: str) -> bool:
+    """Return True if the IANA registry has the primary language.
+
+    The subtag is in lower case. Private-use codes count as unregistered.
+    """
     if len(subtag) == 2:
         return subtag in TWO_LETTER_CODES
-    if not PRIMARY.fullmatch(subtag) or PRIVATE_USE.fullmatch(subtag) or subtag in NEVER_REGISTERED:
+    if not PRIMARY.fullmatch(subtag) or PRIVATE_USE_CODE.fullmatch(subtag) or subtag in UNREGISTERED_CODES:
         return False
-    if subtag in REGISTERED_BUT_REPLACED | REGISTERED_SINCE:
+    if subtag in REGISTERED_ALTHOUGH_REPLACED | RECENTLY_REGISTERED_CODES:
         return True
-    import langcodes  # imported here, because the import is slow
+    import langcodes
     from langcodes.data_dicts import LANGUAGE_REPLACEMENTS
 
-    is_replaced = len(LANGUAGE_REPLACEMENTS.get(subtag, "")) == 2
-    return not is_replaced and langcodes.tag_is_valid(subtag)
+    has_two_letter_code = len(LANGUAGE_REPLACEMENTS.get(subtag, "")) == 2
+    return not has_two_letter_code and langcodes.tag_is_valid(subtag)
 
 
 def invalid_languages(node: LexborNode) -> list[str]:
-    """Return the lang attributes whose language is blank or not registered, as `name="value"`."""
+    """Return the language attributes that are blank or unregistered.
+
+    They are lang and xml:lang, in the form `name="value"`.
+    """
     attributes = ((name, attribute(node, name)) for name in LANGUAGE_ATTRIBUTES)
     return [
-        f'{name}="{value[:100]}"' for name, value in attributes if value and not is_registered(primary_subtag(value))
+        f'{name}="{value[:100]}"'
+        for name, value in attributes
+        if value and not is_registered_subtag(primary_subtag(value))
     ]
 
 
 def has_text_in_own_language(document: AccessibleDocument, node: LexborNode) -> bool:
-    """Return True if a screen reader reads something in the element's language.
+    """Return True if any text is read in the element's language.
 
-    Text or an accessible name counts, unless a descendant with its own lang contains the text or name.
+    Screen readers take the language from the lang attribute. Text or an accessible name counts, unless a descendant
+    with its own lang contains the text or name.
     """
     pending = [node]
     for _ in range(MAX_NODES):
@@ -97,7 +111,7 @@ def has_text_in_own_language(document: AccessibleDocument, node: LexborNode) -> 
             if child.is_element_node and not attribute(child, "lang") and not document.visibility.is_hidden(child):
                 children.append(child)
             child = child.next
-        if role in VISUAL_ROLES if role else element.tag in VISUAL_TAGS:
+        if role in VISUAL_ROLES if role else element.tag in TAGS_WITH_VISUAL_CONTENT:
             if accessible_name(document, element):
                 return True
         else:

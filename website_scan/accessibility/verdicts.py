@@ -1,4 +1,7 @@
-"""Verdicts from faulty elements: the summary has their number, the places have their selectors."""
+"""Build verdicts from faulty elements.
+
+The message has the number of faulty elements, and the places have their selectors.
+"""
 
 from __future__ import annotations
 
@@ -11,37 +14,47 @@ from selectolax.lexbor import LexborNode
 
 from website_scan.accessibility.document import AccessibleDocument
 from website_scan.accessibility.names import shown_text
+from website_scan.accessibility.scripted import has_empty_root
 from website_scan.accessibility.wcag import Criterion
-from website_scan.accessibility.wording import faulty, first_outcome, insert_agreement, sentence, unclear, wording_of
-from website_scan.elements import identifying_first
+from website_scan.accessibility.wording import (
+    capitalize_clause,
+    faulty,
+    first_declared_outcome,
+    get_wording,
+    insert_agreement,
+    needs_review_sentence,
+)
+from website_scan.elements import sort_identifying_first
 from website_scan.findings import MEDIUM, NotApplicable
 from website_scan.messages import excerpt
-from website_scan.outcomes import Fail, Pass, Review, Verdict, Warn, with_values
+from website_scan.outcomes import Fail, Pass, Review, Verdict, Warn, set_values
 from website_scan.page.markup import attribute, live, select
 from website_scan.places import Element
 from website_scan.values import Count, Excerpt, Value, Values
 
-MAX_PLACES = 20  # places in a report; limited, because a selector needs the element's siblings counted
-SELECTOR_LEVELS = 100  # more than on real pages; limits selectors on hostile pages with very deep trees
-SNIPPET = ANCESTRY = 300  # characters, as in places from axe-core
+MAX_PLACES = 20  # Limit of reported places per check, because computing a selector is expensive.
+MAX_SELECTOR_LEVELS = 100  # Malicious pages may have very deep trees, so the number of levels is limited.
+SNIPPET = ANCESTRY = 300  # These limits in characters equal those for places from axe-core.
 IDENTIFIER = re.compile(r"-?[A-Za-z_][\w-]*")
-UNLESS_CHANGED = "unless scripts or style sheets change that"
-UNLESS_HIDDEN = "unless a style sheet hides it|them"
-MAY_BE_HIDDEN = ", or may be hidden or changed"
-# If scripts add all text later, nothing can be reported as missing.
+UNLESS_CHANGED_CONDITION = "unless scripts or style sheets change that"
+UNLESS_HIDDEN_CONDITION = "unless a style sheet hides it|them"
+MAY_BE_HIDDEN_CLAUSE = ", or may be hidden or changed"
+# Verdict for a page to which scripts add the text later.
 NO_TEXT = NotApplicable("The page as served shows no text.")
+BUILT_BY_SCRIPTS = NotApplicable("Scripts build the page's content.")
 
 Test = Callable[[LexborNode], object]
 
 
 @dataclass(frozen=True, slots=True)
 class Faults:
-    """Result of judging elements: the judged elements, and the faulty elements among them, in document order.
+    """Result of an accessibility check.
 
-    `certain` elements are faulty. `uncertain` elements may be faulty: `unless` states the condition under which they
-    are not. A person has to judge the `review` elements. `fault_names(element)` returns the names of an element's
-    faults. `is_mild(element)` is true if the fault has little effect on people. `outcome` and `predicate`, and `fix`,
-    replace those of the check for another kind of fault.
+    It has the judged elements, and the faulty ones among them, in document order. `certain` elements are faulty.
+    `uncertain` elements may be faulty: `unless` states the condition under which they are not. A person has to judge
+    the `review` elements. `fault_names(element)` returns the names of an element's faults. `is_mild(element)` is true
+    if the fault has little effect on people. `outcome` and `predicate`, and `fix`, replace those of the check for
+    another kind of fault.
     """
 
     judged: Sequence[LexborNode]
@@ -50,7 +63,7 @@ class Faults:
     review: Sequence[LexborNode] = ()
     fault_names: Callable[[LexborNode], Iterable[str]] = lambda _: ()
     is_mild: Test = lambda _: False
-    unless: str = UNLESS_CHANGED
+    unless: str = UNLESS_CHANGED_CONDITION
     outcome: str = ""
     predicate: str = ""
     fix: str | None = None
@@ -66,7 +79,11 @@ class Faults:
         fault_names: Callable[[LexborNode], Iterable[str]] = lambda _: (),
         is_mild: Test = lambda _: False,
     ) -> Faults:
-        """Judge every element. A faulty element is for review if `needs_review`, else uncertain if `may_change`."""
+        """Return the faults of the judged elements.
+
+        Elements are faulty if `is_faulty(element)` is True. A faulty element is in `review` if `needs_review(element)`,
+        else uncertain if `may_change(element)`.
+        """
         elements = list(judged)
         certain: list[LexborNode] = []
         uncertain: list[LexborNode] = []
@@ -83,11 +100,12 @@ Judge = Callable[[AccessibleDocument], Faults | Verdict]
 def judges(
     subject: str, predicate: str, passed: str, criterion: Criterion, *, only_warns: bool = False
 ) -> Callable[[Judge], Callable[[AccessibleDocument], Verdict]]:
-    """Decorate a check that judges elements. Goes below `@check`; subject and predicate are those of `faulty`.
+    """Decorate a check of elements, below `@check`.
 
-    The decorated function returns `Faults`, which become a verdict, or a verdict. `passed` is the predicate of
-    elements without a fault ("have alternative text"), `criterion` is what faulty elements fail. If a check
-    `only_warns`, no fault is certain, and elements that a style sheet may hide pass.
+    `subject` and `predicate` are the same as in the decorator `faulty`. The decorated function returns `Faults`, which
+    become a verdict, or a verdict. `passed` is the predicate of elements without a fault ("have alternative text"),
+    `criterion` is what faulty elements fail. If a check `only_warns`, no fault is certain, and elements that a style
+    sheet may hide pass.
     """
 
     def mark(function: Judge) -> Callable[[AccessibleDocument], Verdict]:
@@ -98,7 +116,7 @@ def judges(
             if not isinstance(faults, Faults):
                 return faults
             if only_warns:
-                hidden = MAY_BE_HIDDEN if faults.certain or faults.uncertain else ""
+                hidden = MAY_BE_HIDDEN_CLAUSE if faults.certain or faults.uncertain else ""
                 visible = _filter_visible(document, faults.certain)
                 faults = replace(faults, certain=(), uncertain=visible, unless="", review=())
                 return _build_verdict(verdict_function, document, faults, criterion, f"{passed}{hidden}")
@@ -115,107 +133,136 @@ warns = partial(judges, only_warns=True)
 def _build_verdict(
     check: Callable[..., Verdict], document: AccessibleDocument, faults: Faults, criterion: Criterion, passed: str
 ) -> Verdict:
-    """Build the verdict of a check from its faults. Not applicable if no element was judged.
+    """Build the verdict of a check from its faults.
 
-    The verdict is a warning if all faults are uncertain, or if an external style sheet may hide the faulty elements. If
-    all faults are mild, the severity is medium. Elements for review count only if no element is faulty.
+    Not applicable if no element was judged. The verdict is a warning if all faults are uncertain, or if an external
+    style sheet may hide the faulty elements. If all faults are mild, the severity is medium. Elements for review count
+    only if no element is faulty.
     """
-    wording = wording_of(check)
+    wording = get_wording(check)
     if not faults.judged:
         return NotApplicable(f"The page has no {wording.all}.")
     if faults.predicate:
         wording = replace(wording, predicate=faults.predicate)
-    outcome = faults.outcome or first_outcome(check)
+    outcome = faults.outcome or first_declared_outcome(check)
     faulty_elements = faults.certain or faults.uncertain
     visible = _filter_visible(document, faulty_elements or faults.review)
     if faulty_elements:
         reported = visible or faulty_elements
-        is_certain = bool(visible and faults.certain)
+        has_certain_faults = bool(visible and faults.certain)
         names = list(dict.fromkeys(Excerpt(name, 40) for node in reported for name in faults.fault_names(node)))
-        fault_value: dict[str, Value] = {"faults": Values(names)} if names else {}
-        condition = "" if is_certain else insert_agreement(faults.unless if visible else UNLESS_HIDDEN)
-        finding = (Fail if is_certain else Warn)(
+        values_of_faults: dict[str, Value] = {"faults": Values(names)} if names else {}
+        condition = (
+            "" if has_certain_faults else insert_agreement(faults.unless if visible else UNLESS_HIDDEN_CONDITION)
+        )
+        finding = (Fail if has_certain_faults else Warn)(
             outcome,
-            f"{sentence(wording.template)}{' ({faults})' if names else ''}{f', {condition}' if condition else ''}.",
+            f"{capitalize_clause(wording.template)}{' ({faults})' if names else ''}"
+            f"{f', {condition}' if condition else ''}.",
             severity=MEDIUM if all(map(faults.is_mild, reported)) else None,
             places=places(reported, criterion),
             total=len(reported),
             fix=faults.fix,
         )
-        return with_values(finding, wording.values(len(reported), len(faults.judged)) | fault_value)
+        return set_values(finding, wording.values(len(reported), len(faults.judged)) | values_of_faults)
     if visible:
-        review = Review(outcome, unclear(wording.template), places=places(visible, criterion), total=len(visible))
-        return with_values(review, wording.values(len(visible), len(faults.judged)))
-    hidden = MAY_BE_HIDDEN if faults.review else ""
+        review = Review(
+            outcome, needs_review_sentence(wording.template), places=places(visible, criterion), total=len(visible)
+        )
+        return set_values(review, wording.values(len(visible), len(faults.judged)))
+    hidden = MAY_BE_HIDDEN_CLAUSE if faults.review else ""
     return Pass(f"All {wording.all} ({{judged}}) {passed}{hidden}.", judged=Count(len(faults.judged)))
 
 
-def warn_unless_dialog(document: AccessibleDocument, selector: str, lacking: Warn) -> Verdict:
-    """Return the warning `lacking`; pass if the page shows a dialog, not applicable if it shows no text yet.
+def warn_unless_dialog(document: AccessibleDocument, unique_selector: str, lacking: Warn) -> Verdict:
+    """Return the warning `lacking` unless a dialog or no text is shown.
 
-    As in axe-core, a visible dialog stands for the whole page. A dialog that a style sheet may hide counts as visible
-    if only aria-hidden hides an element that matches `selector`.
+    The check passes for a dialog, and does not apply without text. As in axe-core, a visible dialog stands for the
+    whole page. A dialog that a style sheet may hide counts as visible if only aria-hidden hides an element that matches
+    `unique_selector`.
     """
     visibility = document.visibility
     dialogs = live(document.document, "dialog, [role=dialog], [aria-modal=true]")
     visible_dialogs = [dialog for dialog in dialogs if not visibility.is_hidden(dialog)]
     is_dialog_visible = bool(_filter_visible(document, visible_dialogs))
     if is_dialog_visible or (
-        visible_dialogs and any(not visibility.is_hidden(node) for node in live(document.document, selector))
+        visible_dialogs and any(not visibility.is_hidden(node) for node in live(document.document, unique_selector))
     ):
         return Pass("The page shows a dialog, which stands for all of it.")
-    return lacking if shows_text(document) else NO_TEXT
+    return not_served(document) or lacking
+
+
+def not_served(document: AccessibleDocument) -> NotApplicable | None:
+    """Return a verdict if the served HTML lacks the page's content.
+
+    Otherwise None.
+    """
+    if not shows_text(document):
+        return NO_TEXT
+    return BUILT_BY_SCRIPTS if has_empty_root(document) else None
 
 
 def shows_text(document: AccessibleDocument) -> bool:
-    """Return True if people see text on the page before its scripts have run."""
+    """Return True if people see text before the page's scripts run."""
     body = document.document.tree.body
     return body is not None and bool(shown_text(document, body))
 
 
 def places(nodes: Sequence[LexborNode], criterion: Criterion) -> list[Element]:
-    """Return the places of the first `MAX_PLACES` elements."""
+    """Return the places of at most `MAX_PLACES` elements."""
     return [place(node, criterion) for node in nodes[:MAX_PLACES]]
 
 
 def place(node: LexborNode, criterion: Criterion) -> Element:
-    """Return the place of an element: selector, start tag, and the criterion that the element fails."""
+    """Return the place of an element with a WCAG criterion.
+
+    The criterion is the one that the element fails.
+    """
     return Element(
-        selector(node),
+        unique_selector(node),
         excerpt(start_tag(node), SNIPPET),
         wcag=criterion.number or None,
         level=criterion.level or None,
-        ancestry=_ancestry(node),
+        ancestry=_ancestor_tags(node),
     )
 
 
-def selector(node: LexborNode) -> str:
-    """Return a CSS selector that matches only this element, starting at the nearest unique ID, else at the root."""
+def unique_selector(node: LexborNode) -> str:
+    """Return a CSS selector that matches only the element.
+
+    It starts at the nearest unique ID, else at the root.
+    """
     steps: list[str] = []
     current: LexborNode | None = node
-    while current is not None and current.is_element_node and len(steps) < SELECTOR_LEVELS:
-        if (own_id := attribute(current, "id") or "") and _is_unique(current, own_id):
-            steps.append(f"#{own_id}")
+    while current is not None and current.is_element_node and len(steps) < MAX_SELECTOR_LEVELS:
+        if (element_id := attribute(current, "id") or "") and _is_unique_id(current, element_id):
+            steps.append(f"#{element_id}")
             break
-        steps.append(_simple_selector(current))
+        steps.append(_selector_among_siblings(current))
         current = current.parent
     return " > ".join(reversed(steps))
 
 
 def start_tag(node: LexborNode) -> str:
-    """Return the element's start tag, rebuilt from its attributes: the most informative first, long values cut."""
+    """Return the element's start tag.
+
+    The most informative attributes come first. Long values are truncated.
+    """
     attributes = "".join(
         f' {name}="{excerpt(value[:400], 60)}"' if value else f" {name}"
-        for name, value in identifying_first(node.attributes).items()
+        for name, value in sort_identifying_first(node.attributes).items()
     )
     return f"<{node.tag}{attributes}>"
 
 
-def _ancestry(node: LexborNode) -> str:
-    """Return the tags of the element's ancestors and of the element, like axe-core's ancestry without positions."""
+def _ancestor_tags(node: LexborNode) -> str:
+    """Return the tags of the element and its ancestors.
+
+    An example is `main > ul > li`. This is axe-core's ancestry without positions.
+    """
     names: list[str] = []
     current: LexborNode | None = node
-    while current is not None and current.is_element_node and len(names) < SELECTOR_LEVELS:
+    while current is not None and current.is_element_node and len(names) < MAX_SELECTOR_LEVELS:
         names.append(current.tag or "")
         current = current.parent
     return " > ".join(reversed(names))[-ANCESTRY:]
@@ -225,23 +272,29 @@ def _filter_visible(document: AccessibleDocument, elements: Iterable[LexborNode]
     return [node for node in elements if not document.visibility.may_be_hidden(node)]
 
 
-def _is_unique(node: LexborNode, own_id: str) -> bool:
-    return bool(IDENTIFIER.fullmatch(own_id)) and len(select(node.parser, f"#{own_id}")) == 1
+def _is_unique_id(node: LexborNode, element_id: str) -> bool:
+    return bool(IDENTIFIER.fullmatch(element_id)) and len(select(node.parser, f"#{element_id}")) == 1
 
 
-def _simple_selector(node: LexborNode) -> str:
-    """Return the element's tag, with its position if siblings have the same tag."""
+def _selector_among_siblings(node: LexborNode) -> str:
+    """Return a CSS selector that distinguishes an element from its siblings.
+
+    It is the tag, followed by a position if siblings have the same tag.
+    """
     tag = node.tag or ""
     if tag in ("html", "head", "body"):
         return tag
-    if not IDENTIFIER.fullmatch(tag):  # for example `svg:a`
+    if not IDENTIFIER.fullmatch(tag):  # A tag with a colon, such as `svg:a`, needs an escape in a selector.
         return f":nth-child({_count_siblings(node, 'prev', None) + 1})"
     before = _count_siblings(node, "prev", tag)
     return f"{tag}:nth-of-type({before + 1})" if before or _count_siblings(node, "next", tag) else tag
 
 
 def _count_siblings(node: LexborNode, direction: str, tag: str | None) -> int:
-    """Count the sibling elements in a direction (`prev` or `next`) with a tag, or all sibling elements for None."""
+    """Count the siblings in a direction that have this tag.
+
+    The direction is `prev` or `next`. None counts all tags.
+    """
     count = 0
     current = getattr(node, direction)
     while current is not None:

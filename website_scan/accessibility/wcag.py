@@ -7,7 +7,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Criterion:
-    """Success criterion of WCAG. All fields are empty for a best practice. `str()` returns the reference of a check."""
+    """Success criterion of WCAG.
+
+    All fields are empty for a best practice. `str()` returns a reference for readers.
+    """
 
     number: str = ""
     name: str = ""
@@ -31,7 +34,7 @@ BYPASS_BLOCKS = Criterion("2.4.1", "Bypass Blocks", "A")
 PAGE_TITLED = Criterion("2.4.2", "Page Titled", "A")
 LINK_PURPOSE = Criterion("2.4.4", "Link Purpose (In Context)", "A")
 LINK_PURPOSE_ALONE = Criterion("2.4.9", "Link Purpose (Link Only)", "AAA")
-LANGUAGE_OF_PAGE = Criterion("3.1.1", "Language of Page", "A")
+LANGUAGE_OF_PAGE_CRITERION = Criterion("3.1.1", "Language of Page", "A")
 LANGUAGE_OF_PARTS = Criterion("3.1.2", "Language of Parts", "AA")
 LABELS = Criterion("3.3.2", "Labels or Instructions", "A")
 NAME_ROLE_VALUE = Criterion("4.1.2", "Name, Role, Value", "A")

@@ -1,4 +1,7 @@
-"""Sentences about faulty elements, shared by a check's static rule and the axe-core rule of the same ID."""
+"""Sentences about faulty elements.
+
+A check's static rule shares them with the axe-core rule of the same ID.
+"""
 
 from __future__ import annotations
 
@@ -17,10 +20,11 @@ FORMS = re.compile(r"(?<![\w-])([\w-]+)\|([\w-]+)")
 
 @dataclass(frozen=True)
 class Wording:
-    """Subject and predicate of a check's summary, such as ("image|images", "has|have no alternative text").
+    """Subject and predicate of a check's summary.
 
-    `|` separates singular and plural. A subject without `|`, such as "the page", is not counted. `place` creates the
-    place of an element that axe-core reports. The class is also the decorator `@faulty`, which goes below `@check`.
+    They have singular and plural forms. `|` separates singular and plural, as in "image|images" and "has|have no
+    alternative text". A subject without `|`, such as "the page", is not counted. `place` creates the place of an
+    element that axe-core reports. The class is also the decorator `@faulty`, which goes below `@check`.
     """
 
     subject: str
@@ -33,12 +37,15 @@ class Wording:
 
     @property
     def all(self) -> str:
-        """Return the subject in the plural, such as "images"."""
+        """Return the check's subject in the plural, such as "images"."""
         return FORMS.sub(r"\2", self.subject)
 
     @property
     def template(self) -> str:
-        """Return the summary's clause as a template: "{faulty} {faulty:has|have} no alternative text"."""
+        """Return the message template.
+
+        An example is "{faulty} {faulty:has|have} no alternative text".
+        """
         return (
             f"{{faulty}} {insert_agreement(self.predicate)}"
             if "|" in self.subject
@@ -46,7 +53,10 @@ class Wording:
         )
 
     def values(self, faulty: int, judged: int | None = None) -> dict[str, Value]:
-        """Return the values of the template, for the numbers of faulty and of judged elements."""
+        """Return the values for the message template.
+
+        `faulty` and `judged` are the numbers of faulty and judged elements.
+        """
         if "|" not in self.subject:
             return {}
         return {"faulty": Share(faulty, judged or faulty, FORMS.sub(r"\1", self.subject), self.all)}
@@ -55,28 +65,34 @@ class Wording:
 faulty = Wording
 
 
-def wording_of(check: Callable[..., object]) -> Wording:
-    """Return the wording that `@faulty` declared for a check's function."""
+def get_wording(check: Callable[..., object]) -> Wording:
+    """Return the wording that `@faulty` stored on a check."""
     declared: Wording = check.__wording__  # type: ignore[attr-defined]  # the decorator set it
     return declared
 
 
-def first_outcome(check: Callable[..., object]) -> str:
-    """Return the first outcome that a check declares, which its static rule and axe-core's rule use."""
+def first_declared_outcome(check: Callable[..., object]) -> str:
+    """Return the name of the first outcome that a check declares.
+
+    Its static rule and its axe-core rule both use the outcome.
+    """
     declared: Declaration = check.__check__  # type: ignore[attr-defined]  # `check` set it
     return next(iter(declared.outcomes))
 
 
-def sentence(clause: str) -> str:
+def capitalize_clause(clause: str) -> str:
     """Return a clause with its first letter capitalized."""
     return clause[:1].upper() + clause[1:]
 
 
-def unclear(clause: str) -> str:
-    """Return the sentence for a clause that neither a static rule nor axe-core can decide."""
+def needs_review_sentence(clause: str) -> str:
+    """Return the sentence for a verdict that needs a manual review."""
     return f"Only a person can tell whether {clause}."
 
 
 def insert_agreement(text: str) -> str:
-    """Return a text as a template that agrees in number with the value `faulty`: "hides {faulty:it|them}"."""
+    """Convert alternatives to template fields.
+
+    "hides it|them" becomes "hides {faulty:it|them}".
+    """
     return FORMS.sub(r"{faulty:\1|\2}", text)

@@ -1,4 +1,6 @@
-"""Run of axe-core on the rendered page: in an isolated world of every frame; axe-core merges the partial results.
+"""Runner of axe-core on the rendered page and its frames.
+
+axe-core runs in an isolated world of every frame, and then merges the partial results.
 
 By default axe-core exchanges results between frames in messages that the page's own scripts can read and forge
 (axe-core, "runPartial and finishRun").
@@ -7,26 +9,41 @@ By default axe-core exchanges results between frames in messages that the page's
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Mapping
 from functools import cache
 from importlib import resources
 from typing import Any
 
+from website_scan.browser.accessibility_tree import read_accessibility_facts
+from website_scan.browser.closed_trees import open_closed_trees
 from website_scan.browser.devtools import Target
 from website_scan.browser.evidence import AxeNode, AxeReport, AxeRule
 from website_scan.browser.injected_scripts import read_script
 from website_scan.browser.visit import BrowserFailed
 
 MAX_FRAMES = 30
-MAX_DEPTH = 5
-SCRIPT_LIMIT_MS = 15_000
+MAX_FRAME_DEPTH = 5
+SCRIPT_TIMEOUT_MS = 15_000
 WORLD = "scan-axe"
+MAX_RULES_S = 10.0
+MIN_FRAME_S = 0.5
+# Custom elements are judged again even if the rules have used up their time.
+REJUDGE_MS = 1_500
+# Original and replacement code of axe-core. `isOffscreen` and `getOverflowHiddenAncestors` ask axe_reach.js first.
+PATCHES = (
+    (",Ts=Ns,", ",Ts=function(e){return globalThis.__clippingAncestors?.(e)??Ns(e)},"),
+    (
+        ",ec=function(e){",
+        ",ec=function(e){if(!(arguments[1]||{}).isAncestor&&globalThis.__reachesScreen?.(e))return!1;",
+    ),
+)
 AXE_FAILED = "axe-core could not judge the page in the browser"
 
 OPTIONS: Mapping[str, Any] = {
     "resultTypes": ["violations", "incomplete"],
     "ancestry": True,
-    # Rules that are off by default in axe-core, but part of this service's catalogue.
+    # axe-core rules that are off by default, but needed by checks.
     "rules": {
         "target-size": {"enabled": True},
         "label-content-name-mismatch": {"enabled": True},
@@ -34,70 +51,124 @@ OPTIONS: Mapping[str, Any] = {
         "table-fake-caption": {"enabled": True},
         "td-has-header": {"enabled": True},
         "identical-links-same-purpose": {"enabled": True},
-        # The rule reports frames that axe-core could not enter, which is the scanner's fault and not the page's.
+        # The scanner, not the page, causes frames that axe-core cannot enter.
         "frame-tested": {"enabled": False},
     },
     "elementRef": False,
     "performanceTimer": False,
 }
-# axe-core fetches style sheets of other origins. The timeout (ms) limits how long a frame's run waits for them.
+# These scripts give axe-core facts from the browser, in this order.
+CORRECTIONS = (
+    "axe_references.js",
+    "axe_internals.js",
+    "axe_structure.js",
+    "axe_controls.js",
+    "axe_colours.js",
+)
+# axe-core waits this many milliseconds for style sheets of other origins.
 PRELOAD = {"preload": {"assets": ["cssom"], "timeout": 2_000}}
 
 
 @cache
 def axe_source() -> str:
-    """Return the source of axe-core from the installed package."""
-    return (resources.files("axe_playwright_python") / "axe.min.js").read_text("utf-8")
+    """Return the source of the installed axe-core with `PATCHES`."""
+    source = (resources.files("axe_playwright_python") / "axe.min.js").read_text("utf-8")
+    for original, patched in PATCHES:
+        assert source.count(original) == 1, f"axe-core has changed: {original}"
+        source = source.replace(original, patched)
+    return source
 
 
-async def run_axe(cdp: Target) -> AxeReport:
-    """Run every enabled axe-core rule in the page and up to 30 frames. Raises `BrowserFailed`, `ProtocolError`."""
-    run = _AxeRun(cdp)
+async def run_axe(cdp: Target, max_rules_s: float = MAX_RULES_S) -> AxeReport:
+    """Run every enabled axe-core rule in the page and up to 30 frames.
+
+    Raises `BrowserFailed`, `ProtocolError`. Rules that have not ended after `max_rules_s` seconds are unfinished.
+    """
+    run = _AxeRun(cdp, max_rules_s)
     frame = (await cdp.send("Page.getFrameTree"))["frameTree"]["frame"]["id"]
     top = await run.run_in_frame(str(frame), {"include": [], "exclude": []}, depth=0)
     if top is None:
         raise BrowserFailed(f"{AXE_FAILED}.")
-    result = await run.call(top, read_script("axe_finish.js"), OPTIONS, run.parts)
+    result = await run.call(top, read_script("axe_finish.js"), OPTIONS, run.partial_results)
+    unfinished = run.unfinished
+    violations = _parse_rules(result["violations"])
     return AxeReport(
         version=str(result["version"]),
-        violations=_parse_rules(result["violations"]),
-        incomplete=_parse_rules(result["incomplete"]),
-        passes=frozenset(result["passes"]),
-        inapplicable=frozenset(result["inapplicable"]),
-        frames_left_out=run.frames_left_out,
+        violations={id: rule for id, rule in violations.items() if unfinished.get(id, True)},
+        incomplete={id: rule for id, rule in _parse_rules(result["incomplete"]).items() if id not in unfinished},
+        passes=frozenset(result["passes"]) - unfinished.keys(),
+        inapplicable=frozenset(result["inapplicable"]) - unfinished.keys(),
+        untested_frames=run.untested_frames,
+        unfinished=frozenset(unfinished),
     )
 
 
 class _AxeRun:
-    def __init__(self, cdp: Target) -> None:
+    def __init__(self, cdp: Target, max_rules_s: float) -> None:
         self._cdp = cdp
+        self._ends = time.monotonic() + max_rules_s
+        # The value is True if the faults of an unfinished rule are still reported.
+        self.unfinished: dict[str, bool] = {}
         self._frames = 0
-        self.parts: list[str | None] = []  # partial results of frames below the top frame, in axe-core's order
-        self.frames_left_out = 0
+        # axe-core merges the frames' results in this order.
+        self.partial_results: list[str | None] = []
+        self.untested_frames = 0
 
     async def run_in_frame(self, frame_id: str, context: Any, depth: int) -> int | None:
-        """Run axe-core in a frame and its descendants. Returns the isolated world's ID; None at a frame limit."""
-        if self._frames >= MAX_FRAMES or depth > MAX_DEPTH:
+        """Run axe-core in a frame and its child frames.
+
+        Returns the isolated world's ID; None beyond a frame limit.
+        """
+        if self._frames >= MAX_FRAMES or depth > MAX_FRAME_DEPTH:
             return None
         self._frames += 1
         world = await self._cdp.send("Page.createIsolatedWorld", {"frameId": frame_id, "worldName": WORLD})
         id = int(world["executionContextId"])
+        await open_closed_trees(self._cdp, id)
         await self._evaluate(id, axe_source())
-        result = await self.call(id, read_script("axe_run.js"), {**OPTIONS, **PRELOAD}, context, depth == 0)
+        for script in CORRECTIONS:
+            await self._evaluate(id, read_script(script))
+        await self._evaluate(id, f"{read_script('axe_reach.js')}()")
+        await self.call(id, read_script("axe_limits.js"), 1000 * self._frame_time_s(depth))
+        is_top = depth == 0
+        result = await self.call(id, read_script("axe_run.js"), {**OPTIONS, **PRELOAD}, context, is_top)
+        if result["customElements"]:
+            result["partial"] = await self._judge_custom_elements(id, context, is_top=is_top)
+        self.unfinished |= await self.call(id, "() => globalThis.__unfinished()")
         if depth:
-            self.parts.append(result["partial"])
+            self.partial_results.append(result["partial"])
         for frame in result["frames"]:
             child = await self._find_child_frame(id, frame["selector"])
-            child_world = None
+            child_isolated_world = None
             if child is not None:
-                child_world = await self.run_in_frame(child, frame["context"], depth + 1)
-            if child_world is None:
-                self.frames_left_out += 1
-                self.parts.append(None)
+                child_isolated_world = await self.run_in_frame(child, frame["context"], depth + 1)
+            if child_isolated_world is None:
+                self.untested_frames += 1
+                self.partial_results.append(None)
         return id
 
+    async def _judge_custom_elements(self, world: int, context: Any, *, is_top: bool) -> Any:
+        """Judge reported custom elements again.
+
+        Uses their roles, names and states from the browser.
+        """
+        response = await self._cdp.send("Runtime.evaluate", {"expression": "__scan.customElements", "contextId": world})
+        facts = await read_accessibility_facts(self._cdp, response["result"]["objectId"])
+        await self.call(world, "(milliseconds) => globalThis.__allowTime(milliseconds)", REJUDGE_MS)
+        return await self.call(world, read_script("axe_rejudge.js"), OPTIONS, context, facts, is_top)
+
+    def _frame_time_s(self, depth: int) -> float:
+        """Return the seconds that the rules may take in a frame.
+
+        A child frame gets a minimum, even if other frames have used up the time.
+        """
+        return max(MIN_FRAME_S if depth else 0.0, self._ends - time.monotonic())
+
     async def call(self, world: int, function: str, *arguments: object) -> Any:
-        """Call a JavaScript function in an isolated world and return its result. Raises `BrowserFailed` on errors."""
+        """Call a JavaScript function in an isolated world and return its result.
+
+        Raises `BrowserFailed` on errors.
+        """
         response = await self._cdp.send(
             "Runtime.callFunctionOn",
             {
@@ -113,12 +184,15 @@ class _AxeRun:
     async def _evaluate(self, world: int, source: str) -> None:
         _result_value(
             await self._cdp.send(
-                "Runtime.evaluate", {"expression": f"{source};0", "contextId": world, "timeout": SCRIPT_LIMIT_MS}
+                "Runtime.evaluate", {"expression": f"{source};0", "contextId": world, "timeout": SCRIPT_TIMEOUT_MS}
             )
         )
 
     async def _find_child_frame(self, world: int, selector: Any) -> str | None:
-        """Return the ID of the frame that axe-core's selector matches. The frame may be inside shadow trees."""
+        """Return the ID of the frame that axe-core's selector matches.
+
+        The frame may be inside shadow trees.
+        """
         response = await self._cdp.send(
             "Runtime.evaluate",
             {"expression": f"axe.utils.shadowSelect({json.dumps(selector)})", "contextId": world},

@@ -32,7 +32,7 @@
   // Start tag of html or body, because axe-core returns the whole markup of a short page.
   const snippet = ({ html }) => (/^<(html|body)\b(?:"[^"]*"|[^">])*>/.exec(html)?.[0] ?? html).slice(0, 400);
   // Rules about the whole page. What is missing may be in any frame, so results of inner frames do not count.
-  const PAGE_RULES = new Set(['landmark-one-main', 'page-has-heading-one']);
+  const PAGE_RULES = new Set(['bypass', 'landmark-one-main', 'page-has-heading-one']);
   const countedNodes = ({ id, nodes }) => (PAGE_RULES.has(id) ? nodes.filter((node) => node.target.length === 1) : nodes);
   const reduce = (rule) => {
     const nodes = countedNodes(rule);
@@ -48,9 +48,13 @@
       })),
     };
   };
+  const violations = results.violations.map(reduce);
+  const incomplete = results.incomplete.map(reduce);
+  const judged = [...violations, ...incomplete];
+  const uncounted = judged.map(({id}) => id).filter((id) => !judged.some((rule) => rule.id === id && rule.count));
   return {
     version: results.testEngine.version,
-    violations: results.violations.map(reduce), incomplete: results.incomplete.map(reduce),
-    passes: results.passes.map((rule) => rule.id), inapplicable: results.inapplicable.map((rule) => rule.id),
+    violations: violations.filter(({count}) => count), incomplete: incomplete.filter(({count}) => count),
+    passes: [...results.passes.map((rule) => rule.id), ...uncounted], inapplicable: results.inapplicable.map((rule) => rule.id),
   };
 })

@@ -112,11 +112,19 @@
     .concat(['complementary', 'contentinfo', 'navigation'].map((role) => `[role=${role}]`))
     .concat('[id*=sidebar i]', '[class*=sidebar i]')
     .join();
+  // The section may be in the shadow tree into whose slot the heading goes, or around the element with the shadow tree.
+  __scan.repeatedSectionOf = (node) => {
+    for (let outer = node; outer; outer = outer.assignedSlot ?? outer.parentElement ?? outer.getRootNode().host) {
+      if (outer.matches(REPEATED_SECTIONS)) return outer;
+    }
+    return null;
+  };
   const HEADINGS = 'h1, h2, h3, h4, h5, h6, [role=heading], iframe, frame';
   const firstOfSections = once(() => {
-    const headings = [...document.querySelectorAll(HEADINGS)].filter((heading) => isVisibleToScreenReaders(heading));
-    const sectionOf = (heading) => heading.closest(REPEATED_SECTIONS);
-    return new Set(headings.filter((heading, index) => index && sectionOf(heading) !== sectionOf(headings[index - 1])));
+    const headings = axe.utils.querySelectorAllFilter(axe._tree[0], HEADINGS, isVisibleToScreenReaders);
+    const firsts = new Map(headings.map(({actualNode}) => [__scan.repeatedSectionOf(actualNode), actualNode]).reverse());
+    firsts.delete(null);
+    return new Set(firsts.values());
   });
   const isNotCompared = (node, virtual) => firstOfSections().has(node) || !accessibleTextVirtual(virtual);
 
@@ -183,6 +191,7 @@
   // axe-core searches for frames before it has built the page's tree, and then finds no modal dialog on the whole page,
   // unless the tree already exists. Both steps build their own tree, and nodes of the two trees must not be mixed.
   axe.setup();
+  __scan.extendAttributes(axe._tree[0]);
   let frames = [];
   if (axe.utils.querySelectorAll(axe._tree[0], 'iframe, frame').length) {
     frames = axe.utils.getFrameContexts(context, options);
@@ -191,11 +200,13 @@
   }
   // axe-core would compute selectors for every node of every passed rule, which takes most of the time on a large page.
   // Without frames the nodes need not be serialized, so axe_finish.js computes selectors only for nodes in a report.
-  if (isTop && !frames.length) axe.utils.nodeSerializer.update({toSpec: (element) => element});
+  const isPlain = isTop && !frames.length;
+  axe.utils.nodeSerializer.update({toSpec: (element) => __scan.toSpec(element, isPlain)});
   const partial = await axe.runPartial(context, options);
   globalThis.__partial = partial;
   return {
     frames: frames.map((frame) => ({selector: frame.frameSelector, context: frame.frameContext})),
     partial: isTop ? null : JSON.stringify(partial),
+    customElements: __scan.collect(partial),
   };
 })

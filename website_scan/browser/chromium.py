@@ -1,4 +1,7 @@
-"""Start of Chromium, and browser contexts in it: a context emulates a phone, and has one page and its own proxy."""
+"""Launch Chromium, and open browser contexts that emulate a phone.
+
+Each context has one page and its own proxy.
+"""
 
 from __future__ import annotations
 
@@ -14,18 +17,16 @@ import psutil
 
 from website_scan.browser.credentials import browser_cookies
 from website_scan.browser.devtools import Connection, Event, ProtocolError, Session
-from website_scan.browser.processes import STOP_S
+from website_scan.browser.processes import STOP_TIMEOUT_S
 from website_scan.browser.proxy_login import ProxyLogin
-from website_scan.browser.visit import Visit, user_agent_of
+from website_scan.browser.visit import SCREEN, Visit, chrome_user_agent
 from website_scan.net.browser import CommandLine, context_options
 
-# Lighthouse's phone: a small screen, with several device pixels per CSS pixel.
-SCREEN = {"width": 412, "height": 823}
-PIXEL_RATIO = 2
+DEVICE_PIXEL_RATIO = 2
 LANGUAGE = "en-US"
-AUTO_ATTACH = {"autoAttach": True, "waitForDebuggerOnStart": True, "flatten": True}
-# Requests of service workers could not be counted, and a service worker could answer the page's requests.
-NO_SERVICE_WORKERS = (
+AUTO_ATTACH_OPTIONS = {"autoAttach": True, "waitForDebuggerOnStart": True, "flatten": True}
+# Requests of service workers could not be counted.
+DISABLE_SERVICE_WORKERS_SCRIPT = (
     "if (self.ServiceWorkerContainer) ServiceWorkerContainer.prototype.register ="
     " async () => { console.warn('The scanner allows no service workers.'); };"
 )
@@ -35,9 +36,10 @@ MEDIA_FEATURES = {
     "forced-colors": "none",
     "prefers-contrast": "no-preference",
 }
-LOWEST_FREE_DESCRIPTOR = 10  # lowest descriptor that cannot collide with the two that Chromium expects
+# Pipes must not use the file descriptors that Chromium expects.
+MIN_FREE_DESCRIPTOR = 10
 MAX_POPUPS = 20
-# User-agent client hints. As in the User-Agent header, the model is empty.
+# The phone's model is empty, as in the User-Agent header.
 USER_AGENT_METADATA = {
     "mobile": True,
     "model": "",
@@ -45,12 +47,12 @@ USER_AGENT_METADATA = {
     "platformVersion": "10",
     "architecture": "arm",
 }
-COMMANDS_FD, RESPONSES_FD = 3, 4  # descriptors where Chromium expects its pipes
+COMMANDS_FD, RESPONSES_FD = 3, 4  # Chromium expects its DevTools pipes at these file descriptors.
 
 
 @dataclass(slots=True)
 class Chromium:
-    """Running Chromium with its connection."""
+    """Running Chromium process with its DevTools connection."""
 
     process: psutil.Process
     connection: Connection
@@ -59,9 +61,9 @@ class Chromium:
 
     @classmethod
     async def start(cls, command: CommandLine, started: Callable[[psutil.Process], None]) -> Chromium:
-        """Start Chromium and wait for its first response. Calls `started` with the process.
+        """Start Chromium and wait for its first response.
 
-        Raises OSError, `ProtocolError`.
+        Calls `started` with the process. Raises OSError, `ProtocolError`.
         """
         process, reading, writing = _spawn(command)
         started(process)
@@ -70,7 +72,7 @@ class Chromium:
         root.on("Target.attachedToTarget", running._on_target_attached)
         try:
             version, _ = await asyncio.gather(
-                root.send("Browser.getVersion"), root.send("Target.setAutoAttach", AUTO_ATTACH)
+                root.send("Browser.getVersion"), root.send("Target.setAutoAttach", AUTO_ATTACH_OPTIONS)
             )
         except BaseException:
             running.connection.close()
@@ -79,9 +81,12 @@ class Chromium:
         return running
 
     async def close(self) -> None:
-        """Request that the browser closes. A browser that does not respond in time keeps running."""
+        """Send `Browser.close`.
+
+        Chromium keeps running if it does not respond in time.
+        """
         with contextlib.suppress(ProtocolError, TimeoutError):
-            await asyncio.wait_for(self.connection.root.send("Browser.close"), STOP_S)
+            await asyncio.wait_for(self.connection.root.send("Browser.close"), STOP_TIMEOUT_S)
 
     def _on_target_attached(self, event: Event) -> None:
         target = event["targetInfo"]
@@ -123,15 +128,16 @@ def _spawn(command: CommandLine) -> tuple[psutil.Process, int, int]:
 
 
 def _move_descriptor(descriptor: int) -> int:
-    new_descriptor = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, LOWEST_FREE_DESCRIPTOR)
+    new_descriptor = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, MIN_FREE_DESCRIPTOR)
     os.close(descriptor)
     return new_descriptor
 
 
 class Context:
-    """Browser context with one page, `page`. Popups are closed at once; service workers never run.
+    """Browser context with one page, `page`.
 
-    `requested` is called with `Network.requestWillBeSent` events of the page, its frames and its workers.
+    Popups are closed immediately, and service workers never run. `requested` is called with `Network.requestWillBeSent`
+    events of the page, its frames and its workers.
     """
 
     def __init__(self, browser: Chromium, id: str, requested: Callable[[Event], None]) -> None:
@@ -141,12 +147,15 @@ class Context:
         self._requested = requested
         self._target = ""
         self._popups = 0
-        self.page = self._root  # placeholder until `open` is done
+        self.page = self._root  # `open` replaces this placeholder by the session of the page.
         browser.contexts[id] = self
 
     @classmethod
     async def open(cls, browser: Chromium, visit: Visit, requested: Callable[[Event], None]) -> Context:
-        """Open a browser context with an empty page. Raises `ProtocolError`."""
+        """Open a browser context with an empty page.
+
+        Raises `ProtocolError`.
+        """
         root = browser.connection.root
         created = await root.send(
             "Target.createBrowserContext", {"disposeOnDetach": True, **context_options(visit.proxy)}
@@ -162,17 +171,26 @@ class Context:
         return context
 
     async def open_session(self) -> Session:
-        """Open a further session with the page, because a session can have only one handler of paused requests."""
+        """Open another session with the page.
+
+        A session can have only one handler of paused requests.
+        """
         attached = await self._root.send("Target.attachToTarget", {"targetId": self._target, "flatten": True})
         return self._browser.connection.session(str(attached["sessionId"]))
 
     async def close(self) -> None:
-        """Close the page and delete the context's cookies, cache and storage. Raises `ProtocolError`."""
+        """Close the page and delete the context's cookies, cache and storage.
+
+        Raises `ProtocolError`.
+        """
         self._browser.contexts.pop(self._id, None)
         await self._root.send("Target.disposeBrowserContext", {"browserContextId": self._id})
 
     def on_target_attached(self, kind: str, target: str, session: str) -> None:
-        """Handle a new target of this context: adopt its page, close popups, count requests of shared workers."""
+        """Handle a new DevTools target.
+
+        Adopts the first page, closes popups, and counts requests of shared workers.
+        """
         if kind == "page" and not self._target:
             self._target = target
             self.page = self._browser.connection.session(session)
@@ -195,7 +213,7 @@ class Context:
                 **SCREEN,
                 "screenWidth": SCREEN["width"],
                 "screenHeight": SCREEN["height"],
-                "deviceScaleFactor": PIXEL_RATIO,
+                "deviceScaleFactor": DEVICE_PIXEL_RATIO,
                 "mobile": True,
                 "screenOrientation": {"angle": 0, "type": "portraitPrimary"},
             },
@@ -206,7 +224,7 @@ class Context:
             },
             "Emulation.setLocaleOverride": {"locale": LANGUAGE},
             "Emulation.setUserAgentOverride": {
-                "userAgent": user_agent_of(self._browser.version, visit.user_agent),
+                "userAgent": chrome_user_agent(self._browser.version, visit.user_agent),
                 "acceptLanguage": LANGUAGE,
                 "userAgentMetadata": USER_AGENT_METADATA,
             },
@@ -217,19 +235,22 @@ class Context:
             page.send("Network.enable"),
             page.send("Network.setCacheDisabled", {"cacheDisabled": True}),
             page.send("Security.setIgnoreCertificateErrors", {"ignore": visit.ignores_certificate_errors}),
-            page.send("Page.addScriptToEvaluateOnNewDocument", {"source": NO_SERVICE_WORKERS}),
-            page.send("Target.setAutoAttach", AUTO_ATTACH),
+            page.send("Page.addScriptToEvaluateOnNewDocument", {"source": DISABLE_SERVICE_WORKERS_SCRIPT}),
+            page.send("Target.setAutoAttach", AUTO_ATTACH_OPTIONS),
             *(page.send(method, params) for method, params in emulation.items()),
             ProxyLogin(page, visit.proxy).start(is_measured=visit.again > 0),
             page.send("Runtime.runIfWaitingForDebugger"),
         )
 
     def _start_counting_requests(self, id: str) -> None:
-        """Count the requests of a worker, or of a frame with its own process, then let the target start."""
+        """Count the requests of a paused target and resume it.
+
+        The target is a worker, or a frame with its own process.
+        """
         session = self._browser.connection.session(id)
         session.on("Network.requestWillBeSent", self._requested)
         session.on("Target.attachedToTarget", lambda event: self._start_counting_requests(str(event["sessionId"])))
         session.post("Network.enable")
         session.post("Network.setCacheDisabled", {"cacheDisabled": True})
-        session.post("Target.setAutoAttach", AUTO_ATTACH)
+        session.post("Target.setAutoAttach", AUTO_ATTACH_OPTIONS)
         session.post("Runtime.runIfWaitingForDebugger")

@@ -1,4 +1,4 @@
-"""Errors that a page writes to the browser's console, and exceptions that its scripts do not catch."""
+"""Recorder of a page's console errors and uncaught exceptions."""
 
 from __future__ import annotations
 
@@ -8,11 +8,14 @@ from typing import Any
 from website_scan.browser.devtools import Target
 
 MAX_ERRORS = 20
-MAX_CHARS = 300
+MAX_ERROR_CHARS = 300
 
 
 class ConsoleErrors:
-    """First console errors of a page load. `exceptions` are the errors that stopped a script."""
+    """First console errors of a page load.
+
+    `exceptions` are the uncaught exceptions among them.
+    """
 
     def __init__(self) -> None:
         self.errors: list[str] = []
@@ -27,17 +30,20 @@ class ConsoleErrors:
     def _record_exception(self, event: Mapping[str, Any]) -> None:
         details = event["exceptionDetails"]
         text = str(details.get("exception", {}).get("description") or details.get("text", ""))
-        self.exceptions += self._record(text)
+        self.exceptions += self._record_error(text)
 
     def _record_log_entry(self, event: Mapping[str, Any]) -> None:
         entry = event["entry"]
         if entry.get("level") == "error":
-            self._record(f"{entry.get('text', '')} {entry.get('url', '')}")
+            self._record_error(f"{entry.get('text', '')} {entry.get('url', '')}")
 
-    def _record(self, text: str) -> list[str]:
-        """Record an error, shortened. Returns a list with the error, or an empty list if the limit is reached."""
+    def _record_error(self, text: str) -> list[str]:
+        """Record an error, truncated.
+
+        Returns a list with the error, or an empty list after `MAX_ERRORS` errors.
+        """
         if len(self.errors) >= MAX_ERRORS:
             return []
-        error = " ".join(text[: MAX_CHARS * 2].split())[:MAX_CHARS]
+        error = " ".join(text[: MAX_ERROR_CHARS * 2].split())[:MAX_ERROR_CHARS]
         self.errors.append(error)
         return [error]

@@ -1,4 +1,4 @@
-"""Time limit for a page to show content after its load."""
+"""Timer that limits the wait for a loaded page to show content."""
 
 from __future__ import annotations
 
@@ -10,11 +10,14 @@ from website_scan.browser.evidence import Screen
 from website_scan.browser.network_log import NetworkLog
 from website_scan.browser.processes import Usage
 
-PATIENCE_S = 5.0
+MIN_CONTENT_WAIT_S = 5.0
 
 
 class ContentWait:
-    """Wait for a page that shows no content yet, for at most `limit_s` seconds from the navigation on."""
+    """Timer that limits the wait for a page's content.
+
+    The wait ends at most `limit_s` seconds after the navigation.
+    """
 
     def __init__(self, usage: Callable[[], Usage], log: NetworkLog, limit_s: float) -> None:
         self._usage = usage
@@ -24,18 +27,27 @@ class ContentWait:
         self._busy_s = 0.0
 
     def mark_loaded(self) -> None:
-        """Start the wait now that the page has loaded."""
+        """Start the wait for content when the page has loaded."""
         self._loaded, self._busy_s = time.monotonic(), self._usage().waited_s
 
-    def add_wait(self, screen: Screen) -> Screen:
-        """Add to a screen how long the wait was, and whether the page had enough time."""
-        return replace(screen, waited_s=time.monotonic() - self._navigated, had_time=self._had_enough_time())
+    def record_wait(self, screen: Screen) -> Screen:
+        """Return the screen with the time spent waiting for content.
 
-    def is_over(self) -> bool:
-        """Return True after the time limit, or if the page had enough time and has no requests in flight."""
+        `had_enough_time` is True if the page had enough time to show content.
+        """
+        return replace(screen, waited_s=time.monotonic() - self._navigated, had_enough_time=self._had_enough_time())
+
+    def is_wait_over(self) -> bool:
+        """Return True if the page needs no more waiting.
+
+        The time limit has passed, or the page had enough time for content and has no pending requests.
+        """
         return time.monotonic() >= self._deadline or (self._had_enough_time() and not self._log.in_flight)
 
     def _had_enough_time(self) -> bool:
-        """Return True if the page had enough time since the load, minus the time in which the machine was busy."""
-        busy_s = self._usage().waited_s - self._busy_s
-        return time.monotonic() - self._loaded - busy_s >= PATIENCE_S
+        """Return True if `MIN_CONTENT_WAIT_S` have passed since the load.
+
+        Time when the machine was busy does not count.
+        """
+        machine_busy_s = self._usage().waited_s - self._busy_s
+        return time.monotonic() - self._loaded - machine_busy_s >= MIN_CONTENT_WAIT_S

@@ -1,4 +1,7 @@
-"""Used and unused parts of scripts and style sheets, from Chrome's precise coverage."""
+"""Measure which parts of its scripts and styles a page uses.
+
+Uses Chrome's coverage data.
+"""
 
 from __future__ import annotations
 
@@ -9,18 +12,21 @@ from website_scan.browser.devtools import Target
 from website_scan.browser.evidence import FileCoverage
 from website_scan.page.references import ResourceKind
 
-MAX_RANGES = 200_000
+MAX_RANGES_PER_SCRIPT = 200_000
 MAX_FILES = 300
 
 
 class CoverageRecorder:
-    """Recorder of the functions and CSS rules that the page uses between `start` and `stop`."""
+    """Recorder of the functions and CSS rules that the page uses.
+
+    Records between `start` and `stop`.
+    """
 
     def __init__(self) -> None:
         self._sheets: dict[str, Mapping[str, Any]] = {}
 
     async def start(self, cdp: Target) -> None:
-        cdp.on("CSS.styleSheetAdded", self._record_sheet)
+        cdp.on("CSS.styleSheetAdded", self._record_style_sheet)
         await cdp.send("Profiler.enable")
         await cdp.send("Profiler.startPreciseCoverage", {"callCount": False, "detailed": True})
         await cdp.send("DOM.enable")
@@ -28,20 +34,24 @@ class CoverageRecorder:
         await cdp.send("CSS.startRuleUsageTracking")
 
     async def stop(self, cdp: Target) -> list[FileCoverage]:
-        """Return the scripts and style sheets of the page with their unused parts."""
+        """Stop recording and return the sizes of the unused parts.
+
+        They are parts of the page's scripts and style sheets.
+        """
         scripts = await cdp.send("Profiler.takePreciseCoverage")
         rules = await cdp.send("CSS.stopRuleUsageTracking")
         await cdp.send("Profiler.stopPreciseCoverage")
-        return read_script_coverage(scripts["result"]) + read_sheet_coverage(self._sheets, rules["ruleUsage"])
+        return read_script_coverage(scripts["result"]) + read_style_sheet_coverage(self._sheets, rules["ruleUsage"])
 
-    def _record_sheet(self, event: Mapping[str, Any]) -> None:
+    def _record_style_sheet(self, event: Mapping[str, Any]) -> None:
         self._sheets[str(event["header"]["styleSheetId"])] = event["header"]
 
 
 def read_script_coverage(result: Iterable[Mapping[str, Any]]) -> list[FileCoverage]:
-    """Parse `Profiler.takePreciseCoverage`: ranges are nested, and the innermost range decides.
+    """Return the unused part of each script.
 
-    The same URL may occur in several frames; the frame that used most of the script counts.
+    `result` is that of `Profiler.takePreciseCoverage`. Ranges are nested, and the innermost range decides. Of a script
+    in several frames, the frame that used most of it counts.
     """
     unused_by_url: dict[str, tuple[int, int]] = {}
     for script in result:
@@ -50,17 +60,20 @@ def read_script_coverage(result: Iterable[Mapping[str, Any]]) -> list[FileCovera
             continue
         ranges = [covered for function in script["functions"] for covered in function["ranges"]]
         length = max((int(covered["endOffset"]) for covered in ranges), default=0)
-        unused = _count_unused(ranges, length) if len(ranges) <= MAX_RANGES else 0
+        unused = _count_unused_chars(ranges, length) if len(ranges) <= MAX_RANGES_PER_SCRIPT else 0
         previous = unused_by_url.get(url)
         if previous is None or unused < previous[1]:
             unused_by_url[url] = (length, unused)
     return [FileCoverage(url, ResourceKind.SCRIPT, length, unused) for url, (length, unused) in unused_by_url.items()]
 
 
-def read_sheet_coverage(
+def read_style_sheet_coverage(
     headers: Mapping[str, Mapping[str, Any]], usage: Iterable[Mapping[str, Any]]
 ) -> list[FileCoverage]:
-    """Parse `CSS.styleSheetAdded` and `CSS.stopRuleUsageTracking`, for style sheets that are files."""
+    """Return the unused part of each style sheet that is a file.
+
+    `headers` are from `CSS.styleSheetAdded` events, `usage` is the result of `CSS.stopRuleUsageTracking`.
+    """
     used: dict[str, list[tuple[int, int]]] = {}
     for rule in usage:
         if rule.get("used"):
@@ -70,20 +83,23 @@ def read_sheet_coverage(
         url, length = str(header.get("sourceURL", "")), int(header.get("length", 0))
         if header.get("isInline") or not url.startswith(("http:", "https:")):
             continue
-        unused = max(0, length - _count_used(used.get(id, [])))
+        unused = max(0, length - _count_used_chars(used.get(id, [])))
         if url not in files or unused < files[url].unused:
             files[url] = FileCoverage(url, ResourceKind.STYLESHEET, length, unused)
     return list(files.values())
 
 
-def _count_unused(ranges: Sequence[Mapping[str, Any]], length: int) -> int:
-    """Return the number of characters whose innermost range never ran."""
-    # Outer ranges come first, so that the stack contains the ranges that enclose the current position.
+def _count_unused_chars(ranges: Sequence[Mapping[str, Any]], length: int) -> int:
+    """Return the number of a script's characters that never ran.
+
+    The innermost coverage range of a character decides.
+    """
+    # Outer ranges come before inner ranges, so the stack contains the ranges around the position.
     ordered = sorted(ranges, key=lambda covered: (int(covered["startOffset"]), -int(covered["endOffset"])))
     unused = position = 0
-    stack: list[tuple[int, bool]] = []  # (end of a range, whether the range ran)
+    stack: list[tuple[int, bool]] = []  # End offset of each open range, and True if the range ran.
 
-    def advance(to: int) -> None:
+    def advance_position(to: int) -> None:
         nonlocal unused, position
         while stack and stack[-1][0] <= to:
             end, ran = stack.pop()
@@ -96,13 +112,13 @@ def _count_unused(ranges: Sequence[Mapping[str, Any]], length: int) -> int:
             position = to
 
     for covered in ordered:
-        advance(int(covered["startOffset"]))
+        advance_position(int(covered["startOffset"]))
         stack.append((int(covered["endOffset"]), int(covered["count"]) > 0))
-    advance(length)
+    advance_position(length)
     return unused
 
 
-def _count_used(ranges: list[tuple[int, int]]) -> int:
+def _count_used_chars(ranges: list[tuple[int, int]]) -> int:
     total = end = 0
     for start, stop in sorted(ranges):
         total += max(0, stop - max(start, end))

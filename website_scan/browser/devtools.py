@@ -1,7 +1,8 @@
-"""Client of the Chrome DevTools Protocol: JSON messages over a pair of pipes, each ended by a NUL byte.
+"""Client for the Chrome DevTools Protocol.
 
-Unlike a port, a pipe is out of reach of other programs. A session exchanges messages with one target (a page or a
-worker), or with the browser itself. See https://chromedevtools.github.io/devtools-protocol/.
+Messages are JSON, sent over a pair of pipes and ended by a NUL byte. Unlike a port, a pipe is out of reach of other
+programs. A session exchanges messages with one target (a page or a worker), or with the browser itself. See
+https://chromedevtools.github.io/devtools-protocol/.
 """
 
 from __future__ import annotations
@@ -22,11 +23,17 @@ Event = Mapping[str, Any]
 
 
 class ProtocolError(Exception):
-    """A command failed, or its session ended before the response."""
+    """Raised when a DevTools command fails.
+
+    Also when the session ends before the command's response.
+    """
 
 
 class Target(Protocol):
-    """Interface of a session: commands to one target, and events from the target."""
+    """Interface of a DevTools session.
+
+    It sends commands to one target and receives its events.
+    """
 
     async def send(self, method: str, params: dict[str, Any] | None = None) -> Any: ...
 
@@ -34,7 +41,10 @@ class Target(Protocol):
 
 
 class Session:
-    """Session with one target. When the session ends, all commands without a response fail."""
+    """DevTools session with one target.
+
+    When the session ends, all commands without a response fail.
+    """
 
     def __init__(self, connection: Connection, id: str) -> None:
         self._connection = connection
@@ -44,7 +54,10 @@ class Session:
         self._is_open = True
 
     async def send(self, method: str, params: dict[str, Any] | None = None) -> Any:
-        """Send a command and return its result. Raises `ProtocolError`."""
+        """Send a command and return its result.
+
+        Raises `ProtocolError`.
+        """
         if not self._is_open:
             raise ProtocolError(CLOSED)
         id = self._connection.write(self._id, method, params)
@@ -55,7 +68,10 @@ class Session:
             self._pending.pop(id, None)
 
     def post(self, method: str, params: dict[str, Any] | None = None) -> None:
-        """Send a command without waiting for its result. Errors, for example of a closed page, are ignored."""
+        """Send a command without waiting for its result.
+
+        Errors are ignored, for example if the page is closed.
+        """
         if self._is_open:
             self._connection.write(self._id, method, params)
 
@@ -74,12 +90,12 @@ class Session:
             response.set_result(message["result"])
 
     def handle_event(self, message: Mapping[str, Any]) -> None:
-        """Call the handlers of an event."""
+        """Call all handlers that are registered for an event."""
         for handler in self._handlers.get(message["method"], ()):
             handler(message["params"])
 
     def end(self) -> None:
-        """Fail all pending commands, because no response will come."""
+        """Fail all pending commands, because the session has ended."""
         self._is_open = False
         for response in self._pending.values():
             if not response.done():
@@ -87,7 +103,10 @@ class Session:
 
 
 class Connection(asyncio.Protocol):
-    """Connection to a browser. `root` is the session with the browser itself."""
+    """DevTools connection to a browser.
+
+    `root` is the session with the browser itself.
+    """
 
     def __init__(self) -> None:
         self.is_open = True
@@ -98,25 +117,31 @@ class Connection(asyncio.Protocol):
         self._received: list[bytes] = []
         self._reader: asyncio.BaseTransport | None = None
         self._writer: asyncio.WriteTransport | None = None
-        self.root.on("Target.detachedFromTarget", self._on_detached)
+        self.root.on("Target.detachedFromTarget", self._on_target_detached)
 
     @classmethod
     async def connect(cls, reading: int, writing: int) -> Connection:
-        """Connect over the file descriptors of two pipes. The connection closes them."""
+        """Connect to the browser over the file descriptors of two pipes.
+
+        The connection closes the descriptors.
+        """
         connection, loop = cls(), asyncio.get_running_loop()
         connection._reader, _ = await loop.connect_read_pipe(lambda: connection, os.fdopen(reading, "rb", 0))
         connection._writer, _ = await loop.connect_write_pipe(asyncio.BaseProtocol, os.fdopen(writing, "wb", 0))
         return connection
 
     def session(self, id: str) -> Session:
-        """Return the session with an ID that the browser assigned."""
+        """Return the session with this ID.
+
+        The browser has assigned it to a target.
+        """
         if id not in self._sessions:
             session = self._sessions[id] = Session(self, id)
-            session.on("Target.detachedFromTarget", self._on_detached)
+            session.on("Target.detachedFromTarget", self._on_target_detached)
         return self._sessions[id]
 
     def write(self, session: str, method: str, params: dict[str, Any] | None) -> int:
-        """Send a command. Returns the command's ID."""
+        """Write a command to the pipe and return the command's ID."""
         self._last_id += 1
         message: dict[str, Any] = {"id": self._last_id, "method": method, "params": params or {}}
         if session:
@@ -126,7 +151,7 @@ class Connection(asyncio.Protocol):
         return self._last_id
 
     def close(self) -> None:
-        """Close the pipes. The browser then ends as well."""
+        """Close the pipes, which makes the browser quit."""
         for pipe in (self._reader, self._writer):
             if pipe is not None:
                 pipe.close()
@@ -155,7 +180,7 @@ class Connection(asyncio.Protocol):
         except Exception:
             logger.exception("The browser's event %s could not be handled", message["method"])
 
-    def _on_detached(self, event: Event) -> None:
+    def _on_target_detached(self, event: Event) -> None:
         session = self._sessions.pop(str(event["sessionId"]), None)
         if session is not None:
             session.end()

@@ -1,4 +1,7 @@
-"""Scripts to inject into a page (the .js files in this folder), and parsers of their results."""
+"""Scripts to inject into a page, and parsers of their results.
+
+The scripts are the .js files in this folder.
+"""
 
 from __future__ import annotations
 
@@ -24,20 +27,29 @@ from website_scan.browser.network_log import NetworkLog
 
 @cache
 def read_script(name: str) -> str:
-    """Return the source of a JavaScript file of this folder, without comment lines."""
+    """Return the source of a JavaScript file in this folder.
+
+    Its comment lines are left out.
+    """
     lines = (Path(__file__).parent / name).read_text("utf-8").splitlines()
     return "\n".join(line for line in lines if not line.lstrip().startswith("//")).strip()
 
 
 @cache
 def wrap_script(name: str) -> str:
-    """Return a script that is a single expression, wrapped in a function together with selector.js."""
-    # Without the function, two evaluations would declare the same names twice.
+    """Return a script together with selector.js in a function.
+
+    The script must be a single expression.
+    """
+    # A second evaluation without the function would declare the same names again.
     return "(() => {\n" + read_script("selector.js") + "\nreturn " + read_script(name) + "\n})()"
 
 
 def read_load(vitals: Mapping[str, Any], metrics: Mapping[str, float], log: NetworkLog, work: MainThread) -> Load:
-    """Build a `Load` from the result of vitals.js, the browser's metrics, its requests and the traced tasks."""
+    """Build a `Load` from the browser's measurements.
+
+    They are the result of vitals.js, the browser's metrics, its requests and the traced tasks.
+    """
     return Load(
         fcp_s=_to_seconds(vitals["firstContentfulPaint"]),
         lcp=read_largest_paint(vitals["largestContentfulPaint"]),
@@ -51,6 +63,7 @@ def read_load(vitals: Mapping[str, Any], metrics: Mapping[str, float], log: Netw
         requests=log.requests(frozenset(vitals["renderBlocking"])),
         left_out=log.left_out,
         main_thread=work,
+        observed_s=metrics.get("Timestamp", 0.0) - metrics.get("NavigationStart", 0.0),
     )
 
 
@@ -59,7 +72,10 @@ def _to_seconds(milliseconds: float | None) -> float | None:
 
 
 def read_largest_paint(result: Mapping[str, Any] | None) -> LargestPaint | None:
-    """Parse the largest contentful paint from vitals.js; None if its time is unknown."""
+    """Convert the largest contentful paint that vitals.js measured.
+
+    None if its time is unknown.
+    """
     if not result or result["time"] <= 0:
         return None
     return LargestPaint(
@@ -73,7 +89,7 @@ def read_largest_paint(result: Mapping[str, Any] | None) -> LargestPaint | None:
 
 
 def read_layout(result: Mapping[str, Any]) -> Layout:
-    """Parse the result of layout.js."""
+    """Convert the result of the injected script layout.js into a `Layout`."""
     viewport = result["viewport"]
     return Layout(
         markup=result["markup"],
@@ -96,7 +112,8 @@ def read_layout(result: Mapping[str, Any]) -> Layout:
                 is_visible=image["visible"],
                 is_lazy=image["lazy"],
                 is_eager=image["eager"],
-                has_choices=image["choices"],
+                is_pixelated_or_blurred=image["pixelated"],
+                has_several_files=image["choices"],
             )
             for image in result["images"]
         ),
@@ -105,7 +122,7 @@ def read_layout(result: Mapping[str, Any]) -> Layout:
 
 
 def read_screen(result: Mapping[str, Any]) -> Screen:
-    """Parse the result of screen.js."""
+    """Convert the result of the injected script screen.js into a `Screen`."""
     return Screen(
         at_s=result["at"] / 1000,
         title=result["title"],
@@ -117,7 +134,7 @@ def read_screen(result: Mapping[str, Any]) -> Screen:
         loading_indicators=tuple(result["signs"]),
         empty_roots=tuple(result["emptyRoots"]),
         fields=result["fields"],
-        is_below=result["isBelow"],
+        has_content_below=result["isBelow"],
         has_scripts=result["hasScripts"],
-        has_painted=result["hasPainted"],
+        has_contentful_paint=result["hasPainted"],
     )

@@ -55,6 +55,7 @@
       visible: rect.width > 0 && rect.height > 0 && style.visibility === 'visible',
       lazy: attribute(node, 'loading').toLowerCase() === 'lazy',
       eager: attribute(node, 'loading').toLowerCase() === 'eager',
+      pixelated: ['pixelated', 'crisp-edges', '-webkit-optimize-contrast'].includes(style.imageRendering) || style.filter.includes('blur'),
       choices: Boolean(attribute(node, 'srcset')) || Boolean(parentOf(node) && tagOf(parentOf(node)) === 'picture'),
     };
   });

@@ -1,4 +1,4 @@
-"""Tasks of the page's main thread and the scripts that ran in them, from Chrome's trace.
+"""Parse Chrome's trace for the main thread's tasks and scripts.
 
 Task lengths are in processor time, so that other work of the machine does not make a page slower. The browser's Long
 Tasks API reports only tasks of 50 ms or more, but tasks that take 12 ms here take 50 ms on a phone.
@@ -20,23 +20,29 @@ from website_scan.browser.devtools import Target
 from website_scan.browser.evidence import Evaluation, MainThread, Task
 
 CATEGORIES = ("devtools.timeline", "disabled-by-default-devtools.timeline")
-BUFFER_KB = 32 * 1024  # when the buffer is full, the rest of the load is not traced
-PART_BYTES = 1024 * 1024
+TRACE_BUFFER_KB = 32 * 1024  # When the buffer is full, the rest of the load is not traced.
+TRACE_CHUNK_BYTES = 1024 * 1024
 EVALUATIONS = frozenset({"EvaluateScript", "v8.evaluateModule"})
 PARSING = "ParseHTML"
 RENDERING = frozenset({PARSING, "UpdateLayoutTree", "Layout", "PrePaint", "Paint", "Layerize"})
-MIN_TASK_S = 0.0001  # shorter tasks are numerous and negligible
+MIN_TASK_CPU_S = 0.0001  # Shorter tasks are left out, because they are numerous and negligible.
 
 
 @dataclass(slots=True)
 class Trace:
-    """Chrome trace of a session's page. A browser can run only one trace at a time."""
+    """Recorder of a Chrome trace for a session's page.
+
+    A browser can record only one trace at a time.
+    """
 
     session: Target
     categories: tuple[str, ...] = CATEGORIES
 
     async def start(self) -> None:
-        """Start the trace. Raises `ProtocolError`."""
+        """Start recording the trace.
+
+        Raises `ProtocolError`.
+        """
         await self.session.send(
             "Tracing.start",
             {
@@ -44,7 +50,7 @@ class Trace:
                 "streamCompression": "gzip",
                 "traceConfig": {
                     "recordMode": "recordUntilFull",
-                    "traceBufferSizeInKb": BUFFER_KB,
+                    "traceBufferSizeInKb": TRACE_BUFFER_KB,
                     "includedCategories": list(self.categories),
                     "excludedCategories": ["*"],
                 },
@@ -52,30 +58,34 @@ class Trace:
         )
 
     async def stop(self) -> list[Mapping[str, Any]]:
-        """Stop the trace and return its events. Raises `ProtocolError`."""
+        """Stop recording the trace and return its events.
+
+        Raises `ProtocolError`.
+        """
         ended: asyncio.Future[Mapping[str, Any]] = asyncio.get_running_loop().create_future()
 
-        def end(event: Mapping[str, Any]) -> None:
-            if not ended.done():  # done when the scan has cancelled the wait
+        def on_tracing_complete(event: Mapping[str, Any]) -> None:
+            if not ended.done():  # The future is already done if the scan was cancelled.
                 ended.set_result(event)
 
-        self.session.on("Tracing.tracingComplete", end)
+        self.session.on("Tracing.tracingComplete", on_tracing_complete)
         await self.session.send("Tracing.end")
         stream = (await ended)["stream"]
-        data, is_complete = b"", False
-        while not is_complete:
-            chunk = await self.session.send("IO.read", {"handle": stream, "size": PART_BYTES})
+        data, is_last_chunk = b"", False
+        while not is_last_chunk:
+            chunk = await self.session.send("IO.read", {"handle": stream, "size": TRACE_CHUNK_BYTES})
             data += base64.b64decode(chunk["data"])
-            is_complete = chunk["eof"]
+            is_last_chunk = chunk["eof"]
         await self.session.send("IO.close", {"handle": stream})
         events: list[Mapping[str, Any]] = json.loads(gzip.decompress(data))["traceEvents"]
         return events
 
 
 def parse_trace(events: list[Mapping[str, Any]], frame: str, began_s: float, end_s: float = math.inf) -> MainThread:
-    """Parse trace events of the main thread that renders `frame`. Times count from `began_s` on the browser's clock.
+    """Parse trace events of the main thread that renders `frame`.
 
-    Events that had not ended at `end_s` are left out, because the scanner's own scripts run after that time.
+    Times count from `began_s` on the browser's clock. Events that had not ended at `end_s` are left out, because the
+    scanner's own scripts run after that time.
     """
     thread = next(
         (
@@ -85,36 +95,39 @@ def parse_trace(events: list[Mapping[str, Any]], frame: str, began_s: float, end
         ),
         None,
     )
-    thread_events = [
+    main_thread_events = [
         event
         for event in events
         if event.get("ph") == "X" and _thread_id(event) == thread and _parse_task(event, began_s).ends_s <= end_s
     ]
-    tasks = [_parse_task(event, began_s) for event in thread_events if event["name"] == "RunTask"]
+    tasks = [_parse_task(event, began_s) for event in main_thread_events if event["name"] == "RunTask"]
     evaluations = [
         Evaluation(url, event["ts"] / 1e6 - began_s, event.get("dur", 0) / 1e6, event.get("tdur", 0) / 1e6)
-        for event in thread_events
+        for event in main_thread_events
         if event["name"] in EVALUATIONS and (url := _script_url(event["args"]))
     ]
     return MainThread(
-        tuple(sorted((task for task in tasks if task.processor_s >= MIN_TASK_S), key=lambda task: task.time_s)),
+        tuple(sorted((task for task in tasks if task.processor_s >= MIN_TASK_CPU_S), key=lambda task: task.time_s)),
         tuple(sorted(evaluations, key=lambda evaluation: evaluation.time_s)),
         tuple(
             sorted(
                 (event["ts"] + event.get("dur", 0)) / 1e6 - began_s
-                for event in thread_events
+                for event in main_thread_events
                 if event["name"] == "Commit"
             )
         ),
-        _select_rendering(
-            [_parse_task(event, began_s) for event in thread_events if event["name"] in RENDERING], evaluations
+        _select_rendering_tasks(
+            [_parse_task(event, began_s) for event in main_thread_events if event["name"] in RENDERING], evaluations
         ),
-        tuple(sorted(event["ts"] / 1e6 - began_s for event in thread_events if event["name"] == PARSING)),
+        tuple(sorted(event["ts"] / 1e6 - began_s for event in main_thread_events if event["name"] == PARSING)),
     )
 
 
-def _select_rendering(tasks: list[Task], evaluations: list[Evaluation]) -> tuple[Task, ...]:
-    """Return the tasks that no other task encloses, without the processor time of scripts inside them."""
+def _select_rendering_tasks(tasks: list[Task], evaluations: list[Evaluation]) -> tuple[Task, ...]:
+    """Return the outermost rendering tasks.
+
+    Their processor time excludes the scripts that ran inside them.
+    """
     outermost: list[Task] = []
     for task in sorted(tasks, key=lambda task: (task.time_s, -task.duration_s)):
         if outermost and task.time_s < outermost[-1].time_s + outermost[-1].duration_s:

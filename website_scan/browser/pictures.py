@@ -1,4 +1,4 @@
-"""Pictures of a page for its report: the first screen, the page down to the reported elements, and a filmstrip.
+"""Take the screenshots and the filmstrip of a page for its report.
 
 No check needs the pictures, except to see whether the screen has a single colour, so a scan works without them. A
 picture has an element's box only if the element is at the same position before and after the screenshot.
@@ -18,34 +18,34 @@ from website_scan.browser.evidence import AxeReport, Box, Frame, Layout, Load, P
 from website_scan.browser.injected_scripts import read_script
 from website_scan.browser.visit import BrowserFailed
 
-PICTURE_S = 5.0  # time limit for the picture of the whole page
-SCREEN_BYTES = 500_000
-SCREEN_QUALITIES = (60, 25)
+PICTURE_TIMEOUT_S = 5.0  # Time limit for the picture of the whole page.
+MAX_SCREENSHOT_BYTES = 500_000
+SCREENSHOT_QUALITIES = (60, 25)
 WIDTH = 412
-MAX_HEIGHT = 5000  # in pixels of the picture
-PAGE_BYTES = 200_000
-PAGE_QUALITIES = (50, 20)
-MARGIN = 60  # below the last reported element
-ELEMENTS_PER_RULE = 5  # elements that a report shows before "all"
+MAX_PICTURE_HEIGHT = 5000  # Maximum height of the picture in its own pixels.
+MAX_PAGE_PICTURE_BYTES = 200_000
+PAGE_PICTURE_QUALITIES = (50, 20)
+BOTTOM_MARGIN = 60  # The picture ends this number of CSS pixels below the last reported element.
+ELEMENTS_PER_RULE = 5  # A report displays this number of elements of a rule at first.
 MAX_ELEMENTS = 100
-MAX_SHIFTS = 5
-MAX_TARGETS = 20
+MAX_LAYOUT_SHIFTS = 5
+MAX_TAP_TARGETS = 20
 MAX_IMAGES = 20
 
 MAX_FRAMES = 8
 SCREENCAST = {"format": "jpeg", "quality": 50, "maxWidth": 206, "maxHeight": 412, "everyNthFrame": 1}
-FRAME_BYTES = 20_000
+MAX_FRAME_BYTES = 20_000
 MAX_RECORDED_FRAMES = 80
-COMPARED_FRAMES = 20  # frames that progress.js compares
-FRAME_PAUSE_S = 0.05  # between two frames; doubled when there are too many frames
-LAST_FRAME_MS = 250  # after the last mark; later changes are not part of the load
-REFRESH_MS = 20  # a frame may be drawn up to one screen refresh before its mark
+MAX_COMPARED_FRAMES = 20  # Maximum number of frames that progress.js compares.
+MIN_FRAME_INTERVAL_S = 0.05  # The interval is doubled when there are too many frames.
+MAX_MS_AFTER_LAST_MARK = 250  # Frames that are later than this are not part of the load.
+SCREEN_REFRESH_MS = 20  # A frame may be drawn up to one screen refresh before its mark.
 
 
 @dataclass(frozen=True, slots=True)
 class _RawFrame:
-    at_s: float  # since 1970
-    data: str  # base64
+    at_s: float  # Unix time in seconds.
+    data: str  # JPEG encoded as base64.
 
 
 class Filmstrip:
@@ -54,24 +54,33 @@ class Filmstrip:
     def __init__(self, cdp: Target) -> None:
         self._cdp = cdp
         self._frames: list[_RawFrame] = []
-        self._pause_s = FRAME_PAUSE_S
+        self._pause_s = MIN_FRAME_INTERVAL_S
         self._pending: set[asyncio.Task[None]] = set()
 
     async def start(self) -> None:
-        """Start recording. Raises `ProtocolError`."""
+        """Start recording screenshots.
+
+        Raises `ProtocolError`.
+        """
         self._cdp.on("Page.screencastFrame", self._record_frame)
         await self._cdp.send("Page.startScreencast", SCREENCAST)
 
     async def stop(self) -> None:
-        """Stop recording. Raises `ProtocolError`."""
+        """Stop recording screenshots.
+
+        Raises `ProtocolError`.
+        """
         await self._cdp.send("Page.stopScreencast")
         for task in self._pending:
             task.cancel()
 
     def frames(self, load: Load, began_ms: float) -> tuple[Frame, ...]:
-        """Return at most `MAX_FRAMES` frames of the load, in order. `began_ms` is the load's start since 1970."""
+        """Return at most `MAX_FRAMES` frames of the load, in order.
+
+        `began_ms` is the load's start in ms since 1970.
+        """
         marks = {"First paint": load.fcp_s, "Largest paint": load.lcp.time_s if load.lcp else None}
-        small_frames = [frame for frame in self._frames if len(frame.data) * 3 // 4 <= FRAME_BYTES]
+        small_frames = [frame for frame in self._frames if len(frame.data) * 3 // 4 <= MAX_FRAME_BYTES]
         return choose_frames(
             [(round(1000 * frame.at_s - began_ms), base64.b64decode(frame.data)) for frame in small_frames],
             {name: round(1000 * at_s) for name, at_s in marks.items() if at_s is not None},
@@ -79,12 +88,15 @@ class Filmstrip:
         )
 
     async def progress(self, world: int, load: Load, began_ms: float) -> Progress:
-        """Compute the visual progress of the load in the page. Raises `BrowserFailed`, `ProtocolError`."""
+        """Compute the load's visual progress with a script in the page.
+
+        Raises `BrowserFailed`, `ProtocolError`.
+        """
         frames = [frame for frame in self._frames if 1000 * frame.at_s >= began_ms]
         if not frames:
             raise BrowserFailed("The page was not drawn while it was loaded.")
-        # The last frame is always included, because the others are compared with it.
-        frames = [*frames[: -1 : -(-len(frames) // COMPARED_FRAMES)], frames[-1]]
+        # All other frames are compared with the last frame.
+        frames = [*frames[: -1 : -(-len(frames) // MAX_COMPARED_FRAMES)], frames[-1]]
         times = [frame.at_s - began_ms / 1000 for frame in frames]
         images = {request.url: request.end_s for request in reversed(load.requests) if request.end_s is not None}
         response = await self._cdp.send(
@@ -110,7 +122,7 @@ class Filmstrip:
 
     def _record_frame(self, event: Mapping[str, Any]) -> None:
         data, at_s = str(event["data"]), event["metadata"].get("timestamp")
-        if at_s is not None and (self._last is None or data != self._last.data):
+        if at_s is not None and (self._last_frame is None or data != self._last_frame.data):
             self._frames.append(_RawFrame(float(at_s), data))
         if len(self._frames) > MAX_RECORDED_FRAMES:
             del self._frames[1::2]
@@ -120,30 +132,33 @@ class Filmstrip:
         task.add_done_callback(self._pending.discard)
 
     @property
-    def _last(self) -> _RawFrame | None:
+    def _last_frame(self) -> _RawFrame | None:
         return self._frames[-1] if self._frames else None
 
     async def _request_next_frame(self, session: int) -> None:
         await asyncio.sleep(self._pause_s)
-        with contextlib.suppress(ProtocolError):  # the page may be closed
+        with contextlib.suppress(ProtocolError):  # The page may be closed.
             await self._cdp.send("Page.screencastFrameAck", {"sessionId": session})
 
 
 def choose_frames(frames: Sequence[tuple[int, bytes]], marks: Mapping[str, int], loaded_ms: int) -> tuple[Frame, ...]:
-    """Choose the frames for a filmstrip from pairs of milliseconds since the load began and a JPEG.
+    """Choose frames for the filmstrip.
 
-    The filmstrip has the screen before the first paint, the frames of all marks, the last frame, and some frames at
-    equal intervals.
+    `frames` are pairs of the milliseconds since the load began and a JPEG. The filmstrip has the screen before the
+    first paint, the frames of all marks, the last frame, and some frames at equal intervals.
     """
     if not frames or not marks:
         return ()
     visible = [(at_ms, data) for at_ms, data in frames if at_ms >= 0]
     if before := [data for at_ms, data in frames if at_ms < 0]:
         visible.insert(0, (0, before[-1]))
-    first_after = {name: _index_of_first_after(visible, mark_ms - REFRESH_MS) for name, mark_ms in marks.items()}
-    end_ms = max(*marks.values(), loaded_ms) + LAST_FRAME_MS
-    last = max(*first_after.values(), *(index for index, (ms, _) in enumerate(visible) if ms <= end_ms))
-    chosen = {0, last, *first_after.values()}
+    first_frame_after_mark = {
+        name: _index_of_first_frame_after(visible, metric_time_ms - SCREEN_REFRESH_MS)
+        for name, metric_time_ms in marks.items()
+    }
+    end_ms = max(*marks.values(), loaded_ms) + MAX_MS_AFTER_LAST_MARK
+    last = max(*first_frame_after_mark.values(), *(index for index, (ms, _) in enumerate(visible) if ms <= end_ms))
+    chosen = {0, last, *first_frame_after_mark.values()}
     total_ms = visible[last][0]
     for step in range(1, MAX_FRAMES):
         if len(chosen) < MAX_FRAMES:
@@ -156,29 +171,37 @@ def choose_frames(frames: Sequence[tuple[int, bytes]], marks: Mapping[str, int],
             )
     return tuple(
         Frame(
-            visible[index][0], tuple(name for name, first in first_after.items() if first == index), visible[index][1]
+            visible[index][0],
+            tuple(name for name, first in first_frame_after_mark.items() if first == index),
+            visible[index][1],
         )
         for index in sorted(chosen)
     )
 
 
-def _index_of_first_after(frames: Sequence[tuple[int, bytes]], ms: int) -> int:
+def _index_of_first_frame_after(frames: Sequence[tuple[int, bytes]], ms: int) -> int:
     return next((index for index, (at_ms, _) in enumerate(frames) if at_ms >= ms), len(frames) - 1)
 
 
 def select_first_screen_elements(load: Load, layout: Layout | None) -> list[str]:
-    """Return selectors of elements that findings about the first screen may report."""
-    shifts = sorted(load.shifts, key=lambda shift: -shift.value)[:MAX_SHIFTS]
+    """Return selectors for findings about the first screen.
+
+    These findings may report the elements.
+    """
+    shifts = sorted(load.shifts, key=lambda shift: -shift.value)[:MAX_LAYOUT_SHIFTS]
     selectors = [load.lcp.selector if load.lcp else "", *(shift.source for shift in shifts)]
     if layout is not None:
-        selectors += [target.selector for target in layout.targets if target.is_crowded][:MAX_TARGETS]
+        selectors += [target.selector for target in layout.targets if target.is_crowded][:MAX_TAP_TARGETS]
         images = [image for image in layout.images if image.is_visible and image.top_px < layout.viewport.height_px]
         selectors += [image.selector for image in images[:MAX_IMAGES]]
     return _distinct_selectors(selectors)
 
 
 def select_axe_elements(axe: AxeReport | None) -> list[str]:
-    """Return selectors of the first elements of every axe-core rule with violations or incomplete results."""
+    """Return selectors of the first elements of each axe-core rule.
+
+    The rule reports them as violations or incomplete.
+    """
     if axe is None:
         return []
     rules = [*axe.violations.values(), *axe.incomplete.values()]
@@ -186,30 +209,36 @@ def select_axe_elements(axe: AxeReport | None) -> list[str]:
 
 
 def _distinct_selectors(selectors: Iterable[str]) -> list[str]:
-    # A box around the whole page would not help readers of the report.
+    # A box around the whole page would not help readers.
     return [selector for selector in dict.fromkeys(selectors) if selector not in ("", "html", "body")][:MAX_ELEMENTS]
 
 
 async def take_first_screen(cdp: Target, world: int, selectors: Sequence[str]) -> PagePicture | None:
-    """Take a screenshot of the viewport; None if too large. Raises `BrowserFailed`, `ProtocolError`."""
-    return await _take_screen_picture(cdp, world, selectors, SCREEN_QUALITIES, SCREEN_BYTES)
+    """Return a screenshot of the viewport.
+
+    None if it is too large. Raises `BrowserFailed`, `ProtocolError`.
+    """
+    return await _take_screen_picture(cdp, world, selectors, SCREENSHOT_QUALITIES, MAX_SCREENSHOT_BYTES)
 
 
 async def _take_screen_picture(
     cdp: Target, world: int, selectors: Sequence[str], qualities: Iterable[int], max_bytes: int
 ) -> PagePicture | None:
     before = await _measure_boxes(cdp, world, selectors)
-    data = await _capture(cdp, qualities, max_bytes, {"captureBeyondViewport": False})
+    data = await _capture_screenshot(cdp, qualities, max_bytes, {"captureBeyondViewport": False})
     if data is None:
         return None
     view = (await cdp.send("Page.getLayoutMetrics"))["cssLayoutViewport"]
     width, height = int(view["clientWidth"]), int(view["clientHeight"])
     after = await _measure_boxes(cdp, world, None)
-    return PagePicture(data, width, height, _unmoved_boxes(selectors, before, after, height))
+    return PagePicture(data, width, height, _select_unmoved_boxes(selectors, before, after, height))
 
 
 async def has_one_colour(cdp: Target, world: int, picture: bytes) -> bool:
-    """Return True if a picture has the same colour everywhere. Raises `BrowserFailed`, `ProtocolError`."""
+    """Return True if all pixels of a picture have the same colour.
+
+    Raises `BrowserFailed`, `ProtocolError`.
+    """
     response = await cdp.send(
         "Runtime.callFunctionOn",
         {
@@ -226,20 +255,25 @@ async def has_one_colour(cdp: Target, world: int, picture: bytes) -> bool:
 
 
 async def page_has_colours(cdp: Target, world: int) -> bool:
-    """Return True if the page, down to `MAX_HEIGHT`, has more than one colour. Raises like `has_one_colour`."""
+    """Return True if the top of the page has several colours.
+
+    The top ends at `MAX_PICTURE_HEIGHT`. Raises `BrowserFailed`, `ProtocolError`.
+    """
     page = (await cdp.send("Page.getLayoutMetrics"))["cssContentSize"]
-    clip = {"x": 0, "y": 0, "width": page["width"], "height": min(page["height"], MAX_HEIGHT), "scale": 0.5}
-    data = await _capture(cdp, PAGE_QUALITIES, PAGE_BYTES, {"captureBeyondViewport": True, "clip": clip})
+    clip = {"x": 0, "y": 0, "width": page["width"], "height": min(page["height"], MAX_PICTURE_HEIGHT), "scale": 0.5}
+    data = await _capture_screenshot(
+        cdp, PAGE_PICTURE_QUALITIES, MAX_PAGE_PICTURE_BYTES, {"captureBeyondViewport": True, "clip": clip}
+    )
     return data is None or not await has_one_colour(cdp, world, data)
 
 
 async def take_page_picture(cdp: Target, world: int, selectors: Sequence[str]) -> PagePicture | None:
-    """Take a picture of the page down to the lowest element, at most `MAX_HEIGHT`; None if no element is visible.
+    """Return a picture of the page down to the lowest element.
 
-    Raises `BrowserFailed`, `ProtocolError`.
+    None if no element is visible. Raises `BrowserFailed`, `ProtocolError`.
     """
     try:
-        async with asyncio.timeout(PICTURE_S):
+        async with asyncio.timeout(PICTURE_TIMEOUT_S):
             return await _take_page_picture(cdp, world, selectors)
     except TimeoutError:
         raise BrowserFailed("No picture could be taken of the page.") from None
@@ -247,27 +281,33 @@ async def take_page_picture(cdp: Target, world: int, selectors: Sequence[str]) -
 
 async def _take_page_picture(cdp: Target, world: int, selectors: Sequence[str]) -> PagePicture | None:
     if (await cdp.send("Page.getLayoutMetrics"))["cssVisualViewport"]["scale"] != 1:
-        # A page that is wider than the screen is zoomed out, and a full-page screenshot would change its layout. But
-        # its viewport shows more of the page.
-        return await _take_screen_picture(cdp, world, selectors, PAGE_QUALITIES, PAGE_BYTES)
+        # A full-page screenshot would change the layout of a page that is wider than the screen.
+        return await _take_screen_picture(cdp, world, selectors, PAGE_PICTURE_QUALITIES, MAX_PAGE_PICTURE_BYTES)
     before = await _measure_boxes(cdp, world, selectors)
     lowest = max((top + height for _, top, _, height in filter(None, before["boxes"])), default=0)
     width = int(before["page"]["width"])
     if not lowest or not width:
         return None
-    height = min(lowest + MARGIN, int(before["page"]["height"]), MAX_HEIGHT * width // WIDTH)
-    # Chromium lays the page out again for the screenshot, even if the size stays the same.
+    height = min(lowest + BOTTOM_MARGIN, int(before["page"]["height"]), MAX_PICTURE_HEIGHT * width // WIDTH)
+    # Chromium repeats the layout for a full-page screenshot, so elements may move.
     clip = {"x": 0, "y": 0, "width": width, "height": height, "scale": WIDTH / width}
-    data = await _capture(cdp, PAGE_QUALITIES, PAGE_BYTES, {"captureBeyondViewport": True, "clip": clip})
+    data = await _capture_screenshot(
+        cdp, PAGE_PICTURE_QUALITIES, MAX_PAGE_PICTURE_BYTES, {"captureBeyondViewport": True, "clip": clip}
+    )
     if data is None:
         return None
     after = await _measure_boxes(cdp, world, None)
-    boxes = _unmoved_boxes(selectors, before, after, height)
+    boxes = _select_unmoved_boxes(selectors, before, after, height)
     return PagePicture(data, width, height, boxes) if boxes else None
 
 
-async def _capture(cdp: Target, qualities: Iterable[int], max_bytes: int, options: Mapping[str, Any]) -> bytes | None:
-    """Return a WebP screenshot in the first quality that is small enough; None if all are too large."""
+async def _capture_screenshot(
+    cdp: Target, qualities: Iterable[int], max_bytes: int, options: Mapping[str, Any]
+) -> bytes | None:
+    """Return the first WebP screenshot of at most `max_bytes`.
+
+    Tries the qualities in order. None if there is none.
+    """
     for quality in qualities:
         screenshot = await cdp.send("Page.captureScreenshot", {"format": "webp", "quality": quality, **options})
         if len(screenshot["data"]) * 3 // 4 <= max_bytes:
@@ -290,10 +330,13 @@ async def _measure_boxes(cdp: Target, world: int, selectors: Sequence[str] | Non
     return response["result"]["value"]
 
 
-def _unmoved_boxes(
+def _select_unmoved_boxes(
     selectors: Sequence[str], before: Mapping[str, Any], after: Mapping[str, Any], height: int
 ) -> dict[str, Box]:
-    """Return the boxes, within the picture's height, of elements whose boxes before and after are the same."""
+    """Return boxes of elements that did not move.
+
+    They are compared before and after the screenshot, and cut to the picture's height.
+    """
     if before["scroll"] != after["scroll"]:
         return {}
     boxes = {}

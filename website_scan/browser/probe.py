@@ -1,4 +1,7 @@
-"""Probes that load the page in a browser, and probes for parts of the evidence from that visit."""
+"""Probes that load the page in a browser.
+
+One loads the page, and the others provide parts of its evidence.
+"""
 
 from __future__ import annotations
 
@@ -13,26 +16,31 @@ from website_scan.browser.evidence import (
     Coverage,
     Layout,
     Load,
+    MixedRequests,
     Rendered,
-    ShownContent,
     Viewport,
 )
+from website_scan.browser.shown_content import ShownContent
 from website_scan.browser.unshown import judge_screen
-from website_scan.browser.visit import Browser, BrowserFailed, Visit, parts_for
+from website_scan.browser.visit import Browser, BrowserFailed, Repetition, Visit, parts_for_scan_types
 from website_scan.catalogue import probe
 from website_scan.findings import ScanType
 from website_scan.net.client import Network
-from website_scan.page.bounded_parser import bounded
+from website_scan.page.bounded_parser import limit_markup
 from website_scan.page.evidence import Document, Page, ScanTypes
 
 logger = logging.getLogger(__name__)
 
-TIME_LIMIT_S = 25.0
-START_SHARE = 0.5  # share of the scan's remaining time: on a busy machine a start takes half a minute
-SHARE = 0.45  # share of the scan's remaining time: other probes wait for the visit
-# Figures vary from load to load. Other work of this machine only increases them, so checks use the lower of two.
+VISIT_TIME_LIMIT_S = 25.0
+# Starting the browser takes half a minute on a busy machine.
+START_TIME_SHARE = 0.5
+# Probes that need the visit's evidence get the rest of the scan's time.
+VISIT_TIME_SHARE = 0.45
+# axe-core takes long for large pages and on a busy machine.
+AXE_TIME_SHARE = 0.65
+# Other work of this machine only increases measured times.
 FURTHER_LOADS = 1
-NO_PAGE = "The page is no page that a browser shows."
+NOT_A_PAGE = "The page is no page that a browser shows."
 NOTHING = BrowserLoad(
     product="",
     first=Load(None, None, (), None, 0.0, 0.0, ()),
@@ -42,30 +50,37 @@ NOTHING = BrowserLoad(
 
 
 @probe()
-def load_in_browser(page: Page, network: Network, browser: Browser, types: ScanTypes) -> BrowserLoad:
-    """Load the page in a browser behind its own proxy, twice for performance scans. Raises `BrowserFailed`.
+def load_in_browser(
+    page: Page, network: Network, browser: Browser, types: ScanTypes, repetition: Repetition | None = None
+) -> BrowserLoad:
+    """Load the page in a browser behind its own proxy.
 
-    A page that is not HTML is not loaded: a browser would show nothing of it.
+    Performance scans load it repeatedly. Raises `BrowserFailed`. A page that is not HTML is not loaded: a browser would
+    show nothing of it.
     """
     if not page.is_html:
         return NOTHING
-    from website_scan.net.proxy import BrowserProxy  # imported here, because scans without a browser need no proxy
+    # The import is here, because scans without a browser need no proxy.
+    from website_scan.net.proxy import BrowserProxy
 
-    browser.start(network.remaining_s * START_SHARE)
+    browser.start(network.remaining_s * START_TIME_SHARE)
     tls = page.response.tls
     is_trusted = tls is None or tls.trust_error is None
     credentials = network.credentials if is_trusted else None
     has_cookies = credentials is not None and bool(credentials.cookies_for(page.target.origin))
+    time_limit_s = min(VISIT_TIME_LIMIT_S, network.remaining_s * VISIT_TIME_SHARE)
     with BrowserProxy(network, only_port_of=page.target if has_cookies else None) as proxy:
         result = browser.load(
             Visit(
                 url=page.target.url,
                 proxy=proxy,
                 user_agent=network.policy.user_agent,
-                time_limit_s=min(TIME_LIMIT_S, network.remaining_s * SHARE),
+                time_limit_s=time_limit_s,
+                axe_time_limit_s=max(0.0, network.remaining_s * AXE_TIME_SHARE - time_limit_s),
                 again=FURTHER_LOADS if ScanType.PERFORMANCE in types else 0,
+                needs_another_load=repetition.needs_another_load if repetition else lambda _loads: False,
                 ignores_certificate_errors=not is_trusted,
-                parts=parts_for(types),
+                parts=parts_for_scan_types(types),
                 credentials=credentials,
             )
         )
@@ -81,12 +96,12 @@ def load_in_browser(page: Page, network: Network, browser: Browser, types: ScanT
 
 @probe()
 def shown(page: Page, load: BrowserLoad) -> ShownContent:
-    """Judge whether the page shows its content. A page with an error status may show an error.
+    """Judge whether the page shows its content in the browser.
 
-    Raises `BrowserFailed`.
+    A page with an error status always passes. Raises `BrowserFailed`.
     """
     if not page.is_html:
-        raise BrowserFailed(NO_PAGE)
+        raise BrowserFailed(NOT_A_PAGE)
     if page.response.status >= 400:
         return ShownContent()
     if load.screen is None:
@@ -95,8 +110,17 @@ def shown(page: Page, load: BrowserLoad) -> ShownContent:
 
 
 @probe()
+def mixed_requests(load: BrowserLoad) -> MixedRequests:
+    """Return the plain HTTP requests that were blocked or upgraded."""
+    return MixedRequests(load.mixed_requests)
+
+
+@probe()
 def layout(load: BrowserLoad) -> Layout:
-    """Return the layout of the page. Raises `BrowserFailed`."""
+    """Return the page's layout from the browser's evidence.
+
+    Raises `BrowserFailed`.
+    """
     if load.layout is None:
         raise _missing_evidence(load, "layout")
     return load.layout
@@ -104,7 +128,10 @@ def layout(load: BrowserLoad) -> Layout:
 
 @probe()
 def coverage(load: BrowserLoad) -> Coverage:
-    """Return the coverage of scripts and style sheets. Raises `BrowserFailed`."""
+    """Return the coverage of the page's scripts and style sheets.
+
+    Raises `BrowserFailed`.
+    """
     if load.files is None:
         raise _missing_evidence(load, "files")
     return Coverage(load.files)
@@ -112,7 +139,10 @@ def coverage(load: BrowserLoad) -> Coverage:
 
 @probe()
 def axe_report(page: Page, load: BrowserLoad) -> AxeReport:
-    """Return axe-core's results. Raises `BrowserFailed`."""
+    """Return axe-core's results for the page.
+
+    Raises `BrowserFailed`.
+    """
     if load.axe is None:
         raise _missing_evidence(load, "axe")
     return load.axe
@@ -120,12 +150,15 @@ def axe_report(page: Page, load: BrowserLoad) -> AxeReport:
 
 @probe()
 def rendered(page: Page, document: Document, layout: Layout) -> Rendered:
-    """Parse the markup after the page's scripts have run. Raises `BrowserFailed` if the markup is too long."""
+    """Parse the page's DOM after its scripts have run.
+
+    Raises `BrowserFailed` if the DOM is too large.
+    """
     if not page.is_html:
-        raise BrowserFailed(NO_PAGE)
+        raise BrowserFailed(NOT_A_PAGE)
     if layout.markup is None:
-        raise BrowserFailed("The page is too large in the browser to be looked at.")
-    tree = LexborHTMLParser(bounded(layout.markup), scripting=True)
+        raise BrowserFailed("The page is too large to be examined in the browser.")
+    tree = LexborHTMLParser(limit_markup(layout.markup), scripting=True)
     return Rendered(
         document=Document(tree=tree, text=layout.markup, encoding=document.encoding, base=document.base),
         letters_by_px=layout.letters_by_px,
@@ -134,4 +167,4 @@ def rendered(page: Page, document: Document, layout: Layout) -> Rendered:
 
 
 def _missing_evidence(load: BrowserLoad, name: str) -> BrowserFailed:
-    return BrowserFailed(load.problems.get(name, NO_PAGE))
+    return BrowserFailed(load.problems.get(name, NOT_A_PAGE))

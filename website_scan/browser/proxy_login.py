@@ -1,4 +1,4 @@
-"""Authentication of the browser at its proxy."""
+"""Log the browser in to the scan's proxy."""
 
 from __future__ import annotations
 
@@ -8,40 +8,41 @@ from typing import Any
 from website_scan.browser.devtools import Session
 from website_scan.net.proxy import BrowserProxy
 
-# Chromium asks for a proxy password only for paused requests. After the request for the page, Chromium sends the
-# password with all other requests. Pausing documents costs little, because a page has few frames.
+# Chromium asks for a proxy password only for paused requests.
 DOCUMENTS = {"urlPattern": "*", "resourceType": "Document"}
-# Files of a server nearby would arrive before the first paint, so that layout shifts that real visitors see would be
-# missing. The short delay of a pause is enough to measure them.
+# Pausing all requests slows a fast server down, so that layout shifts are measured.
 ALL_REQUESTS = {"urlPattern": "*"}
 
 
 class ProxyLogin:
-    """Handler that answers the authentication requests of a browser context's proxy."""
+    """Handler that sends the proxy's password on request."""
 
     def __init__(self, page: Session, proxy: BrowserProxy) -> None:
         self._page = page
         self._proxy = proxy
-        self._answered: set[str] = set()  # IDs of requests whose authentication was answered with the password
+        self._authenticated: set[str] = set()  # IDs of requests for which the proxy's password was sent.
 
     async def start(self, *, is_measured: bool) -> None:
-        """Start answering authentication requests. A measured load pauses all requests. Raises `ProtocolError`."""
+        """Start handling authentication.
+
+        A measured load pauses all requests. Raises `ProtocolError`.
+        """
         self._page.on("Fetch.authRequired", self._on_auth_required)
-        self._page.on("Fetch.requestPaused", self._on_paused)
+        self._page.on("Fetch.requestPaused", self._on_request_paused)
         await self._page.send(
             "Fetch.enable", {"handleAuthRequests": True, "patterns": [ALL_REQUESTS if is_measured else DOCUMENTS]}
         )
 
-    def _on_paused(self, event: Mapping[str, Any]) -> None:
+    def _on_request_paused(self, event: Mapping[str, Any]) -> None:
         self._page.post("Fetch.continueRequest", {"requestId": event["requestId"]})
 
     def _on_auth_required(self, event: Mapping[str, Any]) -> None:
         challenge, request = event["authChallenge"], str(event["requestId"])
-        response = {"response": "Default"}  # the site, not the proxy, requires a password
+        response = {"response": "Default"}  # The site, not the proxy, requires a password.
         if challenge.get("source") == "Proxy" and challenge["origin"] == self._proxy.url:
             password = {"username": self._proxy.username, "password": self._proxy.password}
             response = {"response": "ProvideCredentials", **password}
-            if request in self._answered:
+            if request in self._authenticated:
                 response = {"response": "CancelAuth"}
-            self._answered.add(request)
+            self._authenticated.add(request)
         self._page.post("Fetch.continueWithAuth", {"requestId": request, "authChallengeResponse": response})

@@ -1,4 +1,4 @@
-"""Messages for the report that explain why the browser could not examine a page."""
+"""Messages in the report about why the browser could not examine a page."""
 
 from __future__ import annotations
 
@@ -6,23 +6,27 @@ from website_scan.browser.devtools import ProtocolError
 from website_scan.browser.processes import Usage
 
 BUSY = "The page kept the browser busy until the time was up."
-OUT_OF_TIME = "There was not enough time to look at the page in the browser."
-TOO_SLOW = "The browser could not load the page in time."
-SERVER_BUSY = f"{OUT_OF_TIME} This server was busy with other work."
+VISIT_OUT_OF_TIME = "There was not enough time to examine the page in the browser."
+LOAD_TOO_SLOW = "The browser could not load the page in time."
+SERVER_BUSY = f"{VISIT_OUT_OF_TIME} This server was busy with other work."
 
 
 def explain_timeout(before: Usage, after: Usage, limit_s: float) -> str:
-    """Return the reason why a visit exceeded its time limit. The page is blamed only if it used most of the processor.
+    """Return why a visit exceeded its time limit.
 
-    With little processor time, another machine might have finished the visit in time.
+    The page is the reason only if it used most of the processor time. With little processor time, another machine might
+    have finished the visit in time.
     """
     if after.cpu_s - before.cpu_s >= limit_s / 2:
         return BUSY
-    return SERVER_BUSY if after.waited_s - before.waited_s > limit_s / 4 else OUT_OF_TIME
+    return SERVER_BUSY if after.waited_s - before.waited_s > limit_s / 4 else VISIT_OUT_OF_TIME
 
 
 def explain_error(error: ProtocolError) -> str:
-    """Return a message for a failed command. A network error is described by its name."""
+    """Return the report's message for a failed DevTools command.
+
+    Network errors are described by their names.
+    """
     message = str(error)
     start = message.find("net::")
     if start >= 0:
@@ -30,4 +34,4 @@ def explain_error(error: ProtocolError) -> str:
         if name.startswith("net::ERR_CERT_"):
             return f"The browser does not trust the site's certificate ({name})."
         return f"The browser could not load the page: {name}."
-    return "The page navigated away or closed while the browser looked at it."
+    return "The page navigated away or closed while it was examined."

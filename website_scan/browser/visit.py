@@ -1,13 +1,16 @@
-"""Interface of the browser for a scan. The implementation, `warm.WarmBrowser`, needs the optional extra `browser`."""
+"""Interface of a browser that visits pages.
+
+Its implementation `warm.WarmBrowser` needs the extra `browser`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol
 
-from website_scan.browser.evidence import BrowserLoad
+from website_scan.browser.evidence import BrowserLoad, Load
 from website_scan.findings import ScanType
 from website_scan.net.credentials import OriginCredentials
 from website_scan.net.errors import NetError
@@ -15,19 +18,39 @@ from website_scan.net.errors import NetError
 if TYPE_CHECKING:
     from website_scan.net.proxy import BrowserProxy
 
+# Screen of the phone that Lighthouse emulates, in CSS pixels.
+SCREEN = {"width": 412, "height": 823}
+
 
 class BrowserFailed(NetError):
-    """The browser could not load the page, or crashed. The report shows the message."""
+    """Raised when the browser crashes or cannot load the page.
+
+    The report shows the message.
+    """
 
     code = "BROWSER_FAILED"
 
 
 class PageCrashed(BrowserFailed):
-    """The page's renderer process crashed."""
+    """Raised when the page's renderer process crashes."""
+
+
+class LeadsElsewhere(BrowserFailed):
+    """Raised when a script or refresh leads to another page.
+
+    The page is `url`. It leads there before anybody can use the first page.
+    """
+
+    def __init__(self, url: str) -> None:
+        super().__init__("The page leads to another page by a script or refresh.")
+        self.url = url
 
 
 class Part(StrEnum):
-    """Parts of the browser's evidence that cost processor time and that only some scan types need."""
+    """Part of the browser's evidence that only some scans need.
+
+    It costs processor time.
+    """
 
     COVERAGE = "coverage"
     LAYOUT = "layout"
@@ -36,8 +59,8 @@ class Part(StrEnum):
     FILMSTRIP = "filmstrip"
 
 
-# Parts that the checks of each scan type read.
-READ_BY: Mapping[ScanType, frozenset[Part]] = {
+# Parts of the evidence that the checks of each scan type need.
+PARTS_BY_SCAN_TYPE: Mapping[ScanType, frozenset[Part]] = {
     ScanType.SECURITY: frozenset(),
     ScanType.PERFORMANCE: frozenset({Part.COVERAGE, Part.LAYOUT, Part.MACHINE_SPEED, Part.FILMSTRIP}),
     ScanType.ACCESSIBILITY: frozenset({Part.AXE}),
@@ -45,13 +68,16 @@ READ_BY: Mapping[ScanType, frozenset[Part]] = {
 }
 
 
-def parts_for(types: Iterable[ScanType]) -> frozenset[Part]:
-    """Return the parts of evidence that scans of the types need."""
-    return frozenset().union(*(READ_BY[type] for type in types))
+def parts_for_scan_types(types: Iterable[ScanType]) -> frozenset[Part]:
+    """Return the browser evidence that scans of these types need."""
+    return frozenset().union(*(PARTS_BY_SCAN_TYPE[type] for type in types))
 
 
-def user_agent_of(version: str, service: str) -> str:
-    """Return the User-Agent of Chrome on an Android phone, which sites recognize, followed by the service's name."""
+def chrome_user_agent(version: str, service: str) -> str:
+    """Return the User-Agent of Chrome on an Android phone.
+
+    Followed by the service's name. Sites recognize this browser.
+    """
     major = version.partition(".")[0]
     chrome = f"AppleWebKit/537.36 (KHTML, like Gecko) Chrome/{major}.0.0.0 Mobile Safari/537.36"
     return f"Mozilla/5.0 (Linux; Android 10; K) {chrome} {service}"
@@ -59,10 +85,11 @@ def user_agent_of(version: str, service: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """Parameters of a visit: the page to load, how to load the page, and the parts of evidence to gather.
+    """Parameters of a visit.
 
-    `again` is the maximum number of further loads, to measure how much the figures vary. If `again` is above 0, all
-    loads are traced for the main thread's tasks; nothing else needs the trace.
+    Examples are the page's URL and the parts of the evidence to gather. `again` is the minimum number of further loads,
+    to measure how much the figures vary. If `again` is above 0, all loads are traced for the main thread's tasks, which
+    nothing else needs, and the page is loaded again as long as `needs_another_load` returns True for its loads.
     """
 
     url: str
@@ -70,17 +97,26 @@ class Visit:
     user_agent: str
     time_limit_s: float
     again: int = 0
-    ignores_certificate_errors: bool = False  # True if another probe has found that the certificate is not trusted
+    needs_another_load: Callable[[Sequence[Load]], bool] = lambda _loads: False
+    ignores_certificate_errors: bool = False  # True if another probe has found an untrusted certificate.
     parts: frozenset[Part] = frozenset(Part)
+    axe_time_limit_s: float = 0.0  # Additional time for axe-core, after `time_limit_s`.
     credentials: OriginCredentials | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class History:
-    """Statistics of a process' browsers: number of starts, number of ends by reason, and processor time.
+class Repetition:
+    """Decision whether to load the page again, based on the loads so far."""
 
-    Reasons in `ends`: worn (`MAX_LOADS` is reached), unneeded (idle for a while, or the process ends), memory, failed.
-    `cpu_s` is the processor time of visits and starts.
+    needs_another_load: Callable[[Sequence[Load]], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """Statistics about the browsers that a process has started.
+
+    `ends` are counted by reason. Reasons in `ends`: worn (`MAX_LOADS_PER_BROWSER` is reached), unneeded (idle for a
+    while, or the process ends), memory, failed. `cpu_s` is the processor time of visits and starts.
     """
 
     starts: int
@@ -89,12 +125,21 @@ class History:
 
 
 class Browser(Protocol):
-    """Interface of a browser that loads pages. Thread-safe, one load at a time."""
+    """Interface of a browser that loads one page at a time.
+
+    Thread-safe.
+    """
 
     def start(self, limit_s: float) -> None:
-        """Start the browser if it is not running, so that visits need not wait for it. Raises `BrowserFailed`."""
+        """Start the browser if it is not running.
+
+        Visits need not wait for it then. Raises `BrowserFailed`.
+        """
         ...
 
     def load(self, visit: Visit) -> BrowserLoad:
-        """Load the page in a fresh browser context. Raises `BrowserFailed`."""
+        """Load the page in a fresh browser context.
+
+        Raises `BrowserFailed`.
+        """
         ...

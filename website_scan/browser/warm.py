@@ -1,6 +1,7 @@
-"""Chromium that stays running between visits: ended after 50 loads, after a failure, or when idle.
+"""Chromium that stays running between visits.
 
-A thread serves the connection to the browser. If the browser hangs, the caller's deadline kills every process.
+It ends after 50 loads, a failure or idle time. A thread serves the connection to the browser. If the browser hangs, the
+caller's deadline kills every process.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -26,41 +27,42 @@ from website_scan.browser.chromium import Chromium
 from website_scan.browser.devtools import ProtocolError
 from website_scan.browser.evidence import BrowserLoad
 from website_scan.browser.load import visit_page
-from website_scan.browser.processes import STOP_S, ProcessMeter, Usage, kill_trees, list_trees
+from website_scan.browser.processes import STOP_TIMEOUT_S, ProcessMeter, Usage, kill_trees, list_trees
 from website_scan.browser.reasons import explain_error, explain_timeout
-from website_scan.browser.visit import BrowserFailed, History, PageCrashed, Visit
+from website_scan.browser.visit import BrowserFailed, History, LeadsElsewhere, PageCrashed, Visit
 from website_scan.net.browser import command_line, sandbox_problem
 from website_scan.net.budget import MIB
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
-MAX_LOADS = 50
-IDLE_S = 300.0
-START_S = 20.0  # time limit for a start by `load`
-GRACE_S = 2.0  # time after a visit's own limit before all processes are killed
-POLL_S = 0.25
-MEMORY_MIB = 800  # limit for all processes together
+MAX_LOADS_PER_BROWSER = 50
+IDLE_TIMEOUT_S = 300.0
+START_TIMEOUT_S = 20.0  # Time limit for `load` to start the browser.
+VISIT_GRACE_S = 2.0  # All processes are killed this long after the time limit of a visit.
+POLL_INTERVAL_S = 0.25
+MAX_MEMORY_MIB = 800  # Memory limit for all processes of a browser together.
 FOLDER = "scan-browser-"
-# Reasons to end a browser that still works.
-SOUND = frozenset({"worn", "unneeded"})
-START_TOO_SLOW = "The browser did not start within {:.0f} seconds."
-BROWSER_DIED = "The browser died while it loaded the page."
+# Reasons to end a browser that still works normally.
+HEALTHY_END_REASONS = frozenset({"worn", "unneeded"})
+START_TIMEOUT_MESSAGE = "The browser did not start within {:.0f} seconds."
+BROWSER_DIED_MESSAGE = "The browser died while it loaded the page."
 
 
 class TooMuchMemory(BrowserFailed):
-    """The page made the browser exceed its memory limit."""
+    """Raised when the page makes the browser exceed its memory limit."""
 
 
 class WarmBrowser:
-    """Chromium of one worker process, for one visit after the other. Thread-safe. Close with `close()` or `with`.
+    """Browser of a worker process that reuses Chromium for many visits.
 
-    `memory_mib` is the limit for all processes of Chromium together. With `sandbox`, Chromium does not start if a
-    sandbox is impossible. `ca_bundle` is a PEM file of certificates to trust besides Chromium's own.
+    Thread-safe. Close with `close()` or `with`. `memory_mib` is the limit for all processes of Chromium together. With
+    `sandbox`, Chromium does not start if a sandbox is impossible. `ca_bundle` is a PEM file of certificates to trust
+    besides Chromium's own.
     """
 
     def __init__(
-        self, program: Path, *, memory_mib: int = MEMORY_MIB, sandbox: bool = True, ca_bundle: Path | None = None
+        self, program: Path, *, memory_mib: int = MAX_MEMORY_MIB, sandbox: bool = True, ca_bundle: Path | None = None
     ) -> None:
         self._program = program
         self._memory_bytes = memory_mib * MIB
@@ -75,7 +77,7 @@ class WarmBrowser:
 
     @property
     def history(self) -> History:
-        """Return the statistics of the browsers so far."""
+        """Return statistics of all browsers that this object has started."""
         return History(self._starts, dict(self._ends), self._cpu_s)
 
     def __enter__(self) -> WarmBrowser:
@@ -85,60 +87,75 @@ class WarmBrowser:
         self.close()
 
     def start(self, limit_s: float) -> None:
-        """Start the browser if it is not running, see `Browser.start`."""
+        """Start the browser if it is not running (see `Browser.start`)."""
         with self._lock:
             self._cancel_idle_timer()
             self._start_browser(limit_s)
             self._set_idle_timer()
 
     def load(self, visit: Visit) -> BrowserLoad:
-        """Load a page, see `Browser.load`. After a failure the next visit gets a new browser."""
+        """Load a page (see `Browser.load`).
+
+        After a failure the next visit starts a new browser.
+        """
         with self._lock:
             self._cancel_idle_timer()
-            running = self._start_browser(START_S)
+            running = self._start_browser(START_TIMEOUT_S)
             meter = ProcessMeter(running.processes)
             began = meter.measure()
+            saved: list[BrowserLoad | None] = [None]
             try:
-                visiting = visit_page(running.chromium, visit, lambda: meter.usage)
+                visiting = visit_page(running.chromium, visit, lambda: meter.usage, saved.append)
                 result = running.run(
-                    visiting, visit.time_limit_s + GRACE_S, lambda: self._check_memory(meter.measure())
+                    visiting,
+                    visit.time_limit_s + visit.axe_time_limit_s + VISIT_GRACE_S,
+                    lambda: self._check_memory(meter.measure()),
                 )
             except ProtocolError as error:
                 is_alive = running.chromium.connection.is_open
                 self._stop_browser("failed")
-                raise BrowserFailed(explain_error(error) if is_alive else BROWSER_DIED) from None
+                raise BrowserFailed(explain_error(error) if is_alive else BROWSER_DIED_MESSAGE) from None
             except (TimeoutError, concurrent.futures.TimeoutError):
                 self._stop_browser("failed")
                 raise BrowserFailed(explain_timeout(began, meter.usage, visit.time_limit_s)) from None
+            except LeadsElsewhere:
+                running.loads += 1
+                self._set_idle_timer()
+                raise
             except PageCrashed:
-                # V8 ends a page whose scripts exceed its own limit, before all processes together exceed the browser's.
-                is_memory = meter.peak_bytes > self._memory_bytes / 2
-                self._stop_browser("memory" if is_memory else "failed")
-                if is_memory:
+                # V8 crashes a page before it reaches the browser's memory limit.
+                is_out_of_memory = meter.peak_bytes > self._memory_bytes / 2
+                self._stop_browser("memory" if is_out_of_memory else "failed")
+                if is_out_of_memory:
                     raise self._memory_error() from None
                 raise
-            except TooMuchMemory:
+            except TooMuchMemory as error:
                 self._stop_browser("memory")
-                raise
+                if (evidence := saved[-1]) is None:
+                    raise
+                return replace(evidence, problems={**evidence.problems, "page_picture": str(error)})
             except BaseException:
                 self._stop_browser("failed")
                 raise
             finally:
-                # The first visit includes the processor time of the start.
+                # The processor time of the browser's start is counted with its first visit.
                 self._cpu_s += meter.usage.cpu_s - (began.cpu_s if running.loads else 0.0)
             if result.problems:
-                # The context is still open, because a busy page might not allow the context to be closed.
+                # The context of a busy page might not close.
                 self._stop_browser("failed")
                 return result
             running.loads += 1
-            if running.loads >= MAX_LOADS:
+            if running.loads >= MAX_LOADS_PER_BROWSER:
                 self._stop_browser("worn")
             else:
                 self._set_idle_timer()
             return result
 
     def close(self) -> None:
-        """End the browser. The next visit starts a new browser."""
+        """End the browser.
+
+        The next visit starts a new browser.
+        """
         with self._lock:
             self._cancel_idle_timer()
             if self._running is not None:
@@ -150,7 +167,7 @@ class WarmBrowser:
 
     def _memory_error(self) -> TooMuchMemory:
         limit = self._memory_bytes // MIB
-        return TooMuchMemory(f"The page asked for too much memory: the browser may hold {limit} MiB.")
+        return TooMuchMemory(f"The page needs too much memory: the browser may use {limit} MiB.")
 
     def _start_browser(self, limit_s: float) -> RunningBrowser:
         if self._running is None:
@@ -161,8 +178,11 @@ class WarmBrowser:
         return self._running
 
     def _set_idle_timer(self) -> None:
-        """End the browser after a while without visits, because an idle browser uses 150 MiB."""
-        self._idle_timer = threading.Timer(IDLE_S, self.close)
+        """Start a timer that ends the idle browser.
+
+        The browser uses 150 MiB of memory.
+        """
+        self._idle_timer = threading.Timer(IDLE_TIMEOUT_S, self.close)
         self._idle_timer.daemon = True
         self._idle_timer.start()
 
@@ -175,12 +195,15 @@ class WarmBrowser:
         running, self._running = self._running, None
         assert running is not None
         self._ends[reason] += 1
-        running.stop(is_sound=reason in SOUND)
+        running.stop(is_healthy=reason in HEALTHY_END_REASONS)
 
 
 @dataclass(slots=True)
 class RunningBrowser:
-    """Running Chromium, with the thread of its connection and the folder for all its files."""
+    """Running Chromium with its thread and its folder.
+
+    The thread has the DevTools connection. The folder is for Chromium's files.
+    """
 
     folder: Path
     loop: asyncio.AbstractEventLoop
@@ -193,11 +216,15 @@ class RunningBrowser:
     def start(
         cls, program: Path, memory_bytes: int, limit_s: float, *, sandbox: bool, ca_bundle: Path | None
     ) -> RunningBrowser:
-        """Start Chromium. Raises `BrowserFailed` if Chromium does not start within the limit."""
+        """Start Chromium.
+
+        Raises `BrowserFailed` if Chromium does not start within the time limit.
+        """
         _remove_stale_folders()
         folder = Path(tempfile.mkdtemp(prefix=f"{FOLDER}{os.getpid()}-"))
         loop = asyncio.new_event_loop()
-        loop.set_exception_handler(_log_loop_error)  # a killed browser leaves futures that nobody awaits
+        # A killed browser leaves futures that are never awaited.
+        loop.set_exception_handler(_log_loop_error)
         thread = threading.Thread(target=loop.run_forever, name="chromium", daemon=True)
         thread.start()
         started: list[psutil.Process] = []
@@ -214,18 +241,22 @@ class RunningBrowser:
                 future.cancel()
             kill_trees(started)
             _stop_loop(loop, thread, folder)
-            is_late = isinstance(error, TimeoutError)
+            is_timeout = isinstance(error, TimeoutError)
             raise BrowserFailed(
-                START_TOO_SLOW.format(limit_s) if is_late else "The browser could not be started."
+                START_TIMEOUT_MESSAGE.format(limit_s) if is_timeout else "The browser could not be started."
             ) from None
         return cls(folder, loop, thread, chromium, list_trees(started))
 
     def run(self, coroutine: Coroutine[Any, Any, T], limit_s: float, poll: Callable[[], object] = lambda: None) -> T:
-        """Run a coroutine from any thread, and call `poll` every `POLL_S`. Raises TimeoutError, and errors of both."""
+        """Run a coroutine from any thread.
+
+        Calls `poll` every `POLL_INTERVAL_S` until it ends. Raises TimeoutError, and the errors of the coroutine and of
+        `poll`.
+        """
         future = asyncio.run_coroutine_threadsafe(coroutine, self.loop)
         ends = time.monotonic() + limit_s
         try:
-            while not concurrent.futures.wait((future,), min(POLL_S, max(0.0, ends - time.monotonic()))).done:
+            while not concurrent.futures.wait((future,), min(POLL_INTERVAL_S, max(0.0, ends - time.monotonic()))).done:
                 poll()
                 if time.monotonic() >= ends:
                     raise TimeoutError
@@ -233,12 +264,12 @@ class RunningBrowser:
         finally:
             future.cancel()
 
-    def stop(self, *, is_sound: bool) -> None:
-        """Close a browser that still works, then kill the remaining processes."""
+    def stop(self, *, is_healthy: bool) -> None:
+        """Close a healthy browser, then kill all remaining processes."""
         remaining = list_trees(self.processes)
-        if is_sound:
+        if is_healthy:
             with contextlib.suppress(concurrent.futures.TimeoutError):
-                self.run(self.chromium.close(), STOP_S)
+                self.run(self.chromium.close(), STOP_TIMEOUT_S)
         kill_trees(remaining)
         self.loop.call_soon_threadsafe(self.chromium.connection.close)
         _stop_loop(self.loop, self.thread, self.folder)
@@ -249,23 +280,23 @@ def _log_loop_error(_loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -
 
 
 def _stop_loop(loop: asyncio.AbstractEventLoop, thread: threading.Thread, folder: Path) -> None:
-    async def cancel() -> None:
+    async def cancel_tasks() -> None:
         others = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
         for task in others:
             task.cancel()
         await asyncio.gather(*others, return_exceptions=True)
 
     with contextlib.suppress(concurrent.futures.TimeoutError):
-        asyncio.run_coroutine_threadsafe(cancel(), loop).result(STOP_S)
+        asyncio.run_coroutine_threadsafe(cancel_tasks(), loop).result(STOP_TIMEOUT_S)
     loop.call_soon_threadsafe(loop.stop)
-    thread.join(STOP_S)
+    thread.join(STOP_TIMEOUT_S)
     if not thread.is_alive():
         loop.close()
     shutil.rmtree(folder, ignore_errors=True)
 
 
 def _remove_stale_folders() -> None:
-    """Delete the browser folders of worker processes that no longer run."""
+    """Delete browser folders of worker processes that are no longer running."""
     for folder in Path(tempfile.gettempdir()).glob(f"{FOLDER}*"):
         owner = folder.name.removeprefix(FOLDER).partition("-")[0]
         if owner.isdecimal() and not psutil.pid_exists(int(owner)):

@@ -1,4 +1,4 @@
-"""Waterfall of a load's requests for the report, limited in size so that a report stays small."""
+"""Waterfall chart of a load's requests for the report, limited in size."""
 
 from __future__ import annotations
 
@@ -8,12 +8,15 @@ from website_scan.page.registrable_domain import is_same_site
 from website_scan.result import Waterfall, WaterfallRow
 from website_scan.urls import host_of
 
-MAX_ROWS = 60
-URL_LENGTH = 200
+MAX_WATERFALL_ROWS = 60
+MAX_URL_LENGTH = 200
 
 
 def waterfall(load: Load) -> Waterfall | None:
-    """Build the waterfall of an unthrottled load; None if the load has no requests."""
+    """Return the waterfall of an unthrottled page load.
+
+    None if the load has no requests.
+    """
     if not load.requests:
         return None
     marks = {
@@ -22,7 +25,7 @@ def waterfall(load: Load) -> Waterfall | None:
         "Loaded": load.load_s,
     }
     paint_marks = [(name, round(1000 * at_s)) for name, at_s in marks.items() if at_s is not None]
-    requests = load.requests[:MAX_ROWS]
+    requests = load.requests[:MAX_WATERFALL_ROWS]
     ends = [request.end_s for request in requests if request.end_s is not None]
     total_ms = max([1, *(at for _, at in paint_marks), *(round(1000 * end) for end in ends)])
     page_host = host_of(requests[0].url)
@@ -35,7 +38,7 @@ def waterfall(load: Load) -> Waterfall | None:
         )
         rows.append(
             WaterfallRow(
-                url=excerpt(request.url, URL_LENGTH),
+                url=excerpt(request.url, MAX_URL_LENGTH),
                 kind=str(request.kind) if request.kind else "document",
                 start_ms=start_ms,
                 response_ms=response_ms,

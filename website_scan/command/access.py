@@ -1,4 +1,7 @@
-"""Addresses that are not public: which of them the command may contact, and how the user allows more."""
+"""Decide which private addresses the command may contact.
+
+This module also names the option that allows more.
+"""
 
 from __future__ import annotations
 
@@ -17,14 +20,14 @@ from website_scan.net.policy import Policy
 from website_scan.net.targets import Target, parse_target
 
 
-def policy_of(url: str, options: Options) -> Policy:
-    """Return the network policy for the visit of one page.
+def network_policy(url: str, options: Options) -> Policy:
+    """Return the network policy for the scan of one page.
 
     A loopback address that the user has typed is allowed, on the typed port, for pages on that address only.
     """
     return Policy(
         allowed_networks=(*scanning.SCAN_ALLOWED_NETWORKS, *options.allowed_networks),
-        typed_loopback=tuple(_loopback([url]) & _loopback(options.typed)),
+        typed_loopback=tuple(_loopback_exemptions([url]) & _loopback_exemptions(options.typed)),
         denied_networks=scanning.SCAN_DENIED_NETWORKS,
         name_servers=scanning.SCAN_NAME_SERVERS,
         allowed_ports=scanning.SCAN_ALLOWED_PORTS,
@@ -32,12 +35,16 @@ def policy_of(url: str, options: Options) -> Policy:
     )
 
 
-def hint_to_allow(url: str, network: Network) -> str:
-    """Return a sentence with the option that allows a page whose own address was refused; empty without an option."""
+def allow_option_hint(url: str, network: Network) -> str:
+    """Return a hint at the option that allows the refused address of a page.
+
+    Empty if no option allows the address.
+    """
     try:
         target = parse_target(url, SYNTAX)
     except Blocked:
-        return ""  # a reserved name, which no option allows
+        # No option allows a reserved host name.
+        return ""
     address = _refused_address(target, network)
     if address is None:
         return ""
@@ -54,7 +61,10 @@ def hint_to_allow(url: str, network: Network) -> str:
 
 
 def _refused_address(target: Target, network: Network) -> IPAddress | None:
-    """Return the page's own address if it was refused; None if the address of a redirect's target was refused."""
+    """Return the address of the page if it was refused.
+
+    None if only the target of a redirect was refused.
+    """
     if resolved := dict(network.refused).get(target.host):
         return ip_address(resolved)
     try:
@@ -64,8 +74,8 @@ def _refused_address(target: Target, network: Network) -> IPAddress | None:
     return None
 
 
-def _loopback(urls: Iterable[str]) -> set[Exemption]:
-    """Return the loopback addresses and ports of the URLs; other URLs are ignored."""
+def _loopback_exemptions(urls: Iterable[str]) -> set[Exemption]:
+    """Return the loopback addresses and ports of the URLs."""
     exemptions: set[Exemption] = set()
     for url in urls:
         try:

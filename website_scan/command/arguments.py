@@ -1,4 +1,7 @@
-"""Options of `website-scan`: from the command line, or else from website-scan.toml."""
+"""Parser for the options of `website-scan`.
+
+Options are on the command line and in website-scan.toml.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from website_scan import __version__, environment
-from website_scan.command.configuration import configuration, fail_under
+from website_scan.command.configuration import configuration, fail_under, refuse_access_without_typed_pages
 from website_scan.command.errors import EXIT_USAGE, WrongUsage
 from website_scan.command.formats import WRITERS
 from website_scan.command.pages import canonical_pages
@@ -23,14 +26,20 @@ SHELLS = ("bash", "zsh", "tcsh")
 USAGE = f"{PROGRAM} URL… [options]"
 EPILOG = """\
 environment: WEBSITE_SCAN_KEY, SCAN_BROWSER, SCAN_TIME_LIMIT, SCAN_CA_BUNDLE
-exit status: 0 good, 1 the gate failed, 2 wrong usage, 3 a scan failed
-example: website-scan https://example.com/ --format html --output report.html
-also: website-scan list --help (lists of sites), website-scan mcp (agents)"""
+exit status: 0 success, 1 the gate failed, 2 invalid usage, 3 a scan failed
+also: website-scan list --help (lists of sites), website-scan mcp (agents)
+examples:
+  website-scan https://example.com/ --format html --output report.html
+  website-scan http://localhost:4173/ --start 'npm run preview'
+  website-scan https://example.com/ --fail-under 80 --fail-on high"""
 
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """Output to write: one of FORMATS, and the path of its file; None for standard output."""
+    """Output of the command.
+
+    `format` is one of FORMATS. Without a `path`, it goes to standard output.
+    """
 
     format: str = "text"
     path: Path | None = None
@@ -38,9 +47,11 @@ class Output:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Parsed options. `under` has the lowest passing score by scan type, "" for all types. Paths are not resolved.
+    """Parsed options of the command.
 
-    `typed` are the URLs on the command line. Only they may be on a loopback address: URLs in a file may not.
+    `under` maps scan types ("" for all types) to the lowest passing score. Paths are not resolved. `typed` are the URLs
+    on the command line. Only they may be on a loopback address: URLs in a file may not. Options that end in `_for` are
+    pairs of a host and the value for it.
     """
 
     urls: tuple[str, ...]
@@ -51,23 +62,31 @@ class Options:
     fail_on: Severity | None = None
     fail_on_outcome: frozenset[str] = frozenset()
     accept: frozenset[str] = frozenset()
+    allows_login: bool = False
     baseline: Path | None = None
     write_baseline: Path | None = None
     server: str | None = None
     serve: Path | None = None
-    served_at: str = ""  # origin of the server for the folder `serve`, while it runs
+    # Origin of the local server of `--serve` while this server runs.
+    preview_origin: str = ""
     start: str | None = None
     wait_for: str | None = None
     headers: tuple[str, ...] = ()
     cookies: tuple[str, ...] = ()
     basic_auth: tuple[str, ...] = ()
+    headers_for: tuple[tuple[str, str], ...] = ()
+    cookies_for: tuple[tuple[str, str], ...] = ()
+    basic_auth_for: tuple[tuple[str, str], ...] = ()
     allowed_networks: tuple[environment.Exemption, ...] = ()
     is_quiet: bool = False
     may_color: bool = True
 
 
-def is_about_lists(arguments: Sequence[str]) -> bool:
-    """Return True for the command `list …`, also with `--server URL` before `list`."""
+def is_list_command(arguments: Sequence[str]) -> bool:
+    """Return True if the arguments call `website-scan list`.
+
+    `--server URL` may come before `list`.
+    """
     words = list(arguments)
     if words[:1] == ["--server"]:
         words = words[2:]
@@ -76,18 +95,21 @@ def is_about_lists(arguments: Sequence[str]) -> bool:
     return words[:1] == ["list"]
 
 
-def options_from(arguments: Sequence[str], program: str = PROGRAM) -> Options:
-    """Parse the arguments and the configuration file. Raises WrongUsage.
+def parse_arguments(arguments: Sequence[str], program: str = PROGRAM) -> Options:
+    """Parse the command line and the configuration file into options.
 
-    Exits after `--help` and `--version`, and with status 2 if argparse refuses an argument.
+    Raises WrongUsage. Exits after `--help` and `--version`, and with status 2 if argparse refuses an argument.
     """
     parsed = parser(program).parse_intermixed_args(arguments)
     typed = {name: value for name, value in vars(parsed).items() if value not in (None, [])}
-    from_file = configuration(parsed.config)
-    chosen: Mapping[str, Any] = from_file | typed
-    _refuse_contradictions(typed, from_file)
+    file_options = configuration(parsed.config)
+    chosen: Mapping[str, Any] = file_options | typed
+    _refuse_contradictions(typed, file_options)
+    pages = _pages(chosen, is_served="serve" in typed)
+    if _file_chooses_a_host(pages, typed, file_options):
+        refuse_access_without_typed_pages(typed)
     return Options(
-        urls=_pages(chosen, is_served="serve" in typed),
+        urls=pages,
         typed=tuple(
             url for url in canonical_pages(filter(None, (*parsed.urls, parsed.wait_for))) if not url.startswith("/")
         ),
@@ -97,6 +119,7 @@ def options_from(arguments: Sequence[str], program: str = PROGRAM) -> Options:
         fail_on=Severity(chosen["fail_on"]) if "fail_on" in chosen else None,
         fail_on_outcome=known_outcomes(chosen.get("fail_on_outcome", ())),
         accept=known_outcomes(chosen.get("accept", ())),
+        allows_login=chosen.get("allow_login", False),
         baseline=chosen.get("baseline"),
         write_baseline=chosen.get("write_baseline"),
         server=chosen.get("server"),
@@ -106,6 +129,9 @@ def options_from(arguments: Sequence[str], program: str = PROGRAM) -> Options:
         headers=tuple(chosen.get("header", ())),
         cookies=tuple(chosen.get("cookie", ())),
         basic_auth=tuple(chosen.get("basic_auth", ())),
+        headers_for=_pairs(chosen.get("header_for", ())),
+        cookies_for=_pairs(chosen.get("cookie_for", ())),
+        basic_auth_for=_pairs(chosen.get("basic_auth_for", ())),
         allowed_networks=tuple(chosen.get("allow_network", ())),
         is_quiet=parsed.quiet,
         may_color=not (parsed.no_color or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"),
@@ -113,10 +139,14 @@ def options_from(arguments: Sequence[str], program: str = PROGRAM) -> Options:
 
 
 def known_outcomes(names: Iterable[str]) -> frozenset[str]:
-    """Return the names of outcomes, such as `hsts.short`. Raises WrongUsage for an outcome that no check has."""
+    """Validate names of outcomes, such as `hsts.short`.
+
+    Raises WrongUsage for an outcome that no check has.
+    """
     chosen = frozenset(names)
     if chosen:
-        import json  # few commands name outcomes
+        # Import these modules only here, because few commands name outcomes.
+        import json
         from importlib.resources import files
 
         checks = json.loads((files("website_scan") / "checks.json").read_text(encoding="utf-8"))["checks"]
@@ -134,24 +164,43 @@ def known_outcomes(names: Iterable[str]) -> frozenset[str]:
 
 
 def _pages(chosen: Mapping[str, Any], *, is_served: bool) -> tuple[str, ...]:
-    """Return the pages in canonical form. `is_served`: `--serve` is on the command line. Raises WrongUsage."""
+    """Return the pages' URLs in canonical form.
+
+    `is_served` is True if the command line has `--serve`. Raises WrongUsage.
+    """
     pages = canonical_pages(chosen.get("urls") or (["/"] if "serve" in chosen else []))
     if not pages:
-        raise WrongUsage("Give at least one URL, here or in website-scan.toml; --help shows an example.")
+        raise WrongUsage("Specify at least one URL, here or in website-scan.toml; --help shows examples.")
     paths = [page for page in pages if page.startswith("/")]
     if paths and "serve" not in chosen:
-        raise WrongUsage(f"{paths[0]} is the path of a page: give its folder with --serve, or a URL.")
+        raise WrongUsage(f"{paths[0]} is the path of a page: specify its folder with --serve, or use a URL.")
     if is_served and not paths:
-        raise WrongUsage(f"{pages[0]} is not in the folder of --serve: give a path such as /.")
+        raise WrongUsage(f"{pages[0]} is not in the folder of --serve: use a path such as /.")
     return pages
 
 
-def _refuse_contradictions(typed: Mapping[str, Any], from_file: Mapping[str, Any]) -> None:
-    """Raise WrongUsage for options that exclude each other, and for a lowest score of a type that is not scanned.
+def _pairs(values: Iterable[Sequence[str]]) -> tuple[tuple[str, str], ...]:
+    return tuple((host, value) for host, value in values)
 
-    `typed` are the options on the command line, which may choose fewer types than the file has lowest scores for.
+
+def _file_chooses_a_host(pages: Iterable[str], typed: Mapping[str, Any], file_options: Mapping[str, Any]) -> bool:
+    """Return True if website-scan.toml decides which host is scanned.
+
+    Otherwise the command line decides. A folder that the file names counts, because its pages run scripts that can read
+    cookies.
     """
-    chosen = {**from_file, **typed}
+    if "urls" in typed:
+        return "serve" in file_options and "serve" not in typed and any(page.startswith("/") for page in pages)
+    return "serve" not in typed or not all(page.startswith("/") for page in pages)
+
+
+def _refuse_contradictions(typed: Mapping[str, Any], file_options: Mapping[str, Any]) -> None:
+    """Raise WrongUsage for contradictory options.
+
+    Some options exclude each other, and `--fail-under` must not name a type that is not scanned. `typed` are the
+    options on the command line, which may choose fewer types than the file has lowest scores for.
+    """
+    chosen = {**file_options, **typed}
     if "server" in typed:
         for option in ("allow_network", "serve", "start"):
             if option in typed:
@@ -160,25 +209,26 @@ def _refuse_contradictions(typed: Mapping[str, Any], from_file: Mapping[str, Any
                     "decides what it reaches."
                 )
     if "wait_for" in typed and "start" not in typed:
-        raise WrongUsage("--wait-for is the address of what --start starts; give both.")
+        raise WrongUsage("--wait-for is the address of the server that --start starts; use both.")
     if "start" in typed and "serve" in typed:
-        raise WrongUsage("Give --serve or --start, not both.")
+        raise WrongUsage("Use --serve or --start, not both.")
     if both := sorted({*chosen.get("accept", ())} & {*chosen.get("fail_on_outcome", ())}):
-        raise WrongUsage(f"{both[0]} is in --accept and in --fail-on-outcome: give it in one of them.")
-    is_narrowed = "type" in typed and "fail_under" not in typed
+        raise WrongUsage(f"{both[0]} is in --accept and in --fail-on-outcome: remove it from one of them.")
+    selects_types = "type" in typed and "fail_under" not in typed
     unused = set(chosen.get("fail_under", {})) - {"", *chosen.get("type", ScanType)}
-    if unused and not is_narrowed:
+    if unused and not selects_types:
         types = ", ".join(sorted(unused))
-        raise WrongUsage(f"--fail-under {types}: it can't fail, because --type leaves this type out.")
+        raise WrongUsage(f"--fail-under {types}: it has no effect, because --type excludes this type.")
 
 
 def _outputs(pairs: Sequence[tuple[str, Any]]) -> tuple[Output, ...]:
-    """Pair each `--output` with the `--format` before it. `pairs` are names and values of both options, in order.
+    """Pair each `--output` with the `--format` before it.
 
-    Raises WrongUsage.
+    `pairs` has both options as (name, value), in order. Raises WrongUsage.
     """
     if [option for option, _ in pairs] == ["output", "format"]:
-        pairs = pairs[::-1]  # for a single output, the two options may come in either order
+        # For a single output, the order of the two options does not matter.
+        pairs = pairs[::-1]
     outputs: list[Output] = []
     for option, value in pairs:
         if option == "format":
@@ -186,18 +236,19 @@ def _outputs(pairs: Sequence[tuple[str, Any]]) -> tuple[Output, ...]:
         elif outputs and outputs[-1].path is None:
             outputs[-1] = replace(outputs[-1], path=value)
         elif outputs or len(pairs) > 1:
-            raise WrongUsage(
-                f"--output {value}: give its --format before it, as in --format sarif --output scan.sarif."
-            )
+            raise WrongUsage(f"--output {value}: put its --format before it, as in --format sarif --output scan.sarif.")
         else:
             outputs.append(Output(path=value))
     if sum(output.path is None for output in outputs) > 1:
-        raise WrongUsage("Only one --format can go to standard output; give an --output after each of the others.")
+        raise WrongUsage("Only one --format can go to standard output; add an --output after each of the others.")
     return tuple(outputs) or (Output(),)
 
 
 class Parser(argparse.ArgumentParser):
-    """ArgumentParser whose errors repeat only names of options: argparse repeats values, which may be secrets."""
+    """ArgumentParser whose error messages contain no values.
+
+    They contain only option names, because values may be secrets.
+    """
 
     def error(self, message: str) -> NoReturn:
         if message.startswith("unrecognized arguments:"):
@@ -223,14 +274,18 @@ def parser(program: str) -> argparse.ArgumentParser:
     _add_gate(argument_parser.add_argument_group("gate"))
     add = argument_parser.add_argument_group("pages behind a log-in (a value, '$VARIABLE' or @FILE)").add_argument
     add("--header", action="append", metavar="'NAME: VALUE'")
-    add("--cookie", action="append", metavar="NAME=VALUE", help="sent to no other origin, as are all three")
+    add("--cookie", action="append", metavar="NAME=VALUE", help="all three are sent only to the page's origin")
     add("--basic-auth", action="append", metavar="USER:PASSWORD")
+    about = "for the file; also --cookie-for, --basic-auth-for"
+    add("--header-for", nargs=2, action="append", metavar=("HOST", "VALUE"), help=about)
+    for option in ("--cookie-for", "--basic-auth-for"):
+        add(option, nargs=2, action="append", metavar=("HOST", "VALUE"), help=argparse.SUPPRESS)
     return argument_parser
 
 
 def _add_pages(group: argparse._ArgumentGroup) -> None:
     add = group.add_argument
-    add("urls", metavar="URL", nargs="*", help="starts with https:// or http://")
+    add("urls", metavar="URL", nargs="*", help="address of a page, such as example.com")
     kinds = [str(scan_type) for scan_type in ScanType]
     add("--type", action="append", choices=kinds, metavar="TYPE", help=f"{', '.join(kinds)} (all)")
     add("--serve", type=Path, metavar="DIR", help="serve this folder; URLs are paths in it (/)")
@@ -238,19 +293,19 @@ def _add_pages(group: argparse._ArgumentGroup) -> None:
     add("--wait-for", metavar="URL", help="scan when the server responds here (first URL)")
     add("--server", metavar="URL", help="scan with this service (key: WEBSITE_SCAN_KEY)")
     add("--allow-network", type=_network, action="append", metavar="CIDR", help="private network: 10.0.0.5/32:8080")
-    add("--config", type=Path, metavar="FILE", help="options of a repository (website-scan.toml)")
+    add("--config", type=Path, metavar="FILE", help="configuration file (website-scan.toml)")
 
 
 def _add_output(group: argparse._ArgumentGroup) -> None:
     add = group.add_argument
-    add("--format", action=_InOrder, choices=FORMATS, metavar="FORMAT", help=f"{', '.join(FORMATS)}")
-    add("--output", action=_InOrder, type=Path, metavar="FILE", help="the format before it goes there")
+    add("--format", action=_AppendInOrder, choices=FORMATS, metavar="FORMAT", help=f"{', '.join(FORMATS)}")
+    add("--output", action=_AppendInOrder, type=Path, metavar="FILE", help="file for the preceding --format")
     add("--quiet", action="store_true", help="only problems")
     add("--no-color", action="store_true", help="no colours on a terminal, as with NO_COLOR")
     shells = ", ".join(SHELLS)
-    add("--print-completion", choices=SHELLS, action=_Completion, metavar="SHELL", help=shells)
+    add("--print-completion", choices=SHELLS, action=_PrintCompletion, metavar="SHELL", help=shells)
     add("--version", action="version", version=f"{PROGRAM} {__version__}", help="print the version")
-    add("-h", "--help", action="help", help=argparse.SUPPRESS)  # a reader of the help knows --help
+    add("-h", "--help", action="help", help=argparse.SUPPRESS)
 
 
 def _add_gate(group: argparse._ArgumentGroup) -> None:
@@ -260,12 +315,16 @@ def _add_gate(group: argparse._ArgumentGroup) -> None:
     add("--fail-on", choices=severities, metavar="SEVERITY", help=f"{', '.join(severities)}: this or worse fails")
     add("--fail-on-outcome", action="append", metavar="NAME", help="fails at any severity: hsts.short")
     add("--accept", action="append", metavar="NAME", help="outcome that passes: csp-present.missing")
+    add("--allow-login", action="store_true", default=None, help="log-in page instead of the page passes")
     add("--baseline", type=Path, metavar="FILE", help="accepted findings: only new ones fail")
     add("--write-baseline", type=Path, metavar="FILE", help="accept all current findings")
 
 
-class _InOrder(argparse.Action):
-    """argparse action that stores `--format` and `--output` in their common order, by which they are paired."""
+class _AppendInOrder(argparse.Action):
+    """Action that appends `--format` and `--output` to one list.
+
+    An action of argparse. The order of the options pairs them.
+    """
 
     def __call__(
         self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, option: str | None = None
@@ -273,11 +332,11 @@ class _InOrder(argparse.Action):
         namespace.outputs = (*namespace.outputs, (self.dest, values))
 
 
-class _Completion(argparse.Action):
+class _PrintCompletion(argparse.Action):
     def __call__(
         self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, option: str | None = None
     ) -> None:
-        import shtab  # imported only when needed
+        import shtab  # Import shtab only here, because few commands print a completion script.
 
         for action in parser._actions:  # noqa: SLF001 -- argparse has no public list of its options
             if action.type is Path:

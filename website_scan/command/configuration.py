@@ -1,8 +1,8 @@
-"""website-scan.toml: a repository's settings for its gate.
+"""Read website-scan.toml.
 
-The file may set only what is scanned and judged. Options that grant access (credentials, networks, a server that gets
-the API key), start programs or write files are allowed on the command line only, because a pull request from outside
-may change the file.
+It configures a repository's scans and its quality gate. The file may set only what is scanned and judged. Options that
+grant access (credentials, networks, a server that gets the API key), start programs or write files are allowed on the
+command line only, because a pull request from outside may change the file.
 """
 
 from __future__ import annotations
@@ -18,37 +18,39 @@ from website_scan.findings import ScanType, Severity
 NAME = "website-scan.toml"
 ON_COMMAND_LINE_ONLY = frozenset(
     (
-        "allow-network", "basic-auth", "cookie", "header", "output", "server", "start", "wait-for", "write-baseline",
+        "allow-network", "basic-auth", "basic-auth-for", "cookie", "cookie-for", "header", "header-for", "output",
+        "server", "start", "wait-for", "write-baseline",
     )
 )  # fmt: skip
-MAX_BYTES = 1_000_000
+MAX_FILE_BYTES = 1_000_000
 
 
 def configuration(path: Path | None) -> dict[str, Any]:
-    """Read the options of a file by their names in `argparse`; by default of website-scan.toml in the current folder.
+    """Read a configuration file and return its options.
 
-    Relative paths in the file are relative to its folder. Raises WrongUsage.
+    By default, it is ./website-scan.toml. The keys are their `argparse` names. Relative paths in the file are relative
+    to its folder. Raises WrongUsage.
     """
     if path is None:
         path = Path(NAME)
         if not path.is_file():
             return {}
-    import tomllib  # few repositories have the file
+    import tomllib  # Import tomllib only here, because few repositories have the file.
 
     try:
         with path.open("rb") as file:
-            settings = tomllib.loads(file.read(MAX_BYTES).decode())
+            settings = tomllib.loads(file.read(MAX_FILE_BYTES).decode())
     except (OSError, ValueError) as error:
         raise WrongUsage(f"{path}: {error}") from None
     options: dict[str, Any] = {}
     for key, value in settings.items():
         if key in ON_COMMAND_LINE_ONLY:
-            raise WrongUsage(f"{path}: {key} can only be given on the command line, as --{key}.")
+            raise WrongUsage(f"{path}: {key} can only be set on the command line, as --{key}.")
         if key not in KEYS:
             import difflib
 
             near = difflib.get_close_matches(key, KEYS, 1)
-            raise WrongUsage(f"{path}: {key} is not known.{f' Did you mean {near[0]}?' if near else ''}")
+            raise WrongUsage(f"{path}: {key} is unknown.{f' Did you mean {near[0]}?' if near else ''}")
         name, read = KEYS[key]
         try:
             options[name] = read(value)
@@ -57,12 +59,42 @@ def configuration(path: Path | None) -> dict[str, Any]:
     if "baseline" in options:
         options["baseline"] = path.parent / options["baseline"]
     if "serve" in options:
-        options["serve"] = _within(path.parent, options["serve"], f"{path}: serve")
+        options["serve"] = _checked_subfolder(path.parent, options["serve"], f"{path}: serve")
     return options
 
 
-def _within(folder: Path, subfolder: Path, key: str) -> Path:
-    """Return a folder within the folder of the configuration file. Raises WrongUsage for any other folder."""
+def refuse_access_without_typed_pages(typed: Mapping[str, Any]) -> None:
+    """Refuse options that grant access to a configured host.
+
+    Raises WrongUsage if a configuration file decides which hosts are scanned. A pull request from outside could
+    otherwise name a server that collects the secret, or one of a private network. `typed` are the options on the
+    command line. An exemption of one address and one port names its host itself.
+    """
+    for name in ("header", "cookie", "basic_auth"):
+        if name in typed:
+            option = name.replace("_", "-")
+            raise WrongUsage(
+                f"--{option} is not sent to a host that the configuration file chooses. Write the URLs on the command "
+                f"line, or name the host: --{option}-for HOST VALUE."
+            )
+    if "server" in typed:
+        raise WrongUsage(
+            "--server uses your API key, so the configuration file may not choose the pages. Write the URLs on the "
+            "command line."
+        )
+    for exemption in typed.get("allow_network", ()):
+        if not isinstance(exemption, tuple) or exemption[0].num_addresses > 1:
+            raise WrongUsage(
+                "--allow-network does not apply to hosts that the configuration file chooses. Write the URLs on "
+                " the command line, or allow one address and port, such as 10.0.0.5/32:8080."
+            )
+
+
+def _checked_subfolder(folder: Path, subfolder: Path, key: str) -> Path:
+    """Return the path of a subfolder.
+
+    Raises WrongUsage if the path leads out of the folder.
+    """
     path = folder / subfolder
     if not path.resolve().is_relative_to(folder.resolve()):
         raise WrongUsage(f"{key}: must be a folder beside this file.")
@@ -70,7 +102,11 @@ def _within(folder: Path, subfolder: Path, key: str) -> Path:
 
 
 def fail_under(raw: object) -> dict[str, int]:
-    """Parse lowest scores by type, "" for all, from 80, "80", "security=90,seo=70" or a table. Raises ValueError."""
+    """Parse the value of `fail-under`.
+
+    80, "80", "security=90,seo=70" or a table. Raises ValueError. Returns the lowest passing score by scan type, "" for
+    all types.
+    """
     if isinstance(raw, Mapping):
         pairs = [(str(name), value) for name, value in raw.items()]
     elif isinstance(raw, str):
@@ -91,7 +127,7 @@ def fail_under(raw: object) -> dict[str, int]:
 def _score(value: object) -> int:
     text = str(value)
     if isinstance(value, bool) or re.fullmatch(r"[-+]?[0-9]+(\.[0-9]+)?", text) is None:
-        raise ValueError(f"{text!r} is not a score between 0 and 100; give 80, or by type security=90,seo=70")
+        raise ValueError(f"{text!r} is not a score between 0 and 100; use 80, or by type security=90,seo=70")
     if "." in text:
         raise ValueError(f"{text} is no whole number, as scores are, between 0 and 100")
     if not 0 <= int(text) <= 100:
@@ -107,7 +143,7 @@ def _texts(value: object) -> list[str]:
     return value
 
 
-def _one_of(*choices: str) -> Callable[[object], str]:
+def _choice_reader(*choices: str) -> Callable[[object], str]:
     def read(value: object) -> str:
         if not isinstance(value, str) or value not in choices:
             raise ValueError(f"must be one of {', '.join(choices)}")
@@ -117,7 +153,13 @@ def _one_of(*choices: str) -> Callable[[object], str]:
 
 
 def _types(value: object) -> list[str]:
-    return [_one_of(*ScanType)(name) for name in _texts(value)]
+    return [_choice_reader(*ScanType)(name) for name in _texts(value)]
+
+
+def _boolean(value: object) -> bool:
+    if not isinstance(value, bool):
+        raise ValueError("must be true or false")  # noqa: TRY004 -- the reader of the file expects it
+    return value
 
 
 def _path(value: object) -> Path:
@@ -130,9 +172,10 @@ KEYS: Mapping[str, tuple[str, Callable[[object], Any]]] = {
     "urls": ("urls", _texts),
     "types": ("type", _types),
     "fail-under": ("fail_under", fail_under),
-    "fail-on": ("fail_on", _one_of(*Severity)),
+    "fail-on": ("fail_on", _choice_reader(*Severity)),
     "fail-on-outcome": ("fail_on_outcome", _texts),
     "accept": ("accept", _texts),
+    "allow-login": ("allow_login", _boolean),
     "baseline": ("baseline", _path),
     "serve": ("serve", _path),
 }

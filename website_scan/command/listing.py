@@ -1,4 +1,7 @@
-"""List of all checks, as Markdown or JSON (`manage.py checks`)."""
+"""Catalogue of all checks as Markdown or JSON.
+
+The command `manage.py checks` prints it.
+"""
 
 from __future__ import annotations
 
@@ -21,31 +24,34 @@ from website_scan.values import outline
 from website_scan.wording import catalogue_fix
 
 FORMATS = ("markdown", "json")
-# Readable names of the evidence that checks need.
+# File with readable names of evidence classes.
 EVIDENCE = Path(catalogue.__file__).with_name("evidence.toml")
-# Example summaries of outcomes, recorded by the tests (`make examples`).
+# `make examples` records an example message of each outcome in this file.
 EXAMPLES = EVIDENCE.with_name("examples.json")
 
 
 def list_checks(arguments: Sequence[str], program: str) -> None:
-    """Print the catalogue in the format that the arguments name."""
+    """Print the catalogue of checks in the format of the option `--format`."""
     parser = ArgumentParser(program, description="Prints the catalogue of checks.")
     parser.add_argument("--format", default=FORMATS[0], choices=FORMATS)
     write_out(f"{listed(parser.parse_args(arguments).format)}\n")
 
 
 def listed(format: str) -> str:
-    """Return the catalogue in one of the FORMATS, without a trailing line end."""
+    """Return the catalogue of checks as text.
+
+    The text has a format of FORMATS, and no trailing newline.
+    """
     if format == "markdown":
         return "\n".join(_markdown())
     names = tomllib.loads(EVIDENCE.read_text(encoding="utf-8"))
     examples = json.loads(EXAMPLES.read_text(encoding="utf-8"))
-    described = [_as_dict(check, names, examples) for scan_type in ScanType for check in checks(scan_type)]
+    described = [_check_json(check, names, examples) for scan_type in ScanType for check in checks(scan_type)]
     versions = {scan_type: catalogue_version(scan_type) for scan_type in ScanType}
     return json.dumps({"versions": versions, "checks": described}, indent=1, ensure_ascii=False)
 
 
-def _as_dict(check: Check, names: Mapping[str, str], examples: Mapping[str, str]) -> dict[str, Any]:
+def _check_json(check: Check, names: Mapping[str, str], examples: Mapping[str, str]) -> dict[str, Any]:
     needs = [*check.needs, *(check.override.needs if check.override else ())]
     members = [member for member in checks(check.type) if member.category == check.category]
     share = SEVERITY_WEIGHT[check.severity] / sum(SEVERITY_WEIGHT[member.severity] for member in members)
@@ -106,15 +112,18 @@ def _markdown() -> Iterator[str]:
             for check in members:
                 name = f"{check.name} (needs a browser)" if needs_browser(check) else check.name
                 outcomes = "<br>".join(
-                    f"`{name}`: {_as_text(outline(check.outcome(name).title))}" for name in check.outcomes
+                    f"`{name}`: {_escape_cell(outline(check.outcome(name).title))}" for name in check.outcomes
                 )
                 fix, sources = catalogue_fix(check.own_fix), "; ".join(check.references)
-                cells = (_as_text(name), outcomes, check.severity, _as_text(fix), _as_text(sources))
+                cells = (_escape_cell(name), outcomes, check.severity, _escape_cell(fix), _escape_cell(sources))
                 yield f"| `{check.id}` | {' | '.join(cells)} |"
 
 
-def _as_text(cell: str) -> str:
-    """Escape text for Markdown: HTML in a fix would otherwise disappear from the page."""
+def _escape_cell(cell: str) -> str:
+    """Escape a table cell for Markdown.
+
+    HTML code in a fix is displayed as text.
+    """
     return re.sub(r"[\\`*_\[\]<>&|~]", _escaped, cell)
 
 

@@ -1,4 +1,7 @@
-"""Commands for lists of sites of a Website Scan Service: `website-scan list push`, `list run` and `list export`."""
+"""Commands `website-scan list push`, `list run` and `list export`.
+
+They are for lists of sites of a Website Scan Service.
+"""
 
 from __future__ import annotations
 
@@ -22,17 +25,24 @@ from website_scan.findings import ScanType
 
 LIST_ID = re.compile(r"lst_[0-9A-Za-z]{22}")
 FORMATS = ("csv", "jsonl")
-MEDIA_TYPES = {".csv": "text/csv", ".json": "application/json"}
-LISTS_AT_ONCE = 100
-# An upload of 100,000 sites takes half a minute.
+MEDIA_TYPES = {
+    ".csv": "text/csv",
+    ".json": "application/json",
+    ".xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+}
+ITEMS_PER_REQUEST = 100
+# The service needs half a minute for an upload of 100,000 sites.
 UPLOAD_TIMEOUT_S = 300.0
-POLL_S = 10.0
-WITH_SNAPSHOT = ("completed", "partial")
-ENDED = (*WITH_SNAPSHOT, "failed", "cancelled")
+POLL_INTERVAL_S = 10.0
+SNAPSHOT_STATUSES = ("completed", "partial")
+FINAL_STATUSES = (*SNAPSHOT_STATUSES, "failed", "cancelled")
 
 
 class _List(TypedDict):
-    """Response of the API about a list, with the keys that the command reads."""
+    """List of sites in an API response.
+
+    It has only the keys that the command reads.
+    """
 
     id: str
     name: str
@@ -64,20 +74,24 @@ class _Runs(TypedDict):
 
 
 def run(arguments: Sequence[str], program: str) -> int:
-    """Execute `list …`. Returns the exit status: 0, or 3 if the run of `list run --wait` did not complete.
+    """Execute `website-scan list`.
 
-    Raises WrongUsage and ServerRefused.
+    Returns the exit status: 0, or 3 if the run of `list run --wait` did not complete. Raises WrongUsage and
+    ServerRefused.
     """
     options = parse_options(arguments, program)
     if options.server is None:
-        raise WrongUsage("Lists belong to a service: give its address with --server.")
+        raise WrongUsage("Lists belong to a service: specify its address with --server.")
     server = service_client(options.server)
     status: int = options.act(server, options)
     return status
 
 
 def parse_options(arguments: Sequence[str], program: str) -> argparse.Namespace:
-    """Parse `[--server URL] list ACTION …`. Exits after `--help`, and with status 2 if argparse refuses an argument."""
+    """Parse the arguments of `website-scan list`.
+
+    Exits after `--help`, and with status 2 for invalid arguments.
+    """
     position = arguments.index("list")
     common = Parser(add_help=False)
     common.add_argument("--server", metavar="URL", help="address of the service")
@@ -105,7 +119,7 @@ def parse_options(arguments: Sequence[str], program: str) -> argparse.Namespace:
     export.add_argument("list", metavar="NAME|ID")
     export.add_argument("--snapshot", metavar="ID", help="another one (run_…)")
     export.add_argument("--format", choices=FORMATS, default=FORMATS[0], help="csv, or jsonl with all findings")
-    export.add_argument("--output", type=Path, metavar="FILE", help="in place of standard output")
+    export.add_argument("--output", type=Path, metavar="FILE", help="instead of standard output")
     export.set_defaults(act=_export)
     return list_parser.parse_args([*arguments[position + 1 :], *arguments[:position]])
 
@@ -125,10 +139,10 @@ def _action(
 
 
 def _push(server: ServiceClient, options: argparse.Namespace) -> int:
-    data, media_type, name = _file(options.file)
+    data, media_type, name = _read_sites(options.file)
     name_or_id = options.list or name
-    site_list = _find(server, name_or_id)
-    is_new = site_list is None
+    site_list = _find_list(server, name_or_id)
+    is_new_list = site_list is None
     if site_list is None:
         created: _List = server.request("POST", "/v1/lists", {"name": name_or_id, "types": list(map(str, ScanType))})
         site_list = created
@@ -136,19 +150,22 @@ def _push(server: ServiceClient, options: argparse.Namespace) -> int:
     try:
         changes: _Changes = server.request("PUT", f"{path}/entries", upload=Upload(data, media_type, UPLOAD_TIMEOUT_S))
     except (ServerRefused, KeyboardInterrupt):
-        if is_new:
-            # Delete the list that was created for the upload, so that no empty list remains.
+        if is_new_list:
+            # Delete the new list after a failed upload, because it is empty.
             with contextlib.suppress(ServerRefused):
                 server.request("DELETE", path)
         raise
     if not options.quiet:
         numbers = ", ".join(f"{changes[name]:,} {name}" for name in ("added", "removed", "changed", "unchanged"))
-        write_err(f"{'Created' if is_new else 'Updated'} {site_list['name']} ({site_list['id']}): {numbers}.")
+        write_err(f"{'Created' if is_new_list else 'Updated'} {site_list['name']} ({site_list['id']}): {numbers}.")
     return 0
 
 
-def _file(name: str) -> tuple[bytes, str, str]:
-    """Return content, media type and name of a file of sites, without its ending. Raises WrongUsage."""
+def _read_sites(name: str) -> tuple[bytes, str, str]:
+    """Read a file of sites (`-` for standard input).
+
+    Returns content, media type, and file name without extension.
+    """
     if name == "-":
         return sys.stdin.buffer.read(), MEDIA_TYPES[".csv"], ""
     path = Path(name)
@@ -159,34 +176,34 @@ def _file(name: str) -> tuple[bytes, str, str]:
 
 
 def _run(server: ServiceClient, options: argparse.Namespace) -> int:
-    site_list = _find_or_refuse(server, options.list)
+    site_list = _require_list(server, options.list)
     path = f"/v1/lists/{site_list['id']}/runs"
-    run_: _Run = server.request("POST", path)
-    write_out(f"{run_['id']}\n")
+    list_run: _Run = server.request("POST", path)
+    write_out(f"{list_run['id']}\n")
     if not options.wait:
         if not options.quiet:
-            write_err(f"A run of {site_list['name']} with {run_['entries']:,} sites has begun.")
+            write_err(f"A run of {site_list['name']} with {list_run['entries']:,} sites has begun.")
         return 0
     progress = ProgressLine(is_quiet=options.quiet)
     try:
-        while run_["status"] not in ENDED:
-            ended = run_["done"] + run_["failed"]
-            total = run_["entries"]
+        while list_run["status"] not in FINAL_STATUSES:
+            ended = list_run["done"] + list_run["failed"]
+            total = list_run["entries"]
             progress.update(100 * ended // max(1, total), f"{ended:,}/{total:,} sites  {site_list['name']}")
-            server.wait(POLL_S)
-            run_ = server.request("GET", f"{path}/{run_['id']}")
+            server.wait(POLL_INTERVAL_S)
+            list_run = server.request("GET", f"{path}/{list_run['id']}")
     finally:
         progress.clear()
     if not options.quiet:
-        numbers = f"{run_['done']:,} sites judged, {run_['failed']:,} failed, {run_['left_out']:,} left out"
-        write_err(f"The run of {site_list['name']} is {run_['status']}: {numbers}.")
-    return 0 if run_["status"] == "completed" else EXIT_FAILED
+        numbers = f"{list_run['done']:,} sites judged, {list_run['failed']:,} failed, {list_run['left_out']:,} left out"
+        write_err(f"The run of {site_list['name']} is {list_run['status']}: {numbers}.")
+    return 0 if list_run["status"] == "completed" else EXIT_FAILED
 
 
 def _export(server: ServiceClient, options: argparse.Namespace) -> int:
-    site_list = _find_or_refuse(server, options.list)
+    site_list = _require_list(server, options.list)
     refuse_unwritable([options.output])
-    run_id = options.snapshot or _latest(server, site_list)
+    run_id = options.snapshot or _latest_run_id(server, site_list)
     pieces = server.download(f"/v1/lists/{site_list['id']}/snapshots/{quote(run_id, safe='')}/export/{options.format}")
     texts = codecs.iterdecode(pieces, "utf-8")
     if options.output is not None:
@@ -199,40 +216,43 @@ def _export(server: ServiceClient, options: argparse.Namespace) -> int:
     return 0
 
 
-def _latest(server: ServiceClient, site_list: _List) -> str:
-    runs: _Runs = server.request("GET", f"/v1/lists/{site_list['id']}/runs?limit={LISTS_AT_ONCE}")
+def _latest_run_id(server: ServiceClient, site_list: _List) -> str:
+    runs: _Runs = server.request("GET", f"/v1/lists/{site_list['id']}/runs?limit={ITEMS_PER_REQUEST}")
     for run in runs["runs"]:
-        if run["status"] in WITH_SNAPSHOT:
+        if run["status"] in SNAPSHOT_STATUSES:
             return run["id"]
     raise ServerRefused(f"{site_list['name']} has no snapshot yet: no run has ended.")
 
 
-def _find_or_refuse(server: ServiceClient, name_or_id: str) -> _List:
-    site_list = _find(server, name_or_id)
+def _require_list(server: ServiceClient, name_or_id: str) -> _List:
+    site_list = _find_list(server, name_or_id)
     if site_list is None:
         raise ServerRefused(f"There is no list with the name {name_or_id}.")
     return site_list
 
 
-def _find(server: ServiceClient, name_or_id: str) -> _List | None:
-    """Return the list with this ID or name; None for an unknown name. Raises WrongUsage if several have the name."""
+def _find_list(server: ServiceClient, name_or_id: str) -> _List | None:
+    """Return the list with this ID or name.
+
+    None if no list has it. Raises WrongUsage if several lists have it.
+    """
     if LIST_ID.fullmatch(name_or_id):
         response: _List = server.request("GET", f"/v1/lists/{name_or_id}")
         return response
     if not name_or_id:
         raise WrongUsage("Give the name or the ID of the list.")
-    same_name = [site_list for site_list in _lists(server) if site_list["name"] == name_or_id]
-    if len(same_name) > 1:
+    matching_lists = [site_list for site_list in _lists(server) if site_list["name"] == name_or_id]
+    if len(matching_lists) > 1:
         raise WrongUsage(
-            f"{len(same_name)} lists have the name {name_or_id}: give an ID, such as {same_name[0]['id']}."
+            f"{len(matching_lists)} lists have the name {name_or_id}: use an ID, such as {matching_lists[0]['id']}."
         )
-    return same_name[0] if same_name else None
+    return matching_lists[0] if matching_lists else None
 
 
 def _lists(server: ServiceClient) -> Iterator[_List]:
     offset = 0
     while True:
-        page: _Lists = server.request("GET", f"/v1/lists?limit={LISTS_AT_ONCE}&offset={offset}")
+        page: _Lists = server.request("GET", f"/v1/lists?limit={ITEMS_PER_REQUEST}&offset={offset}")
         yield from page["lists"]
         offset += len(page["lists"])
         if not page["lists"] or offset >= page["total"]:

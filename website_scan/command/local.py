@@ -1,4 +1,4 @@
-"""Scans in this process, without server, database or Redis: one visit for each page."""
+"""Scan pages in this process, without a service, a database or Redis."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from typing import TYPE_CHECKING
 
 from website_scan import environment
 from website_scan import settings as scanning
-from website_scan.command.access import hint_to_allow, policy_of
+from website_scan.command.access import allow_option_hint, network_policy
 from website_scan.command.arguments import Options
-from website_scan.command.credentials import request_of
+from website_scan.command.credentials import credentials_by_origin, has_credentials
 from website_scan.command.errors import WrongUsage
-from website_scan.command.judged import Judged
-from website_scan.command.preview_findings import accepted_in_preview
+from website_scan.command.gate import CommandReport
+from website_scan.command.preview_findings import accept_preview_findings
 from website_scan.command.progress import ProgressLine
 from website_scan.command.terminal import write_err
 from website_scan.errors import Refusal
 from website_scan.evidence_cache import EvidenceCache, InMemoryEvidence
 from website_scan.ids import new_report_id, new_scan_id
-from website_scan.net.browser import browser_to_drive
+from website_scan.net.browser import find_supported_browser
 from website_scan.net.client import Network
-from website_scan.net.credentials import OriginCredentials, parse
+from website_scan.net.credentials import OriginCredentials
 from website_scan.net.errors import Blocked
 from website_scan.net.policy import Policy
 from website_scan.net.targets import InvalidUrl, parse_target
@@ -39,60 +39,75 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-def scan_pages(options: Options, progress: ProgressLine) -> Iterator[list[Judged]]:
-    """Scan the pages in order, and yield the reports of each page. Raises WrongUsage before the first scan."""
+def scan_pages(options: Options, progress: ProgressLine) -> Iterator[list[CommandReport]]:
+    """Scan the pages one by one, and yield the reports of each page.
+
+    Raises WrongUsage before the first scan.
+    """
     problems = [str(problem) for problem in environment.problems if problem.name.startswith("SCAN_")]
     if problems:
         raise WrongUsage("\n".join(problems))
-    policies = {url: policy_of(url, options) for url in options.urls}
-    _refuse_ports(policies)
-    credentials = _credentials(options, policies)
+    policies = {url: network_policy(url, options) for url in options.urls}
+    _refuse_denied_ports(policies)
+    credentials_by_url = _credentials(options, policies)
     shared = InMemoryEvidence()
     hints: set[str] = set()
     for number, (url, policy) in enumerate(policies.items()):
         label = f"{number + 1}/{len(options.urls)}  {url}" if len(options.urls) > 1 else url
+        credentials = credentials_by_url.get(url)
         with Network(policy, time_limit_s=scanning.SCAN_TIME_LIMIT_S, credentials=credentials) as network:
             results = _visit(url, options, network, shared, label, progress)
             if any(result.error is not None and result.error.code == Blocked.code for result in results):
-                _write_hint(hint_to_allow(url, network), hints, progress)
-        is_served = bool(options.served_at) and url.startswith(f"{options.served_at}/")
-        yield [accepted_in_preview(_judged(redacted(result, credentials)), is_served=is_served) for result in results]
+                _write_hint(allow_option_hint(url, network), hints, progress)
+        is_served = bool(options.preview_origin) and url.startswith(f"{options.preview_origin}/")
+        yield [
+            accept_preview_findings(_command_report(redacted(result, credentials)), is_served=is_served)
+            for result in results
+        ]
 
 
 def _write_hint(sentence: str, hints: set[str], progress: ProgressLine) -> None:
-    """Write a hint to standard error, unless `hints` has it already."""
+    """Write a hint to standard error once.
+
+    Adds the hint to `hints`, which contains the hints already written.
+    """
     if sentence and sentence not in hints:
         hints.add(sentence)
         progress.clear()
         write_err(sentence)
 
 
-def _refuse_ports(policies: Mapping[str, Policy]) -> None:
-    """Raise WrongUsage if a URL has a port that is not allowed here."""
+def _refuse_denied_ports(policies: Mapping[str, Policy]) -> None:
+    """Raise WrongUsage if a URL has a forbidden port.
+
+    SCAN_ALLOWED_PORTS contains the allowed ports.
+    """
     problems = []
     for url, policy in policies.items():
         try:
             parse_target(url, policy)
         except Blocked:
-            continue  # the scan of the page fails, and reports the error
+            # The scan of the page fails, and its report contains the error.
+            continue
         except InvalidUrl as refusal:
             problems.append(f"{url}: {refusal} The variable SCAN_ALLOWED_PORTS lists those that are.")
     if problems:
         raise WrongUsage("\n".join(problems))
 
 
-def _credentials(options: Options, policies: Mapping[str, Policy]) -> OriginCredentials | None:
-    """Return the credentials of the options for the origin of the URLs. Raises WrongUsage for several origins."""
+def _credentials(options: Options, policies: Mapping[str, Policy]) -> dict[str, OriginCredentials]:
+    """Return the credentials by URL.
+
+    URLs without credentials are left out. Raises WrongUsage.
+    """
+    if not has_credentials(options):
+        return {}
     try:
-        credentials = parse(request_of(options))
-        if credentials is None:
-            return None
-        origins = {parse_target(url, policy).origin for url, policy in policies.items()}
+        origins = {url: parse_target(url, policy).origin for url, policy in policies.items()}
     except Refusal as refusal:
         raise WrongUsage(str(refusal)) from None
-    if len(origins) > 1:
-        raise WrongUsage("--header, --cookie and --basic-auth are for URLs of one origin.")
-    return OriginCredentials(origins.pop(), credentials)
+    by_origin = credentials_by_origin(options, set(origins.values()))
+    return {url: by_origin[origin] for url, origin in origins.items() if origin in by_origin}
 
 
 def _visit(
@@ -117,7 +132,7 @@ def _visit(
     return tuple(failed_result(scan_type, url, started_at, error) for scan_type in options.types)
 
 
-def _judged(result: ScanResult) -> Judged:
+def _command_report(result: ScanResult) -> CommandReport:
     export = export_json(
         result,
         scan_id=new_scan_id(),
@@ -127,7 +142,7 @@ def _judged(result: ScanResult) -> Judged:
     )
     if result.error is not None:
         export["error"] = {"code": result.error.code, "message": result.error.message}
-    return Judged(
+    return CommandReport(
         export,
         facts=result.facts,
         scoring=result.scoring,
@@ -140,11 +155,14 @@ def _judged(result: ScanResult) -> Judged:
 
 @cache
 def browser() -> WarmBrowser | None:
-    """Return this process's browser, which starts with the first scan that needs it; None if unavailable."""
-    program = browser_to_drive(scanning.SCAN_BROWSER)
+    """Return the shared browser of this process.
+
+    It starts at its first use. None if no browser is installed.
+    """
+    program = find_supported_browser(scanning.SCAN_BROWSER)
     if program is None:
         return None
-    from website_scan.browser.warm import WarmBrowser  # needs the extra `browser`
+    from website_scan.browser.warm import WarmBrowser  # The import needs the package extra `browser`.
 
     warm = WarmBrowser(
         program,

@@ -1,4 +1,7 @@
-"""Entry point of the command `website-scan`: parses the arguments, then imports only the modules that they need."""
+"""Entry point of the command `website-scan`.
+
+Parses the arguments, then imports only the modules that they need.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ import logging
 import sys
 from collections.abc import Sequence
 
-from website_scan.command.arguments import PROGRAM, is_about_lists, options_from
+from website_scan.command.arguments import PROGRAM, is_list_command, parse_arguments
 from website_scan.command.errors import EXIT_FAILED, EXIT_USAGE, ServerRefused, WrongUsage
 from website_scan.command.terminal import escape_unencodable, interrupt_on_signals, run_and_exit, write_err
 
@@ -20,19 +23,23 @@ def main() -> None:
 
 
 def run(arguments: Sequence[str], program: str = PROGRAM) -> int:
-    """Run the command. Returns the exit status: 0, 1 if the gate failed, 2 for wrong usage, 3 if a scan failed."""
+    """Run the command.
+
+    Returns the exit status: 0, 1 if the gate failed, 2 for wrong usage, 3 if a scan failed.
+    """
     escape_unencodable()
     try:
         if list(arguments[:1]) == ["mcp"]:
-            from website_scan.command import mcp  # needs the extra `mcp`
+            # Importing this module requires the package extra `mcp`.
+            from website_scan.command import mcp
 
             return mcp.serve(arguments[1:])
         with interrupt_on_signals():
-            if is_about_lists(arguments):
-                from website_scan.command import lists  # imports the client of a service
+            if is_list_command(arguments):
+                from website_scan.command import lists
 
                 return lists.run(arguments, program)
-            options = options_from(arguments, program)  # ends the command after --help and --version
+            options = parse_arguments(arguments, program)
             from website_scan.command.scanning import scan_and_judge
 
             return scan_and_judge(options)

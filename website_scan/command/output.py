@@ -1,4 +1,4 @@
-"""Outputs of the command to standard output and to files."""
+"""Write the command's output to standard output and to files."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import contextlib
 import errno
 import os
 import secrets
+import shutil
 import sys
 from collections.abc import Iterable, Sequence
 from importlib import import_module
@@ -14,44 +15,61 @@ from pathlib import Path
 from website_scan.command.arguments import Options, Output
 from website_scan.command.errors import WrongUsage
 from website_scan.command.formats import WRITERS
-from website_scan.command.formats.text import Paint, colored, plain, text
-from website_scan.command.judged import Judged, Outcome
+from website_scan.command.formats.text import DEFAULT_WIDTH, MAX_WIDTH, Paint, colored, plain, summary, text
+from website_scan.command.gate import CommandReport, CommandResult
 from website_scan.command.terminal import write_out
 
-NEW_FILE_MODE = 0o666  # reduced by the umask
-# Errors when no temporary file can be created in the target's folder, or when the target cannot be replaced.
-NOT_REPLACEABLE = frozenset({errno.EACCES, errno.EBUSY, errno.EPERM, errno.EROFS})
+# The operating system removes the bits of the umask from this mode.
+NEW_FILE_MODE = 0o666
+# A file cannot be replaced in a read-only folder, or if it is a mount point.
+REPLACE_ERRNOS = frozenset({errno.EACCES, errno.EBUSY, errno.EPERM, errno.EROFS})
 
 
 class OutputWriter:
-    """Writer of all outputs: text on standard output after each page, all other outputs at the end."""
+    """Writer of reports.
+
+    It prints text after each page, and writes other formats and all files at the end.
+    """
 
     def __init__(self, options: Options) -> None:
         self._options = options
         self._prints_text = Output("text") in options.outputs
         self._saves_text = any(output.format == "text" and output.path is not None for output in options.outputs)
         self._paint = colored if options.may_color and sys.stdout is not None and sys.stdout.isatty() else plain
+        self._width = min(shutil.get_terminal_size((DEFAULT_WIDTH, 0)).columns, MAX_WIDTH)
         self._texts: list[str] = []
         self._is_first = True
 
-    def show(self, reports: Sequence[Judged]) -> None:
-        """Print the reports if text goes to standard output, and store their text if text goes to a file."""
-        for judged in reports:
+    def show(self, reports: Sequence[CommandReport]) -> None:
+        """Print or store the reports of a page as text.
+
+        The options decide. Stored text is for the output file.
+        """
+        for report, types in _group_failures(reports):
             between = "" if self._is_first else "\n"
             if self._prints_text:
-                write_out(between + self._text(judged, self._paint, reports))
+                write_out(between + self._text(report, types, self._paint, self._width, reports))
             if self._saves_text:
-                self._texts.append(between + self._text(judged, plain, reports))
+                self._texts.append(between + self._text(report, types, plain, DEFAULT_WIDTH, reports))
             self._is_first = False
 
-    def _text(self, judged: Judged, paint: Paint, others: Sequence[Judged]) -> str:
-        return "".join(f"{line}\n" for line in text(judged, paint, is_quiet=self._options.is_quiet, others=others))
+    def _text(
+        self, report: CommandReport, types: Sequence[str], paint: Paint, width: int, others: Sequence[CommandReport]
+    ) -> str:
+        return _lines(text(report, paint, width=width, is_quiet=self._options.is_quiet, others=others, types=types))
 
-    def end(self, outcome: Outcome) -> None:
-        """Write the remaining outputs. Raises WrongUsage for files that cannot be written, after all others."""
+    def end(self, result: CommandResult) -> None:
+        """Write all outputs except printed text.
+
+        Raises WrongUsage at the end if some files could not be written.
+        """
+        if scores := list(summary(result.reports)):
+            if self._prints_text:
+                write_out(_lines(["", *summary(result.reports, self._paint)]))
+            self._texts.append(_lines(["", *scores]))
         problems = []
         for output in self._options.outputs:
-            content = "".join(self._texts) if output.format == "text" else formatted(output.format, outcome)
+            content = "".join(self._texts) if output.format == "text" else formatted(output.format, result)
             if output.path is not None:
                 try:
                     write(output.path, content)
@@ -63,15 +81,38 @@ class OutputWriter:
             raise WrongUsage("\n".join(problems))
 
 
-def formatted(name: str, outcome: Outcome) -> str:
-    """Return the content of an output with all reports, in a format of WRITERS."""
+def _lines(lines: Iterable[str]) -> str:
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _group_failures(reports: Iterable[CommandReport]) -> list[tuple[CommandReport, list[str]]]:
+    """Return reports with their scan types.
+
+    Failed reports of one page with the same error are merged into one.
+    """
+    groups: dict[object, tuple[CommandReport, list[str]]] = {}
+    for report in reports:
+        error = report.error
+        key = (report.url, error["code"], error["message"]) if error is not None else id(report)
+        groups.setdefault(key, (report, []))[1].append(report.type)
+    return list(groups.values())
+
+
+def formatted(name: str, result: CommandResult) -> str:
+    """Return all reports as the content of an output file.
+
+    `name` is a key of WRITERS.
+    """
     module, function = WRITERS[name]
-    content: str = getattr(import_module(f"website_scan.command.formats.{module}"), function)(outcome)
+    content: str = getattr(import_module(f"website_scan.command.formats.{module}"), function)(result)
     return content
 
 
 def refuse_unwritable(paths: Iterable[Path | None]) -> None:
-    """Raise WrongUsage if a file, or standard output (None), cannot be written: scans would be in vain."""
+    """Raise WrongUsage if an output is not writable.
+
+    None is standard output. Called before the first scan.
+    """
     targets = set()
     for path in paths:
         if path is None:
@@ -82,20 +123,20 @@ def refuse_unwritable(paths: Iterable[Path | None]) -> None:
         access = (target, os.W_OK) if target.exists() else (target.parent, os.W_OK | os.X_OK)
         if target.is_dir() or not target.parent.is_dir() or not os.access(*access):
             raise WrongUsage(f"{path} can't be written.")
-        if target in targets and _is_replaced(target):
-            raise WrongUsage(f"{path} is given twice.")
+        if target in targets and _is_replaceable(target):
+            raise WrongUsage(f"{path} is used twice.")
         targets.add(target)
 
 
 def write(path: Path, content: str) -> None:
-    """Write the content in UTF-8, with its line ends unchanged. Replaces the file atomically.
+    """Write text to a file in UTF-8, without converting line ends.
 
-    Writes directly to pipes and devices, and to a file that cannot be replaced, such as a mount point. Raises
-    WrongUsage.
+    Replaces an existing file atomically. Writes directly to pipes and devices, and to a file that cannot be replaced,
+    such as a mount point. Raises WrongUsage.
     """
     target = _target(path)
     try:
-        if not _is_replaced(target) or not _replace(target, content):
+        if not _is_replaceable(target) or not _replace(target, content):
             with target.open("w", encoding="utf-8", newline="") as file:
                 file.write(content)
     except OSError as error:
@@ -103,12 +144,13 @@ def write(path: Path, content: str) -> None:
 
 
 def write_pieces(path: Path, pieces: Iterable[str]) -> None:
-    """Write pieces of text as they arrive, in UTF-8. The file is replaced only when all pieces have arrived.
+    """Write an iterable of texts to a file in UTF-8.
 
-    Raises WrongUsage for a file that cannot be written, and the errors of the iterable.
+    Replaces an existing file only after the last text is written. Raises WrongUsage for a file that cannot be written,
+    and the errors of the iterable.
     """
     target = _target(path)
-    temporary = target.with_name(f".{secrets.token_hex(8)}") if _is_replaced(target) else target
+    temporary = target.with_name(f".{secrets.token_hex(8)}") if _is_replaceable(target) else target
     try:
         with temporary.open("w", encoding="utf-8", newline="") as file:
             file.writelines(pieces)
@@ -125,7 +167,10 @@ def write_pieces(path: Path, pieces: Iterable[str]) -> None:
 
 
 def _replace(target: Path, content: str) -> bool:
-    """Replace the target by a new file. Returns False if the folder or the target does not allow a replacement."""
+    """Replace the target file by a new file.
+
+    Returns False if the folder is not writable or the target is mounted.
+    """
     temporary = target.with_name(f".{secrets.token_hex(8)}")
     try:
         descriptor = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, NEW_FILE_MODE)
@@ -137,7 +182,7 @@ def _replace(target: Path, content: str) -> bool:
             temporary.chmod(target.stat().st_mode & 0o7777)
         temporary.replace(target)
     except OSError as error:
-        if error.errno not in NOT_REPLACEABLE:
+        if error.errno not in REPLACE_ERRNOS:
             raise
         return False
     finally:
@@ -147,14 +192,18 @@ def _replace(target: Path, content: str) -> bool:
 
 
 def _target(path: Path) -> Path:
-    """Resolve symbolic links, so that the file of a link is replaced. Paths of pipes and devices are not resolved."""
-    if not _is_replaced(path):
+    """Resolve symbolic links to output files.
+
+    The linked file is replaced, not the link. Links to pipes and devices stay.
+    """
+    if not _is_replaceable(path):
         return path
     try:
         return path.resolve()
-    except (OSError, RuntimeError):  # a symbolic link to itself
+    except (OSError, RuntimeError):
+        # Python raises these errors for a symbolic link to itself.
         raise WrongUsage(f"{path} can't be written.") from None
 
 
-def _is_replaced(path: Path) -> bool:
+def _is_replaceable(path: Path) -> bool:
     return path.absolute().parts[1:2] not in (("dev",), ("proc",)) and (path.is_file() or not path.exists())

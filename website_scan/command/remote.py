@@ -1,4 +1,7 @@
-"""Client of a Website Scan Service, and scans by it: one audit of all pages, then its reports and mutes."""
+"""Scans by a Website Scan Service (`--server`).
+
+Starts an audit of all pages, then downloads reports and mutes.
+"""
 
 from __future__ import annotations
 
@@ -15,25 +18,25 @@ import requests
 
 from website_scan import __version__
 from website_scan.command.arguments import Options
-from website_scan.command.credentials import request_of
+from website_scan.command.credentials import audit_credentials
 from website_scan.command.errors import ServerRefused, WrongUsage
-from website_scan.command.judged import Judged
+from website_scan.command.gate import CommandReport
 from website_scan.command.progress import ProgressLine
 from website_scan.command.terminal import write_err
 from website_scan.report_json import ExportedError, ExportJson
 from website_scan.written_urls import split_url
 
 KEY = "WEBSITE_SCAN_KEY"
-CONNECT_S = 5.0
-TIMEOUT_S = 30.0
-# Time for retries while a service does not respond. A restart takes less.
-PATIENCE_S = 120.0
-# Time for retries while connections are refused: more often the address is wrong, or no service runs there.
-REFUSED_PATIENCE_S = 30.0
-RETRY_S = 2.0
-PAGES_AT_ONCE = 100
+CONNECT_TIMEOUT_S = 5.0
+RESPONSE_TIMEOUT_S = 30.0
+# Restarting a service takes less time than these retries.
+MAX_RETRY_S = 120.0
+# The address is probably wrong if connections are refused for this long.
+MAX_RETRY_REFUSED_S = 30.0
+RETRY_DELAY_S = 2.0
+PAGES_PER_REQUEST = 100
 CHUNK_BYTES = 64 * 1024
-MAX_FAULTS = 20  # faulty lines of an upload that an error message lists
+MAX_REPORTED_FAULTS = 20
 FINAL_STATUSES = frozenset({"completed", "partial", "failed", "cancelled"})
 NO_CONTENT = 204
 TRANSIENT_STATUSES = frozenset({429, 500, 502, 503, 504})
@@ -45,7 +48,7 @@ class _Counts(TypedDict):
 
 
 class _Audit(TypedDict):
-    """Response of the API about an audit, with the keys that the command reads."""
+    """Audit in an API response, with only the keys that the command reads."""
 
     id: str
     status: str
@@ -63,7 +66,7 @@ class _PageScan(TypedDict):
 class _Page(TypedDict):
     url: str
     status: str
-    results: dict[str, _PageScan]  # by type
+    results: dict[str, _PageScan]
 
 
 class _Pages(TypedDict):
@@ -96,17 +99,20 @@ class _Scan(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """Body of a request that is not JSON. The server may need `timeout_s` until it responds."""
+    """Request body that is not JSON.
+
+    The server may take up to `timeout_s` seconds to respond.
+    """
 
     data: bytes
     media_type: str
-    timeout_s: float = TIMEOUT_S
+    timeout_s: float = RESPONSE_TIMEOUT_S
 
 
 class ServiceClient:
-    """Client of a service's API. The client follows no redirects, because the key is for that server only.
+    """HTTP client of the API.
 
-    `clock` returns seconds.
+    Follows no redirects, so that the API key is sent to the configured server only. `clock` returns seconds.
     """
 
     def __init__(
@@ -124,15 +130,18 @@ class ServiceClient:
     def request(
         self, method: str, path: str, body: Mapping[str, object] | None = None, upload: Upload | None = None
     ) -> Any:
-        """Send a request and return the JSON of the response, None if it has no content. Raises ServerRefused.
+        """Send a request and return the JSON of the response.
 
-        Retries transient errors, with one message on standard error.
+        None for status 204. Raises ServerRefused. Retries transient errors, with one message on standard error.
         """
         response = self._send_with_retries(method, path, body, upload)
         return None if response.status_code == NO_CONTENT else _json(response)
 
     def download(self, path: str) -> Iterator[bytes]:
-        """Yield the body of a response in pieces. Raises ServerRefused, also if the body ends early."""
+        """Yield the response body in chunks.
+
+        Raises ServerRefused, even if only the end of the body is missing.
+        """
         with self._send_with_retries("GET", path, is_streamed=True) as response:
             try:
                 yield from response.iter_content(CHUNK_BYTES)
@@ -148,16 +157,16 @@ class ServiceClient:
         *,
         is_streamed: bool = False,
     ) -> requests.Response:
-        # With the Idempotency-Key, a repeated POST starts no second audit.
+        # The Idempotency-Key prevents a repeated POST from starting a second audit.
         headers = {
             "User-Agent": f"website-scan/{__version__}",
             **({"Idempotency-Key": str(uuid.uuid4())} if method == "POST" else {}),
             **({"Content-Type": upload.media_type} if upload else {}),
         }
-        begun_s = self._clock()
-        is_reported = False
+        start_s = self._clock()
+        is_retry_reported = False
         while True:
-            wait_s, patience_s = RETRY_S, PATIENCE_S
+            wait_s, max_retry_s = RETRY_DELAY_S, MAX_RETRY_S
             try:
                 response = requests.request(
                     method,
@@ -165,13 +174,13 @@ class ServiceClient:
                     json=body,
                     data=upload.data if upload else None,
                     headers=headers,
-                    auth=self._with_key,
-                    timeout=(CONNECT_S, upload.timeout_s if upload else TIMEOUT_S),
+                    auth=self._authorize,
+                    timeout=(CONNECT_TIMEOUT_S, upload.timeout_s if upload else RESPONSE_TIMEOUT_S),
                     allow_redirects=False,
                     stream=is_streamed,
                 )
             except requests.ConnectionError:
-                problem, patience_s = f"{self._address} cannot be reached.", REFUSED_PATIENCE_S
+                problem, max_retry_s = f"{self._address} cannot be reached.", MAX_RETRY_REFUSED_S
             except requests.RequestException as error:
                 problem = f"{self._address} does not respond ({type(error).__name__})."
             else:
@@ -181,26 +190,32 @@ class ServiceClient:
                 if response.status_code not in TRANSIENT_STATUSES or code in ("QUOTA_EXCEEDED", "CONCURRENT_LIMIT"):
                     raise ServerRefused(problem)
                 with contextlib.suppress(ValueError):
-                    wait_s = max(RETRY_S, float(response.headers.get("Retry-After", "")))
-            if self._clock() + wait_s > begun_s + patience_s:
+                    wait_s = max(RETRY_DELAY_S, float(response.headers.get("Retry-After", "")))
+            if self._clock() + wait_s > start_s + max_retry_s:
                 raise ServerRefused(problem)
-            if not is_reported:
-                write_err(f"{problem} Trying again for {patience_s:g} seconds.")
-                is_reported = True
+            if not is_retry_reported:
+                write_err(f"{problem} Trying again for {max_retry_s:g} seconds.")
+                is_retry_reported = True
             self._sleep(wait_s)
 
-    def _with_key(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
-        """Set the Authorization header, as `auth`, because requests would overwrite a plain header from .netrc."""
+    def _authorize(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
+        """Set the Authorization header of a request.
+
+        The requests library calls this in its `auth` callback. Otherwise, .netrc could overwrite the header.
+        """
         request.headers["Authorization"] = f"Bearer {self._key}"
         return request
 
-    def wait(self, seconds: float = RETRY_S) -> None:
+    def wait(self, seconds: float = RETRY_DELAY_S) -> None:
         self._sleep(seconds)
 
 
 def service_client(address: str) -> ServiceClient:
-    """Return the client of the service at an address, with the API key of the environment. Raises WrongUsage."""
-    if not _is_of_service(address):
+    """Return an API client for the address.
+
+    The key is in the environment. Raises WrongUsage for invalid values.
+    """
+    if not _is_service_address(address):
         raise WrongUsage("--server needs the address of a service, such as https://scan.example.com.")
     key = os.environ.get(KEY, "").strip()
     if not key or not key.isascii() or not key.isprintable():
@@ -208,11 +223,14 @@ def service_client(address: str) -> ServiceClient:
     return ServiceClient(address, key)
 
 
-def scan_pages(options: Options, progress: ProgressLine) -> Iterator[list[Judged]]:
-    """Yield the reports of each page, after all scans have ended. Raises WrongUsage and ServerRefused."""
+def scan_pages(options: Options, progress: ProgressLine) -> Iterator[list[CommandReport]]:
+    """Scan the pages in one audit of the service.
+
+    Then yields the reports of each page. Raises WrongUsage and ServerRefused.
+    """
     address = options.server or ""
     server = service_client(address)
-    request = request_of(options)
+    request = audit_credentials(options)
     body: dict[str, object] = {"pages": list(options.urls), "types": [str(scan_type) for scan_type in options.types]}
     audit: _Audit = server.request("POST", "/v1/audits", body | ({"request": request} if request else {}))
     try:
@@ -223,56 +241,56 @@ def scan_pages(options: Options, progress: ProgressLine) -> Iterator[list[Judged
             audit = server.request("GET", f"/v1/audits/{audit['id']}")
     except KeyboardInterrupt:
         progress.clear()
-        # Cancel the audit, so that its waiting scans do not use up the quota.
+        # Cancel the audit, so that its waiting scans do not use the quota.
         with contextlib.suppress(ServerRefused):
             server.request("DELETE", f"/v1/audits/{audit['id']}")
         raise
     for page in _pages(server, audit["id"]):
-        # Skip a URL that turned out to be no page of the site when it was visited; its scans were left out.
+        # The audit leaves out URLs that are not pages, such as redirects to another site.
         if page["status"] != "left_out" or not page["results"]:
-            yield [_judged(server, audit, page, str(scan_type)) for scan_type in options.types]
+            yield [_page_report(server, audit, page, str(scan_type)) for scan_type in options.types]
 
 
-def _is_of_service(address: str) -> bool:
+def _is_service_address(address: str) -> bool:
     try:
         parts = split_url(address)
-        is_complete = parts.scheme in ("http", "https") and bool(parts.hostname)
+        has_scheme_and_host = parts.scheme in ("http", "https") and bool(parts.hostname)
     except ValueError:
         return False
-    return is_complete and not parts.query and "@" not in parts.netloc
+    return has_scheme_and_host and not parts.query and "@" not in parts.netloc
 
 
 def _pages(server: ServiceClient, audit_id: str) -> Iterator[_Page]:
     offset = 0
     while True:
-        batch: _Pages = server.request("GET", f"/v1/audits/{audit_id}/pages?limit={PAGES_AT_ONCE}&offset={offset}")
+        batch: _Pages = server.request("GET", f"/v1/audits/{audit_id}/pages?limit={PAGES_PER_REQUEST}&offset={offset}")
         yield from batch["pages"]
         offset += len(batch["pages"])
         if not batch["pages"] or offset >= batch["total"]:
             return
 
 
-def _judged(server: ServiceClient, audit: _Audit, page: _Page, scan_type: str) -> Judged:
-    from website_scan.command.failed_reports import failed_report  # imports the engine, which other scans do not need
+def _page_report(server: ServiceClient, audit: _Audit, page: _Page, scan_type: str) -> CommandReport:
+    from website_scan.command.failed_reports import failed_report  # The scan engine is imported only for failed scans.
 
     result = page["results"].get(scan_type)
-    begun = datetime.fromisoformat(audit["created_at"])
+    started_at = datetime.fromisoformat(audit["created_at"])
     if result is None:
         error = audit["error"] or {
             "code": "SCAN_NOT_STARTED",
             "message": "The audit ended before this page was scanned.",
         }
-        return failed_report(page["url"], scan_type, error, begun=begun)
+        return failed_report(page["url"], scan_type, error, started_at=started_at)
     scan_id = result["scan_id"]
     if result["score"] is None:
         scan: _Scan = server.request("GET", f"/v1/scan/{scan_id}")
         error = scan["error"] or {"code": "SCAN_NOT_COMPLETE", "message": f"The scan is {result['status']}."}
-        return failed_report(page["url"], scan_type, error, scan_id=scan_id, begun=begun)
+        return failed_report(page["url"], scan_type, error, scan_id=scan_id, started_at=started_at)
     export: ExportJson = server.request("GET", f"/v1/report/{scan_id}/export?format=json")
     mutes: _Muted = server.request("GET", f"/v1/report/{scan_id}/mutes")
     accepted = {finding["check"]: _mute_reasons(finding) for finding in mutes["findings"] if finding["is_whole"]}
     without = mutes["without_muted"]
-    return Judged(export, accepted=accepted, accepted_score=without["score"] if without else None)
+    return CommandReport(export, accepted=accepted, accepted_score=without["score"] if without else None)
 
 
 def _mute_reasons(finding: _MutedFinding) -> str:
@@ -288,9 +306,12 @@ def _json(response: requests.Response) -> Any:
 
 
 def _refusal(response: requests.Response, address: str) -> tuple[str, str]:
-    """Return the API's error code, empty if the response has none, and a sentence."""
+    """Return the code and message of an API error.
+
+    The code may be empty.
+    """
     if response.is_redirect:
-        return "", f"{address} redirects: give --server the address that it redirects to."
+        return "", f"{address} redirects: set --server to the address to which it redirects."
     try:
         body = response.json()
         return body["code"], "\n".join([f"{address}: {body['code']}: {body['error']}", *_faults(body)])
@@ -299,8 +320,11 @@ def _refusal(response: requests.Response, address: str) -> tuple[str, str]:
 
 
 def _faults(body: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a text line for each faulty line of an upload, from the body of the API's error."""
-    faults = body.get("entries", [])[:MAX_FAULTS]
+    """Yield an error for each invalid line of an uploaded file.
+
+    The errors are in the API's error response.
+    """
+    faults = body.get("entries", [])[:MAX_REPORTED_FAULTS]
     for fault in faults:
         yield f"  line {fault['line']}: {fault['error']}"
     if faults and body["count"] > len(faults):

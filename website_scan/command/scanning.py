@@ -1,4 +1,7 @@
-"""Execution of `website-scan URL …`: scans of all pages, their outputs, and the gate."""
+"""Command `website-scan URL …`.
+
+Scans the pages, writes the outputs and checks the quality gate.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +11,9 @@ from contextlib import AbstractContextManager, nullcontext
 from website_scan.command.arguments import Options
 from website_scan.command.baseline import Baseline, baseline_text, read_baseline, read_place_texts
 from website_scan.command.errors import EXIT_FAILED, EXIT_GATE, ServerRefused
-from website_scan.command.judged import Gate, Judged, Outcome
+from website_scan.command.gate import CommandReport, CommandResult, Gate
 from website_scan.command.output import OutputWriter, refuse_unwritable, write
-from website_scan.command.preview_findings import IN_PREVIEW
+from website_scan.command.preview_findings import PREVIEW_REASON
 from website_scan.command.progress import ProgressLine
 from website_scan.command.terminal import write_err
 from website_scan.findings import ScanType, Severity
@@ -21,108 +24,133 @@ INTERRUPTED: ExportedError = {"code": "SCAN_CANCELLED", "message": "The command 
 
 
 def scan_and_judge(options: Options) -> int:
-    """Scan all pages and write the outputs. Returns the exit status: 0, 1 if the gate failed, 3 if a scan failed."""
+    """Scan all pages and write the outputs.
+
+    Returns the exit status: 0, 1 if the gate failed, 3 if a scan failed.
+    """
     files = [output.path for output in options.outputs]
     refuse_unwritable([*files, *filter(None, [options.write_baseline])])
-    # When the command runs for the first time, it writes the baseline that website-scan.toml names.
-    is_first = options.baseline == options.write_baseline and not (options.baseline and options.baseline.exists())
-    accepted = read_baseline(options.baseline) if options.baseline and not is_first else None
-    # With a baseline and no other condition, each new failed check fails the gate.
-    is_for_new_findings = (
+    # The first execution writes the baseline of website-scan.toml.
+    is_first_execution = options.baseline == options.write_baseline and not (
+        options.baseline and options.baseline.exists()
+    )
+    accepted = read_baseline(options.baseline) if options.baseline and not is_first_execution else None
+    # Without other conditions, every new failed check fails the gate.
+    fails_for_new_findings = (
         accepted is not None and not options.under and options.fail_on is None and not options.fail_on_outcome
     )
-    gate = Gate(options.under, Severity.LOW if is_for_new_findings else options.fail_on, options.fail_on_outcome)
+    gate = Gate(
+        options.under,
+        Severity.LOW if fails_for_new_findings else options.fail_on,
+        options.fail_on_outcome,
+        options.allows_login,
+    )
     if options.write_baseline and accepted is None:
-        gate = Gate()  # no gate, because the new baseline accepts all findings
+        # The new baseline accepts all findings, so only log-in pages can fail the gate.
+        gate = Gate(allows_login=options.allows_login)
     progress = ProgressLine(is_quiet=options.is_quiet)
-    with _with_preview(options, progress) as preview_options:
-        outcome = _outcome(preview_options, gate, accepted, progress)
-    for sentence in accepted.caveats(outcome.reports) if accepted else ():
+    with _preview_context(options, progress) as preview_options:
+        result = _scan_all(preview_options, gate, accepted, progress)
+    for sentence in accepted.caveats(result.reports) if accepted else ():
         write_err(f"Warning: {sentence}")
-    return _conclude(preview_options, outcome, has_gate=gate != Gate())
+    return _write_messages(preview_options, result, has_gate=gate != Gate(allows_login=options.allows_login))
 
 
-def _outcome(options: Options, gate: Gate, accepted: Baseline | None, progress: ProgressLine) -> Outcome:
-    """Scan all pages and write the outputs. If the scans end early, the outputs contain the finished reports."""
-    judged: list[Judged] = []
+def _scan_all(options: Options, gate: Gate, accepted: Baseline | None, progress: ProgressLine) -> CommandResult:
+    """Scan all pages and write the outputs.
+
+    If an error or Ctrl-C ends the scans, the finished reports are still written.
+    """
+    finished_reports: list[CommandReport] = []
     output = OutputWriter(options)
-    early_end: ExportedError | None = {"code": "INTERNAL_ERROR", "message": "The command ended early."}
+    early_end_error: ExportedError | None = {"code": "INTERNAL_ERROR", "message": "The command ended early."}
     try:
         for visit in _scans(options, progress):
             progress.clear()
-            reports = [report.with_accepted_outcomes(options.accept) for report in visit]
+            reports = [report.accept_outcomes(options.accept) for report in visit]
             reports = [accepted.accept(report, options.urls) if accepted else report for report in reports]
-            judged += reports
+            finished_reports += reports
             output.show(reports)
-        early_end = None
+        early_end_error = None
     except KeyboardInterrupt:
-        early_end = INTERRUPTED
+        early_end_error = INTERRUPTED
         raise
     except ServerRefused as refusal:
-        early_end = {"code": "SCAN_NOT_COMPLETE", "message": str(refusal)}
+        early_end_error = {"code": "SCAN_NOT_COMPLETE", "message": str(refusal)}
         raise
     finally:
         progress.clear()
-        unfinished = _unfinished(options, judged) if early_end else ()
-        outcome = Outcome(
-            judged if early_end is None else [*judged, *_failed(unfinished, options.types, early_end)],
-            [sentence for report in judged for sentence in gate.complaints(report)],
+        unfinished = _unfinished_urls(options, finished_reports) if early_end_error else ()
+        result = CommandResult(
+            finished_reports
+            if early_end_error is None
+            else [*finished_reports, *_failed_reports(unfinished, options.types, early_end_error)],
+            [sentence for report in finished_reports for sentence in gate.complaints(report)],
             requested=len(options.urls) * len(options.types),
             check_pages=f"{options.server.rstrip('/')}/docs/checks/" if options.server else "",
             gate=gate,
-            is_interrupted=early_end is INTERRUPTED,
+            is_interrupted=early_end_error is INTERRUPTED,
             unfinished=unfinished,
         )
-        if judged or early_end is INTERRUPTED:
-            output.end(outcome)
-        if early_end is INTERRUPTED:
+        if finished_reports or early_end_error is INTERRUPTED:
+            output.end(result)
+        if early_end_error is INTERRUPTED:
             write_err(f"Interrupted: {len(unfinished)} of {counted(len(options.urls), 'page')} not finished.")
-    return outcome
+    return result
 
 
-def _unfinished(options: Options, judged: Sequence[Judged]) -> tuple[str, ...]:
-    finished = {report.url for report in judged}
+def _unfinished_urls(options: Options, reports: Sequence[CommandReport]) -> tuple[str, ...]:
+    finished = {report.url for report in reports}
     return tuple(url for url in options.urls if url not in finished)
 
 
-def _failed(urls: Sequence[str], types: Sequence[ScanType], error: ExportedError) -> list[Judged]:
-    from website_scan.command.failed_reports import failed_report  # imports the engine
+def _failed_reports(urls: Sequence[str], types: Sequence[ScanType], error: ExportedError) -> list[CommandReport]:
+    from website_scan.command.failed_reports import failed_report  # The scan engine is imported only after a failure.
 
     return [failed_report(url, scan_type, error) for url in urls for scan_type in types]
 
 
-def _conclude(options: Options, outcome: Outcome, *, has_gate: bool) -> int:
-    """Write the messages of the gate and the baseline, and return the exit status."""
-    for sentence in outcome.complaints:
+def _write_messages(options: Options, result: CommandResult, *, has_gate: bool) -> int:
+    """Write the new baseline and the messages of the gate to standard error.
+
+    Returns the exit status.
+    """
+    for sentence in result.complaints:
         write_err(f"Gate failed: {sentence}")
-    failed = any(report.error is not None for report in outcome.reports)
+    failed = any(report.error is not None for report in result.reports)
     written = [output.path for output in options.outputs if output.path is not None]
     if options.write_baseline and failed:
         write_err(f"{options.write_baseline} was not written: a scan failed, so its findings are not known.")
     elif options.write_baseline:
-        reports = [report.without_accepted_for(IN_PREVIEW) for report in outcome.reports]
+        reports = [report.without_checks_accepted_for(PREVIEW_REASON) for report in result.reports]
         words = read_place_texts(options.write_baseline)
-        write(options.write_baseline, baseline_text(reports, options.served_at, words))
+        write(options.write_baseline, baseline_text(reports, options.preview_origin, words))
         written.append(options.write_baseline)
-    if outcome.is_good and not options.is_quiet:
-        pages = counted(len({report.url for report in outcome.reports}), "page")
-        count = counted(len(outcome.reports), "report")
+    if result.is_good and not options.is_quiet:
+        pages = counted(len({report.url for report in result.reports}), "page")
+        count = counted(len(result.reports), "report")
         files = f" Written: {', '.join(map(str, written))}." if written else ""
         write_err(f"{'Gate passed' if has_gate else 'Done'}: {count} of {pages}.{files}")
-    return EXIT_FAILED if failed else EXIT_GATE if outcome.complaints else 0
+    return EXIT_FAILED if failed else EXIT_GATE if result.complaints else 0
 
 
-def _with_preview(options: Options, progress: ProgressLine) -> AbstractContextManager[Options]:
-    """Return a context with the options of the scan, in which the server of `--serve` or `--start` runs."""
+def _preview_context(options: Options, progress: ProgressLine) -> AbstractContextManager[Options]:
+    """Return a context manager that runs the preview's server.
+
+    The server of `--serve` or `--start`. Yields the options of the scan.
+    """
     if not options.serve and not options.start:
         return nullcontext(options)
-    from website_scan.command.preview import preview  # imports the network
+    from website_scan.command.preview import preview  # The network client is imported only for previews.
 
     return preview(options, progress)
 
 
-def _scans(options: Options, progress: ProgressLine) -> Iterator[list[Judged]]:
-    """Yield the reports of each page. Imports only the modules for scans by a service, or for local scans."""
+def _scans(options: Options, progress: ProgressLine) -> Iterator[list[CommandReport]]:
+    """Yield the reports of each page.
+
+    Scanned by the service of `--server` or, without that option, in this process.
+    """
     if options.server:
         from website_scan.command import remote
 

@@ -1,4 +1,7 @@
-"""Terminal behaviour of commands: escapes for text of scanned sites, and exit statuses for signals."""
+"""Escape terminal output and exit as shells do after a signal.
+
+Escapes control characters.
+"""
 
 from __future__ import annotations
 
@@ -15,47 +18,58 @@ from typing import TextIO
 
 from website_scan.command.errors import EXIT_USAGE, WrongUsage
 
-# Number of new objects that starts a garbage collection. A command creates a million objects while it imports, none of
-# them garbage: with Python's default of 700, collections take a tenth of its processor time.
+# The default of 700 costs a tenth of the command's time, because imports create a million objects.
 GC_THRESHOLD = 100_000
-# Exit status that shells report for a process ended by the signal.
-OUTPUT_CLOSED = 128 + signal.SIGPIPE
+# Exit status that shells report for a process that SIGPIPE has ended.
+EXIT_BROKEN_PIPE = 128 + signal.SIGPIPE
 
 
 def escape_unencodable() -> None:
-    """Write characters that the terminal's encoding lacks as backslash escapes, instead of raising an error."""
+    """Make output escape characters that the terminal's encoding lacks.
+
+    Standard output and standard error.
+    """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
 
 
 def printable(line: str) -> str:
-    """Escape all characters that a terminal would interpret instead of displaying them.
+    """Escape control characters.
 
-    Findings quote the site, which may send control characters, line ends and bidirectional marks.
+    Text of a scanned site must not control the terminal. Findings quote the site, which may send control characters,
+    line ends and bidirectional marks.
     """
     return "".join(
         character
-        if character.isprintable() or unicodedata.category(character) == "Zs"  # Zs: spaces of other widths
+        # Zs is Unicode's category of space characters.
+        if character.isprintable() or unicodedata.category(character) == "Zs"
         else character.encode("unicode_escape").decode("ascii")
         for character in line
     )
 
 
 def write_err(sentences: str) -> None:
-    """Write sentences to standard error, one to a line. Ignores errors, as there is no other place for messages."""
+    """Write lines to standard error.
+
+    Ignores errors, because no other stream is available for messages.
+    """
     if sys.stderr is None:
         return
     try:
         sys.stderr.write("".join(f"{printable(line)}\n" for line in sentences.splitlines()))
         sys.stderr.flush()
     except OSError:
-        _discard(sys.stderr)
+        _discard_buffer(sys.stderr)
 
 
 def write_out(text: str) -> None:
-    """Write to standard output at once. Raises WrongUsage if it cannot be written, BrokenPipeError if nobody reads."""
-    if sys.stdout is None:  # standard output was closed before the program began
+    """Write to standard output and flush.
+
+    Raises WrongUsage, or BrokenPipeError if the reader closed the pipe.
+    """
+    # Python sets None if standard output was closed before the program started.
+    if sys.stdout is None:
         if text:
             raise WrongUsage("Standard output is closed.")
         return
@@ -65,18 +79,24 @@ def write_out(text: str) -> None:
     except BrokenPipeError:
         raise
     except OSError as error:
-        _discard(sys.stdout)
+        _discard_buffer(sys.stdout)
         raise WrongUsage(f"Standard output can't be written: {error.strerror}") from None
 
 
-def _discard(stream: TextIO) -> None:
-    """Discard the stream's buffer, which Python would write again at its exit, with the same error."""
+def _discard_buffer(stream: TextIO) -> None:
+    """Discard a stream's buffer.
+
+    Otherwise, Python would write it again at exit and fail again.
+    """
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 @contextlib.contextmanager
 def interrupt_on_signals() -> Iterator[None]:
-    """Raise KeyboardInterrupt for SIGTERM and SIGHUP, too, so that the block ends the processes that it started."""
+    """Raise KeyboardInterrupt for SIGTERM and SIGHUP.
+
+    The block can then end its child processes.
+    """
 
     def interrupt(number: int, _: object) -> None:
         raise KeyboardInterrupt(number)
@@ -84,7 +104,7 @@ def interrupt_on_signals() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    # A signal that is ignored, as nohup ignores SIGHUP, stays ignored.
+    # Leave ignored signals ignored, such as SIGHUP under nohup.
     signals = [number for number in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(number) is signal.SIG_DFL]
     for number in signals:
         signal.signal(number, interrupt)
@@ -96,7 +116,10 @@ def interrupt_on_signals() -> Iterator[None]:
 
 
 def run_and_exit(command: Callable[[], int | None]) -> None:
-    """Run the command and exit with its status, or with the status of a shell after a signal or a closed pipe."""
+    """Run the command and exit with its status.
+
+    After a signal or a broken pipe, the status is 128 plus the signal number.
+    """
     status: int | str | None
     gc.set_threshold(GC_THRESHOLD)
     try:
@@ -109,11 +132,13 @@ def run_and_exit(command: Callable[[], int | None]) -> None:
         write_err(str(wrong))
         status = EXIT_USAGE
     except KeyboardInterrupt as interruption:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)  # a second Ctrl-C does not wait for threads
+        # A second Ctrl-C ends the process immediately, without waiting for threads.
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
         status = 128 + (interruption.args[0] if interruption.args else signal.SIGINT)
     except BrokenPipeError:
-        # The reader has closed the pipe early, as `head` does.
-        _discard(sys.stdout)
-        status = OUTPUT_CLOSED
-    gc.freeze()  # skip the garbage collections at the end of the process
+        # A reader such as `head` has closed the pipe early.
+        _discard_buffer(sys.stdout)
+        status = EXIT_BROKEN_PIPE
+    # Garbage collections at exit would take time.
+    gc.freeze()
     sys.exit(status)

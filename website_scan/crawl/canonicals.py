@@ -3,42 +3,49 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from website_scan.crawl.link_relations import ELEMENT, RelatedLink, related_links, same_escapes
+from website_scan.crawl.link_relations import ELEMENT, RelatedLink, related_links
 from website_scan.page.evidence import Document, Page
-from website_scan.urls import Url
+from website_scan.urls import Url, are_equivalent, normal_form
 
-# Attributes of links to another version of the page: search engines ignore canonical links with one of them.
+# Search engines ignore these attributes, which mean another version of the page.
 QUALIFIERS = ("hreflang", "lang", "media", "type")
-# Path of an index page under its own name.
-INDEX_PAGE = re.compile(r"/(?:index|default|home)(?:\.\w+)?", re.IGNORECASE)
+# Path of a front page under the name of its file, such as /index.html.
+INDEX_PAGE_PATH = re.compile(r"/(?:index|default|home)(?:\.\w+)?", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class Canonicals:
-    """Canonical links of a page at valid positions: in the head, or in a Link header."""
+    """Canonical links of a page, in its head and its headers."""
 
     page_url: str
     links: tuple[RelatedLink, ...] = ()
 
     @property
     def url(self) -> str | None:
-        """Return the one URL on which the links agree; None if there are no links, or they contradict each other."""
-        urls = {link.url for link in self.links if not qualifier(link) and link.reference.strip()}
-        return urls.pop() if len(urls) == 1 else None
+        """Return the canonical URL.
+
+        None if there are no canonical links, or if they contradict each other.
+        """
+        urls = [link.url for link in self.links if not qualifier(link) and link.reference.strip()]
+        return urls[0] if len({url and normal_form(url) for url in urls}) == 1 else None
+
+    @property
+    def is_self_referencing(self) -> bool:
+        """Return True if the canonical URL is the page's own URL."""
+        return self.url is not None and are_equivalent(self.url, self.page_url)
 
     @property
     def own_urls(self) -> frozenset[str]:
-        """Return the page's own URL and its canonical URL, in the form of `same_escapes`."""
-        own = self.page_url.partition("#")[0]
-        return frozenset({same_escapes(own), same_escapes(self.url or own)})
+        """Return the page's own URL and its canonical URL, in normal form."""
+        return frozenset({normal_form(self.page_url), normal_form(self.url or self.page_url)})
 
 
 def read_canonicals(page: Page, document: Document) -> Canonicals:
-    """Return the canonical links of a page; an empty link element has the URL None."""
+    """Return the canonical links of a page."""
     links = (
-        link if link.source != ELEMENT or link.reference.strip() else replace(link, url=None)
+        link
         for link in related_links(page, document, "canonical")
         if link.source == ELEMENT or "anchor" not in link.attributes
     )
@@ -46,13 +53,16 @@ def read_canonicals(page: Page, document: Document) -> Canonicals:
 
 
 def qualifier(link: RelatedLink) -> str:
-    """Return the attribute that makes search engines ignore a canonical link; empty if there is none."""
+    """Return the attribute that makes a canonical link invalid.
+
+    Search engines ignore the link. Empty if there is none.
+    """
     return next((name for name in QUALIFIERS if link.attributes.get(name)), "")
 
 
-def is_root(url: Url) -> bool:
+def is_root_url(url: Url) -> bool:
     return url.path in ("", "/") and not url.query
 
 
 def is_front_page(url: Url) -> bool:
-    return url.path in ("", "/") or INDEX_PAGE.fullmatch(url.path) is not None
+    return url.path in ("", "/") or INDEX_PAGE_PATH.fullmatch(url.path) is not None

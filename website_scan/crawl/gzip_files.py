@@ -1,4 +1,7 @@
-"""Decompression of gzip files in pieces, so that a decompression bomb cannot exhaust the memory."""
+"""Decompress gzip files in chunks.
+
+A decompression bomb cannot exhaust the memory.
+"""
 
 from __future__ import annotations
 
@@ -6,38 +9,45 @@ import zlib
 from collections.abc import Iterable, Iterator
 
 GZIP_MAGIC = b"\x1f\x8b"
-PIECE_BYTES = 64 * 1024
-MAX_LAYERS = 2  # a compressed file may be compressed again for the transfer
-MAX_GZIP_MEMBERS = 2_000  # a member of a bgzip file has 64 KiB
+CHUNK_BYTES = 64 * 1024
+MAX_GZIP_LAYERS = 2  # A compressed file may be compressed again for the transfer.
+MAX_GZIP_MEMBERS = 2_000  # A member of a bgzip file has 64 KiB.
 
 
 class BrokenGzip(Exception):
-    """File that can't be decompressed; the message is a clause with the reason."""
+    """Raised when a gzip file can't be decompressed.
 
-
-def decompressed(content: bytes, is_cut: bool) -> Iterator[bytes]:
-    """Yield the content in pieces, decompressed if it begins like gzip, regardless of its name or type.
-
-    `is_cut`: `content` is only the beginning of the file. Raises `BrokenGzip` at the broken piece.
+    The message is a clause with the reason.
     """
-    pieces: Iterator[bytes] = (content[at : at + PIECE_BYTES] for at in range(0, len(content), PIECE_BYTES))
-    for _ in range(MAX_LAYERS):
+
+
+def decompress_gzip(content: bytes, is_cut: bool) -> Iterator[bytes]:
+    """Yield a file's content in chunks.
+
+    Decompressed if the content begins like gzip. `is_cut` is True if `content` is only the beginning of the file.
+    Raises `BrokenGzip` at the broken chunk.
+    """
+    pieces: Iterator[bytes] = (content[at : at + CHUNK_BYTES] for at in range(0, len(content), CHUNK_BYTES))
+    for _ in range(MAX_GZIP_LAYERS):
         first = next(pieces, b"")
-        whole = _joined(first, pieces)
+        whole = _join_pieces(first, pieces)
         if not first.startswith(GZIP_MAGIC):
             return whole
-        pieces = _inflated(whole, is_cut)
+        pieces = _decompress_members(whole, is_cut)
     return pieces
 
 
-def _joined(first: bytes, rest: Iterable[bytes]) -> Iterator[bytes]:
+def _join_pieces(first: bytes, rest: Iterable[bytes]) -> Iterator[bytes]:
     if first:
         yield first
     yield from rest
 
 
-def _inflated(pieces: Iterable[bytes], is_cut: bool) -> Iterator[bytes]:
-    """Yield the content of a gzip file's members (RFC 1952) in pieces. Ignores any data after the last member."""
+def _decompress_members(pieces: Iterable[bytes], is_cut: bool) -> Iterator[bytes]:
+    """Yield the content of a gzip file's members (RFC 1952) in chunks.
+
+    Ignores any data after the last member.
+    """
     decoder = zlib.decompressobj(zlib.MAX_WBITS | 16)
     members = 1
     for piece in pieces:
@@ -51,7 +61,7 @@ def _inflated(pieces: Iterable[bytes], is_cut: bool) -> Iterator[bytes]:
                     raise BrokenGzip(f"is a gzip file of more than {MAX_GZIP_MEMBERS:,} members")
                 decoder = zlib.decompressobj(zlib.MAX_WBITS | 16)
             try:
-                output = decoder.decompress(data, PIECE_BYTES)
+                output = decoder.decompress(data, CHUNK_BYTES)
             except zlib.error:
                 raise BrokenGzip("starts as a gzip file, but is not one") from None
             if output:

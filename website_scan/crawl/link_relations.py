@@ -1,4 +1,7 @@
-"""Links by relation, such as `canonical`: link elements in the head, and Link headers (RFC 8288)."""
+"""Links with a relation such as `canonical`.
+
+They are link elements in the head, and Link headers (RFC 8288).
+"""
 
 from __future__ import annotations
 
@@ -12,16 +15,17 @@ from website_scan.urls import Url
 
 ELEMENT, HEADER = "<link>", "Link header"
 ABSOLUTE = re.compile(r"https?://", re.IGNORECASE)
-ESCAPE = re.compile(r"%[0-9a-f]{2}", re.IGNORECASE)
-LINK_TARGET = re.compile(r"\s*+,?\s*+<([^>]*)>")
-LINK_PARAMETER = re.compile(r"""\s*;\s*([\w!#$&+.^`|~*-]+)\s*(?:=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;,"]*)))?""")
+HEADER_LINK_TARGET = re.compile(r"\s*+,?\s*+<([^>]*)>")
+HEADER_LINK_PARAMETER = re.compile(r"""\s*;\s*([\w!#$&+.^`|~*-]+)\s*(?:=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;,"]*)))?""")
 
 
 @dataclass(frozen=True, slots=True)
 class RelatedLink:
-    """Link with a relation. `url` is absolute, without fragment; None if not http(s). `source` is ELEMENT or HEADER.
+    """Link with a relation.
 
-    `attributes` are the attributes of the element, or the parameters of the header.
+    `url` is absolute and has no fragment; None if it is not http(s). `source` is ELEMENT or HEADER. An element without
+    href has an empty `reference`. Its `url` is None, as with an empty href, which browsers ignore. `attributes` are the
+    attributes of the element, or the parameters of the header.
     """
 
     reference: str
@@ -35,21 +39,20 @@ class RelatedLink:
 
 
 def is_absolute(reference: str) -> bool:
-    """Return True if a reference has an http(s) scheme."""
+    """Return True if a reference is an absolute http(s) URL."""
     return ABSOLUTE.match(reference.strip()) is not None
 
 
-def same_escapes(url: str) -> str:
-    """Return the URL with upper-case percent escapes (RFC 3986, section 6.2.2.1); WordPress writes lower case."""
-    return ESCAPE.sub(lambda match: match[0].upper(), url)
-
-
 def related_links(page: Page, document: Document, relation: str) -> Iterator[RelatedLink]:
-    """Yield the links with a relation (in lower case): those in the head, then those in Link headers."""
-    for node in live(document, "head > link[rel][href]"):
+    """Yield the page's links with this relation.
+
+    The relation is in lower case. Link elements in the head come first, then Link headers.
+    """
+    for node in live(document, "head > link[rel]"):
         if relation in (attribute(node, "rel") or "").lower().split():
             reference = attribute(node, "href") or ""
-            yield RelatedLink(reference, http_address(resolve(document, reference)), ELEMENT, node.attributes)
+            url = http_address(resolve(document, reference)) if reference.strip() else None
+            yield RelatedLink(reference, url, ELEMENT, node.attributes)
     for reference, parameters in header_links(page):
         if relation in parameters.get("rel", "").lower().split():
             url = http_address(Url.parse(reference, page.target.url))
@@ -57,18 +60,21 @@ def related_links(page: Page, document: Document, relation: str) -> Iterator[Rel
 
 
 def header_links(page: Page) -> Iterator[tuple[str, dict[str, str]]]:
-    """Yield reference and parameters of the links in all Link headers (RFC 8288, section 3), the first of each name."""
+    """Yield target and parameters of each link in Link headers.
+
+    RFC 8288, section 3. Of several parameters with the same name, the first counts.
+    """
     for line in page.headers.all("Link"):
         position = 0
-        while (target := LINK_TARGET.match(line, position)) is not None:
+        while (target := HEADER_LINK_TARGET.match(line, position)) is not None:
             position = target.end()
             parameters: dict[str, str] = {}
-            while (parameter := LINK_PARAMETER.match(line, position)) is not None:
+            while (parameter := HEADER_LINK_PARAMETER.match(line, position)) is not None:
                 position = parameter.end()
                 quoted = re.sub(r"\\(.)", r"\1", parameter[2]) if parameter[2] is not None else parameter[3]
                 parameters.setdefault(parameter[1].lower(), quoted or "")
             yield target[1].strip(), parameters
-            # Skip invalid text up to the next link.
+            # Skip invalid text after the link, up to the next comma.
             following = line.find(",", position)
             if following < 0:
                 break

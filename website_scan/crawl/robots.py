@@ -1,6 +1,6 @@
-"""Parser of robots.txt by RFC 9309, as lenient as Google's parser where the RFC permits it.
+"""Parse robots.txt as leniently as Google does.
 
-Every rule has the number and text of its line, so that a report can quote the deciding rule.
+RFC 9309 permits this. Every rule has the number and text of its line, so that a report can quote the deciding rule.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from urllib.parse import quote
 
 from website_scan.messages import KIB, excerpt
 
-MAX_BYTES = 500 * KIB  # RFC 9309, section 2.5: crawlers may ignore the rest
+MAX_BYTES = 500 * KIB  # Crawlers may ignore the rest of a longer robots.txt (RFC 9309, section 2.5).
 
-ROBOTS_PATH = "/robots.txt"  # always allowed
+ROBOTS_PATH = "/robots.txt"  # Crawlers may always fetch this path.
 GOOGLEBOT = "googlebot"
-# Crawlers of search engines other than Google, and their product tokens in robots.txt.
-OTHER_ENGINES = {
+# Product tokens in robots.txt for crawlers of search engines other than Google.
+OTHER_SEARCH_ENGINES = {
     "Bingbot": "bingbot",
     "DuckDuckBot": "duckduckbot",
     "YandexBot": "yandexbot",
     "Baiduspider": "baiduspider",
 }
-# Keys, and misspellings of keys that crawlers accept.
+# Field names of robots.txt, including the misspellings that crawlers accept.
 KEYS = {
     "user-agent": "user-agent",
     "useragent": "user-agent",
@@ -41,22 +41,26 @@ KEYS = {
 }
 ALIKE = 0.8
 BOM = b"\xef\xbb\xbf"
-# A `$` within a path that was probably meant as its end. It may also begin a name (OData's /$metadata, ?$filter=).
-MISPLACED_END = re.compile(rb"\$(?!$)(?<![/?&=]\$(?=[A-Za-z{]))")
+# A `$` within a path was probably meant to mark the end, unless it begins a name (OData's /$metadata, ?$filter=).
+MISPLACED_END_ANCHOR = re.compile(rb"\$(?!$)(?<![/?&=]\$(?=[A-Za-z{]))")
 KEY = re.compile(r"[a-z][a-z0-9_ -]*", re.IGNORECASE)
 ABSOLUTE = re.compile(rb"https?://[^/\s]", re.IGNORECASE)
 PRODUCT_TOKEN = re.compile(r"[a-z_-]+", re.IGNORECASE)
 CRAWL_DELAY = re.compile(rb"\d{1,6}(?:\.\d{1,6})?")
-INDEX_PAGE = re.compile(r"(.*/)index\.htm[^/]*", re.DOTALL)
-PLAIN_PATH = re.compile(r"[A-Za-z0-9._~/?=&-]*")  # unchanged by normalization
+INDEX_PAGE_PATTERN = re.compile(r"(.*/)index\.htm[^/]*", re.DOTALL)
+PLAIN_PATH = re.compile(r"[A-Za-z0-9._~/?=&-]*")  # Normalization does not change paths that match this pattern.
 ESCAPED = re.compile(r"%([0-9A-Fa-f]{2})")
 UNRESERVED = frozenset(string.ascii_letters + string.digits + "-._~")
-URI_CHARACTERS = "%!&'()+,/:;=?@[]-._~"  # besides letters, digits, and `*` and `$`, which have a meaning in rules
+# URIs contain these characters besides letters, digits, `*` and `$`.
+URI_CHARACTERS = "%!&'()+,/:;=?@[]-._~"
 
 
 @dataclass(frozen=True, slots=True)
 class RobotsRule:
-    """Allow or disallow line. `pattern` is normalised; `text` is the original text of `line` (from 1)."""
+    """Allow or disallow rule of robots.txt.
+
+    `text` is the original line, `line` its number (from 1).
+    """
 
     allows: bool
     pattern: str
@@ -66,9 +70,10 @@ class RobotsRule:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Group of rules, with the product tokens (lower case, or `*`) of the crawlers to which they apply.
+    """Group of robots.txt rules.
 
-    `crawl_delay_s` is the requested pause between two requests, which is not in the RFC.
+    `agents` are product tokens of crawlers in lower case, or `*`. `crawl_delay_s` is the requested delay between two
+    requests, which is not part of RFC 9309.
     """
 
     agents: frozenset[str]
@@ -78,7 +83,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Line of a robots.txt that crawlers ignore or misunderstand."""
+    """Line of robots.txt that crawlers ignore or misunderstand."""
 
     line: int
     text: str
@@ -87,7 +92,10 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class Robots:
-    """Parsed robots.txt. An empty file restricts nothing."""
+    """Parsed robots.txt.
+
+    An empty robots.txt allows everything.
+    """
 
     groups: tuple[Group, ...] = ()
     sitemaps: tuple[str, ...] = ()
@@ -96,7 +104,10 @@ class Robots:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """Permission of a crawler to fetch a path, with the deciding rule (None: no rule applies) and its group's agent."""
+    """Whether robots.txt allows a path.
+
+    `rule` is None if no rule applies. `agent` is the crawler that the deciding group names.
+    """
 
     allowed: bool
     rule: RobotsRule | None = None
@@ -104,7 +115,10 @@ class Decision:
 
     @property
     def quoted(self) -> str:
-        """Return the deciding line in words: “Disallow: /private” (line 3, for all crawlers)."""
+        """Return a quotation of the deciding rule.
+
+        An example is “Disallow: /private” (line 3, for all crawlers).
+        """
         if self.rule is None:
             return "no line applies"
         crawlers = "all crawlers" if self.agent == "*" else self.agent
@@ -112,9 +126,12 @@ class Decision:
 
 
 def parse_robots(content: bytes) -> Robots:  # noqa: C901 -- one branch for each kind of line
-    """Return the rules of a robots.txt. Never fails, for any content. Ignores everything beyond 500 KiB."""
+    """Parse a robots.txt.
+
+    Never fails, for any content. Ignores everything beyond 500 KiB.
+    """
     if len(content) > MAX_BYTES:
-        # Drop the last line, which may be cut: a shorter path would forbid more than the whole path.
+        # A truncated path would disallow more than the whole path.
         content = content[:MAX_BYTES]
         content = content[: max(content.rfind(b"\n"), content.rfind(b"\r")) + 1]
     groups: list[Group] = []
@@ -122,35 +139,35 @@ def parse_robots(content: bytes) -> Robots:  # noqa: C901 -- one branch for each
     faults: list[Fault] = []
     agents: set[str] = set()
     rules: list[RobotsRule] = []
-    delay_s = 0.0
-    in_rules = False
-    for number, line in enumerate(re.split(rb"\r\n|\r|\n", _without_bom(content)), 1):
+    crawl_delay_s = 0.0
+    is_inside_rules = False
+    for number, line in enumerate(re.split(rb"\r\n|\r|\n", _remove_bom(content)), 1):
         text = line.decode("utf-8", "replace").strip()
-        pair = _pair(line)
+        pair = _parse_line(line)
         if pair is None:
             continue
         key, value = pair
         match KEYS.get(key):
             case "user-agent":
-                if in_rules:
-                    groups.append(Group(frozenset(agents), tuple(rules), delay_s))
-                    agents, rules, delay_s, in_rules = set(), [], 0.0, False
-                if (agent := _agent(value)) is not None:
+                if is_inside_rules:
+                    groups.append(Group(frozenset(agents), tuple(rules), crawl_delay_s))
+                    agents, rules, crawl_delay_s, is_inside_rules = set(), [], 0.0, False
+                if (agent := _parse_agent(value)) is not None:
                     agents.add(agent)
                 else:
-                    agents.add("")  # its rules apply to no crawler
+                    agents.add("")  # The user agent is invalid, so the group's rules apply to no crawler.
                     faults.append(Fault(number, text, "names no crawler"))
             case "allow" | "disallow" as directive:
                 if not agents:
                     faults.append(Fault(number, text, "is before the first User-agent line"))
                     continue
-                in_rules = True
+                is_inside_rules = True
                 if not value:
-                    continue  # an empty pattern matches nothing
+                    continue  # A rule with an empty pattern matches no path.
                 if value[:1] not in (b"/", b"*"):
                     faults.append(Fault(number, text, "is not a path, which starts with / or *"))
                     continue
-                if MISPLACED_END.search(value):
+                if MISPLACED_END_ANCHOR.search(value):
                     faults.append(Fault(number, text, "has a $ that is not at its end, where it has no meaning"))
                 rules.append(RobotsRule(directive == "allow", normalised_pattern(value), number, text))
             case "sitemap":
@@ -160,7 +177,7 @@ def parse_robots(content: bytes) -> Robots:  # noqa: C901 -- one branch for each
                     faults.append(Fault(number, text, "is not a URL with scheme and host"))
             case None if key == "crawl-delay":
                 if agents and CRAWL_DELAY.fullmatch(value):
-                    delay_s = max(delay_s, float(value))
+                    crawl_delay_s = max(crawl_delay_s, float(value))
             case None if not key:
                 faults.append(Fault(number, text, "has no field name followed by a colon"))
             case None if key in ("http", "https") and value.startswith(b"//"):
@@ -168,115 +185,138 @@ def parse_robots(content: bytes) -> Robots:  # noqa: C901 -- one branch for each
             case None if alike := difflib.get_close_matches(key, KEYS, 1, ALIKE):
                 faults.append(Fault(number, text, f"is not understood; {KEYS[alike[0]].capitalize()} was meant"))
             case _:
-                pass  # other records do not end a group (RFC 9309, section 2.2.4)
+                pass  # Other records do not end a group (RFC 9309, section 2.2.4).
     if agents:
-        groups.append(Group(frozenset(agents), tuple(rules), delay_s))
+        groups.append(Group(frozenset(agents), tuple(rules), crawl_delay_s))
     return Robots(tuple(groups), tuple(sitemaps), tuple(faults))
 
 
 def decide(robots: Robots, agent: str, path: str) -> Decision:
-    """Return whether the crawler with this product token may fetch a path (with its query).
+    """Decide whether a crawler may fetch a path with its query.
 
-    The groups that name the crawler are combined and replace those of `*` (section 2.2.1). The longest matching pattern
-    decides; if an allow and a disallow have the same length, the allow decides (section 2.2.2).
+    The crawler has this product token. The groups that name the crawler are combined and replace those of `*` (section
+    2.2.1). The longest matching pattern decides; if an allow and a disallow have the same length, the allow decides
+    (section 2.2.2).
     """
-    name, groups = _groups_for(robots, agent)
-    rules = _rules_for(groups, agent)
+    name, groups = _find_groups(robots, agent)
+    rules = _find_rules(groups, agent)
     address = normalised_path(path)
     if address.partition("?")[0] == ROBOTS_PATH:
         return Decision(True, None, name)
-    matching = [rule for rule in rules if matches(rule.pattern, address)]
+    matching = [rule for rule in rules if pattern_matches(rule.pattern, address)]
     rule = max(matching, key=lambda rule: (len(rule.pattern), rule.allows), default=None)
     return Decision(rule is None or rule.allows, rule, name)
 
 
 class CrawlerRules:
-    """Rules for one crawler, prepared for checking many paths: same results as `decide`, faster.
+    """robots.txt rules for one crawler, compiled to match many paths.
 
-    `crawl_delay_s` is the longest delay that the crawler's groups request.
+    Returns the same results as `decide`, but faster. `crawl_delay_s` is the longest delay that the crawler's groups
+    request.
     """
 
     def __init__(self, robots: Robots, agent: str) -> None:
-        _, groups = _groups_for(robots, agent)
-        rules = _rules_for(groups, agent)
-        # Sorted, so that the first matching rule decides.
+        _, groups = _find_groups(robots, agent)
+        rules = _find_rules(groups, agent)
+        # Rules are sorted so that the first matching rule decides.
         self._rules = sorted(rules, key=lambda rule: (len(rule.pattern), rule.allows), reverse=True)
-        self._beginnings = tuple({_beginning(rule.pattern) for rule in rules if not rule.allows})
+        self._disallowed_prefixes = tuple({_literal_prefix(rule.pattern) for rule in rules if not rule.allows})
         self.crawl_delay_s = max((group.crawl_delay_s for group in groups), default=0.0)
 
     def allows(self, path: str) -> bool:
-        """Return True if the crawler may fetch a path (with its query), in the form of `normalised_path`."""
-        # Fast path: most paths do not begin like any disallow rule.
-        if not path.startswith(self._beginnings) or path.partition("?")[0] == ROBOTS_PATH:
+        """Return True if the crawler may fetch a path.
+
+        The path includes the query, and must be normalised by `normalised_path`.
+        """
+        # Most paths do not begin like any disallow rule, so return early.
+        if not path.startswith(self._disallowed_prefixes) or path.partition("?")[0] == ROBOTS_PATH:
             return True
-        return next((rule.allows for rule in self._rules if matches(rule.pattern, path)), True)
+        return next((rule.allows for rule in self._rules if pattern_matches(rule.pattern, path)), True)
 
 
 def product_token(user_agent: str) -> str:
-    """Return a crawler's product token for robots.txt: the beginning of its User-Agent (RFC 9309, section 2.2.1)."""
+    """Return a crawler's product token for robots.txt.
+
+    It is the beginning of its User-Agent (RFC 9309, section 2.2.1).
+    """
     match = PRODUCT_TOKEN.match(user_agent)
     return match[0] if match else "*"
 
 
-def blocked_engines(robots: Robots, path: str) -> dict[str, Decision]:
-    """Return the search engines other than Google that may not fetch a path, by crawler name."""
-    decisions = {name: decide(robots, token, path) for name, token in OTHER_ENGINES.items()}
+def blocked_search_engines(robots: Robots, path: str) -> dict[str, Decision]:
+    """Return decisions that block other search engines than Google.
+
+    The keys are the names of crawlers.
+    """
+    decisions = {name: decide(robots, token, path) for name, token in OTHER_SEARCH_ENGINES.items()}
     return {name: decision for name, decision in decisions.items() if not decision.allowed}
 
 
 def normalised_pattern(value: bytes) -> str:
-    """Return a rule's pattern in the form in which paths are compared. `*` and a final `$` remain special."""
-    pattern = _normalised(quote(value, safe=URI_CHARACTERS + "*$"))
+    """Normalise the percent escapes of a rule's pattern.
+
+    `*` and a final `$` remain special characters.
+    """
+    pattern = _normalise_escapes(quote(value, safe=URI_CHARACTERS + "*$"))
     return pattern[:-1].replace("$", "%24") + pattern[-1:]
 
 
 def normalised_path(path: str) -> str:
-    """Return a path in the form in which patterns are compared: with escapes of unreserved letters undone."""
+    """Normalise a path's percent escapes for patterns.
+
+    Unreserved characters are decoded.
+    """
     if PLAIN_PATH.fullmatch(path):
         return path
-    # Escape the special characters of patterns, because they are literal here.
-    return _normalised(quote(path, safe=URI_CHARACTERS))
+    # `*` and `$` are literal in paths.
+    return _normalise_escapes(quote(path, safe=URI_CHARACTERS))
 
 
-def _groups_for(robots: Robots, agent: str) -> tuple[str, list[Group]]:
+def _find_groups(robots: Robots, agent: str) -> tuple[str, list[Group]]:
     name = agent.lower()
     if not any(name in group.agents for group in robots.groups):
         name = "*"
     return name, [group for group in robots.groups if name in group.agents]
 
 
-def _rules_for(groups: list[Group], agent: str) -> list[RobotsRule]:
-    """Return the rules of the groups. For Google, an allowed index.html also allows its directory."""
+def _find_rules(groups: list[Group], agent: str) -> list[RobotsRule]:
+    """Return the rules of robots.txt groups.
+
+    For Google, allowing /index.html also allows its directory.
+    """
     rules = [rule for group in groups for rule in group.rules]
     if agent.lower() != GOOGLEBOT:
         return rules
-    index_pages = ((rule, INDEX_PAGE.fullmatch(rule.pattern)) for rule in rules if rule.allows)
+    index_pages = ((rule, INDEX_PAGE_PATTERN.fullmatch(rule.pattern)) for rule in rules if rule.allows)
     return rules + [replace(rule, pattern=f"{match[1]}$") for rule, match in index_pages if match is not None]
 
 
-def _beginning(pattern: str) -> str:
+def _literal_prefix(pattern: str) -> str:
     return pattern.removesuffix("$").partition("*")[0]
 
 
-def _without_bom(content: bytes) -> bytes:
-    """Return the content without its byte order mark, or a prefix of one, as Google's parser does."""
+def _remove_bom(content: bytes) -> bytes:
+    """Return the content without a byte order mark.
+
+    The mark may be incomplete. Google's parser does the same.
+    """
     length = next(length for length in (3, 2, 1, 0) if content.startswith(BOM[:length]))
     return content[length:]
 
 
-def _normalised(text: str) -> str:
-    def escape(match: re.Match[str]) -> str:
+def _normalise_escapes(text: str) -> str:
+    def normalise_escape(match: re.Match[str]) -> str:
         character = chr(int(match[1], 16))
         return character if character in UNRESERVED else match[0].upper()
 
-    return ESCAPED.sub(escape, text)
+    return ESCAPED.sub(normalise_escape, text)
 
 
-def matches(pattern: str, path: str) -> bool:
-    """Return True if a pattern matches a path, both normalised.
+def pattern_matches(pattern: str, path: str) -> bool:
+    """Return True if a robots.txt pattern matches a path.
 
-    Wildcards match greedily from left to right, so the time is linear in the path's length, for any number of
-    wildcards.
+    Both must be normalised. Wildcards match greedily from left to right, so the time is linear in the path's length,
+    for any number of wildcards.
     """
     is_anchored = pattern.endswith("$")
     first, *others = pattern.removesuffix("$").split("*")
@@ -296,14 +336,17 @@ def matches(pattern: str, path: str) -> bool:
     return path.find(last, position) >= 0
 
 
-def _pair(line: bytes) -> tuple[str, bytes] | None:
-    """Return a line's key in lower case and its value; None for an empty line, an empty key for an invalid one."""
+def _parse_line(line: bytes) -> tuple[str, bytes] | None:
+    """Return a line's field name in lower case and its value.
+
+    Returns None for an empty line, and an empty name for an invalid line.
+    """
     content = line.partition(b"#")[0].strip()
     if not content:
         return None
     name, colon, value = content.partition(b":")
     if not colon:
-        # “Disallow /path” is accepted, other lines without a colon are not.
+        # “Disallow /path” is accepted without its colon.
         name, _, value = content.replace(b"\t", b" ").partition(b" ")
         if KEYS.get(name.decode("latin-1").lower()) is None or b" " in value.strip():
             return "", content
@@ -311,7 +354,7 @@ def _pair(line: bytes) -> tuple[str, bytes] | None:
     return (key if KEY.fullmatch(key) else ""), value.strip()
 
 
-def _agent(value: bytes) -> str | None:
+def _parse_agent(value: bytes) -> str | None:
     text = value.decode("latin-1")
     if text.split()[:1] == ["*"]:
         return "*"

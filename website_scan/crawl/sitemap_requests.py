@@ -1,4 +1,7 @@
-"""Requests for sitemaps. Bodies stay compressed, because the sitemap parser decompresses them in pieces."""
+"""Requests for sitemaps.
+
+Bodies stay compressed, because the sitemap parser decompresses them in pieces.
+"""
 
 from __future__ import annotations
 
@@ -10,18 +13,18 @@ from website_scan.net.http.request import Request, Reuse
 from website_scan.net.http.response import Response
 from website_scan.net.targets import Target
 
-# Usual paths of sitemaps, for sites whose robots.txt names none.
+# Usual paths of sitemaps, for sites whose robots.txt lists no sitemap.
 USUAL = ("/sitemap.xml", "/sitemap_index.xml")
-# Limit for bodies in content codings that were not requested; the rest is cut off.
+# Longer bodies are truncated if their content coding was not requested.
 MAX_DECODED_BYTES = 10 * 1024 * 1024
-# Accept only gzip, because sitemaps are long, and may be compressed twice.
+# Request gzip only, because the sitemap parser decompresses gzip in chunks.
 HEADERS = {"Accept": "application/xml,text/xml,text/plain;q=0.9,*/*;q=0.5", "Accept-Encoding": "gzip"}
 
 
 def fetch_sitemap(target: Target, network: Network, *, max_bytes: int, timeout_s: float) -> Response:
-    """Return the response for a sitemap, after redirects. `max_bytes` are on the wire, `timeout_s` applies to each hop.
+    """Fetch a sitemap, following redirects.
 
-    Raises the errors of `Network.follow`.
+    `max_bytes` limits the compressed body, `timeout_s` each hop. Raises the errors of `Network.follow`.
     """
     hops = network.follow(
         Request(
@@ -35,11 +38,14 @@ def fetch_sitemap(target: Target, network: Network, *, max_bytes: int, timeout_s
             reuse=Reuse.ALLOWED,
         )
     )
-    return _decoded(hops[-1])
+    return _decode_body(hops[-1])
 
 
-def _decoded(response: Response) -> Response:
-    """Return the response without content codings that were not requested; an error response without any coding."""
+def _decode_body(response: Response) -> Response:
+    """Return the response with its body decoded.
+
+    A sitemap in gzip is left to the sitemap parser.
+    """
     coding = (response.headers.get("Content-Encoding") or "").strip().lower()
     is_sitemap = 200 <= response.status < 300
     if not coding or (is_sitemap and coding in ("gzip", "x-gzip")):

@@ -1,4 +1,7 @@
-"""Facts about a site for the table of a list, from evidence, bounded in length."""
+"""Facts about a site for the table of a list.
+
+Examples are its title and language.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +15,14 @@ from website_scan.security.evidence import TlsPeer, TlsSupport
 from website_scan.seo.metadata import descriptions, titles
 from website_scan.stored_data import SiteFacts
 
-LENGTH, TAG_LENGTH = 300, 40
+MAX_TEXT_LENGTH, MAX_LANGUAGE_TAG_LENGTH = 300, 40
 
 
 def site_facts(evidence: Mapping[type, object]) -> SiteFacts:
-    """Return the facts for which the scan has gathered evidence. A missing title or language is an empty text."""
+    """Return the facts about a site that the evidence contains.
+
+    A missing title or language is an empty text.
+    """
     facts: SiteFacts = {}
     support = evidence.get(TlsSupport)
     if isinstance(support, TlsSupport):
@@ -31,8 +37,10 @@ def site_facts(evidence: Mapping[type, object]) -> SiteFacts:
     if isinstance(page, Page) and isinstance(document, Document) and page.is_html:
         root = document.tree.root
         generators = (attribute(meta, "content") or "" for meta in metas_named(document, "generator"))
-        facts["generator"] = excerpt(next(filter(None, generators), ""), LENGTH)
-        facts["title"] = excerpt(next(titles(document), ""), LENGTH)
-        facts["description"] = excerpt(next(filter(None, descriptions(document)), ""), LENGTH)
-        facts["language"] = excerpt((attribute(root, "lang") if root is not None else None) or "", TAG_LENGTH).strip()
+        facts["generator"] = excerpt(next(filter(None, generators), ""), MAX_TEXT_LENGTH)
+        facts["title"] = excerpt(next(titles(document), ""), MAX_TEXT_LENGTH)
+        facts["description"] = excerpt(next(filter(None, descriptions(document)), ""), MAX_TEXT_LENGTH)
+        facts["language"] = excerpt(
+            (attribute(root, "lang") if root is not None else None) or "", MAX_LANGUAGE_TAG_LENGTH
+        ).strip()
     return facts

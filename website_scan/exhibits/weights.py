@@ -1,4 +1,4 @@
-"""Weight of a page: bytes on the wire by host and kind of file."""
+"""Page weight: transferred bytes by host and kind of file."""
 
 from __future__ import annotations
 
@@ -12,17 +12,20 @@ from website_scan.performance.evidence import Resources
 from website_scan.stored_data import StoredWeight
 from website_scan.urls import host_of
 
-# Maximum number of rows; the last row sums up the rest.
-MAX_WEIGHTS = 40
+# A further row has the sums of all other files.
+MAX_WEIGHT_ROWS = 40
 
 
-def weights_of(page: Page, evidence: Mapping[type, object]) -> list[StoredWeight]:
-    """Return bytes on the wire and number of requests by host and kind of file, the heaviest first."""
+def page_weights(page: Page, evidence: Mapping[type, object]) -> list[StoredWeight]:
+    """Return bytes and requests for hosts and kinds of file.
+
+    Bytes are those transferred. The heaviest rows come first.
+    """
     sums: dict[tuple[str, str], list[int]] = {}
     for url, kind, wire_bytes in _files(page, evidence):
-        of_kind = sums.setdefault((host_of(url), kind), [0, 0])
-        of_kind[0] += wire_bytes
-        of_kind[1] += 1
+        kind_sums = sums.setdefault((host_of(url), kind), [0, 0])
+        kind_sums[0] += wire_bytes
+        kind_sums[1] += 1
     heaviest = sorted(sums.items(), key=lambda pair: -pair[1][0])
     own = page.target.host
     rows: list[StoredWeight] = [
@@ -33,9 +36,9 @@ def weights_of(page: Page, evidence: Mapping[type, object]) -> list[StoredWeight
             "requests": requests,
             "is_third_party": not is_same_site(host, own),
         }
-        for (host, kind), (wire_bytes, requests) in heaviest[:MAX_WEIGHTS]
+        for (host, kind), (wire_bytes, requests) in heaviest[:MAX_WEIGHT_ROWS]
     ]
-    if rest := [sums_of_row for _, sums_of_row in heaviest[MAX_WEIGHTS:]]:
+    if rest := [row_sums for _, row_sums in heaviest[MAX_WEIGHT_ROWS:]]:
         wire_bytes, requests = (sum(column) for column in zip(*rest, strict=True))
         rows.append(
             {"host": "", "kind": "other", "wire_bytes": wire_bytes, "requests": requests, "is_third_party": True}
@@ -44,7 +47,10 @@ def weights_of(page: Page, evidence: Mapping[type, object]) -> list[StoredWeight
 
 
 def _files(page: Page, evidence: Mapping[type, object]) -> Iterable[tuple[str, str, int]]:
-    """Return the files that a browser loaded; without a browser, the files that the page makes browsers load."""
+    """Return the URL, kind and transferred bytes of the page's files.
+
+    The browser's files are used if it loaded the page, otherwise the scanner's.
+    """
     load = evidence.get(BrowserLoad)
     if isinstance(load, BrowserLoad):
         return [

@@ -1,4 +1,7 @@
-"""Confinement of Chromium: find the program, and start it with `website_scan.net.proxy` as its only network access."""
+"""Start Chromium with a proxy as its only network access.
+
+The proxy is `website_scan.net.proxy`.
+"""
 
 from __future__ import annotations
 
@@ -22,30 +25,28 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-# The headless shell comes first: without a user interface it needs half the processor time.
+# The headless shell needs only half the processor time.
 PROGRAMS = ("chromium-headless-shell", "chrome-headless-shell", "chromium", "chromium-browser", "google-chrome-stable")
 
-# Proxy for traffic outside of any context, such as the browser's own requests. Port 0 is reserved: no server listens.
+# No server can listen on port 0, so traffic outside of contexts is blocked.
 NOWHERE = "http://127.0.0.1:0"
 
-# User ID of the browser if the worker runs as root. No other program uses this ID, unlike `nobody`, which may run other
-# servers. The ID is outside all ranges that Debian and systemd assign.
+# No other program has this user ID, because Debian and systemd do not assign it.
 BROWSER_UID = 60_700
-# Folders of downloaded browsers, relative to the home folder. `make browser` installs into the absolute one if root
-# installs a browser that another user has to read.
+# Downloaded browsers are in these folders. `make browser` uses the absolute path for root.
 DOWNLOADS = (Path(".cache/ms-playwright"), Path("Library/Caches/ms-playwright"), Path("/usr/local/share/ms-playwright"))
 
 ARGUMENTS = (
     f"--proxy-server={NOWHERE}",
     "--proxy-bypass-list=<-loopback>",
-    # The proxy resolves names. Chromium itself can resolve only the proxy's address.
+    # The proxy resolves names, so Chromium must not.
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
     "--dns-prefetch-disable",
-    # UDP would bypass the proxy.
+    # UDP is disabled, because it would bypass the proxy.
     "--disable-quic",
     "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
     "--webrtc-ip-handling-policy=disable_non_proxied_udp",
-    # No requests other than those of the page.
+    # Chromium may send no requests of its own, only those of the page.
     "--disable-background-networking",
     "--disable-client-side-phishing-detection",
     "--disable-component-extensions-with-background-pages",
@@ -57,16 +58,15 @@ ARGUMENTS = (
     "--no-first-run",
     "--no-pings",
     "--disable-breakpad",
-    # A context belongs to one scan and has no data of other people, so frames of other sites need no separate process.
+    # Frames of other sites need no separate process, because contexts have no private data.
     "--disable-site-isolation-trials",
-    # No WebGL and WebGPU: no finding needs them, they use memory, and they expose drivers to pages.
+    # WebGL and WebGPU use memory and expose drivers, and no finding needs them.
     "--disable-3d-apis",
-    # A page may not open windows. Only the headless shell has this option; in other browsers, scans close new windows.
+    # Only the headless shell can block new windows. Scans close those of other browsers.
     "--block-new-web-contents",
 )
 
-# Options for Chromium without a window, with the same behaviour on all machines: no experiments, no throttled timers in
-# the background, no prompts.
+# With these options, Chromium behaves alike on all machines.
 HEADLESS = (
     "--headless",
     "--remote-debugging-pipe",
@@ -82,7 +82,7 @@ HEADLESS = (
     "--disable-backgrounding-occluded-windows",
     "--disable-renderer-backgrounding",
     "--disable-back-forward-cache",
-    "--disable-dev-shm-usage",  # containers have little shared memory
+    "--disable-dev-shm-usage",  # Containers have little shared memory.
     "--disable-extensions",
     "--disable-features=HttpsUpgrades,HttpsFirstBalancedModeAutoEnable,MediaRouter,OptimizationHints,PaintHolding,"
     "PreconnectToSearch,NetworkTimeServiceQuerying,ThirdPartyStoragePartitioning,AvoidCorsURLLoaderRestartOnRedirect,"
@@ -98,38 +98,45 @@ HEADLESS = (
 START_AS_USER = Path(__file__).with_name("start-as-user")
 
 
-# Packages of the optional extra `browser`.
+# Python packages of the optional extra `browser`.
 PACKAGES = ("axe_playwright_python",)
 
 
 def missing_packages() -> tuple[str, ...]:
-    """Return the packages of the extra `browser` that are not installed."""
+    """Return the missing Python packages of the extra `browser`."""
     return tuple(package for package in PACKAGES if importlib.util.find_spec(package) is None)
 
 
-def browser_to_drive(choice: str) -> Path | None:
-    """Return the browser program like `find_browser`, but None if a package of the extra `browser` is not installed."""
+def find_supported_browser(choice: str) -> Path | None:
+    """Return the browser program, or None if packages are missing.
+
+    See `find_browser`. The packages are those of the extra `browser`.
+    """
     return None if choice == "off" or missing_packages() else find_browser(choice)
 
 
 def find_browser(choice: str) -> Path | None:
-    """Return the browser program: `auto` searches for one, `off` means none, any other value is its path.
+    """Return the path of the browser program.
 
-    Raises FileNotFoundError if the program at the path does not exist.
+    `auto` searches for a browser, `off` means no browser. Raises FileNotFoundError if the program at the path does not
+    exist.
     """
     if choice == "off":
         return None
     if choice == "auto":
         program = next(filter(None, map(shutil.which, PROGRAMS)), None)
-        return Path(program) if program else _downloaded()
+        return Path(program) if program else _find_downloaded_browser()
     program = shutil.which(choice)
     if program is None:
         raise FileNotFoundError(choice)
     return Path(program)
 
 
-def _downloaded() -> Path | None:
-    """Return the newest browser that `playwright install` has downloaded, preferably the headless shell."""
+def _find_downloaded_browser() -> Path | None:
+    """Return the newest browser that `playwright install` downloaded.
+
+    Preferably the headless shell.
+    """
     for folder in (Path.home() / path for path in DOWNLOADS):
         for pattern in ("chromium_headless_shell-*/*/*headless*shell", "chromium-*/*/chrome"):
             if programs := sorted(path for path in folder.glob(pattern) if os.access(path, os.X_OK)):
@@ -137,9 +144,8 @@ def _downloaded() -> Path | None:
     return None
 
 
-# Program that tries the first steps of Chromium: change to the browser's user, access the program, and on Linux create
-# namespaces (clone(2)).
-_TRY_SANDBOX = """
+# Tests the first steps of Chromium's sandbox: changing the user and creating namespaces (clone(2)).
+_SANDBOX_TEST_PROGRAM = """
 import ctypes, os, sys
 user, program = int(sys.argv[1]), sys.argv[2]
 if user:
@@ -155,18 +161,24 @@ if sys.platform == "linux" and ctypes.CDLL(None).unshare(0x10000000 | 0x20000000
 
 
 def sandbox_problem(program: Path) -> str:
-    """Return why Chromium cannot start with its sandbox, as the end of a sentence; empty if it can."""
+    """Return why Chromium cannot start with its sandbox.
+
+    The end of a sentence. Empty if the sandbox works.
+    """
     user = BROWSER_UID if os.geteuid() == 0 else 0
     if user and shutil.which("setpriv") is None:
         return "setpriv (package util-linux) is missing, with which root starts it as another user"
-    command = [sys.executable, "-I", "-S", "-c", _TRY_SANDBOX, str(user), str(program)]
+    command = [sys.executable, "-I", "-S", "-c", _SANDBOX_TEST_PROGRAM, str(user), str(program)]
     tried = subprocess.run(command, capture_output=True, text=True, check=False, cwd="/")
     return tried.stderr.strip().rpartition("\n")[2] if tried.returncode else ""
 
 
 @dataclass(frozen=True, slots=True)
 class CommandLine:
-    """Command line of a program: its path, arguments and whole environment."""
+    """Command line of a program.
+
+    It has a path, arguments and a complete environment.
+    """
 
     program: Path
     arguments: tuple[str, ...]
@@ -176,12 +188,13 @@ class CommandLine:
 def command_line(
     program: Path, folder: Path, *, sandbox: bool, memory_bytes: int = 0, ca_bundle: Path | None = None
 ) -> CommandLine:
-    """Return the command line of a Chromium without network access and with all its files in `folder`.
+    """Return Chromium's command line without network access.
 
-    The browser gets only PATH, LANG and TZ of this process's environment, because the rest contains the service's
-    secrets. With the sandbox, and if the worker is root, the browser runs as `BROWSER_UID`. `memory_bytes` is the limit
-    for the whole browser; scripts get most of it. `ca_bundle` is a PEM file of certificates to trust besides Chromium's
-    own. Raises OSError if root cannot change the owner of the browser's folder.
+    Only the direct access is missing. All its files are in `folder`. The browser gets only PATH, LANG and TZ of this
+    process's environment, because the rest contains the service's secrets. With the sandbox, and if the worker is root,
+    the browser runs as `BROWSER_UID`. `memory_bytes` is the limit for the whole browser; scripts get most of it.
+    `ca_bundle` is a PEM file of certificates to trust besides Chromium's own. Raises OSError if root cannot change the
+    owner of the browser's folder.
     """
     environment = {name: os.environ[name] for name in ("PATH", "LANG", "TZ") if name in os.environ}
     arguments = [*HEADLESS, *ARGUMENTS]
@@ -189,16 +202,16 @@ def command_line(
         arguments.append("--no-sandbox")
     if memory_bytes:
         arguments.append(f"--js-flags=--max-old-space-size={memory_bytes * 3 // 4 // MIB}")
-    changes_user = sandbox and os.geteuid() == 0
-    if changes_user:
-        # The browser's folder is inside a folder that only root can change and that the browser may only traverse.
+    runs_as_other_user = sandbox and os.geteuid() == 0
+    if runs_as_other_user:
+        # Only root can change the parent folder, which the browser can only traverse.
         folder.chmod(0o711)
         folder = Path(tempfile.mkdtemp(prefix="home-", dir=folder))
         environment |= {"BROWSER_PROGRAM": str(program), "BROWSER_USER": str(BROWSER_UID)}
         program = START_AS_USER
     if ca_bundle and (problem := trust(folder, ca_bundle)):
         logger.error("Chromium does not trust the certificates of %s: %s", ca_bundle, problem)
-    if changes_user:
+    if runs_as_other_user:
         for path in (folder, *folder.rglob("*")):
             os.chown(path, BROWSER_UID, BROWSER_UID)
     environment |= {name: str(folder) for name in ("HOME", "TMPDIR", "XDG_CONFIG_HOME", "XDG_CACHE_HOME")}
@@ -207,5 +220,8 @@ def command_line(
 
 
 def context_options(proxy: BrowserProxy) -> dict[str, str]:
-    """Return options for `Target.createBrowserContext`: the proxy of one scan, also for loopback addresses."""
+    """Return options that make a browser context use the proxy.
+
+    The options are for `Target.createBrowserContext`. They include loopback addresses.
+    """
     return {"proxyServer": proxy.url, "proxyBypassList": "<-loopback>"}

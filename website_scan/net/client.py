@@ -1,6 +1,7 @@
-"""HTTP client and network of one scan or one delivery: every connection is checked, pinned and budgeted.
+"""HTTP client for scans and webhook deliveries.
 
-The `Dialer` opens every connection. Redirects are followed here, hop by hop.
+Every connection is checked, pinned and budgeted. The `Dialer` opens every connection. Redirects are followed here, hop
+by hop.
 """
 
 from __future__ import annotations
@@ -10,24 +11,24 @@ import threading
 import time
 from dataclasses import replace
 
-from website_scan.net.budget import Exchange, Limits, Meter, Meters, SharedBudget
+from website_scan.net.budget import ConnectionGuard, Exchange, Limits, Meter, SharedBudget
 from website_scan.net.credentials import OriginCredentials
 from website_scan.net.deadline import Deadline, GuardedSocket, GuardedTlsSocket, dial
 from website_scan.net.dialer import Dial, Dialer
 from website_scan.net.dns_records import DnsAnswer, Lookup, SystemLookup
 from website_scan.net.errors import NotReachable, TimedOut, TooManyRedirects, Untrusted
 from website_scan.net.failures import NoAnswer, named_errors
-from website_scan.net.http.answers import Answers, Wish, key_of
+from website_scan.net.http.answers import AnswerRequirements, Answers, answer_key
 from website_scan.net.http.connections import (
     CurrentExchange,
     GuardedAdapter,
     Trust,
-    targeted,
+    prepare_request,
     tls_context,
 )
 from website_scan.net.http.decoding import decode
 from website_scan.net.http.messages import LenientResponse, read_body
-from website_scan.net.http.redirects import Trail, following, with_referrer
+from website_scan.net.http.redirects import Trail, limit_referrer, next_request
 from website_scan.net.http.request import Request, Reuse
 from website_scan.net.http.response import Response, TlsSession
 from website_scan.net.policy import Policy
@@ -35,19 +36,20 @@ from website_scan.net.resolver import Resolver, SystemResolver
 from website_scan.net.targets import Target, parse_target
 
 DEFAULT_LIMITS = Limits()
-# Methods whose requests may be sent twice (RFC 9110, section 9.2.2). Other requests get a new connection.
+# Requests with these methods may be repeated (RFC 9110, section 9.2.2).
 IDEMPOTENT = frozenset({"GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"})
-PACKING_BYTES = 1024
+MAX_COMPRESSION_OVERHEAD_BYTES = 1024
 
 
 class Network:
-    """Network access of one scan. Thread-safe; `close()` wakes and ends everything that waits in other threads.
+    """Network access of a scan.
 
-    Tests replace `resolver`, `lookup` and `dialer`; a dialer is called with address, port and seconds, and returns a
-    connected socket or raises OSError. `time_limit_s` is the limit for everything together. `answers` is a response
-    cache that may outlive the network: a cached response costs no request. `credentials` are sent only with requests
-    that have `with_credentials`, only to their own origin, redirects included, and never if the certificate is not
-    trusted. `shared` counts every request and connection in addition to the limits of this network.
+    Thread-safe. `close()` ends all operations, also those of other threads. Tests replace `resolver`, `lookup` and
+    `dialer`; a dialer is called with address, port and seconds, and returns a connected socket or raises OSError.
+    `time_limit_s` is the limit for everything together. `answers` is a response cache that may outlive the network: a
+    cached response costs no request. `credentials` are sent only with requests that have `with_credentials`, only to
+    their own origin, redirects included, and never if the certificate is not trusted. `shared` counts every request and
+    connection in addition to the limits of this network.
     """
 
     def __init__(  # noqa: PLR0913 -- a policy, and options by keyword
@@ -87,7 +89,10 @@ class Network:
         self.close()
 
     def close(self) -> None:
-        """End every connection, also those that other threads wait for. Later connections are refused."""
+        """End all connections, and refuse new ones.
+
+        Connections of other threads end, too.
+        """
         self._dialer.close()
         with self._lock:
             adapters = list(self._adapters.values())
@@ -96,124 +101,146 @@ class Network:
 
     @property
     def elapsed_s(self) -> float:
-        """Return the seconds since this network was created."""
+        """Return the seconds since the scan's network access was created."""
         return time.monotonic() - self._begin
 
     @property
     def remaining_s(self) -> float:
-        """Return the remaining seconds of this network's time limit."""
+        """Return the remaining seconds of the scan's time limit."""
         return self._deadline.remaining_s()
 
     @property
     def requests(self) -> int:
-        """Return the number of requests so far, redirects included."""
+        """Return the number of requests so far, including redirects."""
         return self._meter.requests
 
     @property
     def refused(self) -> tuple[tuple[str, str], ...]:
-        """Return the host and address of each connection that the guard has refused. Not for publication."""
+        """Return host and address of each refused connection.
+
+        Do not publish them: they may reveal internal names.
+        """
         return tuple(self._dialer.refused)
 
     @property
     def received_bytes(self) -> int:
-        """Return the bytes received so far, headers included, without the overhead of TLS."""
+        """Return the number of bytes received so far.
+
+        Headers count, but the overhead of TLS does not.
+        """
         return self._meter.received_bytes
 
     def addresses(self, host: str, port: int) -> tuple[str, ...]:
-        """Return the host's addresses, checked for a port. They never change for this network (no DNS rebinding).
+        """Return the host's checked addresses for a port.
 
-        Raises Blocked if ANY address may not be contacted on that port, NotReachable if there is none, TimedOut, or
-        InvalidUrl for a port that is not allowed.
+        They never change during a scan, to prevent DNS rebinding. Raises Blocked if ANY address may not be contacted on
+        that port, NotReachable if there is none, TimedOut, or InvalidUrl for a port that is not allowed.
         """
         return self._dialer.addresses(host, port, self._deadline.within(self.limits.connect_s))
 
     def records(self, name: str, record_type: str) -> DnsAnswer:
-        """Return DNS records such as TXT or CAA as text; empty if there are none. Raises NotReachable, TimedOut."""
+        """Return DNS records such as TXT or CAA as text.
+
+        Empty if there are none. Raises NotReachable, TimedOut.
+        """
         return self._lookup.lookup(name, record_type, self._deadline.within(self.limits.connect_s))
 
     def connect(self, host: str, port: int, *, timeout_s: float | None = None) -> GuardedSocket:
-        """Open a TCP connection to the host at its pinned address.
+        """Open a TCP connection to the host at one of its pinned addresses.
 
         `timeout_s` limits the opening and, once more, the use of the connection; the caller may set a shorter time-out
         on the socket. Raises Blocked, NotReachable, TimedOut, BudgetExceeded, or InvalidUrl for a port that is not
         allowed.
         """
-        self._count(host, port)
+        self._count_shared_request(host, port)
         connection, _ = self._dialer.open(host, port, self._deadline.within(timeout_s or self.limits.connect_s))
-        connection.guard = Meters(self._deadline.within(timeout_s or self.limits.total_s), self._meter)
+        connection.guard = ConnectionGuard(self._deadline.within(timeout_s or self.limits.total_s), self._meter)
         return connection
 
     def tunnel(self, target: Target, meter: Meter) -> GuardedSocket:
-        """Open a connection for the browser, with a budget of its own, which lasts as long as this network.
+        """Open a connection for the browser, with a separate budget.
 
-        Raises Blocked, NotReachable, TimedOut, BudgetExceeded, or InvalidUrl for a port that is not allowed.
+        The connection may last until the scan ends. Raises Blocked, NotReachable, TimedOut, BudgetExceeded, or
+        InvalidUrl for a port that is not allowed.
         """
         meter.request(target.host)
-        self._count(target.host, target.port)
+        self._count_shared_request(target.host, target.port)
         connection, _ = self._dialer.open(target.host, target.port, self._deadline.within(self.limits.connect_s))
-        connection.guard = Meters(self._deadline, meter)
+        connection.guard = ConnectionGuard(self._deadline, meter)
         return connection
 
     def count_in_tunnel(self, host: str, port: int) -> None:
-        """Count a request that the browser sends through a tunnel. Never resolves a name. Raises BudgetExceeded."""
+        """Count a request that the browser sends through a proxy tunnel.
+
+        Raises BudgetExceeded.
+        """
         if self._shared is not None:
             self._shared.request(host, port, self._dialer.known_addresses(host, port))
 
-    def _count(self, host: str, port: int) -> None:
-        """Count a request in the shared budget. Raises BudgetExceeded, and the errors of `addresses`."""
+    def _count_shared_request(self, host: str, port: int) -> None:
+        """Count a request in the budget of several scans.
+
+        Raises BudgetExceeded, and the errors of `addresses`.
+        """
         if self._shared is not None:
             self._shared.request(host, port, self.addresses(host, port))
 
     def reach(self, target: Target, *, timeout_s: float = 5.0) -> None:
-        """Resolve the host and connect, without a request. Raises Blocked, NotReachable or InvalidUrl."""
+        """Check that a target accepts TCP connections.
+
+        Raises Blocked, NotReachable or InvalidUrl.
+        """
         try:
             self.connect(target.host, target.port, timeout_s=timeout_s).close()
         except TimedOut as error:
             raise NotReachable(str(error)) from None
 
     def fetch(self, request: Request | Target | str) -> Response:
-        """Send one request and return its response; a URL alone is a GET. Does not follow redirects.
+        """Send a request and return its response, without following redirects.
 
-        Raises any NetError, or InvalidUrl.
+        A URL alone is a GET request. Raises any NetError, or InvalidUrl.
         """
-        request = with_referrer(self._judged(request))
+        request = limit_referrer(self._with_parsed_target(request))
         limit = self.limits.decoded_bytes if request.max_bytes is None else request.max_bytes
-        is_longer = request.is_kept and self._answers.outlive_visit
-        request = replace(request, max_bytes=max(limit, request.kept_bytes) if is_longer else limit)
+        reads_more_for_cache = request.is_kept and self._answers.outlives_visit
+        request = replace(request, max_bytes=max(limit, request.cached_body_bytes) if reads_more_for_cache else limit)
         if not request.is_kept:
             return self._request(request)
-        # The key includes the credentials: a response to a request with them must not be reused for one without.
+        # Requests without the credentials must not get the private response.
         private = self._with_credentials(request)
-        key = key_of(private)
-        wish = Wish(limit, request.verify, is_private=private is not request)
+        key = answer_key(private)
+        requirements = AnswerRequirements(limit, request.verify, is_private=private is not request)
         if request.reuse is Reuse.ALLOWED:
-            wait_s = self._deadline.within(request.timeout_s or self.limits.total_s).check()
-            return self._answers.answer(key, wish, functools.partial(self._request, request), wait_s)
-        if (cached := self._answers.of_earlier_visit(key, wish)) is not None:
+            max_wait_s = self._deadline.within(request.timeout_s or self.limits.total_s).check()
+            return self._answers.answer(key, requirements, functools.partial(self._request, request), max_wait_s)
+        if (cached := self._answers.find_from_earlier_visit(key, requirements)) is not None:
             return cached
         response = self._request(request)
-        self._answers.keep_beginning(key, response, is_private=wish.is_private)
+        self._answers.store_beginning(key, response, is_private=requirements.is_private)
         return response
 
     def follow(self, request: Request | Target | str) -> tuple[Response, ...]:
-        """Fetch a URL and follow redirects, each checked like the first request. The last response is the final one.
+        """Fetch a URL with redirects, and return the responses of all hops.
 
-        Raises TooManyRedirects, and the errors of `fetch`.
+        Each hop is checked like the first. Raises TooManyRedirects, and the errors of `fetch`.
         """
-        hop: Request | None = self._judged(request)
+        hop: Request | None = self._with_parsed_target(request)
         trail = Trail()
         responses: list[Response] = []
         while hop is not None:
             if len(responses) > self.limits.redirects:
                 raise TooManyRedirects(f"The site redirects more than {self.limits.redirects} times.")
-            response = self.fetch(trail.with_cookies(hop))
+            response = self.fetch(trail.add_cookies(hop))
             responses.append(response)
-            trail.keep_cookies(hop, response)
-            hop = following(hop, response)
+            trail.store_cookies(hop, response)
+            hop = next_request(hop, response)
         return tuple(responses)
 
-    def _judged(self, request: Request | Target | str) -> Request:
-        """Return the request with a parsed and checked target. Raises InvalidUrl or Blocked."""
+    def _with_parsed_target(self, request: Request | Target | str) -> Request:
+        """Return the request with its URL parsed and checked.
+
+        Raises InvalidUrl or Blocked.
+        """
         if not isinstance(request, Request):
             request = Request(request)
         if isinstance(request.url, Target):
@@ -221,16 +248,19 @@ class Network:
         return replace(request, url=parse_target(request.url, self.policy))
 
     def _with_credentials(self, request: Request) -> Request:
-        """Return the request with the credentials for its origin, or unchanged if there are none for it."""
+        """Return the request with its origin's credentials.
+
+        Unchanged if its origin has no credentials.
+        """
         if self.credentials is None or not request.with_credentials:
             return request
-        headers = self.credentials.added_to(request.headers, request.target.origin)
+        headers = self.credentials.add_to_headers(request.headers, request.target.origin)
         return request if headers is request.headers else replace(request, headers=headers)
 
     def _request(self, request: Request) -> Response:
         target = request.target
         self._meter.request(target.host)
-        self._count(target.host, target.port)
+        self._count_shared_request(target.host, target.port)
         deadline = self._deadline.within(request.timeout_s or self.limits.total_s)
         deadline.check()
         private = self._with_credentials(request)
@@ -242,19 +272,22 @@ class Network:
                 return self._exchange(private, deadline, Trust.LENIENT)
             except Untrusted as error:
                 self._distrusted[origin] = error.reason
-        # The server's identity is unknown, so the request is sent without credentials.
+        # The server's identity is unknown, so the request has no credentials.
         response = self._exchange(request, deadline, Trust.NONE)
         assert response.tls is not None
         return replace(response, tls=replace(response.tls, trust_error=self._distrusted[origin]))
 
-    # Methods for the pooled connections (`connections.Opener`).
+    # The pooled connections call `open_connection` and `register`.
 
-    def open_for(self, exchange: Exchange, host: str, port: int) -> tuple[GuardedSocket, str]:
-        """Open a connection for an exchange, within its time limit."""
+    def open_connection(self, exchange: Exchange, host: str, port: int) -> tuple[GuardedSocket, str]:
+        """Open a connection for an HTTP exchange.
+
+        The time limit for connecting applies.
+        """
         return self._dialer.open(host, port, exchange.deadline.within(self.limits.connect_s))
 
     def register(self, connection: GuardedTlsSocket) -> None:
-        """Register a connection, so that `close` ends it as well."""
+        """Register a connection, so that `close` ends the connection."""
         self._dialer.register(connection)
 
     def _adapter(self, trust: Trust) -> GuardedAdapter:
@@ -266,15 +299,17 @@ class Network:
 
     def _exchange(self, request: Request, deadline: Deadline, trust: Trust) -> Response:
         target = request.target
-        exchange = Exchange(deadline, self.limits, self._meter, target.path, is_fresh=request.method not in IDEMPOTENT)
+        exchange = Exchange(
+            deadline, self.limits, self._meter, target.path, needs_new_connection=request.method not in IDEMPOTENT
+        )
         try:
             return self._send(request, trust, exchange)
         except NoAnswer:
-            if not exchange.is_reused:
+            if not exchange.is_connection_reused:
                 raise NotReachable(f"{target.host} closed the connection without an answer.") from None
-        # Servers may close a kept-alive connection at any time, so send the request again.
-        self._count(target.host, target.port)
-        exchange = Exchange(deadline, self.limits, self._meter, target.path, is_fresh=True)
+        # Servers may close a kept-alive connection at any time.
+        self._count_shared_request(target.host, target.port)
+        exchange = Exchange(deadline, self.limits, self._meter, target.path, needs_new_connection=True)
         try:
             return self._send(request, trust, exchange)
         except NoAnswer:
@@ -282,7 +317,7 @@ class Network:
 
     def _send(self, request: Request, trust: Trust, exchange: Exchange) -> Response:
         target, max_bytes = request.target, request.max_bytes or 0
-        prepared = targeted(request, self.policy.user_agent)
+        prepared = prepare_request(request, self.policy.user_agent)
         begin = time.monotonic()
         self._current.value = exchange
         with self._dialer.until_closed(), named_errors(target.host):
@@ -291,21 +326,23 @@ class Network:
             ttfb_s = time.monotonic() - exchange.sent_at
             assert isinstance(message, LenientResponse)
             head = message.head
-            is_read = False
+            is_message_complete = False
             try:
-                exchange.reading_body()
-                # Compressed data may be a little longer than its content.
-                wire_bytes = max_bytes + PACKING_BYTES if "Content-Encoding" in head.headers else max_bytes
-                body = read_body(message.fp, message.frame, min(wire_bytes, self.limits.body_bytes))
-                is_read = body.is_read
+                exchange.start_reading_body()
+                # Compressed data may be a little longer than the decoded content.
+                max_wire_bytes = (
+                    max_bytes + MAX_COMPRESSION_OVERHEAD_BYTES if "Content-Encoding" in head.headers else max_bytes
+                )
+                body = read_body(message.fp, message.frame, min(max_wire_bytes, self.limits.body_bytes))
+                is_message_complete = body.is_message_complete
             finally:
-                adapter.release(message, is_reusable=is_read and not message.will_close)
-        content, is_more = body.content, False
+                adapter.release(message, is_reusable=is_message_complete and not message.will_close)
+        content, has_more_content = body.content, False
         limit = min(max_bytes, self.limits.decoded_bytes)
         if request.decode:
-            content, is_more = decode(content, head.headers.get("Content-Encoding"), limit)
+            content, has_more_content = decode(content, head.headers.get("Content-Encoding"), limit)
         elif len(content) > limit:
-            content, is_more = content[:limit], True
+            content, has_more_content = content[:limit], True
         return Response(
             url=target.url,
             status=head.status,
@@ -314,7 +351,7 @@ class Network:
             reason=head.reason,
             http_version=head.version,
             method=prepared.method or "GET",
-            truncated=body.is_cut or is_more,
+            truncated=body.is_cut or has_more_content,
             header_bytes=head.size_bytes,
             body_wire_bytes=len(body.content),
             address=exchange.address,

@@ -1,6 +1,7 @@
-"""Credentials that a site requires before it returns the page: headers, basic authentication, cookies.
+"""Credentials for pages that require them.
 
-Their values are secrets of users, and appear in no `repr`, message or log.
+They are headers, basic authentication and cookies. Their values are secrets of users, and appear in no `repr`, message
+or log.
 """
 
 from __future__ import annotations
@@ -13,13 +14,12 @@ from typing import Any
 
 from website_scan.errors import Refusal
 
-MAX_NAMES = 20
+MAX_HEADERS_AND_COOKIES = 20
 MAX_VALUE_BYTES = 4 * 1024
-MAX_BYTES = 16 * 1024
+MAX_TOTAL_BYTES = 16 * 1024
 
 FIELDS = ("headers", "basic_auth", "cookies")
-# Headers of the connection or of the message's framing, headers that the scan sets itself, and headers that can turn a
-# GET into a request that changes the site.
+# Users may not set headers that control the connection, or turn a GET into a change.
 FORBIDDEN = frozenset(
     {
         *("host", "content-length", "connection", "transfer-encoding", "upgrade", "te", "trailer", "keep-alive"),
@@ -28,17 +28,20 @@ FORBIDDEN = frozenset(
     }
 )
 FORBIDDEN_PREFIXES = ("proxy-", "sec-", "if-", "access-control-request-")
-# Prefixes of cookies that browsers accept over https only (RFC 6265bis, section 4.1.3).
+# Browsers accept these cookie prefixes over https only (RFC 6265bis, section 4.1.3).
 SECURE_PREFIXES = ("__secure-", "__host-")
 
-_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")  # RFC 9110, section 5.6.2
+_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")  # A token by RFC 9110, section 5.6.2.
 _HEADER_VALUE = re.compile(r"[!-~](?:[ -~]*[!-~])?")
-_COOKIE_VALUE = re.compile(r'"?([!#-+\--:<-\[\]-~]*)"?')  # RFC 6265, section 4.1.1
+_COOKIE_VALUE = re.compile(r'"?([!#-+\--:<-\[\]-~]*)"?')  # A cookie value by RFC 6265, section 4.1.1.
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 class InvalidRequestField(Refusal):
-    """Refusal of the field `request`: a value may not be sent. The message names the part, never a value."""
+    """Raised for invalid credentials in the field `request`.
+
+    The message names the invalid part, but never a value.
+    """
 
     code = "INVALID_REQUEST_FIELD"
     status = 400
@@ -46,7 +49,10 @@ class InvalidRequestField(Refusal):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Credentials:
-    """Headers and cookies as pairs of name and value; `basic_auth` is user name and password."""
+    """Credentials of a scan.
+
+    Headers and cookies are pairs of name and value. `basic_auth` is a pair of user name and password.
+    """
 
     headers: tuple[tuple[str, str], ...] = ()
     basic_auth: tuple[str, str] | None = None
@@ -54,7 +60,10 @@ class Credentials:
 
     @property
     def names(self) -> dict[str, Any]:
-        """Return the parts that are not secret: `{"headers": [names], "basic_auth": bool, "cookies": [names]}`."""
+        """Return the names in the credentials without secret values.
+
+        `{"headers": [names], "basic_auth": bool, "cookies": [names]}`.
+        """
         return {
             "headers": [name for name, _ in self.headers],
             "basic_auth": self.basic_auth is not None,
@@ -63,7 +72,10 @@ class Credentials:
 
     @property
     def request(self) -> dict[str, Any]:
-        """Return the JSON object that `parse` accepts, without empty members."""
+        """Return the credentials as a JSON object without empty members.
+
+        `parse` accepts the object.
+        """
         request: dict[str, Any] = {}
         if self.headers:
             request["headers"] = dict(self.headers)
@@ -75,7 +87,10 @@ class Credentials:
 
     @property
     def authorization(self) -> str | None:
-        """Return the value of the Authorization header for basic authentication (RFC 7617)."""
+        """Return the Authorization header for basic authentication.
+
+        RFC 7617.
+        """
         if self.basic_auth is None:
             return None
         return "Basic " + b64encode(":".join(self.basic_auth).encode()).decode()
@@ -83,13 +98,19 @@ class Credentials:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class OriginCredentials:
-    """Credentials, and the one origin (`https://host[:port]`) that may receive them."""
+    """Credentials with the only origin that may receive them.
+
+    The origin is `https://host[:port]`.
+    """
 
     origin: str
     credentials: Credentials
 
     def cookies_for(self, origin: str) -> tuple[tuple[str, str], ...]:
-        """Return the cookies that a browser would send to the origin; none for another origin."""
+        """Return the cookies that a browser would send to an origin.
+
+        Empty if the credentials are for another origin.
+        """
         is_https = origin.startswith("https://")
         return tuple(
             (name, value)
@@ -99,60 +120,61 @@ class OriginCredentials:
 
     @property
     def headers(self) -> dict[str, str]:
-        """Return the headers for every request to the origin, without cookies."""
+        """Return the headers for all requests to the origin, without cookies."""
         authorization = self.credentials.authorization
         return dict(self.credentials.headers) | ({"Authorization": authorization} if authorization else {})
 
-    def added_to(self, headers: Mapping[str, str], origin: str) -> Mapping[str, str]:
-        """Return the headers of a request to that origin, with the credentials if they belong to the origin.
+    def add_to_headers(self, headers: Mapping[str, str], origin: str) -> Mapping[str, str]:
+        """Return a request's headers with the credentials for its origin.
 
-        A cookie that the site has set during the scan replaces the cookie of the same name in the credentials.
+        Unchanged if the credentials are for another origin. A cookie that the site has set during the scan replaces the
+        cookie of the same name in the credentials.
         """
         if origin != self.origin:
             return headers
-        set_by_site = next((value for name, value in headers.items() if name.lower() == "cookie"), "")
-        names_set_by_site = {pair.partition("=")[0].strip() for pair in set_by_site.split(";")}
-        cookies = [f"{name}={value}" for name, value in self.cookies_for(origin) if name not in names_set_by_site]
+        site_cookies = next((value for name, value in headers.items() if name.lower() == "cookie"), "")
+        site_cookie_names = {pair.partition("=")[0].strip() for pair in site_cookies.split(";")}
+        cookies = [f"{name}={value}" for name, value in self.cookies_for(origin) if name not in site_cookie_names]
         added = self.headers
-        if pairs := [*filter(None, (set_by_site,)), *cookies]:
+        if pairs := [*filter(None, (site_cookies,)), *cookies]:
             added["Cookie"] = "; ".join(pairs)
         replaced = {name.lower() for name in added}
         return {name: value for name, value in headers.items() if name.lower() not in replaced} | added
 
 
 def parse(value: object) -> Credentials | None:
-    """Return the credentials in the field `request` of a scan, audit or monitor; None if absent, null or empty.
+    """Parse the credentials in the field `request`.
 
-    Raises `InvalidRequestField`.
+    Scans, audits and monitors have this field. None if absent, null or empty. Raises `InvalidRequestField`.
     """
-    members = _object("request", value)
+    members = _parse_object("request", value)
     if unknown := members.keys() - set(FIELDS):
         raise InvalidRequestField(f"request may have {', '.join(FIELDS)}, and nothing else: {len(unknown)} more found.")
     credentials = Credentials(
-        headers=tuple(_headers(members.get("headers"))),
-        basic_auth=_basic_auth(members.get("basic_auth")),
-        cookies=tuple(_cookies(members.get("cookies"))),
+        headers=tuple(_parse_headers(members.get("headers"))),
+        basic_auth=_parse_basic_auth(members.get("basic_auth")),
+        cookies=tuple(_parse_cookies(members.get("cookies"))),
     )
     if credentials.basic_auth is not None and any(name.lower() == "authorization" for name, _ in credentials.headers):
-        raise InvalidRequestField("request.headers: Authorization can't stand beside request.basic_auth.")
+        raise InvalidRequestField("request.headers: Authorization cannot be combined with request.basic_auth.")
     pairs = [*credentials.headers, *credentials.cookies, *filter(None, (credentials.basic_auth,))]
-    if len(pairs) > MAX_NAMES:
-        raise InvalidRequestField(f"request may have at most {MAX_NAMES} headers and cookies in all.")
-    if sum(_size(name) + _size(value) for name, value in pairs) > MAX_BYTES:
-        raise InvalidRequestField(f"request may have at most {MAX_BYTES // 1024} KiB in all.")
+    if len(pairs) > MAX_HEADERS_AND_COOKIES:
+        raise InvalidRequestField(f"request may have at most {MAX_HEADERS_AND_COOKIES} headers and cookies in all.")
+    if sum(_byte_length(name) + _byte_length(value) for name, value in pairs) > MAX_TOTAL_BYTES:
+        raise InvalidRequestField(f"request may have at most {MAX_TOTAL_BYTES // 1024} KiB in all.")
     return credentials if pairs else None
 
 
-def _headers(value: object) -> Iterator[tuple[str, str]]:
+def _parse_headers(value: object) -> Iterator[tuple[str, str]]:
     names: set[str] = set()
-    for name, text in _pairs("request.headers", value):
+    for name, text in _parse_pairs("request.headers", value):
         lower = name.lower()
         if lower == "cookie":
-            raise InvalidRequestField("request.headers: use request.cookies in place of the header Cookie.")
+            raise InvalidRequestField("request.headers: use request.cookies instead of the header Cookie.")
         if lower in FORBIDDEN or lower.startswith(FORBIDDEN_PREFIXES):
-            raise InvalidRequestField(f"request.headers: {name} is not for you to set.")
+            raise InvalidRequestField(f"request.headers: {name} cannot be set.")
         if lower in names:
-            raise InvalidRequestField(f"request.headers: {name} stands there twice.")
+            raise InvalidRequestField(f"request.headers: {name} appears twice.")
         names.add(lower)
         if not _HEADER_VALUE.fullmatch(text):
             raise InvalidRequestField(
@@ -161,8 +183,8 @@ def _headers(value: object) -> Iterator[tuple[str, str]]:
         yield name, text
 
 
-def _cookies(value: object) -> Iterator[tuple[str, str]]:
-    for name, text in _pairs("request.cookies", value):
+def _parse_cookies(value: object) -> Iterator[tuple[str, str]]:
+    for name, text in _parse_pairs("request.cookies", value):
         if not _COOKIE_VALUE.fullmatch(text) or text.count('"') not in (0, 2):
             raise InvalidRequestField(
                 f"request.cookies: the value of {name} must be printable ASCII without spaces, quotes, commas, "
@@ -171,10 +193,10 @@ def _cookies(value: object) -> Iterator[tuple[str, str]]:
         yield name, text
 
 
-def _basic_auth(value: object) -> tuple[str, str] | None:
+def _parse_basic_auth(value: object) -> tuple[str, str] | None:
     if value is None:
         return None
-    members = _object("request.basic_auth", value)
+    members = _parse_object("request.basic_auth", value)
     username, password = members.get("username"), members.get("password")
     if members.keys() != {"username", "password"} or not isinstance(username, str) or not isinstance(password, str):
         raise InvalidRequestField("request.basic_auth must have username and password, both strings.")
@@ -184,25 +206,28 @@ def _basic_auth(value: object) -> tuple[str, str] | None:
         raise InvalidRequestField("request.basic_auth must not contain control characters.")
     if not username and not password:
         raise InvalidRequestField("request.basic_auth needs a username or a password.")
-    if _size(username) + _size(password) > MAX_VALUE_BYTES:
+    if _byte_length(username) + _byte_length(password) > MAX_VALUE_BYTES:
         raise InvalidRequestField(f"request.basic_auth may have at most {MAX_VALUE_BYTES // 1024} KiB.")
     return username, password
 
 
-def _pairs(field: str, value: object) -> Iterator[tuple[str, str]]:
-    """Yield the members of an object. Names must be tokens, values strings of a limited size."""
-    for name, text in _object(field, value).items():
+def _parse_pairs(field: str, value: object) -> Iterator[tuple[str, str]]:
+    """Yield the names and values of a JSON object's members.
+
+    Names must be tokens, and values must be strings of limited size.
+    """
+    for name, text in _parse_object(field, value).items():
         if not _TOKEN.fullmatch(name):
-            # The message does not repeat the name, which may be a secret value in the wrong place.
+            # The message does not contain the name, which may be a misplaced secret value.
             raise InvalidRequestField(f"{field}: a name has other characters than letters, digits and !#$%&'*+-.^_`|~.")
         if not isinstance(text, str):
             raise InvalidRequestField(f"{field}: the value of {name[:100]} must be a string.")
-        if _size(name) + _size(text) > MAX_VALUE_BYTES:
+        if _byte_length(name) + _byte_length(text) > MAX_VALUE_BYTES:
             raise InvalidRequestField(f"{field}: {name[:100]} is longer than {MAX_VALUE_BYTES // 1024} KiB.")
         yield name, text
 
 
-def _object(field: str, value: object) -> Mapping[str, Any]:
+def _parse_object(field: str, value: object) -> Mapping[str, Any]:
     if value is None:
         return {}
     if not isinstance(value, dict):
@@ -210,5 +235,5 @@ def _object(field: str, value: object) -> Mapping[str, Any]:
     return value
 
 
-def _size(text: str) -> int:
+def _byte_length(text: str) -> int:
     return len(text.encode("utf-8", "surrogatepass"))

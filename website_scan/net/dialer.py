@@ -1,4 +1,7 @@
-"""Dialer, the guard against SSRF: resolve a name, check every address, connect to a checked one, verify the peer."""
+"""Connect only to checked addresses, to prevent SSRF.
+
+The dialer resolves a name, checks all its addresses, connects to one of them, and verifies the peer.
+"""
 
 from __future__ import annotations
 
@@ -22,14 +25,17 @@ from website_scan.net.targets import InvalidUrl
 
 logger = logging.getLogger(__name__)
 
-# Maximum number of addresses of a name that are tried. All of them are checked.
+# All addresses are checked, but only this many are tried.
 MAX_ADDRESSES_TRIED = 6
 
 Dial = Callable[[str, int, float], socket.socket]
 
 
 class Dialer:
-    """Checked addresses and open connections of one network. Thread-safe."""
+    """Opener of a scan's connections.
+
+    It stores checked addresses and open connections. Thread-safe.
+    """
 
     def __init__(self, policy: Policy, resolver: Resolver, dial: Dial, limits: Limits, deadline: Deadline) -> None:
         self._policy = policy
@@ -43,14 +49,14 @@ class Dialer:
         self._pins: dict[tuple[str, int], tuple[str, ...] | NetError] = {}
         self._sockets: weakref.WeakSet[socket.socket] = weakref.WeakSet()
         self._closed = False
-        # Host and address of each refused attempt.
+        # Host and address of each refused connection.
         self.refused: list[tuple[str, str]] = []
 
     def addresses(self, host: str, port: int, deadline: Deadline) -> tuple[str, ...]:
-        """Return the host's addresses, checked for a port. The answer or refusal never changes: no DNS rebinding.
+        """Return the host's checked addresses for a port.
 
-        Raises Blocked if ANY address may not be contacted on that port, NotReachable if there is none, TimedOut, or
-        InvalidUrl for a port that is not allowed.
+        The result never changes, to prevent DNS rebinding. Raises Blocked if ANY address may not be contacted on that
+        port, NotReachable if there is none, TimedOut, or InvalidUrl for a port that is not allowed.
         """
         with self._lock:
             resolving = self._resolving.setdefault(host, threading.Lock())
@@ -60,80 +66,91 @@ class Dialer:
             pinned = self._pins.get((host, port))
             if pinned is None:
                 try:
-                    pinned = self._judged(host, port, self._resolved(host, deadline))
+                    pinned = self._check_addresses(host, port, self._resolve_once(host, deadline))
                 except NetError as error:
                     if not deadline.remaining_s():
-                        raise  # with more time, the name might have been resolved
+                        raise  # The error is not stored, because more time might have helped.
                     pinned = error
                 self._pins[host, port] = pinned
         finally:
             resolving.release()
         if isinstance(pinned, NetError):
             raise type(pinned)(str(pinned))
-        self._refuse_port(host, port, pinned)
+        self._refuse_disallowed_port(host, port, pinned)
         return pinned
 
     def known_addresses(self, host: str, port: int) -> tuple[str, ...]:
-        """Return the host's addresses if they have been checked already, else none. Never waits."""
+        """Return the host's addresses that are already checked.
+
+        Empty if none are checked. Does not query name servers.
+        """
         pinned = self._pins.get((host, port))
         return pinned if isinstance(pinned, tuple) else ()
 
     def open(self, host: str, port: int, deadline: Deadline) -> tuple[GuardedSocket, str]:
-        """Open a connection to the host. Returns the socket, whose guard the caller sets, and the peer's address.
+        """Open a connection to the host.
 
-        Raises Blocked, NotReachable, TimedOut, or InvalidUrl for a port that is not allowed.
+        Returns the socket and the peer's address; the caller sets the socket's guard. Raises Blocked, NotReachable,
+        TimedOut, or InvalidUrl for a port that is not allowed.
         """
         self.refuse_when_closed()
         pinned = self.addresses(host, port, deadline)
         error: OSError | None = None
         candidates = pinned[:MAX_ADDRESSES_TRIED]
         for position, address in enumerate(candidates):
-            share_s = deadline.check() / (len(candidates) - position)
-            token = before_connect.set(self._watch)
+            attempt_timeout_s = deadline.check() / (len(candidates) - position)
+            token = before_connect.set(self._register_socket)
             try:
-                connection = self._dial(address, port, share_s)
+                connection = self._dial(address, port, attempt_timeout_s)
             except OSError as failure:
                 self.refuse_when_closed()
                 error = failure
                 continue
             finally:
                 before_connect.reset(token)
-            self._refuse_stray(connection, address, host)
-            self._refuse_own(connection, address, host, port)
+            self._refuse_other_peer(connection, address, host)
+            self._refuse_own_machine(connection, address, host, port)
             guarded = GuardedSocket(fileno=connection.detach())
             self.register(guarded)
             return guarded, address
         raise _connect_error(host, port, error)
 
     def register(self, connection: GuardedSocket | GuardedTlsSocket) -> None:
-        """Register a connection, so that `close` ends it. Raises TimedOut after `close`."""
+        """Register a connection, so that `close` ends the connection.
+
+        Raises TimedOut after `close`.
+        """
         try:
-            self._watch(connection)
+            self._register_socket(connection)
         except TimedOut:
             connection.close()
             raise
 
-    def _watch(self, connection: socket.socket) -> None:
+    def _register_socket(self, connection: socket.socket) -> None:
         with self._lock:
             self._sockets.add(connection)
         self.refuse_when_closed()
 
     def close(self) -> None:
-        """End every connection, also those that other threads wait for, and refuse later ones.
+        """End all connections, and refuse new ones.
 
-        A thread that waits for a name server continues to wait until the query's time limit (`name_servers`).
+        Connections of other threads end, too. A thread that waits for a name server continues to wait until the query's
+        time limit (`name_servers`).
         """
         with self._lock:
             self._closed = True
             connections = list(self._sockets)
         for connection in connections:
             with contextlib.suppress(OSError):
-                # SSLSocket.shutdown would make a reading thread continue with data that is still encrypted.
+                # SSLSocket.shutdown would make a reading thread read encrypted data.
                 socket.socket.shutdown(connection, socket.SHUT_RDWR)
 
     @contextlib.contextmanager
     def until_closed(self) -> Iterator[None]:
-        """Raise TimedOut for every result after `close`, which may have caused an error or truncated a response."""
+        """Raise TimedOut if `close` was called before the end of the block.
+
+        Errors and truncated responses may then be due to `close`.
+        """
         try:
             yield
         except (NetError, NoAnswer):
@@ -142,12 +159,15 @@ class Dialer:
         self.refuse_when_closed()
 
     def refuse_when_closed(self) -> None:
-        """Raise TimedOut after `close`."""
+        """Raise TimedOut if the dialer is closed."""
         if self._closed:
             raise TimedOut("The scan has ended.")
 
-    def _resolved(self, host: str, deadline: Deadline) -> tuple[str, ...]:
-        """Return the name server's first answer, which is valid for all ports."""
+    def _resolve_once(self, host: str, deadline: Deadline) -> tuple[str, ...]:
+        """Resolve a name only once for all ports.
+
+        Returns the stored addresses afterwards.
+        """
         answer = self._answers.get(host)
         if answer is None:
             try:
@@ -161,9 +181,9 @@ class Dialer:
             raise answer
         return answer
 
-    def _judged(self, host: str, port: int, resolved: tuple[str, ...]) -> tuple[str, ...]:
+    def _check_addresses(self, host: str, port: int, resolved: tuple[str, ...]) -> tuple[str, ...]:
         if addresses.is_loopback_name(host):
-            # The name has both loopback addresses by definition, but an exemption may contain only one of them.
+            # Perhaps only one of a loopback name's two addresses is exempted.
             resolved = tuple(text for text in resolved if self._is_exempt(text, host, port)) or resolved
         exempted = self._policy.exempted(host, port)
         own = addresses.own_addresses()
@@ -173,7 +193,7 @@ class Dialer:
             except ValueError:
                 raise Blocked(f"{host} resolves to something that is no address.") from None
             if reason := addresses.refusal(address, exempted, own, self._policy.denied_networks):
-                # The address is only logged: the message must not reveal internal DNS records to users.
+                # Messages for users must not reveal internal DNS records.
                 logger.info("egress to %s on port %d is refused: %s", host, port, reason)
                 self.refused.append((host, text))
                 raise Blocked(f"{host} is not publicly accessible.")
@@ -182,33 +202,41 @@ class Dialer:
         return resolved
 
     def _is_exempt(self, address: str, host: str, port: int) -> bool:
-        return addresses.is_exempt(ip_address(address), self._policy.exempted(host, port))
+        return addresses.is_exempted(ip_address(address), self._policy.exempted(host, port))
 
-    def _refuse_port(self, host: str, port: int, pinned: tuple[str, ...]) -> None:
+    def _refuse_disallowed_port(self, host: str, port: int, pinned: tuple[str, ...]) -> None:
         if port not in self._policy.allowed_ports and not all(
             self._is_exempt(address, host, port) for address in pinned
         ):
             raise InvalidUrl(f"Port {port} is not allowed here.")
 
-    def _refuse_stray(self, connection: socket.socket, address: str, host: str) -> None:
-        """Raise Blocked if the peer's address is not the checked address."""
-        if _end(connection, connection.getpeername) != ip_address(address):
+    def _refuse_other_peer(self, connection: socket.socket, address: str, host: str) -> None:
+        """Raise Blocked if the peer's address is not the checked one."""
+        if _endpoint_address(connection, connection.getpeername) != ip_address(address):
             connection.close()
             logger.warning("the connection to %s led elsewhere and was ended", address)
             self.refused.append((host, address))
             raise Blocked("The connection did not lead to the address that was judged.")
 
-    def _refuse_own(self, connection: socket.socket, address: str, host: str, port: int) -> None:
-        """Raise Blocked if the peer is this machine, at an address that none of its interfaces lists."""
-        if _end(connection, connection.getsockname) == ip_address(address) and not self._is_exempt(address, host, port):
+    def _refuse_own_machine(self, connection: socket.socket, address: str, host: str, port: int) -> None:
+        """Raise Blocked if the peer is an unlisted address of this machine.
+
+        No interface lists the address.
+        """
+        if _endpoint_address(connection, connection.getsockname) == ip_address(address) and not self._is_exempt(
+            address, host, port
+        ):
             connection.close()
             logger.info("egress to %s is refused: it is an address of this machine", address)
             self.refused.append((host, address))
             raise Blocked("The connection did not lead to a public address.")
 
 
-def _end(connection: socket.socket, name: Callable[[], tuple[str, int]]) -> IPAddress:
-    """Return the address at one end of a connection. Raises NotReachable if the connection has ended."""
+def _endpoint_address(connection: socket.socket, name: Callable[[], tuple[str, int]]) -> IPAddress:
+    """Return the address of one end of a connection.
+
+    Raises NotReachable if the connection has ended.
+    """
     try:
         return ip_address(name()[0].partition("%")[0])
     except (OSError, ValueError):

@@ -1,4 +1,7 @@
-"""Errors of refused or failed connections. Their codes are also the `error.code` of scans that fail because of them."""
+"""Errors for refused or failed connections.
+
+If one of them makes a scan fail, its code becomes the scan's `error.code`.
+"""
 
 from __future__ import annotations
 
@@ -8,26 +11,32 @@ from website_scan.errors import Refusal
 
 
 class NetError(Refusal):
-    """Base of all errors of requests that end without a response."""
+    """Base class for errors of requests that end without a response."""
 
     status: ClassVar[int] = 400
 
 
 class Blocked(NetError):
-    """Refusal by the network guard: the address, name or port may not be contacted."""
+    """Raised when the network guard refuses a connection.
+
+    Because of the address, name or port.
+    """
 
     code = "DOMAIN_BLOCKED"
     status = 403
 
 
 class NotReachable(NetError):
-    """Unresolvable name, or host that accepts no connection."""
+    """Raised when a host cannot be reached.
+
+    Its name does not resolve, or it accepts no connection.
+    """
 
     code = "URL_NOT_REACHABLE"
 
 
 class Refused(NotReachable):
-    """Refusal by an existing host of connections on the port."""
+    """Raised when a host refuses connections on a port."""
 
 
 class TimedOut(NetError):
@@ -35,13 +44,16 @@ class TimedOut(NetError):
 
 
 class TlsFailed(NetError):
-    """Failure to negotiate a TLS connection."""
+    """Raised when a TLS connection could not be negotiated."""
 
     code = "TLS_FAILED"
 
 
 class Untrusted(TlsFailed):
-    """Untrusted certificate of a server. `reason` is OpenSSL's text."""
+    """Raised for a server with an untrusted certificate.
+
+    `reason` is OpenSSL's text.
+    """
 
     def __init__(self, reason: str) -> None:
         super().__init__(f"The certificate is not trusted: {reason}.")
@@ -49,9 +61,19 @@ class Untrusted(TlsFailed):
 
 
 class BadResponse(NetError):
-    """Response that is not valid HTTP."""
+    """Raised when a response is not valid HTTP."""
 
     code = "BAD_RESPONSE"
+
+
+class Http2Only(BadResponse):
+    """Raised for a server that speaks only HTTP/2.
+
+    The network guard does not support HTTP/2.
+    """
+
+    def __init__(self) -> None:
+        super().__init__("The server speaks only HTTP/2. Scans need a server that also speaks HTTP/1.1.")
 
 
 class TooManyRedirects(NetError):
@@ -59,6 +81,6 @@ class TooManyRedirects(NetError):
 
 
 class BudgetExceeded(NetError):
-    """Exceeded budget of requests or bytes of a scan."""
+    """Raised when a scan exceeds its budget of requests or bytes."""
 
     code = "BUDGET_EXCEEDED"

@@ -1,4 +1,4 @@
-"""Resolver of host names to addresses, within a deadline."""
+"""Host name resolver with a deadline."""
 
 from __future__ import annotations
 
@@ -14,47 +14,58 @@ HOSTS_FILE = Path("/etc/hosts")
 
 
 class Resolver(Protocol):
-    """Protocol of a resolver; tests provide their own."""
+    """Interface for host name resolvers.
+
+    Tests provide another implementation.
+    """
 
     def resolve(self, host: str, deadline: Deadline) -> tuple[str, ...]:
-        """Return every address of a name, IPv4 first. Raises NotReachable if it has none."""
+        """Return all addresses of a host name, IPv4 first.
+
+        Raises NotReachable if there are none.
+        """
 
 
 class SystemResolver:
-    """Resolver that uses the hosts file and name servers (the given ones, or the system's), without search domains."""
+    """Create a resolver without search domains.
+
+    It uses the hosts file, and the given name servers or else the system's.
+    """
 
     def __init__(self, name_servers: Sequence[str] = ()) -> None:
         self._name_servers = name_servers
 
     def resolve(self, host: str, deadline: Deadline) -> tuple[str, ...]:
-        """Return every address of a name, IPv4 first. Raises NotReachable if there is none, or no answer in time."""
+        """Return all addresses of a host name, IPv4 first.
+
+        Raises NotReachable without an address or answer.
+        """
         try:
             return (str(ip_address(host)),)
         except ValueError:
             pass
         if is_loopback_name(host):
             return tuple(map(str, LOOPBACK))
-        if local := _from_hosts_file(host):
-            return _ipv4_first(local)
-        from website_scan.net.name_servers import (
-            addresses,  # loads dnspython (50 ms), which scans of this machine do not need
-        )
+        if local := _look_up_hosts_file(host):
+            return _sort_ipv4_first(local)
+        # Importing dnspython takes 50 ms, and scans of this machine do not need it.
+        from website_scan.net.name_servers import addresses
 
-        return _ipv4_first(addresses(host, deadline, self._name_servers))
+        return _sort_ipv4_first(addresses(host, deadline, self._name_servers))
 
 
-def _from_hosts_file(host: str) -> list[str]:
+def _look_up_hosts_file(host: str) -> list[str]:
     try:
         lines = HOSTS_FILE.read_text(errors="replace").splitlines()
     except OSError:
         return []
-    addresses_of_host: list[str] = []
+    host_addresses: list[str] = []
     for line in lines:
         address, *names = line.partition("#")[0].split() or [""]
         if host in (name.lower() for name in names):
-            addresses_of_host.append(address.partition("%")[0])
-    return addresses_of_host
+            host_addresses.append(address.partition("%")[0])
+    return host_addresses
 
 
-def _ipv4_first(addresses: list[str]) -> tuple[str, ...]:
+def _sort_ipv4_first(addresses: list[str]) -> tuple[str, ...]:
     return tuple(sorted(dict.fromkeys(addresses), key=lambda address: ":" in address))

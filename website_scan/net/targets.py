@@ -1,6 +1,7 @@
-"""Parser of targets: converts a string into one canonical URL by WHATWG rules, or raises a named refusal.
+"""URL parser for scan and delivery targets.
 
-No code after `parse_target` reads the original string, so no second parser can disagree about the host.
+A string is converted to a canonical URL by the WHATWG rules, or refused. No code after `parse_target` reads the
+original string, so no second parser can disagree about the host.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from ipaddress import ip_address
 
 from website_scan.errors import Refusal
-from website_scan.net.addresses import LOOPBACK, IPNetwork, is_exempt, is_loopback_name, own_addresses, refusal
+from website_scan.net.addresses import LOOPBACK, IPNetwork, is_exempted, is_loopback_name, own_addresses, refusal
 from website_scan.net.errors import Blocked
 from website_scan.net.policy import Policy
 from website_scan.urls import Url
@@ -21,11 +22,11 @@ from website_scan.urls import Url
 logger = logging.getLogger(__name__)
 
 MAX_LENGTH = 2048
-# Percent-encoding turns one character into up to twelve.
+# Percent-encoding converts one character to up to twelve characters.
 MAX_CANONICAL_LENGTH = 8192
 SCHEMES = frozenset({"http", "https"})
 
-# Suffixes of names that are never public sites, regardless of DNS: RFC 2606, 6761, 6762, 7686, 8375, and common usage.
+# Names with these suffixes are never public sites (RFC 2606, 6761, 6762, 7686, 8375).
 RESERVED_SUFFIXES = frozenset(
     {
         "localhost",
@@ -40,15 +41,18 @@ RESERVED_SUFFIXES = frozenset(
     }
 )
 
-# Required beginning of the original string, because WHATWG also accepts http:/host and http:///host.
+# The WHATWG rules also accept http:/host and http:///host.
 _PREFIX = re.compile(r"https?://[^/\\]", re.IGNORECASE)
-# Valid host names. WHATWG accepts more, such as `a;b` or `a*b`, which no registry allows and some resolvers misparse.
+# The WHATWG rules also accept host names such as `a;b`, which some resolvers misparse.
 _NAME = re.compile(r"(?:[a-z0-9_-]{1,63}\.)*[a-z0-9_-]{1,63}")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
 class InvalidUrl(Refusal):
-    """Refusal of a URL that is malformed, not http(s), has no usable host, or contains a forbidden part."""
+    """Raised for an invalid URL.
+
+    It is malformed, not http(s), without a valid host, or has a forbidden part.
+    """
 
     code = "INVALID_URL"
     status = 400
@@ -56,7 +60,10 @@ class InvalidUrl(Refusal):
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """http(s) URL without credentials and fragment that may be requested, judging by its text."""
+    """Canonical http(s) URL that `parse_target` has checked.
+
+    It has no credentials and no fragment.
+    """
 
     address: Url
     policy: Policy = field(compare=False, repr=False)
@@ -73,39 +80,47 @@ class Target:
 
     @property
     def host(self) -> str:
-        """Return the host: ASCII, IPv6 without brackets."""
+        """Return the host in ASCII, IPv6 addresses without brackets."""
         return self.address.host
 
     @property
     def port(self) -> int:
-        """Return the port: that of the URL, or the scheme's default."""
+        """Return the port of the URL or the default port of its scheme."""
         return self.address.port or 0
 
     @property
     def path(self) -> str:
-        """Return the path for a request line: with `?` and the query, even an empty one after a `?`."""
+        """Return path and query for a request line.
+
+        An empty query keeps its `?`.
+        """
         return "/" + self.address.without_fragment.split("/", 3)[3]
 
     @property
     def origin(self) -> str:
-        """Return `https://host[:port]`; with the port only if it is not the scheme's default."""
+        """Return the origin `https://host[:port]`.
+
+        The port is omitted if it is the scheme's default.
+        """
         return self.address.origin
 
     @property
     def is_https(self) -> bool:
-        """Return True if the scheme is https."""
+        """Return True for an https URL."""
         return self.scheme == "https"
 
     def join(self, reference: str) -> Target:
-        """Return the target of a reference on this page, after the same checks.
+        """Resolve a reference on this page to a target.
+
+        The checks are those of `parse_target`.
 
         Raises InvalidUrl (also for other schemes) or Blocked.
         """
-        return _target(reference, self.policy, base=self.url)
+        return _parse_target(reference, self.policy, base=self.url)
 
 
 def parse_target(value: object, policy: Policy) -> Target:
-    """Return the target of a URL that a person or a program sent.
+    """Parse and check a URL from outside, such as a user's input.
 
     Raises InvalidUrl, or Blocked for names and address literals that are not public; the blocklist is checked before
     the port. The addresses of a name are checked when it is resolved.
@@ -118,13 +133,13 @@ def parse_target(value: object, policy: Policy) -> Target:
         raise InvalidUrl("url must not contain control characters.")
     if not _PREFIX.match(value):
         raise InvalidUrl("url must start with https:// or http://, followed by a host name.")
-    target = _target(value, policy)
+    target = _parse_target(value, policy)
     if len(target.url) > MAX_CANONICAL_LENGTH:
         raise InvalidUrl(f"url is longer than {MAX_CANONICAL_LENGTH:,} characters when encoded.")
     return target
 
 
-def _target(value: str, policy: Policy, base: str | None = None) -> Target:
+def _parse_target(value: str, policy: Policy, base: str | None = None) -> Target:
     try:
         url = Url.of(value, base)
         if url.host.endswith("."):
@@ -135,8 +150,8 @@ def _target(value: str, policy: Policy, base: str | None = None) -> Target:
         raise InvalidUrl("Only https:// and http:// addresses can be scanned.")
     _refuse_credentials(url)
     target = Target(replace(url, href=url.without_fragment, fragment=""), policy)
-    _judge_host(target.host)
-    _judge_port(target.port, policy, is_exempted=_refuse_blocked(target.host, target.port, policy))
+    _check_host(target.host)
+    _check_port(target.port, policy, is_exempted=_refuse_blocked(target.host, target.port, policy))
     return target
 
 
@@ -145,24 +160,29 @@ def _refuse_credentials(url: Url) -> None:
         raise InvalidUrl("The address must not contain a user name or password.")
 
 
-def _judge_port(port: int, policy: Policy, *, is_exempted: bool) -> None:
+def _check_port(port: int, policy: Policy, *, is_exempted: bool) -> None:
     if port == 0 or (port not in policy.allowed_ports and not is_exempted):
         raise InvalidUrl(f"Port {port} is not allowed here.")
 
 
-def _judge_host(host: str) -> None:
-    """Check the rules for host names that WHATWG omits: RFC 1123, section 2.1, with underscores."""
+def _check_host(host: str) -> None:
+    """Raise InvalidUrl for host names that violate RFC 1123, section 2.1.
+
+    The WHATWG rules accept some of them.
+    """
     if ":" not in host and (len(host) > 253 or not _NAME.fullmatch(host)):
         raise InvalidUrl("The address has no valid host name.")
 
 
 def _refuse_blocked(host: str, port: int, policy: Policy) -> bool:
-    """Raise Blocked if the host may not be contacted. Returns True if an exemption may apply to this port.
+    """Raise Blocked if the policy refuses the host.
+
+    Returns True if an exemption may apply to this port.
 
     The addresses of a name are not known here. If any networks are exempted, the network checks the port together with
     the addresses before it connects.
     """
-    if not _blocked_domains(policy.blocked_domains).isdisjoint(_suffixes(host)):
+    if not _blocked_domains(policy.blocked_domains).isdisjoint(_parent_domains(host)):
         raise Blocked(f"{host} is on the blocklist of this service.")
     exempted = policy.exempted(host, port)
     try:
@@ -172,22 +192,28 @@ def _refuse_blocked(host: str, port: int, policy: Policy) -> bool:
         return bool(exempted)
     if reason := refusal(address, exempted, own_addresses(), policy.denied_networks):
         logger.info("a target is refused: %s", reason)
-        # The message has only public facts about the address, not that it belongs to this machine or is denied here.
+        # Users do not learn that an address belongs to this machine or is denied by the operator.
         public_reason = refusal(address, exempted)
         raise Blocked(f"The target is not publicly accessible{f': {public_reason}' if public_reason else ''}.")
-    return is_exempt(address, exempted)
+    return is_exempted(address, exempted)
 
 
 def _refuse_reserved_name(host: str, exempted: tuple[IPNetwork, ...], policy: Policy) -> None:
     is_loopback = is_loopback_name(host) if policy.typed_loopback else host == "localhost"
-    if is_loopback and any(is_exempt(address, exempted) for address in LOOPBACK):
+    if is_loopback and any(is_exempted(address, exempted) for address in LOOPBACK):
         return
-    if "." not in host or not RESERVED_SUFFIXES.isdisjoint(_suffixes(host)):
+    if is_loopback_name(host):
+        setting = " An operator can allow it with SCAN_ALLOWED_NETWORKS=127.0.0.0/8." if host == "localhost" else ""
+        raise Blocked(
+            f"{host} is this machine, not a public site. To scan a site on your own machine, use the command "
+            f"website-scan.{setting}"
+        )
+    if "." not in host or not RESERVED_SUFFIXES.isdisjoint(_parent_domains(host)):
         raise Blocked(f"{host} is a reserved name, not a public site.")
 
 
-def _suffixes(host: str) -> Iterator[str]:
-    """Yield the name itself and every parent domain."""
+def _parent_domains(host: str) -> Iterator[str]:
+    """Yield a host name, then its parent domains."""
     yield host
     while host := host.partition(".")[2]:
         yield host
@@ -195,7 +221,7 @@ def _suffixes(host: str) -> Iterator[str]:
 
 @functools.lru_cache(maxsize=8)
 def _blocked_domains(entries: tuple[str, ...]) -> frozenset[str]:
-    """Return the blocklist's entries in the canonical form of a target's host."""
+    """Return the domains of the blocklist in canonical form."""
     return frozenset(filter(None, map(_canonical_domain, entries)))
 
 

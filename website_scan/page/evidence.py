@@ -1,4 +1,7 @@
-"""Evidence about a page, which probes gather and checks judge: frozen, typed data."""
+"""Evidence about a page, which probes gather and checks judge.
+
+It is immutable.
+"""
 
 from __future__ import annotations
 
@@ -14,23 +17,29 @@ from website_scan.net.targets import Target
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """Time of the scan, aware and in UTC, so that no check reads the system clock."""
+    """Time of the scan as an aware datetime in UTC.
+
+    Checks use this time, not the system clock.
+    """
 
     now: datetime
 
 
 class ScanTypes(frozenset[ScanType]):
-    """Scan types of this visit that have something to judge."""
+    """Scan types of a visit for which there is evidence to judge."""
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Requested page: the responses of all redirect hops. The last one, `response`, is the page itself."""
+    """Requested page with the responses of all redirect hops.
+
+    The last response is the page itself.
+    """
 
     requested: Target
-    target: Target  # URL at which the redirects ended
+    target: Target  # Final URL after all redirects.
     hops: tuple[Response, ...]
-    is_keyed: bool = False  # True if requested with credentials, so that the content may be for one visitor only
+    has_credentials: bool = False  # True if the request had credentials, so that the content may be private.
 
     @property
     def response(self) -> Response:
@@ -42,7 +51,9 @@ class Page:
 
     @property
     def media_type(self) -> str:
-        """Return the media type in lower case without parameters; empty if none was sent.
+        """Return the page's media type in lower case without parameters.
+
+        Empty if none was sent.
 
         If there are several, the last counts (Fetch, "extract a MIME type").
         """
@@ -51,7 +62,10 @@ class Page:
 
     @property
     def is_html(self) -> bool:
-        """Return True if a browser would display the page as HTML. A missing media type is sniffed."""
+        """Return True if a browser would display the page as HTML.
+
+        Without a media type, the content is sniffed.
+        """
         if self.media_type:
             return self.media_type in ("text/html", "application/xhtml+xml")
         return self.response.body.lstrip()[:1] == b"<"
@@ -59,17 +73,20 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """Parsed markup of the page, as in a browser with scripts (HTML5), and the base URL of its references."""
+    """Parsed HTML of the page, and the base URL of its references.
+
+    The HTML is parsed as in a browser that runs scripts.
+    """
 
     tree: LexborHTMLParser
-    text: str  # the decoded source
+    text: str  # Decoded source of the page.
     encoding: str
     base: Target
 
 
 @dataclass(frozen=True, slots=True)
 class ServedContent:
-    """Visibility of the served HTML: whether it is blank before scripts have run, and whether it has scripts.
+    """Content of the HTML as sent, before scripts run.
 
     A page that is not HTML is not blank.
     """

@@ -1,4 +1,7 @@
-"""Elements of a document, as a browser with scripts has them, their attributes, and resolved references."""
+"""Functions that read a parsed document.
+
+They return elements, attributes, texts and references.
+"""
 
 from __future__ import annotations
 
@@ -12,28 +15,32 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 from website_scan.page.evidence import Document
 from website_scan.urls import Url
 
-# Limits for hostile pages. Browsers also flatten deeper trees.
+# Browsers flatten trees that are nested more deeply than 512 elements, too.
 MAX_NODES = 20_000
 MAX_DEPTH = 512
 
 
 def select(within: LexborHTMLParser | LexborNode, selector: str) -> list[LexborNode]:
-    """Return every matching element in document order. All queries of a tree must use this function.
+    """Return all elements that match a CSS selector, in document order.
+
+    All queries of a tree must use this function.
 
     A tree stores the state of a search in itself. Creating the results may run a finalizer, which lets another thread
     continue; if that thread searches the same tree, the process crashes.
     """
-    with _one_search:
+    with _search_lock:
         nodes = within.css(selector)
-    # A list of selectors returns an element once for each selector that it matches.
+    # A selector list returns an element once for each matching selector.
     return list({node.mem_id: node for node in nodes}.values()) if "," in selector else nodes
 
 
-_one_search = threading.Lock()
+_search_lock = threading.Lock()
 
 
 def live(document: Document, selector: str) -> Iterator[LexborNode]:
-    """Return the first `MAX_NODES` matching elements in document order.
+    """Return the first elements that match a CSS selector.
+
+    They are in document order, at most `MAX_NODES`.
 
     The content of `<template>` and `<noscript>` is not in the tree, as in a browser that runs scripts. `selector`
     should have no descendant combinators: they are extremely slow on deep pages.
@@ -42,7 +49,7 @@ def live(document: Document, selector: str) -> Iterator[LexborNode]:
 
 
 def enclosing(node: LexborNode, tag: str) -> LexborNode | None:
-    """Return the nearest ancestor with that tag, or None."""
+    """Return the nearest ancestor element with this tag, or None."""
     parent = node.parent
     for _ in range(MAX_DEPTH):
         if parent is None or parent.tag == tag:
@@ -52,7 +59,9 @@ def enclosing(node: LexborNode, tag: str) -> LexborNode | None:
 
 
 def http_equivs(document: Document, header: str, *, anywhere: bool = False) -> list[str]:
-    """Return the content of each `<meta http-equiv>` for that response header, in order.
+    """Return the contents of `<meta http-equiv>` elements for a header.
+
+    They are in document order.
 
     Browsers obey some of these elements `anywhere`, others in the head only (HTML Standard, section 4.2.5.3). Browsers
     ignore the case of the name, but ignore the whole element if white space surrounds the name.
@@ -65,28 +74,43 @@ def http_equivs(document: Document, header: str, *, anywhere: bool = False) -> l
 
 
 def metas_named(document: Document, name: str) -> Iterator[LexborNode]:
-    """Yield the `<meta>` elements with a name, in any case but without white space around it, as in browsers."""
+    """Yield the `<meta>` elements with this name.
+
+    The name's case is ignored, but white space around it is not.
+    """
     return (node for node in live(document, "meta[name]") if (attribute(node, "name") or "").lower() == name)
 
 
 def attribute(node: LexborNode, name: str) -> str | None:
-    """Return an attribute's value: an empty text without a value, None if the attribute is absent."""
+    """Return an attribute's value.
+
+    None if the attribute is absent, empty if it has no value.
+    """
     attributes = node.attributes
     return (attributes[name] or "") if name in attributes else None
 
 
 def resolve(document: Document, reference: str) -> Url | None:
-    """Return the absolute URL of a reference in the document; None if it is not a URL."""
+    """Resolve a reference in the document to an absolute URL.
+
+    None if the reference is invalid.
+    """
     return Url.parse(reference, document.base.url)
 
 
 def http_address(url: Url | None) -> str | None:
-    """Return the URL to request, http(s) and without its fragment; None for other schemes."""
+    """Return an http(s) URL without its fragment.
+
+    None for other schemes.
+    """
     return url.without_fragment if url is not None and url.is_http else None
 
 
 def is_plaintext(url: Url) -> bool:
-    """Return True if the URL is http and not loopback, which browsers trust (W3C Secure Contexts)."""
+    """Return True if the URL is http and not loopback.
+
+    Browsers trust loopback hosts (W3C Secure Contexts).
+    """
     if url.scheme != "http":
         return False
     try:
@@ -96,7 +120,7 @@ def is_plaintext(url: Url) -> bool:
 
 
 def elements(node: LexborNode) -> Iterator[LexborNode]:
-    """Yield the child elements, in order."""
+    """Yield the child elements of a node, in order."""
     child = node.first_child
     while child is not None:
         if child.is_element_node:
@@ -105,7 +129,10 @@ def elements(node: LexborNode) -> Iterator[LexborNode]:
 
 
 def texts(node: LexborNode) -> Iterator[str]:
-    """Yield the text nodes that are not blank, in order. A byte order mark is blank, as in JavaScript."""
+    """Yield a node's own texts in order, except blank ones.
+
+    A byte order mark is blank, as in JavaScript.
+    """
     child = node.first_child
     while child is not None:
         if child.is_text_node:

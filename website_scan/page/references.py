@@ -1,4 +1,7 @@
-"""Sub-resources that a document requests on a current phone, with one candidate for each image."""
+"""Subresources that a document loads on a current phone.
+
+Each image has one candidate.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ from website_scan.urls import Url
 
 
 class ResourceKind(StrEnum):
-    """Kind of a sub-resource."""
+    """Kind of a subresource, such as script or image."""
 
     SCRIPT = "script"
     STYLESHEET = "stylesheet"
@@ -27,17 +30,17 @@ class ResourceKind(StrEnum):
     OTHER = "other"
 
 
-# Limit for style sheets, `style` and `srcset` together.
+# Maximum number of characters in style sheets, `style` and `srcset` attributes together.
 MAX_CHARACTERS = 512 * 1024
-# Device pixels of a phone's screen, which is 412 CSS pixels wide. Images are assumed to fill the width.
-PHONE_PIXELS = 824
+# A phone's screen has 412 CSS pixels, and images are assumed to fill the width.
+PHONE_WIDTH_PIXELS = 824
 PHONE_DENSITY = 2.0
 JAVASCRIPT_TYPES = re.compile(r"(?:text|application)/(?:x-)?(?:java|ecma|j|live)script.*|module|", re.IGNORECASE)
 IMAGE_TYPES = frozenset(
     {"", "image/avif", "image/webp", "image/png", "image/jpeg", "image/jpg", "image/gif", "image/svg+xml"}
 )
 ICONS = frozenset({"icon", "apple-touch-icon", "apple-touch-icon-precomposed", "mask-icon"})
-# Kinds of resources by the destination (`as`) of a preload.
+# Kinds of resources by the `as` attribute of a preload link.
 DESTINATIONS = {
     "script": ResourceKind.SCRIPT,
     "style": ResourceKind.STYLESHEET,
@@ -45,8 +48,8 @@ DESTINATIONS = {
     "font": ResourceKind.FONT,
     "fetch": ResourceKind.OTHER,
 }
-# Maximum number of children of a picture element that are examined for each of its images.
-MAX_BEFORE_IMAGE = 50
+# Maximum number of children of a picture element that are examined for each image.
+MAX_PICTURE_CHILDREN = 50
 CANDIDATE = re.compile(r"[\s,]*+(?P<url>\S++)")
 DESCRIPTORS = re.compile(r"(?:[^,(]|\([^)]{0,100}\))*+,?")
 DESCRIPTOR = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)([wx])")
@@ -54,7 +57,10 @@ DESCRIPTOR = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)([wx])")
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """Absolute http(s) URL without fragment, its kind, and whether it is loaded with the page (`eager`)."""
+    """Subresource of a document.
+
+    It has an absolute http(s) URL without fragment and a kind. `eager` says whether it loads with the page.
+    """
 
     url: str
     kind: ResourceKind
@@ -63,47 +69,61 @@ class Reference:
 
 @dataclass(frozen=True, slots=True)
 class References:
-    """Sub-resources of the page as evidence, in the order of the markup, each URL once."""
+    """Subresources of the page as evidence, in document order, each URL once."""
 
     items: tuple[Reference, ...]
 
 
 class Reading:
-    """Budget for a page's style sheets and `srcset` lists, so that no page takes long to examine."""
+    """Budget for parsing a page's style sheets and `srcset` attributes.
+
+    No page may take long to examine.
+    """
 
     def __init__(self, characters: int = MAX_CHARACTERS) -> None:
         self._remaining = characters
         self.allowance = Allowance()
 
     def take(self, text: str | None) -> str:
-        """Return the text, cut to the remaining budget."""
+        """Return the text, truncated to the remaining budget, and reduce the budget."""
         part = (text or "")[: self._remaining]
         self._remaining -= len(part)
         return part
 
 
 def references(document: Document) -> tuple[Reference, ...]:
-    """Return the document's sub-resources in the order of the markup, each URL once, without those of frames."""
-    by_url: dict[str, Reference] = {}
+    """Return the document's subresources in document order, each URL once.
+
+    Subresources of its frames are left out.
+    """
+    references_by_url: dict[str, Reference] = {}
     reading = Reading()
     for node in live(document, "script, link, img, input, video, audio, source, image, style, [style]"):
-        for address, kind, eager in _of_element(node, reading):
-            keep(by_url, document.base.url, address, kind, eager)
-    return tuple(by_url.values())
+        for address, kind, eager in _element_resources(node, reading):
+            keep(references_by_url, document.base.url, address, kind, eager)
+    return tuple(references_by_url.values())
 
 
-def keep(by_url: dict[str, Reference], base: str, address: str, kind: ResourceKind, eager: bool) -> None:
-    """Add a reference to `by_url`. A URL counts as eager if any of its references is."""
+def keep(references_by_url: dict[str, Reference], base: str, address: str, kind: ResourceKind, eager: bool) -> None:
+    """Add a reference to `references_by_url`.
+
+    A URL is eager if any reference to it is eager.
+    """
     href = http_address(Url.parse(address.strip(), base)) if address.strip() else None
     if href is None:
         return
-    known = by_url.get(href)
+    known = references_by_url.get(href)
     if known is None or (eager and not known.eager):
-        by_url[href] = Reference(href, known.kind if known else kind, eager)
+        references_by_url[href] = Reference(href, known.kind if known else kind, eager)
 
 
 def best_candidate(source_set: str) -> str | None:
-    """Return the candidate of a `srcset` for a phone: the smallest that is large enough, else the largest."""
+    """Return the smallest image in a `srcset` for a phone.
+
+    It must be large enough. The result is its URL.
+
+    If none is large enough, return the URL of the largest.
+    """
     sized = [(_density(descriptors), url) for url, descriptors in candidates(source_set)]
     enough = [pair for pair in sized if pair[0] >= PHONE_DENSITY]
     if enough:
@@ -112,7 +132,10 @@ def best_candidate(source_set: str) -> str | None:
 
 
 def candidates(source_set: str) -> Iterator[tuple[str, str]]:
-    """Yield the URLs of a `srcset` with their descriptors (HTML, "parse a srcset attribute")."""
+    """Yield the URLs of a `srcset` with their descriptors.
+
+    HTML, "parse a srcset attribute".
+    """
     position = 0
     while (match := CANDIDATE.match(source_set, position)) is not None:
         url, position, descriptors = match["url"], match.end(), ""
@@ -122,27 +145,27 @@ def candidates(source_set: str) -> Iterator[tuple[str, str]]:
 
 
 def _density(descriptors: str) -> float:
-    """Return the device pixels per CSS pixel for an image that fills a phone's width."""
+    """Return an image's pixels per CSS pixel if the image fills a phone's width."""
     match = DESCRIPTOR.search(descriptors)
     if match is None:
         return 1.0
     size = float(match[1])
-    return size / PHONE_PIXELS * PHONE_DENSITY if match[2] == "w" else size
+    return size / PHONE_WIDTH_PIXELS * PHONE_DENSITY if match[2] == "w" else size
 
 
-def _of_element(  # noqa: C901 -- one branch for each element that loads a resource
+def _element_resources(  # noqa: C901 -- one branch for each element that loads a resource
     node: LexborNode, reading: Reading
 ) -> Iterator[tuple[str, ResourceKind, bool]]:
     match node.tag:
         case "script":
             source = attribute(node, "src")
-            is_skipped = attribute(node, "nomodule") is not None
-            if source and not is_skipped and JAVASCRIPT_TYPES.fullmatch((attribute(node, "type") or "").strip()):
+            is_nomodule = attribute(node, "nomodule") is not None
+            if source and not is_nomodule and JAVASCRIPT_TYPES.fullmatch((attribute(node, "type") or "").strip()):
                 yield source, ResourceKind.SCRIPT, True
         case "link":
-            yield from _of_link(node, reading)
+            yield from _link_resources(node, reading)
         case "img":
-            listed = _of_picture(node, reading) or best_candidate(reading.take(attribute(node, "srcset")))
+            listed = _picture_candidate(node, reading) or best_candidate(reading.take(attribute(node, "srcset")))
             chosen = listed or attribute(node, "src")
             if chosen:
                 yield chosen, ResourceKind.IMAGE, (attribute(node, "loading") or "").strip().lower() != "lazy"
@@ -170,7 +193,7 @@ def _of_element(  # noqa: C901 -- one branch for each element that loads a resou
             yield address, ResourceKind.IMAGE, True
 
 
-def _of_link(node: LexborNode, reading: Reading) -> Iterator[tuple[str, ResourceKind, bool]]:
+def _link_resources(node: LexborNode, reading: Reading) -> Iterator[tuple[str, ResourceKind, bool]]:
     relations = frozenset((attribute(node, "rel") or "").lower().split())
     address = attribute(node, "href") or ""
     if "stylesheet" in relations:
@@ -187,12 +210,15 @@ def _of_link(node: LexborNode, reading: Reading) -> Iterator[tuple[str, Resource
         yield address, ResourceKind.ICON, False
 
 
-def _of_picture(image: LexborNode, reading: Reading) -> str | None:
-    """Return the candidate of the first source without a media condition and of a supported type, or None."""
+def _picture_candidate(image: LexborNode, reading: Reading) -> str | None:
+    """Return the URL of a picture's first usable source, or None.
+
+    It has a supported type and no media condition.
+    """
     if image.parent is None or image.parent.tag != "picture":
         return None
     child = image.parent.first_child
-    for _ in range(MAX_BEFORE_IMAGE):
+    for _ in range(MAX_PICTURE_CHILDREN):
         if child is None or child.mem_id == image.mem_id:
             break
         if child.tag == "source":

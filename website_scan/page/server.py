@@ -1,4 +1,7 @@
-"""Detection of the web server from response headers, so that a fix can include the server's configuration."""
+"""Detection of the web server from response headers.
+
+A fix can then show the server's configuration.
+"""
 
 from __future__ import annotations
 
@@ -18,10 +21,13 @@ NAMES = (
 
 
 def server_of(headers: Headers) -> Server | None:
-    """Return the web server that `Server`, else `X-Powered-By`, names; None if it is unknown or not named."""
+    """Return the web server that the `Server` or `X-Powered-By` header names.
+
+    None if it is unknown.
+    """
     name = headers.get("Server") or ""
     for pattern, server in NAMES:
         if pattern.match(name.strip()):
             return server
-    is_bare = not name.strip()
-    return Server.IIS if is_bare and (headers.get("X-Powered-By") or "").strip() == "ASP.NET" else None
+    is_server_header_empty = not name.strip()
+    return Server.IIS if is_server_header_empty and (headers.get("X-Powered-By") or "").strip() == "ASP.NET" else None

@@ -1,4 +1,6 @@
-"""Detection of texts that replace a page's content: placeholders, error pages, consent dialogs, bot challenges.
+"""Detection of pages without content.
+
+These are placeholders, error pages, consent dialogs and bot challenges.
 
 A page is one of the last three only if it has few other words, because some articles are about such pages.
 """
@@ -7,11 +9,11 @@ from __future__ import annotations
 
 import re
 
-FEW_WORDS = 80
-CONSENT_WORDS = 200
-ERROR_LENGTH = 120  # maximum length of the quoted line
+MAX_ERROR_PAGE_WORDS = 80
+MAX_CONSENT_WORDS = 200
+MAX_ERROR_LENGTH = 120  # Maximum length of a quoted error message.
 
-# Texts that an app displays until its content has loaded. Such a page contains nothing else but a spinner.
+# Texts that an app displays until its content has loaded.
 PLACEHOLDER = re.compile(
     r"(?:(?:(?:page|site|app|application|content) )?(?:is )?loading"
     r"|loading (?:the )?(?:page|site|app|application|content)"
@@ -24,7 +26,7 @@ PLACEHOLDER = re.compile(
 )
 
 _STATUS = r"(?:40[034]|410|50[0234]|52\d)"
-# Beginnings and titles of error pages of servers, proxies and hosting services.
+# Beginnings of texts and titles on error pages of servers, proxies and hosting services.
 _ERROR_START = re.compile(
     rf"(?:http )?(?:status|error)?\s?{_STATUS}\s?[-\u2013\u2014:|.]?\s?(?:error:? )?(?:http/1\.\d )?"
     r"(?:internal server error|server error|bad gateway|service (?:temporarily )?unavailable|gateway time-?out"
@@ -49,7 +51,7 @@ _ERROR_SENTENCE = re.compile(
     r"|there isn't a github pages site here",
     re.IGNORECASE,
 )
-# Whole text of an error boundary, a component that replaces a failed part of an app.
+# Whole text of an error boundary, a component that an app shows instead of a failed part.
 _ERROR_TEXT = re.compile(
     r"(?:(?:o+ps|uh[- ]?oh|sorry|error)[\s!.,:…]*)*(?:something|etwas) (?:went wrong|ist schiefgelaufen)[\s!.…]*"
     r"(?:(?:please )?(?:try again|reload|refresh|retry|go back|back)[\w\s,!.…]{0,200})?",
@@ -74,36 +76,42 @@ _AGREE = re.compile(
 )
 
 
-def _plain(text: str) -> str:
-    """Return a text with straight apostrophes, like the patterns."""
+def _straighten_apostrophes(text: str) -> str:
+    """Replace curly apostrophes with straight ones, as in the patterns."""
     return text.replace("\N{RIGHT SINGLE QUOTATION MARK}", "'").strip()
 
 
 def is_placeholder(text: str) -> bool:
-    """Return True if the whole text is a message that the content is loading."""
+    """Return True if the whole text is only a message that the page is loading."""
     return PLACEHOLDER.fullmatch(text.strip()) is not None
 
 
 def error_line(title: str, text: str) -> str:
-    """Return the error message of a page with few words; empty if there is none."""
-    title, text = _plain(title), _plain(text)
-    if len(text.split()) > FEW_WORDS:
+    """Return the error message of a page with few words.
+
+    Empty if there is none.
+    """
+    title, text = _straighten_apostrophes(title), _straighten_apostrophes(text)
+    if len(text.split()) > MAX_ERROR_PAGE_WORDS:
         return ""
     if _ERROR_START.match(text) or _ERROR_TEXT.fullmatch(text):
-        return text[:ERROR_LENGTH]
+        return text[:MAX_ERROR_LENGTH]
     if sentence := _ERROR_SENTENCE.search(text):
-        return text[sentence.start() : sentence.start() + ERROR_LENGTH]
-    return title[:ERROR_LENGTH] if _ERROR_START.match(title) else ""
+        return text[sentence.start() : sentence.start() + MAX_ERROR_LENGTH]
+    return title[:MAX_ERROR_LENGTH] if _ERROR_START.match(title) else ""
 
 
 def challenge_line(title: str, text: str) -> str:
-    """Return the text with which a page of few words verifies that its visitor is human; empty if there is none."""
-    title, text = _plain(title), _plain(text)
-    if len(text.split()) > FEW_WORDS:
+    """Return the text of a bot challenge, such as "Verify you are human".
+
+    Empty if there is none.
+    """
+    title, text = _straighten_apostrophes(title), _straighten_apostrophes(text)
+    if len(text.split()) > MAX_ERROR_PAGE_WORDS:
         return ""
-    return next((line[:ERROR_LENGTH] for line in (title, text) if _CHALLENGE.search(line)), "")
+    return next((line[:MAX_ERROR_LENGTH] for line in (title, text) if _CHALLENGE.search(line)), "")
 
 
 def is_consent_dialog(text: str) -> bool:
-    """Return True if a short text requests consent to cookies or the like."""
-    return len(text.split()) <= CONSENT_WORDS and bool(_CONSENT.search(text)) and bool(_AGREE.search(text))
+    """Return True if a short text is a consent dialog, such as for cookies."""
+    return len(text.split()) <= MAX_CONSENT_WORDS and bool(_CONSENT.search(text)) and bool(_AGREE.search(text))

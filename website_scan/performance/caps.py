@@ -8,5 +8,6 @@ CAPS = (
     Cap(79, "A critical check failed.", severity=CRITICAL),
     Cap(89, "Two or more high-severity checks failed.", severity=HIGH, count=2),
     Cap(79, "The page's content was not judged, so at most a C.", count=0, is_unseen=True),
+    Cap(89, "The browser could not judge the whole page, so at most a B.", count=0, is_unjudged=True),
     Cap(96, "Judged without a browser, so at most an A.", count=0, is_static=True),
 )

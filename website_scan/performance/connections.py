@@ -1,4 +1,7 @@
-"""Origins that close connections although the page sends more requests to them."""
+"""Count the connections that origins close too early.
+
+The page sends these origins more requests.
+"""
 
 from __future__ import annotations
 
@@ -14,26 +17,34 @@ STATIC = frozenset({ResourceKind.SCRIPT, ResourceKind.STYLESHEET, ResourceKind.I
 
 
 def closed_connections(page: Page, resources: Resources) -> dict[str, int]:
-    """Count, by origin, the responses that closed their connection although another request to the origin followed.
+    """Count by origin the connections that were closed too early.
+
+    Another request followed.
 
     Error responses do not count: servers close connections after errors to defend themselves.
     """
     requests = Counter([page.target.origin])
     closed = Counter[str]()
-    if _closes(page.response.http_version, page.headers):
+    if _closes_connection(page.response.http_version, page.headers):
         closed[page.target.origin] += 1
     for resource in resources.items:
         if not resource.eager or resource.status is None:
             continue
         requests[origin_of(resource.final_url)] += 1
-        if resource.status < 400 and not resource.is_cut and _closes(resource.http_version, resource.headers):
+        if (
+            resource.status < 400
+            and not resource.is_cut
+            and _closes_connection(resource.http_version, resource.headers)
+        ):
             closed[origin_of(resource.final_url)] += 1
     counts = {origin: min(number, requests[origin] - 1) for origin, number in closed.items()}
     return {origin: number for origin, number in counts.items() if number}
 
 
-def _closes(http_version: str, headers: Headers) -> bool:
-    """Return True if a response closes its connection (RFC 9112, section 9.3).
+def _closes_connection(http_version: str, headers: Headers) -> bool:
+    """Return True if the server closes the connection after the response.
+
+    RFC 9112, section 9.3.
 
     A response without a length closes its connection as well, but only HTTP/1.0 servers still send such responses.
     """

@@ -1,4 +1,7 @@
-"""Estimate of the load time on a slow mobile connection, for scans without a browser."""
+"""Estimate of the load time on a slow mobile connection.
+
+Scans without a browser use it.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +13,16 @@ from dataclasses import dataclass
 from website_scan.page.evidence import Page
 from website_scan.page.references import ResourceKind
 from website_scan.performance.evidence import Resource
-from website_scan.performance.slow_link import BYTES_PER_S, CONNECTIONS, ROUND_TRIP_S, set_up_s
+from website_scan.performance.slow_link import BYTES_PER_S, CONNECTIONS, ROUND_TRIP_S, connection_setup_s
 from website_scan.urls import origin_of
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """Estimated seconds of the page load and of the document alone, with the load's wire bytes and requests."""
+    """Estimated load time of the page and of its document.
+
+    It is in seconds, with the number of bytes and requests.
+    """
 
     seconds: float
     document_s: float
@@ -24,8 +30,10 @@ class Estimate:
     requests: int
 
 
-def estimate(page: Page, resources: Sequence[Resource], ttfb_s: float) -> Estimate:
-    """Estimate the load time on a slow mobile connection. `ttfb_s` is the document's time to first byte.
+def estimate_load_time(page: Page, resources: Sequence[Resource], ttfb_s: float) -> Estimate:
+    """Estimate the load time on a slow mobile connection.
+
+    `ttfb_s` is the document's time to first byte.
 
     The connection is Lighthouse's slow 4G, long called fast 3G: 1.6 Mbit/s down, 150 ms for a round trip. The document
     and each redirect before it cost DNS, TCP and, with https, TLS (one round trip each), then a request; a redirect to
@@ -36,16 +44,18 @@ def estimate(page: Page, resources: Sequence[Resource], ttfb_s: float) -> Estima
     origins: set[str] = set()
     document_s = ttfb_s
     for hop in page.hops:
-        document_s += _set_up_s({origin_of(hop.url)} - origins) + ROUND_TRIP_S + hop.body_wire_bytes / BYTES_PER_S
+        document_s += (
+            _concurrent_setup_s({origin_of(hop.url)} - origins) + ROUND_TRIP_S + hop.body_wire_bytes / BYTES_PER_S
+        )
         origins.add(origin_of(hop.url))
     seconds = document_s
-    # Videos do not delay the load: browsers load only as much of a video as they play.
+    # Videos do not delay the load, because browsers load only as much of a video as they play.
     eager = [resource for resource in resources if resource.eager and resource.kind is not ResourceKind.MEDIA]
     for depth in (1, 2):
         step = [resource for resource in eager if resource.depth == depth]
         if step:
             busiest = max(Counter(origin_of(resource.url) for resource in step).values())
-            seconds += _set_up_s({origin_of(resource.url) for resource in step} - origins)
+            seconds += _concurrent_setup_s({origin_of(resource.url) for resource in step} - origins)
             seconds += math.ceil(busiest / CONNECTIONS) * ROUND_TRIP_S
             seconds += sum(resource.wire_bytes for resource in step) / BYTES_PER_S
             origins |= {origin_of(resource.url) for resource in step}
@@ -53,6 +63,6 @@ def estimate(page: Page, resources: Sequence[Resource], ttfb_s: float) -> Estima
     return Estimate(seconds, document_s, wire_bytes, len(page.hops) + len(eager))
 
 
-def _set_up_s(origins: set[str]) -> float:
-    """Return the seconds to connect to several origins at once."""
-    return max(map(set_up_s, origins), default=0.0)
+def _concurrent_setup_s(origins: set[str]) -> float:
+    """Return the seconds to connect to several origins concurrently."""
+    return max(map(connection_setup_s, origins), default=0.0)

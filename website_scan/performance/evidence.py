@@ -1,4 +1,4 @@
-"""Evidence of performance scans, except for the page."""
+"""Evidence that performance scans gather."""
 
 from __future__ import annotations
 
@@ -8,59 +8,64 @@ from website_scan.net.http.response import Headers
 from website_scan.page.css import Compound
 from website_scan.page.image_headers import ImageHeader
 from website_scan.page.references import ResourceKind
-from website_scan.performance.caching import LONG_S, CachePolicy, hit_probability
+from website_scan.performance.caching import LONG_LIFETIME_S, CachePolicy, cache_hit_probability
 from website_scan.urls import host_of
 
-# Font services that adapt style sheets to the browser. The scanner, an unknown browser, gets old formats and fonts with
-# all characters.
-ADAPTING_HOSTS = frozenset({"fonts.gstatic.com", "fonts.googleapis.com", "use.typekit.net", "fast.fonts.net"})
+# Some font services adapt style sheets to the browser, and give an unknown browser old formats.
+ADAPTIVE_FONT_HOSTS = frozenset({"fonts.gstatic.com", "fonts.googleapis.com", "use.typekit.net", "fast.fonts.net"})
 
 
 @dataclass(frozen=True, slots=True)
 class Resource:
-    """Sub-resource of a page and the result of its request. Sizes in bytes.
+    """Sub-resource of a page and the response to its request.
 
     `status` is the status of the response at the end of the redirects; None without a response, and `error` says why.
     `body` is decoded; of images, fonts and media it has only the beginning.
     """
 
-    url: str  # as the page refers to the resource, without a fragment
+    url: str  # URL in the page, before redirects and without a fragment.
     kind: ResourceKind
-    # True if a browser loads the resource with the page; False for lazy images and for backgrounds that may be unused.
+    # False for lazy images and for backgrounds that may be unused.
     eager: bool
-    depth: int  # 1: referenced by the document, 2: by a resource that the document loads
+    depth: int  # 1 if the document refers to the resource, 2 if another resource refers to it.
     status: int | None
-    wire_bytes: int = 0  # bodies as sent, including those of redirects
+    wire_bytes: int = 0  # Transferred size of all bodies, including redirects.
     body_bytes: int = 0
-    own_wire_bytes: int = 0  # body of the last response alone, as sent
-    is_cut: bool = False  # the body is incomplete: over a limit, or broken off
-    header_bytes: int = 0  # largest headers among the redirects and the final response
-    http_version: str = "1.1"  # in the response to this client; browsers may negotiate another
+    last_response_wire_bytes: int = 0  # Transferred size of the last body alone.
+    is_cut: bool = False  # The body is incomplete, because of a limit or a broken connection.
+    header_bytes: int = 0  # Size of the largest headers among the redirects and the final response.
+    http_version: str = "1.1"  # Browsers may negotiate another HTTP version than the scanner.
     headers: Headers = Headers()  # noqa: RUF009  (frozen)
     body: bytes = b""
     body_sha256: str = ""
     final_url: str = ""
     redirects: int = 0
     error: str = ""
-    picture: ImageHeader | None = None  # header of the file, if the file is an image of a known format
-    is_fetched: bool = True  # the scanner requested the resource; if False, headers and body are unknown
-    may_exist: bool = False  # the host has no address, but perhaps only for the scanner's name servers
-    may_fail: bool = False  # a failure does not break the page: a script or another site's frame made the request
+    picture: ImageHeader | None = None  # Format and dimensions of an image in a known format.
+    is_fetched: bool = True  # If False, the scanner has not requested the resource, and headers and body are unknown.
+    may_exist: bool = False  # The host has no address, but perhaps only for the scanner's name servers.
+    # A request by another site's script or frame does not break the page if it fails.
+    may_fail: bool = False
 
     @property
     def host(self) -> str:
-        """Return the host of the resource's URL, before redirects."""
+        """Return the host of the resource's URL before redirects."""
         return host_of(self.url)
 
     @property
     def media_type(self) -> str:
-        """Return the media type in lower case, without parameters; empty without a Content-Type."""
+        """Return the media type in lower case, without parameters.
+
+        Empty if the header is missing.
+        """
         return (self.headers.get("Content-Type") or "").split(",")[-1].split(";")[0].strip().lower()
 
 
 @dataclass(frozen=True, slots=True)
 class Resources:
-    """Sub-resources of a page. `left_out` counts sub-resources that the page loads, but the scanner did not request.
+    """Sub-resources of a page.
+
+    `left_out` is the number of sub-resources that the scanner did not request.
 
     Without a browser: each URL of the markup once, in the markup's order. With a browser: its requests in their order.
     """
@@ -71,22 +76,27 @@ class Resources:
 
 @dataclass(frozen=True, slots=True)
 class FontFace:
-    """@font-face rule with a file. `url` is the absolute URL of the source that a browser would choose.
+    """CSS @font-face rule with a file.
 
-    `is_latin`: the rule's `unicode-range` includes Latin letters. `is_local`: a font that is installed on the machine
-    may be used instead of the file. `display` is empty without `font-display`.
+    `url` is the absolute URL of the source that a browser would choose.
+
+    `has_latin_letters`: the rule's `unicode-range` includes Latin letters. `is_local`: a font that is installed on the
+    machine may be used instead of the file. `display` is empty without `font-display`.
     """
 
-    family: str  # in lower case
+    family: str
     url: str
     display: str = ""
-    is_latin: bool = True
+    has_latin_letters: bool = True
     is_local: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class StyleImport:
-    """@import of the style sheet `address` by `sheet`: the URL of a style sheet, or of the page for a style element."""
+    """CSS @import of `address`.
+
+    `sheet` is the URL of the importing style sheet, or of the page for a style element.
+    """
 
     sheet: str
     address: str
@@ -94,7 +104,9 @@ class StyleImport:
 
 @dataclass(frozen=True, slots=True)
 class Styles:
-    """Facts from the page's style sheets, including imported style sheets, that checks need.
+    """Facts about the page's style sheets for checks.
+
+    Imported style sheets are included.
 
     `families` are the font families, in lower case, that are first in the font list of a rule that may match an element
     of the document. `icons` are families in a rule that sets `speak`, as generators of icon fonts do. `sized` are
@@ -111,9 +123,10 @@ class Styles:
 
 @dataclass(frozen=True, slots=True)
 class OriginProtocol:
-    """HTTP versions of an https origin. `alpn` is the server's choice of h2 or http/1.1; None without a TLS handshake.
+    """HTTP versions that an https origin supports.
 
-    `h3`: a response of the origin offers HTTP/3 (Alt-Svc).
+    `alpn` is the server's choice of h2 or http/1.1, or None without a TLS handshake. `h3`: a response of the origin
+    offers HTTP/3 (Alt-Svc).
     """
 
     origin: str
@@ -124,41 +137,60 @@ class OriginProtocol:
 
     @property
     def is_multiplexed(self) -> bool:
-        """Return True if browsers send concurrent requests on one connection to the origin (HTTP/2 or HTTP/3)."""
+        """Return True if the origin uses HTTP/2 or HTTP/3.
+
+        Then browsers send concurrent requests over one connection.
+        """
         return self.h3 or self.alpn == "h2"
 
 
 @dataclass(frozen=True, slots=True)
 class Protocols:
-    """Tested https origins: origins with many static files, and origins that close connections."""
+    """HTTP versions of the page's important https origins.
+
+    They have many static files or close connections.
+    """
 
     origins: tuple[OriginProtocol, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """Time to first byte of each request for the document: seconds until the response's headers have arrived."""
+    """Time to first byte of each request for the document.
+
+    It is the time in seconds until the headers of the response arrived.
+    """
 
     ttfb_s: tuple[float, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class StaticFile:
-    """Static file (script, style sheet, image, font, icon) with its cache policy."""
+    """Static file, such as a script, with its cache policy."""
 
     resource: Resource
     policy: CachePolicy
 
     @property
     def waste_bytes(self) -> float:
-        """Return the bytes that a later visit is expected to load again; none with a lifetime of 30 days or more."""
+        """Return the number of bytes that a later visit is expected to load again.
+
+        It is 0 if the lifetime is at least 30 days.
+        """
         lifetime_s = self.policy.lifetime_s or 0
-        return 0.0 if lifetime_s >= LONG_S else (1 - hit_probability(lifetime_s)) * self.resource.own_wire_bytes
+        return (
+            0.0
+            if lifetime_s >= LONG_LIFETIME_S
+            else (1 - cache_hit_probability(lifetime_s)) * self.resource.last_response_wire_bytes
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class StaticFiles:
-    """Static files that were loaded: from the page's site (`own`), and from other sites (`foreign`)."""
+    """Loaded static files of a page.
+
+    `own` are files of the page's site, `foreign` those of other sites.
+    """
 
     own: tuple[StaticFile, ...]
     foreign: tuple[StaticFile, ...]
@@ -166,22 +198,31 @@ class StaticFiles:
 
 @dataclass(frozen=True, slots=True)
 class Fonts:
-    """Web fonts. `faces` are the font faces in use, `files` the font files that the page is sure to load."""
+    """Web fonts of a page.
+
+    `faces` are the font faces in use, `files` are the font files that the page certainly loads.
+    """
 
     faces: tuple[FontFace, ...] = ()
     files: tuple[Resource, ...] = ()
 
     @property
     def unadapted_files(self) -> list[Resource]:
-        """Return the font files, except those of services that adapt fonts to the browser."""
+        """Return the font files without adapted fonts.
+
+        Some services adapt fonts to the browser.
+        """
         hosts = ((file, host_of(file.final_url or file.url)) for file in self.files)
-        return [each for each, host in hosts if host not in ADAPTING_HOSTS]
+        return [each for each, host in hosts if host not in ADAPTIVE_FONT_HOSTS]
 
 
 @dataclass(frozen=True, slots=True)
 class DomSize:
-    """Number of elements, and depth of the deepest element; the body has depth 0."""
+    """Number of elements in the document, and depth of the deepest element.
+
+    The body has depth 0.
+    """
 
     elements: int
     depth: int
-    deepest: str  # tags from the body to the deepest element
+    deepest: str  # Tags on the path from the body to the deepest element.

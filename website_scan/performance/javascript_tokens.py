@@ -1,4 +1,6 @@
-"""Tokenizer that separates white space, comments and literals of a script from its code (ECMAScript, section 12).
+"""Tokenizer for JavaScript.
+
+It separates white space, comments and literals from code (ECMAScript, section 12).
 
 The tokenizer does not parse. Whether a slash divides or begins a regular expression depends on the grammar. A slash
 divides after a name, a number, a literal and a closing bracket, and begins a regular expression after an operator and
@@ -13,7 +15,7 @@ import re
 from collections.abc import Iterator
 from enum import Enum, auto
 
-# Only ASCII white space, because the text is decoded as latin-1 (so that lengths are bytes).
+# The text is decoded as latin-1, so that lengths are bytes and only ASCII white space counts.
 TOKENS = re.compile(
     r"""(?P<space>[ \t\n\r\f\v]++)|(?P<comment>//[^\n\r]*+|/\*.*?(?:\*/|\Z))"""
     r"""|(?P<string>"(?:[^"\\\n\r]|\\(?:\r\n|.))*+(?P<double>")?"""
@@ -24,20 +26,23 @@ TOKENS_AND_BRACES = re.compile(TOKENS.pattern + r"|(?P<brace>[{}])", re.DOTALL)
 REGEX = re.compile(r"/(?:[^/\\\[\n\r]|\\[^\n\r]|\[(?:[^\]\\\n\r]|\\[^\n\r])*+\])++/[A-Za-z]*+")
 TEMPLATE = re.compile(r"(?:[^`\\$]|\\.|\$(?!\{))*+(`|\$\{|\Z)", re.DOTALL)
 LINE = re.compile(r"[^\n\r]*+")
-LAST_WORD = re.compile(r"(?<![\w$.])[a-z]{2,10}\Z")
-BEFORE_REGEX = frozenset(
+LAST_KEYWORD = re.compile(r"(?<![\w$.])[a-z]{2,10}\Z")
+KEYWORDS_BEFORE_REGEX = frozenset(
     {"return", "typeof", "case", "in", "do", "else", "void", "delete", "instanceof", "new", "throw"}
 )
-AMBIGUOUS = frozenset({"of", "await", "yield"})  # keywords that are names in some scripts
+AMBIGUOUS = frozenset({"of", "await", "yield"})  # Keywords that are variable names in some scripts.
 OPERATORS = "(,=:[!&|?{;+-*%~^<>"
-MAX_NESTED = 50
-MAX_CODE_BEFORE = 12
-# Characters that represent a literal, and unknown code, as the code before a slash.
-AFTER_LITERAL, AFTER_UNKNOWN = '"', ")"
+MAX_NESTED_TEMPLATES = 50
+MAX_PRECEDING_CHARACTERS = 12
+# Characters for a literal and for unknown code before a slash.
+LITERAL_MARKER, UNKNOWN_CODE_MARKER = '"', ")"
 
 
-class Kind(Enum):
-    """Kind of a piece of a script. Text between two pieces is code."""
+class TokenKind(Enum):
+    """Kind of a token in a script.
+
+    Text between two tokens is code.
+    """
 
     SPACE = auto()
     COMMENT = auto()
@@ -45,30 +50,33 @@ class Kind(Enum):
     UNKNOWN = auto()
 
 
-def pieces(script: str) -> Iterator[tuple[Kind, int, int]]:  # noqa: C901 -- the branches are the grammar
-    """Yield kind, start and end of each piece, in order. If the tokenizer loses track, the last piece is UNKNOWN."""
+def tokenize_script(script: str) -> Iterator[tuple[TokenKind, int, int]]:  # noqa: C901 -- the branches are the grammar
+    """Yield kind, start and end of each token of a script.
+
+    If the tokenizer loses track, the last token is UNKNOWN.
+    """
     position = 0
-    before = ""  # end of the code before the next token
-    braces: list[int] = []  # number of open braces in each open template substitution
+    before = ""  # Code before the token that is read next.
+    braces: list[int] = []  # Number of open braces in each open template substitution.
     while True:
         token = (TOKENS_AND_BRACES if braces else TOKENS).search(script, position)
         if token is None:
             return
         start, end = token.span()
         if start > position:
-            before = script[max(position, start - MAX_CODE_BEFORE) : start]
+            before = script[max(position, start - MAX_PRECEDING_CHARACTERS) : start]
         position = end
         kind = token.lastgroup
         if kind == "space":
-            yield Kind.SPACE, start, end
+            yield TokenKind.SPACE, start, end
             continue
         if kind == "comment":
             if token[0].startswith("/*") and (len(token[0]) < 4 or not token[0].endswith("*/")):
-                yield Kind.UNKNOWN, start, len(script)
+                yield TokenKind.UNKNOWN, start, len(script)
                 return
-            yield Kind.COMMENT, start, end
+            yield TokenKind.COMMENT, start, end
             continue
-        is_template = token[0] == "`"
+        is_template_text = token[0] == "`"
         if kind == "brace":
             before = token[0]
             if token[0] == "{":
@@ -78,41 +86,44 @@ def pieces(script: str) -> Iterator[tuple[Kind, int, int]]:  # noqa: C901 -- the
                 braces[-1] -= 1
                 continue
             braces.pop()
-            is_template = True  # after a substitution, the text of the template continues
+            is_template_text = True  # A template literal continues after a substitution.
         if kind == "string" and (token["double"] or token["single"]):
-            yield Kind.LITERAL, start, end
-            before = AFTER_LITERAL
-        elif is_template:
+            yield TokenKind.LITERAL, start, end
+            before = LITERAL_MARKER
+        elif is_template_text:
             text = TEMPLATE.match(script, end)
-            if text is None or not text[1] or len(braces) == MAX_NESTED:
-                yield Kind.UNKNOWN, start, len(script)
+            if text is None or not text[1] or len(braces) == MAX_NESTED_TEMPLATES:
+                yield TokenKind.UNKNOWN, start, len(script)
                 return
             position = text.end()
-            yield Kind.LITERAL, start, position
-            before = AFTER_LITERAL
+            yield TokenKind.LITERAL, start, position
+            before = LITERAL_MARKER
             if text[1] == "${":
                 braces.append(0)
                 before = "{"
-        elif token[0] == "/" and (is_regex := _begins_regex(before)) is not None:
-            expression = REGEX.match(script, start) if is_regex else None
+        elif token[0] == "/" and (begins_regex := _begins_regex(before)) is not None:
+            expression = REGEX.match(script, start) if begins_regex else None
             if expression is not None:
                 position = expression.end()
-                yield Kind.LITERAL, start, position
-                before = AFTER_LITERAL
-            elif is_regex:
-                position = _end_of_unknown(script, start)
-                yield Kind.UNKNOWN, start, position
-                before = AFTER_UNKNOWN
+                yield TokenKind.LITERAL, start, position
+                before = LITERAL_MARKER
+            elif begins_regex:
+                position = _find_end_of_unknown_code(script, start)
+                yield TokenKind.UNKNOWN, start, position
+                before = UNKNOWN_CODE_MARKER
             else:
                 before = "/"
-        else:  # a string that does not end in its line, or an ambiguous slash
-            position = _end_of_unknown(script, start)
-            yield Kind.UNKNOWN, start, position
-            before = AFTER_UNKNOWN
+        else:  # The token is an unterminated string or an ambiguous slash.
+            position = _find_end_of_unknown_code(script, start)
+            yield TokenKind.UNKNOWN, start, position
+            before = UNKNOWN_CODE_MARKER
 
 
-def _end_of_unknown(script: str, start: int) -> int:
-    """Return the end of the line; the end of the script if a literal or comment could continue in the next line."""
+def _find_end_of_unknown_code(script: str, start: int) -> int:
+    """Return the end of the line.
+
+    If a literal or comment may continue in the next line, this is the end of the script.
+    """
     line = LINE.match(script, start)
     end = line.end() if line else start
     rest = script[start:end]
@@ -120,14 +131,17 @@ def _end_of_unknown(script: str, start: int) -> int:
 
 
 def _begins_regex(before: str) -> bool | None:
-    """Return True if a slash after this code begins a regular expression; None if that depends on the grammar."""
+    """Return True if a slash after the code begins a regular expression.
+
+    None if the grammar decides.
+    """
     if not before:
         return True
     if before[-1] in ")}" or before.endswith(("++", "--")):
         return None
     if before[-1] in OPERATORS or before[-1] == "/":
         return True
-    word = LAST_WORD.search(before)
+    word = LAST_KEYWORD.search(before)
     if word is not None and word[0] in AMBIGUOUS:
         return None
-    return word is not None and word[0] in BEFORE_REGEX
+    return word is not None and word[0] in KEYWORDS_BEFORE_REGEX

@@ -1,4 +1,4 @@
-"""Places of several performance checks: files that the page loads."""
+"""Place that several performance checks use: a file that the page loads."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ ResourceType = Annotated[str | None, Column("Type", "short")]
 
 @dataclass(frozen=True, slots=True)
 class LoadedFile(Place):
-    """File that the page loads. `wire_bytes` is None if its size is unknown."""
+    """File that the page loads.
+
+    `wire_bytes` is None if the transferred size is unknown.
+    """
 
     kind: ClassVar[str] = "loaded-file"
 
@@ -23,5 +26,5 @@ class LoadedFile(Place):
     wire_bytes: WireBytes = None
 
     @classmethod
-    def of(cls, resource: Resource) -> Self:
+    def from_resource(cls, resource: Resource) -> Self:
         return cls(excerpt(resource.url), resource.kind.value, resource.wire_bytes)

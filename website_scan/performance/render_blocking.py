@@ -1,4 +1,7 @@
-"""Render-blocking scripts and style sheets in the head of a document (HTML, "render-blocking")."""
+"""Render-blocking scripts and style sheets in the head of a document.
+
+HTML, "render-blocking".
+"""
 
 from __future__ import annotations
 
@@ -10,21 +13,24 @@ from selectolax.lexbor import LexborNode
 from website_scan.page.evidence import Document
 from website_scan.page.markup import attribute, enclosing, http_address, live, resolve
 from website_scan.page.references import JAVASCRIPT_TYPES
-from website_scan.performance.javascript_tokens import Kind, pieces
+from website_scan.performance.javascript_tokens import TokenKind, tokenize_script
 
-# Media conditions that are true on every screen. Other conditions can't be evaluated without a screen.
-EVERY_SCREEN = frozenset({"", "all", "screen", "only screen"})
+# Media queries that are true on every screen.
+ALL_SCREENS_MEDIA = frozenset({"", "all", "screen", "only screen"})
 WRITE = re.compile(r"(?:(?:window|self)\.)?document\.write(?:ln)?\(")
 STATEMENT_ENDS = frozenset(";}\n\r")
 BRACKETS = re.compile(r"[()\[\]{}]")
-# Text that replaces a piece of a script. An open bracket replaces unknown code, so that calls after it do not count.
-REPLACED_BY = {Kind.SPACE: " ", Kind.COMMENT: "", Kind.LITERAL: "0", Kind.UNKNOWN: "("}
+# Unknown code becomes an open bracket, so that later calls do not count.
+REPLACEMENT_BY_KIND = {TokenKind.SPACE: " ", TokenKind.COMMENT: "", TokenKind.LITERAL: "0", TokenKind.UNKNOWN: "("}
 
 
 def blocking_scripts(document: Document) -> tuple[str, ...]:
-    """Return the URLs of classic scripts in the head without async or defer, each once."""
+    """Return the URLs of blocking classic scripts in the head.
+
+    They have neither async nor defer. Each URL occurs once.
+    """
     urls = (
-        _address(document, node, "src")
+        _http_url(document, node, "src")
         for node in live(document, "script[src]")
         if is_synchronous(node) and enclosing(node, "head") is not None
     )
@@ -32,9 +38,12 @@ def blocking_scripts(document: Document) -> tuple[str, ...]:
 
 
 def blocking_sheets(document: Document) -> tuple[str, ...]:
-    """Return the URLs of style sheets in the head that apply to every screen, each once."""
+    """Return the style sheets in the head that apply to every screen.
+
+    Each URL occurs once.
+    """
     urls = (
-        _address(document, node, "href")
+        _http_url(document, node, "href")
         for node in live(document, "link[rel][href]")
         if _is_blocking_sheet(node) and enclosing(node, "head") is not None
     )
@@ -42,23 +51,29 @@ def blocking_sheets(document: Document) -> tuple[str, ...]:
 
 
 def synchronous_scripts(document: Document) -> Iterator[tuple[str, str]]:
-    """Yield classic scripts that run while the document is parsed, in order: (URL, "") or, if inline, ("", source)."""
+    """Yield the classic scripts that run while the document is parsed.
+
+    An external script is (URL, ""), an inline script is ("", source).
+    """
     for node in live(document, "script"):
         if attribute(node, "src") is None:
-            # Without src, async and defer have no effect.
-            if _is_classic(node):
+            # async and defer have no effect on inline scripts.
+            if _is_classic_script(node):
                 yield "", node.text() or ""
-        elif is_synchronous(node) and (url := _address(document, node, "src")):
+        elif is_synchronous(node) and (url := _http_url(document, node, "src")):
             yield url, ""
 
 
 def is_synchronous(node: LexborNode) -> bool:
-    """Return True if the HTML parser waits for the script and its file."""
-    return _is_classic(node) and attribute(node, "async") is None and attribute(node, "defer") is None
+    """Return True if the script blocks the HTML parser.
+
+    The parser waits until the script has been loaded and run.
+    """
+    return _is_classic_script(node) and attribute(node, "async") is None and attribute(node, "defer") is None
 
 
 def count_unconditional_writes(script: str) -> int:
-    """Count the calls of document.write that a script always makes when it runs.
+    """Count the calls of `document.write()` that a script makes unconditionally.
 
     Only statements outside of all brackets count: calls in a function or after a condition (as in `window.jQuery ||
     document.write(…)`) may never run. Writes to other documents, such as frames, do not count.
@@ -67,30 +82,36 @@ def count_unconditional_writes(script: str) -> int:
         return 0
     code: list[str] = []
     position = 0
-    for kind, start, end in pieces(script):
-        code += script[position:start], "\n" if kind is Kind.SPACE and "\n" in script[start:end] else REPLACED_BY[kind]
+    for kind, start, end in tokenize_script(script):
+        code += (
+            script[position:start],
+            "\n" if kind is TokenKind.SPACE and "\n" in script[start:end] else REPLACEMENT_BY_KIND[kind],
+        )
         position = end
-        if kind is Kind.UNKNOWN and end == len(script):
+        if kind is TokenKind.UNKNOWN and end == len(script):
             break
     plain = "".join([*code, script[position:]])
     count = depth = 0
-    position_of_call = 0
+    call_position = 0
     for call in WRITE.finditer(plain):
-        for bracket in BRACKETS.finditer(plain, position_of_call, call.start()):
+        for bracket in BRACKETS.finditer(plain, call_position, call.start()):
             depth += 1 if bracket[0] in "([{" else -1
-        position_of_call = call.start()
-        before = plain[max(0, position_of_call - 200) : position_of_call].rstrip(" \t")
-        count += depth == 0 and (not before or before[-1] in STATEMENT_ENDS) and not _is_continued(before)
+        call_position = call.start()
+        before = plain[max(0, call_position - 200) : call_position].rstrip(" \t")
+        count += depth == 0 and (not before or before[-1] in STATEMENT_ENDS) and not _continues_statement(before)
     return count
 
 
-def _is_continued(before: str) -> bool:
-    """Return True if code does not end a statement: it ends with a condition, an operator, `else` or an arrow."""
+def _continues_statement(before: str) -> bool:
+    """Return True if the code does not end a statement.
+
+    It ends with a condition, an operator, `else` or an arrow.
+    """
     code = before.rstrip()
     return bool(code) and (code[-1] in "|&?:)=,>+(" or code.endswith("else"))
 
 
-def _is_classic(node: LexborNode) -> bool:
+def _is_classic_script(node: LexborNode) -> bool:
     kind = (attribute(node, "type") or "").strip().lower()
     return attribute(node, "nomodule") is None and kind != "module" and bool(JAVASCRIPT_TYPES.fullmatch(kind))
 
@@ -104,11 +125,14 @@ def _is_blocking_sheet(node: LexborNode) -> bool:
         and "alternate" not in relations
         and attribute(node, "disabled") is None
         and kind in ("", "text/css")
-        and media in EVERY_SCREEN
+        and media in ALL_SCREENS_MEDIA
     )
 
 
-def _address(document: Document, node: LexborNode, name: str) -> str | None:
-    """Return the http(s) URL in an attribute, without its fragment; None for other schemes."""
+def _http_url(document: Document, node: LexborNode, name: str) -> str | None:
+    """Return the absolute http(s) URL in an attribute, without its fragment.
+
+    None for other schemes.
+    """
     value = (attribute(node, name) or "").strip()
     return http_address(resolve(document, value)) if value else None

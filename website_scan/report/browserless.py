@@ -1,4 +1,4 @@
-"""Notice for scores of scans without a browser."""
+"""Notice about the scores of scans without a browser."""
 
 from __future__ import annotations
 
@@ -15,12 +15,14 @@ MEANING_WITHOUT_BROWSER = {
 
 
 def notice_without_browser(export: ExportJson) -> str:
-    """Return the notice beside the score of a JSON export; empty if no check was left out.
+    """Return the notice next to the score of a JSON export.
 
-    Older exports never change, and have no `omitted_checks`.
+    Empty if no check was omitted.
+
+    Older exports have no `omitted_checks`.
     """
     omitted = export.get("omitted_checks", ())
     if not omitted:
         return ""
-    left_out = counted(len(omitted), "check was", "checks were")
-    return f"Judged without a browser: {left_out} left out. {MEANING_WITHOUT_BROWSER[export['type']]}"
+    omitted_count = counted(len(omitted), "check was", "checks were")
+    return f"Judged without a browser: {omitted_count} left out. {MEANING_WITHOUT_BROWSER[export['type']]}"

@@ -1,4 +1,4 @@
-"""Cards of the report page: one for each check (templates/report/card.html)."""
+"""Cards of the report page, one for each check (template report/card.html)."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from website_scan.report.illustrations import NO_ILLUSTRATIONS, Crop, Illustrati
 from website_scan.report.linked_reports import LinkedFinding
 from website_scan.report.metrics import METRICS_BY_CHECK
 from website_scan.report.mute_matching import MutedPlaces
-from website_scan.report.muting import NOTHING_MUTED, MutedPart, Muting, muted_parts
+from website_scan.report.muting import MUTING_WITHOUT_RULES, MutedPart, Muting, muted_parts
 from website_scan.report.references import CriterionLink, ReferenceLink, criterion, page_url, reference
-from website_scan.report.snippets import NO_HOW_TO, HowTo, how_to
+from website_scan.report.snippets import NO_SNIPPETS, HowTo, how_to
 from website_scan.report.tables import Table, tables
 from website_scan.report.web_figures import WebFigure, web_figure
 from website_scan.report_json import ExportedCheck
-from website_scan.wording import without_places
+from website_scan.wording import message_without_places
 
-# Columns that no card shows. `host_ms` is about the scanner; the page shows it under "What was checked".
+# Cards omit `host_ms`, which the page lists under "What was checked".
 HIDDEN_COLUMNS = ("host_ms",)
 
 
 @dataclass(frozen=True, slots=True)
 class CheckCard:
-    """Card of a check.
+    """Card of a check on the report page.
 
     `win` is text such as "+2.5 points", empty if passing this check alone wins no points. `later` are the points that
     the check would win if no cap lowered the score. `holds` is True if a cap counts this check. `muted` are the muted
@@ -36,7 +36,7 @@ class CheckCard:
     check concerns. `is_hidden` is True if the reader's filter excludes the check. `elsewhere` are findings with the
     same fact in other reports of the visit. `is_first` is True for a finding to fix first, whose card is open unless
     there is a filter; `is_open` is True if the card is open. `page_url` is the check's page in the documentation, or
-    empty.
+    empty. `crops` are by the number of the row among all rows of the check.
     """
 
     id: str
@@ -64,24 +64,30 @@ class CheckCard:
     is_hidden: bool = False
     is_first: bool = False
     is_open: bool = False
-    crops: Mapping[int, Crop] = field(default_factory=dict)  # by the number of the row among all rows of the check
+    crops: Mapping[int, Crop] = field(default_factory=dict)
     elsewhere: tuple[LinkedFinding, ...] = ()
-    how_to: HowTo = NO_HOW_TO
+    how_to: HowTo = NO_SNIPPETS
 
     @property
     def is_critical(self) -> bool:
-        """Return True for a failed critical check: a risk for the site or its visitors, however few points it costs."""
+        """Return True for a failed critical check.
+
+        It is urgent even if it costs few points.
+        """
         return is_emergency(self.status, self.severity)
 
     @property
-    def later_win(self) -> str:
-        """Points to win later, in words; empty for a check that a cap counts, as few points would play it down."""
+    def later_points_text(self) -> str:
+        """Text with the points that a fix gains once no cap applies.
+
+        Empty if a cap counts the check.
+        """
         return "" if self.holds else _points_text(self.later)
 
 
 @dataclass(frozen=True, slots=True)
 class CardContext:
-    """Facts about a report and its reader that the cards of all checks need.
+    """Data about a report and its reader for the cards of all checks.
 
     `url` is the scanned page. `muted` are the muted places of findings, `elsewhere` findings with the same fact in
     other reports of the visit, both by check ID. `prefix` goes before anchors. Cards of checks that the filter `chosen`
@@ -90,7 +96,7 @@ class CardContext:
     """
 
     url: str = ""
-    muting: Muting = NOTHING_MUTED
+    muting: Muting = MUTING_WITHOUT_RULES
     muted: Mapping[str, MutedPlaces] = field(default_factory=dict)
     elsewhere: Mapping[str, tuple[LinkedFinding, ...]] = field(default_factory=dict)
     prefix: str = ""
@@ -100,11 +106,11 @@ class CardContext:
     server: str = ""
 
 
-NO_CONTEXT = CardContext()
+EMPTY_CONTEXT = CardContext()
 
 
-def card_of(exported: ExportedCheck, context: CardContext = NO_CONTEXT) -> CheckCard:
-    """Return the card of a check in a JSON export."""
+def card_of(exported: ExportedCheck, context: CardContext = EMPTY_CONTEXT) -> CheckCard:
+    """Create the card for a check of a JSON export."""
     id = exported["id"]
     covered = context.muted.get(id)
     is_muted = covered is not None and covered.is_whole
@@ -112,7 +118,7 @@ def card_of(exported: ExportedCheck, context: CardContext = NO_CONTEXT) -> Check
     references = [(text, criterion(text)) for text in exported["references"]]
     criteria = tuple(wcag for _, wcag in references if wcag)
     stored = [*exported["details"], *(exported["places"] if exported["status"] != "pass" else ())]
-    # The card shows WCAG criteria above the tables.
+    # Omit the columns with WCAG criteria, because the card lists the criteria above the tables.
     without = (*HIDDEN_COLUMNS, "wcag", "level") if criteria else HIDDEN_COLUMNS
     points = exported["points"]
     fix = None if exported["status"] == "pass" else exported["how_to_fix"]
@@ -121,7 +127,7 @@ def card_of(exported: ExportedCheck, context: CardContext = NO_CONTEXT) -> Check
         name=exported["title"],
         status=exported["status"],
         severity=exported["severity"],
-        message=without_places(exported),
+        message=message_without_places(exported),
         fix=fixes.parts(fix) if fix else (),
         points=points,
         win=_points_text(points),
@@ -132,7 +138,7 @@ def card_of(exported: ExportedCheck, context: CardContext = NO_CONTEXT) -> Check
         priority=priority_of(exported),
         page_url=page,
         web_figure=web_figure(id),
-        mute_url="" if is_muted or exported["status"] == "pass" else context.muting.url_of(id),
+        mute_url="" if is_muted or exported["status"] == "pass" else context.muting.mute_form_url(id),
         muted=muted_parts(exported, covered) if covered and exported["status"] != "pass" else (),
         is_muted=is_muted,
         shows_rules=context.muting.shows_rules,
@@ -142,7 +148,7 @@ def card_of(exported: ExportedCheck, context: CardContext = NO_CONTEXT) -> Check
         is_hidden=not context.chosen.fits(exported),
         crops=context.illustrations.crops(exported),
         elsewhere=context.elsewhere.get(id, ()),
-        how_to=how_to(id, context.server, fixes.codes_of(fix), has_page=bool(page)) if fix else NO_HOW_TO,
+        how_to=how_to(id, context.server, fixes.snippet_codes(fix), has_page=bool(page)) if fix else NO_SNIPPETS,
     )
 
 

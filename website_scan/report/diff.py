@@ -1,4 +1,6 @@
-"""Diff of two reports: findings that are new, fixed, worse or better. Pure functions on JSON exports.
+"""Compare two reports (JSON exports).
+
+The result has new, fixed, worse and better findings.
 
 A finding is a check that failed or warned. Its places are compared by their fingerprints and counted. If one report
 has no verdict on a finding of the other, the finding is neither new nor fixed, but not compared.
@@ -16,14 +18,17 @@ from website_scan.fingerprints import fingerprint
 from website_scan.messages import counted
 from website_scan.priority import SEVERITY_RANK, STATUS_RANK, Priority, priority_of
 from website_scan.report.mute_matching import NO_MUTES, MutedPlaces, Mutes
-from website_scan.report.places import is_cut, occurrences_of
+from website_scan.report.places import is_cut, occurrences_by_fingerprint
 from website_scan.report_json import ComparableCheck, ComparableFinding, ComparableJson, ExportJson
 
 Compared = TypeVar("Compared", bound=ComparableJson)
 
 
 class Reason(StrEnum):
-    """Reason why a finding of one report cannot be compared with the other report; `said` is text for users."""
+    """Reason why a finding cannot be compared with the other report.
+
+    `said` is the text for users.
+    """
 
     COULD_NOT_RUN = "could_not_run"
     NEEDS_BROWSER = "needs_browser"
@@ -36,7 +41,7 @@ class Reason(StrEnum):
         return {
             Reason.COULD_NOT_RUN: "the check could not run",
             Reason.NEEDS_BROWSER: "no browser was available",
-            Reason.TOLD_BY_ANOTHER: "another check told the same",
+            Reason.TOLD_BY_ANOTHER: "another check reported the same fact",
             Reason.NOT_APPLICABLE: "the check does not apply",
             Reason.OTHER_RULES: "other rules, which may not have included the check",
         }[self]
@@ -44,7 +49,7 @@ class Reason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Place of a finding: its fingerprint, and its name in words."""
+    """Place of a finding: its fingerprint, and a description."""
 
     fingerprint: str
     text: str
@@ -52,7 +57,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """Verdict of a report on a check: the status `fail` or `warn`, and the severity."""
+    """Status (`fail` or `warn`) and severity of a finding in one report."""
 
     status: str
     severity: str
@@ -60,7 +65,7 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Change of a finding. `before` or `after` is None if the check passed or did not apply in that report.
+    """Change of a finding between two reports.
 
     `title` and `message` are from the newer finding. If a report has cut its list of places, places that may be missing
     from the list are neither new nor fixed.
@@ -80,7 +85,10 @@ class Change:
 
     @property
     def state(self) -> State:
-        """The newer of the two states."""
+        """State of the finding in the newer report.
+
+        If the newer report has no finding, it is the state in the earlier one.
+        """
         state = self.after or self.before
         assert state is not None
         return state
@@ -91,7 +99,10 @@ class Change:
 
     @property
     def said(self) -> str:
-        """Changes of a finding that both reports have, in words."""
+        """Text about changes of a finding that both reports have.
+
+        An example is "now high, was low; 2 new places".
+        """
         parts = []
         if self.before and self.after and self.before != self.after:
             if self.before.status != self.after.status:
@@ -107,14 +118,17 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class NotCompared:
-    """Finding of one report whose check has no verdict in the other report."""
+    """Finding of one report whose check has no verdict in the other report.
+
+    `found_in` is "from" or "to".
+    """
 
     id: str
     name: str
     title: str
     category: str
     severity: str
-    found_in: str  # "from" or "to"
+    found_in: str
     reason: Reason
     priority: Priority
 
@@ -125,7 +139,7 @@ class NotCompared:
 
 @dataclass(frozen=True, slots=True)
 class Diff(Generic[Compared]):
-    """Diff of two reports: groups of changes, each in order of priority.
+    """Changes between two reports, sorted by priority.
 
     `points` is None if the catalogue versions differ. `same` has the findings that did not change, `muted` the findings
     of either report that are muted as a whole.
@@ -155,7 +169,10 @@ class Diff(Generic[Compared]):
 
     @property
     def same_browser(self) -> bool:
-        """Return True if a browser judged both reports or neither; the version of the browser does not matter."""
+        """Return True if both reports or neither used a browser.
+
+        The browser's version does not matter.
+        """
         return _has_browser(self.before) == _has_browser(self.after)
 
     @property
@@ -173,7 +190,10 @@ class Diff(Generic[Compared]):
 
     @property
     def is_empty(self) -> bool:
-        """Return True if no finding changed, apart from muted findings, and all findings could be compared."""
+        """Return True if nothing but muted findings changed.
+
+        All findings must have been comparable.
+        """
         return not (self.new or self.fixed or self.worse or self.better or self.not_compared)
 
 
@@ -185,7 +205,7 @@ class _CategorizedFinding(NamedTuple):
 
 
 def diff(before: Compared, after: Compared, mutes: Mutes = NO_MUTES) -> Diff[Compared]:
-    """Compare the report `before` with the report `after`, both of one scan type.
+    """Compare two reports of the same scan type.
 
     A fingerprint does not contain the report's own page, so reports of two pages can be compared. `mutes` apply to both
     reports, whenever the mutes were made: muted places, and findings with only muted places, do not count as changes.
@@ -198,40 +218,44 @@ def diff(before: Compared, after: Compared, mutes: Mutes = NO_MUTES) -> Diff[Com
     groups: dict[str, list[Change]] = {name: [] for name in ("new", "fixed", "worse", "better", "same", "muted")}
     not_compared: list[NotCompared] = []
     for id in dict.fromkeys([*now, *was]):
-        check_before, check_after = was.get(id), now.get(id)
-        finding_before, finding_after = _finding(check_before), _finding(check_after)
-        is_muted = _is_whole(muted_before, id, finding_before) and _is_whole(muted_after, id, finding_after)
-        if finding_before and finding_after:
-            new, fixed = _new_and_fixed_places(finding_before, finding_after) if compares_places else ((), ())
+        earlier_check, newer_check = was.get(id), now.get(id)
+        earlier_finding, newer_finding = _finding(earlier_check), _finding(newer_check)
+        is_muted = _is_wholly_muted(muted_before, id, earlier_finding) and _is_wholly_muted(
+            muted_after, id, newer_finding
+        )
+        if earlier_finding and newer_finding:
+            new, fixed = _new_and_fixed_places(earlier_finding, newer_finding) if compares_places else ((), ())
             change = _change(
-                finding_before, finding_after, _without(new, muted_places[id]), _without(fixed, muted_places[id])
+                earlier_finding,
+                newer_finding,
+                _omit_places(new, muted_places[id]),
+                _omit_places(fixed, muted_places[id]),
             )
-            groups["muted" if is_muted else _direction(change)].append(change)
-        elif finding_after:
-            # A finding is new if its check passed before or did not apply. A missing check did not apply only if both
-            # reports have the same catalogue version.
-            reason = Reason.NOT_APPLICABLE if check_before else _reason_of_absence(id, before, has_same_rules)
+            groups["muted" if is_muted else _group_of_change(change)].append(change)
+        elif newer_finding:
+            # If the earlier report lacks the check, the catalogue versions decide whether the finding is new.
+            reason = Reason.NOT_APPLICABLE if earlier_check else _reason_of_absence(id, before, has_same_rules)
             if reason is Reason.NOT_APPLICABLE:
-                places = _without(_places(finding_after), muted_places[id])
-                groups["muted" if is_muted else "new"].append(_change(None, finding_after, places, ()))
+                places = _omit_places(_places(newer_finding), muted_places[id])
+                groups["muted" if is_muted else "new"].append(_change(None, newer_finding, places, ()))
             else:
-                not_compared.append(_not_compared(finding_after, "to", reason))
-        elif finding_before and check_after is not None:
-            places = _without(_places(finding_before), muted_places[id])
-            groups["muted" if is_muted else "fixed"].append(_change(finding_before, None, (), places))
-        elif finding_before:
-            not_compared.append(_not_compared(finding_before, "from", _reason_of_absence(id, after, has_same_rules)))
+                not_compared.append(_not_compared(newer_finding, "to", reason))
+        elif earlier_finding and newer_check is not None:
+            places = _omit_places(_places(earlier_finding), muted_places[id])
+            groups["muted" if is_muted else "fixed"].append(_change(earlier_finding, None, (), places))
+        elif earlier_finding:
+            not_compared.append(_not_compared(earlier_finding, "from", _reason_of_absence(id, after, has_same_rules)))
     ordered = {name: tuple(sorted(group, key=_priority)) for name, group in groups.items()}
     return Diff(before, after, not_compared=tuple(sorted(not_compared, key=_priority)), **ordered)
 
 
 def _checks(report: ComparableJson) -> dict[str, tuple[str, ComparableCheck]]:
-    """Return the checks of a report by ID, each with the name of its category."""
+    """Return a report's checks with their category names, by check ID."""
     return {check["id"]: (category["name"], check) for category in report["categories"] for check in category["checks"]}
 
 
 def _finding(categorized: tuple[str, ComparableCheck] | None) -> _CategorizedFinding | None:
-    """Return the finding of a check with its category, None if the check passed or is missing."""
+    """Return a check's finding, or None if the check passed or is missing."""
     if categorized is None:
         return None
     category, check = categorized
@@ -242,12 +266,15 @@ def _muted_places(muted: Mapping[str, MutedPlaces], id: str) -> Iterable[str]:
     return muted[id].rules if id in muted else ()
 
 
-def _is_whole(muted: Mapping[str, MutedPlaces], id: str, categorized: _CategorizedFinding | None) -> bool:
-    """Return True if the finding is muted as a whole, or if there is no finding."""
+def _is_wholly_muted(muted: Mapping[str, MutedPlaces], id: str, categorized: _CategorizedFinding | None) -> bool:
+    """Return True if no part of the finding remains unmuted.
+
+    The result is also True if the report has no finding of the check.
+    """
     return categorized is None or (id in muted and muted[id].is_whole)
 
 
-def _without(places: tuple[Place, ...], fingerprints: Collection[str]) -> tuple[Place, ...]:
+def _omit_places(places: tuple[Place, ...], fingerprints: Collection[str]) -> tuple[Place, ...]:
     return tuple(place for place in places if place.fingerprint not in fingerprints)
 
 
@@ -259,7 +286,7 @@ def _reason_of_absence(id: str, report: ComparableJson, has_same_rules: bool) ->
     """Return the reason why a report has no verdict on a check."""
     if any(check["id"] == id for check in report["skipped_checks"]):
         return Reason.COULD_NOT_RUN
-    # Older exports never change, and have neither `omitted_checks` nor `repeated_checks`.
+    # Older exports have neither `omitted_checks` nor `repeated_checks`.
     if any(check["id"] == id for check in report.get("omitted_checks", ())):
         return Reason.NEEDS_BROWSER
     if any(check["id"] == id for check in report.get("repeated_checks", ())):
@@ -268,28 +295,33 @@ def _reason_of_absence(id: str, report: ComparableJson, has_same_rules: bool) ->
 
 
 def _new_and_fixed_places(
-    finding_before: _CategorizedFinding, finding_after: _CategorizedFinding
+    earlier_finding: _CategorizedFinding, newer_finding: _CategorizedFinding
 ) -> tuple[tuple[Place, ...], tuple[Place, ...]]:
-    """Return the places that only the newer finding has, and the places that only the earlier finding has.
+    """Return the new and the fixed places.
+
+    Only the newer finding has the new ones, only the earlier finding the fixed ones.
 
     Both are empty if one of the findings has no place. Places that are missing from a cut list are not returned. A
     place that occurs more often in one finding is missing from the other.
     """
-    was, now = finding_before.finding, finding_after.finding
-    # A shortcut, because most findings did not change.
+    was, now = earlier_finding.finding, newer_finding.finding
+    # This comparison is a shortcut, because most findings did not change.
     if was["places"] == now["places"]:
         return (), ()
-    places_before, places_after = occurrences_of(was), occurrences_of(now)
-    without_place = fingerprint(now["id"])
-    if without_place in places_before or without_place in places_after:
+    places_before, places_after = occurrences_by_fingerprint(was), occurrences_by_fingerprint(now)
+    fingerprint_without_place = fingerprint(now["id"])
+    if fingerprint_without_place in places_before or fingerprint_without_place in places_after:
         return (), ()
-    new = () if is_cut(was) else _missing(places_after, places_before)
-    fixed = () if is_cut(now) else _missing(places_before, places_after)
+    new = () if is_cut(was) else _missing_places(places_after, places_before)
+    fixed = () if is_cut(now) else _missing_places(places_before, places_after)
     return new, fixed
 
 
-def _missing(places: Mapping[str, Sequence[str]], others: Mapping[str, Sequence[str]]) -> tuple[Place, ...]:
-    """Return the places that `others` lacks: the surplus of each fingerprint, texts that `others` lacks first."""
+def _missing_places(places: Mapping[str, Sequence[str]], others: Mapping[str, Sequence[str]]) -> tuple[Place, ...]:
+    """Return the places that `others` lacks.
+
+    Places with the same fingerprint are counted. Among them, those with new descriptions come first.
+    """
     missing = []
     for place, texts in places.items():
         other_texts = others.get(place, ())
@@ -301,7 +333,7 @@ def _missing(places: Mapping[str, Sequence[str]], others: Mapping[str, Sequence[
 
 
 def _places(categorized: _CategorizedFinding) -> tuple[Place, ...]:
-    places = occurrences_of(categorized.finding)
+    places = occurrences_by_fingerprint(categorized.finding)
     return tuple(Place(place, text) for place, texts in places.items() for text in texts if text)
 
 
@@ -333,8 +365,11 @@ def _state(categorized: _CategorizedFinding | None) -> State | None:
     return State(categorized.finding["status"], categorized.finding["severity"]) if categorized else None
 
 
-def _direction(change: Change) -> str:
-    """Return the group of a change: "worse" if anything became worse, even if another place was fixed."""
+def _group_of_change(change: Change) -> str:
+    """Return how a change affects the page: "worse", "better" or "same".
+
+    A change with new places is "worse", even if other places were fixed.
+    """
     was, now = change.before, change.after
     assert was is not None
     assert now is not None

@@ -1,4 +1,7 @@
-"""Explanations of grades, categories and errors for people who are no experts. Only pages have these texts."""
+"""Explanations of grades, categories and errors on pages.
+
+Their readers are not experts.
+"""
 
 from __future__ import annotations
 
@@ -37,13 +40,13 @@ GRADES = {
     },
 }
 
-# What a grade does not prove, by scan type.
+# Notes about what a grade does not prove, by scan type.
 NOTES = {
     "security": "This scan shows how an attacker could get in, not whether anyone has.",
     "accessibility": "Automated checks find only some barriers: also try a keyboard and a screen reader.",
 }
 
-# Advice on failed scans, by error code.
+# Advice after a failed scan, by error code.
 ADVICE = {
     "URL_NOT_REACHABLE": "Open the address in a browser. If it works there, a firewall may block this scanner: "
     "allow it, then scan again.",
@@ -51,7 +54,7 @@ ADVICE = {
     "site respond slowly.",
     "TLS_FAILED": "The encrypted connection could not be set up. Check the certificate, its whole chain and the TLS "
     "versions that the server offers.",
-    "BAD_RESPONSE": "The server's response is not valid HTTP. Check the server, or the proxy in front of it.",
+    "BAD_RESPONSE": "The server's response is not valid HTTP/1.1. Check the server, or the proxy in front of it.",
     "TOO_MANY_REDIRECTS": "The address redirects endlessly. Follow the redirects and remove the loop.",
     "DOMAIN_BLOCKED": "The address, or one that it redirects to, is not public or cannot be scanned here. Scan the "
     "public address of the site.",
@@ -59,10 +62,10 @@ ADVICE = {
     "bot protection, allow this scanner.",
     "INVALID_URL": "The address cannot be scanned. Check its spelling.",
     "BUDGET_EXCEEDED": "The page is larger than the download limit of a scan. Scan a smaller page of the site.",
-    "NO_CHECK_RAN": "Nothing at this address could be checked. Check that it leads to a web page.",
+    "NO_CHECK_RAN": "Nothing at this address could be checked. Make sure that it is the address of a web page.",
     "INTERNAL_ERROR": "This was an error on our side, not the site's. Scan again.",
     "SCAN_CANCELLED": "Scan again if you still want the report.",
-    "PAGE_LEFT_OUT": "The audit goes on without this address. Scan it alone if you want its report.",
+    "PAGE_LEFT_OUT": "The audit continues without this address. Scan it alone if you want its report.",
     "SCAN_NOT_STARTED": "This was an error on our side, not the site's. Scan again.",
     "SCAN_INTERRUPTED": "This was an error on our side, not the site's. Scan again.",
 }
@@ -118,14 +121,22 @@ CATEGORIES = {
 
 
 def grade_meaning(scan_type: str, grade: str) -> str:
-    """Return the meaning of a grade for a scan type, in a sentence; empty for an unknown grade."""
+    """Return a sentence with the meaning of a grade.
+
+    It depends on the scan type and is empty for an unknown grade.
+    """
     return GRADES.get(scan_type, {}).get(grade, "")
 
 
 def category_meaning(scan_type: str, name: str) -> str:
-    """Return the meaning of a category for a scan type; empty for an unknown category, as in old reports."""
+    """Return the meaning of a category.
+
+    Empty for an unknown category, which old reports may contain.
+    """
     return CATEGORIES.get(scan_type, {}).get(name, "")
 
 
 def advice(error_code: str) -> str:
-    return ADVICE.get(error_code, "Scan again. If it fails every time, tell the operator of this service the scan ID.")
+    return ADVICE.get(
+        error_code, "Scan again. If it fails every time, send the scan ID to the operator of the service."
+    )

@@ -1,4 +1,7 @@
-"""Export formats of a report: JSON, SARIF 2.1.0 for code scanning, CSV for spreadsheets."""
+"""Export formats of a report.
+
+JSON, SARIF 2.1.0 for code scanning, and CSV for spreadsheets.
+"""
 
 from __future__ import annotations
 
@@ -14,13 +17,13 @@ from website_scan.report.mute_matching import MutedPlaces
 from website_scan.report.places import rows_of
 from website_scan.report.sarif import log, run
 from website_scan.report.spreadsheets import cell
-from website_scan.report.storage import read_export, written
+from website_scan.report.storage import compact_json, read_export
 from website_scan.report_json import ExportedCheck, ExportJson
 
 CSV_COLUMNS = ("category", "id", "name", "status", "severity", "points", "message", "fix", "references")
 
 
-# Function that returns the muted places of a JSON export's findings, by check ID.
+# Function that returns the muted places of all findings of a JSON export, by check ID.
 Muted = Callable[[ExportJson], Mapping[str, MutedPlaces]]
 
 
@@ -42,7 +45,10 @@ class ExportFormat:
 
 
 def sarif(export: ExportJson, muted: Mapping[str, MutedPlaces] | None = None, check_pages: str = "") -> dict[str, Any]:
-    """Return the SARIF 2.1.0 log of a JSON export. `muted` are its muted findings by check ID."""
+    """Convert a JSON export to a SARIF 2.1.0 log.
+
+    `muted` are its muted findings by check ID.
+    """
     reasons = {
         id: {place: [rule.reason] for place, rule in covered.rules.items()} for id, covered in (muted or {}).items()
     }
@@ -50,7 +56,9 @@ def sarif(export: ExportJson, muted: Mapping[str, MutedPlaces] | None = None, ch
 
 
 def csv_table(export: ExportJson) -> str:
-    """Return a CSV table with a header line and one line per check. Cells are safe from formula injection.
+    """Convert a JSON export to CSV, with a header line and one line per check.
+
+    Cells are safe from formula injection.
 
     Checks are in order of priority. Checks that could not run, or that were left out without a browser, come last.
     """
@@ -62,7 +70,10 @@ def csv_table(export: ExportJson) -> str:
 
 
 def csv_rows(export: ExportJson) -> Iterator[Mapping[str, object]]:
-    """Yield the rows of a report, as mappings with the keys CSV_COLUMNS, without protection from formulas (`cell`)."""
+    """Yield the rows of the CSV table as mappings with the keys CSV_COLUMNS.
+
+    The caller must pass values to `cell`.
+    """
     for category, check in by_priority(export):
         yield {**check, "category": category, "references": "; ".join(check["references"])}
     for skipped in export["skipped_checks"]:
@@ -71,24 +82,30 @@ def csv_rows(export: ExportJson) -> Iterator[Mapping[str, object]]:
         yield {**omitted, "status": "left out", "message": "This check needs a browser, and none was available."}
 
 
-def json_of(text: str) -> str:
-    """Return the JSON export, as users get it, of a report's stored text."""
-    return written(exported(read_export(text)))
+def export_for_users(text: str) -> str:
+    """Convert the stored text of a report to the JSON export for users."""
+    return compact_json(exported(read_export(text)))
 
 
 def exported(export: ExportJson) -> ExportJson:
-    """Return the export as users get it: `evidence` of each check has all its rows as objects (deprecated)."""
+    """Return the JSON export for users.
+
+    It has the deprecated key `evidence` in each check.
+    """
     return {
         **export,
         "categories": [
-            {**category, "checks": [_with_evidence(check) for check in category["checks"]]}
+            {**category, "checks": [_add_evidence(check) for check in category["checks"]]}
             for category in export["categories"]
         ],
     }
 
 
-def _with_evidence(check: ExportedCheck) -> ExportedCheck:
-    """Return the check with the key `evidence` after `details`, as openapi.yaml describes it."""
+def _add_evidence(check: ExportedCheck) -> ExportedCheck:
+    """Return the check with all its rows as objects.
+
+    They are in the key `evidence`, after the key `details`.
+    """
     whole: dict[str, Any] = {}
     for name, value in check.items():
         whole[name] = value
@@ -103,7 +120,7 @@ FORMATS: Mapping[str, ExportFormat] = {
         "application/json",
         "everything, for programs",
         "The stored export.",
-        lambda text, _muted, _check_pages: json_of(text),
+        lambda text, _muted, _check_pages: export_for_users(text),
     ),
     "sarif": ExportFormat(
         "SARIF 2.1.0",

@@ -1,4 +1,4 @@
-"""Filters for the findings on a report's page, in its query string, so that a filtered page has an address.
+"""Filters for the findings in a report page's query string.
 
 static/js/findings.js filters in the same way in the browser. Both hide a finding with the attribute `hidden`.
 """
@@ -15,14 +15,17 @@ from website_scan.report.metrics import METRICS, METRICS_BY_CHECK
 from website_scan.report.places import rows_of
 from website_scan.report_json import ExportedCheck
 
-STATUS_OF = {"failed": "fail", "warnings": "warn", "passed": "pass"}
+CHECK_STATUS_BY_FILTER_OPTION = {"failed": "fail", "warnings": "warn", "passed": "pass"}
 SHOWN = {"": "All", "failed": "Failed", "warnings": "Warnings", "passed": "Passed"}
-MAX_TEXT = 200
+MAX_QUERY_CHARACTERS = 200
 
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """Filter of findings; an empty field excludes nothing. `q` has words that must all occur in a finding."""
+    """Filter for the findings of a report.
+
+    Empty fields exclude nothing. A finding must contain all words of `q`.
+    """
 
     show: str = ""
     severity: str = ""
@@ -30,13 +33,16 @@ class Filter:
     q: str = ""
 
     @classmethod
-    def asked_by(cls, query: Mapping[str, str], scan_type: str) -> Filter:
-        """Parse a query string. Ignores unknown values, and the metric unless the scan type is performance."""
+    def parse_query(cls, query: Mapping[str, str], scan_type: str) -> Filter:
+        """Parse the query string of a report page.
+
+        Ignores unknown values, and metrics of other scan types.
+        """
         return cls(
-            show=_known_or_empty(query.get("show"), STATUS_OF),
-            severity=_known_or_empty(query.get("severity"), SEVERITY_RANK),
-            metric=_known_or_empty(query.get("metric"), METRICS if scan_type == "performance" else ()),
-            q=" ".join(query.get("q", "")[:MAX_TEXT].split()),
+            show=_valid_or_empty(query.get("show"), CHECK_STATUS_BY_FILTER_OPTION),
+            severity=_valid_or_empty(query.get("severity"), SEVERITY_RANK),
+            metric=_valid_or_empty(query.get("metric"), METRICS if scan_type == "performance" else ()),
+            q=" ".join(query.get("q", "")[:MAX_QUERY_CHARACTERS].split()),
         )
 
     @property
@@ -45,29 +51,29 @@ class Filter:
 
     @property
     def query(self) -> str:
-        """The query string of the filter, without empty fields."""
+        """Query string for the filter, without empty fields."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}
         return urlencode({name: value for name, value in values.items() if value})
 
     def fits(self, check: ExportedCheck) -> bool:
-        """Return True if the filter includes a check of a JSON export."""
-        if self.show and check["status"] != STATUS_OF[self.show]:
+        """Return True if the filter includes a check."""
+        if self.show and check["status"] != CHECK_STATUS_BY_FILTER_OPTION[self.show]:
             return False
         if self.severity and check["severity"] != self.severity:
             return False
         if self.metric and self.metric not in METRICS_BY_CHECK.get(check["id"], ()):
             return False
-        return not self.q or _has_words(check, self.q.lower().split())
+        return not self.q or _contains_words(check, self.q.lower().split())
 
 
 EVERYTHING = Filter()
 
 
-def _known_or_empty(value: str | None, known: Iterable[str]) -> str:
+def _valid_or_empty(value: str | None, known: Iterable[str]) -> str:
     return value if value is not None and value in known else ""
 
 
-def _has_words(check: ExportedCheck, words: Iterable[str]) -> bool:
+def _contains_words(check: ExportedCheck, words: Iterable[str]) -> bool:
     values = (str(value) for row in rows_of(check) for value in row.values())
     text = "\n".join(
         (
@@ -83,7 +89,7 @@ def _has_words(check: ExportedCheck, words: Iterable[str]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """Option of a filter, with the number of matching findings."""
+    """Option in the filter form, with the number of matching findings."""
 
     value: str
     label: str
@@ -92,7 +98,10 @@ class Option:
 
 @dataclass(frozen=True, slots=True)
 class FilterBar:
-    """Filter form above the findings: the chosen filter, the options, and the numbers of visible and all findings."""
+    """Filter form above the findings.
+
+    It has the current filter, its options and the numbers of findings.
+    """
 
     chosen: Filter
     shows: tuple[Option, ...]
@@ -103,7 +112,7 @@ class FilterBar:
 
 
 def filter_bar(chosen: Filter, checks: Iterable[ExportedCheck], scan_type: str) -> FilterBar:
-    """Return the filter form for the checks of a JSON export."""
+    """Create the filter form for the checks of a JSON export."""
     checks = list(checks)
     statuses: Counter[str] = Counter(check["status"] for check in checks)
     severities = Counter(check["severity"] for check in checks)
@@ -111,7 +120,8 @@ def filter_bar(chosen: Filter, checks: Iterable[ExportedCheck], scan_type: str) 
     return FilterBar(
         chosen=chosen,
         shows=tuple(
-            Option(value, label, statuses[STATUS_OF[value]] if value else len(checks)) for value, label in SHOWN.items()
+            Option(value, label, statuses[CHECK_STATUS_BY_FILTER_OPTION[value]] if value else len(checks))
+            for value, label in SHOWN.items()
         ),
         severities=tuple(
             Option(severity, severity.capitalize(), severities[severity])

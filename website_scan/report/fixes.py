@@ -1,4 +1,7 @@
-"""Parts of a fix for pages: words, code within words, and snippets with a copy button each."""
+"""Parts of a fix for HTML pages.
+
+They are text, inline code, and code snippets with a copy button.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,10 @@ from website_scan.report_json import StoredFix
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Part of a fix. `label` is the server or language of a snippet."""
+    """Part of a fix.
+
+    `label` is the server or language of a snippet.
+    """
 
     kind: Literal["text", "code", "snippet"]
     text: str
@@ -18,12 +24,12 @@ class Part:
 
 
 def parts(fix: StoredFix) -> tuple[Part, ...]:
-    """Return the parts of a fix, in order. Every second piece between backticks is code."""
+    """Split a fix into text, inline code between backticks, and code snippets."""
     pieces = enumerate(fix["text"].split("`"))
     words = [Part("code" if number % 2 else "text", text) for number, text in pieces if text]
     return (*words, *(Part("snippet", snippet["code"], snippet["label"]) for snippet in fix["snippets"]))
 
 
-def codes_of(fix: StoredFix) -> tuple[str, ...]:
+def snippet_codes(fix: StoredFix) -> tuple[str, ...]:
     """Return the code of a fix's snippets."""
     return tuple(snippet["code"] for snippet in fix["snippets"])

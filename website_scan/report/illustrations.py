@@ -1,4 +1,7 @@
-"""Illustrations of a report's page, from the stored screenshots and film (templates/report/illustrations.html)."""
+"""Screenshot crops and filmstrip of the report page.
+
+The template is report/illustrations.html.
+"""
 
 from __future__ import annotations
 
@@ -10,17 +13,19 @@ from website_scan.report.places import rows_of
 from website_scan.report_json import ExportedCheck
 from website_scan.stored_data import PicturePlaces
 
-# In CSS pixels of the page. A crop includes the surroundings of its element. Of a tall element, it has only the top.
-AROUND_X, AROUND_Y = 40, 28
-MIN_WIDTH, MIN_HEIGHT = 200, 90
-MAX_HEIGHT = 240
+# Margins and sizes of crops in CSS pixels, where a tall element is cropped to its top.
+MARGIN_X, MARGIN_Y = 40, 28
+MIN_CROP_WIDTH, MIN_CROP_HEIGHT = 200, 90
+MAX_ELEMENT_HEIGHT = 240
 OUTLINE = 3
-SELECTOR_LENGTH = 80
+MAX_SELECTOR_CHARACTERS = 80
 
 
 @dataclass(frozen=True, slots=True)
 class Crop:
-    """Crop of a page's picture with an element outlined. All sizes are in CSS pixels of the page.
+    """Crop of a screenshot with an outlined element.
+
+    All sizes are in CSS pixels of the page.
 
     `of` is the HTML ID of the whole picture. `view` and `outline` (the frame around the element) are left, top, width
     and height within the whole picture.
@@ -36,7 +41,10 @@ class Crop:
 
 @dataclass(frozen=True, slots=True)
 class FilmFrame:
-    """Frame of the film: the screen at a time of the load. `marks` are metrics that are reached by this frame."""
+    """Frame of the filmstrip, which shows the screen at a time of the page load.
+
+    `marks` are the metrics that the page load reached at this time.
+    """
 
     url: str
     seconds: str
@@ -46,7 +54,9 @@ class FilmFrame:
 
 @dataclass(frozen=True, slots=True)
 class Illustrations:
-    """Illustrations of one report. `id`, `url` and `size` belong to the whole picture.
+    """Illustrations of a report.
+
+    `id`, `url` and `size` belong to the whole screenshot.
 
     `boxes` are the elements' boxes by check ID and number of the row.
     """
@@ -58,21 +68,23 @@ class Illustrations:
     frames: tuple[FilmFrame, ...] = ()
 
     def crops(self, check: ExportedCheck) -> dict[int, Crop]:
-        """Return the crops for a check of the JSON export, by the number of the row."""
+        """Return the screenshot crops of a check by row number."""
         crops: dict[str, tuple[int, Crop]] = {}
         rows = list(rows_of(check))
         for number, box in (self.boxes or {}).get(check["id"], {}).items():
             selector = str(rows[int(number)].get("selector", ""))
-            # An element with two rows has only one crop.
+            # Crop each element only once, even if it has two rows.
             crops.setdefault(selector, (int(number), self._crop(box, selector)))
         return dict(crops.values())
 
     def _crop(self, box: list[int], selector: str) -> Crop:
         left, top, width, height = box
-        visible_height = min(height, MAX_HEIGHT)
-        x, across = _around(left, width, AROUND_X, MIN_WIDTH, self.size[0])
-        y, down = _around(top, visible_height, AROUND_Y, MIN_HEIGHT, self.size[1])
-        short_selector = selector if len(selector) <= SELECTOR_LENGTH else f"{selector[: SELECTOR_LENGTH - 1]}…"
+        visible_height = min(height, MAX_ELEMENT_HEIGHT)
+        x, across = _crop_range(left, width, MARGIN_X, MIN_CROP_WIDTH, self.size[0])
+        y, down = _crop_range(top, visible_height, MARGIN_Y, MIN_CROP_HEIGHT, self.size[1])
+        short_selector = (
+            selector if len(selector) <= MAX_SELECTOR_CHARACTERS else f"{selector[: MAX_SELECTOR_CHARACTERS - 1]}…"
+        )
         return Crop(
             of=self.id,
             size=self.size,
@@ -86,10 +98,10 @@ class Illustrations:
 NO_ILLUSTRATIONS = Illustrations()
 
 
-def illustrations_of(
+def create_illustrations(
     stored: PicturePlaces | None, *, screenshot: str, page: str, frame: Callable[[int], str], prefix: str = ""
 ) -> Illustrations:
-    """Return the stored pictures with the addresses of their images."""
+    """Create the illustrations from stored positions and the URLs of the images."""
     if not stored:
         return NO_ILLUSTRATIONS
     width, height = stored["size"] or (0, 0)
@@ -98,43 +110,54 @@ def illustrations_of(
         url=page if stored["of"] == "page" else screenshot,
         size=(width, height),
         boxes=stored["crops"],
-        frames=tuple(_frame(frame(number), at_ms, marks) for number, (at_ms, marks, _) in enumerate(stored["frames"])),
+        frames=tuple(
+            _frame(frame(number), time_ms, marks) for number, (time_ms, marks, _) in enumerate(stored["frames"])
+        ),
     )
 
 
 def illustrations_in_file(
     stored: PicturePlaces | None, *, screenshot: bytes | None, page: bytes | None, film: bytes | None, prefix: str
 ) -> Illustrations:
-    """Return the stored pictures with `data:` URLs, for a document that needs no server."""
-    return illustrations_of(
+    """Create illustrations with `data:` URLs.
+
+    An HTML file with them needs no server.
+    """
+    return create_illustrations(
         stored,
         screenshot=data_url("image/webp", screenshot),
         page=data_url("image/webp", page),
-        frame=lambda number: data_url("image/jpeg", frame_of(film, stored, number)),
+        frame=lambda number: data_url("image/jpeg", extract_frame(film, stored, number)),
         prefix=prefix,
     )
 
 
 def data_url(media_type: str, content: bytes | None) -> str:
-    """Return the content as a `data:` URL, empty without content."""
+    """Convert content to a `data:` URL; empty without content."""
     return f"data:{media_type};base64,{base64.b64encode(content).decode('ascii')}" if content else ""
 
 
-def frame_of(film: bytes | memoryview | None, stored: PicturePlaces | None, number: int) -> bytes | None:
-    """Return a frame of the film as JPEG, or None if the film has no frame of this number."""
+def extract_frame(film: bytes | memoryview | None, stored: PicturePlaces | None, number: int) -> bytes | None:
+    """Return a frame of the filmstrip as JPEG.
+
+    None if the filmstrip has no frame with this number.
+    """
     if film is None or stored is None or number >= len(stored["frames"]):
         return None
     start = sum(size for _, _, size in stored["frames"][:number])
     return bytes(film[start : start + stored["frames"][number][2]])
 
 
-def _frame(url: str, at_ms: int, marks: list[str]) -> FilmFrame:
-    seconds = f"{at_ms / 1000:.2f} s"
+def _frame(url: str, time_ms: int, marks: list[str]) -> FilmFrame:
+    seconds = f"{time_ms / 1000:.2f} s"
     marks_text = f": {' and '.join(marks).lower()}" if marks else ""
     return FilmFrame(url, seconds, tuple(marks), f"The screen after {seconds}{marks_text}")
 
 
-def _around(start: int, length: int, around: int, least: int, whole: int) -> tuple[int, int]:
-    """Return start and length, in one dimension, of a crop with surroundings within the whole picture."""
+def _crop_range(start: int, length: int, around: int, least: int, whole: int) -> tuple[int, int]:
+    """Return the start and length of a crop on one axis.
+
+    The crop has margins and stays inside the screenshot.
+    """
     size = min(whole, max(least, length + 2 * around))
     return max(0, min(start - (size - length) // 2, whole - size)), size

@@ -1,4 +1,7 @@
-"""Levels of findings: the name of a failed or warned check in each output format. docs/ci.md has the table."""
+"""Levels of findings in each output format.
+
+They depend on status and severity (table in docs/ci.md).
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from website_scan.report_json import ExportedFinding
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """Level of a finding.
+    """Level of a finding, in the terms of all output formats.
 
     `mark` and `word` are for text and Markdown, `sarif` is SARIF's level, `security_severity` the CVSS-like number of
     security rules in code scanning, `problem_severity` the severity of its other rules, and `code_quality` GitLab's
@@ -31,8 +34,7 @@ class Level:
         return "recommendation" if self.sarif == "note" else self.sarif
 
 
-# Levels by status and severity, the worst first. A warning is a suggestion or uncertain, so it is never critical, never
-# an error, and not gated.
+# Warnings are suggestions or uncertain, so they are never critical, never errors, and not gated.
 LEVELS: Mapping[tuple[str, str], Level] = {
     ("fail", Severity.CRITICAL): Level("✗", "failed", "error", "9.5", "blocker", gated=True),
     ("fail", Severity.HIGH): Level("✗", "failed", "error", "8.0", "critical", gated=True),
@@ -44,6 +46,6 @@ LEVELS: Mapping[tuple[str, str], Level] = {
 }
 
 
-def level_of(finding: ExportedFinding) -> Level:
-    """Return the level of a failed or warned check."""
+def finding_level(finding: ExportedFinding) -> Level:
+    """Return the level of a finding by its status and severity."""
     return LEVELS[finding["status"], finding["severity"]]

@@ -1,4 +1,7 @@
-"""Links between the reports of a visit, for facts that checks of two scan types find."""
+"""Links between reports of the same visit.
+
+They are for facts that checks of two scan types find.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,10 @@ from website_scan.report_json import ExportedCheck, ExportJson
 
 @dataclass(frozen=True, slots=True)
 class OtherReport:
-    """Report of the same visit for another scan type. `anchor` and the ID of a check make the address of its card."""
+    """Report of the same visit for another scan type.
+
+    The URL of a card is `anchor` plus the ID of the check.
+    """
 
     export: ExportJson
     anchor: str
@@ -21,7 +27,7 @@ class OtherReport:
 
 @dataclass(frozen=True, slots=True)
 class LinkedFinding:
-    """Finding of another report with the same fact."""
+    """Finding of another report that states the same fact."""
 
     type: ScanType
     id: str
@@ -35,11 +41,14 @@ class LinkedFinding:
 
 
 def linked_findings(export: ExportJson, others: Iterable[OtherReport]) -> Mapping[str, tuple[LinkedFinding, ...]]:
-    """Return findings of other reports with the same facts as the findings of a JSON export, by check ID."""
-    reports = _by_type(others)
+    """Map each finding's check ID to findings of other reports.
+
+    They state the same fact.
+    """
+    reports = _reports_by_type(others)
     own = ScanType(export["type"])
     links_by_id: dict[str, list[LinkedFinding]] = {}
-    for pair in _pairs(export, reports):
+    for pair in _duplicates(export, reports):
         for here, there in (pair, pair[::-1]):
             if here.type is own:
                 links_by_id.setdefault(here.id, []).append(_link(reports[there.type], there.type, there.id))
@@ -47,21 +56,24 @@ def linked_findings(export: ExportJson, others: Iterable[OtherReport]) -> Mappin
 
 
 def reported_elsewhere(export: ExportJson, others: Iterable[OtherReport]) -> Mapping[str, LinkedFinding]:
-    """Return the findings of other reports that make a finding of a JSON export redundant, by its check ID."""
-    reports = _by_type(others)
+    """Map each duplicate finding's check ID to another report's finding.
+
+    Both findings state the same fact.
+    """
+    reports = _reports_by_type(others)
     own = ScanType(export["type"])
     return {
         here.id: _link(reports[there.type], there.type, there.id)
-        for here, there in _pairs(export, reports)
+        for here, there in _duplicates(export, reports)
         if here.type is own
     }
 
 
-def _by_type(others: Iterable[OtherReport]) -> dict[ScanType, OtherReport]:
+def _reports_by_type(others: Iterable[OtherReport]) -> dict[ScanType, OtherReport]:
     return {ScanType(report.export["type"]): report for report in others}
 
 
-def _pairs(export: ExportJson, reports: Mapping[ScanType, OtherReport]) -> Iterable[tuple[CheckKey, CheckKey]]:
+def _duplicates(export: ExportJson, reports: Mapping[ScanType, OtherReport]) -> Iterable[tuple[CheckKey, CheckKey]]:
     own = ScanType(export["type"])
     facts = {own: _reported_facts(export)} | {
         scan_type: _reported_facts(report.export) for scan_type, report in reports.items()
@@ -70,7 +82,9 @@ def _pairs(export: ExportJson, reports: Mapping[ScanType, OtherReport]) -> Itera
 
 
 def _reported_facts(export: ExportJson) -> Reporters:
-    """Map the checks that found a fact to the check that reports the fact, by ID; a repeat maps to another check.
+    """Map each check with a finding to the check that reports the fact.
+
+    Keys and values are IDs.
 
     Warnings that only ask for a review, and win no points, are not included.
     """

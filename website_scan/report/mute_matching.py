@@ -1,4 +1,4 @@
-"""Matching of an organization's mute rules with findings. Pure functions; stored reports never change.
+"""Match an organization's mute rules with the findings of reports.
 
 A rule mutes a check on a host, optionally only below a path, optionally only at one place (a fingerprint, ADR 11).
 """
@@ -10,14 +10,16 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from website_scan.report.places import is_cut, places_of
+from website_scan.report.places import describe_places, is_cut
 from website_scan.report_json import ComparableFinding, ComparableJson
 from website_scan.urls import Url
 
 
 @dataclass(frozen=True, slots=True)
 class MuteRule:
-    """Mute that is in force. `host` includes a port that is not the scheme's default.
+    """Mute rule that is in force.
+
+    `host` includes the port if it is not the default of the scheme.
 
     `path_prefix` is empty for the whole host, `outcome` for all outcomes of the check, `fingerprint` for all places.
     `place` is the place in words, `by` the person or API key that made the rule; both may be empty. Times are aware,
@@ -45,11 +47,17 @@ class MuteRule:
         return f"{self.host}{self.path_prefix}"
 
     def covers_place(self, outcome: str, fingerprint: str) -> bool:
-        """Return True if the rule mutes a place with this fingerprint of a finding with this outcome."""
+        """Return True if the rule mutes the place in this finding.
+
+        The fingerprint and the outcome must match.
+        """
         return self.outcome in ("", outcome) and self.fingerprint in ("", fingerprint)
 
     def covers_page(self, host: str, path: str) -> bool:
-        """Return True if the rule covers a page. Compares whole path segments: /shop does not cover /shopping."""
+        """Return True if the rule applies to a page.
+
+        A rule for /shop does not apply to /shopping.
+        """
         if host != self.host:
             return False
         return not self.path_prefix or path == self.path_prefix or path.startswith(f"{self.path_prefix}/")
@@ -57,7 +65,9 @@ class MuteRule:
 
 @dataclass(frozen=True, slots=True)
 class MutedPlaces:
-    """Muted places of a finding: rules by the fingerprint of the place, in the finding's order.
+    """Mute rules of a finding's muted places.
+
+    They are by fingerprint and in the finding's order.
 
     `is_whole` is True if all places are muted. If the report has cut the list of places, only a rule for all places
     mutes the finding as a whole, because the list may lack places.
@@ -68,17 +78,20 @@ class MutedPlaces:
 
     @property
     def rule(self) -> MuteRule:
-        """Rule that expires first. After its expiry, a part of the finding is visible again."""
+        """Mute rule that expires first.
+
+        After that, a part of the finding is visible again.
+        """
         return min(self.rules.values(), key=lambda rule: rule.expires_at)
 
 
 class Mutes:
-    """Mute rules of an organization that are in force at one moment."""
+    """All mute rules of an organization that are in force."""
 
     def __init__(self, rules: Iterable[MuteRule] = ()) -> None:
         self._rules_by_check: dict[str, list[MuteRule]] = {}
-        # If several rules match, the page shows the reason of the widest; of equally wide rules, the longest-lasting.
-        for rule in sorted(rules, key=_width_first):
+        # Of several matching rules, the page displays the widest, then the one that lasts longest.
+        for rule in sorted(rules, key=_sort_key_by_width):
             self._rules_by_check.setdefault(rule.check_id, []).append(rule)
 
     def __bool__(self) -> bool:
@@ -89,12 +102,18 @@ class Mutes:
 
     @property
     def digest(self) -> str:
-        """Hash of the rules' IDs, empty without rules. IDs suffice, because the scope of a rule never changes."""
+        """Hash of the IDs of all rules; empty without rules.
+
+        The scope of a rule never changes.
+        """
         ids = " ".join(sorted(rule.id for rule in self))
         return hashlib.sha256(ids.encode()).hexdigest()[:16] if ids else ""
 
     def of(self, check_id: str, outcome: str, url: str, fingerprint: str) -> MuteRule | None:
-        """Return the rule that mutes a place of a finding on the page `url`, None if the place is not muted."""
+        """Return the mute rule for a place of a finding on the page `url`.
+
+        None if the place is not muted.
+        """
         rules = self._rules_by_check.get(check_id)
         if not rules:
             return None
@@ -102,30 +121,36 @@ class Mutes:
         matching = (rule for rule in rules if rule.covers_place(outcome, fingerprint))
         return next((rule for rule in matching if rule.covers_page(host, path)), None)
 
-    def of_host(self, check_id: str, outcome: str, host: str, fingerprint: str) -> MuteRule | None:
-        """Return the rule that mutes a place of a finding on the whole host, None if there is no such rule."""
+    def rule_for_host(self, check_id: str, outcome: str, host: str, fingerprint: str) -> MuteRule | None:
+        """Return the rule that mutes a place on every page of the host, or None."""
         matching = (rule for rule in self._rules_by_check.get(check_id, ()) if rule.covers_place(outcome, fingerprint))
         return next((rule for rule in matching if rule.host == host and not rule.path_prefix), None)
 
     @property
     def check_ids(self) -> Collection[str]:
-        """IDs of the checks with a rule."""
+        """IDs of the checks with mute rules."""
         return self._rules_by_check.keys()
 
     def of_page(self, url: str) -> Mutes:
-        """Return the rules that cover the page `url`."""
+        """Return the mute rules that apply to the page `url`."""
         host, path = host_and_path(url)
         return Mutes(rule for rule in self if rule.covers_page(host, path))
 
-    def without_reasons(self) -> Mutes:
-        """Return the rules without reason and author, for readers from outside, who may see only the muted findings."""
+    def hide_reasons(self) -> Mutes:
+        """Return the mute rules without reasons and authors.
+
+        Readers who are not members of the organization get these.
+        """
         return Mutes(replace(rule, reason="", by="") for rule in self)
 
     def muted_places(self, finding: ComparableFinding, url: str) -> MutedPlaces | None:
-        """Return the muted places of a failed or warned check on the page `url`; None if no place is muted."""
+        """Return the muted places of a finding on the page `url`.
+
+        None if no place is muted.
+        """
         if finding["id"] not in self._rules_by_check:
             return None
-        places = places_of(finding)
+        places = describe_places(finding)
         rules = {
             place: rule
             for place in places
@@ -133,11 +158,11 @@ class Mutes:
         }
         if not rules:
             return None
-        may_lack_places = is_cut(finding) and not any(rule.is_for_all_places for rule in rules.values())
-        return MutedPlaces(rules, is_whole=len(rules) == len(places) and not may_lack_places)
+        may_have_unlisted_places = is_cut(finding) and not any(rule.is_for_all_places for rule in rules.values())
+        return MutedPlaces(rules, is_whole=len(rules) == len(places) and not may_have_unlisted_places)
 
     def findings(self, report: ComparableJson) -> dict[str, MutedPlaces]:
-        """Return the muted places of a report's findings, by check ID."""
+        """Return the muted places of all findings by check ID."""
         if not self:
             return {}
         return {
@@ -149,12 +174,15 @@ class Mutes:
 
 
 def host_and_path(url: str) -> tuple[str, str]:
-    """Return a canonical URL's host, with a port that is not the scheme's default, and its path without query."""
+    """Return the host and the path of a canonical URL.
+
+    A port that is not the default is included.
+    """
     parsed = Url.of(url)
     return parsed.host_and_port, parsed.path
 
 
-def _width_first(rule: MuteRule) -> tuple[str, str, int, float]:
+def _sort_key_by_width(rule: MuteRule) -> tuple[str, str, int, float]:
     return rule.fingerprint, rule.outcome, len(rule.path_prefix), -rule.expires_at.timestamp()
 
 

@@ -1,4 +1,4 @@
-"""Muted findings of a report, for its page and for the API. This module does not access the database."""
+"""Muted findings of a report, for the report page and the API."""
 
 from __future__ import annotations
 
@@ -10,16 +10,19 @@ from urllib.parse import urlencode
 from website_scan.json_types import Fingerprint, Grade, ScanId, Score, SeverityName, Timestamp, component, identifier
 from website_scan.report.cap_sentence import score_cap_sentence
 from website_scan.report.mute_matching import NO_MUTES, MutedPlaces, MuteRule, Mutes
-from website_scan.report.places import places_of
+from website_scan.report.places import describe_places
 from website_scan.report_json import ExportedFinding, ExportJson, FindingStatus
-from website_scan.score_basis import score_without
+from website_scan.score_basis import recompute_score
 from website_scan.stored_data import StoredBasis
 from website_scan.timestamps import timestamp
 
 
 @dataclass(frozen=True, slots=True)
 class MutedPart:
-    """Part of a finding that one rule mutes: `places` in words, empty if the rule is for all places."""
+    """Part of a finding that one rule mutes.
+
+    `places` are descriptions of places, or empty if the rule is for all places.
+    """
 
     rule: MuteRule
     places: tuple[str, ...]
@@ -27,7 +30,9 @@ class MutedPart:
 
 @dataclass(frozen=True, slots=True)
 class Muting:
-    """Mutes that apply to a report, and what its reader may see of the mutes.
+    """Mute rules for a report.
+
+    They include the reader's permissions to see and create mutes.
 
     `scoring` is the basis of the report's score, None if it was not stored. `shows_rules` is True for members, who see
     who muted a finding, why and until when. `mute_url` is the address of the mute form with a query string, to which
@@ -43,18 +48,24 @@ class Muting:
         return self.mutes.findings(export)
 
     def held(self, export: ExportJson, muted: Mapping[str, MutedPlaces]) -> str:
-        """Return the sentence on what keeps the score under a cap, where findings muted as a whole stay unfixed."""
+        """Return the sentence about caps that lower the score.
+
+        It assumes that muted findings remain unfixed.
+        """
         unfixed = {id for id, covered in muted.items() if covered.is_whole}
         if not unfixed or self.scoring is None or not export["held"]:
             return export["held"]
         return score_cap_sentence(self.scoring, [cap["reason"] for cap in export["caps"]], unfixed)
 
-    def url_of(self, check_id: str) -> str:
-        """Return the address of the form that mutes a finding, empty if the reader may not mute."""
+    def mute_form_url(self, check_id: str) -> str:
+        """Return the URL of the form that mutes a finding.
+
+        Empty if the reader may not mute findings.
+        """
         return f"{self.mute_url}&{urlencode({'check': check_id})}" if self.mute_url else ""
 
 
-NOTHING_MUTED = Muting(NO_MUTES, None, shows_rules=False, mute_url="")
+MUTING_WITHOUT_RULES = Muting(NO_MUTES, None, shows_rules=False, mute_url="")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +78,7 @@ class ScoreWithout:
 
 @component("Mute")
 class MuteJson(TypedDict):
-    """A mute that is in force."""
+    """Mute that is in force."""
 
     id: Annotated[str, identifier("mute")]
     check: str
@@ -83,7 +94,7 @@ class MuteJson(TypedDict):
 
 
 class MutedFinding(TypedDict):
-    """A failed or warned check of a report that is muted as a whole or in part."""
+    """Finding of a report that is muted as a whole or in part."""
 
     check: str
     title: str
@@ -95,15 +106,15 @@ class MutedFinding(TypedDict):
 
 @component("ScoreWithout")
 class ScoreWithoutMuted(TypedDict):
-    """The score as if the muted findings had passed."""
+    """Score and grade as if the muted findings had passed."""
 
     score: Score
     grade: Grade
 
 
 @component("ReportMutes")
-class MutedOfReport(TypedDict):
-    """The findings of a report that are muted now, and its score without them."""
+class ReportMutesJson(TypedDict):
+    """Findings of a report that are currently muted, and the score without them."""
 
     id: ScanId
     score: Score
@@ -115,7 +126,7 @@ class MutedOfReport(TypedDict):
     findings: list[MutedFinding]
 
 
-def mute_json_of(rule: MuteRule) -> MuteJson:
+def serialize_mute(rule: MuteRule) -> MuteJson:
     return {
         "id": rule.id,
         "check": rule.check_id,
@@ -132,31 +143,33 @@ def mute_json_of(rule: MuteRule) -> MuteJson:
 
 
 def muted_parts(finding: ExportedFinding, covered: MutedPlaces) -> tuple[MutedPart, ...]:
-    """Return the muted parts of a finding of a JSON export, one part for each rule."""
-    by_rule: dict[str, list[str]] = {}
+    """Group the muted places of a finding by mute rule."""
+    places_by_rule: dict[str, list[str]] = {}
     rules = {rule.id: rule for rule in covered.rules.values()}
-    for place, text in places_of(finding).items():
+    for place, text in describe_places(finding).items():
         if place in covered.rules:
-            by_rule.setdefault(covered.rules[place].id, []).append(text)
+            places_by_rule.setdefault(covered.rules[place].id, []).append(text)
     return tuple(
         MutedPart(rules[id], () if rules[id].is_for_all_places else tuple(filter(None, texts)))
-        for id, texts in by_rule.items()
+        for id, texts in places_by_rule.items()
     )
 
 
 def without_muted(scoring: StoredBasis | None, muted: Mapping[str, MutedPlaces]) -> ScoreWithout | None:
-    """Return the score as if all findings that are muted as a whole had passed.
+    """Return score and grade without muted findings.
+
+    Findings that are muted as a whole count as passed.
 
     None if no finding is muted as a whole, if the basis of the report's score is not stored, or if other scoring rules
     made it.
     """
     passed = {id for id, covered in muted.items() if covered.is_whole}
-    score_and_grade = score_without(scoring, passed) if passed and scoring is not None else None
+    score_and_grade = recompute_score(scoring, passed) if passed and scoring is not None else None
     return ScoreWithout(*score_and_grade) if score_and_grade else None
 
 
-def muted_of_report(export: ExportJson, scoring: StoredBasis | None, mutes: Mutes) -> MutedOfReport:
-    """Return the API's response about the muted findings of a JSON export."""
+def serialize_muted_findings(export: ExportJson, scoring: StoredBasis | None, mutes: Mutes) -> ReportMutesJson:
+    """Return the muted findings of a JSON export as JSON for the API."""
     muted = mutes.findings(export)
     findings: list[MutedFinding] = [
         {
@@ -165,14 +178,15 @@ def muted_of_report(export: ExportJson, scoring: StoredBasis | None, mutes: Mute
             "status": check["status"],
             "severity": check["severity"],
             "is_whole": muted[check["id"]].is_whole,
-            "mutes": [mute_json_of(part.rule) for part in muted_parts(check, muted[check["id"]])],
+            "mutes": [serialize_mute(part.rule) for part in muted_parts(check, muted[check["id"]])],
         }
         for category in export["categories"]
         for check in category["checks"]
         if check["status"] != "pass" and check["id"] in muted
     ]
     score, grade = export["score"], export["grade"]
-    assert score is not None  # a failed scan has no report
+    # Failed scans, which have no score, have no stored report.
+    assert score is not None
     assert grade is not None
     without = without_muted(scoring, muted)
     return {

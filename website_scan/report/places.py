@@ -1,4 +1,7 @@
-"""Places of a stored finding: the elements, files, headers or cookies where the check found it (ADR 11)."""
+"""Access to the places of stored findings.
+
+Places are elements, files and headers with a fault (ADR 11).
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from dataclasses import dataclass
 
 from website_scan.fingerprints import fingerprint
 from website_scan.json_types import JsonValue
-from website_scan.places import MOST_ROWS
+from website_scan.places import MAX_STORED_PLACES
 from website_scan.report_json import ComparableFinding, ExportedCheck, ExportedFinding, StoredTable
 
 Row = Mapping[str, JsonValue]
@@ -15,7 +18,9 @@ Row = Mapping[str, JsonValue]
 
 @dataclass(frozen=True, slots=True)
 class StoredPlace:
-    """Place of a stored finding: its fingerprint, its name in words, and its row by the names of the columns.
+    """Place of a stored finding.
+
+    It has a fingerprint, a description and a table row.
 
     The place of a finding about the whole page has an empty name and an empty row.
     """
@@ -27,7 +32,10 @@ class StoredPlace:
 
 
 def stored_places(finding: ExportedFinding) -> Iterator[StoredPlace]:
-    """Yield the places of a finding, in order; a finding about the whole page has one place, without name and row."""
+    """Yield a finding's places in order.
+
+    A finding about the whole page has one place without text or row.
+    """
     if not finding["places"]:
         yield StoredPlace(fingerprint(finding["id"]), "", {})
     for table in finding["places"]:
@@ -37,30 +45,34 @@ def stored_places(finding: ExportedFinding) -> Iterator[StoredPlace]:
 
 
 def rows(table: StoredTable) -> Iterator[Row]:
-    """Yield the rows of a table by the names of its columns."""
+    """Yield the rows of a table as dictionaries by column name."""
     names = [column["name"] for column in table["columns"]]
     yield from (dict(zip(names, row, strict=True)) for row in table["rows"])
 
 
 def rows_of(check: ExportedCheck) -> Iterator[Row]:
-    """Yield all rows of a check, details first and then places, without empty values."""
+    """Yield a check's table rows, first the details, then the places.
+
+    Empty values are left out.
+    """
     tables: list[StoredTable] = [*check["details"], *(check["places"] if check["status"] != "pass" else ())]
     for table in tables:
         yield from ({name: value for name, value in row.items() if value is not None} for row in rows(table))
 
 
-def places_of(finding: ComparableFinding) -> Mapping[str, str]:
-    """Return the places of a finding, in words, by fingerprint.
+def describe_places(finding: ComparableFinding) -> Mapping[str, str]:
+    """Return descriptions of a finding's places by fingerprint.
 
     Never empty: a finding about the whole page has one fingerprint, with an empty text.
     """
-    return {place: _in_words(texts) for place, texts in occurrences_of(finding).items()}
+    return {place: _join_place_texts(texts) for place, texts in occurrences_by_fingerprint(finding).items()}
 
 
-def occurrences_of(finding: ComparableFinding) -> Mapping[str, Sequence[str]]:
-    """Return the places of a finding by fingerprint, with all occurrences of a place on the page, in words.
+def occurrences_by_fingerprint(finding: ComparableFinding) -> Mapping[str, Sequence[str]]:
+    """Return a finding's place descriptions by fingerprint.
 
-    So a fourth image with the same fingerprint is noticed. Only counted places occur more than once.
+    With the occurrences, a fourth image with the same fingerprint is a new place. Only counted places occur more than
+    once.
     """
     if isinstance(finding["places"], dict):
         return finding["places"]
@@ -72,14 +84,14 @@ def occurrences_of(finding: ComparableFinding) -> Mapping[str, Sequence[str]]:
     return occurrences
 
 
-def _in_words(texts: Sequence[str]) -> str:
+def _join_place_texts(texts: Sequence[str]) -> str:
     return texts[0] if len(texts) == 1 else f"{texts[0]} and {len(texts) - 1} more of its kind"
 
 
 def is_cut(finding: ComparableFinding) -> bool:
-    """Return True if the finding may have more places than its report contains."""
+    """Return True if the finding may have more places than the report contains."""
     return (
         finding["is_cut"]
         if "is_cut" in finding
-        else sum(len(table["rows"]) for table in finding["places"]) >= MOST_ROWS
+        else sum(len(table["rows"]) for table in finding["places"]) >= MAX_STORED_PLACES
     )

@@ -1,4 +1,4 @@
-"""Report page: the template's context, made from a stored report. This module does not access the database.
+"""Template context of the report page, made from a stored report.
 
 Text from the scanned site stays text: the templates escape it, and only addresses that
 `website_scan.report.references` has made or accepted become links.
@@ -20,16 +20,16 @@ from website_scan.report.filters import EVERYTHING, Filter, FilterBar, filter_ba
 from website_scan.report.illustrations import NO_ILLUSTRATIONS, Crop, Illustrations
 from website_scan.report.linked_reports import OtherReport, linked_findings
 from website_scan.report.metrics import Metric, metrics
-from website_scan.report.muting import NOTHING_MUTED, Muting, ScoreWithout, without_muted
+from website_scan.report.muting import MUTING_WITHOUT_RULES, Muting, ScoreWithout, without_muted
 from website_scan.report.places import rows_of
 from website_scan.report.references import safe_link
-from website_scan.report.sections.sections import Sections, sections_of
+from website_scan.report.sections.sections import Sections, create_sections
 from website_scan.report.tables import formatted
 from website_scan.report.waterfall import WaterfallChart, waterfall
 from website_scan.report_json import ExportedCategory, ExportJson, checks_of
 from website_scan.stored_data import Facts, StoredExhibits, StoredWaterfall
 
-# Labels and formats of the facts in the page's list; sentences of the page contain other facts.
+# Labels and formats of facts in the page's list of facts. Other facts are part of sentences.
 FACTS = {
     "final_url": Column("Final address", "address"),
     "status": Column("HTTP status", "number"),
@@ -48,7 +48,7 @@ LAST = priority(status="pass", severity=None, holds=False, points=0.0, later=0.0
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Checks of a category with the same status."""
+    """Cards of checks with the same status in a category."""
 
     title: str
     checks: tuple[CheckCard, ...]
@@ -58,13 +58,16 @@ class Group:
         return all(check.is_hidden for check in self.checks)
 
 
-# A category score below `LOW` looks alarming, so the page notes if the category has at most `LITTLE` percent weight.
+# A low category score with a small weight looks alarming, so the page displays the weight.
 LOW_SCORE, SMALL_SHARE_PERCENT = 50, 3
 
 
 @dataclass(frozen=True, slots=True)
 class CategorySection:
-    """Section of a category: its checks by status."""
+    """Section of a category on the report page.
+
+    It has the cards of its checks by status.
+    """
 
     name: str
     anchor: str
@@ -76,14 +79,19 @@ class CategorySection:
 
     @property
     def priority(self) -> Priority:
-        """Priority of the most urgent check; the lowest priority if all checks of the category are muted."""
+        """Priority of the most urgent check.
+
+        If all checks are muted, this is the lowest priority.
+        """
         return min((check.priority for check in (*self.failed, *self.warned, *self.passed)), default=LAST)
 
     @property
-    def small_share(self) -> str:
-        """Share of the score, in words, of a light category with a low score by a single failure; otherwise empty.
+    def small_weight_text(self) -> str:
+        """Text with the weight of a small category.
 
-        Also empty for a critical failure, which the small share would play down.
+        It is empty unless a single failure makes the category's score low.
+
+        Empty for other categories, and for a critical failure, which must not look harmless.
         """
         if len(self.failed) != 1 or self.warned or self.score >= LOW_SCORE:
             return ""
@@ -94,27 +102,30 @@ class CategorySection:
         return f"{share}% of the score" if 0 < share <= SMALL_SHARE_PERCENT else ""
 
     @property
-    def is_clear(self) -> bool:
+    def is_without_findings(self) -> bool:
         """Return True if the category has no findings and a score of 100."""
         return self.score == 100 and not self.failed and not self.warned
 
     @property
     def groups(self) -> list[Group]:
-        """Groups of the checks by status, without empty groups; the page folds passed checks."""
+        """Non-empty groups of checks with the same status."""
         groups = (("Failed", self.failed), ("Warnings", self.warned), ("Passed", self.passed))
         return [Group(title, checks) for title, checks in groups if checks]
 
-    def with_open_cards(self, first: Container[str], chosen: Filter) -> CategorySection:
-        """Return the section with its cards open or folded. `first` are the IDs of the findings to fix first."""
+    def open_cards(self, first: Container[str], chosen: Filter) -> CategorySection:
+        """Return the section with its cards opened or folded.
+
+        `first` has the IDs of the findings to fix first.
+        """
         return replace(
             self,
-            failed=tuple(_open_or_fold(check, check.id in first, chosen) for check in self.failed),
-            warned=tuple(_open_or_fold(check, check.id in first, chosen) for check in self.warned),
+            failed=tuple(_open_or_fold_card(check, check.id in first, chosen) for check in self.failed),
+            warned=tuple(_open_or_fold_card(check, check.id in first, chosen) for check in self.warned),
         )
 
     @property
     def is_hidden(self) -> bool:
-        """Return True if the filter excludes all checks of the category."""
+        """Return True if the reader's filter excludes all checks of the category."""
         return all(group.is_hidden for group in self.groups)
 
 
@@ -126,14 +137,17 @@ class Fact:
 
 
 @dataclass(frozen=True, slots=True)
-class Skipped:
+class SkippedChecks:
     reason: str
     names: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Repeated:
-    """Check whose fact another finding of the report has: its name, why it was suppressed, and the finding's anchor."""
+    """Suppressed check with the reason.
+
+    The anchor belongs to the finding that states the same fact.
+    """
 
     name: str
     reason: str
@@ -142,40 +156,52 @@ class Repeated:
 
 @dataclass(frozen=True, slots=True)
 class CoverageSummary:
-    """Coverage of the scan: numbers of checks, and tools. `browser` and `axe` are name and version, or empty."""
+    """Coverage of the scan.
+
+    It has the numbers of checks and the names of omitted checks.
+
+    `browser` and `axe` are versions. `worth` is a sentence about the score of a scan without a browser. `reference_ms`
+    is the duration of the benchmark task on the scanning machine.
+    """
 
     planned: int
     known: int
     not_applicable: int
     browser: str
     axe: str
-    skipped: tuple[Skipped, ...]
-    omitted: tuple[str, ...]  # names of checks that were left out without a browser
+    skipped: tuple[SkippedChecks, ...]
+    omitted: tuple[str, ...]
     repeated: tuple[Repeated, ...]
-    worth: str  # sentence on the meaning of a score without a browser
-    reference_ms: float | None  # duration of the benchmark task on the scanning machine
+    worth: str
+    reference_ms: float | None
 
     @property
     def is_static(self) -> bool:
-        """Return True if checks were left out because no browser was available."""
+        """Return True if checks were omitted because no browser was available."""
         return self.planned < self.known
 
 
 @dataclass(frozen=True, slots=True)
 class ReportPage:
-    """Context of the template. Times are aware, UTC.
+    """Template context of the report page.
 
-    `notice` comes before all else, and may be empty. `prefix` goes before all anchors. `categories` have findings,
-    `clear` are the categories without findings.
+    Times are aware, UTC.
+
+    `final_url` is the address of the page that was judged, if redirects led to another one, otherwise empty. `notice`
+    may be empty. `prefix` goes before all anchors. `categories` have findings, `clear` are the categories without
+    findings. `held` is a sentence about caps that lower the score, or empty. `largest` is a crop of the element of the
+    largest contentful paint. `muted` are the cards of muted findings.
     """
 
     export: ExportJson
     link: str | None
+    final_url: str
+    final_link: str | None
     created_at: datetime
     completed_at: datetime
     notice: str
     meaning: str
-    held: str  # sentence on the findings that keep the score under a cap; may be empty
+    held: str
     note: str
     categories: tuple[CategorySection, ...]
     clear: tuple[CategorySection, ...]
@@ -187,33 +213,39 @@ class ReportPage:
     waterfall: WaterfallChart | None
     sections: Sections
     illustrations: Illustrations
-    largest: Crop | None  # the element of the largest contentful paint
-    muted: tuple[CheckCard, ...]  # not among the checks of the categories
+    largest: Crop | None
+    muted: tuple[CheckCard, ...]
     without_muted: ScoreWithout | None
     prefix: str
 
     @property
-    def named_by(self) -> str:
-        """HTML ID of the report's title, with which sections are labelled in a file of several reports."""
+    def title_id(self) -> str:
+        """HTML ID of the report title for `aria-labelledby`.
+
+        Empty unless a file has several reports.
+        """
         return f"{self.prefix}title " if self.prefix else ""
 
     @property
-    def more_critical(self) -> tuple[CheckCard, ...]:
-        """Critical findings that are not in `first`: on paper, the first page has all critical findings."""
+    def further_critical_findings(self) -> tuple[CheckCard, ...]:
+        """Critical findings that are not in `first`.
+
+        In print, the first page lists all critical findings.
+        """
         critical = (check for category in self.categories for check in category.failed if check.is_critical)
         return tuple(check for check in critical if not check.is_first)
 
     @property
-    def first_has_later(self) -> bool:
-        """Return True if a check of `first` wins points only once no cap lowers the score."""
-        return any(check.later_win for check in self.first)
+    def has_later_points(self) -> bool:
+        """Return True if a fix of `first` gains points only once no cap applies."""
+        return any(check.later_points_text for check in self.first)
 
 
 def report_page(  # noqa: PLR0913 -- two documents, and optional parts of the page by keyword
     export: ExportJson,
     facts: Facts,
     requests: StoredWaterfall | None = None,
-    muting: Muting = NOTHING_MUTED,
+    muting: Muting = MUTING_WITHOUT_RULES,
     prefix: str = "",
     chosen: Filter = EVERYTHING,
     check_pages: str = "",
@@ -221,15 +253,19 @@ def report_page(  # noqa: PLR0913 -- two documents, and optional parts of the pa
     illustrations: Illustrations = NO_ILLUSTRATIONS,
     others: Iterable[OtherReport] = (),
 ) -> ReportPage:
-    """Return the page of a report. `export` is the JSON export; `requests` and `exhibits` are stored with it.
+    """Create the template context of a report page.
+
+    Its sources are the JSON export and the data stored with it.
 
     `prefix` makes the anchors of several reports in one file unique. Findings that the filter `chosen` excludes are
     hidden. `check_pages` is the base URL of the checks' pages, `/docs/checks/` of the service; empty without a service.
     `others` are the reports of the same visit for other scan types that the reader may see.
     """
     muted = muting.findings(export)
+    final_url = export.get("final_url") or ""
+    final_url = "" if final_url == export["url"] else final_url
     scan_type = export["type"]
-    by_id = {check["id"]: check for category in export["categories"] for check in category["checks"]}
+    checks_by_id = {check["id"]: check for category in export["categories"] for check in category["checks"]}
     context = CardContext(
         url=export["url"],
         muting=muting,
@@ -249,31 +285,33 @@ def report_page(  # noqa: PLR0913 -- two documents, and optional parts of the pa
         for number, (category, category_cards) in enumerate(zip(export["categories"], cards, strict=True), 1)
     ]
     categories.sort(key=lambda section: section.priority)
-    first = _first(categories)
-    categories = [section.with_open_cards({check.id for check in first}, chosen) for section in categories]
+    first = _findings_to_fix_first(categories)
+    categories = [section.open_cards({check.id for check in first}, chosen) for section in categories]
     return ReportPage(
         export=export,
         link=safe_link(export["url"]),
+        final_url=final_url,
+        final_link=safe_link(final_url),
         created_at=datetime.fromisoformat(export["created_at"]),
         completed_at=datetime.fromisoformat(export["completed_at"]),
         notice=facts.get("notice", ""),
-        # The meaning of a grade is true only if the scanner saw the page's content.
+        # Omit the meaning of the grade if the content of the page was not visible to the scanner.
         meaning="" if "unseen" in facts else grade_meaning(scan_type, export["grade"] or ""),
         held=muting.held(export, muted),
         note=NOTES.get(scan_type, ""),
-        categories=tuple(section for section in categories if not section.is_clear),
-        clear=tuple(section for section in categories if section.is_clear),
-        filters=filter_bar(chosen, by_id.values(), scan_type),
+        categories=tuple(section for section in categories if not section.is_without_findings),
+        clear=tuple(section for section in categories if section.is_without_findings),
+        filters=filter_bar(chosen, checks_by_id.values(), scan_type),
         first=first,
-        metrics=metrics(by_id, prefix) if scan_type == "performance" else (),
+        metrics=metrics(checks_by_id, prefix) if scan_type == "performance" else (),
         facts=tuple(_fact(FACTS[name], value) for name, value in facts.items() if name in FACTS),
         coverage=_coverage(export, facts, prefix),
         waterfall=waterfall(requests),
-        sections=sections_of(export, exhibits, prefix),
+        sections=create_sections(export, exhibits, prefix),
         illustrations=illustrations,
-        largest=illustrations.crops(by_id["lcp"]).get(0) if "lcp" in by_id else None,
+        largest=illustrations.crops(checks_by_id["lcp"]).get(0) if "lcp" in checks_by_id else None,
         muted=tuple(
-            _open_or_fold(card, False, chosen)
+            _open_or_fold_card(card, False, chosen)
             for card in sorted((card for group in cards for card in group if card.is_muted), key=_priority)
         ),
         without_muted=without_muted(muting.scoring, muted),
@@ -281,23 +319,26 @@ def report_page(  # noqa: PLR0913 -- two documents, and optional parts of the pa
     )
 
 
-def _open_or_fold(card: CheckCard, is_first: bool, chosen: Filter) -> CheckCard:
-    """Return the card open or folded: with a filter, all matching cards are open, otherwise those to fix first."""
+def _open_or_fold_card(card: CheckCard, is_first: bool, chosen: Filter) -> CheckCard:
+    """Open or fold a card.
+
+    With a filter, all matching cards are open, otherwise the findings to fix first.
+    """
     return replace(card, is_first=is_first, is_open=not card.is_hidden if chosen.is_active else is_first)
 
 
 def _category(category: ExportedCategory, anchor: str, scan_type: str, cards: Sequence[CheckCard]) -> CategorySection:
-    by_status: dict[str, list[CheckCard]] = {}
+    cards_by_status: dict[str, list[CheckCard]] = {}
     for card in sorted(cards, key=_priority):
-        by_status.setdefault(card.status, []).append(card)
+        cards_by_status.setdefault(card.status, []).append(card)
     return CategorySection(
         name=category["name"],
         anchor=anchor,
         meaning=category_meaning(scan_type, category["name"]),
         score=category["score"],
-        failed=tuple(by_status.get("fail", ())),
-        warned=tuple(by_status.get("warn", ())),
-        passed=tuple(by_status.get("pass", ())),
+        failed=tuple(cards_by_status.get("fail", ())),
+        warned=tuple(cards_by_status.get("warn", ())),
+        passed=tuple(cards_by_status.get("pass", ())),
     )
 
 
@@ -305,17 +346,20 @@ def _priority(check: CheckCard) -> Priority:
     return check.priority
 
 
-def _first(categories: Iterable[CategorySection]) -> tuple[CheckCard, ...]:
-    """Return the findings to fix first, in order of priority. Findings that win no points count only if critical."""
+def _findings_to_fix_first(categories: Iterable[CategorySection]) -> tuple[CheckCard, ...]:
+    """Return the most urgent findings.
+
+    They are critical, or their fix gains points.
+    """
     findings = [check for category in categories for check in (*category.failed, *category.warned)]
     wins = [check for check in findings if check.is_critical or check.holds or check.points or check.later]
     return tuple(sorted(wins, key=_priority)[:FIRST])
 
 
 def _coverage(export: ExportJson, facts: Facts, prefix: str) -> CoverageSummary:
-    by_reason: dict[str, list[str]] = {}
+    names_by_reason: dict[str, list[str]] = {}
     for check in export["skipped_checks"]:
-        by_reason.setdefault(check["reason"], []).append(check["name"])
+        names_by_reason.setdefault(check["reason"], []).append(check["name"])
     planned = facts.get("checks_planned", 0)
     repeated = export.get("repeated_checks", [])
     judged = export["summary"]["total_checks"] + len(export["skipped_checks"]) + len(repeated)
@@ -324,9 +368,9 @@ def _coverage(export: ExportJson, facts: Facts, prefix: str) -> CoverageSummary:
         not_applicable=max(0, planned - judged),
         known=facts.get("checks_known", 0),
         browser=facts.get("browser", ""),
-        # All scan types share one page load, but only accessibility uses axe-core.
+        # Only accessibility uses the results of axe-core from the shared page load.
         axe=facts.get("axe_core", "") if export["type"] == "accessibility" else "",
-        skipped=tuple(Skipped(reason, tuple(names)) for reason, names in by_reason.items()),
+        skipped=tuple(SkippedChecks(reason, tuple(names)) for reason, names in names_by_reason.items()),
         omitted=tuple(check["name"] for check in export.get("omitted_checks", ())),
         repeated=tuple(
             Repeated(check["name"], check["reason"], f"{prefix}check-{check['told_by']}") for check in repeated
@@ -337,7 +381,10 @@ def _coverage(export: ExportJson, facts: Facts, prefix: str) -> CoverageSummary:
 
 
 def _reference_ms(export: ExportJson) -> float | None:
-    """Return the duration of the benchmark task in milliseconds, from the checks that depend on the machine's speed."""
+    """Return the duration of the benchmark task in milliseconds.
+
+    The details of checks that measure speed contain it.
+    """
     values = (row.get("host_ms") for _, check in checks_of(export) for row in rows_of(check))
     return next((value for value in values if isinstance(value, int | float)), None)
 

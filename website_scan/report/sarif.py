@@ -1,4 +1,6 @@
-"""SARIF 2.1.0 as GitHub's code scanning accepts it: the logs of scans, and the parts of an audit's log.
+"""SARIF 2.1.0 logs of scans and audits.
+
+GitHub's code scanning accepts them.
 
 Source of the limits and required properties: GitHub's "SARIF support for code scanning". Code scanning expects files of
 a repository, so the location of a page is its address as a relative path; the message links to the address itself.
@@ -20,36 +22,36 @@ from website_scan.findings import ScanType
 from website_scan.fingerprints import fingerprint, page_path
 from website_scan.priority import priority_of
 from website_scan.report.browserless import notice_without_browser
-from website_scan.report.levels import LEVELS, Level, level_of
+from website_scan.report.levels import LEVELS, Level, finding_level
 from website_scan.report.markup import escaped, prose
 from website_scan.report.places import StoredPlace, stored_places
 from website_scan.report.references import ReferenceLink, page_url, reference, safe_link
 from website_scan.report_json import ExportedCheck, ExportedFinding, ExportJson, checks_of
-from website_scan.wording import without_places
+from website_scan.wording import message_without_places
 from website_scan.written_urls import split_url
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 NAME = "Website Scan Service"
-# GitHub refuses larger logs. The size counts after gzip; a tenth of it is reserved for everything but results.
-MOST_RESULTS = 25_000  # in a run
-MOST_BYTES = 10_000_000 * 9 // 10
-MOST_NAME = 255
-MOST_DESCRIPTION = 1024
-# Characters that need no encoding in a segment of a path (RFC 3986, section 3.3), and "%" of encoded characters.
+# A tenth of GitHub's limit of bytes is reserved for the other parts of the log.
+MAX_RESULTS_PER_RUN = 25_000
+MAX_LOG_BYTES = 10_000_000 * 9 // 10
+MAX_NAME_CHARACTERS = 255
+MAX_DESCRIPTION_CHARACTERS = 1024
+# Characters that need no encoding in a path segment (RFC 3986, section 3.3).
 SEGMENT = "!$&'()*+,;=:@~%"
-# Characters that need no encoding in the destination of a link, which ends with a closing parenthesis.
+# Characters that need no encoding in the URL of a Markdown link, unlike the closing parenthesis.
 DESTINATION = "!$&'*+,;=:@~%/?#[]"
 STRAY_PERCENT = re.compile(r"%(?![0-9A-Fa-f]{2})")
-# Line 1, because a page has no source lines, but code scanning shows no result without a region.
+# Code scanning displays only results with a region, so a page without source lines has line 1.
 REGION: Mapping[str, object] = {"startLine": 1, "startColumn": 1, "endLine": 1, "endColumn": 2}
 
-# Reasons why results are suppressed, by check ID and fingerprint of the place; a reason may be empty.
+# Reasons for suppressed results, by check ID and the place's fingerprint.
 Reasons = Mapping[str, Mapping[str, Sequence[str]]]
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """SARIF rule of a check. `level` is the level of the check's worst result in the run, None without a result."""
+    """SARIF rule of a check, with the level of its worst result."""
 
     id: str
     scan_type: str
@@ -60,25 +62,28 @@ class Rule:
     level: Level | None
 
 
-class Room:
-    """Limit for the results in one of the runs of a log. `taken` counts the results that were accepted."""
+class ResultLimit:
+    """Limit for the results of a run in a SARIF log."""
 
     def __init__(self, runs: int) -> None:
         self.taken = 0
-        self._bytes = MOST_BYTES // runs
+        self._bytes = MAX_LOG_BYTES // runs
         self._compressor = zlib.compressobj()
 
     def accept(self, results: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
-        """Yield results until the limit is reached."""
+        """Yield results until the run's limit is reached."""
         for result in results:
             self._bytes -= len(self._compressor.compress(json.dumps(result, indent=2).encode()))
-            if self.taken == MOST_RESULTS or self._bytes < 0:
+            if self.taken == MAX_RESULTS_PER_RUN or self._bytes < 0:
                 return
             self.taken += 1
             yield result
 
     def batches(self, batches: Iterable[Sequence[Mapping[str, Any]]]) -> Iterator[list[Mapping[str, Any]]]:
-        """Yield batches of results until the limit is reached; the last batch may be cut."""
+        """Yield batches of results until the limit is reached.
+
+        The last batch may be cut.
+        """
         for batch in batches:
             accepted = list(self.accept(batch))
             yield accepted
@@ -86,7 +91,10 @@ class Room:
                 return
 
     def notifications(self, total: int) -> list[dict[str, Any]]:
-        """Return the notification that not all of the `total` results are in the log; empty if all are."""
+        """Return a notification if the log is incomplete.
+
+        If it contains all of the `total` results, the list is empty.
+        """
         if total == self.taken:
             return []
         text = f"Only the first {self.taken:,} of {total:,} results are in this log: code scanning accepts no more."
@@ -95,7 +103,10 @@ class Room:
 
 @dataclass(frozen=True, slots=True)
 class _Finding:
-    """Failed or warned check of a report, with its JSON export and the name of its category."""
+    """Finding of a report with its context.
+
+    The context is the report's JSON export and the name of the finding's category.
+    """
 
     export: ExportJson
     category: str
@@ -109,7 +120,9 @@ def log(runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 def run(
     reports: Sequence[tuple[ExportJson, Reasons]], category: str, check_pages: str = "", runs: int = 1
 ) -> dict[str, Any]:
-    """Return a run for reports of one scan type: a rule for each check that ran, a result for each place of a finding.
+    """Return a SARIF run for reports of one scan type.
+
+    It has a rule for each check, and a result for each place of a finding.
 
     `reports` are JSON exports with the reasons for suppressed results. `category` distinguishes the run from other runs
     of the repository. `check_pages` is the base URL of the checks' pages, empty without a service. `runs` is the number
@@ -123,14 +136,14 @@ def run(
         result | {"ruleIndex": indexes[result["ruleId"]]} | ({"suppressions": suppressed} if has_suppressions else {})
         for result, suppressed in _results(reports)
     ]
-    limit = Room(runs)
+    limit = ResultLimit(runs)
     accepted = list(limit.accept(results))
-    left_out = limit.notifications(len(results))
+    limit_notifications = limit.notifications(len(results))
     return {
         "tool": tool(rules, check_pages),
         "automationDetails": automation(category),
         "invocations": [
-            _invocation(export, left_out if number == 0 else [], has_page=len(reports) > 1)
+            _invocation(export, limit_notifications if number == 0 else [], has_page=len(reports) > 1)
             for number, export in enumerate(exports)
         ],
         "results": accepted,
@@ -139,25 +152,37 @@ def run(
 
 
 def tool(rules: Iterable[Rule], check_pages: str) -> dict[str, Any]:
-    """Return the tool with its rules. Its `informationUri` is the address of the checks' pages on the service."""
+    """Return the `tool` object of a SARIF run, with its rules.
+
+    `informationUri` is the URL of the checks' documentation.
+    """
     driver: dict[str, Any] = {"name": NAME, "version": __version__, "semanticVersion": __version__}
     if check_pages:
         driver["informationUri"] = check_pages
-    return {"driver": driver | {"rules": [_descriptor(rule, check_pages) for rule in rules]}}
+    return {"driver": driver | {"rules": [_rule_descriptor(rule, check_pages) for rule in rules]}}
 
 
 def automation(category: str) -> dict[str, str]:
-    """Return the identity of a run. Code scanning closes alerts that a later run of the same category lacks."""
+    """Return the ID of a SARIF run.
+
+    Code scanning closes an alert if the next run of the same category no longer contains it.
+    """
     return {"id": f"website-scan/{category}/"}
 
 
 def plain_text(message: str) -> str:
-    """Escape brackets, with which a site could add links to the message (SARIF 2.1.0, section 3.11.6)."""
+    """Escape brackets in a message.
+
+    A site could use them to add links (SARIF 2.1.0, section 3.11.6).
+    """
     return re.sub(r"[\\\[\]]", r"\\\g<0>", message)
 
 
 def link(url: str) -> str:
-    """Return a link to a page; the address as text if it is not safe to open."""
+    """Return a link to a page for a SARIF message.
+
+    If opening the URL is not safe, the result is the escaped URL.
+    """
     address = safe_link(url)
     return f"[{plain_text(url)}]({quote(address, safe=DESTINATION)})" if address else plain_text(url)
 
@@ -167,19 +192,24 @@ def notification(level: str, text: str) -> dict[str, Any]:
 
 
 def message(title: str, summary: str, place: str, url: str) -> dict[str, str]:
-    """Return the message of a result, which links to the page."""
+    """Return the message of a SARIF result, with a link to the page."""
     at = f" At {plain_text(place)}." if place else ""
     return {"text": f"{plain_text(f'{title}: {summary}')}{at} On {link(url)}."}
 
 
 def location(url: str, source: str = "") -> dict[str, Any]:
-    """Return the location of a page, with the HTML source of the element."""
+    """Return the location of a SARIF result on a page.
+
+    It contains the HTML of the element.
+    """
     region = {**REGION} | ({"snippet": {"text": source}} if source else {})
     return {"physicalLocation": {"artifactLocation": {"uri": relative_path(url)}, "region": region}}
 
 
 def relative_path(url: str) -> str:
-    """Return a page's address as a path of a file in a repository: host and path, the query in the file's name.
+    """Return the relative file path for a page's URL.
+
+    It begins with the host and the URL's path. The query is in the file name.
 
     GitHub refuses addresses with a scheme, and would read a host before a port as a scheme, perhaps even if the colon
     were encoded: so an underscore replaces the colon. Empty segments, "." and ".." are left out.
@@ -192,14 +222,17 @@ def relative_path(url: str) -> str:
 
 
 def suppressions(reasons: Iterable[str]) -> list[dict[str, str]]:
-    """Return SARIF's suppressions (section 3.35) for mutes with these reasons. Readers from outside get no reasons."""
+    """Return SARIF suppressions for mutes with these reasons."""
     return [
         {"kind": "external", "status": "accepted"} | ({"justification": reason} if reason else {}) for reason in reasons
     ]
 
 
 def _rules(exports: Iterable[ExportJson]) -> list[Rule]:
-    """Return a rule for each check that ran. Its title and fix are from the worst finding of the check."""
+    """Return a SARIF rule for each check that ran.
+
+    The title and the fix are those of its worst finding.
+    """
     worst: dict[str, tuple[str, ExportedCheck]] = {}
     for export in exports:
         for _, check in checks_of(export):
@@ -213,18 +246,18 @@ def _rules(exports: Iterable[ExportJson]) -> list[Rule]:
             title=check["title"],
             fix="" if check["status"] == "pass" else check.get("fix", ""),
             references=check["references"],
-            level=None if check["status"] == "pass" else level_of(check),
+            level=None if check["status"] == "pass" else finding_level(check),
         )
         for scan_type, check in worst.values()
     ]
 
 
-def _descriptor(rule: Rule, check_pages: str) -> dict[str, Any]:
+def _rule_descriptor(rule: Rule, check_pages: str) -> dict[str, Any]:
     properties: dict[str, Any] = {"tags": [rule.scan_type], "references": list(rule.references)}
     configuration = {}
     if rule.level:
         configuration = {"defaultConfiguration": {"level": rule.level.sarif}}
-        # With `security-severity`, code scanning shows every result of the rule as a security alert.
+        # Set `security-severity` for security only: code scanning displays results with it as security alerts.
         is_security = rule.scan_type == ScanType.SECURITY
         properties |= (
             {"security-severity": rule.level.security_severity}
@@ -235,9 +268,9 @@ def _descriptor(rule: Rule, check_pages: str) -> dict[str, Any]:
     page = page_url(check_pages, rule.id) or next((source.url for source in sources if source.url), "")
     return {
         "id": rule.id,
-        "name": rule.name[:MOST_NAME],
-        "shortDescription": {"text": rule.title[:MOST_DESCRIPTION]},
-        "fullDescription": {"text": f"{rule.name[: MOST_DESCRIPTION - 1]}."},
+        "name": rule.name[:MAX_NAME_CHARACTERS],
+        "shortDescription": {"text": rule.title[:MAX_DESCRIPTION_CHARACTERS]},
+        "fullDescription": {"text": f"{rule.name[: MAX_DESCRIPTION_CHARACTERS - 1]}."},
         **configuration,
         "properties": properties,
         "help": _help(rule.fix or f"{rule.name}.", sources),
@@ -246,16 +279,19 @@ def _descriptor(rule: Rule, check_pages: str) -> dict[str, Any]:
 
 
 def _help(fix: str, sources: Iterable[ReferenceLink]) -> dict[str, str]:
-    """Return the help that code scanning shows beside a finding: the fix, and links to the references."""
+    """Return a finding's help text for code scanning.
+
+    It has the fix and links to the references.
+    """
     links = [f"[{escaped(source.text)}](<{source.url}>)" if source.url else escaped(source.text) for source in sources]
-    read_on = f"\n\nSources: {'; '.join(links)}" if links else ""
-    return {"text": fix, "markdown": f"{prose(fix)}{read_on}"}
+    sources_line = f"\n\nSources: {'; '.join(links)}" if links else ""
+    return {"text": fix, "markdown": f"{prose(fix)}{sources_line}"}
 
 
 def _results(
     reports: Iterable[tuple[ExportJson, Reasons]],
 ) -> Iterator[tuple[dict[str, Any], list[dict[str, str]]]]:
-    """Yield the results with their suppressions, in order of priority."""
+    """Yield (SARIF result, suppressions) for all findings in order of priority."""
     findings = [
         (_Finding(export, category, check), reasons.get(check["id"], {}))
         for export, reasons in reports
@@ -270,7 +306,7 @@ def _results(
 
 
 def _places(check: ExportedFinding) -> Iterator[StoredPlace]:
-    """Yield the places of a finding: counted places as often as they occur, other places once."""
+    """Yield a finding's places, and repeat counted places."""
     fingerprints: set[str] = set()
     for place in stored_places(check):
         if place.is_counted or place.fingerprint not in fingerprints:
@@ -279,7 +315,7 @@ def _places(check: ExportedFinding) -> Iterator[StoredPlace]:
 
 
 def _result(finding: _Finding, place: StoredPlace, occurrences: Counter[tuple[str, str]]) -> dict[str, Any]:
-    """Return a result at one place. `occurrences` counts the results of each page with the same hash."""
+    """Return a SARIF result for one place."""
     check, url = finding.check, finding.export["url"]
     at = location(url, str(place.row.get("snippet") or place.row.get("markup") or ""))
     if selector := place.row.get("selector"):
@@ -288,12 +324,13 @@ def _result(finding: _Finding, place: StoredPlace, occurrences: Counter[tuple[st
     occurrences[relative_path(url), line_hash] += 1
     return {
         "ruleId": check["id"],
-        "level": level_of(check).sarif,
-        "kind": "fail",  # other kinds must not have a level (section 3.27.9); `status` marks a warning
-        "message": message(check["title"], without_places(check), place.text, url),
+        "level": finding_level(check).sarif,
+        # Other kinds than "fail" must not have a level (section 3.27.9).
+        "kind": "fail",
+        "message": message(check["title"], message_without_places(check), place.text, url),
         "locations": [at],
         "partialFingerprints": {
-            # Code scanning uses only this fingerprint, which ends with the number of the occurrence in the file.
+            # Code scanning uses only this fingerprint, which must end with the occurrence's number.
             "primaryLocationLineHash": f"{line_hash}:{occurrences[relative_path(url), line_hash]}",
             "place/v1": place.fingerprint,
         },
@@ -308,7 +345,12 @@ def _result(finding: _Finding, place: StoredPlace, occurrences: Counter[tuple[st
 
 
 def _invocation(export: ExportJson, notifications: Sequence[Mapping[str, Any]], has_page: bool) -> dict[str, Any]:
-    """Return the invocation for the scan of a page, with what it could not judge; with the page if `has_page`."""
+    """Return the SARIF invocation for a scan.
+
+    Its notifications are about checks without a verdict.
+
+    `has_page` adds the properties of the page, for a run with several pages.
+    """
     messages = [
         *notifications,
         *(
@@ -319,6 +361,9 @@ def _invocation(export: ExportJson, notifications: Sequence[Mapping[str, Any]], 
     if sentence := notice_without_browser(export):
         names = ", ".join(check["name"] for check in export["omitted_checks"])
         messages.append(notification("note", f"{sentence} Left out: {names}."))
+    if export.get("needs_log_in"):
+        sentence = f"{export['url']} asked for a log-in, so {export.get('final_url')} was judged in place of the page."
+        messages.append(notification("warning", sentence))
     if "error" in export:
         messages.append(notification("error", f"{export['error']['code']}: {export['error']['message']}"))
     return {
@@ -335,6 +380,7 @@ def _properties(export: ExportJson) -> dict[str, Any]:
         "scan_id": export["id"],
         "report_id": export["report_id"],
         "url": export["url"],
+        "final_url": export.get("final_url"),
         "score": export["score"],
         "grade": export["grade"],
         "catalogue_version": export["catalogue_version"],
@@ -345,7 +391,7 @@ def _properties(export: ExportJson) -> dict[str, Any]:
 
 
 def _rank(check: ExportedCheck) -> int:
-    """Return the rank of a check by its level: 0 for the most serious findings."""
+    """Return the rank of a check by its level, 0 for the most serious findings."""
     if check["status"] == "pass":
         return len(LEVELS)
     return list(LEVELS).index((check["status"], check["severity"]))

@@ -1,4 +1,4 @@
-"""Serialization of a scan's result: the API's report, and the JSON export, which contains the report.
+"""Convert a scan result to the API's report and to the JSON export.
 
 Both are plain dictionaries in the order of the JSON, so that the command line needs no framework.
 `website_scan.report_json` has their types, from which openapi.yaml is generated.
@@ -18,8 +18,8 @@ from website_scan.places import Column, Place, Rows
 from website_scan.priority import priority_of_result
 from website_scan.report.cap_sentence import score_cap_sentence
 from website_scan.report_json import (
-    AddedByExport,
     ExportedCheck,
+    ExportFields,
     ExportJson,
     ReportedCheck,
     ReportJson,
@@ -37,10 +37,13 @@ from website_scan.written_urls import WrittenUrl, split_url
 
 
 def report_json(export: ExportJson) -> ReportJson:
-    """Return the report as docs/api.md describes it: the part of its export that the contract has."""
-    report = _part(export, ReportJson)
+    """Return the report for the API.
+
+    It is a part of the JSON export (docs/api.md).
+    """
+    report = _select_keys(export, ReportJson)
     report["categories"] = [
-        {**category, "checks": [_part(check, ReportedCheck) for check in category["checks"]]}
+        {**category, "checks": [_select_keys(check, ReportedCheck) for check in category["checks"]]}
         for category in export["categories"]
     ]
     return cast("ReportJson", report)
@@ -49,11 +52,16 @@ def report_json(export: ExportJson) -> ReportJson:
 def export_json(
     result: ScanResult, *, scan_id: str, report_id: str, created_at: datetime, completed_at: datetime
 ) -> ExportJson:
-    """Return the JSON export. Score and grade are None if the scan failed. Times are aware."""
+    """Convert a scan result to the JSON export.
+
+    Score and grade are None if the scan failed. Times are aware.
+    """
     return {
         "id": scan_id,
         "type": str(result.type),
         "url": result.url,
+        "final_url": result.facts.get("final_url"),
+        "needs_log_in": result.facts.get("needs_log_in", False),
         "score": result.score,
         "grade": result.grade,
         "created_at": timestamp(created_at),
@@ -64,7 +72,7 @@ def export_json(
                 "score": category.score,
                 "checks": [exported_check(check, result.url) for check in category.checks],
             }
-            for category in _by_priority(result.categories)
+            for category in _sort_by_priority(result.categories)
         ],
         "summary": _summary(result),
         "report_id": report_id,
@@ -94,12 +102,12 @@ def export_json(
 
 
 def stored_fix(how: HowToFix) -> StoredFix:
-    """Return a fix as a report stores it."""
+    """Convert a fix to JSON."""
     return {"text": how.text, "snippets": [{"label": label, "code": code} for label, code in how.snippets]}
 
 
 def stored_waterfall(waterfall: Waterfall) -> StoredWaterfall:
-    """Return a waterfall as a report stores it."""
+    """Convert a waterfall to JSON."""
     return {
         "rows": [
             {
@@ -122,13 +130,16 @@ def stored_waterfall(waterfall: Waterfall) -> StoredWaterfall:
     }
 
 
-def _part(whole: Mapping[str, object], kind: type) -> dict[str, object]:
-    """Return the items of a JSON object whose keys a TypedDict has."""
+def _select_keys(whole: Mapping[str, object], kind: type) -> dict[str, object]:
+    """Return the items of a JSON object whose keys are fields of a TypedDict."""
     return {name: whole[name] for name in kind.__annotations__ if name in whole}
 
 
-def _by_priority(categories: Iterable[CategoryResult]) -> list[CategoryResult]:
-    """Return the categories by the priority of their most urgent check, each with its checks in order of priority."""
+def _sort_by_priority(categories: Iterable[CategoryResult]) -> list[CategoryResult]:
+    """Sort categories and their checks by priority.
+
+    A category has the priority of its most urgent check.
+    """
     ordered = [
         replace(category, checks=tuple(sorted(category.checks, key=priority_of_result))) for category in categories
     ]
@@ -136,12 +147,12 @@ def _by_priority(categories: Iterable[CategoryResult]) -> list[CategoryResult]:
 
 
 def exported_check(check: CheckResult, url: str) -> ExportedCheck:
-    """Return a check as in the JSON export of a report on the page `url`."""
+    """Convert the result of a check on the page `url` to JSON for the export."""
     own = split_url(url)
-    added: AddedByExport = {
+    added: ExportFields = {
         "id": check.id,
         "title": check.title,
-        "details": [_table(kind, rows, check.details) for kind, rows in check.details.by_kind.items()],
+        "details": [_table(kind, rows, check.details) for kind, rows in check.details.places_by_kind.items()],
         "references": list(check.references),
         "points": check.points,
         "later": check.later,
@@ -162,7 +173,7 @@ def exported_check(check: CheckResult, url: str) -> ExportedCheck:
         "outcome": check.outcome,
         "summary": check.summary,
         "values": dict(check.values),
-        "places": [_places(check, kind, rows, own) for kind, rows in check.places.by_kind.items()],
+        "places": [_places(check, kind, rows, own) for kind, rows in check.places.places_by_kind.items()],
         "includes": list(check.includes),
         "needs_review": check.needs_review,
         "how_to_fix": stored_fix(check.how_to_fix),
@@ -171,7 +182,7 @@ def exported_check(check: CheckResult, url: str) -> ExportedCheck:
 
 
 def _table(kind: type[Place], rows: Sequence[Place], all_rows: Rows) -> StoredTable:
-    """Return the rows of a kind as a table, without columns that are empty in all rows."""
+    """Convert places of one kind to a table without empty columns."""
     columns = {name: [getattr(row, name) for row in rows] for name in kind.columns()}
     columns = {name: values for name, values in columns.items() if any(value not in (None, "") for value in values)}
     return {
@@ -187,7 +198,7 @@ def _places(check: CheckResult, kind: type[Place], rows: Sequence[Place], url: W
     names = [column["name"] for column in table["columns"]]
     return {
         **table,
-        "names": [name for name in kind.named_by() if name in names],
+        "names": [name for name in kind.naming_columns() if name in names],
         "fingerprints": [fingerprint(check.id, row.normal(url)) for row in rows],
         "is_counted": kind.are_counted,
     }

@@ -1,4 +1,6 @@
-"""Fixes for web servers and frameworks, from `fixes/<category>.toml` beside the checks of a scan type.
+"""Code snippets for web servers and frameworks.
+
+They are in `website_scan/<type>/fixes/<category>.toml`.
 
 A file is a list of `[[fix]]`. `checks` lists the checks with this fix, in any category of the scan type. `note` is a
 remark for the reader, and every other key is one of `SERVERS` with the code for that server.
@@ -27,12 +29,13 @@ SERVERS = {
     "dns": "DNS",
     "file": "File",
 }
-ANYWHERE = ("HTML", "CSS", "DNS", "File")  # the same whatever the server
+# Labels of snippets that do not depend on the web server.
+ANYWHERE = ("HTML", "CSS", "DNS", "File")
 
 
 @dataclass(frozen=True, slots=True)
 class Snippet:
-    """Snippet for a server's configuration or a framework's code."""
+    """Snippet of server configuration or code."""
 
     server: str
     code: str
@@ -40,7 +43,7 @@ class Snippet:
 
 @dataclass(frozen=True, slots=True)
 class ServerFix:
-    """Fix with equivalent snippets for several servers or frameworks."""
+    """Fix with equivalent code snippets for several servers and frameworks."""
 
     note: str
     snippets: tuple[Snippet, ...]
@@ -48,7 +51,10 @@ class ServerFix:
 
 @functools.cache
 def fixes() -> dict[str, tuple[ServerFix, ...]]:
-    """Return all fixes by the ID of the check."""
+    """Read all fixes from the TOML files, by check ID.
+
+    Snippets are included.
+    """
     fixes_by_check: dict[str, tuple[ServerFix, ...]] = {}
     for path in _files():
         for entry in tomllib.loads(path.read_text(encoding="utf-8"))["fix"]:
@@ -61,25 +67,32 @@ def fixes() -> dict[str, tuple[ServerFix, ...]]:
 
 @dataclass(frozen=True, slots=True)
 class HowTo:
-    """Snippets on the card of a finding, and names of the servers for which the check's page has other snippets."""
+    """Snippets on a finding's card.
+
+    `others` are servers whose snippets are only in the documentation.
+    """
 
     snippets: tuple[Snippet, ...] = ()
     others: tuple[str, ...] = ()
 
 
-NO_HOW_TO = HowTo()
+NO_SNIPPETS = HowTo()
 
 
 @functools.lru_cache(maxsize=1024)
 def how_to(check_id: str, server: str, codes_of_fix: tuple[str, ...], *, has_page: bool) -> HowTo:
-    """Return the snippets of a check for the page's web server, and snippets for any server.
+    """Return a check's snippets for the page's web server.
 
-    `server` is a value of `website_scan.findings.Server`, or empty. Code that the fix itself contains (`known`) is left
-    out. Without a snippet for the server, all snippets are returned if the check has no page to link to.
+    Snippets that fit any server are included.
+
+    `server` is a value of `website_scan.findings.Server`, or empty. Omits code that the fix itself contains
+    (`codes_of_fix`). Without a snippet for the server, all snippets are returned if the check has no page to link to.
     """
     snippets = [snippet for fix in fixes().get(check_id, ()) for snippet in fix.snippets]
-    is_covered = any(snippet.server == server for snippet in snippets)
-    chosen = [snippet for snippet in snippets if snippet.server in (server, *ANYWHERE) or not (is_covered or has_page)]
+    has_server_snippet = any(snippet.server == server for snippet in snippets)
+    chosen = [
+        snippet for snippet in snippets if snippet.server in (server, *ANYWHERE) or not (has_server_snippet or has_page)
+    ]
     others = dict.fromkeys(snippet.server for snippet in snippets if snippet not in chosen) if has_page else {}
     return HowTo(tuple(snippet for snippet in chosen if snippet.code not in codes_of_fix), tuple(others))
 

@@ -1,25 +1,34 @@
-"""CSV for spreadsheets, safe from formula injection."""
+"""CSV output that is safe from formula injection in spreadsheets."""
 
 from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterable
 
 MEDIA_TYPE = "text/csv; charset=utf-8"
-# Spreadsheets read a cell that begins with one of these characters as a formula (OWASP, CSV injection).
+# Spreadsheets take a cell with such a beginning for a formula, and may split text at ";" (OWASP, CSV injection).
+FORMULA = re.compile(r"""((?:\A|[;,|\t\r\n])(?:[^\S\t\r\n]|")*+)(?=[=+@-])""")
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
 def cell(value: object) -> object:
-    """Prefix text with an apostrophe if a spreadsheet would read it as a formula; other values are unchanged."""
-    if isinstance(value, str) and value.startswith(FORMULA_STARTS):
-        return f"'{value}"
-    return value
+    """Insert apostrophes where a spreadsheet would find a formula in text.
+
+    Other values are unchanged.
+    """
+    if not isinstance(value, str):
+        return value
+    text = FORMULA.sub(r"\1'", value)
+    return f"'{text}" if text.startswith(FORMULA_STARTS) else text
 
 
 def lines(rows: Iterable[Iterable[object]]) -> str:
-    """Return rows as CSV lines (RFC 4180). The caller must have passed texts of scanned sites through `cell`."""
+    """Return rows as CSV lines (RFC 4180).
+
+    The caller must first pass text from scanned sites through `cell`.
+    """
     output = io.StringIO()
     csv.writer(output, lineterminator="\r\n").writerows(rows)
     return output.getvalue()

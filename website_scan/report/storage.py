@@ -1,6 +1,8 @@
-"""Stored text of a JSON export: common values and texts that can be computed are left out, and columns occur once.
+"""Compact storage of JSON exports as text.
 
-Compact texts matter, because a report is stored for a month or longer. Most of its checks pass.
+It omits default values, computed texts and repeated columns.
+
+The size matters, because a report is stored for a month or longer.
 """
 
 from __future__ import annotations
@@ -20,8 +22,8 @@ from website_scan.report_json import (
 )
 from website_scan.result import HowToFix
 
-# Values that most checks have; they are not stored.
-COMMON: Mapping[str, object] = {
+# Default values of a check, which are not stored.
+DEFAULTS: Mapping[str, object] = {
     "severity": None,
     "points": 0.0,
     "later": 0.0,
@@ -34,37 +36,37 @@ COMMON: Mapping[str, object] = {
     "references": [],
 }
 TABLES = ("details", "places")
-# Keys in the order of the JSON.
-KEYS_OF_PASS, KEYS_OF_FINDING = (tuple(typed.__annotations__) for typed in (ExportedPass, ExportedFinding))
+# Keys of a check in the order of the JSON export.
+PASS_KEYS, FINDING_KEYS = (tuple(typed.__annotations__) for typed in (ExportedPass, ExportedFinding))
 ColumnsByKind = dict[str, dict[str, StoredColumn]]
 
 
 def stored_text(export: ExportJson) -> str:
-    """Return the text with which the database stores a JSON export."""
+    """Convert a JSON export to the text that the database stores."""
     kinds: ColumnsByKind = {}
     categories = [
-        {**category, "checks": [_shorten(check, kinds) for check in category["checks"]]}
+        {**category, "checks": [_shorten_check(check, kinds) for check in category["checks"]]}
         for category in export["categories"]
     ]
-    return written({**export, "categories": categories, "kinds": kinds})
+    return compact_json({**export, "categories": categories, "kinds": kinds})
 
 
-def written(content: Mapping[str, object]) -> str:
-    """Return a dictionary as compact JSON."""
+def compact_json(content: Mapping[str, object]) -> str:
+    """Convert a dictionary to JSON without spaces."""
     return json.dumps(content, ensure_ascii=False, separators=(",", ":"))
 
 
 def read_export(text: str) -> ExportJson:
-    """Return the JSON export of a stored text."""
+    """Restore the JSON export from the text that the database stores."""
     export: dict[str, Any] = json.loads(text)
     kinds: ColumnsByKind = export.pop("kinds")
     for category in export["categories"]:
-        category["checks"] = [_complete(check, kinds) for check in category["checks"]]
+        category["checks"] = [_restore_check(check, kinds) for check in category["checks"]]
     return export  # type: ignore[return-value]  # as `stored_text` wrote it
 
 
-def _shorten(check: ExportedCheck, kinds: ColumnsByKind) -> dict[str, object]:
-    short = {name: value for name, value in check.items() if name not in COMMON or value != COMMON[name]}
+def _shorten_check(check: ExportedCheck, kinds: ColumnsByKind) -> dict[str, object]:
+    short = {name: value for name, value in check.items() if name not in DEFAULTS or value != DEFAULTS[name]}
     short.pop("fix", None)
     if check["status"] == "pass":
         del short["title"]
@@ -81,20 +83,20 @@ def _shorten_table(table: StoredTable, kinds: ColumnsByKind) -> dict[str, object
     return {**table, "columns": [column["name"] for column in table["columns"]]}
 
 
-def _complete(check: dict[str, Any], kinds: ColumnsByKind) -> ExportedCheck:
-    is_pass = check["status"] == "pass"
-    full = {**COMMON, "title": check["name"], **check}
+def _restore_check(check: dict[str, Any], kinds: ColumnsByKind) -> ExportedCheck:
+    has_passed_check = check["status"] == "pass"
+    full = {**DEFAULTS, "title": check["name"], **check}
     for name in TABLES:
-        full[name] = [_complete_table(table, kinds) for table in full[name]]
-    if not is_pass:
+        full[name] = [_restore_table(table, kinds) for table in full[name]]
+    if not has_passed_check:
         how = check["how_to_fix"]
         full["fix"] = wording.fix(
             HowToFix(how["text"], tuple((snippet["label"], snippet["code"]) for snippet in how["snippets"]))
         )
-    keys = KEYS_OF_PASS if is_pass else KEYS_OF_FINDING
+    keys = PASS_KEYS if has_passed_check else FINDING_KEYS
     return {name: full[name] for name in keys if name in full}  # type: ignore[return-value]
 
 
-def _complete_table(table: dict[str, Any], kinds: ColumnsByKind) -> dict[str, Any]:
+def _restore_table(table: dict[str, Any], kinds: ColumnsByKind) -> dict[str, Any]:
     columns = kinds[table["kind"]]
     return {**table, "columns": [columns[name] for name in table["columns"]]}

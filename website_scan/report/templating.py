@@ -1,4 +1,7 @@
-"""Jinja2 environment for the pages of a report, with filters for long addresses and large numbers."""
+"""Jinja2 environment of report pages.
+
+It has filters for long URLs and large numbers.
+"""
 
 from __future__ import annotations
 
@@ -13,16 +16,21 @@ from markupsafe import Markup
 from website_scan.messages import agreeing, counted
 
 TEMPLATES = Path(__file__).with_name("templates")
-STATIC = Path(__file__).with_name("static")  # style sheets
-# Positions of optional line breaks in an address: after these characters, but not between the slashes of the scheme.
+STATIC = Path(__file__).with_name("static")
+# A URL may break after ".", "/" and ":", but not before another of these characters.
 BREAKS = re.compile(r"(?<=[./:])(?![./:])")
 SCHEME = re.compile(r"https?://")
-END = 12  # characters at the end of an address that stay visible
-MAX_TITLE = 500  # characters of an address in its tooltip
+# Number of characters at the end of a long URL that remain visible when CSS hides its middle.
+END = 12
+# Maximum number of characters of a URL in its tooltip.
+MAX_TOOLTIP_CHARACTERS = 500
 
 
 def environment(**options: Any) -> Environment:
-    """Return a Jinja2 environment with autoescape and these options, such as the loader."""
+    """Create a Jinja2 environment with autoescape.
+
+    Further options are passed on, such as a loader.
+    """
     rules = {"autoescape": True, "trim_blocks": True, "lstrip_blocks": True, "undefined": StrictUndefined}
     jinja = Environment(**options | rules)  # noqa: S701  # `rules` switch autoescape on
     jinja.filters |= {"breakable": breakable, "grouped": grouped, "one_line": one_line}
@@ -32,14 +40,18 @@ def environment(**options: Any) -> Environment:
 
 
 def breakable(address: object) -> Markup:
-    """Return the address as HTML with optional line breaks after "/", "." and ":", so that no word is broken."""
+    """Return a URL as HTML with optional line breaks.
+
+    They follow "/", "." and ":". This is a filter for templates.
+    """
     return Markup(BREAKS.sub("<wbr>", escape(str(address))))  # noqa: S704  # escaped
 
 
 def one_line(address: object) -> Markup:
-    """Return the address as HTML for one line. If the line is too short, CSS hides the middle of the address.
+    """Filter that shows a URL as HTML on one line.
 
-    The text is complete, so that copying, searching and screen readers use the whole address.
+    CSS hides the middle of the URL if the line is too short. The text is complete, so that copying, searching and
+    screen readers use the whole address.
     """
     text = str(address)
     match = SCHEME.match(text)
@@ -47,16 +59,16 @@ def one_line(address: object) -> Markup:
     rest = text[len(scheme) :]
     at = 0
     if len(rest) > 2 * END:
-        # Split before a slash if there is one, because screen readers pause at the split.
+        # Screen readers pause at the split, so a slash is a good place for it.
         slash = rest.rfind("/", len(rest) - 2 * END, -1)
         at = slash if slash > 0 else len(rest) - END
     html = f'<span class="scheme">{scheme}</span>' if scheme else ""
     if at:
         html += f'<span class="start">{escape(rest[:at])}</span>'
     html += escape(rest[at:])
-    return Markup(f'<span class="url" title="{escape(text[:MAX_TITLE])}">{html}</span>')  # noqa: S704  # escaped
+    return Markup(f'<span class="url" title="{escape(text[:MAX_TOOLTIP_CHARACTERS])}">{html}</span>')  # noqa: S704  # escaped
 
 
 def grouped(number: int) -> str:
-    """Return the number with commas between thousands."""
+    """Filter that writes a number with commas between thousands."""
     return f"{number:,}"

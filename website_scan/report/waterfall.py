@@ -1,4 +1,7 @@
-"""Waterfall chart of a page load, with positions in thousandths of the load's duration (templates/report)."""
+"""Waterfall chart of a page load.
+
+Positions are in thousandths of the duration (template report/waterfall.html).
+"""
 
 from __future__ import annotations
 
@@ -11,17 +14,23 @@ from website_scan.written_urls import split_url, written_host
 
 WIDTH = 1000
 MAX_TICKS = 6
-STEPS_MS = tuple(digit * 10**power for power in range(12) for digit in (1, 2, 5))
-LAST_TICK = 0.94  # position of the last tick at most, as a fraction of the axis: a later label would not fit
-MIN_BAR = 4  # length of a bar at least, so that the shortest request is visible
+TICK_STEPS_MS = tuple(digit * 10**power for power in range(12) for digit in (1, 2, 5))
+# The label of a later tick would not fit.
+MAX_TICK_POSITION = 0.94
+# Minimum length of a bar, so that short requests are visible.
+MIN_BAR_LENGTH = 4
 
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """Bar of a request: `start` and length (`wait`) of the wait, `received_at` and length (`receive`) of the rest."""
+    """Bar of a request in the waterfall.
+
+    `start` and `wait` are position and length of the waiting time, `received_at` and `receive` those of the transfer.
+    `host` is empty for the host of the page.
+    """
 
     name: str
-    host: str  # empty for the page's own host
+    host: str
     url: str
     kind: str
     size: str
@@ -69,7 +78,7 @@ class WaterfallChart:
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """Kinds of requests for the legend, in the order of their first request."""
+        """Kinds of requests for the legend, in the order in which they first occur."""
         return tuple(dict.fromkeys(bar.kind for bar in self.bars))
 
 
@@ -77,9 +86,9 @@ def waterfall(stored: StoredWaterfall | None) -> WaterfallChart | None:
     if not stored or not stored["rows"]:
         return None
     total = stored["total_ms"]
-    own_host = written_host(stored["rows"][0]["url"])
+    page_host = written_host(stored["rows"][0]["url"])
     return WaterfallChart(
-        bars=tuple(_bar(row, total, own_host) for row in stored["rows"]),
+        bars=tuple(_bar(row, total, page_host) for row in stored["rows"]),
         marks=tuple(
             Mark(name, name.lower().replace(" ", "-"), _seconds(at), _position(at, total))
             for name, at in stored["marks"]
@@ -91,29 +100,32 @@ def waterfall(stored: StoredWaterfall | None) -> WaterfallChart | None:
 
 
 def _ticks(total: int) -> tuple[Tick, ...]:
-    """Return at most six ticks from 0, in steps of 1, 2 or 5 times a power of ten, none close to the end."""
-    step = next(step_ms for step_ms in STEPS_MS if total <= MAX_TICKS * step_ms)
+    """Return at most six ticks from 0, none close to the end.
+
+    The step is 1, 2 or 5 times a power of ten.
+    """
+    step = next(step_ms for step_ms in TICK_STEPS_MS if total <= MAX_TICKS * step_ms)
     places = range(0, total, step)
-    return tuple(Tick(f"{at / 1000:g} s", _position(at, total)) for at in places if at <= LAST_TICK * total)
+    return tuple(Tick(f"{at / 1000:g} s", _position(at, total)) for at in places if at <= MAX_TICK_POSITION * total)
 
 
-def _bar(row: StoredRequest, total: int, own_host: str) -> Bar:
+def _bar(row: StoredRequest, total: int, page_host: str) -> Bar:
     start, response, end = (_position(at, total) for at in (row["start_ms"], row["response_ms"], row["end_ms"]))
     host = written_host(row["url"])
     return Bar(
         name=_name(row["url"]),
-        host="" if host == own_host else host,
+        host="" if host == page_host else host,
         url=row["url"],
         kind=row["kind"],
         size=size(row["wire_bytes"]),
         seconds=_seconds(row["end_ms"] - row["start_ms"]),
-        start=min(start, WIDTH - MIN_BAR),
+        start=min(start, WIDTH - MIN_BAR_LENGTH),
         wait=max(response - start, 1),
-        received_at=min(response, WIDTH - MIN_BAR),
-        receive=max(end - response, MIN_BAR),
+        received_at=min(response, WIDTH - MIN_BAR_LENGTH),
+        receive=max(end - response, MIN_BAR_LENGTH),
         is_blocking=row["is_blocking"],
         is_failed=row["is_failed"],
-        # Old reports lack `is_third_party`; the chart has the host beside the file anyway.
+        # Older reports have no `is_third_party`.
         is_third_party=row.get("is_third_party", False),
     )
 
@@ -127,7 +139,7 @@ def _seconds(milliseconds: int) -> str:
 
 
 def _name(url: str) -> str:
-    """Return the last segment of the URL's path: a file or a folder."""
+    """Return the name of the file or folder at the end of a URL path."""
     try:
         path = split_url(url).path
     except ValueError:

@@ -1,4 +1,7 @@
-"""HTML comments: detection of credentials in them, and of notes about unfinished security work."""
+"""Detection of credentials and unfinished security work in comments.
+
+The comments are those of the HTML.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +12,9 @@ from website_scan.messages import SHAPED, USERINFO
 from website_scan.page.evidence import Document
 
 MAX_COMMENTS = 5_000
-MAX_LENGTH = 4_000
-MAX_SEARCHED = 20
-MAX_PREFIX = 200  # characters
+MAX_COMMENT_CHARACTERS = 4_000
+MAX_SEARCHED_LINES = 20
+MAX_PREFIX_CHARACTERS = 200
 
 SECRET = re.compile(
     r"(?<![a-z])(?:(?P<password>passw(?:or)?d|passphrase|pwd)"
@@ -24,19 +27,18 @@ LOGIN = re.compile(
     r"|[,;|]?\s?pass\w{0,5}\s?[:=]\s{0,3}(?P<password>[^\s<>,;]{3,60}))",
     re.IGNORECASE,
 )
-MIN_KEY_LENGTH = 12
-# Values that are not real secrets: ordinary words, template placeholders, types.
-NO_SECRET = re.compile(
+MIN_KEY_CHARACTERS = 12
+# Values that are not real secrets, such as ordinary words, template placeholders and types.
+HARMLESS_VALUE = re.compile(
     r"[{$<%\[(#].*|.*[)({}].*|required|optional|fields?|labels?|inputs?|forms?|reset|none|null|true|false|string|text|hidden"
     r"|type|value|name|here|must|should|missing|invalid|wrong|see|ask|the|your.*|enter.*|change|forgot.*|new|old|current"
     r"|[a-z_]\w*(?:\.\w+)+|confirm.*|repeat.*|min.*|max.*|show|hide|toggle|end|begin|start|todo|tbd|n/a|\W+|x+|\d{1,2}|\d{4}-\d\d-\d\d|https?:.*",
     re.IGNORECASE,
 )
 HEXADECIMAL = re.compile(r"[0-9a-f]+")
-# A note about the wording or design of a page is not about security, nor is a note about a part of the page that has
-# a security word in its name, such as a password field.
-EDITORIAL = r"(?:translat|locali[sz]|styl|restyl|redesign|align|cent(?:er|re)|reword|proofread|typo)\w*"
-PART_OF_A_PAGE = (
+# Notes about wording, design or a part of the page, such as a password field, are not about security.
+EDITORIAL_WORK = r"(?:translat|locali[sz]|styl|restyl|redesign|align|cent(?:er|re)|reword|proofread|typo)\w*"
+PAGE_PART = (
     r"(?:pages?|sections?|tabs?|links?|texts?|icons?|menus?|headings?|headlines?|titles?|labels?|copy|badges?|banners?"
     r"|images?|logos?|teams?|columns?|cards?|articles?|posts?|docs?|documentation|placeholders?|fields?|inputs?|forms?"
     r"|settings)\b"
@@ -44,36 +46,41 @@ PART_OF_A_PAGE = (
 UNFINISHED_WORK = re.compile(
     r"\b(?:todo|fixme|hack|xxx)\b[^\n]{0,120}?\b(?:insecure|vulnerab\w*|xss|csrf|sql ?injection|sanitiz\w*|sanitis\w*"
     r"|bypass\w*|backdoor|admin login)\b"
-    rf"|\b(?:todo|fixme|hack|xxx)\b(?!\W{{0,5}}{EDITORIAL})[^\n]{{0,120}}?\b(?:passwords?|credentials?|authenticat\w*"
-    rf"|authoriz\w*|security|secrets?|api ?keys?)\b(?!\W{{1,3}}{PART_OF_A_PAGE})",
+    rf"|\b(?:todo|fixme|hack|xxx)\b(?!\W{{0,5}}{EDITORIAL_WORK})[^\n]{{0,120}}?\b(?:passwords?|credentials?|authenticat\w*"
+    rf"|authoriz\w*|security|secrets?|api ?keys?)\b(?!\W{{1,3}}{PAGE_PART})",
     re.IGNORECASE,
 )
 
 
-def comments(document: Document) -> Iterator[str]:
-    """Yield the text of the HTML comments in document order, each cut to 4,000 characters, without those in scripts."""
+def html_comments(document: Document) -> Iterator[str]:
+    """Yield the HTML comments in document order.
+
+    Their texts are truncated to 4,000 characters. Scripts are left out.
+    """
     root = document.tree.root
     if root is None:
         return
     count = 0
-    for node in (root.parent or root).traverse(include_text=True):  # comments may precede the root element
+    for node in (root.parent or root).traverse(include_text=True):  # Comments may precede the root element.
         if node.is_comment_node:
-            yield (node.comment_content or "")[:MAX_LENGTH]
+            yield (node.comment_content or "")[:MAX_COMMENT_CHARACTERS]
             count += 1
             if count >= MAX_COMMENTS:
                 return
 
 
 def line_numbers(texts: Sequence[str], source: str) -> list[int | None]:
-    """Return the line of the page's source on which each comment begins, counted from 1. None if it isn't found.
+    """Return the source line, from 1, of each comment.
+
+    None if unknown.
 
     `texts` are comments in document order. Only the first 20 are searched, by their first line, because the parser
     changes line endings.
     """
     lines: list[int | None] = []
     end = 0
-    for text in texts[:MAX_SEARCHED]:
-        beginning = re.escape(text.strip().partition("\n")[0][:MAX_PREFIX])
+    for text in texts[:MAX_SEARCHED_LINES]:
+        beginning = re.escape(text.strip().partition("\n")[0][:MAX_PREFIX_CHARACTERS])
         match = re.compile(rf"<!--\s*+{beginning}").search(source, end)
         end = match.end() if match else end
         lines.append(source.count("\n", 0, match.start()) + 1 if match else None)
@@ -81,32 +88,38 @@ def line_numbers(texts: Sequence[str], source: str) -> list[int | None]:
 
 
 def has_credentials(comment: str) -> bool:
-    """Return True if the comment contains a password, key or token, and not only the word "password"."""
-    # A long hexadecimal number alone is more likely a build number than a key.
+    """Return True if the comment contains an actual secret.
+
+    This is a password, key or token, not only the word "password".
+    """
+    # A long hexadecimal number is more likely a build number than a key.
     if any(not HEXADECIMAL.fullmatch(match[0]) for match in SHAPED.finditer(comment)) or USERINFO.search(comment):
         return True
-    return any(map(_is_secret, SECRET.finditer(comment))) or any(map(_is_login, LOGIN.finditer(comment)))
+    return any(map(_is_real_secret, SECRET.finditer(comment))) or any(map(_contains_login, LOGIN.finditer(comment)))
 
 
 def mentions_unfinished_work(comment: str) -> bool:
-    """Return True if the comment mentions unfinished security work, such as "TODO: sanitize"."""
+    """Return True if a comment mentions unfinished security work.
+
+    An example is "TODO: sanitize".
+    """
     return UNFINISHED_WORK.search(comment) is not None
 
 
-def _is_secret(match: re.Match[str]) -> bool:
+def _is_real_secret(match: re.Match[str]) -> bool:
     value = match["value"].rstrip(".!?")
-    if len(value) < 3 or NO_SECRET.fullmatch(value):
+    if len(value) < 3 or HARMLESS_VALUE.fullmatch(value):
         return False
     if match["password"] is None:
-        return len(value) >= MIN_KEY_LENGTH and re.search(r"\d", value) is not None
+        return len(value) >= MIN_KEY_CHARACTERS and re.search(r"\d", value) is not None
     if re.search(r"[\d!@$%^&*_+~-]", value):
         return True
-    # A word of letters only is a password after an equals sign or at the end of a line, otherwise part of a sentence.
+    # Outside of assignments and line ends, a word of letters is prose instead of a password.
     rest = match.string[match.end() : match.end() + 40].partition("\n")[0].strip()
     return "=" in match["sign"] or not rest
 
 
-def _is_login(match: re.Match[str]) -> bool:
+def _contains_login(match: re.Match[str]) -> bool:
     if match["password"] is not None:
-        return NO_SECRET.fullmatch(match["password"]) is None
-    return re.search(r"\d", match["after_slash"]) is not None and NO_SECRET.fullmatch(match["after_slash"]) is None
+        return HARMLESS_VALUE.fullmatch(match["password"]) is None
+    return re.search(r"\d", match["after_slash"]) is not None and HARMLESS_VALUE.fullmatch(match["after_slash"]) is None

@@ -1,4 +1,7 @@
-"""Parser of Set-Cookie (RFC 6265bis, sections 5.4 to 5.7), and recognition of a cookie's purpose by its name."""
+"""Parser of Set-Cookie headers.
+
+RFC 6265bis, sections 5.4 to 5.7. A cookie's name shows its purpose.
+"""
 
 from __future__ import annotations
 
@@ -12,13 +15,15 @@ from website_scan.page.registrable_domain import is_same_site, site_of
 from website_scan.security.load_balancers import is_load_balancer_cookie
 from website_scan.urls import Url
 
-MAX_NAME_AND_VALUE = 4096
-MAX_ATTRIBUTE = 1024
+MAX_NAME_AND_VALUE_BYTES = 4096
+MAX_ATTRIBUTE_BYTES = 1024
 MAX_COOKIES = 300
+# If one prefix begins with another, the longer one comes first.
+PREFIXES = ("__Host-Http-", "__Host-", "__Http-", "__Secure-")
 
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
-_MAX_AGE = re.compile(r"-?[0-9]+")
-# Grammar of cookie dates (section 5.1.1). Any text that does not begin with a digit may follow a part.
+_MAX_AGE_VALUE = re.compile(r"-?[0-9]+")
+# Any text without a leading digit may follow a part of a date (RFC 6265bis, section 5.1.1).
 _DATE_DELIMITER = re.compile(r"[\t\x20-\x2f\x3b-\x40\x5b-\x60\x7b-\x7e]+")
 _TIME = re.compile(r"([0-9]{1,2}):([0-9]{1,2}):([0-9]{1,2})(?![0-9])")
 _DAY = re.compile(r"([0-9]{1,2})(?![0-9])")
@@ -26,7 +31,7 @@ _MONTH = re.compile("(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)", re.IGNO
 _YEAR = re.compile(r"([0-9]{2,4})(?![0-9])")
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _MIN_YEAR = 1601
-# One word of a name such as camelCase or ALLCAPSWord.
+# Single word of a name in camelCase.
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _SESSION_WORDS = frozenset(
     {
@@ -34,23 +39,23 @@ _SESSION_WORDS = frozenset(
         *("aspxauth", "cftoken", "authtoken", "accesstoken", "authorization", "sessiontoken", "sso", "login"),
     }
 )
-# Minimum length of a session ID. Values of flags, themes and languages are shorter than an unguessable ID.
-_MIN_SESSION_ID = 8
-# Names of session cookies, whatever their value: PHP, Java, ASP, ASP.NET, Drupal, WordPress, TYPO3, ….
+# Flags, themes and languages have shorter values than an unguessable session ID.
+_MIN_SESSION_ID_CHARACTERS = 8
+# Names of session cookies with any value, such as those from PHP, Java and Drupal.
 _SESSION_NAMES = re.compile(
-    r"(?:__(?:host|secure)-)?(?:sid|sess|session|jwt|connect\.sid)|(?:\w*_|j)?sess(?:ion)?[._-]?(?:id|hash)"
+    r"(?:__(?:host-http|host|http|secure)-)?(?:sid|sess|session|jwt|connect\.sid)|(?:\w*_|j)?sess(?:ion)?[._-]?(?:id|hash)"
     r"|[a-z]{2,4}sess(?:id|ionhash)"
     r"|aspsessionid[a-z]{8}|s?sess[0-9a-f]{32}|wordpress(?:_sec|_logged_in)?_[0-9a-f]{32}|asp\.net_sessionid"
     r"|\.aspnetcore\.(?:session|cookies|identity\.application)|\.aspnet\.applicationcookie|\.aspxauth"
     r"|oscsid|(?:fe|be)_typo_user|remember_web_[0-9a-f]{40}",
     re.IGNORECASE,
 )
-# Names of analytics cookies: Application Insights, Hotjar, Google, Adobe, Stripe, Mautic, ….
+# Names of analytics cookies, such as those from Hotjar, Google and Adobe.
 _TRACKERS = re.compile(
     r"_?(?:ai|ga|gd|rl|mtc|utm|amplitude|intercom|crisp|optimizely|nrba)[_.-]|_hj|__stripe_|s_sess\Z",
     re.IGNORECASE,
 )
-# Words in names of cookies that concern a session or log-in but do not identify the session.
+# Words about a session or log-in in cookie names that do not identify the session.
 _NON_SESSION_WORDS = frozenset(
     {
         *("affinity", "sticky", "route", "routing", "balancer", "analytics", "tracking", "stats", "visit", "visits"),
@@ -61,74 +66,107 @@ _NON_SESSION_WORDS = frozenset(
         *("experiment", "variant", "bucket", "error", "message", "attempts", "preferences", "currency"),
     }
 )
-# Names of CSRF tokens. The last two are ASP.NET's.
+# Parts of the names of CSRF tokens. The last two are from ASP.NET.
 _CSRF = re.compile(r"csrf|xsrf|antiforgery|requestverificationtoken", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class Cookie:
-    """Cookie as a server sent it. `same_site` is None without the attribute, "" if its value is unknown."""
+    """Parsed Set-Cookie header.
+
+    `same_site` is None without the attribute, "" if its value is unknown.
+    """
 
     name: str
-    host: str  # whose response set the cookie
-    over_https: bool
-    value_length: int  # in characters; the value is never stored
+    host: str  # Host of the response that set the cookie.
+    is_sent_over_https: bool
+    value_length: int  # Number of characters of the value, which is never stored.
     domain: str | None = None
     path: str | None = None
     secure: bool = False
     http_only: bool = False
     same_site: str | None = None
-    expires: datetime | None = None  # from Max-Age or Expires; None: expires with the browser's session
+    # None for a cookie that expires with the browser's session.
+    expires: datetime | None = None
 
     @property
     def is_csrf_token(self) -> bool:
-        """True if the cookie's name is that of a CSRF token that scripts send back (double submit)."""
+        """Return True if the cookie has the name of a CSRF token.
+
+        Scripts send the token back (double submit).
+        """
         return _CSRF.search(self.name) is not None
 
     @property
     def is_session_like(self) -> bool:
-        """True if the cookie probably authenticates the user, by its name and the length of its value."""
+        """Return True if the cookie probably authenticates the user.
+
+        Its name and the length of its value decide.
+        """
         words = _split_words(self.name)
-        is_other = self.is_csrf_token or _TRACKERS.match(self.name) or not _NON_SESSION_WORDS.isdisjoint(words)
-        if is_other or self.is_for_load_balancing or self.value_length == 0:
+        has_other_purpose = self.is_csrf_token or _TRACKERS.match(self.name) or not _NON_SESSION_WORDS.isdisjoint(words)
+        if has_other_purpose or self.is_set_by_load_balancer or self.value_length == 0:
             return False
         if _SESSION_NAMES.fullmatch(self.name):
             return True
-        return self.value_length >= _MIN_SESSION_ID and not _SESSION_WORDS.isdisjoint(words)
+        return self.value_length >= _MIN_SESSION_ID_CHARACTERS and not _SESSION_WORDS.isdisjoint(words)
 
     @property
-    def is_for_load_balancing(self) -> bool:
-        """True if a load balancer set the cookie to name a server. Sites often cannot change the attributes."""
+    def is_set_by_load_balancer(self) -> bool:
+        """Return True if the cookie is from a load balancer.
+
+        Sites often cannot change its attributes.
+        """
         return is_load_balancer_cookie(self.name)
 
     @property
-    def broken_prefix_rule(self) -> str | None:
-        """Rule of `__Host-` or `__Secure-` that the cookie breaks, as a clause. None if none (section 4.1.3)."""
-        name = self.name.lower()
-        if name.startswith("__host-"):
+    def violated_prefix_rule(self) -> str | None:
+        """Return the name prefix rule that the cookie violates, or None.
+
+        Layered Cookies, section 4.1.3.
+
+        The rule is a clause, such as "__Secure- requires Secure over HTTPS".
+        """
+        prefix = self.prefix
+        if prefix in ("__Host-", "__Host-Http-"):
             if self.domain is not None:
-                return "__Host- forbids Domain"
+                return f"{prefix} forbids Domain"
             if self.path != "/":
-                return "__Host- requires Path=/"
-        if name.startswith(("__host-", "__secure-")) and not (self.secure and self.over_https):
-            return f"{self.name[: self.name.index('-') + 1]} requires Secure over HTTPS"
+                return f"{prefix} requires Path=/"
+        if prefix is not None and not (self.secure and self.is_sent_over_https):
+            return f"{prefix} requires Secure over HTTPS"
+        if prefix in ("__Http-", "__Host-Http-") and not self.http_only:
+            return f"{prefix} requires HttpOnly"
         return None
+
+    @property
+    def prefix(self) -> str | None:
+        """Return the known prefix of the cookie's name, or None."""
+        return next((prefix for prefix in PREFIXES if self.name.lower().startswith(prefix.lower())), None)
 
 
 @dataclass(frozen=True, slots=True)
 class Cookies:
-    """First-party cookies that the page's responses set, including those that break the rules of their name prefix."""
+    """First-party cookies of the page.
+
+    They include cookies that violate the rules of their name prefix.
+    """
 
     sent: tuple[Cookie, ...]
 
     @property
     def accepted(self) -> list[Cookie]:
-        """Return the cookies that browsers accept."""
-        return [cookie for cookie in self.sent if cookie.broken_prefix_rule is None]
+        """Return the cookies that follow the rules of their name prefix.
+
+        Browsers reject the others.
+        """
+        return [cookie for cookie in self.sent if cookie.violated_prefix_rule is None]
 
 
-def cookies_of(hops: Iterable[Response], site_host: str, now: datetime) -> list[Cookie]:
-    """Return the first-party cookies that a browser has after a chain of responses (redirects, then the page).
+def read_cookies(hops: Iterable[Response], site_host: str, now: datetime) -> list[Cookie]:
+    """Return the first-party cookies that a browser has after the page.
+
+    Redirects may have set or deleted some.
 
     Later cookies replace or delete earlier ones. Cookies that break the rules of their name prefix are included.
     """
@@ -139,9 +177,11 @@ def cookies_of(hops: Iterable[Response], site_host: str, now: datetime) -> list[
         if not is_same_site(host, site_host):
             continue
         for line in hop.headers.all("Set-Cookie")[:MAX_COOKIES]:
-            cookie = parse_cookie(line, host, now, over_https=address.scheme == "https")
-            if cookie is None or (cookie.secure and not cookie.over_https and cookie.broken_prefix_rule is None):
-                continue  # browsers reject a Secure cookie over plain HTTP
+            cookie = parse_cookie(line, host, now, is_sent_over_https=address.scheme == "https")
+            if cookie is None or (
+                cookie.secure and not cookie.is_sent_over_https and cookie.violated_prefix_rule is None
+            ):
+                continue  # Browsers reject a Secure cookie over plain HTTP.
             key = (cookie.name, cookie.domain or host, cookie.path or address.path.rpartition("/")[0] or "/")
             if cookie.expires is not None and cookie.expires <= now:
                 jar.pop(key, None)
@@ -150,16 +190,21 @@ def cookies_of(hops: Iterable[Response], site_host: str, now: datetime) -> list[
     return list(jar.values())
 
 
-def parse_cookie(line: str, host: str, now: datetime, *, over_https: bool) -> Cookie | None:
-    """Parse one Set-Cookie field line. None if browsers ignore the cookie."""
+def parse_cookie(line: str, host: str, now: datetime, *, is_sent_over_https: bool) -> Cookie | None:
+    """Parse a Set-Cookie header.
+
+    None if browsers ignore the cookie.
+    """
     pair, *parts = line.split(";")
     name, equals, value = pair.partition("=")
     if not equals:
         name, value = "", pair
     name, value = name.strip(" \t"), value.strip(" \t")
-    if _CONTROL.search(line) or not (name or value) or len(name) + len(value) > MAX_NAME_AND_VALUE:
+    if not name and value.lower().startswith(tuple(prefix.lower() for prefix in PREFIXES)):
+        return None  # Servers would read the value as a name with a prefix (RFC 6265bis, section 5.7).
+    if _CONTROL.search(line) or not (name or value) or len(name) + len(value) > MAX_NAME_AND_VALUE_BYTES:
         return None
-    attributes = dict(_attributes(parts))
+    attributes = dict(_parse_attributes(parts))
     domain = attributes.get("domain", "").removeprefix(".").lower() or None
     if domain is not None and not _is_allowed_domain(domain, host):
         return None
@@ -170,41 +215,47 @@ def parse_cookie(line: str, host: str, now: datetime, *, over_https: bool) -> Co
     return Cookie(
         name=name,
         host=host,
-        over_https=over_https,
+        is_sent_over_https=is_sent_over_https,
         value_length=len(value),
         domain=domain,
         path=path if path.startswith("/") else None,
         secure="secure" in attributes,
         http_only="httponly" in attributes,
         same_site=same_site,
-        expires=_expiry_date(attributes, now),
+        expires=_compute_expiry_date(attributes, now),
     )
 
 
-def _attributes(parts: list[str]) -> Iterator[tuple[str, str]]:
+def _parse_attributes(parts: list[str]) -> Iterator[tuple[str, str]]:
     for part in parts:
         name, _, value = part.partition("=")
         value = value.strip(" \t")
         name = name.strip(" \t").lower()
-        if len(value) <= MAX_ATTRIBUTE and _is_parsable(name, value):
+        if len(value) <= MAX_ATTRIBUTE_BYTES and _is_parsable_attribute(name, value):
             yield name, value
 
 
-def _is_parsable(name: str, value: str) -> bool:
-    """Return True if browsers can parse the attribute. If not, an earlier attribute of the same name counts."""
+def _is_parsable_attribute(name: str, value: str) -> bool:
+    """Return True if browsers can parse the cookie attribute.
+
+    Otherwise an earlier attribute with the same name counts.
+    """
     if name == "max-age":
-        return _MAX_AGE.fullmatch(value) is not None
+        return _MAX_AGE_VALUE.fullmatch(value) is not None
     return name != "expires" or parse_date(value) is not None
 
 
 def _is_allowed_domain(domain: str, host: str) -> bool:
-    """Return True if the host may set a cookie for the domain: its own or a parent, but never a public suffix."""
+    """Return True if the host may set a cookie for the domain.
+
+    The domain must be the host itself or a parent, but not a public suffix.
+    """
     if domain == host:
         return True
     return host.endswith(f".{domain}") and domain.endswith(site_of(host))
 
 
-def _expiry_date(attributes: dict[str, str], now: datetime) -> datetime | None:
+def _compute_expiry_date(attributes: dict[str, str], now: datetime) -> datetime | None:
     if "max-age" in attributes:
         seconds = int(attributes["max-age"])
         return now if seconds <= 0 else now + timedelta(seconds=min(seconds, 10**9))
@@ -212,10 +263,15 @@ def _expiry_date(attributes: dict[str, str], now: datetime) -> datetime | None:
 
 
 def parse_date(text: str) -> datetime | None:
-    """Parse a cookie date as browsers do (section 5.1.1), ignoring time zone and weekday. None if it is not a date."""
+    """Parse a cookie date as browsers do.
+
+    Time zone and weekday are ignored (RFC 6265bis, section 5.1.1).
+
+    None if invalid.
+    """
     parts: dict[re.Pattern[str], re.Match[str]] = {}
     for token in _DATE_DELIMITER.split(text):
-        # Each token sets the first part that is still missing and matches (section 5.1.1, step 2).
+        # Each token of the text sets the first missing part of the date that the token matches (section 5.1.1, step 2).
         for part in (_TIME, _DAY, _MONTH, _YEAR):
             if part not in parts and (match := part.match(token)) is not None:
                 parts[part] = match
@@ -235,6 +291,9 @@ def parse_date(text: str) -> datetime | None:
 
 
 def _split_words(name: str) -> set[str]:
-    """Return the words of a cookie name in lower case, split by punctuation and by capitals."""
+    """Return the words of a cookie name in lower case.
+
+    The name is split at punctuation and capitals.
+    """
     parts = re.split(r"[^0-9A-Za-z]+", name)
     return {part.lower() for part in parts} | {word.lower() for part in parts for word in _WORD.findall(part)}

@@ -1,4 +1,4 @@
-"""Parser of Content Security Policies, with the rules of browsers (CSP Level 3, sections 2.2 and 2.3)."""
+"""Parser of Content Security Policies (CSP Level 3)."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from website_scan.urls import Url
 from website_scan.values import Clause, Code
 
 HEADER = "Content-Security-Policy"
-REPORT_ONLY = "Content-Security-Policy-Report-Only"
+REPORT_ONLY_HEADER = "Content-Security-Policy-Report-Only"
 ASCII_WHITESPACE = "\t\n\f\r "
-# Limit against policies that are made to be slow to parse. Real policies are far shorter.
-MAX_CHARACTERS = 64 * 1024
+# Real policies are far shorter than this limit.
+MAX_POLICY_CHARACTERS = 64 * 1024
 MAX_POLICIES = 50
 
 SOURCE_LISTS = frozenset(
@@ -31,14 +31,14 @@ SOURCE_LISTS = frozenset(
         *("base-uri", "form-action", "frame-ancestors", "navigate-to"),
     }
 )
-# Known directives, including obsolete ones, which are not reported as spelling mistakes.
+# Unknown directives are reported as spelling mistakes.
 DIRECTIVES = SOURCE_LISTS | {
     *("sandbox", "report-uri", "report-to", "upgrade-insecure-requests", "require-trusted-types-for"),
     *("trusted-types", "webrtc"),
     *("block-all-mixed-content", "plugin-types", "referrer", "reflected-xss", "require-sri-for"),
 }
-# Directives that have no effect in a policy in `<meta>` (section 3.3).
-NOT_IN_META = frozenset({"frame-ancestors", "report-uri", "sandbox"})
+# Directives that browsers ignore in a `<meta>` policy (CSP Level 3, section 3.3).
+DIRECTIVES_IGNORED_IN_META = frozenset({"frame-ancestors", "report-uri", "sandbox"})
 SCRIPT_DIRECTIVES = frozenset({"script-src", "script-src-elem", "script-src-attr"})
 SCRIPT_FALLBACKS = ("script-src", "default-src")
 STYLE_FALLBACKS = ("style-src", "default-src")
@@ -50,7 +50,7 @@ FALLBACKS: Mapping[str, tuple[str, ...]] = {
     "worker-src": ("child-src", *SCRIPT_FALLBACKS),
     "frame-src": ("child-src", "default-src"),
     "fenced-frame-src": ("frame-src", "child-src", "default-src"),
-    # These directives restrict no fetch, so default-src does not replace them.
+    # These directives do not restrict fetched resources, so they do not fall back to default-src.
     **dict.fromkeys(("base-uri", "form-action", "frame-ancestors", "default-src"), ()),
 }
 KEYWORDS = frozenset(
@@ -61,13 +61,12 @@ KEYWORDS = frozenset(
     }
 )
 
-# Grammar of section 2.3.1. Browsers ignore a nonce or hash that does not match.
+# Browsers ignore invalid nonces and hashes (CSP Level 3, section 2.3.1).
 NONCE = re.compile(r"'nonce-[A-Za-z0-9+/_-]+={0,2}'", re.IGNORECASE)
 HASH = re.compile(r"'sha(?:256|384|512)-[A-Za-z0-9+/_-]+={0,2}'", re.IGNORECASE)
-SCHEME_PART = re.compile(r"\A[a-z][a-z0-9+.-]*+://")
+SCHEME_PREFIX = re.compile(r"\A[a-z][a-z0-9+.-]*+://")
 SCHEME_SOURCE = re.compile(r"[a-z][a-z0-9+.-]*:")
-# Schemes under which an attacker can publish content. Only the page's own scripts create blob: and filesystem: URLs,
-# and browsers no longer load anything over ftp.
+# URL schemes under which attackers can publish content, unlike blob: and filesystem:.
 BROAD_SCHEMES = frozenset({"http", "https", "ws", "wss", "data"})
 HOST_SOURCE = re.compile(r"(?:https?://)?(?P<host>[*a-z0-9.-]{1,255})(?::(?:\d{1,5}|\*))?(?P<path>/.*)?", re.IGNORECASE)
 
@@ -76,7 +75,9 @@ Sources = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Csp:
-    """Parsed policy: values by directive name in lower case. Only the first of a repeated directive counts.
+    """Parsed Content Security Policy, as values by directive in lower case.
+
+    Only the first of repeated directives counts.
 
     `dropped`: names of directives that browsers ignore because of a non-ASCII character.
     """
@@ -90,7 +91,10 @@ class Csp:
         return self.directives.get(directive)
 
     def effective_values(self, directive: str) -> Sources | None:
-        """Return the values in effect for a directive, with the fallbacks of section 6.8.3. None if unrestricted."""
+        """Return the values in effect for a directive or its fallback.
+
+        None if unrestricted.
+        """
         for name in (directive, *FALLBACKS.get(directive, ("default-src",))):
             if name in self.directives:
                 return self.directives[name]
@@ -102,7 +106,7 @@ class Csp:
 
 @dataclass(frozen=True, slots=True)
 class Policies:
-    """Policies of a page: from its headers, from its `<meta>` elements, and report-only.
+    """Content Security Policies of a page, including report-only ones.
 
     Browsers enforce every policy, so a weakness counts only if all policies have it (section 2.1).
     """
@@ -121,29 +125,37 @@ class Policies:
 
     @property
     def restricts_scripts(self) -> bool:
-        """True unless inline scripts run and other scripts load from any host."""
+        """Return False if inline scripts may run and scripts may load from any host."""
         return not (
-            self.all_match("script-src-elem", lambda values: allows_inline(values, script=True))
-            and self.all_match("script-src-elem", lambda values: values is None or bool(broad_script_sources(values)))
+            self.all_policies_match("script-src-elem", lambda values: allows_inline_code(values, script=True))
+            and self.all_policies_match(
+                "script-src-elem", lambda values: values is None or bool(broad_script_sources(values))
+            )
         )
 
     @property
     def nonces(self) -> set[str]:
-        """Nonces of all directives, as source expressions such as 'nonce-abc'."""
+        """Return the nonces of all directives, such as 'nonce-abc'."""
         lists = [values for policy in self.enforced for values in policy.directives.values()]
-        return {value for values in lists for value in values if is_nonce(value)}
+        return {value for values in lists for value in values if is_nonce_source(value)}
 
     def source_lists(self, *directives: str) -> list[Sources]:
-        """Return the source lists in effect for the directives, from the policies that restrict them."""
+        """Return the source lists in effect for the directives.
+
+        They come from all policies that restrict one of them.
+        """
         lists = [policy.effective_values(directive) for policy in self.enforced for directive in directives]
         return [values for values in lists if values is not None]
 
-    def all_match(self, directive: str, condition: Callable[[Sources | None], bool]) -> bool:
-        """Return True if the values of the directive satisfy `condition` in every enforced policy."""
+    def all_policies_match(self, directive: str, condition: Callable[[Sources | None], bool]) -> bool:
+        """Return True if all enforced policies satisfy `condition`.
+
+        `condition` receives the values of the directive.
+        """
         return all(condition(policy.effective_values(directive)) for policy in self.enforced)
 
     def insecure_sources(self, directive: str) -> list[str]:
-        """Return the http: sources in effect for a directive. Empty if at least one policy allows no http: source.
+        """Return the http: sources that all policies allow.
 
         For scripts with strict-dynamic, browsers ignore schemes and hosts (section 6.7.1.1).
         """
@@ -156,18 +168,18 @@ class Policies:
         return list(dict.fromkeys(itertools.chain.from_iterable(insecure))) if all(insecure) else []
 
 
-def policies_of(page: Page, document: Document) -> Policies:
+def read_policies(page: Page, document: Document) -> Policies:
     return Policies(
-        header_policies(page.headers), meta_policies(document), parse_policies(page.headers.all(REPORT_ONLY))
+        header_policies(page.headers), meta_policies(document), parse_policies(page.headers.all(REPORT_ONLY_HEADER))
     )
 
 
 def parse_policy(text: str) -> Csp:
-    """Parse one serialized policy. Skip parts that can't be parsed."""
+    """Parse a Content Security Policy, and skip its invalid parts."""
     directives: dict[str, Sources] = {}
     repeated = []
     dropped = []
-    text = text[:MAX_CHARACTERS]
+    text = text[:MAX_POLICY_CHARACTERS]
     for part in text.split(";"):
         words = [word for word in _split_words(part) if word]
         if words and not part.isascii():
@@ -180,23 +192,28 @@ def parse_policy(text: str) -> Csp:
 
 
 def parse_policies(values: Sequence[str]) -> tuple[Csp, ...]:
-    """Parse the policies of several field lines. Commas separate policies in a line; empty policies are left out."""
+    """Parse the policies in several CSP headers."""
     texts = (text for value in values for text in value.split(",") if text.strip(ASCII_WHITESPACE))
     policies = map(parse_policy, itertools.islice(texts, MAX_POLICIES))
     return tuple(policy for policy in policies if policy.directives or policy.dropped)
 
 
 def header_policies(headers: Headers) -> tuple[Csp, ...]:
-    """Return the enforced policies of a response, without report-only ones."""
+    """Return the enforced policies in a response's headers."""
     return parse_policies(headers.all(HEADER))
 
 
 def meta_policies(document: Document) -> tuple[Csp, ...]:
-    """Return the policies in `<meta>` elements, without the directives that have no effect there."""
+    """Return the policies in `<meta>` elements.
+
+    Directives that browsers ignore in `<meta>` are left out.
+    """
     policies = []
     for content in http_equivs(document, HEADER)[:MAX_POLICIES]:
         policy = parse_policy(content)
-        directives = {name: value for name, value in policy.directives.items() if name not in NOT_IN_META}
+        directives = {
+            name: value for name, value in policy.directives.items() if name not in DIRECTIVES_IGNORED_IN_META
+        }
         if directives or policy.dropped:
             policies.append(replace(policy, directives=directives))
     return tuple(policies)
@@ -208,50 +225,47 @@ def _split_words(part: str) -> list[str]:
     return part.split(" ")
 
 
-# Source expressions and lists of them
-
-
-def is_nonce(source: str) -> bool:
+def is_nonce_source(source: str) -> bool:
     return NONCE.fullmatch(source) is not None
 
 
-def is_hash(source: str) -> bool:
+def is_hash_source(source: str) -> bool:
     return HASH.fullmatch(source) is not None
 
 
 def is_broad_source(source: str) -> bool:
-    """Return True if a source expression matches any host: `*`, a scheme alone, or any host of a scheme."""
+    """Return True if a CSP source matches any host, such as `https:`."""
     source = source.lower()
     if source.startswith("'"):
         return False
     if SCHEME_SOURCE.fullmatch(source):
         return source.removesuffix(":") in BROAD_SCHEMES
-    scheme = SCHEME_PART.match(source)
+    scheme = SCHEME_PREFIX.match(source)
     if scheme is not None and scheme[0].removesuffix("://") not in BROAD_SCHEMES:
         return False
-    host = SCHEME_PART.sub("", source).split("/")[0]
+    host = SCHEME_PREFIX.sub("", source).split("/")[0]
     return host.split(":")[0] == "*"
 
 
 def is_insecure_source(source: str) -> bool:
-    """Return True if the source allows content over plain HTTP from another machine."""
+    """Return True if a CSP source allows plain HTTP."""
     if not source.lower().startswith("http:"):
         return False
-    # A URL cannot have the port “*” of http://localhost:*.
+    # The port “*”, as in http://localhost:*, is not valid in a URL.
     url = Url.parse(source.removesuffix(":*"))
     return url is None or is_plaintext(url)
 
 
 def has_keyword(sources: Sequence[str], keyword: str) -> bool:
-    """Return True if the keyword, with its quotes, is among the sources."""
+    """Return True if the CSP sources include the quoted keyword."""
     return any(source.lower() == f"'{keyword}'" for source in sources)
 
 
-def allows_inline(sources: Sequence[str] | None, *, script: bool) -> bool:
-    """Return True if all inline code may run (section 6.7.3.2): no nonce or hash restricts 'unsafe-inline'."""
+def allows_inline_code(sources: Sequence[str] | None, *, script: bool) -> bool:
+    """Return True if 'unsafe-inline' allows all inline code."""
     if sources is None:
         return True
-    if any(is_nonce(source) or is_hash(source) for source in sources):
+    if any(is_nonce_source(source) or is_hash_source(source) for source in sources):
         return False
     if script and has_keyword(sources, "strict-dynamic"):
         return False
@@ -259,85 +273,88 @@ def allows_inline(sources: Sequence[str] | None, *, script: bool) -> bool:
 
 
 def broad_script_sources(sources: Sequence[str]) -> list[str]:
-    """Return the sources that allow scripts from any host. Empty with strict-dynamic (section 6.7.2.2)."""
+    """Return the CSP sources that allow scripts from any host."""
     if has_keyword(sources, "strict-dynamic"):
         return []
     schemes = ("*", "http", "https", "data")
     return [source for source in sources if is_broad_source(source) and source.lower().split(":")[0] in schemes]
 
 
-def trusts_by_nonce(sources: Sequence[str]) -> bool:
-    """Return True if a nonce or hash makes a script trusted, whatever URL it loads from."""
-    return any(map(is_nonce, sources)) or (any(map(is_hash, sources)) and has_keyword(sources, "strict-dynamic"))
+def trusts_scripts_by_nonce_or_hash(sources: Sequence[str]) -> bool:
+    """Return True if the sources trust scripts by a nonce or hash.
+
+    The URL of the scripts does not matter.
+    """
+    return any(map(is_nonce_source, sources)) or (
+        any(map(is_hash_source, sources)) and has_keyword(sources, "strict-dynamic")
+    )
 
 
-# Syntax faults: parts of a policy that browsers ignore or understand differently than intended
-
-MAX_FAULTS = 8
+MAX_SYNTAX_FAULTS = 8
 
 
 def syntax_faults(policy: Csp) -> list[Clause]:
-    """Return at most eight faults, each a clause such as “unsafe-inline has no quotes in script-src”."""
+    """Return at most eight syntax faults as clauses."""
     faults = [
-        Clause.of("{directive} is repeated, and only the first counts", directive=_short_code(name))
-        for name in policy.repeated[:MAX_FAULTS]
+        Clause.of("{directive} is repeated, and only the first counts", directive=_truncated_code(name))
+        for name in policy.repeated[:MAX_SYNTAX_FAULTS]
     ]
     faults += [
         Clause.of(
             "browsers ignore all of {directive} because of a non-ASCII character, such as a curly quote",
-            directive=_short_code(name),
+            directive=_truncated_code(name),
         )
-        for name in policy.dropped[:MAX_FAULTS]
+        for name in policy.dropped[:MAX_SYNTAX_FAULTS]
     ]
     for name, values in policy.directives.items():
         if name not in DIRECTIVES:
-            faults.append(Clause.of("{directive} is not a directive", directive=_short_code(name)))
+            faults.append(Clause.of("{directive} is not a directive", directive=_truncated_code(name)))
         elif name in SOURCE_LISTS:
-            faults.extend(itertools.islice(_source_faults(name, values), MAX_FAULTS))
+            faults.extend(itertools.islice(_find_source_faults(name, values), MAX_SYNTAX_FAULTS))
         else:
-            # Only directive names with a hyphen count, because report groups, flags and URLs may be plain words, too.
+            # Report groups, flags and URLs may be plain words, so only names with a hyphen count.
             misplaced = (value for value in values if "-" in value and value.lower() in DIRECTIVES)
-            faults.extend(itertools.islice((_missing_semicolon(name, value) for value in misplaced), MAX_FAULTS))
+            faults.extend(itertools.islice((_missing_semicolon(name, value) for value in misplaced), MAX_SYNTAX_FAULTS))
     governing = next((name for name in ("script-src-elem", *SCRIPT_FALLBACKS) if name in policy), None)
-    if governing is not None and _blocks_every_script(policy.directives[governing]):
+    if governing is not None and _blocks_all_scripts(policy.directives[governing]):
         clause = "'strict-dynamic' is in {directive} without a nonce or hash, so no script runs"
-        faults.insert(0, Clause.of(clause, directive=_short_code(governing)))
-    return faults[:MAX_FAULTS]
+        faults.insert(0, Clause.of(clause, directive=_truncated_code(governing)))
+    return faults[:MAX_SYNTAX_FAULTS]
 
 
-def _blocks_every_script(sources: Sources) -> bool:
-    """Return True if 'strict-dynamic' has no nonce or hash beside it, so that no script is trusted."""
-    is_trusting = any(is_nonce(source) or is_hash(source) for source in sources)
-    return has_keyword(sources, "strict-dynamic") and not is_trusting
+def _blocks_all_scripts(sources: Sources) -> bool:
+    """Return True if 'strict-dynamic' lacks a nonce or hash."""
+    has_nonce_or_hash = any(is_nonce_source(source) or is_hash_source(source) for source in sources)
+    return has_keyword(sources, "strict-dynamic") and not has_nonce_or_hash
 
 
-def _short_code(text: str) -> Code:
+def _truncated_code(text: str) -> Code:
     return Code(text, 60)
 
 
 def _missing_semicolon(directive: str, value: str) -> Clause:
     return Clause.of(
         "the semicolon before {source} is missing in {directive}",
-        source=_short_code(value),
-        directive=_short_code(directive),
+        source=_truncated_code(value),
+        directive=_truncated_code(directive),
     )
 
 
-def _source_faults(directive: str, values: Sources) -> Iterator[Clause]:
+def _find_source_faults(directive: str, values: Sources) -> Iterator[Clause]:
     for value in values:
         if value.lower() in DIRECTIVES:
             yield _missing_semicolon(directive, value)
-        elif fault := _fault_template(value):
-            yield Clause.of(fault, source=_short_code(value), directive=_short_code(directive))
+        elif fault := _find_fault_template(value):
+            yield Clause.of(fault, source=_truncated_code(value), directive=_truncated_code(directive))
     if len(values) > 1 and "'none'" in map(str.lower, values):
         yield Clause.of(
-            "'none' counts only by itself, so browsers ignore it in {directive}", directive=_short_code(directive)
+            "'none' counts only by itself, so browsers ignore it in {directive}", directive=_truncated_code(directive)
         )
 
 
-def _fault_template(value: str) -> str:
-    """Return a sentence template for the fault of a source expression. Empty if it has no fault."""
-    if value.lower() in KEYWORDS or is_nonce(f"'{value}'") or is_hash(f"'{value}'"):
+def _find_fault_template(value: str) -> str:
+    """Return a message template for the fault of a CSP source, or empty."""
+    if value.lower() in KEYWORDS or is_nonce_source(f"'{value}'") or is_hash_source(f"'{value}'"):
         return "{source} has no quotes in {directive}"
     if value.startswith("'") and not _is_quoted_source(value):
         return "{source} in {directive} is not a keyword, nonce or hash"
@@ -349,25 +366,29 @@ def _fault_template(value: str) -> str:
 
 
 def _is_quoted_source(value: str) -> bool:
-    return is_nonce(value) or is_hash(value) or (value.endswith("'") and value[1:-1].lower() in KEYWORDS)
+    return is_nonce_source(value) or is_hash_source(value) or (value.endswith("'") and value[1:-1].lower() in KEYWORDS)
 
 
-# Hosts through which attackers bypass an allowlist
-
-# Paths that restrict nothing, because CDNs serve all packages below them.
+# URL paths that do not restrict a source, because CDNs serve all packages below these paths.
 UNRESTRICTING_PATHS = frozenset({"", "/", "/npm/", "/gh/", "/combine/", "/ajax/", "/ajax/libs/"})
 
 
 @functools.cache
 def bypass_hosts() -> Mapping[str, bool]:
-    """Return the known bypass hosts in alphabetical order. The value is True if the bypass needs eval()."""
+    """Return the known CSP bypass hosts, with True if they need `eval()`."""
     hosts_by_reason = json.loads(Path(__file__).with_name("csp_bypass_hosts.json").read_text(encoding="utf-8"))
-    by_eval = hosts_by_reason.pop("code_through_eval_only")
-    return {host: host in by_eval for host in sorted({*itertools.chain(*hosts_by_reason.values()), *by_eval})}
+    hosts_that_need_eval = hosts_by_reason.pop("code_through_eval_only")
+    return {
+        host: host in hosts_that_need_eval
+        for host in sorted({*itertools.chain(*hosts_by_reason.values()), *hosts_that_need_eval})
+    }
 
 
-def bypass_host(source: str, *, allows_eval: bool) -> str | None:
-    """Return a known bypass host that a source expression allows. None if it allows none, or only certain paths."""
+def find_bypass_host(source: str, *, allows_eval: bool) -> str | None:
+    """Return the bypass host that a CSP source allows, or None.
+
+    A source that allows only certain paths of the host does not count.
+    """
     matched = HOST_SOURCE.fullmatch(source)
     if matched is None or (matched["path"] or "").lower() not in UNRESTRICTING_PATHS:
         return None

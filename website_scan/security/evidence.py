@@ -10,11 +10,13 @@ from website_scan.net.tls.ciphers import TlsVersion
 from website_scan.net.tls.trust import Handshake
 from website_scan.page.evidence import Page
 from website_scan.security.csp import Policies
+from website_scan.security.dmarc import ParentPolicy
+from website_scan.security.spf import HostLookup
 
 
 @dataclass(frozen=True, slots=True)
 class PlainHttp:
-    """Redirect chain from the plain HTTP URL of the page.
+    """Redirect chain that starts at the page's plain HTTP URL.
 
     `url` is None if no port for plain HTTP is known. Without `hops`, no server answered and `error` is the reason.
     With `next_url`, the last hop redirects to that URL, which did not answer for the reason in `error`.
@@ -28,9 +30,10 @@ class PlainHttp:
 
 @dataclass(frozen=True, slots=True)
 class TlsPeer:
-    """Host and port with the result of a TLS handshake. `handshake` is None if it failed for the reason in `error`.
+    """Host and port with the result of a TLS handshake.
 
-    `has_timed_out`: the server sent nothing before the timeout, so probes make no further attempt.
+    `handshake` is None if it failed; `error` is the reason. `has_timed_out`: the server sent nothing before the
+    timeout, so probes make no further attempt.
     """
 
     host: str
@@ -42,7 +45,9 @@ class TlsPeer:
 
 @dataclass(frozen=True, slots=True)
 class TlsSupport:
-    """TLS versions that the server accepts, and the cipher suite that the server chose for each version.
+    """TLS versions that the server accepts.
+
+    They come with the cipher suite that the server chose for each.
 
     `weak_ciphers` has one suite for each kind of weakness, by its IANA name. Both fields are empty without TLS.
     """
@@ -53,7 +58,9 @@ class TlsSupport:
 
 @dataclass(frozen=True, slots=True)
 class HttpsAnswer:
-    """Response over HTTPS: the page's own, or that of the same URL with https if the page came over plain HTTP.
+    """Response of the page over HTTPS.
+
+    The scanned page may have been loaded over plain HTTP.
 
     `response` is None if no server answers over TLS.
     """
@@ -63,7 +70,7 @@ class HttpsAnswer:
 
 @dataclass(frozen=True, slots=True)
 class CorsAnswer:
-    """Access-Control-Allow-… field lines of the response to a request with the header `Origin: origin`."""
+    """Access-Control-Allow-… headers in the response to a request from `origin`."""
 
     origin: str
     allow_origin: tuple[str, ...]
@@ -72,14 +79,31 @@ class CorsAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Cors:
-    """CORS responses of the page to two foreign origins: a random host, then `null`."""
+    """The page's responses to CORS requests from foreign origins.
+
+    The origins are a random host, `null`, and hosts that resemble the page's own.
+    """
 
     answers: tuple[CorsAnswer, ...]
 
 
 @dataclass(frozen=True, slots=True)
+class OriginCors:
+    """One page's responses to CORS requests.
+
+    The requests have foreign origins that resemble the page's own.
+    """
+
+    url: str
+    answers: tuple[CorsAnswer, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class SecondFetch:
-    """Second response for the page, and its policies. `page` is None if the first had no nonces to compare."""
+    """Second response of the page, and its policies.
+
+    `page` is None if the first response had no nonces to compare.
+    """
 
     page: Page | None = None
     policies: Policies = field(default_factory=Policies)
@@ -87,7 +111,10 @@ class SecondFetch:
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """Script that the page loads. `text` is the beginning of its source, or empty if it was not fetched."""
+    """Script that the page loads.
+
+    `text` is the beginning of its source, or empty if the script was not fetched.
+    """
 
     url: str
     text: str = ""
@@ -100,7 +127,9 @@ class LoadedScripts:
 
 @dataclass(frozen=True, slots=True)
 class CaaRecords:
-    """CAA records in effect for the host: those of the host itself, or of its nearest parent with CAA records.
+    """CAA records in effect for the host.
+
+    They belong to the host itself or its nearest parent that has any.
 
     `name` is the name that has the records. `domain` is None, and the other fields are empty, if the site owner does
     not control the domain (IP address, shared hosting).
@@ -113,7 +142,10 @@ class CaaRecords:
 
 @dataclass(frozen=True, slots=True)
 class DnssecRecords:
-    """DNSSEC records of the domain. `is_authenticated`: the resolver validated the signatures (AD flag)."""
+    """DNSSEC records of the domain.
+
+    `is_authenticated` is True if the resolver validated the signatures (AD flag).
+    """
 
     domain: str | None
     is_authenticated: bool = False
@@ -123,24 +155,40 @@ class DnssecRecords:
 
 @dataclass(frozen=True, slots=True)
 class MailRecords:
-    """MX records of the domain, and its TXT records for SPF and DMARC."""
+    """MX records of the domain, and TXT records for SPF and DMARC.
+
+    `included_spf` has the SPF records of the domains that the domain's record includes, by their names.
+    `host_counts` tells how many addresses or mail servers the names in these records have.
+    `parent_dmarc` is the policy of a parent domain that applies if the domain has no DMARC record.
+    """
 
     domain: str | None
     mx: tuple[str, ...] = ()
     spf: tuple[str, ...] = ()
     dmarc: tuple[str, ...] = ()
+    included_spf: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    host_counts: Mapping[HostLookup, int] = field(default_factory=dict)
+    parent_dmarc: ParentPolicy | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class SecurityTxt:
-    """Response with /.well-known/security.txt of the host, or else of its domain. None if both lack the file."""
+    """Response with the security.txt of the host, or else of its domain.
+
+    None if both lack the file.
+
+    `requested_url` is the URL before redirects.
+    """
 
     response: Response | None
+    requested_url: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class NotFoundBaseline:
-    """Responses of the site for paths that cannot exist: two random names, then a random name with invalid UTF-8.
+    """Responses for three paths that cannot exist.
+
+    Two are random names, one has invalid UTF-8.
 
     The third response is missing if the server did not answer.
     """
@@ -150,7 +198,9 @@ class NotFoundBaseline:
 
 @dataclass(frozen=True, slots=True)
 class PathAnswer:
-    """Response for a path where a sensitive file may be, without its body. Redirects were not followed.
+    """Response for the path of a possible sensitive file, without its body.
+
+    Redirects were not followed.
 
     `is_exposed`: the status is 200, the content matches the file's signature, and the response differs from the site's
     responses for files that do not exist. `excerpt` then names the proof, masked, without any value.
@@ -168,7 +218,17 @@ class PathAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Exposure:
-    """Responses for the paths of sensitive files, by the ID of the check that judges them."""
+    """Responses for the paths of sensitive files, by ID of the check."""
+
+    families: Mapping[str, tuple[PathAnswer, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class FolderExposure:
+    """Responses for sensitive files in the page's folders, by check ID.
+
+    The folders are below the root.
+    """
 
     families: Mapping[str, tuple[PathAnswer, ...]]
 

@@ -1,4 +1,4 @@
-"""Parser of the Strict-Transport-Security header field (RFC 6797, section 6.1)."""
+"""Strict-Transport-Security parser (RFC 6797, section 6.1)."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ YEAR_S = 31_536_000
 NAME = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 DIRECTIVE = re.compile(rf"""[ \t]*(?:({NAME})[ \t]*(?:=[ \t]*({NAME}|"(?:[^"\\]|\\.)*")[ \t]*)?)?""")
 
-# Top-level domains on browsers' HSTS preload list, whose sites need no header. From Chromium's
-# transport_security_state_static.json, January 2025; registries do not withdraw such an entry.
+# Registries do not withdraw preloaded top-level domains (Chromium, transport_security_state_static.json, 2025-01).
 PRELOADED_SUFFIXES = frozenset(
     {
         *("amazon", "android", "app", "audible", "azure", "bank", "bing", "boo", "channel", "chrome", "dad", "day"),
@@ -26,13 +25,16 @@ PRELOADED_SUFFIXES = frozenset(
 )
 
 
-class BadHsts(ValueError):
-    """Raised for an HSTS field line with invalid syntax, which browsers ignore as a whole."""
+class InvalidHsts(ValueError):
+    """Raised for an HSTS header with invalid syntax.
+
+    Browsers ignore the whole header.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class Hsts:
-    """Valid HSTS policy."""
+    """Parsed HSTS header with valid syntax."""
 
     max_age_s: int
     include_subdomains: bool = False
@@ -40,57 +42,65 @@ class Hsts:
 
 
 def parse_hsts(value: str) -> Hsts:
-    """Parse one HSTS field line. Names ignore case, values may be quoted, unknown directives are ignored.
+    """Parse an HSTS header.
 
-    Raises `BadHsts` with the fault as a clause.
+    Raise `InvalidHsts` for invalid syntax.
+
+    Raises `InvalidHsts` with the fault as a clause.
     """
-    directives = _directives(value)
+    directives = _parse_directives(value)
     if "max-age" not in directives:
-        raise BadHsts("it has no max-age")
+        raise InvalidHsts("it has no max-age")
     max_age = directives["max-age"]
     if max_age is None or not re.fullmatch(r"[0-9]+", max_age):
-        raise BadHsts("its max-age is not a number of seconds")
+        raise InvalidHsts("its max-age is not a number of seconds")
     if directives.get("includesubdomains") is not None:
-        raise BadHsts("includeSubDomains takes no value")
-    # 18 digits of seconds are practically forever, and Python refuses to parse very long numbers.
+        raise InvalidHsts("includeSubDomains takes no value")
+    # Python refuses to parse very long numbers, and 18 digits of seconds are practically forever.
     return Hsts(int(max_age.lstrip("0")[:18] or "0"), "includesubdomains" in directives, "preload" in directives)
 
 
-def is_preloaded(host: str) -> bool:
-    """Return True if the host's top-level domain is on browsers' HSTS preload list."""
+def is_on_preload_list(host: str) -> bool:
+    """Return True if the host's top-level domain is preloaded for HSTS."""
     return host.rpartition(".")[2] in PRELOADED_SUFFIXES
 
 
-def preload_faults(policy: Hsts) -> list[str]:
-    """Return the reasons, as clauses, why the preload list (hstspreload.org) rejects the policy."""
+def find_preload_faults(policy: Hsts) -> list[str]:
+    """Return the reasons why the HSTS preload list rejects the policy.
+
+    They are clauses (hstspreload.org).
+    """
     faults = [] if policy.include_subdomains else ["includeSubDomains is missing"]
     if policy.max_age_s < YEAR_S:
         faults.append(f"max-age is {policy.max_age_s}, below a year ({YEAR_S} s)")
     return faults
 
 
-def valid_policy(headers: Headers) -> Hsts | None:
-    """Return the HSTS policy of a response, or None. Only the first of several field lines counts (section 8.1)."""
+def read_valid_policy(headers: Headers) -> Hsts | None:
+    """Return the valid HSTS policy of a response, or None.
+
+    Only the first HSTS header counts (RFC 6797, section 8.1).
+    """
     values = headers.all(HEADER)
     try:
         return parse_hsts(values[0]) if values else None
-    except BadHsts:
+    except InvalidHsts:
         return None
 
 
-def _directives(value: str) -> dict[str, str | None]:
+def _parse_directives(value: str) -> dict[str, str | None]:
     directives: dict[str, str | None] = {}
     position = 0
     while True:
         match = DIRECTIVE.match(value, position)
-        assert match is not None  # every part of the pattern is optional
+        assert match is not None
         end = match.end()
         if end < len(value) and value[end] != ";":
-            raise BadHsts(f"it cannot be read after “{value[:end].strip()}”")
+            raise InvalidHsts(f"it cannot be read after “{value[:end].strip()}”")
         name, argument = match[1], match[2]
         if name is not None:
             if name.lower() in directives:
-                raise BadHsts(f"it names {name} twice")
+                raise InvalidHsts(f"it names {name} twice")
             if argument is not None and argument.startswith('"'):
                 argument = re.sub(r"\\(.)", r"\1", argument[1:-1])
             directives[name.lower()] = argument

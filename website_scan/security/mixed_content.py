@@ -1,4 +1,7 @@
-"""Mixed content: the requests of a page over plain HTTP (W3C Mixed Content, section 3; HTML, "form submission")."""
+"""Find a page's requests over plain HTTP.
+
+W3C Mixed Content, section 3; HTML, "form submission".
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from dataclasses import dataclass
 
 from selectolax.lexbor import LexborNode
 
+from website_scan.browser.evidence import MixedRequest
 from website_scan.page.css import style_images, style_references
 from website_scan.page.evidence import Document
 from website_scan.page.markup import attribute, enclosing, is_plaintext, live, resolve
@@ -17,7 +21,10 @@ from website_scan.urls import Url
 
 @dataclass(frozen=True, slots=True)
 class InsecureResource:
-    """Resource over plain HTTP. `passive`: image, audio or video, which browsers upgrade or load; they block others."""
+    """Resource over plain HTTP.
+
+    `passive` resources are images, audio and video. Browsers block all others.
+    """
 
     element: str
     url: str
@@ -30,7 +37,8 @@ class InsecureForm:
     password: bool
 
 
-# (selector, attribute, passive). Images of `srcset` are not among them: browsers block them instead of upgrading.
+# Selectors and attributes of elements that load a resource. The third value is True for passive content. Browsers block
+# images of `srcset` instead of loading them over HTTPS.
 SOURCES = (
     ("script", "src", False),
     ("iframe", "src", False),
@@ -44,33 +52,56 @@ SOURCES = (
     ("video", "poster", True),
     ("audio > source, video > source", "src", True),
     ("input[type=image i]", "src", True),
-    ("image", "href", True),  # SVG
+    ("image", "href", True),
     ("image", "xlink:href", True),
     ("use", "href", False),
     ("use", "xlink:href", False),
 )
 MAX_REFERENCES = 20_000
-MAX_SOURCE_SET = 64 * 1024  # characters
-SOURCE_SETS = (("img", "srcset"), ("picture > source", "srcset"), ("link[rel~=preload i]", "imagesrcset"))
-# Link relations that make browsers fetch the resource. All other relations are only links.
+MAX_SRCSET_CHARACTERS = 64 * 1024
+SRCSET_ATTRIBUTES = (("img", "srcset"), ("picture > source", "srcset"), ("link[rel~=preload i]", "imagesrcset"))
+# Link relations that make browsers fetch a resource. All other relations are mere links.
 ACTIVE_RELATIONS = frozenset({"stylesheet", "manifest", "modulepreload"})
 PASSIVE_RELATIONS = frozenset({"icon", "apple-touch-icon", "apple-touch-icon-precomposed", "mask-icon"})
 PASSIVE_DESTINATIONS = frozenset({"image", "audio", "video"})
-JAVASCRIPT_TYPES = ("javascript", "ecmascript", "jscript", "livescript")
+JAVASCRIPT_TYPE_WORDS = ("javascript", "ecmascript", "jscript", "livescript")
 
 
 def insecure_resources(document: Document) -> list[InsecureResource]:
-    """Return every resource that the markup loads over plain HTTP, active resources first."""
+    """Return the resources that the markup loads over plain HTTP.
+
+    Active resources come first.
+    """
     resources = [
         InsecureResource(element, url, passive)
-        for element, reference, passive in itertools.islice(_references(document), MAX_REFERENCES)
+        for element, reference, passive in itertools.islice(_iterate_references(document), MAX_REFERENCES)
         if (url := _plaintext_url(document, reference)) is not None
     ]
     return sorted(resources, key=lambda resource: resource.passive)
 
 
+def add_seen_requests(
+    resources: Sequence[InsecureResource], requests: Sequence[MixedRequest]
+) -> list[InsecureResource]:
+    """Add resources that only the browser saw.
+
+    These are imports of style sheets and inserted scripts, for example.
+
+    Browsers load passive resources over HTTPS instead of plain HTTP, and block all others.
+    """
+    known = {resource.url for resource in resources}
+    added = [
+        InsecureResource(request.kind, request.url, passive=not request.is_blocked)
+        for request in requests
+        if request.url not in known
+    ]
+    return sorted([*resources, *added], key=lambda resource: resource.passive)
+
+
 def insecure_forms(document: Document, address: str) -> list[InsecureForm]:
-    """Return every form that submits over plain HTTP, by its action or by the formaction of a button.
+    """Return the forms that submit over plain HTTP.
+
+    The action or a button's formaction decides.
 
     `address` is the document's URL, to which a form without an action submits. Loopback URLs such as http://localhost
     are insecure only if the document itself came over plain HTTP.
@@ -85,15 +116,15 @@ def insecure_forms(document: Document, address: str) -> list[InsecureForm]:
     insecure = []
     for form in live(document, "form"):
         form_fields = fields.get(form.mem_id, []) + fields.get(attribute(form, "id") or "", [])
-        for action in _submit_urls(form, form_fields, address):
+        for action in _iterate_submit_urls(form, form_fields, address):
             url = resolve(document, action)
-            if url is not None and _is_insecure(url, address):
-                insecure.append(InsecureForm(url.href, any(_is_password(field) for field in form_fields)))
+            if url is not None and _is_insecure_url(url, address):
+                insecure.append(InsecureForm(url.href, any(_is_password_field(field) for field in form_fields)))
                 break
     return insecure
 
 
-def _is_insecure(url: Url, address: str) -> bool:
+def _is_insecure_url(url: Url, address: str) -> bool:
     if address.startswith("http:"):
         return url.scheme == "http"
     return is_plaintext(url)
@@ -103,26 +134,29 @@ def has_password_field(document: Document) -> bool:
     return any(True for _ in live(document, "input[type=password i]"))
 
 
-def _references(document: Document) -> Iterator[tuple[str, str, bool]]:
+def _iterate_references(document: Document) -> Iterator[tuple[str, str, bool]]:
     for selector, name, passive in SOURCES:
         for node in live(document, selector):
             value = attribute(node, name)
-            if value is not None and value.strip() and _is_fetched(node):
+            if value is not None and value.strip() and _is_fetched_by_browsers(node):
                 # Browsers block insecure requests with CORS (`crossorigin`) instead of upgrading them.
                 yield node.tag or "", value, passive and attribute(node, "crossorigin") is None
-    for selector, name in SOURCE_SETS:
+    for selector, name in SRCSET_ATTRIBUTES:
         for node in live(document, selector):
-            for candidate, _ in candidates((attribute(node, name) or "")[:MAX_SOURCE_SET]):
+            for candidate, _ in candidates((attribute(node, name) or "")[:MAX_SRCSET_CHARACTERS]):
                 yield node.tag or "", candidate, False
     for node in live(document, "link[rel][href]"):
         is_passive = _is_passive_link(node)
         if is_passive is not None:
             yield "link", attribute(node, "href") or "", is_passive
-    yield from _style_references(document)
+    yield from _iterate_style_references(document)
 
 
-def _style_references(document: Document) -> Iterator[tuple[str, str, bool]]:
-    """Yield the URLs in `<style>` elements and `style` attributes. Their images are passive, like `<img>`."""
+def _iterate_style_references(document: Document) -> Iterator[tuple[str, str, bool]]:
+    """Yield the URLs in `<style>` elements and `style` attributes.
+
+    CSS images are passive, like `<img>`.
+    """
     reading = Reading()
     for node in live(document, "style"):
         references = style_references(reading.take(node.text()), reading.allowance)
@@ -133,16 +167,22 @@ def _style_references(document: Document) -> Iterator[tuple[str, str, bool]]:
             yield node.tag or "", address, True
 
 
-def _is_fetched(node: LexborNode) -> bool:
-    """Return False for a data block: a script of another type is not fetched (HTML, "prepare the script element")."""
+def _is_fetched_by_browsers(node: LexborNode) -> bool:
+    """Return False for a script with a type that browsers do not fetch.
+
+    HTML, "prepare the script element".
+    """
     if node.tag != "script":
         return True
     kind = (attribute(node, "type") or "").strip().lower()
-    return kind in ("", "module") or any(name in kind for name in JAVASCRIPT_TYPES)
+    return kind in ("", "module") or any(name in kind for name in JAVASCRIPT_TYPE_WORDS)
 
 
 def _is_passive_link(node: LexborNode) -> bool | None:
-    """Return True if the link loads passive content, False if active, None if it loads nothing."""
+    """Return True if a link element loads passive content.
+
+    False if active content, None if nothing.
+    """
     relations = frozenset((attribute(node, "rel") or "").lower().split())
     if "stylesheet" in relations and attribute(node, "disabled") is None:
         return False
@@ -151,13 +191,16 @@ def _is_passive_link(node: LexborNode) -> bool | None:
     if "preload" in relations:
         destination = (attribute(node, "as") or "").strip().lower()
         if not destination:
-            return None  # browsers preload nothing without a destination
+            return None  # Browsers ignore a preload link without a destination.
         return destination in PASSIVE_DESTINATIONS and attribute(node, "crossorigin") is None
     return True if relations & PASSIVE_RELATIONS else None
 
 
-def _submit_urls(form: LexborNode, fields: Sequence[LexborNode], address: str) -> Iterator[str]:
-    """Yield the URLs that a form may submit to. A form with method=dialog submits only by buttons with formaction."""
+def _iterate_submit_urls(form: LexborNode, fields: Sequence[LexborNode], address: str) -> Iterator[str]:
+    """Yield the URLs to which a form may submit.
+
+    A form with method=dialog submits only by buttons with formaction.
+    """
     if (attribute(form, "method") or "").strip().lower() != "dialog":
         yield (attribute(form, "action") or "").strip() or address
     for button in fields:
@@ -167,7 +210,7 @@ def _submit_urls(form: LexborNode, fields: Sequence[LexborNode], address: str) -
             yield action
 
 
-def _is_password(field: LexborNode) -> bool:
+def _is_password_field(field: LexborNode) -> bool:
     return field.tag == "input" and (attribute(field, "type") or "").strip().lower() == "password"
 
 

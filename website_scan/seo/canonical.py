@@ -1,13 +1,12 @@
-"""Faults of the canonical URL of a page: redirects, errors, noindex, or another page."""
+"""Faults of a page's canonical URL, such as redirects, errors or noindex."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
 
-from website_scan.crawl.canonicals import is_front_page, is_root
+from website_scan.crawl.canonicals import is_front_page, is_root_url
 from website_scan.crawl.indexing import read_indexing_rules
-from website_scan.crawl.link_relations import same_escapes
 from website_scan.outcomes import Fail
 from website_scan.page.evidence import Page
 from website_scan.page.markup import http_address
@@ -15,20 +14,23 @@ from website_scan.page.registrable_domain import is_same_site
 from website_scan.places import Place
 from website_scan.seo.evidence import CanonicalAnswer
 from website_scan.seo.hreflang import Alternates
-from website_scan.urls import Url
+from website_scan.urls import Url, are_equivalent, normal_form
 from website_scan.values import Address, Excerpt, Reason, Value, Word
 
 
-def target_fault(
+def find_canonical_target_fault(
     page: Page, url: str, alternates: Alternates, answer: CanonicalAnswer, now: datetime, details: Sequence[Place]
 ) -> Fail | None:
-    """Return the reason why search engines may reject `url` as canonical URL of the page. None if it is suitable."""
+    """Return why search engines may reject `url` as the canonical URL.
+
+    None if the URL is suitable.
+    """
     own, other = page.target.address, Url.of(url)
     address = Address(url)
-    if is_same_site(own.host, other.host) and is_root(other) and not is_front_page(own):
+    if is_same_site(own.host, other.host) and is_root_url(other) and not is_front_page(own):
         return Fail("other-page", "The canonical URL {url} is the front page.", url=address, details=details)
-    versions = alternates.by_url
-    if same_escapes(own.href) in versions and (version := versions.get(same_escapes(url))) is not None:
+    versions = alternates.version_by_url
+    if normal_form(own.href) in versions and (version := versions.get(normal_form(url))) is not None:
         return Fail(
             "other-page",
             "The canonical URL {url} is another language version ({code}); each version should name itself.",
@@ -49,7 +51,7 @@ def target_fault(
         location = http_address(Url.parse(response.headers.get("Location") or "", response.url))
         to: Value = (
             Word("this very page")
-            if location == page.target.url
+            if location and are_equivalent(location, page.target.url)
             else Address(location)
             if location
             else Word("nowhere")

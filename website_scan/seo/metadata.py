@@ -1,4 +1,4 @@
-"""Metadata for search engines and social networks: titles, descriptions, cards, and elements outside the head."""
+"""Read the metadata for search engines and social networks from a page."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 from selectolax.lexbor import LexborNode
 
-from website_scan.crawl.indexing import robots_name
+from website_scan.crawl.indexing import addressed_crawler
 from website_scan.page.evidence import Document
 from website_scan.page.markup import attribute, enclosing, live
 
 METADATA = "title, link[rel][href], meta[name][content]"
-# Advance widths of Arial in thousandths of the font size, by character. Others count as wide as a digit.
+# Widths of characters in Arial, in thousandths of the font size.
 ARIAL = {
     character: width
     for width, characters in {
@@ -41,9 +41,9 @@ ARIAL = {
     }.items()
     for character in characters
 }
-DIGIT_WIDTH = 556
-# Font size of titles in Google's desktop results, which are one line of Arial.
-TITLE_SIZE_PX = 20
+DIGIT_ADVANCE_WIDTH = 556
+# Font size of titles in Google's desktop results, in Arial.
+TITLE_FONT_SIZE_PX = 20
 
 IMAGE_PROPERTIES = ("og:image", "og:image:url", "og:image:secure_url")
 
@@ -52,7 +52,9 @@ CANONICAL, HREFLANG, ROBOTS, TITLE = "canonical link", "hreflang link", "robots 
 
 @dataclass(frozen=True, slots=True)
 class SocialMetadata:
-    """Metadata for previews in social networks (Open Graph, Twitter cards). Missing values are empty.
+    """Metadata for previews in social networks (Open Graph, Twitter cards).
+
+    Missing values are empty.
 
     `needless` is the reason why a page without such metadata needs none, for example a log-in page. Otherwise empty.
     """
@@ -67,13 +69,19 @@ class SocialMetadata:
 
     @property
     def is_missing(self) -> bool:
-        """True if the page has no metadata for a preview; a site name alone does not count."""
+        """Return True if the page has no metadata for a preview.
+
+        A site name alone does not count.
+        """
         return not (self.title or self.image or self.url or self.card or self.description)
 
 
 @dataclass(frozen=True, slots=True)
 class ElementOutsideHead:
-    """Metadata element in the body: its kind, such as "canonical link", and its markup."""
+    """Metadata element outside the head.
+
+    It has a kind, such as "canonical link", and the markup.
+    """
 
     kind: str
     snippet: str
@@ -81,7 +89,9 @@ class ElementOutsideHead:
 
 @dataclass(frozen=True, slots=True)
 class MetadataOutsideHead:
-    """Titles, canonical and hreflang links, and robots meta elements in the body, in document order.
+    """Metadata outside the head, in document order.
+
+    It has titles, canonical links, hreflang links and robots meta elements.
 
     `head_end` is the tag or text that ended the head before its end tag, or empty if unknown.
     """
@@ -104,14 +114,17 @@ def descriptions(document: Document) -> list[str]:
     ]
 
 
-def latin_width(text: str) -> int:
-    """Return the width of a text in Latin letters. Chinese, Japanese and Korean characters count as two."""
+def width_in_latin_letters(text: str) -> int:
+    """Return the width of a text, measured in Latin letters.
+
+    Chinese, Japanese and Korean characters count as two.
+    """
     return sum(2 if unicodedata.east_asian_width(character) in "WF" else 1 for character in text)
 
 
-def title_px(text: str) -> int:
-    """Return the approximate width of a title in search results, in pixels of Arial at 20 px."""
-    return round(sum(map(advance_width, text)) * TITLE_SIZE_PX / 1000)
+def title_width_px(text: str) -> int:
+    """Return the approximate width in pixels of a title in search results."""
+    return round(sum(map(advance_width, text)) * TITLE_FONT_SIZE_PX / 1000)
 
 
 def advance_width(character: str) -> int:
@@ -120,12 +133,12 @@ def advance_width(character: str) -> int:
         return 0
     if unicodedata.east_asian_width(character) in "WF":
         return 1000
-    # An accented letter is as wide as the letter without its accent.
-    return ARIAL.get(character) or ARIAL.get(unicodedata.normalize("NFD", character)[0], DIGIT_WIDTH)
+    # An accented letter is as wide as the same letter without an accent.
+    return ARIAL.get(character) or ARIAL.get(unicodedata.normalize("NFD", character)[0], DIGIT_ADVANCE_WIDTH)
 
 
 def read_social_metadata(document: Document) -> SocialMetadata:
-    """Read the first non-empty value of each Open Graph and Twitter property."""
+    """Read the first values of Open Graph and Twitter card properties."""
     properties: dict[str, str] = {}
     for node in live(document, "meta[content]"):
         content = (attribute(node, "content") or "").strip()
@@ -141,26 +154,32 @@ def read_social_metadata(document: Document) -> SocialMetadata:
     )
 
 
-def metadata_kinds(document: Document) -> list[str]:
-    """Return the kinds of metadata that occur in the head or body, in the order of their first elements."""
+def list_metadata_kinds(document: Document) -> list[str]:
+    """Return the kinds of metadata in the document.
+
+    They are in the order of their first elements.
+    """
     kinds = (_metadata_kind(node) for node in live(document, METADATA))
     return list(dict.fromkeys(kind for kind in kinds if kind is not None))
 
 
 def read_metadata_outside_head(document: Document) -> MetadataOutsideHead:
-    """Find the metadata elements outside the head, and the tag or text that ended the head."""
+    """Find the metadata elements outside the head.
+
+    The result includes the tag or text that ended the head too early.
+    """
     elements = tuple(
         ElementOutsideHead(kind, (node.html or "")[:1000])
         for node in live(document, METADATA)
         if (kind := _metadata_kind(node)) is not None and enclosing(node, "head") is None
     )
-    return MetadataOutsideHead(elements, _head_end(document)) if elements else MetadataOutsideHead()
+    return MetadataOutsideHead(elements, _describe_head_end(document)) if elements else MetadataOutsideHead()
 
 
-def _head_end(document: Document) -> str:
+def _describe_head_end(document: Document) -> str:
     body = document.tree.body
     first = body.first_child if body is not None else None
-    while first is not None and _is_blank(first):
+    while first is not None and _is_blank_text(first):
         first = first.next
     if first is None or (not first.is_text_node and _metadata_kind(first) is not None):
         return ""
@@ -171,7 +190,7 @@ def _metadata_kind(node: LexborNode) -> str | None:
     if node.tag == "title":
         return TITLE if enclosing(node, "svg") is None else None
     if node.tag == "meta":
-        return ROBOTS if robots_name(node) else None
+        return ROBOTS if addressed_crawler(node) else None
     if node.tag != "link":
         return None
     relations = (attribute(node, "rel") or "").lower().split()
@@ -180,7 +199,7 @@ def _metadata_kind(node: LexborNode) -> str | None:
     return HREFLANG if "alternate" in relations and attribute(node, "hreflang") is not None else None
 
 
-def _is_blank(node: LexborNode) -> bool:
+def _is_blank_text(node: LexborNode) -> bool:
     return node.is_comment_node or (node.is_text_node and not (node.text() or "").strip())
 
 

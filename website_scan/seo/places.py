@@ -1,4 +1,4 @@
-"""Places of findings that several SEO categories report."""
+"""Place that several SEO categories use."""
 
 from __future__ import annotations
 
@@ -20,10 +20,13 @@ class RobotsTxtRow(Place):
     status: Status
 
     @classmethod
-    def of(cls, response: Response) -> Self:
+    def from_response(cls, response: Response) -> Self:
         return cls(excerpt(response.url), response.status)
 
     @property
     def label(self) -> str:
-        """Empty, because the summary of the finding already names robots.txt."""
+        """Return an empty label.
+
+        The message of the finding already names robots.txt.
+        """
         return ""

@@ -1,11 +1,14 @@
-"""Parser of JSON-LD, and comparison with the vocabulary of schema.org, which `schema_org.json` contains."""
+"""JSON-LD parser.
+
+It compares terms with the schema.org vocabulary in `schema_org.json`.
+"""
 
 from __future__ import annotations
 
 import functools
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
@@ -15,102 +18,115 @@ from website_scan.page.evidence import Document
 from website_scan.page.markup import attribute, live
 
 DATA = Path(__file__).with_name("schema_org.json")
-MAX_BLOCKS = 50
+MAX_JSON_LD_BLOCKS = 50
 MAX_NODES = 2_000
 MAX_DEPTH = 40
-MAX_REWRITTEN = 200_000  # items and properties of all blocks
+MAX_REWRITTEN_ENTRIES = 200_000  # Limit of list items and properties in all JSON-LD blocks of a page.
 MAX_ALIASES = 50
-MAX_TYPES = 20  # per node
+MAX_TYPES_PER_NODE = 20
 # Aliases of JSON-LD keywords that schema.org's own context defines.
-_SCHEMA_ALIASES = {"type": "@type", "id": "@id"}
+_KEYWORD_ALIASES = {"type": "@type", "id": "@id"}
 _SCHEMA = re.compile(r"\A(?:https?://(?:www\.)?schema\.org/?#?|schema:)", re.IGNORECASE)
 
 Node = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
-    """Content of one `<script type="application/ld+json">`: its value, or its syntax error with line and column."""
+class JsonLdBlock:
+    """JSON value of a `<script type="application/ld+json">`.
+
+    It may be a syntax error with line and column instead.
+    """
 
     value: Any = None
     fault: str = ""
 
 
 @dataclass(slots=True)
-class Graph:
-    """The page's schema.org nodes: `top_nodes` at the top level, `nodes` including nested ones.
+class SchemaOrgGraph:
+    """Schema.org nodes of the page.
 
-    Aliases of keywords have been replaced by the keywords. `terms` are names that the page's own contexts define.
-    `has_remote_context`: a context of another site, which is not fetched, may define further names.
+    `top_nodes` are at the top level, `nodes` also include nested ones. Aliases of keywords have been replaced by the
+    keywords. `terms` are names that the page's own contexts define. `has_remote_context`: a context of another site,
+    which is not fetched, may define further names.
     """
 
     top_nodes: list[Node] = field(default_factory=list)
     nodes: list[Node] = field(default_factory=list)
-    by_id: dict[str, dict[str, Any]] = field(default_factory=dict)
+    node_by_id: dict[str, dict[str, Any]] = field(default_factory=dict)
     terms: set[str] = field(default_factory=set)
     has_remote_context: bool = False
 
     def resolved(self, value: Any) -> Any:
-        """Return the node for a bare reference (`{"@id": …}`), and any other value unchanged."""
+        """Resolve a reference (`{"@id": …}`) to its node.
+
+        Any other value is unchanged.
+        """
         if isinstance(value, Mapping) and len(value) == 1 and isinstance(value.get("@id"), str):
-            return self.by_id.get(value["@id"], value)
+            return self.node_by_id.get(value["@id"], value)
         return value
 
 
 @dataclass(frozen=True, slots=True)
 class JsonLd:
-    """The page's first fifty blocks of JSON-LD, without empty ones, and their schema.org graph."""
+    """First fifty JSON-LD blocks of the page.
 
-    blocks: tuple[Block, ...] = ()
-    graph: Graph = field(default_factory=Graph)
+    Empty blocks are left out. The graph has schema.org nodes.
+    """
+
+    blocks: tuple[JsonLdBlock, ...] = ()
+    graph: SchemaOrgGraph = field(default_factory=SchemaOrgGraph)
 
 
 def read_json_ld(document: Document) -> JsonLd:
-    """Read the JSON-LD of a page. A block that can't be parsed has a `fault`."""
+    """Read the JSON-LD blocks of a page.
+
+    A block with a syntax error has a `fault`.
+    """
     blocks = tuple(_read_blocks(document))
     return JsonLd(blocks, _build_graph(blocks))
 
 
-def _read_blocks(document: Document) -> list[Block]:
-    blocks: list[Block] = []
+def _read_blocks(document: Document) -> list[JsonLdBlock]:
+    blocks: list[JsonLdBlock] = []
     for node in live(document, "script[type]"):
         if (attribute(node, "type") or "").partition(";")[0].strip().lower() == "application/ld+json":
             text = (node.text() or "").lstrip("\ufeff")
             if text.strip():
-                blocks.append(_parse(text))
-        if len(blocks) == MAX_BLOCKS:
+                blocks.append(_parse_block(text))
+        if len(blocks) == MAX_JSON_LD_BLOCKS:
             break
     return blocks
 
 
-def _parse(text: str) -> Block:
+def _parse_block(text: str) -> JsonLdBlock:
     try:
-        # Floats, because Python refuses to parse very long integers, which JSON allows.
-        return Block(json.loads(text, parse_int=float, parse_constant=_refuse_constant))
+        # Integers are parsed as floats, because Python refuses very long integers, which JSON allows.
+        return JsonLdBlock(json.loads(text, parse_int=float, parse_constant=_refuse_constant))
     except json.JSONDecodeError as error:
         line = text.split("\n")[error.lineno - 1]
         near = excerpt(line[max(0, error.colno - 21) : error.colno + 20], 60)
         beside = f", near “{near}”" if near else ""
-        return Block(
+        return JsonLdBlock(
             fault=f"{error.msg.lower().removesuffix(' at')} in line {error.lineno}, column {error.colno}{beside}"
         )
     except RecursionError:
-        return Block(fault="it is nested too deeply")
+        return JsonLdBlock(fault="it is nested too deeply")
     except ValueError as error:
-        return Block(fault=str(error))
+        return JsonLdBlock(fault=str(error))
 
 
 def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not valid JSON")
 
 
-def _build_graph(blocks: tuple[Block, ...]) -> Graph:
-    graph = Graph()
-    contexts = _Contexts(graph)
+def _build_graph(blocks: tuple[JsonLdBlock, ...]) -> SchemaOrgGraph:
+    graph = SchemaOrgGraph()
+    contexts = _AliasResolver(graph)
     for block in blocks:
         for value in block.value if isinstance(block.value, list) else [block.value]:
-            if isinstance(value, Mapping) and _is_of_schema_org(value.get("@context")):
-                node = contexts.applied(value, {})
+            if isinstance(value, Mapping) and _is_schema_org_context(value.get("@context")):
+                node = contexts.replace_aliases(value, {})
                 members = node.get("@graph")
                 if isinstance(members, list | Mapping):
                     top_nodes = members if isinstance(members, list) else [members]
@@ -119,49 +135,54 @@ def _build_graph(blocks: tuple[Block, ...]) -> Graph:
                 for top in top_nodes:
                     if isinstance(top, Mapping):
                         graph.top_nodes.append(top)
-                        _collect(top, graph, 0)
+                        collect_nodes(top, graph, 0)
     return graph
 
 
-def _is_of_schema_org(context: Any) -> bool:
+def _is_schema_org_context(context: Any) -> bool:
     parts = context if isinstance(context, list) else [context]
     names = (part.get("@vocab") if isinstance(part, Mapping) else part for part in parts)
     return any(isinstance(name, str) and _SCHEMA.fullmatch(name.strip()) for name in names)
 
 
-class _Contexts:
-    """Contexts of the page: replaces aliases by their keywords, and records other defined terms in `graph`.
+class _AliasResolver:
+    """Resolver of JSON-LD contexts.
+
+    It replaces aliases with keywords and records other terms in `graph`.
 
     A context applies to its node and the nodes within (JSON-LD 1.1, sections 3.1 and 4.1.7).
     """
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: SchemaOrgGraph) -> None:
         self._graph = graph
-        self._remaining = MAX_REWRITTEN
+        self._remaining = MAX_REWRITTEN_ENTRIES
 
-    def applied(self, value: Any, aliases: Mapping[str, str], depth: int = 0) -> Any:
-        """Return a copy of a value with keywords in place of their aliases. A keyword wins over an alias beside it."""
+    def replace_aliases(self, value: Any, aliases: Mapping[str, str], depth: int = 0) -> Any:
+        """Return a copy of a JSON-LD value with keywords instead of their aliases."""
         if not isinstance(value, list | dict) or depth > 2 * MAX_DEPTH or len(value) > self._remaining:
             return value
         self._remaining -= len(value)
         if isinstance(value, list):
-            return [self.applied(entry, aliases, depth + 1) for entry in value]
+            return [self.replace_aliases(entry, aliases, depth + 1) for entry in value]
         context = value.get("@context")
         if context is not None:
-            aliases = self._aliases(context, aliases)
+            aliases = self._read_aliases(context, aliases)
         node = {}
         for name, inner in value.items():
             keyword = aliases.get(name, name)
             if keyword == name or keyword not in value:
-                node[keyword] = inner if inner is context else self.applied(inner, aliases, depth + 1)
+                node[keyword] = inner if inner is context else self.replace_aliases(inner, aliases, depth + 1)
         return node
 
-    def _aliases(self, context: Any, inherited: Mapping[str, str]) -> Mapping[str, str]:
-        """Return the aliases of keywords in effect within a context. A term redefined as no alias maps to itself."""
+    def _read_aliases(self, context: Any, inherited: Mapping[str, str]) -> Mapping[str, str]:
+        """Return the keyword aliases that apply within a context.
+
+        A term that is redefined as no alias maps to itself.
+        """
         aliases = dict(inherited)
         for part in context if isinstance(context, list) else [context]:
             if isinstance(part, str) and _SCHEMA.fullmatch(part.strip()):
-                aliases |= _SCHEMA_ALIASES
+                aliases |= _KEYWORD_ALIASES
             elif isinstance(part, str):
                 self._graph.has_remote_context = True
             elif isinstance(part, Mapping):
@@ -174,36 +195,63 @@ class _Contexts:
         return aliases
 
 
-def _collect(node: Node, graph: Graph, depth: int) -> None:
+def collect_nodes(node: Node, graph: SchemaOrgGraph, depth: int) -> None:
+    """Add a node and its nested nodes to the graph.
+
+    `MAX_NODES` and `MAX_DEPTH` limit them.
+    """
     if depth > MAX_DEPTH or len(graph.nodes) >= MAX_NODES:
         return
     graph.nodes.append(node)
     if isinstance(name := node.get("@id"), str) and len(node) > 1:
-        graph.by_id.setdefault(name, {}).update(node)
+        graph.node_by_id.setdefault(name, {}).update(node)
     for value in node.values():
         for member in value if isinstance(value, list) else [value]:
             if isinstance(member, Mapping):
-                _collect(member, graph, depth + 1)
+                collect_nodes(member, graph, depth + 1)
 
 
-def types(node: Node) -> tuple[str, ...]:
-    """Return the schema.org types of a node without the URL of schema.org. Types of other vocabularies are left out."""
+def remove_schema_org_prefix(name: str) -> str:
+    """Return a name without the address of schema.org.
+
+    For example, `https://schema.org/Product` becomes `Product`.
+    """
+    return _SCHEMA.sub("", name)
+
+
+def schema_org_types(node: Node) -> tuple[str, ...]:
+    """Return the schema.org types of a node, such as `Product`.
+
+    Types of other vocabularies are left out.
+    """
     raw = node.get("@type", ())
     names = raw if isinstance(raw, list) else [raw]
-    short = (_SCHEMA.sub("", name).strip() for name in names[:MAX_TYPES] if isinstance(name, str))
+    short = (remove_schema_org_prefix(name).strip() for name in names[:MAX_TYPES_PER_NODE] if isinstance(name, str))
     return tuple(name for name in short if name and ":" not in name)
 
 
-def unknown_types(graph: Graph) -> Iterator[str]:
-    """Yield types that neither schema.org nor the page's contexts define. Empty if the graph has a remote context."""
+def type_parents(name: str) -> Sequence[str]:
+    """Return the direct supertypes of a schema.org type.
+
+    For example, `Event` is the supertype of `Festival`.
+    """
+    _, _, parents = _load_vocabulary()
+    return parents.get(name, ())
+
+
+def unknown_types(graph: SchemaOrgGraph) -> Iterator[str]:
+    """Yield types that neither schema.org nor the page defines.
+
+    Yields nothing if the graph has a remote context.
+    """
     if graph.has_remote_context:
         return
-    schema_types, _ = _vocabulary()
+    schema_types, _, _ = _load_vocabulary()
     for node in graph.nodes:
-        yield from (name for name in types(node) if name not in schema_types and name not in graph.terms)
+        yield from (name for name in schema_org_types(node) if name not in schema_types and name not in graph.terms)
 
 
-def unknown_properties(graph: Graph) -> Iterator[str]:
+def unknown_properties(graph: SchemaOrgGraph) -> Iterator[str]:
     """Yield properties that schema.org does not define, such as `Product.prize`.
 
     Terms of other vocabularies (`gs1:…`) and of the page's contexts are not judged. Empty if the graph has a remote
@@ -212,21 +260,25 @@ def unknown_properties(graph: Graph) -> Iterator[str]:
     if graph.has_remote_context:
         return
     for node in graph.nodes:
-        kind = "/".join(types(node)[:3]) or "a node"
-        yield from (f"{kind}.{name}" for name in _unknown_names(node) if name not in graph.terms)
+        kind = "/".join(schema_org_types(node)[:3]) or "a node"
+        yield from (f"{kind}.{name}" for name in _unknown_property_names(node) if name not in graph.terms)
 
 
-def _unknown_names(node: Node) -> Iterator[str]:
-    _, schema_properties = _vocabulary()
+def _unknown_property_names(node: Node) -> Iterator[str]:
+    _, schema_properties, _ = _load_vocabulary()
     for name in node:
-        short = _SCHEMA.sub("", name)
-        # schema.org actions mark properties that users fill in with the suffixes -input and -output.
+        short = remove_schema_org_prefix(name)
+        # Schema.org actions mark properties with the suffixes -input and -output.
         short = short.removesuffix("-input").removesuffix("-output")
         if short and not short.startswith("@") and ":" not in short and short not in schema_properties:
             yield name
 
 
 @functools.cache
-def _vocabulary() -> tuple[frozenset[str], frozenset[str]]:
+def _load_vocabulary() -> tuple[frozenset[str], frozenset[str], Mapping[str, Sequence[str]]]:
+    """Return the types and properties of schema.org.
+
+    The types come with their direct parents.
+    """
     raw = json.loads(DATA.read_text(encoding="utf-8"))
-    return frozenset(raw["types"]), frozenset(raw["properties"]) | {"query"}
+    return frozenset(raw["types"]), frozenset(raw["properties"]) | {"query"}, raw["parents"]

@@ -1,4 +1,7 @@
-"""Visible text of a page: number of words in any script, and recognition of "page not found" messages."""
+"""Words of a page's visible text.
+
+The module also detects "page not found" messages.
+"""
 
 from __future__ import annotations
 
@@ -10,23 +13,23 @@ from website_scan.accessibility.names import accessible_name, shown_text
 from website_scan.page.markup import live
 from website_scan.seo.metadata import titles
 
-# Limit of the text that is read, including spaces between elements. No check needs the exact length of longer text.
-MAX_CHARACTERS = 40_000
-# Scripts without spaces between words, in which about two characters make a word.
+# No check needs the exact length of longer text.
+MAX_READ_CHARACTERS = 40_000
+# A word has about two characters in writing systems without spaces.
 UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
 
 # Separator between the page's title and the site's name.
 SEPARATOR = re.compile(r" [|\u2013\u2014·•»/-]{1,3} | ?[|»:] ?|\. ")
-# Words that error pages add to "not found", and that prove nothing by themselves.
+# Words such as "error" do not identify an error page by themselves.
 ERROR_WORDS = re.compile(
     r"\b(?:404|410|error|http|status|code|fehler|erreur|errore|erro|fout|błąd|ошибка|o+ps|whoops|sorry|uh oh)\b"
 )
 STATUS_CODE = re.compile(r"\b(?:404|410)\b")
-NOT_FOUND = re.compile(
+NOT_FOUND_PHRASE = re.compile(
     r"(?:not found|nicht gefunden|non trouvée?|non trovat[ao]|n[oã]o? encontrad[ao]|niet gevonden|hittades inte)"
 )
 NOUNS = "page|file|content|product|article|post|resource|url|document|item|listing|site"
-# “Page not found” as servers, frameworks and shops phrase it, in text normalized by `_normalize`.
+# “Page not found” in the words of servers, frameworks and shops, for texts normalized by `_normalize`.
 NO_PAGE_MESSAGE = re.compile(
     rf"(?:the |this |that )?(?:requested )?(?:{NOUNS})(?: you (?:requested|(?:are |were |re )?look(?:ing|ed) for))?"
     r" (?:(?:was |is |could |can )?(?:not|cannot|cant|couldnt|wasnt|isnt)(?: be)? found"
@@ -44,22 +47,25 @@ NO_PAGE_MESSAGE = re.compile(
     r"|ページ(?:が見つかりません|は見つかりません|が存在しません|は存在しません)|页面(?:不存在|未找到|找不到)|找不到(?:该页面|页面|頁面)|頁面不存在"
     r"|페이지를 찾을 수 없습니다"
 )
-# Error pages and log-in pages have fewer words than this. Articles about error pages have more.
-FEW_WORDS = 200
+# Articles about error pages have more words than error pages and log-in pages.
+MAX_ERROR_PAGE_WORDS = 200
 
 
 @dataclass(frozen=True, slots=True)
 class VisibleText:
-    """Number of visible words. `is_long`: only the words at the beginning of the text were counted."""
+    """Number of visible words on a page.
+
+    If `is_truncated`, only words at the beginning of the text were counted.
+    """
 
     words: int = 0
-    is_long: bool = False
+    is_truncated: bool = False
 
 
 def read_visible_text(document: AccessibleDocument) -> VisibleText:
     body = document.document.tree.body
-    text = shown_text(document, body, MAX_CHARACTERS) if body is not None else ""
-    return VisibleText(_count_words(text), len(text) > MAX_CHARACTERS // 2)
+    text = shown_text(document, body, MAX_READ_CHARACTERS) if body is not None else ""
+    return VisibleText(_count_words(text), len(text) > MAX_READ_CHARACTERS // 2)
 
 
 def _count_words(text: str) -> int:
@@ -70,23 +76,28 @@ def _count_words(text: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class MissingPageWords:
-    """Parts of a page that contain a "page not found" message: its title, main heading or text.
+    """Parts of a page that contain a "page not found" message.
 
-    `heading` is None without a main heading. `in_text`: the text is short and contains such a message.
+    Parts are the title, the main heading and the text.
+
+    `heading` is None without a main heading. `is_in_text`: the text is short and contains such a message.
     """
 
     title: bool
     heading: bool | None
-    in_text: bool
+    is_in_text: bool
 
     @property
-    def in_title_or_heading(self) -> bool:
+    def is_in_title_or_heading(self) -> bool:
         return self.title or bool(self.heading)
 
     @property
-    def in_all_parts(self) -> bool:
-        """True if the text and the main heading contain the message. The title counts only without a heading."""
-        return self.in_text and (self.title if self.heading is None else self.heading)
+    def is_in_all_parts(self) -> bool:
+        """Return True if the text and the main heading contain the message.
+
+        Without a heading, the title counts instead.
+        """
+        return self.is_in_text and (self.title if self.heading is None else self.heading)
 
 
 def read_missing_page_words(document: AccessibleDocument) -> MissingPageWords:
@@ -97,28 +108,36 @@ def read_missing_page_words(document: AccessibleDocument) -> MissingPageWords:
         if not document.visibility.is_hidden(node)
     ]
     names = [name for name in headings if name]
-    in_title = any(map(_is_missing_message, SEPARATOR.split(title)))
-    in_heading = (
-        any(all(map(_is_missing_message, filter(None, SEPARATOR.split(name)))) for name in names) if names else None
+    is_in_title = any(map(_is_not_found_message, SEPARATOR.split(title)))
+    is_in_heading = (
+        any(all(map(_is_not_found_message, filter(None, SEPARATOR.split(name)))) for name in names) if names else None
     )
-    if not (in_title or in_heading):
-        return MissingPageWords(False, in_heading, False)
+    if not (is_in_title or is_in_heading):
+        return MissingPageWords(False, is_in_heading, False)
     body = document.document.tree.body
-    text = shown_text(document, body, MAX_CHARACTERS) if body is not None else ""
+    text = shown_text(document, body, MAX_READ_CHARACTERS) if body is not None else ""
     return MissingPageWords(
-        in_title, in_heading, _count_words(text) < FEW_WORDS and NO_PAGE_MESSAGE.search(_normalize(text)) is not None
+        is_in_title,
+        is_in_heading,
+        _count_words(text) < MAX_ERROR_PAGE_WORDS and NO_PAGE_MESSAGE.search(_normalize(text)) is not None,
     )
 
 
-def _is_missing_message(text: str) -> bool:
-    """Return True if a part of a title or heading is only a message such as "404" or "Page not found"."""
+def _is_not_found_message(text: str) -> bool:
+    """Return True if a part of a title says only "Page not found".
+
+    "404" and the like count, too. The title may also be a heading.
+    """
     plain = _normalize(text)
     rest = " ".join(ERROR_WORDS.sub(" ", plain).split())
     if not rest:
         return STATUS_CODE.search(plain) is not None
-    return NO_PAGE_MESSAGE.fullmatch(rest) is not None or NOT_FOUND.fullmatch(rest) is not None
+    return NO_PAGE_MESSAGE.fullmatch(rest) is not None or NOT_FOUND_PHRASE.fullmatch(rest) is not None
 
 
 def _normalize(text: str) -> str:
-    """Return the text in lower case, with spaces for punctuation and without apostrophes."""
+    """Normalize a text for comparison.
+
+    It is in lower case, with spaces instead of punctuation and without apostrophes.
+    """
     return " ".join(re.sub(r"[^\w\s]", " ", re.sub(r"['\u2019]", "", text.casefold())).split())

@@ -26,9 +26,11 @@ class Command(BaseCommand):
     requires_system_checks = ["environment"]
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("organization", metavar="ORG", type=_name, help="The organization's name.")
-        parser.add_argument("--tier", metavar="NAME", type=_name, help="The plan to put the organization on.")
-        parser.add_argument("--name", metavar="TEXT", type=_name, default="Command line", help="What the key is for.")
+        parser.add_argument("organization", metavar="ORG", type=_key_name, help="The organization's name.")
+        parser.add_argument("--tier", metavar="NAME", type=_key_name, help="The plan to put the organization on.")
+        parser.add_argument(
+            "--name", metavar="TEXT", type=_key_name, default="Command line", help="What the key is for."
+        )
         parser.add_argument(
             "--scope",
             type=Scope,
@@ -39,7 +41,7 @@ class Command(BaseCommand):
         )
         parser.add_argument(
             "--expires",
-            type=_days,
+            type=_lifetime_days,
             metavar="DAYS",
             help="After how many days the key ends. Without it, never.",
         )
@@ -67,13 +69,13 @@ class Command(BaseCommand):
         self.stdout.write(key)
 
 
-def _name(raw: str) -> str:
+def _key_name(raw: str) -> str:
     if not raw.strip() or len(raw) > MAX_NAME_LENGTH or not raw.isprintable():
         raise ArgumentTypeError(f"a name has 1 to {MAX_NAME_LENGTH} printable characters")
     return raw.strip()
 
 
-def _days(raw: str) -> datetime:
+def _lifetime_days(raw: str) -> datetime:
     if not raw.isascii() or not raw.isdecimal() or not 1 <= int(raw[:9]) <= MAX_DAYS:
         raise ArgumentTypeError(f"a key ends after 1 to {MAX_DAYS} days")
     return timezone.now() + timedelta(days=int(raw))

@@ -25,4 +25,4 @@ class Command(BaseCommand):
         count = remove_second_factors(user)
         if not count:
             raise CommandError("This account has no second factor.")
-        self.stdout.write(f"Removed. {user.email} can log in with the password alone, and has been told.")
+        self.stdout.write(f"Removed. {user.email} can log in with the password alone, and has been notified.")

@@ -12,7 +12,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from documentation.static_site import BrokenSite, build
 from website_scan.written_urls import split_url
 
-# File by which the command recognizes a static site, which it may replace.
+# The command recognizes a static site, which it may replace, by this file.
 SITE_MARKER = "docs/search-index.js"
 
 
@@ -30,7 +30,7 @@ class Command(BaseCommand):
         if url and not (split_url(url).scheme in ("http", "https") and split_url(url).netloc):
             raise CommandError(f"{url} is no address: write it as https://example.com/ or https://example.com/scans/.")
         if folder.exists() and any(folder.iterdir()) and not (folder / SITE_MARKER).is_file():
-            raise CommandError(f"{folder} holds something else than such a site. Name another folder, or empty it.")
+            raise CommandError(f"{folder} contains something other than such a site. Use another folder, or empty it.")
         folder.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder.parent) as work:
             site = Path(work) / "site"

@@ -1,7 +1,9 @@
-"""Cards: preview pictures of links for chats and social networks (Open Graph), drawn as PNG without a browser.
+"""Draw cards as PNG without a browser.
 
-Texts are drawn in Aileron (CC0), the font that Pillow includes, and are limited to ASCII. Hosts are ASCII, because
-internationalized names are written in Punycode.
+A card is the link preview picture for chats and social networks.
+
+Hosts are ASCII, because internationalized names are written in Punycode. Names of lists may have other letters of
+Europe's scripts (`lettering.py`).
 """
 
 from __future__ import annotations
@@ -11,20 +13,20 @@ import io
 import re
 import threading
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
+from infrastructure.web.cards.lettering import Face, drawable
 from infrastructure.web.colours import gauge_colour
 
 if TYPE_CHECKING:
     from PIL.ImageDraw import ImageDraw
-    from PIL.ImageFont import FreeTypeFont
 
 WIDTH, HEIGHT = 1200, 630
 MARGIN = 80
 # Cards are drawn larger by this factor and then reduced, so that arcs have smooth edges.
 SCALE = 2
-# Number of colours: with a palette, PNG files are less than half as large, and look the same.
+# With a palette of this many colours, PNG files look the same but are less than half as large.
 PALETTE = 64
 # Number of cards that a process caches, of 10 to 20 kB each.
 CACHED_CARDS = 200
@@ -34,17 +36,19 @@ PRODUCT = "Website Scan Service"
 TYPES = ("Security", "Performance", "Accessibility", "SEO")
 SLOGAN = ("Scan a page,", "watch a site,", "gate a build.")
 ELLIPSIS = "…"
-# Alternative layouts of a text: number of lines, largest and smallest font size.
+# A text's possible layouts: number of lines, largest font size and smallest font size.
 Layouts: TypeAlias = Sequence[tuple[int, int, int]]
-LARGE = 150  # Radius in pixels from which a gauge is large enough for "/ 100".
-MEASURED_SIZE = 200  # Font size in which the widths of characters are measured.
+LARGE = 150  # Gauges of at least this radius in pixels have room for "/ 100".
 # Longer texts never fit on a card, so they are cut before they are measured.
 HOST_LENGTH, PATH_LENGTH = 253, 200
 
 
 @dataclass(frozen=True, slots=True)
 class CardGrade:
-    """Grade of a scan type on a card. `grade` is empty and `score` is None if the type has no result."""
+    """A scan type's grade on a card.
+
+    `grade` is empty and `score` is None if the type has no result.
+    """
 
     label: str
     grade: str
@@ -53,7 +57,9 @@ class CardGrade:
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """Content of a card. A single grade is drawn as a large gauge, several grades as a row of gauges.
+    """A card's content.
+
+    A single grade is drawn as a large gauge, several grades as a row of gauges.
 
     `subject` is a host, or the name of a monitor or list. `path` is the path of a page.
     """
@@ -65,14 +71,14 @@ class Card:
     grades: tuple[CardGrade, ...] = ()
 
 
-# Card of pages without a result, such as the start page.
+# Card for pages that show no result, such as the start page.
 BRAND = Card("")
 _drawing_lock = threading.Lock()
 
 
 @functools.lru_cache(maxsize=CACHED_CARDS)
 def draw(card: Card) -> bytes:
-    """Return the PNG of a card, 1200 pixels wide and 630 high.
+    """Return a card's PNG, which is 1200 pixels wide and 630 high.
 
     Each process caches the last cards, and draws one at a time, because drawing needs 30 ms and 30 MB.
     """
@@ -102,19 +108,24 @@ def _png(card: Card) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Pen:
-    """Pen that scales the card's coordinates to the enlarged picture."""
+    """Draws in the card's coordinates, which it scales to the enlarged picture."""
 
     on: ImageDraw
+    face: Face = Face.AILERON
 
     def text(
         self, x: float, y: float, text: str, size: int, colour: str, *, bold: bool = False, anchor: str = "ls"
     ) -> None:
-        """Draw a line of text with its baseline at `y`. Bold text has an outline, because the font has one weight."""
+        """Draw a line of text with its baseline at `y`.
+
+        Bold text has an outline, because the font has one weight.
+        """
         stroke = _outline(size) * SCALE if bold else 0
-        self.on.text((x * SCALE, y * SCALE), text, colour, _font(size * SCALE), anchor=anchor, stroke_width=stroke)
+        font = self.face.font(size * SCALE)
+        self.on.text((x * SCALE, y * SCALE), text, colour, font, anchor=anchor, stroke_width=stroke)
 
     def gauge(self, x: float, y: float, radius: float, width: float, grade: CardGrade) -> None:
-        """Draw the ring of a score as in the report, with the grade at its centre."""
+        """Draw a score's ring as in the report, with the grade at its centre."""
         colour = gauge_colour(grade.grade) if grade.grade else MUTED
         box = [coordinate * SCALE for coordinate in (x - radius, y - radius, x + radius, y + radius)]
         thickness = round(width * SCALE)
@@ -178,40 +189,45 @@ def _draw_several_grades(pen: Pen, card: Card) -> None:
 
 def _draw_address(pen: Pen, card: Card, top: float, width: float, layouts: Layouts) -> None:
     """Draw the card's subject and path below the y coordinate `top`."""
-    size, lines = _fitted(_ascii(card.subject)[-HOST_LENGTH:], width, layouts)
+    subject = drawable(card.subject)[-HOST_LENGTH:]
+    face = Face.of(subject)
+    size, lines = _fitted(subject, face, width, layouts)
     y = top
     for line in lines:
         y += size * 1.14
-        pen.text(MARGIN, y, line, size, TEXT, bold=True)
+        replace(pen, face=face).text(MARGIN, y, line, size, TEXT, bold=True)
     if card.path not in {"", "/"}:
         pen.text(MARGIN, y + 54, _cut(_ascii(card.path[:PATH_LENGTH]), width, 34), 34, MUTED)
 
 
-def _fitted(text: str, width: float, layouts: Layouts) -> tuple[int, Sequence[str]]:
-    """Return the font size and the lines of the first layout into which a text fits.
+def _fitted(text: str, face: Face, width: float, layouts: Layouts) -> tuple[int, Sequence[str]]:
+    """Return the font size and lines for the first layout that fits a text.
 
     A text that is too long for all layouts is cut at its beginning, because the end of a host identifies its owner.
     """
     for max_lines, largest, smallest in layouts:
         for size in range(largest, smallest - 1, -4):
-            lines = list(_broken(text, width, size))
+            lines = list(_broken(text, face, width, size))
             if len(lines) <= max_lines:
                 return size, lines
     while len(lines) > max_lines:
         text = text[4:]
-        lines = list(_broken(f"{ELLIPSIS}{text}", width, size))
+        lines = list(_broken(f"{ELLIPSIS}{text}", face, width, size))
     return size, lines
 
 
-def _broken(text: str, width: float, size: int) -> Iterator[str]:
-    """Break a text into lines of at most `width` pixels, after dots and spaces, and anywhere in longer parts."""
+def _broken(text: str, face: Face, width: float, size: int) -> Iterator[str]:
+    """Break a text into lines of at most `width` pixels.
+
+    Breaks follow dots and spaces if possible.
+    """
     line = ""
     for part in re.findall(r"[^. ]*[. ]|[^. ]+", text):
-        if line and _width(line + part, size) > width:
+        if line and _width(line + part, face, size) > width:
             yield line
             line = ""
         for character in part:
-            if _width(line + character, size) > width:
+            if _width(line + character, face, size) > width:
                 yield line
                 line = ""
             line += character
@@ -219,35 +235,20 @@ def _broken(text: str, width: float, size: int) -> Iterator[str]:
 
 
 def _cut(text: str, width: float, size: int) -> str:
-    if _width(text, size) <= width:
+    if _width(text, Face.AILERON, size) <= width:
         return text
-    while _width(f"{text}{ELLIPSIS}", size) > width:
+    while _width(f"{text}{ELLIPSIS}", Face.AILERON, size) > width:
         text = text[:-1]
     return f"{text}{ELLIPSIS}"
 
 
-def _width(text: str, size: int) -> float:
-    """Return the width of a bold text in pixels of the card."""
-    return sum(map(_advance, text)) * size + 2 * _outline(size)
-
-
-@functools.cache
-def _advance(character: str) -> float:
-    """Return the width of a character at font size 1. The cache is small, because texts are ASCII."""
-    return _font(MEASURED_SIZE).getlength(character) / MEASURED_SIZE
+def _width(text: str, face: Face, size: int) -> float:
+    """Return a bold text's width in card pixels."""
+    return sum(map(face.advance, text)) * size + 2 * _outline(size)
 
 
 def _outline(size: int) -> float:
     return size / 55
-
-
-@functools.cache
-def _font(size: int) -> FreeTypeFont:
-    from PIL import ImageFont
-
-    font = ImageFont.load_default(size)
-    assert isinstance(font, ImageFont.FreeTypeFont)
-    return font
 
 
 def _ascii(text: str) -> str:

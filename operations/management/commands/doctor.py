@@ -1,4 +1,4 @@
-"""`manage.py doctor`: report whether each part of this installation works, with remedies for parts that do not."""
+"""`manage.py doctor`: report whether every part of this installation works, with remedies for those that do not."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SUBJECT_WIDTH = 18
 
 
 class Command(BaseCommand):
-    help = "Looks at settings, servers, workers, mail and address, and says how to mend what does not work."
+    help = "Checks settings, servers, workers, mail and address, and explains how to fix what does not work."
     requires_system_checks = []  # The diagnoses include the system checks.
 
     def handle(self, *args: Any, **options: Any) -> None:

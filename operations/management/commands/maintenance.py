@@ -11,7 +11,7 @@ from infrastructure.models import MaintenanceSwitch, switch_maintenance
 
 
 class Command(BaseCommand):
-    help = "Switches maintenance on or off, or says which it is. Takes effect within seconds, without a restart."
+    help = "Switches maintenance on or off, or prints its state. Takes effect within seconds, without a restart."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("state", nargs="?", choices=["on", "off"])

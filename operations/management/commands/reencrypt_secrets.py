@@ -34,13 +34,13 @@ class Command(BaseCommand):
             except InvalidToken:
                 unreadable += 1
                 self.stderr.write(f"second factor {id}: no key fits")
-        self.stdout.write(f"{changed} secrets were encrypted anew.")
+        self.stdout.write(f"{changed} secrets were re-encrypted.")
         if unreadable:
             raise CommandError(f"{unreadable} secrets could not be read: a key is missing. Add it and run this again.")
 
 
 def _reencrypt(model: type[Model], column: str, id: str | int) -> int:
-    """Encrypt a row's secret with the first key. Return 1 if it was encrypted with another key, else 0.
+    """Encrypt a row's secret with the first key. Return 1 if another key had encrypted the secret, else 0.
 
     The row is locked, because another process may change or delete the row meanwhile.
     """
@@ -58,7 +58,7 @@ def _reencrypt(model: type[Model], column: str, id: str | int) -> int:
 
 
 def _reencrypt_factor(id: int) -> int:
-    """Encrypt the secrets in a second factor's JSON with the first key. Returns 1 or 0 like `_reencrypt`."""
+    """Encrypt a second factor's secrets with the first key. Returns 1 or 0 like `_reencrypt`."""
     with transaction.atomic():
         row = Authenticator.objects.select_for_update(no_key=True).filter(pk=id).first()
         before = {} if row is None else {name: row.data[name] for name in FACTOR_SECRETS if name in row.data}

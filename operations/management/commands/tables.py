@@ -1,4 +1,4 @@
-"""`manage.py tables`: generate tables in docs/*.md, between `<!-- generated: NAME -->` and `<!-- end -->`."""
+"""`manage.py tables`: generate the tables in docs/*.md between `<!-- generated: NAME -->` and `<!-- end -->`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Row = tuple[str, ...]
 
 
 class Command(BaseCommand):
-    help = "Writes those tables of docs/*.md that the code tells."
+    help = "Writes the tables of docs/*.md that are generated from the code."
     requires_system_checks = []
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -67,11 +67,11 @@ def _line(cells: Row) -> str:
 
 
 def variables(old_table: str) -> Iterator[Row]:
-    """Yield environment variables with their defaults. Their meanings are copied from the old table."""
+    """Yield environment variables and their defaults. Copies the meanings from the old table."""
     rows = [line.strip("| ").split(" | ", 2) for line in old_table.splitlines() if line.startswith("| `")]
     meanings = {name.strip("`"): meaning for name, _, meaning in rows}
     if missing := environment.defaults.keys() - meanings:
-        raise CommandError(f"docs/operations.md: add a row that says what {', '.join(sorted(missing))} means.")
+        raise CommandError(f"docs/operations.md: add a row that explains {', '.join(sorted(missing))} means.")
     yield "variable", "default", "meaning"
     for name, meaning in meanings.items():
         if name in environment.defaults:
@@ -143,13 +143,13 @@ def grades(_old_table: str) -> Iterator[Row]:
 
 
 def repeats(_old_table: str) -> Iterator[Row]:
-    yield "check", "silent beside", "of the same places", "its fix and weight"
+    yield "check", "suppressed by", "only at the same places", "its fix and weight"
     for repeat in REPEATS:
         names = (repeat.check, repeat.told_by)
         check, reporting_check = (
             f"`{id}`" if repeat.is_within_type else f"`{id}` ({scan_type.label})" for scan_type, id in names
         )
-        yield check, reporting_check, "only" if repeat.same_places else "", "are added" if repeat.is_part else ""
+        yield check, reporting_check, "yes" if repeat.same_places else "", "are added" if repeat.is_part else ""
 
 
 def alerts(_old_table: str) -> Iterator[Row]:
@@ -158,7 +158,7 @@ def alerts(_old_table: str) -> Iterator[Row]:
         yield f"`{kind.name}`", f"`{json.dumps(kind.default)}`", kind.meaning
 
 
-# Generators of the tables by name. Each generator gets the table's current text.
+# Table generators by name. They get the table's current text.
 TABLES: dict[str, Callable[[str], Iterator[Row]]] = {
     "environment": variables,
     "alerts": alerts,

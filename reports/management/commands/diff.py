@@ -1,4 +1,4 @@
-"""The command `manage.py diff BEFORE AFTER`: compares reports of `manage.py scan --format full`."""
+"""The command `manage.py diff BEFORE AFTER`, which compares reports from `manage.py scan --format full`."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         escape_unencodable()
-        pairs, unpaired = _pairs(_read(options["before"]), _read(options["after"]))
+        pairs, unpaired = _pair_reports(_read_reports(options["before"]), _read_reports(options["after"]))
         if not pairs:
             raise CommandError("The files have no report of the same type and page in common.", returncode=EXIT_USAGE)
         for sentence in unpaired:
@@ -56,13 +56,13 @@ class Command(BaseCommand):
             if options["format"] == "json":
                 self.stdout.write(json.dumps(diff_json_of(difference), indent=2 if len(diffs) == 1 else None))
             else:
-                self.stdout.write("\n".join(map(printable, [*([""] if position else []), *_text(difference)])))
+                self.stdout.write("\n".join(map(printable, [*([""] if position else []), *_diff_lines(difference)])))
         if any(difference.new or difference.worse for difference in diffs):
             sys.exit(EXIT_WORSE)
 
 
-def _read(path: Path) -> list[ExportJson]:
-    """Read the reports of a file, as one JSON object, one with a list `reports`, or one JSON object per line."""
+def _read_reports(path: Path) -> list[ExportJson]:
+    """Return the reports in a JSON file, which has one object, one object with a list `reports`, or JSON Lines."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -88,8 +88,10 @@ def _read(path: Path) -> list[ExportJson]:
     return exports
 
 
-def _pairs(before: list[ExportJson], after: list[ExportJson]) -> tuple[list[tuple[ExportJson, ExportJson]], list[str]]:
-    """Return pairs of reports of the same type and page, and a sentence for each report without a counterpart.
+def _pair_reports(
+    before: list[ExportJson], after: list[ExportJson]
+) -> tuple[list[tuple[ExportJson, ExportJson]], list[str]]:
+    """Return pairs of reports for the same type and page, and a message about every unpaired report.
 
     If each file has only one report of the same type, the pages may differ, such as a site and its preview on another
     host.
@@ -109,7 +111,7 @@ def _pairs(before: list[ExportJson], after: list[ExportJson]) -> tuple[list[tupl
     return [(before_by_key[key], after_by_key[key]) for key in after_by_key if key in before_by_key], unpaired
 
 
-def _text(comparison: Diff[ExportJson]) -> Iterator[str]:
+def _diff_lines(comparison: Diff[ExportJson]) -> Iterator[str]:
     old, new = comparison.before, comparison.after
     points = f" ({comparison.points:+d})" if comparison.points else ""
     yield f"{new['url']}  {new['type']}  {old['score']} {old['grade']} → {new['score']} {new['grade']}{points}"
@@ -129,11 +131,11 @@ def _text(comparison: Diff[ExportJson]) -> Iterator[str]:
         if group:
             yield f"  {title}"
         for change in group:
-            yield from _lines(change)
+            yield from _finding_lines(change)
     yield f"  {counted(comparison.same_count, 'finding is', 'findings are')} the same."
 
 
-def _lines(change: Change | NotCompared) -> Iterator[str]:
+def _finding_lines(change: Change | NotCompared) -> Iterator[str]:
     yield f"    {change.title} ({change.severity}){f': {change.said}' if change.said else ''}"
     if isinstance(change, Change):
         for sign, places in (("+", change.new_places), ("-", change.fixed_places)):

@@ -1,4 +1,4 @@
-"""Cached HTML of the parts of a report page that do not change.
+"""Cached HTML for the parts of a report page that never change.
 
 Rendering these parts takes longer than the rest of the request, so reports that are read repeatedly come from the
 cache.
@@ -21,18 +21,18 @@ from reports.page.since import since
 from scans.models import Scan
 from website_scan.report.filters import Filter
 
-# Template of each part by the part's name.
+# Maps each part of the report page to its template.
 PARTS = {
     "preview": "reports/preview.html",
     "short": "report/short.html",
     "contents": "report/contents.html",
     "full": "report/full.html",
 }
-# Cache of the process. Its size is enough for some hundred parts of long reports.
+# The cache belongs to the process. It can hold some hundred parts of long reports.
 CACHE = HtmlCache(max_bytes=8_000_000, max_age_s=600)
 
 
-def parts_of(
+def cached_parts(
     values: Callable[[], Mapping[str, Any]],
     request: HttpRequest,
     context: Mapping[str, Any],
@@ -40,7 +40,9 @@ def parts_of(
     *,
     key: Hashable,
 ) -> dict[str, SafeString]:
-    """Return the parts of a report page as HTML by name. `values` is called only if a part has to be rendered.
+    """Return a report page's parts as HTML by name.
+
+    `values` is called only on a cache miss.
 
     `values` returns the context that only the parts need. `key` must contain the report and all else that its parts
     depend on, so that no reader gets a part with data that they may not see. Pages with a search text are not cached,
@@ -56,7 +58,7 @@ def parts_of(
         part_context = {**context, **part_values()}
         request_context = {
             "path": request.path,
-            # On a filtered page, links to findings lead to the unfiltered page.
+            # Links to findings on a filtered page lead to the unfiltered page.
             "base": request.path if page_filter.is_active else "",
             "can_filter": True,
             "about": about(),
@@ -75,11 +77,14 @@ def _screenshot_url(context: Mapping[str, Any]) -> str:
 
 
 class _PreviousDeleted(Exception):
-    """Raised if the previous report was deleted after the query that found its row."""
+    """Raised when the previous report is deleted after the query that found its row."""
 
 
-def since_of(past: History, scan: Scan, *, key: Hashable) -> SafeString:
-    """Return the comparison with the previous report as HTML; empty if there is none. `key` as in `history_of`."""
+def comparison_html(past: History, scan: Scan, *, key: Hashable) -> SafeString:
+    """Return the comparison with the previous report as HTML. Empty without one.
+
+    `key` is as in `history_html`.
+    """
     previous = past.previous
     if previous is None:
         return SafeString("")
@@ -97,8 +102,11 @@ def since_of(past: History, scan: Scan, *, key: Hashable) -> SafeString:
         return SafeString("")
 
 
-def history_of(past: History, scan: Scan, *, key: Hashable) -> SafeString:
-    """Return the report's history as HTML, with the diff to the previous report. `key` names the report and mutes."""
+def history_html(past: History, scan: Scan, *, key: Hashable) -> SafeString:
+    """Return the report's history as HTML, with a diff to the previous report.
+
+    `key` identifies the report and the mutes.
+    """
 
     def changes() -> SafeString:
         if past.previous is None:

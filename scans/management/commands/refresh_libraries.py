@@ -9,7 +9,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from scans.policy import settings_policy
+from scans.policy import network_policy_from_settings
 from website_scan.net.client import Network
 from website_scan.net.errors import NetError
 from website_scan.net.http.request import Request
@@ -17,23 +17,24 @@ from website_scan.net.targets import InvalidUrl
 from website_scan.security import javascript_libraries
 
 API = "https://api.osv.dev/v1/query"
-MAX_BYTES = 8 * 1024 * 1024
+MAX_RESPONSE_BYTES = 8 * 1024 * 1024
 TIME_LIMIT_S = 300.0
 
 
 class Command(BaseCommand):
-    """Updates `website_scan/security/javascript_libraries.json`. The list of libraries and their banners does not
-    change.
+    """Update the vulnerabilities in `website_scan/security/javascript_libraries.json`.
+
+    The list of libraries and their banners do not change.
     """
 
-    help = "Bring the known holes of JavaScript libraries up to date, from the OSV database."
+    help = "Update the known vulnerabilities of JavaScript libraries from the OSV database."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--api", default=API, help=f"address of the OSV query API (default: {API})")
 
     def handle(self, *args: Any, **options: Any) -> None:
         raw = json.loads(javascript_libraries.DATA.read_text(encoding="utf-8"))
-        policy = settings_policy()
+        policy = network_policy_from_settings()
         with Network(policy, time_limit_s=TIME_LIMIT_S) as network:
             for library in raw["libraries"]:
                 library["vulnerabilities"] = _fetch_vulnerabilities(network, options["api"], library["package"])
@@ -44,16 +45,27 @@ class Command(BaseCommand):
 
 
 def _fetch_vulnerabilities(network: Network, api: str, package: str) -> list[dict[str, str | None]]:
-    """Return the vulnerabilities that OSV lists for an npm package. Raises CommandError."""
+    """Return the vulnerabilities of an npm package in OSV.
+
+    Raises CommandError.
+    """
     query = json.dumps({"package": {"name": package, "ecosystem": "npm"}}).encode()
     try:
         response = network.fetch(
-            Request(api, method="POST", headers={"Content-Type": "application/json"}, body=query, max_bytes=MAX_BYTES)
+            Request(
+                api,
+                method="POST",
+                headers={"Content-Type": "application/json"},
+                body=query,
+                max_bytes=MAX_RESPONSE_BYTES,
+            )
         )
         advisories = json.loads(response.body)
         if response.status != 200:
             raise CommandError(f"{package}: the database answers with status {response.status}.")
-        vulnerabilities = [entry for advisory in advisories.get("vulns", ()) for entry in _entries(advisory, package)]
+        vulnerabilities = [
+            entry for advisory in advisories.get("vulns", ()) for entry in _affected_version_ranges(advisory, package)
+        ]
     except (NetError, InvalidUrl) as error:
         raise CommandError(f"{package}: {error}") from None
     except (ValueError, KeyError, TypeError, AttributeError):
@@ -61,8 +73,11 @@ def _fetch_vulnerabilities(network: Network, api: str, package: str) -> list[dic
     return sorted(vulnerabilities, key=lambda entry: (str(entry["id"]), str(entry["introduced"])))
 
 
-def _entries(advisory: dict[str, Any], package: str) -> Iterator[dict[str, str | None]]:
-    """Yield the affected version ranges of an advisory, with its CVE number, or its own ID if it has no CVE number."""
+def _affected_version_ranges(advisory: dict[str, Any], package: str) -> Iterator[dict[str, str | None]]:
+    """Yield the affected version ranges of an advisory with its CVE number.
+
+    Without a CVE number, the advisory's own ID is used.
+    """
     if "withdrawn" in advisory:
         return
     vulnerability_id = next(

@@ -1,4 +1,4 @@
-"""View models of the findings on an audit's page: all of them, and the critical failures in the red box."""
+"""View models for the findings on an audit's page."""
 
 from __future__ import annotations
 
@@ -8,30 +8,33 @@ from typing import NamedTuple
 from urllib.parse import urlencode
 
 from scans.models import Scan, path_of, report_path
-from sites.audits.findings import ListedFinding, by_priority, critical_in_order, listed
+from sites.audits.findings import ListedFinding, by_priority, critical_findings_by_priority, listed
 from sites.audits.muting import ALL, AuditMutes, MutedOn
 from sites.models import Audit, AuditFinding
 from website_scan.findings import ScanType
 from website_scan.messages import counted
 from website_scan.repeats import REPEATS, CheckKey
-from website_scan.report.fixes import Part, codes_of, parts
+from website_scan.report.fixes import Part, parts, snippet_codes
 from website_scan.report.snippets import HowTo, how_to
 from website_scan.report_json import StoredFix
 
-PLACES_SHOWN = 5
-MUTED_SHOWN = 50
+MAX_PLACES = 5
+MAX_MUTED_FINDINGS = 50
 LABELS = dict(Scan.Type.choices)
 
 
 class Sample(NamedTuple):
-    """Page with a finding; `url` leads to the finding in the page's report."""
+    """Example page with a finding.
+
+    `url` links to the finding in the page's report.
+    """
 
     path: str
     url: str
 
 
 class Place(NamedTuple):
-    """Place of a finding in words, with the number of pages that have it."""
+    """Place of a finding as text, with the number of pages that have it."""
 
     text: str
     pages: int
@@ -39,8 +42,8 @@ class Place(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Elsewhere:
-    """Finding of another type that is the same fact, and the query string and anchor that lead to it."""
+class FindingLink:
+    """Link to a finding of another type that reports the same fact."""
 
     label: str
     url: str
@@ -48,10 +51,11 @@ class Elsewhere:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Failed or warned check of an audit; `points` is the type's gain in score if all pages are fixed.
+    """View model for a failed or warned check of an audit.
 
-    `later` is the gain if no cap applied. The list of all types has `reported_under` in place of this finding, and this
-    finding in place of those in `repeated_under`.
+    `points` is the gain in the type's score if the finding is fixed on all pages, `later` the gain if no cap applied.
+    The list of all types contains `reported_under` instead of this finding, and this finding instead of those in
+    `repeated_under`.
     """
 
     type: str
@@ -72,9 +76,9 @@ class Finding:
     muted_on: MutedOn
     check_id: str
     anchor: str
-    scan_id: str  # the scan of the first sample page
-    reported_under: Elsewhere | None
-    repeated_under: tuple[Elsewhere, ...]
+    scan_id: str  # ID of the scan of the first sample page.
+    reported_under: FindingLink | None
+    repeated_under: tuple[FindingLink, ...]
 
     @property
     def fix_parts(self) -> tuple[Part, ...]:
@@ -82,8 +86,8 @@ class Finding:
 
     @property
     def how_to(self) -> HowTo:
-        """Snippets that depend on no server, because an audit may meet several."""
-        return how_to(self.check_id, "", codes_of(self.fix), has_page=True)
+        """Return the fix snippets that do not depend on the server, because pages may have different servers."""
+        return how_to(self.check_id, "", snippet_codes(self.fix), has_page=True)
 
     @property
     def is_critical(self) -> bool:
@@ -91,7 +95,7 @@ class Finding:
 
     @property
     def more_pages(self) -> int:
-        """Number of affected pages that are not among the samples."""
+        """Return the number of affected pages that are not among the sample pages."""
         return self.pages - len(self.samples)
 
     @property
@@ -100,20 +104,23 @@ class Finding:
 
     @property
     def spread(self) -> str:
-        """Pages and places in words: a place that several pages share is fixed once."""
+        """Return the numbers of affected pages and places as text, such as "On 3 of 10 pages, 5 places"."""
         pages = counted(self.pages, "page")
         if self.pages == self.judged:
-            of_pages = "the only page" if self.pages == 1 else f"all {pages}"
+            affected = "the only page" if self.pages == 1 else f"all {pages}"
         else:
-            of_pages = f"{self.pages:,} of {self.judged:,} pages"
+            affected = f"{self.pages:,} of {self.judged:,} pages"
         if len(self.places) == self.places_total == 1 < self.pages:
             return f"Fix once, {pages} better"
-        return f"On {of_pages}" + (f", {self.places_total:,} places" if self.places_total > 1 else "")
+        return f"On {affected}" + (f", {self.places_total:,} places" if self.places_total > 1 else "")
 
 
 @dataclass(frozen=True, slots=True)
 class FindingLists:
-    """Findings by priority: those in force, and the first MUTED_SHOWN that are muted on all of their pages."""
+    """Findings on the page of an audit, sorted by priority.
+
+    `rows` are not muted. `muted` are the first MAX_MUTED_FINDINGS findings that are muted on all pages.
+    """
 
     rows: Sequence[Finding]
     muted: Sequence[Finding]
@@ -121,34 +128,40 @@ class FindingLists:
 
     @property
     def critical(self) -> list[Finding]:
-        """Return the critical failures among those in force."""
-        return [each for each in self.rows if each.is_critical]
+        """Return the critical failures that are not muted."""
+        return [finding for finding in self.rows if finding.is_critical]
 
 
 def findings(audit: Audit, type: str, mutes: AuditMutes) -> FindingLists:
-    """Return the findings of a type, or of all types if empty. There are no more than checks."""
-    every = by_priority(audit, audit.findings.all())
-    shown = [row for row in every if (row.type == type if type else not row.told_by)]
-    found = listed(audit, shown, mutes, PLACES_SHOWN, with_samples=False)
-    repeats = _repeats(every)
-    muted = [each for each in found if each.is_muted]
+    """Return the findings of a scan type, or of all types if `type` is empty.
+
+    There is at most one finding per check.
+    """
+    all_rows = by_priority(audit, audit.findings.all())
+    rows = [row for row in all_rows if (row.type == type if type else not row.told_by)]
+    listed_findings = listed(audit, rows, mutes, MAX_PLACES, with_samples=False)
+    repeats = _reporting_checks(all_rows)
+    muted = [finding for finding in listed_findings if finding.is_muted]
     return FindingLists(
-        rows=[_finding(audit, each, repeats) for each in found if not each.is_muted],
-        muted=[_finding(audit, each, repeats) for each in muted[:MUTED_SHOWN]],
+        rows=[_view_model(audit, finding, repeats) for finding in listed_findings if not finding.is_muted],
+        muted=[_view_model(audit, finding, repeats) for finding in muted[:MAX_MUTED_FINDINGS]],
         muted_count=len(muted),
     )
 
 
 def critical(audit: Audit, mutes: AuditMutes) -> list[Finding]:
-    """Return the critical failures of all types that are not muted, by priority, without their places."""
-    found = listed(audit, critical_in_order(audit), mutes, most_places=0)
-    return [_finding(audit, each, {}) for each in found if not each.is_muted]
+    """Return the unmuted critical failures of all types by priority.
+
+    Their places are not loaded.
+    """
+    listed_findings = listed(audit, critical_findings_by_priority(audit), mutes, most_places=0)
+    return [_view_model(audit, finding, {}) for finding in listed_findings if not finding.is_muted]
 
 
-def _finding(audit: Audit, found: ListedFinding, repeats: Mapping[CheckKey, CheckKey]) -> Finding:
-    row = found.row
+def _view_model(audit: Audit, finding: ListedFinding, repeats: Mapping[CheckKey, CheckKey]) -> Finding:
+    row = finding.row
     key = CheckKey(ScanType(row.type), row.check_id)
-    places = [each for each in found.places if each.row.place]
+    places = [place for place in finding.places if place.row.place]
     return Finding(
         type=LABELS[row.type],
         title=row.title,
@@ -159,33 +172,33 @@ def _finding(audit: Audit, found: ListedFinding, repeats: Mapping[CheckKey, Chec
         pages=row.pages_affected,
         critical_pages=row.critical_pages,
         judged=audit.pages_judged(row.type),
-        points=found.points,
-        later=found.later,
-        holds=found.holds,
-        places=tuple(Place(each.row.place, each.row.pages_affected, each.muted_on.pages == ALL) for each in places),
-        places_total=found.places_total,
+        points=finding.points,
+        later=finding.later,
+        holds=finding.holds,
+        places=tuple(Place(place.row.place, place.row.pages_affected, place.muted_on.pages == ALL) for place in places),
+        places_total=finding.places_total,
         samples=tuple(
-            Sample(path_of(each["url"]), f"{report_path(each['scan_id'])}#check-{row.check_id}") for each in row.samples
+            Sample(path_of(page["url"]), f"{report_path(page['scan_id'])}#check-{row.check_id}") for page in row.samples
         ),
-        muted_on=found.muted_on,
+        muted_on=finding.muted_on,
         check_id=row.check_id,
-        anchor=_anchor(key),
-        scan_id=next((each["scan_id"] for each in row.samples), ""),
-        reported_under=_elsewhere(repeats[key]) if key in repeats else None,
-        repeated_under=tuple(_elsewhere(each) for each, reporter in repeats.items() if reporter == key),
+        anchor=_finding_anchor(key),
+        scan_id=next((page["scan_id"] for page in row.samples), ""),
+        reported_under=_link_to_finding(repeats[key]) if key in repeats else None,
+        repeated_under=tuple(_link_to_finding(repeat) for repeat, reporter in repeats.items() if reporter == key),
     )
 
 
-def _anchor(key: CheckKey) -> str:
+def _finding_anchor(key: CheckKey) -> str:
     return f"check-{key.type}-{key.id}"
 
 
-def _elsewhere(key: CheckKey) -> Elsewhere:
-    return Elsewhere(LABELS[key.type], f"?{urlencode({'type': key.type})}#{_anchor(key)}")
+def _link_to_finding(key: CheckKey) -> FindingLink:
+    return FindingLink(LABELS[key.type], f"?{urlencode({'type': key.type})}#{_finding_anchor(key)}")
 
 
-def _repeats(rows: Sequence[AuditFinding]) -> dict[CheckKey, CheckKey]:
-    """Return the findings that another type tells on all of their pages, each with the finding that tells it."""
-    types = {each.check: each.told_by.type for each in REPEATS}
+def _reporting_checks(rows: Sequence[AuditFinding]) -> dict[CheckKey, CheckKey]:
+    """Map findings to the finding of another scan type that reports the same fact on all pages."""
+    types = {repeat.check: repeat.told_by.type for repeat in REPEATS}
     keys = {CheckKey(ScanType(row.type), row.check_id): row.told_by for row in rows if row.told_by}
     return {key: CheckKey(types[key], reporter) for key, reporter in keys.items() if key in types}

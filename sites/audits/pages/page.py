@@ -1,4 +1,7 @@
-"""View models of an audit's page: gauges and pages. Every list is bounded and served by an index."""
+"""View models for the page of an audit.
+
+Every list is bounded and uses an index.
+"""
 
 from __future__ import annotations
 
@@ -24,15 +27,18 @@ from website_scan.report.explanations import advice
 from website_scan.report.mute_matching import Mutes
 from website_scan.report.report_page import ReportPage, report_page
 
-PAGES_SIZE = 50
-PRINTED_PAGES = 50
+ROWS_PER_PAGE = 50
+MAX_PRINTED_PAGES = 50
 LABELS = dict(Scan.Type.choices)
-NOT_RUN = "Could not run"
+NOT_RUN_NOTE = "Could not run"
 
 
 @dataclass(frozen=True, slots=True)
 class Gauge:
-    """Score of a scan type, and the query string that shows the type; without a score, `note` gives the reason."""
+    """Score gauge of a scan type.
+
+    `query` selects the type, and `note` explains a missing score.
+    """
 
     type: str
     label: str
@@ -45,7 +51,10 @@ class Gauge:
 
 @dataclass(frozen=True, slots=True)
 class TypeReport:
-    """Scan of one type in an audit of one page; `page` is its report's view model, None without a report."""
+    """Scan of one type in a one-page audit.
+
+    `page` is None if there is no report.
+    """
 
     scan: Scan
     url: str
@@ -55,7 +64,10 @@ class TypeReport:
 
 
 class PageGrade(NamedTuple):
-    """Cell of a type in a page's row: a score, or a note in place of it."""
+    """Result of one scan type in a page's row.
+
+    `note` replaces a missing score.
+    """
 
     label: str
     score: int | None
@@ -74,8 +86,11 @@ class PageRow(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
-    """Part of a paginated list, and the query strings of the neighbouring parts; None at the list's end."""
+class PaginatedRows:
+    """Rows of one page of a paginated list.
+
+    `previous` and `next` are query strings, or None at the list's ends.
+    """
 
     rows: Sequence[Any]
     previous: str | None
@@ -99,14 +114,17 @@ PAGE_STATUSES = {
 
 
 def scans_of_page(audit: Audit) -> dict[str, Scan]:
-    """Return the scans of an audit of one page by type, in the order of the audit's types; one query."""
-    found = access.rows(Scan, audit.organization_id).filter(audit_page__audit=audit)
-    by_type = {scan.type: scan for scan in found}
-    return {type: by_type[type] for type in audit.types if type in by_type}
+    """Return the scans of a one-page audit by scan type, in the order of the audit's types."""
+    scans = access.rows(Scan, audit.organization_id).filter(audit_page__audit=audit)
+    scans_by_type = {scan.type: scan for scan in scans}
+    return {type: scans_by_type[type] for type in audit.types if type in scans_by_type}
 
 
-def first_shown(audit: Audit, scans: Mapping[str, Scan]) -> str:
-    """Return the type to open first: that with the lowest score once all are known, until then the first report."""
+def default_type(audit: Audit, scans: Mapping[str, Scan]) -> str:
+    """Return the scan type to display first.
+
+    It is the type with the lowest score of a finished audit, or the first type with a report.
+    """
     scores = {type: scan.score or 0 for type, scan in scans.items() if scan.status in Scan.REPORTED}
     if not scores:
         return audit.types[0]
@@ -114,12 +132,18 @@ def first_shown(audit: Audit, scans: Mapping[str, Scan]) -> str:
 
 
 def progress(audit: Audit, scans: Mapping[str, Scan]) -> Progress:
-    """Return the audit's progress. `scans` holds the scans of an audit of one page, and is empty for other audits."""
+    """Return the audit's progress.
+
+    `scans` are the scans of a one-page audit. They are empty for other audits.
+    """
     return progress_of(audit, next((scan for scan in scans.values() if scan.lead_id is None), None))
 
 
 def gauges(audit: Audit, scans: Mapping[str, Scan], shown: str) -> list[Gauge]:
-    """Return one gauge for each type of the audit; `shown` is the type that the reader has selected."""
+    """Return one gauge for each scan type of the audit.
+
+    `shown` is the type that the reader has selected.
+    """
     scores = audit.scores
     return [
         Gauge(
@@ -127,7 +151,7 @@ def gauges(audit: Audit, scans: Mapping[str, Scan], shown: str) -> list[Gauge]:
             label=LABELS[type],
             score=scores[type]["score"],
             grade=scores[type]["grade"],
-            note=_note(audit, type, scans.get(type)),
+            note=_gauge_note(audit, type, scans.get(type)),
             query=urlencode({"type": type}),
             is_current=type == shown,
         )
@@ -135,43 +159,46 @@ def gauges(audit: Audit, scans: Mapping[str, Scan], shown: str) -> list[Gauge]:
     ]
 
 
-def capped(audit: Audit, shown: str) -> list[str]:
-    """Return why scores of pages are capped, a sentence for the types with the same reasons; `shown` is "" for all."""
+def cap_sentences(audit: Audit, shown: str) -> list[str]:
+    """Return sentences that explain why scores are capped.
+
+    Types with the same reasons share one sentence. `shown` is the selected type, "" for all types.
+    """
     types: dict[str, list[str]] = {}
     for type in [shown] if shown else audit.types:
-        if reasons := "; ".join(_with_pages(each, pages) for each, pages in audit.cap_reasons(type).items()):
+        if reasons := "; ".join(_reason_text(reason, pages) for reason, pages in audit.cap_reasons(type).items()):
             types.setdefault(reasons, []).append(type)
-    return [f"{_named(found)} scores are capped: {reasons}." for reasons, found in types.items()]
+    return [f"{_type_names(names)} scores are capped: {reasons}." for reasons, names in types.items()]
 
 
-def _with_pages(reason: str, pages: int) -> str:
+def _reason_text(reason: str, pages: int) -> str:
     return f"{reason[:1].lower()}{reason[1:].removesuffix('.')} ({counted(pages, 'page')})"
 
 
-def _named(types: Sequence[str]) -> str:
-    """Return the types as the beginning of a sentence: "Performance, accessibility and SEO"."""
+def _type_names(types: Sequence[str]) -> str:
+    """Return the names of scan types for the start of a sentence: "Performance, accessibility and SEO"."""
     first, *others = [LABELS[type] for type in types]
-    others = [each if each.isupper() else each.lower() for each in others]
+    others = [label if label.isupper() else label.lower() for label in others]
     return " and ".join(filter(None, (", ".join([first, *others[:-1]]), *others[-1:])))
 
 
-def _note(audit: Audit, type: str, scan: Scan | None) -> str:
+def _gauge_note(audit: Audit, type: str, scan: Scan | None) -> str:
     if audit.kind != Audit.Kind.PAGE:
         judged = audit.pages_judged(type)
         if judged:
             return counted(judged, "page")
-        return NOT_RUN if audit.is_final else "No pages yet"
+        return NOT_RUN_NOTE if audit.is_final else "No pages yet"
     if scan is None or scan.status == Scan.Status.QUEUED:
         return "Not started" if audit.is_final else "Waiting"
     if scan.status == Scan.Status.SCANNING:
         return f"{scan.percent} %"
     if scan.status == Scan.Status.FAILED:
-        return "Cancelled" if scan.error_code == "SCAN_CANCELLED" else NOT_RUN
+        return "Cancelled" if scan.error_code == "SCAN_CANCELLED" else NOT_RUN_NOTE
     return "Partial" if scan.status == Scan.Status.PARTIAL else ""
 
 
 def type_report(scan: Scan, mutes: Mutes, now: datetime, membership: Membership | None) -> TypeReport:
-    """Return a scan with the view model of its report, for the page of an audit of one page."""
+    """Return the view model of a scan and its report, for the page of a one-page audit."""
     url = report_path(scan.id)
     if scan.status not in Scan.REPORTED:
         return TypeReport(scan, url, None, None, advice(scan.error_code) if scan.error_code else "")
@@ -188,8 +215,11 @@ def type_report(scan: Scan, mutes: Mutes, now: datetime, membership: Membership 
     return TypeReport(scan, url, page, report, "")
 
 
-def pages(audit: Audit, query: Mapping[str, str]) -> Listed:
-    """Filter pages by `status` and text in the URL (`q`). Sort by discovery, or lowest score first (`order=worst`)."""
+def pages(audit: Audit, query: Mapping[str, str]) -> PaginatedRows:
+    """Return the pages of an audit, filtered by `status` and text in the URL (`q`).
+
+    They are sorted in order of discovery, or lowest score first with `order=worst`.
+    """
     rows = audit.pages.all()
     filters = {"show": "pages"} | page_filters(query)
     if filters.get("status"):
@@ -197,25 +227,28 @@ def pages(audit: Audit, query: Mapping[str, str]) -> Listed:
     if filters.get("q"):
         rows = rows.filter(url__icontains=filters["q"])
     columns = ["worst_score", "position"] if filters.get("order") else ["position"]
-    found = keyset.by_columns(rows, query, columns=columns, size=PAGES_SIZE, filters=filters)
-    return Listed(_page_rows(audit, found.rows), found.previous, found.next)
+    page = keyset.by_columns(rows, query, columns=columns, size=ROWS_PER_PAGE, filters=filters)
+    return PaginatedRows(_page_rows(audit, page.rows), page.previous, page.next)
 
 
 def worst_pages(audit: Audit) -> list[PageRow]:
-    """Return the PRINTED_PAGES pages with the lowest scores."""
+    """Return the MAX_PRINTED_PAGES pages with the lowest scores, for the printed report."""
     ordered = audit.pages.order_by(F("worst_score").asc(nulls_last=True), "position")
-    return _page_rows(audit, list(ordered[:PRINTED_PAGES]))
+    return _page_rows(audit, list(ordered[:MAX_PRINTED_PAGES]))
 
 
 def page_filters(query: Mapping[str, str]) -> dict[str, str]:
-    """Parse the filters and the order of the list of pages; invalid values are ignored."""
-    known = {"status": STATUSES, "order": ("worst",)}
-    filters = {name: value for name, values in known.items() if (value := query.get(name, "")) in values}
+    """Return the valid filters and the sort order from the query string.
+
+    Other values are ignored.
+    """
+    valid_values = {"status": STATUSES, "order": ("worst",)}
+    filters = {name: value for name, values in valid_values.items() if (value := query.get(name, "")) in values}
     text = query.get("q", "").replace("\0", "").strip()[:200]
     return filters | ({"q": text} if text else {})
 
 
-def _page_rows(audit: Audit, found: Sequence[AuditPage]) -> list[PageRow]:
+def _page_rows(audit: Audit, pages: Sequence[AuditPage]) -> list[PageRow]:
     return [
         PageRow(
             url=page.url,
@@ -225,7 +258,7 @@ def _page_rows(audit: Audit, found: Sequence[AuditPage]) -> list[PageRow]:
             problem=page.error["message"] if page.error else "",
             grades=tuple(_page_grade(page, type) if type in audit.types else None for type in Scan.Type.values),
         )
-        for page in found
+        for page in pages
     ]
 
 
@@ -237,13 +270,16 @@ def _page_grade(page: AuditPage, type: str) -> PageGrade | None:
     return PageGrade(str(LABELS[type]), result["score"], result["grade"], note, report_path(result["scan_id"]))
 
 
-def left_out(audit: Audit) -> int:
-    """Return the number of pages that the audit found but did not scan because it ended first."""
+def count_left_out_pages(audit: Audit) -> int:
+    """Return the number of discovered pages that were not scanned because the audit ended early."""
     if not audit.is_final or audit.status == Audit.Status.COMPLETED:
         return 0
     return AuditPage.objects.filter(audit=audit, status=AuditPage.Status.LEFT_OUT, results={}).count()
 
 
 def monitor_of(audit: Audit) -> Monitor | None:
-    """Return the monitor that an audit is a run of; None if there is none, or the monitor was deleted."""
+    """Return the monitor that the audit belongs to, or None.
+
+    Returns None for other audits, and if the monitor was deleted.
+    """
     return access.rows(Monitor, audit.organization_id).filter(runs__audit=audit).only("name").first()

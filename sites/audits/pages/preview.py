@@ -1,4 +1,7 @@
-"""Preview of an audit's link: its title, its card, and a sentence about what to fix first."""
+"""Link preview of an audit.
+
+It has a title, an image with grades, and a sentence about the first fix.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ from website_scan.messages import counted
 
 
 def card_of(audit: Audit) -> Card:
-    """Return the card of an audit: its grades, or its status while there are none."""
+    """Return the preview card of an audit with its grades, or with its status if it has no grades yet."""
     host, path = address_of(audit.url)
     path = path if audit.kind == Audit.Kind.PAGE else ""
     grades = _grades(audit)
@@ -32,27 +35,30 @@ def card_address(audit: Audit, digest: str) -> str:
 
 
 def preview_of(audit: Audit) -> Preview:
-    """Return the preview of an audit, running or final."""
-    grades = ", ".join(f"{each.label} {each.grade}" for each in _grades(audit) if each.grade)
+    """Return the link preview of a running or finished audit."""
+    grades = ", ".join(f"{grade.label} {grade.grade}" for grade in _grades(audit) if grade.grade)
     return Preview(title_of(f"{grades or _status(audit)}:", audit.url), card_address(audit, digest_of(card_of(audit))))
 
 
-def sentence_of(audit: Audit, mutes: AuditMutes) -> str:
-    """Return what to fix first, or how far the audit is."""
+def preview_sentence(audit: Audit, mutes: AuditMutes) -> str:
+    """Return a sentence about the first thing to fix, or about the status of the audit."""
     if not audit.is_final:
         return "This scan is in progress. Its results appear here."
-    for found in findings(audit, "", mutes).rows[:1]:
-        where = f", on {found.pages:,} of {found.judged:,} pages" if found.judged > 1 else ""
-        return f"{'Critical' if found.is_critical else 'Fix first'}: {found.title}{where}."
+    for finding in findings(audit, "", mutes).rows[:1]:
+        where = f", on {finding.pages:,} of {finding.judged:,} pages" if finding.judged > 1 else ""
+        return f"{'Critical' if finding.is_critical else 'Fix first'}: {finding.title}{where}."
     return audit.error_message or "Nothing to fix would raise the scores."
 
 
 def _grades(audit: Audit) -> tuple[CardGrade, ...]:
-    """Return the grades of a final audit by type; empty if it runs, or has none."""
+    """Return the grades of a finished audit by scan type.
+
+    Empty if the audit is running or has no grades.
+    """
     scores = audit.scores if audit.is_final else {}
-    if not any(each["grade"] for each in scores.values()):
+    if not any(score["grade"] for score in scores.values()):
         return ()
-    return tuple(CardGrade(str(LABELS[type]), each["grade"] or "", each["score"]) for type, each in scores.items())
+    return tuple(CardGrade(str(LABELS[type]), score["grade"] or "", score["score"]) for type, score in scores.items())
 
 
 def _scope(audit: Audit) -> str:

@@ -1,4 +1,4 @@
-"""The difference of an audit to the last one of the same page or site, in a sentence above its scores."""
+"""Comparison of an audit with the previous one, as a sentence above the scores."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from typing import NamedTuple
 from django.urls import reverse
 
 from accounts import access
-from reports.page.since import when_before
+from reports.page.since import previous_report_time
 from scans.models import Scan
 from sites.audits.pages.findings import LABELS, Finding
 from sites.models import Audit
 
-# Audits of the organization among which the last one of the target is looked for, so that the query stays small.
-LOOKED_AT = 500
-COMPARED = [str(Audit.Status.COMPLETED), str(Audit.Status.PARTIAL)]
+# The search for the previous audit is limited to the organization's latest audits, so that the query stays fast.
+MAX_SEARCHED_AUDITS = 500
+COMPARED_STATUSES = [str(Audit.Status.COMPLETED), str(Audit.Status.PARTIAL)]
 
-BEFORE = """
+PREVIOUS_AUDIT_SQL = """
     SELECT id, types, status, totals, created_at, released_at, kept_days, ARRAY(
         SELECT ARRAY[type, check_id] FROM sites_auditfinding WHERE audit_id = recent.id AND critical_pages > 0
     )
@@ -31,7 +31,7 @@ BEFORE = """
         AND exclude = %(exclude)s::varchar[] AND max_pages = %(max_pages)s AND status = ANY(%(compared)s)
     ORDER BY created_at DESC, id DESC LIMIT 1
 """
-RULES = """
+RULES_SQL = """
     SELECT page.audit_id, scan.type, scan.catalogue_version, coalesce(report.facts ->> 'browser', '') <> ''
     FROM sites_auditpage AS page
     JOIN scans_scan AS scan ON scan.audit_page_id = page.id
@@ -42,10 +42,10 @@ RULES = """
 
 
 class Rules(NamedTuple):
-    """Rules that a scan was judged by."""
+    """Conditions under which two scans are comparable."""
 
     catalogue_version: str
-    in_browser: bool
+    used_browser: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +60,11 @@ class ScoreChange:
 
 
 @dataclass(frozen=True, slots=True)
-class AuditSince:
-    """Difference to the audit at `url`: scores that changed, and critical failures that are new.
+class AuditComparison:
+    """Changed scores and new critical failures since the previous audit at `url`.
 
-    `not_compared` are types that were judged by other rules, or only one of the times in a browser; if that is true
-    of all, `is_comparable` is False.
+    `not_compared` are types with another catalogue version, or of which only one scan used a browser. If that is true
+    of all types, `is_comparable` is False.
     """
 
     url: str
@@ -75,59 +75,68 @@ class AuditSince:
     new_critical: tuple[Finding, ...]
 
 
-def audit_since(audit: Audit, critical: Sequence[Finding]) -> AuditSince | None:
-    """Compare a finished audit of a page or a site; `critical` are its critical failures. Two queries at most."""
-    found = _before(audit) if audit.status in COMPARED else None
-    if found is None:
+def compare_with_previous_audit(audit: Audit, critical: Sequence[Finding]) -> AuditComparison | None:
+    """Compare a finished audit with the previous one, in at most two queries.
+
+    `critical` are the audit's critical failures. Return None if there is no previous audit to compare with.
+    """
+    previous = _previous_audit(audit) if audit.status in COMPARED_STATUSES else None
+    if previous is None:
         return None
-    before, had = found
+    before, failures_before = previous
     if not before.is_kept:
         return None
     rules = _rules(audit.organization_id, [before.id, audit.id])
     scores_before, scores = before.scores, audit.scores
-    known, unknown, changes = set(), [], []
+    compared, not_compared, changes = set(), [], []
     for type in audit.types:
-        was = scores_before[type]["score"] if type in scores_before else None
-        now = scores[type]["score"]
-        if was is None or now is None:
+        old_score = scores_before[type]["score"] if type in scores_before else None
+        new_score = scores[type]["score"]
+        if old_score is None or new_score is None:
             continue
-        if (these := rules[audit.id].get(type)) is not None and these == rules[before.id].get(type):
-            known.add(LABELS[type])
-            if was != now:
-                changes.append(ScoreChange(str(LABELS[type]), was, now))
+        if (type_rules := rules[audit.id].get(type)) is not None and type_rules == rules[before.id].get(type):
+            compared.add(LABELS[type])
+            if old_score != new_score:
+                changes.append(ScoreChange(str(LABELS[type]), old_score, new_score))
         else:
-            unknown.append(str(LABELS[type]))
-    return AuditSince(
+            not_compared.append(str(LABELS[type]))
+    return AuditComparison(
         url=reverse("audit-page", args=[before.id]),
-        when=when_before(before.created_at, audit.created_at),
-        is_comparable=bool(known),
-        not_compared=tuple(unknown),
+        when=previous_report_time(before.created_at, audit.created_at),
+        is_comparable=bool(compared),
+        not_compared=tuple(not_compared),
         changes=tuple(changes),
-        new_critical=tuple(each for each in critical if each.type in known and (each.type, each.check_id) not in had),
+        new_critical=tuple(
+            finding
+            for finding in critical
+            if finding.type in compared and (finding.type, finding.check_id) not in failures_before
+        ),
     )
 
 
-def _before(audit: Audit) -> tuple[Audit, set[tuple[str, str]]] | None:
-    """Return the last audit of the page, or of the site with the same limits, and its critical failures.
+def _previous_audit(audit: Audit) -> tuple[Audit, set[tuple[str, str]]] | None:
+    """Return the previous comparable audit and its critical failures.
 
-    A failure is a label of a type and the ID of a check. The audit has no columns but those that BEFORE selects.
+    It has the same page, or the same site and options. A failure is a pair of type label and check ID. The audit has no
+    columns but those that PREVIOUS_AUDIT_SQL selects.
     """
     if audit.kind == Audit.Kind.PAGES:
-        return None  # lists with the same first page may be different ones
-    found = access.fetch_rows(
-        BEFORE,
+        # A list of pages is stored by its first page only, which different lists may share.
+        return None
+    rows = access.fetch_rows(
+        PREVIOUS_AUDIT_SQL,
         audit.organization_id,
         before=audit.created_at,
-        most=LOOKED_AT,
+        most=MAX_SEARCHED_AUDITS,
         kind=audit.kind,
         url=audit.url,
         discover=audit.discover,
         include=audit.include,
         exclude=audit.exclude,
         max_pages=audit.max_pages,
-        compared=COMPARED,
+        compared=COMPARED_STATUSES,
     )
-    for id, types, status, totals, created_at, released_at, kept_days, failures in found:
+    for id, types, status, totals, created_at, released_at, kept_days, failures in rows:
         before = Audit(
             id=id,
             types=types,
@@ -142,9 +151,11 @@ def _before(audit: Audit) -> tuple[Audit, set[tuple[str, str]]] | None:
 
 
 def _rules(organization_id: int, audit_ids: Sequence[str]) -> dict[str, dict[str, Rules]]:
-    """Return by audit and type the rules of the first page's scan."""
-    found: dict[str, dict[str, Rules]] = {each: {} for each in audit_ids}
-    rows = access.fetch_rows(RULES, organization_id, audits=audit_ids, reported=[str(each) for each in Scan.REPORTED])
-    for audit_id, type, version, in_browser in rows:
-        found[audit_id][type] = Rules(version, in_browser)
-    return found
+    """Return the `Rules` of each audit's first page, by audit ID and scan type."""
+    rules: dict[str, dict[str, Rules]] = {audit_id: {} for audit_id in audit_ids}
+    rows = access.fetch_rows(
+        RULES_SQL, organization_id, audits=audit_ids, reported=[str(status) for status in Scan.REPORTED]
+    )
+    for audit_id, type, version, used_browser in rows:
+        rules[audit_id][type] = Rules(version, used_browser)
+    return rules

@@ -1,4 +1,7 @@
-"""Views of an audit: page, progress, exports, sharing. For members, and for anybody with the link while shared."""
+"""Dashboard views for one audit.
+
+Members and readers of shared links may open them.
+"""
 
 from __future__ import annotations
 
@@ -23,9 +26,9 @@ from sites.audits import exports
 from sites.audits.muting import AuditMutes
 from sites.audits.pages import findings as audit_findings
 from sites.audits.pages import page as audit_page
-from sites.audits.pages.preview import card_address, card_of, preview_of, sentence_of
-from sites.audits.pages.since import audit_since
-from sites.audits.visibility import SeenAudit, seen_by, set_sharing
+from sites.audits.pages.preview import card_address, card_of, preview_of, preview_sentence
+from sites.audits.pages.since import compare_with_previous_audit
+from sites.audits.visibility import VisibleAudit, find_visible_audit, set_sharing
 from sites.models import Audit
 from website_scan.report.exports import FORMATS
 from website_scan.report.references import safe_link
@@ -35,121 +38,134 @@ def _not_found(request: HttpRequest) -> HttpResponse:
     return render(request, "reports/not_found.html", {"thing": "scan"}, status=404)
 
 
-_require_visible = require_visible(look=seen_by, id_name="audit_id", page="audit-page", not_found=_not_found)
+_require_visible = require_visible(look=find_visible_audit, id_name="audit_id", page="audit-page", not_found=_not_found)
 
 
 @require_safe
 @_require_visible
-def audit(request: HttpRequest, seen: SeenAudit) -> HttpResponse:
-    """Show an audit: one page's reports by type, or a site's findings and pages; while the audit runs, its progress."""
-    context = _context(request, seen)
-    if not seen.audit.is_kept:
+def audit(request: HttpRequest, visible: VisibleAudit) -> HttpResponse:
+    """Render the page of an audit.
+
+    It shows the reports of one page by type, the findings and pages of a site, or the progress.
+    """
+    context = _context(request, visible)
+    if not visible.audit.is_kept:
         return render(request, "sites/audits/expired.html", context, status=404)
-    found, scans, shown = context["audit"], context["scans"], context["shown"]
-    active = active_mutes(found.organization_id, seen.now)
-    mutes = AuditMutes(found, active, shows_rules=seen.membership is not None)
-    is_pages = request.GET.get("show") == "pages"
-    findings = None if found.kind == Audit.Kind.PAGE or is_pages else audit_findings.findings(found, shown, mutes)
-    # The list of all types has them already.
-    critical = findings.critical if findings and not shown else audit_findings.critical(found, mutes)
+    audit_row, scans, shown = context["audit"], context["scans"], context["shown"]
+    active = active_mutes(audit_row.organization_id, visible.now)
+    mutes = AuditMutes(audit_row, active, shows_rules=visible.membership is not None)
+    shows_pages = request.GET.get("show") == "pages"
+    findings = (
+        None if audit_row.kind == Audit.Kind.PAGE or shows_pages else audit_findings.findings(audit_row, shown, mutes)
+    )
+    # The list of all types already contains the critical failures.
+    critical = findings.critical if findings and not shown else audit_findings.critical(audit_row, mutes)
     context["critical"] = critical
-    # Strangers must not learn about other audits.
-    context["compared"] = audit_since(found, critical) if seen.membership else None
-    if found.shared_at:
-        context["preview_text"] = sentence_of(found, mutes)
-    if found.kind == Audit.Kind.PAGE:
+    # Readers of a shared link must not see data of other audits.
+    context["compared"] = compare_with_previous_audit(audit_row, critical) if visible.membership else None
+    if audit_row.shared_at:
+        context["preview_text"] = preview_sentence(audit_row, mutes)
+    if audit_row.kind == Audit.Kind.PAGE:
         scan = scans.get(shown)
         context["part"] = (
-            audit_page.type_report(scan, active, seen.now, seen.membership) if scan and scan.is_final else None
+            audit_page.type_report(scan, active, visible.now, visible.membership) if scan and scan.is_final else None
         )
         return render(request, "sites/audits/page.html", context)
     context |= {
-        "is_pages": is_pages,
-        "left_out": audit_page.left_out(found),
+        "is_pages": shows_pages,
+        "left_out": audit_page.count_left_out_pages(audit_row),
         "labels": [label for _, label in Scan.Type.choices],
     }
-    if is_pages:
+    if shows_pages:
         context |= {
-            "pages": audit_page.pages(found, request.GET),
+            "pages": audit_page.pages(audit_row, request.GET),
             "filters": audit_page.page_filters(request.GET),
             "statuses": [(value, label) for value, (label, _) in audit_page.STATUSES.items()],
         }
     else:
-        context |= {"findings": findings, "worst_pages": audit_page.worst_pages(found)}
+        context |= {"findings": findings, "worst_pages": audit_page.worst_pages(audit_row)}
     return render(request, "sites/audits/site.html", context)
 
 
 @require_safe
 @_require_visible
-def progress(request: HttpRequest, seen: SeenAudit) -> HttpResponse:
-    """Fragment that the page of a running audit polls every few seconds; once the status changes, the page reloads."""
+def progress(request: HttpRequest, visible: VisibleAudit) -> HttpResponse:
+    """Render the progress fragment that the page of a running audit polls.
+
+    The page is reloaded when the status changes.
+    """
     if not request.htmx:  # type: ignore[attr-defined]  # django-htmx
-        return redirect("audit-page", seen.audit.id)
-    if seen.audit.status != request.GET.get("status"):
+        return redirect("audit-page", visible.audit.id)
+    if visible.audit.status != request.GET.get("status"):
         return HttpResponseClientRefresh()
-    return render(request, "sites/audits/_live.html", _context(request, seen) | {"is_fragment": True})
+    return render(request, "sites/audits/_live.html", _context(request, visible) | {"is_fragment": True})
 
 
 @require_safe
 @_require_visible
-def export(request: HttpRequest, seen: SeenAudit, export_format: str) -> HttpResponse | StreamingHttpResponse:
-    """Export a finished audit as a file, in the format of the API's exports."""
-    found = seen.audit
-    if export_format not in exports.WRITERS or not found.is_final or not found.is_kept:
+def export(request: HttpRequest, visible: VisibleAudit, export_format: str) -> HttpResponse | StreamingHttpResponse:
+    """Download a finished audit as a file in one of the API's export formats."""
+    audit_row = visible.audit
+    if export_format not in exports.WRITERS or not audit_row.is_final or not audit_row.is_kept:
         return _not_found(request)
-    mutes = AuditMutes(found, active_mutes(found.organization_id, seen.now), shows_rules=seen.membership is not None)
-    pieces = exports.export(found, export_format, mutes)
+    mutes = AuditMutes(
+        audit_row, active_mutes(audit_row.organization_id, visible.now), shows_rules=visible.membership is not None
+    )
+    pieces = exports.export(audit_row, export_format, mutes)
     response = StreamingHttpResponse(pieces, content_type=FORMATS[export_format].media_type)
-    response["Content-Disposition"] = f'attachment; filename="{found.id}.{export_format}"'
+    response["Content-Disposition"] = f'attachment; filename="{audit_row.id}.{export_format}"'
     return response
 
 
 @require_safe
 @_require_visible
-def card(request: HttpRequest, seen: SeenAudit, digest: str) -> HttpResponse:
-    """Card of the audit for previews of its link."""
-    found = seen.audit
-    if not found.is_kept:
+def card(request: HttpRequest, visible: VisibleAudit, digest: str) -> HttpResponse:
+    """Return the image of the audit for link previews."""
+    audit_row = visible.audit
+    if not audit_row.is_kept:
         return _not_found(request)
-    caching = cards.MEMBERS if seen.membership else cards.SHARED
-    return cards.card_at(request, card_of(found), digest, functools.partial(card_address, found), caching)
+    caching = cards.MEMBERS if visible.membership else cards.SHARED
+    return cards.card_at(request, card_of(audit_row), digest, functools.partial(card_address, audit_row), caching)
 
 
 @require_POST
 @_require_visible
 @session_suffices("shows what this session can read anyway, and nothing later")
-def share(request: HttpRequest, seen: SeenAudit) -> HttpResponse:
-    """Switch sharing on or off (`shared`), then redirect to the audit's page."""
+def share(request: HttpRequest, visible: VisibleAudit) -> HttpResponse:
+    """Share an audit or stop sharing it, then redirect to its page.
+
+    The form field `shared` is `on` or `off`.
+    """
     is_shared = {"on": True, "off": False}.get(request.POST.get("shared", ""))
     if is_shared is None:
         raise BadRequest
-    if set_sharing(seen, is_shared=is_shared):
+    if set_sharing(visible, is_shared=is_shared):
         shared = "Anyone with the link can now read this page and its reports."
         private = "Only members can read this page now. Reports that were shared separately stay shared."
         messages.success(request, shared if is_shared else private)
-    page = reverse("audit-page", args=[seen.audit.id])
-    # Directly after sharing, the page opens the section with the link and its preview.
+    page = reverse("audit-page", args=[visible.audit.id])
+    # Right after sharing, the page expands the section with the link and its preview.
     return redirect(f"{page}?shared=now" if is_shared else page)
 
 
-def _context(request: HttpRequest, seen: SeenAudit) -> dict[str, Any]:
-    found = seen.audit
-    is_page = found.kind == Audit.Kind.PAGE
-    scans = audit_page.scans_of_page(found) if is_page else {}
-    asked = request.GET.get("type", "")
-    usual = audit_page.first_shown(found, scans) if is_page else ""
-    shown = asked if asked in found.types else usual
+def _context(request: HttpRequest, visible: VisibleAudit) -> dict[str, Any]:
+    audit_row = visible.audit
+    is_single_page = audit_row.kind == Audit.Kind.PAGE
+    scans = audit_page.scans_of_page(audit_row) if is_single_page else {}
+    selected = request.GET.get("type", "")
+    default_type = audit_page.default_type(audit_row, scans) if is_single_page else ""
+    shown = selected if selected in audit_row.types else default_type
     return {
-        **surroundings(seen),
-        "audit": found,
-        "monitor": audit_page.monitor_of(found) if seen.membership and found.run_of == "monitor" else None,
-        "link": safe_link(found.url),
+        **surroundings(visible),
+        "audit": audit_row,
+        "monitor": audit_page.monitor_of(audit_row) if visible.membership and audit_row.run_of == "monitor" else None,
+        "link": safe_link(audit_row.url),
         "scans": scans,
         "shown": shown,
-        "gauges": audit_page.gauges(found, scans, shown),
-        "capped": audit_page.capped(found, shown),
-        "progress": audit_page.progress(found, scans),
-        "preview": preview_of(found),
+        "gauges": audit_page.gauges(audit_row, scans, shown),
+        "capped": audit_page.cap_sentences(audit_row, shown),
+        "progress": audit_page.progress(audit_row, scans),
+        "preview": preview_of(audit_row),
         "base_url": settings.BASE_URL,
         "formats": {ending: FORMATS[ending] for ending in exports.WRITERS},
         "is_fragment": False,

@@ -1,4 +1,4 @@
-"""Pages about changes of a list: adoption of a check over snapshots, and comparison of two snapshots."""
+"""View models for changes in a list."""
 
 from __future__ import annotations
 
@@ -19,17 +19,20 @@ from sites.lists.snapshots import previous, snapshots_of
 from sites.models import ListCount, ListRun, SiteList
 from website_scan.urls import host_and_port_of
 
-SNAPSHOTS_SHOWN = 52
-TAGS_SHOWN = 100
-SITES_SHOWN = 50
+MAX_SNAPSHOTS = 52
+MAX_TAGS = 100
+MAX_SITES = 50
 LABELS = dict(Scan.Type.choices)
-# Checks that the adoption page offers by default: the first one that the snapshot has.
-USUAL = ("http-to-https-redirect", "hsts", "csp-present", "image-alt", "title")
+# The adoption page displays by default the first of these checks that the snapshot has.
+DEFAULT_CHECKS = ("http-to-https-redirect", "hsts", "csp-present", "image-alt", "title")
 
 
 @dataclass(frozen=True, slots=True)
 class AdoptionPoint:
-    """Adoption of a check in one snapshot: `passed` of `of` sites. `score` is the percentage, for the chart."""
+    """Adoption of a check in one snapshot.
+
+    `passed` of `of` sites passed. The chart displays the percentage, `score`.
+    """
 
     run: ListRun
     passed: int
@@ -60,7 +63,10 @@ class TagAdoption:
 
 @dataclass(frozen=True, slots=True)
 class AdoptionPage:
-    """Adoption of a check in the last snapshots, newest first. `sentence` describes the newest snapshot."""
+    """View model for a check's adoption page.
+
+    `points` begin with the newest snapshot, which `sentence` describes.
+    """
 
     check: str
     name: str
@@ -73,13 +79,16 @@ class AdoptionPage:
 
     @property
     def change(self) -> int:
-        """Return the difference between the newest and the oldest snapshot, in percentage points."""
+        """Return the change from the oldest to the newest snapshot, in percentage points."""
         return self.points[0].score - self.points[-1].score if self.points else 0
 
 
 @dataclass(frozen=True, slots=True)
 class ChangedRow:
-    """Site with changed scores: scores before and after by label of the type, and the mean change."""
+    """Site with changed scores.
+
+    It has the mean change, and the scores before and after by type label.
+    """
 
     host: str
     path: str
@@ -116,12 +125,17 @@ class Comparison:
 
 
 def adoption_page(site_list: SiteList, newest: ListRun, query: Mapping[str, str]) -> AdoptionPage:
-    """Return the adoption page for the `check` of the query (default: from USUAL), for sites with its `tag`, if any."""
+    """Return the adoption page for the query's `check` and `tag`.
+
+    The default check is one of DEFAULT_CHECKS.
+    """
     check = query.get("check", "")
     if check not in newest.checks:
-        check = next((check_id for check_id in USUAL if check_id in newest.checks), next(iter(newest.checks), ""))
+        check = next(
+            (check_id for check_id in DEFAULT_CHECKS if check_id in newest.checks), next(iter(newest.checks), "")
+        )
     tag = query.get("tag", "").replace("\0", "")[:60]
-    counts = adoption(site_list, check, tag, SNAPSHOTS_SHOWN) if check else []
+    counts = adoption(site_list, check, tag, MAX_SNAPSHOTS) if check else []
     points = [AdoptionPoint(*count) for count in counts if count[2]]
     last = points[-1] if points else None
     return AdoptionPage(
@@ -131,14 +145,14 @@ def adoption_page(site_list: SiteList, newest: ListRun, query: Mapping[str, str]
         points=points[::-1],
         trend=charts.trend(points),
         sentence=sentence(check, last.passed, last.of) if last else "",
-        by_tag=_by_tag(newest, check),
+        by_tag=_adoption_by_tag(newest, check),
         checks=checks_by_type(newest.checks),
     )
 
 
 def comparison(run: ListRun, other: ListRun) -> Comparison:
-    """Return the comparison of `run` with the earlier snapshot `other`."""
-    difference = diff(run, other, SITES_SHOWN)
+    """Return the view model that compares the snapshot `run` with the earlier snapshot `other`."""
+    difference = diff(run, other, MAX_SITES)
     counts = {count.run_id: count.data for count in ListCount.objects.filter(run__in=[run, other], tag="")}
     means = [
         {mean.label: (mean.score, mean.grade) for mean in means_of(counts.get(snapshot.id), difference["types"])}
@@ -149,23 +163,26 @@ def comparison(run: ListRun, other: ListRun) -> Comparison:
         other=other,
         found=difference,
         types=[TypePair(label, means[0][label], means[1][label]) for label in means[1]],
-        better=[_changed(site) for site in difference["better"]],
-        worse=[_changed(site) for site in difference["worse"]],
+        better=[_changed_row(site) for site in difference["better"]],
+        worse=[_changed_row(site) for site in difference["worse"]],
     )
 
 
-def other_of(run: ListRun, others: Sequence[ListRun], run_id: str) -> ListRun | None:
-    """Return the snapshot to compare `run` with: the requested one, or else the previous one, or else any other."""
+def snapshot_to_compare(run: ListRun, others: Sequence[ListRun], run_id: str) -> ListRun | None:
+    """Return the snapshot to compare `run` with.
+
+    This is the requested one, else the previous one, else any other.
+    """
     requested = next((other for other in others if other.id == run_id and other.id != run.id), None)
     return requested or previous(run) or next((other for other in others if other.id != run.id), None)
 
 
 def last_snapshots(site_list: SiteList) -> list[ListRun]:
-    return list(snapshots_of(site_list)[:SNAPSHOTS_SHOWN])
+    return list(snapshots_of(site_list)[:MAX_SNAPSHOTS])
 
 
-def _by_tag(run: ListRun, check: str) -> list[TagAdoption]:
-    """Return the adoption of a check by tag, the lowest percentage first."""
+def _adoption_by_tag(run: ListRun, check: str) -> list[TagAdoption]:
+    """Return the adoption of a check for every tag, lowest percentage first."""
     counts = ListCount.objects.filter(run=run).exclude(tag="")
     statuses = counts.annotate(statuses=KeyTransform(check, KeyTransform("checks", "data"))).exclude(statuses=None)
     rows = [
@@ -173,10 +190,10 @@ def _by_tag(run: ListRun, check: str) -> list[TagAdoption]:
         for tag, numbers in statuses.values_list("tag", "statuses")
         if sum(numbers)
     ]
-    return sorted(rows, key=lambda row: (row.percent, row.tag))[:TAGS_SHOWN]
+    return sorted(rows, key=lambda row: (row.percent, row.tag))[:MAX_TAGS]
 
 
-def _changed(site: ChangedSite) -> ChangedRow:
+def _changed_row(site: ChangedSite) -> ChangedRow:
     path = path_of(site["url"])
     pairs = [(str(LABELS[type]), pair) for type, pair in site["types"].items()]
     return ChangedRow(host_and_port_of(site["url"]), "" if path == "/" else path, site["change"], pairs)

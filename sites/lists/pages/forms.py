@@ -1,4 +1,4 @@
-"""Form for the settings of a list of sites."""
+"""Dashboard form for the settings of a list."""
 
 from __future__ import annotations
 
@@ -22,30 +22,33 @@ from sites.lists.requests import (
     pages_within_plan,
 )
 from sites.models import SiteList
-from sites.models.monitor import NAME_LENGTH
+from sites.models.monitor import MAX_NAME_LENGTH
 from sites.models.site_list import ListInterval
 from sites.pages.forms import HINTS, NONE_CHOSEN
 from sites.recipients import members_of
 
 EVERY = (
-    ("", HintedLabel("Only when started by hand", "Someone presses “Run now”, or a script does")),
+    ("", HintedLabel("Only when started manually", "Someone presses “Run now”, or a script does")),
     (ListInterval.WEEK, HintedLabel("Every week", "For sites that change often")),
     (ListInterval.MONTH, HintedLabel("Every month", "What most reports need")),
     (ListInterval.QUARTER, HintedLabel("Every quarter", "For the record")),
 )
-WHOLE = {"invalid": "Enter a whole number.", "required": "Enter a whole number."}
-WHOLE |= {"min_value": "Enter at least %(limit_value)s."}
+WHOLE_NUMBER_ERRORS = {"invalid": "Enter a whole number.", "required": "Enter a whole number."}
+WHOLE_NUMBER_ERRORS |= {"min_value": "Enter at least %(limit_value)s."}
 
 
 class ListForm(IdempotentForm):
-    """Form for a new list, or for the settings of one. `people` has a hint by the e-mail address of each member."""
+    """Form for creating or changing a list.
+
+    `people` maps the members' e-mail addresses to hints.
+    """
 
     noun = "list"
     about = {"types": "type", "notify": "emails", "notify.emails": "emails", "notify.webhooks": "webhooks"}
 
     name = forms.CharField(
         label="Name",
-        max_length=NAME_LENGTH,
+        max_length=MAX_NAME_LENGTH,
         help_text="Such as “Schools in Bavaria”. Shown in e-mails and on shared pages.",
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
         error_messages={"required": "Enter a name."},
@@ -55,16 +58,19 @@ class ListForm(IdempotentForm):
         label="What to check",
         initial=Scan.Type.values,
     )
-    pages_per_entry = forms.IntegerField(label="Pages per site", min_value=1, initial=1, error_messages=WHOLE)
+    pages_per_entry = forms.IntegerField(
+        label="Pages per site", min_value=1, initial=1, error_messages=WHOLE_NUMBER_ERRORS
+    )
     every = forms.ChoiceField(label="How often", choices=EVERY, widget=forms.RadioSelect, required=False)
     window_hours = forms.IntegerField(
         label="Spread over, in hours",
         min_value=0,
         initial=USUAL_WINDOW_HOURS,
-        error_messages=WHOLE,
+        error_messages=WHOLE_NUMBER_ERRORS,
         help_text="The sites of a run are started evenly over this time. 0 starts them as fast as your plan allows.",
     )
-    # A text field, because there are 600 time zones: the template renders the choices, the service validates the value.
+    # The field is not a ChoiceField, because the template renders the 600 time zones and the service validates the
+    # value.
     timezone = forms.CharField(label="Time zone", required=False, initial="UTC", max_length=64)
     emails = TicksField([], label="E-mail to")
     webhooks = forms.BooleanField(label="Also send events to our webhooks", required=False, initial=True)
@@ -86,13 +92,16 @@ class ListForm(IdempotentForm):
         ticks.choices = [(email, HintedLabel(email, hint)) for email, hint in people.items()]
 
     def clean_type(self) -> list[str]:
-        chosen: list[str] = list(dict.fromkeys(self.cleaned_data["type"]))
-        if not chosen:
+        types: list[str] = list(dict.fromkeys(self.cleaned_data["type"]))
+        if not types:
             raise forms.ValidationError(NONE_CHOSEN)
-        return chosen
+        return types
 
     def list_request(self, organization_id: int) -> ListRequest:
-        """Return the request to create or change a list. Raises the same refusals as the API."""
+        """Return the list request from the form's values.
+
+        Raises the same refusals as the API.
+        """
         values = self.cleaned_data
         columns = {
             "name": checked(ListRequestSerializer, "name", values["name"]),
@@ -107,8 +116,8 @@ class ListForm(IdempotentForm):
         return ListRequest(columns)
 
 
-def entered_of(site_list: SiteList, emails: Sequence[str]) -> dict[str, Any]:
-    """Return the initial values of the form for an existing list."""
+def initial_values_of(site_list: SiteList, emails: Sequence[str]) -> dict[str, Any]:
+    """Return the initial form values for an existing list."""
     return {name: getattr(site_list, name) for name in COLUMNS} | {
         "type": site_list.types,
         "emails": emails,

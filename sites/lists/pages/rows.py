@@ -1,4 +1,4 @@
-"""Rows of the page of all lists: number of sites, schedule, latest run and mean scores of each list."""
+"""View models for the page of all lists."""
 
 from __future__ import annotations
 
@@ -12,19 +12,22 @@ from accounts.models import Organization
 from infrastructure.web import keyset
 from infrastructure.web.keyset import search_text
 from scans.models import Scan
-from sites.lists.pages.states import State, schedule_words, state_of_run
+from sites.lists.pages.states import State, schedule_text, state_of_run
 from sites.lists.snapshots import WHOLE, grade_of, type_figures
 from sites.models import ListCount, ListRun, SiteList
 from sites.models.site_list import ListCounts
 from website_scan.scoring import rounded
 
-PAGE_SIZE = 20
+LISTS_PER_PAGE = 20
 LABELS = dict(Scan.Type.choices)
 
 
 @dataclass(frozen=True, slots=True)
 class TypeMean:
-    """Mean score of a type over the sites of a run. `score` is None and `grade` is empty if no site was judged."""
+    """Mean score of a scan type over the sites of a run.
+
+    The score is None and the grade is empty if no site was judged.
+    """
 
     label: str
     score: int | None
@@ -35,7 +38,7 @@ class TypeMean:
 class ListRow:
     """List with its latest run and the mean scores of its latest snapshot.
 
-    Cancelled and failed runs may have judged any part of the sites, so their means are not shown.
+    Means of cancelled and failed runs are not displayed, because these runs did not judge all sites.
     """
 
     site_list: SiteList
@@ -50,21 +53,24 @@ class ListRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
-    """Used and allowed numbers of lists and of sites, over all organizations that share the limits of a plan."""
+class Capacity:
+    """Used and allowed numbers of lists and sites.
+
+    All organizations that share the limits of a plan are counted together.
+    """
 
     lists: int
-    most_lists: int
+    max_lists: int
     entries: int
-    most_entries: int
+    max_entries: int
 
     @property
     def is_full(self) -> bool:
-        return self.lists >= self.most_lists
+        return self.lists >= self.max_lists
 
     @property
     def entries_left(self) -> int:
-        return max(0, self.most_entries - self.entries)
+        return max(0, self.max_entries - self.entries)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,26 +78,29 @@ class ListPage:
     rows: list[ListRow]
     page: keyset.LinkedPage[SiteList, keyset.Moment]
     text: str
-    has_any: bool
-    room: Room
+    has_lists: bool
+    room: Capacity
 
 
-def room_of(organization: Organization) -> Room:
-    """Return the used and allowed numbers of lists and sites of a plan, with one query."""
+def capacity_of(organization: Organization) -> Capacity:
+    """Return the used and allowed numbers of lists and sites of a plan, in one query."""
     sharing = SiteList.objects.filter(organization__in=usage.sharing_limits(organization))
     used = sharing.aggregate(entries=Sum("entries_count"), lists=Count("id"))
     tier = organization.tier
-    return Room(used["lists"], tier.lists, used["entries"] or 0, tier.list_entries)
+    return Capacity(used["lists"], tier.lists, used["entries"] or 0, tier.list_entries)
 
 
 def list_page(organization: Organization, query: Mapping[str, str]) -> ListPage:
-    """Return a page of lists, newest first, filtered by a text in their names (`q`), with at most six queries."""
+    """Return a page of lists whose names contain the text `q`, newest first.
+
+    Executes at most six queries.
+    """
     text = search_text(query)
     rows = access.rows(SiteList, organization.id).defer("encrypted_credentials")
     match = Q(name__icontains=text) if text else None
-    page = keyset.by_time([rows], query, size=PAGE_SIZE, filters={"q": text} if text else {}, match=match)
-    has_any = bool(page.rows) or (bool(text) and rows.exists())
-    return ListPage(_rows(page.rows), page, text, has_any, room_of(organization))
+    page = keyset.by_time([rows], query, size=LISTS_PER_PAGE, filters={"q": text} if text else {}, match=match)
+    has_lists = bool(page.rows) or (bool(text) and rows.exists())
+    return ListPage(_rows(page.rows), page, text, has_lists, capacity_of(organization))
 
 
 def means_of(counts: ListCounts | None, types: Sequence[str]) -> tuple[TypeMean, ...]:
@@ -113,14 +122,14 @@ def _rows(lists: Sequence[SiteList]) -> list[ListRow]:
     whole = runs.filter(status__in=WHOLE).distinct("site_list")
     snapshots = {run.site_list_id: run.id for run in whole}
     counts = ListCount.objects.filter(run__in=snapshots.values(), tag="")
-    by_run = {count.run_id: count.data for count in counts}
+    counts_by_run = {count.run_id: count.data for count in counts}
     return [
         ListRow(
             site_list=site_list,
-            schedule=schedule_words(site_list),
+            schedule=schedule_text(site_list),
             run=(run := latest.get(site_list.id)),
             state=state_of_run(run) if run else None,
-            means=means_of(by_run.get(snapshots.get(site_list.id, "")), site_list.types),
+            means=means_of(counts_by_run.get(snapshots.get(site_list.id, "")), site_list.types),
         )
         for site_list in lists
     ]

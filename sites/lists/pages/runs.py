@@ -1,4 +1,4 @@
-"""Rows of a list's runs: the current run, the latest ended run, and pages of all runs with their mean scores."""
+"""View models for a list's runs and their mean scores."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from sites.lists.pages.states import State, state_of_run
 from sites.lists.snapshots import is_kept
 from sites.models import ListCount, ListRun, SiteList
 
-PAGE_SIZE = 25
+RUNS_PER_PAGE = 25
 
 
 @dataclass(frozen=True, slots=True)
 class RunRow:
-    """Run with its state. Only runs that have ended have means."""
+    """Run of a list with its state. Only finished runs have mean scores."""
 
     run: ListRun
     state: State
@@ -26,7 +26,7 @@ class RunRow:
 
     @property
     def done(self) -> int:
-        """Return the number of sites that are judged or have failed."""
+        """Return the number of sites that were judged or have failed."""
         return self.run.done + self.run.failed
 
     @property
@@ -39,13 +39,16 @@ class RunRow:
 
     @property
     def ends_at(self) -> datetime | None:
-        """Return the end of the window in which sites start; None if all sites start at once."""
+        """Return the end of the window in which the sites are started, or None without a window."""
         hours = self.run.window_hours
         return self.run.started_at + timedelta(hours=hours) if hours else None
 
     @property
     def by_label(self) -> Mapping[str, TypeMean | None]:
-        """Return the means by label of each scan type; None for a type that the run did not scan."""
+        """Return the mean scores by scan type label.
+
+        Types that the run did not scan have None.
+        """
         means = {mean.label: mean for mean in self.means}
         return {str(label): means.get(str(label)) for label in Scan.Type.labels}
 
@@ -56,7 +59,10 @@ class RunRow:
 
 @dataclass(frozen=True, slots=True)
 class RunPage:
-    """Page of runs; `labels` are those of the list's types."""
+    """Page of a list's runs.
+
+    `labels` are the names of the list's scan types.
+    """
 
     rows: list[RunRow]
     labels: tuple[str, ...]
@@ -65,26 +71,29 @@ class RunPage:
 
 
 def latest_runs(site_list: SiteList) -> tuple[RunRow | None, RunRow | None]:
-    """Return the latest run that has ended, and the run in progress, with one query."""
+    """Return the latest finished run and the run in progress, in one query."""
     rows = [RunRow(run, state_of_run(run)) for run in site_list.runs.order_by("-started_at", "-id")[:2]]
     running = next((row for row in rows if not row.run.has_ended), None)
     return next((row for row in rows if row.run.has_ended), None), running
 
 
 def running_of(site_list: SiteList) -> RunRow | None:
-    """Return the run in progress; a list has at most one."""
+    """Return the list's run in progress, or None.
+
+    A list has at most one run in progress.
+    """
     run = site_list.runs.filter(status=ListRun.Status.RUNNING).defer("checks").first()
     return RunRow(run, state_of_run(run)) if run else None
 
 
 def run_page(site_list: SiteList, query: Mapping[str, str]) -> RunPage:
-    """Return a page of the list's runs, newest first, with at most three queries."""
-    page = keyset.by_time([site_list.runs.all()], query, column="started_at", size=PAGE_SIZE, filters={})
+    """Return a page of the list's runs, newest first, in at most three queries."""
+    page = keyset.by_time([site_list.runs.all()], query, column="started_at", size=RUNS_PER_PAGE, filters={})
     labels = tuple(str(label) for type, label in Scan.Type.choices if type in site_list.types)
-    return RunPage(_with_means(page.rows), labels, page.previous, page.next)
+    return RunPage(_rows_with_means(page.rows), labels, page.previous, page.next)
 
 
-def _with_means(runs: Sequence[ListRun]) -> list[RunRow]:
+def _rows_with_means(runs: Sequence[ListRun]) -> list[RunRow]:
     ended = [run.id for run in runs if run.has_ended]
     counts = {count.run_id: count.data for count in ListCount.objects.filter(run__in=ended, tag="")}
     return [RunRow(run, state_of_run(run), means_of(counts.get(run.id), run.types)) for run in runs]

@@ -1,4 +1,4 @@
-"""Views of a list's snapshots: runs, snapshot, sites that fail a check, adoption, comparison, export, sharing."""
+"""Dashboard views for a list's runs and snapshots, with adoption, comparison, export and sharing."""
 
 from __future__ import annotations
 
@@ -8,19 +8,22 @@ from django.conf import settings
 from django.contrib import messages
 from django.http import Http404, HttpResponse, StreamingHttpResponse
 from django.shortcuts import redirect, render
+from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.authentication import member_caller
-from accounts.identity.freshness import fresh_login_needed
+from accounts.identity.freshness import require_fresh_login
 from accounts.models import Membership
 from accounts.roles import MemberRequest, known, page_of, requires
-from accounts.submissions import refuse_now
+from accounts.submissions import refuse_over_rate_or_in_maintenance
 from infrastructure.api.errors import NotFound
 from scans.models import Scan
 from sites.lists import exports, sharing
 from sites.lists.pages import changes, snapshots
 from sites.lists.pages import runs as run_rows
+from sites.lists.pages.adoption_lines import adoption_lines
 from sites.lists.pages.states import state_of_run
+from sites.lists.pages.target_page import target_rows
 from sites.lists.pages.views import find
 from sites.lists.snapshots import find_snapshot, latest, previous
 from sites.models import ListRun, SiteList
@@ -33,7 +36,7 @@ Role = Membership.Role
 @requires(Role.VIEWER)
 @known
 def list_runs_page(request: MemberRequest, list_id: str) -> HttpResponse:
-    """Show all runs of a list, newest first, with the means of each."""
+    """Render all runs of a list, newest first, with their mean scores."""
     site_list = find(request, list_id)
     context = {"section": "lists", "site_list": site_list, "page": run_rows.run_page(site_list, request.GET)}
     return render(request, "sites/lists/runs.html", context)
@@ -43,7 +46,7 @@ def list_runs_page(request: MemberRequest, list_id: str) -> HttpResponse:
 @requires(Role.VIEWER)
 @known
 def list_snapshot(request: MemberRequest, list_id: str, run_id: str = "") -> HttpResponse:
-    """Show one snapshot or the latest: grades by type and by tag, and the most frequent failed checks."""
+    """Render one snapshot, by default the latest."""
     if not run_id:
         site_list = find(request, list_id)
         run = latest(site_list)
@@ -68,11 +71,14 @@ def list_snapshot(request: MemberRequest, list_id: str, run_id: str = "") -> Htt
 @requires(Role.VIEWER)
 @known
 def list_sites(request: MemberRequest, list_id: str, run_id: str) -> HttpResponse:
-    """Show the sites of a snapshot that fail a `check`; redirect to the snapshot if the query has no check."""
+    """Render the sites of a snapshot that fail a `check`.
+
+    Without a check, redirects to the snapshot.
+    """
     run = _run(request, list_id, run_id)
     if not request.GET.get("check"):
         return redirect(page_of(request.membership, "list-run-snapshot", list_id, run_id))
-    page = snapshots.sites_of_check(run, request.GET)
+    page = snapshots.sites_failing_check(run, request.GET)
     if page is None:
         raise Http404
     context = {"section": "lists", "site_list": run.site_list, "run": run, "page": page}
@@ -83,10 +89,10 @@ def list_sites(request: MemberRequest, list_id: str, run_id: str) -> HttpRespons
 @requires(Role.VIEWER)
 @known
 def list_compare(request: MemberRequest, list_id: str, run_id: str) -> HttpResponse:
-    """Show a snapshot beside another one (`with`), by default the one before it."""
+    """Render the comparison of a snapshot with another one (`with`), by default the previous one."""
     run = _run(request, list_id, run_id)
     others = changes.last_snapshots(run.site_list)
-    other = changes.other_of(run, others, request.GET.get("with", ""))
+    other = changes.snapshot_to_compare(run, others, request.GET.get("with", ""))
     context: dict[str, Any] = {"section": "lists", "site_list": run.site_list, "run": run, "others": others}
     context["comparison"] = changes.comparison(run, other) if other else None
     return render(request, "sites/lists/compare.html", context)
@@ -96,17 +102,21 @@ def list_compare(request: MemberRequest, list_id: str, run_id: str) -> HttpRespo
 @requires(Role.VIEWER)
 @known
 def list_adoption(request: MemberRequest, list_id: str) -> HttpResponse:
-    """Show how many sites pass a check, in each snapshot."""
+    """Render how many sites pass a check in each snapshot of a list."""
     site_list = find(request, list_id)
     run = latest(site_list)
     if run is None:
         return _no_snapshot(request, site_list, "list-adoption")
+    page, tags = changes.adoption_page(site_list, run, request.GET), snapshots.tags_of(run)
     context = {
         "section": "lists",
         "site_list": site_list,
         "run": run,
-        "tags": snapshots.tags_of(run),
-        "page": changes.adoption_page(site_list, run, request.GET),
+        "tags": tags,
+        "page": page,
+        "targets": target_rows(site_list, timezone.now()),
+        "types": [(type, label) for type, label in Scan.Type.choices if type in site_list.types],
+        "compared": adoption_lines(site_list, page.check, page.tag, tags, request.GET),
     }
     return render(request, "sites/lists/adoption.html", context)
 
@@ -117,7 +127,7 @@ def list_adoption(request: MemberRequest, list_id: str) -> HttpResponse:
 def list_export(
     request: MemberRequest, list_id: str, run_id: str, export_format: str
 ) -> HttpResponse | StreamingHttpResponse:
-    """Export a snapshot as a file, in the format of the API's exports."""
+    """Download a snapshot as a file in one of the API's export formats."""
     run = _run(request, list_id, run_id)
     if export_format not in exports.WRITERS:
         raise Http404
@@ -132,7 +142,7 @@ def list_export(
 @requires(Role.VIEWER)
 @known
 def list_sharing(request: MemberRequest, list_id: str) -> HttpResponse:
-    """Show the shared pages of a list with their addresses and badges."""
+    """Render the public pages of a list with their URLs and badges."""
     site_list = find(request, list_id)
     run = latest(site_list)
     shares = list(sharing.shares_of(site_list).select_related("run"))
@@ -156,19 +166,24 @@ def list_sharing(request: MemberRequest, list_id: str) -> HttpResponse:
 
 @require_POST
 @requires(Role.MEMBER)
-@fresh_login_needed()
+@require_fresh_login()
 @known
 def list_share(request: MemberRequest, list_id: str) -> HttpResponse:
-    """Share one snapshot (`run`), or always the latest; with `table`, all its sites as well."""
+    """Create a public page of one snapshot, or one that always shows the latest.
+
+    The form field `run` selects the snapshot. `table` adds the table of all sites.
+    """
     try:
-        refuse_now(request)
+        refuse_over_rate_or_in_maintenance(request)
         sharing.create_share(
             caller=member_caller(request.membership),
             list_id=list_id,
             run_id=request.POST.get("run") or None,
             has_table=bool(request.POST.get("table")),
+            password=request.POST.get("password", ""),
         )
-        messages.success(request, "The page is public. Anyone with its address can read it until you revoke it.")
+        who = "with its address and the password" if request.POST.get("password") else "with its address"
+        messages.success(request, f"The page is public. Anyone {who} can read it until you revoke it.")
     except NotFound:
         raise
     except Refusal as refusal:
@@ -178,10 +193,10 @@ def list_share(request: MemberRequest, list_id: str) -> HttpResponse:
 
 @require_POST
 @requires(Role.MEMBER)
-@fresh_login_needed()
+@require_fresh_login()
 @known
 def list_unshare(request: MemberRequest, list_id: str, share_id: str) -> HttpResponse:
-    """Revoke a shared page."""
+    """Revoke a public page of a list."""
     sharing.delete_share(caller=member_caller(request.membership), list_id=list_id, share_id=share_id)
     messages.success(request, "Revoked. The address and its badges no longer show anything.")
     return redirect(page_of(request.membership, "list-sharing", list_id))

@@ -1,4 +1,4 @@
-"""Page of a list's snapshot: grades by type and by tag, most frequent failed checks, and sites that fail a check."""
+"""View models for a snapshot's statistics and failed checks."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from sites.models import ListCount, ListResult, ListRun
 from website_scan.report.fixes import Part, parts
 from website_scan.urls import host_and_port_of
 
-CHECKS_SHOWN = 20
-SITES_SHOWN = 100
+MAX_CHECKS = 20
+SITES_PER_PAGE = 100
 LABELS = dict(Scan.Type.choices)
 # Width of the bar of grades, in SVG user units.
 BAR_WIDTH = 600
 
 
 @dataclass(frozen=True, slots=True)
-class GradePart:
-    """Number of sites with a grade, and their segment of the bar."""
+class GradeSegment:
+    """Segment of the grade bar with its number of sites."""
 
     grade: str
     number: int
@@ -38,17 +38,20 @@ class GradePart:
 
 @dataclass(frozen=True, slots=True)
 class TypePanel:
-    """Figures of a scan type; `grade` is the grade of the mean score, empty if no site was judged."""
+    """Statistics of a scan type.
+
+    `grade` is that of the mean score. It is empty if no site was judged.
+    """
 
     label: str
     figures: TypeFigures
     grade: str
-    parts: tuple[GradePart, ...]
+    parts: tuple[GradeSegment, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class HeldCheck:
-    """Check that fails or warns on sites, with its explanation and fix."""
+class FailedCheck:
+    """Check that fails or warns on sites of a snapshot, with its explanation and fix."""
 
     figures: CheckFigures
     label: str
@@ -64,7 +67,7 @@ class HeldCheck:
 
     @property
     def bar(self) -> float:
-        """Return the width of the bar of failed sites, in percent."""
+        """Return the width of the bar for failed sites, in percent."""
         return round(100 * self.figures["failed"] / (self.figures["of"] or 1), 1)
 
 
@@ -80,7 +83,7 @@ class TagRow:
 class SnapshotPage:
     found: Summary
     panels: tuple[TypePanel, ...]
-    checks: tuple[HeldCheck, ...]
+    checks: tuple[FailedCheck, ...]
     more_checks: int
     tags: tuple[TagRow, ...]
     tag: str
@@ -89,8 +92,11 @@ class SnapshotPage:
 
 
 @dataclass(frozen=True, slots=True)
-class SiteOfCheck:
-    """Site of a snapshot that fails a check; `report` is the address of its report, empty if it has expired."""
+class SiteWithFailure:
+    """Site of a snapshot that fails a check.
+
+    `report` is the URL of its report. It is empty if the report has expired.
+    """
 
     host: str
     path: str
@@ -103,28 +109,32 @@ class SiteOfCheck:
 
 
 @dataclass(frozen=True, slots=True)
-class SitesOfCheck:
-    check: HeldCheck
-    rows: list[SiteOfCheck]
+class SitesWithFailure:
+    check: FailedCheck
+    rows: list[SiteWithFailure]
     status: str
     next: str | None
 
 
 def snapshot_page(run: ListRun, query: Mapping[str, str]) -> SnapshotPage:
-    """Return the page of a snapshot; `tag` and `type` of the query filter sites and checks, `all` lists all checks."""
+    """Return the page of a snapshot.
+
+    The query may filter by `tag` and `type`, and request `all` checks.
+    """
     tag, type = query.get("tag", "").replace("\0", "")[:60], query.get("type", "")
     type = type if type in run.types else ""
     figures = summary(run, tag)
     checks = [check for check in figures["checks"] if check["failed"] and (not type or check["type"] == type)]
-    limit = len(checks) if query.get("all") else CHECKS_SHOWN
+    limit = len(checks) if query.get("all") else MAX_CHECKS
     names = [row["tag"] for row in figures["tags"]] if not tag else tags_of(run)
     return SnapshotPage(
         found=figures,
-        panels=tuple(_panels(figures["types"])),
-        checks=tuple(map(held, checks[:limit])),
+        panels=tuple(_type_panels(figures["types"])),
+        checks=tuple(map(failed_check, checks[:limit])),
         more_checks=len(checks[limit:]),
         tags=tuple(
-            TagRow(row["tag"], row["sites"], row["judged"], tuple(_panels(row["types"]))) for row in figures["tags"]
+            TagRow(row["tag"], row["sites"], row["judged"], tuple(_type_panels(row["types"])))
+            for row in figures["tags"]
         ),
         tag=tag,
         tag_names=tuple(sorted(names, key=str.casefold)),
@@ -133,15 +143,18 @@ def snapshot_page(run: ListRun, query: Mapping[str, str]) -> SnapshotPage:
 
 
 def tags_of(run: ListRun) -> list[str]:
-    """Return the tags of a snapshot, sorted by name."""
+    """Return the tags of a snapshot sorted by name, at most 500."""
     counts = ListCount.objects.filter(run=run).exclude(tag="")
     return list(counts.order_by("tag").values_list("tag", flat=True)[:500])
 
 
-def held(figures: CheckFigures) -> HeldCheck:
-    """Return a check with its texts from the catalogue; a check that no longer exists has only its name."""
+def failed_check(figures: CheckFigures) -> FailedCheck:
+    """Return a check with texts from the catalogue.
+
+    A check that the catalogue no longer has only gets its name.
+    """
     entry: CheckEntry | None = entries().get(figures["check"])
-    return HeldCheck(
+    return FailedCheck(
         figures=figures,
         label=str(LABELS.get(figures["type"], figures["type"])),
         title=entry.found if entry else figures["name"],
@@ -152,10 +165,10 @@ def held(figures: CheckFigures) -> HeldCheck:
     )
 
 
-def sites_of_check(run: ListRun, query: Mapping[str, str]) -> SitesOfCheck | None:
-    """Return the sites on which a `check` fails (or warns, if `status` is `warn`), in the order of the run.
+def sites_failing_check(run: ListRun, query: Mapping[str, str]) -> SitesWithFailure | None:
+    """Return the sites that fail a `check`, in the order of the run.
 
-    Return None if the snapshot does not have the check.
+    If `status` is `warn`, returns the sites with a warning. Return None if the snapshot does not have the check.
     """
     check, status = query.get("check", ""), query.get("status", "fail")
     status = status if status in ("fail", "warn") else "fail"
@@ -171,11 +184,11 @@ def sites_of_check(run: ListRun, query: Mapping[str, str]) -> SitesOfCheck | Non
     if tag:
         rows = rows.filter(tags__contains=[tag])
     filters = {"check": check, "status": status} | ({"tag": tag} if tag else {})
-    page = keyset.by_columns(rows, query, columns=["position"], size=SITES_SHOWN, filters=filters)
-    return SitesOfCheck(held(figures), _sites(run, check, figures["type"], page.rows), status, page.next)
+    page = keyset.by_columns(rows, query, columns=["position"], size=SITES_PER_PAGE, filters=filters)
+    return SitesWithFailure(failed_check(figures), _sites(run, check, figures["type"], page.rows), status, page.next)
 
 
-def _sites(run: ListRun, check: str, type: str, results: Sequence[ListResult]) -> list[SiteOfCheck]:
+def _sites(run: ListRun, check: str, type: str, results: Sequence[ListResult]) -> list[SiteWithFailure]:
     reports = reports_of(run.site_list.organization_id, [result.audit_id for result in results])
     sites = []
     for result in results:
@@ -183,7 +196,7 @@ def _sites(run: ListRun, check: str, type: str, results: Sequence[ListResult]) -
         page = reports.get(result.audit_id or "", "")
         path = path_of(result.url)
         sites.append(
-            SiteOfCheck(
+            SiteWithFailure(
                 host=host_and_port_of(result.url),
                 path="" if path == "/" else path,
                 tags=result.tags,
@@ -197,25 +210,31 @@ def _sites(run: ListRun, check: str, type: str, results: Sequence[ListResult]) -
     return sites
 
 
-def _panels(types: Mapping[str, TypeFigures]) -> list[TypePanel]:
+def _type_panels(types: Mapping[str, TypeFigures]) -> list[TypePanel]:
     return [
-        TypePanel(str(LABELS[type]), figures, grade_of(figures), _parts(figures)) for type, figures in types.items()
+        TypePanel(str(LABELS[type]), figures, grade_of(figures), _grade_segments(figures))
+        for type, figures in types.items()
     ]
 
 
-def _parts(figures: TypeFigures) -> tuple[GradePart, ...]:
-    """Return the segments of the bar of grades, the best grade first."""
+def _grade_segments(figures: TypeFigures) -> tuple[GradeSegment, ...]:
+    """Return the grade bar's segments, best grade first."""
     segments, x = [], 0.0
     for grade, number in figures["grades"].items():
         if number:
             width = BAR_WIDTH * number / (figures["judged"] or 1)
-            segments.append(GradePart(grade, number, percent(number, figures["judged"]), round(x, 1), round(width, 1)))
+            segments.append(
+                GradeSegment(grade, number, percent(number, figures["judged"]), round(x, 1), round(width, 1))
+            )
             x += width
     return tuple(segments)
 
 
 def sentences_of(run: ListRun) -> list[tuple[str, str]]:
-    """Return the checks of a snapshot with the sentence of each, such as "87 % of 1,204 sites redirect to HTTPS"."""
+    """Return the check IDs and sentences of a snapshot.
+
+    One sentence is, for example, "87 % of 1,204 sites redirect to HTTPS".
+    """
     checks = figures(run)["checks"]
     sentences = [
         (check["check"], sentence(check["check"], check["passed"], check["of"])) for check in checks if check["of"]

@@ -1,7 +1,8 @@
-"""Texts about the state, schedule and cost of lists, of their entries and runs."""
+"""View models and texts for the state, schedule and cost of lists."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from accounts.usage import Quota
@@ -12,7 +13,7 @@ from website_scan.messages import agreeing, counted
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """State of a run or an entry: its `name`, the `tone` of its colour, and an optional explanation."""
+    """State of a run or an entry for display, with a color and an optional explanation."""
 
     name: str
     tone: str
@@ -21,19 +22,61 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Maximum number of scans of a run, and the month's quota."""
+    """Number of scans that the runs of a list cost, and the month's quota.
 
-    scans: int
+    `interval` is the interval of the list's schedule.
+    """
+
+    sites: int
+    pages: int
+    types: int
+    interval: str
     quota: Quota
 
     @property
-    def is_used_up(self) -> bool:
+    def scans(self) -> int:
+        return self.sites * self.pages * self.types
+
+    @property
+    def is_quota_used_up(self) -> bool:
         return not self.quota.remaining
 
     @property
-    def is_over(self) -> bool:
-        """Return True if the run may exceed the remaining quota, so that some sites would be left out."""
+    def exceeds_quota(self) -> bool:
+        """Return True if a run may need more scans than remain in the quota.
+
+        Such a run would leave out sites.
+        """
         return self.scans > self.quota.remaining
+
+    @property
+    def plan_text(self) -> str:
+        """Return why the list exceeds the plan's monthly quota, and what would fit.
+
+        Returns an empty string if the list fits.
+        """
+        month, scans = self.quota.limit, self.scans * self._runs_per_month
+        if scans <= month:
+            return ""
+        runs = "A run uses" if self._runs_per_month == 1 else f"Up to {self._runs_per_month} runs in a month use"
+        text = f"{runs} up to {scans:,} scans, but your plan has {month:,} a month. "
+        return f"{text}What fits: {', or '.join(self._what_fits(month)) or 'nothing'}."
+
+    @property
+    def _runs_per_month(self) -> int:
+        return WEEKS_OF_MONTH if self.interval == ListInterval.WEEK else 1
+
+    def _what_fits(self, month: int) -> Iterator[str]:
+        """Yield alternatives that fit into a month's scans, such as "5,000 sites"."""
+        runs = self._runs_per_month
+        if sites := month // (self.pages * self.types * runs):
+            yield counted(sites, "site")
+        if types := month // (self.sites * self.pages * runs):
+            yield f"all sites with {counted(types, 'type')}"
+        if pages := month // (self.sites * self.types * runs):
+            yield f"all sites with {counted(pages, 'page')} of each"
+        if runs > 1 and self.scans <= month:
+            yield "all sites once a month"
 
 
 ENTRY_STATES = {
@@ -42,6 +85,8 @@ ENTRY_STATES = {
     ListEntry.State.PARTIAL: State("Judged in part", "warn"),
     ListEntry.State.FAILED: State("Not reached", "bad"),
 }
+# A month has up to five days on which a weekly run begins.
+WEEKS_OF_MONTH = 5
 EVERY = {
     "": "Runs when someone starts it",
     ListInterval.WEEK: "Runs every week",
@@ -51,7 +96,7 @@ EVERY = {
 
 
 def state_of_run(run: ListRun) -> State:
-    """Return the state of a run, with an explanation if the run was partial, cancelled or failed."""
+    """Return the state of a run, with an explanation if it was partial, cancelled or failed."""
     judged = f"{run.done:,} of {counted(run.entries, 'site')} {agreeing(run.done, 'was', 'were')} judged"
     match run.status:
         case ListRun.Status.RUNNING:
@@ -66,11 +111,13 @@ def state_of_run(run: ListRun) -> State:
     return State("Failed", "bad", run.error_message or "No site could be judged.")
 
 
-def schedule_words(site_list: SiteList) -> str:
-    """Return the schedule of a list as text, such as "Runs every month, spread over 24 hours"."""
+def schedule_text(site_list: SiteList) -> str:
+    """Return the list's schedule as text, such as "Runs every month, spread over 24 hours"."""
     spread = f", spread over {counted(site_list.window_hours, 'hour')}" if site_list.window_hours else ""
     return f"{EVERY[site_list.every]}{spread}"
 
 
-def cost_of(site_list: SiteList, quota: Quota) -> Cost:
-    return Cost(site_list.entries_count * site_list.pages_per_entry * len(site_list.types), quota)
+def cost_of(site_list: SiteList, quota: Quota, more_sites: int = 0) -> Cost:
+    """Return the cost of a run, optionally with more sites in the list."""
+    sites = site_list.entries_count + more_sites
+    return Cost(sites, site_list.pages_per_entry, len(site_list.types), site_list.every, quota)

@@ -1,4 +1,4 @@
-"""Table of a list's sites: grades, changes since the previous result, sparkline of scores, tags and state."""
+"""View models for the table of a list's sites."""
 
 from __future__ import annotations
 
@@ -16,28 +16,35 @@ from infrastructure.web import charts
 from infrastructure.web.keyset import EPOCH
 from scans.check_catalogue import CheckEntry, entries
 from scans.models import Scan, path_of
-from sites.lists.entries import EntryFilter, EntryPage, entries_page
+from sites.lists.entries import EntryFilter, entries_page
 from sites.lists.pages.states import ENTRY_STATES, State
 from sites.models import Audit, ListCount, ListEntry, SiteList
 from website_scan.json_types import GRADES
 from website_scan.scoring import mean_grade
 
-PAGE_SIZE = 50
+SITES_PER_PAGE = 50
 LABELS = dict(Scan.Type.choices)
-# Tags for suggestions. Only the first sites of a list are read, so that the query stays fast.
+# Selects tags for suggestions, only of the first sites of a list, so that the query stays fast.
 TAGS = """
     SELECT DISTINCT tag FROM (
         SELECT unnest(tags) AS tag FROM sites_listentry WHERE site_list_id = %(site_list)s LIMIT 20000
     ) AS tags ORDER BY tag LIMIT 500
 """
-# Names of filters in the query string, the same as in the API.
+# Names of the filters in the query string, as in the API.
 FILTERS = tuple(field.name for field in fields(EntryFilter))
-FIRST = "url"
+# Labels of the columns of facts that can be added to the table, by name of the fact.
+FACT_COLUMNS: Mapping[str, str] = {"status": "Status", "hsts": "HSTS", "generator": "Generator", "language": "Language"}
+# Filters that are always displayed; the others are in “More filters”.
+MAIN_FILTERS = frozenset({"text", "tag", "check"})
+DEFAULT_SORT = "url"
 
 
 @dataclass(frozen=True, slots=True)
 class MeanScore:
-    """Mean of a site's scores in one result: a point of the sparkline, without date and catalogue version."""
+    """Mean of a site's scores in one result, as a point of a sparkline.
+
+    It has neither a date nor a catalogue version.
+    """
 
     score: int
     grade: str = ""
@@ -47,7 +54,10 @@ class MeanScore:
 
 @dataclass(frozen=True, slots=True)
 class TypeCell:
-    """Latest score of a type (or None) with its change. `url` is the address of the report, empty if expired."""
+    """Latest score of a scan type and its change.
+
+    `score` is None without a score. `url` leads to the report and is empty if the report has expired.
+    """
 
     type: str
     label: str
@@ -66,16 +76,26 @@ class SiteRow:
     mean_grade: str
     state: State
     url: str
+    is_in_progress: bool
+    facts: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def page(self) -> str:
+        """Return the address of the site's page, relative to that of its list."""
+        return f"{self.entry.site_list_id}/entries/{self.entry.id}"
 
     @property
     def name(self) -> str:
-        """Return the host, with the path if there is one."""
+        """Return the host and path of the site, or only the host if the path is "/"."""
         return f"{self.entry.host}{self.path}"
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """Column whose link sorts by it; `direction` is empty if the table is sorted by another column."""
+    """Table column with a link that sorts the table by it.
+
+    `direction` is empty if the table is sorted by another column.
+    """
 
     label: str
     query: str
@@ -84,7 +104,10 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class SiteTable:
-    """Page of the table with its filters, links and columns."""
+    """Page of the table of sites with its filters, links and columns.
+
+    `facts` are names of additional columns.
+    """
 
     rows: list[SiteRow]
     total: int
@@ -95,57 +118,76 @@ class SiteTable:
     columns: tuple[Column, ...]
     sorts: tuple[tuple[str, str], ...]
     types: tuple[tuple[str, str], ...]
+    facts: tuple[str, ...]
     grades: Sequence[str] = GRADES
     states: tuple[tuple[str, str], ...] = tuple((str(value), state.name) for value, state in ENTRY_STATES.items())
+
+    @property
+    def fact_columns(self) -> Mapping[str, str]:
+        """Return the labels of the columns that can be added, by fact name."""
+        return FACT_COLUMNS
 
     @property
     def is_filtered(self) -> bool:
         return bool(self.filters)
 
     @property
+    def has_more_filters(self) -> bool:
+        """Return True if the section “More filters” has a filter or column in use."""
+        return not MAIN_FILTERS.issuperset(self.filters) or bool(self.facts)
+
+    @property
     def chosen(self) -> dict[str, str]:
-        """Return the values of all filters, empty where one is not set."""
+        """Return the values of all filters, with "" for unused filters."""
         return {name: self.filters.get(name, "") for name in FILTERS}
 
 
 def site_table(site_list: SiteList, query: Mapping[str, str]) -> SiteTable:
-    """Return the page of the table for a query string; invalid filters, orders and cursors are ignored."""
-    entry_filter = wanted_of(query)
+    """Return the page of the table for a query string, ignoring invalid filters, sort orders and cursors."""
+    entry_filter = entry_filter_of(query)
     filters = entry_filter.parameters
-    sorts = _sorts(site_list.types)
+    sorts = _sort_orders(site_list.types)
     sort = query.get("sort", "")
-    sort = sort if sort in dict(sorts) else FIRST
+    sort = sort if sort in dict(sorts) else DEFAULT_SORT
     try:
-        page = entries_page(site_list, entry_filter, sort=sort, cursor=query.get("cursor", ""), limit=PAGE_SIZE)
-    except InvalidParams:  # the cursor is invalid or belongs to another order
-        page = entries_page(site_list, entry_filter, sort=sort, limit=PAGE_SIZE)
-    parameters = filters | ({"sort": sort} if sort != FIRST else {})
+        page = entries_page(site_list, entry_filter, sort=sort, cursor=query.get("cursor", ""), limit=SITES_PER_PAGE)
+    except InvalidParams:  # The cursor is invalid or belongs to another sort order.
+        page = entries_page(site_list, entry_filter, sort=sort, limit=SITES_PER_PAGE)
+    facts = fact_columns_of(query)
+    shown = {f"show_{fact}": "yes" for fact in facts}
+    parameters = filters | shown | ({"sort": sort} if sort != DEFAULT_SORT else {})
     return SiteTable(
-        rows=_rows(site_list, page),
+        rows=rows_of(site_list, page.rows, facts),
         total=page.total,
         previous=_link(parameters, page.previous_cursor),
         next=_link(parameters, page.next_cursor),
         filters=filters,
         sort=sort,
-        columns=tuple(_column(label, name, filters, sort) for label, name in _columns(site_list.types)),
+        columns=tuple(_column(label, name, filters | shown, sort) for label, name in _columns(site_list.types)),
         sorts=sorts,
+        facts=facts,
         types=tuple((type, str(label)) for type, label in Scan.Type.choices if type in site_list.types),
     )
 
 
+def fact_columns_of(query: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the fact columns that the query string requests, for example with `show_hsts=yes`."""
+    return tuple(fact for fact in FACT_COLUMNS if query.get(f"show_{fact}"))
+
+
 def tags_of(site_list: SiteList) -> list[str]:
-    """Return tags of the list for suggestions."""
+    """Return the list's tags for suggestions."""
     return [tag for (tag,) in fetch(TAGS, {"site_list": site_list.id})]
 
 
 def failing_checks(run_id: str) -> list[tuple[str, list[CheckEntry]]]:
-    """Return the checks that any site of the snapshot fails, grouped by the label of their type."""
+    """Return the checks that at least one site of the snapshot fails, grouped by type label."""
     counts = ListCount.objects.filter(run=run_id, tag="").values_list("data", flat=True).first() if run_id else None
     return checks_by_type([check for check, (failed, *_) in counts["checks"].items() if failed] if counts else [])
 
 
 def checks_by_type(ids: Iterable[str]) -> list[tuple[str, list[CheckEntry]]]:
-    """Group checks by the label of their type, sorted by name; IDs that are not in the catalogue are omitted."""
+    """Return the checks grouped by type label and sorted by name, without IDs that the catalogue lacks."""
     catalogue = entries()
     groups: dict[str, list[CheckEntry]] = {str(label): [] for label in LABELS.values()}
     for check_id in ids:
@@ -154,21 +196,21 @@ def checks_by_type(ids: Iterable[str]) -> list[tuple[str, list[CheckEntry]]]:
     return [(label, sorted(group, key=lambda entry: entry.name)) for label, group in groups.items() if group]
 
 
-def wanted_of(query: Mapping[str, str]) -> EntryFilter:
-    """Return the filter of a page's query string or form, without the values that the API would refuse."""
+def entry_filter_of(query: Mapping[str, str]) -> EntryFilter:
+    """Return the filter of a query string or form, ignoring invalid values."""
     return EntryFilter.of({name: query.get(name, "").strip() for name in FILTERS}, is_lenient=True)
 
 
 def reports_of(organization_id: int, audits: Iterable[str | None]) -> dict[str, str]:
-    """Return the addresses of audit pages by audit ID, without expired audits, with one query."""
+    """Return the URLs of audit pages by audit ID, without expired audits, in one query."""
     ids = {audit_id for audit_id in audits if audit_id}
     rows = access.rows(Audit, organization_id).filter(id__in=ids)
     stored = rows.only("status", "created_at", "released_at", "kept_days")
     return {audit.id: reverse("audit-page", args=[audit.id]) for audit in stored if audit.is_kept}
 
 
-def _sorts(types: Sequence[str]) -> tuple[tuple[str, str], ...]:
-    """Return the orders of the table as pairs of value and label."""
+def _sort_orders(types: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    """Return the sort orders of the table as pairs of value and label."""
     orders = [("url", "Address"), ("-url", "Address, backwards")]
     for type, label in Scan.Type.choices:
         if type in types:
@@ -186,25 +228,33 @@ def _columns(types: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def _column(label: str, name: str, filters: Mapping[str, str], sort: str) -> Column:
-    """Return a column whose link sorts by it, or reverses the order if the table is already sorted by this column."""
+    """Return a column whose link sorts the table by it.
+
+    If the table is already sorted by the column, the link reverses the order.
+    """
     direction = {name: "ascending", f"-{name}": "descending"}.get(sort, "")
     order = f"-{name}" if direction == "ascending" else name
-    return Column(label, urlencode({**filters, **({"sort": order} if order != FIRST else {})}), direction)
+    return Column(label, urlencode({**filters, **({"sort": order} if order != DEFAULT_SORT else {})}), direction)
 
 
 def _link(parameters: Mapping[str, str], cursor: str | None) -> str | None:
     return urlencode({**parameters, "cursor": cursor}) if cursor else None
 
 
-def _rows(site_list: SiteList, page: EntryPage) -> list[SiteRow]:
-    audits: list[str | None] = [entry.audit_id for entry in page.rows]  # type: ignore[attr-defined]  # annotated
+def rows_of(site_list: SiteList, entries: Sequence[ListEntry], facts: Sequence[str] = ()) -> list[SiteRow]:
+    """Return table rows for the entries.
+
+    `facts` are additional columns. The entries must come from `annotated_entries`.
+    """
+    audits: list[str | None] = [entry.audit_id for entry in entries]  # type: ignore[attr-defined]  # annotated
     reports = reports_of(site_list.organization_id, audits)
     return [
-        _row(site_list, entry, reports.get(audit or "", "")) for entry, audit in zip(page.rows, audits, strict=True)
+        _row(site_list, entry, reports.get(audit or "", ""), facts)
+        for entry, audit in zip(entries, audits, strict=True)
     ]
 
 
-def _row(site_list: SiteList, entry: ListEntry, page: str) -> SiteRow:
+def _row(site_list: SiteList, entry: ListEntry, page: str, facts: Sequence[str]) -> SiteRow:
     path = path_of(entry.url)
     history = [MeanScore(mean) for mean in reversed(entry.history)]
     return SiteRow(
@@ -226,4 +276,13 @@ def _row(site_list: SiteList, entry: ListEntry, page: str) -> SiteRow:
         mean_grade=mean_grade(history[0].score, is_flawless=False) if history else "",
         state=ENTRY_STATES[ListEntry.State(entry.state)],
         url=page,
+        is_in_progress=entry.is_in_progress,  # type: ignore[attr-defined]  # annotated
+        facts=tuple((FACT_COLUMNS[fact], _fact_text(entry, fact)) for fact in facts),
     )
+
+
+def _fact_text(entry: ListEntry, fact: str) -> str:
+    value = dict[str, object](entry.facts).get(fact)
+    if isinstance(value, bool):
+        return "Yes" if value else "No"
+    return "" if value is None else str(value)

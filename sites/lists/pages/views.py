@@ -1,4 +1,7 @@
-"""Views of lists of sites: all lists, one list, settings, runs and entries. Viewers read, members change."""
+"""Dashboard views for lists, their settings, runs and entries.
+
+Viewers may read lists, members may change them.
+"""
 
 from __future__ import annotations
 
@@ -19,14 +22,15 @@ from accounts.authentication import member_caller
 from accounts.identity.freshness import session_suffices
 from accounts.models import Membership
 from accounts.roles import MemberRequest, known, page_of, requires
-from accounts.submissions import form_page, once_of, refuse_now
+from accounts.submissions import form_idempotency, form_page, refuse_over_rate_or_in_maintenance
 from infrastructure.api.errors import InvalidParams, NotFound
 from infrastructure.api.idempotency import IdempotencyConflict
 from sites.lists import runs, services
 from sites.lists.pages import rows, table
 from sites.lists.pages import runs as run_rows
-from sites.lists.pages.forms import ListForm, entered_of
-from sites.lists.pages.states import cost_of, schedule_words
+from sites.lists.pages.forms import ListForm, initial_values_of
+from sites.lists.pages.live import Live, live_of
+from sites.lists.pages.states import cost_of, schedule_text
 from sites.models import SiteList
 from sites.recipients import MAX_EMAILS, Recipients, recipients_of
 from sites.resources import LIST, LIST_RUN
@@ -36,19 +40,20 @@ from website_scan.ids import is_id
 from website_scan.messages import counted
 
 Role = Membership.Role
-MOST_PEOPLE = 2 * MAX_EMAILS
+MAX_PEOPLE = 2 * MAX_EMAILS
 WORK = "the organization's own work, which all members see"
 
 
 @require_safe
 @requires(Role.VIEWER)
 def lists(request: MemberRequest) -> HttpResponse:
-    """Show all lists with their latest runs and mean scores, or the form for a new list if there is no list."""
+    """Render all lists with their latest runs and mean scores, or the form for a new list if there are no lists."""
     member = request.membership
     page = rows.list_page(member.organization, request.GET)
     context: dict[str, Any] = {"section": "lists", "list": page}
-    if member.is_member and not page.has_any and not page.room.is_full:
-        context |= {"form": _form(request), "zones": time_zones(), "site_list": None}
+    if member.is_member and not page.has_lists and not page.room.is_full:
+        context |= {"form": _form(request), "zones": time_zones(), "site_list": None, "cost": None}
+        context["quota"] = quota_of(request)
     return render(request, "sites/lists/list.html", context)
 
 
@@ -56,16 +61,19 @@ def lists(request: MemberRequest) -> HttpResponse:
 @requires(Role.MEMBER)
 @session_suffices(WORK)
 def list_new(request: MemberRequest) -> HttpResponse:
-    """Show the form for a new list, and create the list once, even if sent twice; redirect to the import."""
+    """Render the form for a new list, or create the list and redirect to its import.
+
+    A form that is sent twice creates only one list.
+    """
     member = request.membership
     if request.method != "POST":
-        room = rows.room_of(member.organization)
-        if room.is_full:
-            return render(request, "sites/lists/full.html", {"section": "lists", "room": room})
+        capacity = rows.capacity_of(member.organization)
+        if capacity.is_full:
+            return render(request, "sites/lists/full.html", {"section": "lists", "room": capacity})
 
     def submit(form: ListForm) -> HttpResponse:
-        refuse_now(request)
-        list_request, once = form.list_request(member.organization_id), once_of(request, form)
+        refuse_over_rate_or_in_maintenance(request)
+        list_request, once = form.list_request(member.organization_id), form_idempotency(request, form)
         try:
             created = services.create_list(caller=member_caller(member), request=list_request, once=once)
         except IdempotencyConflict:
@@ -81,20 +89,22 @@ def list_new(request: MemberRequest) -> HttpResponse:
 @requires(Role.VIEWER)
 @known
 def site_list(request: MemberRequest, list_id: str) -> HttpResponse:
-    """Show a list: its latest run, its schedule, and the table of its sites."""
+    """Render a list's page with its latest run, its schedule, and the table of its sites."""
     site_list = find(request, list_id)
     latest, running = run_rows.latest_runs(site_list)
+    sites = table.site_table(site_list, request.GET) if site_list.entries_count else None
     context = {
         "section": "lists",
         "site_list": site_list,
-        "schedule": schedule_words(site_list),
+        "schedule": schedule_text(site_list),
         "cost": cost_of(site_list, quota_of(request)),
         "latest": latest,
         "running": running,
+        "live": Live(running, sites.rows, sites.facts) if sites else Live(running, ()),
     }
-    if site_list.entries_count:
+    if sites:
         context |= {
-            "table": table.site_table(site_list, request.GET),
+            "table": sites,
             "tags": table.tags_of(site_list),
             "checks": table.failing_checks(latest.run.id if latest else ""),
         }
@@ -105,14 +115,18 @@ def site_list(request: MemberRequest, list_id: str) -> HttpResponse:
 @requires(Role.VIEWER)
 @known
 def list_live(request: MemberRequest, list_id: str) -> HttpResponse:
-    """Return the fragment that the page polls during a run (`run`), or reload the page if the run has ended."""
+    """Render the fragment that the page polls while a run or scan is in progress.
+
+    The query has the displayed run (`run`) and rows (`row`). The page is reloaded when a run has ended or begun.
+    """
     if not request.htmx:  # type: ignore[attr-defined]  # django-htmx
         return redirect(page_of(request.membership, "list", list_id))
     site_list = find(request, list_id)
     running = run_rows.running_of(site_list)
-    if running is None or running.run.id != request.GET.get("run"):
+    if (running.run.id if running else "") != request.GET.get("run", ""):
         return HttpResponseClientRefresh()
-    return render(request, "sites/lists/_live.html", {"site_list": site_list, "running": running})
+    context = {"site_list": site_list, "live": live_of(site_list, running, request.GET)}
+    return render(request, "sites/lists/_live.html", context)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -120,11 +134,11 @@ def list_live(request: MemberRequest, list_id: str) -> HttpResponse:
 @known
 @session_suffices(WORK)
 def list_edit(request: MemberRequest, list_id: str) -> HttpResponse:
-    """Show the form with the current settings of a list, and save changes."""
+    """Render the form with the current settings of a list, and store changed settings."""
     site_list = find(request, list_id)
 
     def submit(form: ListForm) -> HttpResponse:
-        refuse_now(request)
+        refuse_over_rate_or_in_maintenance(request)
         list_request = form.list_request(site_list.organization_id)
         services.change_list(caller=member_caller(request.membership), list_id=list_id, request=list_request)
         messages.success(request, "The settings were saved.")
@@ -142,7 +156,7 @@ def list_edit(request: MemberRequest, list_id: str) -> HttpResponse:
 @known
 @session_suffices(WORK)
 def list_delete(request: MemberRequest, list_id: str) -> HttpResponse:
-    """Delete a list with its snapshots, after a page that asks for confirmation."""
+    """Delete a list with its snapshots, after a confirmation page."""
     site_list = find(request, list_id)
     if request.method != "POST":
         return render(request, "sites/lists/delete.html", {"section": "lists", "site_list": site_list})
@@ -162,9 +176,9 @@ def list_delete(request: MemberRequest, list_id: str) -> HttpResponse:
 @known
 @session_suffices(WORK)
 def list_run(request: MemberRequest, list_id: str) -> HttpResponse:
-    """Begin a run of a list now."""
+    """Start a run of a list immediately."""
     try:
-        refuse_now(request)
+        refuse_over_rate_or_in_maintenance(request)
         run = runs.begin_run(caller=member_caller(request.membership), list_id=list_id)
         messages.success(request, f"The run has begun: {counted(run.entries, 'site')}.")
     except NotFound:
@@ -179,8 +193,8 @@ def list_run(request: MemberRequest, list_id: str) -> HttpResponse:
 @known
 @session_suffices(WORK)
 def list_cancel(request: MemberRequest, list_id: str, run_id: str) -> HttpResponse:
-    """Cancel a run: sites that have not started are left out."""
-    before = LIST_RUN.find_in(find(request, list_id).runs.all(), run_id)
+    """Cancel a run of a list. Sites that have not started are left out."""
+    before = LIST_RUN.find_in_rows(find(request, list_id).runs.all(), run_id)
     runs.cancel_run(caller=member_caller(request.membership), list_id=list_id, run_id=run_id)
     if before.has_ended:
         messages.error(request, "The run had already ended, so it could not be cancelled.")
@@ -194,41 +208,43 @@ def list_cancel(request: MemberRequest, list_id: str, run_id: str) -> HttpRespon
 @known
 @session_suffices(WORK)
 def list_entries(request: MemberRequest, list_id: str) -> HttpResponse:
-    """Tag, scan again or remove the ticked sites (`entry`), or all sites that match the filters (`all`).
+    """Tag, scan or remove the selected sites (`entry`), or all sites that match the filters (`all`).
 
-    `scan` is the ID of a single site to scan again. Removal shows a page for confirmation first.
+    `scan` is the ID of a single site to scan. Removal renders a page that asks for confirmation first.
     """
     site_list = find(request, list_id)
     back = f"{page_of(request.membership, 'list', list_id)}?{request.POST.get('back', '')}".rstrip("?")
-    entry_filter = table.wanted_of(request.POST)
-    single = request.POST.get("scan", "")
+    entry_filter = table.entry_filter_of(request.POST)
+    entry_id_to_scan = request.POST.get("scan", "")
     entry_ids = [
-        entry_id for entry_id in ([single] if single else request.POST.getlist("entry")) if is_id("ent", entry_id)
+        entry_id
+        for entry_id in ([entry_id_to_scan] if entry_id_to_scan else request.POST.getlist("entry"))
+        if is_id("ent", entry_id)
     ]
-    is_all = bool(request.POST.get("all")) and not single
-    action = "scan" if single else request.POST.get("action", "")
+    applies_to_all_matches = bool(request.POST.get("all")) and not entry_id_to_scan
+    action = "scan" if entry_id_to_scan else request.POST.get("action", "")
     if action not in ("tag", "untag", "scan", "remove", "removed"):
         raise BadRequest
-    if not is_all and not entry_ids:
-        messages.error(request, "Tick at least one site first.")
+    if not applies_to_all_matches and not entry_ids:
+        messages.error(request, "Select at least one site first.")
         return redirect(back)
-    entries: Q | list[str] = entry_filter.condition if is_all else entry_ids
+    entries: Q | list[str] = entry_filter.condition if applies_to_all_matches else entry_ids
     if action == "remove":
         matching = site_list.entries.filter(entries if isinstance(entries, Q) else Q(id__in=entries))
         context = {
             "section": "lists",
             "site_list": site_list,
             "number": matching.count(),
-            "chosen": () if is_all else entry_ids,
+            "chosen": () if applies_to_all_matches else entry_ids,
             "filters": entry_filter.parameters,
-            "is_all": is_all,
+            "is_all": applies_to_all_matches,
             "back": back,
             "back_query": request.POST.get("back", ""),
         }
         return render(request, "sites/lists/remove.html", context)
     try:
-        refuse_now(request)
-        messages.success(request, _act(request, site_list, action, entries))
+        refuse_over_rate_or_in_maintenance(request)
+        messages.success(request, _apply_action(request, site_list, action, entries))
     except NotFound:
         raise
     except Refusal as refusal:
@@ -236,8 +252,8 @@ def list_entries(request: MemberRequest, list_id: str) -> HttpResponse:
     return redirect(back)
 
 
-def _act(request: MemberRequest, site_list: SiteList, action: str, entries: Q | list[str]) -> str:
-    """Apply an action to entries, and return the message for the user."""
+def _apply_action(request: MemberRequest, site_list: SiteList, action: str, entries: Q | list[str]) -> str:
+    """Apply an action to entries and return the message for the user."""
     caller = member_caller(request.membership)
     if action == "scan":
         ids = (
@@ -271,21 +287,23 @@ def quota_of(request: MemberRequest) -> usage.Quota:
 
 def _form(request: MemberRequest, data: QueryDict | None = None, site_list: SiteList | None = None) -> ListForm:
     member = request.membership
-    people = access.people_of(member.organization_id).order_by("email").values_list("email", flat=True)
+    people = access.active_members(member.organization_id).order_by("email").values_list("email", flat=True)
     recipients = recipients_of([site_list])[site_list.id] if site_list else Recipients((), (), None)
-    # The user's own address is first, because the limit of the query might omit it.
-    hints = dict.fromkeys([member.user.email, *recipients.emails, *people[:MOST_PEOPLE]], "")
+    # The user's own address comes first, because MAX_PEOPLE may exclude it.
+    hints = dict.fromkeys([member.user.email, *recipients.emails, *people[:MAX_PEOPLE]], "")
     hints |= dict.fromkeys(recipients.unsubscribed, "Unsubscribed")
-    initial = entered_of(site_list, recipients.emails) if site_list else {"emails": [member.user.email]}
+    initial = initial_values_of(site_list, recipients.emails) if site_list else {"emails": [member.user.email]}
     return ListForm(data, tier=member.organization.tier, people=hints, initial=initial)
 
 
 def _form_page(request: MemberRequest, form: ListForm, status: int, site_list: SiteList | None = None) -> HttpResponse:
+    quota = quota_of(request)
     context = {
         "section": "lists",
         "form": form,
         "site_list": site_list,
         "zones": time_zones(),
-        "quota": quota_of(request),
+        "quota": quota,
+        "cost": cost_of(site_list, quota) if site_list else None,
     }
     return render(request, "sites/lists/form.html", context, status=status)

@@ -1,4 +1,4 @@
-"""Form for a monitor: target, schedule, alert thresholds and recipients."""
+"""Dashboard form for creating and changing monitors."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from infrastructure.api.inputs import Whole, checked
 from infrastructure.web.forms import HintedLabel, IdempotentForm, TicksField
 from scans.models import Scan
 from scans.reachability import has_scheme
-from sites.audits.requests import MAX_LISTED
+from sites.audits.requests import MAX_PAGES_PER_LIST
 from sites.models import Audit, Monitor
-from sites.models.monitor import NAME_LENGTH
+from sites.models.monitor import MAX_NAME_LENGTH
 from sites.monitors import alerts
 from sites.monitors.requests import (
     COLUMNS,
@@ -45,7 +45,7 @@ SCOPES = (
 
 
 def whole_number_field(label: str, **kwargs: Any) -> forms.IntegerField:
-    """Return an optional field for a whole number of at least 1."""
+    """Return an optional form field for a whole number of at least 1."""
     messages = {
         "invalid": "Enter a whole number, or leave this empty.",
         "min_value": "Enter at least 1.",
@@ -54,15 +54,15 @@ def whole_number_field(label: str, **kwargs: Any) -> forms.IntegerField:
     return forms.IntegerField(label=label, required=False, min_value=1, error_messages=messages, **kwargs)
 
 
-def is_by_type(kind: alerts.AlertKind) -> bool:
+def has_setting_per_type(kind: alerts.AlertKind) -> bool:
     """Return True if the alert has a separate setting for each scan type."""
     return isinstance(kind.default, dict)
 
 
 def alert_fields(kind: alerts.AlertKind) -> dict[str, forms.Field]:
-    """Return the form's fields for a kind of alert, derived from its field in the API."""
+    """Return the form fields for an alert kind, derived from its serializer field in the API."""
     field = kind.input()
-    if is_by_type(kind):
+    if has_setting_per_type(kind):
         return {
             f"{kind.name}_{type}": whole_number_field(str(label), max_value=100) for type, label in Scan.Type.choices
         }
@@ -75,17 +75,16 @@ def alert_fields(kind: alerts.AlertKind) -> dict[str, forms.Field]:
 
 
 def _alert_setting(kind: alerts.AlertKind, values: Mapping[str, Any]) -> Any:
-    """Return the entered setting of an alert."""
-    if is_by_type(kind):
+    if has_setting_per_type(kind):
         return {type: value for type in Scan.Type.values if (value := values[f"{kind.name}_{type}"])}
     value = values[kind.name]
     return None if value == "" else value
 
 
 class MonitorForm(IdempotentForm, TargetForm):
-    """Form for a new monitor, or for changes of `monitor`, whose saved credentials it can delete.
+    """Form for creating or changing a monitor.
 
-    `people` has the e-mail addresses of members, each with a hint that may be empty.
+    It can also delete the stored credentials. `people` maps e-mail addresses of members to hints, which may be empty.
     """
 
     noun = "monitor"
@@ -95,14 +94,14 @@ class MonitorForm(IdempotentForm, TargetForm):
         **{
             f"alert.{kind.name}.{type}": f"{kind.name}_{type}"
             for kind in alerts.KINDS
-            if is_by_type(kind)
+            if has_setting_per_type(kind)
             for type in Scan.Type.values
         },
     }
     name = forms.CharField(
         label="Name",
         required=False,
-        max_length=NAME_LENGTH,
+        max_length=MAX_NAME_LENGTH,
         help_text="Shown in e-mails and lists. Leave it empty to use the host name.",
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )
@@ -112,7 +111,7 @@ class MonitorForm(IdempotentForm, TargetForm):
     pages = forms.CharField(
         label="Pages, one per line",
         required=False,
-        max_length=MAX_LISTED * 2048,
+        max_length=MAX_PAGES_PER_LIST * 2048,
         widget=forms.Textarea(
             attrs={"rows": 5, "placeholder": "https://example.com/", "autocapitalize": "none", "spellcheck": "false"}
         ),
@@ -132,7 +131,7 @@ class MonitorForm(IdempotentForm, TargetForm):
         required=False,
         input_formats=["%H:%M", "%H:%M:%S"],
         widget=forms.TimeInput(attrs={"type": "time"}, format="%H:%M"),
-        help_text="Leave it empty to let us choose a time. For hourly runs, only the minutes count.",
+        help_text="Leave it empty to have a time chosen for you. For hourly runs, only the minutes count.",
         error_messages={"invalid": "Enter a time such as 06:00."},
     )
     weekday = forms.TypedChoiceField(
@@ -150,7 +149,8 @@ class MonitorForm(IdempotentForm, TargetForm):
         choices=[("", "any day of the month"), *((n, f"day {n}") for n in range(1, 29))]
         + [(n, f"day {n}, or the last day of shorter months") for n in (29, 30, 31)],
     )
-    # The template renders the 600 time zones as choices, and the service validates the value.
+    # The field is not a ChoiceField, because the template renders the 600 time zones and the service validates the
+    # value.
     timezone = forms.CharField(label="Time zone", required=False, initial="UTC", max_length=64)
 
     emails = TicksField([], label="E-mail to")
@@ -169,7 +169,7 @@ class MonitorForm(IdempotentForm, TargetForm):
         self.monitor, self.tier = monitor, tier
         self.shortest = Interval(tier.shortest_interval)
         self.fields["url"].widget.attrs.pop("required")
-        limit = f"Your plan allows up to {min(tier.pages_per_audit, MAX_LISTED):,} per run."
+        limit = f"Your plan allows up to {min(tier.pages_per_audit, MAX_PAGES_PER_LIST):,} per run."
         self.fields["pages"].help_text = f"{self.fields['pages'].help_text} {limit}"
         ticks = self.fields["emails"]
         assert isinstance(ticks, TicksField)
@@ -179,16 +179,19 @@ class MonitorForm(IdempotentForm, TargetForm):
 
     @property
     def intervals(self) -> list[tuple[BoundWidget, bool]]:
-        """Return the choices of the interval, each with True if the tier allows it."""
+        """Return the interval choices, and whether the tier allows them."""
         return [(widget, not is_shorter(str(widget.data["value"]), self.shortest)) for widget in self["every"]]
 
     @property
-    def lacks_intervals(self) -> bool:
+    def has_disallowed_intervals(self) -> bool:
         return not all(allowed for _, allowed in self.intervals)
 
     @property
     def alerts(self) -> list[tuple[alerts.AlertKind, list[forms.BoundField]]]:
-        """Return the fields of each kind of alert: one field, or one for each type."""
+        """Return the form fields of each alert kind.
+
+        An alert kind has one field, or one for each scan type.
+        """
         return [(kind, [self[name] for name in alert_fields(kind)]) for kind in alerts.KINDS]
 
     def clean(self) -> dict[str, Any]:
@@ -203,14 +206,17 @@ class MonitorForm(IdempotentForm, TargetForm):
         return values
 
     def field_of(self, refusal: Refusal) -> str | None:
-        """Return the form's field as the base class does, but `pages` for addresses of the list of pages."""
+        """Return the form field that a refusal is about.
+
+        It is `pages` for invalid URLs in the list of pages.
+        """
         name = super().field_of(refusal)
         return "pages" if name == "url" and self.cleaned_data.get("scope") == Audit.Kind.PAGES else name
 
     def monitor_request(self, url: str, organization_id: int) -> MonitorRequest:
-        """Return the request for a new monitor, or for the changes of `monitor`, with `url` as the address.
+        """Return the request to create or change a monitor of `url`.
 
-        Raises the API's refusals of fields.
+        Raises the same refusals as the API.
         """
         values = self.cleaned_data
         audit = self.audit_request(self.listed if values["scope"] == Audit.Kind.PAGES else [url])
@@ -220,7 +226,8 @@ class MonitorForm(IdempotentForm, TargetForm):
         else:
             del columns["name"]
         every = values["every"]
-        if self.monitor is None or every != self.monitor.every:  # an unchanged one may be too short
+        # An unchanged interval is accepted even if the tier no longer allows it.
+        if self.monitor is None or every != self.monitor.every:
             interval_within_tier(every, self.tier)
         at, zone = values["at"], values["timezone"] or "UTC"
         columns |= schedule_columns(
@@ -234,9 +241,12 @@ class MonitorForm(IdempotentForm, TargetForm):
 
     @property
     def listed(self) -> list[str]:
-        """Return the entered URLs of the list of pages, with https:// added where the scheme is missing."""
-        entered: Sequence[str] = self.cleaned_data["pages"].split()
-        return [url if has_scheme(url) else f"https://{url}" for url in entered]
+        """Return the URLs that were entered as the list of pages.
+
+        URLs without a scheme get https://.
+        """
+        urls: Sequence[str] = self.cleaned_data["pages"].split()
+        return [url if has_scheme(url) else f"https://{url}" for url in urls]
 
     @staticmethod
     def _day(values: Mapping[str, Any]) -> int | None:
@@ -245,13 +255,13 @@ class MonitorForm(IdempotentForm, TargetForm):
 
 
 def initial_values_of(monitor: Monitor, emails: Sequence[str]) -> dict[str, Any]:
-    """Return the form's initial values for an existing monitor, without its credentials."""
-    is_list = monitor.kind == Audit.Kind.PAGES
+    """Return the initial form values for an existing monitor, without its credentials."""
+    is_page_list = monitor.kind == Audit.Kind.PAGES
     values: dict[str, Any] = {name: getattr(monitor, name) for name in COLUMNS & MonitorForm.base_fields.keys()}
     values |= {
         "scope": monitor.kind,
-        "url": "" if is_list else monitor.url,
-        "pages": "\n".join(monitor.pages) if is_list else "",
+        "url": "" if is_page_list else monitor.url,
+        "pages": "\n".join(monitor.pages) if is_page_list else "",
         "type": monitor.types,
         "every": monitor.every,
         "at": monitor.at,
@@ -264,9 +274,9 @@ def initial_values_of(monitor: Monitor, emails: Sequence[str]) -> dict[str, Any]
     if monitor.kind == Audit.Kind.SITE:
         values |= {"max_pages": monitor.max_pages, "discover": monitor.discover}
         values |= {"include": "\n".join(monitor.include), "exclude": "\n".join(monitor.exclude)}
-    settings = alerts.settings_of(monitor)
+    settings = alerts.alert_settings_of(monitor)
     for kind in alerts.KINDS:
-        if is_by_type(kind):
+        if has_setting_per_type(kind):
             values |= {f"{kind.name}_{type}": value for type, value in settings[kind.name].items()}
         else:
             values[kind.name] = settings[kind.name] or ""

@@ -1,4 +1,4 @@
-"""Rows of the list of monitors: state, last and next run, scores and latest changes of each monitor."""
+"""View models for the list of monitors."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from website_scan.messages import counted
 
 PAGE_SIZE = 20
 MAX_SPARKLINE_RUNS = 20
-ON_OVERVIEW = 5
+MAX_OVERVIEW_ITEMS = 5
 RECENTLY = timedelta(days=14)
 LABELS = dict(Scan.Type.choices)
 
-# Of each monitor: the last run, the last run with changes, and the scores of the last runs.
+# Selects for each monitor the last run, the last run with changes, and the scores of the last runs.
 RUNS = """
     SELECT monitor.id, run.kind, run.due_at, run.status, run.document
     FROM jsonb_array_elements_text(%(ids)s::jsonb) AS wanted (id)
@@ -47,7 +47,7 @@ RUNS = """
             LIMIT %(most)s)
     ) AS run
 """
-# Failing monitors with their total number, and changes of the last days with one index lookup for each monitor.
+# Selects failing monitors with their total number, and recent changes with one index lookup for each monitor.
 WATCH = """
     (SELECT id, name, failing_since, NULL::jsonb, count(*) OVER () FROM sites_monitor
         WHERE organization_id = %(organization)s AND paused_at IS NULL AND failing_since IS NOT NULL
@@ -62,7 +62,7 @@ WATCH = """
         WHERE monitor.organization_id = %(organization)s AND run.due_at > %(since)s
         ORDER BY run.due_at DESC LIMIT %(most)s)
 """
-# Label and tone of each kind of change.
+# Values are the label and the tone (color) of each kind of change.
 CHANGES: Mapping[NewsList, tuple[str, str]] = {
     "new": ("new", "bad"),
     "worse": ("worse", "warn"),
@@ -76,7 +76,10 @@ STATES: Mapping[str, str] = {"ok": "Active", "failing": "Unreachable", "paused":
 
 @dataclass(frozen=True, slots=True)
 class RunScore:
-    """Score of a type in a run, as a point of a chart. A chart does not connect scores of different catalogues."""
+    """Point of a chart for a type's score in a run.
+
+    Points with different catalogue versions are not connected.
+    """
 
     score: int
     grade: str
@@ -86,7 +89,7 @@ class RunScore:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """State of a monitor: its `name`, the `reason` as a sentence, and the `tone` for the colour."""
+    """State of a monitor for display, with its reason and color."""
 
     value: str
     name: str
@@ -96,7 +99,7 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class TypeLine:
-    """Last confirmed score of a type, None without a score, and a sparkline of the recent scores."""
+    """Last confirmed score of a scan type (None without a score) with a sparkline of recent scores."""
 
     type: str
     label: str
@@ -129,7 +132,7 @@ class MonitorRow:
 
 @dataclass(frozen=True, slots=True)
 class MonitorPage:
-    """Page of the list of monitors, and its filters."""
+    """Page of the paginated list of monitors, with its filters."""
 
     rows: list[MonitorRow]
     page: keyset.LinkedPage[Monitor, keyset.Moment]
@@ -152,7 +155,10 @@ class MonitorPage:
 
 @dataclass(frozen=True, slots=True)
 class News:
-    """Latest changes of a monitor for the overview. `at` of a failing monitor is the start of its failure."""
+    """Monitor in the overview with its latest changes.
+
+    `at` is the time of the changes, or the start of an outage.
+    """
 
     id: str
     name: str
@@ -162,9 +168,9 @@ class News:
 
 @dataclass(frozen=True, slots=True)
 class Watch:
-    """Overview of an organization's monitors: failing monitors, their number, and the latest changes.
+    """Failing monitors and latest changes for the overview.
 
-    `failing` and `news` have at most ON_OVERVIEW items each.
+    `failing_count` counts all failing monitors. `failing` and `news` have at most MAX_OVERVIEW_ITEMS items each.
     """
 
     failing: list[News]
@@ -173,7 +179,7 @@ class Watch:
 
 
 def monitor_page(organization_id: int, query: Mapping[str, str], *, most: int) -> MonitorPage:
-    """Return a page of monitors, newest first, filtered by `state` and by text in the name or address (`q`)."""
+    """Return a page of monitors, newest first, filtered by `state` and by text in the name or URL (`q`)."""
     text, state = search_text(query), query.get("state", "")
     state = state if state in STATES else ""
     rows = access.rows(Monitor, organization_id).defer("encrypted_credentials", "include", "exclude", "alert")
@@ -187,7 +193,7 @@ def monitor_page(organization_id: int, query: Mapping[str, str], *, most: int) -
 
 
 def monitor_rows(organization_id: int, monitors: Sequence[Monitor]) -> list[MonitorRow]:
-    """Return a row for each monitor with data from its runs, in one query."""
+    """Return a view model for each monitor with data from its runs, in one query."""
     runs: dict[str, dict[str, list[tuple[Any, ...]]]] = {monitor.id: {} for monitor in monitors}
     if runs:
         rows = access.fetch_rows(RUNS, organization_id, ids=json.dumps(list(runs)), most=MAX_SPARKLINE_RUNS)
@@ -197,21 +203,21 @@ def monitor_rows(organization_id: int, monitors: Sequence[Monitor]) -> list[Moni
 
 
 def watch(organization_id: int, now: datetime) -> Watch:
-    """Return the overview's failing monitors and latest changes, in one query."""
-    rows = access.fetch_rows(WATCH, organization_id, since=now - RECENTLY, most=ON_OVERVIEW)
+    """Return failing monitors and latest changes for the overview, in one query."""
+    rows = access.fetch_rows(WATCH, organization_id, since=now - RECENTLY, most=MAX_OVERVIEW_ITEMS)
     failing = [News(id, name, at, ()) for id, name, at, changes, _ in rows if changes is None]
     changed = [News(id, name, at, changes_of(json.loads(news))) for id, name, at, news, _ in rows if news is not None]
     return Watch(failing, max((count for *_, count in rows), default=0), [item for item in changed if item.changes])
 
 
 def state_of(monitor: Monitor) -> State:
-    """Return the monitor's state and the reason for it."""
+    """Return the state of a monitor with its reason."""
     if monitor.pause_reason == Monitor.Pause.QUOTA:
         reason = "This month's scans are used up. It resumes automatically next month."
         return State("paused", "Paused", "warn", reason)
     if monitor.pause_reason == Monitor.Pause.PLAN:
-        way_out = "Delete one, or ask the operator of this service for a larger plan, then resume this one."
-        reason = f"Your plan allows fewer monitors than you have. {way_out}"
+        advice = "Delete one, or ask the operator of this service for a larger plan, then resume this one."
+        reason = f"Your plan allows fewer monitors than you have. {advice}"
         return State("paused", "Paused", "warn", reason)
     if monitor.is_paused:
         return State("paused", "Paused", "", "It does not run until someone resumes it.")
@@ -222,8 +228,8 @@ def state_of(monitor: Monitor) -> State:
     return State("ok", "Active", "good")
 
 
-def schedule_words(monitor: Monitor) -> str:
-    """Describe the monitor's schedule, such as "every week on Monday at 06:00, Europe/Berlin"."""
+def schedule_text(monitor: Monitor) -> str:
+    """Return the monitor's schedule as text, such as "every week on Monday at 06:00, Europe/Berlin"."""
     every = Interval(monitor.every)
     if monitor.at is None:
         return every.label
@@ -239,8 +245,11 @@ def schedule_words(monitor: Monitor) -> str:
     return f"{label}{day} at {monitor.at:%H:%M}{also}, {monitor.timezone.replace('_', ' ')}"
 
 
-def target_words(monitor: Monitor) -> str:
-    """Describe the pages that a monitor scans besides its address; empty for a monitor of one page."""
+def scope_text(monitor: Monitor) -> str:
+    """Return the scope of a monitor as text, such as "Whole site, up to 50 pages".
+
+    Empty for a single page.
+    """
     if monitor.kind == Audit.Kind.SITE:
         return f"Whole site, up to {counted(monitor.max_pages, 'page')}"
     if monitor.kind == Audit.Kind.PAGES:
@@ -249,16 +258,19 @@ def target_words(monitor: Monitor) -> str:
 
 
 def changes_of(news: RunNews) -> tuple[Change, ...]:
-    """Count the changes of each kind in a run's news, including those that the news only count (`more`)."""
+    """Return the number of changes of each kind in a run.
+
+    Changes that the lists omit (`more`) are included.
+    """
     if not news:
         return ()
     return tuple(Change(len(news[name]) + news["more"][name], *words) for name, words in CHANGES.items() if news[name])
 
 
 def type_scores(runs: Iterable[tuple[datetime, Mapping[str, StoredRunScore]]], type: str) -> list[RunScore]:
-    """Return the scores of a type, newest first like the runs.
+    """Return the scores of a scan type as chart points, newest first.
 
-    A run without a previous score was judged by other rules and not compared, so a new line of the chart begins.
+    A run without a previous score had another catalogue version, so a new line of the chart begins.
     """
     points: list[RunScore] = []
     rules = 0
@@ -277,8 +289,8 @@ def _row(monitor: Monitor, runs: Mapping[str, Sequence[tuple[Any, ...]]]) -> Mon
     return MonitorRow(
         monitor=monitor,
         state=state_of(monitor),
-        target=target_words(monitor),
-        schedule=capfirst(schedule_words(monitor)),
+        target=scope_text(monitor),
+        schedule=capfirst(schedule_text(monitor)),
         lines=tuple(
             TypeLine(type, LABELS[type], *_confirmed(monitor, type), charts.spark(type_scores(dated_scores, type)))
             for type in Scan.Type.values

@@ -1,4 +1,4 @@
-"""View models of a monitor's page: grades over time, and runs with their changes."""
+"""View models for a monitor's page."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from sites.models.stored_json import RunScore as StoredRunScore
 from sites.monitors.pages.lists import CHANGES, LABELS, Change, RunScore, changes_of, type_scores
 from website_scan.ids import is_id
 
-RUNS_SIZE = 20
-# Runs on the same weekday are not exactly a week apart.
+RUNS_PER_PAGE = 20
+# Less than seven days, because runs on the same weekday are not exactly a week apart.
 WEEK = timedelta(days=6, hours=12)
-TREND_RUNS = 90
-# Maximum number of displayed findings for each kind of change, and of pages for each finding.
+MAX_TREND_RUNS = 90
+# Maximum numbers of displayed findings for each kind of change, and of pages for each finding.
 MAX_FINDINGS = 10
 MAX_PAGES = 5
 HEADINGS: Mapping[Direction, str] = {"new": "New", "worse": "Worse", "fixed": "Fixed", "better": "Better"}
@@ -32,7 +32,7 @@ SEVERITY_TONES = {"critical": "bad", "high": "bad", "medium": "warn", "low": ""}
 
 @dataclass(frozen=True, slots=True)
 class TypeTrend:
-    """Last confirmed score of a type, None without a score, and its history."""
+    """Last confirmed score of a scan type (None without a score) with its history."""
 
     type: str
     label: str
@@ -43,9 +43,9 @@ class TypeTrend:
 
     @property
     def week(self) -> WeekChange | None:
-        """Return the difference to the latest score at least a week older than the newest, or to the oldest score.
+        """Return the score change since a week ago, or since the oldest score.
 
-        None without a second score under the same rules.
+        Return None without a second score of the same catalogue version.
         """
         if not self.runs:
             return None
@@ -57,7 +57,7 @@ class TypeTrend:
 
 @dataclass(frozen=True, slots=True)
 class WeekChange:
-    """Difference of a score to the score of a run about a week before."""
+    """Change of a score since a run about a week earlier."""
 
     since: datetime
     points: int
@@ -65,9 +65,10 @@ class WeekChange:
 
 @dataclass(frozen=True, slots=True)
 class RunGrade:
-    """Score of a type in a run; `before` is the previous score, None if unchanged or unknown.
+    """Score of a scan type in a run.
 
-    `url` leads to the report, `compare_url` to its comparison with an earlier report.
+    `before` is the previous score, None if unchanged or unknown. `url` is the URL of the report, `compare_url` of its
+    comparison with an earlier report.
     """
 
     label: str
@@ -84,7 +85,10 @@ class RunGrade:
 
 @dataclass(frozen=True, slots=True)
 class ChangedPage:
-    """Page with a change: addresses of both reports and of their comparison; empty where a report has expired."""
+    """Page with a changed finding, with links to its reports and their comparison.
+
+    A link is empty if a report has expired.
+    """
 
     path: str
     url: str
@@ -105,7 +109,10 @@ class ChangedFinding:
 
 @dataclass(frozen=True, slots=True)
 class ChangeList:
-    """Findings of one kind of change; `more` is the number of findings that are not displayed."""
+    """Findings with one kind of change.
+
+    `more` is the number of findings that are not displayed.
+    """
 
     heading: str
     tone: str
@@ -115,7 +122,10 @@ class ChangeList:
 
 @dataclass(frozen=True, slots=True)
 class RunRow:
-    """Run in the timeline. `text` is its progress or the reason of its end; `url` leads to its audit."""
+    """Run in the timeline of a monitor.
+
+    `text` is its progress or error, `url` the URL of its audit.
+    """
 
     id: str
     due_at: datetime
@@ -142,9 +152,9 @@ class Timeline:
 
 
 def trends(monitor: Monitor) -> list[TypeTrend]:
-    """Return the scores of each type in the latest runs, in one query."""
+    """Return the score history of each scan type over the latest runs, in one query."""
     done = monitor.runs.filter(status=MonitorRun.Status.DONE).order_by("-due_at")
-    runs = list(done.values_list("due_at", "scores")[:TREND_RUNS])
+    runs = list(done.values_list("due_at", "scores")[:MAX_TREND_RUNS])
     trends_by_type = []
     for type in _types_of(monitor):
         scores = type_scores(runs, type)
@@ -159,7 +169,7 @@ def trends(monitor: Monitor) -> list[TypeTrend]:
 def timeline(monitor: Monitor, query: Mapping[str, str]) -> Timeline:
     """Return a page of the monitor's runs, newest first, in at most three queries."""
     rows = monitor.runs.select_related("audit")
-    keyset_page = keyset.by_time([rows], query, column="due_at", size=RUNS_SIZE, filters={})
+    keyset_page = keyset.by_time([rows], query, column="due_at", size=RUNS_PER_PAGE, filters={})
     reports = _reports_of(monitor, keyset_page.rows)
     return Timeline(
         [_run_row(monitor, run, reports) for run in keyset_page.rows], keyset_page.previous, keyset_page.next
@@ -167,12 +177,15 @@ def timeline(monitor: Monitor, query: Mapping[str, str]) -> Timeline:
 
 
 def running_of(monitor: Monitor) -> MonitorRun | None:
-    """Return the unfinished run, or None. A monitor has at most one unfinished run."""
+    """Return the monitor's unfinished run, or None.
+
+    A monitor has at most one unfinished run.
+    """
     return monitor.runs.filter(status__in=MonitorRun.UNFINISHED).select_related("audit").order_by("-due_at").first()
 
 
-def progress_words(run: MonitorRun) -> str:
-    """Describe the progress of an unfinished run."""
+def progress_text(run: MonitorRun) -> str:
+    """Return the progress of an unfinished run as text."""
     if run.status == MonitorRun.Status.DUE:
         if run.attempts:
             return f"It could not be reached. The next try is at {run.not_before:%H:%M} UTC."
@@ -191,7 +204,10 @@ def _types_of(monitor: Monitor) -> list[str]:
 
 
 def _reports_of(monitor: Monitor, runs: Iterable[MonitorRun]) -> dict[str, dict[str, str]]:
-    """Map audit ID and type to scan ID for runs of a one-page monitor; empty for others, whose pages have own scans."""
+    """Return the scan IDs of a one-page monitor's runs, by audit ID and scan type.
+
+    Empty for other monitors.
+    """
     if monitor.kind != Audit.Kind.PAGE:
         return {}
     audits = [run.audit_id for run in runs if run.audit is not None and run.audit.is_kept]
@@ -232,10 +248,10 @@ def _run_row(monitor: Monitor, run: MonitorRun, reports: Mapping[str, Mapping[st
 
 
 def _status_of(run: MonitorRun) -> tuple[str, str, str]:
-    """Return the name of the run's status, its tone, and a text with its progress or the reason of its end."""
+    """Return the name, tone (color) and text of a run's status for display."""
     if run.status in MonitorRun.UNFINISHED:
-        is_second_try = run.status == MonitorRun.Status.DUE and run.attempts > 0
-        return "Waiting" if is_second_try else "Running", "accent", progress_words(run)
+        is_second_attempt = run.status == MonitorRun.Status.DUE and run.attempts > 0
+        return "Waiting" if is_second_attempt else "Running", "accent", progress_text(run)
     if run.status == MonitorRun.Status.FAILED:
         return "Failed", "bad", run.error_message or "No page could be checked."
     if run.status == MonitorRun.Status.SKIPPED:
@@ -285,6 +301,6 @@ def _page(page: PageNews) -> ChangedPage:
 
 
 def _scan_of(report_url: str) -> str:
-    """Return the scan ID at the end of a report's address; empty if there is none."""
+    """Return the scan ID at the end of a report's URL, or "" if the URL has none."""
     scan_id = report_url.rpartition("/")[2]
     return scan_id if is_id("scan", scan_id) else ""

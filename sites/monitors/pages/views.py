@@ -1,4 +1,7 @@
-"""Views of monitors: viewers of the organization may read, members may change monitors."""
+"""Dashboard views for monitors.
+
+Viewers of the organization may read monitors, members may change them.
+"""
 
 from __future__ import annotations
 
@@ -17,14 +20,14 @@ from django_htmx.http import HttpResponseClientRefresh
 
 from accounts import access, usage
 from accounts.authentication import member_caller
-from accounts.identity.freshness import fresh_login_needed, session_suffices
+from accounts.identity.freshness import require_fresh_login, session_suffices
 from accounts.models import Interval, Membership
 from accounts.roles import MemberRequest, known, page_of, requires
-from accounts.submissions import form_page, once_of, refuse_now
+from accounts.submissions import form_idempotency, form_page, refuse_over_rate_or_in_maintenance
 from infrastructure.api.errors import NotFound
 from infrastructure.api.idempotency import IdempotencyConflict
 from scans.policy import scan_policy
-from scans.reachability import has_scheme, with_scheme
+from scans.reachability import complete_url, has_scheme
 from sites.audits.services import find_audit
 from sites.badges.requests import BadgeRequest
 from sites.badges.services import badge_of_monitor, create_badge, delete_badge
@@ -43,14 +46,14 @@ from website_scan.errors import Refusal
 from website_scan.report.references import safe_link
 
 Role = Membership.Role
-# Maximum number of addresses to select, besides the user's own and those of the current recipients.
+# Number of e-mail addresses that the form offers in addition to the user's own and the current recipients'.
 MAX_PEOPLE = 2 * MAX_EMAILS
 
 
 @require_safe
 @requires(Role.VIEWER)
 def monitors(request: MemberRequest) -> HttpResponse:
-    """List the monitors with their states."""
+    """Render the list of monitors with their states."""
     member = request.membership
     monitor_list = lists.monitor_page(member.organization_id, request.GET, most=member.organization.tier.schedules)
     return render(request, "sites/monitors/list.html", {"section": "monitors", "list": monitor_list})
@@ -60,7 +63,10 @@ def monitors(request: MemberRequest) -> HttpResponse:
 @requires(Role.MEMBER)
 @session_suffices("the organization's own work, which all members see")
 def monitor_new(request: MemberRequest) -> HttpResponse:
-    """Show the form, prefilled from an audit (`of`) or an address, and create one monitor even if sent repeatedly."""
+    """Render the form for a new monitor, or create the monitor.
+
+    An audit (`of`) or a URL prefills the form. A form that is sent twice creates only one monitor.
+    """
     member = request.membership
     if request.method != "POST":
         used, max_monitors = access.rows(Monitor, member.organization_id).count(), member.organization.tier.schedules
@@ -68,8 +74,8 @@ def monitor_new(request: MemberRequest) -> HttpResponse:
             return render(request, "sites/monitors/full.html", {"section": "monitors", "most": max_monitors})
 
     def submit(form: MonitorForm) -> HttpResponse:
-        refuse_now(request)
-        monitor_request, once = _request_of(request, form), once_of(request, form)
+        refuse_over_rate_or_in_maintenance(request)
+        monitor_request, once = _request_of(request, form), form_idempotency(request, form)
         try:
             created = services.create_monitor(caller=member_caller(member), request=monitor_request, once=once)
         except IdempotencyConflict:
@@ -89,7 +95,7 @@ def monitor_new(request: MemberRequest) -> HttpResponse:
 @requires(Role.VIEWER)
 @known
 def monitor(request: MemberRequest, monitor_id: str) -> HttpResponse:
-    """Show a monitor: its state, grades over time, and runs with their changes."""
+    """Render a monitor's page with its state, score history, and runs with their changes."""
     row = _monitor(request, monitor_id)
     running = monitor_page.running_of(row)
     context = {
@@ -101,7 +107,7 @@ def monitor(request: MemberRequest, monitor_id: str) -> HttpResponse:
         "trends": monitor_page.trends(row),
         "timeline": monitor_page.timeline(row, request.GET),
         "running": running,
-        "progress": monitor_page.progress_words(running) if running else "",
+        "progress": monitor_page.progress_text(running) if running else "",
         "recipients": recipients_of([row])[row.id],
         "badge": badge_of_monitor(row),
     }
@@ -112,14 +118,17 @@ def monitor(request: MemberRequest, monitor_id: str) -> HttpResponse:
 @requires(Role.VIEWER)
 @known
 def monitor_live(request: MemberRequest, monitor_id: str) -> HttpResponse:
-    """Return the fragment that the page polls during a run (`run`); when the run has ended, reload the page."""
+    """Render the progress fragment that the page polls during a run.
+
+    The query parameter `run` is the displayed run. The page is reloaded when the run has ended.
+    """
     if not request.htmx:  # type: ignore[attr-defined]  # django-htmx
         return redirect(page_of(request.membership, "monitor", monitor_id))
     row = _monitor(request, monitor_id)
     running = monitor_page.running_of(row)
     if running is None or running.id != request.GET.get("run"):
         return HttpResponseClientRefresh()
-    context = {"monitor": row, "running": running, "progress": monitor_page.progress_words(running)}
+    context = {"monitor": row, "running": running, "progress": monitor_page.progress_text(running)}
     return render(request, "sites/monitors/_live.html", context)
 
 
@@ -128,11 +137,11 @@ def monitor_live(request: MemberRequest, monitor_id: str) -> HttpResponse:
 @known
 @session_suffices("the organization's own work, which all members see")
 def monitor_edit(request: MemberRequest, monitor_id: str) -> HttpResponse:
-    """Show the form with the monitor's settings, and change the settings that differ."""
+    """Render the form with the monitor's settings, and store changed settings."""
     row = _monitor(request, monitor_id)
 
     def submit(form: MonitorForm) -> HttpResponse:
-        refuse_now(request)
+        refuse_over_rate_or_in_maintenance(request)
         monitor_request = _request_of(request, form)
         services.change_monitor(caller=member_caller(request.membership), monitor=row, request=monitor_request)
         messages.success(request, "The monitor was changed.")
@@ -147,7 +156,10 @@ def monitor_edit(request: MemberRequest, monitor_id: str) -> HttpResponse:
 @known
 @session_suffices("the organization's own work, which all members see")
 def monitor_pause(request: MemberRequest, monitor_id: str) -> HttpResponse:
-    """Pause or resume a monitor: `paused` is `on` or `off`."""
+    """Pause or resume a monitor.
+
+    The form field `paused` is `on` or `off`.
+    """
     paused = {"on": True, "off": False}.get(request.POST.get("paused", ""))
     if paused is None:
         raise BadRequest
@@ -162,10 +174,10 @@ def monitor_pause(request: MemberRequest, monitor_id: str) -> HttpResponse:
 @known
 @session_suffices("the organization's own work, which all members see")
 def monitor_run(request: MemberRequest, monitor_id: str) -> HttpResponse:
-    """Start a run outside the schedule."""
+    """Start a run of the monitor outside its schedule."""
     caller = member_caller(request.membership)
     try:
-        refuse_now(request)
+        refuse_over_rate_or_in_maintenance(request)
         services.run_now(caller=caller, monitor_id=monitor_id)
     except MonitorBusy:
         messages.error(request, "A run is already in progress.")
@@ -181,7 +193,7 @@ def monitor_run(request: MemberRequest, monitor_id: str) -> HttpResponse:
 @known
 @session_suffices("the organization's own work, which all members see")
 def monitor_delete(request: MemberRequest, monitor_id: str) -> HttpResponse:
-    """Delete a monitor, after a page that asks for confirmation."""
+    """Delete a monitor, after a confirmation page."""
     row = _monitor(request, monitor_id)
     if request.method != "POST":
         return render(request, "sites/monitors/delete.html", {"section": "monitors", "monitor": row})
@@ -192,10 +204,10 @@ def monitor_delete(request: MemberRequest, monitor_id: str) -> HttpResponse:
 
 @require_POST
 @requires(Role.MEMBER)
-@fresh_login_needed()
+@require_fresh_login()
 @known
 def monitor_badge(request: MemberRequest, monitor_id: str) -> HttpResponse:
-    """Switch the monitor's badge: `badge` is `on` or `off`."""
+    """Switch the monitor's public badge on or off (form field `badge`)."""
     row, switch = _monitor(request, monitor_id), request.POST.get("badge", "")
     caller = member_caller(request.membership)
     badge = badge_of_monitor(row)
@@ -205,7 +217,8 @@ def monitor_badge(request: MemberRequest, monitor_id: str) -> HttpResponse:
             messages.success(request, "The badge is on. Anyone with its address can see the grades.")
         elif switch == "off":
             if badge is not None:
-                with suppress(NotFound):  # another request has just switched it off
+                # Another request may have switched the badge off at the same time.
+                with suppress(NotFound):
                     delete_badge(caller=caller, badge_id=badge.id)
             messages.success(request, "The badge is off. Its address no longer shows anything.")
         else:
@@ -228,9 +241,9 @@ def _form(
     monitor: Monitor | None = None,
 ) -> MonitorForm:
     member = request.membership
-    people = access.people_of(member.organization_id).order_by("email").values_list("email", flat=True)
+    people = access.active_members(member.organization_id).order_by("email").values_list("email", flat=True)
     recipients = recipients_of([monitor])[monitor.id] if monitor else Recipients((), (), None)
-    # The user's own address comes first, because the query's limit may exclude it.
+    # The user's own address comes first, because MAX_PEOPLE may exclude it.
     hints = dict.fromkeys([member.user.email, *recipients.emails, *people[:MAX_PEOPLE]], "")
     hints |= dict.fromkeys(recipients.unsubscribed, "Unsubscribed")
     if monitor is not None and data is None:
@@ -252,7 +265,7 @@ def _form_page(request: MemberRequest, form: MonitorForm, status: int, monitor: 
 
 
 def _initial_values(request: MemberRequest) -> dict[str, Any]:
-    """Return the form's initial values from an audit of the organization (`of`) or from the query string."""
+    """Return the form's initial values from the audit `of` or from the query string."""
     values: dict[str, Any] = {name: request.GET[name] for name in ("url", "scope") if name in request.GET}
     if "type" in request.GET:
         values["type"] = request.GET.getlist("type")
@@ -268,7 +281,7 @@ def _initial_values(request: MemberRequest) -> dict[str, Any]:
 
 
 def _values_of_audit(audit: Audit) -> dict[str, Any]:
-    """Return the target of an audit as initial values, without its credentials, which the user must enter again."""
+    """Return the target of an audit as initial form values, without credentials, which the user must enter again."""
     values: dict[str, Any] = {"scope": audit.kind, "type": audit.types}
     if audit.kind == Audit.Kind.PAGES:
         pages = audit.pages.order_by("position").values_list("url", flat=True)
@@ -281,8 +294,11 @@ def _values_of_audit(audit: Audit) -> dict[str, Any]:
 
 
 def _request_of(request: MemberRequest, form: MonitorForm) -> MonitorRequest:
-    """Return the request of a valid form. Raises the refusal of an invalid or unreachable address."""
+    """Return the monitor request of a valid form.
+
+    Raises a refusal if the URL is invalid or unreachable.
+    """
     organization_id, url = request.membership.organization_id, form.cleaned_data["url"].strip()
     if form.cleaned_data["scope"] != Audit.Kind.PAGES and not has_scheme(url):
-        url = with_scheme(url, scan_policy(), organization_id)
+        url = complete_url(url, scan_policy(), organization_id)
     return form.monitor_request(url, organization_id)

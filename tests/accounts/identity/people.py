@@ -1,4 +1,4 @@
-"""Helpers for people with second factors: log-ins and codes."""
+"""Test helpers for second factors."""
 
 from __future__ import annotations
 
@@ -25,15 +25,18 @@ def is_logged_in(client: Client) -> bool:
     return "_auth_user_id" in client.session
 
 
-def add_app(user: User) -> User:
-    """Add an authenticator app with SECRET, and recovery codes, to the person; return the person."""
+def add_authenticator_app(user: User) -> User:
+    """Add an authenticator app with SECRET and recovery codes to the user, and return the user."""
     TOTP.activate(user, SECRET)
     RecoveryCodes.activate(user)
     return user
 
 
 def code(secret: str = SECRET, *, later: int = 0) -> str:
-    """Return the app's code; `later` is an offset in steps of 30 seconds."""
+    """Return the authenticator app's code.
+
+    `later` is an offset in steps of 30 seconds.
+    """
     return str(format_hotp_value(hotp_value(secret, int(time.time()) // 30 + later)))
 
 

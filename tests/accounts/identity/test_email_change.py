@@ -1,4 +1,4 @@
-"""Change of an e-mail address: the new address must be confirmed and free, and the former address gets a notice."""
+"""Tests for changing the e-mail address."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_new_address_takes_effect_when_its_link_is_confirmed(client: Client, ada
     assert ada.email == EMAIL
     link = link_in_mail(NEW)
     assert EMAIL in mail.outbox[-1].body.replace(WORD_JOINER, ""), "whoever gets it knows whose account it is"
-    reader = Client()  # The person reads the mail on a phone.
+    reader = Client()  # This client has no session, because people may read the e-mail on a phone.
     assert NEW in reader.get(link).content.decode()
     ada.refresh_from_db()
     assert ada.email == EMAIL, "no program that looks into mails changes anything"
@@ -68,11 +68,11 @@ def test_address_change_is_in_the_activity_log(home: Member) -> None:
 
 def test_taken_address_gets_the_same_response_but_another_mail(client: Client, ada: User) -> None:
     User.objects.create_user("Bob@people.test", PASSWORD)
-    response_for_free = client.post("/account/email/", {"email": NEW})
-    response_for_taken = client.post("/account/email/", {"email": "BOB@people.test"})
-    assert (response_for_free.status_code, response_for_free["Location"]) == (
-        response_for_taken.status_code,
-        response_for_taken["Location"],
+    response_for_free_address = client.post("/account/email/", {"email": NEW})
+    response_for_taken_address = client.post("/account/email/", {"email": "BOB@people.test"})
+    assert (response_for_free_address.status_code, response_for_free_address["Location"]) == (
+        response_for_taken_address.status_code,
+        response_for_taken_address["Location"],
     )
     assert mail.outbox[-1].to == ["bob@people.test"]
     assert "You already have an account" in mail.outbox[-1].body
@@ -127,7 +127,7 @@ def test_invalid_or_unchanged_address_is_refused(client: Client, email: str) -> 
 
 
 def test_confirmation_mails_have_a_rate_limit(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(login, "MAILS_PER_RECIPIENT", 1)
+    monkeypatch.setattr(login, "MAX_MAILS_PER_RECIPIENT", 1)
     assert client.post("/account/email/", {"email": NEW}).status_code == 302
     assert client.post("/account/email/", {"email": NEW}).status_code == 429
 

@@ -1,4 +1,4 @@
-"""Second factors, passkeys and an identity provider in a real browser with a virtual authenticator."""
+"""Browser tests of second factors, passkeys (with a virtual authenticator) and an identity provider."""
 
 from __future__ import annotations
 
@@ -50,15 +50,15 @@ def log_out(page: Page, base: str) -> None:
     page.wait_for_url(f"{base}/")
 
 
-def enter(page: Page, entered: str) -> None:
+def enter_code(page: Page, entered: str) -> None:
     page.get_by_role("textbox", name="Code").fill(entered)
     page.get_by_role("button", name="Log in", exact=True).click()
 
 
-def test_authenticator_app_is_added_and_replaced_by_recovery_codes_without_scripts(
+def test_authenticator_app_and_recovery_codes_work_without_scripts(
     visit: Visit, ada: User, live_server: LiveServer
 ) -> None:
-    """The pages work without scripts."""
+    """All pages in this test must work without JavaScript."""
     base = live_server.url
 
     def add(context: BrowserContext, page: Page) -> tuple[str, list[str]]:
@@ -75,14 +75,14 @@ def test_authenticator_app_is_added_and_replaced_by_recovery_codes_without_scrip
         log_out(page, base)
         log_in(page, base)
         page.wait_for_url("**/login/code/")
-        enter(page, code(secret, later=1))
+        enter_code(page, code(secret, later=1))
         page.wait_for_url("**/o/home/")
         log_out(page, base)
-        # The phone with the app is lost.
+        # From here on, the user has lost the phone with the authenticator app.
         log_in(page, base)
-        enter(page, "00000000")
+        enter_code(page, "00000000")
         expect(page.get_by_text("This code is wrong")).to_be_visible()
-        enter(page, codes[0])
+        enter_code(page, codes[0])
         page.wait_for_url("**/o/home/")
         page.goto(f"{base}/account/security/")
         expect(page.get_by_text("You have 9 left.")).to_be_visible()
@@ -112,13 +112,13 @@ def test_passkey_is_second_factor_and_passwordless_login(visit: Visit, ada: User
         page.wait_for_url("**/account/security/codes/")
         page.goto(f"{base}/account/security/")
         expect(page.get_by_role("rowheader", name="Phone")).to_be_visible()
-        # The passkey is the second factor of this log-in.
+        # In this login, the passkey is the second factor.
         log_out(page, base)
         log_in(page, base)
         page.wait_for_url("**/login/code/")
         page.get_by_role("button", name="Use your passkey").click()
         page.wait_for_url("**/o/home/")
-        # The passkey replaces address and password, and leads to the requested page.
+        # In this login, the passkey replaces address and password, and the user is redirected to `next`.
         log_out(page, base)
         page.goto(f"{base}/o/home/scans/")
         page.get_by_role("button", name="Log in with a passkey").click()
@@ -166,7 +166,7 @@ def test_identity_provider_login_returns_to_the_requested_page(
     visit(walk)
 
 
-def test_e_mail_address_is_changed_by_confirmation_link(visit: Visit, ada: User, live_server: LiveServer) -> None:
+def test_confirmation_link_changes_the_e_mail_address(visit: Visit, ada: User, live_server: LiveServer) -> None:
     base = live_server.url
 
     def ask(context: BrowserContext, page: Page) -> None:

@@ -1,4 +1,4 @@
-"""Log-in with an identity provider: connection to accounts, and refusals."""
+"""Tests for logging in with an identity provider."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from accounts.closing.services import close_account
 from accounts.members import invite
 from accounts.models import Mail, Membership, User
 from infrastructure.environment import IdentityProvider, identity_providers
-from tests.accounts.identity.people import EMAIL, PASSWORD, add_app, code, is_logged_in, path_of
+from tests.accounts.identity.people import EMAIL, PASSWORD, add_authenticator_app, code, is_logged_in, path_of
 from tests.factories import Member, browser_of, person_of
 from tests.page_reading import page_of
 from tests.responses import ClientResponse
@@ -33,7 +33,7 @@ def acme(identity_provider: IdentityProvider, settings: Any) -> None:
 
 
 def log_in_with_provider(client: Client, sub: str, next_page: str = "/dashboard/", **changes: str) -> ClientResponse:
-    """Log in at the provider as this person, and follow the callback."""
+    """Log in at the identity provider as the user `sub`, and follow the callback."""
     page = page_of(client.post("/login/with/acme/", {"next": next_page}))
     (provider_url,) = page.xpath("//main//a/@href")
     assert "code_challenge=" in provider_url
@@ -48,7 +48,7 @@ def test_provider_login_connects_to_the_existing_account() -> None:
     assert client.session["_auth_user_id"] == str(ada.pk)
     assert User.objects.get().check_password(PASSWORD)
     assert Mail.objects.get(subject="Log-in connected").text.count("with Acme")
-    # From then on, the provider's `sub` identifies the person, even if the account's address changes.
+    # After the first login, the provider's `sub` identifies the person, even if the account's address changes.
     ada.email = "ada@new.test"
     ada.save()
     again = Client()
@@ -80,7 +80,7 @@ def test_unverified_provider_address_is_refused(sub: str) -> None:
 
 
 def test_provider_login_still_requires_the_second_factor() -> None:
-    add_app(User.objects.create_user(EMAIL, PASSWORD))
+    add_authenticator_app(User.objects.create_user(EMAIL, PASSWORD))
     client = Client()
     assert path_of(log_in_with_provider(client, "ada", "/organizations/")) == "/login/code/"
     assert not is_logged_in(client)
@@ -106,14 +106,14 @@ def test_deactivated_account_cannot_log_in_with_a_provider() -> None:
     assert log_in_with_provider(client, "ada").status_code == 403
     assert not is_logged_in(client)
     User.objects.update(is_active=True)
-    add_app(ada)
+    add_authenticator_app(ada)
     close_account(user=ada, actor=ada)
     assert not SocialAccount.objects.exists()
     assert not Authenticator.objects.exists()
 
 
 def test_callback_of_a_login_begun_in_another_browser_is_refused() -> None:
-    """Login CSRF: otherwise a stranger could make a victim work in the stranger's account."""
+    """This prevents login CSRF, in which a victim unknowingly uses an attacker's account."""
     page = page_of(Client().post("/login/with/acme/"))
     (provider_url,) = page.xpath("//main//a/@href")
     answer = requests.post(provider_url, data={"sub": "bob"}, allow_redirects=False, timeout=10)
@@ -200,7 +200,7 @@ def test_unknown_provider_login_parameters_are_refused(parameter: str) -> None:
     "url", ["http://id.example.com/", "http://localhost.example.com/", "http://10.0.0.1/", "ftp://x/"]
 )
 def test_provider_request_without_https_is_refused(url: str) -> None:
-    """The signature of an ID token need not be verified if the token comes directly from the provider by TLS."""
+    """ID token signatures are not verified, so tokens must come directly from the provider over TLS."""
     with pytest.raises(requests.exceptions.InvalidSchema, match="without https"), BoundedSession() as session:
         session.get(url)
 
@@ -223,7 +223,7 @@ def test_provider_redirect_without_https_is_refused(settings: Any) -> None:
 
 GOOD = '{"id": "a", "name": "A", "issuer": "https://id.test/", "client_id": "x", "client_secret": "y"}'
 
-GOOD_WITH_A_BAD_ID = "[" + GOOD.replace('"a"', '"A/b"') + "]"
+PROVIDER_WITH_INVALID_ID = "[" + GOOD.replace('"a"', '"A/b"') + "]"
 
 
 def test_identity_provider_setting_is_parsed() -> None:
@@ -250,7 +250,7 @@ def test_identity_provider_setting_is_parsed() -> None:
         f"[{GOOD.replace('https', 'http')}]",
         f'[{GOOD[:-1]}, "more": 1}}]',
         f'[{GOOD[:-1]}, "domains": "x"}}]',
-        GOOD_WITH_A_BAD_ID,
+        PROVIDER_WITH_INVALID_ID,
     ],
 )
 def test_invalid_identity_provider_setting_is_refused(raw: str) -> None:

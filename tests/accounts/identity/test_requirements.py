@@ -1,4 +1,4 @@
-"""Login requirements of an organization: its owner must fulfil them first, then all members; API keys need not."""
+"""Tests for an organization's login requirements."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pytest_django import Settings
 
 from accounts.models import ActivityEvent, Organization, User
 from infrastructure.environment import IdentityProvider
-from tests.accounts.identity.people import EMAIL, PASSWORD, add_app, path_of
+from tests.accounts.identity.people import EMAIL, PASSWORD, add_authenticator_app, path_of
 from tests.factories import Member, browser_of, finished_scan, person_of
 
 ACME = IdentityProvider("acme", "Acme", "https://id.acme.test", "wss", "secret")
@@ -27,7 +27,7 @@ def member(home: Member) -> User:
 
 
 def client_of_provider(user: User, provider: str = "acme") -> Client:
-    """Return a client that is logged in with the provider."""
+    """Return a client that is logged in with the identity provider."""
     client = browser_of(user)
     session = client.session
     session["account_authentication_methods"] = [
@@ -43,7 +43,7 @@ def test_owner_needs_a_second_factor_before_requiring_one(home: Member, owner: U
     refused = client.post(LOGIN, {"login-second_factor": "on"}).content.decode()
     assert "to your own account first" in refused
     assert not Organization.objects.get(slug="home").second_factor_required
-    add_app(owner)
+    add_authenticator_app(owner)
     owner.set_password(PASSWORD)
     owner.save()
     client = Client()
@@ -70,7 +70,7 @@ def test_member_without_required_second_factor_is_redirected(home: Member, membe
     assert client.get("/organizations/").status_code == 200
     assert client.get("/o/home/", headers={"HX-Request": "true"})["HX-Redirect"] == "/account/security/"
     assert home.api.get("/v1/usage").status_code == 200, "keys are no people"
-    add_app(member)
+    add_authenticator_app(member)
     assert client.get("/o/home/").status_code == 200
     Authenticator.objects.exclude(type="recovery_codes").delete()
     assert client.get("/o/home/").status_code == 302

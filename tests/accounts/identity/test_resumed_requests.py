@@ -1,4 +1,4 @@
-"""Requests that continue after a reauthentication."""
+"""Tests for requests that continue after a reauthentication."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from lxml import html
 
 from accounts.keys.services import create_api_key
 from accounts.models import User
-from tests.accounts.identity.people import EMAIL, PASSWORD, add_app, path_of
+from tests.accounts.identity.people import EMAIL, PASSWORD, add_authenticator_app, path_of
 from tests.factories import Member, browser_of, person_of
 
 
 @pytest.fixture
 def ada(home: Member) -> Client:
-    """Client of an owner whose last authentication is too old for sensitive pages."""
+    """Return a client of an owner who must reauthenticate on sensitive pages."""
     user = person_of(home, "owner", EMAIL)
     user.set_password(PASSWORD)
     user.save()
@@ -25,7 +25,7 @@ def ada(home: Member) -> Client:
 
 
 def page_after_reauthentication(client: Client, path: str, data: Mapping[str, str]) -> html.HtmlElement:
-    """Post the form, reauthenticate with the password, and return the resulting page."""
+    """Submit the form, reauthenticate with the password, and return the resulting page."""
     redirected = client.post(path, data)
     assert path_of(redirected) == "/account/again/"
     answer = client.post(redirected["Location"], {"password": PASSWORD})
@@ -49,7 +49,7 @@ def page_after_reauthentication(client: Client, path: str, data: Mapping[str, st
 def test_form_after_reauthentication_has_an_explicit_action(
     home: Member, ada: Client, path: str, data: Mapping[str, str]
 ) -> None:
-    """The page has the URL of the reauthentication page, which accepts only a password."""
+    """The form needs an `action`, because the page has the URL of the reauthentication page."""
     key, _ = create_api_key(organization=home.organization, name="CI")
     forms = page_after_reauthentication(ada, path.format(key=key.id), data).xpath("//main//form[@method='post']")
     assert forms
@@ -59,14 +59,14 @@ def test_form_after_reauthentication_has_an_explicit_action(
 
 
 def test_reauthentication_for_a_download_returns_to_its_page(home: Member, ada: Client) -> None:
-    """With a download, the browser would still display the reauthentication page."""
+    """If the download began directly, the browser would still display the reauthentication page."""
     redirected = ada.post("/o/home/settings/export/1")
     assert path_of(redirected) == "/account/again/"
     assert path_of(ada.post(redirected["Location"], {"password": PASSWORD})) == "/o/home/settings/export"
 
 
 def test_reauthentication_for_recovery_codes_file_returns_to_its_page(ada: Client) -> None:
-    add_app(User.objects.get(email=EMAIL))
+    add_authenticator_app(User.objects.get(email=EMAIL))
     redirected = ada.get("/account/security/codes/download/")
     assert path_of(redirected) == "/account/again/"
     assert path_of(ada.post(redirected["Location"], {"password": PASSWORD})) == "/account/security/codes/"

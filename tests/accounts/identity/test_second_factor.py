@@ -1,4 +1,4 @@
-"""Authenticator apps and recovery codes: adding, verifying and removing, and the notices of these changes."""
+"""Tests for authenticator apps and recovery codes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.accounts.identity.people import (
     EMAIL,
     PASSWORD,
     SECRET,
-    add_app,
+    add_authenticator_app,
     code,
     is_logged_in,
     log_in,
@@ -54,7 +54,7 @@ def subjects() -> list[str]:
     return list(Mail.objects.order_by("created_at").values_list("subject", flat=True))
 
 
-def test_added_app_ends_other_sessions_and_is_required_at_login(
+def test_adding_an_app_ends_other_sessions_and_requires_its_code_at_login(
     member: User, django_capture_on_commit_callbacks: Any
 ) -> None:
     client, elsewhere = Client(), Client()
@@ -70,10 +70,10 @@ def test_added_app_ends_other_sessions_and_is_required_at_login(
     assert LoginSession.objects.count() == 1, "other sessions have ended"
     assert "Authenticator app added" in subjects()
     assert actions()[-1] == "person.second_factor_added"
-    # From now on, a log-in requires the code.
+    # After adding the app, a login requires its code.
     again = Client()
-    first_step = log_in(again)
-    assert path_of(first_step) == "/login/code/"
+    login_response = log_in(again)
+    assert path_of(login_response) == "/login/code/"
     assert not is_logged_in(again)
     assert again.get("/account/").status_code == 302
     assert not LoginSession.objects.filter(id=again.session.get("login", "")).exists()
@@ -85,7 +85,7 @@ def test_app_code_logs_in_only_once(ada: User, later: int, monkeypatch: pytest.M
     stopped = SimpleNamespace(time=lambda: now)
     monkeypatch.setattr(people, "time", stopped)
     monkeypatch.setattr(auth, "time", stopped)
-    add_app(ada)
+    add_authenticator_app(ada)
     client, replayed = Client(), Client()
     used = code(later=later)
     for browser in (client, replayed):
@@ -99,7 +99,7 @@ def test_app_code_logs_in_only_once(ada: User, later: int, monkeypatch: pytest.M
 
 @pytest.mark.parametrize("entered", ["000000", "", "abcdef", "\x00", "9" * 5000])
 def test_wrong_app_code_does_not_log_in(member: User, entered: str) -> None:
-    add_app(member)
+    add_authenticator_app(member)
     client = Client()
     log_in(client)
     assert client.post("/login/code/", {"code": entered}).status_code == 200
@@ -109,15 +109,15 @@ def test_wrong_app_code_does_not_log_in(member: User, entered: str) -> None:
 
 
 def test_second_factor_page_requires_the_password_first(ada: User) -> None:
-    add_app(ada)
+    add_authenticator_app(ada)
     client = Client()
     assert path_of(client.get("/login/code/")) == "/login/"
     assert path_of(client.post("/login/code/", {"code": code()})) == "/login/"
     assert not is_logged_in(client)
 
 
-def test_recovery_code_logs_in_once_and_causes_a_notice(ada: User) -> None:
-    add_app(ada)
+def test_recovery_code_logs_in_once_and_sends_a_notice(ada: User) -> None:
+    add_authenticator_app(ada)
     one = recovery_codes(ada)[0]
     for works in (True, False):
         client = Client()
@@ -130,12 +130,12 @@ def test_recovery_code_logs_in_once_and_causes_a_notice(ada: User) -> None:
 def test_code_guesses_are_limited_per_account_except_in_known_browsers(
     ada: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    add_app(ada)
+    add_authenticator_app(ada)
     known_browser = Client()
     log_in(known_browser)
     known_browser.post("/login/code/", {"code": code()})
     known_browser.post("/logout/")
-    monkeypatch.setattr(security, "AUTHENTICATIONS_PER_MINUTE", 2)
+    monkeypatch.setattr(security, "MAX_AUTHENTICATIONS_PER_MINUTE", 2)
     for number in range(2):
         stranger = Client(REMOTE_ADDR=f"192.0.{number}.1")
         log_in(stranger)
@@ -153,7 +153,7 @@ def test_redis_outage_refuses_codes_with_503(ada: User, monkeypatch: pytest.Monk
 
     from accounts import limits
 
-    add_app(ada)
+    add_authenticator_app(ada)
     client = Client()
     log_in(client)
 
@@ -167,7 +167,7 @@ def test_redis_outage_refuses_codes_with_503(ada: User, monkeypatch: pytest.Monk
 
 def test_admin_login_requires_the_second_factor(ada: User) -> None:
     User.objects.update(is_staff=True, is_superuser=True)
-    add_app(ada)
+    add_authenticator_app(ada)
     client = Client()
     assert client.get("/admin/", follow=True).request["PATH_INFO"] == "/login/"
     log_in(client, next="/admin/")
@@ -179,7 +179,7 @@ def test_admin_login_requires_the_second_factor(ada: User) -> None:
 def test_password_reset_keeps_the_second_factor(ada: User) -> None:
     from tests.accounts.mailbox import link_in_mail
 
-    add_app(ada)
+    add_authenticator_app(ada)
     client = Client()
     client.post("/password/", {"email": EMAIL})
     form = client.get(link_in_mail(EMAIL))["Location"]
@@ -190,7 +190,7 @@ def test_password_reset_keeps_the_second_factor(ada: User) -> None:
 
 def test_second_factor_secrets_are_encrypted_and_reencrypted(ada: User, settings: Any) -> None:
     settings.ENCRYPTION_KEYS = ["former" * 8]
-    add_app(ada)
+    add_authenticator_app(ada)
     codes = recovery_codes(ada)
     stored = {authenticator.type: authenticator.data for authenticator in Authenticator.objects.all()}
     assert SECRET not in str(stored)
@@ -204,15 +204,15 @@ def test_second_factor_secrets_are_encrypted_and_reencrypted(ada: User, settings
     assert Authenticator.objects.get(type="totp").data["secret"] == secret, "once is enough"
 
 
-def test_app_removal_requires_reauthentication_and_causes_a_notice(member: User) -> None:
-    add_app(member)
+def test_app_removal_requires_reauthentication_and_sends_a_notice(member: User) -> None:
+    add_authenticator_app(member)
     client = browser_of(member)
     redirected = client.get("/account/security/app/remove/")
     assert path_of(redirected) == "/account/again/"
     assert client.post(redirected["Location"], {"password": "wrong"}).status_code == 200
     assert client.post("/account/security/app/remove/").status_code == 302
     assert Authenticator.objects.count() == 2
-    # The request is carried out after the reauthentication.
+    # The service executes the request after the reauthentication.
     assert client.post(redirected["Location"], {"password": PASSWORD})["Location"] == "/account/security/"
     assert not Authenticator.objects.exists()
     assert "Authenticator app removed" in subjects()
@@ -220,14 +220,14 @@ def test_app_removal_requires_reauthentication_and_causes_a_notice(member: User)
 
 
 def test_password_guesses_at_reauthentication_are_limited(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(security, "AUTHENTICATIONS_PER_MINUTE", 1)
+    monkeypatch.setattr(security, "MAX_AUTHENTICATIONS_PER_MINUTE", 1)
     client = browser_of(ada)
     assert client.post("/account/again/?next=/account/", {"password": "wrong"}).status_code == 200
     assert client.post("/account/again/?next=/account/", {"password": PASSWORD}).status_code == 429
 
 
 def test_recovery_codes_are_visible_only_to_their_person(ada: User) -> None:
-    add_app(ada)
+    add_authenticator_app(ada)
     eve = browser_of(User.objects.create_user("eve@people.test"))
     for path in ("/account/security/codes/", "/account/security/codes/download/"):
         assert eve.get(path).status_code == 404
@@ -239,7 +239,7 @@ def test_recovery_codes_are_visible_only_to_their_person(ada: User) -> None:
     assert "no-store" in downloaded["Cache-Control"]
 
 
-def test_login_from_a_new_browser_causes_a_notice(member: User) -> None:
+def test_login_from_a_new_browser_sends_a_notice(member: User) -> None:
     client = Client(REMOTE_ADDR="198.51.100.7", headers={"User-Agent": "Firefox/140.0 Linux"})
     log_in(client)
     assert subjects() == [], "the first of all is nobody's news"
@@ -256,7 +256,7 @@ def test_login_from_a_new_browser_causes_a_notice(member: User) -> None:
 
 
 def test_operator_command_removes_all_second_factors(member: User, capsys: pytest.CaptureFixture[str]) -> None:
-    add_app(member)
+    add_authenticator_app(member)
     elsewhere = browser_of(member)
     call_command("remove_second_factor", EMAIL.upper())
     assert EMAIL in capsys.readouterr().out
@@ -281,14 +281,14 @@ def test_number_of_passkeys_is_limited(member: User, monkeypatch: pytest.MonkeyP
 
 
 def test_passkey_challenges_have_a_rate_limit(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(security, "ATTEMPTS_PER_ADDRESS", 2)
+    monkeypatch.setattr(security, "MAX_ATTEMPTS_PER_ADDRESS", 2)
     responses = [Client().get("/login/passkey/", headers={"X-Requested-With": "XMLHttpRequest"}) for _ in range(3)]
     assert [response.status_code for response in responses] == [200, 200, 429]
     assert Session.objects.count() == 2
 
 
 def test_passkey_name_is_escaped_on_pages(member: User) -> None:
-    add_app(member)
+    add_authenticator_app(member)
     name = 'Phone "<b>"'
     passkey = Authenticator.objects.create(user=member, type="webauthn", data={"name": name, "credential": {}})
     client = browser_of(member)

@@ -1,4 +1,4 @@
-"""Scopes of keys: read, scan or manage, checked in one place for every endpoint."""
+"""Tests for the API key scopes read, scan and manage."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ ENDPOINTS = [
 ]
 
 
-def key_of(member: Member, scope: Scope) -> Api:
+def create_key_with_scope(member: Member, scope: Scope) -> Api:
     return Api(create_api_key(organization=member.organization, name=scope, scope=scope)[1])
 
 
@@ -54,7 +54,7 @@ def test_each_endpoint_requires_the_lowest_sufficient_scope() -> None:
 @pytest.mark.parametrize("scope", list(Scope))
 def test_each_endpoint_refuses_insufficient_scopes(home: Member, scope: Scope) -> None:
     Tier.objects.update(requests_per_minute=10 * len(ENDPOINTS))
-    api = key_of(home, scope)
+    api = create_key_with_scope(home, scope)
     for path, view, method in ENDPOINTS:
         address = "/" + path.replace("<any:", "").replace("_id>", "")
         response = api.call(method.upper(), address, Content_Type="application/json")
@@ -63,13 +63,13 @@ def test_each_endpoint_refuses_insufficient_scopes(home: Member, scope: Scope) -
             assert response.status_code != 403, f"{method} {path}"
         else:
             assert response.status_code == 403, f"{method} {path}"
-            message = f"This takes an API key with the scope {needed}; the scope of this one is {scope}."
+            message = f"This requires an API key with the scope {needed}; this key has the scope {scope}."
             assert response.json() == {"code": "INSUFFICIENT_SCOPE", "error": message}
             assert "X-RateLimit-Remaining" in response, "a valid key's refusal is counted like every answer to one"
 
 
 def test_unknown_path_or_method_is_reported_before_the_scope(home: Member) -> None:
-    api = key_of(home, Scope.READ)
+    api = create_key_with_scope(home, Scope.READ)
     wrong_method = api.call("POST", "/v1/usage")
     assert (wrong_method.status_code, wrong_method.json()["code"]) == (405, "METHOD_NOT_ALLOWED")
     unknown = api.call("DELETE", "/v1/nothing")
@@ -78,9 +78,9 @@ def test_unknown_path_or_method_is_reported_before_the_scope(home: Member) -> No
 
 def test_read_key_cannot_replay_an_idempotent_creation(home: Member, target: str) -> None:
     body = {"url": target, "type": "seo"}
-    first = key_of(home, Scope.SCAN).post("/v1/scan", body, Idempotency_Key="once")
+    first = create_key_with_scope(home, Scope.SCAN).post("/v1/scan", body, Idempotency_Key="once")
     assert first.status_code == 201, first.content
-    replayed = key_of(home, Scope.READ).post("/v1/scan", body, Idempotency_Key="once")
+    replayed = create_key_with_scope(home, Scope.READ).post("/v1/scan", body, Idempotency_Key="once")
     assert (replayed.status_code, replayed.json()["code"]) == (403, "INSUFFICIENT_SCOPE")
     assert Scan.objects.count() == 1
 

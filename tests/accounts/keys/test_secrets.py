@@ -1,4 +1,4 @@
-"""Regeneration of a key's secret: the former secret works for another 24 hours, or ends at once."""
+"""Tests for regenerating API keys."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 import pytest
 from django.utils import timezone
 
-from accounts.authentication import LAST_USED_RESOLUTION
+from accounts.authentication import LAST_USED_UPDATE_INTERVAL
 from accounts.keys import services
 from accounts.keys.services import (
     OVERLAP,
@@ -82,7 +82,7 @@ def test_former_secret_can_be_ended_early(home: Member, actor: Membership) -> No
     assert ActivityEvent.objects.filter(action="key.former_ended").count() == 1
 
 
-def test_revoked_key_refuses_all_secrets_and_changes(home: Member, actor: Membership) -> None:
+def test_revoked_key_accepts_no_secrets_and_no_changes(home: Member, actor: Membership) -> None:
     new = regenerate(actor, home.key)
     revoke_api_key(home.key)
     assert status_and_code(new) == status_and_code(home.plaintext) == (401, "KEY_REVOKED")
@@ -101,7 +101,7 @@ def test_former_secret_does_not_outlive_the_key_expiry(home: Member, actor: Memb
     assert status_and_code(new) == (200, "")
 
 
-def test_regenerating_an_expired_key_revives_only_the_new_secret(home: Member, actor: Membership) -> None:
+def test_regenerating_an_expired_key_does_not_revive_its_former_secret(home: Member, actor: Membership) -> None:
     ApiKey.objects.update(expires_at=timezone.now() - timedelta(days=1))
     assert status_and_code(home.plaintext) == (401, "UNAUTHORIZED")
     new = regenerate(actor, home.key, timezone.now() + timedelta(days=30))
@@ -139,7 +139,7 @@ def test_each_secret_records_its_own_last_use(home: Member, actor: Membership) -
     assert (home.key.last_used_at, home.key.last_used_from) == (None, ""), "not yet in its place"
     former = FormerKey.objects.get()
     assert former.last_used_from == "192.0.2.1"
-    FormerKey.objects.update(last_used_at=timezone.now() - 2 * LAST_USED_RESOLUTION)
+    FormerKey.objects.update(last_used_at=timezone.now() - 2 * LAST_USED_UPDATE_INTERVAL)
     Api(home.plaintext, "192.0.2.2").get("/v1/usage")
     Api(new, "2001:db8::1").get("/v1/usage")
     home.key.refresh_from_db()

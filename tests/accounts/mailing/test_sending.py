@@ -1,4 +1,4 @@
-"""Sending mails to a real SMTP server: headers, retries, giving up, and slow or killed processes."""
+"""Tests for sending e-mails to a real SMTP server."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from django.utils import timezone
 
 from accounts.mailing import claims, sending
 from accounts.mailing.sending import send_due
-from accounts.mailing.topics import Subscription, subscription_of
+from accounts.mailing.topics import Subscription, find_subscription
 from accounts.models import Mail, Membership, User
 from tests import command_line
 from tests.accounts.mailing.conftest import Post
@@ -31,17 +31,17 @@ from tests.targets.mail_server import REPLIES, MailServer
 SECURITY = {"happened": "x", "at": timezone.now(), "address": "", "browser": "", "page_url": "https://x.test/"}
 
 Smtp = Callable[[MailServer], MailServer]
-DEADLINE_S = 60
+WAIT_TIMEOUT_S = 60
 
 
 def make_due() -> None:
-    """Make all unsent mails due, and end the pause after a failure of the mail server."""
+    """Make all unsent e-mails due, and end the pause after a failure of the mail server."""
     Mail.objects.filter(sent_at=None).update(next_attempt_at=timezone.now(), lease_expires_at=None)
     cache.delete(sending.OUTAGE)
 
 
 def wait_for(condition: Callable[[], object]) -> None:
-    deadline = time.monotonic() + DEADLINE_S
+    deadline = time.monotonic() + WAIT_TIMEOUT_S
     while not condition():
         assert time.monotonic() < deadline
         threading.Event().wait(0.02)
@@ -60,10 +60,10 @@ def test_mail_is_sent_once_with_standard_headers(ann: User, post: Post, smtp: Sm
     assert message["Auto-Submitted"] == "auto-generated"
     assert message["Message-ID"] == f"<{mail.id}@localhost>"
     assert message["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
-    # Mail services need the link of the raw header in one piece.
+    # Mail services need the header's link in one piece, without line folding.
     (link,) = re.findall(rb"^List-Unsubscribe:\s+<([^>\s]+)>\r\n", server.raw[0], re.MULTILINE)
     assert max(map(len, server.raw[0].split(b"\r\n"))) < 998
-    subscription = subscription_of(link.decode().rpartition("/")[2])
+    subscription = find_subscription(link.decode().rpartition("/")[2])
     assert subscription is not None
     assert (subscription.user, subscription.topic) == (ann, mail.topic)
     assert [part.get_content_type() for part in message.walk()] == ["multipart/alternative", "text/plain", "text/html"]
@@ -100,12 +100,12 @@ def test_due_mails_of_organizations_take_turns(home: Member, stranger: Member, p
 def test_mails_per_person_and_hour_are_limited(
     home: Member, stranger: Member, ann: User, post: Post, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(claims, "MAX_PER_PERSON_AND_HOUR", 3)
+    monkeypatch.setattr(claims, "MAX_MAILS_PER_PERSON_AND_HOUR", 3)
     Membership.objects.create(organization=stranger.organization, user=ann, role="owner")
-    for_stranger = {"organization": stranger.organization, "topic": f"webhooks:{stranger.organization.pk}"}
+    mail_for_stranger = {"organization": stranger.organization, "topic": f"webhooks:{stranger.organization.pk}"}
     for _ in range(3):
         post(ann)
-        post(ann, **for_stranger)
+        post(ann, **mail_for_stranger)
     ben = person_of(home, "admin", "ben@home.test")
     post(ben)
     post(ann, template="security", topic="security", organization=None, context=SECURITY)
@@ -123,7 +123,7 @@ def test_mails_per_person_and_hour_are_limited(
     assert [claim.mail.user_id for claim in later] == [ann.pk] * 3
 
 
-def test_mail_goes_to_the_present_address(ann: User, post: Post, smtp: Smtp) -> None:
+def test_mail_is_sent_to_the_current_address(ann: User, post: Post, smtp: Smtp) -> None:
     post(ann)
     User.objects.filter(pk=ann.pk).update(email="new@home.test")
     with smtp(MailServer()) as server:
@@ -158,8 +158,8 @@ def test_permanently_refused_mail_is_given_up_at_once(
     home: Member, ann: User, post: Post, smtp: Smtp, reply: dict[str, str], caplog: pytest.LogCaptureFixture
 ) -> None:
     ((verb, text),) = reply.items()
-    is_first = iter([True])
-    with smtp(MailServer({verb: lambda _: text if next(is_first, False) else "250 fine"})):
+    is_first_recipient = iter([True])
+    with smtp(MailServer({verb: lambda _: text if next(is_first_recipient, False) else "250 fine"})):
         post([ann, person_of(home, "admin", "ben@home.test")])
         send_due()
     given_up = Mail.objects.get(given_up_at__isnull=False)
@@ -207,7 +207,7 @@ def test_mail_is_given_up_after_two_days(ann: User, post: Post, smtp: Smtp, capl
     assert "was given up" in caplog.text
 
 
-def test_unreachable_mail_server_costs_no_attempts(
+def test_unreachable_mail_server_does_not_count_as_an_attempt(
     ann: User, post: Post, smtp: Smtp, caplog: pytest.LogCaptureFixture
 ) -> None:
     with smtp(MailServer({"HELLO": lambda _: None})) as server:
@@ -219,7 +219,7 @@ def test_unreachable_mail_server_costs_no_attempts(
     assert not Mail.objects.exclude(attempts=0).exists()
 
 
-def test_broken_connection_leaves_other_mails_untried(home: Member, post: Post, smtp: Smtp) -> None:
+def test_broken_connection_counts_as_an_attempt_for_one_mail_only(home: Member, post: Post, smtp: Smtp) -> None:
     post([person_of(home, "member", f"m{n}@home.test") for n in range(3)])
     with smtp(MailServer({"TEXT": lambda _: None})) as server:
         send_due()
@@ -228,8 +228,8 @@ def test_broken_connection_leaves_other_mails_untried(home: Member, post: Post, 
 
 
 @pytest.fixture
-def soft_limit() -> Iterator[None]:
-    """Make SIGUSR1 raise SoftTimeLimitExceeded, as Celery does for a task that takes too long."""
+def soft_time_limit_by_signal() -> Iterator[None]:
+    """Make SIGUSR1 raise SoftTimeLimitExceeded, as Celery does at a task's soft time limit."""
 
     def interrupt(*_: object) -> None:
         raise SoftTimeLimitExceeded
@@ -239,11 +239,11 @@ def soft_limit() -> Iterator[None]:
     signal.signal(signal.SIGUSR1, before)
 
 
-# smtplib does not close a connection that is interrupted before the server's greeting; the garbage collector does.
+# smtplib does not close a connection that is interrupted before the greeting, so its warning is ignored.
 @pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
 @pytest.mark.parametrize("verb", ["HELLO", "EHLO", "TEXT"])
 def test_slow_mail_server_is_interrupted_by_the_soft_time_limit(
-    home: Member, post: Post, smtp: Smtp, verb: str, soft_limit: None, caplog: pytest.LogCaptureFixture
+    home: Member, post: Post, smtp: Smtp, verb: str, soft_time_limit_by_signal: None, caplog: pytest.LogCaptureFixture
 ) -> None:
     post([person_of(home, "member", f"m{n}@home.test") for n in range(3)])
 
@@ -265,12 +265,12 @@ def test_slow_mail_server_is_interrupted_by_the_soft_time_limit(
 
 
 @pytest.mark.django_db(transaction=True, serialized_rollback=True)
-def test_one_sender_is_active_and_locks_no_rows_while_sending(ann: User, post: Post, smtp: Smtp) -> None:
+def test_only_one_sender_is_active_and_it_locks_no_rows(ann: User, post: Post, smtp: Smtp) -> None:
     post(ann)
-    go_on = threading.Event()
+    may_continue = threading.Event()
 
     def wait(_: str) -> str:
-        go_on.wait(DEADLINE_S)
+        may_continue.wait(WAIT_TIMEOUT_S)
         return "250 taken"
 
     def send_and_close() -> None:
@@ -288,7 +288,7 @@ def test_one_sender_is_active_and_locks_no_rows_while_sending(ann: User, post: P
         make_due()
         assert not send_due(), "the other is at it"
         assert server.connections == 1
-        go_on.set()
+        may_continue.set()
         other.join()
 
 
@@ -301,7 +301,7 @@ def test_mail_of_a_killed_sender_is_resent_with_the_same_message_id(ann: User, p
 
     def accept_without_response(raw: str) -> str:
         server.take(raw.encode())
-        server.closing.wait(DEADLINE_S)
+        server.closing.wait(WAIT_TIMEOUT_S)
         return "250 taken"
 
     with smtp(MailServer({"TEXT": accept_without_response})) as server:

@@ -1,4 +1,4 @@
-"""Unsubscribing from a topic: one click without log-in, cookie or CSRF token; GET requests change nothing."""
+"""Tests for unsubscribing from a topic with one click, without login, cookie or CSRF token."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from accounts.pages import unsubscribing
 from tests.accounts.mailing.conftest import Post
 from tests.factories import Member, person_of
 
-ONE_CLICK = {"List-Unsubscribe": "One-Click"}
+ONE_CLICK_BODY = {"List-Unsubscribe": "One-Click"}
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ def test_one_click_post_unsubscribes_from_the_topic(
     header = mail.outbox[0].extra_headers["List-Unsubscribe"]
     path = header.strip("<>").removeprefix("http://localhost:8000")
     for _ in range(2):
-        answer = stranger_browser.post(path, ONE_CLICK)
+        answer = stranger_browser.post(path, ONE_CLICK_BODY)
         assert answer.status_code == 200, "no redirect: RFC 8058, 3.1"
         assert b"You are unsubscribed" in answer.content
         assert "Set-Cookie" not in answer.headers
@@ -82,17 +82,17 @@ def test_forged_unsubscribe_link_is_refused(home: Member, ann: User, stranger_br
     ben = person_of(home, "owner", "ben@home.test")
     _, rest = topics.token(ann, mail_topic(home)).split(":", 1)
     mixed = f"{topics.token(ben, mail_topic(home)).split(':')[0]}:{rest}"
-    other_salt = signing.Signer(salt="accounts.sign-up").sign_object([ann.pk, mail_topic(home)])
-    for token in (mixed, other_salt, "x", "a:b:c", "💥", "%00", "x" * 5000):
+    token_with_other_salt = signing.Signer(salt="accounts.sign-up").sign_object([ann.pk, mail_topic(home)])
+    for token in (mixed, token_with_other_salt, "x", "a:b:c", "💥", "%00", "x" * 5000):
         for path in (f"/unsubscribe/{token}", f"/unsubscribe/{token}/again"):
-            assert stranger_browser.post(path, ONE_CLICK).status_code == 410
+            assert stranger_browser.post(path, ONE_CLICK_BODY).status_code == 410
     assert not Unsubscription.objects.exists()
 
 
 def test_unsubscribe_link_of_a_deleted_person_returns_410(home: Member, ann: User, stranger_browser: Client) -> None:
     path = path_of(home, ann)
     ann.delete()
-    assert stranger_browser.post(path, ONE_CLICK).status_code == 410
+    assert stranger_browser.post(path, ONE_CLICK_BODY).status_code == 410
 
 
 def test_unsubscribe_token_contains_only_ids(home: Member, ann: User) -> None:
@@ -103,6 +103,6 @@ def test_unsubscribe_token_contains_only_ids(home: Member, ann: User) -> None:
 def test_unsubscribe_requests_have_a_rate_limit(
     home: Member, ann: User, stranger_browser: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(unsubscribing, "CLICKS_PER_TOKEN", 2)
-    answers = [stranger_browser.post(path_of(home, ann), ONE_CLICK).status_code for _ in range(3)]
+    monkeypatch.setattr(unsubscribing, "MAX_CLICKS_PER_TOKEN", 2)
+    answers = [stranger_browser.post(path_of(home, ann), ONE_CLICK_BODY).status_code for _ in range(3)]
     assert answers == [200, 200, 429]

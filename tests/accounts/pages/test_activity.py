@@ -1,4 +1,4 @@
-"""Activity log: each action has a sentence, and hostile names are escaped."""
+"""Tests for the activity log."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from django.conf import settings
 from accounts import activity
 from accounts.activity import ACTIONS
 from accounts.models import User
-from accounts.pages.activity_sentences import label_of, line_of
+from accounts.pages.activity_sentences import action_label, log_line
 from tests.factories import Member, browser_of, person_of
 from tests.page_reading import page_of
 
@@ -18,8 +18,8 @@ APPS = ("accounts", "scans", "reports", "webhooks")
 
 
 def render_event(home: Member, action: str, target: str = "", actor: User | None = None, **details: object) -> str:
-    """Return the event's actor and sentence, and the remaining details after bars."""
-    line = line_of(activity.record(home.organization, actor, action, target, **details))
+    """Return the event's sentence with its actor, followed by the remaining details, separated by "|"."""
+    line = log_line(activity.record(home.organization, actor, action, target, **details))
     sentence = f"{line.actor} {''.join(part.text for part in line.parts)}"
     return " | ".join((sentence, *line.rest))
 
@@ -31,7 +31,7 @@ def ann(home: Member) -> User:
 
 def test_activity_events_are_rendered_as_sentences(home: Member, ann: User) -> None:
     assert render_event(home, "key.created", "CI (wss_abc…)", ann, scope="read", ends="never") == (
-        "ann@people.test created the API key CI (wss_abc…) (read), which ends: never"
+        "ann@people.test created the API key CI (wss_abc…) (read), which expires: never"
     )
     assert render_event(
         home, "member.role_changed", "bob@people.test", ann, role={"from": "viewer", "to": "admin"}
@@ -60,15 +60,18 @@ def test_each_action_has_a_sentence_and_a_label(home: Member, action: str) -> No
     assert sentence.startswith("The service ")
     assert "{" not in sentence
     assert not sentence.endswith((" ", ":", ","))
-    assert label_of(action)[0].isupper()
-    assert "{" not in label_of(action)
-    # Labels are unique in the filter's list, except that an audit and its scan share theirs.
-    same_label = [other for other in ACTIONS if label_of(other) == label_of(action)]
-    assert len(same_label) == 1 or {other.partition(".")[0] for other in same_label} == {"scan", "audit"}
+    assert action_label(action)[0].isupper()
+    assert "{" not in action_label(action)
+    # Labels are unique in the filter's list, except that an audit and its scan have the same labels.
+    actions_with_shared_label = [other for other in ACTIONS if action_label(other) == action_label(action)]
+    assert len(actions_with_shared_label) == 1 or {other.partition(".")[0] for other in actions_with_shared_label} == {
+        "scan",
+        "audit",
+    }
 
 
 def test_each_recorded_action_is_in_ACTIONS() -> None:
-    """Names of actions in the source code, found by their prefix such as "scan.", must be keys of ACTIONS."""
+    """The test finds actions in the source code by their prefixes, such as "scan."."""
     prefixes = {action.partition(".")[0] for action in ACTIONS}
     events = {"scan.completed", "scan.failed", "scan.partial", "audit.completed", "audit.failed"}
     events |= {"monitor.changed", "monitor.failed", "monitor.recovered"}
@@ -76,7 +79,14 @@ def test_each_recorded_action_is_in_ACTIONS() -> None:
     for path in (path for app in APPS for path in (settings.BASE_DIR / app).rglob("*.py")):
         for call in (node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)):
             name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
-            if name in ("record", "record_by", "record_call", "_record", "_note", "record_membership_change"):
+            if name in (
+                "record",
+                "record_by_member",
+                "record_by_caller",
+                "_record",
+                "_note",
+                "record_membership_change",
+            ):
                 strings |= {
                     argument.value
                     for argument in call.args

@@ -1,4 +1,4 @@
-"""API keys in the dashboard, and their entries in the activity log."""
+"""Tests for the dashboard pages of API keys, and their entries in the activity log."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def admin(home: Member) -> Client:
 
 
 def create(client: Client, name: str = "Nightly build", **fields: str) -> tuple[str, ApiKey]:
-    """Create a key; return the page that displays its plaintext, and its row."""
+    """Create an API key, and return the page with its plaintext, and its row."""
     response_of_post = client.post("/o/home/keys/", {"name": name, "scope": "scan", "lifetime": ""} | fields)
     assert response_of_post.status_code == 302, "reloading the page that shows the key must not make another"
     response = client.get(response_of_post["Location"])
@@ -32,14 +32,14 @@ def create(client: Client, name: str = "Nightly build", **fields: str) -> tuple[
     return response.content.decode(), ApiKey.objects.get(name=name)
 
 
-def plaintext_in(page: str) -> str:
+def plaintext_on_page(page: str) -> str:
     _, _, rest = page.partition('<code id="plaintext">')
     return rest.partition("<")[0]
 
 
 def test_plaintext_of_a_new_key_is_displayed_once(admin: Client) -> None:
     page, key = create(admin)
-    plaintext = plaintext_in(page)
+    plaintext = plaintext_on_page(page)
     assert Api(plaintext).get("/v1/usage").status_code == 200
     reloaded = admin.get(f"/o/home/keys/?shown={key.id}", follow=True).content.decode()
     assert "The secret of Nightly build has been shown already." in reloaded
@@ -69,7 +69,7 @@ def test_key_form_sent_twice_creates_one_key(admin: Client) -> None:
     create(admin)
     again = admin.post("/o/home/keys/", {"name": "Nightly build", "scope": "scan", "lifetime": ""}).content.decode()
     assert "An active key with this name already exists. Choose another name." in again
-    assert "wss_" not in plaintext_in(again)
+    assert "wss_" not in plaintext_on_page(again)
     assert ApiKey.objects.filter(name="Nightly build").count() == 1
 
 
@@ -79,7 +79,7 @@ def test_key_expires_after_the_selected_lifetime(admin: Client, lifetime: str, d
     assert key.expires_at is not None
     assert abs(key.expires_at - timezone.now() - timedelta(days=days)) < timedelta(minutes=1)
     ApiKey.objects.filter(id=key.id).update(expires_at=timezone.now())
-    assert Api(plaintext_in(page)).get("/v1/usage").json()["code"] == "UNAUTHORIZED"
+    assert Api(plaintext_on_page(page)).get("/v1/usage").json()["code"] == "UNAUTHORIZED"
     assert "Expired" in admin.get("/o/home/keys/").content.decode()
 
 
@@ -120,7 +120,7 @@ def test_new_key_has_the_selected_scope(admin: Client, scope: str) -> None:
     assert ("-d &#x27;{" in page or "-d '{" in page.split("Create a key")[0]) == (scope != "read"), (
         "an example that works"
     )
-    started = Api(plaintext_in(page)).post("/v1/scan", {})
+    started = Api(plaintext_on_page(page)).post("/v1/scan", {})
     assert (started.status_code == 403) == (scope == "read")
 
 
@@ -163,7 +163,7 @@ def test_regenerated_secret_is_displayed_once(home: Member, admin: Client) -> No
     redirected = admin.post(path, {"replaces": home.key.prefix, "lifetime": "30", "at_once": ""})
     list_page = admin.get(redirected["Location"])
     assert "no-store" in list_page["Cache-Control"]
-    new = plaintext_in(list_page.content.decode())
+    new = plaintext_on_page(list_page.content.decode())
     assert Api(new).get("/v1/usage").status_code == home.api.get("/v1/usage").status_code == 200
     listed = admin.get("/o/home/keys/").content.decode()
     assert new not in listed
@@ -176,7 +176,7 @@ def test_regenerated_secret_is_displayed_once(home: Member, admin: Client) -> No
 def test_leaked_secret_stops_working_immediately(home: Member, admin: Client) -> None:
     form = {"replaces": home.key.prefix, "lifetime": "", "at_once": "1"}
     response = admin.post(f"/o/home/keys/{home.key.id}/regenerate", form, follow=True)
-    new = plaintext_in(response.content.decode())
+    new = plaintext_on_page(response.content.decode())
     assert Api(new).get("/v1/usage").status_code == 200
     assert home.api.get("/v1/usage").json()["code"] == "KEY_REVOKED"
 
@@ -212,7 +212,7 @@ def test_name_of_a_revoked_key_can_be_reused(home: Member, admin: Client) -> Non
     admin.post(f"/o/home/keys/{key.id}/revoke")
     form = {"name": "Nightly build", "scope": "scan", "lifetime": ""}
     again = admin.post("/o/home/keys/", form, follow=True).content.decode()
-    assert plaintext_in(again).startswith("wss_")
+    assert plaintext_on_page(again).startswith("wss_")
 
 
 @pytest.mark.parametrize("role", ["member", "viewer"])

@@ -1,4 +1,4 @@
-"""Pages to log in and out, and their limits of attempts."""
+"""Tests for logging in and out, and for limits of login attempts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from django.test import Client
 from redis.exceptions import ConnectionError as RedisConnectionError
 
 from accounts import limits, roles
-from accounts.access import organizations_of, rows_of_member
+from accounts.access import organizations_of_user, rows_of_member
 from accounts.models import Membership, User
 from accounts.pages import login
 from accounts.services import ensure_organization
@@ -74,7 +74,7 @@ def test_login_redirects_to_next(ada: User, target: str) -> None:
 
 
 def test_logins_are_limited_per_account_and_client(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(login, "ATTEMPTS_PER_ACCOUNT", 2)
+    monkeypatch.setattr(login, "MAX_ATTEMPTS_PER_ACCOUNT", 2)
     for _ in range(2):
         assert log_in(Client(), password="wrong").status_code == 200
     client = Client()
@@ -82,8 +82,36 @@ def test_logins_are_limited_per_account_and_client(ada: User, monkeypatch: pytes
     assert response.status_code == 429
     assert response["Retry-After"] == "60"
     assert not is_logged_in(client)
-    # Attempts from one client do not lock the person out of other clients.
+    # Attempts from one client do not lock the user out of other clients.
     assert log_in(Client(REMOTE_ADDR="192.0.2.1")).status_code == 302
+
+
+@pytest.mark.parametrize(
+    "spelling",
+    [
+        "KIM.ISK@PEOPLE.TEST",
+        "  kim.isk@people.test",
+        "kim.isk@\uff50eople.test",
+        "k\u0130m.isk@people.test",
+        "k\u0131m.isk@people.test",
+        "kim.i\u017fk@people.test",
+        "\u212aim.isk@people.test",
+    ],
+)
+def test_all_spellings_of_an_address_share_the_login_limit(
+    db: None, spelling: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Regression test for spellings with letters such as İ, which used to have separate limits.
+
+    A database may fold these letters to ASCII.
+    """
+    User.objects.create_user("kim.isk@people.test", PASSWORD)
+    monkeypatch.setattr(login, "MAX_ATTEMPTS_PER_ACCOUNT", 2)
+    for _ in range(3):
+        log_in(Client(), "kim.isk@people.test", password="wrong")
+    client = Client()
+    log_in(client, spelling)
+    assert not is_logged_in(client)
 
 
 def guess_from_many_addresses(attempts: int) -> None:
@@ -94,7 +122,7 @@ def guess_from_many_addresses(attempts: int) -> None:
 def test_guesses_from_many_addresses_do_not_lock_out_a_known_browser(
     ada: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(login, "ATTEMPTS_PER_ACCOUNT_ANYWHERE", 3)
+    monkeypatch.setattr(login, "MAX_ATTEMPTS_PER_ACCOUNT_ANYWHERE", 3)
     known_browser = Client()
     assert log_in(known_browser).status_code == 302
     known_browser.post("/logout/")
@@ -105,12 +133,13 @@ def test_guesses_from_many_addresses_do_not_lock_out_a_known_browser(
 
 
 def test_hourly_login_limit_cannot_be_exhausted_from_one_network(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(login, "ATTEMPTS_PER_ACCOUNT_NETWORK_AND_HOUR", 2)
-    monkeypatch.setattr(login, "ATTEMPTS_PER_ACCOUNT_AND_HOUR", 4)
+    monkeypatch.setattr(login, "MAX_ATTEMPTS_PER_ACCOUNT_NETWORK_AND_HOUR", 2)
+    monkeypatch.setattr(login, "MAX_ATTEMPTS_PER_ACCOUNT_AND_HOUR", 4)
     known_browser = Client()
     assert log_in(known_browser).status_code == 302
     known_browser.post("/logout/")
-    guess_from_many_addresses(9)  # all in one network
+    # All of these addresses are in one network.
+    guess_from_many_addresses(9)
     assert log_in(Client(REMOTE_ADDR="192.0.2.99"))["Retry-After"] == "3600"
     assert log_in(Client(REMOTE_ADDR="198.51.100.1")).status_code == 302
     assert log_in(Client(REMOTE_ADDR="203.0.113.1")).status_code == 429, "the fifth of the hour"
@@ -119,7 +148,7 @@ def test_hourly_login_limit_cannot_be_exhausted_from_one_network(ada: User, monk
 
 
 def test_known_browser_has_its_own_login_limit(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(login, "ATTEMPTS_PER_ACCOUNT", 2)
+    monkeypatch.setattr(login, "MAX_ATTEMPTS_PER_ACCOUNT", 2)
     known_browser = Client()
     assert log_in(known_browser).status_code == 302
     known_browser.post("/logout/")
@@ -129,7 +158,7 @@ def test_known_browser_has_its_own_login_limit(ada: User, monkeypatch: pytest.Mo
 
 def test_device_cookie_is_valid_for_one_account(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     User.objects.create_user("eve@people.test", PASSWORD)
-    monkeypatch.setattr(login, "ATTEMPTS_PER_ACCOUNT_ANYWHERE", 3)
+    monkeypatch.setattr(login, "MAX_ATTEMPTS_PER_ACCOUNT_ANYWHERE", 3)
     eve = Client()
     log_in(eve, "eve@people.test")
     eve.post("/logout/")
@@ -146,7 +175,7 @@ def test_device_cookie_contains_no_address(ada: User) -> None:
 
 
 def test_logins_are_limited_per_client_address(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(login, "ATTEMPTS_PER_ADDRESS", 2)
+    monkeypatch.setattr(login, "MAX_ATTEMPTS_PER_ADDRESS", 2)
     for number in range(2):
         assert log_in(Client(), f"nobody-{number}@people.test").status_code == 200
     assert log_in(Client()).status_code == 429
@@ -155,8 +184,8 @@ def test_logins_are_limited_per_client_address(ada: User, monkeypatch: pytest.Mo
 
 @pytest.mark.parametrize(("inside", "outside"), [("192.0.2.{}", "198.51.100.1"), ("2001:db8:5:{}::1", "2001:db8:6::1")])
 def test_logins_are_limited_per_network(ada: User, monkeypatch: pytest.MonkeyPatch, inside: str, outside: str) -> None:
-    """A tenant of many addresses has them in one network, and each wrong password takes CPU time."""
-    monkeypatch.setattr(login, "ATTEMPTS_PER_NETWORK", 2)
+    """Attackers rent many addresses in one network, and each login attempt takes CPU time."""
+    monkeypatch.setattr(login, "MAX_ATTEMPTS_PER_NETWORK", 2)
     for number in range(2):
         wrong = log_in(Client(REMOTE_ADDR=inside.format(number)), f"nobody-{number}@people.test")
         assert wrong.status_code == 200
@@ -204,21 +233,21 @@ def test_admin_login_redirects_to_the_login_page(ada: User) -> None:
     assert client.get("/admin/login/")["Location"] == "/admin/"
 
 
-def test_rows_of_member_include_only_own_organizations(ada: User, home: Member, stranger: Member) -> None:
+def test_rows_of_member_returns_rows_of_own_organizations_only(ada: User, home: Member, stranger: Member) -> None:
     scan_of_home, scan_of_stranger = make_scan(home), make_scan(stranger)
-    assert list(organizations_of(ada)) == []
+    assert list(organizations_of_user(ada)) == []
     Membership.objects.create(organization=home.organization, user=ada, role="viewer")
-    assert list(organizations_of(ada)) == [home.organization]
+    assert list(organizations_of_user(ada)) == [home.organization]
     assert list(rows_of_member(Scan, ada)) == [scan_of_home]
     Membership.objects.create(organization=stranger.organization, user=ada)
     assert set(rows_of_member(Scan, ada)) == {scan_of_home, scan_of_stranger}
 
 
 @pytest.mark.parametrize("most", [2, 100])
-def test_page_shows_its_organization_with_many_memberships(
+def test_page_shows_the_right_organization_despite_many_memberships(
     ada: User, monkeypatch: pytest.MonkeyPatch, most: int
 ) -> None:
-    monkeypatch.setattr(roles, "MAX_LOADED", most)
+    monkeypatch.setattr(roles, "MAX_LOADED_MEMBERSHIPS", most)
     client = Client()
     client.force_login(ada)
     for number in range(4):

@@ -1,4 +1,4 @@
-"""New passwords: by a reset link for people who forgot theirs, or by entering the old password."""
+"""Tests for resetting and changing passwords."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def ada(db: None) -> User:
     return User.objects.create_user(EMAIL, OLD)
 
 
-def choose(client: Client, link: str, password: str = NEW) -> ClientResponse:
-    """Follow the reset link, which redirects to a form without a token in its URL, and send the form."""
+def choose_new_password(client: Client, link: str, password: str = NEW) -> ClientResponse:
+    """Follow the reset link to a form without a token in its URL, and submit a new password."""
     form = client.get(link)
     if form.status_code != 302:
         return form
@@ -35,7 +35,7 @@ def test_password_reset_ends_all_sessions(client: Client, ada: User) -> None:
     elsewhere = browser_of(ada)
     assert elsewhere.get("/account/").status_code == 200
     assert client.post("/password/", {"email": "Ada@People.test"})["Location"] == "/password/sent/"
-    response = choose(client, link_in_mail(EMAIL))
+    response = choose_new_password(client, link_in_mail(EMAIL))
     assert (response.status_code, response["Location"]) == (302, "/login/")
     ada.refresh_from_db()
     assert ada.check_password(NEW)
@@ -44,10 +44,10 @@ def test_password_reset_ends_all_sessions(client: Client, ada: User) -> None:
     assert "was just changed" in mail.outbox[-1].body
 
 
-def test_password_reset_sets_a_first_password(client: Client, db: None) -> None:
+def test_reset_link_sets_the_password_of_an_account_without_one(client: Client, db: None) -> None:
     person = User.objects.create_user(EMAIL)
     client.post("/password/", {"email": EMAIL})
-    choose(client, link_in_mail(EMAIL))
+    choose_new_password(client, link_in_mail(EMAIL))
     person.refresh_from_db()
     assert person.check_password(NEW)
 
@@ -55,8 +55,8 @@ def test_password_reset_sets_a_first_password(client: Client, db: None) -> None:
 def test_reset_link_works_once(client: Client, ada: User) -> None:
     client.post("/password/", {"email": EMAIL})
     link = link_in_mail(EMAIL)
-    choose(client, link)
-    again = choose(Client(), link, "yet another horse 11")
+    choose_new_password(client, link)
+    again = choose_new_password(Client(), link, "yet another horse 11")
     assert again.status_code == 410
     ada.refresh_from_db()
     assert ada.check_password(NEW)
@@ -65,7 +65,7 @@ def test_reset_link_works_once(client: Client, ada: User) -> None:
 def test_expired_reset_link_returns_410(client: Client, ada: User, settings: pytest_django.Settings) -> None:
     client.post("/password/", {"email": EMAIL})
     settings.PASSWORD_RESET_TIMEOUT = -1
-    assert choose(client, link_in_mail(EMAIL)).status_code == 410
+    assert choose_new_password(client, link_in_mail(EMAIL)).status_code == 410
 
 
 @pytest.mark.parametrize("path", ["/password/x/y/", "/password/MQ/new/", "/password/MQ/a-b/", "/password/%00/x/"])
@@ -86,21 +86,37 @@ def test_unknown_address_gets_the_same_response_but_another_mail(client: Client,
     User.objects.create_user("closed@people.test", OLD, is_active=False)
     response = client.post("/password/", {"email": EMAIL})
     for email in ("nobody@people.test", "closed@people.test"):
-        response_for_unknown = client.post("/password/", {"email": email})
+        response_for_unknown_address = client.post("/password/", {"email": email})
         assert (response.status_code, response["Location"], response.content) == (
-            response_for_unknown.status_code,
-            response_for_unknown["Location"],
-            response_for_unknown.content,
+            response_for_unknown_address.status_code,
+            response_for_unknown_address["Location"],
+            response_for_unknown_address.content,
         )
         assert mail.outbox[-1].to == [email]
         assert "No active account" in mail.outbox[-1].body
 
 
 def test_reset_mails_are_limited_per_recipient(client: Client, ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(login, "MAILS_PER_RECIPIENT", 1)
+    monkeypatch.setattr(login, "MAX_MAILS_PER_RECIPIENT", 1)
     for email in (EMAIL, "nobody@people.test"):
         assert client.post("/password/", {"email": email}).status_code == 302
         assert client.post("/password/", {"email": email}).status_code == 429
+
+
+def test_all_spellings_of_an_address_share_the_reset_mail_limit(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    User.objects.create_user("kim.isk@people.test", OLD)
+    monkeypatch.setattr(login, "MAX_MAILS_PER_RECIPIENT", 2)
+    spellings = [
+        "Kim.Isk@people.test",
+        "k\u0130m.isk@people.test",
+        "\u212aim.isk@people.test",
+        "kim.\u0131sk@people.test",
+    ]
+    spellings += ["kim.isk@\uff50eople.test", "kim.isk@p\uff45ople.test", "kim.isk@people\u3002test"]
+    for spelling in spellings:
+        Client().post("/password/", {"email": spelling})
+    recipients = [message.message()["To"] for message in mail.outbox]
+    assert recipients.count("kim.isk@people.test") <= 2
 
 
 def test_password_change_ends_other_sessions(ada: User) -> None:
@@ -134,7 +150,7 @@ def test_invalid_password_form_changes_nothing(ada: User, change: dict[str, str]
 
 
 def test_guesses_of_the_old_password_are_limited(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(security, "AUTHENTICATIONS_PER_HOUR", 1)
+    monkeypatch.setattr(security, "MAX_AUTHENTICATIONS_PER_HOUR", 1)
     here = browser_of(ada)
     form = {"old_password": "wrong", "new_password1": NEW, "new_password2": NEW}
     assert here.post("/account/", form).status_code == 200

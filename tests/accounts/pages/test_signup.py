@@ -1,4 +1,4 @@
-"""Sign-up: an account requires access to the address's mail, and pages do not reveal existing accounts."""
+"""Tests for signing up."""
 
 from __future__ import annotations
 
@@ -53,14 +53,15 @@ def test_sign_up_creates_a_person_who_owns_an_organization(client: Client) -> No
 
 
 def test_sign_up_continues_with_the_requested_scan() -> None:
-    """The link also works in another browser, because people often read mail on a phone."""
+    """The sign-up link also works in another browser, because people often read e-mail on a phone."""
     client = Client(REMOTE_ADDR="198.51.100.9")
     page = client.get("/scan?url=shop.example.com/teas", follow=True)
     assert "shop.example.com/teas" in page.content.decode()
     (next_page,) = page_of(page).xpath("//input[@name='next']/@value")
     client.post("/signup/", {"email": "eve@people.test", "next": next_page})
     link = link_in_mail("eve@people.test")
-    assert "shop" not in mail.outbox[-1].body  # the requester of the mail, who may be a stranger, has chosen this text
+    # The e-mail must not contain this text, because a stranger may have requested the e-mail.
+    assert "shop" not in mail.outbox[-1].body
     elsewhere = Client()
     assert "shop.example.com/teas" in elsewhere.get(link).content.decode()
     scan_form = elsewhere.post(link, FORM, follow=True)
@@ -71,9 +72,9 @@ def test_sign_up_continues_with_the_requested_scan() -> None:
 def test_login_continues_with_the_requested_scan(client: Client) -> None:
     User.objects.create_user(EMAIL, PASSWORD)
     page = client.get("/scan?url=shop.example.com", follow=True)
-    (to_login,) = page_of(page).xpath("//main//a[starts-with(@href, '/login/')]/@href")
-    assert "shop.example.com" in client.get(to_login).content.decode()
-    login_page = page_of(client.get(to_login))
+    (redirect_to_login,) = page_of(page).xpath("//main//a[starts-with(@href, '/login/')]/@href")
+    assert "shop.example.com" in client.get(redirect_to_login).content.decode()
+    login_page = page_of(client.get(redirect_to_login))
     (next_page,) = login_page.xpath("//form[.//input[@name='password']]//input[@name='next']/@value")
     response = client.post("/login/", {"login": EMAIL, "password": PASSWORD, "next": next_page})
     assert response["Location"] == "/scan?url=shop.example.com"
@@ -89,21 +90,22 @@ def test_login_continues_with_the_requested_scan(client: Client) -> None:
     ],
 )
 def test_sign_up_ignores_foreign_or_long_next_page(email: str, next_page: str) -> None:
-    client = Client(REMOTE_ADDR="198.51.100.9")  # This address has its own rate limit.
+    # Each test case needs another address, because addresses have a rate limit.
+    client = Client(REMOTE_ADDR="198.51.100.9")
     client.post("/signup/", {"email": email, "next": next_page})
     response = client.post(link_in_mail(email), FORM)
     assert response["Location"] == "/dashboard/"
 
 
 def test_taken_address_gets_the_same_response_but_another_mail(client: Client) -> None:
-    response_for_new = client.post("/signup/", {"email": "new@people.test"})
+    response_for_new_address = client.post("/signup/", {"email": "new@people.test"})
     User.objects.create_user(EMAIL, PASSWORD)
-    response_for_taken = client.post("/signup/", {"email": "ADA@people.test"})
-    assert (response_for_new.status_code, response_for_new["Location"]) == (
-        response_for_taken.status_code,
-        response_for_taken["Location"],
+    response_for_taken_address = client.post("/signup/", {"email": "ADA@people.test"})
+    assert (response_for_new_address.status_code, response_for_new_address["Location"]) == (
+        response_for_taken_address.status_code,
+        response_for_taken_address["Location"],
     )
-    assert response_for_new.content == response_for_taken.content
+    assert response_for_new_address.content == response_for_taken_address.content
     assert "You already have an account" in mail.outbox[-1].body
     assert "/signup/" not in mail.outbox[-1].body
 
@@ -125,7 +127,7 @@ def test_sign_up_link_expires_after_a_day(client: Client, monkeypatch: pytest.Mo
     assert client.get(f"/signup/{token}/").status_code == 410
 
 
-def test_invitation_token_is_no_sign_up_token(client: Client) -> None:
+def test_invitation_token_cannot_be_used_to_sign_up(client: Client) -> None:
     from django.core import signing
 
     assert client.get(f"/signup/{signing.dumps(EMAIL, salt='accounts.invitation')}/").status_code == 410
@@ -201,8 +203,17 @@ def test_closed_sign_up_is_refused_with_403(client: Client, settings: pytest_dja
     assert "/signup/" not in client.get("/login/").content.decode()
 
 
+def test_domain_with_fullwidth_letters_counts_as_the_same_recipient(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Mail servers receive the domain in ASCII."""
+    monkeypatch.setattr(login, "MAX_MAILS_PER_RECIPIENT", 1)
+    spellings = ("ada@people.test", "ada@\uff50eople.test", "ada@PE\uff2fPLE.test")
+    assert [request_sign_up(Client(), email).status_code for email in spellings] == [302, 429, 429]
+
+
 def test_sign_up_mails_are_limited_per_recipient(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(login, "MAILS_PER_RECIPIENT", 2)
+    monkeypatch.setattr(login, "MAX_MAILS_PER_RECIPIENT", 2)
     for _ in range(2):
         assert request_sign_up(Client()).status_code == 302
     for address in ("192.0.2.1", "192.0.2.2"):
@@ -214,8 +225,9 @@ def test_sign_up_mails_are_limited_per_recipient(client: Client, monkeypatch: py
 
 
 def test_sign_up_mails_are_limited_per_client(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(login, "MAILS_PER_CLIENT", 2)
-    addresses = ["2001:db8::1", "2001:db8::2", "2001:db8::3"]  # addresses of one customer
+    monkeypatch.setattr(login, "MAX_MAILS_PER_CLIENT", 2)
+    # IPv6 addresses in one /64 network belong to one customer.
+    addresses = ["2001:db8::1", "2001:db8::2", "2001:db8::3"]
     statuses = [
         Client(REMOTE_ADDR=address).post("/signup/", {"email": f"nobody-{number}@people.test"}).status_code
         for number, address in enumerate(addresses)
@@ -252,18 +264,18 @@ def test_long_names_get_different_slugs() -> None:
     assert exact.created_at <= timezone.now()
 
 
-def test_taken_address_causes_no_failing_statement(db: None) -> None:
-    """A failing statement would appear in the database's log with its values, among them the password's hash."""
+def test_taken_address_does_not_cause_a_failing_sql_statement(db: None) -> None:
+    """PostgreSQL would log a failing statement with its values, including the password's hash."""
     failed = []
 
-    def note(execute: Any, sql: str, *arguments: Any) -> Any:
+    def record_statement(execute: Any, sql: str, *arguments: Any) -> Any:
         try:
             return execute(sql, *arguments)
         except DatabaseError:
             failed.append(sql)
             raise
 
-    with connection.execute_wrapper(note):
+    with connection.execute_wrapper(record_statement):
         first = create_person(email=EMAIL, password=PASSWORD)
         for email in (EMAIL, EMAIL.upper()):
             with pytest.raises(AccountRefused):
@@ -277,7 +289,9 @@ PAGES = ("/signup/", "/signup/sent/", "/password/", "/password/sent/")
 
 
 @pytest.mark.parametrize("path", PAGES)
-def test_mail_pages_say_if_mails_go_to_the_log(client: Client, path: str, settings: pytest_django.Settings) -> None:
+def test_mail_pages_say_whether_mails_are_only_logged(
+    client: Client, path: str, settings: pytest_django.Settings
+) -> None:
     for backend, is_mail_logged in ((CONSOLE, True), ("django.core.mail.backends.smtp.EmailBackend", False)):
         settings.EMAIL_BACKEND = backend
         page = client.get(path).content.decode()

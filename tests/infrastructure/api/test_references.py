@@ -1,4 +1,4 @@
-"""References in openapi.yaml: repeated parts become components, and resolved references restore the operations."""
+"""Tests for references to components in openapi.yaml."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ LIMIT = {"in": "query", "name": "limit", "schema": {"type": "integer", "maximum"
 OTHER_LIMIT = {"in": "query", "name": "limit", "schema": {"type": "integer", "maximum": 500}}
 
 
-def refusal(text: str) -> dict[str, Any]:
+def error_response(text: str) -> dict[str, Any]:
     return {"description": text, "headers": {"Retry-After": {"schema": {"type": "integer"}}}}
 
 
-def described(*operations: dict[str, Any]) -> dict[str, Any]:
+def describe_operations(*operations: dict[str, Any]) -> dict[str, Any]:
     paths = {f"/{number}": {"get": operation} for number, operation in enumerate(operations)}
     return {"paths": copy.deepcopy(paths), "webhooks": {}, "components": {}}
 
@@ -26,13 +26,13 @@ def described(*operations: dict[str, Any]) -> dict[str, Any]:
 def operation(parameter: dict[str, Any], **responses: str) -> dict[str, Any]:
     return {
         "parameters": [parameter],
-        "responses": {status.removeprefix("e"): refusal(text) for status, text in responses.items()},
+        "responses": {status.removeprefix("e"): error_response(text) for status, text in responses.items()},
     }
 
 
-def test_repeated_parts_become_components_named_by_name_or_error_code() -> None:
+def test_repeated_parts_become_components() -> None:
     same = operation(LIMIT, e429="`RATE_LIMITED` or `QUOTA_EXCEEDED`: slow down.")
-    shared = move_to_components(described(same, same, same))
+    shared = move_to_components(describe_operations(same, same, same))
     assert shared["components"]["parameters"] == {"limit": LIMIT}
     assert list(shared["components"]["responses"]) == ["RateLimitedOrQuotaExceeded"]
     header = shared["components"]["responses"]["RateLimitedOrQuotaExceeded"]["headers"]["Retry-After"]
@@ -43,23 +43,23 @@ def test_repeated_parts_become_components_named_by_name_or_error_code() -> None:
     }
 
 
-def test_rare_parts_and_less_frequent_namesakes_are_not_moved_to_components() -> None:
+def test_rare_parts_are_not_moved() -> None:
     usual, other = operation(LIMIT), operation(OTHER_LIMIT)
-    shared = move_to_components(described(*[usual] * 4, *[other] * 3, operation({**LIMIT, "name": "offset"})))
+    shared = move_to_components(describe_operations(*[usual] * 4, *[other] * 3, operation({**LIMIT, "name": "offset"})))
     assert shared["components"]["parameters"] == {"limit": LIMIT}
     assert shared["paths"]["/6"]["get"]["parameters"] == [OTHER_LIMIT]
     assert shared["paths"]["/7"]["get"]["parameters"][0]["name"] == "offset"
 
 
-def test_components_of_responses_with_equal_codes_get_last_words_of_description() -> None:
+def test_responses_are_named_after_their_description() -> None:
     small = operation(LIMIT, e413="`PAYLOAD_TOO_LARGE`: over 64 KiB.")
     large = operation(LIMIT, e413="`PAYLOAD_TOO_LARGE`: over 16 MiB.")
-    shared = move_to_components(described(*[small] * 3, *[large] * 3))
+    shared = move_to_components(describe_operations(*[small] * 3, *[large] * 3))
     assert list(shared["components"]["responses"]) == ["PayloadTooLargeOver16MiB", "PayloadTooLargeOver64KiB"]
 
 
 def test_resolved_references_restore_the_description() -> None:
-    whole = described(*[operation(LIMIT, e400="`INVALID_PARAMS`.")] * 5)
+    whole = describe_operations(*[operation(LIMIT, e400="`INVALID_PARAMS`.")] * 5)
     assert resolve_references(move_to_components(copy.deepcopy(whole)))["paths"] == whole["paths"]
     committed = yaml.load(DESCRIPTION.read_text(encoding="utf-8"), yaml.CSafeLoader)
     assert move_to_components(copy.deepcopy(description())) == committed

@@ -1,4 +1,4 @@
-"""Detection of a hanging PostgreSQL server: queries fail fast, unlike on a slow server."""
+"""Tests that queries on a hanging PostgreSQL server fail fast."""
 
 from __future__ import annotations
 
@@ -25,12 +25,15 @@ from infrastructure.postgresql.base import DatabaseWrapper
 from operations.stack import embedded
 from tests.operations.stack.processes import wait_until
 
-ANSWERED_WITHIN_S = 5.0
-FAST_S = 1.0
+MAX_RESPONSE_S = 5.0
+MAX_FAST_RESPONSE_S = 1.0
 
 
 class OwnServer:
-    """PostgreSQL server of these tests, which can be frozen. SIGSTOP is sent to the postmaster before its children."""
+    """PostgreSQL server that a test can freeze.
+
+    The postmaster gets SIGSTOP before its children.
+    """
 
     def __init__(self, url: str, data_dir: Path) -> None:
         self.data_dir = data_dir
@@ -56,7 +59,7 @@ class OwnServer:
                 os.kill(pid, number)
 
     @contextlib.contextmanager
-    def frozen(self) -> Iterator[None]:
+    def frozen_server(self) -> Iterator[None]:
         self.send(signal.SIGSTOP)
         try:
             yield
@@ -67,14 +70,14 @@ class OwnServer:
 @pytest.fixture(scope="module")
 def server(django_db_setup: None, django_db_blocker: Any) -> Iterator[OwnServer]:
     with django_db_blocker.unblock(), tempfile.TemporaryDirectory(prefix="wss-silence-") as folder:
-        Path(folder).chmod(0o755)  # If the tests run as root, the server runs as another user.
+        Path(folder).chmod(0o755)  # PostgreSQL refuses to run as root.
         with embedded.stack(Path(folder), redis=False, durable=False) as stack:
             yield OwnServer(stack.env["DATABASE_URL"], Path(folder))
 
 
 @pytest.fixture(autouse=True)
 def fresh_server_state(monkeypatch: pytest.MonkeyPatch) -> hang_detection.Server:
-    """Replace the server's state by the state in a newly started process."""
+    """Reset the server's state to that of a new process."""
     fresh = hang_detection.Server()
     for module in (hang_detection, driver, base):
         monkeypatch.setattr(module, "server", fresh)
@@ -83,7 +86,7 @@ def fresh_server_state(monkeypatch: pytest.MonkeyPatch) -> hang_detection.Server
 
 
 def query(wrapper: DatabaseWrapper, sql: str = "SELECT 1") -> Any:
-    """Run a query as in a request, after which Django closes a failed connection."""
+    """Run a query and close a failed connection, as after a request."""
     try:
         with wrapper.cursor() as cursor:
             cursor.execute(sql)
@@ -93,31 +96,32 @@ def query(wrapper: DatabaseWrapper, sql: str = "SELECT 1") -> Any:
 
 
 def seconds_until_failure(wrapper: DatabaseWrapper) -> float:
-    """Run a query that must fail, and return the seconds until it has failed."""
+    """Return the seconds until a query failed.
+
+    The query must fail.
+    """
     began = time.monotonic()
     with pytest.raises(OperationalError):
         query(wrapper)
     return time.monotonic() - began
 
 
-def test_queries_fail_fast_on_hanging_server_and_succeed_when_it_resumes(
-    server: OwnServer, caplog: pytest.LogCaptureFixture
-) -> None:
-    open_before, idle, new = server.connect(), server.connect(), server.connect()
-    assert query(open_before) == query(idle) == (1,)
-    with server.frozen():
-        assert seconds_until_failure(open_before) < ANSWERED_WITHIN_S
-        # After one connection has detected the outage, open and new connections fail sooner.
-        assert seconds_until_failure(idle) < hang_detection.PROBE_TIMEOUT_S + FAST_S
-        assert seconds_until_failure(new) < hang_detection.PROBE_TIMEOUT_S + FAST_S
-    wait_until(lambda: not _fails(open_before), 30)
+def test_queries_fail_fast_on_hanging_server(server: OwnServer, caplog: pytest.LogCaptureFixture) -> None:
+    open_connection, idle, new = server.connect(), server.connect(), server.connect()
+    assert query(open_connection) == query(idle) == (1,)
+    with server.frozen_server():
+        assert seconds_until_failure(open_connection) < MAX_RESPONSE_S
+        # Connections fail faster after one of them has detected the outage.
+        assert seconds_until_failure(idle) < hang_detection.PROBE_TIMEOUT_S + MAX_FAST_RESPONSE_S
+        assert seconds_until_failure(new) < hang_detection.PROBE_TIMEOUT_S + MAX_FAST_RESPONSE_S
+    wait_until(lambda: not _fails(open_connection), 30)
     assert query(idle) == query(new) == (1,)
     lines = [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
     assert lines == [
-        "PostgreSQL does not answer: it takes a connection, and says nothing",
+        "PostgreSQL does not answer: it accepts a connection, but does not respond",
         "PostgreSQL answers again",
     ]
-    for wrapper in (open_before, idle, new):
+    for wrapper in (open_connection, idle, new):
         wrapper.close()
 
 
@@ -129,7 +133,7 @@ def _fails(wrapper: DatabaseWrapper) -> bool:
     return False
 
 
-def test_16_concurrent_queries_on_hanging_server_all_fail_in_time(server: OwnServer) -> None:
+def test_concurrent_queries_fail_fast(server: OwnServer) -> None:
     wrappers = [server.connect() for _ in range(16)]
     for wrapper in wrappers:
         query(wrapper)
@@ -138,62 +142,60 @@ def test_16_concurrent_queries_on_hanging_server_all_fail_in_time(server: OwnSer
     def fail(wrapper: DatabaseWrapper) -> None:
         durations_s.append(seconds_until_failure(wrapper))
 
-    with server.frozen():
+    with server.frozen_server():
         threads = [threading.Thread(target=fail, args=[wrapper]) for wrapper in wrappers]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
     assert len(durations_s) == 16
-    assert max(durations_s) < ANSWERED_WITHIN_S
+    assert max(durations_s) < MAX_RESPONSE_S
     for wrapper in wrappers:
         wrapper.close()
 
 
-def test_new_connections_to_hanging_server_fail_in_time(server: OwnServer) -> None:
+def test_new_connections_fail_fast(server: OwnServer) -> None:
     before, first, second = server.connect(), server.connect(), server.connect()
     query(before)
-    with server.frozen():
-        assert seconds_until_failure(first) < ANSWERED_WITHIN_S
-        assert seconds_until_failure(second) < hang_detection.PROBE_TIMEOUT_S + FAST_S
+    with server.frozen_server():
+        assert seconds_until_failure(first) < MAX_RESPONSE_S
+        assert seconds_until_failure(second) < hang_detection.PROBE_TIMEOUT_S + MAX_FAST_RESPONSE_S
     for wrapper in (before, first, second):
         wrapper.close()
 
 
-def test_only_first_connection_attempt_waits_for_server_hanging_since_start(server: OwnServer) -> None:
+def test_only_the_first_connection_waits(server: OwnServer) -> None:
     first, *others = (server.connect() for _ in range(4))
-    with server.frozen():
-        assert seconds_until_failure(first) < ANSWERED_WITHIN_S
+    with server.frozen_server():
+        assert seconds_until_failure(first) < MAX_RESPONSE_S
         began = time.monotonic()
         durations_s = [seconds_until_failure(wrapper) for wrapper in others]
-        assert time.monotonic() - began < hang_detection.PAUSE_S + ANSWERED_WITHIN_S, durations_s
+        assert time.monotonic() - began < hang_detection.PAUSE_S + MAX_RESPONSE_S, durations_s
     wait_until(lambda: not _fails(first), 30)
     for wrapper in (first, *others):
         wrapper.close()
 
 
-def test_slow_query_is_not_mistaken_for_a_hanging_server(server: OwnServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_slow_query_is_not_a_hanging_server(server: OwnServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(driver, "PATIENCE_S", 0.2)
     wrapper = server.connect()
     assert query(wrapper, "SELECT 1 FROM pg_sleep(1)") == (1,)
     wrapper.close()
 
 
-def test_transaction_on_hanging_server_raises_and_closes_connection(
-    server: OwnServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_transaction_on_hanging_server_raises(server: OwnServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(driver, "PATIENCE_S", 0.2)
     wrapper = server.connect()
     monkeypatch.setattr(transaction, "get_connection", lambda using=None: wrapper)
     query(wrapper)
-    with server.frozen(), pytest.raises(OperationalError), transaction.atomic(), wrapper.cursor() as cursor:
+    with server.frozen_server(), pytest.raises(OperationalError), transaction.atomic(), wrapper.cursor() as cursor:
         cursor.execute("SELECT 1")
     assert wrapper.connection is None
     wait_until(lambda: not _fails(wrapper), 30)
     wrapper.close()
 
 
-def test_canceled_query_is_raised_as_QueryCanceled(server: OwnServer) -> None:
+def test_canceled_query_raises_QueryCanceled(server: OwnServer) -> None:
     wrapper = server.connect()
     with pytest.raises(OperationalError) as canceled:
         query(wrapper, "SET statement_timeout = 50; SELECT pg_sleep(5)")

@@ -1,4 +1,4 @@
-"""Access log: one line per request, scan and delivery, with the request ID and without secrets."""
+"""Tests for the access log."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ REQUEST_ID = "asked-by-this-request"
 
 
 class Lines:
-    """Iterable of all lines written to standard error so far."""
+    """All lines written to standard error so far."""
 
     def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
         self._capsys = capsys
@@ -47,14 +47,14 @@ def objects(settings: Settings, lines: Lines) -> Lines:
     return lines
 
 
-def test_access_log_line_of_request_has_route_organization_and_client(home: Member, lines: Lines) -> None:
+def test_access_log_line_has_route_and_client(home: Member, lines: Lines) -> None:
     home.api.get("/v1/scan/scan_abc?secret=one", **{"X-Request-ID": REQUEST_ID})
     (line,) = lines
     assert line.startswith(f"INFO access [{REQUEST_ID}] GET /v1/scan/<any:scan_id> 400 ")
     assert line.endswith(f" ms CPU, organization {home.organization.id}, client 127.0.0.1")
 
 
-def test_json_access_log_line_has_fields_of_request(home: Member, objects: Lines) -> None:
+def test_json_access_log_line_has_fields(home: Member, objects: Lines) -> None:
     home.api.get("/v1/usage", **{"X-Request-ID": REQUEST_ID})
     (line,) = map(json.loads, objects)
     assert line["duration_ms"] > 0
@@ -92,15 +92,13 @@ def test_json_access_log_line_has_fields_of_request(home: Member, objects: Lines
         "/admin/SECRET",
     ],
 )
-def test_access_log_contains_no_secret_from_url_or_headers(db: None, lines: Lines, path: str) -> None:
+def test_access_log_contains_no_secret(db: None, lines: Lines, path: str) -> None:
     Client().get(path, headers={"Authorization": "Bearer SECRET", "User-Agent": "SECRET\nINFO access"})
     (line,) = lines
     assert "SECRET" not in line
 
 
-def test_failed_readyz_is_in_access_log_and_successful_is_not(
-    db: None, lines: Lines, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_only_failed_readyz_is_logged(db: None, lines: Lines, monkeypatch: pytest.MonkeyPatch) -> None:
     assert Client().get("/readyz").status_code == 200
     assert not [*lines]
     monkeypatch.setattr("operations.health.probes.redis_answers", lambda: False)
@@ -109,7 +107,7 @@ def test_failed_readyz_is_in_access_log_and_successful_is_not(
     assert " GET /readyz 503 " in line
 
 
-def test_access_log_of_scan_and_delivery_has_id_of_original_request(
+def test_access_log_keeps_the_request_id(
     home: Member,
     target: str,
     objects: Lines,
@@ -126,19 +124,23 @@ def test_access_log_of_scan_and_delivery_has_id_of_original_request(
             tasks.run_scan(created.json()["id"])
         (attempt,) = attempt_deliveries()
     assert attempt.is_success
-    *_, of_request, of_scan, of_delivery = map(json.loads, objects)
-    assert (of_request["kind"], of_request["request_id"]) == ("request", REQUEST_ID)
-    assert (of_scan["kind"], of_scan["request_id"], of_scan["job"]) == ("scan", REQUEST_ID, created.json()["id"])
-    assert (of_scan["type"], of_scan["status"], of_scan["reason"], of_scan["attempt"]) == (
+    *_, request_line, scan_line, delivery_line = map(json.loads, objects)
+    assert (request_line["kind"], request_line["request_id"]) == ("request", REQUEST_ID)
+    assert (scan_line["kind"], scan_line["request_id"], scan_line["job"]) == ("scan", REQUEST_ID, created.json()["id"])
+    assert (scan_line["type"], scan_line["status"], scan_line["reason"], scan_line["attempt"]) == (
         *("security", "completed", None),
         1,
     )
-    assert of_scan["cpu_ms"] >= 0
-    assert (of_delivery["kind"], of_delivery["request_id"]) == ("delivery", REQUEST_ID)
-    assert (of_delivery["webhook"], of_delivery["outcome"], of_delivery["status"]) == (webhook.id, "delivered", 200)
+    assert scan_line["cpu_ms"] >= 0
+    assert (delivery_line["kind"], delivery_line["request_id"]) == ("delivery", REQUEST_ID)
+    assert (delivery_line["webhook"], delivery_line["outcome"], delivery_line["status"]) == (
+        webhook.id,
+        "delivered",
+        200,
+    )
 
 
-def test_scans_of_audit_store_id_of_request_that_created_it(home: Member, target: str) -> None:
+def test_scans_of_an_audit_store_its_request_id(home: Member, target: str) -> None:
     created = home.api.post("/v1/audits", {"page": target, "types": ["seo"]}, **{"X-Request-ID": REQUEST_ID})
     assert created.status_code == 202, created.json()
     audit = Audit.objects.get(id=created.json()["id"])
@@ -150,8 +152,7 @@ def test_scans_of_audit_store_id_of_request_that_created_it(home: Member, target
     assert scan.request_id == REQUEST_ID
 
 
-def test_log_lines_in_threads_of_probes_have_id_of_scan(home: Member) -> None:
-    """Log lines in a thread of a probe have the scan's ID, too."""
+def test_probe_threads_log_the_scan_id(home: Member) -> None:
     from infrastructure.logging import current_job, job_log_context
     from scans.policy import scan_policy
     from website_scan.findings import ScanType

@@ -1,4 +1,4 @@
-"""Tracing: spans of requests, scans and jobs, recorded by OpenTelemetry's in-memory exporter."""
+"""Tests for tracing of requests, scans and jobs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ REQUEST_ID = "0123456789abcdef0123456789abcdef"
 
 
 @pytest.fixture
-def exported(monkeypatch: pytest.MonkeyPatch) -> Iterator[InMemorySpanExporter]:
+def recorded_spans(monkeypatch: pytest.MonkeyPatch) -> Iterator[InMemorySpanExporter]:
     monkeypatch.setattr(tracing, "_tracer", None)
     monkeypatch.setattr(tracing, "_provider", None)
     exporter = InMemorySpanExporter()
@@ -34,9 +34,9 @@ def span_named(exporter: InMemorySpanExporter, name: str) -> ReadableSpan:
     return span
 
 
-def test_request_span_is_named_by_route_without_secrets(db: None, exported: InMemorySpanExporter) -> None:
+def test_request_span_is_named_after_its_route(db: None, recorded_spans: InMemorySpanExporter) -> None:
     Client().get("/report/secret", headers={"X-Request-ID": REQUEST_ID})
-    span = span_named(exported, "GET /report/<any:scan_id>")
+    span = span_named(recorded_spans, "GET /report/<any:scan_id>")
     assert span.context is not None
     assert f"{span.context.trace_id:032x}" == REQUEST_ID
     assert span.parent is None
@@ -46,21 +46,21 @@ def test_request_span_is_named_by_route_without_secrets(db: None, exported: InMe
     assert "secret" not in str(span.to_json())
 
 
-def test_spans_of_scan_and_probes_are_in_trace_of_request(
-    home: Member, exported: InMemorySpanExporter, settings: Settings
+def test_scan_spans_belong_to_the_request_trace(
+    home: Member, recorded_spans: InMemorySpanExporter, settings: Settings
 ) -> None:
     settings.SCAN_ALLOWED_NETWORKS = ()
     scan = make_scan(home, type="seo", url="http://nowhere.example.com/", request_id=REQUEST_ID)
     Client().get("/healthz", headers={"X-Request-ID": REQUEST_ID})
     tasks.run_scan(scan.id)
-    request, visit = span_named(exported, "GET /healthz"), span_named(exported, "scan")
+    request, visit = span_named(recorded_spans, "GET /healthz"), span_named(recorded_spans, "scan")
     assert request.context is not None
     assert visit.parent is not None
     assert (visit.parent.trace_id, visit.parent.span_id) == (request.context.trace_id, request.context.span_id)
     assert visit.attributes is not None
     assert (visit.attributes["scan"], visit.attributes["attempt"]) == (scan.id, 1)
     assert visit.context is not None
-    probes = [span for span in exported.get_finished_spans() if span.name.startswith("probe ")]
+    probes = [span for span in recorded_spans.get_finished_spans() if span.name.startswith("probe ")]
     assert probes
     for probe in probes:
         assert probe.context is not None
@@ -68,22 +68,22 @@ def test_spans_of_scan_and_probes_are_in_trace_of_request(
         assert (probe.context.trace_id, probe.parent.span_id) == (visit.context.trace_id, visit.context.span_id)
 
 
-def test_job_span_without_request_id_starts_new_trace(exported: InMemorySpanExporter) -> None:
+def test_job_without_request_id_starts_new_trace(recorded_spans: InMemorySpanExporter) -> None:
     with tracing.job_span("delivery", "", delivery="dlv_1"):
         pass
-    assert span_named(exported, "delivery").parent is None
+    assert span_named(recorded_spans, "delivery").parent is None
 
 
-def test_any_request_id_results_in_valid_trace_id(exported: InMemorySpanExporter) -> None:
+def test_any_request_id_gives_a_valid_trace_id(recorded_spans: InMemorySpanExporter) -> None:
     for name in ("from-the-client", "0" * 32):
         with tracing.request_span(name):
             pass
         with tracing.job_span(name, name):
             pass
-        assert span_named(exported, name).context.trace_id == tracing._trace_id(name) != 0
+        assert span_named(recorded_spans, name).context.trace_id == tracing._trace_id(name) != 0
 
 
-def test_requests_and_scans_work_while_tracing_is_off(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_requests_work_while_tracing_is_off(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
     assert not tracing.is_on()
     monkeypatch.setattr(tasks, "_visit", lambda claim, _: (make_result(Scan.objects.get(id=claim.scan_id)),))
     tasks.run_scan(make_scan(home).id)

@@ -1,4 +1,4 @@
-"""Cards (pictures of link previews): size, colours, positions of texts, and caching."""
+"""Tests for cards, the pictures in link previews."""
 
 from __future__ import annotations
 
@@ -31,7 +31,10 @@ def draw_image(card: Card) -> Image.Image:
 
 
 def has_pixels(picture: Image.Image, colour: str, least: int) -> bool:
-    """Return True if at least `least` pixels have this colour, with a tolerance because of the palette."""
+    """Return True if at least `least` pixels have this colour.
+
+    The palette may change colours slightly.
+    """
     expected = [int(colour[n : n + 2], 16) for n in (1, 3, 5)]
     pixels = 0
     for number, pixel in picture.getcolors(1200 * 630) or ():
@@ -41,7 +44,7 @@ def has_pixels(picture: Image.Image, colour: str, least: int) -> bool:
 
 
 @pytest.mark.parametrize("drawn", [BRAND, card(), card(LONG), Card(HOST, grades=FOUR), Card(HOST, "Scan in progress")])
-def test_card_is_png_of_1200_x_630_pixels_below_40_kB(drawn: Card) -> None:
+def test_card_is_a_small_png(drawn: Card) -> None:
     data = draw(drawn)
     image = Image.open(io.BytesIO(data))
     assert (image.format, image.size, image.mode) == ("PNG", (1200, 630), "P")
@@ -49,10 +52,10 @@ def test_card_is_png_of_1200_x_630_pixels_below_40_kB(drawn: Card) -> None:
 
 
 @pytest.mark.parametrize("grade", ["A+", "B", "C", "D", "F"])
-def test_gauge_has_colour_of_grade_and_arc_of_score(grade: str) -> None:
+def test_gauge_shows_grade_and_score(grade: str) -> None:
     colour = colours.gauge_colour(grade)
     assert has_pixels(draw_image(card(grade=grade, score=75)), colour, 20_000)
-    # The ring begins at the top: scores up to 50 fill only the right half.
+    # The ring begins at the top, so a score up to 50 fills only the right half.
     low = draw_image(card(grade=grade, score=25))
     assert not has_pixels(low.crop((740, 120, 800, 510)), colour, 1)
     assert has_pixels(low.crop((1060, 120, 1150, 300)), colour, 2_000)
@@ -60,7 +63,7 @@ def test_gauge_has_colour_of_grade_and_arc_of_score(grade: str) -> None:
         assert not has_pixels(low, colours.gauge_colour(other), 500)
 
 
-def test_different_cards_have_different_pictures_and_digests() -> None:
+def test_different_cards_have_different_pictures() -> None:
     cards = [card(), card(grade="D", score=61), card(score=48), card("a.example"), card(path="/b"), BRAND]
     cards += [Card(HOST, grades=FOUR), Card(HOST, grades=FOUR[1:])]
     for one, other in combinations(cards, 2):
@@ -75,7 +78,7 @@ def test_card_with_four_grades_has_four_gauges() -> None:
         assert has_pixels(column, colours.gauge_colour(card_grade.grade), 1_000)
 
 
-def test_cards_without_result_have_no_gauge_colour() -> None:
+def test_card_without_result_has_no_coloured_gauge() -> None:
     for card_without_result in (BRAND, Card(HOST, "Scan in progress")):
         for colour in colours.LINES.values():
             assert not has_pixels(draw_image(card_without_result), colour, 1)
@@ -85,10 +88,11 @@ def test_cards_without_result_have_no_gauge_colour() -> None:
     "host", [HOST, "a.de", LONG, LONG.replace("w", "i"), "xn--" + "9" * 59 + ".example", "a-b." * 60 + "uk", EVIL]
 )
 @pytest.mark.parametrize("grades", [(), FOUR[:1], FOUR])
-def test_card_texts_do_not_overlap_or_leave_the_card(
-    monkeypatch: pytest.MonkeyPatch, host: str, grades: tuple[CardGrade, ...]
-) -> None:
-    """No text is outside the card, or overlaps the large gauge or another text."""
+def test_card_texts_do_not_overlap(monkeypatch: pytest.MonkeyPatch, host: str, grades: tuple[CardGrade, ...]) -> None:
+    """Test that texts stay on the card and do not overlap.
+
+    It must not touch the large gauge or another text.
+    """
     boxes: list[tuple[float, float, float, float]] = []
     text = ImageDraw.ImageDraw.text
 
@@ -106,12 +110,12 @@ def test_card_texts_do_not_overlap_or_leave_the_card(
         assert bottom <= 610
         assert end <= right or (len(grades) == 1 and left >= 755)
     for one, other in combinations(boxes, 2):
-        are_apart = one[2] <= other[0] or other[2] <= one[0] or one[3] <= other[1] or other[3] <= one[1]
-        # Lines of a host may touch by the outline of their letters.
-        assert are_apart or min(one[3], other[3]) - max(one[1], other[1]) <= 8
+        are_disjoint = one[2] <= other[0] or other[2] <= one[0] or one[3] <= other[1] or other[3] <= one[1]
+        # Two lines of a host may touch at the edges of their letters.
+        assert are_disjoint or min(one[3], other[3]) - max(one[1], other[1]) <= 8
 
 
-def test_card_replaces_characters_that_the_font_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_card_replaces_missing_characters(monkeypatch: pytest.MonkeyPatch) -> None:
     drawn: list[str] = []
     text = drawing.Pen.text
 
@@ -126,7 +130,7 @@ def test_card_replaces_characters_that_the_font_lacks(monkeypatch: pytest.Monkey
     assert "".join(drawn).isascii()
 
 
-def test_card_cuts_long_host_at_beginning(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_card_shortens_a_long_host(monkeypatch: pytest.MonkeyPatch) -> None:
     drawn: list[str] = []
     monkeypatch.setattr(drawing.Pen, "text", lambda self, x, y, line, *args, **options: drawn.append(line))
     drawing._png(card("www.bank.example." * 12 + "evil.example"))
@@ -134,7 +138,7 @@ def test_card_cuts_long_host_at_beginning(monkeypatch: pytest.MonkeyPatch) -> No
     assert any(line.startswith("…") for line in drawn)
 
 
-def test_cards_are_cached_and_outdated_addresses_redirect(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_old_card_urls_redirect(monkeypatch: pytest.MonkeyPatch) -> None:
     drawn: list[Card] = []
 
     def draw(card: Card) -> bytes:
@@ -156,7 +160,7 @@ def test_cards_are_cached_and_outdated_addresses_redirect(monkeypatch: pytest.Mo
     drawing.draw.cache_clear()
 
 
-def test_preview_titles_begin_with_result_and_are_short_and_printable() -> None:
+def test_preview_titles_begin_with_the_result() -> None:
     assert title_of("F (49): security of", "https://shop.example.com/") == "F (49): security of shop.example.com"
     assert title_of("A (92): SEO of", "https://a.example:8443/b?key=secret") == "A (92): SEO of a.example:8443/b"
     long = title_of("F (49): accessibility of", f"https://{LONG}/{'x' * 500}")
@@ -165,5 +169,5 @@ def test_preview_titles_begin_with_result_and_are_short_and_printable() -> None:
     assert title_of("A (92): SEO of", f"https://{EVIL}/").isprintable()
 
 
-def test_address_of_drops_query() -> None:
+def test_address_of_omits_the_query() -> None:
     assert address_of("https://xn--fiqs8s.example:444/a/b?token=1") == ("xn--fiqs8s.example:444", "/a/b")

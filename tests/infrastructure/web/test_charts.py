@@ -1,4 +1,4 @@
-"""Charts of scores over time."""
+"""Tests for score charts."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def result(score: int, minutes: float = 0) -> Result:
     return Result(score, NOW + timedelta(minutes=minutes))
 
 
-def test_sparkline_orders_scores_from_oldest_to_newest() -> None:
+def test_sparkline_orders_scores_by_time() -> None:
     assert spark([]) is None
     one = spark([result(50)])
     assert one is not None
@@ -38,7 +38,7 @@ def test_sparkline_orders_scores_from_oldest_to_newest() -> None:
     assert ys[1] > ys[0] > ys[2] == drawn.y
 
 
-def test_chart_lines_are_interrupted_at_changes_of_catalogue_version() -> None:
+def test_chart_lines_break_at_a_new_catalogue() -> None:
     scores = [Result(40 + n, NOW + timedelta(days=n), catalogue_version="new" if n > 2 else "old") for n in range(5)]
     drawn = trend(scores)
     assert drawn is not None
@@ -51,7 +51,7 @@ def test_chart_lines_are_interrupted_at_changes_of_catalogue_version() -> None:
     assert [len(line.split()) for line in sparkline.lines] == [3, 2]
 
 
-def test_trend_ends_have_times_within_a_day_and_dates_otherwise() -> None:
+def test_trend_shows_times_within_a_day() -> None:
     day, days = trend([result(50), result(60, 90)]), trend([result(50), result(60, 3 * 24 * 60)])
     assert day is not None
     assert days is not None
@@ -60,7 +60,7 @@ def test_trend_ends_have_times_within_a_day_and_dates_otherwise() -> None:
     assert "from 21 Nov 2026, 00:00 to 21 Nov 2026, 01:30" in day.summary
 
 
-def test_trend_of_fewer_than_two_results_is_none() -> None:
+def test_trend_needs_at_least_two_results() -> None:
     assert trend([]) is None
     assert trend([result(50)]) is None
 
@@ -72,7 +72,7 @@ def test_trend_of_fewer_than_two_results_is_none() -> None:
         max_size=60,
     )
 )
-def test_trend_points_are_in_order_and_within_the_frame(scores: list[tuple[int, float]]) -> None:
+def test_trend_points_are_within_the_frame(scores: list[tuple[int, float]]) -> None:
     drawn = trend([result(score, minutes) for score, minutes in scores])
     assert drawn is not None
     xs = [point.x for point in drawn.points]
@@ -80,6 +80,6 @@ def test_trend_points_are_in_order_and_within_the_frame(scores: list[tuple[int, 
     assert xs[0] > 0
     assert abs(xs[-1] - (TREND_WIDTH - xs[0])) < 0.2
     assert all(0 <= point.y <= TREND_HEIGHT for point in drawn.points)
-    by_score = sorted(drawn.points, key=lambda point: point.result.score)
+    points_by_score = sorted(drawn.points, key=lambda point: point.result.score)
     assert [point.result for point in reversed(drawn.points)] == list(drawn.newest_first)
-    assert [point.y for point in by_score] == sorted((point.y for point in by_score), reverse=True)
+    assert [point.y for point in points_by_score] == sorted((point.y for point in points_by_score), reverse=True)

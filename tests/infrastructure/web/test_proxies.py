@@ -1,4 +1,4 @@
-"""Client addresses behind reverse proxies: only entries of X-Forwarded-For by trusted proxies are used."""
+"""Tests for client addresses behind reverse proxies."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PROXIES = (ip_network("10.0.0.0/8"), ip_network("fd00::/8"))
 
 
 def client_address(peer: str, forwarded: str | None) -> str:
-    """Return REMOTE_ADDR as a view gets it from the middleware."""
+    """Return the REMOTE_ADDR that the middleware passes to a view."""
 
     def view(request: HttpRequest) -> HttpResponse:
         return HttpResponse(request.META["REMOTE_ADDR"])
@@ -33,23 +33,23 @@ def client_address(peer: str, forwarded: str | None) -> str:
         ("10.0.0.1", "198.51.100.7", "198.51.100.7"),
         ("10.0.0.1", None, "10.0.0.1"),
         ("10.0.0.1", "", "10.0.0.1"),
-        # Two trusted proxies.
+        # In these test cases, there are two trusted proxies.
         ("10.0.0.1", "198.51.100.7, 10.0.0.2", "198.51.100.7"),
-        # Entries that the client sent itself come first and are ignored.
+        # Entries sent by the client itself come first and are ignored.
         ("10.0.0.1", "203.0.113.9, 198.51.100.7", "198.51.100.7"),
         ("10.0.0.1", "10.0.0.9, 198.51.100.7", "198.51.100.7"),
         ("10.0.0.1", "10.0.0.9, 203.0.113.9, 198.51.100.7, 10.0.0.2", "198.51.100.7"),
-        # The header of a peer that is not a trusted proxy is ignored.
+        # The header of an untrusted peer is ignored.
         ("198.51.100.7", "203.0.113.9", "198.51.100.7"),
         ("198.51.100.7", "10.0.0.1", "198.51.100.7"),
-        # An entry that is not an address: the result is the last valid address.
+        # The last valid address replaces an invalid entry.
         ("10.0.0.1", "unknown", "10.0.0.1"),
         ("10.0.0.1", "203.0.113.9, <script>", "10.0.0.1"),
         ("10.0.0.1", "203.0.113.9, unknown, 10.0.0.2", "10.0.0.2"),
         ("", "203.0.113.9", ""),
-        # All addresses are trusted.
+        # All addresses in the header are trusted.
         ("10.0.0.1", "10.0.0.5", "10.0.0.5"),
-        # Notations of an address.
+        # The same address has several notations.
         ("::ffff:10.0.0.1", "198.51.100.7", "198.51.100.7"),
         ("fd00::1", "2001:db8::7", "2001:db8::7"),
         ("10.0.0.1", "198.51.100.7:4711", "198.51.100.7"),
@@ -58,7 +58,7 @@ def client_address(peer: str, forwarded: str | None) -> str:
         ("10.0.0.1", "203.0.113.9," * 10_000 + "198.51.100.7", "198.51.100.7"),
     ],
 )
-def test_client_address_is_last_entry_before_trusted_networks(
+def test_trusted_networks_select_the_client_address(
     settings: pytest_django.Settings, peer: str, forwarded: str | None, client: str
 ) -> None:
     settings.TRUSTED_PROXIES = PROXIES
@@ -71,21 +71,21 @@ def test_client_address_is_last_entry_before_trusted_networks(
         (1, "198.51.100.7", "198.51.100.7"),
         (1, "203.0.113.9, 198.51.100.7", "198.51.100.7"),
         (2, "203.0.113.9, 198.51.100.7, 192.0.2.1", "198.51.100.7"),
-        # Fewer entries than proxies: the request bypassed one of them.
+        # A header with too few entries means that the request bypassed a proxy.
         (2, "198.51.100.7", "10.0.0.1"),
         (1, None, "10.0.0.1"),
         (1, "203.0.113.9, unknown", "10.0.0.1"),
         (40, "203.0.113.9, " * 60 + "198.51.100.7", "10.0.0.1"),
     ],
 )
-def test_client_address_is_entry_at_number_of_proxies_from_the_end(
+def test_number_of_proxies_selects_the_address(
     settings: pytest_django.Settings, hops: int, forwarded: str | None, client: str
 ) -> None:
     settings.TRUSTED_PROXIES = hops
     assert client_address("10.0.0.1", forwarded) == client
 
 
-def test_X_Forwarded_For_is_ignored_without_TRUSTED_PROXIES() -> None:
+def test_X_Forwarded_For_is_ignored_by_default() -> None:
     assert client_address("127.0.0.1", "198.51.100.7") == "127.0.0.1"
 
 
@@ -93,7 +93,7 @@ def test_X_Forwarded_For_is_ignored_without_TRUSTED_PROXIES() -> None:
     ("raw", "value"),
     [("1", 1), ("10.0.0.0/8, fd00::/8", PROXIES), ("10.0.0.1", (ip_network("10.0.0.1/32"),))],
 )
-def test_TRUSTED_PROXIES_is_parsed_as_number_or_networks(raw: str, value: object) -> None:
+def test_TRUSTED_PROXIES_accepts_networks(raw: str, value: object) -> None:
     assert environment.trusted_proxies(raw) == value
 
 
@@ -103,11 +103,11 @@ def test_invalid_TRUSTED_PROXIES_raises_ValueError(raw: str) -> None:
         environment.trusted_proxies(raw)
 
 
-def test_login_limit_counts_client_address_behind_proxy(
+def test_login_limit_counts_the_client_address(
     db: None, settings: pytest_django.Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings.TRUSTED_PROXIES = PROXIES
-    monkeypatch.setattr(login, "ATTEMPTS_PER_ADDRESS", 1)
+    monkeypatch.setattr(login, "MAX_ATTEMPTS_PER_ADDRESS", 1)
 
     def status(number: int, forwarded: str) -> int:
         form = {"login": f"nobody-{number}@people.test", "password": "wrong"}
@@ -115,7 +115,7 @@ def test_login_limit_counts_client_address_behind_proxy(
         return client.post("/login/", form).status_code
 
     assert status(1, "198.51.100.7") == 200
-    assert status(2, "203.0.113.99, 198.51.100.7") == 429  # The client's own entry does not matter.
+    assert status(2, "203.0.113.99, 198.51.100.7") == 429  # The entry that the client sent itself does not matter.
     assert status(3, "198.51.100.8") == 200
 
 
@@ -135,7 +135,7 @@ def test_login_limit_counts_client_address_behind_proxy(
         (1, True, {"REMOTE_ADDR": "10.0.0.1"}, "without X-Forwarded-Proto: https"),
     ],
 )  # fmt: skip
-def test_header_problem_describes_remedy_for_proxy_headers(
+def test_header_problem_explains_its_remedy(
     settings: pytest_django.Settings, trusted: object, secure: bool, meta: dict[str, str], expected: str | None
 ) -> None:
     settings.TRUSTED_PROXIES, settings.SECURE = trusted, secure

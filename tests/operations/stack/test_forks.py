@@ -1,4 +1,4 @@
-"""Programs as forks: they behave as if started with `python`. A separate process without threads forks them."""
+"""Tests for programs that run as forks, not as new processes."""
 
 from __future__ import annotations
 
@@ -23,8 +23,11 @@ def run(code, *arguments, **env):
 """
 
 
-def output_of(code: str, folder: Path) -> str:
-    """Run Python code that forks programs with `run(program, *arguments, **env)`, and return its output."""
+def output_of_forks(code: str, folder: Path) -> str:
+    """Run Python code that forks programs, and return its output.
+
+    The code calls `run(program, *arguments, **env)`.
+    """
     process = subprocess.run(
         [sys.executable, "-c", FORK + code, str(folder)], cwd=BASE_DIR, capture_output=True, text=True, timeout=30
     )
@@ -32,13 +35,16 @@ def output_of(code: str, folder: Path) -> str:
     return process.stdout
 
 
-def test_fork_has_its_own_arguments_environment_and_working_directory(tmp_path: Path) -> None:
+def test_fork_has_its_own_environment(tmp_path: Path) -> None:
     code = """
 child = run("import os, sys; print(sys.argv[1:], dict(os.environ), os.getcwd(), sys.stdin.read() == ''); "
             "print(__name__, file=sys.stderr)", "a", "b", X="1")
 print(child.read().decode(), child.wait(10))
 """
-    assert output_of(code, tmp_path) == f"['a', 'b'] {{'MARK': '{tmp_path}', 'X': '1'}} {tmp_path} True\n__main__\n 0\n"
+    assert (
+        output_of_forks(code, tmp_path)
+        == f"['a', 'b'] {{'MARK': '{tmp_path}', 'X': '1'}} {tmp_path} True\n__main__\n 0\n"
+    )
 
 
 def test_fork_runs_module_like_python_m(tmp_path: Path) -> None:
@@ -46,7 +52,7 @@ def test_fork_runs_module_like_python_m(tmp_path: Path) -> None:
 child = fork("tried", [sys.executable, "-m", "json.tool", "--help"], env={}, cwd="/")
 print(child.read().decode().splitlines()[0], child.wait(10))
 """
-    assert "json.tool [-h]" in output_of(code, tmp_path)
+    assert "json.tool [-h]" in output_of_forks(code, tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -60,30 +66,30 @@ print(child.read().decode().splitlines()[0], child.wait(10))
         ("import threading; threading.Thread(target=lambda: print('last')).start()", "last\n", 0),
     ],
 )
-def test_fork_exits_with_status_and_output_as_in_python(program: str, output: str, status: int, tmp_path: Path) -> None:
+def test_fork_exits_like_python(program: str, output: str, status: int, tmp_path: Path) -> None:
     code = f"""
 child = run({program!r})
 print(repr(child.read().decode()), child.wait(10), child.returncode)
 """
-    assert output_of(code, tmp_path) == f"{output!r} {status} {status}\n"
+    assert output_of_forks(code, tmp_path) == f"{output!r} {status} {status}\n"
 
 
 def test_fork_prints_traceback_of_exception(tmp_path: Path) -> None:
-    output = output_of("child = run('1 / 0')\nprint(child.read().decode(), child.wait(10))", tmp_path)
+    output = output_of_forks("child = run('1 / 0')\nprint(child.read().decode(), child.wait(10))", tmp_path)
     assert "program.py" in output
     assert output.endswith("ZeroDivisionError: division by zero\n 1\n")
 
 
-def test_fork_inherits_no_signal_handlers_or_open_files(tmp_path: Path) -> None:
+def test_fork_inherits_no_open_files(tmp_path: Path) -> None:
     code = """
 signal.signal(signal.SIGTERM, lambda *_: print("the parent's handler"))
 kept = open(folder / "kept", "w")
 child = run("import os, signal; print(signal.getsignal(signal.SIGTERM), len(os.listdir('/dev/fd')))")
 print(child.read().decode(), child.wait(10))
 """
-    handler, files = output_of(code, tmp_path).split()[:2]
+    handler, files = output_of_forks(code, tmp_path).split()[:2]
     assert handler == str(int(signal.SIG_DFL)) or "SIG_DFL" in handler
-    assert int(files) == 4  # The standard streams, and the descriptor for listing them.
+    assert int(files) == 4  # The standard streams and the listing's own descriptor are open.
 
 
 def test_signal_right_after_fork_ends_the_child(tmp_path: Path) -> None:
@@ -93,7 +99,7 @@ child = run("import signal; signal.pause()")
 child.send_signal(signal.SIGTERM)
 print(child.wait(10))
 """
-    assert output_of(code, tmp_path) == "-15\n"
+    assert output_of_forks(code, tmp_path) == "-15\n"
 
 
 def test_fork_wait_raises_TimeoutExpired(tmp_path: Path) -> None:
@@ -106,11 +112,11 @@ except subprocess.TimeoutExpired:
 child.kill()
 print(child.wait(10))
 """
-    assert output_of(code, tmp_path) == "None\n-9\n"
+    assert output_of_forks(code, tmp_path) == "None\n-9\n"
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux signals a parent's death to children")
-def test_fork_ends_with_parent_and_has_its_process_name(tmp_path: Path) -> None:
+def test_fork_ends_with_its_parent(tmp_path: Path) -> None:
     code = """
 child = run("import signal; print('up', flush=True); signal.pause()")
 child.stdout.readline()

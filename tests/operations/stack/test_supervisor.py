@@ -1,4 +1,7 @@
-"""Supervisor: ended programs restart, and no process is left after a stop."""
+"""Tests that the supervisor restarts ended programs.
+
+It leaves no process running.
+"""
 
 from __future__ import annotations
 
@@ -26,17 +29,16 @@ subprocess.Popen([sys.executable, "-c", sys.argv[1], "child of", sys.argv[2]])
 print("deaf", flush=True)
 signal.pause()
 """
-DEAF_CHILD = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); signal.pause()"
-# Program that ends at SIGTERM, and leaves a child process with an open FIFO.
-LEAVE_CHILD = """
+CHILD_IGNORING_SIGTERM = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); signal.pause()"
+# SIGTERM ends this program, but its child process keeps a FIFO open.
+LEAVE_CHILD_PROCESS = """
 import signal, subprocess, sys
 child = "import signal, sys; fifo = open(sys.argv[1], 'w'); signal.pause()"
 subprocess.Popen([sys.executable, "-c", child, sys.argv[1]])
 signal.pause()
 """
-# Program that, after SIGTERM, waits for the end of the child process with the open FIFO. The signal is blocked, because
-# a handler might run before the program waits for the signal.
-AWAIT_END = """
+# This program waits for its child process, and blocks SIGTERM until it waits.
+WAIT_FOR_END_OF_CHILD = """
 import select, signal, sys
 signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
 fifo = open(sys.argv[1])
@@ -56,7 +58,7 @@ Supervisor(programs, sys.stdout, start=spawned).run()
 
 
 class Clock:
-    """Clock that a test advances."""
+    """Fake clock that tests advance."""
 
     def __init__(self) -> None:
         self.now = 1000.0
@@ -69,7 +71,7 @@ def program(name: str, code: str, *arguments: str) -> Program:
     return Program(name, [sys.executable, "-c", code, *arguments], os.environ, Path("/"))
 
 
-def test_supervisor_merges_output_into_lines_with_program_names() -> None:
+def test_supervisor_output_names_the_programs() -> None:
     output = io.StringIO()
     programs = [
         program("web", r"import os, signal; os.write(1, b'one\ntwo'); signal.pause()"),
@@ -89,7 +91,7 @@ def test_supervisor_merges_output_into_lines_with_program_names() -> None:
     assert "worker | �" in lines
 
 
-def test_supervisor_starts_program_when_waits_returns_false() -> None:
+def test_supervisor_starts_a_ready_program() -> None:
     output = io.StringIO()
     outputs: list[str] = []
 
@@ -106,10 +108,10 @@ def test_supervisor_starts_program_when_waits_returns_false() -> None:
     supervisor = Supervisor(programs, output, start=spawned, on_tick=stop_when_complete)
     supervisor.run()
     assert len(outputs) > 1
-    assert "worker | up" not in outputs[-1]  # `waits` is not called after the program has started.
+    assert "worker | up" not in outputs[-1]  # The supervisor does not call `waits` after the program has started.
 
 
-def test_supervisor_restarts_program_after_growing_pauses(tmp_path: Path) -> None:
+def test_supervisor_restarts_after_growing_pauses(tmp_path: Path) -> None:
     clock, output = Clock(), io.StringIO()
     starts = tmp_path / "starts"
     log_start = "import sys; open(sys.argv[1], 'a').write('start\\n'); sys.exit(3)"
@@ -134,7 +136,7 @@ def test_supervisor_restarts_program_after_growing_pauses(tmp_path: Path) -> Non
     assert len(starts.read_text().splitlines()) == len(expected)
 
 
-def test_supervisor_does_not_restart_program_before_end_of_pause(tmp_path: Path) -> None:
+def test_supervisor_waits_until_the_pause_ends(tmp_path: Path) -> None:
     clock, output = Clock(), io.StringIO()
     ticks_after_death = 0
 
@@ -151,7 +153,7 @@ def test_supervisor_does_not_restart_program_before_end_of_pause(tmp_path: Path)
     assert output.getvalue().count("ended with status") == 1
 
 
-def test_program_that_ran_for_a_minute_restarts_after_shortest_pause() -> None:
+def test_long_run_resets_the_restart_pause() -> None:
     clock, output = Clock(), io.StringIO()
 
     def on_tick() -> None:
@@ -165,7 +167,7 @@ def test_program_that_ran_for_a_minute_restarts_after_shortest_pause() -> None:
     assert output.getvalue().count("in 1 s") == 3
 
 
-def test_supervisor_reports_signal_that_ended_program() -> None:
+def test_supervisor_reports_signal_of_dead_program() -> None:
     output = io.StringIO()
 
     def on_tick() -> None:
@@ -178,7 +180,7 @@ def test_supervisor_reports_signal_that_ended_program() -> None:
     assert "worker was ended by SIGKILL" in output.getvalue()
 
 
-def test_children_of_dead_program_are_killed_before_restart(tmp_path: Path) -> None:
+def test_children_of_dead_program_are_killed(tmp_path: Path) -> None:
     marker = str(tmp_path)
     leave = """
 import subprocess, sys
@@ -198,7 +200,7 @@ left.stdout.readline()
 
 
 @pytest.mark.slow
-def test_programs_that_ignore_SIGTERM_are_killed_with_their_children(tmp_path: Path) -> None:
+def test_programs_that_ignore_SIGTERM_are_killed(tmp_path: Path) -> None:
     marker = str(tmp_path)
     output = io.StringIO()
 
@@ -206,7 +208,9 @@ def test_programs_that_ignore_SIGTERM_are_killed_with_their_children(tmp_path: P
         if "deaf" in output.getvalue() and len(running_with(marker)) == 2:
             supervisor.stop()
 
-    supervisor = Supervisor([program("web", OUTLIVE, DEAF_CHILD, marker)], output, start=spawned, on_tick=on_tick)
+    supervisor = Supervisor(
+        [program("web", OUTLIVE, CHILD_IGNORING_SIGTERM, marker)], output, start=spawned, on_tick=on_tick
+    )
     before = time.monotonic()
     supervisor.run()
     assert STOP_TIMEOUT_S <= time.monotonic() - before < 10
@@ -214,7 +218,7 @@ def test_programs_that_ignore_SIGTERM_are_killed_with_their_children(tmp_path: P
     wait_until(lambda: running_with(marker) == {}, timeout_s=2)
 
 
-def test_children_of_stopped_program_are_killed_as_soon_as_it_ends(tmp_path: Path) -> None:
+def test_children_of_stopped_program_are_killed(tmp_path: Path) -> None:
     fifo = tmp_path / "fifo"
     os.mkfifo(fifo)
     output = io.StringIO()
@@ -223,14 +227,14 @@ def test_children_of_stopped_program_are_killed_as_soon_as_it_ends(tmp_path: Pat
         if "reads" in output.getvalue():
             supervisor.stop()
 
-    programs = [program("quick", LEAVE_CHILD, str(fifo)), program("slow", AWAIT_END, str(fifo))]
+    programs = [program("quick", LEAVE_CHILD_PROCESS, str(fifo)), program("slow", WAIT_FOR_END_OF_CHILD, str(fifo))]
     supervisor = Supervisor(programs, output, start=spawned, on_tick=on_tick)
     supervisor.run()
     assert "the child has ended" in output.getvalue()
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_stop_signal_ends_supervisor_and_programs_with_status_0(number: signal.Signals, tmp_path: Path) -> None:
+def test_stop_signal_ends_supervisor(number: signal.Signals, tmp_path: Path) -> None:
     with start_supervisor(tmp_path) as supervisor:
         supervisor.send_signal(number)
         assert supervisor.wait(10) == 0
@@ -244,11 +248,11 @@ def test_programs_end_when_supervisor_is_killed(tmp_path: Path) -> None:
     wait_until(lambda: running_with(str(tmp_path)) == {}, timeout_s=5)
 
 
-def test_closed_output_stops_supervisor_and_programs(tmp_path: Path) -> None:
+def test_closed_output_stops_supervisor(tmp_path: Path) -> None:
     with start_supervisor(tmp_path) as supervisor:
         assert supervisor.stdout is not None
         supervisor.stdout.close()
-        # The supervisor tries to report the death of a program, but nobody reads its output any more.
+        # Nobody reads the supervisor's report on a program's death.
         sleepers = [pid for pid in running_with(str(tmp_path)) if pid != supervisor.pid]
         os.kill(sleepers[0], signal.SIGKILL)
         assert supervisor.wait(10) in (0, 120)  # Python exits with 120 if it cannot flush its output.
@@ -256,7 +260,10 @@ def test_closed_output_stops_supervisor_and_programs(tmp_path: Path) -> None:
 
 
 def start_supervisor(tmp_path: Path) -> subprocess.Popen[str]:
-    """Start a supervisor of two idle programs whose command lines contain `tmp_path`."""
+    """Start a supervisor with two idle programs.
+
+    Their command lines contain `tmp_path`.
+    """
     supervisor = subprocess.Popen(
         [sys.executable, "-c", SUPERVISE, str(tmp_path)],
         cwd=BASE_DIR,
@@ -272,6 +279,6 @@ def start_supervisor(tmp_path: Path) -> subprocess.Popen[str]:
     return supervisor
 
 
-def test_gunicorn_graceful_timeout_is_3_s_below_STOP_TIMEOUT_S() -> None:
+def test_graceful_timeout_is_below_STOP_TIMEOUT_S() -> None:
     web = next(program.command for program in programs(BASE_DIR, 8000, {}) if program.name == "web")
     assert float(web[web.index("--graceful-timeout") + 1]) + 3 <= STOP_TIMEOUT_S

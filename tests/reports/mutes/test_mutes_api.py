@@ -1,4 +1,7 @@
-"""Mutes over the API, and their effect on scores, SARIF and diffs. Stored reports do not change."""
+"""Tests for mutes through the API.
+
+They cover the effect of mutes on scores, SARIF and diffs.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +59,7 @@ def test_mute_is_created_listed_and_ended(home: Member) -> None:
     assert home.api.get("/v1/mutes").json()["mutes"] == []
 
 
-def test_list_of_mutes_is_filtered_and_ordered_by_end(home: Member) -> None:
+def test_mutes_are_filtered_and_ordered(home: Member) -> None:
     now = timezone.now()
     for days, path in ((9, "/c"), (3, "/a"), (6, "/b")):
         mute(home, path_prefix=path, expires_at=timestamp(now + timedelta(days=days)))
@@ -67,7 +70,7 @@ def test_list_of_mutes_is_filtered_and_ordered_by_end(home: Member) -> None:
     assert ([mute_json["path_prefix"] for mute_json in page["mutes"]], page["total"]) == (["/b"], 3)
 
 
-def test_creating_the_same_mute_again_renews_it(home: Member) -> None:
+def test_creating_a_mute_again_renews_it(home: Member) -> None:
     first = mute(home)
     response = home.api.post("/v1/mutes", BODY | {"reason": "Until spring."})
     assert response.status_code == 200
@@ -89,7 +92,7 @@ def test_mutes_do_not_change_a_stored_report(home: Member) -> None:
     assert Report.objects.values().get(scan=scan) == row
 
 
-def test_score_without_muted_findings_ignores_their_cap(home: Member) -> None:
+def test_muted_findings_do_not_cap_the_score(home: Member) -> None:
     scan = finished_scan_with(home)
     path = f"/v1/report/{scan.id}/mutes"
     unmuted = home.api.get(path).json()
@@ -104,7 +107,7 @@ def test_score_without_muted_findings_ignores_their_cap(home: Member) -> None:
     mute_json = mute(home)
     muted = home.api.get(path).json()
     assert muted["score"] == report["score"]
-    # The muted check counts as passed, so the points are 10 of 10, 0 of 6, 1.5 of 3 and 6 of 6.
+    # The muted check counts as passed, which makes 17.5 of 25 points.
     assert muted["without_muted"] == {"score": 70, "grade": "C"}
     assert muted["findings"] == [
         {
@@ -118,7 +121,7 @@ def test_score_without_muted_findings_ignores_their_cap(home: Member) -> None:
     ]
 
 
-def test_mute_of_one_of_two_places_does_not_change_the_score(home: Member) -> None:
+def test_muting_one_of_two_places_keeps_the_score(home: Member) -> None:
     scan = finished_scan_with(home)
     first, second = COOKIES
     mute(home, check="cookie-secure", fingerprint=first)
@@ -131,7 +134,7 @@ def test_mute_of_one_of_two_places_does_not_change_the_score(home: Member) -> No
     assert len(muted["findings"][0]["mutes"]) == 2
 
 
-def test_report_without_score_basis_has_no_score_without_muted_findings(home: Member) -> None:
+def test_score_without_mutes_needs_a_score_basis(home: Member) -> None:
     scan = finished_scan_with(home)
     Report.objects.update(scoring=None)
     mute(home)
@@ -140,7 +143,7 @@ def test_report_without_score_basis_has_no_score_without_muted_findings(home: Me
     assert [finding["check"] for finding in muted["findings"]] == ["exposed-git"]
 
 
-def test_sarif_export_marks_muted_findings_as_suppressed_with_the_reason(home: Member) -> None:
+def test_sarif_marks_muted_findings_as_suppressed(home: Member) -> None:
     scan = finished_scan_with(home)
     path = f"/v1/report/{scan.id}/export?format=sarif"
     assert all("suppressions" not in result for result in results_of(home, path))
@@ -177,7 +180,7 @@ def test_diff_lists_muted_findings_separately(home: Member) -> None:
     mute(home)
     first_cookie, second_cookie = COOKIES
     mute(home, check="cookie-secure", fingerprint=first_cookie)
-    # The mutes change the diff and its ETag.
+    # Mutes change both the diff and its ETag.
     muted = home.api.get(path, If_None_Match=unmuted["ETag"])
     assert muted.status_code == 200
     assert muted["ETag"] != unmuted["ETag"]
@@ -187,13 +190,13 @@ def test_diff_lists_muted_findings_separately(home: Member) -> None:
     assert [change["id"] for change in muted_diff["muted"]] == ["exposed-git"]
     (cookies,) = (change for change in muted_diff["new"] if change["id"] == "cookie-secure")
     assert [place["fingerprint"] for place in cookies["new_places"]] == [second_cookie]
-    # In the reverse diff, muted findings are not listed as fixed.
+    # The reverse diff does not list muted findings as fixed.
     reverse_diff = home.api.get(f"/v1/report/{before.id}/diff?with={after.id}").json()
     assert {change["id"] for change in reverse_diff["fixed"]} == {"cookie-secure", "hsts"}
     assert [change["id"] for change in reverse_diff["muted"]] == ["exposed-git"]
 
 
-def test_expired_mutes_do_not_apply_even_without_a_cleanup_task(home: Member) -> None:
+def test_expired_mutes_stop_applying_at_once(home: Member) -> None:
     scan = finished_scan_with(home)
     mute(home)
     Mute.objects.update(expires_at=timezone.now())
@@ -202,12 +205,15 @@ def test_expired_mutes_do_not_apply_even_without_a_cleanup_task(home: Member) ->
     assert home.api.get("/v1/mutes").json()["total"] == 0
 
 
-def hsts(outcome: str) -> tuple[CheckResult, ...]:
+def mute_hsts(outcome: str) -> tuple[CheckResult, ...]:
     return tuple(replace(check, outcome=outcome) for check in CHECKS if check.id == "hsts")
 
 
-def test_mute_of_one_outcome_does_not_mute_other_outcomes(home: Member) -> None:
-    short, missing = finished_scan_with(home, checks=hsts("short")), finished_scan_with(home, checks=hsts("missing"))
+def test_muting_one_outcome_mutes_no_other(home: Member) -> None:
+    short, missing = (
+        finished_scan_with(home, checks=mute_hsts("short")),
+        finished_scan_with(home, checks=mute_hsts("missing")),
+    )
     mute_json = mute(home, check="hsts", outcome="short")
     assert mute_json["outcome"] == "short"
     findings_of_scans = [home.api.get(f"/v1/report/{scan.id}/mutes").json()["findings"] for scan in (short, missing)]
@@ -220,7 +226,7 @@ def test_mute_of_one_outcome_does_not_mute_other_outcomes(home: Member) -> None:
     assert suppressed == [True, False]
 
 
-def test_whole_check_and_each_outcome_have_separate_mutes(home: Member) -> None:
+def test_outcomes_can_be_muted_separately(home: Member) -> None:
     whole, short, missing = (mute(home, check="hsts", outcome=outcome) for outcome in (None, "short", "missing"))
     assert len({mute_json["id"] for mute_json in (whole, short, missing)}) == 3
     assert mute(home, check="hsts", outcome="short")["id"] == short["id"]
@@ -234,24 +240,25 @@ def test_whole_check_and_each_outcome_have_separate_mutes(home: Member) -> None:
         ("exposed-git", "short", "exposed-git: public."),
     ],
 )
-def test_unknown_outcome_is_refused_with_the_outcomes_of_the_check(
-    home: Member, check: str, outcome: str, outcomes: str
-) -> None:
+def test_unknown_outcome_is_refused(home: Member, check: str, outcome: str, outcomes: str) -> None:
     response = home.api.post("/v1/mutes", BODY | {"check": check, "outcome": outcome})
     assert (response.status_code, response.json()["code"]) == (400, "INVALID_PARAMS")
     assert response.json()["error"] == f"outcome must be one of those of {outcomes}"
 
 
-def test_diff_reports_a_finding_with_another_outcome_than_the_muted_one(home: Member) -> None:
+def test_diff_reports_other_outcomes_of_a_check(home: Member) -> None:
     before = finished_scan_with(home, checks=CHECKS[3:])
-    short, missing = finished_scan_with(home, checks=hsts("short")), finished_scan_with(home, checks=hsts("missing"))
+    short, missing = (
+        finished_scan_with(home, checks=mute_hsts("short")),
+        finished_scan_with(home, checks=mute_hsts("missing")),
+    )
     mute(home, check="hsts", outcome="short")
     diffs = [home.api.get(f"/v1/report/{after.id}/diff?with={before.id}").json() for after in (short, missing)]
     assert [[change["outcome"] for change in diff["muted"]] for diff in diffs] == [["short"], []]
     assert [[change["outcome"] for change in diff["new"]] for diff in diffs] == [[], ["missing"]]
 
 
-def test_activity_log_and_data_export_include_the_muted_outcome(home: Member) -> None:
+def test_activity_log_includes_the_muted_outcome(home: Member) -> None:
     mute(home, check="hsts", outcome="short")
     assert ActivityEvent.objects.get(action="mute.created").details["outcome"] == "short"
     (kind,) = (kind for kind in KINDS if kind.name == "mutes")

@@ -1,4 +1,4 @@
-"""Dashboard pages of mutes: muting a finding, both scores, ending a mute, and permissions of roles and strangers."""
+"""Tests for dashboard pages that create, list and end mutes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ COOKIES = fingerprints("cookie-secure", CHECKS[1].places.kept, URL)
 REASON = "A copy for <auditors>."
 
 
-def mutes_of(member: Member) -> str:
+def mutes_path(member: Member) -> str:
     return f"/o/{member.organization.slug}/mutes/"
 
 
@@ -34,7 +34,7 @@ def until(days: int = 30) -> str:
 
 def mute(client: Client, member: Member, scan: Scan, check: str = "exposed-git", **changes: str) -> ClientResponse:
     values = {"what": "all", "path_prefix": "", "reason": REASON, "until": until()}
-    return client.post(f"{mutes_of(member)}new?scan={scan.id}&check={check}", values | changes)
+    return client.post(f"{mutes_path(member)}new?scan={scan.id}&check={check}", values | changes)
 
 
 def muted_titles(response: ClientResponse) -> list[str]:
@@ -43,17 +43,21 @@ def muted_titles(response: ClientResponse) -> list[str]:
 
 
 def text_without_spaces(response: ClientResponse) -> str:
-    """Return the page's text without spaces, because URLs may be broken with zero-width spaces."""
+    """Return the page's text without spaces.
+
+    URLs may contain zero-width spaces.
+    """
     return text_of(response).replace(" ", "")
 
 
 def failed_titles(response: ClientResponse) -> list[str]:
-    return strings(  # Titles of failed checks that are not muted.
+    """Return the titles of failed checks that are not muted."""
+    return strings(
         page_of(response), '//section[starts-with(@aria-labelledby, "category")]//li[@class="check is-fail"]//h4/text()'
     )
 
 
-def test_muted_finding_is_listed_separately_and_the_page_shows_both_scores(home: Member) -> None:
+def test_muted_finding_is_listed_separately(home: Member) -> None:
     scan, member = finished_scan_with(home), person(home.organization)
     unmuted_page = member.get(f"/report/{scan.id}")
     assert muted_titles(unmuted_page) == []
@@ -76,10 +80,10 @@ def test_muted_finding_is_listed_separately_and_the_page_shows_both_scores(home:
     assert (event.actor_email, event.object_name) == (by, "exposed-git on example.com")
 
 
-def test_shared_report_does_not_reveal_who_muted_a_finding_and_why(home: Member, stranger: Member) -> None:
+def test_shared_report_hides_who_muted_a_finding(home: Member, stranger: Member) -> None:
     scan, member = finished_scan_with(home), person(home.organization)
     mute(member, home, scan)
-    # A mute of another organization must not apply.
+    # This mute of another organization must not apply.
     stranger_client = person(stranger.organization)
     mute(stranger_client, stranger, finished_scan_with(stranger), "cookie-secure")
     Report.objects.filter(scan=scan).update(shared_at=timezone.now())
@@ -98,15 +102,15 @@ def test_shared_report_does_not_reveal_who_muted_a_finding_and_why(home: Member,
         assert suppressions["cookie-secure"] == []
 
 
-def test_viewers_see_mutes_but_only_members_may_change_them(home: Member) -> None:
+def test_only_members_may_change_mutes(home: Member) -> None:
     scan, viewer, member = finished_scan_with(home), person(home.organization, "viewer"), person(home.organization)
     mute(member, home, scan)
-    assert "Stop muting" not in text_of(viewer.get(mutes_of(home)))
+    assert "Stop muting" not in text_of(viewer.get(mutes_path(home)))
     assert "Mute…" not in text_of(viewer.get(f"/report/{scan.id}"))
     assert REASON in text_of(viewer.get(f"/report/{scan.id}"))
 
 
-def test_mute_page_of_another_organization_does_not_apply(home: Member, stranger: Member) -> None:
+def test_mute_pages_refuse_foreign_objects(home: Member, stranger: Member) -> None:
     scan, member = finished_scan_with(home), person(home.organization)
     Membership.objects.create(
         organization=stranger.organization, user=Membership.objects.get(organization=home.organization).user
@@ -114,37 +118,40 @@ def test_mute_page_of_another_organization_does_not_apply(home: Member, stranger
     assert mute(member, stranger, scan).status_code == 404
     mute(member, home, scan)
     (row,) = Mute.objects.all()
-    member.post(f"{mutes_of(stranger)}{row.id}/end")
+    member.post(f"{mutes_path(stranger)}{row.id}/end")
     row.refresh_from_db()
     assert row.ended_at is None
 
 
-def test_list_shows_scope_reason_and_end_and_ends_a_mute(home: Member) -> None:
+def test_mute_list_can_end_a_mute(home: Member) -> None:
     scan, member = finished_scan_with(home), person(home.organization)
-    assert "Nothing is muted" in text_of(member.get(mutes_of(home)))
+    assert "Nothing is muted" in text_of(member.get(mutes_path(home)))
     mute(member, home, scan, until=until(5), path_prefix="/shop")
-    text = text_without_spaces(member.get(mutes_of(home)))
+    text = text_without_spaces(member.get(mutes_path(home)))
     for expected in ("Git repository is not public", "below example.com/shop", REASON, "Ends soon"):
         assert expected.replace(" ", "") in text
     (row,) = Mute.objects.all()
-    assert member.post(f"{mutes_of(home)}{row.id}/end")["Location"] == mutes_of(home)
+    assert member.post(f"{mutes_path(home)}{row.id}/end")["Location"] == mutes_path(home)
     assert muted_titles(member.get(f"/report/{scan.id}")) == []
-    # A second click, or a click after the browser's back button.
-    again = member.post(f"{mutes_of(home)}{row.id}/end", {"scan": scan.id}, follow=True)
+    # A second click or the back button may submit the form twice.
+    again = member.post(f"{mutes_path(home)}{row.id}/end", {"scan": scan.id}, follow=True)
     assert "This finding was no longer muted." in text_of(again)
 
 
-def test_paging_forwards_and_backwards_shows_every_mute_once(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pagination_lists_each_mute_once(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(views, "PAGE_SIZE", 2)
     end = timezone.now() + timedelta(days=30)
     for number, days in enumerate((3, 1, 1, 2, 0)):
         values = {"check_id": "hsts", "host": f"h{number}.example.com", "reason": REASON}
         Mute.objects.create(organization=home.organization, expires_at=end + timedelta(days=days), **values)
-    expected = [mute.host for mute in services.in_force(home.organization.id, timezone.now())]
+    expected = [mute.host for mute in services.list_mutes_in_force(home.organization.id, timezone.now())]
     member = person(home.organization)
 
     def walk(path: str, rel: str) -> tuple[list[list[str]], str]:
-        """Follow the links `rel` to the last page. Returns the hosts on each page, and the path of the last page."""
+        """Follow the `rel` links.
+
+        Returns the hosts on each page and the path of the last page.
+        """
         pages = []
         while True:
             page = page_of(member.get(path))
@@ -152,9 +159,9 @@ def test_paging_forwards_and_backwards_shows_every_mute_once(home: Member, monke
             links = page.xpath(f"//nav[@class='pager']/a[@rel='{rel}']/@href")
             if not links:
                 return pages, path
-            path = f"{mutes_of(home)}{links[0]}"
+            path = f"{mutes_path(home)}{links[0]}"
 
-    forwards, last_path = walk(mutes_of(home), "next")
+    forwards, last_path = walk(mutes_path(home), "next")
     assert forwards == [expected[:2], expected[2:4], expected[4:]]
     backwards, _ = walk(last_path, "prev")
     assert backwards[::-1] == forwards
@@ -162,7 +169,7 @@ def test_paging_forwards_and_backwards_shows_every_mute_once(home: Member, monke
 
 def test_single_places_can_be_muted(home: Member) -> None:
     scan, member = finished_scan_with(home), person(home.organization)
-    form = page_of(member.get(f"{mutes_of(home)}new?scan={scan.id}&check=cookie-secure"))
+    form = page_of(member.get(f"{mutes_path(home)}new?scan={scan.id}&check=cookie-secure"))
     first, second = COOKIES
     assert form.xpath('//input[@name="what"]/@value') == ["all", "outcome", "named", first, second]
     mute(member, home, scan, "cookie-secure", what=first)
@@ -194,35 +201,33 @@ def test_invalid_form_field_shows_its_error(home: Member, changes: dict[str, str
     assert not Mute.objects.exists()
 
 
-def test_mute_limit_reached_midway_creates_no_mute(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(services, "MAX_ACTIVE", 1)
+def test_no_mute_is_created_beyond_the_limit(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(services, "MAX_ACTIVE_MUTES", 1)
     scan, member = finished_scan_with(home), person(home.organization)
     response = mute(member, home, scan, "cookie-secure", what="named")
     assert "which is the maximum" in text_of(response)
     assert not Mute.objects.exists()
 
 
-def test_form_warns_before_submission_that_the_mute_limit_is_reached(
-    home: Member, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_form_warns_of_a_reached_mute_limit(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
     scan, member = finished_scan_with(home), person(home.organization)
-    form = f"{mutes_of(home)}new?scan={scan.id}&check=hsts"
+    form = f"{mutes_path(home)}new?scan={scan.id}&check=hsts"
     assert "mutes are in use" not in text_of(member.get(form))
-    monkeypatch.setattr(services, "MAX_ACTIVE", 0)
+    monkeypatch.setattr(services, "MAX_ACTIVE_MUTES", 0)
     page = member.get(form)
     assert "All 0 mutes are in use." in text_of(page)
-    assert page_of(page).xpath("//p[@class='callout']/a/@href") == [mutes_of(home)]
+    assert page_of(page).xpath("//p[@class='callout']/a/@href") == [mutes_path(home)]
 
 
 @pytest.mark.parametrize(
     "query", ["", "?scan=x&check=hsts", "?scan={id}&check=csp-present", "?scan={id}&check=nothing"]
 )
-def test_only_failed_or_warned_checks_can_be_muted(home: Member, query: str) -> None:
+def test_only_findings_can_be_muted(home: Member, query: str) -> None:
     scan, member = finished_scan_with(home), person(home.organization)
-    assert member.get(f"{mutes_of(home)}new{query.format(id=scan.id)}").status_code == 404
+    assert member.get(f"{mutes_path(home)}new{query.format(id=scan.id)}").status_code == 404
 
 
-def test_comparison_page_lists_muted_findings_separately(home: Member) -> None:
+def test_comparison_lists_muted_findings_separately(home: Member) -> None:
     before, after = finished_scan_with(home, checks=CHECKS[3:]), finished_scan_with(home)
     member = person(home.organization)
     mute(member, home, after)
@@ -235,7 +240,7 @@ def test_comparison_page_lists_muted_findings_separately(home: Member) -> None:
     assert "Git repository is public" not in groups["New"]
 
 
-def test_report_without_score_basis_says_that_the_score_without_muted_findings_is_unknown(home: Member) -> None:
+def test_page_explains_an_unknown_score(home: Member) -> None:
     scan, member = finished_scan_with(home), person(home.organization)
     Report.objects.update(scoring=None)
     mute(member, home, scan)
@@ -244,19 +249,19 @@ def test_report_without_score_basis_says_that_the_score_without_muted_findings_i
     assert "its score without them is not known" in text_of(page)
 
 
-def test_form_offers_the_outcome_by_the_title_of_the_finding(home: Member) -> None:
+def test_form_describes_the_outcome(home: Member) -> None:
     checks = tuple(replace(check, outcome="short", title="HSTS lasts only 5 minutes") for check in CHECKS[2:3])
     scan, member = finished_scan_with(home, checks=checks), person(home.organization)
-    form = page_of(member.get(f"{mutes_of(home)}new?scan={scan.id}&check=hsts"))
+    form = page_of(member.get(f"{mutes_path(home)}new?scan={scan.id}&check=hsts"))
     assert form.xpath('//input[@name="what"]/@value') == ["all", "outcome"]
     assert "Only “HSTS lasts only 5 minutes”" in form.text_content()
     mute(member, home, scan, "hsts", what="outcome")
     assert Mute.objects.get().outcome == "short"
     assert muted_titles(member.get(f"/report/{scan.id}")) == ["HSTS lasts only 5 minutes"]
-    assert "onallofexample.com,onlyshort" in text_without_spaces(member.get(mutes_of(home)))
+    assert "onallofexample.com,onlyshort" in text_without_spaces(member.get(mutes_path(home)))
 
 
-def test_form_offers_no_outcome_for_a_check_with_only_one(home: Member) -> None:
+def test_check_with_one_outcome_is_muted_as_a_whole(home: Member) -> None:
     scan, member = finished_scan_with(home), person(home.organization)
-    form = page_of(member.get(f"{mutes_of(home)}new?scan={scan.id}&check=exposed-git"))
+    form = page_of(member.get(f"{mutes_path(home)}new?scan={scan.id}&check=exposed-git"))
     assert form.xpath('//input[@name="what"]/@value') == ["all"]

@@ -1,4 +1,4 @@
-"""Notices of ending mutes: recipients, one e-mail for several mutes, and neither duplicate nor lost notices."""
+"""Tests for notices about mutes that end soon."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ from tests.reports.people import person
 
 
 def create_mute(member: Member, check: str = "hsts", by: str = "", days: float = 7.5, **changes: str) -> Mute:
-    """Create a mute that ends in `days` days, by the member with the role `by`, or by an API key."""
+    """Create a mute that lasts `days` days.
+
+    The creator is a member with the role `by`, or an API key.
+    """
     body = {"check": check, "host": "example.com", "reason": "Accepted."} | changes
     assert member.api.post("/v1/mutes", body).status_code == 201
     mute = Mute.objects.latest("created_at")
@@ -31,20 +34,19 @@ def create_mute(member: Member, check: str = "hsts", by: str = "", days: float =
 
 
 def sent_mails() -> list[tuple[str, str]]:
-    # Addresses and subjects of the queued e-mails.
     return sorted(Mail.objects.values_list("user__email", "subject"))
 
 
 @pytest.fixture
-def staffed(home: Member) -> Member:
+def organization_with_all_roles(home: Member) -> Member:
     for role in ("owner", "member", "viewer"):
         person(home.organization, role)
     return home
 
 
-def test_creator_of_a_mute_gets_one_notice_a_week_before_its_end(staffed: Member) -> None:
-    create_mute(staffed, by="member")
-    create_mute(staffed, "csp-present", by="member", days=30)
+def test_creator_gets_one_notice_before_a_mute_ends(organization_with_all_roles: Member) -> None:
+    create_mute(organization_with_all_roles, by="member")
+    create_mute(organization_with_all_roles, "csp-present", by="member", days=30)
     announce_mutes()
     announce_mutes()
     assert sent_mails() == [
@@ -54,58 +56,63 @@ def test_creator_of_a_mute_gets_one_notice_a_week_before_its_end(staffed: Member
     for body in (mail.text, mail.html):
         assert "Accepted." in body
         assert "csp-present" not in body
-        assert f"/o/{staffed.organization.slug}/mutes/" in body
+        assert f"/o/{organization_with_all_roles.organization.slug}/mutes/" in body
     assert "http://localhost:8000/docs/checks/hsts" in mail.html
 
 
-def test_owners_get_notices_of_mutes_by_keys_and_by_people_who_may_no_longer_mute(staffed: Member) -> None:
-    create_mute(staffed)
-    create_mute(staffed, "csp-present", by="viewer")
+def test_owners_get_notices_for_mutes_by_keys(
+    organization_with_all_roles: Member,
+) -> None:
+    create_mute(organization_with_all_roles)
+    create_mute(organization_with_all_roles, "csp-present", by="viewer")
     announce_mutes()
     assert sent_mails() == [("owner-0@people.test", "2 mutes of Home end soon")]
 
 
-def test_many_ending_mutes_are_one_email(staffed: Member) -> None:
+def test_many_ending_mutes_cause_one_email(organization_with_all_roles: Member) -> None:
     for n in range(25):
-        create_mute(staffed, by="member", path_prefix=f"/{n}")
+        create_mute(organization_with_all_roles, by="member", path_prefix=f"/{n}")
     announce_mutes()
     (mail,) = Mail.objects.all()
     assert "and 5 more." in mail.text
 
 
-def test_each_organization_gets_separate_notices(staffed: Member, stranger: Member) -> None:
+def test_organizations_get_separate_notices(organization_with_all_roles: Member, stranger: Member) -> None:
     person(stranger.organization, "owner")
-    create_mute(staffed, by="owner")
+    create_mute(organization_with_all_roles, by="owner")
     create_mute(stranger)
     announce_mutes()
     assert [email for email, _ in sent_mails()] == ["owner-0@people.test", "owner-3@people.test"]
 
 
-def test_ended_and_expired_mutes_are_not_announced(staffed: Member) -> None:
-    ended, expired = create_mute(staffed, by="owner"), create_mute(staffed, "csp-present", by="owner", days=-1)
-    assert staffed.api.delete(f"/v1/mutes/{ended.id}").status_code == 204
+def test_ended_and_expired_mutes_are_not_announced(organization_with_all_roles: Member) -> None:
+    ended, expired = (
+        create_mute(organization_with_all_roles, by="owner"),
+        create_mute(organization_with_all_roles, "csp-present", by="owner", days=-1),
+    )
+    assert organization_with_all_roles.api.delete(f"/v1/mutes/{ended.id}").status_code == 204
     assert expired.expires_at < timezone.now()
     announce_mutes()
     assert sent_mails() == []
 
 
-def test_renewed_mute_is_announced_again(staffed: Member) -> None:
-    mute = create_mute(staffed, by="owner")
+def test_renewed_mute_is_announced_again(organization_with_all_roles: Member) -> None:
+    mute = create_mute(organization_with_all_roles, by="owner")
     announce_mutes()
     body = {"check": "hsts", "host": "example.com", "reason": "Still."}
-    assert staffed.api.post("/v1/mutes", body).status_code == 200
+    assert organization_with_all_roles.api.post("/v1/mutes", body).status_code == 200
     mute.refresh_from_db()
     assert mute.notice_at == mute.expires_at - timedelta(days=8)
 
 
-def test_mute_with_an_end_within_eight_days_gets_no_notice(home: Member) -> None:
+def test_short_mute_gets_no_notice(home: Member) -> None:
     end = (timezone.now() + timedelta(days=5)).isoformat()
     home.api.post("/v1/mutes", {"check": "hsts", "host": "example.com", "reason": "Soon.", "expires_at": end})
     assert Mute.objects.get().notice_at is None
 
 
-def test_crash_while_queueing_notices_leaves_them_due(staffed: Member, monkeypatch: pytest.MonkeyPatch) -> None:
-    create_mute(staffed, by="owner")
+def test_notices_stay_due_after_a_crash(organization_with_all_roles: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+    create_mute(organization_with_all_roles, by="owner")
 
     def die(**_: object) -> int:
         raise SystemExit
@@ -119,8 +126,8 @@ def test_crash_while_queueing_notices_leaves_them_due(staffed: Member, monkeypat
     assert len(sent_mails()) == 1
 
 
-def test_html_links_and_line_breaks_in_a_reason_are_escaped_in_the_notice(staffed: Member) -> None:
-    create_mute(staffed, by="owner", reason="<b>now</b> https://evil.test/ \r\nBcc: all@evil.test")
+def test_html_in_a_reason_is_escaped(organization_with_all_roles: Member) -> None:
+    create_mute(organization_with_all_roles, by="owner", reason="<b>now</b> https://evil.test/ \r\nBcc: all@evil.test")
     announce_mutes()
     (mail,) = Mail.objects.all()
     assert "<b>now" not in mail.html
@@ -128,7 +135,7 @@ def test_html_links_and_line_breaks_in_a_reason_are_escaped_in_the_notice(staffe
     assert "\n" not in mail.subject
 
 
-def test_ended_and_expired_mutes_are_deleted_after_ninety_days(home: Member) -> None:
+def test_ended_mutes_are_deleted_after_90_days(home: Member) -> None:
     other = member_of("Other")
     finished_scan_with(home)
     now = timezone.now()

@@ -1,4 +1,7 @@
-"""Filters of the report page: show, severity, metric and q select the same findings as static/js/findings.js."""
+"""Tests for the report page's filters.
+
+The filters must agree with static/js/findings.js.
+"""
 
 from __future__ import annotations
 
@@ -48,34 +51,34 @@ CHECK = stored(
         ({"q": "slow nowhere"}, False),
         ({"show": "failed", "severity": "critical", "metric": "lcp", "q": "hero"}, True),
         ({"show": "failed", "severity": "high"}, False),
-        # Unknown values are ignored.
+        # Unknown values of a filter are ignored.
         ({"show": "broken", "severity": "urgent", "metric": "ttfb", "other": "x"}, True),
         ({"show": "FAILED"}, True),
         ({"q": "x" * 5000}, False),
         ({"q": "\0"}, False),
     ],
 )
-def test_finding_is_shown_if_it_matches_all_filters(query: dict[str, str], is_shown: bool) -> None:
-    assert Filter.asked_by(query, "performance").fits(CHECK) is is_shown
+def test_finding_must_match_all_filters(query: dict[str, str], is_shown: bool) -> None:
+    assert Filter.parse_query(query, "performance").fits(CHECK) is is_shown
 
 
-def test_metric_filter_applies_to_performance_only() -> None:
-    assert not Filter.asked_by({"metric": "lcp"}, "security").is_active
+def test_metric_filter_is_for_performance_only() -> None:
+    assert not Filter.parse_query({"metric": "lcp"}, "security").is_active
 
 
-def test_filter_is_converted_to_a_query_string() -> None:
+def test_filter_builds_a_query_string() -> None:
     page_filter = Filter(show="failed", severity="high", q="a & b=c #1")
     assert page_filter.query == "show=failed&severity=high&q=a+%26+b%3Dc+%231"
     assert Filter().query == ""
 
 
-def test_checks_that_affect_metrics_are_performance_checks() -> None:
+def test_only_performance_checks_affect_metrics() -> None:
     assert set(METRICS_BY_CHECK) <= {check.id for check in checks(ScanType.PERFORMANCE)}
     assert {metric for metrics in METRICS_BY_CHECK.values() for metric in metrics} == set(METRICS)
 
 
 def shown_check_ids(response: ClientResponse) -> list[str]:
-    """Return the IDs of the checks that the page shows, in the order of the page."""
+    """Return the IDs of the displayed checks in page order."""
     ids = page_of(response).xpath("//li[contains(@class, 'check is-')][not(ancestor-or-self::*[@hidden])]/@id")
     return [id.removeprefix("check-") for id in ids]
 
@@ -108,14 +111,14 @@ def test_filters_work_without_scripts(home: Member, query: str, expected: list[s
     is_filtered = len(expected) < 3
     assert page.xpath("boolean(//a[@class='clear-filters'][not(@hidden)])") is is_filtered
     assert page.xpath("boolean(//*[@data-nothing][not(@hidden)])") is (not expected)
-    # A category without shown checks is hidden as a whole.
+    # A category without displayed checks is hidden completely.
     assert bool(page.xpath("//section[contains(@class, 'category')][not(@hidden)]")) is bool(expected)
     # Passed checks are unfolded if the filter selects them.
     if "good" in expected and is_filtered:
         assert page.xpath("//details[contains(@class, 'passed')]/@open")
 
 
-def test_links_to_findings_on_a_filtered_page_lead_to_the_unfiltered_page(home: Member) -> None:
+def test_filtered_page_links_to_the_unfiltered_page(home: Member) -> None:
     scan = finished_scan(home)
     client = person(home.organization)
     (link,) = page_of(client.get(f"/report/{scan.id}")).xpath("//ol[@class='first']//a/@href")
@@ -140,7 +143,7 @@ def test_strangers_can_filter_a_shared_report(home: Member) -> None:
     assert shown_check_ids(person(None).get(f"/report/{scan.id}?show=failed")) == ["bad"]
 
 
-def test_categories_with_nothing_to_fix_are_grouped_in_one_section(home: Member) -> None:
+def test_passed_categories_share_one_section(home: Member) -> None:
     def category(name: str, *checks: CheckResult) -> CategoryResult:
         return CategoryResult(name.lower(), name, 10, checks, 100)
 
@@ -164,6 +167,6 @@ def test_categories_with_nothing_to_fix_are_grouped_in_one_section(home: Member)
     assert [heading.strip() for heading in headings] == ["Things", "To be looked at", "Nothing to fix"]
     groups = page.xpath("//section[contains(@class, 'clear')]//details[contains(@class, 'group')]")
     assert [group.xpath("string(./summary/h3)") for group in groups] == ["Fine", "Fine too"]
-    # All link targets of the table of contents exist.
+    # All link targets of the table of contents must exist.
     targets = page.xpath("//nav[@class='contents']//a/@href")
     assert all(page.xpath("//*[@id=$id]", id=target.removeprefix("#")) for target in targets)

@@ -1,4 +1,4 @@
-"""History of a report: the trend of earlier scans of the page, and the diff to the previous report."""
+"""Tests for a report's score history and comparison."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from django.utils.safestring import SafeString
 from accounts.usage import month_of
 from reports.models import Mute, Report
 from reports.page import visible_report
-from reports.page.cached.parts import history_of
-from reports.page.history import History, history, same_page
-from reports.page.since import when_before
+from reports.page.cached.parts import history_html
+from reports.page.history import History, history, scans_of_same_page
+from reports.page.since import previous_report_time
 from scans.models import Scan
 from scans.visits.claims import claim_scan, finish_scan
 from tests.factories import Member, make_result, make_scan
@@ -31,12 +31,12 @@ def history_of_scan(scan: Scan) -> History:
     return history(scan, lambda: report.export_json, timezone.now())
 
 
-def scores_of(past: History) -> list[int]:
+def scores_in_trend(past: History) -> list[int]:
     return [scan.score for scan in past.trend.newest_first] if past.trend else []
 
 
 def scan_created_ago(member: Member, hours: int, score: int = 71, **columns: Any) -> Scan:
-    """Create a scan `hours` hours ago, and finish it."""
+    """Create a finished scan that was created `hours` hours ago."""
     scan = make_scan(member, created_at=timezone.now() - timedelta(hours=hours), **columns)
     claim = claim_scan(scan.id)
     assert claim is not None
@@ -44,19 +44,19 @@ def scan_created_ago(member: Member, hours: int, score: int = 71, **columns: Any
     return Scan.objects.get(id=scan.id)
 
 
-def test_history_has_the_last_ten_scans_up_to_this_one(home: Member) -> None:
+def test_history_has_the_last_ten_scans(home: Member) -> None:
     scans = [scan_created_ago(home, hours, score=hours) for hours in range(12, 0, -1)]
     past = history_of_scan(scans[10])
-    assert scores_of(past) == list(range(2, 12))
+    assert scores_in_trend(past) == list(range(2, 12))
     assert past.trend is not None
     current, *others = past.trend.newest_first
-    assert (current.is_this, current.url) == (True, None)
+    assert (current.is_this_report, current.url) == (True, None)
     assert [earlier.url for earlier in others] == [f"/report/{scan.id}" for scan in reversed(scans[1:10])]
     assert past.newer_url == f"/report/{scans[11].id}"
     assert history_of_scan(scans[11]).newer_url is None
 
 
-def test_history_counts_only_scans_of_the_same_page_and_type_with_a_result(home: Member, stranger: Member) -> None:
+def test_history_counts_scans_of_the_same_page(home: Member, stranger: Member) -> None:
     scan_created_ago(home, 5, url="https://example.com/other")
     scan_created_ago(home, 5, type="seo")
     scan_created_ago(stranger, 5)
@@ -66,11 +66,11 @@ def test_history_counts_only_scans_of_the_same_page_and_type_with_a_result(home:
     assert (past.trend, past.previous, past.newer_url) == (None, None, None)
 
 
-def test_expired_report_stays_in_the_history_with_its_score_only(home: Member) -> None:
+def test_history_keeps_the_score_of_an_expired_report(home: Member) -> None:
     old, scan = scan_created_ago(home, 24 * 31, score=50), scan_created_ago(home, 0)
     assert history_of_scan(scan).previous is None
     past = history_of_scan(scan)
-    assert scores_of(past) == [71, 50]
+    assert scores_in_trend(past) == [71, 50]
     assert past.trend is not None
     assert [earlier.url for earlier in past.trend.newest_first] == [None, None]
     text = text_of(person(home.organization).get(f"/report/{scan.id}"))
@@ -78,13 +78,13 @@ def test_expired_report_stays_in_the_history_with_its_score_only(home: Member) -
     assert old.id not in text
 
 
-def test_page_says_that_a_report_is_the_first_of_its_page(home: Member) -> None:
+def test_first_report_of_a_page_says_so(home: Member) -> None:
     text = text_of(person(home.organization).get(f"/report/{scan_created_ago(home, 0).id}"))
     assert "This is the first report of this page." in text
 
 
 def change(scan: Scan, **changes: Any) -> None:
-    """Change a stored export as if the scan had found something else."""
+    """Change a scan's stored export, for example its check statuses."""
     report = Report.objects.get(scan=scan)
     export: Any = report.export_json
     statuses = changes.pop("statuses", {})
@@ -97,7 +97,7 @@ def change(scan: Scan, **changes: Any) -> None:
     Report.objects.filter(scan=scan).update(export=stored_text(export | changes))
 
 
-def test_report_shows_what_changed_since_the_previous_report(home: Member) -> None:
+def test_report_shows_changes_since_the_previous_one(home: Member) -> None:
     before, scan = scan_created_ago(home, 2, score=60), scan_created_ago(home, 1, score=71)
     change(before, statuses={"good": "fail", "bad": "pass", "meh": "fail"})
     response = person(home.organization).get(f"/report/{scan.id}")
@@ -119,12 +119,15 @@ def test_report_shows_what_changed_since_the_previous_report(home: Member) -> No
 
 
 def comparison_sentence(client: Client, scan: Scan) -> str:
-    """Return the sentence that compares a report with the previous one, or an empty string without a previous one."""
+    """Return the sentence that compares two reports.
+
+    It is "" without a previous report.
+    """
     (verdict,) = page_of(client.get(f"/report/{scan.id}")).xpath("//section[contains(@class, 'verdict')]")
     return " ".join(verdict.xpath("string(.//p[@class='since'])").split())
 
 
-# Statuses of the checks before two faults appeared and one was fixed.
+# Two faults appeared and one was fixed, with statuses before and after.
 BACK = {"bad": "pass", "meh": "pass", "good": "fail"}
 
 
@@ -138,13 +141,13 @@ BACK = {"bad": "pass", "meh": "pass", "good": "fail"}
         (78, {"good": "fail"}, "7 points lower than", "; 1 fixed (Good thing)"),
     ],
 )
-def test_comparison_sentence_says_whether_the_score_is_better_and_why(
+def test_sentence_explains_the_score_change(
     home: Member, score: int, statuses: dict[str, str], points: str, why: str
 ) -> None:
     before, scan = scan_created_ago(home, 24 * 7, score=score), scan_created_ago(home, 0, score=71)
     change(before, statuses=statuses)
     client = person(home.organization, "viewer")
-    expected = f"{points} in the report of {when_before(before.created_at, scan.created_at)}{why}. Compare"
+    expected = f"{points} in the report of {previous_report_time(before.created_at, scan.created_at)}{why}. Compare"
     assert comparison_sentence(client, scan) == expected
 
 
@@ -156,8 +159,8 @@ def test_comparison_sentence_says_whether_the_score_is_better_and_why(
         (datetime(2025, 11, 27, 1, 10, tzinfo=UTC), "27 November 2025"),
     ],
 )
-def test_previous_report_is_named_by_its_time_or_its_day(before: datetime, expected: str) -> None:
-    assert when_before(before, datetime(2026, 11, 27, 1, 15, tzinfo=UTC)) == expected
+def test_previous_report_is_named_by_its_time(before: datetime, expected: str) -> None:
+    assert previous_report_time(before, datetime(2026, 11, 27, 1, 15, tzinfo=UTC)) == expected
 
 
 @pytest.mark.parametrize(
@@ -171,17 +174,15 @@ def test_previous_report_is_named_by_its_time_or_its_day(before: datetime, expec
         ),
     ],
 )
-def test_comparison_sentence_claims_no_difference_if_the_scans_are_not_comparable(
-    home: Member, changes: dict[str, Any], reason: str
-) -> None:
+def test_sentence_says_why_reports_are_not_compared(home: Member, changes: dict[str, Any], reason: str) -> None:
     before, scan = scan_created_ago(home, 2, score=60), scan_created_ago(home, 1)
     change(before, statuses={"good": "fail"}, **changes)
     sentence = comparison_sentence(person(home.organization), scan)
-    when = when_before(before.created_at, scan.created_at)
+    when = previous_report_time(before.created_at, scan.created_at)
     assert sentence == f"Cannot be compared with the report of {when}: {reason}. Compare"
 
 
-def test_muted_findings_do_not_explain_the_changed_score(home: Member) -> None:
+def test_muted_findings_do_not_explain_the_score(home: Member) -> None:
     before, scan = scan_created_ago(home, 2, score=78), scan_created_ago(home, 1)
     change(before, statuses={"bad": "pass"})
     Mute.objects.create(
@@ -205,7 +206,7 @@ def test_strangers_do_not_see_the_previous_report(home: Member) -> None:
     assert before.id not in Client().get(f"/report/{scan.id}").content.decode()
 
 
-def test_findings_of_other_rules_are_not_shown_as_changes_of_the_page(home: Member) -> None:
+def test_report_says_that_the_rules_changed(home: Member) -> None:
     before, scan = scan_created_ago(home, 2, score=60), scan_created_ago(home, 1, score=71)
     change(before, statuses={"good": "fail", "bad": "pass"}, catalogue_version="2025.1")
     response = person(home.organization).get(f"/report/{scan.id}")
@@ -218,14 +219,14 @@ def test_findings_of_other_rules_are_not_shown_as_changes_of_the_page(home: Memb
     assert {title.strip() for title in titles} == {"No longer found", "Found only now", "Still there"}
 
 
-def test_history_says_that_the_findings_are_the_same_under_other_rules(home: Member) -> None:
+def test_history_compares_despite_changed_rules(home: Member) -> None:
     change(scan_created_ago(home, 2), catalogue_version="2025.1")
     text = text_of(person(home.organization).get(f"/report/{scan_created_ago(home, 1).id}"))
     assert "The findings are the same." in text
     assert "points since" not in text
 
 
-def test_history_says_that_score_and_findings_are_the_same(home: Member) -> None:
+def test_history_says_that_nothing_changed(home: Member) -> None:
     scan_created_ago(home, 2)
     text = text_of(person(home.organization).get(f"/report/{scan_created_ago(home, 1).id}"))
     assert "The same score since the report of" in text
@@ -233,7 +234,7 @@ def test_history_says_that_score_and_findings_are_the_same(home: Member) -> None
     assert "catalogue" not in text.partition("Things")[0].lower()
 
 
-def test_history_mentions_that_only_one_scan_had_a_browser(home: Member) -> None:
+def test_history_mentions_a_scan_without_browser(home: Member) -> None:
     _, scan = scan_created_ago(home, 2), scan_created_ago(home, 1)
     change(scan, browser="Chromium 150.0")
     text = text_of(person(home.organization).get(f"/report/{scan.id}"))
@@ -241,7 +242,10 @@ def test_history_mentions_that_only_one_scan_had_a_browser(home: Member) -> None
 
 
 def test_history_query_uses_an_index(home: Member) -> None:
-    """Without the index, the query would be too slow for an organization with 100,000 scans."""
+    """The history query must use the index.
+
+    Without it, an organization with 100,000 scans would wait too long.
+    """
     scan, now = scan_created_ago(home, 0), timezone.now() - timedelta(hours=1)
     values = {"organization": home.organization, "type": "security", "status": "completed", "score": 1, "grade": "F"}
     Scan.objects.bulk_create(
@@ -252,7 +256,7 @@ def test_history_query_uses_an_index(home: Member) -> None:
     )
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE scans_scan")
-    plan = same_page(scan).filter(created_at__lte=scan.created_at)[:10].explain()
+    plan = scans_of_same_page(scan).filter(created_at__lte=scan.created_at)[:10].explain()
     assert "Index Scan using scan_of_page" in plan, plan
 
 
@@ -265,7 +269,7 @@ def test_cached_history_is_updated_by_later_scans(home: Member) -> None:
     assert "Compare with another report" in text
     assert "+11 points since" in text_of(client.get(f"/report/{second.id}"))
     assert "The last 2 scores" in text_of(client.get(f"/report/{second.id}"))
-    # After the report of the earlier scan has expired, its score stays without a link.
+    # The score of an expired report remains, without a link.
     Scan.objects.filter(id=first.id).update(kept_days=0, completed_at=timezone.now() - timedelta(hours=1))
     Report.objects.filter(scan=first).update(expires_at=timezone.now())
     response = client.get(f"/report/{second.id}")
@@ -273,19 +277,19 @@ def test_cached_history_is_updated_by_later_scans(home: Member) -> None:
     assert first.id not in response.content.decode()
 
 
-def test_previous_report_deleted_during_the_comparison_is_unavailable(home: Member) -> None:
+def test_deleted_previous_report_is_unavailable(home: Member) -> None:
     before, scan = scan_created_ago(home, 2), scan_created_ago(home, 1)
     past = history(scan, lambda: Report.objects.get(scan=scan).export_json, timezone.now())
     Report.objects.filter(scan=before).delete()
-    assert "is no longer available" in history_of(past, scan, key="gone")
+    assert "is no longer available" in history_html(past, scan, key="gone")
 
 
-def test_report_deleted_while_its_page_is_rendered_is_not_found(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_report_deleted_meanwhile_is_not_found(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
     scan = scan_created_ago(home, 1)
 
     def delete_report(*args: object, **kwargs: object) -> SafeString:
         Report.objects.filter(scan=scan).delete()
         return SafeString("")
 
-    monkeypatch.setattr(visible_report, "history_of", delete_report)
+    monkeypatch.setattr(visible_report, "history_html", delete_report)
     assert person(home.organization).get(f"/report/{scan.id}").status_code == 404

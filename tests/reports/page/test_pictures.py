@@ -1,4 +1,4 @@
-"""Pictures on the report page: crops of one screenshot for the findings, and the film strip of the page load."""
+"""Tests for element crops and the filmstrip on the report page."""
 
 from __future__ import annotations
 
@@ -15,9 +15,14 @@ from tests.factories import Member, make_result, make_scan
 from tests.reports.people import page_of, person
 from tests.results import check_of, elements, stored_finding
 from website_scan.browser.evidence import Box, BrowserLoad, Frame, Load, PagePicture
-from website_scan.exhibits.pictures import MAX_CROPS, pictures
+from website_scan.exhibits.pictures import MAX_CROPS_PER_CHECK, pictures
 from website_scan.findings import HIGH, ScanType
-from website_scan.report.illustrations import NO_ILLUSTRATIONS, frame_of, illustrations_in_file, illustrations_of
+from website_scan.report.illustrations import (
+    NO_ILLUSTRATIONS,
+    create_illustrations,
+    extract_frame,
+    illustrations_in_file,
+)
 from website_scan.result import CheckResult, Pictures
 from website_scan.stored_data import PicturePlaces
 
@@ -48,7 +53,7 @@ def load(boxes: dict[str, Box], *frames: Frame) -> BrowserLoad:
     )
 
 
-def test_crops_are_stored_by_the_number_of_the_place_with_that_selector() -> None:
+def test_crops_are_stored_by_place_number() -> None:
     result = pictures(ScanType.ACCESSIBILITY, load({"img": Box(1, 2, 30, 40)}), [check_result(["p", "img"])])
     assert result is not None
     assert result.page == b"page"
@@ -61,16 +66,16 @@ def test_number_of_crops_of_a_finding_is_limited() -> None:
         ScanType.ACCESSIBILITY, load(dict.fromkeys(selectors, Box(1, 2, 30, 40))), [check_result(selectors)]
     )
     assert result is not None
-    assert len(result.places["crops"]["image-alt"]) == MAX_CROPS
+    assert len(result.places["crops"]["image-alt"]) == MAX_CROPS_PER_CHECK
 
 
-def test_selectors_truncated_to_the_same_text_have_no_crop() -> None:
+def test_ambiguous_selectors_have_no_crop() -> None:
     prefix = "x" * 400
     boxes = {f"{prefix} > a": Box(1, 2, 30, 40), f"{prefix} > b": Box(5, 6, 30, 40)}
     assert pictures(ScanType.ACCESSIBILITY, load(boxes), [check_result([prefix[:299] + "…"])]) is None
 
 
-def test_only_performance_stores_the_film_and_other_types_use_the_first_screen() -> None:
+def test_only_performance_scans_have_a_filmstrip() -> None:
     page_load = load({}, Frame(0, (), b"a"), Frame(90, ("First paint",), b"bc"))
     performance = pictures(ScanType.PERFORMANCE, page_load, [check_result(["#hero"], "lcp")])
     assert performance is not None
@@ -84,8 +89,8 @@ def test_only_performance_stores_the_film_and_other_types_use_the_first_screen()
     assert pictures(ScanType.SECURITY, None, []) is None
 
 
-def test_crop_has_a_margin_and_stays_within_the_picture() -> None:
-    illustrations = illustrations_of(PLACES, screenshot="/s", page="/p", frame=lambda number: f"/{number}")
+def test_crop_has_a_margin() -> None:
+    illustrations = create_illustrations(PLACES, screenshot="/s", page="/p", frame=lambda number: f"/{number}")
     crops = illustrations.crops(CHECK)
     assert illustrations.url == "/p"
     assert sorted(crops) == [0, 2]
@@ -99,19 +104,19 @@ def test_crop_has_a_margin_and_stays_within_the_picture() -> None:
     assert illustrations.frames[1].alt == "The screen after 0.34 s: first paint and largest paint"
 
 
-def test_element_named_twice_has_one_crop() -> None:
+def test_repeated_element_has_one_crop() -> None:
     twice = stored_finding("image-alt", *elements("i", "b", "i"))
-    illustrations = illustrations_of(PLACES, screenshot="/s", page="/p", frame=str)
+    illustrations = create_illustrations(PLACES, screenshot="/s", page="/p", frame=str)
     assert sorted(illustrations.crops(twice)) == [0]
 
 
 def test_frames_are_extracted_from_the_film() -> None:
-    assert [frame_of(FILM, PLACES, number) for number in range(3)] == [b"first", b"second", None]
-    assert frame_of(None, PLACES, 0) is None
-    assert frame_of(FILM, None, 0) is None
+    assert [extract_frame(FILM, PLACES, number) for number in range(3)] == [b"first", b"second", None]
+    assert extract_frame(None, PLACES, 0) is None
+    assert extract_frame(FILM, None, 0) is None
 
 
-def test_file_report_has_pictures_as_data_urls_and_older_reports_have_none() -> None:
+def test_report_file_embeds_pictures() -> None:
     illustrations = illustrations_in_file(PLACES, screenshot=None, page=b"page", film=FILM, prefix="report-1-")
     assert (illustrations.id, illustrations.url) == ("report-1-picture", "data:image/webp;base64,cGFnZQ==")
     assert illustrations.frames[0].url == "data:image/jpeg;base64,Zmlyc3Q="
@@ -127,7 +132,7 @@ def scan_with_pictures(member: Member) -> Scan:
 
 
 @pytest.mark.django_db
-def test_pictures_are_as_private_as_the_report_and_expire_with_it(home: Member, stranger: Member) -> None:
+def test_pictures_expire_with_their_report(home: Member, stranger: Member) -> None:
     scan = scan_with_pictures(home)
     member = person(home.organization)
     sources = page_of(member.get(f"/report/{scan.id}")).xpath("//ol[@class='film']//img/@src")

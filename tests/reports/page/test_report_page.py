@@ -1,4 +1,4 @@
-"""Report page /report/<scan_id>: access, content, and escaping of what a hostile site sent."""
+"""Tests for the report page, including hostile text from the site."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ EVIL_URL = "javascript:alert(document.domain)"
 
 @dataclass(frozen=True, slots=True)
 class Link(Place):
-    """Place with a text and an address, both from the scanned site."""
+    """Place of a finding with a text and a URL from the site."""
 
     kind: ClassVar[str] = "link"
 
@@ -52,7 +52,10 @@ class Link(Place):
 
 
 def hostile_scan(member: Member) -> Scan:
-    """Create a finished scan in which all data that may come from the site is hostile."""
+    """Create a finished scan with hostile values.
+
+    They are wherever the site controls the data.
+    """
     scan = make_scan(member)
     check = check_of(
         "evil",
@@ -81,17 +84,17 @@ def hostile_scan(member: Member) -> Scan:
     return scan
 
 
-def without_token(response: ClientResponse) -> bytes:
+def page_text_without_csrf_token(response: ClientResponse) -> bytes:
     return re.sub(rb'name="csrfmiddlewaretoken" value="\w+"', b"", response.content)
 
 
-def test_outsiders_cannot_distinguish_a_report_from_a_missing_one(home: Member, stranger: Member) -> None:
+def test_foreign_report_looks_like_a_missing_one(home: Member, stranger: Member) -> None:
     scan = finished_scan(home)
     missing_id = "scan_" + "0" * 22
     for outsider in (person(stranger.organization, "owner"), person(None)):
         existing, missing = (outsider.get(f"/report/{scan_id}") for scan_id in (scan.id, missing_id))
         assert existing.status_code == missing.status_code == 404
-        assert without_token(existing) == without_token(missing)
+        assert page_text_without_csrf_token(existing) == page_text_without_csrf_token(missing)
         assert "There is no report at this address" in text_of(existing)
 
 
@@ -107,7 +110,7 @@ def test_former_member_has_no_access_to_reports(home: Member) -> None:
     assert member.get(f"/report/{scan.id}").status_code == 404
 
 
-def test_print_version_lists_all_critical_findings_on_the_first_page(home: Member) -> None:
+def test_print_version_starts_with_critical_findings(home: Member) -> None:
     scan = make_scan(home)
     critical_checks = tuple(
         check_of(f"c{number}", f"Check {number}", f"Fault {number}", "fail", CRITICAL, CRITICAL, "Seen.", "Fix.")
@@ -126,7 +129,7 @@ def test_print_version_lists_all_critical_findings_on_the_first_page(home: Membe
 
 
 @pytest.mark.parametrize("status", ["completed", "partial"])
-def test_report_shows_score_findings_and_metadata(home: Member, status: str) -> None:
+def test_report_shows_score_and_findings(home: Member, status: str) -> None:
     scan = finished_scan(home, status)
     response = person(home.organization).get(f"/report/{scan.id}")
     text = text_of(response)
@@ -139,7 +142,7 @@ def test_report_shows_score_findings_and_metadata(home: Member, status: str) -> 
     assert [css_class.split()[1] for css_class in statuses][:3] == ["is-fail", "is-warn", "is-pass"]
 
 
-def test_hostile_site_cannot_inject_markup_into_the_report(home: Member) -> None:
+def test_hostile_site_cannot_inject_markup(home: Member) -> None:
     response = person(home.organization).get(f"/report/{hostile_scan(home).id}")
     assert response.status_code == 200
     page = page_of(response)
@@ -150,12 +153,12 @@ def test_hostile_site_cannot_inject_markup_into_the_report(home: Member) -> None
     assert not [href for href in hrefs if not href.startswith(("/", "#", "?", "https://"))]
     assert "https://cwe.mitre.org/data/definitions/79.html" in hrefs
     assert "https://example.com/a?b='\"<c>" in hrefs
-    # The hostile text is displayed as text: in message, fix, cap, category, places and a fact.
+    # Hostile text is displayed as text everywhere.
     assert page.text_content().count("<script>alert(1)</script>") >= 8
     assert EVIL_URL in page.text_content()
 
 
-def test_hostile_scan_url_and_error_message_are_escaped(home: Member) -> None:
+def test_hostile_url_is_escaped(home: Member) -> None:
     scan = make_scan(home, url=EVIL_URL + EVIL, status="failed", error_code="X", error_message=EVIL)
     page = page_of(person(home.organization).get(f"/report/{scan.id}"))
     assert page.xpath("//body//script | //style | //img | //b") == []
@@ -164,7 +167,7 @@ def test_hostile_scan_url_and_error_message_are_escaped(home: Member) -> None:
 
 
 @pytest.mark.parametrize("status", ["completed", "failed", "queued"])
-def test_report_is_unavailable_after_its_retention(home: Member, status: str) -> None:
+def test_report_expires_after_its_retention(home: Member, status: str) -> None:
     old = timedelta(days=30, seconds=1)
     scan = (
         finished_scan(home, age=old)
@@ -176,7 +179,7 @@ def test_report_is_unavailable_after_its_retention(home: Member, status: str) ->
     assert "reports are kept for 30 days" in text_of(response)
 
 
-EXPORT: Any = {  # Only the keys that the page reads.
+EXPORT: Any = {  # The page reads only these keys.
     "type": "security",
     "grade": "F",
     "caps": [],
@@ -189,13 +192,13 @@ EXPORT: Any = {  # Only the keys that the page reads.
 }
 
 
-def test_failed_checks_are_ordered_by_the_points_that_fixing_them_wins() -> None:
+def test_failed_checks_are_sorted_by_points() -> None:
     def check(id: str, status: CheckStatus, points: float) -> ExportedFinding:
         return stored_finding(id, status=status, severity=LOW, points=points, later=points)
 
     checks = [check("a", "fail", 1), check("b", "warn", 4), check("c", "fail", 2), check("d", "fail", 0)]
     export = EXPORT | {"categories": [{"name": "Things", "score": 3, "checks": checks}]}
-    # The page does not list the last fact.
+    # The page omits the last fact.
     facts: Any = {"document_bytes": 2048, "duration_s": 1.5, "first_paint_ms": 9}
     page = report_page(export, facts)
     (category,) = page.categories
@@ -208,7 +211,7 @@ def test_failed_checks_are_ordered_by_the_points_that_fixing_them_wins() -> None
     ]
 
 
-def test_top_priority_category_comes_first() -> None:
+def test_categories_with_failed_checks_come_first() -> None:
     checks = {
         "pass": stored(check_of("a", "A", "A", "pass", None, LOW, "It is so.")),
         "warn": stored_finding("a", status="warn", severity=LOW),
@@ -234,7 +237,7 @@ WATERFALL = Waterfall(
 
 
 def scan_with_browser(member: Member) -> Scan:
-    """Create a finished scan that used a browser."""
+    """Create a finished scan with the data that a browser records."""
     scan = make_scan(member)
     facts = {"checks_planned": 9, "checks_known": 9, "browser": "Chromium 150"}
     claim = claim_scan(scan.id)
@@ -268,11 +271,11 @@ def test_waterfall_shows_each_request_of_the_load(home: Member) -> None:
 
 
 def stored_load(load: Waterfall) -> StoredWaterfall:
-    """Return the waterfall of a load as reports store it."""
+    """Return the waterfall of a page load in the format of stored reports."""
     return cast("StoredWaterfall", asdict(load))
 
 
-def test_stored_waterfall_without_third_party_flags_is_drawn() -> None:
+def test_old_waterfall_is_drawn() -> None:
     stored_waterfall: Any = stored_load(WATERFALL)
     for row in stored_waterfall["rows"]:
         del row["is_third_party"]
@@ -281,7 +284,7 @@ def test_stored_waterfall_without_third_party_flags_is_drawn() -> None:
     assert drawn.third_parties == 0
 
 
-def test_bidi_override_in_a_file_name_is_made_visible() -> None:
+def test_bidi_override_in_a_file_name_is_visible() -> None:
     row = replace(WATERFALL.rows[0], url="https://example.com/a/%E2%80%AEgnp.exe")
     drawn = waterfall(stored_load(replace(WATERFALL, rows=(row,))))
     assert drawn is not None
@@ -289,7 +292,7 @@ def test_bidi_override_in_a_file_name_is_made_visible() -> None:
 
 
 @given(st.integers(min_value=1, max_value=10**8))
-def test_time_axis_has_few_ticks_at_round_times(total_ms: int) -> None:
+def test_time_axis_has_round_times(total_ms: int) -> None:
     drawn = waterfall(stored_load(replace(WATERFALL, total_ms=total_ms)))
     assert drawn is not None
     places = [tick.at for tick in drawn.ticks]
@@ -299,7 +302,7 @@ def test_time_axis_has_few_ticks_at_round_times(total_ms: int) -> None:
     assert max(places) <= 950
 
 
-def test_screenshot_is_available_to_members_only(home: Member, stranger: Member) -> None:
+def test_only_members_see_the_screenshot(home: Member, stranger: Member) -> None:
     scan = scan_with_browser(home)
     member = person(home.organization)
     (source,) = page_of(member.get(f"/report/{scan.id}")).xpath("//figure//img/@src")
@@ -314,7 +317,7 @@ def test_screenshot_is_available_to_members_only(home: Member, stranger: Member)
     assert member.get("/report/scan_x/screenshot.webp").status_code == 404
 
 
-def test_report_without_a_browser_has_no_screenshot_and_no_waterfall(home: Member) -> None:
+def test_report_without_a_browser_has_no_pictures(home: Member) -> None:
     scan = make_scan(home)
     claim = claim_scan(scan.id)
     assert claim is not None
@@ -334,8 +337,11 @@ def test_report_without_a_browser_has_no_screenshot_and_no_waterfall(home: Membe
     assert client.get(f"/report/{scan.id}/screenshot.webp").status_code == 404
 
 
-def test_report_on_unseen_content_does_not_praise_the_page(home: Member) -> None:
-    """Regression: above the note "35 checks could not run", a report said that all checks passed."""
+def test_skipped_checks_do_not_count_as_passed(home: Member) -> None:
+    """Skipped checks must not count as passed checks.
+
+    Regression test: a report said that all checks passed, although 35 checks could not run.
+    """
     scan = make_scan(home, type="performance")
     checks = (check_of("good", "Good thing", "Good thing", "pass", None, HIGH, "All is well."),)
     result = make_result(
@@ -345,7 +351,7 @@ def test_report_on_unseen_content_does_not_praise_the_page(home: Member) -> None
         grade="C",
         categories=(CategoryResult("things", "Things", 10, checks, 100),),
         facts={
-            "notice": f"A bot protection answered the browser in place of the site. {NOT_JUDGED}",
+            "notice": f"A bot protection answered the browser instead of the site. {NOT_JUDGED}",
             "unseen": "bot-protection",
         },
     )
@@ -354,9 +360,20 @@ def test_report_on_unseen_content_does_not_praise_the_page(home: Member) -> None
     assert finish_scan(claim, result)
     member = person(home.organization)
     text = text_of(member.get(f"/report/{scan.id}"))
-    assert "A bot protection answered the browser in place of the site." in text
+    assert "A bot protection answered the browser instead of the site." in text
     assert not [meaning for meaning in GRADES["performance"].values() if meaning in text]
     assert "Nothing: all checks that ran passed." in text
     member.post(f"/report/{scan.id}/share", {"shared": "on"})
     (description,) = page_of(Client().get(f"/report/{scan.id}")).xpath("//meta[@property='og:description']/@content")
     assert description == result.facts["notice"]
+
+
+@pytest.mark.parametrize(
+    "path", ["/report/{}", "/report/scan_9HL138KtxIQ0RFYcK87bb6", "/audit/aud_9HL138KtxIQ0RFYcK87bb6"]
+)
+def test_login_page_says_that_a_report_may_be_private(home: Member, client: Client, path: str) -> None:
+    """The sentence is the same for reports that do not exist."""
+    response = client.get(path.format(finished_scan(home).id), follow=True)
+    assert response.redirect_chain[0][0].startswith("/login/?next=")
+    assert "This report may be private." in text_of(response)
+    assert "This report may be private." not in text_of(client.get("/login/?next=/dashboard/"))

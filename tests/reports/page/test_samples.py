@@ -1,4 +1,4 @@
-"""Gallery of the sample reports: reports of demo pages, and the prerendered pages of an audit and a list."""
+"""Tests for the gallery of sample reports and other prerendered pages."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from django.test import Client
 from lxml import html
 
 from reports.page.frozen import FROZEN, frozen_page
-from reports.page.sample import PAGES, SHOP, Sample, SamplePage, page_of, sample_of, samples_of
+from reports.page.sample import PAGES, SHOP, Sample, SamplePage, find_sample, page_of, samples_of_page
 from website_scan.catalogue import checks
 from website_scan.findings import ScanType
 
@@ -24,7 +24,7 @@ def page(path: str) -> html.HtmlElement:
     return html.fromstring(response.content.decode())
 
 
-def test_gallery_describes_every_sample_page_and_shows_its_grades() -> None:
+def test_gallery_describes_every_sample() -> None:
     cards = {card.findtext(".//h2"): card for card in page("/samples/").xpath("//li[contains(@class, 'sample')]")}
     assert list(cards) == [sample_page.title for sample_page in (*PAGES, *FROZEN)]
     assert len(cards) >= 6
@@ -33,7 +33,7 @@ def test_gallery_describes_every_sample_page_and_shows_its_grades() -> None:
         text = " ".join(card.text_content().split())
         assert sample_page.about in text
         links = {link.get("href"): " ".join(link.text_content().split()) for link in card.xpath(".//ul//a")}
-        for scan_type, sample in samples_of(sample_page).items():
+        for scan_type, sample in samples_of_page(sample_page).items():
             assert sample.export_json["url"] in text
             assert links[f"/report/sample/{sample_page.names[scan_type]}"].endswith(
                 sample.export_json["grade"] or "no grade"
@@ -52,9 +52,9 @@ def test_every_card_has_a_picture_in_both_themes() -> None:
 
 
 @pytest.mark.parametrize(("sample_page", "scan_type"), SAMPLES)
-def test_sample_is_complete_and_contains_no_local_address(sample_page: SamplePage, scan_type: ScanType) -> None:
+def test_sample_contains_no_local_address(sample_page: SamplePage, scan_type: ScanType) -> None:
     name = sample_page.names[scan_type]
-    sample = sample_of(name)
+    sample = find_sample(name)
     assert sample is not None
     assert page_of(name) is sample_page
     sample_report = page(f"/report/sample/{name}")
@@ -80,14 +80,14 @@ def score_of(sample: Sample) -> int:
     return score
 
 
-def test_samples_have_scores_and_findings_that_fit_their_descriptions() -> None:
+def test_samples_match_their_descriptions() -> None:
     scores = {
-        sample_page.slug: {key: score_of(sample) for key, sample in samples_of(sample_page).items()}
+        sample_page.slug: {key: score_of(sample) for key, sample in samples_of_page(sample_page).items()}
         for sample_page in PAGES
     }
     assert min(scores["library"].values()) >= 95
     assert scores["council"][ScanType.SECURITY] < 60
-    leak = sample_of("leak-security")
+    leak = find_sample("leak-security")
     assert leak is not None
     critical = [
         check["id"]
@@ -96,11 +96,11 @@ def test_samples_have_scores_and_findings_that_fit_their_descriptions() -> None:
         if (check["status"], check["severity"]) == ("fail", "critical")
     ]
     assert critical == ["exposed-git", "exposed-env", "exposed-sql-dump"]
-    assert PAGES[0].slug == SHOP  # The start page shows samples of this page.
+    assert PAGES[0].slug == SHOP  # The start page shows the samples of this page.
 
 
 @pytest.mark.parametrize("slug", [frozen.slug for frozen in FROZEN])
-def test_links_of_a_prerendered_page_lead_to_existing_pages(slug: str) -> None:
+def test_prerendered_links_lead_to_existing_pages(slug: str) -> None:
     frozen = page(f"/samples/{slug}")
     assert frozen.xpath("//main//form | //main//dialog | //main//script | //main//*[@style]") == []
     ids = set(frozen.xpath("//@id"))
@@ -117,6 +117,6 @@ def test_links_of_a_prerendered_page_lead_to_existing_pages(slug: str) -> None:
 
 def test_unknown_samples_are_not_found() -> None:
     assert frozen_page("nothing") is None
-    assert sample_of("library") is sample_of("leak-seo") is None
+    assert find_sample("library") is find_sample("leak-seo") is None
     for path in ("/samples/nothing", "/report/sample/leak-seo", "/report/sample/library/screenshot.webp"):
         assert Client().get(path).status_code == 404

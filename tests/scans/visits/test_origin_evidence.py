@@ -1,4 +1,7 @@
-"""Evidence cache of an audit in Redis: visits share the evidence of an origin, completely or not at all."""
+"""Tests for the Redis cache of an origin's evidence.
+
+An audit's visits share this cache.
+"""
 
 from __future__ import annotations
 
@@ -28,16 +31,17 @@ from website_scan.net.targets import parse_target
 from website_scan.result import Budget, ScanResult
 from website_scan.run import scan
 
-LIMIT_S = 60.0
+VISIT_TIME_LIMIT_S = 60.0
 ORIGIN = "https://example.com:443"
-ORIGIN_PROBES = tuple(probe for probe in probes().values() if probe.is_of_origin)
+ORIGIN_PROBES = tuple(probe for probe in probes().values() if probe.applies_to_whole_origin)
 
-pytestmark = pytest.mark.usefixtures("db")  # This fixture also empties Redis.
+# The fixture `db` also empties Redis.
+pytestmark = pytest.mark.usefixtures("db")
 
 
 @dataclass
 class RecordingCache:
-    """Wrapper of the real cache that records what visits store."""
+    """Wrapper of the real cache that records which evidence visits store."""
 
     inner: OriginEvidence
     stored: dict[tuple[str, str], object]
@@ -51,7 +55,7 @@ class RecordingCache:
 
 
 class NoRecords:
-    """Name server whose zone has no record of any type for the name."""
+    """Fake name server without any records for the name."""
 
     def lookup(self, name: str, record_type: str, deadline: Deadline) -> DnsAnswer:
         return DnsAnswer()
@@ -67,22 +71,22 @@ def visit(
     site: Site, shared: RecordingCache, path: str = "/", policy: Policy | None = None
 ) -> dict[ScanType, ScanResult]:
     policy = policy or replace(POLICY, ca_bundle=site.ca_file)
-    with Network(policy, lookup=NoRecords(), time_limit_s=LIMIT_S) as network:
+    with Network(policy, lookup=NoRecords(), time_limit_s=VISIT_TIME_LIMIT_S) as network:
         target = parse_target(site.url_as("localhost") + path, policy)
-        results = scan(target, tuple(ScanType), network, Budget(LIMIT_S), shared=shared)
+        results = scan(target, tuple(ScanType), network, Budget(VISIT_TIME_LIMIT_S), shared=shared)
     return {result.type: result for result in results}
 
 
-def probe_named(name: str) -> Probe:
+def find_probe(name: str) -> Probe:
     return next(probe for probe in ORIGIN_PROBES if probe.name == name)
 
 
-def test_evidence_of_every_origin_probe_survives_the_cache(site: Site) -> None:
+def test_evidence_of_every_origin_probe_is_cached(site: Site) -> None:
     shared = RecordingCache(OriginEvidence("aud_1"), {})
     first = visit(site, shared)
     assert {name for name, _ in shared.stored} == {probe.name for probe in ORIGIN_PROBES}
     for (name, origin), evidence in shared.stored.items():
-        cached = OriginEvidence("aud_1").find(origin, probe_named(name))
+        cached = OriginEvidence("aud_1").find(origin, find_probe(name))
         assert cached is not None, name
         assert cached.evidence == evidence, name
     shared.stored.clear()
@@ -95,7 +99,7 @@ def test_evidence_of_every_origin_probe_survives_the_cache(site: Site) -> None:
     assert "site_evidence_at" in security.facts
 
 
-def test_evidence_of_the_scanned_host_is_not_stored_for_a_redirect_target(site: Site) -> None:
+def test_redirect_target_gets_no_host_evidence(site: Site) -> None:
     with sample_site() as other:
         site.routes["/away"] = Answer("", status=302, headers=[("Location", other.url_as("localhost") + "/")])
         policy = replace(POLICY, ca_bundle=site.ca_file)
@@ -107,19 +111,19 @@ def test_evidence_of_the_scanned_host_is_not_stored_for_a_redirect_target(site: 
     assert scanned_origin not in {origin for name, origin in shared.stored if name == "robots_file"}
 
 
-def test_evidence_is_separate_for_audits_origins_and_probes() -> None:
-    robots = probe_named("robots_file")
+def test_evidence_has_a_separate_cache_entry() -> None:
+    robots = find_probe("robots_file")
     OriginEvidence("aud_1").keep(ORIGIN, robots, "mine")
     assert OriginEvidence("aud_2").find(ORIGIN, robots) is None
     assert OriginEvidence("aud_1").find("https://example.com:8443", robots) is None
-    assert OriginEvidence("aud_1").find(ORIGIN, probe_named("tls_peer")) is None
+    assert OriginEvidence("aud_1").find(ORIGIN, find_probe("tls_peer")) is None
     cached = OriginEvidence("aud_1").find(ORIGIN, robots)
     assert cached is not None
     assert cached.evidence == "mine"
 
 
-def test_first_stored_evidence_is_not_overwritten() -> None:
-    robots = probe_named("robots_file")
+def test_stored_evidence_is_not_overwritten() -> None:
+    robots = find_probe("robots_file")
     for evidence in ("first", "second"):
         OriginEvidence("aud_1").keep(ORIGIN, robots, evidence)
     cached = OriginEvidence("aud_1").find(ORIGIN, robots)
@@ -142,7 +146,7 @@ def values_in_redis() -> list[str]:
 
 
 def test_forged_cache_entries_are_not_unpickled() -> None:
-    robots = probe_named("robots_file")
+    robots = find_probe("robots_file")
     OriginEvidence("aud_1").keep(ORIGIN, robots, Trap())
     (key,) = values_in_redis()
     name = key.split(":", 2)[2]
@@ -154,23 +158,23 @@ def test_forged_cache_entries_are_not_unpickled() -> None:
     with override_settings(SECRET_KEY="another one, of at least thirty-two characters"):
         assert OriginEvidence("aud_1").find(ORIGIN, robots) is None
     assert not Trap.executed
-    # An entry that was signed for one audit is not unpickled for another audit.
+    # Entries are signed for one audit and must not be unpickled for another.
     cache.set(name.replace("aud_1", "aud_2"), text)
     assert OriginEvidence("aud_2").find(ORIGIN, robots) is None
     assert not Trap.executed
 
 
-def test_evidence_that_cannot_be_pickled_is_not_cached(caplog: pytest.LogCaptureFixture) -> None:
-    robots = probe_named("robots_file")
+def test_unpicklable_evidence_is_not_cached(caplog: pytest.LogCaptureFixture) -> None:
+    robots = find_probe("robots_file")
     OriginEvidence("aud_1").keep(ORIGIN, robots, lambda: "nobody can pickle this")
     assert OriginEvidence("aud_1").find(ORIGIN, robots) is None
-    assert re.search(r"robots_file:\w+ could not be kept", caplog.text)
+    assert re.search(r"robots_file:\w+ could not be stored", caplog.text)
 
 
-def test_large_site_cannot_fill_redis_with_evidence(monkeypatch: pytest.MonkeyPatch) -> None:
-    robots = probe_named("robots_file")
-    monkeypatch.setattr(origin_evidence, "MAX_BYTES", 1000)
-    monkeypatch.setattr(origin_evidence, "MAX_AUDIT_BYTES", 2500)
+def test_large_evidence_cannot_fill_redis(monkeypatch: pytest.MonkeyPatch) -> None:
+    robots = find_probe("robots_file")
+    monkeypatch.setattr(origin_evidence, "MAX_PROBE_BYTES", 1000)
+    monkeypatch.setattr(origin_evidence, "MAX_BYTES_PER_AUDIT", 2500)
     random_bytes = [Random(number).randbytes(700) for number in range(4)]
     shared = OriginEvidence("aud_1")
     shared.keep("https://big.example.com:443", robots, b"".join(random_bytes))
@@ -183,14 +187,14 @@ def test_large_site_cannot_fill_redis_with_evidence(monkeypatch: pytest.MonkeyPa
     assert not is_cached[-1]
 
 
-def test_long_host_name_does_not_make_a_long_key() -> None:
-    robots = probe_named("robots_file")
+def test_long_host_name_can_be_cached() -> None:
+    robots = find_probe("robots_file")
     origin = f"https://{'.'.join(['a' * 60] * 4)}.com:443"
     OriginEvidence("aud_1").keep(origin, robots, "kept")
     assert OriginEvidence("aud_1").find(origin, robots) is not None
 
 
-def test_redis_outage_disables_the_evidence_cache_without_errors(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_redis_outage_disables_the_cache(monkeypatch: pytest.MonkeyPatch) -> None:
     shared = OriginEvidence("aud_1")
 
     def raise_error(*_: object) -> None:
@@ -198,6 +202,6 @@ def test_redis_outage_disables_the_evidence_cache_without_errors(monkeypatch: py
 
     for name in ("get", "add", "touch", "incr"):
         monkeypatch.setattr(shared._store._cache, name, raise_error)
-    robots = probe_named("robots_file")
+    robots = find_probe("robots_file")
     shared.keep(ORIGIN, robots, "kept")
     assert shared.find(ORIGIN, robots) is None

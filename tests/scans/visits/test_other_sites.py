@@ -1,4 +1,7 @@
-"""Budget of requests to third-party sites, counted by their destination over all scans of a person."""
+"""Tests for the request budget for third-party sites.
+
+All organizations of an owner share this budget.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ import redis
 from django.conf import settings as django_settings
 
 from accounts.models import Membership, Organization, Tier, User
-from accounts.usage import Account, account_of
+from accounts.usage import Account, responsible_account
 from infrastructure.telemetry.counters import counters
 from scans.visits import other_sites
 from scans.visits.other_sites import OtherSites
@@ -26,7 +29,8 @@ from website_scan.net.errors import BudgetExceeded
 from website_scan.net.policy import Policy
 from website_scan.net.targets import parse_target
 
-pytestmark = pytest.mark.usefixtures("db")  # This fixture also empties Redis.
+# The fixture `db` also empties Redis.
+pytestmark = pytest.mark.usefixtures("db")
 
 SHOP = parse_target("https://www.shop.com/", Policy())
 FREE = Account("person-1", 2)
@@ -35,16 +39,19 @@ MINUTE_US = 60_000_000
 
 @pytest.fixture(autouse=True)
 def _stopped_clock(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Stop the clock of the script. On a busy machine, a test takes so long that the budget would grow."""
-    script_with_fixed_time = other_sites.TAKE.replace("redis.call('TIME')", f"{{{int(time.time())}, 0}}")
-    assert script_with_fixed_time != other_sites.TAKE
-    monkeypatch.setattr(other_sites, "_run_take_script", other_sites._redis.register_script(script_with_fixed_time))
+    """Stop the Redis script's clock.
+
+    Otherwise the budget would refill during a slow test.
+    """
+    script_with_fixed_time = other_sites.RESERVE_REQUESTS.replace("redis.call('TIME')", f"{{{int(time.time())}, 0}}")
+    assert script_with_fixed_time != other_sites.RESERVE_REQUESTS
+    monkeypatch.setattr(other_sites, "_run_reserve_script", other_sites._redis.register_script(script_with_fixed_time))
 
 
 def allowed_requests(
     budget: OtherSites, host: str, times: int, addresses: Collection[str] = (PUBLIC,), port: int = 443
 ) -> int:
-    """Send up to `times` requests, and return how many are allowed."""
+    """Send up to `times` requests and count the allowed ones."""
     for number in range(times):
         try:
             budget.request(host, port, addresses)
@@ -53,13 +60,14 @@ def allowed_requests(
     return times
 
 
-def pass_minutes(minutes: int) -> None:  # Let time pass for all budgets.
+def pass_minutes(minutes: int) -> None:
+    """Shift the stored times of all budgets back by minutes."""
     for key in other_sites._redis.scan_iter("other-sites:*"):
         other_sites._redis.incrby(key, -minutes * MINUTE_US)
 
 
-def test_account_may_send_a_site_600_requests_in_ten_minutes() -> None:
-    """The burst is 300 requests, followed by 30 requests a minute."""
+def test_account_may_send_600_requests_to_a_site() -> None:
+    """The free tier allows a burst of 300 requests, then 30 requests a minute."""
     total = allowed_requests(OtherSites(SHOP, FREE), "victim.com", 1000)
     assert total == 300
     for _ in range(10):
@@ -79,7 +87,7 @@ def test_account_may_send_a_site_600_requests_in_ten_minutes() -> None:
     ],
     ids=["names of a domain", "names of an address", "domains below a public suffix"],
 )
-def test_requests_are_counted_by_domain_and_by_address(first: tuple[str, str], second: tuple[str, str]) -> None:
+def test_requests_are_counted_by_address_too(first: tuple[str, str], second: tuple[str, str]) -> None:
     budget = OtherSites(SHOP, FREE)
     assert allowed_requests(budget, first[0], 300, [first[1]]) == 300
     assert allowed_requests(budget, second[0], 1, [second[1]]) == 0
@@ -91,28 +99,47 @@ def test_every_address_of_a_host_is_counted() -> None:
     assert allowed_requests(budget, "two.com", 1, [PUBLIC]) == 0
 
 
-def test_other_domains_and_other_accounts_have_separate_budgets() -> None:
+def test_other_accounts_have_separate_budgets() -> None:
     budget = OtherSites(SHOP, FREE)
     assert allowed_requests(budget, "one.github.io", 300, ["192.0.2.1"]) == 300
     assert allowed_requests(budget, "two.github.io", 300, ["192.0.2.2"]) == 300
     assert allowed_requests(OtherSites(SHOP, Account("person-2", 2)), "one.github.io", 300, ["192.0.2.1"]) == 300
 
 
-def test_requests_to_the_scanned_site_are_not_counted() -> None:
+def test_requests_to_the_own_site_do_not_count() -> None:
     budget = OtherSites(SHOP, FREE)
+    assert allowed_requests(budget, "www.shop.com", 1000, [PUBLIC]) == 1000
     assert allowed_requests(budget, "static.shop.com", 1000, [PUBLIC], port=80) == 1000
     assert not other_sites._redis.keys("other-sites:*")
 
 
-def test_concurrent_visits_share_the_budget() -> None:
+def test_names_at_another_address_share_one_budget() -> None:
+    """A domain's owner may point its names at another server.
+
+    The number of such names is not limited.
+    """
+    budget = OtherSites(SHOP, FREE)
+    assert allowed_requests(budget, "www.shop.com", 1000, [PUBLIC]) == 1000
+    assert sum(allowed_requests(budget, f"n{n}.shop.com", 30, ["192.0.2.1"]) for n in range(20)) == 300
+    assert allowed_requests(OtherSites(SHOP, FREE), "n99.shop.com", 1, ["192.0.2.1"]) == 0
+    assert allowed_requests(OtherSites(SHOP, FREE), "elsewhere.com", 1, ["192.0.2.1"]) == 0
+    assert allowed_requests(budget, "static.shop.com", 1, [PUBLIC]) == 1
+    # One of the two addresses belongs to the scanned host.
+    assert allowed_requests(budget, "both.shop.com", 1, [PUBLIC, "192.0.2.1"]) == 0
+    with pytest.raises(
+        BudgetExceeded, match=r"^n1\.shop\.com has another address than www\.shop\.com, and one account "
+    ):
+        budget.request("n1.shop.com", 443, ["192.0.2.1"])
+
+
+def test_concurrent_visits_respect_the_budget() -> None:
     with ThreadPoolExecutor(4) as pool:
-        # Each visit requests more than the budget, so requests that are reserved but not sent would be missing in the
-        # sum.
+        # Visits ask for more than the budget, so unsent reserved requests would lower the sum.
         counts = pool.map(lambda _: allowed_requests(OtherSites(SHOP, FREE), "victim.com", 400), range(4))
     assert sum(counts) == 300
 
 
-def test_all_accounts_together_have_a_limit(settings: Any) -> None:
+def test_all_accounts_share_a_limit(settings: Any) -> None:
     settings.SCAN_REQUESTS_TO_OTHER_SITES = 1000
     counts = [allowed_requests(OtherSites(SHOP, Account(f"person-{n}", 2)), "victim.com", 300) for n in range(3)]
     assert counts == [300, 200, 0]
@@ -124,14 +151,14 @@ def test_larger_tier_has_a_larger_budget() -> None:
     assert allowed_requests(OtherSites(SHOP, Account("person-1", 10)), "cdn.com", 2000) == 1500
 
 
-def test_refusal_names_site_and_limit_and_is_counted() -> None:
+def test_refusal_names_site_and_limit() -> None:
     before = counters.totals()
     with OtherSites(SHOP, FREE) as budget:
         allowed_requests(budget, "victim.com", 300)
         with pytest.raises(BudgetExceeded) as refusal:
             budget.request("www.victim.com", 443, [PUBLIC])
     assert str(refusal.value) == (
-        "Nobody asked for a scan of victim.com, and one account sends it at most 300 requests at once, "
+        "Nobody requested a scan of victim.com, and one account sends it at most 300 requests at once, "
         "then 30 a minute."
     )
     after = counters.totals()
@@ -154,18 +181,19 @@ def test_redis_outage_allows_all_requests(monkeypatch: pytest.MonkeyPatch) -> No
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         unreachable_redis = redis.Redis(port=unused.getsockname()[1], **django_settings.REDIS_TIMEOUTS)
-        monkeypatch.setattr(other_sites, "_run_take_script", unreachable_redis.register_script(other_sites.TAKE))
+        script = unreachable_redis.register_script(other_sites.RESERVE_REQUESTS)
+        monkeypatch.setattr(other_sites, "_run_reserve_script", script)
         assert allowed_requests(OtherSites(SHOP, FREE), "victim.com", 400) == 400
 
 
-def test_organizations_of_a_person_share_an_account(home: Member) -> None:
+def test_organizations_of_one_owner_share_a_budget(home: Member) -> None:
     other = Organization.objects.create(name="Second", slug="second", tier=Tier.objects.get(name="free"))
-    ownerless = account_of(other.id)
+    ownerless = responsible_account(other.id)
     assert ownerless == Account(f"organization-{other.id}", 2)
     person_of(home, Membership.Role.OWNER, "ada@example.com")
-    same_person = User.objects.create_user("Ada+2@example.com")
-    Membership.objects.create(organization=other, user=same_person, role=Membership.Role.OWNER)
-    assert account_of(other.id) == account_of(home.organization.id) != ownerless
+    account_of_other_organization = User.objects.create_user("Ada+2@example.com")
+    Membership.objects.create(organization=other, user=account_of_other_organization, role=Membership.Role.OWNER)
+    assert responsible_account(other.id) == responsible_account(home.organization.id) != ownerless
 
 
 def test_redirect_targets_are_counted() -> None:
@@ -176,7 +204,7 @@ def test_redirect_targets_are_counted() -> None:
         budget = OtherSites(target, Account("person-1", 1))
         with Network(Policy(), resolver=names, dialer=wires, shared=budget) as network:
             final_urls = [network.follow(target)[-1].url for _ in range(150)]
-            with pytest.raises(BudgetExceeded, match=r"Nobody asked for a scan of victim\.com"):
+            with pytest.raises(BudgetExceeded, match=r"Nobody requested a scan of victim\.com"):
                 network.follow(target)
     assert set(final_urls) == {"http://victim.com/"}
     assert len(victim.requests) == 150

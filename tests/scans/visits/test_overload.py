@@ -1,4 +1,7 @@
-"""Overload: new scans are refused if they would wait too long, but not because of other organizations' backlogs."""
+"""Tests for the overload protection.
+
+It must ignore other organizations' backlogs.
+"""
 
 from __future__ import annotations
 
@@ -20,20 +23,23 @@ from website_scan.findings import ScanType
 
 
 @pytest.fixture(autouse=True)
-def _limit(settings: Any) -> None:
+def _queue_age_limit(settings: Any) -> None:
     settings.SCAN_QUEUE_AGE_LIMIT_S = 120
 
 
-def ago(seconds: float) -> Any:
+def seconds_ago(seconds: float) -> Any:
     return timezone.now() - timedelta(seconds=seconds)
 
 
 def make_queued(member: Member, seconds: float, **columns: Any) -> Scan:
-    return make_scan(member, created_at=ago(seconds), **columns)
+    return make_scan(member, created_at=seconds_ago(seconds), **columns)
 
 
-# Return the status and Retry-After of a refused request.
 def post_scan(member: Member, target: str, scan_type: str = "security") -> tuple[int, int | None]:
+    """Request a scan.
+
+    Return the response status and, for a refusal, Retry-After.
+    """
     response = member.api.post("/v1/scan", {"url": target, "type": scan_type})
     assert response.status_code == 201 or response.json()["code"] == "SERVICE_UNAVAILABLE"
     retry_after = response.headers.get("Retry-After")
@@ -45,15 +51,13 @@ def post_audit(member: Member) -> int:
     return int(member.api.post("/v1/audits", body).status_code)
 
 
-def test_scans_are_refused_if_organizations_wait_too_long_for_their_turn(
-    home: Member, stranger: Member, target: str
-) -> None:
+def test_long_waits_cause_refusals(home: Member, stranger: Member, target: str) -> None:
     scan = make_queued(stranger, 130)
     status, retry_after = post_scan(home, target)
     assert status == 503
     assert retry_after is not None
     assert 130 <= retry_after < 200, "as long as the longest present wait"
-    Scan.objects.filter(id=scan.id).update(created_at=ago(100))
+    Scan.objects.filter(id=scan.id).update(created_at=seconds_ago(100))
     assert post_scan(home, target) == (201, None)
 
 
@@ -62,61 +66,59 @@ def test_retry_after_is_bounded(home: Member, stranger: Member, target: str) -> 
     assert post_scan(home, target) == (503, 300)
 
 
-def test_backlog_of_one_organization_does_not_refuse_others(home: Member, stranger: Member, target: str) -> None:
+def test_foreign_backlog_does_not_refuse_scans(home: Member, stranger: Member, target: str) -> None:
     for _ in range(50):
         make_queued(stranger, 1_000)
-    Turn.objects.create(organization=stranger.organization, queue="scans", taken_at=ago(5))
+    Turn.objects.create(organization=stranger.organization, queue="scans", taken_at=seconds_ago(5))
     assert 5 <= queue_age_s("scans") < 60, "measured since its last turn"
     assert post_scan(home, target) == (201, None)
 
 
-def test_organization_with_a_running_scan_does_not_count(home: Member, stranger: Member, target: str) -> None:
+def test_running_scan_does_not_cause_overload(home: Member, stranger: Member, target: str) -> None:
     make_queued(stranger, 1_000)
-    make_scan(stranger, status="scanning", lease_expires_at=ago(-10))
+    make_scan(stranger, status="scanning", lease_expires_at=seconds_ago(-10))
     assert queue_age_s("scans") == 0
     assert post_scan(home, target) == (201, None)
 
 
-def test_scans_that_wait_for_their_domain_do_not_count(
-    home: Member, stranger: Member, target: str, settings: Any
-) -> None:
+def test_waiting_for_a_domain_causes_no_overload(home: Member, stranger: Member, target: str, settings: Any) -> None:
     settings.SCAN_VISITS_PER_DOMAIN = 1
     make_queued(stranger, 1_000)
-    running = make_scan(home, status="scanning", lease_expires_at=ago(-10))
+    running = make_scan(home, status="scanning", lease_expires_at=seconds_ago(-10))
     assert queue_age_s("scans") == 0, "the domain is at its limit"
     Scan.objects.filter(id=running.id).update(status="failed")
     assert queue_age_s("scans") > 900
-    DomainTurn.objects.create(domain="example.com", taken_at=ago(20), free_at=ago(-20))
+    DomainTurn.objects.create(domain="example.com", taken_at=seconds_ago(20), free_at=seconds_ago(-20))
     assert queue_age_s("scans") == 0, "the domain is in its pause"
-    DomainTurn.objects.update(free_at=ago(10))
+    DomainTurn.objects.update(free_at=seconds_ago(10))
     assert 20 <= queue_age_s("scans") < 60, "measured since the last visit of the domain"
     assert post_scan(home, target) == (201, None)
 
 
-def test_one_organization_that_waits_too_long_is_enough(home: Member, stranger: Member, target: str) -> None:
+def test_one_waiting_organization_causes_overload(home: Member, stranger: Member, target: str) -> None:
     make_queued(stranger, 1_000)
-    Turn.objects.create(organization=stranger.organization, queue="scans", taken_at=ago(1))
+    Turn.objects.create(organization=stranger.organization, queue="scans", taken_at=seconds_ago(1))
     make_queued(member_of("Third"), 200)
     assert post_scan(home, target)[0] == 503
 
 
-def test_waiting_pages_of_audits_do_not_refuse_scans(home: Member, stranger: Member, target: str) -> None:
+def test_waiting_audit_pages_cause_no_overload(home: Member, stranger: Member, target: str) -> None:
     make_queued(stranger, 1_000, is_background=True)
     assert post_scan(home, target) == (201, None)
 
 
-def test_each_queue_has_its_own_wait(home: Member, stranger: Member, target: str, settings: Any) -> None:
+def test_overload_is_measured_for_each_queue(home: Member, stranger: Member, target: str, settings: Any) -> None:
     settings.SCAN_BROWSER = "auto"
     make_queued(stranger, 1_000, type="seo")
     assert post_scan(home, target, "seo")[0] == 503
     assert post_scan(home, target, "security") == (201, None)
 
 
-def test_audits_are_refused_before_scans(home: Member, stranger: Member, target: str) -> None:
+def test_audits_are_refused_earlier_than_scans(home: Member, stranger: Member, target: str) -> None:
     scan = make_queued(stranger, 70)
     assert post_audit(home) == 503
     assert post_scan(home, target) == (201, None)
-    Scan.objects.filter(id=scan.id).update(created_at=ago(30))
+    Scan.objects.filter(id=scan.id).update(created_at=seconds_ago(30))
     assert post_audit(home) == 202
 
 
@@ -134,13 +136,16 @@ def test_monitor_run_is_postponed_during_overload(home: Member, stranger: Member
     assert run.status == "running"
 
 
-def test_overload_test_reads_only_waiting_scans(home: Member) -> None:
-    """On most days, no scan has waited too long. The query must not read all scans then."""
+def test_overload_query_reads_only_waiting_scans(home: Member) -> None:
+    """The overload query must not read all scans.
+
+    This also holds if no scan has waited too long.
+    """
     period = month_of(timezone.now())
     scans = [
         Scan(
             organization=home.organization, url="https://example.com/", type="seo", status=status, period=period,
-            created_at=ago(seconds),
+            created_at=seconds_ago(seconds),
         )
         for status, seconds in [("failed", 3_600)] * 10_000 + [("queued", 60)] * 2_000
     ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Responses that an audit's processes share in Redis: limited in size and time, and never those to credentials."""
+"""Tests for the responses that an audit's processes share in Redis."""
 
 from __future__ import annotations
 
@@ -14,26 +14,27 @@ from tests.targets.server import Request as ReceivedRequest
 from tests.website_scan.cast import POLICY
 from website_scan.net.client import Network
 from website_scan.net.credentials import Credentials, OriginCredentials
-from website_scan.net.http.answers import KEPT_S, Answers, Key, Wish, key_of
+from website_scan.net.http.answers import KEPT_S, AnswerRequirements, Answers, Key, answer_key
 from website_scan.net.http.request import Request, Reuse
 from website_scan.net.http.response import Headers, Response
 from website_scan.net.targets import parse_target
 
-pytestmark = pytest.mark.usefixtures("db")  # This fixture also empties Redis.
+# The fixture `db` also empties Redis.
+pytestmark = pytest.mark.usefixtures("db")
 
 SECRET = "hunter2-of-the-shop"
 HTML = Headers((("Content-Type", "text/html"),))
 
 
 def key(url: str) -> Key:
-    return key_of(Request(parse_target(url, POLICY)))
+    return answer_key(Request(parse_target(url, POLICY)))
 
 
 KEY = key("https://example.com/")
 
 
 def cache_of_process(audit_id: str = "aud_1") -> Answers:
-    """Return the response cache of another worker process."""
+    """Return a response cache like that of a separate worker process."""
     return Answers(MAX_MEMORY_BYTES, shared=SharedAnswers(audit_id))
 
 
@@ -41,7 +42,7 @@ def network(answers: Answers, credentials: OriginCredentials | None = None) -> N
     return Network(POLICY, answers=answers, credentials=credentials)
 
 
-def test_response_is_requested_once_for_all_processes_of_an_audit() -> None:
+def test_audit_processes_request_a_response_once() -> None:
     with Site({"/app.js": Answer("x" * 500)}) as site:
         for _ in range(3):
             with network(cache_of_process()) as visit:
@@ -58,41 +59,45 @@ def test_audits_do_not_share_responses() -> None:
         assert len(site.requests) == 2
 
 
-def test_page_read_by_a_link_check_is_not_requested_again_by_its_visit() -> None:
+def test_visit_reuses_a_checked_link() -> None:
     page = "<p>" + "word " * 20_000
     with Site({"/": Answer(page)}) as site:
         with network(cache_of_process()) as visit:
             link_response = visit.fetch(
-                Request(f"{site.url}/", max_bytes=1000, reuse=Reuse.ALLOWED, kept_bytes=500_000)
+                Request(f"{site.url}/", max_bytes=1000, reuse=Reuse.ALLOWED, cached_body_bytes=500_000)
             )
             assert (len(link_response.body), link_response.truncated, link_response.is_kept) == (1000, True, False)
         with network(cache_of_process()) as visit:
-            page_response = visit.fetch(Request(f"{site.url}/", reuse=Reuse.FOR_OTHERS))
+            page_response = visit.fetch(Request(f"{site.url}/", reuse=Reuse.STORE_ONLY))
             assert (len(page_response.body), page_response.truncated, page_response.is_kept) == (len(page), False, True)
         assert len(site.requests) == 1
         with network(Answers()) as single_scan:
             link_response = single_scan.fetch(
-                Request(f"{site.url}/", max_bytes=1000, reuse=Reuse.ALLOWED, kept_bytes=500_000)
+                Request(f"{site.url}/", max_bytes=1000, reuse=Reuse.ALLOWED, cached_body_bytes=500_000)
             )
             assert len(link_response.body) == 1000
-            assert not single_scan.fetch(Request(f"{site.url}/", reuse=Reuse.FOR_OTHERS)).is_kept, (
+            assert not single_scan.fetch(Request(f"{site.url}/", reuse=Reuse.STORE_ONLY)).is_kept, (
                 "a single scan always requests its page"
             )
 
 
-def test_page_read_by_its_visit_is_not_requested_again_by_a_link_check() -> None:
+def test_link_check_reuses_a_visited_page() -> None:
     with Site({"/": Answer("x" * 100_000)}) as site:
         with network(cache_of_process()) as visit:
-            assert len(visit.fetch(Request(f"{site.url}/", reuse=Reuse.FOR_OTHERS)).body) == 100_000
+            assert len(visit.fetch(Request(f"{site.url}/", reuse=Reuse.STORE_ONLY)).body) == 100_000
         with network(cache_of_process()) as visit:
             assert (
-                len(visit.fetch(Request(f"{site.url}/", max_bytes=1000, reuse=Reuse.ALLOWED, kept_bytes=5000)).body)
+                len(
+                    visit.fetch(
+                        Request(f"{site.url}/", max_bytes=1000, reuse=Reuse.ALLOWED, cached_body_bytes=5000)
+                    ).body
+                )
                 == 1000
             )
         assert len(site.requests) == 1
 
 
-def test_responses_to_requests_with_credentials_are_not_shared() -> None:
+def test_responses_to_credentials_are_not_shared() -> None:
     def page(request: ReceivedRequest) -> Answer:
         return Answer("secret page" if request.header("Authorization") else "log in")
 
@@ -102,7 +107,7 @@ def test_responses_to_requests_with_credentials_are_not_shared() -> None:
             response = visit.fetch(Request(f"{site.url}/", reuse=Reuse.ALLOWED, with_credentials=True))
             assert response.body == b"secret page"
             assert (
-                visit.fetch(Request(f"{site.url}/", reuse=Reuse.FOR_OTHERS, with_credentials=True)).body
+                visit.fetch(Request(f"{site.url}/", reuse=Reuse.STORE_ONLY, with_credentials=True)).body
                 == b"secret page"
             )
         assert stored_keys() == []
@@ -122,22 +127,22 @@ def test_shared_responses_expire() -> None:
     assert 0 < client.ttl(key) <= KEPT_S
 
 
-def test_other_processes_do_not_extend_the_lifetime_of_a_response(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reading_does_not_extend_the_lifetime(monkeypatch: pytest.MonkeyPatch) -> None:
     cache_of_process().keep(KEY, Response("https://example.com/", 200, HTML, b"x"))
     now = [0.0]
     other_cache = Answers(MAX_MEMORY_BYTES, clock=lambda: now[0], shared=SharedAnswers("aud_1"))
     moment = time.time()
     monkeypatch.setattr(time, "time", lambda: moment + 200)
-    assert other_cache.of_earlier_visit(KEY, Wish(10, verify=False))
+    assert other_cache.find_from_earlier_visit(KEY, AnswerRequirements(10, verify=False))
     cache.clear()
     now[0] = 99
-    assert other_cache.of_earlier_visit(KEY, Wish(10, verify=False))
+    assert other_cache.find_from_earlier_visit(KEY, AnswerRequirements(10, verify=False))
     now[0] = 101
-    assert other_cache.of_earlier_visit(KEY, Wish(10, verify=False)) is None
+    assert other_cache.find_from_earlier_visit(KEY, AnswerRequirements(10, verify=False)) is None
 
 
-def test_large_site_cannot_fill_redis_with_responses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shared_responses, "MAX_AUDIT_BYTES", 2000)
+def test_large_responses_cannot_fill_redis(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shared_responses, "MAX_BYTES_PER_AUDIT", 2000)
     shared = cache_of_process()
     image = Headers((("Content-Type", "image/png"),))
     shared.keep(KEY, Response("https://example.com/", 200, image, b"x" * 33_000))
@@ -148,6 +153,6 @@ def test_large_site_cannot_fill_redis_with_responses(monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.parametrize("status", [403, 429, 500, 503])
-def test_refused_request_is_not_shared(status: int) -> None:
+def test_server_errors_are_not_shared(status: int) -> None:
     cache_of_process().keep(KEY, Response("https://example.com/", status, HTML))
     assert stored_keys() == []

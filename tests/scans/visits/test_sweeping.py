@@ -1,4 +1,7 @@
-"""Sweeper: visits in an unserved queue are ended and refunded, and visits in a long queue keep waiting."""
+"""Tests for the sweeper.
+
+It ends visits in an unserved queue but not in a long one.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +15,12 @@ from django.utils import timezone
 from accounts.models import MonthlyUsage
 from scans.models import Scan, Turn
 from scans.visits import sweeping
-from scans.visits.sweeping import MAX_REQUEUED, MAX_UNSERVED_WAIT, UNSERVED_AFTER, sweep_scans
+from scans.visits.sweeping import MAX_REQUEUED_SCANS, MAX_UNSERVED_WAIT, UNSERVED_AFTER, sweep_scans
 from tests.factories import Member, make_scan
 
 
 class Clock:
-    """Clock of the sweeper, which tests advance."""
+    """Fake clock for the sweeper."""
 
     def __init__(self) -> None:
         self.time = timezone.now()
@@ -26,7 +29,7 @@ class Clock:
         return self.time
 
     def sweep_for(self, duration: timedelta) -> None:
-        """Sweep repeatedly for this duration, like the scheduler, but only every 30 seconds."""
+        """Sweep every 30 seconds of the fake clock for this duration."""
         step = timedelta(seconds=30)
         for _ in range(duration // step):
             self.time += step
@@ -52,25 +55,23 @@ def scan(home: Member) -> Scan:
     return scan
 
 
-def test_scan_in_an_unserved_queue_fails_and_is_refunded(
-    home: Member, scan: Scan, clock: Clock, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_unserved_scan_fails(home: Member, scan: Scan, clock: Clock, caplog: pytest.LogCaptureFixture) -> None:
     clock.sweep_for(MAX_UNSERVED_WAIT - timedelta(minutes=1))
     assert status_of(scan) == ("queued", "")
-    assert caplog.text.count("queue scans has 1 scans, and nobody takes them") == 1
+    assert caplog.text.count("queue scans has 1 scans, but no worker serves it") == 1
     clock.sweep_for(timedelta(minutes=2))
     assert status_of(scan) == ("failed", "SCAN_NOT_STARTED")
     assert MonthlyUsage.objects.get(organization=home.organization).used == 0
     assert home.api.get("/v1/usage").json()["concurrent"]["running"] == 0
 
 
-def test_interrupted_scan_in_an_unserved_queue_fails_too(scan: Scan, clock: Clock) -> None:
+def test_interrupted_unserved_scan_fails(scan: Scan, clock: Clock) -> None:
     Scan.objects.update(status="scanning", attempts=1, lease_expires_at=clock.time - timedelta(seconds=1))
     clock.sweep_for(MAX_UNSERVED_WAIT + timedelta(minutes=1))
     assert status_of(scan) == ("failed", "SCAN_NOT_STARTED")
 
 
-def test_scan_in_a_long_but_served_queue_keeps_waiting(scan: Scan, stranger: Member, clock: Clock) -> None:
+def test_scan_in_a_served_queue_is_not_ended(scan: Scan, stranger: Member, clock: Clock) -> None:
     turn = Turn(organization=stranger.organization, queue="scans", taken_at=clock.time)
     turn.save()
     for _ in range(2 * MAX_UNSERVED_WAIT // UNSERVED_AFTER):
@@ -79,33 +80,31 @@ def test_scan_in_a_long_but_served_queue_keeps_waiting(scan: Scan, stranger: Mem
     assert status_of(scan) == ("queued", "")
 
 
-def test_turns_of_another_queue_do_not_count(scan: Scan, stranger: Member, clock: Clock) -> None:
+def test_unserved_queue_is_detected(scan: Scan, stranger: Member, clock: Clock) -> None:
     Turn.objects.create(organization=stranger.organization, queue="browser", taken_at=clock.time + timedelta(hours=1))
     clock.sweep_for(MAX_UNSERVED_WAIT + timedelta(minutes=1))
     assert status_of(scan)[0] == "failed"
 
 
-def test_downtime_of_the_service_does_not_count_as_waiting(scan: Scan, clock: Clock) -> None:
+def test_downtime_does_not_count_as_waiting(scan: Scan, clock: Clock) -> None:
     clock.sweep_for(MAX_UNSERVED_WAIT - timedelta(minutes=1))
-    cache.clear()  # The keys have expired, because no sweeper renewed them.
+    cache.clear()  # The keys have expired in Redis, because no sweeper has renewed them.
     clock.time += timedelta(hours=5)
     clock.sweep_for(timedelta(minutes=10))
     assert status_of(scan) == ("queued", "")
 
 
-def test_sweep_requeues_at_most_MAX_REQUEUED_scans(home: Member) -> None:
-    scans = [make_scan(home) for _ in range(MAX_REQUEUED + 10)]
+def test_sweep_requeues_a_limited_number(home: Member) -> None:
+    scans = [make_scan(home) for _ in range(MAX_REQUEUED_SCANS + 10)]
     Scan.objects.update(enqueued_at=timezone.now() - timedelta(minutes=1))
     requeued: list[str] = []
     sweep_scans(lambda: 0, lambda scan_id, _: requeued.append(scan_id))
-    assert len(requeued) == MAX_REQUEUED
+    assert len(requeued) == MAX_REQUEUED_SCANS
     sweep_scans(lambda: 0, lambda scan_id, _: requeued.append(scan_id))
     assert set(requeued) == {scan.id for scan in scans}, "the next sweep requeues the others"
 
 
-def test_scans_of_all_organizations_in_an_unserved_queue_are_refunded(
-    home: Member, stranger: Member, clock: Clock, settings: Any
-) -> None:
+def test_unserved_scans_are_refunded(home: Member, stranger: Member, clock: Clock, settings: Any) -> None:
     settings.SCAN_BROWSER = "auto"
     stuck = [make_scan(member, type="seo") for member in (home, stranger)]
     for scan in stuck:

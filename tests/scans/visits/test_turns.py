@@ -1,4 +1,7 @@
-"""Order of visits in the queues: backlogs do not delay other organizations, and interrupted visits go first."""
+"""Tests that organizations take turns.
+
+One backlog must not delay the others.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from scans.models import Scan
-from scans.visits.claims import OTHER_WORKERS_AFTER_S, claim_next, finish_scan, wake_next
+from scans.visits.claims import OTHER_WORKERS_DELAY_S, claim_next, finish_scan, wake_waiting_scans
 from scans.visits.queue import MAX_ATTEMPTS, Worker
 from sites.audits.services import claim_discovery
 from sites.models import Audit
@@ -25,7 +28,7 @@ WORKER = Worker("one", 4)
 
 
 def make_queued(member: Member, count: int = 1, scan_type: str = "security") -> list[Scan]:
-    """Create queued scans, oldest first."""
+    """Create queued scans, and return them oldest first."""
     start = timezone.now() - timedelta(seconds=count)
     return [
         make_scan(member, type=scan_type, created_at=start + timedelta(milliseconds=number)) for number in range(count)
@@ -38,8 +41,11 @@ def claim_in_turn(scan: Scan, worker: Worker = WORKER) -> Scan | None:
 
 
 @pytest.fixture(autouse=True)
-# Switch off the limit per domain, and the messages that claims send.
-def _only_the_rules_of_turns(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+def _without_domain_limits_and_messages(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Disable the domain limit and claim messages.
+
+    These tests only concern turns.
+    """
     settings.SCAN_VISITS_PER_DOMAIN = 100
     monkeypatch.setattr("scans.visits.claims.has_messages", lambda _: False)
     monkeypatch.setattr("scans.visits.claims.enqueue_later", lambda *_: None)
@@ -47,29 +53,29 @@ def _only_the_rules_of_turns(settings: Settings, monkeypatch: pytest.MonkeyPatch
 
 @pytest.fixture
 def enqueued(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """IDs of the scans about which claims have sent messages."""
+    """Record the scan IDs of the messages that claims send."""
     enqueued: list[str] = []
     monkeypatch.setattr("scans.visits.claims.enqueue", lambda scan_id, _: enqueued.append(scan_id))
     return enqueued
 
 
 @pytest.fixture
-def with_browser(settings: Settings) -> None:
+def browser_enabled(settings: Settings) -> None:
     settings.SCAN_BROWSER = "auto"
 
 
-def test_single_scan_of_another_organization_is_next_despite_a_backlog(home: Member, stranger: Member) -> None:
+def test_single_scan_overtakes_a_foreign_backlog(home: Member, stranger: Member) -> None:
     backlog = make_queued(home, 24)
     for scan in backlog[:3]:
         assert claim_in_turn(scan) == scan, "scans of one organization are in order"
     assert claim_in_turn(backlog[3]) is None, "the last slot is reserved for others"
     (single,) = make_queued(stranger)
-    # The message names a scan of the backlog, but the next turn belongs to the other organization.
+    # The message names a scan of the backlog, but another organization has the next turn.
     assert claim_in_turn(backlog[4]) == single
     assert claim_in_turn(backlog[4], Worker("two", 4)) == backlog[3]
 
 
-def test_scan_of_a_third_organization_starts_at_once_beside_two_backlogs(home: Member, stranger: Member) -> None:
+def test_single_scan_overtakes_two_backlogs(home: Member, stranger: Member) -> None:
     worker = Worker("one", 6)
     own_backlog = make_queued(home, 24)
     assert [bool(claim_in_turn(own_backlog[0], worker)) for _ in range(5)] == [True, True, True, True, False]
@@ -82,7 +88,7 @@ def test_scan_of_a_third_organization_starts_at_once_beside_two_backlogs(home: M
     assert claim_in_turn(other_backlog[0], worker) is None, "all six slots are in use"
 
 
-def test_only_organization_may_use_all_slots(home: Member) -> None:
+def test_organization_alone_uses_all_slots(home: Member) -> None:
     backlog = make_queued(home, 5)
     assert [claim_in_turn(scan) for scan in backlog] == backlog
 
@@ -93,7 +99,7 @@ def test_worker_with_one_slot_reserves_none(home: Member, stranger: Member) -> N
     assert claim_in_turn(first, Worker("two", 1)) == second, "although a scan of the organization runs elsewhere"
 
 
-def test_end_of_a_visit_wakes_up_a_scan_that_waited_for_a_reserved_slot(
+def test_end_of_a_visit_wakes_up_a_waiting_scan(
     home: Member, stranger: Member, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     worker = Worker("one", 2)
@@ -105,17 +111,18 @@ def test_end_of_a_visit_wakes_up_a_scan_that_waited_for_a_reserved_slot(
     enqueued: list[str] = []
     monkeypatch.setattr("scans.visits.claims.enqueue", lambda scan_id, _: enqueued.append(scan_id))
     monkeypatch.setattr("scans.visits.claims.has_messages", lambda queue: queue == "scans")
-    wake_next(claim, WORKER)
+    wake_waiting_scans(claim, WORKER)
     assert enqueued == [], "a message in the queue will use the slot"
     monkeypatch.setattr("scans.visits.claims.has_messages", lambda _: False)
-    wake_next(claim, WORKER)
+    wake_waiting_scans(claim, WORKER)
     assert enqueued == [second.id]
 
 
-def test_message_read_by_a_reserved_slot_is_passed_on_to_other_workers(
-    home: Member, stranger: Member, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Otherwise a free slot on another host would stay unused until the next sweep."""
+def test_worker_passes_the_message_on(home: Member, stranger: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The end of a visit must send a second message.
+
+    Without it, a free slot on another host would stay unused until the next sweep.
+    """
     delayed: list[tuple[float, str]] = []
     monkeypatch.setattr(
         "scans.visits.claims.enqueue_later", lambda after_s, scan_id, _: delayed.append((after_s, scan_id))
@@ -123,7 +130,7 @@ def test_message_read_by_a_reserved_slot_is_passed_on_to_other_workers(
     full, free = Worker("full", 2), Worker("free", 2)
     first, second = make_queued(home, 2)
     assert claim_in_turn(first, full) == first
-    assert delayed == [(OTHER_WORKERS_AFTER_S, second.id)], "the last slot is reserved for others"
+    assert delayed == [(OTHER_WORKERS_DELAY_S, second.id)], "the last slot is reserved for others"
     assert claim_in_turn(second, full) is None
     assert len(delayed) == 1, "all processes together send one message in that time"
     cache.clear()
@@ -139,10 +146,10 @@ def test_message_read_by_a_reserved_slot_is_passed_on_to_other_workers(
     assert len(delayed) == 2, "no scan waits any more"
 
 
-def test_claim_wakes_up_the_next_visit_that_may_begin(home: Member, enqueued: list[str]) -> None:
-    """Many visits are dispatched with one message."""
+def test_claim_sends_the_next_message(home: Member, enqueued: list[str]) -> None:
+    """One message is enough for many dispatched visits."""
     worker = Worker("one", 3)
-    first, second, third, _ = make_background(home, 4)
+    first, second, third, _ = make_background_scans(home, 4)
     assert claim_in_turn(first, worker) == first
     assert enqueued == [second.id]
     assert claim_in_turn(second, worker) == second
@@ -152,34 +159,35 @@ def test_claim_wakes_up_the_next_visit_that_may_begin(home: Member, enqueued: li
     assert enqueued == [second.id]
 
 
-def test_claim_sends_no_message_if_the_queue_has_one(
-    home: Member, enqueued: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_claim_sends_no_second_message(home: Member, enqueued: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("scans.visits.claims.has_messages", lambda _: True)
     first, _ = make_queued(home, 2)
     assert claim_in_turn(first) == first
     assert enqueued == []
 
 
-def test_no_message_is_sent_for_a_visit_whose_domain_is_at_its_limit(
+def test_domain_at_its_limit_gets_no_message(
     home: Member, enqueued: list[str], settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The end of a visit to the domain sends a message instead, so that workers need not poll."""
+    """Workers need not poll for a free domain.
+
+    The end of a visit to the domain sends a message.
+    """
     later: list[str] = []
     monkeypatch.setattr("scans.visits.claims.enqueue_later", lambda _, scan_id, __: later.append(scan_id))
     settings.SCAN_VISITS_PER_DOMAIN = 2
     worker = Worker("one", 8)
-    first, second = make_background(home, 2)
+    first, second = make_background_scans(home, 2)
     claim = claim_next(first.id, worker)
     assert claim
     assert claim_in_turn(second, worker) is None
     assert (enqueued, later) == ([], [])
     finish_scan(claim, make_result(first))
-    wake_next(claim, worker)
+    wake_waiting_scans(claim, worker)
     assert enqueued == [second.id]
 
 
-def test_organizations_take_turns_in_a_single_slot(home: Member, stranger: Member) -> None:
+def test_organizations_take_turns(home: Member, stranger: Member) -> None:
     backlog, others = make_queued(home, 4), make_queued(stranger, 3)
     claimed_ids = []
     for _ in range(7):
@@ -199,26 +207,24 @@ def test_interrupted_visit_goes_first(home: Member, stranger: Member) -> None:
     assert claim_in_turn(backlog[0]) == interrupted
 
 
-def test_message_claims_only_visits_of_its_own_queue(home: Member, with_browser: None) -> None:
+def test_message_claims_from_its_own_queue(home: Member, browser_enabled: None) -> None:
     (plain,), (seo,) = make_queued(home), make_queued(home, scan_type="seo")
     assert claim_in_turn(seo) == seo
     assert claim_in_turn(seo) is None
     assert claim_in_turn(plain) == plain
 
 
-def test_organization_may_use_half_of_the_browsers_of_a_worker(
-    home: Member, stranger: Member, with_browser: None
-) -> None:
+def test_organization_gets_half_of_the_browsers(home: Member, stranger: Member, browser_enabled: None) -> None:
     backlog = make_queued(home, 6, "accessibility")
     assert [claim_in_turn(scan) for scan in backlog[:3]] == [*backlog[:2], None]
-    # Another worker has slots of its own.
+    # The slots of another worker are independent.
     assert claim_in_turn(backlog[2], Worker("two", 2)) == backlog[2]
     (single,) = make_queued(stranger, scan_type="seo")
     assert claim_in_turn(single) == single
 
 
-def test_freed_browser_wakes_up_a_scan_beyond_the_share(
-    home: Member, stranger: Member, with_browser: None, monkeypatch: pytest.MonkeyPatch
+def test_freed_browser_wakes_up_a_scan(
+    home: Member, stranger: Member, browser_enabled: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first, second = make_queued(home, 2, "seo")
     claim = claim_next(first.id, Worker("one", 2))
@@ -227,12 +233,12 @@ def test_freed_browser_wakes_up_a_scan_beyond_the_share(
     finish_scan(claim, make_result(first))
     enqueued: list[str] = []
     monkeypatch.setattr("scans.visits.claims.enqueue", lambda scan_id, _: enqueued.append(scan_id))
-    wake_next(claim, WORKER)
+    wake_waiting_scans(claim, WORKER)
     assert enqueued == [second.id]
     assert claim_in_turn(second, Worker("one", 2)) == second
 
 
-def test_only_organization_may_use_all_browsers(home: Member, with_browser: None) -> None:
+def test_organization_alone_uses_all_browsers(home: Member, browser_enabled: None) -> None:
     backlog = make_queued(home, 4, "seo")
     assert [claim_in_turn(scan) for scan in backlog] == backlog
 
@@ -244,7 +250,7 @@ def test_cancelled_scan_is_not_claimed(home: Member) -> None:
     assert claim_in_turn(first) is None
 
 
-def test_lease_from_before_a_clock_change_has_expired(home: Member) -> None:
+def test_lease_before_a_clock_change_has_expired(home: Member) -> None:
     later = timezone.now() + timedelta(hours=1)
     stuck = make_scan(home, type="security", status="scanning", attempts=1, lease_expires_at=later)
     assert claim_in_turn(stuck) == stuck
@@ -256,15 +262,18 @@ def make_audit(member: Member, **columns: Any) -> Audit:
     return Audit.objects.create(organization=member.organization, **columns)
 
 
-def make_background(member: Member, count: int, scan_type: str = "security") -> list[Scan]:
-    """Create background visits like those of an audit of several pages, oldest first."""
+def make_background_scans(member: Member, count: int, scan_type: str = "security") -> list[Scan]:
+    """Create background visits like those of an audit of several pages.
+
+    Return them oldest first.
+    """
     scans = make_queued(member, count, scan_type)
     Scan.objects.filter(id__in=[scan.id for scan in scans]).update(is_background=True)
     return scans
 
 
-def test_interactive_scans_go_before_pages_of_audits(home: Member, stranger: Member) -> None:
-    pages = make_background(home, 6)
+def test_interactive_scans_precede_audit_pages(home: Member, stranger: Member) -> None:
+    pages = make_background_scans(home, 6)
     assert claim_in_turn(pages[0]) == pages[0]
     (own,), (others,) = make_queued(home), make_queued(stranger)
     assert claim_in_turn(pages[1]) == others, "organizations without a running visit go first"
@@ -273,23 +282,23 @@ def test_interactive_scans_go_before_pages_of_audits(home: Member, stranger: Mem
     assert claim_in_turn(pages[1], Worker("two", 4)) == pages[1]
 
 
-def test_pages_of_audits_leave_the_last_slot_of_a_worker(home: Member, stranger: Member) -> None:
-    own_pages, other_pages = make_background(home, 4), make_background(stranger, 4)
+def test_audit_pages_leave_a_worker_slot_free(home: Member, stranger: Member) -> None:
+    own_pages, other_pages = make_background_scans(home, 4), make_background_scans(stranger, 4)
     assert [claim_in_turn(own_pages[0]) for _ in range(4)] == [own_pages[0], other_pages[0], own_pages[1], None]
     (single,) = make_queued(home)
     assert claim_in_turn(single) == single
     assert claim_in_turn(own_pages[0], Worker("with one place", 1)) is not None, "a worker with one slot does all work"
 
 
-def test_discovery_leaves_the_last_slot_to_interactive_scans(home: Member) -> None:
+def test_discovery_leaves_the_last_slot_free(home: Member) -> None:
     make_audit(home, status="discovering", worker="one", lease_expires_at=timezone.now() + timedelta(minutes=1))
-    pages = make_background(home, 4)
+    pages = make_background_scans(home, 4)
     assert [claim_in_turn(pages[0]) for _ in range(3)] == [pages[0], pages[1], None]
     (single,) = make_queued(home)
     assert claim_in_turn(single) == single
 
 
-def test_discovery_counts_against_the_slots_that_are_not_reserved(home: Member, stranger: Member) -> None:
+def test_discovery_uses_an_unreserved_slot(home: Member, stranger: Member) -> None:
     make_audit(home, status="discovering", worker="one", lease_expires_at=timezone.now() + timedelta(minutes=1))
     backlog = make_queued(home, 4)
     assert [bool(claim_in_turn(backlog[0])) for _ in range(3)] == [True, True, False]
@@ -297,47 +306,45 @@ def test_discovery_counts_against_the_slots_that_are_not_reserved(home: Member, 
     assert claim_in_turn(single) == single
 
 
-def test_pages_of_an_organizations_audits_use_half_of_the_browsers(
-    home: Member, stranger: Member, with_browser: None
-) -> None:
-    pages = make_background(home, 3, "seo")
+def test_audit_pages_use_half_of_the_browsers(home: Member, stranger: Member, browser_enabled: None) -> None:
+    pages = make_background_scans(home, 3, "seo")
     assert [claim_in_turn(pages[0]) for _ in range(3)] == [pages[0], pages[1], None]
-    (others,) = make_background(stranger, 1, "seo")
+    (others,) = make_background_scans(stranger, 1, "seo")
     assert claim_in_turn(pages[2]) == others
 
 
-def test_turns_and_running_visits_count_in_their_own_queue_only(
-    home: Member, stranger: Member, with_browser: None
-) -> None:
-    """An organization with a running browser visit is not behind in the queue of scans without a browser."""
-    (in_browser,) = make_queued(home, scan_type="seo")
-    assert claim_in_turn(in_browser) == in_browser
+def test_turns_only_affect_their_own_queue(home: Member, stranger: Member, browser_enabled: None) -> None:
+    """A browser visit must not delay scans without a browser.
+
+    This concerns scans of the same organization.
+    """
+    (browser_scan,) = make_queued(home, scan_type="seo")
+    assert claim_in_turn(browser_scan) == browser_scan
     (own,), (other,) = make_queued(home), make_queued(stranger)
     Scan.objects.filter(id=own.id).update(created_at=other.created_at - timedelta(seconds=1))
     assert claim_in_turn(other) == own
 
 
-def test_visit_without_attempts_left_is_not_claimed(home: Member) -> None:
+def test_visit_without_attempts_is_not_claimed(home: Member) -> None:
     exhausted, fresh = make_queued(home, 2)
     Scan.objects.filter(id=exhausted.id).update(attempts=MAX_ATTEMPTS)
-    make_scan(
-        home, type="security", status="scanning", attempts=MAX_ATTEMPTS, lease_expires_at=timezone.now()
-    )  # The visit was interrupted.
+    # The lease of this scan has expired, so its visit was interrupted.
+    make_scan(home, type="security", status="scanning", attempts=MAX_ATTEMPTS, lease_expires_at=timezone.now())
     assert claim_in_turn(exhausted) == fresh
     assert claim_in_turn(exhausted) is None
 
 
-def test_slot_freed_by_a_page_of_an_audit_goes_to_the_next_organization(
+def test_freed_slot_goes_to_the_next_organization(
     home: Member, stranger: Member, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (own_page,), (other_page,) = make_background(home, 1), make_background(stranger, 1)
+    (own_page,), (other_page,) = make_background_scans(home, 1), make_background_scans(stranger, 1)
     claim = claim_next(own_page.id, Worker("one", 2))
     assert claim
     assert claim_in_turn(other_page, Worker("one", 2)) is None
     finish_scan(claim, make_result(own_page))
     enqueued: list[str] = []
     monkeypatch.setattr("scans.visits.claims.enqueue", lambda scan_id, _: enqueued.append(scan_id))
-    wake_next(claim, WORKER)
+    wake_waiting_scans(claim, WORKER)
     assert enqueued == [other_page.id]
 
 
@@ -351,7 +358,7 @@ def test_scans_of_a_visit_are_claimed_together(home: Member) -> None:
     assert set(Scan.objects.values_list("status", flat=True)) == {"scanning"}
 
 
-def test_concurrent_visits_of_a_domain_are_limited(
+def test_domain_visits_are_limited(
     home: Member, stranger: Member, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings.SCAN_VISITS_PER_DOMAIN = 2
@@ -368,15 +375,15 @@ def test_concurrent_visits_of_a_domain_are_limited(
     first = claims[0]
     assert first is not None
     finish_scan(first, make_result(Scan.objects.get(id=first.scan_id)))
-    wake_next(first, worker)
+    wake_waiting_scans(first, worker)
     assert len(enqueued) == 1, "a scan whose message was too early gets another one"
     assert claim_in_turn(other[0], worker) is not None
     assert claim_in_turn(other[0], worker) is None
 
 
-def test_pages_of_audits_leave_the_last_slot_of_a_domain(home: Member, stranger: Member, settings: Settings) -> None:
+def test_audit_pages_leave_a_domain_slot_free(home: Member, stranger: Member, settings: Settings) -> None:
     settings.SCAN_VISITS_PER_DOMAIN = 3
-    pages = make_background(home, 4)
+    pages = make_background_scans(home, 4)
     worker = Worker("one", 8)
     assert [claim_in_turn(pages[0], worker) for _ in range(3)] == [pages[0], pages[1], None]
     (single,) = make_queued(stranger)
@@ -386,7 +393,7 @@ def test_pages_of_audits_leave_the_last_slot_of_a_domain(home: Member, stranger:
     assert claim_in_turn(pages[3], worker) == pages[3], "pages may use the only slot of a domain"
 
 
-def test_organizations_take_turns_in_discoveries(home: Member, stranger: Member) -> None:
+def test_discoveries_alternate(home: Member, stranger: Member) -> None:
     first, second, _ = (make_audit(home) for _ in range(3))
     other_audit = make_audit(stranger)
     claims = [claim_discovery(WORKER) for _ in range(2)]
@@ -401,7 +408,7 @@ def test_organizations_take_turns_in_discoveries(home: Member, stranger: Member)
 
 
 @pytest.mark.django_db(transaction=True, serialized_rollback=True)
-def test_limit_of_discoveries_holds_for_concurrent_processes() -> None:
+def test_processes_respect_the_discovery_limit() -> None:
     barrier = Barrier(8)
     for number in range(8):
         make_audit(member_of(f"Number {number}"))

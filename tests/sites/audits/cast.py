@@ -1,4 +1,4 @@
-"""Worker for an audit in tests, without a queue: finds its pages and scans them one after the other."""
+"""Helpers that run an audit in the test process, without a queue."""
 
 from __future__ import annotations
 
@@ -13,8 +13,11 @@ from sites.models import Audit, AuditPlace
 from sites.tasks import discover_pages
 
 
-def work_off(audit_id: str, after_visit: Callable[[int], None] = lambda _: None) -> Audit:
-    """Run all waiting work of an audit; `after_visit` gets the number of scanned pages after each."""
+def run_all_work(audit_id: str, after_visit: Callable[[int], None] = lambda _: None) -> Audit:
+    """Run an audit's discovery and all its visits.
+
+    After each visit, call `after_visit` with the visit count.
+    """
     audit = Audit.objects.get(id=audit_id)
     if audit.status == Audit.Status.QUEUED:
         discover_pages(audit_id)
@@ -27,12 +30,12 @@ def work_off(audit_id: str, after_visit: Callable[[int], None] = lambda _: None)
     return audit
 
 
-def request_for(pages: Sequence[str], **options: Any) -> AuditRequest:
-    """Return the request for an audit of a list of pages."""
+def pages_audit_request(pages: Sequence[str], **options: Any) -> AuditRequest:
+    """Return a request for an audit of these pages."""
     return AuditRequest.of("pages", targets_of("pages", pages, scan_policy(), 1_000), 1_000, **options)
 
 
-def places_of(audit: Audit, check: str) -> list[AuditPlace]:
-    """Return the places of an audit's finding, those with the most pages first."""
+def list_places(audit: Audit, check: str) -> list[AuditPlace]:
+    """Return an audit finding's places, most pages first."""
     places = AuditPlace.objects.filter(finding__audit=audit, finding__check_id=check)
     return list(places.order_by("-pages_affected", "id"))

@@ -1,4 +1,7 @@
-"""Arrivals of visits: a listed URL that is no page is left out, refunded and replaced, and links lead to new pages."""
+"""Tests for replacing and adding pages during an audit.
+
+Visits replace URLs that are not pages, and add linked pages.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from scans import tasks
 from sites.models import Audit
 from sites.monitors.comparison import _pages
 from tests.factories import Member, member_of
-from tests.sites.audits.cast import work_off
+from tests.sites.audits.cast import run_all_work
 from tests.targets.many_pages import TEXT, XML, document, urlset
 from tests.targets.server import Answer, Site
 
@@ -31,139 +34,171 @@ def owner(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Member:
     return member
 
 
-def canonical(path: str) -> str:
+def canonical_link(path: str) -> str:
     return f'<link rel="canonical" href="{path}">'
 
 
-def site_of(named: Sequence[str], routes: Mapping[str, Answer]) -> Site:
-    """Return a site whose sitemap names these paths; discovery reads a sample of three for their links."""
+def make_site(listed_paths: Sequence[str], routes: Mapping[str, Answer]) -> Site:
+    """Return a site whose sitemap lists these paths."""
     site = Site()
     site.routes["/"] = Answer(document("Start", []))
     site.routes.update(routes)
     base = site.url_as("localhost")
     site.routes["/robots.txt"] = Answer(f"User-agent: *\nDisallow: /forbidden\nSitemap: {base}/map.xml\n", headers=TEXT)
-    urls = [each if "://" in each else f"{base}{each}" for each in ("/", *named)]
+    urls = [path if "://" in path else f"{base}{path}" for path in ("/", *listed_paths)]
     site.routes["/map.xml"] = Answer(urlset(*urls), headers=XML)
     return site
 
 
-def audited(owner: Member, site: Site, **body: object) -> Audit:
+def run_site_audit(owner: Member, site: Site, **body: object) -> Audit:
     with site:
-        asked = {"site": f"{site.url_as('localhost')}/", "types": ["seo"], **body}
-        answer = owner.api.post("/v1/audits", asked)
+        request_body = {"site": f"{site.url_as('localhost')}/", "types": ["seo"], **body}
+        answer = owner.api.post("/v1/audits", request_body)
         assert answer.status_code == 202, answer.content
-        return work_off(answer.json()["id"])
+        return run_all_work(answer.json()["id"])
 
 
-def paths_of(audit: Audit, *statuses: str) -> list[str]:
+def audited_paths(audit: Audit, *statuses: str) -> list[str]:
     pages = audit.pages.filter(status__in=statuses or ("done", "failed")).order_by("position")
-    return ["/" + each.url.partition("://")[2].partition("/")[2] for each in pages]
+    return ["/" + page.url.partition("://")[2].partition("/")[2] for page in pages]
 
 
-def many(count: int) -> list[str]:
-    """Return paths of pages that discovery does not read: it samples the sitemap."""
+def make_paths(count: int) -> list[str]:
+    """Return the paths `/page-a`, `/page-b` and so on."""
     return [f"/page-{chr(ord('a') + number)}" for number in range(count)]
 
 
-def plain(paths: Sequence[str]) -> dict[str, Answer]:
+def plain_pages(paths: Sequence[str]) -> dict[str, Answer]:
     return {path: Answer(document(path, ["/"])) for path in paths}
 
 
-def used(owner: Member) -> int:
+def used_quota(owner: Member) -> int:
     return MonthlyUsage.objects.get(organization=owner.organization).used
 
 
-def left_out(owner: Member, audit: Audit) -> dict[str, str]:
+def omitted_messages(owner: Member, audit: Audit) -> dict[str, str]:
     listed = owner.api.get(f"/v1/audits/{audit.id}/pages?status=left_out&limit=100").json()["pages"]
-    assert {each["error"]["code"] for each in listed} <= {"PAGE_LEFT_OUT"}
-    return {"/" + each["url"].partition("://")[2].partition("/")[2]: each["error"]["message"] for each in listed}
+    assert {page["error"]["code"] for page in listed} <= {"PAGE_LEFT_OUT"}
+    return {"/" + page["url"].partition("://")[2].partition("/")[2]: page["error"]["message"] for page in listed}
 
 
-def test_sitemap_entries_that_are_no_pages_are_omitted_and_refunded(owner: Member) -> None:
-    paths = many(12)
+def test_sitemap_urls_without_a_page_are_refunded(owner: Member) -> None:
+    paths = make_paths(12)
     with Site({"/elsewhere": Answer(document("Another site"))}) as other:
         away = Answer.redirect(f"{other.url_as('127.0.0.1')}/elsewhere")
-        copy = Answer(document("Copy", ["/"], head=canonical("/page-a")))
-        routes = plain(paths) | {"/copy": copy, "/data": Answer("{}", headers=JSON)}
+        copy = Answer(document("Copy", ["/"], head=canonical_link("/page-a")))
+        routes = plain_pages(paths) | {"/copy": copy, "/data": Answer("{}", headers=JSON)}
         routes |= {"/moved": Answer.redirect("/page-b"), "/away": away}
-        audit = audited(owner, site_of([*paths[:6], "/copy", "/data", "/moved", "/away", *paths[6:]], routes))
-    assert (audit.status, sorted(paths_of(audit))) == ("completed", sorted(["/", *paths]))
+        audit = run_site_audit(owner, make_site([*paths[:6], "/copy", "/data", "/moved", "/away", *paths[6:]], routes))
+    assert (audit.status, sorted(audited_paths(audit))) == ("completed", sorted(["/", *paths]))
     assert audit.pages_planned == audit.pages_done == 13
-    assert used(owner) == 13
-    assert sorted(each.url for batch in _pages(audit) for each in batch) == sorted(
-        each.url for each in audit.pages.filter(status="done")
+    assert used_quota(owner) == 13
+    assert sorted(page.url for batch in _pages(audit) for page in batch) == sorted(
+        page.url for page in audit.pages.filter(status="done")
     ), "monitors compare pages only"
-    said = left_out(owner, audit)
+    messages = omitted_messages(owner, audit)
     reasons = {"/copy": "canonical", "/data": "application/json", "/moved": "another page", "/away": "another site"}
-    assert said, "discovery reads only a sample"
-    assert all(reasons[path] in message for path, message in said.items())
+    assert messages, "discovery reads only a sample"
+    assert all(reasons[path] in message for path, message in messages.items())
 
 
-def test_omitted_page_is_replaced_by_the_next_page_of_the_sitemap(owner: Member) -> None:
-    paths = many(20)
-    routes = plain(paths) | {"/data": Answer("{}", headers=JSON)}
-    audit = audited(owner, site_of(["/data", *paths], routes), max_pages=8)
-    assert (audit.status, audit.pages_done, audit.pages_planned) == ("completed", 8, 8)
-    assert paths_of(audit) == ["/", *paths[:7]]
-    assert used(owner) == 8
+@pytest.mark.parametrize("is_omitted_first", [False, True])
+def test_found_pages_are_counted_in_any_order(owner: Member, is_omitted_first: bool) -> None:
+    """The last sitemap URLs need not be pages.
+
+    Discovery reads only a sample of the pages.
+    """
+    paths = make_paths(16)
+    ends = ["/data", "/links"] if is_omitted_first else ["/links", "/data"]
+    routes = plain_pages([*paths, "/hidden"]) | {"/data": Answer("{}", headers=JSON)}
+    routes["/links"] = Answer(document("Links", ["/hidden"]))
+    audit = run_site_audit(owner, make_site([*paths, *ends], routes))
+    assert set(audited_paths(audit)) == {"/", *paths, "/links", "/hidden"}
+    assert audit.pages_found == audit.pages.count() == 20
+    assert owner.api.get(f"/v1/audits/{audit.id}").json()["pages"]["found"] == 20
 
 
-def test_page_is_replaced_by_the_target_of_its_redirect(owner: Member) -> None:
-    paths = many(12)
-    routes = plain([*paths, "/new"]) | {"/old": Answer.redirect("/new")}
-    audit = audited(owner, site_of([*paths[:6], "/old", *paths[6:]], routes))
-    assert sorted(paths_of(audit)) == sorted(["/", *paths, "/new"])
+@pytest.mark.parametrize("types", [["seo"], ["security", "performance", "accessibility", "seo"]])
+def test_audit_requests_robots_txt_once(owner: Member, types: list[str]) -> None:
+    """The audit requests robots.txt and the sitemap once.
 
-
-def test_pages_with_each_others_canonical_url_are_not_both_omitted(owner: Member) -> None:
-    paths = many(12)
-    routes = plain(paths) | {
-        "/one": Answer(document("One", head=canonical("/two"))),
-        "/two": Answer(document("Two", head=canonical("/one"))),
-    }
-    audit = audited(owner, site_of([*paths[:6], "/one", "/two", *paths[6:]], routes))
-    assert len({"/one", "/two"} & set(paths_of(audit))) == 1
-
-
-def test_links_of_visited_pages_are_followed_up_to_the_page_limit(owner: Member) -> None:
-    paths = many(12)
-    links = ["/hidden", "/forbidden", "/broken", "/logout", "http://other.example.com/", "/hidden#part", "/file.pdf"]
-    routes = plain([*paths, "/hidden", "/deeper", "/forbidden"])
-    routes |= {paths[7]: Answer(document("Links", links)), "/hidden": Answer(document("Hidden", ["/deeper"]))}
-    audit = audited(owner, site_of(paths, routes))
-    assert set(paths_of(audit)) == {"/", *paths, "/hidden", "/deeper"}
+    Discovery, visits and omitted pages share the responses.
+    """
+    paths = make_paths(12)
+    routes = plain_pages(paths) | {"/data": Answer("{}", headers=JSON), "/moved": Answer.redirect("/page-b")}
+    site = make_site([*paths[:6], "/data", "/moved", *paths[6:]], routes)
+    audit = run_site_audit(owner, site, types=types)
     assert audit.status == "completed"
-    assert left_out(owner, audit).keys() <= {"/broken"}, "a link to an error is no page"
-    assert used(owner) == 15
+    assert omitted_messages(owner, audit)
+    requested = site.paths()
+    assert {path: requested.count(path) for path in ("/robots.txt", "/map.xml")} == {"/robots.txt": 1, "/map.xml": 1}
 
 
-def test_links_beyond_the_page_limit_are_recorded(owner: Member) -> None:
-    paths = many(12)
-    routes = plain(paths) | {paths[7]: Answer(document("Links", ["/hidden"]))}
-    audit = audited(owner, site_of(paths, routes), max_pages=13)
-    assert (audit.pages_done, sorted(paths_of(audit))) == (13, sorted(["/", *paths]))
+def test_omitted_page_is_replaced_from_the_sitemap(owner: Member) -> None:
+    paths = make_paths(20)
+    routes = plain_pages(paths) | {"/data": Answer("{}", headers=JSON)}
+    audit = run_site_audit(owner, make_site(["/data", *paths], routes), max_pages=8)
+    assert (audit.status, audit.pages_done, audit.pages_planned) == ("completed", 8, 8)
+    assert audited_paths(audit) == ["/", *paths[:7]]
+    assert used_quota(owner) == 8
+
+
+def test_redirected_page_is_replaced_by_its_target(owner: Member) -> None:
+    paths = make_paths(12)
+    routes = plain_pages([*paths, "/new"]) | {"/old": Answer.redirect("/new")}
+    audit = run_site_audit(owner, make_site([*paths[:6], "/old", *paths[6:]], routes))
+    assert sorted(audited_paths(audit)) == sorted(["/", *paths, "/new"])
+
+
+def test_mutual_canonical_pages_are_not_both_omitted(owner: Member) -> None:
+    paths = make_paths(12)
+    routes = plain_pages(paths) | {
+        "/one": Answer(document("One", head=canonical_link("/two"))),
+        "/two": Answer(document("Two", head=canonical_link("/one"))),
+    }
+    audit = run_site_audit(owner, make_site([*paths[:6], "/one", "/two", *paths[6:]], routes))
+    assert len({"/one", "/two"} & set(audited_paths(audit))) == 1
+
+
+def test_links_are_followed_up_to_the_page_limit(owner: Member) -> None:
+    paths = make_paths(12)
+    links = ["/hidden", "/forbidden", "/broken", "/logout", "http://other.example.com/", "/hidden#part", "/file.pdf"]
+    routes = plain_pages([*paths, "/hidden", "/deeper", "/forbidden"])
+    routes |= {paths[7]: Answer(document("Links", links)), "/hidden": Answer(document("Hidden", ["/deeper"]))}
+    audit = run_site_audit(owner, make_site(paths, routes))
+    assert set(audited_paths(audit)) == {"/", *paths, "/hidden", "/deeper"}
+    assert audit.status == "completed"
+    assert omitted_messages(owner, audit).keys() <= {"/broken"}, "a link to an error is no page"
+    assert used_quota(owner) == 15
+
+
+def test_links_beyond_the_limit_are_recorded(owner: Member) -> None:
+    paths = make_paths(12)
+    routes = plain_pages(paths) | {paths[7]: Answer(document("Links", ["/hidden"]))}
+    audit = run_site_audit(owner, make_site(paths, routes), max_pages=13)
+    assert (audit.pages_done, sorted(audited_paths(audit))) == (13, sorted(["/", *paths]))
     assert any("link to more pages than 13" in note for note in audit.notes), audit.notes
 
 
-def test_no_link_is_followed_unless_discover_includes_links(owner: Member) -> None:
-    paths = many(12)
-    routes = plain([*paths, "/hidden"]) | {paths[7]: Answer(document("Links", ["/hidden"]))}
-    audit = audited(owner, site_of(paths, routes), discover=["sitemap"])
-    assert "/hidden" not in paths_of(audit)
+def test_links_are_followed_only_on_request(owner: Member) -> None:
+    paths = make_paths(12)
+    routes = plain_pages([*paths, "/hidden"]) | {paths[7]: Answer(document("Links", ["/hidden"]))}
+    audit = run_site_audit(owner, make_site(paths, routes), discover=["sitemap"])
+    assert "/hidden" not in audited_paths(audit)
 
 
-def test_endless_calendar_is_crawled_up_to_a_limit(owner: Member) -> None:
-    paths = many(12)
-    site = site_of(paths, plain(paths) | {paths[7]: Answer(document("Calendar", ["/day/1"]))})
+def test_endless_calendar_is_limited(owner: Member) -> None:
+    paths = make_paths(12)
+    site = make_site(paths, plain_pages(paths) | {paths[7]: Answer(document("Calendar", ["/day/1"]))})
     for number in range(1, 60):
         site.routes[f"/day/{number}"] = Answer(document(f"Day {number}", [f"/day/{number + 1}"]))
-    audit = audited(owner, site)
-    assert set(paths_of(audit)) == {"/", *paths, "/day/1"}
+    audit = run_site_audit(owner, site)
+    assert set(audited_paths(audit)) == {"/", *paths, "/day/1"}
 
 
-def test_requested_page_keeps_its_address(owner: Member) -> None:
+def test_requested_pages_are_never_omitted(owner: Member) -> None:
     with Site({"/": Answer(document("Start")), "/data": Answer("{}", headers=JSON)}) as site:
         pages = [f"{site.url_as('localhost')}{path}" for path in ("/", "/data")]
         answer = owner.api.post("/v1/audits", {"pages": pages, "types": ["seo"]})
-        audit = work_off(answer.json()["id"])
+        audit = run_all_work(answer.json()["id"])
     assert not audit.pages.filter(status="left_out").exists()

@@ -1,4 +1,7 @@
-"""COUNT_FINDINGS: one test for each rule by which the findings of an audit's pages are counted."""
+"""Tests for the SQL statement COUNT_FINDINGS.
+
+It adds a page's findings to its audit.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from sites.models import Audit, AuditFinding, AuditPlace
 from tests.factories import Member
 from tests.populated_audits import make_audit
 
-MOST_PLACES, SAMPLES = 2, 2
+MAX_PLACES, MAX_SAMPLES = 2, 2
 
 
 @pytest.fixture
@@ -23,8 +26,11 @@ def audit(home: Member) -> Audit:
     )
 
 
-def count(audit: Audit, page: str, *places: str, **changes: Any) -> AuditFinding:
-    """Count a finding on one more page, and return the audit's finding."""
+def count_finding(audit: Audit, page: str, *places: str, **changes: Any) -> AuditFinding:
+    """Count a finding on one more page.
+
+    Return the audit's finding.
+    """
     row = {
         **{"type": "seo", "check_id": "title", "status": "fail", "severity": "medium", "title": f"Title of {page}"},  # noqa: PIE800
         **{"outcome": "short", "how_to_fix": {"text": f"Fix of {page}", "snippets": []}},  # noqa: PIE800
@@ -33,18 +39,18 @@ def count(audit: Audit, page: str, *places: str, **changes: Any) -> AuditFinding
         "places": [{"fingerprint": place, "place": f"Place {place}"} for place in places],
         **changes,
     }
-    parameters = {"audit": audit.id, "found": json.dumps([row]), "most_places": MOST_PLACES, "samples": SAMPLES}
+    parameters = {"audit": audit.id, "found": json.dumps([row]), "most_places": MAX_PLACES, "samples": MAX_SAMPLES}
     fetch(COUNT_FINDINGS, parameters)
     return AuditFinding.objects.get(audit=audit)
 
 
-def pages_of(found: AuditFinding | AuditPlace) -> list[str]:
-    return [sample["url"] for sample in found.samples]
+def sample_urls(counted_row: AuditFinding | AuditPlace) -> list[str]:
+    return [sample["url"] for sample in counted_row.samples]
 
 
-def test_pages_and_points_of_a_finding_are_summed(audit: Audit) -> None:
-    count(audit, "a", holds=True, is_emergency=True)
-    finding = count(audit, "b", holds=True)
+def test_points_of_a_finding_are_summed(audit: Audit) -> None:
+    count_finding(audit, "a", holds=True, is_emergency=True)
+    finding = count_finding(audit, "b", holds=True)
     assert (finding.pages_affected, finding.critical_pages, finding.held_pages) == (2, 1, 2)
     assert (finding.points, finding.later) == (3.0, 4.0)
 
@@ -56,52 +62,52 @@ def test_pages_and_points_of_a_finding_are_summed(audit: Audit) -> None:
         ({"status": "warn", "severity": "high"}, {"status": "fail", "severity": "low"}),
     ],
 )
-def test_texts_and_samples_come_from_the_worst_page(audit: Audit, first: dict[str, str], worse: dict[str, str]) -> None:
-    count(audit, "a", **first)
-    finding = count(audit, "b", **worse)
+def test_texts_come_from_the_worst_page(audit: Audit, first: dict[str, str], worse: dict[str, str]) -> None:
+    count_finding(audit, "a", **first)
+    finding = count_finding(audit, "b", **worse)
     assert (finding.title, finding.message, finding.fix) == ("Title of b", "Message of b", "Fix of b")
     assert finding.how_to_fix["text"] == "Fix of b"
     assert (finding.status, finding.severity) == ("fail", worse["severity"])
-    assert pages_of(finding) == ["b"]
-    milder = count(audit, "c", **first)
+    assert sample_urls(finding) == ["b"]
+    milder = count_finding(audit, "c", **first)
     assert (milder.title, milder.status, milder.severity) == ("Title of b", "fail", worse["severity"])
-    assert pages_of(milder) == ["b"]
+    assert sample_urls(milder) == ["b"]
     assert milder.pages_affected == 3
 
 
-def test_outcome_comes_from_the_worst_page_and_others_are_stored(audit: Audit) -> None:
-    count(audit, "a", outcome="long", severity="low")
-    count(audit, "b", outcome="missing", severity="high")
-    finding = count(audit, "c", outcome="long", severity="low")
+def test_outcome_comes_from_the_worst_page(audit: Audit) -> None:
+    count_finding(audit, "a", outcome="long", severity="low")
+    count_finding(audit, "b", outcome="missing", severity="high")
+    finding = count_finding(audit, "c", outcome="long", severity="low")
     assert (finding.outcome, finding.outcomes) == ("missing", ["long", "missing"])
     assert finding.outcome_names == ["title.long", "title.missing"]
 
 
-def test_equally_bad_pages_become_samples_up_to_the_limit(audit: Audit) -> None:
-    count(audit, "a")
-    assert pages_of(count(audit, "b")) == ["a", "b"]
-    finding = count(audit, "c")
-    assert pages_of(finding) == ["a", "b"]
+def test_equally_bad_sample_pages_are_limited(audit: Audit) -> None:
+    count_finding(audit, "a")
+    assert sample_urls(count_finding(audit, "b")) == ["a", "b"]
+    finding = count_finding(audit, "c")
+    assert sample_urls(finding) == ["a", "b"]
     assert finding.title == "Title of a"
 
 
-def test_finding_is_a_repeat_only_if_it_repeats_on_every_page(audit: Audit) -> None:
-    assert count(audit, "a", told_by="h1").told_by == "h1"
-    assert count(audit, "b", told_by="h1").told_by == "h1"
-    assert count(audit, "c").told_by == ""
-    assert count(audit, "d", told_by="h1").told_by == ""
+def test_repeat_must_repeat_on_every_page(audit: Audit) -> None:
+    assert count_finding(audit, "a", told_by="h1").told_by == "h1"
+    assert count_finding(audit, "b", told_by="h1").told_by == "h1"
+    assert count_finding(audit, "c").told_by == ""
+    assert count_finding(audit, "d", told_by="h1").told_by == ""
 
 
-def test_places_are_counted_once_per_page_with_limited_samples(audit: Audit) -> None:
+def test_place_stores_few_sample_pages(audit: Audit) -> None:
     for page in ("a", "b", "c"):
-        count(audit, page, "menu")
+        count_finding(audit, page, "menu")
     place = AuditPlace.objects.get(finding__audit=audit)
     assert (place.fingerprint, place.place, place.pages_affected) == ("menu", "Place menu", 3)
-    assert pages_of(place) == ["a", "b"]
+    assert sample_urls(place) == ["a", "b"]
 
 
-def test_finding_at_the_place_limit_counts_only_stored_places(audit: Audit) -> None:
-    count(audit, "a", "menu", "footer")
-    count(audit, "b", "banner", "footer")
+def test_only_stored_places_are_counted(audit: Audit) -> None:
+    count_finding(audit, "a", "menu", "footer")
+    count_finding(audit, "b", "banner", "footer")
     places = AuditPlace.objects.filter(finding__audit=audit).values_list("fingerprint", "pages_affected")
     assert dict(places) == {"menu": 1, "footer": 2}

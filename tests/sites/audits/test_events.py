@@ -1,4 +1,7 @@
-"""Webhook events of audits: recorded at an audit's end, sent and retried like all events."""
+"""Tests for audit webhook events.
+
+They are recorded when an audit ends.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from django.utils import timezone
 from accounts.models import Tier
 from tests.factories import Member, attempt_deliveries, browser_of, key_caller, make_due, person_of
 from tests.generated import assert_described
-from tests.sites.audits.test_life import created, pages, shown, visit
+from tests.sites.audits.test_life import created, get_audit, page_urls, visit
 from webhooks.delivery.schedule import PAUSES
 from webhooks.examples import example
 from webhooks.models import Delivery, Event, EventKind, Webhook
@@ -30,55 +33,55 @@ def receiver(home: Member, target: str) -> Webhook:
     return Webhook.objects.get(id=answer.json()["id"])
 
 
-def body_of(event: Event) -> dict[str, Any]:
+def event_body(event: Event) -> dict[str, Any]:
     body: dict[str, Any] = json.loads(bytes(event.body))
     return body
 
 
 def test_ended_audit_sends_one_event(home: Member, receiver: Webhook) -> None:
-    audit = created(home, {"pages": pages(2), "types": ["seo", "security"]})
+    audit = created(home, {"pages": page_urls(2), "types": ["seo", "security"]})
     assert visit(home)
     assert not Event.objects.exists()
     assert visit(home, status="failed", score=None, grade=None, categories=(), error=FAILED)
     event = Event.objects.get()
     assert (event.kind, event.audit_id, event.is_test) == ("audit.completed", audit["id"], False)
-    ended = shown(home, audit)
-    body = body_of(event)
+    ended = get_audit(home, audit)
+    body = event_body(event)
     assert body == {
         "event": "audit.completed",
         "timestamp": ended["completed_at"],
         "data": {
             "audit_id": audit["id"],
-            "target": pages(1)[0],
+            "target": page_urls(1)[0],
             "types": ["security", "seo"],
             "status": "partial",
             "error": ended["error"],
             "pages": {"planned": 2, "done": 1, "failed": 1},
-            "results": {each: {"score": 71, "grade": "C"} for each in ("security", "seo")},
+            "results": {scan_type: {"score": 71, "grade": "C"} for scan_type in ("security", "seo")},
             "audit_url": audit["audit_url"],
         },
     }
     assert Delivery.objects.get().webhook == receiver
 
 
-def test_audit_without_any_result_sends_audit_failed(home: Member, receiver: Webhook) -> None:
-    created(home, {"pages": pages(1), "types": ["seo"]})
+def test_audit_without_results_sends_audit_failed(home: Member, receiver: Webhook) -> None:
+    created(home, {"pages": page_urls(1), "types": ["seo"]})
     assert visit(home, status="failed", score=None, grade=None, categories=(), error=FAILED)
-    body = body_of(Event.objects.get())
+    body = event_body(Event.objects.get())
     assert (body["event"], body["data"]["status"]) == ("audit.failed", "failed")
     assert body["data"]["error"]["code"] == "TARGET_STATUS"
     assert body["data"]["results"] == {"seo": {"score": None, "grade": None}}
 
 
 def test_cancelled_audit_sends_no_event(home: Member, receiver: Webhook) -> None:
-    audit = created(home, {"pages": pages(3), "types": ["seo"]})
+    audit = created(home, {"pages": page_urls(3), "types": ["seo"]})
     assert home.api.delete(f"/v1/audits/{audit['id']}").json()["status"] == "cancelled"
     while visit(home):
         pass
     assert not Event.objects.exists()
 
 
-def test_subscriber_of_scan_events_gets_no_audit_event(home: Member, target: str) -> None:
+def test_scan_subscriber_gets_no_audit_event(home: Member, target: str) -> None:
     home.api.post("/api/webhooks", {"url": target, "events": ["scan.completed"]})
     created(home, {"page": target, "types": ["seo", "security"]})
     assert visit(home)
@@ -86,9 +89,9 @@ def test_subscriber_of_scan_events_gets_no_audit_event(home: Member, target: str
     assert Event.objects.count() == 2
 
 
-def test_audit_delivery_is_retried_and_recovered(home: Member, receiver: Webhook) -> None:
-    Webhook.objects.update(url="http://127.0.0.1:1/")  # nothing listens there
-    audit = created(home, {"pages": pages(1), "types": ["seo"]})
+def test_failed_delivery_is_retried(home: Member, receiver: Webhook) -> None:
+    Webhook.objects.update(url="http://127.0.0.1:1/")  # No server listens on port 1.
+    audit = created(home, {"pages": page_urls(1), "types": ["seo"]})
     assert visit(home)
     for _ in range(len(PAUSES)):
         make_due()
@@ -106,7 +109,7 @@ def test_audit_delivery_is_retried_and_recovered(home: Member, receiver: Webhook
 
 
 def test_delivery_log_links_to_the_audit(home: Member, receiver: Webhook) -> None:
-    audit = created(home, {"pages": pages(1), "types": ["seo"]})
+    audit = created(home, {"pages": page_urls(1), "types": ["seo"]})
     assert visit(home)
     browser = browser_of(person_of(home, "admin", "admin@people.test"))
     page = browser.get(f"/o/{home.organization.slug}/webhooks/{receiver.id}").content.decode()
@@ -115,16 +118,16 @@ def test_delivery_log_links_to_the_audit(home: Member, receiver: Webhook) -> Non
 
 
 @pytest.mark.parametrize("kind", [EventKind.AUDIT_COMPLETED, EventKind.AUDIT_FAILED])
-def test_test_event_has_the_form_of_a_real_event(home: Member, receiver: Webhook, kind: EventKind) -> None:
+def test_test_event_has_the_fields_of_a_real_one(home: Member, receiver: Webhook, kind: EventKind) -> None:
     columns: dict[str, Any] = {"status": "failed", "score": None, "grade": None, "categories": (), "error": FAILED}
-    created(home, {"pages": pages(1), "types": ["security", "seo"]})
+    created(home, {"pages": page_urls(1), "types": ["security", "seo"]})
     assert visit(home, **(columns if kind is EventKind.AUDIT_FAILED else {}))
-    real = body_of(Event.objects.get())
+    real = event_body(Event.objects.get())
     assert_described(real)
-    tried = json.loads(example(kind, timezone.now()))
-    assert tried.pop("test") is True
-    assert tried["data"].keys() == real["data"].keys()
-    assert tried["data"]["pages"].keys() == real["data"]["pages"].keys()
+    example_body = json.loads(example(kind, timezone.now()))
+    assert example_body.pop("test") is True
+    assert example_body["data"].keys() == real["data"].keys()
+    assert example_body["data"]["pages"].keys() == real["data"]["pages"].keys()
     answer = home.api.post(f"/api/webhooks/{receiver.id}/test", {"event": str(kind)})
     assert answer.status_code == 202, answer.content
     assert Event.objects.filter(kind=kind, audit=None).get().is_test

@@ -1,4 +1,7 @@
-"""Audits of pages that need credentials, which are sent only to the audit's own origin."""
+"""Tests for audits with credentials.
+
+Credentials are sent only to the audit's own origin.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ from scans.visits.queue import Worker
 from sites.audits.discovering import discover_pages
 from sites.models import Audit, AuditPage
 from tests.factories import Member
-from tests.sites.audits.test_life import created, pages, shown, visit
+from tests.sites.audits.test_life import created, get_audit, page_urls, visit
 from tests.targets.server import Answer, Request, Site
 
 SECRET = "canary-3f9c1d7be2"
@@ -29,47 +32,49 @@ NAMES = {"headers": ["X-Preview"], "basic_auth": False, "cookies": ["sid"]}
 def site(settings: Settings) -> Iterator[Site]:
     settings.SCAN_ALLOWED_NETWORKS = (ip_network("127.0.0.0/8"),)
 
-    def page(request: Request) -> Answer:
+    def serve_page(request: Request) -> Answer:
         if SECRET not in str(request.headers):
             return Answer("No", status=401)
         return Answer("<!doctype html><title>Home</title><a href='/b'>B</a><a href='/c'>C</a>")
 
-    with Site({"/": page, "/b": page, "/c": page}) as site:
+    with Site({"/": serve_page, "/b": serve_page, "/c": serve_page}) as site:
         yield site
 
 
-def test_credential_names_are_displayed_but_never_values(home: Member) -> None:
-    audit = created(home, {"pages": pages(2), "types": ["seo"], "request": REQUEST})
+def test_values_of_credentials_are_not_displayed(home: Member) -> None:
+    audit = created(home, {"pages": page_urls(2), "types": ["seo"], "request": REQUEST})
     assert audit["request"] == NAMES
-    assert shown(home, audit)["request"] == NAMES
-    kept = Audit.objects.get()
-    assert kept.credentials is not None
-    assert SECRET not in str(kept.__dict__)
-    assert kept.credentials.request["headers"] == REQUEST["headers"]
-    assert "request" not in created(home, {"pages": pages(1), "types": ["seo"]})
+    assert get_audit(home, audit)["request"] == NAMES
+    stored_audit = Audit.objects.get()
+    assert stored_audit.credentials is not None
+    assert SECRET not in str(stored_audit.__dict__)
+    assert stored_audit.credentials.request["headers"] == REQUEST["headers"]
+    assert "request" not in created(home, {"pages": page_urls(1), "types": ["seo"]})
 
 
 def test_credentials_are_deleted_with_the_reports(home: Member) -> None:
-    old, kept = (created(home, {"pages": pages(2), "types": ["seo"], "request": REQUEST})["id"] for _ in range(2))
+    expired, recent = (
+        created(home, {"pages": page_urls(2), "types": ["seo"], "request": REQUEST})["id"] for _ in range(2)
+    )
     edge = timezone.now() - timedelta(days=REPORTS_KEPT_DAYS)
-    for audit, by in ((old, -1), (kept, 1)):
-        Audit.objects.filter(id=audit).update(created_at=edge + timedelta(minutes=by))
+    for audit, offset_minutes in ((expired, -1), (recent, 1)):
+        Audit.objects.filter(id=audit).update(created_at=edge + timedelta(minutes=offset_minutes))
     forget(Audit)
-    assert Audit.objects.get(id=old).encrypted_credentials is None
-    assert Audit.objects.get(id=kept).encrypted_credentials is not None
+    assert Audit.objects.get(id=expired).encrypted_credentials is None
+    assert Audit.objects.get(id=recent).encrypted_credentials is not None
 
 
-def test_scans_of_the_origin_send_credentials_and_others_do_not(home: Member) -> None:
-    audit = created(home, {"pages": pages(2), "types": ["seo", "security"], "request": REQUEST})
+def test_other_origins_get_no_credentials(home: Member) -> None:
+    audit = created(home, {"pages": page_urls(2), "types": ["seo", "security"], "request": REQUEST})
     AuditPage.objects.filter(position=1).update(origin="https://www.example.com", url="https://www.example.com/1")
     assert visit(home)
     assert visit(home)
-    found = {(scan.url, scan.credentials is not None) for scan in Scan.objects.all()}
-    assert found == {("https://example.com/0", True), ("https://www.example.com/1", False)}
-    assert shown(home, audit)["status"] == "completed"
+    has_credentials_by_url = {(scan.url, scan.credentials is not None) for scan in Scan.objects.all()}
+    assert has_credentials_by_url == {("https://example.com/0", True), ("https://www.example.com/1", False)}
+    assert get_audit(home, audit)["status"] == "completed"
 
 
-def test_pages_of_several_origins_cannot_share_credentials(home: Member) -> None:
+def test_credentials_need_a_single_origin(home: Member) -> None:
     body = {"pages": ["https://example.com/", "https://www.example.com/"], "request": REQUEST}
     response = home.api.post("/v1/audits", body)
     assert (response.status_code, response.json()["code"]) == (400, "INVALID_REQUEST_FIELD")
@@ -79,14 +84,14 @@ def test_pages_of_several_origins_cannot_share_credentials(home: Member) -> None
 def test_discovery_sends_the_credentials(home: Member, site: Site) -> None:
     audit = created(home, {"site": f"{site.url}/", "types": ["seo"], "discover": ["links"], "request": REQUEST})
     discover_pages(Worker("one", 4))
-    assert shown(home, audit)["pages"]["found"] == 3
-    without = created(home, {"site": f"{site.url}/", "types": ["seo"], "discover": ["links"]})
+    assert get_audit(home, audit)["pages"]["found"] == 3
+    audit_without_credentials = created(home, {"site": f"{site.url}/", "types": ["seo"], "discover": ["links"]})
     discover_pages(Worker("one", 4))
-    assert shown(home, without)["pages"]["found"] == 1
+    assert get_audit(home, audit_without_credentials)["pages"]["found"] == 1
 
 
-def test_idempotency_key_with_other_credentials_conflicts(home: Member) -> None:
-    body = {"pages": pages(1), "types": ["seo"], "request": REQUEST}
+def test_other_credentials_conflict(home: Member) -> None:
+    body = {"pages": page_urls(1), "types": ["seo"], "request": REQUEST}
     headers = {"Idempotency_Key": "one"}
     first = home.api.post("/v1/audits", body, **headers)
     again = home.api.post("/v1/audits", body, **headers)

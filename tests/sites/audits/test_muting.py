@@ -1,4 +1,7 @@
-"""Muted findings of an audit: listed apart if muted everywhere, kept in the list if only on some pages or places."""
+"""Tests for muted audit findings.
+
+They are listed separately if every place on every page is muted.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,7 @@ from website_scan.fingerprints import fingerprint
 REASON = "Sent by the load balancer."
 
 
-def audit_of(member: Member, *urls: str, kind: str = "site") -> Audit:
+def finished_audit(member: Member, *urls: str, kind: str = "site") -> Audit:
     """Create a finished audit with a page for each URL."""
     now = timezone.now()
     audit = Audit.objects.create(
@@ -47,7 +50,7 @@ def audit_of(member: Member, *urls: str, kind: str = "site") -> Audit:
     return audit
 
 
-def found(
+def create_finding(
     audit: Audit,
     check: str,
     *urls: str,
@@ -55,7 +58,9 @@ def found(
     places: tuple[str, ...] = ("",),
     outcomes: tuple[str, ...] = ("faulty",),
 ) -> AuditFinding:
-    """Create a finding with places that are all on these sample pages; `pages` is the number of all affected pages.
+    """Create a finding that affects `pages` pages.
+
+    Its places are on all sample pages.
 
     The first of the outcomes is that of the worst page.
     """
@@ -86,32 +91,34 @@ def found(
     return finding
 
 
-def mute(member: Member, check: str, **changes: Any) -> None:
+def create_mute(member: Member, check: str, **changes: Any) -> None:
     body = {"check": check, "host": "example.com", "reason": REASON}
     assert member.api.post("/v1/mutes", body | changes).status_code == 201
 
 
-def told(member: Member, audit: Audit) -> dict[str, str]:
-    """Return the API's `muted` of each finding."""
+def muted_by_check(member: Member, audit: Audit) -> dict[str, str]:
+    """Return the API's value of `muted` by check."""
     findings = member.api.get(f"/v1/audits/{audit.id}/findings").json()["findings"]
-    return {each["check"]: each["muted"] for each in findings}
+    return {finding["check"]: finding["muted"] for finding in findings}
 
 
 HOME, SHOP, SHOES = "https://example.com/", "https://example.com/shop", "https://example.com/shop/shoes"
 
 
-def test_mute_of_a_host_covers_all_pages_of_the_site(home: Member, stranger: Member) -> None:
-    audit = audit_of(home, HOME, SHOP, SHOES)
-    found(audit, "hsts", HOME, SHOP, pages=400)
-    found(audit, "csp-present", HOME)
-    mute(stranger, "hsts")
-    assert set(told(home, audit).values()) == {"none"}
-    mute(home, "hsts")
-    assert told(home, audit) == {"hsts": "all", "csp-present": "none"}
+def test_host_mute_covers_all_pages(home: Member, stranger: Member) -> None:
+    audit = finished_audit(home, HOME, SHOP, SHOES)
+    create_finding(audit, "hsts", HOME, SHOP, pages=400)
+    create_finding(audit, "csp-present", HOME)
+    create_mute(stranger, "hsts")
+    assert set(muted_by_check(home, audit).values()) == {"none"}
+    create_mute(home, "hsts")
+    assert muted_by_check(home, audit) == {"hsts": "all", "csp-present": "none"}
     (muted,) = (
-        each for each in home.api.get(f"/v1/audits/{audit.id}/findings").json()["findings"] if each["muted"] == "all"
+        finding
+        for finding in home.api.get(f"/v1/audits/{audit.id}/findings").json()["findings"]
+        if finding["muted"] == "all"
     )
-    assert [(each["check"], each["reason"]) for each in muted["mutes"]] == [("hsts", REASON)]
+    assert [(mute["check"], mute["reason"]) for mute in muted["mutes"]] == [("hsts", REASON)]
 
 
 @pytest.mark.parametrize(
@@ -119,127 +126,123 @@ def test_mute_of_a_host_covers_all_pages_of_the_site(home: Member, stranger: Mem
     [
         ((SHOP, SHOES), 0, "all"),
         ((HOME, SHOP), 0, "some"),
-        ((SHOP, SHOES), 7, "some"),  # the other five pages are not stored
+        ((SHOP, SHOES), 7, "some"),  # Only two of the seven affected pages are stored as samples.
         ((HOME,), 0, "none"),
     ],
 )
-def test_mute_of_a_path_covers_the_pages_below_the_path(
-    home: Member, urls: tuple[str, ...], pages: int, expected: str
-) -> None:
-    audit = audit_of(home, HOME, SHOP, SHOES)
-    found(audit, "hsts", *urls, pages=pages)
-    mute(home, "hsts", path_prefix="/shop")
-    assert list(told(home, audit).values()) == [expected]
+def test_path_mute_covers_all_pages_below(home: Member, urls: tuple[str, ...], pages: int, expected: str) -> None:
+    audit = finished_audit(home, HOME, SHOP, SHOES)
+    create_finding(audit, "hsts", *urls, pages=pages)
+    create_mute(home, "hsts", path_prefix="/shop")
+    assert list(muted_by_check(home, audit).values()) == [expected]
 
 
 def test_mute_covers_pages_on_its_host_only(home: Member) -> None:
-    audit = audit_of(home, HOME, "https://other.example.com/", kind="pages")
-    found(audit, "hsts", HOME, "https://other.example.com/", pages=9)
-    mute(home, "hsts")
-    assert list(told(home, audit).values()) == ["some"]
-    mute(home, "hsts", host="other.example.com")
-    assert list(told(home, audit).values()) == ["all"]
+    audit = finished_audit(home, HOME, "https://other.example.com/", kind="pages")
+    create_finding(audit, "hsts", HOME, "https://other.example.com/", pages=9)
+    create_mute(home, "hsts")
+    assert list(muted_by_check(home, audit).values()) == ["some"]
+    create_mute(home, "hsts", host="other.example.com")
+    assert list(muted_by_check(home, audit).values()) == ["all"]
 
 
 @pytest.mark.parametrize(
     ("outcomes", "expected"),
     [(("short",), "all"), (("missing",), "none"), (("short", "missing"), "none")],
 )
-def test_mute_of_an_outcome_covers_findings_with_this_outcome_only(
-    home: Member, outcomes: tuple[str, ...], expected: str
-) -> None:
-    audit = audit_of(home, HOME, SHOP)
-    found(audit, "hsts", HOME, SHOP, outcomes=outcomes)
-    mute(home, "hsts", outcome="short")
-    assert told(home, audit) == {"hsts": expected}
-    mute(home, "hsts")
-    assert told(home, audit) == {"hsts": "all"}
+def test_mute_with_an_outcome_covers_only_it(home: Member, outcomes: tuple[str, ...], expected: str) -> None:
+    audit = finished_audit(home, HOME, SHOP)
+    create_finding(audit, "hsts", HOME, SHOP, outcomes=outcomes)
+    create_mute(home, "hsts", outcome="short")
+    assert muted_by_check(home, audit) == {"hsts": expected}
+    create_mute(home, "hsts")
+    assert muted_by_check(home, audit) == {"hsts": "all"}
 
 
-def test_findings_are_filtered_by_an_outcome_on_any_page(home: Member) -> None:
-    audit = audit_of(home, HOME, SHOP)
-    found(audit, "hsts", HOME, SHOP, outcomes=("missing", "short"))
-    found(audit, "title", HOME, outcomes=("short",))
+def test_findings_are_filtered_by_outcome(home: Member) -> None:
+    audit = finished_audit(home, HOME, SHOP)
+    create_finding(audit, "hsts", HOME, SHOP, outcomes=("missing", "short"))
+    create_finding(audit, "title", HOME, outcomes=("short",))
     address = f"/v1/audits/{audit.id}/findings?outcome="
-    for wanted, checks in (("hsts.short", ["hsts"]), ("hsts.missing", ["hsts"]), ("title.long", []), ("short", [])):
-        answer = home.api.get(address + wanted).json()
-        assert ([each["check"] for each in answer["findings"]], answer["total"]) == (checks, len(checks)), wanted
-    assert [each["outcome"] for each in home.api.get(address + "hsts.short").json()["findings"]] == ["missing"]
+    for outcome, checks in (("hsts.short", ["hsts"]), ("hsts.missing", ["hsts"]), ("title.long", []), ("short", [])):
+        answer = home.api.get(address + outcome).json()
+        assert ([finding["check"] for finding in answer["findings"]], answer["total"]) == (checks, len(checks)), outcome
+    assert [finding["outcome"] for finding in home.api.get(address + "hsts.short").json()["findings"]] == ["missing"]
 
 
-def test_mute_of_one_place_leaves_the_other_places(home: Member) -> None:
-    audit = audit_of(home, HOME)
-    found(audit, "cookie-secure", HOME, places=("session", "lang"))
-    mute(home, "cookie-secure", fingerprint=fingerprint("cookie-secure", "session"))
-    assert told(home, audit) == {"cookie-secure": "some"}
+def test_place_mute_does_not_cover_other_places(home: Member) -> None:
+    audit = finished_audit(home, HOME)
+    create_finding(audit, "cookie-secure", HOME, places=("session", "lang"))
+    create_mute(home, "cookie-secure", fingerprint=fingerprint("cookie-secure", "session"))
+    assert muted_by_check(home, audit) == {"cookie-secure": "some"}
     (listed,) = home.api.get(f"/v1/audits/{audit.id}/findings").json()["findings"]
-    assert {each["place"]: each["muted"] for each in listed["places"]} == {"session": "all", "lang": "none"}
-    mute(home, "cookie-secure", fingerprint=fingerprint("cookie-secure", "lang"))
-    assert told(home, audit) == {"cookie-secure": "all"}
+    assert {place["place"]: place["muted"] for place in listed["places"]} == {"session": "all", "lang": "none"}
+    create_mute(home, "cookie-secure", fingerprint=fingerprint("cookie-secure", "lang"))
+    assert muted_by_check(home, audit) == {"cookie-secure": "all"}
 
 
-def test_places_that_are_not_stored_count_as_unmuted(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unstored_places_are_not_muted(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(AuditPlace, "MOST", 2)
-    audit = audit_of(home, HOME)
-    found(audit, "cookie-secure", HOME, places=("session", "lang"))
+    audit = finished_audit(home, HOME)
+    create_finding(audit, "cookie-secure", HOME, places=("session", "lang"))
     for place in ("session", "lang"):
-        mute(home, "cookie-secure", fingerprint=fingerprint("cookie-secure", place))
-    assert told(home, audit) == {"cookie-secure": "some"}
-    mute(home, "cookie-secure")
-    assert told(home, audit) == {"cookie-secure": "all"}
+        create_mute(home, "cookie-secure", fingerprint=fingerprint("cookie-secure", place))
+    assert muted_by_check(home, audit) == {"cookie-secure": "some"}
+    create_mute(home, "cookie-secure")
+    assert muted_by_check(home, audit) == {"cookie-secure": "all"}
 
 
-def test_no_mutes_need_no_further_queries(home: Member, django_assert_num_queries: DjangoAssertNumQueries) -> None:
-    audit = audit_of(home, HOME, kind="pages")
-    found(audit, "hsts", HOME)
+def test_unmuted_audit_needs_no_extra_queries(home: Member, django_assert_num_queries: DjangoAssertNumQueries) -> None:
+    audit = finished_audit(home, HOME, kind="pages")
+    create_finding(audit, "hsts", HOME)
     mutes = AuditMutes(audit, active_mutes(home.organization.id, timezone.now()))
     with django_assert_num_queries(1):
-        assert [each.pages for each in mutes.of(AuditFinding.objects.all()).values()] == ["none"]
+        assert [finding_mutes.pages for finding_mutes in mutes.of(AuditFinding.objects.all()).values()] == ["none"]
 
 
-def test_mutes_of_many_findings_need_one_query(home: Member, django_assert_num_queries: DjangoAssertNumQueries) -> None:
-    audit = audit_of(home, HOME, SHOP)
+def test_many_mutes_need_few_queries(home: Member, django_assert_num_queries: DjangoAssertNumQueries) -> None:
+    audit = finished_audit(home, HOME, SHOP)
     for check in ("hsts", "csp-present", "clickjacking"):
-        found(audit, check, SHOP)
-        mute(home, check, path_prefix="/shop")
+        create_finding(audit, check, SHOP)
+        create_mute(home, check, path_prefix="/shop")
     mutes = AuditMutes(audit, active_mutes(home.organization.id, timezone.now()))
     with django_assert_num_queries(2):
-        assert [each.pages for each in mutes.of(AuditFinding.objects.all()).values()] == ["all"] * 3
+        assert [finding_mutes.pages for finding_mutes in mutes.of(AuditFinding.objects.all()).values()] == ["all"] * 3
 
 
-def test_audit_page_lists_muted_findings_without_reasons_for_strangers(home: Member) -> None:
-    audit = audit_of(home, HOME, SHOP)
-    found(audit, "hsts", HOME, SHOP)
-    found(audit, "csp-present", HOME)
-    mute(home, "hsts")
+def test_strangers_do_not_see_mute_reasons(home: Member) -> None:
+    audit = finished_audit(home, HOME, SHOP)
+    create_finding(audit, "hsts", HOME, SHOP)
+    create_finding(audit, "csp-present", HOME)
+    create_mute(home, "hsts")
     Audit.objects.update(shared_at=timezone.now())
     for reader, is_member in ((person(home.organization), True), (Client(), False)):
-        shown = reader.get(f"/audit/{audit.id}")
-        page = page_of(shown)
+        response = reader.get(f"/audit/{audit.id}")
+        page = page_of(response)
         assert page.xpath('//ol[@class="findings"]//h3/text()') == ["csp-present found"]
         assert page.xpath('//details[contains(@class, "muted-findings")]//strong/text()') == ["hsts found"]
-        assert (REASON in text_of(shown)) == is_member
+        assert (REASON in text_of(response)) == is_member
 
 
-def test_page_with_only_muted_findings_does_not_claim_success(home: Member) -> None:
-    audit = audit_of(home, HOME)
-    found(audit, "hsts", HOME)
-    mute(home, "hsts")
-    said = text_of(person(home.organization).get(f"/audit/{audit.id}"))
-    assert "All findings are muted." in said
-    assert "No check found anything wrong" not in said
+def test_muted_findings_do_not_count_as_success(home: Member) -> None:
+    audit = finished_audit(home, HOME)
+    create_finding(audit, "hsts", HOME)
+    create_mute(home, "hsts")
+    page_text = text_of(person(home.organization).get(f"/audit/{audit.id}"))
+    assert "All findings are muted." in page_text
+    assert "No check found anything wrong" not in page_text
 
 
-def test_sarif_suppresses_findings_that_are_muted_on_all_pages(home: Member) -> None:
-    audit = audit_of(home, HOME, SHOP)
-    found(audit, "hsts", HOME, SHOP)
-    found(audit, "csp-present", HOME)
+def test_sarif_suppresses_muted_findings(home: Member) -> None:
+    audit = finished_audit(home, HOME, SHOP)
+    create_finding(audit, "hsts", HOME, SHOP)
+    create_finding(audit, "csp-present", HOME)
     address = f"/v1/audits/{audit.id}/export?format=sarif"
-    plain = document_of(home, address)
-    assert all("suppressions" not in each for each in plain["runs"][0]["results"])
-    mute(home, "hsts")
-    results = document_of(home, address)["runs"][0]["results"]
-    assert {each["ruleId"]: each["suppressions"] for each in results} == {
+    plain = export_sarif(home, address)
+    assert all("suppressions" not in result for result in plain["runs"][0]["results"])
+    create_mute(home, "hsts")
+    results = export_sarif(home, address)["runs"][0]["results"]
+    assert {result["ruleId"]: result["suppressions"] for result in results} == {
         "hsts": [{"kind": "external", "status": "accepted", "justification": REASON}],
         "csp-present": [],
     }
@@ -248,7 +251,7 @@ def test_sarif_suppresses_findings_that_are_muted_on_all_pages(home: Member) -> 
     assert "muted" not in next(csv.reader(io.StringIO(raw)))
 
 
-def document_of(member: Member, address: str) -> dict[str, Any]:
+def export_sarif(member: Member, address: str) -> dict[str, Any]:
     document: dict[str, Any] = json.loads(b"".join(member.api.get(address)))
     assert_sarif(document)
     return document

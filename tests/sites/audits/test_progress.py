@@ -1,4 +1,4 @@
-"""Progress of an audit in named steps."""
+"""Tests for an audit's progress, which consists of named steps."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ from tests.populated_audits import make_audit, make_pages, release
         ({"kind": "page", "status": "running"}, "Waiting in the queue", 0),
     ],
 )
-def test_progress_step_has_a_name_and_numbers(columns: dict[str, object], text: str, percent: int | None) -> None:
+def test_progress_step_has_a_name(columns: dict[str, object], text: str, percent: int | None) -> None:
     progress = progress_of(Audit(url="https://example.com/", **columns))
     assert progress.text.endswith(text)
     assert progress.percent == percent
-    states = [each.state for each in progress.steps]
+    states = [step.state for step in progress.steps]
     assert states == sorted(states, key=["done", "current", "next"].index)
     assert states.count("current") == 1
 
 
-def test_page_shows_the_step_of_its_visit(home: Member) -> None:
+def test_progress_shows_the_step_of_the_visit(home: Member) -> None:
     audit = make_audit(home)
     lead = release(make_pages(audit, [audit.url])[0], timezone.now())[0]
     assert progress_of(audit, lead).text == "Waiting in the queue"

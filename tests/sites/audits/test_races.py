@@ -1,4 +1,7 @@
-"""Races of audits, with real threads on real PostgreSQL: limits hold, turns are fair, nothing deadlocks."""
+"""Tests that concurrent audits respect limits.
+
+They must not deadlock. The tests use real threads and PostgreSQL.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ from sites.audits.dispatch import dispatch_pages
 from sites.audits.sweeping import sweep_audits
 from sites.models import Audit, AuditPage
 from tests.factories import Api, Member, make_result, member_of
-from tests.scans.test_races import PARALLEL, all_at_once
+from tests.scans.test_races import PARALLEL, call_in_50_threads
 from tests.threads import close_connections
 from website_scan.findings import ScanType
 from website_scan.result import ScanError
@@ -32,86 +35,98 @@ OURS = ScanError("INTERNAL_ERROR", "The scanner failed.")
 
 
 @pytest.fixture
-def crowd(transactional_db: None) -> Member:
+def business_member(transactional_db: None) -> Member:
     return member_of("Crowd", "business")
 
 
-def body(pages: int, name: str = "", *types: str) -> dict[str, object]:
+def audit_body(pages: int, name: str = "", *types: str) -> dict[str, object]:
     return {"pages": [f"https://example.com/{name}{number}" for number in range(pages)], "types": types or ["seo"]}
 
 
-def visit(worker: str, chance: random.Random | None = None) -> bool:
-    """Claim and finish a visit like a worker; by `chance` it fails through the service's fault. False if none waits."""
-    named = Scan.objects.visits().filter(status="queued").first()
-    claim = claim_next(named.id, Worker(worker, 100)) if named else None
+def finish_visit(worker: str, random_failures: random.Random | None = None) -> bool:
+    """Claim and finish a visit like a worker, sometimes with an internal error.
+
+    Return False if none is queued.
+    """
+    queued_scan = Scan.objects.visits().filter(status="queued").first()
+    claim = claim_next(queued_scan.id, Worker(worker, 100)) if queued_scan else None
     if claim is None:
         return False
-    scans = {ScanType(each.type): each for each in Scan.objects.of_visit(claim.scan_id)}
+    scans = {ScanType(scan.type): scan for scan in Scan.objects.of_visit(claim.scan_id)}
     columns: dict[str, Any] = {}
-    if chance is not None and chance.random() < 0.3:
+    if random_failures is not None and random_failures.random() < 0.3:
         columns = {"status": "failed", "score": None, "grade": None, "categories": (), "error": OURS}
-    # The claim is lost if the organization was closed.
-    finish_scan(claim, *(make_result(scans[each], **columns) for each in claim.types))
+    # The worker loses its claim if the organization was closed.
+    finish_scan(claim, *(make_result(scans[scan_type], **columns) for scan_type in claim.types))
     dispatch_pages(claim.organization_id)
     return True
 
 
-def test_50_parallel_audits_respect_the_concurrency_limit(crowd: Member) -> None:
+def test_50_audits_respect_the_concurrency_limit(business_member: Member) -> None:
     Tier.objects.filter(name="business").update(concurrent_scans=10)
-    answers = Counter(all_at_once(lambda _: Api(crowd.plaintext).post("/v1/audits", body(3)).status_code))
+    answers = Counter(
+        call_in_50_threads(lambda _: Api(business_member.plaintext).post("/v1/audits", audit_body(3)).status_code)
+    )
     assert answers == {202: PARALLEL}
-    assert running_visits(crowd.organization.id) == 9  # one slot is left for an interactive scan
+    assert running_visits(business_member.organization.id) == 9  # One slot is reserved for interactive scans.
     assert MonthlyUsage.objects.get().used == 9
 
 
-def test_50_parallel_audits_respect_the_audit_limit(crowd: Member) -> None:
+def test_50_audits_respect_the_audit_limit(business_member: Member) -> None:
     Tier.objects.filter(name="business").update(concurrent_scans=2)
-    answers = Counter(all_at_once(lambda _: Api(crowd.plaintext).post("/v1/audits", body(2)).status_code))
+    answers = Counter(
+        call_in_50_threads(lambda _: Api(business_member.plaintext).post("/v1/audits", audit_body(2)).status_code)
+    )
     assert answers == {202: 10, 429: 40}
     assert Audit.objects.count() == 10
-    assert running_visits(crowd.organization.id) == 1
+    assert running_visits(business_member.organization.id) == 1
 
 
-def test_50_parallel_audits_respect_the_quota(crowd: Member) -> None:
+def test_50_parallel_audits_respect_the_quota(business_member: Member) -> None:
     Tier.objects.filter(name="business").update(scans_per_month=7, concurrent_scans=100)
-    all_at_once(lambda _: Api(crowd.plaintext).post("/v1/audits", body(1, "", "seo", "security")).status_code)
-    # Each page takes two scans of the quota; the last single one stays unused.
+    call_in_50_threads(
+        lambda _: Api(business_member.plaintext).post("/v1/audits", audit_body(1, "", "seo", "security")).status_code
+    )
+    # Pages use two scans of the quota of seven, so one scan is never used.
     assert MonthlyUsage.objects.get().used == Scan.objects.count() == 6
 
 
-def test_50_parallel_requests_with_one_idempotency_key_create_one_audit(crowd: Member) -> None:
+def test_50_requests_with_one_key_create_one_audit(business_member: Member) -> None:
     def post(_: int) -> tuple[int, str | None]:
-        response = Api(crowd.plaintext).post("/v1/audits", body(2), Idempotency_Key="one")
+        response = Api(business_member.plaintext).post("/v1/audits", audit_body(2), Idempotency_Key="one")
         return response.status_code, response.json().get("code")
 
-    answers = Counter(all_at_once(post))
+    answers = Counter(call_in_50_threads(post))
     assert set(answers) <= {(202, None), (409, "IDEMPOTENCY_CONFLICT")}
     assert answers[(202, None)] >= 1
     assert Audit.objects.count() == 1
 
 
-def test_concurrent_operations_on_audits_do_not_deadlock(crowd: Member) -> None:
-    """Create, finish, release, cancel and sweep concurrently until nothing is left; then all counters must agree."""
+def test_concurrent_operations_do_not_deadlock(business_member: Member) -> None:
+    """Change audits concurrently, then compare all counters.
+
+    Audits are created, finished, dispatched, cancelled and swept.
+    """
     Tier.objects.filter(name="business").update(concurrent_scans=5)
     stopped = threading.Event()
-    is_created = threading.Event()
+    are_audits_created = threading.Event()
 
-    def work(number: int) -> None:
+    def run_worker(number: int) -> None:
         chance = random.Random(number)
         try:
             while not stopped.is_set():
-                idle = not visit(f"worker {number}", chance)
-                if idle and is_created.is_set() and not Audit.objects.exclude(status__in=Audit.FINAL).exists():
+                idle = not finish_visit(f"worker {number}", chance)
+                if idle and are_audits_created.is_set() and not Audit.objects.exclude(status__in=Audit.FINAL).exists():
                     return
         finally:
             close_connections()
 
-    def create(number: int) -> None:
+    def create_audits(number: int) -> None:
         chance = random.Random(number)
-        api = Api(crowd.plaintext)
+        api = Api(business_member.plaintext)
         try:
-            for each in range(4):
-                created = api.post("/v1/audits", body(6, f"{number}-{each}-", "seo", "security"))
+            for index in range(4):
+                created = api.post("/v1/audits", audit_body(6, f"{number}-{index}-", "seo", "security"))
                 assert created.status_code == 202, created.content
                 if chance.random() < 0.5:
                     assert api.delete(f"/v1/audits/{created.json()['id']}").status_code == 200
@@ -120,21 +135,21 @@ def test_concurrent_operations_on_audits_do_not_deadlock(crowd: Member) -> None:
             close_connections()
 
     with ThreadPoolExecutor(WORKERS + 3) as pool:
-        workers = [pool.submit(work, number) for number in range(WORKERS)]
+        workers = [pool.submit(run_worker, number) for number in range(WORKERS)]
         try:
-            for creator in [pool.submit(create, number) for number in range(3)]:
+            for creator in [pool.submit(create_audits, number) for number in range(3)]:
                 creator.result(120)
-            is_created.set()
+            are_audits_created.set()
             for worker in workers:
                 worker.result(120)
         finally:
             stopped.set()
-    while visit("the last"):  # visits of cancelled audits
+    while finish_visit("the last"):  # Finish the queued visits of cancelled audits.
         pass
     assert Audit.objects.count() == 12
     assert not Scan.objects.unfinished().exists()
-    kept = Scan.objects.exclude(error_code__in=("INTERNAL_ERROR", "SCAN_CANCELLED")).count()
-    assert MonthlyUsage.objects.get().used == kept
+    charged_scans = Scan.objects.exclude(error_code__in=("INTERNAL_ERROR", "SCAN_CANCELLED")).count()
+    assert MonthlyUsage.objects.get().used == charged_scans
     for audit in Audit.objects.all():
         pages = dict(audit.pages.order_by().values_list("status").annotate(Count("id")))
         assert not {"waiting", "released"} & pages.keys()
@@ -143,26 +158,28 @@ def test_concurrent_operations_on_audits_do_not_deadlock(crowd: Member) -> None:
         assert audit.scans_done == 2 * audit.pages_planned
 
 
-def test_organization_can_be_closed_while_its_audits_run(crowd: Member) -> None:
+def test_organization_is_closed_during_its_audits(business_member: Member) -> None:
     for number in range(3):
-        assert crowd.api.post("/v1/audits", body(20, f"{number}-", "seo", "security")).status_code == 202
-    begun = threading.Barrier(WORKERS + 1)
+        assert (
+            business_member.api.post("/v1/audits", audit_body(20, f"{number}-", "seo", "security")).status_code == 202
+        )
+    start_barrier = threading.Barrier(WORKERS + 1)
 
-    def work(number: int) -> None:
-        begun.wait()
+    def run_worker(number: int) -> None:
+        start_barrier.wait()
         try:
-            while visit(f"worker {number}"):
+            while finish_visit(f"worker {number}"):
                 pass
         finally:
             close_connections()
 
     with ThreadPoolExecutor(WORKERS) as pool:
-        workers = [pool.submit(work, number) for number in range(WORKERS)]
-        begun.wait()
-        close_organization(crowd.organization)
+        workers = [pool.submit(run_worker, number) for number in range(WORKERS)]
+        start_barrier.wait()
+        close_organization(business_member.organization)
         for worker in workers:
             worker.result(120)
-    assert dispatch_pages(crowd.organization.id) == 0
+    assert dispatch_pages(business_member.organization.id) == 0
     assert not Scan.objects.unfinished().exists()
     assert set(Audit.objects.values_list("status", flat=True)) <= {"cancelled", "completed"}
     assert not AuditPage.objects.filter(status="waiting").exists()

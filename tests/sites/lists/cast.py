@@ -1,4 +1,4 @@
-"""Lists for tests, inserted without the API."""
+"""Helpers that insert lists and entries into the database."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.factories import Member
 
 
 def make_list(member: Member, **columns: Any) -> SiteList:
-    """Create a list without entries."""
+    """Create an empty list."""
     values: dict[str, Any] = {"name": "Cities", "types": ["security", "seo"]}
     return SiteList.objects.create(organization=member.organization, **values | columns)
 
@@ -23,10 +23,13 @@ def make_entry(site_list: SiteList, url: str = "https://example.com/", **columns
 
 
 def make_entries(site_list: SiteList, entries: Iterable[dict[str, Any]]) -> list[ListEntry]:
-    """Add entries, given as their columns, to a list."""
-    made = ListEntry.objects.bulk_create(
-        ListEntry(site_list=site_list, **{"host": urlsplit(each["url"]).netloc, **each}) for each in entries
+    """Add entries to a list.
+
+    Each entry is a dict of column values.
+    """
+    created = ListEntry.objects.bulk_create(
+        ListEntry(site_list=site_list, **{"host": urlsplit(entry["url"]).netloc, **entry}) for entry in entries
     )
-    site_list.entries_count += len(made)
+    site_list.entries_count += len(created)
     site_list.save(update_fields=["entries_count"])
-    return made
+    return created

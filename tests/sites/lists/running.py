@@ -1,4 +1,7 @@
-"""Helpers that run lists in the test process: entries on fictitious hosts, a resolver, and a scripted worker."""
+"""Helpers that run lists in the test process.
+
+They have a fake resolver and a fake worker.
+"""
 
 from __future__ import annotations
 
@@ -26,94 +29,109 @@ from website_scan.scoring import mean_grade
 UNREACHABLE = ScanError("URL_NOT_REACHABLE", "The site did not answer.")
 
 
-def listed(member: Member, number: int = 3, *, tags: Sequence[str] = (), **columns: Any) -> SiteList:
-    """Create a list with entries `https://site-0.example.com/`, `site-1` and so on, all due at once in a run."""
+def make_numbered_list(member: Member, number: int = 3, *, tags: Sequence[str] = (), **columns: Any) -> SiteList:
+    """Create a list of numbered sites.
+
+    A run starts entries such as `https://site-0.example.com/` all at once.
+    """
     values = {"name": "Towns", "types": ["security"], "window_hours": 0, "entries_count": number}
-    made = SiteList.objects.create(organization=member.organization, **values | columns)
-    hosts = [f"site-{each}.example.com" for each in range(number)]
+    site_list = SiteList.objects.create(organization=member.organization, **values | columns)
+    hosts = [f"site-{index}.example.com" for index in range(number)]
     ListEntry.objects.bulk_create(
-        ListEntry(site_list=made, url=f"https://{host}/", host=host, tags=list(tags)) for host in hosts
+        ListEntry(site_list=site_list, url=f"https://{host}/", host=host, tags=list(tags)) for host in hosts
     )
-    return made
+    return site_list
 
 
-def entry_of(site_list: SiteList, number: int) -> ListEntry:
+def get_entry(site_list: SiteList, number: int) -> ListEntry:
     return site_list.entries.get(host=f"site-{number}.example.com")
 
 
-def address_of(number: int) -> str:
-    """Return another public IP address for each number."""
+def make_ip_address(number: int) -> str:
+    """Return a different public IP address for each number."""
     return f"93.184.{number // 250}.{number % 250 + 1}"
 
 
 class Names:
-    """Resolver with fixed IP addresses; other hosts get one address each, an empty list means no address."""
+    """Fake resolver with fixed IP addresses.
+
+    An unlisted host gets a new address.
+
+    A host with an empty list has no address.
+    """
 
     def __init__(self, addresses: Mapping[str, Sequence[str]] | None = None) -> None:
         self._addresses = dict(addresses or {})
-        self.asked: list[str] = []
+        self.resolved_hosts: list[str] = []
 
     def resolve(self, host: str, deadline: Deadline) -> tuple[str, ...]:
-        self.asked.append(host)
-        found = self._addresses.setdefault(host, [address_of(10_000 + len(self._addresses))])
-        if not found:
+        self.resolved_hosts.append(host)
+        ip_addresses = self._addresses.setdefault(host, [make_ip_address(10_000 + len(self._addresses))])
+        if not ip_addresses:
             raise NotReachable(f"{host} does not resolve to an address.")
-        return tuple(found)
+        return tuple(ip_addresses)
 
 
-def check(id: str, status: CheckStatus = "fail", severity: Severity = HIGH, **columns: Any) -> CheckResult:
-    """Return a check with this status."""
-    shown = None if status == "pass" else severity
-    return check_of(id, id.title(), f"{id} found", status, shown, severity, f"It is {id}.", "Mend it.", **columns)
+def make_check(id: str, status: CheckStatus = "fail", severity: Severity = HIGH, **columns: Any) -> CheckResult:
+    """Return a check with this status. By default, it has failed."""
+    found_severity = None if status == "pass" else severity
+    return check_of(
+        id, id.title(), f"{id} found", status, found_severity, severity, f"It is {id}.", "Mend it.", **columns
+    )
 
 
-Found = tuple[int, Sequence[CheckResult]] | ScanError
+ScriptedResult = tuple[int, Sequence[CheckResult]] | ScanError
 
 
-class Script:
-    """Substitute for a worker: finishes visits with the score and checks, or the error, returned by `found`."""
+class FakeWorker:
+    """Fake worker that finishes visits.
 
-    def __init__(self, found: Callable[[Scan], Found], names: Names | None = None, **columns: Any) -> None:
-        self._found, self._columns = found, columns
+    `result_for` returns the score and checks, or the error.
+    """
+
+    def __init__(
+        self, result_for: Callable[[Scan], ScriptedResult], names: Names | None = None, **columns: Any
+    ) -> None:
+        self._result_for, self._columns = result_for, columns
         self.names = names or Names()
         self.visited: list[str] = []
 
-    def start(self, site_list: SiteList, now: datetime | None = None) -> int:
+    def start_entries(self, site_list: SiteList, now: datetime | None = None) -> int:
         return starting.start_entries(site_list.organization_id, now or timezone.now(), resolver=self.names)
 
     def visit(self, organization_id: int) -> str | None:
-        """Finish one queued visit; return the URL of its page."""
+        """Finish one queued visit. Return the URL of its page."""
         waiting = Scan.objects.visits().filter(organization=organization_id, status="queued").order_by("created_at")
         scan = waiting.first()
         if scan is None:
             return None
         claim = claim_scan(scan.id)
         assert claim is not None
-        scans = {ScanType(each.type): each for each in Scan.objects.of_visit(claim.scan_id)}
-        assert finish_scan(claim, *(self._result(scans[each]) for each in claim.types))
+        scans = {ScanType(scan.type): scan for scan in Scan.objects.of_visit(claim.scan_id)}
+        assert finish_scan(claim, *(self._make_result(scans[scan_type]) for scan_type in claim.types))
         dispatch_pages(organization_id)
         self.visited.append(scan.url)
         return scan.url
 
-    def work_off(self, site_list: SiteList, now: datetime | None = None) -> None:
-        """Start, visit and count until all results of the list are finished."""
+    def run_all_work(self, site_list: SiteList, now: datetime | None = None) -> None:
+        """Finish all visits, then count the list's results."""
         now = now or timezone.now()
-        while self.start(site_list, now) or self.visit(site_list.organization_id):
+        while self.start_entries(site_list, now) or self.visit(site_list.organization_id):
             pass
-        counting.count_missed(now, lambda: True)
+        counting.count_missed_results(now, lambda: True)
 
     def run(self, site_list: SiteList, now: datetime | None = None) -> ListRun:
-        """Begin a run of a list and complete it."""
+        """Begin a run of the list and finish all its visits."""
         run = runs.begin_run(list_id=site_list.id)
-        self.work_off(site_list, now)
+        self.run_all_work(site_list, now)
         run.refresh_from_db()
         return run
 
-    def _result(self, scan: Scan) -> ScanResult:
-        found = self._found(scan)
-        if isinstance(found, ScanError):
-            return failed_result(ScanType(scan.type), scan.url, datetime.now(UTC), found)
-        score, checks = found
+    def _make_result(self, scan: Scan) -> ScanResult:
+        result = self._result_for(scan)
+        if isinstance(result, ScanError):
+            return failed_result(ScanType(scan.type), scan.url, datetime.now(UTC), result)
+        score, checks = result
         values: dict[str, Any] = {
             "categories": (CategoryResult("things", "Things", 10, tuple(checks), score),) if checks else (),
             "score": score,
@@ -122,18 +140,21 @@ class Script:
         return make_result(scan, **values | self._columns)
 
 
-def usual(scan: Scan) -> Found:
-    """Return one passed and one failed check."""
-    return 80, [check("hsts"), check("caa", "warn"), check("https-available", "pass")]
+def usual_result(scan: Scan) -> ScriptedResult:
+    """Return the score 80 with a failed, a warned and a passed check."""
+    return 80, [make_check("hsts"), make_check("caa", "warn"), make_check("https-available", "pass")]
 
 
-def scored(score: int) -> Callable[[Scan], Found]:
-    """Return a scripted result with a score and one failed check."""
-    return lambda _: (score, [check("hsts")])
+def result_with_score(score: int) -> Callable[[Scan], ScriptedResult]:
+    """Return a function that gives scans one score.
+
+    It also gives them one failed check.
+    """
+    return lambda _: (score, [make_check("hsts")])
 
 
-def statuses(run: ListRun) -> list[str]:
-    """Return the statuses of a run's results in the order of its entries' hosts."""
+def result_statuses(run: ListRun) -> list[str]:
+    """Return the statuses of a run's results, sorted by host."""
     rows = ListResult.objects.filter(run=run).values_list("url", "status")
     return [status for _, status in sorted((urlsplit(url).netloc, status) for url, status in rows)]
 

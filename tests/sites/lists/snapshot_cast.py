@@ -1,4 +1,4 @@
-"""Snapshots for tests: runs of lists with their results and counts, counted independently of the service."""
+"""Helpers that insert snapshots into the database."""
 
 from __future__ import annotations
 
@@ -20,8 +20,11 @@ CHECKS = ("https-available", "http-to-https-redirect", "hsts", "title")
 
 
 @dataclass(frozen=True)
-class Looked:
-    """Site of a snapshot: its scores by type, and a letter for each check. A site without scores has failed."""
+class SnapshotSite:
+    """Site in a snapshot.
+
+    `letters` has a status letter for each check. A site without scores has failed.
+    """
 
     url: str
     scores: Mapping[str, int] = field(default_factory=dict)
@@ -36,15 +39,18 @@ class Looked:
 
 def snapshot(
     site_list: SiteList,
-    sites: Sequence[Looked],
+    sites: Sequence[SnapshotSite],
     *,
     checks: Sequence[str] = CHECKS,
     at: datetime | None = None,
     **columns: Any,
 ) -> ListRun:
-    """Create a run that has ended, with an entry for each address that the list does not have yet."""
+    """Create a finished run with these sites.
+
+    Missing entries are added to the list.
+    """
     at = at or timezone.now()
-    judged = sum(bool(each.scores) for each in sites)
+    judged = sum(bool(site.scores) for site in sites)
     values: dict[str, Any] = {
         "status": "completed",
         "started_at": at,
@@ -58,39 +64,47 @@ def snapshot(
         "checks": list(checks),
     }
     run = ListRun.objects.create(site_list=site_list, **values | columns)
-    known = {each.url: each for each in site_list.entries.all()}
-    new = [{"url": each.url, "tags": list(each.tags)} for each in sites if each.url not in known]
-    known |= {each.url: each for each in make_entries(site_list, new)}
-    ListResult.objects.bulk_create(_result(run, number, each, known[each.url]) for number, each in enumerate(sites))
-    tags = {tag for each in sites for tag in each.tags}
+    entries_by_url = {entry.url: entry for entry in site_list.entries.all()}
+    new = [{"url": site.url, "tags": list(site.tags)} for site in sites if site.url not in entries_by_url]
+    entries_by_url |= {entry.url: entry for entry in make_entries(site_list, new)}
+    ListResult.objects.bulk_create(
+        _make_result(run, number, site, entries_by_url[site.url]) for number, site in enumerate(sites)
+    )
+    tags = {tag for site in sites for tag in site.tags}
     for tag in ("", *tags):
-        counts = counted(run, [each for each in sites if not tag or tag in each.tags])
+        counts = count_sites(run, [site for site in sites if not tag or tag in site.tags])
         ListCount.objects.create(run=run, tag=tag, data=counts)
     return run
 
 
-def counted(run: ListRun, sites: Sequence[Looked]) -> ListCounts:
-    judged = [each for each in sites if each.scores]
+def count_sites(run: ListRun, sites: Sequence[SnapshotSite]) -> ListCounts:
+    judged = [site for site in sites if site.scores]
     checks = {check: [0, 0, 0] for check in run.checks}
-    for each in judged:
-        for check, letter in zip(run.checks, each.letters, strict=False):
+    for site in judged:
+        for check, letter in zip(run.checks, site.letters, strict=False):
             if letter != "-":
                 checks[check]["fwp".index(letter)] += 1
-    scored = {type: [each for each in judged if type in each.scores] for type in run.types}
+    result_with_score = {type: [site for site in judged if type in site.scores] for type in run.types}
     return {
         "sites": len(sites),
         "judged": len(judged),
-        "scores": {type: dict(Counter(str(each.scores[type]) for each in those)) for type, those in scored.items()},
-        "grades": {type: dict(Counter(each.grade(type) for each in those)) for type, those in scored.items()},
+        "scores": {
+            type: dict(Counter(str(site.scores[type]) for site in sites_of_type))
+            for type, sites_of_type in result_with_score.items()
+        },
+        "grades": {
+            type: dict(Counter(site.grade(type) for site in sites_of_type))
+            for type, sites_of_type in result_with_score.items()
+        },
         "checks": {check: numbers for check, numbers in checks.items() if any(numbers)},
     }
 
 
-def share_of(site_list: SiteList, run: ListRun | None = None, *, has_table: bool = False) -> ListShare:
+def make_share(site_list: SiteList, run: ListRun | None = None, *, has_table: bool = False) -> ListShare:
     return ListShare.objects.create(site_list=site_list, run=run, has_table=has_table)
 
 
-def _result(run: ListRun, number: int, site: Looked, entry: ListEntry) -> ListResult:
+def _make_result(run: ListRun, number: int, site: SnapshotSite, entry: ListEntry) -> ListResult:
     values: dict[str, Any] = {
         "status": "done" if site.scores else "failed",
         "pages": 1 if site.scores else 0,

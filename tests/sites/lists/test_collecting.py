@@ -1,4 +1,4 @@
-"""Facts and findings of a site, from the results of its scans."""
+"""Tests for collecting a site's facts and findings from its scan results."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 from scans.models import Scan
 from sites.lists.collecting import facts_of, moved_to
 from tests.factories import Member, make_result, make_scan, member_of
-from tests.sites.lists.running import Found, Script, check, entry_of, listed
+from tests.sites.lists.running import FakeWorker, ScriptedResult, get_entry, make_check, make_numbered_list
 from website_scan.findings import LOW
 from website_scan.places import Rows
 from website_scan.result import CategoryResult
@@ -22,7 +22,7 @@ def owner(db: None) -> Member:
     return member_of("Owner", "business")
 
 
-def hops(*steps: tuple[str, int]) -> list[StoredHop]:
+def make_hops(*steps: tuple[str, int]) -> list[StoredHop]:
     return [{"url": url, "status": status} for url, status in steps]
 
 
@@ -42,17 +42,17 @@ def hops(*steps: tuple[str, int]) -> list[StoredHop]:
         ([("https://a.com/", 301), ("https://shop.a.com/", 200)], "shop.a.com"),
     ],
 )
-def test_site_has_moved_if_all_redirects_to_another_host_are_permanent(steps: list[tuple[str, int]], host: str) -> None:
-    assert moved_to(hops(*steps)) == host
+def test_permanent_redirects_mean_a_moved_site(steps: list[tuple[str, int]], host: str) -> None:
+    assert moved_to(make_hops(*steps)) == host
 
 
-def test_facts_of_a_site_come_from_scan_and_checks(owner: Member) -> None:
+def test_facts_come_from_scan_and_checks(owner: Member) -> None:
     leaf = CertificateRow("example.com", "R11", "2026-09-25T18:00:00Z", "2026-12-24T18:00:00Z", "RSA 2048", None)
     checks = (
-        check("tls-cert-expiry", "pass", details=Rows.of([leaf])),
-        check("http-to-https-redirect", "pass"),
-        check("security-txt", "warn"),
-        check("dmarc", "fail"),
+        make_check("tls-cert-expiry", "pass", details=Rows.of([leaf])),
+        make_check("http-to-https-redirect", "pass"),
+        make_check("security-txt", "warn"),
+        make_check("dmarc", "fail"),
     )
     result = make_result(
         make_scan(owner),
@@ -85,21 +85,25 @@ def test_site_without_https_has_no_hsts(owner: Member) -> None:
     assert facts_of(result) == {"final_url": "http://example.com/", "https": False, "hsts": False}
 
 
-def test_result_has_findings_of_all_types_and_moved_to(owner: Member) -> None:
-    def found(scan: Scan) -> Found:
-        return 80, [check("hsts"), check("caa", "warn", LOW)] if scan.type == "security" else [check("title", "warn")]
+def test_result_combines_all_types(owner: Member) -> None:
+    def result_for(scan: Scan) -> ScriptedResult:
+        return 80, [make_check("hsts"), make_check("caa", "warn", LOW)] if scan.type == "security" else [
+            make_check("title", "warn")
+        ]
 
-    redirects = hops(("https://site-0.example.com/", 301), ("https://moved.example.org/", 200))
-    towns = listed(owner, 1, types=["security", "seo"])
-    script = Script(found, exhibits={"redirects": redirects}, site={"language": "de"}, facts={"status": 200})
+    redirects = make_hops(("https://site-0.example.com/", 301), ("https://moved.example.org/", 200))
+    towns = make_numbered_list(owner, 1, types=["security", "seo"])
+    script = FakeWorker(result_for, exhibits={"redirects": redirects}, site={"language": "de"}, facts={"status": 200})
     run = script.run(towns)
     result = run.results.get()
-    assert [(each["type"], each["check"], each["status"], each["severity"]) for each in result.findings] == [
+    assert [
+        (finding["type"], finding["check"], finding["status"], finding["severity"]) for finding in result.findings
+    ] == [
         ("security", "hsts", "fail", "high"),
         ("seo", "title", "warn", "high"),
         ("security", "caa", "warn", "low"),
     ]
     assert result.severities == {"high": 2, "low": 1}
     assert (result.facts, result.moved_to) == ({"language": "de", "status": 200, "caa": False}, "moved.example.org")
-    entry = entry_of(towns, 0)
+    entry = get_entry(towns, 0)
     assert (entry.moved_to, entry.url) == ("moved.example.org", "https://site-0.example.com/")

@@ -1,4 +1,4 @@
-"""Parsing of uploaded sites: every supported form, every error with its line, and limits for hostile files."""
+"""Tests for parsing uploaded sites."""
 
 from __future__ import annotations
 
@@ -12,29 +12,31 @@ from hypothesis import strategies as st
 
 from infrastructure.api.errors import InvalidParams
 from sites.lists.tags import MAX_TAGS
-from sites.lists.uploads import MAX_LINE, MAX_ROWS, InvalidEntries, Row, read_rows
+from sites.lists.upload_faults import InvalidEntries
+from sites.lists.upload_tables import MAX_LINE, MAX_ROWS
+from sites.lists.uploads import Row, parse_upload, read_rows
 from website_scan.net.policy import Policy
 
 POLICY = Policy(blocked_domains=("blocked.example.net",))
 CSV, TEXT, JSON = "text/csv", "text/plain", "application/json"
 
 
-def read(upload: str | bytes, media_type: str = CSV) -> list[Row]:
+def parse_rows(upload: str | bytes, media_type: str = CSV) -> list[Row]:
     return read_rows(upload if isinstance(upload, bytes) else upload.encode(), media_type, POLICY)
 
 
-def cells(upload: str, media_type: str = CSV) -> list[tuple[str, tuple[str, ...], str]]:
-    return [(row.url, row.tags, row.note) for row in read(upload, media_type)]
+def parse_cells(upload: str, media_type: str = CSV) -> list[tuple[str, tuple[str, ...], str]]:
+    return [(row.url, row.tags, row.note) for row in parse_rows(upload, media_type)]
 
 
-def faults(upload: str | bytes, media_type: str = CSV) -> list[tuple[int, str, str]]:
-    """Return line, code and message of each invalid line."""
+def parse_errors(upload: str | bytes, media_type: str = CSV) -> list[tuple[int, str, str]]:
+    """Return the line, code and message of invalid lines."""
     with pytest.raises(InvalidEntries) as refused:
-        read(upload, media_type)
+        parse_rows(upload, media_type)
     details: Any = refused.value.details
-    told = details["entries"]
-    assert details["count"] >= len(told)
-    return [(each["line"], each["code"], each["error"]) for each in told]
+    errors = details["entries"]
+    assert details["count"] >= len(errors)
+    return [(fault["line"], fault["code"], fault["error"]) for fault in errors]
 
 
 ONE = [("https://example.com/", ("a", "b c"), "Main site")]
@@ -59,24 +61,117 @@ ONE = [("https://example.com/", ("a", "b c"), "Main site")]
         "example.com,a;b c,Main site\nhttps://example.com/#x,a,Another note",
     ],
 )
-def test_csv_is_parsed_in_all_supported_forms(upload: str) -> None:
-    assert cells(upload) == ONE
+def test_csv_is_parsed_in_all_forms(upload: str) -> None:
+    assert parse_cells(upload) == ONE
 
 
-def test_delimiter_is_detected_after_first_cells() -> None:
-    assert cells("a.com;x;Hello, world\nb.com;y;\n") == [
+HEADERS = {
+    "Webseite\nexample.com": ("The first line is a header: “Webseite” is url.", ["https://example.com/"]),
+    "Domain Name\nexample.com\n": ("The first line is a header: “Domain Name” is url.", ["https://example.com/"]),
+    "Website\nexample.com": ("The first line is a header: “Website” is url.", ["https://example.com/"]),
+    "Ort;Internetauftritt;Tags\nKöln;koeln.de;nrw\nBonn;www.bonn.de;nrw": (
+        "The first line is a header: “Internetauftritt” is url, “Tags” is tags. Ignored: “Ort”.",
+        ["https://koeln.de/", "https://www.bonn.de/"],
+    ),
+    "URL\tTags\tKommentar\nexample.com\tx\tGut": (
+        "The first line is a header: “URL” is url, “Tags” is tags. Ignored: “Kommentar”.",
+        ["https://example.com/"],
+    ),
+    "Nr.,Web address of the town,Population\n1,example.com,12\n2,example.org,13": (
+        "The first line is a header: “Web address of the town” is url. Ignored: “Nr.”, “Population”.",
+        ["https://example.com/", "https://example.org/"],
+    ),
+    "sep=;\r\nSeite;Note\r\nexample.com;Erste\r\n": (
+        "The first line is a header: “Seite” is url, “Note” is note.",
+        ["https://example.com/"],
+    ),
+    "example.org\nexample.com": (None, ["https://example.org/", "https://example.com/"]),
+    "Köln\tkoeln.de\nBonn\tbonn.de": (None, None),
+    "user:secret@example.org\nexample.com": (None, None),
+    "http:/example.org\nexample.com": (None, None),
+    "10.0.0.1\nexample.com": (None, None),
+    "localhost\nexample.com": (None, None),
+    "printer\nscanner": (None, None),
+}
+
+
+@pytest.mark.parametrize("upload", HEADERS)
+def test_line_without_an_address_is_a_header(upload: str) -> None:
+    """A first line without an address is a header if a later line has an address.
+
+    Unknown columns are ignored.
+    """
+    text, urls = HEADERS[upload]
+    parsed = parse_upload(upload.encode(), CSV, POLICY)
+    assert (parsed.columns and parsed.columns.text) == text
+    if urls is None:
+        assert parsed.faults.reported[0].line == 1
+    else:
+        assert ([row.url for row in parsed.rows], parsed.faults.count) == (urls, 0)
+
+
+def test_error_names_the_guessed_columns() -> None:
+    with pytest.raises(InvalidEntries, match=r"Line 3: .* “Webseite” is url\. Ignored: “Ort”\.$"):
+        parse_rows("Webseite;Ort\nexample.com;Köln\nexample.com:22;Bonn")
+
+
+@pytest.mark.parametrize(
+    "upload",
+    [
+        "sep=;\nexample.com;a;Main, site",
+        "SEP=;\r\n\r\nexample.com;a;Main, site",
+        '"sep=;"\nurl;tags;note\nexample.com;a;Main, site',
+        '\ufeffsep=,\nurl,tags,note\nexample.com,a,"Main, site"',
+        "sep=\t\nexample.com\ta\tMain, site",
+        "sep=|\nexample.com|a|Main, site",
+        "sep=;;;\nexample.com;a;Main, site",
+    ],
+)
+def test_excel_delimiter_line_is_supported(upload: str) -> None:
+    """A first line `sep=;` names the delimiter.
+
+    Excel reads it, and some programs write it.
+    """
+    assert parse_cells(upload) == [("https://example.com/", ("a",), "Main, site")]
+
+
+@pytest.mark.parametrize(
+    ("address", "url"),
+    [
+        ("\u200bexample.com", "https://example.com/"),
+        ("https://example.com/pa\u200bth\u200b", "https://example.com/path"),
+        ("https://example.com/a\u00ad\u2060b?q=\ufeff1", "https://example.com/ab?q=1"),
+        ("\u202ahttps://example.com/a\u202c", "https://example.com/a"),
+        ("example.com/\u200d\u200ca", "https://example.com/a"),
+        (
+            "https://example.com/\u0646\u0627\u0645\u0647\u200c\u0627\u06cc",
+            "https://example.com/%D9%86%D8%A7%D9%85%D9%87%E2%80%8C%D8%A7%DB%8C",
+        ),
+        ("\u00a0example.com\u00a0", "https://example.com/"),
+    ],
+)
+def test_invisible_characters_are_removed(address: str, url: str) -> None:
+    """Some scripts use joiners within words.
+
+    They stand between letters that are not ASCII (RFC 5892, appendices A.1 and A.2).
+    """
+    assert parse_cells(address) == [(url, (), "")]
+
+
+def test_delimiter_is_detected() -> None:
+    assert parse_cells("a.com;x;Hello, world\nb.com;y;\n") == [
         ("https://a.com/", ("x",), "Hello, world"),
         ("https://b.com/", ("y",), ""),
     ]
-    assert cells("a.com/x;y\na.com,b\nb.com,c") == [
+    assert parse_cells("a.com/x;y\na.com,b\nb.com,c") == [
         ("https://a.com/x;y", (), ""),
         ("https://a.com/", ("b",), ""),
         ("https://b.com/", ("c",), ""),
     ]
 
 
-def test_plain_text_has_a_url_on_each_line() -> None:
-    assert cells("a.com\n\n http://b.com/x,y;z?q=1 \n", TEXT) == [
+def test_plain_text_has_one_url_per_line() -> None:
+    assert parse_cells("a.com\n\n http://b.com/x,y;z?q=1 \n", TEXT) == [
         ("https://a.com/", (), ""),
         ("http://b.com/x,y;z?q=1", (), ""),
     ]
@@ -84,8 +179,8 @@ def test_plain_text_has_a_url_on_each_line() -> None:
 
 def test_json_entries_are_parsed() -> None:
     body = {"entries": [{"url": "a.com", "tags": ["x", " y  z "], "note": " n "}, {"url": "http://b.com/"}]}
-    assert cells(json.dumps(body), JSON) == [("https://a.com/", ("x", "y z"), "n"), ("http://b.com/", (), "")]
-    assert read('{"entries": []}', JSON) == []
+    assert parse_cells(json.dumps(body), JSON) == [("https://a.com/", ("x", "y z"), "n"), ("http://b.com/", (), "")]
+    assert parse_rows('{"entries": []}', JSON) == []
 
 
 @pytest.mark.parametrize(
@@ -95,17 +190,17 @@ def test_json_entries_are_parsed() -> None:
         ("[" * 100_000, "not valid JSON"),
         ('[{"url": "a.com"}]', "object with the field entries"),
         ('{"entries": {}}', "object with the field entries"),
-        ('{"entries": [], "x": 1}', "'x' is no field here; there are entries"),
+        ('{"entries": [], "x": 1}', "Unknown field 'x'. Allowed: entries"),
         ('{"entries": [' + "[]," * 1_000_000 + "[]]}", "At most 100,000 sites"),
         ('{"entries": [' + "0," * 100_000 + "0]}", "100,001 items"),
     ],
 )
-def test_json_of_another_form_is_refused(body: str, error: str) -> None:
+def test_unknown_json_structure_is_refused(body: str, error: str) -> None:
     with pytest.raises(InvalidParams, match=error):
-        read(body, JSON)
+        parse_rows(body, JSON)
 
 
-def test_invalid_json_item_is_reported_with_its_error() -> None:
+def test_invalid_json_item_is_reported() -> None:
     items = [
         *(5, {}, {"url": None}, {"url": "a.com", "tags": "x"}, {"url": "a.com", "tags": [5]}),
         *(
@@ -116,13 +211,13 @@ def test_invalid_json_item_is_reported_with_its_error() -> None:
         ),
         {"url": "ok.com"},
     ]
-    told = faults(json.dumps({"entries": items}), JSON)
-    assert [line for line, _, _ in told] == list(range(1, 10))
-    assert [code for _, code, _ in told if code != "INVALID_PARAMS"] == ["INVALID_URL"] * 3
-    assert told[6][2] == "'name' is no field of an entry; there are url, tags, note."
+    errors = parse_errors(json.dumps({"entries": items}), JSON)
+    assert [line for line, _, _ in errors] == list(range(1, 10))
+    assert [code for _, code, _ in errors if code != "INVALID_PARAMS"] == ["INVALID_URL"] * 3
+    assert errors[6][2] == "Unknown field 'name'. Allowed: url, tags, note."
 
 
-def test_hosts_keep_ports_and_become_punycode() -> None:
+def test_hosts_become_punycode() -> None:
     policy = Policy(allowed_ports=frozenset({80, 443, 8443}))
     rows = read_rows("münchen.de\nexample.com:8443/x\n".encode(), TEXT, policy)
     assert [(row.url, row.host) for row in rows] == [
@@ -131,7 +226,14 @@ def test_hosts_keep_ports_and_become_punycode() -> None:
     ]
 
 
-BAD_LINES = {
+INVALID_LINES = {
+    "http:/example.com": "INVALID_URL",
+    "http:example.com": "INVALID_URL",
+    "https//example.com": "INVALID_URL",
+    "http:\\\\example.com": "INVALID_URL",
+    "http:": "INVALID_URL",
+    "mailto:ann@example.com": "INVALID_URL",
+    "javascript:alert(1)": "INVALID_URL",
     "https://": "INVALID_URL",
     "ftp://example.com": "INVALID_URL",
     "user:secret@example.com": "INVALID_URL",
@@ -161,27 +263,27 @@ BAD_LINES = {
 }
 
 
-def test_invalid_line_is_reported_with_its_number() -> None:
-    lines = [line for bad in BAD_LINES for line in ("good.com", bad)]
-    told = faults("\n".join(lines))
-    assert [(line, code) for line, code, _ in told] == [
-        (2 * number, code) for number, code in enumerate(BAD_LINES.values(), 1)
+def test_invalid_line_has_its_number() -> None:
+    lines = [line for bad in INVALID_LINES for line in ("good.com", bad)]
+    errors = parse_errors("\n".join(lines))
+    assert [(line, code) for line, code, _ in errors] == [
+        (2 * number, code) for number, code in enumerate(INVALID_LINES.values(), 1)
     ]
-    assert all(error.endswith(".") and len(error) < 200 for _, _, error in told)
+    assert all(error.endswith(".") and len(error) < 200 for _, _, error in errors)
 
 
-def test_first_hundred_invalid_lines_are_reported_and_all_are_counted() -> None:
+def test_first_hundred_invalid_lines_are_reported() -> None:
     with pytest.raises(
         InvalidEntries, match=r"^1,000 lines are not valid, so nothing was changed\. Line 1: "
     ) as refused:
-        read("localhost\n" * 1_000)
-    told: Any = refused.value.details["entries"]
-    assert (len(told), refused.value.details["count"]) == (100, 1_000)
+        parse_rows("localhost\n" * 1_000)
+    errors: Any = refused.value.details["entries"]
+    assert (len(errors), refused.value.details["count"]) == (100, 1_000)
 
 
-def test_merged_tags_of_duplicate_rows_are_limited() -> None:
+def test_merged_tags_are_limited() -> None:
     lines = [f"example.com,t{number}" for number in range(MAX_TAGS + 1)]
-    assert faults("\n".join(lines)) == [(21, "INVALID_PARAMS", "A site may have 20 tags, not 21.")]
+    assert parse_errors("\n".join(lines)) == [(21, "INVALID_PARAMS", "A site may have 20 tags, not 21.")]
 
 
 @pytest.mark.parametrize(
@@ -206,27 +308,27 @@ def test_merged_tags_of_duplicate_rows_are_limited() -> None:
         (b",,\n,", 1, "There is no address."),
     ],
 )
-def test_hostile_uploads_are_refused_in_bounded_time(upload: bytes, line: int, error: str | None) -> None:
+def test_hostile_uploads_are_refused_quickly(upload: bytes, line: int, error: str | None) -> None:
     before = time.process_time()
-    told = faults(upload)
+    errors = parse_errors(upload)
     assert time.process_time() - before < 5
-    assert told[0][0] == line
+    assert errors[0][0] == line
     if error is not None:
-        assert told[0][2].startswith(error)
-    assert sum(len(text) for _, _, text in told) < 50_000
+        assert errors[0][2].startswith(error)
+    assert sum(len(text) for _, _, text in errors) < 50_000
 
 
 @pytest.mark.parametrize("media_type", ["text/csv; charset=ISO-8859-1", 'text/plain;charset="utf-16"'])
-def test_other_charsets_than_utf8_are_refused(media_type: str) -> None:
+def test_other_charsets_are_refused(media_type: str) -> None:
     with pytest.raises(InvalidParams, match="send the text in UTF-8"):
-        read("a.com", media_type)
-    assert read("a.com", "text/csv; header=absent; charset=UTF-8")
+        parse_rows("a.com", media_type)
+    assert parse_rows("a.com", "text/csv; header=absent; charset=UTF-8")
 
 
 @given(st.binary(max_size=300) | st.text(max_size=200).map(str.encode), st.sampled_from([CSV, TEXT, JSON]))
 def test_arbitrary_input_is_parsed_or_refused(upload: bytes, media_type: str) -> None:
     try:
-        rows = read(upload, media_type)
+        rows = parse_rows(upload, media_type)
     except (InvalidEntries, InvalidParams):
         return
     assert all(row.url.startswith(("https://", "http://")) for row in rows)
@@ -243,16 +345,16 @@ def test_arbitrary_input_is_parsed_or_refused(upload: bytes, media_type: str) ->
     ),
     st.sampled_from(",;\t"),
 )
-def test_csv_written_by_spreadsheets_is_parsed(sites: list[tuple[str, list[str]]], delimiter: str) -> None:
-    def quoted(cell: str) -> str:
+def test_spreadsheet_csv_is_parsed(sites: list[tuple[str, list[str]]], delimiter: str) -> None:
+    def quote_cell(cell: str) -> str:
         return '"' + cell.replace('"', '""') + '"'
 
-    lines = [f"{host}{delimiter}{quoted(';'.join(tags))}{delimiter}" for host, tags in sites]
+    lines = [f"{host}{delimiter}{quote_cell(';'.join(tags))}{delimiter}" for host, tags in sites]
     merged: dict[str, dict[str, None]] = {}
     for host, tags in sites:
-        merged.setdefault(host, {}).update(dict.fromkeys(" ".join(each.split()) for each in tags))
+        merged.setdefault(host, {}).update(dict.fromkeys(" ".join(tag.split()) for tag in tags))
     if any(len(tags) > MAX_TAGS for tags in merged.values()):
         return
-    assert [(row.url, list(row.tags)) for row in read("\r\n".join(lines))] == [
+    assert [(row.url, list(row.tags)) for row in parse_rows("\r\n".join(lines))] == [
         (f"https://{host}/", list(tags)) for host, tags in merged.items()
     ]

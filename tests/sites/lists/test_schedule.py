@@ -1,4 +1,7 @@
-"""Schedules of lists: runs are due at midnight of a day that depends on the list's ID."""
+"""Tests for list schedules.
+
+Runs are due at midnight on a day that depends on the list's ID.
+"""
 
 from __future__ import annotations
 
@@ -14,14 +17,14 @@ from sites.models.site_list import new_list_id
 NOW = datetime(2026, 11, 26, 18, 30, tzinfo=UTC)
 
 
-def site_list(every: str, zone: str = "UTC", id: str = "lst_4SMzWfMbiDMlIGFpoFoopA") -> SiteList:
+def make_site_list(every: str, zone: str = "UTC", id: str = "lst_4SMzWfMbiDMlIGFpoFoopA") -> SiteList:
     return SiteList(id=id, every=every, timezone=zone)
 
 
-def due_times(found: SiteList, number: int) -> list[datetime]:
+def due_times(site_list: SiteList, number: int) -> list[datetime]:
     times, now = [], NOW
     for _ in range(number):
-        due = next_run(found, now)
+        due = next_run(site_list, now)
         assert due is not None
         assert due > now
         times.append(due)
@@ -29,38 +32,38 @@ def due_times(found: SiteList, number: int) -> list[datetime]:
     return times
 
 
-def test_list_without_schedule_is_never_due() -> None:
-    assert next_run(site_list(""), NOW) is None
+def test_list_without_schedule_is_not_due() -> None:
+    assert next_run(make_site_list(""), NOW) is None
 
 
 @pytest.mark.parametrize("every", ["week", "month", "quarter"])
-def test_list_runs_begin_at_midnight_local_time(every: str) -> None:
+def test_list_runs_begin_at_midnight(every: str) -> None:
     zone = ZoneInfo("Europe/Vienna")
-    for due in due_times(site_list(every, "Europe/Vienna"), 8):
+    for due in due_times(make_site_list(every, "Europe/Vienna"), 8):
         local = due.astimezone(zone)
         assert (local.hour, local.minute, local.second) == (0, 0, 0)
 
 
-def test_weekly_schedule_has_one_run_each_week() -> None:
-    first, *others = due_times(site_list("week"), 60)
+def test_weekly_schedule_runs_once_a_week() -> None:
+    first, *others = due_times(make_site_list("week"), 60)
     assert others == [first + timedelta(weeks=n) for n in range(1, 60)]
 
 
-def test_monthly_schedule_has_one_run_each_month() -> None:
-    times = due_times(site_list("month"), 24)
-    assert len({(each.year, each.month) for each in times}) == 24
-    assert len({each.day for each in times}) == 1
+def test_monthly_schedule_runs_once_a_month() -> None:
+    times = due_times(make_site_list("month"), 24)
+    assert len({(due_at.year, due_at.month) for due_at in times}) == 24
+    assert len({due_at.day for due_at in times}) == 1
 
 
-def test_quarterly_schedule_has_one_run_each_quarter() -> None:
-    times = due_times(site_list("quarter"), 12)
-    assert len({(each.year, (each.month - 1) // 3) for each in times}) == 12
+def test_quarterly_schedule_runs_once_a_quarter() -> None:
+    times = due_times(make_site_list("quarter"), 12)
+    assert len({(due_at.year, (due_at.month - 1) // 3) for due_at in times}) == 12
     for due in times:
         begin = datetime(due.year, (due.month - 1) // 3 * 3 + 1, 1, tzinfo=UTC)
         assert due - begin == times[0] - datetime(times[0].year, (times[0].month - 1) // 3 * 3 + 1, 1, tzinfo=UTC)
 
 
 @pytest.mark.parametrize(("every", "days"), [("week", 7), ("month", 28), ("quarter", 80)])
-def test_schedules_of_lists_are_spread_over_days(every: str, days: int) -> None:
-    found = [next_run(site_list(every, id=new_list_id()), NOW) for _ in range(1_000)]
-    assert len({each.date() for each in found if each}) >= days
+def test_schedules_are_spread_over_days(every: str, days: int) -> None:
+    times = [next_run(make_site_list(every, id=new_list_id()), NOW) for _ in range(1_000)]
+    assert len({due_at.date() for due_at in times if due_at}) >= days

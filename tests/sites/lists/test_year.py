@@ -1,4 +1,6 @@
-"""A year of weekly runs of sites whose findings change by a script: snapshots and events equal a table written before.
+"""Tests for a year of weekly list runs.
+
+Snapshots and events are compared with precomputed ones.
 
 The script, for site n in week w (both from 0):
 - HSTS fails until the site adopts it in week n modulo 52, and passes from then on;
@@ -25,7 +27,14 @@ from sites.lists import counting, runs
 from sites.lists.adoption import adoption
 from sites.models import ListRun, SiteList
 from tests.factories import Member, member_of, register_webhook
-from tests.sites.lists.running import UNREACHABLE, Found, Script, check, listed, scored
+from tests.sites.lists.running import (
+    UNREACHABLE,
+    FakeWorker,
+    ScriptedResult,
+    make_check,
+    make_numbered_list,
+    result_with_score,
+)
 from webhooks.models import Event
 
 pytestmark = pytest.mark.django_db
@@ -33,13 +42,13 @@ pytestmark = pytest.mark.django_db
 WEEKS, SITES = 52, 1_000
 EVENTS = ["list.completed", "list.changed"]
 
-# By week, the number of sites with HSTS: 1,000 = 19 * 52 + 12, so each week brings 19, and the first twelve one more.
+# Sites with HSTS by week: 19 more every week, and 20 in the first twelve weeks.
 ADOPTED = [20 * week for week in range(1, 13)] + [240 + 19 * week for week in range(1, 41)]
-SILENT = 10  # every hundredth site of 1,000
-# By week, the number of sites whose CAA fails.
-CAA_FAILS = [0] * 20 + [100] * 10 + [0] * 22
+UNREACHABLE_SITES = 10  # Every hundredth site does not respond.
+# Number of sites whose CAA check fails in each week.
+CAA_FAILURES = [0] * 20 + [100] * 10 + [0] * 22
 
-# The script in SQL, at the seam where visits leave their evidence.
+# SQL that writes a week's scripted results without any visits.
 SCRIPT = """
     UPDATE sites_listresult AS result SET ended_at = %(now)s, status = 'ended',
         error_code = CASE WHEN silent THEN 'URL_NOT_REACHABLE' ELSE '' END,
@@ -60,18 +69,21 @@ SCRIPT = """
 """
 
 
-def silent_in(week: int, sites: int = SITES) -> list[int]:
+def unreachable_sites(week: int, sites: int = SITES) -> list[int]:
     return [number for number in range(sites) if (number + week) % 100 == 0]
 
 
-def expected(week: int) -> dict[str, Any]:
-    """Return the counts of a week from the table, less what its silent sites would have been."""
-    silent = silent_in(week)
-    assert len(silent) == SILENT
+def expected_counts(week: int) -> dict[str, Any]:
+    """Return the expected counts of a week.
+
+    Sites that do not respond are excluded.
+    """
+    silent = unreachable_sites(week)
+    assert len(silent) == UNREACHABLE_SITES
     adopted = ADOPTED[week] - sum(number % 52 <= week for number in silent)
     lacking = 20 <= week <= 29
-    failing = CAA_FAILS[week] - sum(lacking and number % 10 == 0 for number in silent)
-    judged = SITES - SILENT
+    failing = CAA_FAILURES[week] - sum(lacking and number % 10 == 0 for number in silent)
+    judged = SITES - UNREACHABLE_SITES
     return {
         "hsts": [judged - adopted, 0, adopted],
         "caa": [failing, judged - failing, 0],
@@ -80,10 +92,10 @@ def expected(week: int) -> dict[str, Any]:
     }
 
 
-def look(towns: SiteList, week: int) -> ListRun:
+def run_week(towns: SiteList, week: int) -> ListRun:
     run = runs.begin_run(list_id=towns.id)
     now = timezone.now()
-    # Each run a week after the one before, so that adoption has an axis.
+    # The adoption chart needs runs that are a week apart.
     ListRun.objects.filter(id=run.id).update(started_at=now - timedelta(weeks=WEEKS - week))
     with connection.cursor() as cursor:
         cursor.execute(SCRIPT, {"now": now, "week": week, "run": run.id})
@@ -93,53 +105,62 @@ def look(towns: SiteList, week: int) -> ListRun:
 
 
 @pytest.mark.slow
-def test_year_of_a_thousand_sites_matches_expected_figures() -> None:
+def test_year_has_the_expected_figures() -> None:
     owner = member_of("Owner", "enterprise")
     register_webhook(owner, "https://example.com/hook", EVENTS)
-    towns = listed(owner, SITES)
+    towns = make_numbered_list(owner, SITES)
     for week in range(WEEKS):
-        run = look(towns, week)
-        assert (run.status, run.done, run.failed) == ("completed", SITES - SILENT, SILENT)
+        run = run_week(towns, week)
+        assert (run.status, run.done, run.failed) == ("completed", SITES - UNREACHABLE_SITES, UNREACHABLE_SITES)
         data = run.counts.get(tag="").data
-        assert data["checks"] | {"judged": data["judged"], "sites": data["sites"]} == expected(week), week
+        assert data["checks"] | {"judged": data["judged"], "sites": data["sites"]} == expected_counts(week), week
         assert sum(data["scores"]["security"].values()) == data["judged"]
     points = adoption(towns, "hsts", limit=WEEKS)
     assert [(passed, of) for _, passed, of in points] == [
-        (expected(week)["hsts"][2], SITES - SILENT) for week in range(WEEKS)
+        (expected_counts(week)["hsts"][2], SITES - UNREACHABLE_SITES) for week in range(WEEKS)
     ]
     kinds = Counter(Event.objects.values_list("kind", flat=True))
     assert kinds == {"list.completed": WEEKS, "list.changed": WEEKS - 1}
     entry = towns.entries.get(host="site-40.example.com")
-    # It adopts HSTS in week 40; the year's last twelve results are of weeks 40 to 51.
+    # The site adopts HSTS in week 40, and its history has the results of weeks 40 to 51.
     assert (entry.state, entry.failing, entry.history) == ("judged", [], [90] * 12)
 
 
-def test_event_matches_expected_changes() -> None:
+def test_event_contains_the_expected_changes() -> None:
     owner = member_of("Owner", "enterprise")
     register_webhook(owner, "https://example.com/hook", EVENTS)
-    towns = listed(owner, SITES)
+    towns = make_numbered_list(owner, SITES)
     for week in (19, 20):
-        look(towns, week)
+        run_week(towns, week)
     body = json.loads(bytes(Event.objects.get(kind="list.changed").body))
     changes = body["data"]["changes"]
-    both = [number for number in range(SITES) if number not in {*silent_in(19), *silent_in(20)}]
-    newly = sum(number % 52 == 20 for number in both)
-    losing = sum(number % 10 == 0 for number in both)
+    numbers_in_both_weeks = [
+        number for number in range(SITES) if number not in {*unreachable_sites(19), *unreachable_sites(20)}
+    ]
+    newly_adopted = sum(number % 52 == 20 for number in numbers_in_both_weeks)
+    losing = sum(number % 10 == 0 for number in numbers_in_both_weeks)
     (fewer,), (more,) = changes["fewer_failures"], changes["more_failures"]
-    assert (fewer["check"], fewer["failed_before"] - fewer["failed_after"], fewer["of"]) == ("hsts", newly, len(both))
+    assert (fewer["check"], fewer["failed_before"] - fewer["failed_after"], fewer["of"]) == (
+        "hsts",
+        newly_adopted,
+        len(numbers_in_both_weeks),
+    )
     assert (more["check"], more["failed_before"], more["failed_after"]) == ("caa", 0, losing)
-    # From D to A with HSTS, or B with that and without CAA; from A to B or from D to F without CAA.
-    assert changes["grades"] == {"better": newly, "worse": sum(n % 10 == 0 and n % 52 != 20 for n in both)}
-    assert (changes["sites"]["lost"], changes["sites"]["regained"]) == (SILENT, SILENT)
+    # Adopting HSTS raises the grade from D, and losing CAA lowers it to B or F.
+    assert changes["grades"] == {
+        "better": newly_adopted,
+        "worse": sum(n % 10 == 0 and n % 52 != 20 for n in numbers_in_both_weeks),
+    }
+    assert (changes["sites"]["lost"], changes["sites"]["regained"]) == (UNREACHABLE_SITES, UNREACHABLE_SITES)
 
 
-def test_counts_through_visits_equal_the_table() -> None:
+def test_simulated_visits_match_the_table() -> None:
     owner = member_of("Owner", "business")
     Tier.objects.update(scans_per_month=100_000)
     number_of_sites, weeks = 9, 6
-    towns = listed(owner, number_of_sites)
+    towns = make_numbered_list(owner, number_of_sites)
     for week in range(weeks):
-        run = Script(functools.partial(scripted, week=week)).run(towns)
+        run = FakeWorker(functools.partial(result_in_week, week=week)).run(towns)
         judged = [n for n in range(number_of_sites) if (n + week) % 100]
         adopted = sum(n % 52 <= week for n in judged)
         data = run.counts.get(tag="").data
@@ -147,17 +168,17 @@ def test_counts_through_visits_equal_the_table() -> None:
         assert data["checks"]["hsts"] == [len(judged) - adopted, 0, adopted]
 
 
-def scripted(scan: Scan, week: int) -> Found:
+def result_in_week(scan: Scan, week: int) -> ScriptedResult:
     number = int(scan.host.split(".")[0].removeprefix("site-"))
     if (number + week) % 100 == 0:
         return UNREACHABLE
     has_hsts = number % 52 <= week
-    return 60 + 30 * has_hsts, [check("hsts", "pass" if has_hsts else "fail"), check("caa", "warn")]
+    return 60 + 30 * has_hsts, [make_check("hsts", "pass" if has_hsts else "fail"), make_check("caa", "warn")]
 
 
-def test_score_changes_within_a_grade_are_no_changes(home: Member) -> None:
+def test_small_score_changes_are_not_reported(home: Member) -> None:
     register_webhook(home, "https://example.com/hook", EVENTS)
-    towns = listed(home, 2)
+    towns = make_numbered_list(home, 2)
     for score in (81, 82):
-        Script(scored(score)).run(towns)
+        FakeWorker(result_with_score(score)).run(towns)
     assert Counter(Event.objects.values_list("kind", flat=True)) == {"list.completed": 2}

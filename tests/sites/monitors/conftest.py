@@ -1,4 +1,7 @@
-"""Organization whose webhook receives every event, and its site."""
+"""Fixtures for a webhook and a site with scripted results.
+
+The webhook gets every event.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ import pytest
 
 from accounts.models import Tier
 from tests.factories import Member, member_of, register_webhook
-from tests.sites.monitors.watching import EVENTS, HOOK, Judged
+from tests.sites.monitors.watching import EVENTS, HOOK, ScriptedSite
 
 
 @pytest.fixture
@@ -18,5 +21,5 @@ def owner() -> Member:
 
 
 @pytest.fixture
-def site() -> Judged:
-    return Judged()
+def site() -> ScriptedSite:
+    return ScriptedSite()

@@ -17,8 +17,8 @@ CONTRIBUTING = Path(__file__).parents[3] / "CONTRIBUTING.md"
 QUIET = ChangeGroups(lambda *finding: False)
 
 
-def shown_kind() -> AlertKind:
-    """Return the alert kind that CONTRIBUTING.md shows."""
+def documented_kind() -> AlertKind:
+    """Return the alert kind that CONTRIBUTING.md uses as an example."""
     section = CONTRIBUTING.read_text(encoding="utf-8").partition("\n## Add an alert kind\n")[2]
     code = re.search(r"^   ```python\n(.*?)^   ```$", section, re.MULTILINE | re.DOTALL)
     assert code
@@ -28,18 +28,18 @@ def shown_kind() -> AlertKind:
 
 
 @pytest.mark.django_db
-def test_alert_kind_added_as_in_contributing_is_in_api_form_and_messages(
+def test_documented_alert_kind_works(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    kind = shown_kind()
+    kind = documented_kind()
     monkeypatch.setattr(alerts, "KINDS", (*alerts.KINDS, kind))
     settings = {**alerts.DEFAULT_ALERT, kind.name: 5}
-    found = AlertSerializer(data=settings)
-    found.field_name = "alert"
-    assert found.is_valid(), found.errors
-    assert found.validated_data[kind.name] == 5
+    serializer = AlertSerializer(data=settings)
+    serializer.field_name = "alert"
+    assert serializer.is_valid(), serializer.errors
+    assert serializer.validated_data[kind.name] == 5
     form = MonitorForm(tier=Tier.objects.get(pk="free"), people={})
-    labels = {each.name: [field.label for field in fields] for each, fields in form.alerts}
+    labels = {kind_fields.name: [field.label for field in fields] for kind_fields, fields in form.alerts}
     assert labels[kind.name] == [kind.label]
     risen, same = ({"seo": ScoreResult(80, "B", before)} for before in (75, 76))
     assert reasons(settings, Facts(QUIET, risen, None)) == [kind.name]

@@ -1,4 +1,4 @@
-"""API of monitors: runs with addresses, filters, recipients, and one order of keys."""
+"""Tests for runs, filters and recipients in the monitor API."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from sites.recipients import warning_of
 from tests.factories import Api, Member, person_of, register_webhook
 from tests.queries import counted
 from tests.sites.monitors.cast import make_monitor
-from tests.sites.monitors.watching import EVENTS, HOOK, Judged, Watch, finding
+from tests.sites.monitors.watching import EVENTS, HOOK, DailyMonitor, ScriptedSite, make_finding
 from website_scan.ids import is_id
 
 pytestmark = pytest.mark.django_db
 
 
-def refusal(response: Any) -> tuple[int, str]:
+def status_and_code(response: Any) -> tuple[int, str]:
     return response.status_code, response.json()["code"]
 
 
-def names(response: Any) -> set[str]:
+def monitor_names(response: Any) -> set[str]:
     answer = response.json()
     assert answer["total"] == len(answer["monitors"])
-    return {each["name"] for each in answer["monitors"]}
+    return {monitor["name"] for monitor in answer["monitors"]}
 
 
 def test_run_has_its_own_url(home: Member, stranger: Member) -> None:
@@ -43,40 +43,40 @@ def test_run_has_its_own_url(home: Member, stranger: Member) -> None:
     assert home.api.get(started["Location"]).json() == run
     assert home.api.get(path).json()["runs"] == [run]
     other = make_monitor(home)
-    assert refusal(home.api.get(f"/v1/monitors/{other.id}/runs/{run['id']}")) == (404, "RUN_NOT_FOUND")
+    assert status_and_code(home.api.get(f"/v1/monitors/{other.id}/runs/{run['id']}")) == (404, "RUN_NOT_FOUND")
     for wrong in ("x", "run_1", run["id"].lower() + "0", "%00"):
-        assert refusal(home.api.get(f"{path}/{wrong}")) == (404, "RUN_NOT_FOUND")
-    assert refusal(stranger.api.get(started["Location"])) == (404, "MONITOR_NOT_FOUND")
+        assert status_and_code(home.api.get(f"{path}/{wrong}")) == (404, "RUN_NOT_FOUND")
+    assert status_and_code(stranger.api.get(started["Location"])) == (404, "MONITOR_NOT_FOUND")
 
 
-def test_changes_of_a_run_have_keys_in_the_order_of_the_event(home: Member) -> None:
+def test_run_and_event_have_one_key_order(home: Member) -> None:
     register_webhook(home, HOOK, EVENTS)
-    site = Judged()
+    site = ScriptedSite()
     monitor = make_monitor(
         home, kind="pages", pages=["https://example.com/", "https://example.com/shop"], types=["seo", "security"]
     )
-    watch = Watch(monitor, site.work_off)
-    site.usual = (finding("thing", status="pass"),)
-    watch.look()
-    site.usual = (finding("thing"),)
-    (event,) = watch.look()
-    shown = home.api.get(f"/v1/monitors/{monitor.id}/runs/{watch.run.id}").json()
-    assert event["data"]["run"]["id"] == shown["id"]
-    told = {name: value for name, value in event["data"].items() if name in shown["news"]}
-    assert len(told) == 10
-    assert json.dumps(shown["news"]) == json.dumps(told)
-    assert list(shown["results"]) == list(told["scores"]) == ["security", "seo"]
-    assert list(shown["results"]["seo"]) == ["before", "score", "grade"]
+    daily_monitor = DailyMonitor(monitor, site.run_all_work)
+    site.default_checks = (make_finding("thing", status="pass"),)
+    daily_monitor.run_once()
+    site.default_checks = (make_finding("thing"),)
+    (event,) = daily_monitor.run_once()
+    run = home.api.get(f"/v1/monitors/{monitor.id}/runs/{daily_monitor.run.id}").json()
+    assert event["data"]["run"]["id"] == run["id"]
+    changes = {name: value for name, value in event["data"].items() if name in run["news"]}
+    assert len(changes) == 10
+    assert json.dumps(run["news"]) == json.dumps(changes)
+    assert list(run["results"]) == list(changes["scores"]) == ["security", "seo"]
+    assert list(run["results"]["seo"]) == ["before", "score", "grade"]
 
 
-def test_monitors_are_filtered_by_status_and_host(home: Member) -> None:
+def test_monitors_are_filtered_by_status(home: Member) -> None:
     now = timezone.now()
     make_monitor(home, name="ok", pages=["https://example.com/"])
     make_monitor(home, name="failing", pages=["https://shop.example.com/"], failing_since=now)
     make_monitor(home, name="paused", pages=["http://example.com:8080/a"], paused_at=now, failing_since=now)
     make_monitor(home, name="list", kind="pages", pages=["https://other.test/", "https://example.com/b?x=1"])
     listed = {
-        query: names(home.api.get(f"/v1/monitors?{query}"))
+        query: monitor_names(home.api.get(f"/v1/monitors?{query}"))
         for query in (
             *("status=ok", "status=failing", "status=paused", "host=example.com", "host=example.com:8080"),
             *("host=other.test", "host=example", "host=.*", "host=%00", "status=ok&host=other.test"),
@@ -94,7 +94,7 @@ def test_monitors_are_filtered_by_status_and_host(home: Member) -> None:
         "host=%00": set(),
         "status=ok&host=other.test": {"list"},
     }
-    assert refusal(home.api.get("/v1/monitors?status=broken")) == (400, "INVALID_PARAMS")
+    assert status_and_code(home.api.get("/v1/monitors?status=broken")) == (400, "INVALID_PARAMS")
 
 
 def test_pending_retry_can_be_started_at_once(home: Member) -> None:
@@ -110,9 +110,9 @@ def test_pending_retry_can_be_started_at_once(home: Member) -> None:
     assert started["Location"] == f"{path}/runs/{run.id}"
     run.refresh_from_db()
     assert run.not_before <= timezone.now()
-    assert refusal(home.api.post(f"{path}/runs", {})) == (409, "MONITOR_RUNNING"), "it is about to start"
+    assert status_and_code(home.api.post(f"{path}/runs", {})) == (409, "MONITOR_RUNNING"), "it is about to start"
     monitor.runs.update(status="running")
-    assert refusal(home.api.post(f"{path}/runs", {})) == (409, "MONITOR_RUNNING")
+    assert status_and_code(home.api.post(f"{path}/runs", {})) == (409, "MONITOR_RUNNING")
     assert home.api.get(path).json()["next_try_at"] is None
 
 
@@ -123,22 +123,22 @@ def test_api_marks_unsubscribed_recipients(home: Member) -> None:
     path = f"/v1/monitors/{monitor.id}"
     assert home.api.get(path).json()["unsubscribed"] == []
     Subscription(ann, f"monitor:{monitor.id}").stop()
-    shown = home.api.get(path).json()
-    assert shown["notify"] == {"emails": ["ann@home.test", "ben@home.test"], "webhooks": False}
-    assert (shown["unsubscribed"], shown["warning"]) == (["ann@home.test"], None)
+    body = home.api.get(path).json()
+    assert body["notify"] == {"emails": ["ann@home.test", "ben@home.test"], "webhooks": False}
+    assert (body["unsubscribed"], body["warning"]) == (["ann@home.test"], None)
     assert home.api.get(f"/v1/monitors/{other.id}").json()["unsubscribed"] == []
-    assert home.api.patch(path, {"notify": shown["notify"]}).json()["unsubscribed"] == ["ann@home.test"]
+    assert home.api.patch(path, {"notify": body["notify"]}).json()["unsubscribed"] == ["ann@home.test"]
     Subscription(ben, f"monitor:{monitor.id}").stop()
     assert home.api.get(path).json()["warning"] == warning_of(Monitor)
 
 
-def test_monitor_created_with_a_key_notifies_the_creator_of_the_key(home: Member, target: str) -> None:
+def test_creator_of_the_key_is_notified(home: Member, target: str) -> None:
     Tier.objects.update(schedules=10)
     ann = person_of(home, "member", "ann@home.test")
     key = Api(create_api_key(organization=home.organization, name="Ann's", created_by=ann)[1])
     body = {"page": target, "types": ["seo"], "every": "day"}
-    made = key.post("/v1/monitors", body).json()
-    assert (made["notify"]["emails"], made["warning"]) == (["ann@home.test"], None)
+    created = key.post("/v1/monitors", body).json()
+    assert (created["notify"]["emails"], created["warning"]) == (["ann@home.test"], None)
     named = key.post("/v1/monitors", body | {"notify": {"emails": []}}).json()
     assert (named["notify"]["emails"], named["warning"]) == ([], warning_of(Monitor))
     Membership.objects.filter(user=ann).delete()
@@ -149,12 +149,12 @@ def test_monitor_created_with_a_key_notifies_the_creator_of_the_key(home: Member
     ("columns", "hook", "is_warned"),
     [
         pytest.param({}, [], True, id="no webhook"),
-        pytest.param({}, ["scan.completed"], True, id="a webhook for other events"),
-        pytest.param({}, ["monitor.changed"], False, id="a webhook"),
-        pytest.param({"tells_webhooks": False}, ["monitor.changed"], True, id="a webhook that it does not notify"),
+        pytest.param({}, ["scan.completed"], True, id="webhook for other events"),
+        pytest.param({}, ["monitor.changed"], False, id="webhook for monitor events"),
+        pytest.param({"tells_webhooks": False}, ["monitor.changed"], True, id="monitor without webhook notifications"),
     ],
 )
-def test_monitor_without_reachable_recipients_has_a_warning(
+def test_monitor_without_recipients_has_a_warning(
     home: Member, columns: dict[str, Any], hook: list[str], is_warned: bool
 ) -> None:
     if hook:
@@ -163,15 +163,15 @@ def test_monitor_without_reachable_recipients_has_a_warning(
     assert home.api.get(f"/v1/monitors/{monitor.id}").json()["warning"] == (warning_of(Monitor) if is_warned else None)
 
 
-def test_many_monitors_need_as_many_queries_as_one(home: Member) -> None:
+def test_many_monitors_need_few_queries(home: Member) -> None:
     ann = person_of(home, "member", "ann@home.test")
-    home.api.get("/v1/monitors")  # notes the first use of the key
+    home.api.get("/v1/monitors")  # The first request with an API key stores when it was used.
 
     def queries(count: int) -> int:
         for _ in range(count):
             make_monitor(home, recipients=[ann.pk])
-        with counted() as asked:
+        with counted() as queries:
             assert home.api.get("/v1/monitors?limit=100").status_code == 200
-        return len(asked)
+        return len(queries)
 
     assert queries(1) == queries(20)

@@ -1,4 +1,4 @@
-"""Weekly digest: sent to members who have switched it on, once a week, with the week's results."""
+"""Tests for the weekly digest, which members can enable."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from accounts.mailing.topics import digest_of
 from accounts.models import Mail, Membership, User
 from sites.models import MonitorRun
 from sites.models.stored_json import RunScore
-from sites.monitors.notices import post_digests
+from sites.monitors.notices import mail_digests
 from tests.factories import Member, browser_of, person_of
 from tests.populated_monitors import finding, news
 from tests.sites.monitors.cast import make_monitor
@@ -26,7 +26,7 @@ def ann(home: Member) -> User:
     return user
 
 
-def run(monitor_id: str, days_ago: int, before: int, new: int, more: int = 0) -> None:
+def create_run(monitor_id: str, days_ago: int, before: int, new: int, more: int = 0) -> None:
     due_at = MONDAY - timedelta(days=days_ago)
     scores: dict[str, RunScore] = {"seo": {"before": before, "score": before - 1, "grade": "B"}}
     changes = news(new=[finding("Slow")] * new, fixed=[finding("Pale")], more=more)
@@ -40,35 +40,35 @@ def test_digest_is_sent_once_a_week(home: Member, stranger: Member, ann: User) -
     monitor = make_monitor(home, **now, certificate_expires_at=MONDAY + timedelta(days=20))
     make_monitor(home, name="Down", failing_since=MONDAY - timedelta(hours=5))
     make_monitor(stranger, name="Not ours")
-    run(monitor.id, 8, before=50, new=9)
-    run(monitor.id, 6, before=97, new=2, more=3)
-    run(monitor.id, 1, before=90, new=1)
-    assert post_digests(MONDAY) == 1
-    assert post_digests(MONDAY + timedelta(hours=3)) == 0, "the same week"
+    create_run(monitor.id, 8, before=50, new=9)
+    create_run(monitor.id, 6, before=97, new=2, more=3)
+    create_run(monitor.id, 1, before=90, new=1)
+    assert mail_digests(MONDAY) == 1
+    assert mail_digests(MONDAY + timedelta(hours=3)) == 0, "the same week"
     mail = Mail.objects.get()
     assert (mail.user, mail.topic) == (ann, f"digest:{home.organization.pk}")
     assert mail.subject == "Home: weekly summary of your monitors"
     down = "Down: unreachable since 2026-11-23 02:00 UTC"
-    for said in ("6 new, 2 fixed", "SEO: 97 -> 80 (B)", "expires on 2026-12-13", down):
-        assert said in mail.text
+    for phrase in ("6 new, 2 fixed", "SEO: 97 -> 80 (B)", "expires on 2026-12-13", down):
+        assert phrase in mail.text
     assert "Not ours" not in mail.text + mail.html
     assert "97 →" in mail.html
-    assert post_digests(MONDAY + timedelta(days=7)) == 1
+    assert mail_digests(MONDAY + timedelta(days=7)) == 1
 
 
-def test_organization_without_monitors_gets_no_digest(ann: User) -> None:
-    assert post_digests(MONDAY) == 0
+def test_digest_needs_a_monitor(ann: User) -> None:
+    assert mail_digests(MONDAY) == 0
 
 
-def test_member_subscribes_to_the_digest_again_after_unsubscribing(home: Member, ann: User) -> None:
+def test_digest_can_be_turned_on_again(home: Member, ann: User) -> None:
     make_monitor(home)
     browser = browser_of(ann)
     path = "/o/home/settings/weekly-digest"
     digest_of(Membership.objects.get(user=ann)).stop()
     assert "Turn on" in browser.get("/o/home/settings/").content.decode()
-    assert post_digests(MONDAY) == 0
+    assert mail_digests(MONDAY) == 0
     browser.post(path, {"digest": "on"})
     assert "Turn off" in browser.get("/o/home/settings/").content.decode()
-    assert post_digests(MONDAY) == 1
+    assert mail_digests(MONDAY) == 1
     browser.post(path)
-    assert post_digests(MONDAY + timedelta(days=7)) == 0
+    assert mail_digests(MONDAY + timedelta(days=7)) == 0

@@ -1,4 +1,7 @@
-"""What is still there when a mute ends: the first run afterwards counts it as new."""
+"""Tests that an ended mute reports its finding as new.
+
+The finding must still exist.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +15,8 @@ from reports.models import Mute
 from sites.monitors.outcome import finish_run
 from tests.factories import Member
 from tests.results import elements
-from tests.sites.monitors.test_outcome import BAD, GOOD, UNREACHABLE, mute, watch
-from tests.sites.monitors.watching import Judged, Watch, finding, told
+from tests.sites.monitors.test_outcome import BAD, GOOD, UNREACHABLE, create_mute, daily_monitor
+from tests.sites.monitors.watching import DailyMonitor, ScriptedSite, event_summary, make_finding
 from website_scan.findings import HIGH
 from website_scan.fingerprints import fingerprints
 from website_scan.result import SkippedCheck
@@ -25,108 +28,113 @@ def end_mutes() -> None:
     Mute.objects.update(ended_at=timezone.now())
 
 
-def print_of(selector: str) -> str:
-    (found,) = fingerprints("thing", elements(selector), "https://example.com/")
-    return found
+def place_fingerprint(selector: str) -> str:
+    (place,) = fingerprints("thing", elements(selector), "https://example.com/")
+    return place
 
 
-def muted_watch(owner: Member, site: Judged, *places: str, **columns: Any) -> Watch:
-    """Return a monitor whose first run saw `thing` at these places, muted as `columns` say."""
-    mute(owner, **columns)
-    home = watch(owner, site)
-    site.usual = (finding("thing", HIGH, *places),)
-    assert home.look() == []
+def muted_monitor(owner: Member, site: ScriptedSite, *places: str, **columns: Any) -> DailyMonitor:
+    """Return a monitor that has found the muted check `thing`.
+
+    Its first run found the check at these places.
+
+    `columns` describe the mute.
+    """
+    create_mute(owner, **columns)
+    home = daily_monitor(owner, site)
+    site.default_checks = (make_finding("thing", HIGH, *places),)
+    assert home.run_once() == []
     return home
 
 
-def test_finding_is_reported_once_after_its_mute_ends(owner: Member, site: Judged) -> None:
-    home = muted_watch(owner, site)
-    assert home.look() == []
+def test_finding_is_reported_once_after_its_mute(owner: Member, site: ScriptedSite) -> None:
+    home = muted_monitor(owner, site)
+    assert home.run_once() == []
     end_mutes()
-    (body,) = home.look()
-    assert told(body) == {"event": "changed", "reasons": ["new_findings"], "new": ["thing"]}
+    (body,) = home.run_once()
+    assert event_summary(body) == {"event": "changed", "reasons": ["new_findings"], "new": ["thing"]}
     assert body["data"]["new"][0]["said"] == "no longer muted"
-    assert home.look() == []
+    assert home.run_once() == []
 
 
-def test_finding_is_reported_after_its_mute_expires(owner: Member, site: Judged) -> None:
-    home = watch(owner, site)
-    mute(owner, expires_at=home.now + timedelta(days=1, hours=1))
-    site.usual = BAD
-    assert home.look() == []
-    assert [told(each)["new"] for each in home.look()] == [["thing"]]
+def test_expired_mute_reports_its_finding(owner: Member, site: ScriptedSite) -> None:
+    home = daily_monitor(owner, site)
+    create_mute(owner, expires_at=home.now + timedelta(days=1, hours=1))
+    site.default_checks = BAD
+    assert home.run_once() == []
+    assert [event_summary(body)["new"] for body in home.run_once()] == [["thing"]]
 
 
-def test_finding_fixed_during_the_mute_is_not_reported(owner: Member, site: Judged) -> None:
-    home = muted_watch(owner, site)
+def test_fixed_finding_is_not_reported(owner: Member, site: ScriptedSite) -> None:
+    home = muted_monitor(owner, site)
     end_mutes()
-    site.usual = GOOD
-    assert home.look() == []
-    site.usual = BAD
-    assert [told(each)["new"] for each in home.look()] == [["thing"]]
+    site.default_checks = GOOD
+    assert home.run_once() == []
+    site.default_checks = BAD
+    assert [event_summary(body)["new"] for body in home.run_once()] == [["thing"]]
 
 
-def test_unmuted_place_of_a_known_finding_is_a_new_place(owner: Member, site: Judged) -> None:
-    home = muted_watch(owner, site, "#a", "#b", fingerprint=print_of("#a"))
+def test_unmuted_place_is_a_new_place(owner: Member, site: ScriptedSite) -> None:
+    home = muted_monitor(owner, site, "#a", "#b", fingerprint=place_fingerprint("#a"))
     end_mutes()
-    (body,) = home.look()
+    (body,) = home.run_once()
     (worse,) = body["data"]["worse"]
     assert (worse["said"], worse["pages"][0]["places"]) == ("1 new place; no longer muted", ["#a"])
     assert body["data"]["new"] == []
-    assert home.look() == []
+    assert home.run_once() == []
 
 
-def test_end_of_one_of_two_mutes_reports_its_place_only(owner: Member, site: Judged) -> None:
-    mute(owner, fingerprint=print_of("#b"))
-    home = muted_watch(owner, site, "#a", "#b", fingerprint=print_of("#a"))
-    Mute.objects.filter(fingerprint=print_of("#a")).update(ended_at=timezone.now())
-    (body,) = home.look()
+def test_ended_mute_reports_only_its_place(owner: Member, site: ScriptedSite) -> None:
+    create_mute(owner, fingerprint=place_fingerprint("#b"))
+    home = muted_monitor(owner, site, "#a", "#b", fingerprint=place_fingerprint("#a"))
+    Mute.objects.filter(fingerprint=place_fingerprint("#a")).update(ended_at=timezone.now())
+    (body,) = home.run_once()
     assert body["data"]["new"][0]["pages"][0]["places"] == ["#a"]
 
 
-def test_finding_covered_by_another_mute_stays_muted(owner: Member, site: Judged) -> None:
-    home = muted_watch(owner, site, "#a")
+def test_finding_under_another_mute_stays_muted(owner: Member, site: ScriptedSite) -> None:
+    home = muted_monitor(owner, site, "#a")
     end_mutes()
-    mute(owner, fingerprint=print_of("#a"))
-    assert home.look() == []
+    create_mute(owner, fingerprint=place_fingerprint("#a"))
+    assert home.run_once() == []
 
 
-def test_run_without_verdict_postpones_the_end_of_a_mute(owner: Member, site: Judged) -> None:
-    home = muted_watch(owner, site)
+def test_ended_mute_waits_for_a_verdict(owner: Member, site: ScriptedSite) -> None:
+    home = muted_monitor(owner, site)
     end_mutes()
-    site.usual = (finding("other", status="pass"),)
+    site.default_checks = (make_finding("other", status="pass"),)
     site.columns = {"status": "partial", "skipped_checks": (SkippedCheck("thing", "Thing", "Late.", "out-of-time"),)}
-    assert home.look() == []
-    site.usual, site.columns = BAD, {}
-    assert [told(each)["new"] for each in home.look()] == [["thing"]]
+    assert home.run_once() == []
+    site.default_checks, site.columns = BAD, {}
+    assert [event_summary(body)["new"] for body in home.run_once()] == [["thing"]]
 
 
-def test_outage_postpones_the_end_of_a_mute(owner: Member, site: Judged) -> None:
-    home = muted_watch(owner, site)
-    site.of["/"] = UNREACHABLE
-    assert [each["event"] for each in home.look()] == ["monitor.failed"]
+def test_mute_that_ends_in_an_outage_is_reported(owner: Member, site: ScriptedSite) -> None:
+    home = muted_monitor(owner, site)
+    site.results_by_path["/"] = UNREACHABLE
+    assert [body["event"] for body in home.run_once()] == ["monitor.failed"]
     end_mutes()
-    assert home.look() == []
-    site.of = {}
-    (body,) = home.look()
-    assert told(body)["new"] == ["thing"]
+    assert home.run_once() == []
+    site.results_by_path = {}
+    (body,) = home.run_once()
+    assert event_summary(body)["new"] == ["thing"]
     assert not finish_run(home.run.id, home.now)
 
 
-def test_change_at_the_end_of_a_mute_is_reported_once(owner: Member, site: Judged) -> None:
-    home = muted_watch(owner, site, "#a")
+def test_changed_finding_is_reported_once(owner: Member, site: ScriptedSite) -> None:
+    home = muted_monitor(owner, site, "#a")
     end_mutes()
-    site.usual = (finding("thing", HIGH, "#a", "#b"),)
-    (body,) = home.look()
+    site.default_checks = (make_finding("thing", HIGH, "#a", "#b"),)
+    (body,) = home.run_once()
     (new,) = body["data"]["new"]
     assert sorted(new["pages"][0]["places"]) == ["#a", "#b"]
     assert body["data"]["worse"] == []
 
 
-def test_finding_without_mute_is_reported_once(owner: Member, site: Judged) -> None:
-    home = watch(owner, site)
-    site.usual = BAD
-    assert home.look() == []
-    mute(owner)
+def test_mute_between_two_runs_is_not_reported(owner: Member, site: ScriptedSite) -> None:
+    home = daily_monitor(owner, site)
+    site.default_checks = BAD
+    assert home.run_once() == []
+    create_mute(owner)
     end_mutes()
-    assert home.look() == []
+    assert home.run_once() == []

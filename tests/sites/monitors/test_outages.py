@@ -1,4 +1,7 @@
-"""Ends of outages: a message says so only if one said that they began."""
+"""Tests for reporting the end of an outage.
+
+It is reported only if the beginning was reported.
+"""
 
 from __future__ import annotations
 
@@ -6,48 +9,50 @@ import pytest
 
 from sites.models import Monitor
 from tests.factories import Member
-from tests.sites.monitors.test_outcome import BAD, GOOD, UNREACHABLE, watch
-from tests.sites.monitors.watching import Judged, told
+from tests.sites.monitors.test_outcome import BAD, GOOD, UNREACHABLE, daily_monitor
+from tests.sites.monitors.watching import ScriptedSite, event_summary
 
 pytestmark = pytest.mark.django_db
 
 SILENT = {"unreachable": False, "recovered": True}
 
 
-def test_unreported_outage_has_no_recovery_message(owner: Member, site: Judged) -> None:
-    home = watch(owner, site, alert=SILENT)
-    site.usual = GOOD
-    home.look()
-    site.of["/"] = UNREACHABLE
-    assert home.look() == []
-    site.of = {}
-    assert home.look() == []
+def test_unreported_outage_has_no_recovery(owner: Member, site: ScriptedSite) -> None:
+    home = daily_monitor(owner, site, alert=SILENT)
+    site.default_checks = GOOD
+    home.run_once()
+    site.results_by_path["/"] = UNREACHABLE
+    assert home.run_once() == []
+    site.results_by_path = {}
+    assert home.run_once() == []
     assert home.monitor.failing_since is None
-    site.of["/"] = UNREACHABLE
-    home.look()
-    site.of["/"] = BAD
-    assert [told(each)["event"] for each in home.look()] == ["changed"], "what has changed since is told all the same"
+    site.results_by_path["/"] = UNREACHABLE
+    home.run_once()
+    site.results_by_path["/"] = BAD
+    assert [event_summary(body)["event"] for body in home.run_once()] == ["changed"], (
+        "what has changed since is told all the same"
+    )
 
 
-def test_alert_setting_at_the_start_of_the_outage_applies(owner: Member, site: Judged) -> None:
-    home = watch(owner, site, alert=SILENT)
-    site.of["/"] = UNREACHABLE
-    home.look()
+def test_recovery_follows_the_earlier_setting(owner: Member, site: ScriptedSite) -> None:
+    home = daily_monitor(owner, site, alert=SILENT)
+    site.results_by_path["/"] = UNREACHABLE
+    home.run_once()
     Monitor.objects.update(alert={})
-    site.of = {}
-    assert home.look() == []
-    site.of["/"] = UNREACHABLE
-    assert [each["event"] for each in home.look()] == ["monitor.failed"]
+    site.results_by_path = {}
+    assert home.run_once() == []
+    site.results_by_path["/"] = UNREACHABLE
+    assert [body["event"] for body in home.run_once()] == ["monitor.failed"]
     Monitor.objects.update(alert=SILENT)
-    site.of = {}
-    assert [each["event"] for each in home.look()] == ["monitor.recovered"]
+    site.results_by_path = {}
+    assert [body["event"] for body in home.run_once()] == ["monitor.recovered"]
 
 
-def test_unreported_outage_of_one_of_several_pages_ends_without_message(owner: Member, site: Judged) -> None:
-    home = watch(owner, site, "/", "/shop", alert=SILENT)
-    home.look()
-    site.of["/shop"] = UNREACHABLE
-    assert [home.look(), home.look(), home.look()] == [[], [], []]
-    site.of = {}
-    assert home.look() == []
+def test_unreported_outage_ends_silently(owner: Member, site: ScriptedSite) -> None:
+    home = daily_monitor(owner, site, "/", "/shop", alert=SILENT)
+    home.run_once()
+    site.results_by_path["/shop"] = UNREACHABLE
+    assert [home.run_once(), home.run_once(), home.run_once()] == [[], [], []]
+    site.results_by_path = {}
+    assert home.run_once() == []
     assert home.run.news["reachable_pages"] == [{"url": "https://example.com/shop"}], "in the timeline"

@@ -1,4 +1,7 @@
-"""Retention of old runs, and of the states of pages that are no longer monitored."""
+"""Tests for deleting old runs and page states.
+
+A state is deleted when its page is no longer monitored.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ from tests.sites.monitors.cast import make_monitor
 pytestmark = pytest.mark.django_db
 
 
-def state(monitor: Monitor, days: int) -> None:
+def create_state(monitor: Monitor, days: int) -> None:
     at = timezone.now() - timedelta(days=days)
     document: Any = {}
     MonitorState.objects.create(
@@ -30,7 +33,7 @@ def state(monitor: Monitor, days: int) -> None:
     )
 
 
-def left(monitor: Monitor) -> list[str]:
+def stored_pages(monitor: Monitor) -> list[str]:
     return sorted(monitor.states.values_list("page", flat=True), key=int)
 
 
@@ -46,7 +49,7 @@ def test_runs_are_stored_for_a_year(home: Member, monkeypatch: pytest.MonkeyPatc
     assert MonitorRun.objects.filter(id=unfinished.id).exists()
 
 
-def test_state_of_a_page_is_deleted_when_it_is_no_longer_monitored(home: Member) -> None:
+def test_state_of_an_unmonitored_page_is_deleted(home: Member) -> None:
     daily, monthly, paused = (
         make_monitor(home),
         make_monitor(home, every="month"),
@@ -54,8 +57,8 @@ def test_state_of_a_page_is_deleted_when_it_is_no_longer_monitored(home: Member)
     )
     for monitor in (daily, monthly, paused):
         for days in (1, 34, 36, 99, 101):
-            state(monitor, days)
+            create_state(monitor, days)
     delete_runs()
-    assert left(daily) == ["1", "34"]
-    assert left(monthly) == ["1", "34", "36", "99"]
-    assert left(paused) == ["1", "34", "36", "99", "101"]
+    assert stored_pages(daily) == ["1", "34"]
+    assert stored_pages(monthly) == ["1", "34", "36", "99"]
+    assert stored_pages(paused) == ["1", "34", "36", "99", "101"]

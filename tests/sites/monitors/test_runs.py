@@ -1,4 +1,7 @@
-"""Due monitors get exactly one run, and each run starts an audit."""
+"""Tests that due monitors get exactly one run.
+
+Each run starts an audit.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ from scans.models import BlockedDomain, Scan
 from sites.audits import services
 from sites.closing import stop_audits
 from sites.models import Audit, Monitor, MonitorRun
-from sites.monitors.runs import CREATED_AT_ONCE, create_due, start_due
+from sites.monitors.runs import MAX_CREATED_RUNS, create_due_runs, start_due
 from sites.monitors.services import schedule_of
 from tests.factories import Member
 from tests.sites.monitors.cast import make_monitor
@@ -26,8 +29,8 @@ pytestmark = pytest.mark.django_db
 def test_due_monitor_runs_once(home: Member) -> None:
     monitor = make_monitor(home)
     now = timezone.now()
-    assert create_due(now) == 1
-    assert create_due(now) == 0
+    assert create_due_runs(now) == 1
+    assert create_due_runs(now) == 0
     run = monitor.runs.get()
     assert (run.status, run.due_at) == (MonitorRun.Status.DUE, monitor.next_run_at)
     monitor.refresh_from_db()
@@ -42,86 +45,86 @@ def test_due_monitor_runs_once(home: Member) -> None:
     assert start_due(now, lambda: True) == 0
 
 
-def test_running_monitor_does_not_start_a_second_run(home: Member) -> None:
+def test_running_monitor_does_not_start_again(home: Member) -> None:
     monitor = make_monitor(home)
-    create_due(timezone.now())
+    create_due_runs(timezone.now())
     start_due(timezone.now(), lambda: True)
     later = timezone.now() + timedelta(days=1)
-    assert create_due(later) == 1
+    assert create_due_runs(later) == 1
     assert start_due(later, lambda: True) == 0
     assert monitor.runs.order_by("-due_at").values_list("status", "error_code").first() == ("skipped", "STILL_RUNNING")
     assert Audit.objects.count() == 1
 
 
-def test_busy_monitor_skips_one_run_per_tick(home: Member) -> None:
+def test_due_run_of_a_busy_monitor_is_skipped(home: Member) -> None:
     now = timezone.now()
     idle, busy = (make_monitor(home, next_run_at=now) for _ in range(2))
     before = now - timedelta(hours=1)
     for status, age in ((MonitorRun.Status.RUNNING, 2), (MonitorRun.Status.DUE, 1)):
         busy.runs.create(status=status, due_at=now - timedelta(hours=age), not_before=before)
     idle.runs.create(status=MonitorRun.Status.DONE, due_at=before, not_before=before)
-    assert create_due(now) == 2
-    made = MonitorRun.objects.filter(due_at=now).values_list(
+    assert create_due_runs(now) == 2
+    created_runs = MonitorRun.objects.filter(due_at=now).values_list(
         "monitor", "status", "not_before", "ended_at", "error_code", "scores", "news", "is_told", "attempts"
     )
-    assert set(map(repr, made)) == {
+    assert set(map(repr, created_runs)) == {
         repr((idle.id, "due", now, None, "", {}, {}, False, 0)),
         repr((busy.id, "skipped", now, now, "STILL_RUNNING", {}, {}, False, 0)),
     }
 
 
-def test_missed_runs_start_once_and_at_different_times(home: Member) -> None:
+def test_missed_runs_start_once(home: Member) -> None:
     Tier.objects.update(shortest_interval="hour")
     now = timezone.now()
     for _ in range(50):
         make_monitor(home, every="hour", next_run_at=now - timedelta(days=1))
-    assert create_due(now) == 50
+    assert create_due_runs(now) == 50
     runs = list(MonitorRun.objects.all())
     assert len(runs) == 50
-    assert {each.due_at for each in runs} == {now - timedelta(days=1)}
-    starts = [each.not_before - now for each in runs]
+    assert {run.due_at for run in runs} == {now - timedelta(days=1)}
+    starts = [run.not_before - now for run in runs]
     assert min(starts) >= timedelta(0)
     assert max(starts) < timedelta(minutes=15)
     assert len({start // timedelta(minutes=1) for start in starts}) > 5
 
 
-def test_thousand_due_monitors_need_as_many_statements_as_one(home: Member) -> None:
+def test_due_monitors_need_few_statements(home: Member) -> None:
     now = timezone.now()
     make_monitor(home)
     with CaptureQueriesContext(connection) as one:
-        create_due(now)
-    for _ in range(CREATED_AT_ONCE):
+        create_due_runs(now)
+    for _ in range(MAX_CREATED_RUNS):
         make_monitor(home)
     with CaptureQueriesContext(connection) as many:
-        assert create_due(now) == CREATED_AT_ONCE
+        assert create_due_runs(now) == MAX_CREATED_RUNS
     assert len(many) == len(one) <= 5
 
 
 @pytest.mark.django_db(transaction=True, serialized_rollback=True)
-def test_concurrent_schedulers_start_each_run_once(home: Member) -> None:
+def test_schedulers_start_a_run_once(home: Member) -> None:
     Tier.objects.update(concurrent_scans=50, schedules=100)
     monitors = [make_monitor(home) for _ in range(30)]
     now = timezone.now()
 
-    def work(_: int) -> None:
+    def schedule_runs(_: int) -> None:
         try:
-            create_due(now)
+            create_due_runs(now)
             start_due(now, lambda: True)
         finally:
             connection.close()
 
     with ThreadPoolExecutor(4) as threads:
-        list(threads.map(work, range(8)))
-    start_due(now, lambda: True)  # a process that finds a monitor locked leaves it to the other
+        list(threads.map(schedule_runs, range(8)))
+    start_due(now, lambda: True)  # A process skips monitors that another process has locked.
     assert MonitorRun.objects.filter(status="running").count() == Audit.objects.count() == len(monitors)
 
 
-def test_monitor_without_quota_pauses_until_the_next_month(home: Member) -> None:
+def test_monitor_without_quota_pauses(home: Member) -> None:
     Tier.objects.filter(name="free").update(scans_per_month=0)
     monitor = make_monitor(home, at=time(6), timezone="Europe/Berlin")
     now = datetime(2026, 11, 20, 12, tzinfo=UTC)
     Monitor.objects.update(next_run_at=now)
-    assert (create_due(now), start_due(now, lambda: True)) == (1, 1)
+    assert (create_due_runs(now), start_due(now, lambda: True)) == (1, 1)
     monitor.refresh_from_db()
     assert (monitor.is_paused, monitor.pause_reason) == (True, "quota")
     assert monitor.next_run_at == datetime(2026, 12, 1, 5, tzinfo=UTC)
@@ -131,16 +134,16 @@ def test_monitor_without_quota_pauses_until_the_next_month(home: Member) -> None
 
     Tier.objects.filter(name="free").update(scans_per_month=100)
     then = monitor.next_run_at
-    assert (create_due(then), start_due(then, lambda: True)) == (1, 1)
+    assert (create_due_runs(then), start_due(then, lambda: True)) == (1, 1)
     monitor.refresh_from_db()
     assert (monitor.is_paused, monitor.pause_reason) == (False, "")
     assert Audit.objects.count() == 1
 
 
-def test_lower_plan_lengthens_intervals_and_pauses_surplus_monitors(home: Member) -> None:
+def test_smaller_plan_pauses_extra_monitors(home: Member) -> None:
     now = timezone.now()
     first, second = (make_monitor(home, every="hour", created_at=now - timedelta(days=age)) for age in (9, 8))
-    create_due(now)
+    create_due_runs(now)
     assert start_due(now, lambda: True) == 2
     first.refresh_from_db()
     second.refresh_from_db()
@@ -155,19 +158,23 @@ def test_lower_plan_lengthens_intervals_and_pauses_surplus_monitors(home: Member
 def test_blocked_target_is_not_scanned(home: Member) -> None:
     monitor = make_monitor(home)
     BlockedDomain.objects.create(domain="example.com")
-    create_due(timezone.now())
+    create_due_runs(timezone.now())
     start_due(timezone.now(), lambda: True)
     run = monitor.runs.get()
-    assert (run.status, run.error_code, run.audit) == ("running", "DOMAIN_BLOCKED", None)  # waits for its end
+    assert (run.status, run.error_code, run.audit) == (
+        "running",
+        "DOMAIN_BLOCKED",
+        None,
+    )  # The task that ends runs will conclude it.
 
 
-def test_runs_wait_for_audits_of_their_own_organization_only(home: Member, stranger: Member) -> None:
+def test_runs_do_not_wait_for_foreign_audits(home: Member, stranger: Member) -> None:
     Tier.objects.update(concurrent_scans=2, schedules=100)
     for _ in range(10):
         make_monitor(home)
     monitor = make_monitor(stranger)
     now = timezone.now()
-    create_due(now)
+    create_due_runs(now)
     start_due(now, lambda: True)
     assert MonitorRun.objects.filter(monitor__organization=home.organization, status="running").count() == 4
     assert monitor.runs.get().status == "running"
@@ -177,9 +184,9 @@ def test_runs_wait_for_audits_of_their_own_organization_only(home: Member, stran
     assert MonitorRun.objects.filter(monitor__organization=home.organization, status="running").count() == 8
 
 
-def test_discovery_of_a_site_is_reused_between_runs(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_discovery_is_reused_between_runs(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
     Tier.objects.update(concurrent_scans=1, schedules=100)
-    monkeypatch.setattr(services, "SITES_PER_HOUR_AND_PLACE", 2)
+    monkeypatch.setattr(services, "SITE_AUDITS_PER_HOUR_AND_SLOT", 2)
     monitor = make_monitor(home, kind="site", discover=["links"], max_pages=3)
     for number in range(3):
         now = timezone.now()
@@ -195,24 +202,24 @@ def test_discovery_of_a_site_is_reused_between_runs(home: Member, monkeypatch: p
     assert run.status == "running"
 
 
-def test_monitors_leave_slots_to_interactive_scans(home: Member, target: str) -> None:
+def test_monitors_leave_slots_free(home: Member, target: str) -> None:
     Tier.objects.update(concurrent_scans=2, schedules=100)
     for _ in range(3):
         make_monitor(home)
     now = timezone.now()
-    create_due(now)
+    create_due_runs(now)
     start_due(now, lambda: True)
     assert Scan.objects.filter(is_background=True).count() == 1
     assert home.api.post("/v1/scan", {"url": target, "type": "seo"}).status_code == 201
 
 
-def test_monitors_of_a_closed_organization_do_not_run(home: Member) -> None:
+def test_closed_organization_has_no_runs(home: Member) -> None:
     monitor = make_monitor(home)
     waiting = make_monitor(home)
     run = waiting.runs.create(due_at=timezone.now(), not_before=timezone.now())
     stop_audits(organization=home.organization)
     Organization.objects.filter(id=home.organization.id).update(closed_at=timezone.now())
-    assert create_due(timezone.now()) == 0
+    assert create_due_runs(timezone.now()) == 0
     start_due(timezone.now(), lambda: True)
     assert not Audit.objects.exists()
     assert not MonitorRun.objects.filter(id=run.id).exists()

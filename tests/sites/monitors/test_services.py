@@ -1,4 +1,4 @@
-"""API of monitors: validation, access and limits."""
+"""Tests for validation, access and limits in the monitor API."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from tests.sites.monitors.cast import make_monitor
 pytestmark = pytest.mark.django_db
 
 
-def refusal(response: Any) -> tuple[int, str]:
+def status_and_code(response: Any) -> tuple[int, str]:
     return response.status_code, response.json()["code"]
 
 
-def created(member: Member, body: dict[str, Any]) -> dict[str, Any]:
+def create_monitor(member: Member, body: dict[str, Any]) -> dict[str, Any]:
     response = member.api.post("/v1/monitors", body)
     assert response.status_code == 201, response.content
     answer: dict[str, Any] = response.json()
@@ -31,7 +31,7 @@ def created(member: Member, body: dict[str, Any]) -> dict[str, Any]:
     return answer
 
 
-def test_monitor_is_created_read_changed_and_deleted(home: Member, target: str) -> None:
+def test_monitor_can_be_changed_and_deleted(home: Member, target: str) -> None:
     person = User.objects.create_user("ann@example.com")
     Membership.objects.create(organization=home.organization, user=person)
     body = {
@@ -45,7 +45,7 @@ def test_monitor_is_created_read_changed_and_deleted(home: Member, target: str) 
         "alert": {"score_drop": None, "score_below": {"seo": 80}},
         "notify": {"emails": ["ANN@example.com"]},
     }
-    monitor = created(home, body)
+    monitor = create_monitor(home, body)
     assert {name: monitor[name] for name in ("page", "types", "name", "every", "at", "day", "timezone")} == {
         name: body[name] for name in ("page", "types", "every", "at", "day", "timezone")
     } | {"name": "Shop window"}
@@ -63,13 +63,13 @@ def test_monitor_is_created_read_changed_and_deleted(home: Member, target: str) 
     assert changed["alert"] == monitor["alert"] | {"fixed": True}
     assert changed["notify"] == {"emails": ["ann@example.com"], "webhooks": False}
     assert home.api.delete(path).status_code == 204
-    assert refusal(home.api.get(path)) == (404, "MONITOR_NOT_FOUND")
-    assert refusal(home.api.delete(path)) == (404, "MONITOR_NOT_FOUND")
+    assert status_and_code(home.api.get(path)) == (404, "MONITOR_NOT_FOUND")
+    assert status_and_code(home.api.delete(path)) == (404, "MONITOR_NOT_FOUND")
 
 
-def test_monitor_of_a_site_has_the_requested_options(home: Member, target: str) -> None:
+def test_monitor_has_the_requested_options(home: Member, target: str) -> None:
     body = {"site": target, "discover": ["links"], "max_pages": 5, "include": ["/docs/*"], "every": "day"}
-    monitor = created(home, body)
+    monitor = create_monitor(home, body)
     assert {name: monitor[name] for name in body} == body
     assert (monitor["exclude"], monitor["types"]) == ([], ["security", "performance", "accessibility", "seo"])
     changed = home.api.patch(f"/v1/monitors/{monitor['id']}", {"types": ["seo"]}).json()
@@ -77,7 +77,7 @@ def test_monitor_of_a_site_has_the_requested_options(home: Member, target: str) 
 
 
 @pytest.mark.django_db(transaction=True, serialized_rollback=True)
-def test_plan_limit_of_monitors_holds_for_concurrent_requests(home: Member, target: str) -> None:
+def test_monitor_limit_holds_under_concurrency(home: Member, target: str) -> None:
     Tier.objects.filter(name="free").update(schedules=3)
 
     def create(number: int) -> int:
@@ -90,7 +90,7 @@ def test_plan_limit_of_monitors_holds_for_concurrent_requests(home: Member, targ
     with ThreadPoolExecutor(8) as threads:
         answers = sorted(threads.map(create, range(8)))
     assert answers == [201] * 3 + [409] * 5
-    assert refusal(home.api.post("/v1/monitors", {"page": target, "every": "day"})) == (409, "MONITOR_LIMIT")
+    assert status_and_code(home.api.post("/v1/monitors", {"page": target, "every": "day"})) == (409, "MONITOR_LIMIT")
 
 
 def test_repeated_request_creates_one_monitor(home: Member, target: str) -> None:
@@ -99,11 +99,11 @@ def test_repeated_request_creates_one_monitor(home: Member, target: str) -> None
     again = home.api.post("/v1/monitors", body, Idempotency_Key="one")
     assert (again.json(), again["Idempotent-Replayed"]) == (first.json(), "true")
     other = home.api.post("/v1/monitors", body | {"every": "week"}, Idempotency_Key="one")
-    assert refusal(other) == (422, "IDEMPOTENCY_MISMATCH")
+    assert status_and_code(other) == (422, "IDEMPOTENCY_MISMATCH")
     assert Monitor.objects.count() == 1
 
 
-def test_paused_monitor_is_not_due_until_resumed(home: Member) -> None:
+def test_paused_monitor_is_not_due(home: Member) -> None:
     monitor = make_monitor(home)
     path = f"/v1/monitors/{monitor.id}"
     paused = home.api.patch(path, {"paused": True}).json()
@@ -115,12 +115,12 @@ def test_paused_monitor_is_not_due_until_resumed(home: Member) -> None:
     assert timezone.now() < monitor.next_run_at < timezone.now() + timedelta(days=1, minutes=1)
 
 
-def test_only_one_manual_run_can_be_requested_at_a_time(home: Member) -> None:
+def test_manual_runs_are_requested_one_at_a_time(home: Member) -> None:
     monitor = make_monitor(home, next_run_at=timezone.now() + timedelta(hours=5))
     path = f"/v1/monitors/{monitor.id}/runs"
     run = home.api.post(path, {})
     assert (run.status_code, run.json()["status"], run.json()["requested"]) == (202, "due", True)
-    assert refusal(home.api.post(path, {})) == (409, "MONITOR_RUNNING")
+    assert status_and_code(home.api.post(path, {})) == (409, "MONITOR_RUNNING")
     listed = home.api.get(path).json()
     assert (listed["total"], listed["runs"][0]["due_at"]) == (1, run.json()["due_at"])
     planned = monitor.next_run_at
@@ -131,27 +131,27 @@ def test_only_one_manual_run_can_be_requested_at_a_time(home: Member) -> None:
 SECRET = "s3cret-of-the-target"
 
 
-def test_credentials_are_bound_to_their_origin_and_never_returned(home: Member, target: str) -> None:
+def test_credentials_are_bound_to_their_origin(home: Member, target: str) -> None:
     request = {"headers": {"X-Api-Key": SECRET}}
-    shown = created(home, {"page": target, "every": "day", "request": request})
-    path = f"/v1/monitors/{shown['id']}"
-    assert shown["request"]["headers"] == ["X-Api-Key"]
+    body = create_monitor(home, {"page": target, "every": "day", "request": request})
+    path = f"/v1/monitors/{body['id']}"
+    assert body["request"]["headers"] == ["X-Api-Key"]
     monitor = Monitor.objects.get()
     assert monitor.credentials is not None
 
-    def kept() -> bool:
+    def has_credentials() -> bool:
         monitor.refresh_from_db()
         return monitor.encrypted_credentials is not None
 
     home.api.patch(path, {"every": "week"})
     home.api.patch(path, {"page": f"{target}other"})
-    assert kept()
+    assert has_credentials()
     home.api.patch(path, {"page": "https://example.com/"})
-    assert not kept()
+    assert not has_credentials()
     home.api.patch(path, {"page": target, "request": request})
-    assert kept()
+    assert has_credentials()
     assert "request" not in home.api.patch(path, {"request": None}).json()
-    assert not kept()
+    assert not has_credentials()
     assert SECRET not in home.api.get(path).content.decode()
 
 

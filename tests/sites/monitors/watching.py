@@ -1,4 +1,7 @@
-"""Monitor that runs in this process, by the real services and engine, and the events for its receiver."""
+"""Helpers that run a monitor in the test process.
+
+They return the events for its webhook.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ from sites.monitors.outcome import finish_run
 from sites.monitors.runs import start_run
 from tests.factories import make_result
 from tests.results import check_of, elements
-from tests.sites.audits.cast import work_off
+from tests.sites.audits.cast import run_all_work
 from webhooks.models import Event
 from website_scan.findings import HIGH, ScanType, Severity
 from website_scan.result import CategoryResult, CheckResult, CheckStatus, ScanError, ScanResult
@@ -25,21 +28,27 @@ from website_scan.run import failed_result
 HOOK = "https://example.com/hook"
 EVENTS = ["scan.completed", "scan.partial", "scan.failed", "audit.completed", "audit.failed"]
 EVENTS += ["monitor.changed", "monitor.failed", "monitor.recovered"]
-# Start of the simulated days; close to the real dates of the scans, so that none counts as expired.
+# Simulated days begin now, because scans have real dates and must not expire.
 BEGIN = datetime.now(UTC).replace(microsecond=0)
 
 
-class Watch:
-    """Monitor that runs once a day, with its recorded events."""
+class DailyMonitor:
+    """Monitor that runs once a simulated day and records its events."""
 
-    def __init__(self, monitor: Monitor, work: Callable[[str], object] = work_off) -> None:
-        """`work` runs the waiting scans of the audit with the given ID."""
+    def __init__(self, monitor: Monitor, work: Callable[[str], object] = run_all_work) -> None:
+        """Store the monitor.
+
+        `work` runs an audit's waiting scans, given its ID.
+        """
         self.monitor, self._work = monitor, work
         self.now = BEGIN
         self._notified = 0
 
-    def look(self) -> list[dict[str, Any]]:
-        """Run once, with a second try if there is one; return the bodies of the resulting events."""
+    def run_once(self) -> list[dict[str, Any]]:
+        """Run the monitor once, including a due second attempt.
+
+        Return the bodies of the new events.
+        """
         self.now += timedelta(days=1)
         run = self.monitor.runs.create(due_at=self.now, not_before=self.now)
         while run.status == MonitorRun.Status.DUE:
@@ -53,28 +62,34 @@ class Watch:
             run.refresh_from_db()
         self.run = run
         self.monitor.refresh_from_db()
-        bodies = [json.loads(bytes(each.body)) for each in Event.objects.order_by("created_at", "id")]
+        bodies = [json.loads(bytes(event.body)) for event in Event.objects.order_by("created_at", "id")]
         new, self._notified = bodies[self._notified :], len(bodies)
         return new
 
 
-def told(body: dict[str, Any]) -> dict[str, Any]:
-    """Return the kind of an event, its reasons, and the checks in each of its lists."""
+def event_summary(body: dict[str, Any]) -> dict[str, Any]:
+    """Summarize a monitor event.
+
+    The summary has its kind, its reasons and the checks in its lists.
+    """
     data = body["data"]
     changes = data if body["event"] == "monitor.changed" else data.get("changes") or {}
-    found: dict[str, Any] = {"event": body["event"].removeprefix("monitor.")}
+    summary: dict[str, Any] = {"event": body["event"].removeprefix("monitor.")}
     if changes:
-        found["reasons"] = changes["reasons"]
+        summary["reasons"] = changes["reasons"]
     for name in ("new", "fixed", "worse", "better"):
-        if checks := sorted({each["check"] for each in changes.get(name, ())}):
-            found[name] = checks
+        if checks := sorted({change["check"] for change in changes.get(name, ())}):
+            summary[name] = checks
     if "error" in data:
-        found["error"] = data["error"]["code"]
-    return found
+        summary["error"] = data["error"]["code"]
+    return summary
 
 
-def finding(check: str, severity: Severity = HIGH, *places: str, status: CheckStatus = "fail") -> CheckResult:
-    """Return a check that failed, or has another status, with these places."""
+def make_finding(check: str, severity: Severity = HIGH, *places: str, status: CheckStatus = "fail") -> CheckResult:
+    """Return a check with this status and these places.
+
+    By default, it has failed.
+    """
     if status == "pass":
         return check_of(check, check.title(), check.title(), "pass", None, severity, "All is well.")
     return check_of(
@@ -82,32 +97,39 @@ def finding(check: str, severity: Severity = HIGH, *places: str, status: CheckSt
     )
 
 
-class Judged:
-    """Worker substitute that finishes an audit's visits: `of` has by path the checks or the error of each scan."""
+class ScriptedSite:
+    """Site whose scans have scripted results.
+
+    `results_by_path` maps a path to its checks or its error.
+
+    `checks_by_type` has the checks of all other paths by scan type, and `default_checks` those of all other types.
+    """
 
     def __init__(self) -> None:
-        self.of: dict[str, tuple[CheckResult, ...] | ScanError] = {}
-        self.usual: tuple[CheckResult, ...] = (finding("good", status="pass"),)
+        self.results_by_path: dict[str, tuple[CheckResult, ...] | ScanError] = {}
+        self.default_checks: tuple[CheckResult, ...] = (make_finding("good", status="pass"),)
+        self.checks_by_type: dict[str, tuple[CheckResult, ...]] = {}
         self.scores: dict[str, int] = {}
         self.columns: dict[str, Any] = {}
         self.facts: dict[str, Any] = {"status": 200}
 
-    def work_off(self, audit_id: str) -> None:
+    def run_all_work(self, audit_id: str) -> None:
         while (
             waiting := Scan.objects.visits().filter(status="queued", audit_page__audit=audit_id).first()
         ) is not None:
             claim = claim_scan(waiting.id)
             assert claim is not None
-            scans = {ScanType(each.type): each for each in Scan.objects.of_visit(claim.scan_id)}
-            assert finish_scan(claim, *(self._result(scans[each]) for each in claim.types))
+            scans = {ScanType(scan.type): scan for scan in Scan.objects.of_visit(claim.scan_id)}
+            assert finish_scan(claim, *(self._make_result(scans[scan_type]) for scan_type in claim.types))
             dispatch_pages(waiting.organization_id)
 
-    def _result(self, scan: Scan) -> ScanResult:
-        found = self.of.get(urlsplit(scan.url).path, self.usual)
-        if isinstance(found, ScanError):
-            return failed_result(ScanType(scan.type), scan.url, datetime.now(UTC), found)
+    def _make_result(self, scan: Scan) -> ScanResult:
+        of_type = self.checks_by_type.get(scan.type, self.default_checks)
+        result = self.results_by_path.get(urlsplit(scan.url).path, of_type)
+        if isinstance(result, ScanError):
+            return failed_result(ScanType(scan.type), scan.url, datetime.now(UTC), result)
         values: dict[str, Any] = {
-            "categories": (CategoryResult("things", "Things", 10, found, 71),),
+            "categories": (CategoryResult("things", "Things", 10, result, 71),),
             "facts": self.facts,
         }
         values |= {"score": self.scores.get(scan.type, 90), "grade": "A"}

@@ -1,4 +1,4 @@
-"""Estimates of forms: what a scan or a monitor uses of the month's quota, before it is started."""
+"""Tests for the quota estimates in forms."""
 
 from __future__ import annotations
 
@@ -17,83 +17,86 @@ from sites.pages.forms import ScanForm
 from tests.factories import Member
 from tests.page_reading import browser_of, page_of
 
-SCAN_NEW, MONITOR_NEW = "/o/home/scans/new", "/o/home/monitors/new"
+NEW_SCAN_PATH, NEW_MONITOR_PATH = "/o/home/scans/new", "/o/home/monitors/new"
 
 
-def use(home: Member, scans: int) -> None:
+def use_quota(home: Member, scans: int) -> None:
     MonthlyUsage.objects.create(organization=home.organization, period=month_of(timezone.now()), used=scans)
 
 
-def sentence(client: Client, path: str, kind: str, data: dict[str, Any] | None = None) -> str:
-    """Return what the form says about this kind of target, without what is hidden."""
+def estimate_text(client: Client, path: str, kind: str, data: dict[str, Any] | None = None) -> str:
+    """Return the visible estimate text for this kind of target."""
     response = client.get(path) if data is None else client.post(path, data)
     tree = page_of(response)
     for hidden in tree.xpath("//*[@hidden]"):
         hidden.getparent().remove(hidden)
-    said = re.sub(r"\s+", " ", tree.xpath(f"string(//*[@id='estimate']//*[@data-kind='{kind}'])")).strip()
-    return said.replace("\N{MULTIPLICATION SIGN}", "x").replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")
+    text = re.sub(r"\s+", " ", tree.xpath(f"string(//*[@id='estimate']//*[@data-kind='{kind}'])")).strip()
+    return text.replace("\N{MULTIPLICATION SIGN}", "x").replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")
 
 
-@pytest.mark.parametrize("path", ["/o/home/", SCAN_NEW])
-def test_scan_form_shows_required_and_remaining_quota(home: Member, path: str) -> None:
-    use(home, 40)
+@pytest.mark.parametrize("path", ["/o/home/", NEW_SCAN_PATH])
+def test_scan_form_shows_the_remaining_quota(home: Member, path: str) -> None:
+    use_quota(home, 40)
     client = browser_of(home, "member")
-    assert sentence(client, path, "page") == "This uses 4 scans: 1 page x 4 types. 60 of 100 are left this month."
+    assert estimate_text(client, path, "page") == "This uses 4 scans: 1 page x 4 types. 60 of 100 are left this month."
     whole = "This uses up to 40 scans: 10 pages x 4 types. 60 of 100 are left this month."
-    assert sentence(client, path, "site") == whole
+    assert estimate_text(client, path, "site") == whole
 
 
 def test_estimate_uses_the_entered_values(home: Member) -> None:
-    use(home, 99)
+    use_quota(home, 99)
     client = browser_of(home, "member")
     entered = {"scope": "site", "url": "", "type": ["seo", "security"], "max_pages": "7"}
-    assert sentence(client, SCAN_NEW, "site", entered) == (
+    assert estimate_text(client, NEW_SCAN_PATH, "site", entered) == (
         "This uses up to 14 scans: 7 pages x 2 types. 1 of 100 is left this month. "
         "That may be more than are left. Once they are used up, the scan ends with the pages that it has reached."
     )
-    assert sentence(client, SCAN_NEW, "page", entered) == (
+    assert estimate_text(client, NEW_SCAN_PATH, "page", entered) == (
         "This uses 2 scans: 1 page x 2 types. 1 of 100 is left this month. "
         "That is more than are left, so the scan cannot start."
     )
 
 
-def test_estimate_equals_the_quota_that_the_service_uses(home: Member, target: str) -> None:
-    """A page that the form says cannot start is refused; and one that may start is not."""
+def test_estimate_equals_the_used_quota(home: Member, target: str) -> None:
+    """Compare the form's estimate with the API's response.
+
+    First the quota is too small, then it is enough.
+    """
     for used in (97, 96):
         MonthlyUsage.objects.all().delete()
-        use(home, used)
-        said = sentence(browser_of(home, "member"), SCAN_NEW, "page")
+        use_quota(home, used)
+        text = estimate_text(browser_of(home, "member"), NEW_SCAN_PATH, "page")
         body = {"page": target, "types": ["security", "performance", "accessibility", "seo"]}
         answer = home.api.post("/v1/audits", body)
-        assert ("cannot start" in said) == (answer.json().get("code") == "QUOTA_EXCEEDED") == (used == 97)
+        assert ("cannot start" in text) == (answer.json().get("code") == "QUOTA_EXCEEDED") == (used == 97)
 
 
 @pytest.mark.parametrize("entered", ["", "0", "-3", "x", "²", "9" * 30, "1e3"])
-def test_invalid_number_of_pages_is_estimated_as_the_default(entered: str) -> None:
+def test_invalid_page_number_uses_the_default(entered: str) -> None:
     form = ScanForm(QueryDict(f"scope=site&type=seo&max_pages={entered}"), pages_per_audit=25)
-    (cost,) = (each for each in estimate(form, Quota(0, 0, 100, "free")).costs if each.kind == "site")
+    (cost,) = (cost for cost in estimate(form, Quota(0, 0, 100, "free")).costs if cost.kind == "site")
     assert cost.pages == form.default_pages == 25
 
 
-def test_estimate_has_at_most_the_pages_of_the_plan() -> None:
+def test_estimate_respects_the_page_limit() -> None:
     form = ScanForm(QueryDict("scope=site&type=seo&max_pages=1000"), pages_per_audit=25)
-    assert [each.pages for each in estimate(form, Quota(0, 0, 100, "free")).costs] == [1, 25]
+    assert [cost.pages for cost in estimate(form, Quota(0, 0, 100, "free")).costs] == [1, 25]
 
 
-def test_monitor_form_shows_the_quota_of_a_month(home: Member) -> None:
+def test_monitor_form_shows_scans_per_month(home: Member) -> None:
     client = browser_of(home, "member")
-    assert sentence(client, MONITOR_NEW, "page") == (
+    assert estimate_text(client, NEW_MONITOR_PATH, "page") == (
         "Each run uses 4 scans: 1 page x 4 types. A month of runs uses 124. "
         "Your plan has 100 scans a month; 100 are left in this one. That is more than your plan has. "
         "When the month's scans are used up, the monitor pauses until the next month."
     )
     weekly = {"scope": "pages", "pages": "a.test b.test", "type": "seo", "every": "week", "at": "x"}
-    assert sentence(client, MONITOR_NEW, "pages", weekly) == (
+    assert estimate_text(client, NEW_MONITOR_PATH, "pages", weekly) == (
         "Each run uses 2 scans: 2 pages x 1 type. A month of runs uses 10. "
         "Your plan has 100 scans a month; 100 are left in this one."
     )
 
 
-def test_every_interval_has_a_number_of_runs_per_month() -> None:
+def test_every_interval_has_a_monthly_count() -> None:
     assert set(RUNS) == set(Interval)
     assert Cost("page", 1, 4, RUNS[Interval.HOUR]).in_month == 4 * 24 * 31

@@ -1,4 +1,4 @@
-"""Recording of delivery attempts: the log, the count of failures, and disabling of webhooks."""
+"""Tests for recording delivery attempts and disabling webhooks."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ def answer_with_failure(receiver: Site, status: int = 500) -> None:
     receiver.routes["/hook"] = Answer("no", status=status)
 
 
-def failing_for(webhook: Webhook, age: timedelta, failures: int) -> datetime:
+def webhook_failing_for(webhook: Webhook, age: timedelta, failures: int) -> datetime:
     since = timezone.now() - age
     Webhook.objects.filter(id=webhook.id).update(failing_since=since, failures=failures)
     return since
 
 
-def test_failing_since_is_first_failure_and_success_resets_it(home: Member, webhook: Webhook, receiver: Site) -> None:
+def test_failing_since_is_the_first_failure(home: Member, webhook: Webhook, receiver: Site) -> None:
     finished_scan(home)
     answer_with_failure(receiver)
     attempt_deliveries()
@@ -51,7 +51,7 @@ def test_failing_since_is_first_failure_and_success_resets_it(home: Member, webh
     assert (webhook.failing_since, webhook.failures, webhook.enabled) == (None, 0, True)
 
 
-def test_410_response_disables_webhook_at_once(
+def test_410_disables_the_webhook_at_once(
     home: Member, webhook: Webhook, receiver: Site, caplog: pytest.LogCaptureFixture
 ) -> None:
     finished_scan(home)
@@ -68,7 +68,7 @@ def test_410_response_disables_webhook_at_once(
 def test_five_days_of_failures_disable_webhook(home: Member, webhook: Webhook, receiver: Site) -> None:
     finished_scan(home)
     answer_with_failure(receiver)
-    failing_for(webhook, timedelta(days=5), 7)
+    webhook_failing_for(webhook, timedelta(days=5), 7)
     attempt_deliveries()
     webhook.refresh_from_db()
     assert (webhook.enabled, webhook.disabled_reason, webhook.failures) == (False, "failing", 8)
@@ -78,26 +78,26 @@ def test_five_days_of_failures_disable_webhook(home: Member, webhook: Webhook, r
 
 
 @pytest.mark.parametrize(("age", "failures"), [(timedelta(days=4, hours=23), 500), (timedelta(days=60), 3)])
-def test_webhook_stays_enabled_after_fewer_days_or_failures(
+def test_few_failures_keep_a_webhook_enabled(
     home: Member, webhook: Webhook, receiver: Site, age: timedelta, failures: int
 ) -> None:
     finished_scan(home)
     answer_with_failure(receiver)
-    failing_for(webhook, age, failures)
+    webhook_failing_for(webhook, age, failures)
     attempt_deliveries()
     webhook.refresh_from_db()
     assert webhook.enabled
 
 
-def test_success_on_fifth_day_prevents_disabling(home: Member, webhook: Webhook, receiver: Site) -> None:
+def test_success_prevents_disabling(home: Member, webhook: Webhook, receiver: Site) -> None:
     finished_scan(home)
-    failing_for(webhook, timedelta(days=6), 100)
+    webhook_failing_for(webhook, timedelta(days=6), 100)
     attempt_deliveries()
     webhook.refresh_from_db()
     assert (webhook.enabled, webhook.failing_since) == (True, None)
 
 
-def test_deliveries_wait_while_webhook_is_disabled(home: Member, webhook: Webhook, receiver: Site) -> None:
+def test_disabled_webhook_holds_its_deliveries(home: Member, webhook: Webhook, receiver: Site) -> None:
     home.api.patch(f"/api/webhooks/{webhook.id}", {"enabled": False})
     scan = finished_scan(home)
     assert attempt_deliveries() == []
@@ -107,10 +107,10 @@ def test_deliveries_wait_while_webhook_is_disabled(home: Member, webhook: Webhoo
     assert scan.id.encode() in receiver.requests[0].body
 
 
-def test_enabling_webhook_resets_failure_count(home: Member, webhook: Webhook, receiver: Site) -> None:
+def test_enabling_resets_the_failures(home: Member, webhook: Webhook, receiver: Site) -> None:
     finished_scan(home)
     answer_with_failure(receiver, 410)
-    failing_for(webhook, timedelta(days=10), 100)
+    webhook_failing_for(webhook, timedelta(days=10), 100)
     attempt_deliveries()
     answer = home.api.patch(f"/api/webhooks/{webhook.id}", {"enabled": True}).json()
     assert (answer["enabled"], answer["disabled_at"], answer["failing_since"]) == (True, None, None)
@@ -121,8 +121,8 @@ def test_enabling_webhook_resets_failure_count(home: Member, webhook: Webhook, r
     assert (webhook.enabled, webhook.failures) == (True, 1)
 
 
-def attempts_of_two(home: Member, receiver: Site) -> list[AttemptResult]:
-    """Make two attempts for one webhook: the first fails, the second succeeds."""
+def failure_and_success(home: Member, receiver: Site) -> list[AttemptResult]:
+    """Make a failed and then a successful attempt for one webhook."""
     finished_scan(home)
     finished_scan(home)
     claims = claim(limit=10, failing_limit=10, now=timezone.now())
@@ -133,16 +133,14 @@ def attempts_of_two(home: Member, receiver: Site) -> list[AttemptResult]:
 
 
 @pytest.mark.parametrize("is_reversed", [False, True])
-def test_batch_of_results_is_counted_in_order_of_ended_at(
-    home: Member, webhook: Webhook, receiver: Site, is_reversed: bool
-) -> None:
-    results = attempts_of_two(home, receiver)
+def test_results_are_recorded_in_order(home: Member, webhook: Webhook, receiver: Site, is_reversed: bool) -> None:
+    results = failure_and_success(home, receiver)
     record(results[::-1] if is_reversed else results)
     webhook.refresh_from_db()
     assert (webhook.failing_since, webhook.failures) == (None, 0)
 
 
-def test_result_of_attempt_with_expired_lease_is_ignored(home: Member, webhook: Webhook, receiver: Site) -> None:
+def test_result_after_the_lease_is_ignored(home: Member, webhook: Webhook, receiver: Site) -> None:
     finished_scan(home)
     (late,) = claim(limit=1, failing_limit=1, now=timezone.now())
     answer_with_failure(receiver, 410)
@@ -159,7 +157,7 @@ def test_result_of_attempt_with_expired_lease_is_ignored(home: Member, webhook: 
     assert Delivery.objects.get().status == "delivered"
 
 
-def test_result_of_attempt_of_deleted_webhook_is_ignored(home: Member, webhook: Webhook, receiver: Site) -> None:
+def test_result_for_a_deleted_webhook_is_ignored(home: Member, webhook: Webhook, receiver: Site) -> None:
     finished_scan(home)
     (claimed,) = claim(limit=1, failing_limit=1, now=timezone.now())
     answer_with_failure(receiver)
@@ -169,5 +167,5 @@ def test_result_of_attempt_of_deleted_webhook_is_ignored(home: Member, webhook: 
     assert (Delivery.objects.count(), Attempt.objects.count()) == (0, 0)
 
 
-def test_delivery_has_eight_attempts_and_FAILURES_TOLERATED_is_seven() -> None:
-    assert schedule.FAILURES_TOLERATED + 1 == len(schedule.PAUSES) + 1 == 8
+def test_delivery_has_eight_attempts() -> None:
+    assert schedule.MAX_FAILURES + 1 == len(schedule.PAUSES) + 1 == 8

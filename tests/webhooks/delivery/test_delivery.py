@@ -1,4 +1,4 @@
-"""Delivery of events, from the end of a scan to the receiver: recorded with the scan, signed, retried, logged."""
+"""Tests for delivering events to receivers after a scan has ended."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def headers_of(receiver: Site, number: int = 0) -> dict[str, str]:
     return {name.lower(): value for name, value in receiver.requests[number].headers}
 
 
-def test_delivery_sends_stored_body_with_both_signatures(home: Member, receiver: Site) -> None:
+def test_delivery_sends_both_signatures(home: Member, receiver: Site) -> None:
     _, secret = register_webhook(home, f"{receiver.url}/hook")
     scan = finished_scan(home)
     attempt_deliveries()
@@ -85,9 +85,7 @@ def test_scan_failed_event_has_error(home: Member, receiver: Site) -> None:
     assert data["error"] == {"code": "TIMEOUT", "message": "Too slow."}
 
 
-def test_only_subscribed_webhooks_of_the_organization_get_an_event(
-    home: Member, stranger: Member, receiver: Site
-) -> None:
+def test_only_subscribed_webhooks_get_an_event(home: Member, stranger: Member, receiver: Site) -> None:
     register_webhook(home, receiver.url, ["scan.partial"])
     register_webhook(stranger, receiver.url)
     finished_scan(home)
@@ -96,7 +94,7 @@ def test_only_subscribed_webhooks_of_the_organization_get_an_event(
     assert Delivery.objects.get().webhook.organization == home.organization
 
 
-def test_delivery_is_written_in_transaction_of_scan_end(home: Member, receiver: Site) -> None:
+def test_ended_scan_creates_its_delivery(home: Member, receiver: Site) -> None:
     register_webhook(home, receiver.url)
     scan = make_scan(home)
     claim = claim_scan(scan.id)
@@ -110,7 +108,7 @@ def test_delivery_is_written_in_transaction_of_scan_end(home: Member, receiver: 
 
 
 @pytest.mark.parametrize("status", [301, 307, 400, 404, 429, 500, 503])
-def test_response_other_than_2xx_is_retried_with_same_body_and_id(home: Member, receiver: Site, status: int) -> None:
+def test_error_response_is_retried(home: Member, receiver: Site, status: int) -> None:
     _, secret = register_webhook(home, f"{receiver.url}/hook")
     finished_scan(home)
     receiver.routes["/hook"] = Answer("Not now.", status=status, headers={"Location": "/elsewhere"})
@@ -154,7 +152,7 @@ def test_Retry_After_postpones_next_attempt(home: Member, receiver: Site) -> Non
     assert timedelta(seconds=590) < pause <= timedelta(seconds=600)
 
 
-def test_end_of_scan_enqueues_deliver_task_once_on_commit(
+def test_ended_scan_enqueues_one_deliver_task(
     home: Member,
     receiver: Site,
     monkeypatch: pytest.MonkeyPatch,
@@ -171,16 +169,17 @@ def test_end_of_scan_enqueues_deliver_task_once_on_commit(
     assert Delivery.objects.count() == 2
 
 
-def is_waiting() -> bool:
+def is_waiting_for_lock() -> bool:
     with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_stat_clear_snapshot()")  # Otherwise a transaction reuses its first snapshot.
+        # Without this call, the transaction would reuse PostgreSQL's first statistics.
+        cursor.execute("SELECT pg_stat_clear_snapshot()")
         cursor.execute(
             "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
         )
         return bool(cursor.fetchone()[0])
 
 
-def in_thread(work: Callable[[], object]) -> Future[object]:
+def run_in_thread(work: Callable[[], object]) -> Future[object]:
     def run() -> object:
         try:
             return work()
@@ -194,19 +193,19 @@ def in_thread(work: Callable[[], object]) -> Future[object]:
 
 
 @pytest.mark.django_db(transaction=True, serialized_rollback=True)
-def test_webhook_deletion_and_end_of_scan_wait_for_each_other(home: Member, receiver: Site) -> None:
+def test_webhook_deletion_waits_for_a_scan(home: Member, receiver: Site) -> None:
     webhook, _ = register_webhook(home, receiver.url)
     with transaction.atomic():
         finished_scan(home)
-        deleting = in_thread(lambda: home.api.delete(f"/api/webhooks/{webhook.id}").status_code)
-        wait_until(is_waiting, 10)
+        deleting = run_in_thread(lambda: home.api.delete(f"/api/webhooks/{webhook.id}").status_code)
+        wait_until(is_waiting_for_lock, 10)
     assert deleting.result(10) == 204
     assert (Delivery.objects.count(), Event.objects.count(), Scan.objects.get().status) == (0, 1, "completed")
 
     webhook, _ = register_webhook(home, receiver.url)
     with transaction.atomic():
         assert home.api.delete(f"/api/webhooks/{webhook.id}").status_code == 204
-        ending = in_thread(lambda: finished_scan(home).status)
-        wait_until(is_waiting, 10)
+        ending = run_in_thread(lambda: finished_scan(home).status)
+        wait_until(is_waiting_for_lock, 10)
     assert ending.result(10) == "completed"
     assert Delivery.objects.count() == 0

@@ -1,4 +1,4 @@
-"""Messages for Slack and Teams: within limits, equal in each attempt, and without markup from strangers."""
+"""Tests for Slack and Teams messages."""
 
 from __future__ import annotations
 
@@ -14,7 +14,13 @@ from hypothesis import strategies as st
 
 from tests.factories import Member, attempt_deliveries, finished_scan, make_due, register_webhook
 from tests.targets.server import Answer, Site
-from webhooks.delivery.formats import SLACK_HEADER, SLACK_TEXT, TEAMS_BYTES, message_content, sent_body
+from webhooks.delivery.formats import (
+    MAX_SLACK_HEADER_CHARACTERS,
+    MAX_SLACK_TEXT_CHARACTERS,
+    MAX_TEAMS_BYTES,
+    message_content,
+    sent_body,
+)
 from webhooks.examples import example
 from webhooks.models import EventKind, Webhook
 
@@ -25,7 +31,7 @@ HOSTILE = (
 )
 
 
-def event_of(kind: EventKind) -> dict[str, Any]:
+def example_event(kind: EventKind) -> dict[str, Any]:
     event: dict[str, Any] = json.loads(example(kind, NOW))
     return event
 
@@ -35,7 +41,7 @@ def sent_message(body_format: str, event: dict[str, Any]) -> dict[str, Any]:
     return body
 
 
-def texts_of(message: dict[str, Any]) -> list[str]:
+def visible_lines(message: dict[str, Any]) -> list[str]:
     """Return the visible lines of a message for Slack or Teams."""
     if "blocks" in message:
         return [line for block in message["blocks"] for line in slack_text(block).split("\n") if line]
@@ -50,7 +56,7 @@ def slack_text(block: dict[str, Any]) -> str:
     return text
 
 
-def links_of(message: dict[str, Any]) -> list[tuple[str, str]]:
+def links_in_lines(message: dict[str, Any]) -> list[tuple[str, str]]:
     """Return the text and URL of each link within the lines of a message."""
     if "blocks" in message:
         blocks = [block for block in message["blocks"] if block["type"] == "rich_text"]
@@ -62,30 +68,30 @@ def links_of(message: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def changed_event(**data: Any) -> dict[str, Any]:
-    event = event_of(EventKind.MONITOR_CHANGED)
+    event = example_event(EventKind.MONITOR_CHANGED)
     return event | {"data": event["data"] | data}
 
 
 def finding(title: str = "A finding", **fields: Any) -> dict[str, Any]:
-    defaults: dict[str, Any] = event_of(EventKind.MONITOR_CHANGED)["data"]["new"][0]
+    defaults: dict[str, Any] = example_event(EventKind.MONITOR_CHANGED)["data"]["new"][0]
     return defaults | {"title": title} | fields
 
 
 @pytest.mark.parametrize("kind", EventKind)
-def test_standard_format_is_stored_body_unchanged(kind: EventKind) -> None:
+def test_standard_format_sends_the_stored_body(kind: EventKind) -> None:
     body = example(kind, NOW)
     assert sent_body("standard", body) is body
 
 
 @pytest.mark.parametrize("kind", EventKind)
 @pytest.mark.parametrize("body_format", CHAT)
-def test_every_event_has_a_message_with_link_to_service(kind: EventKind, body_format: str) -> None:
+def test_every_event_has_a_message(kind: EventKind, body_format: str) -> None:
     body = example(kind, NOW)
     message = sent_body(body_format, body)
     assert message == sent_body(body_format, body), "every attempt sends the same body"
-    first, *lines = texts_of(json.loads(message))
+    first, *lines = visible_lines(json.loads(message))
     assert first.startswith("Test: ")
-    # The message about a completed run of a list names none of the list's many sites.
+    # The message names no sites of the list, because there may be many.
     assert any("example.com" in line for line in lines) == (kind is not EventKind.LIST_COMPLETED)
     # A failed scan has no report to link to.
     assert (b"http://localhost:8000/" in message) == (kind is not EventKind.SCAN_FAILED)
@@ -130,20 +136,20 @@ def test_every_event_has_a_message_with_link_to_service(kind: EventKind, body_fo
         ),
     ],
 )
-def test_message_has_headline_and_lines_of_event(kind: EventKind, lines: list[str]) -> None:
-    content = message_content(event_of(kind) | {"test": False})
+def test_message_has_the_expected_lines(kind: EventKind, lines: list[str]) -> None:
+    content = message_content(example_event(kind) | {"test": False})
     note_lines = ["".join(run.text for run in line) for paragraph in content.paragraphs for line in paragraph]
     assert [content.headline, *note_lines] == lines
 
 
-def test_message_names_date_on_which_certificate_expires() -> None:
+def test_message_names_the_expiry_date() -> None:
     certificate = {"host": "example.com", "expires_at": "2026-12-01T00:00:00Z", "days_left": 10}
     content = message_content(changed_event(certificate=certificate, new=[], scores={}))
     ((run,),) = content.paragraphs[1]
     assert run.text == "The certificate of example.com expires on 2026-12-01 00:00 UTC, in 10 days."
 
 
-def test_hostile_names_are_plain_text_in_slack() -> None:
+def test_slack_gets_hostile_names_as_plain_text() -> None:
     message = sent_message("slack", changed_event(name=HOSTILE, target=HOSTILE, new=[finding(HOSTILE)]))
     *blocks, links = message["blocks"]
     for block in blocks:
@@ -152,7 +158,7 @@ def test_hostile_names_are_plain_text_in_slack() -> None:
             continue
         assert block["text"]["type"] == "plain_text", "Slack interprets no markup in plain_text"
         assert not set("<>") & set(block["text"]["text"])
-    assert all(url.startswith("http://localhost:8000/") for _, url in links_of(message))
+    assert all(url.startswith("http://localhost:8000/") for _, url in links_in_lines(message))
     assert not set("<>") & set(message["text"])
     assert links["text"]["text"].count("<") == links["text"]["text"].count("<http://localhost:8000/") == 2
     assert (message["unfurl_links"], message["unfurl_media"]) == (False, False)
@@ -160,7 +166,7 @@ def test_hostile_names_are_plain_text_in_slack() -> None:
     assert "202e" not in json.dumps(message)
 
 
-def test_hostile_names_are_plain_text_in_teams() -> None:
+def test_teams_gets_hostile_names_as_plain_text() -> None:
     message = sent_message("teams", changed_event(name=HOSTILE, target=HOSTILE, new=[finding(HOSTILE)]))
     (attachment,) = message["attachments"]
     card = attachment["content"]
@@ -168,7 +174,7 @@ def test_hostile_names_are_plain_text_in_teams() -> None:
     assert {block["type"] for block in card["body"]} == {"RichTextBlock"}, (
         "Teams interprets no Markdown in a RichTextBlock"
     )
-    urls = [action["url"] for action in card["actions"]] + [url for _, url in links_of(message)]
+    urls = [action["url"] for action in card["actions"]] + [url for _, url in links_in_lines(message)]
     assert all(url.startswith("http://localhost:8000/") for url in urls)
     assert "msteams" not in card, "nobody is mentioned"
 
@@ -180,7 +186,7 @@ def test_hostile_names_are_plain_text_in_teams() -> None:
     count=st.integers(0, 60),
     name=st.text(max_size=200) | st.just("<" * 300),
 )
-def test_messages_are_within_limits_of_slack_and_teams(title: str, count: int, name: str) -> None:
+def test_messages_respect_chat_limits(title: str, count: int, name: str) -> None:
     findings = [finding(f"{title}{n}") for n in range(count)]
     event = changed_event(
         name=name, target=f"https://example.com/{title}", new=findings, fixed=findings, worse=findings
@@ -189,45 +195,45 @@ def test_messages_are_within_limits_of_slack_and_teams(title: str, count: int, n
     slack = json.loads(sent_body("slack", body))
     assert len(slack["blocks"]) <= 50
     for block in slack["blocks"]:
-        limit = SLACK_HEADER if block["type"] == "header" else SLACK_TEXT
+        limit = MAX_SLACK_HEADER_CHARACTERS if block["type"] == "header" else MAX_SLACK_TEXT_CHARACTERS
         assert 1 <= len(slack_text(block)) <= limit
-    assert 1 <= len(slack["text"]) <= SLACK_TEXT
+    assert 1 <= len(slack["text"]) <= MAX_SLACK_TEXT_CHARACTERS
     teams = sent_body("teams", body)
-    assert len(teams) <= TEAMS_BYTES
-    assert all(texts_of(json.loads(teams)))
+    assert len(teams) <= MAX_TEAMS_BYTES
+    assert all(visible_lines(json.loads(teams)))
 
 
 def test_message_lists_unreachable_pages() -> None:
-    lines = texts_of(sent_message("slack", changed_event(unreachable_pages=[{"url": "https://example.com/shop"}])))
+    lines = visible_lines(sent_message("slack", changed_event(unreachable_pages=[{"url": "https://example.com/shop"}])))
     assert lines[lines.index("Unreachable:") + 1] == "https://example.com/shop"
 
 
-def test_message_lists_ten_findings_and_number_of_others() -> None:
-    lines = texts_of(sent_message("teams", changed_event(new=[finding(f"Finding {n}") for n in range(14)])))
+def test_message_lists_ten_findings() -> None:
+    lines = visible_lines(sent_message("teams", changed_event(new=[finding(f"Finding {n}") for n in range(14)])))
     assert "Critical: Finding 9 (Security)" in lines
     assert "Critical: Finding 10 (Security)" not in lines
     assert "and 4 more" in lines
 
 
 @pytest.mark.parametrize("body_format", CHAT)
-def test_message_of_finding_has_type_and_links_to_three_reports(body_format: str) -> None:
+def test_message_shows_three_report_links(body_format: str) -> None:
     pages = [
         {"url": f"https://example.com/{n}", "report_url": f"http://localhost:8000/report/scan_{n}"} for n in range(5)
     ]
     several = finding("Images without alt", type="accessibility", severity="high", pages_affected=17, pages=pages)
     same = finding("Images without alt", type="seo", severity="high", pages=pages[4:], said="1 new place")
     message = sent_message(body_format, changed_event(new=[several], worse=[same]))
-    lines = texts_of(message)
+    lines = visible_lines(message)
     index = lines.index("High: Images without alt (Accessibility)")
     addresses = (f"https://example.com/{n} (report)" for n in range(3))
     assert lines[index + 1] == f"on {', '.join(addresses)} and 14 more"
     index = lines.index("High: Images without alt (SEO): 1 new place")
     assert lines[index + 1] == "on https://example.com/4 (report)"
-    assert links_of(message) == [("report", f"http://localhost:8000/report/scan_{n}") for n in (0, 1, 2, 4)]
+    assert links_in_lines(message) == [("report", f"http://localhost:8000/report/scan_{n}") for n in (0, 1, 2, 4)]
 
 
 @pytest.mark.parametrize("body_format", CHAT)
-def test_chat_message_is_signed_and_equal_in_retries(home: Member, receiver: Site, body_format: str) -> None:
+def test_retried_chat_message_is_identical(home: Member, receiver: Site, body_format: str) -> None:
     webhook, secret = register_webhook(home, f"{receiver.url}/hook")
     assert home.api.patch(f"/api/webhooks/{webhook.id}", {"format": body_format}).json()["format"] == body_format
     receiver.routes["/hook"] = Answer(status=500)
@@ -244,7 +250,7 @@ def test_chat_message_is_signed_and_equal_in_retries(home: Member, receiver: Sit
     assert dict(first.headers)["X-Service-Signature"] == f"sha256={expected}"
 
 
-def test_webhook_format_is_set_and_changed_through_api(home: Member, target: str) -> None:
+def test_webhook_format_can_be_changed(home: Member, target: str) -> None:
     body = {"url": target, "events": ["scan.completed"]}
     plain = home.api.post("/api/webhooks", body).json()
     assert set(plain) == {"id", "url", "events", "secret", "created_at"}, "the fields of the API's first version"

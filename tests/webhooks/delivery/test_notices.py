@@ -1,4 +1,7 @@
-"""E-mail about a disabled webhook: to owners and admins, once for each time that the webhook is disabled."""
+"""Tests for the e-mail about a disabled webhook.
+
+It goes to owners and admins.
+"""
 
 from __future__ import annotations
 
@@ -27,8 +30,8 @@ def people(home: Member, stranger: Member) -> None:
 
 
 @pytest.fixture
-def gone_webhook(home: Member, receiver: Site) -> Webhook:
-    """Webhook that was disabled because its receiver has answered 410."""
+def webhook_disabled_by_410(home: Member, receiver: Site) -> Webhook:
+    """Return a webhook that was disabled by a 410 response."""
     webhook, _ = register_webhook(home, f"{receiver.url}/hook")
     receiver.routes["/hook"] = Answer("bye", status=410)
     finished_scan(home)
@@ -36,9 +39,7 @@ def gone_webhook(home: Member, receiver: Site) -> Webhook:
     return webhook
 
 
-def test_e_mail_about_disabled_webhook_goes_to_owners_and_admins_once(
-    home: Member, people: None, gone_webhook: Webhook
-) -> None:
+def test_owners_get_one_e_mail(home: Member, people: None, webhook_disabled_by_410: Webhook) -> None:
     send_due()
     send_due()
     assert [message.to for message in mail.outbox] == [["owner@home.test"], ["admin@home.test"]]
@@ -46,21 +47,21 @@ def test_e_mail_about_disabled_webhook_goes_to_owners_and_admins_once(
     assert message.from_email == "noreply@localhost"
     assert message.subject == "A webhook of Home was disabled"
     for text in (
-        gone_webhook.id,
-        gone_webhook.url,
+        webhook_disabled_by_410.id,
+        webhook_disabled_by_410.url,
         "410 Gone",
         "The receiver answered 410.",
-        f"/api/webhooks/{gone_webhook.id}",
+        f"/api/webhooks/{webhook_disabled_by_410.id}",
     ):
         assert text in message.body
     assert "&" not in message.body
     assert isinstance(message, EmailMultiAlternatives)
     html = str(message.alternatives[0][0])
-    assert f"/o/home/webhooks/{gone_webhook.id}" in html
+    assert f"/o/home/webhooks/{webhook_disabled_by_410.id}" in html
     assert "410 Gone" in html
 
 
-def test_e_mail_names_begin_of_failures(home: Member, people: None, receiver: Site) -> None:
+def test_e_mail_names_the_first_failure(home: Member, people: None, receiver: Site) -> None:
     register_webhook(home, f"{receiver.url}/hook")
     since = timezone.now() - timedelta(days=6)
     Webhook.objects.update(failing_since=since, failures=50)
@@ -73,21 +74,21 @@ def test_e_mail_names_begin_of_failures(home: Member, people: None, receiver: Si
     assert "The receiver answered 500." in message.body
 
 
-def test_webhook_disabled_by_organization_causes_no_e_mail(home: Member, people: None, receiver: Site) -> None:
+def test_manual_disabling_sends_no_e_mail(home: Member, people: None, receiver: Site) -> None:
     webhook, _ = register_webhook(home, f"{receiver.url}/hook")
     home.api.patch(f"/api/webhooks/{webhook.id}", {"enabled": False})
     assert not Mail.objects.exists()
 
 
-def test_enabling_webhook_withdraws_unsent_e_mail(home: Member, people: None, gone_webhook: Webhook) -> None:
-    home.api.patch(f"/api/webhooks/{gone_webhook.id}", {"enabled": True})
+def test_enabling_withdraws_the_e_mail(home: Member, people: None, webhook_disabled_by_410: Webhook) -> None:
+    home.api.patch(f"/api/webhooks/{webhook_disabled_by_410.id}", {"enabled": True})
     send_due()
     assert mail.outbox == []
 
 
-def test_webhook_disabled_again_causes_another_e_mail(home: Member, people: None, gone_webhook: Webhook) -> None:
+def test_second_disabling_sends_another_e_mail(home: Member, people: None, webhook_disabled_by_410: Webhook) -> None:
     send_due()
-    home.api.patch(f"/api/webhooks/{gone_webhook.id}", {"enabled": True})
+    home.api.patch(f"/api/webhooks/{webhook_disabled_by_410.id}", {"enabled": True})
     finished_scan(home)
     make_due()
     attempt_deliveries()
@@ -95,12 +96,10 @@ def test_webhook_disabled_again_causes_another_e_mail(home: Member, people: None
     assert len(mail.outbox) == 4
 
 
-def test_disabled_webhook_without_owner_or_admin_is_logged(
-    home: Member, receiver: Site, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_webhook_without_an_owner_is_logged(home: Member, receiver: Site, caplog: pytest.LogCaptureFixture) -> None:
     register_webhook(home, f"{receiver.url}/hook")
     receiver.routes["/hook"] = Answer("bye", status=410)
     finished_scan(home)
     assert [attempt.status for attempt in attempt_deliveries()] == [410]
-    assert "nobody to tell" in caplog.text
+    assert "nobody to notify" in caplog.text
     assert not Mail.objects.exists()

@@ -1,4 +1,4 @@
-"""Retention of deliveries: they are deleted 30 days after their end, and never while pending."""
+"""Tests for deleting finished deliveries after 30 days."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ OLD = timedelta(days=30, minutes=1)
 YOUNG = timedelta(days=29, hours=23)
 
 
-def age(delivery: Delivery, by: timedelta) -> datetime:
+def make_older(delivery: Delivery, by: timedelta) -> datetime:
     """Move the times of a delivery and its event into the past."""
     moment = timezone.now() - by
     finished = {"finished_at": moment} if delivery.status != "pending" else {}
@@ -28,7 +28,7 @@ def age(delivery: Delivery, by: timedelta) -> datetime:
 
 @pytest.fixture
 def deliveries(home: Member, receiver: Site) -> list[Delivery]:
-    """Three finished deliveries, of which the last one has failed."""
+    """Create three finished deliveries, the last of which has failed."""
     register_webhook(home, f"{receiver.url}/hook")
     for status in (200, 200, 410):
         finished_scan(home)
@@ -37,11 +37,11 @@ def deliveries(home: Member, receiver: Site) -> list[Delivery]:
     return list(Delivery.objects.order_by("created_at"))
 
 
-def test_delivery_finished_30_days_ago_is_deleted_with_attempts_and_event(deliveries: list[Delivery]) -> None:
+def test_finished_delivery_expires_after_30_days(deliveries: list[Delivery]) -> None:
     first, second, third = deliveries
-    age(first, OLD)
-    age(second, YOUNG)
-    age(third, OLD)
+    make_older(first, OLD)
+    make_older(second, YOUNG)
+    make_older(third, OLD)
     for _ in range(2):
         delete_deliveries()
         assert [delivery.id for delivery in Delivery.objects.all()] == [second.id]
@@ -52,28 +52,28 @@ def test_delivery_finished_30_days_ago_is_deleted_with_attempts_and_event(delive
 def test_deliveries_are_deleted_in_batches(deliveries: list[Delivery], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(retention, "BATCH", 2)
     for delivery in deliveries:
-        age(delivery, OLD)
+        make_older(delivery, OLD)
     delete_deliveries()
     assert (Delivery.objects.count(), Attempt.objects.count(), Event.objects.count()) == (0, 0, 0)
 
 
-def test_old_pending_delivery_is_not_deleted(home: Member, receiver: Site) -> None:
+def test_old_pending_delivery_is_kept(home: Member, receiver: Site) -> None:
     register_webhook(home, f"{receiver.url}/hook")
     finished_scan(home)
-    age(Delivery.objects.get(), timedelta(days=300))
+    make_older(Delivery.objects.get(), timedelta(days=300))
     delete_deliveries()
     assert Delivery.objects.get().status == "pending"
     assert Event.objects.count() == 1
 
 
-def test_delivery_waiting_30_days_for_disabled_webhook_becomes_failed(home: Member, receiver: Site) -> None:
+def test_delivery_waits_at_most_30_days(home: Member, receiver: Site) -> None:
     register_webhook(home, f"{receiver.url}/hook")
     finished_scan(home)
     finished_scan(home)
     Webhook.objects.update(enabled=False)
     waiting, young = Delivery.objects.order_by("created_at")
-    age(waiting, OLD)
-    age(young, YOUNG)
+    make_older(waiting, OLD)
+    make_older(young, YOUNG)
     delete_deliveries()
     waiting.refresh_from_db()
     young.refresh_from_db()
@@ -83,13 +83,13 @@ def test_delivery_waiting_30_days_for_disabled_webhook_becomes_failed(home: Memb
     assert Delivery.objects.count() == 2
 
 
-def test_event_is_deleted_only_after_its_last_delivery(home: Member, receiver: Site) -> None:
+def test_event_outlives_its_last_delivery(home: Member, receiver: Site) -> None:
     register_webhook(home, f"{receiver.url}/hook")
     register_webhook(home, f"{receiver.url}/hook")
     finished_scan(home)
     attempt_deliveries()
     first, second = Delivery.objects.all()
-    age(first, OLD)
+    make_older(first, OLD)
     delete_deliveries()
     assert [delivery.id for delivery in Delivery.objects.all()] == [second.id]
     assert Event.objects.count() == 1
@@ -105,12 +105,10 @@ def test_expired_former_secrets_are_deleted(home: Member, receiver: Site) -> Non
     assert FormerSecret.objects.get().expires_at > timezone.now()
 
 
-def test_deletion_without_time_left_deletes_nothing(
-    deliveries: list[Delivery], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_deletion_stops_without_time(deliveries: list[Delivery], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(retention, "BATCH", 1)
     for delivery in deliveries:
-        age(delivery, OLD)
+        make_older(delivery, OLD)
     count = Delivery.objects.count()
     assert not delete_deliveries(lambda: False)
     assert Delivery.objects.count() == count

@@ -1,4 +1,4 @@
-"""Encrypted secrets: the key ring, rotation of keys, and environment variables."""
+"""Tests for encrypting secrets and rotating keys."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from webhooks.models import FormerSecret, Webhook
 FIRST, SECOND = "first-key-" * 4, "second-key-" * 4
 
 
-def test_SECRET_KEY_encrypts_without_ring_and_decrypts_behind_it(settings: Settings) -> None:
+def test_SECRET_KEY_still_decrypts_with_a_key_ring(settings: Settings) -> None:
     before = encryption.encrypt("whsec_x")
     settings.ENCRYPTION_KEYS = [FIRST]
     assert encryption.decrypt(before) == "whsec_x"
-    under_first = encryption.encrypt("whsec_y")
+    encrypted_with_first_key = encryption.encrypt("whsec_y")
     settings.SECRET_KEY, settings.SECRET_KEY_FALLBACKS = "another-" * 5, []
-    assert encryption.decrypt(under_first) == "whsec_y"
+    assert encryption.decrypt(encrypted_with_first_key) == "whsec_y"
     with pytest.raises(InvalidToken):
         encryption.decrypt(before)
 
@@ -42,7 +42,7 @@ def test_SECRET_KEY_FALLBACKS_decrypt_old_secrets(settings: Settings) -> None:
     assert encryption.decrypt(before) == "whsec_x"
 
 
-def test_first_key_of_ring_encrypts_and_all_keys_decrypt(settings: Settings) -> None:
+def test_first_key_of_the_ring_encrypts(settings: Settings) -> None:
     settings.ENCRYPTION_KEYS = [FIRST]
     old = encryption.encrypt("whsec_x")
     settings.ENCRYPTION_KEYS = [SECOND, FIRST]
@@ -60,23 +60,21 @@ def reencrypt() -> str:
     return output.getvalue()
 
 
-def test_reencrypt_secrets_makes_other_keys_unnecessary(home: Member, receiver: Site, settings: Settings) -> None:
+def test_reencrypt_secrets_retires_old_keys(home: Member, receiver: Site, settings: Settings) -> None:
     settings.ENCRYPTION_KEYS = [FIRST]
     webhook, secret = register_webhook(home, receiver.url)
     FormerSecret.objects.create(
         webhook=webhook, encrypted_secret=encryption.encrypt("whsec_former"), expires_at=timezone.now()
     )
     settings.ENCRYPTION_KEYS = [SECOND, FIRST]
-    assert reencrypt() == "2 secrets were encrypted anew.\n"
-    assert reencrypt() == "0 secrets were encrypted anew.\n"
+    assert reencrypt() == "2 secrets were re-encrypted.\n"
+    assert reencrypt() == "0 secrets were re-encrypted.\n"
     settings.ENCRYPTION_KEYS = [SECOND]
     assert encryption.decrypt(bytes(Webhook.objects.get().encrypted_secret)) == secret
     assert encryption.decrypt(bytes(FormerSecret.objects.get().encrypted_secret)) == "whsec_former"
 
 
-def test_reencrypt_secrets_reports_undecryptable_secret_and_continues(
-    home: Member, receiver: Site, settings: Settings
-) -> None:
+def test_reencrypt_secrets_continues_after_errors(home: Member, receiver: Site, settings: Settings) -> None:
     settings.ENCRYPTION_KEYS = [FIRST]
     lost, _ = register_webhook(home, receiver.url)
     settings.ENCRYPTION_KEYS = [SECOND]
@@ -91,7 +89,7 @@ def test_reencrypt_secrets_reports_undecryptable_secret_and_continues(
     assert encryption.decrypt(bytes(Webhook.objects.get(id=readable.id).encrypted_secret)) == secret
 
 
-def test_undecryptable_secret_is_INTERNAL_ERROR_and_delivery_stays_pending(
+def test_undecryptable_secret_keeps_the_delivery(
     home: Member, receiver: Site, caplog: pytest.LogCaptureFixture
 ) -> None:
     webhook, _ = register_webhook(home, f"{receiver.url}/hook")
@@ -112,7 +110,7 @@ PRINT_SETTINGS += (
 )
 
 
-def settings_with(**variables: str) -> list[object]:
+def print_settings_with(**variables: str) -> list[object]:
     command = [sys.executable, "-c", PRINT_SETTINGS]
     process = subprocess.run(
         command, cwd=ROOT, env=environment(**variables), capture_output=True, text=True, check=True
@@ -121,15 +119,15 @@ def settings_with(**variables: str) -> list[object]:
     return settings
 
 
-def test_environment_sets_encryption_keys_and_mail_sender() -> None:
-    keys, sender, backend, problems = settings_with(
+def test_environment_sets_the_encryption_keys() -> None:
+    keys, sender, backend, problems = print_settings_with(
         ENCRYPTION_KEYS=f"{FIRST},{SECOND}",
         EMAIL_FROM="Scans <scans@example.com>",
         EMAIL_URL="smtp+tls://u:p@mail.example.com:587",
     )
     assert (keys, sender, problems) == ([FIRST, SECOND], "Scans <scans@example.com>", [])
     assert backend == "django.core.mail.backends.smtp.EmailBackend"
-    keys, sender, backend, problems = settings_with(BASE_URL="https://scan.example.com")
+    keys, sender, backend, problems = print_settings_with(BASE_URL="https://scan.example.com")
     assert (keys, sender, problems) == ([], "noreply@scan.example.com", [])
     assert backend == "django.core.mail.backends.console.EmailBackend"
 
@@ -138,8 +136,8 @@ def test_environment_sets_encryption_keys_and_mail_sender() -> None:
     ("name", "value"),
     [("ENCRYPTION_KEYS", f"{FIRST},short"), ("EMAIL_FROM", "nobody"), ("EMAIL_URL", "pigeon://roof")],
 )
-def test_invalid_environment_variable_is_reported_without_its_value(name: str, value: str) -> None:
-    problems = settings_with(**{name: value})[3]
+def test_error_hides_the_value_of_a_variable(name: str, value: str) -> None:
+    problems = print_settings_with(**{name: value})[3]
     assert isinstance(problems, list)
     assert f"environment.{name}" in problems[0]
     assert "short" not in problems[0], "the message does not contain the secret"

@@ -1,4 +1,4 @@
-"""Sending of an attempt: network guard, time limit, and the stored beginning of the response."""
+"""Tests for sending a delivery attempt."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from website_scan.net.policy import Policy
 ALLOWING = Policy(allowed_networks=(ip_network("127.0.0.0/8"),))
 
 
-def claim_of(url: str) -> DeliveryClaim:
+def claim_for_url(url: str) -> DeliveryClaim:
     return DeliveryClaim(
         token=uuid.uuid4(),
         delivery_id="dlv_1",
@@ -46,15 +46,18 @@ def claim_of(url: str) -> DeliveryClaim:
     )
 
 
-def result_of(answer: Answer) -> AttemptResult:
+def result_of_sending(answer: Answer) -> AttemptResult:
     with Site({"/": answer}) as site:
-        return send(claim_of(f"{site.url}/"), ALLOWING)
+        return send(claim_for_url(f"{site.url}/"), ALLOWING)
 
 
-def test_name_that_resolves_to_private_address_at_delivery_is_blocked(
+def test_private_address_at_delivery_is_blocked(
     home: Member, settings: Settings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """The name resolves to a public address at registration, and to a private one at delivery (DNS rebinding)."""
+    """The name resolves to a private address at delivery.
+
+    At registration, it resolves to a public one (DNS rebinding).
+    """
     monkeypatch.setattr(resolver, "HOSTS_FILE", tmp_path / "none")
     with Site({"*": Answer("never")}) as site:
         settings.SCAN_ALLOWED_PORTS = frozenset({site.port})
@@ -75,23 +78,23 @@ def test_name_that_resolves_to_private_address_at_delivery_is_blocked(
     assert webhook.failures == 3
 
 
-def test_attempt_to_forbidden_port_is_blocked_without_connection() -> None:
+def test_forbidden_port_is_blocked() -> None:
     with listening() as port:
         exempted = Policy(allowed_networks=(ip_network("10.0.0.0/8"),))
-        result = send(claim_of(f"http://93.184.215.14:{port}/"), exempted)
+        result = send(claim_for_url(f"http://93.184.215.14:{port}/"), exempted)
     assert (result.blocked, result.error_code) == (True, "INVALID_URL")
     assert f"Port {port} is not allowed" in result.error_message
 
 
-def test_attempt_to_blocklisted_domain_is_blocked() -> None:
-    result = send(claim_of("http://hooks.example.com/"), Policy(blocked_domains=("example.com",)))
+def test_blocklisted_domain_is_blocked() -> None:
+    result = send(claim_for_url("http://hooks.example.com/"), Policy(blocked_domains=("example.com",)))
     assert (result.blocked, result.error_code) == (True, "DOMAIN_BLOCKED")
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
-def test_redirect_is_a_failure_and_not_followed(status: int) -> None:
+def test_redirects_are_failures(status: int) -> None:
     with Site({"/": Answer.redirect("/next", status), "/next": Answer("ok")}) as site:
-        result = send(claim_of(f"{site.url}/"), ALLOWING)
+        result = send(claim_for_url(f"{site.url}/"), ALLOWING)
         assert site.paths() == ["/"]
     assert (result.status, result.error_code) == (status, "RECEIVER_STATUS")
     assert "Redirects are not followed" in result.error_message
@@ -116,35 +119,35 @@ def dripping(connection: socket.socket) -> None:
 
 
 @pytest.mark.parametrize("converse", [never_answering, dripping])
-def test_attempt_ends_with_TIMEOUT_after_TIMEOUT_S(
+def test_long_attempt_ends_with_TIMEOUT(
     converse: Callable[[socket.socket], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert sending.TIMEOUT_S == 10
     monkeypatch.setattr(sending, "TIMEOUT_S", 0.5)
     with Site(converse=converse) as site:
         began = time.monotonic()
-        result = send(claim_of(f"{site.url}/"), ALLOWING)
+        result = send(claim_for_url(f"{site.url}/"), ALLOWING)
         elapsed_s = time.monotonic() - began
     assert (result.error_code, result.status, result.blocked) == ("TIMEOUT", None, False)
     assert 0.4 < elapsed_s < 2
     assert abs(result.latency_ms / 1000 - elapsed_s) < 0.2
 
 
-def test_error_code_distinguishes_unreachable_invalid_and_untrusted_receivers() -> None:
+def test_error_code_distinguishes_receivers() -> None:
     with listening() as port:
         pass
-    assert send(claim_of(f"http://127.0.0.1:{port}/"), ALLOWING).error_code == "URL_NOT_REACHABLE"
+    assert send(claim_for_url(f"http://127.0.0.1:{port}/"), ALLOWING).error_code == "URL_NOT_REACHABLE"
     with Site(converse=lambda connection: connection.sendall(b"not HTTP\r\n\r\n")) as site:
-        assert send(claim_of(f"{site.url}/"), ALLOWING).error_code == "BAD_RESPONSE"
+        assert send(claim_for_url(f"{site.url}/"), ALLOWING).error_code == "BAD_RESPONSE"
     with Site({"/": Answer("ok")}, certificate=Certificate.SELF_SIGNED) as site:
-        result = send(claim_of(f"{site.url}/"), ALLOWING)
+        result = send(claim_for_url(f"{site.url}/"), ALLOWING)
         assert site.requests == []
     assert result.error_code == "TLS_FAILED"
     assert "not trusted" in result.error_message
 
 
 def test_first_2_KiB_of_response_are_stored() -> None:
-    result = result_of(Answer("y" * 10_000, status=500))
+    result = result_of_sending(Answer("y" * 10_000, status=500))
     assert (result.status, result.body) == (500, "y" * KEPT_BYTES)
 
 
@@ -158,7 +161,7 @@ def test_first_2_KiB_of_response_are_stored() -> None:
         (b"x" * 2047 + "ü".encode(), "x" * 2047),
     ],
 )
-def test_invalid_bytes_in_response_are_replaced(home: Member, receiver: Site, body: bytes, expected: str) -> None:
+def test_invalid_bytes_are_replaced(home: Member, receiver: Site, body: bytes, expected: str) -> None:
     register_webhook(home, f"{receiver.url}/hook")
     receiver.routes["/hook"] = Answer(body, status=500)
     finished_scan(home)
@@ -166,20 +169,20 @@ def test_invalid_bytes_in_response_are_replaced(home: Member, receiver: Site, bo
     assert Attempt.objects.get().response_body == expected
 
 
-def test_compressed_response_is_not_stored_and_counts_as_success() -> None:
+def test_compressed_response_is_a_success() -> None:
     with Site({"/": Answer(b"not gzip at all", headers={"Content-Encoding": "gzip"})}) as site:
-        result = send(claim_of(f"{site.url}/"), ALLOWING)
+        result = send(claim_for_url(f"{site.url}/"), ALLOWING)
         assert site.requests[0].header("Accept-Encoding") == "identity"
     assert (result.is_success, result.body) == (True, "")
 
 
-def test_unexpected_exception_in_attempt_becomes_INTERNAL_ERROR(
+def test_unexpected_exception_is_an_INTERNAL_ERROR(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def broken(*_: object, **__: object) -> None:
         raise ZeroDivisionError
 
     monkeypatch.setattr(sending, "signature_headers", broken)
-    result = send(claim_of("http://127.0.0.1/"), ALLOWING)
-    assert (result.error_code, result.is_our_fault, result.is_success) == ("INTERNAL_ERROR", True, False)
+    result = send(claim_for_url("http://127.0.0.1/"), ALLOWING)
+    assert (result.error_code, result.is_internal_error, result.is_success) == ("INTERNAL_ERROR", True, False)
     assert "delivery dlv_1 failed" in caplog.text

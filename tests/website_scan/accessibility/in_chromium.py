@@ -1,4 +1,4 @@
-"""Runner of axe-core on many pages in one real Chromium, with the service's own code."""
+"""Run axe-core on many test pages in one Chromium."""
 
 from __future__ import annotations
 
@@ -14,37 +14,41 @@ from tests.playwright_options import context_options, launch_options
 from tests.targets.server import Answer, Site
 from tests.website_scan.cast import POLICY
 from website_scan.browser.axe import run_axe
-from website_scan.browser.chromium import PIXEL_RATIO, SCREEN
+from website_scan.browser.chromium import DEVICE_PIXEL_RATIO
 from website_scan.browser.evidence import AxeReport
+from website_scan.browser.visit import SCREEN
 from website_scan.net.browser import find_browser
 from website_scan.net.budget import Limits
 from website_scan.net.client import Network
 from website_scan.net.proxy import BrowserProxy
 
-# Pages that are loaded at the same time, so that one runs scripts while another waits for the network.
+# Number of pages that Chromium loads at the same time.
 CONCURRENT_TABS = 3
-LIMIT_S = 240.0
-# Limits for all pages together.
+MAX_DURATION_S = 240.0
+# These limits are for all pages together.
 LIMITS = Limits(requests=5_000, requests_per_host=5_000)
-# Images, videos and other files, whose content does not change axe-core's results.
+# Blocked images and other files do not change axe-core's results.
 BLOCKED_FILES = "*://*/*.*"
 
 
 def axe_reports(pages: Mapping[str, str], files: Mapping[str, Answer]) -> dict[str, AxeReport]:
-    """Return axe-core's reports by page name. `files` are answers by path; other paths with a dot do not exist."""
+    """Return axe-core's reports by page name.
+
+    `files` are responses by path. Other paths with a dot have status 404.
+    """
     routes = {f"/{name}": Answer(markup) for name, markup in pages.items()}
     program = find_browser("auto")
     assert program is not None, "no browser; `make browser` installs one"
     with (
         Site({**files, **routes}) as site,
-        Network(POLICY, time_limit_s=LIMIT_S) as network,
+        Network(POLICY, time_limit_s=MAX_DURATION_S) as network,
         BrowserProxy(network, limits=LIMITS) as proxy,
         tempfile.TemporaryDirectory() as folder,
-        # Playwright has its own thread, because Django's ORM refuses to work in a thread with an event loop.
+        # Django's ORM refuses to work in a thread with Playwright's event loop.
         ThreadPoolExecutor(1, "playwright") as thread,
     ):
         run = _run_axe_on_pages(site.url, proxy, program, Path(folder), list(pages))
-        return thread.submit(asyncio.run, asyncio.wait_for(run, LIMIT_S)).result()
+        return thread.submit(asyncio.run, asyncio.wait_for(run, MAX_DURATION_S)).result()
 
 
 async def _run_axe_on_pages(
@@ -57,7 +61,7 @@ async def _run_axe_on_pages(
         context = await browser.new_context(
             **context_options(proxy),
             viewport=SCREEN,  # type: ignore[arg-type]  # a TypedDict of the same shape
-            device_scale_factor=PIXEL_RATIO,
+            device_scale_factor=DEVICE_PIXEL_RATIO,
             is_mobile=True,
             has_touch=True,
             locale="en-US",

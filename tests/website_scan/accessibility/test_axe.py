@@ -1,4 +1,4 @@
-"""Verdicts from axe-core's results."""
+"""Tests for converting axe-core results to verdicts."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import pytest
 from tests.website_scan.accessibility.axe_rules import RULES
 from tests.website_scan.accessibility.static import labels
 from tests.website_scan.cast import message, rows, severity_of, title_of
-from website_scan.accessibility.axe import BEST_PRACTICE, MILD_FAULTS, axe_verdict, severity_of_impact
+from website_scan.accessibility.axe import BEST_PRACTICE, IS_MILD_BY_RULE, axe_verdict, map_impact_to_severity
 from website_scan.browser.evidence import AxeNode, AxeReport, AxeRule
 from website_scan.catalogue import Check, checks
 from website_scan.findings import CRITICAL, HIGH, LOW, MEDIUM, NotApplicable, ScanType, Severity
-from website_scan.outcomes import Fail, Pass, Review
+from website_scan.outcomes import Fail, Pass, Review, Warn
 from website_scan.places import Element
 
 # axe-core has no rule for a blank page.
@@ -26,18 +26,18 @@ NODE = AxeNode("#a > img", "html > body > div > img", "<img src=a>", "Element do
 EMPTY_REPORT = AxeReport("4.12.1", {}, {}, frozenset(), frozenset())
 
 
-def rule(count: int = 1, impact: str = "critical", tags: tuple[str, ...] = ("wcag2a", "wcag111")) -> AxeRule:
+def build_rule(count: int = 1, impact: str = "critical", tags: tuple[str, ...] = ("wcag2a", "wcag111")) -> AxeRule:
     return AxeRule("image-alt", impact, tags, "Images must have alternative text", count, (NODE,) * min(count, 20))
 
 
-def violation(axe_rule: AxeRule) -> Fail:
+def violation_verdict(axe_rule: AxeRule) -> Fail:
     finding = axe_verdict(CHECKS[axe_rule.id], replace(EMPTY_REPORT, violations={axe_rule.id: axe_rule}))
     assert isinstance(finding, Fail)
     return finding
 
 
-def test_violation_fails_with_places_and_criterion() -> None:
-    finding = violation(rule(5))
+def test_violation_becomes_a_failed_check() -> None:
+    finding = violation_verdict(build_rule(5))
     assert severity_of(CHECKS["image-alt"].function, finding) is CRITICAL
     assert message(finding) == "5 images have no alternative text."
     assert labels(finding) == ["<img src=a> at #a > img"] * 5
@@ -51,8 +51,8 @@ def test_violation_fails_with_places_and_criterion() -> None:
     )
 
 
-def test_violation_has_first_places_and_total_number() -> None:
-    finding = violation(rule(45))
+def test_violation_lists_the_first_places() -> None:
+    finding = violation_verdict(build_rule(45))
     assert (len(finding.places), finding.total) == (20, 45)
 
 
@@ -70,20 +70,20 @@ def test_violation_has_first_places_and_total_number() -> None:
     ],
 )
 def test_axe_impact_is_converted_to_severity(impact: str, is_capped: bool, severity: Severity | None) -> None:
-    assert severity_of_impact(impact, is_capped=is_capped) is severity
+    assert map_impact_to_severity(impact, is_capped=is_capped) is severity
 
 
 @pytest.mark.parametrize("impact", ["", "serious", "catastrophic"])
-def test_undeclared_impact_keeps_the_severity_of_the_check(impact: str) -> None:
-    assert severity_of(CHECKS["image-alt"].function, violation(rule(1, impact))) is CRITICAL
+def test_undeclared_impact_keeps_the_severity(impact: str) -> None:
+    assert severity_of(CHECKS["image-alt"].function, violation_verdict(build_rule(1, impact))) is CRITICAL
 
 
 @pytest.mark.parametrize("check", CHECKS.values(), ids=CHECKS)
-def test_first_outcome_declares_all_severities_of_axe_core(check: Check) -> None:
+def test_first_outcome_declares_all_severities(check: Check) -> None:
     impact, is_best_practice = RULES[check.id]
-    severities = {severity_of_impact(impact, is_capped=is_best_practice)}
-    if check.id in MILD_FAULTS:
-        severities.add(severity_of_impact(impact, is_capped=True))
+    severities = {map_impact_to_severity(impact, is_capped=is_best_practice)}
+    if check.id in IS_MILD_BY_RULE:
+        severities.add(map_impact_to_severity(impact, is_capped=True))
     assert severities == set(check.outcome(next(iter(check.outcomes))).severities or (check.severity,))
 
 
@@ -99,13 +99,13 @@ def test_first_outcome_declares_all_severities_of_axe_core(check: Check) -> None
     ],
 )
 def test_mild_fault_has_medium_severity(id: str, snippet: str, why: str, severity: Severity) -> None:
-    mild_rule = replace(rule(), id=id, nodes=(replace(NODE, snippet=snippet, why=why),))
-    assert severity_of(CHECKS[id].function, violation(mild_rule)) is severity
+    mild_rule = replace(build_rule(), id=id, nodes=(replace(NODE, snippet=snippet, why=why),))
+    assert severity_of(CHECKS[id].function, violation_verdict(mild_rule)) is severity
 
 
 def test_best_practice_has_at_most_medium_severity() -> None:
-    best_practice = rule(1, "serious", (BEST_PRACTICE,))
-    assert severity_of(CHECKS["tabindex"].function, violation(replace(best_practice, id="tabindex"))) is MEDIUM
+    best_practice = build_rule(1, "serious", (BEST_PRACTICE,))
+    assert severity_of(CHECKS["tabindex"].function, violation_verdict(replace(best_practice, id="tabindex"))) is MEDIUM
 
 
 @pytest.mark.parametrize(
@@ -118,13 +118,13 @@ def test_best_practice_has_at_most_medium_severity() -> None:
     ],
 )
 def test_criterion_and_level_are_parsed_from_tags(tags: tuple[str, ...], criterion: str, level: str) -> None:
-    (row,) = rows(violation(rule(tags=tags)))
+    (row,) = rows(violation_verdict(build_rule(tags=tags)))
     assert (row.get("wcag"), row.get("level")) == (criterion, level)
 
 
-def test_incomplete_result_is_a_review() -> None:
+def test_incomplete_result_becomes_a_review() -> None:
     check = CHECKS["image-alt"]
-    finding = axe_verdict(check, replace(EMPTY_REPORT, incomplete={"image-alt": rule(2)}))
+    finding = axe_verdict(check, replace(EMPTY_REPORT, incomplete={"image-alt": build_rule(2)}))
     assert isinstance(finding, Review)
     assert severity_of(check.function, finding) is LOW
     assert title_of(check.function, finding) == "Check by hand: Images have alternative text"
@@ -132,9 +132,21 @@ def test_incomplete_result_is_a_review() -> None:
     assert (labels(finding)[0], finding.total) == ("<img src=a> at #a > img", 2)
 
 
-def test_incomplete_orientation_lock_is_not_applicable() -> None:
+def test_scroller_fault_in_older_browsers_is_a_warning() -> None:
+    check = CHECKS["scrollable-region-focusable"]
+    finding = axe_verdict(check, replace(EMPTY_REPORT, incomplete={check.id: replace(build_rule(2), id=check.id)}))
+    assert isinstance(finding, Warn)
+    assert (finding.outcome, severity_of(check.function, finding), finding.total) == ("older-browsers", LOW, 2)
+    assert "in older browsers" in message(finding)
+    both = {check.id: replace(build_rule(1), id=check.id)}
+    finding = axe_verdict(check, replace(EMPTY_REPORT, violations=both, incomplete=both))
+    assert isinstance(finding, Fail)
+    assert finding.outcome == "unreachable"
+
+
+def test_incomplete_orientation_lock_is_ignored() -> None:
     lock = CHECKS["css-orientation-lock"]
-    axe = replace(EMPTY_REPORT, incomplete={lock.id: replace(rule(), id=lock.id)})
+    axe = replace(EMPTY_REPORT, incomplete={lock.id: replace(build_rule(), id=lock.id)})
     assert isinstance(axe_verdict(lock, axe), NotApplicable)
 
 
@@ -144,18 +156,18 @@ def test_passed_and_inapplicable_rules_are_converted() -> None:
     assert isinstance(axe_verdict(check, replace(EMPTY_REPORT, inapplicable=frozenset({"image-alt"}))), NotApplicable)
 
 
-def test_rule_missing_in_report_has_no_verdict() -> None:
+def test_missing_axe_rule_has_no_verdict() -> None:
     assert axe_verdict(CHECKS["image-alt"], EMPTY_REPORT) is None
 
 
-def test_contrast_finding_lists_pairs_of_colours_and_one_example_of_each_first() -> None:
+def test_contrast_finding_lists_colour_pairs() -> None:
     pairs = tuple((f"#{number}{number}{number} on #fff", number + 1) for number in range(7))
     nodes = tuple(
         AxeNode(f"#a{index}{suffix}", "p", "<p>", "", colours)
         for index, (colours, _) in enumerate(pairs)
         for suffix in "ab"
     )
-    finding = violation(replace(rule(28, "serious"), id="color-contrast", nodes=nodes, pairs=pairs))
+    finding = violation_verdict(replace(build_rule(28, "serious"), id="color-contrast", nodes=nodes, pairs=pairs))
     assert message(finding) == (
         "28 pieces of text have too little contrast, in 7 pairs of colours (#000 on #fff, #111 on #fff 2 times, "
         "#222 on #fff 3 times, #333 on #fff 4 times, #444 on #fff 5 times and 2 more)."

@@ -1,4 +1,4 @@
-"""Parsing of axe-core's sentences about contrast into figures and colours."""
+"""Tests for the parser of axe-core's contrast messages."""
 
 from __future__ import annotations
 
@@ -27,10 +27,12 @@ LINK = (
 
 
 def contrast_element(why: str) -> ContrastElement:
-    return ContrastElement.of("#a", "<p>A</p>", why=why, wcag="1.4.3", level="AA", ancestry="html > body > p")
+    return ContrastElement.from_axe_message(
+        "#a", "<p>A</p>", why=why, wcag="1.4.3", level="AA", ancestry="html > body > p"
+    )
 
 
-def test_insufficient_contrast_of_text_has_ratios_colours_and_size() -> None:
+def test_text_contrast_has_ratios_and_colours() -> None:
     assert contrast_element(TEXT).row() == {
         "selector": "#a",
         "snippet": "<p>A</p>",
@@ -44,12 +46,12 @@ def test_insufficient_contrast_of_text_has_ratios_colours_and_size() -> None:
     }
 
 
-def test_text_of_normal_weight_has_only_its_size() -> None:
+def test_normal_font_weight_is_omitted() -> None:
     assert contrast_element(TEXT.replace("bold", "normal")).size == "12px"
     assert contrast_element(TEXT.replace(", font size: 9.0pt (12px), font weight: bold", "")).size is None
 
 
-def test_link_has_the_colour_of_the_surrounding_text() -> None:
+def test_link_contrast_includes_the_surrounding_text() -> None:
     element = contrast_element(LINK)
     assert (element.contrast, element.needs) == (1.2, 3)
     assert (element.text_colour, element.surrounding, element.background) == ("#111111", "#000000", None)
@@ -63,21 +65,21 @@ def test_link_has_the_colour_of_the_surrounding_text() -> None:
         "insufficient color contrast of 2 (foreground color: red, background color: #fff). Expected ratio of 3",
     ],
 )
-def test_sentence_without_ratio_is_kept_as_why(why: str) -> None:
+def test_message_without_a_ratio_is_a_reason(why: str) -> None:
     element = contrast_element(why)
     assert (element.why, element.contrast, element.text_colour) == (why, None, None)
 
 
 @pytest.mark.parametrize("why", [TEXT, LINK, "", "Element's background is #aaaaaa or an image"])
 @pytest.mark.parametrize("snippet", ["<p>A</p>", '<a id="buy">A</a>', "<a>A</a>"])
-def test_parsed_figures_do_not_change_the_fingerprint(why: str, snippet: str) -> None:
-    """Mutes and baselines contain fingerprints that were computed from axe-core's sentence."""
+def test_parsing_does_not_change_the_fingerprint(why: str, snippet: str) -> None:
+    """Stored mutes and baselines contain fingerprints of the whole contrast message."""
     element = replace(contrast_element(why), snippet=snippet)
     sentence = StyledElement("#a", snippet, why=why, ancestry="html > body > p")
     assert element.normal(PAGE) == sentence.normal(PAGE)
 
 
-def test_installed_axe_core_has_the_parsed_sentences() -> None:
+def test_axe_core_still_has_the_parsed_messages() -> None:
     source = axe_source()
     for words in (
         "insufficient color contrast of ${data.contrastRatio} (foreground color: ${data.fgColor}, background color: ",
@@ -87,7 +89,7 @@ def test_installed_axe_core_has_the_parsed_sentences() -> None:
         assert words in source
 
 
-def test_report_card_shows_figures_and_colour_swatches() -> None:
+def test_report_card_shows_colour_swatches() -> None:
     finding = stored_finding("color-contrast", contrast_element(TEXT))
     card: html.HtmlElement = html.fromstring(macro("report/card.html", "card")(card_of(finding)))
     pairs = {row[0].text: row[1].text_content().strip() for row in card.xpath("//dl/div")}

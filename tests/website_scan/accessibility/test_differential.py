@@ -1,4 +1,4 @@
-"""Comparison of static rules with axe-core on all pages of the corpus, with a list of all disagreements."""
+"""Compare the static rules with axe-core on all corpus pages."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from website_scan.catalogue import checks
 from website_scan.findings import ScanType
 from website_scan.outcomes import Verdict, Warn
 
-# One pytest worker runs all of these tests, because the reports are created once, in about 15 seconds.
+# One pytest worker runs all tests, because the axe-core reports take about 15 seconds.
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.xdist_group("differential")]
 
 MIN_AGREEMENT = 0.97
-WITHOUT_FAULT = frozenset({"pass", "n/a", "inapplicable"})
-# Results of axe-core that agree with a verdict, by verdict of the static rule.
+RESULTS_WITHOUT_FAULT = frozenset({"pass", "n/a", "inapplicable"})
+# axe-core results that agree with a static verdict.
 AGREEING_RESULTS = {
     "fail": {"violation"},
     "warn": {"violation", "incomplete"},
@@ -32,42 +32,46 @@ AGREEING_RESULTS = {
 
 FRAMES = "What is in a frame is another document, which only a browser gets."
 SHELL = "A page without any text is built by scripts, so that nothing can be missed in it yet."
-AT_SOME_WIDTHS = "A rule in @media hides it at some widths, such as that of the screen here; at others it is seen."
+REASON_RESPONSIVE_LAYOUT = (
+    "A rule in @media hides it at some widths, such as that of the screen here; at others it is seen."
+)
 COVERING = "axe-core takes what covers the screen for a dialog; by its markup it is none."
-BY_CLASS = "Its class speaks of a style sheet that hides it; here none does."
-HIDING_CLASS = "Its class and text are those of a link that is out of sight, as axe-core wants it; here it is seen."
+REASON_HIDDEN_BY_CLASS = "Its class speaks of a style sheet that hides it; here none does."
+REASON_HIDING_CLASS = (
+    "Its class and text are those of a link that is out of sight, as axe-core wants it; here it is seen."
+)
 LETTERS = "axe-core tells Refresh from refresh; browsers do not, and go to the other page."
-# (page, rule) → (static, axe-core, reason). The list is complete.
+# Complete list of known disagreements: (page, rule) → (static verdict, axe-core result, reason).
 DISAGREEMENTS: dict[tuple[str, str], tuple[str, str, str]] = {
     ("dialogs/behind-tab-order", "landmark-one-main"): ("warn", "pass", COVERING),
     ("dialogs/behind-tab-order", "page-has-heading-one"): ("warn", "pass", COVERING),
-    ("dialogs/behind-tab-order", "region"): ("n/a", "violation", BY_CLASS),
-    ("docs/wiki-jump", "skip-link"): ("warn", "inapplicable", HIDING_CLASS),
-    ("docs/wiki-neglected", "skip-link"): ("warn", "inapplicable", HIDING_CLASS),
-    ("layouts/responsive", "image-alt"): ("warn", "pass", AT_SOME_WIDTHS),
-    ("layouts/responsive", "link-name"): ("warn", "pass", AT_SOME_WIDTHS),
+    ("dialogs/behind-tab-order", "region"): ("n/a", "violation", REASON_HIDDEN_BY_CLASS),
+    ("docs/wiki-jump", "skip-link"): ("warn", "inapplicable", REASON_HIDING_CLASS),
+    ("docs/wiki-neglected", "skip-link"): ("warn", "inapplicable", REASON_HIDING_CLASS),
+    ("layouts/responsive", "image-alt"): ("warn", "pass", REASON_RESPONSIVE_LAYOUT),
+    ("layouts/responsive", "link-name"): ("warn", "pass", REASON_RESPONSIVE_LAYOUT),
     ("layouts/shell", "landmark-one-main"): ("n/a", "violation", SHELL),
     ("layouts/shell", "page-has-heading-one"): ("n/a", "violation", SHELL),
     ("legacy/bureau", "meta-refresh"): ("fail", "inapplicable", LETTERS),
     ("legacy/frameset", "landmark-one-main"): ("n/a", "violation", FRAMES),
     ("legacy/frameset", "page-has-heading-one"): ("n/a", "violation", FRAMES),
     ("media/video-page-in-frame", "image-alt"): ("n/a", "violation", FRAMES),
-    ("navigation/drawer-focus-inside", "aria-hidden-focus"): ("pass", "violation", BY_CLASS),
+    ("navigation/drawer-focus-inside", "aria-hidden-focus"): ("pass", "violation", REASON_HIDDEN_BY_CLASS),
 }
 
-# Results that axe-core reports as incomplete because an element that looks like a dialog covers the screen.
-FALSE_DIALOGS = {
+# These results are incomplete, because an element like a dialog covers the screen.
+FALSE_DIALOG_RESULTS = {
     ("dialogs/behind-tab-order", "aria-hidden-focus"),
     ("dialogs/behind-tabbable-with-dialog", "aria-hidden-focus"),
 }
 # Rules that axe-core never reports as violated, only as incomplete.
-ONLY_FOR_REVIEW = frozenset(
+REVIEW_ONLY_RULES = frozenset(
     {"aria-braille-equivalent", "bypass", "duplicate-id-aria", "form-field-multiple-labels"}
     | {"identical-links-same-purpose", "no-autoplay-audio"}
     | {"server-side-image-map", "th-has-data-cells", "video-caption"}
 )
-# Rule of `ONLY_FOR_REVIEW` that never passes in axe-core.
-NEVER_PASSED = frozenset({"server-side-image-map"})
+# Rules of `REVIEW_ONLY_RULES` that axe-core never reports as passed.
+NEVER_PASSED_RULES = frozenset({"server-side-image-map"})
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +86,7 @@ def findings(name: str) -> Mapping[str, Verdict]:
 
 
 def static_verdicts(name: str) -> Mapping[str, str]:
-    """Return the verdicts by rule (pass, warn, fail or n/a), from the markup alone."""
+    """Return the static verdicts of a page by rule ID."""
     return {rule: verdict(finding) for rule, finding in findings(name).items()}
 
 
@@ -98,7 +102,7 @@ def axe_verdict(report: AxeReport, rule: str) -> str:
 
 
 def verdict_pairs(reports: Mapping[str, AxeReport]) -> Iterator[tuple[str, str, str, str]]:
-    """Yield the page, the rule, the static rule's verdict and axe-core's result."""
+    """Yield the static verdict and the axe-core result of every rule."""
     for name, report in reports.items():
         for rule, static in static_verdicts(name).items():
             yield name, rule, static, axe_verdict(report, rule)
@@ -109,13 +113,13 @@ def test_corpus_has_at_least_150_different_pages() -> None:
     assert len(set(PAGES.values())) == len(PAGES)
 
 
-def test_static_rules_and_axe_agree_except_for_listed_disagreements(reports: Mapping[str, AxeReport]) -> None:
+def test_static_rules_agree_with_axe(reports: Mapping[str, AxeReport]) -> None:
     disagreements: dict[tuple[str, str], tuple[str, str]] = {}
     total = judged = 0
     for name, rule, static, axe in verdict_pairs(reports):
         total += 1
-        # Agreement without any fault is trivial.
-        judged += not {static, axe} <= WITHOUT_FAULT
+        # If neither result is a fault, their agreement is trivial.
+        judged += not {static, axe} <= RESULTS_WITHOUT_FAULT
         if axe not in AGREEING_RESULTS[static]:
             disagreements[name, rule] = (static, axe)
     agreement, overall_agreement = 1 - len(disagreements) / judged, 1 - len(disagreements) / total
@@ -127,29 +131,29 @@ def test_static_rules_and_axe_agree_except_for_listed_disagreements(reports: Map
     assert agreement >= MIN_AGREEMENT, figures
 
 
-def test_incomplete_results_of_axe_are_no_static_warnings(reports: Mapping[str, AxeReport]) -> None:
+def test_incomplete_axe_result_has_no_static_warning(reports: Mapping[str, AxeReport]) -> None:
     warnings = {
         (name, rule)
         for name, report in reports.items()
         for rule in report.incomplete
         if isinstance(findings(name).get(rule), Warn)
     }
-    assert warnings == FALSE_DIALOGS
+    assert warnings == FALSE_DIALOG_RESULTS
 
 
-def test_corpus_violates_and_passes_every_static_rule(reports: Mapping[str, AxeReport]) -> None:
+def test_corpus_covers_every_static_rule(reports: Mapping[str, AxeReport]) -> None:
     results_by_rule: dict[str, set[str]] = {}
     for _, rule, _, axe in verdict_pairs(reports):
         results_by_rule.setdefault(rule, set()).add(axe)
-    assert {rule for rule in results_by_rule if "violation" not in results_by_rule[rule]} == ONLY_FOR_REVIEW
-    assert {rule for rule in ONLY_FOR_REVIEW if "incomplete" not in results_by_rule[rule]} == set()
-    assert {rule for rule in results_by_rule if "pass" not in results_by_rule[rule]} == NEVER_PASSED
+    assert {rule for rule in results_by_rule if "violation" not in results_by_rule[rule]} == REVIEW_ONLY_RULES
+    assert {rule for rule in REVIEW_ONLY_RULES if "incomplete" not in results_by_rule[rule]} == set()
+    assert {rule for rule in results_by_rule if "pass" not in results_by_rule[rule]} == NEVER_PASSED_RULES
 
 
 def test_catalogue_has_exactly_the_rules_of_axe(reports: Mapping[str, AxeReport]) -> None:
     catalogue_ids = {check.id for check in checks(ScanType.ACCESSIBILITY)} - {
         "accessibility-blank-page"
-    }  # axe-core has no such rule
+    }  # The static check accessibility-blank has no axe-core rule.
     for name, report in reports.items():
         reported = report.violations.keys() | report.incomplete.keys() | report.passes | report.inapplicable
         assert reported == catalogue_ids, name
@@ -158,4 +162,4 @@ def test_catalogue_has_exactly_the_rules_of_axe(reports: Mapping[str, AxeReport]
 def test_axe_judged_all_pages_with_all_frames(reports: Mapping[str, AxeReport]) -> None:
     assert reports.keys() == PAGES.keys()
     assert {report.version for report in reports.values()} == {"4.12.1"}
-    assert {name: report.frames_left_out for name, report in reports.items() if report.frames_left_out} == {}
+    assert {name: report.untested_frames for name, report in reports.items() if report.untested_frames} == {}

@@ -1,4 +1,4 @@
-"""AccessibleDocument as shared evidence, and the selectors of findings."""
+"""Tests for AccessibleDocument and CSS selectors in findings."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.website_scan.accessibility.corpus import PAGES, templates
 from tests.website_scan.accessibility.static import run_check, static_checks, static_findings
 from tests.website_scan.cast import document, message, outcome, page, rows, verdict
 from website_scan.accessibility.document import AccessibleDocument
-from website_scan.accessibility.verdicts import selector
+from website_scan.accessibility.verdicts import unique_selector
 from website_scan.findings import NotApplicable
 from website_scan.page.evidence import Document, Page
 
@@ -18,7 +18,7 @@ CHECKS = static_checks()
 
 
 @pytest.mark.parametrize("name", ["dialogs/behind-tab-order", "docs/wiki-neglected", "legacy/bureau"])
-def test_checks_of_a_shared_document_do_not_influence_each_other(name: str) -> None:
+def test_checks_do_not_influence_each_other(name: str) -> None:
     served_page = page(PAGES[name])
     parsed = document(served_page)
 
@@ -41,10 +41,10 @@ def test_checks_of_a_shared_document_do_not_influence_each_other(name: str) -> N
 
 
 @pytest.mark.parametrize("state", templates.CLASSES)
-def test_class_of_body_changes_no_verdict(state: str) -> None:
+def test_body_class_does_not_change_a_verdict(state: str) -> None:
     plain = {rule: verdict(finding) for rule, finding in static_findings(PAGES["templates/panel-nameless"]).items()}
-    with_class = static_findings(PAGES[f"templates/panel-nameless-{state}"])
-    assert {rule: verdict(finding) for rule, finding in with_class.items()} == plain
+    page_with_body_class = static_findings(PAGES[f"templates/panel-nameless-{state}"])
+    assert {rule: verdict(finding) for rule, finding in page_with_body_class.items()} == plain
     assert {rule for rule, plain_verdict in plain.items() if plain_verdict == "fail"} == {
         "image-alt",
         "label",
@@ -76,11 +76,11 @@ def test_every_selector_matches_one_element() -> None:
         ("<p><svg:a class=x>", "html > body > p > :nth-child(1)"),
     ],
 )
-def test_selector_begins_at_the_nearest_unique_id(markup: str, expected: str) -> None:
+def test_css_selector_begins_at_the_nearest_unique_ID(markup: str, expected: str) -> None:
     tree = document(page(f"<!doctype html><body>{markup}")).tree
     node = tree.css_first(".x")
     assert node is not None
-    css_selector = selector(node)
+    css_selector = unique_selector(node)
     assert css_selector.startswith(expected)
     assert [match.mem_id for match in tree.css(css_selector)] == [node.mem_id]
 
@@ -98,7 +98,7 @@ def test_expensive_markup_cannot_slow_down_a_check(rule: str, markup: str) -> No
     function = next(check.function for check in CHECKS if check.id == rule)
     start = process_time()
     function(accessible_document)
-    assert process_time() - start < 4  # usually takes one to two seconds
+    assert process_time() - start < 4  # Judging all checks usually takes one to two seconds.
 
 
 def test_accessible_document_is_immutable() -> None:

@@ -8,7 +8,7 @@ from website_scan.accessibility.names import accessible_name, visible_text
 from website_scan.accessibility.roles import explicit_role, is_focusable, is_presentational
 
 
-def name_of(markup: str) -> str:
+def accessible_name_of(markup: str) -> str:
     accessible_document = AccessibleDocument(document(page(body(markup))))
     node = accessible_document.document.tree.css_first("[data-x]")
     assert node is not None
@@ -25,10 +25,11 @@ def name_of(markup: str) -> str:
         ("<img data-x alt=a aria-labelledby=l><b id=l>c</b>", "c"),
         ("<img data-x alt=a aria-labelledby='gone'>", "a"),
         ("<img data-x aria-labelledby='l m'><b id=l>c</b><b id=m>d</b>", "c d"),
-        ("<img data-x aria-labelledby=l><b id=l hidden>c</b>", "c"),  # hidden targets count
+        ("<img data-x aria-labelledby=l><b id=l hidden>c</b>", "c"),  # aria-labelledby may refer to hidden elements.
         ("<img data-x aria-labelledby=l><b id=l hidden>c <i aria-hidden=true>d</i></b>", "c d"),
         ("<img data-x aria-labelledby=l><b id=l>c <i hidden>d</i></b>", "c"),
-        ("<img data-x aria-labelledby=l><b id=l aria-labelledby=m>c</b><b id=m>d</b>", "c"),  # no recursion
+        # References of a referenced element are not followed.
+        ("<img data-x aria-labelledby=l><b id=l aria-labelledby=m>c</b><b id=m>d</b>", "c"),
         ("<img data-x aria-labelledby=l><b id=l>first</b><b id=l>second</b>", "first"),
         ("<img data-x id=s aria-label=own aria-labelledby='s l'><b id=l>c</b>", "own c"),
         ("<button data-x>Go <b>on</b><i hidden>x</i></button>", "Go on"),
@@ -46,7 +47,8 @@ def name_of(markup: str) -> str:
         ("<input data-x placeholder=Name>", "Name"),
         ("<label>Name <input data-x></label>", "Name"),
         ("<label for=i>Name</label><input data-x id=i>", "Name"),
-        ("<label for=i hidden>Name</label><input data-x id=i>", ""),  # as in axe-core
+        # Like axe-core, the function ignores hidden labels.
+        ("<label for=i hidden>Name</label><input data-x id=i>", ""),
         ("<label>Flash <input data-x type=checkbox> <input value=3> times</label>", "Flash 3 times"),
         ("<fieldset data-x><legend>Size</legend></fieldset>", "Size"),
         ("<table data-x><caption>Sales</caption></table>", "Sales"),
@@ -55,15 +57,18 @@ def name_of(markup: str) -> str:
         ("<iframe data-x title=Map></iframe>", "Map"),
     ],
 )
-def test_accessible_name(markup: str, name: str) -> None:
-    assert name_of(markup) == name
+def test_accessible_name_follows_the_ARIA_computation(markup: str, name: str) -> None:
+    assert accessible_name_of(markup) == name
 
 
-def test_circular_aria_labelledby_ends() -> None:
-    assert name_of("<button data-x id=a aria-labelledby=b>A</button><button id=b aria-labelledby=a>B</button>") == "B"
+def test_circular_aria_labelledby_does_not_loop() -> None:
+    assert (
+        accessible_name_of("<button data-x id=a aria-labelledby=b>A</button><button id=b aria-labelledby=a>B</button>")
+        == "B"
+    )
 
 
-def test_visible_text_excludes_image_names_and_hidden_parts() -> None:
+def test_visible_text_excludes_hidden_text() -> None:
     accessible_document = AccessibleDocument(
         document(page(body("<p data-x>One <img alt=two> <b hidden>three</b><br>four</p>")))
     )
@@ -77,7 +82,7 @@ def test_visible_text_excludes_image_names_and_hidden_parts() -> None:
     [
         ("<b data-x role='img'>", "img"),
         ("<b data-x role='shiny IMG none'>", "img"),
-        ("<b data-x role='widget button'>", "button"),  # widget is an abstract role
+        ("<b data-x role='widget button'>", "button"),  # The role widget is abstract, so the next role counts.
         ("<b data-x role='presentation'>", "none"),
         ("<b data-x role='doc-toc'>", "doc-toc"),
         ("<b data-x role='graphics-symbol'>", "graphics-symbol"),
@@ -106,7 +111,7 @@ def test_explicit_role_is_the_first_valid_role(markup: str, role: str | None) ->
         ("<img data-x role=img>", False),
     ],
 )
-def test_role_none_is_ignored_on_focusable_elements_and_with_global_attributes(markup: str, expected: bool) -> None:
+def test_role_none_is_ignored_on_focusable_elements(markup: str, expected: bool) -> None:
     node = document(page(body(markup))).tree.css_first("[data-x]")
     assert node is not None
     assert is_presentational(node) is expected
@@ -120,7 +125,7 @@ def test_role_none_is_ignored_on_focusable_elements_and_with_global_attributes(m
         ("<div data-x tabindex=-1>", True),
         ("<div data-x tabindex=x>", False),
         ("<input data-x type=hidden>", False),
-        ("<div data-x contenteditable>", False),  # this and the next two as in axe-core
+        ("<div data-x contenteditable>", False),  # This row and the next two rows follow axe-core.
         ("<video data-x controls>", False),
         ("<iframe data-x src=a></iframe>", False),
         ("<details><summary data-x>", True),
@@ -136,7 +141,7 @@ def test_role_none_is_ignored_on_focusable_elements_and_with_global_attributes(m
         ("<div inert><p><input data-x></div>", False),
     ],
 )
-def test_focusable_elements(markup: str, expected: bool) -> None:
+def test_focusable_elements_are_recognized(markup: str, expected: bool) -> None:
     node = document(page(body(markup))).tree.css_first("[data-x]")
     assert node is not None
     assert is_focusable(node) is expected

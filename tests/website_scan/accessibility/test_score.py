@@ -1,4 +1,4 @@
-"""Score that faults cost on pages with few other applicable checks, through the engine's entry point."""
+"""Tests for accessibility scores with few applicable checks."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FORM = "<form><label>Name <input name=n autocomplete=name></label><button>Send</
 IMAGE = "<img src=/a.png alt=Rolls>"
 
 
-def points_of(check: str, body: str) -> float:
+def lost_points(check: str, body: str) -> float:
     page = head("<meta name=viewport content=width=device-width>", body)
     with Site({"/": Answer(page)}) as site, Network(POLICY) as network:
         (result,) = scan(target(f"{site.url}/"), [ScanType.ACCESSIBILITY], network, Budget())
@@ -30,11 +30,11 @@ def points_of(check: str, body: str) -> float:
 
 
 @pytest.mark.parametrize("body", [TEXT, TEXT + FORM, TEXT + IMAGE, TEXT + FORM + IMAGE])
-def test_three_links_without_a_name_cost_less_than_a_category(body: str) -> None:
-    assert 2 < points_of("link-name", body + LINKS) < 12
+def test_three_nameless_links_do_not_cost_a_category(body: str) -> None:
+    assert 2 < lost_points("link-name", body + LINKS) < 12
 
 
-# Rules of axe-core that apply to a page of text and links.
+# axe-core rules that apply to a page with only text and links.
 APPLICABLE_RULES = {
     *("link-name", "label-content-name-mismatch", "color-contrast", "target-size", "css-orientation-lock", "bypass"),
     *("empty-heading", "heading-order", "page-has-heading-one", "landmark-one-main", "region", "aria-hidden-body"),
@@ -43,7 +43,10 @@ APPLICABLE_RULES = {
 
 
 class FakeBrowser:
-    """Fake browser: the given axe-core rules are violated, the other applicable rules pass."""
+    """Fake browser in which some axe-core rules are violated.
+
+    The other applicable rules pass.
+    """
 
     def __init__(self, *broken: str) -> None:
         self.broken = broken
@@ -58,7 +61,7 @@ class FakeBrowser:
         return BrowserLoad("Chromium 150", Load(None, None, (), None, 0.0, 0.0, ()), axe=axe)
 
 
-def test_differing_label_costs_less_than_links_without_a_name() -> None:
+def test_label_mismatch_costs_less_than_nameless_links() -> None:
     page = Answer(head("<meta name=viewport content=width=device-width>", TEXT + LINKS))
     with Site({"/": page}) as site, Network(POLICY) as network:
         browser = FakeBrowser("link-name", "label-content-name-mismatch")

@@ -1,4 +1,4 @@
-"""Selection of places when a rule reports many elements, in a real Chromium."""
+"""Test which elements a report keeps if axe-core finds too many."""
 
 from __future__ import annotations
 
@@ -16,19 +16,18 @@ PAGE = (
 )
 
 
-def test_worst_contrasts_are_kept_and_come_first() -> None:
+def test_worst_contrasts_are_kept_and_listed_first() -> None:
     page = PAGE.format("".join(FAINT.format(number) for number in range(30)))
     rule = axe_reports({"prices": page}, {})["prices"].violations["color-contrast"]
     assert rule.count == 32
     first, second, *others = [node.selector for node in rule.nodes]
     assert (first, second) == ("#faintest", "#fainter")
-    # The other nodes are in the page's order.
+    # The other axe nodes follow in document order.
     numbers = [int(selector.partition("nth-child(")[2].rstrip(")")) for selector in others]
     assert numbers == sorted(numbers)
 
 
-def test_contrast_finding_has_an_example_of_every_pair_of_colours() -> None:
-    """44 elements with four pairs of colours need four fixes, so that the places include every pair."""
+def test_contrast_finding_has_all_colour_pairs() -> None:
     grey = '<p style="color:#999999">Grey {}</p>'
     markup = "".join(FAINT.format(number) + grey.format(number) for number in range(21))
     report = axe_reports({"prices": PAGE.format(markup)}, {})["prices"]
@@ -39,11 +38,9 @@ def test_contrast_finding_has_an_example_of_every_pair_of_colours() -> None:
         ("#999999 on #ffffff", 21),
         ("#949494 on #ffffff", 21),
     )
-    colours_of_nodes = [node.colours for node in rule.nodes]
-    assert len(colours_of_nodes) == 20
-    assert list(dict.fromkeys(colours_of_nodes)) == [colours for colours, _ in rule.pairs], (
-        "each pair, one after the other"
-    )
+    node_colours = [node.colours for node in rule.nodes]
+    assert len(node_colours) == 20
+    assert list(dict.fromkeys(node_colours)) == [colours for colours, _ in rule.pairs], "each pair, one after the other"
     (check,) = (check for check in checks(ScanType.ACCESSIBILITY) if check.id == "color-contrast")
     finding = axe_verdict(check, report)
     assert isinstance(finding, Fail)

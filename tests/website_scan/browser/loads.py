@@ -1,4 +1,4 @@
-"""Builders of browser loads and figures, for tests without a browser."""
+"""Build page loads and figures for tests without a browser."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ def request(
     end_s: float | None = 0.2,
     **fields: Any,
 ) -> LoadedRequest:
-    """Return a request that the page's document made. `path` may be an absolute URL."""
+    """Return a request that the page's document made.
+
+    `path` may be an absolute URL.
+    """
     defaults: dict[str, Any] = {
         "method": "GET",
         "status": 200,
@@ -35,15 +38,18 @@ def document_request(**fields: Any) -> LoadedRequest:
     return request(DOCUMENT, **({"kind": None, "start_s": 0.0, "end_s": 0.1, "initiator": ""} | fields))
 
 
-def largest(time_s: float = 0.3, url: str = "", *, lazy: bool = False, high: bool = False) -> LargestPaint:
+def largest_paint(time_s: float = 0.3, url: str = "", *, lazy: bool = False, high: bool = False) -> LargestPaint:
     return LargestPaint(time_s, url, "#hero", "<img>" if url else "<p>", lazy, high)
 
 
 def load(*requests: LoadedRequest, **fields: Any) -> Load:
-    """Return a load with a paint after 0.3 s. The request for the document precedes the given requests."""
+    """Return a page load whose first paint is at 0.3 s.
+
+    The request for the document comes before the given requests.
+    """
     defaults: dict[str, Any] = {
         "fcp_s": 0.3,
-        "lcp": largest(),
+        "lcp": largest_paint(),
         "shifts": (),
         "load_s": 0.5,
         "main_thread_s": 0.1,
@@ -62,7 +68,10 @@ def figure(value: float | None) -> Measured | None:
 
 
 def figures(**fields: Any) -> Vitals:
-    """Return the figures of a quick page. Given numbers replace measured figures."""
+    """Return the figures of a fast page.
+
+    Arguments replace single figures.
+    """
     defaults: dict[str, Any] = {
         "fcp": 1.0,
         "lcp": 1.5,

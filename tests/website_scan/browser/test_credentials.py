@@ -1,4 +1,4 @@
-"""Credentials in a real browser: only requests to the page's own origin have credentials, however they are sent."""
+"""Test that a browser sends credentials only to the page's origin."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ new Worker('/own-worker.js');
 new WebSocket('{socket}/socket');
 </script></body></html>"""
 WORDS = "<!doctype html><html lang=en><title>End</title><h1>End</h1><p>Some words that are to be seen."
-# The other origin's frame reads what it can of the page's origin and sends it to its own site.
+# A frame of the other origin sends everything it can read to its own site.
 FRAME = """<!doctype html><title>Other</title><body><script>
 for (const mode of ['include', 'omit'])
   fetch('{site}/open', {{credentials: mode}}).then((got) => got.text()).then((text) => fetch('/taken?' + text));
@@ -93,7 +93,7 @@ class ScannedSite:
 
 
 def require_credentials(body: str) -> Callable[[Request], Answer]:
-    """Return a route that serves the page only to requests with the credentials' header and cookie."""
+    """Return a route that serves the page only with the credentials."""
 
     def route(request: Request) -> Answer:
         if request.header("X-Key") != HEADER or f"sid={COOKIE}" not in (request.header("Cookie") or ""):
@@ -105,7 +105,10 @@ def require_credentials(body: str) -> Callable[[Request], Answer]:
 
 
 def echo(request: Request) -> Answer:
-    """Answer a request with its own credentials, readable by every origin (CORS)."""
+    """Return the credentials of a request in a response.
+
+    Every origin may read the response (CORS).
+    """
     headers = {
         "Access-Control-Allow-Origin": request.header("Origin") or "*",
         "Access-Control-Allow-Credentials": "true",
@@ -114,7 +117,10 @@ def echo(request: Request) -> Answer:
 
 
 class PairedRoutes:
-    """Two routes: `answer_later` answers only after `handle_request` has received a request."""
+    """Two routes, one of which waits for a request to the other.
+
+    `answer_later` waits until `handle_request` has received a request.
+    """
 
     def __init__(self) -> None:
         self._has_request = threading.Event()
@@ -173,7 +179,7 @@ def scan_site(site: Site) -> ScanResult:
         return result
 
 
-def text_of(requests: Iterable[Request]) -> str:
+def decoded_body(requests: Iterable[Request]) -> str:
     return "\n".join(f"{request.path} {request.headers} {request.body!r}" for request in requests)
 
 
@@ -183,7 +189,7 @@ def test_page_that_requires_credentials_is_scanned(scanned_site: ScannedSite) ->
     assert scanned_site.result.browser
 
 
-def test_requests_of_own_frames_to_the_origin_have_credentials(scanned_site: ScannedSite) -> None:
+def test_own_frames_send_credentials_to_the_origin(scanned_site: ScannedSite) -> None:
     frame_paths = ("frame", "sandboxed", "srcdoc.png", "blank.png", "worker.js", "worker-fetch")
     page = ("/?page=1", "/linked.css", "/own.css", "/own.js", "/own.png", "/own-fetch", "/away")
     for path in (*page, *(f"/own-{name}" for name in frame_paths)):
@@ -193,7 +199,7 @@ def test_requests_of_own_frames_to_the_origin_have_credentials(scanned_site: Sca
         assert request.header("Cookie") == f"sid={COOKIE}", path
 
 
-def test_redirect_to_another_origin_sends_only_the_origin_as_referer(scanned_site: ScannedSite) -> None:
+def test_other_origin_gets_only_the_origin_as_referer(scanned_site: ScannedSite) -> None:
     assert {request.header("Referer") for request in scanned_site.browser_requests("/own.png")} == {
         f"{scanned_site.site.url}/?page=1"
     }
@@ -204,7 +210,7 @@ def test_redirect_to_another_origin_sends_only_the_origin_as_referer(scanned_sit
 
 
 def test_credentials_are_never_sent_to_another_origin(scanned_site: ScannedSite) -> None:
-    """Redirects, scripts that read the cookies and frames that read the page's origin do not leak credentials."""
+    """Redirects, scripts that read cookies, and frames that read the page must not leak credentials."""
     other, port = scanned_site.other_sites
     paths = {sent.path.partition("?")[0] for sent in other.requests}
     assert paths >= {
@@ -218,37 +224,38 @@ def test_credentials_are_never_sent_to_another_origin(scanned_site: ScannedSite)
         "/worker",
         "/taken",
     }
-    sent = text_of((*other.requests, *port.requests))
+    sent = decoded_body((*other.requests, *port.requests))
     assert [secret for secret in SECRETS if secret in sent] == []
 
 
-def test_requests_of_frames_of_another_origin_have_no_credentials(scanned_site: ScannedSite) -> None:
+def test_cross_origin_frames_send_no_credentials(scanned_site: ScannedSite) -> None:
     requests = scanned_site.browser_requests("/open")
     assert len(requests) == 2
-    assert [secret for secret in SECRETS if secret in text_of(requests)] == []
+    assert [secret for secret in SECRETS if secret in decoded_body(requests)] == []
 
 
 @pytest.mark.parametrize("name", ["data", "srcdoc", "blank", "image", "sandboxed"])
-def test_requests_of_documents_without_the_origin_have_no_credentials(scanned_site: ScannedSite, name: str) -> None:
+def test_opaque_origin_sends_no_credentials(scanned_site: ScannedSite, name: str) -> None:
     (request,) = scanned_site.browser_requests(f"/open?{name}")
-    assert [secret for secret in SECRETS if secret in text_of([request])] == []
+    assert [secret for secret in SECRETS if secret in decoded_body([request])] == []
 
 
 @pytest.mark.parametrize("name", ["data", "srcdoc", "blank"])
-def test_frame_opened_by_another_origin_is_loaded_without_credentials(scanned_site: ScannedSite, name: str) -> None:
+def test_frame_of_another_origin_gets_no_credentials(scanned_site: ScannedSite, name: str) -> None:
     (request,) = scanned_site.browser_requests(f"/opened-by-other?{name}")
-    assert [secret for secret in SECRETS if secret in text_of([request])] == []
+    assert [secret for secret in SECRETS if secret in decoded_body([request])] == []
 
 
-def test_other_ports_of_the_host_get_no_request_because_cookies_ignore_ports(scanned_site: ScannedSite) -> None:
+def test_other_ports_of_the_host_get_no_requests(scanned_site: ScannedSite) -> None:
+    """Browsers send a host's cookies to all of its ports."""
     assert scanned_site.other_sites[1].requests == []
 
 
-def test_redirect_target_on_another_origin_is_loaded_without_credentials() -> None:
+def test_redirect_to_another_origin_gets_no_credentials() -> None:
     with Site({"*": Answer(WORDS)}) as end, Site() as site:
         site.routes["/"] = Answer.redirect(f"{end.url}/end")
         result = scan_site(site)
     assert result.facts["final_url"] == f"{end.url}/end"
     assert any("Chrome/" in (request.header("User-Agent") or "") for request in end.requests)
-    assert [secret for secret in SECRETS if secret in text_of(end.requests)] == []
-    assert HEADER in text_of(site.requests)
+    assert [secret for secret in SECRETS if secret in decoded_body(end.requests)] == []
+    assert HEADER in decoded_body(site.requests)

@@ -1,4 +1,4 @@
-"""Client of the DevTools protocol, against a fake browser at the other end of two pipes."""
+"""Tests for the DevTools protocol client with a fake browser."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from website_scan.browser.devtools import Connection, ProtocolError
 
 
 class FakeBrowserEnd:
-    """Browser's end of the two pipes."""
+    """Fake browser at the other end of the two pipes."""
 
     def __init__(self, commands: int, responses: int) -> None:
         self._commands = commands
@@ -23,7 +23,7 @@ class FakeBrowserEnd:
         self._received = b""
 
     async def command(self) -> dict[str, Any]:
-        """Read and return the next command, of any length."""
+        """Return the next command that the client has sent."""
         while b"\0" not in self._received:
             self._received += await asyncio.to_thread(os.read, self._commands, 65536)
         message, _, self._received = self._received.partition(b"\0")
@@ -38,7 +38,7 @@ class FakeBrowserEnd:
         os.write(self._responses, data)
 
     def close(self) -> None:
-        """Close the pipe of responses only once, because its descriptor may belong to another file afterwards."""
+        """Close the pipe only once, because another file may have its descriptor afterwards."""
         if self._responses is not None:
             os.close(self._responses)
             self._responses = None
@@ -57,7 +57,7 @@ async def connect() -> AsyncIterator[tuple[Connection, FakeBrowserEnd]]:
         browser_end.close()
 
 
-def test_response_reaches_its_command_in_any_order_and_in_pieces() -> None:
+def test_responses_may_arrive_in_pieces() -> None:
     async def communicate() -> None:
         async with connect() as (connection, browser_end):
             page = connection.session("page")
@@ -77,7 +77,7 @@ def test_response_reaches_its_command_in_any_order_and_in_pieces() -> None:
     asyncio.run(communicate())
 
 
-def test_error_response_raises_protocol_error_with_its_message() -> None:
+def test_error_response_raises_protocol_error() -> None:
     async def communicate() -> None:
         async with connect() as (connection, browser_end):
             sending = asyncio.ensure_future(connection.root.send("No.such"))
@@ -94,7 +94,7 @@ def test_error_response_raises_protocol_error_with_its_message() -> None:
 
 
 @pytest.mark.parametrize("end", ["session", "browser"])
-def test_commands_fail_when_the_session_or_the_browser_ends(end: str) -> None:
+def test_commands_fail_when_the_session_ends(end: str) -> None:
     async def communicate() -> None:
         async with connect() as (connection, browser_end):
             page = connection.session("page")
@@ -113,25 +113,25 @@ def test_commands_fail_when_the_session_or_the_browser_ends(end: str) -> None:
     asyncio.run(communicate())
 
 
-def test_events_reach_their_session_even_after_a_failing_handler(
+def test_failing_handler_does_not_stop_events(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     async def communicate() -> list[Any]:
         async with connect() as (connection, browser_end):
             events: list[Any] = []
-            is_done = asyncio.Event()
+            all_events_handled = asyncio.Event()
             page, worker = connection.session("page"), connection.session("worker")
             page.on("Page.loadEventFired", lambda event: events.append(("page", event)))
             page.on("Page.frameNavigated", lambda event: event["missing"])
             worker.on("Page.loadEventFired", lambda event: events.append(("worker", event)))
-            connection.root.on("Target.targetCreated", lambda _: is_done.set())
+            connection.root.on("Target.targetCreated", lambda _: all_events_handled.set())
             browser_end.send(
                 {"method": "Page.frameNavigated", "sessionId": "page", "params": {}},
                 {"method": "Page.loadEventFired", "sessionId": "page", "params": {"timestamp": 1}},
                 {"method": "Page.loadEventFired", "sessionId": "nobody", "params": {}},
                 {"method": "Target.targetCreated", "params": {}},
             )
-            await asyncio.wait_for(is_done.wait(), 20)
+            await asyncio.wait_for(all_events_handled.wait(), 20)
             return events
 
     assert asyncio.run(communicate()) == [("page", {"timestamp": 1})]

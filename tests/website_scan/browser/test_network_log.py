@@ -1,4 +1,4 @@
-"""Network log built from sequences of Chrome's DevTools protocol events."""
+"""Tests for the network log."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ PAGE = "https://site.example.com/"
 
 
 class Session:
-    """Fake CDP session whose events the test sends. The clock begins at 100 s."""
+    """Fake CDP session whose events the test sends.
+
+    The clock begins at 100 s.
+    """
 
     def __init__(self) -> None:
         self.log = NetworkLog()
@@ -46,7 +49,7 @@ class Session:
         self.send_event("loadingFailed", id, at_s, errorText=error, canceled=False)
 
     def send_load(self, id: str, url: str, at_s: float, type: str, **rest: Any) -> None:
-        """Send the events of a request that succeeds, 0.1 s after its start."""
+        """Send the events of a request that succeeds after 0.1 s."""
         self.send_request(id, url, at_s, type, **rest)
         self.send_response(id, at_s + 0.05)
         self.send_finished(id, at_s + 0.1, 100)
@@ -62,8 +65,8 @@ def session() -> Session:
 
 
 @pytest.fixture
-def opened(session: Session) -> Session:
-    """Session in which the document has been loaded."""
+def session_with_document(session: Session) -> Session:
+    """Return a session in which the document has been loaded."""
     session.send_load("1", PAGE, 0.0, "Document")
     return session
 
@@ -87,7 +90,7 @@ def test_request_has_url_times_sizes_and_protocol(session: Session) -> None:
 
 
 @pytest.mark.parametrize(
-    ("type", "kind", "is_sent_by_code"),
+    ("type", "kind", "is_sent_by_script"),
     [
         ("Document", None, False),
         ("Script", ResourceKind.SCRIPT, False),
@@ -107,64 +110,67 @@ def test_request_has_url_times_sizes_and_protocol(session: Session) -> None:
         ("SomethingNew", ResourceKind.OTHER, False),
     ],
 )
-def test_resource_type_decides_kind_and_is_programmed(
-    opened: Session, type: str, kind: ResourceKind | None, is_sent_by_code: bool
+def test_resource_type_determines_the_kind(
+    session_with_document: Session, type: str, kind: ResourceKind | None, is_sent_by_script: bool
 ) -> None:
-    opened.send_request("2", f"{PAGE}x", 0.2, type)
-    assert (opened.requests[1].kind, opened.requests[1].is_sent_by_code) == (kind, is_sent_by_code)
+    session_with_document.send_request("2", f"{PAGE}x", 0.2, type)
+    assert (session_with_document.requests[1].kind, session_with_document.requests[1].is_sent_by_script) == (
+        kind,
+        is_sent_by_script,
+    )
 
 
-def test_redirects_are_one_request_with_the_sum_of_bytes(opened: Session) -> None:
-    opened.send_request("2", f"{PAGE}old.js", 0.2, "Script")
+def test_redirected_request_counts_all_bytes(session_with_document: Session) -> None:
+    session_with_document.send_request("2", f"{PAGE}old.js", 0.2, "Script")
     for at_s, address in ((0.3, "newer.js"), (0.4, "new.js")):
         redirect = {"status": 301, "encodedDataLength": 250}
-        opened.send_request("2", PAGE + address, at_s, "Script", redirectResponse=redirect)
-    opened.send_response("2", 0.5)
-    opened.send_finished("2", 0.6, 1000)
-    _, request = opened.requests
+        session_with_document.send_request("2", PAGE + address, at_s, "Script", redirectResponse=redirect)
+    session_with_document.send_response("2", 0.5)
+    session_with_document.send_finished("2", 0.6, 1000)
+    _, request = session_with_document.requests
     assert (request.url, request.redirects, request.wire_bytes, request.status) == (f"{PAGE}old.js", 2, 1500, 200)
     assert (request.start_s, request.end_s) == pytest.approx((0.2, 0.6))
 
 
-def test_redirect_of_the_document_is_one_request(session: Session) -> None:
+def test_redirected_document_counts_as_one_request(session: Session) -> None:
     session.send_request("1", "http://site.example.com/")
     session.send_request("1", PAGE, 0.1, redirectResponse={"status": 301, "encodedDataLength": 90})
     session.send_response("1", 0.2)
     session.send_finished("1", 0.3, 10)
     (request,) = session.requests
-    assert (request.redirects, request.wire_bytes, request.kind, request.in_frame) == (1, 100, None, False)
+    assert (request.redirects, request.wire_bytes, request.kind, request.is_in_frame) == (1, 100, None, False)
 
 
 @pytest.mark.parametrize("error", ["net::ERR_ABORTED", "net::ERR_TUNNEL_CONNECTION_FAILED", "net::ERR_BLOCKED_BY_ORB"])
-def test_failed_request_has_the_name_of_its_error(opened: Session, error: str) -> None:
-    opened.send_request("2", f"{PAGE}a.png", 0.2, "Image")
-    opened.send_failed("2", 0.3, error)
-    _, request = opened.requests
+def test_failed_request_has_the_name_of_its_error(session_with_document: Session, error: str) -> None:
+    session_with_document.send_request("2", f"{PAGE}a.png", 0.2, "Image")
+    session_with_document.send_failed("2", 0.3, error)
+    _, request = session_with_document.requests
     assert (request.status, request.error, request.wire_bytes) == (None, error, 0)
     assert request.end_s == pytest.approx(0.3)
-    assert opened.log.in_flight == set()
+    assert session_with_document.log.in_flight == set()
 
 
-def test_aborted_response_keeps_its_status_and_received_bytes(opened: Session) -> None:
-    opened.send_request("2", f"{PAGE}a.mp4", 0.2, "Media")
-    opened.send_response("2", 0.3, status=206)
-    opened.send_data("2", 0.4, 9000)
-    opened.send_failed("2", 0.5, "net::ERR_ABORTED")
-    assert (opened.requests[1].status, opened.requests[1].body_bytes) == (206, 9000)
+def test_aborted_response_keeps_its_status(session_with_document: Session) -> None:
+    session_with_document.send_request("2", f"{PAGE}a.mp4", 0.2, "Media")
+    session_with_document.send_response("2", 0.3, status=206)
+    session_with_document.send_data("2", 0.4, 9000)
+    session_with_document.send_failed("2", 0.5, "net::ERR_ABORTED")
+    assert (session_with_document.requests[1].status, session_with_document.requests[1].body_bytes) == (206, 9000)
 
 
-def test_unfinished_request_has_no_end_and_is_in_flight(opened: Session) -> None:
-    opened.send_request("2", f"{PAGE}stream", 0.2, "Fetch")
-    opened.send_response("2", 0.3)
-    assert opened.requests[1].end_s is None
-    assert opened.log.in_flight == {"2"}
+def test_unfinished_request_is_in_flight(session_with_document: Session) -> None:
+    session_with_document.send_request("2", f"{PAGE}stream", 0.2, "Fetch")
+    session_with_document.send_response("2", 0.3)
+    assert session_with_document.requests[1].end_s is None
+    assert session_with_document.log.in_flight == {"2"}
 
 
-def test_response_from_cache_has_no_wire_bytes(opened: Session) -> None:
-    opened.send_request("2", f"{PAGE}a.js", 0.2, "Script")
-    opened.send_response("2", 0.2, fromDiskCache=True, timing=None)
-    opened.send_finished("2", 0.21, 0)
-    request = opened.requests[1]
+def test_response_from_cache_has_no_wire_bytes(session_with_document: Session) -> None:
+    session_with_document.send_request("2", f"{PAGE}a.js", 0.2, "Script")
+    session_with_document.send_response("2", 0.2, fromDiskCache=True, timing=None)
+    session_with_document.send_finished("2", 0.21, 0)
+    request = session_with_document.requests[1]
     assert (request.wire_bytes, request.wait_s, request.status) == (0, 0.0, 200)
     assert request.response_s == pytest.approx(0.2)
 
@@ -172,29 +178,31 @@ def test_response_from_cache_has_no_wire_bytes(opened: Session) -> None:
 @pytest.mark.parametrize(
     "url", ["data:image/gif;base64,R0lGOD", "blob:https://site.example.com/1", "about:srcdoc", "chrome://x"]
 )
-def test_requests_without_network_scheme_are_left_out(opened: Session, url: str) -> None:
-    opened.send_request("2", url, 0.2, "Image")
-    opened.send_response("2", 0.2)
-    opened.send_finished("2", 0.2, 500)
-    assert len(opened.requests) == 1
-    assert opened.log.in_flight == set()
+def test_local_requests_are_omitted(session_with_document: Session, url: str) -> None:
+    session_with_document.send_request("2", url, 0.2, "Image")
+    session_with_document.send_response("2", 0.2)
+    session_with_document.send_finished("2", 0.2, 500)
+    assert len(session_with_document.requests) == 1
+    assert session_with_document.log.in_flight == set()
 
 
-def test_websocket_handshake_is_a_programmed_request(opened: Session) -> None:
-    opened.send_request("2", "wss://site.example.com/live", 0.2, "WebSocket")
-    opened.send_response("2", 0.3, status=101)
-    request = opened.requests[1]
-    assert (request.status, request.is_sent_by_code, request.kind) == (101, True, ResourceKind.OTHER)
+def test_websocket_handshake_counts_as_a_script_request(session_with_document: Session) -> None:
+    session_with_document.send_request("2", "wss://site.example.com/live", 0.2, "WebSocket")
+    session_with_document.send_response("2", 0.3, status=101)
+    request = session_with_document.requests[1]
+    assert (request.status, request.is_sent_by_script, request.kind) == (101, True, ResourceKind.OTHER)
 
 
-def test_requests_of_frames_are_marked(opened: Session) -> None:
-    opened.send_load("2", "https://video.example.org/embed", 0.2, "Document", frameId="G")
-    opened.send_load("3", "https://video.example.org/player.js", 0.3, "Script", frameId="G")
-    opened.send_load("4", f"{PAGE}a.js", 0.4, "Script")
-    opened.send_request("5", f"{PAGE}worker.js", 0.5, "Script", frameId=None)
-    opened.send_event("requestWillBeSent", "6", 0.6, request={"url": f"{PAGE}x", "method": "GET"}, type="Fetch")
-    assert [request.in_frame for request in opened.requests][:4] == [False, True, True, False]
-    assert opened.requests[5].in_frame is False
+def test_requests_of_frames_are_marked(session_with_document: Session) -> None:
+    session_with_document.send_load("2", "https://video.example.org/embed", 0.2, "Document", frameId="G")
+    session_with_document.send_load("3", "https://video.example.org/player.js", 0.3, "Script", frameId="G")
+    session_with_document.send_load("4", f"{PAGE}a.js", 0.4, "Script")
+    session_with_document.send_request("5", f"{PAGE}worker.js", 0.5, "Script", frameId=None)
+    session_with_document.send_event(
+        "requestWillBeSent", "6", 0.6, request={"url": f"{PAGE}x", "method": "GET"}, type="Fetch"
+    )
+    assert [request.is_in_frame for request in session_with_document.requests][:4] == [False, True, True, False]
+    assert session_with_document.requests[5].is_in_frame is False
 
 
 @pytest.mark.parametrize(
@@ -207,21 +215,23 @@ def test_requests_of_frames_are_marked(opened: Session) -> None:
         ({"type": "other"}, ""),
     ],
 )
-def test_request_has_the_url_of_its_initiator(opened: Session, initiator: dict[str, Any], expected: str) -> None:
-    opened.send_request("2", f"{PAGE}a.png", 0.2, "Image", initiator=initiator)
-    assert opened.requests[1].initiator == expected
+def test_request_records_the_url_of_its_initiator(
+    session_with_document: Session, initiator: dict[str, Any], expected: str
+) -> None:
+    session_with_document.send_request("2", f"{PAGE}a.png", 0.2, "Image", initiator=initiator)
+    assert session_with_document.requests[1].initiator == expected
 
 
-def test_requests_are_sorted_by_their_start(opened: Session) -> None:
-    opened.send_request("3", f"{PAGE}b", 0.4, "Image")
-    opened.send_request("2", f"{PAGE}a", 0.3, "Image")
-    assert [request.url for request in opened.requests] == [PAGE, f"{PAGE}a", f"{PAGE}b"]
+def test_requests_are_sorted_by_their_start(session_with_document: Session) -> None:
+    session_with_document.send_request("3", f"{PAGE}b", 0.4, "Image")
+    session_with_document.send_request("2", f"{PAGE}a", 0.3, "Image")
+    assert [request.url for request in session_with_document.requests] == [PAGE, f"{PAGE}a", f"{PAGE}b"]
 
 
-def test_render_blocking_requests_are_marked(opened: Session) -> None:
-    opened.send_load("2", f"{PAGE}a.css", 0.2, "Stylesheet")
-    opened.send_load("3", f"{PAGE}b.css", 0.2, "Stylesheet")
-    marked = opened.log.requests(frozenset({f"{PAGE}a.css"}))
+def test_render_blocking_requests_are_marked(session_with_document: Session) -> None:
+    session_with_document.send_load("2", f"{PAGE}a.css", 0.2, "Stylesheet")
+    session_with_document.send_load("3", f"{PAGE}b.css", 0.2, "Stylesheet")
+    marked = session_with_document.log.requests(frozenset({f"{PAGE}a.css"}))
     assert [request.is_blocking for request in marked] == [False, True, False]
 
 
@@ -233,17 +243,17 @@ def test_events_of_unknown_requests_are_ignored(session: Session) -> None:
     assert session.requests == ()
 
 
-def test_requests_beyond_the_limit_are_counted(opened: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_requests_beyond_the_limit_are_counted(session_with_document: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(network_log, "MAX_REQUESTS", 2)
     for number in range(2, 6):
-        opened.send_load(str(number), f"{PAGE}{number}", 0.2, "Image")
-    assert (len(opened.requests), opened.log.left_out) == (2, 3)
-    assert opened.log.in_flight == set()
+        session_with_document.send_load(str(number), f"{PAGE}{number}", 0.2, "Image")
+    assert (len(session_with_document.requests), session_with_document.log.left_out) == (2, 3)
+    assert session_with_document.log.in_flight == set()
 
 
-def test_long_urls_are_cut(opened: Session) -> None:
-    opened.send_request("2", f"{PAGE}{'x' * 9000}#{'y' * 9000}", 0.2, "Image")
-    assert len(opened.requests[1].url) == network_log.MAX_URL
+def test_long_urls_are_truncated(session_with_document: Session) -> None:
+    session_with_document.send_request("2", f"{PAGE}{'x' * 9000}#{'y' * 9000}", 0.2, "Image")
+    assert len(session_with_document.requests[1].url) == network_log.MAX_URL_LENGTH
 
 
 def test_failed_transfer_counts_the_received_bytes(session: Session) -> None:

@@ -1,4 +1,4 @@
-"""Pictures of pages: boxes of faulty elements, failures without loss of evidence, and the filmstrip."""
+"""Tests for screenshots and the filmstrip."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from tests.targets.server import Answer, Site
-from tests.website_scan.browser.test_warm import PATIENCE_S, POLICY
+from tests.website_scan.browser.test_warm import MAX_WAIT_S, POLICY
 from website_scan.browser import load as loading
 from website_scan.browser import pictures
 from website_scan.browser.devtools import ProtocolError
 from website_scan.browser.evidence import Box, BrowserLoad
-from website_scan.browser.pictures import MAX_FRAMES, PAGE_BYTES, choose_frames
+from website_scan.browser.pictures import MAX_FRAMES, MAX_PAGE_PICTURE_BYTES, choose_frames
 from website_scan.browser.visit import Part, Visit
 from website_scan.browser.warm import WarmBrowser
 from website_scan.net.browser import find_browser, sandbox_problem
@@ -37,7 +37,7 @@ def at(top: int, left: int, inner: str = BAD) -> str:
     return f'<div style="position: absolute; top: {top}px; left: {left}px">{inner}</div>'
 
 
-# Pages with an image without alternative text, mostly 100 px from the left.
+# Pages with an image without alternative text, usually 100 px from the left edge.
 ROUTES = {
     "/below": page(LINES + at(1500, 100)),
     "/frame": page('<iframe src="/framed" title="Frame" width="300" height="200"></iframe>'),
@@ -96,12 +96,12 @@ def browser() -> Iterator[WarmBrowser]:
 
 
 def visit(browser: WarmBrowser, url: str, *parts: Part) -> BrowserLoad:
-    with Network(POLICY, time_limit_s=PATIENCE_S) as network, BrowserProxy(network) as proxy:
-        return browser.load(Visit(url, proxy, POLICY.user_agent, PATIENCE_S, parts=frozenset(parts)))
+    with Network(POLICY, time_limit_s=MAX_WAIT_S) as network, BrowserProxy(network) as proxy:
+        return browser.load(Visit(url, proxy, POLICY.user_agent, MAX_WAIT_S, parts=frozenset(parts)))
 
 
 def image_box(load: BrowserLoad) -> Box | None:
-    """Return the box of the image without alternative text in the page's picture."""
+    """Return where the page picture shows the image without alt text."""
     assert load.axe
     selector = load.axe.violations["image-alt"].nodes[0].selector
     return load.page_picture.boxes.get(selector) if load.page_picture else None
@@ -113,14 +113,14 @@ def test_picture_has_the_box_of_a_faulty_element(browser: WarmBrowser, site: Sit
     assert image_box(load) == VISIBLE_BOXES[name]
     assert not load.problems
     assert load.page_picture
-    assert len(load.page_picture.data) <= PAGE_BYTES
+    assert len(load.page_picture.data) <= MAX_PAGE_PICTURE_BYTES
     width, height = webp_size(load.page_picture.data)
     assert height / width == pytest.approx(load.page_picture.height / load.page_picture.width, rel=0.01)
     assert width * height <= 412 * 5000
 
 
 @pytest.mark.parametrize("name", INVISIBLE)
-def test_invisible_or_moving_element_has_no_box_but_a_verdict(browser: WarmBrowser, site: Site, name: str) -> None:
+def test_invisible_element_gets_no_box(browser: WarmBrowser, site: Site, name: str) -> None:
     load = visit(browser, f"{site.url}/{name}", Part.AXE)
     rules = (
         {*load.axe.violations, *load.axe.incomplete, *load.axe.passes, *load.axe.inapplicable} if load.axe else set()
@@ -133,7 +133,7 @@ def test_invisible_or_moving_element_has_no_box_but_a_verdict(browser: WarmBrows
 
 
 @pytest.mark.parametrize("fault", ["refused", "dies"])
-def test_failed_page_picture_loses_no_other_evidence(
+def test_failed_picture_keeps_other_evidence(
     browser: WarmBrowser, site: Site, monkeypatch: pytest.MonkeyPatch, fault: str
 ) -> None:
     async def refused(*_: Any) -> None:
@@ -155,16 +155,14 @@ def test_failed_page_picture_loses_no_other_evidence(
     assert visit(browser, f"{site.url}/below", Part.AXE).page_picture
 
 
-def test_too_large_screenshot_is_left_out_without_a_problem(
-    browser: WarmBrowser, site: Site, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(pictures, "SCREEN_BYTES", 10)
+def test_oversized_screenshot_is_omitted(browser: WarmBrowser, site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pictures, "MAX_SCREENSHOT_BYTES", 10)
     load = visit(browser, f"{site.url}/below", Part.LAYOUT)
     assert load.first_screen is None
     assert not load.problems
 
 
-def test_first_screen_has_box_of_largest_paint_and_filmstrip_has_marks(browser: WarmBrowser, site: Site) -> None:
+def test_first_screen_marks_the_largest_paint(browser: WarmBrowser, site: Site) -> None:
     load = visit(browser, f"{site.url}/below", Part.LAYOUT, Part.FILMSTRIP)
     assert load.first.lcp
     assert load.first_screen
@@ -179,15 +177,13 @@ def test_first_screen_has_box_of_largest_paint_and_filmstrip_has_marks(browser: 
     ("marks", "expected"),
     [
         ({"First paint": 100, "Largest paint": 900}, {0: (), 100: ("First paint",), 905: ("Largest paint",)}),
-        # A frame may be drawn up to one screen refresh before its mark.
+        # A frame may be drawn up to one screen refresh before its paint is reported.
         ({"First paint": 110, "Largest paint": 110}, {0: (), 100: ("First paint", "Largest paint")}),
         # No frame was drawn later, so the last frame is still visible.
         ({"First paint": 100, "Largest paint": 2000}, {0: (), 100: ("First paint",), 905: ("Largest paint",)}),
     ],
 )
-def test_filmstrip_has_first_frame_and_frames_of_marks(
-    marks: Mapping[str, int], expected: Mapping[int, tuple[str, ...]]
-) -> None:
+def test_filmstrip_has_one_frame_per_paint(marks: Mapping[str, int], expected: Mapping[int, tuple[str, ...]]) -> None:
     frames = [(-20, b"blank"), (100, b"text"), (905, b"image")]
     assert {frame.at_ms: frame.marks for frame in choose_frames(frames, marks, 120)} == expected
 

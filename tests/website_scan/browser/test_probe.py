@@ -1,4 +1,4 @@
-"""Time limits of the probe that loads the page in a browser."""
+"""Tests for the time limits of the browser probe."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from website_scan.findings import ScanType
 from website_scan.net.client import Network
 from website_scan.page.evidence import ScanTypes
 
-SCAN_S = 60.0
+SCAN_TIME_LIMIT_S = 60.0
 
 
 @dataclass
@@ -32,15 +32,15 @@ class RecordingBrowser:
 
 
 def test_browser_start_may_take_half_of_the_scan_time() -> None:
-    with Network(POLICY, time_limit_s=SCAN_S) as network:
+    with Network(POLICY, time_limit_s=SCAN_TIME_LIMIT_S) as network:
         browser = RecordingBrowser(network)
         load_in_browser(page("<p>Text"), network, browser, ScanTypes((ScanType.ACCESSIBILITY,)))
-    assert 25 < browser.start_limits[0] <= SCAN_S / 2
+    assert 25 < browser.start_limits[0] <= SCAN_TIME_LIMIT_S / 2
     assert 0 < browser.visit_limits[0] <= 25
 
 
 def test_page_without_html_starts_no_browser() -> None:
-    with Network(POLICY, time_limit_s=SCAN_S) as network:
+    with Network(POLICY, time_limit_s=SCAN_TIME_LIMIT_S) as network:
         browser = RecordingBrowser(network)
         browser_load = load_in_browser(
             page("{}", ("Content-Type", "application/json")), network, browser, ScanTypes((ScanType.ACCESSIBILITY,))

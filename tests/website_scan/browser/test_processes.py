@@ -1,4 +1,7 @@
-"""Killing of the browser's processes with all their descendants, even if nobody reaps an orphan."""
+"""Test that all browser processes are killed.
+
+This includes all their descendants, even if nobody reaps orphans.
+"""
 
 from __future__ import annotations
 
@@ -7,17 +10,17 @@ import sys
 
 import pytest
 
-# Acts like the init process of a container that never reaps orphans; prctl(2) makes any process a reaper of orphans.
+# This program acts like a container's init process that never reaps orphans.
 INIT_PROCESS = """
 import ctypes, subprocess, sys
 ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)
 subprocess.run([sys.executable, "-c", sys.argv[1]], check=True)
 """
-# Kills a child process that has its own child, which becomes an orphan, and prints the orphan's state.
+# This program kills a child and prints the state of the child's orphan.
 KILLER = """
 import subprocess, sys, psutil
 from website_scan.browser import processes
-processes.STOP_S = 3600
+processes.STOP_TIMEOUT_S = 3600
 start = "import subprocess, sys; print(subprocess.Popen([sys.executable, '-c', 'input()']).pid, flush=True); input()"
 pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
 with subprocess.Popen([sys.executable, "-c", start], **pipes, start_new_session=True) as child:

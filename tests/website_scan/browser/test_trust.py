@@ -1,4 +1,4 @@
-"""Certificates in a real browser, which trusts the operator's bundle and verifies other certificates itself."""
+"""Test that a browser trusts the operator's CA bundle."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ REFUSED = (Certificate.EXPIRED, Certificate.WRONG_HOST, Certificate.SELF_SIGNED)
 
 
 @pytest.fixture(scope="module")
-def pinned() -> Iterator[Site]:
-    """Site with a self-signed certificate, which the bundle contains."""
+def site_in_bundle() -> Iterator[Site]:
+    """Site with a self-signed certificate from the operator's bundle."""
     with Site(PAGE, certificate=Certificate.SELF_SIGNED) as site:
         yield site
 
 
 @pytest.fixture(scope="module")
-def bundle(pinned: Site, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    assert pinned.ca_file is not None
-    certificate = ssl.get_server_certificate((pinned.address, pinned.port))
+def bundle(site_in_bundle: Site, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    assert site_in_bundle.ca_file is not None
+    certificate = ssl.get_server_certificate((site_in_bundle.address, site_in_bundle.port))
     file = tmp_path_factory.mktemp("bundle") / "ca.pem"
-    file.write_text(f"# Two certificates.\n{pinned.ca_file.read_text()}\n{certificate}")
+    file.write_text(f"# Two certificates.\n{site_in_bundle.ca_file.read_text()}\n{certificate}")
     return file
 
 
@@ -59,17 +59,15 @@ def load(browser: WarmBrowser, site: Site) -> BrowserLoad:
         return browser.load(Visit(url, proxy, policy.user_agent, TIME_LIMIT_S, parts=frozenset()))
 
 
-def test_browser_trusts_certificates_of_the_bundle(browser: WarmBrowser, pinned: Site) -> None:
+def test_browser_trusts_certificates_of_the_bundle(browser: WarmBrowser, site_in_bundle: Site) -> None:
     with Site(PAGE, certificate=Certificate.VALID) as issued:
-        for site in (issued, pinned):
+        for site in (issued, site_in_bundle):
             assert load(browser, site).first.requests[0].status == 200
 
 
 @pytest.mark.parametrize("certificate", REFUSED)
-def test_browser_refuses_invalid_certificates_despite_the_bundle(
-    browser: WarmBrowser, certificate: Certificate
-) -> None:
-    # With these names, the site's certificate has another key than the bundle's certificate for localhost.
+def test_bundle_does_not_excuse_invalid_certificates(browser: WarmBrowser, certificate: Certificate) -> None:
+    # With these names, the site's certificate has a key that is not in the bundle.
     routes, names = {"*": Answer("never sent")}, ("localhost", "127.0.0.1", "another.example")
     with (
         Site(routes, certificate=certificate, names=names) as site,
@@ -80,7 +78,7 @@ def test_browser_refuses_invalid_certificates_despite_the_bundle(
 
 
 class FailingBrowser:
-    """Fake browser that records its last visit, and fails."""
+    """Fake browser that records its last visit and raises an error."""
 
     def start(self, limit_s: float) -> None: ...
 
@@ -90,9 +88,7 @@ class FailingBrowser:
 
 
 @pytest.mark.parametrize(("certificate", "is_checked"), [(Certificate.VALID, True), (Certificate.EXPIRED, False)])
-def test_certificate_errors_are_ignored_only_if_the_scanner_does_not_trust_the_page(
-    certificate: Certificate, is_checked: bool
-) -> None:
+def test_only_untrusted_pages_ignore_certificate_errors(certificate: Certificate, is_checked: bool) -> None:
     browser = FailingBrowser()
     with Site(PAGE, certificate=certificate) as site:
         policy = Policy(allowed_networks=NETWORKS, ca_bundle=site.ca_file)
@@ -110,6 +106,6 @@ def test_unreadable_bundle_is_logged_and_not_trusted(tmp_path: Path, caplog: pyt
     assert f"does not trust the certificates of {file}: NSS refuses it" in caplog.text
 
 
-def test_no_certificate_database_without_a_bundle(tmp_path: Path) -> None:
+def test_no_bundle_means_no_certificate_database(tmp_path: Path) -> None:
     command_line(Path("/bin/true"), tmp_path, sandbox=False)
     assert not (tmp_path / DATABASE).exists()

@@ -1,4 +1,7 @@
-"""Judgement of screens without content. `tests/website_scan/test_unshown_pages.py` tests whole pages."""
+"""Tests for classifying empty screens.
+
+`tests/website_scan/test_unshown_pages.py` tests whole pages.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,8 @@ import pytest
 from tests.website_scan.browser.loads import load, request, visit
 from tests.website_scan.cast import message, outcome, rows, severity_of, verdict
 from website_scan.accessibility.checks.display import accessibility_blank_page
-from website_scan.browser.evidence import Screen, ShownContent, Unshown, VisibleElement
+from website_scan.browser.evidence import Screen, VisibleElement
+from website_scan.browser.shown_content import MissingContent, ShownContent
 from website_scan.browser.unshown import Cause, classify_screen, judge_screen, judge_shown_content
 from website_scan.findings import CRITICAL
 from website_scan.outcomes import Fail, Verdict
@@ -40,58 +44,60 @@ HEADER = "Acme Shoes Boots"
     ("visible", "expected"),
     [
         (screen("Hello"), None),
-        (screen("Hello", is_plain=True), Unshown.BLANK),
-        (screen("Loading…"), Unshown.LOADING),
-        (screen("Loading 45 %"), Unshown.LOADING),
-        (screen("Loading…", has_scripts=False), None),  # without scripts, no content can follow
-        (screen("Acme Loading…", loading_indicators=(".spinner",)), Unshown.LOADING),
+        (screen("Hello", is_plain=True), MissingContent.BLANK),
+        (screen("Loading…"), MissingContent.LOADING),
+        (screen("Loading 45 %"), MissingContent.LOADING),
+        (screen("Loading…", has_scripts=False), None),  # The page has no scripts, so no content can follow.
+        (screen("Acme Loading…", loading_indicators=(".spinner",)), MissingContent.LOADING),
         (screen("Acme Loading…"), None),
         (screen("How loading works"), None),
-        (screen("Loading…", elements=(SPINNER,)), Unshown.LOADING),
-        (screen("Loading…", elements=(element("canvas", 0.9),)), None),  # a canvas with a drawing, such as a game
-        (screen(elements=(SPINNER,), loading_indicators=(".spinner",)), Unshown.LOADING),
+        (screen("Loading…", elements=(SPINNER,)), MissingContent.LOADING),
+        # The canvas may contain a drawing, such as a game.
+        (screen("Loading…", elements=(element("canvas", 0.9),)), None),
+        (screen(elements=(SPINNER,), loading_indicators=(".spinner",)), MissingContent.LOADING),
         (screen(elements=(SPINNER,), loading_indicators=(".spinner",), has_scripts=False), None),
         # An animated drawing is content.
         (screen(elements=(element("svg", 0.8, is_spinning=True),), loading_indicators=("svg",)), None),
         (screen(elements=(element("img"),)), None),
         (screen(elements=(element("input"),), fields=1), None),
-        (screen(frame=HEADER, empty_roots=ROOT), Unshown.FRAME),
+        (screen(frame=HEADER, empty_roots=ROOT), MissingContent.FRAME),
         (screen(frame=HEADER, empty_roots=ROOT, has_scripts=False), None),
-        (screen(frame=HEADER), None),  # the header may be the whole page
-        (screen(frame=HEADER, empty_roots=ROOT, fields=1), None),  # a search box and no results yet
-        (screen(frame=HEADER, loading_indicators=(".skeleton",)), Unshown.LOADING),
-        (screen(dialog="Chat with us", empty_roots=ROOT), Unshown.FRAME),
-        (screen(dialog=CONSENT_TEXT, empty_roots=ROOT), Unshown.CONSENT),
-        (screen("Loading…", dialog=CONSENT_TEXT), Unshown.CONSENT),
+        (screen(frame=HEADER), None),  # The page may have no content except for its header.
+        (screen(frame=HEADER, empty_roots=ROOT, fields=1), None),  # The page is a search form without results.
+        (screen(frame=HEADER, loading_indicators=(".skeleton",)), MissingContent.LOADING),
+        (screen(dialog="Chat with us", empty_roots=ROOT), MissingContent.FRAME),
+        (screen(dialog=CONSENT_TEXT, empty_roots=ROOT), MissingContent.CONSENT),
+        (screen("Loading…", dialog=CONSENT_TEXT), MissingContent.CONSENT),
         (screen("Shoes", dialog=CONSENT_TEXT), None),
-        (screen(CONSENT_TEXT, empty_roots=ROOT), Unshown.CONSENT),
-        (screen(CONSENT_TEXT), None),  # a page about cookies
+        (screen(CONSENT_TEXT, empty_roots=ROOT), MissingContent.CONSENT),
+        (screen(CONSENT_TEXT), None),  # The page is an article about cookies.
         (screen(dialog="Log in", elements=(element("input", region="dialog"),), fields=1, empty_roots=ROOT), None),
-        (screen("502 Bad Gateway nginx"), Unshown.ERROR),
-        (screen("502 Bad Gateway", elements=(element("img", 0.5),)), None),  # a collection of pictures
-        (screen("Checking your browser before accessing the site."), Unshown.CHALLENGE),
+        (screen("502 Bad Gateway nginx"), MissingContent.ERROR),
+        # The page is a picture gallery with little text.
+        (screen("502 Bad Gateway", elements=(element("img", 0.5),)), None),
+        (screen("Checking your browser before accessing the site."), MissingContent.CHALLENGE),
         (screen("Log in. Verify you are human", fields=2), None),
-        (screen(), Unshown.UNCERTAIN),
+        (screen(), MissingContent.UNCERTAIN),
     ],
 )
-def test_screen_is_classified_by_its_visible_content(visible: Screen, expected: Unshown | None) -> None:
+def test_screen_is_classified_by_its_visible_content(visible: Screen, expected: MissingContent | None) -> None:
     assert classify_screen(visible, has_failed=False) is expected
 
 
-def test_failed_script_makes_an_empty_screen_blank_unless_content_was_painted() -> None:
-    assert classify_screen(screen(), has_failed=True) is Unshown.BLANK
+def test_empty_screen_after_a_failed_script_is_blank() -> None:
+    assert classify_screen(screen(), has_failed=True) is MissingContent.BLANK
     # The painted content may be in a closed shadow tree.
-    assert classify_screen(screen(has_painted=True), has_failed=True) is None
+    assert classify_screen(screen(has_contentful_paint=True), has_failed=True) is None
     searching = screen(frame=HEADER, empty_roots=ROOT, fields=1)
-    assert classify_screen(searching, has_failed=True) is Unshown.FRAME
+    assert classify_screen(searching, has_failed=True) is MissingContent.FRAME
 
 
 THROWN = "TypeError: x is undefined at https://site.example.com/app.js:1:7"
 
 
-def test_finding_states_the_first_cause_and_lists_all_causes() -> None:
+def test_finding_lists_all_causes() -> None:
     failed = request("app.js", ResourceKind.SCRIPT, status=404)
-    api_request = request("api", ResourceKind.OTHER, status=500, is_sent_by_code=True)
+    api_request = request("api", ResourceKind.OTHER, status=500, is_sent_by_script=True)
     browser_load = visit(load(failed, api_request), exceptions=(THROWN,), console_errors=(THROWN,))
     content = judge_screen(browser_load, screen(is_plain=True))
     assert content.message == (
@@ -150,15 +156,15 @@ REFUSAL = "Refused to execute script from 'app.js' because its MIME type ('text/
             f"{AFTER}#root is still empty, between header and footer.",
         ),
         (
-            screen("502 Bad Gateway {line}."),
+            screen("502 Bad Gateway nginx."),
             {},
             "error",
-            "The page says in place of its content: “502 Bad Gateway {line}”.",
+            "Instead of its content, the page says: “502 Bad Gateway nginx”.",
         ),
     ],
 )
 @pytest.mark.parametrize("check", [accessibility_blank_page, blank_page, seo_blank_page])
-def test_page_without_content_fails_with_an_outcome_and_summary(
+def test_page_without_content_fails(
     check: Callable[[ShownContent], Verdict], visible: Screen, fields: dict[str, Any], name: str, words: str
 ) -> None:
     requests = fields.get("requests", ())
@@ -171,7 +177,7 @@ def test_page_without_content_fails_with_an_outcome_and_summary(
     assert (finding.fix is not None) is (name == "error")
 
 
-def test_visible_content_passes_and_a_bot_protection_is_not_applicable() -> None:
+def test_visible_content_passes() -> None:
     assert outcome(judge_shown_content(ShownContent())) == "pass"
     assert outcome(judge_shown_content(judge_screen(visit(load()), screen("Verify you are human")))) == "n/a"
 
@@ -183,16 +189,14 @@ def test_visible_content_passes_and_a_bot_protection_is_not_applicable() -> None
         (screen(is_plain=True), {"exceptions": ("TypeError: null (reading 'clearColor')",)}, "WebGL"),
         (screen(is_plain=True, elements=(element("canvas", 0.9),)), {}, "draws or plays"),
         (screen(is_plain=True, elements=(element("iframe", 0.9),)), {}, "draws or plays"),
-        (screen(is_plain=True, had_time=False), {}, "ran out"),
+        (screen(is_plain=True, had_enough_time=False), {}, "ran out"),
         (screen(is_plain=True), {"load_s": None}, "ran out"),
         (screen(dialog=CONSENT_TEXT, empty_roots=ROOT), {}, "consent"),
         (screen("Verify you are human"), {}, "bot protection"),
         (screen(), {}, "painted"),
     ],
 )
-def test_missing_content_is_no_fault_if_the_scanner_may_be_the_reason(
-    visible: Screen, fields: dict[str, Any], word: str
-) -> None:
+def test_missing_content_may_be_caused_by_the_scanner(visible: Screen, fields: dict[str, Any], word: str) -> None:
     exceptions = fields.pop("exceptions", ())
     content = judge_screen(visit(load(**fields), exceptions=exceptions), visible)
     assert not content.is_fault
@@ -243,7 +247,7 @@ def test_bot_protection_is_recognized_by_its_text(title: str, text: str, is_chal
     assert bool(challenge_line(title, text)) is is_challenge
 
 
-def test_placeholder_and_consent_dialog_are_recognized_by_their_text() -> None:
+def test_placeholder_and_consent_texts_are_recognized() -> None:
     assert is_placeholder(" Loading … ")
     assert is_placeholder("Laden...")
     assert not is_placeholder("Loading dock")

@@ -1,4 +1,4 @@
-"""Warm Chromium: it runs between visits, survives hostile pages, and leaves no processes or folders behind."""
+"""Tests for the warm Chromium, which runs between visits."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from tests.targets.server import Answer, Certificate, Request, Site
 from website_scan.browser.devtools import Session
 from website_scan.browser.evidence import BrowserLoad
 from website_scan.browser.processes import ProcessMeter, Usage
-from website_scan.browser.reasons import BUSY, OUT_OF_TIME, SERVER_BUSY, explain_timeout
+from website_scan.browser.reasons import BUSY, SERVER_BUSY, VISIT_OUT_OF_TIME, explain_timeout
 from website_scan.browser.visit import BrowserFailed, Visit
-from website_scan.browser.warm import FOLDER, MEMORY_MIB, WarmBrowser
+from website_scan.browser.warm import FOLDER, MAX_MEMORY_MIB, WarmBrowser
 from website_scan.net.browser import BROWSER_UID, find_browser, sandbox_problem
 from website_scan.net.budget import MIB, Limits
 from website_scan.net.client import Network
@@ -33,7 +33,7 @@ from website_scan.net.proxy import BrowserProxy
 
 LOOPBACK = ip_network("127.0.0.1/32")
 POLICY = Policy(allowed_networks=(LOOPBACK,))
-PATIENCE_S = 20.0
+MAX_WAIT_S = 20.0
 
 # A page whose only fault is an image without alternative text.
 PAGE = """<!doctype html><html lang="en"><head><title>A page</title>
@@ -41,8 +41,8 @@ PAGE = """<!doctype html><html lang="en"><head><title>A page</title>
 <body><main><h1>Hello</h1><p>Some text to look at.</p><img src="/image.png" width="40" height="30"></main>{body}
 </body></html>"""
 
-# Hostile scripts that break built-in objects or open dialogs, but do not prevent a load.
-BROKEN_BUILT_INS = """<script nonce="n">
+# Hostile scripts break built-in objects or open dialogs, but do not prevent a load.
+BROKEN_BUILT_IN_SCRIPTS = """<script nonce="n">
 Object.defineProperty(window, 'axe', {get() { throw 1 }, set() { throw 2 }});
 const kinds = [Array, Element, Node, Document, Promise, Object, String, Function, Map, RegExp, PerformanceObserver];
 for (const kind of [...kinds, Performance])
@@ -74,7 +74,7 @@ STRICT_CSP = {
 
 LOADABLE = {
     "plain": Answer(PAGE.format(head="", body=""), headers={"Content-Type": "text/html"}),
-    "blinding": Answer(PAGE.format(head=BROKEN_BUILT_INS, body=""), headers=STRICT_CSP),
+    "blinding": Answer(PAGE.format(head=BROKEN_BUILT_IN_SCRIPTS, body=""), headers=STRICT_CSP),
     "clobbering": Answer(PAGE.format(head="", body=CLOBBERING), headers={"Content-Type": "text/html"}),
     "asking": Answer(PAGE.format(head="", body=PROMPTING), headers={"Content-Type": "text/html"}),
     "busy": Answer(
@@ -98,19 +98,19 @@ LOADABLE = {
     ),
 }
 # Scripts that prevent a load, and the expected reason in the report.
-TIME_IS_UP = "busy|ran out"  # the page kept the browser busy, or the machine was too busy for the browser
+TIMEOUT_REASON = "busy|ran out"  # Either the page or other programs of the machine kept the browser busy.
 UNLOADABLE = {
-    "loop-at-once": ("<script>while (true);</script>", TIME_IS_UP),
-    "loop-later": ("<script>onload = () => setTimeout(() => { while (true); }, 20)</script>", TIME_IS_UP),
+    "loop-at-once": ("<script>while (true);</script>", TIMEOUT_REASON),
+    "loop-later": ("<script>onload = () => setTimeout(() => { while (true); }, 20)</script>", TIMEOUT_REASON),
     "many-frames": (
         "<script>for (let count = 0; count < 10_000; count += 1) {"
         " const frame = document.createElement('iframe'); frame.srcdoc = '<p>' + count; document.body.append(frame) }"
         "</script>",
-        TIME_IS_UP,
+        TIMEOUT_REASON,
     ),
-    "elsewhere": ("<script>setTimeout(() => { location.href = '/plain' }, 50)</script>", "elsewhere"),
-    "again-and-again": ("<script>setTimeout(() => location.reload(), 50)</script>", "elsewhere"),
-    "never-at-rest": ("<script>location.reload()</script>", "elsewhere"),
+    "elsewhere": ("<script>setTimeout(() => { location.href = '/plain' }, 50)</script>", "leads to another page"),
+    "again-and-again": ("<script>setTimeout(() => location.reload(), 50)</script>", "navigates away"),
+    "never-at-rest": ("<script>location.reload()</script>", "navigates away"),
 }
 KILLS = {
     "renderer": "--type=renderer",
@@ -119,7 +119,7 @@ KILLS = {
 }
 
 
-# Children that this process had before these tests, such as the browser of another test module.
+# These processes existed before the tests, such as another module's browser.
 OTHER_CHILDREN: set[psutil.Process] = set()
 
 
@@ -131,7 +131,10 @@ def exclude_other_children() -> Iterator[None]:
 
 
 def find_descendants(argument: str) -> list[psutil.Process]:
-    """Return the descendant processes whose command line contains an argument, without `OTHER_CHILDREN`."""
+    """Return descendant processes that have this argument.
+
+    They are descendants of this module's process.
+    """
     processes = []
     for child in set(psutil.Process().children()) - OTHER_CHILDREN:
         try:
@@ -146,14 +149,17 @@ def find_descendants(argument: str) -> list[psutil.Process]:
 
 
 def find_browsers() -> list[psutil.Process]:
-    """Return the started browsers, without Chromium's own forks, which briefly have the same command line."""
+    """Return the browser processes that the test process started.
+
+    Chromium's own forks briefly have the same command line.
+    """
     return [process for process in find_descendants(KILLS["browser"]) if process.ppid() == os.getpid()]
 
 
 def kill_processes(request: Request) -> Answer:
-    """Kill the processes that the path names, in the middle of a load."""
+    """Kill the processes that the path of the request names."""
     for process in find_descendants(KILLS[request.path.rpartition("/")[2]]):
-        with contextlib.suppress(psutil.NoSuchProcess):  # some processes end with the first
+        with contextlib.suppress(psutil.NoSuchProcess):  # Some processes end together with their parent.
             process.kill()
     return Answer(b"")
 
@@ -176,7 +182,7 @@ ROUTES = {
     ),
     "/image.png": Answer(b"no image", headers={"Content-Type": "image/png"}),
     "/never": Answer(PAGE.format(head="", body='<img alt="" src="/slow">'), headers={"Content-Type": "text/html"}),
-    "/slow": Answer(b"", delay_s=PATIENCE_S),
+    "/slow": Answer(b"", delay_s=MAX_WAIT_S),
 }
 
 
@@ -201,8 +207,8 @@ def find_folders() -> list[Path]:
     return list(Path(tempfile.gettempdir()).glob(f"{FOLDER}{os.getpid()}-*"))
 
 
-def visit(browser: WarmBrowser, url: str, time_limit_s: float = PATIENCE_S, again: int = 0) -> BrowserLoad:
-    with Network(POLICY, time_limit_s=PATIENCE_S) as network, BrowserProxy(network) as proxy:
+def visit(browser: WarmBrowser, url: str, time_limit_s: float = MAX_WAIT_S, again: int = 0) -> BrowserLoad:
+    with Network(POLICY, time_limit_s=MAX_WAIT_S) as network, BrowserProxy(network) as proxy:
         return browser.load(Visit(url, proxy, POLICY.user_agent, time_limit_s, again=again))
 
 
@@ -224,17 +230,17 @@ def test_hostile_page_is_loaded_and_judged(browser: WarmBrowser, site: Site, nam
 
 
 @pytest.mark.parametrize("name", UNLOADABLE)
-def test_unloadable_page_fails_and_the_next_visit_succeeds(browser: WarmBrowser, site: Site, name: str) -> None:
+def test_next_visit_succeeds_after_an_unloadable_page(browser: WarmBrowser, site: Site, name: str) -> None:
     reason = UNLOADABLE[name][1]
     with pytest.raises(BrowserFailed, match=reason):
-        visit(browser, f"{site.url}/{name}", time_limit_s=3.0 if reason == TIME_IS_UP else PATIENCE_S)
+        visit(browser, f"{site.url}/{name}", time_limit_s=3.0 if reason == TIMEOUT_REASON else MAX_WAIT_S)
     assert visit(browser, f"{site.url}/plain").axe
 
 
 @pytest.mark.parametrize("name", KILLS)
 def test_process_killed_during_a_load_is_replaced(browser: WarmBrowser, site: Site, name: str) -> None:
     if name == "gpu":
-        assert visit(browser, f"{site.url}/killing-{name}")  # Chromium starts another GPU process
+        assert visit(browser, f"{site.url}/killing-{name}")  # After the crash, Chromium starts another GPU process.
     else:
         with pytest.raises(BrowserFailed):
             visit(browser, f"{site.url}/killing-{name}")
@@ -245,7 +251,7 @@ def test_process_killed_during_a_load_is_replaced(browser: WarmBrowser, site: Si
 def test_page_is_loaded_again_after_a_network_change(
     browser: WarmBrowser, site: Site, monkeypatch: pytest.MonkeyPatch, changes: int
 ) -> None:
-    """A container that starts on this machine changes the network. A second change ends the visit."""
+    """Starting a container changes the network of the machine. A visit survives one change, but not two."""
     send, remaining = Session.send, changes
 
     async def navigate(session: Session, method: str, params: dict[str, Any] | None = None) -> Any:
@@ -263,7 +269,7 @@ def test_page_is_loaded_again_after_a_network_change(
             visit(browser, f"{site.url}/plain")
 
 
-def test_axe_nodes_have_ancestry_in_frames_and_shadow_trees(browser: WarmBrowser) -> None:
+def test_axe_nodes_have_their_ancestry(browser: WarmBrowser) -> None:
     body = (
         "<main><ul><li>One</li><li><img src=/a.png></li></ul></main><iframe title=f srcdoc='<p><img src=/b.png></p>'>"
         "</iframe><div><template shadowrootmode=open><p><img src=/c.png></p></template></div>"
@@ -280,10 +286,10 @@ def test_axe_nodes_have_ancestry_in_frames_and_shadow_trees(browser: WarmBrowser
     }
 
 
-def test_endless_loop_in_axe_core_loses_only_its_own_evidence(
+def test_endless_loop_in_axe_loses_only_its_evidence(
     browser: WarmBrowser, site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("website_scan.browser.load.AXE_CPU_S", 2.0)
+    monkeypatch.setattr("website_scan.browser.load.MAX_AXE_CPU_S", 2.0)
     load = visit(browser, f"{site.url}/leading-axe-astray")
     assert load.axe is None
     assert load.problems["axe"].endswith("judge the page in the browser within 2 seconds of processor time.")
@@ -299,7 +305,7 @@ def test_page_that_never_finishes_loading_is_judged(browser: WarmBrowser, site: 
     assert load.axe or SERVER_BUSY in load.problems["axe"]
 
 
-def test_unreachable_page_fails_with_the_network_error(browser: WarmBrowser) -> None:
+def test_unreachable_page_has_a_network_error(browser: WarmBrowser) -> None:
     with Site({}) as closed:
         url = closed.url
     with pytest.raises(BrowserFailed, match="net::ERR"):
@@ -307,7 +313,7 @@ def test_unreachable_page_fails_with_the_network_error(browser: WarmBrowser) -> 
 
 
 def test_browser_is_replaced_after_max_loads(browser: WarmBrowser, site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("website_scan.browser.warm.MAX_LOADS", 3)
+    monkeypatch.setattr("website_scan.browser.warm.MAX_LOADS_PER_BROWSER", 3)
     browser.close()
     browsers_after_loads = []
     for _ in range(4):
@@ -320,9 +326,9 @@ def test_browser_is_replaced_after_max_loads(browser: WarmBrowser, site: Site, m
 
 
 def test_idle_browser_is_ended(browser: WarmBrowser, site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("website_scan.browser.warm.IDLE_S", 0.1)
+    monkeypatch.setattr("website_scan.browser.warm.IDLE_TIMEOUT_S", 0.1)
     visit(browser, f"{site.url}/plain")
-    deadline = time.monotonic() + PATIENCE_S
+    deadline = time.monotonic() + MAX_WAIT_S
     while find_descendants("--remote-debugging-pipe") or find_folders():
         assert time.monotonic() < deadline, "the browser is still there"
         threading.Event().wait(0.05)
@@ -330,7 +336,7 @@ def test_idle_browser_is_ended(browser: WarmBrowser, site: Site, monkeypatch: py
     assert visit(browser, f"{site.url}/plain").axe
 
 
-def test_further_loads_have_an_empty_cache(browser: WarmBrowser, site: Site) -> None:
+def test_repeated_loads_have_an_empty_cache(browser: WarmBrowser, site: Site) -> None:
     loads = visit(browser, f"{site.url}/plain", again=2).loads
     assert len(loads) == 3
     assert all(
@@ -340,7 +346,7 @@ def test_further_loads_have_an_empty_cache(browser: WarmBrowser, site: Site) -> 
     assert all(further_load.main_thread.tasks and further_load.progress for further_load in loads)
 
 
-def test_browser_gets_no_secrets_of_the_environment(
+def test_browser_gets_no_secrets_from_the_environment(
     browser: WarmBrowser, site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     browser.close()
@@ -363,16 +369,16 @@ def test_program_that_is_no_browser_fails_to_start() -> None:
     assert find_folders() == before
 
 
-def test_root_without_other_users_is_reported_as_a_sandbox_problem(
+def test_missing_browser_user_is_a_sandbox_problem(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """In a rootless container, no other user exists that could own the browser's folder."""
+    """A rootless container has no other user who could own the browser's folder."""
 
-    def refuse(*_: object) -> None:
+    def raise_key_error(*_: object) -> None:
         raise OSError(errno.EINVAL, "Invalid argument")
 
     monkeypatch.setattr("os.geteuid", lambda: 0)
-    monkeypatch.setattr("os.chown", refuse)
+    monkeypatch.setattr("os.chown", raise_key_error)
     monkeypatch.setattr(
         "website_scan.browser.warm.sandbox_problem", lambda program: "this root cannot become another user"
     )
@@ -384,10 +390,10 @@ def test_root_without_other_users_is_reported_as_a_sandbox_problem(
 
 
 def test_slow_browser_start_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def never(*_: object) -> None:
+    async def never_start(*_: object) -> None:
         await asyncio.Event().wait()
 
-    monkeypatch.setattr("website_scan.browser.warm.Chromium.start", never)
+    monkeypatch.setattr("website_scan.browser.warm.Chromium.start", never_start)
     before = find_folders()
     with (
         WarmBrowser(Path("/bin/true"), sandbox=False) as browser,
@@ -397,16 +403,16 @@ def test_slow_browser_start_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     assert find_folders() == before
 
 
-def test_visit_uses_the_browser_that_start_has_started(browser: WarmBrowser, site: Site) -> None:
+def test_visit_uses_the_started_browser(browser: WarmBrowser, site: Site) -> None:
     browser.close()
     starts = browser.history.starts
-    browser.start(PATIENCE_S)
+    browser.start(MAX_WAIT_S)
     assert find_browsers()
     assert visit(browser, f"{site.url}/plain").axe
     assert browser.history.starts == starts + 1
 
 
-def test_chromium_runs_in_its_sandbox_and_never_as_root(site: Site) -> None:
+def test_chromium_never_runs_as_root(site: Site) -> None:
     program = find_browser("auto")
     assert program is not None
     if problem := sandbox_problem(program):
@@ -420,12 +426,12 @@ def test_chromium_runs_in_its_sandbox_and_never_as_root(site: Site) -> None:
         assert {process.uids().effective for process in processes} == {owner}
 
 
-def test_chromium_starts_without_a_sandbox_only_if_the_setting_allows(
+def test_only_the_setting_disables_the_sandbox(
     site: Site, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, tmp_path: Path
 ) -> None:
     program = find_browser("auto")
     assert program is not None
-    # Imitates Chromium on a system without user namespaces: fails with Chromium's message unless --no-sandbox is set.
+    # This program fails like Chromium without user namespaces, unless --no-sandbox is set.
     picky = tmp_path / "chromium"
     picky.write_text(
         f'#!/bin/sh\ncase " $* " in *" --no-sandbox "*) exec "{program}" "$@";; esac\n'
@@ -440,7 +446,7 @@ def test_chromium_starts_without_a_sandbox_only_if_the_setting_allows(
         assert visit(opened, f"{site.url}/plain").axe
 
 
-def test_sandbox_problem_names_a_program_that_its_user_cannot_run(tmp_path: Path) -> None:
+def test_sandbox_problem_names_the_program(tmp_path: Path) -> None:
     if os.geteuid() != 0:
         pytest.skip("others start the browser as themselves")
     program = tmp_path / "chromium"
@@ -449,7 +455,7 @@ def test_sandbox_problem_names_a_program_that_its_user_cannot_run(tmp_path: Path
     assert f"{program} cannot be run by user {BROWSER_UID}" in sandbox_problem(program)
 
 
-# Scripts that allocate memory of all kinds: pictures, JavaScript heap, and memory outside of the heap.
+# These scripts allocate pictures, JavaScript objects, and memory outside of the heap.
 MEMORY_HOGS = {
     "canvas": "setInterval(() => { const canvas = document.createElement('canvas');"
     " canvas.width = canvas.height = 4096; const context = canvas.getContext('2d'); context.fillRect(0, 0, 4096, 4096);"
@@ -464,9 +470,7 @@ MEMORY_HOGS = {
 
 
 @pytest.mark.parametrize("name", MEMORY_HOGS)
-def test_page_that_allocates_too_much_memory_is_ended_near_the_limit(
-    browser: WarmBrowser, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
+def test_page_is_ended_near_the_memory_limit(browser: WarmBrowser, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     memory_bytes: list[int] = []
     measure = ProcessMeter.measure
 
@@ -480,8 +484,23 @@ def test_page_that_allocates_too_much_memory_is_ended_near_the_limit(
     page = Answer(PAGE.format(head="", body=body), headers={"Content-Type": "text/html"})
     with Site({"/": page}) as greedy, pytest.raises(BrowserFailed, match="too much memory"):
         visit(browser, f"{greedy.url}/")
-    assert len(memory_bytes) > 1  # the first measurement is before the load
-    assert max(memory_bytes[:-1]) <= MEMORY_MIB * MIB
+    assert len(memory_bytes) > 1  # The first measurement takes place before the load.
+    assert max(memory_bytes[:-1]) <= MAX_MEMORY_MIB * MIB
+    assert not find_browsers()
+
+
+def test_evidence_survives_a_huge_picture(browser: WarmBrowser, site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Regression: because of its picture, a page with thousands of rows lost its accessibility evidence."""
+
+    async def need_much_memory(*_: object) -> None:
+        monkeypatch.setattr(browser, "_memory_bytes", 0)
+        await asyncio.sleep(MAX_WAIT_S)
+
+    monkeypatch.setattr("website_scan.browser.load.take_page_picture", need_much_memory)
+    load = visit(browser, f"{site.url}/plain")
+    assert load.axe is not None
+    assert "image-alt" in load.axe.violations
+    assert "too much memory" in load.problems["page_picture"]
     assert not find_browsers()
 
 
@@ -489,9 +508,7 @@ ENDLESS_REQUESTS = "(async () => { for (let count = 0; count < 5000; count += 1)
 
 
 @pytest.mark.parametrize("where", ["page", "worker"])
-def test_page_with_too_many_requests_is_ended(
-    browser: WarmBrowser, monkeypatch: pytest.MonkeyPatch, where: str
-) -> None:
+def test_visit_with_too_many_requests_fails(browser: WarmBrowser, monkeypatch: pytest.MonkeyPatch, where: str) -> None:
     monkeypatch.setattr("website_scan.browser.load.Limits", lambda: Limits(requests_per_host=30))
     script = ENDLESS_REQUESTS if where == "page" else "new Worker('/worker.js')"
     routes = {
@@ -519,23 +536,23 @@ class LimitPerPort:
                 raise BudgetExceeded("Nobody asked for a scan of that site.")
 
 
-def test_requests_in_a_proxy_tunnel_count_in_the_shared_budget(browser: WarmBrowser) -> None:
+def test_tunnel_requests_count_toward_the_budget(browser: WarmBrowser) -> None:
     with Site({"*": Answer("x")}, certificate=Certificate.SELF_SIGNED) as other:
         ask = f"for (let count = 0; count < 500; count += 1) fetch('{other.url}/?' + count, {{mode: 'no-cors'}})"
         page = PAGE.format(head="", body=f"<script>{ask}</script>")
         budget = LimitPerPort(other.port)
         with (
             Site({"/": Answer(page, headers={"Content-Type": "text/html"})}) as asking,
-            Network(POLICY, time_limit_s=PATIENCE_S, shared=budget) as network,
+            Network(POLICY, time_limit_s=MAX_WAIT_S, shared=budget) as network,
             BrowserProxy(network) as proxy,
             pytest.raises(BrowserFailed, match=r"stopped loading the page\. Nobody asked for a scan of that site\."),
         ):
-            browser.load(Visit(f"{asking.url}/", proxy, POLICY.user_agent, PATIENCE_S, ignores_certificate_errors=True))
+            browser.load(Visit(f"{asking.url}/", proxy, POLICY.user_agent, MAX_WAIT_S, ignores_certificate_errors=True))
     assert budget.counted > 40
     assert len(other.paths()) < 250
 
 
-def test_further_loads_stop_at_the_request_limit(
+def test_repeated_loads_stop_at_the_request_limit(
     browser: WarmBrowser, site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("website_scan.browser.load.Limits", lambda: Limits(requests_per_host=5))
@@ -544,21 +561,21 @@ def test_further_loads_stop_at_the_request_limit(
     assert load.axe or SERVER_BUSY in load.problems["axe"]
 
 
-def test_timeout_blames_the_page_only_for_its_processor_time() -> None:
+def test_timeout_blames_the_page_only_for_its_cpu_time() -> None:
     before = Usage(0, cpu_s=5.0, waited_s=1.0)
     assert explain_timeout(before, Usage(0, cpu_s=24.0, waited_s=9.0), 20.0) == BUSY
-    # With more CPU time, the visit might have ended in time.
+    # With more CPU time, the visit might have finished in time.
     assert explain_timeout(before, Usage(0, cpu_s=8.0, waited_s=12.0), 20.0) == SERVER_BUSY
-    # The browser neither used nor waited for the CPU, or the whole machine got no CPU.
-    assert explain_timeout(before, Usage(0, cpu_s=6.0, waited_s=1.5), 20.0) == OUT_OF_TIME
+    # The browser was mostly idle, or the whole machine got no CPU time.
+    assert explain_timeout(before, Usage(0, cpu_s=6.0, waited_s=1.5), 20.0) == VISIT_OUT_OF_TIME
 
 
-def test_meter_matches_the_memory_of_the_processes(browser: WarmBrowser, site: Site) -> None:
+def test_memory_meter_matches_psutil(browser: WarmBrowser, site: Site) -> None:
     visit(browser, f"{site.url}/plain")
     roots = find_browsers()
 
     def measure_exactly() -> tuple[int, int]:
-        """Return the sums of the processes' unshared bytes (USS) and resident bytes (RSS)."""
+        """Return the unshared and the resident bytes of the processes."""
         private = mapped = 0
         for process in [
             *roots,
@@ -569,19 +586,19 @@ def test_meter_matches_the_memory_of_the_processes(browser: WarmBrowser, site: S
                 private, mapped = private + memory.uss, mapped + memory.rss
         return private, mapped
 
-    # The page's own processes are ending: until then, the two measurements may include different processes.
+    # The two measurements may include different processes until the page's own have ended.
     deadline = time.monotonic() + 30
     while True:
         before, usage, after = measure_exactly(), ProcessMeter(roots).measure(), measure_exactly()
         if before == pytest.approx(after, rel=0.05) or time.monotonic() > deadline:
             break
-    # The proportional set size is not compared, because it depends on other browsers of this machine.
+    # The proportional set size depends on other browsers of this machine.
     assert 0.9 * after[0] < usage.memory_bytes < 0.9 * after[1]
     assert usage.cpu_s > 0.1
 
 
 def test_folders_of_dead_processes_are_deleted(browser: WarmBrowser, site: Site) -> None:
-    stale = Path(tempfile.gettempdir()) / f"{FOLDER}4194305-abc"  # beyond the largest process ID
+    stale = Path(tempfile.gettempdir()) / f"{FOLDER}4194305-abc"  # The folder's process ID is above Linux's maximum.
     stale.mkdir(exist_ok=True)
     browser.close()
     visit(browser, f"{site.url}/plain")

@@ -1,4 +1,4 @@
-"""Effects of a browser on a scan: the planned checks, the source of their verdicts, and their weights."""
+"""Tests for scans with a browser."""
 
 from __future__ import annotations
 
@@ -11,19 +11,11 @@ import pytest
 
 from tests.website_scan.cast import target
 from website_scan import catalogue
-from website_scan.browser.evidence import (
-    BrowserLoad,
-    Layout,
-    Load,
-    LoadedRequest,
-    PagePicture,
-    ShownContent,
-    Unshown,
-    Viewport,
-)
+from website_scan.browser.evidence import BrowserLoad, Layout, Load, LoadedRequest, PagePicture, Viewport
+from website_scan.browser.shown_content import MissingContent, ShownContent
 from website_scan.browser.unshown import OUTCOMES, judge_shown_content
 from website_scan.browser.visit import Browser, BrowserFailed, Visit
-from website_scan.browser.waterfall import MAX_ROWS, waterfall
+from website_scan.browser.waterfall import MAX_WATERFALL_ROWS, waterfall
 from website_scan.catalogue import CatalogueError, Category, Check, check, checks, probe
 from website_scan.findings import CRITICAL, HIGH, LOW, ScanType
 from website_scan.net.client import Network
@@ -63,7 +55,7 @@ class FakeNetwork:
 
 
 @probe()
-def loaded(browser: Browser) -> BrowserLoad:
+def load_in_browser(browser: Browser) -> BrowserLoad:
     return browser.load(cast(Visit, None))
 
 
@@ -92,14 +84,19 @@ PlantCatalogue = Callable[..., None]
 
 @pytest.fixture
 def plant_catalogue(monkeypatch: pytest.MonkeyPatch) -> Iterator[PlantCatalogue]:
-    """Return a function that replaces the SEO catalogue by a category of given checks, with weight 40 (static: 10)."""
+    """Return a function that replaces the SEO catalogue with these checks.
+
+    They form one category.
+
+    The category has weight 40, or 10 without a browser.
+    """
 
     def plant_catalogue(
         *functions: Any, override: Any = None, probes: tuple[Any, ...] = (), caps: tuple[Cap, ...] = ()
     ) -> None:
         category = types.ModuleType("planted.category")
         probe_module = types.ModuleType("planted.probes")
-        for module, members in ((category, functions), (probe_module, (loaded, product, *probes))):
+        for module, members in ((category, functions), (probe_module, (load_in_browser, product, *probes))):
             for member in members:
                 member.__module__ = module.__name__
                 setattr(module, member.__name__, member)
@@ -131,7 +128,7 @@ def messages(result: ScanResult) -> dict[str, str]:
     return {check_result.id: check_result.summary for check_result in result.checks}
 
 
-def test_checks_that_need_a_browser_are_not_planned_without_one(plant_catalogue: PlantCatalogue) -> None:
+def test_browser_checks_need_a_browser(plant_catalogue: PlantCatalogue) -> None:
     plant_catalogue(markup_check, product_check, optional_product_check)
     result = run()
     assert result.status == "completed"
@@ -162,7 +159,7 @@ def test_failed_browser_makes_the_scan_partial(plant_catalogue: PlantCatalogue) 
 
 
 @pytest.mark.parametrize(("browser", "weight"), [(None, 10), (FakeBrowser(None), 10), (FakeBrowser(), 40)])
-def test_category_has_its_static_weight_without_a_browser(
+def test_category_keeps_its_weight_without_a_browser(
     plant_catalogue: PlantCatalogue, browser: FakeBrowser | None, weight: int
 ) -> None:
     plant_catalogue(markup_check, product_check)
@@ -183,13 +180,13 @@ def test_static_cap_applies_only_without_a_browser(
     ("browser", "is_seen"),
     [(None, False), (FakeBrowser(None), False), (FakeBrowser(), False), (FakeBrowser(LOAD_WITH_LAYOUT), True)],
 )
-def test_content_built_by_scripts_is_judged_only_with_a_layout(
+def test_scripted_content_is_judged_only_with_a_layout(
     plant_catalogue: PlantCatalogue, browser: FakeBrowser | None, is_seen: bool
 ) -> None:
-    """Scripts build the whole page. A browser that returns no layout counts as no browser."""
+    """A browser that returns no layout counts as no browser."""
 
     @probe()
-    def served(clock: Clock) -> ServedContent:
+    def served_content(clock: Clock) -> ServedContent:
         return ServedContent(is_blank=True, has_scripts=True)
 
     @check("shown", name="Shown", outcomes={"faulty": "Not shown"}, severity=LOW, fix="-", content=True)
@@ -197,7 +194,10 @@ def test_content_built_by_scripts_is_judged_only_with_a_layout(
         return Pass("Nothing wrong.")
 
     plant_catalogue(
-        optional_product_check, shown, probes=(served,), caps=(Cap(79, "Nobody saw it.", count=0, is_unseen=True),)
+        optional_product_check,
+        shown,
+        probes=(served_content,),
+        caps=(Cap(79, "Nobody saw it.", count=0, is_unseen=True),),
     )
     result = run(browser)
     assert ("shown" in messages(result)) is is_seen
@@ -207,45 +207,45 @@ def test_content_built_by_scripts_is_judged_only_with_a_layout(
     assert result.score == (100 if is_seen else 79)
 
 
-def test_blank_page_has_only_failed_checks_of_existing_content(plant_catalogue: PlantCatalogue) -> None:
-    """The override cannot pass a check of missing content. Checks that do not depend on content are judged."""
+def test_blank_page_skips_checks_of_missing_content(plant_catalogue: PlantCatalogue) -> None:
+    """Not even an override can pass a check whose content is missing."""
 
     @probe()
     def shown(load: BrowserLoad) -> ShownContent:
-        return ShownContent(Unshown.BLANK, "The page shows nothing.")
+        return ShownContent(MissingContent.BLANK, "The page shows nothing.")
 
     @probe()
-    def served(clock: Clock) -> ServedContent:
+    def served_content(clock: Clock) -> ServedContent:
         return ServedContent(is_blank=False, has_scripts=True)
 
     @check("blank", name="Blank", outcomes=OUTCOMES, severity=CRITICAL, fix="-", content=True)
-    def blank(content: ShownContent) -> Verdict:
+    def blank_page_check(content: ShownContent) -> Verdict:
         return judge_shown_content(content)
 
     @check("passed", name="Passed", outcomes={"faulty": "Not passed"}, severity=LOW, fix="-", content=True)
-    def passed(product: Product) -> Verdict:
+    def passed_check(product: Product) -> Verdict:
         return Pass("Nothing wrong.")
 
     @check("faulty", name="Faulty", outcomes={"faulty": "Is faulty"}, severity=LOW, fix="-", content=True)
-    def faulty(product: Product) -> Verdict:
+    def faulty_check(product: Product) -> Verdict:
         return Fail("faulty", "A fault.")
 
     @check("absent", name="Absent", outcomes={"faulty": "Is absent"}, severity=LOW, fix="-", content=True, absence=True)
-    def absent(product: Product) -> Verdict:
+    def absent_content_check(product: Product) -> Verdict:
         return Fail("faulty", "There is no heading.")
 
     @check("quick", name="Quick", outcomes={"faulty": "Is slow"}, severity=LOW, fix="-", content=True, measured=True)
-    def quick(product: Product) -> Verdict:
+    def quick_check(product: Product) -> Verdict:
         return Fail("faulty", "It takes 9 s.")
 
     def override(check: Check, product: Product) -> Verdict | None:
         return Pass("No element fails this check.") if check.id == "passed" else None
 
-    all_checks = (blank, passed, faulty, absent, quick, markup_check)
+    all_checks = (blank_page_check, passed_check, faulty_check, absent_content_check, quick_check, markup_check)
     plant_catalogue(
         *all_checks,
         override=override,
-        probes=(shown, served),
+        probes=(shown, served_content),
         caps=(Cap(40, "It is blank.", checks=frozenset({"blank"})),),
     )
     result = run(FakeBrowser(LOAD_WITH_LAYOUT))
@@ -255,7 +255,7 @@ def test_blank_page_has_only_failed_checks_of_existing_content(plant_catalogue: 
     assert str(result.facts["notice"]).startswith("The page stays blank in the browser.")
 
 
-def test_override_decides_only_with_a_browser(plant_catalogue: PlantCatalogue) -> None:
+def test_override_applies_only_with_a_browser(plant_catalogue: PlantCatalogue) -> None:
     def override(check: Check, product: Product) -> Verdict | None:
         return Pass("Judged by the look.") if check.id == "static" else None
 
@@ -284,7 +284,7 @@ def test_warning_with_credit_costs_part_of_the_points(plant_catalogue: PlantCata
     assert (result.score, result.checks[0].points) == (75, 25.0)
 
 
-def test_pass_with_partial_credit_has_lost_points(plant_catalogue: PlantCatalogue) -> None:
+def test_pass_with_partial_credit_loses_points(plant_catalogue: PlantCatalogue) -> None:
     @check("curve", name="Curve", outcomes={"faulty": "No Curve"}, severity=HIGH, fix="-")
     def curve(product: Product) -> Verdict:
         return Pass("Good.", credit=0.9)
@@ -304,7 +304,7 @@ def test_review_costs_no_points_and_allows_an_a_plus(plant_catalogue: PlantCatal
     assert [check_result.points for check_result in result.checks] == [0.0, 0.0]
 
 
-def test_catalogue_refuses_browser_checks_of_a_type_without_browser(
+def test_browser_check_needs_a_browser_scan_type(
     plant_catalogue: PlantCatalogue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plant_catalogue(product_check)
@@ -314,12 +314,12 @@ def test_catalogue_refuses_browser_checks_of_a_type_without_browser(
 
 
 @pytest.mark.parametrize("scan_type", list(ScanType))
-def test_scan_types_with_browser_have_checks_that_need_a_browser(scan_type: ScanType) -> None:
+def test_browser_scan_types_have_browser_checks(scan_type: ScanType) -> None:
     assert any(map(needs_browser, checks(scan_type))) is scan_type.uses_browser
 
 
 @pytest.mark.parametrize("scan_type", list(ScanType))
-def test_static_plan_has_no_browser_probes_and_full_plan_has_all_checks(scan_type: ScanType) -> None:
+def test_static_plan_has_no_browser_probes(scan_type: ScanType) -> None:
     static_plan, full_plan = plan(scan_type), plan(scan_type, has_browser=True)
     assert BrowserLoad not in static_plan.probes
     assert (BrowserLoad in full_plan.probes) is scan_type.uses_browser
@@ -342,13 +342,13 @@ def test_waterfall_is_limited_and_sorted() -> None:
     rows = tuple(request(0.01 * number, 0.01 * number + 0.1, 0.01 * number + 0.2) for number in range(100))
     drawn_waterfall = waterfall(replace(EMPTY_LOAD, requests=rows, load_s=2.0, fcp_s=0.5))
     assert drawn_waterfall is not None
-    assert (len(drawn_waterfall.rows), drawn_waterfall.left_out) == (MAX_ROWS, 40)
+    assert (len(drawn_waterfall.rows), drawn_waterfall.left_out) == (MAX_WATERFALL_ROWS, 40)
     assert drawn_waterfall.marks == (("First paint", 500), ("Loaded", 2000))
     assert drawn_waterfall.total_ms == 2000
     assert [row.start_ms for row in drawn_waterfall.rows] == sorted(row.start_ms for row in drawn_waterfall.rows)
 
 
-def test_waterfall_clamps_times_and_extends_unfinished_requests() -> None:
+def test_waterfall_clamps_times() -> None:
     rows = (request(0.0, 0.3, 0.2), request(0.1, None, None, error="net::ERR_ABORTED"))
     drawn_waterfall = waterfall(replace(EMPTY_LOAD, requests=rows, load_s=1.0))
     assert drawn_waterfall is not None
@@ -359,7 +359,7 @@ def test_waterfall_clamps_times_and_extends_unfinished_requests() -> None:
     assert [row.is_failed for row in drawn_waterfall.rows] == [False, True]
 
 
-def test_waterfall_cuts_long_urls_and_is_missing_for_an_empty_load() -> None:
+def test_waterfall_cuts_long_urls() -> None:
     long = waterfall(replace(EMPTY_LOAD, requests=(request(0, 0, 0, url="https://a.test/" + "x" * 5000),)))
     assert long is not None
     assert len(long.rows[0].url) <= 201

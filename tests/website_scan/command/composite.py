@@ -1,4 +1,4 @@
-"""Minimal GitHub runner for action.yml, which runs the steps of a composite action as a job would.
+"""Minimal runner for the steps of action.yml.
 
 Steps that use other actions are faked: setup-python returns the interpreter of the tests, cache returns nothing.
 """
@@ -21,14 +21,14 @@ FAKED_OUTPUTS: Mapping[str, Mapping[str, str]] = {
     "actions/setup-python": {"python-path": sys.executable},
     "actions/cache": {},
 }
-# Environment variables that a step inherits: paths of programs, and settings for the registry of packages.
+# A step inherits the paths of programs and the settings of the package registry.
 INHERITED = re.compile("HOME$|PATH$|PIP_|UV_|SSL_CERT")
 TIMEOUT_S = 280
 
 
 @dataclass(frozen=True, slots=True)
 class RunResult:
-    """Result of a run: exit status of the step that failed, outputs, summary, and the log."""
+    """Exit status, outputs, job summary and log of a run."""
 
     status: int
     outputs: Mapping[str, str]
@@ -38,7 +38,10 @@ class RunResult:
 
 
 class Action:
-    """Action in a folder, on one runner: packages that one run installs are there for the next run."""
+    """Composite action in a folder.
+
+    Packages that a run installs remain for later runs.
+    """
 
     def __init__(self, folder: Path, temporary: Path) -> None:
         self.folder = folder
@@ -52,12 +55,15 @@ class Action:
         until: str = "",
         **inputs: str,
     ) -> RunResult:
-        """Run the action as `uses:` would, with inputs (`_` for `-`). `until` is the ID of the last step to run."""
-        by_name = {name.replace("_", "-"): value for name, value in inputs.items()}
-        assert by_name.keys() <= self.definition["inputs"].keys()
+        """Run the action up to the step with the ID `until`.
+
+        An underscore in the name of an input stands for a hyphen.
+        """
+        inputs_by_name = {name.replace("_", "-"): value for name, value in inputs.items()}
+        assert inputs_by_name.keys() <= self.definition["inputs"].keys()
         defaults = {name: str(declared.get("default", "")) for name, declared in self.definition["inputs"].items()}
         context: dict[str, Any] = {
-            "inputs": defaults | by_name,
+            "inputs": defaults | inputs_by_name,
             "steps": {},
             "runner": {"os": "Linux", "arch": "X64", "temp": str(self.temporary)},
         }
@@ -65,21 +71,22 @@ class Action:
         summary.write_text("")
         log, status = "", 0
         for step in self.definition["runs"]["steps"]:
-            if "if" in step and not _is_true(step["if"], context):
+            if "if" in step and not _is_true_condition(step["if"], context):
                 continue
             outputs: Mapping[str, str] = {}
             if "uses" in step:
                 outputs = FAKED_OUTPUTS[step["uses"].partition("@")[0]]
-                assert all(_with_values(str(value), context) for value in step["with"].values())
+                assert all(_replace_expressions(str(value), context) for value in step["with"].values())
             else:
-                variables = {name: _with_values(value, context) for name, value in step.get("env", {}).items()}
+                variables = {name: _replace_expressions(value, context) for name, value in step.get("env", {}).items()}
                 status, step_log, outputs = self._run(step, workspace, {**(environment or {}), **variables}, summary)
                 log += step_log
             context["steps"][step.get("id", "")] = {"outputs": outputs}
             if status or (until and step.get("id") == until):
                 break
         action_outputs = {
-            name: _with_values(declared["value"], context) for name, declared in self.definition["outputs"].items()
+            name: _replace_expressions(declared["value"], context)
+            for name, declared in self.definition["outputs"].items()
         }
         return RunResult(status, action_outputs, summary.read_text(), log, context["steps"])
 
@@ -114,22 +121,25 @@ class Action:
         return ran.returncode, ran.stdout, outputs
 
 
-def _with_values(text: str, context: Mapping[str, Any]) -> str:
-    return re.sub(r"\$\{\{ (" + REFERENCE + r") \}\}", lambda match: _value(match[1], context), text)
+def _replace_expressions(text: str, context: Mapping[str, Any]) -> str:
+    return re.sub(r"\$\{\{ (" + REFERENCE + r") \}\}", lambda match: _value_of_reference(match[1], context), text)
 
 
-def _is_true(condition: str, context: Mapping[str, Any]) -> bool:
-    """Evaluate comparisons with strings, joined by `&&`."""
+def _is_true_condition(condition: str, context: Mapping[str, Any]) -> bool:
+    """Evaluate string comparisons that are joined by `&&`."""
     for comparison in condition.split(" && "):
         match = re.fullmatch(f"({REFERENCE}) (==|!=) '([^']*)'", comparison)
         assert match is not None, comparison
-        if (_value(match[1], context) == match[3]) != (match[2] == "=="):
+        if (_value_of_reference(match[1], context) == match[3]) != (match[2] == "=="):
             return False
     return True
 
 
-def _value(reference: str, context: Mapping[str, Any]) -> str:
-    """Return the value of a reference. As in GitHub, a missing value is empty."""
+def _value_of_reference(reference: str, context: Mapping[str, Any]) -> str:
+    """Return the value of a reference.
+
+    Like on GitHub, a missing value is an empty string.
+    """
     value: Any = context
     for name in reference.split("."):
         value = value.get(name, {})

@@ -15,8 +15,8 @@ from tests.website_scan.command.composite import Action, RunResult
 
 FILES = ("pyproject.toml", "README.md", "LICENSE", "action.yml", ".pre-commit-hooks.yaml")
 FOLDERS = ("website_scan", "requirements")
-# Messages of pip and uv without a registry.
-NO_REGISTRY = (
+# Error messages of pip and uv without a registry.
+NO_REGISTRY_ERRORS = (
     *("No matching distribution found", "NewConnectionError", "Connection refused", "Read timed out"),
     *("Failed to fetch", "error sending request"),
 )
@@ -24,7 +24,7 @@ NO_REGISTRY = (
 
 @pytest.fixture(scope="session")
 def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Copy of the distribution's sources, without other files of a developer's folder."""
+    """Return a copy of the source files of the distribution."""
     source = tmp_path_factory.mktemp("repository")
     for folder in FOLDERS:
         shutil.copytree(ROOT / folder, source / folder, ignore=shutil.ignore_patterns("__pycache__"))
@@ -35,7 +35,10 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def installed(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Folder with the installed package. Its dependencies are the packages of the tests' interpreter."""
+    """Return a folder with the installed package.
+
+    Its dependencies are not installed there.
+    """
     packages = tmp_path_factory.mktemp("installed") / "packages"
     options = ("--offline", "--no-deps", "--no-build-isolation", "--python", sys.executable, "--quiet")
     subprocess.run(
@@ -48,7 +51,7 @@ def installed(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Pat
 
 @pytest.fixture(scope="session")
 def action(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Action:
-    """Action that is ready to scan: installed once from the registry of packages, in its own environment."""
+    """Install the action once for all tests."""
     action = Action(repository, tmp_path_factory.mktemp("runner"))
     ran: RunResult = action.run(until="install", browser="false")
     skip_without_registry(ran.status, ran.log)
@@ -57,8 +60,8 @@ def action(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Action
 
 
 def skip_without_registry(status: int, log: str) -> None:
-    """Skip the test if the log of an installation has an error because the registry of packages is unreachable."""
-    if status and any(error in log for error in NO_REGISTRY):
+    """Skip the test if the package registry was unreachable."""
+    if status and any(error in log for error in NO_REGISTRY_ERRORS):
         pytest.skip(f"no registry of packages: {log.strip().splitlines()[-1]}")
 
 

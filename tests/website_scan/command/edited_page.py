@@ -1,4 +1,4 @@
-"""Page with faults of many kinds, edits that change no fault, and edits that add a fault."""
+"""A page with many faults, harmless edits, and edits that add a fault."""
 
 from __future__ import annotations
 
@@ -53,8 +53,11 @@ HEADERS = {
 }
 
 
-def replaced(old: str, new: str) -> Edit:
-    """Return an edit that replaces a text of the page; the page must contain the text."""
+def replacing_edit(old: str, new: str) -> Edit:
+    """Return an edit that replaces a text.
+
+    The page must contain the text.
+    """
 
     def edit(page: str) -> str:
         assert old in page, old
@@ -63,12 +66,12 @@ def replaced(old: str, new: str) -> Edit:
     return edit
 
 
-def reordered_list(page: str) -> str:
+def reorder_list(page: str) -> str:
     first, *others = re.findall(r"<li><img.*</li>", page)
     return page.replace(first, "").replace(others[-1], others[-1] + first)
 
 
-def reordered_attributes(page: str) -> str:
+def reorder_attributes(page: str) -> str:
     def reversed_tag(tag: re.Match[str]) -> str:
         attributes = re.findall(r'[\w-]+="[^"]*"', tag[2])
         return f"<{tag[1]} {' '.join(reversed(attributes))}>"
@@ -76,57 +79,61 @@ def reordered_attributes(page: str) -> str:
     return re.sub(r'<(\w+)((?: [\w-]+="[^"]*")+)>', reversed_tag, page)
 
 
-def added_class(page: str) -> str:
+def add_class(page: str) -> str:
     page = re.sub(r'class="', 'class="added ', page)
     return re.sub(r"<(main|img|input|a|p|iframe|body|li|section)(?=[ >])(?![^>]*class=)", r'<\1 class="added"', page)
 
 
-def minified(page: str) -> str:
+def minify(page: str) -> str:
     return re.sub(r">\s+<", "><", page)
 
 
 HARMLESS: Mapping[str, Edit] = {
-    "an ancestor was added": lambda page: replaced("</main>", "</main></div>")(
-        replaced("<main>", '<div class="wrapper"><main>')(page)
+    "an ancestor was added": lambda page: replacing_edit("</main>", "</main></div>")(
+        replacing_edit("<main>", '<div class="wrapper"><main>')(page)
     ),
     "an ancestor was moved": lambda page: re.sub(
         r'(?s)(<section class="intro">.*?</section>)(\s*)(<section class="search">.*?</section>)',
         r"<div><div>\3</div>\2\1</div>",
         page,
     ),
-    "a new nonce": replaced("r4nd0m", "0th3r"),
-    "other digests": replaced("3f2a1b9c", "0a9b8c7d"),
-    "a reordered list": reordered_list,
-    "reordered attributes": reordered_attributes,
-    "an added class": added_class,
+    "a new nonce": replacing_edit("r4nd0m", "0th3r"),
+    "other digests": replacing_edit("3f2a1b9c", "0a9b8c7d"),
+    "a reordered list": reorder_list,
+    "reordered attributes": reorder_attributes,
+    "an added class": add_class,
     "other queries": lambda page: re.sub(r"(?<=\?)\w+=\d+", "t=1700000001", page),
-    "a new paragraph": replaced("<h1>", "<p>Closed on Monday.</p><h1>"),
-    "other entries of a list": lambda page: replaced("/products/2.jpg", "/products/7.jpg")(
-        replaced("</ul>\n    </main>", '<li><img src="/products/9.jpg" alt="A pie"> Pie</li></ul>\n    </main>')(page)
+    "a new paragraph": replacing_edit("<h1>", "<p>Closed on Monday.</p><h1>"),
+    "other entries of a list": lambda page: replacing_edit("/products/2.jpg", "/products/7.jpg")(
+        replacing_edit("</ul>\n    </main>", '<li><img src="/products/9.jpg" alt="A pie"> Pie</li></ul>\n    </main>')(
+            page
+        )
     ),
     "one entry less": lambda page: re.sub(r"<li><img[^<]*products/3.*\n", "", page),
-    "minified markup": minified,
-    "another generated ID": replaced("radix-12", "radix-40"),
+    "minified markup": minify,
+    "another generated ID": replacing_edit("radix-12", "radix-40"),
 }
 FAULTS: Mapping[str, Edit] = {
-    "a second image like the first": replaced("<h1>", '<img src="/hero.3f2a1b9c.jpg?w=640" width="4" height="3"><h1>'),
-    "ten more images like the first": replaced(
+    "a second image like the first": replacing_edit(
+        "<h1>", '<img src="/hero.3f2a1b9c.jpg?w=640" width="4" height="3"><h1>'
+    ),
+    "ten more images like the first": replacing_edit(
         "<h1>", '<img src="/hero.3f2a1b9c.jpg" width="4" height="3">' * 10 + "<h1>"
     ),
-    "another image": replaced("<h1>", '<img src="/new.jpg" width="4" height="3"><h1>'),
-    "one image mended, and another one broken": lambda page: replaced(
+    "another image": replacing_edit("<h1>", '<img src="/new.jpg" width="4" height="3"><h1>'),
+    "one image mended, and another one broken": lambda page: replacing_edit(
         '<img src="/logo.svg"', '<img src="/hero.3f2a1b9c.jpg" alt="Bread"><img src="/flag.svg"'
     )(page),
-    "an entry of a list with the same fault": replaced(
+    "an entry of a list with the same fault": replacing_edit(
         "</ul>\n    </main>", '<li><img src="/9.jpg"></li></ul>\n    </main>'
     ),
-    "a second button without a name": replaced("</section>", '<button type="button"></button></section>'),
-    "a link without a name": replaced("<h1>", '<a href="/account"></a><h1>'),
-    "a field without a label": replaced("<h1>", '<input name="mail"><h1>'),
-    "another frame without a title": replaced("<h1>", '<iframe src="/film"></iframe><h1>'),
-    "no language": replaced(' lang="en"', ""),
+    "a second button without a name": replacing_edit("</section>", '<button type="button"></button></section>'),
+    "a link without a name": replacing_edit("<h1>", '<a href="/account"></a><h1>'),
+    "a field without a label": replacing_edit("<h1>", '<input name="mail"><h1>'),
+    "another frame without a title": replacing_edit("<h1>", '<iframe src="/film"></iframe><h1>'),
+    "no language": replacing_edit(' lang="en"', ""),
     "no title": lambda page: re.sub("<title>.*</title>", "", page),
-    "an ID twice in a label": replaced("<h1>", '<p aria-labelledby="gone" role="buton">A</p><h1>'),
+    "an ID twice in a label": replacing_edit("<h1>", '<p aria-labelledby="gone" role="buton">A</p><h1>'),
 }
 
 

@@ -1,4 +1,4 @@
-"""Page that tries to break out of every output format, and the command's reports of the page."""
+"""A hostile page that tries to break out of every output format."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from tests.targets.server import Answer, Certificate, Site
 from website_scan import settings as scanning
 from website_scan.browser.warm import WarmBrowser
 from website_scan.command import local
-from website_scan.command.arguments import options_from
-from website_scan.command.judged import Judged
+from website_scan.command.arguments import parse_arguments
+from website_scan.command.gate import CommandReport
 from website_scan.command.progress import ProgressLine
 
-# Texts that end a string, an element, a comment, a cell or a code span, that begin a formula, a link or a mention, or
+# Texts that break out of strings, elements, comments, cells or code spans, that start formulas, links or mentions, or
 # that control a terminal.
 BREAKOUTS = (
     "=1+1|cmd /C calc",
@@ -38,7 +38,7 @@ BREAKOUTS = (
 )
 ALL = " ".join(BREAKOUTS)
 PATH = "/%3Cscript%3E/]]%3E|`*_[x](javascript:1)&;=@!'/a:b//..%2f%2e%2e?q=%22%3E&r=[x](https://evil.example)|`"
-LONG = "long " * 200_000  # a megabyte
+LONG = "long " * 200_000  # This text has a length of one megabyte.
 
 
 def _attribute(text: str) -> str:
@@ -92,11 +92,11 @@ def hostile_site() -> Iterator[Site]:
         yield site
 
 
-def reports_of(site: Site, *paths: str, browser: WarmBrowser | None = None) -> list[Judged]:
-    """Scan pages of the site for all scan types in this process, as the command does."""
+def reports_of(site: Site, *paths: str, browser: WarmBrowser | None = None) -> list[CommandReport]:
+    """Scan pages of the site for all scan types, like the command."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(scanning, "SCAN_CA_BUNDLE", site.ca_file)
         patch.setattr(local, "browser", lambda: browser)
         urls = [f"{site.url_as('localhost')}{path}" for path in paths]
-        options = options_from([*urls, "--allow-network", "127.0.0.0/8", "--quiet"], "website-scan")
+        options = parse_arguments([*urls, "--allow-network", "127.0.0.0/8", "--quiet"], "website-scan")
         return [report for visit in local.scan_pages(options, ProgressLine(is_quiet=True)) for report in visit]

@@ -1,4 +1,4 @@
-"""Builders of reports as the command has them, from given check results."""
+"""Build the command's reports from check results."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from tests.results import check_of
-from website_scan.command.judged import Judged
+from website_scan.command.gate import CommandReport
 from website_scan.findings import ScanType, Severity
 from website_scan.places import Place
 from website_scan.report.serialization import export_json
@@ -44,12 +44,12 @@ def check_result(
     )
 
 
-def judged(
+def judged_report(
     *checks: CheckResult,
     url: str = "https://example.com/",
     type: ScanType = ScanType.SECURITY,
     browser: str | None = None,
-) -> Judged:
+) -> CommandReport:
     categories = [CategoryResult("headers", "Headers", 1, checks)] if checks else []
     return judged_categories(categories, url=url, type=type, browser=browser)
 
@@ -60,7 +60,7 @@ def judged_categories(
     url: str = "https://example.com/",
     type: ScanType = ScanType.SECURITY,
     browser: str | None = None,
-) -> Judged:
+) -> CommandReport:
     total = score(categories, caps)
     result = ScanResult(
         type=type,
@@ -81,17 +81,19 @@ def judged_categories(
         caps=tuple(AppliedCap(cap.limit, cap.reason) for cap in total.held),
         scoring=basis(categories, caps),
     )
-    return _judged(result)
+    return _judge_report(result)
 
 
-def failed_scan(url: str = "https://example.com/gone") -> Judged:
-    result = ScanResult(ScanType.SEO, url, "failed", NOW, NOW, "1")
-    return _judged(result, ScanError("URL_NOT_REACHABLE", "Nobody answers."))
+def failed_scan(
+    url: str = "https://example.com/gone", scan_type: ScanType = ScanType.SEO, code: str = "URL_NOT_REACHABLE"
+) -> CommandReport:
+    result = ScanResult(scan_type, url, "failed", NOW, NOW, "1")
+    return _judge_report(result, ScanError(code, "Nobody answers."))
 
 
-def _judged(result: ScanResult, error: ScanError | None = None) -> Judged:
+def _judge_report(result: ScanResult, error: ScanError | None = None) -> CommandReport:
     ids = {"scan_id": "scan_" + "0" * 22, "report_id": "rpt_" + "0" * 22}
     export = export_json(result, **ids, created_at=NOW, completed_at=NOW)
     if error:
         export["error"] = {"code": error.code, "message": error.message}
-    return Judged(export, scoring=result.scoring)
+    return CommandReport(export, scoring=result.scoring)

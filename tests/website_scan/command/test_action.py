@@ -1,9 +1,10 @@
-"""Runs of action.yml, step by step as GitHub does, from a copy of the repository and the registry of packages."""
+"""Run the steps of action.yml like GitHub."""
 
 from __future__ import annotations
 
 import json
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -23,11 +24,11 @@ PATHS = ("sarif", "junit", "html", "json", "markdown")
 WORKFLOW_COMMANDS = "::error::no\n::add-mask::a ##[add-mask]b"
 DEFINITION: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
 
-on_one_worker = [pytest.mark.slow, pytest.mark.xdist_group("action")]
+run_on_one_worker = [pytest.mark.slow, pytest.mark.xdist_group("action")]
 
 
 def scan(action: Action, site: Site, workspace: Path, path: str = "/", **inputs: str) -> RunResult:
-    """Scan the site, without a browser unless the inputs say otherwise."""
+    """Scan the site without a browser, unless the inputs name one."""
     url = f"{site.url_as('localhost')}{path}"
     defaults = {"urls": url, "types": "seo", "allow_network": ALLOWED, "browser": "false"}
     return action.run(workspace, {"SCAN_CA_BUNDLE": str(site.ca_file)}, **(defaults | inputs))
@@ -60,14 +61,29 @@ def test_no_input_becomes_part_of_a_script() -> None:
         ),
     ],
 )
-def test_line_of_the_input_options_is_an_option_with_its_value(
+def test_every_options_line_becomes_an_option(
     printing_action: Action, tmp_path: Path, line: str, argument: str
 ) -> None:
-    assert arguments_of(printing_action, tmp_path, options=f"--no-color\n\n{line}\n") == ["--no-color", argument]
+    assert printed_arguments(printing_action, tmp_path, options=f"--no-color\n\n{line}\n") == ["--no-color", argument]
     assert list(tmp_path.iterdir()) == []
 
 
-def test_inputs_become_unchanged_arguments_of_the_command(printing_action: Action, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("line", "arguments"),
+    [
+        ("--header-for a.example.com 'X-Key: a b'", ["--header-for", "a.example.com", "X-Key: a b"]),
+        ("--header-for  a.example.com\tX-Key: a b ", ["--header-for", "a.example.com", "X-Key: a b"]),
+        ("--cookie-for a.example.com $SID", ["--cookie-for", "a.example.com", "$SID"]),
+        ("--basic-auth-for http://localhost:3000 u:p w", ["--basic-auth-for", "http://localhost:3000", "u:p w"]),
+        ("--header-for a.example.com", ["--header-for=a.example.com"]),
+        ("--wait-for http://localhost:3000/ x", ["--wait-for=http://localhost:3000/ x"]),
+    ],
+)
+def test_host_option_is_split(printing_action: Action, tmp_path: Path, line: str, arguments: list[str]) -> None:
+    assert printed_arguments(printing_action, tmp_path, options=f"{line}\n--quiet") == [*arguments, "--quiet"]
+
+
+def test_inputs_are_passed_to_the_command_unchanged(printing_action: Action, tmp_path: Path) -> None:
     inputs = {
         "urls": "http://localhost:3000/ http://localhost:3000/shop?a=*",
         "types": "seo, security",
@@ -78,7 +94,7 @@ def test_inputs_become_unchanged_arguments_of_the_command(printing_action: Actio
         "wait_for": "http://localhost:3000/ready",
         "allow_network": "127.0.0.1/32:3000 [::1/128]:3000",
     }
-    assert arguments_of(printing_action, tmp_path, **inputs) == [
+    assert printed_arguments(printing_action, tmp_path, **inputs) == [
         *("http://localhost:3000/", "http://localhost:3000/shop?a=*", "--type=seo", "--type=security"),
         *("--fail-on-outcome=hsts.short", "--fail-on-outcome=csp-present.missing", "--accept=server-version.shown"),
         *("--allow-network=127.0.0.1/32:3000", "--allow-network=[::1/128]:3000", "--serve=out/my site"),
@@ -88,7 +104,7 @@ def test_inputs_become_unchanged_arguments_of_the_command(printing_action: Actio
 
 @pytest.fixture
 def printing_action(tmp_path_factory: pytest.TempPathFactory) -> Action:
-    """Action whose installed command prints its arguments instead of scanning."""
+    """Action whose command prints its arguments instead of scanning."""
     runner = tmp_path_factory.mktemp("runner")
     program = runner / "website-scan-command" / "bin" / "website-scan"
     program.parent.mkdir(parents=True)
@@ -97,20 +113,40 @@ def printing_action(tmp_path_factory: pytest.TempPathFactory) -> Action:
     return Action(ROOT, runner)
 
 
-def arguments_of(action: Action, workspace: Path, **inputs: Any) -> list[str]:
-    """Return the arguments of the command that the action runs, except for its outputs."""
+def printed_arguments(action: Action, workspace: Path, **inputs: Any) -> list[str]:
+    """Return the arguments that the action passes to the command.
+
+    The output options are left out.
+    """
     ran = action.run(workspace, browser="false", **inputs)
     assert ran.status == 0, ran.log
     arguments = re.findall(r"^<(.*)>$", ran.log, re.MULTILINE)
     return arguments[: arguments.index("--format")]
 
 
-class TestRun:
-    pytestmark = on_one_worker
+def test_modules_of_the_project_are_not_executed(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    runner = tmp_path_factory.mktemp("runner")
+    folder = runner / "website-scan-command-browser" / "bin"
+    folder.mkdir(parents=True)
+    for name, program in {
+        "website-scan": "exit 0",
+        "playwright": "echo 1",
+        "python": f'exec {sys.executable} "$@"',
+    }.items():
+        (folder / name).write_text(f"#!/bin/sh\n{program}\n")
+        (folder / name).chmod(0o755)
+    evidence = tmp_path / "executed"
+    for module in ("website_scan", "pip", "sitecustomize", "playwright", "uv"):
+        (tmp_path / module).mkdir()
+        (tmp_path / module / "__init__.py").write_text(f"open({str(evidence)!r}, 'w')")
+    Action(ROOT, runner).run(tmp_path, until="browser", browser="true")
+    assert not evidence.exists()
 
-    def test_action_writes_outputs_and_a_summary_and_no_file_in_the_workspace(
-        self, action: Action, shop: Site, tmp_path: Path
-    ) -> None:
+
+class TestRun:
+    pytestmark = run_on_one_worker
+
+    def test_action_writes_no_file_in_the_workspace(self, action: Action, shop: Site, tmp_path: Path) -> None:
         urls = " \n".join(f"{shop.url_as('localhost')}{path}" for path in ("/", "/shop"))
         ran = scan(action, shop, tmp_path, urls=urls, types="security, seo")
         assert ran.status == 0, ran.log
@@ -135,10 +171,10 @@ class TestRun:
             ({"fail_on": "terrible"}, 2, "invalid choice"),
             ({"urls": "--config=/etc/passwd"}, 2, "--config=/etc/passwd is not a URL."),
             ({"options": "--header=$NOT_SET"}, 2, "NOT_SET"),
-            ({"urls": "http://10.0.0.1/"}, 3, "DOMAIN_BLOCKED"),
+            ({"urls": "http://10.0.0.1/"}, 3, "10.0.0.1 is private (RFC 1918)."),
         ],
     )
-    def test_exit_status_of_the_action_is_the_commands(
+    def test_action_exits_with_the_status_of_the_command(
         self, action: Action, shop: Site, tmp_path: Path, inputs: dict[str, str], status: int, words: str
     ) -> None:
         ran = scan(action, shop, tmp_path, **inputs)
@@ -153,7 +189,7 @@ class TestRun:
             assert ran.status in (2, 3), (name, ran.log)
         assert list(tmp_path.iterdir()) == []
 
-    def test_page_cannot_send_workflow_commands_to_the_runner(self, action: Action, shop: Site, tmp_path: Path) -> None:
+    def test_page_cannot_send_workflow_commands(self, action: Action, shop: Site, tmp_path: Path) -> None:
         shop.routes["/orders"] = Answer(
             f"<!doctype html><html lang=en><title>{WORKFLOW_COMMANDS}</title>"
             f"<a href='/{WORKFLOW_COMMANDS}'>::warning::</a>",
@@ -174,9 +210,7 @@ class TestRun:
         assert ran.status == 0, ran.log
         assert {request.header("X-Key") for request in shop.requests if request.path == "/keyed"} == {"a b"}
 
-    def test_action_with_a_baseline_fails_only_for_new_findings(
-        self, action: Action, shop: Site, tmp_path: Path
-    ) -> None:
+    def test_baseline_makes_only_new_findings_fail(self, action: Action, shop: Site, tmp_path: Path) -> None:
         head = "<!doctype html><html lang=en><head><meta charset=utf-8><title>A bakery in the old town</title>"
         shop.routes["/worse"] = Answer(f"{head}<body><h1>Bread</h1><img src=/bread.png>")
         written = scan(action, shop, tmp_path, "/worse", types="accessibility", options="--write-baseline=known.json")
@@ -194,7 +228,7 @@ class TestRun:
         }
 
     @pytest.mark.skipif(find_browser("auto") is None, reason="no Chromium")
-    def test_action_with_a_browser_judges_the_rendered_page(self, action: Action, shop: Site, tmp_path: Path) -> None:
+    def test_action_can_use_a_browser(self, action: Action, shop: Site, tmp_path: Path) -> None:
         ran = scan(action, shop, tmp_path, types="performance", browser="true")
         assert ran.status == 0, ran.log
         report = json.loads(Path(ran.outputs["json"]).read_text())

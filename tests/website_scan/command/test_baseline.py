@@ -1,4 +1,4 @@
-"""Baseline: which findings of a report are accepted, and which are new."""
+"""Tests for baselines."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.website_scan.command.reports import check_result, failed_scan, judged
+from tests.website_scan.command.reports import check_result, failed_scan, judged_report
 from tests.website_scan.fingerprint_pairs.pairs import contrast, oversized
 from website_scan import catalogue
 from website_scan.command.baseline import STYLED, baseline_text, read_baseline, read_place_texts
 from website_scan.command.errors import WrongUsage
-from website_scan.command.judged import ACCEPTED, IN_BASELINE, NOT_COMPARED, Gate, Judged
+from website_scan.command.gate import ACCEPTED, BASELINE_REASON, NOT_COMPARED_REASON, CommandReport, Gate
 from website_scan.findings import ScanType, Severity
-from website_scan.places import MOST_ROWS, Element, Header, Place, Resource, StyledElement
+from website_scan.places import MAX_STORED_PLACES, Element, Header, Place, Resource, StyledElement
 from website_scan.security.checks.disclosure import PrivateAddress
 from website_scan.seo.checks.mobile import CrowdedTarget
 
@@ -29,15 +29,17 @@ def image(src: str = "", path: str = "main") -> Element:
     return Element(f"{path} > img", tag, ancestry=f"html > body > {path} > img")
 
 
-def of_images(*images: Element, url: str = A, browser: str | None = None) -> Judged:
-    """Return an accessibility report in which `images` lack a text alternative."""
-    return judged(
+def image_report(*images: Element, url: str = A, browser: str | None = None) -> CommandReport:
+    """Return an accessibility report about images without alt text."""
+    return judged_report(
         check_result("image-alt", "fail", HIGH, *images), url=url, type=ScanType.ACCESSIBILITY, browser=browser
     )
 
 
-def accepted(path: Path, before: Sequence[Judged], now: Judged, *others: str) -> Mapping[str, str]:
-    """Return the accepted checks of `now`, judged with a baseline of the reports `before`.
+def accepted_checks(path: Path, before: Sequence[CommandReport], now: CommandReport, *others: str) -> Mapping[str, str]:
+    """Return the checks of `now` that a baseline of `before` accepts.
+
+    Their values are the reasons.
 
     `others` are further URLs of the command.
     """
@@ -45,8 +47,8 @@ def accepted(path: Path, before: Sequence[Judged], now: Judged, *others: str) ->
     return read_baseline(path).accept(now, [now.url, *others]).accepted
 
 
-def test_findings_of_the_baseline_are_accepted_and_do_not_count_in_the_score(tmp_path: Path) -> None:
-    before = judged(
+def test_accepted_findings_do_not_lower_the_score(tmp_path: Path) -> None:
+    before = judged_report(
         check_result("alt", "fail", HIGH, image("/a.png")),
         check_result("hsts", "warn", LOW),
         check_result("csp", "pass"),
@@ -54,7 +56,7 @@ def test_findings_of_the_baseline_are_accepted_and_do_not_count_in_the_score(tmp
     path = tmp_path / "known"
     path.write_text(baseline_text([before]))
     report = read_baseline(path).accept(before, [before.url])
-    assert report.accepted == {"alt": IN_BASELINE, "hsts": IN_BASELINE}
+    assert report.accepted == {"alt": BASELINE_REASON, "hsts": BASELINE_REASON}
     assert report.score == 100
     assert report.export["score"] is not None
     assert report.export["score"] < 100
@@ -75,58 +77,62 @@ def test_findings_of_the_baseline_are_accepted_and_do_not_count_in_the_score(tmp
         ([image("/a.png"), image("/b.png")], [image("/b.png"), image("/a.png", "div > main")], True),
     ],
 )
-def test_occurrences_of_places_are_counted(
+def test_baseline_counts_occurrences_of_a_place(
     tmp_path: Path, before: list[Element], now: list[Element], is_accepted: bool
 ) -> None:
-    assert bool(accepted(tmp_path / "known", [of_images(*before)], of_images(*now))) is is_accepted
+    assert bool(accepted_checks(tmp_path / "known", [image_report(*before)], image_report(*now))) is is_accepted
 
 
-def test_new_page_may_have_the_places_of_other_pages(tmp_path: Path) -> None:
-    path, before = tmp_path / "known", [of_images(image("/a.png"), image("/a.png"))]
-    assert accepted(path, before, of_images(image("/a.png"), url=B))
-    assert accepted(path, before, of_images(*[image("/a.png")] * 2, url=B))
-    assert not accepted(path, before, of_images(*[image("/a.png")] * 3, url=B))
-    assert not accepted(path, before, of_images(image("/b.png"), url=B))
+def test_known_places_are_accepted_on_a_new_page(tmp_path: Path) -> None:
+    path, before = tmp_path / "known", [image_report(image("/a.png"), image("/a.png"))]
+    assert accepted_checks(path, before, image_report(image("/a.png"), url=B))
+    assert accepted_checks(path, before, image_report(*[image("/a.png")] * 2, url=B))
+    assert not accepted_checks(path, before, image_report(*[image("/a.png")] * 3, url=B))
+    assert not accepted_checks(path, before, image_report(image("/b.png"), url=B))
 
 
-def test_each_page_in_the_baseline_has_its_own_number_of_occurrences(tmp_path: Path) -> None:
-    path, before = tmp_path / "known", [of_images(*[image("/a.png")] * 5), of_images(image("/a.png"), url=B)]
-    assert accepted(path, before, of_images(*[image("/a.png")] * 5), B)
-    assert not accepted(path, before, of_images(*[image("/a.png")] * 2, url=B), A)
+def test_baseline_counts_occurrences_per_page(tmp_path: Path) -> None:
+    path, before = tmp_path / "known", [image_report(*[image("/a.png")] * 5), image_report(image("/a.png"), url=B)]
+    assert accepted_checks(path, before, image_report(*[image("/a.png")] * 5), B)
+    assert not accepted_checks(path, before, image_report(*[image("/a.png")] * 2, url=B), A)
 
 
-def test_finding_of_the_origin_is_accepted_on_new_pages_and_a_pages_own_is_not(tmp_path: Path) -> None:
+def test_new_pages_accept_only_origin_findings(tmp_path: Path) -> None:
     checks = (check_result("security-txt"), check_result("tls-cert-expiry"), check_result("hsts"))
-    path, before = tmp_path / "known", [judged(*checks, url=A)]
-    assert set(accepted(path, before, judged(*checks, url=B), A)) == {"security-txt", "tls-cert-expiry"}
-    assert set(accepted(path, before, judged(*checks, url=A), B)) == {"security-txt", "tls-cert-expiry", "hsts"}
+    path, before = tmp_path / "known", [judged_report(*checks, url=A)]
+    assert set(accepted_checks(path, before, judged_report(*checks, url=B), A)) == {"security-txt", "tls-cert-expiry"}
+    assert set(accepted_checks(path, before, judged_report(*checks, url=A), B)) == {
+        "security-txt",
+        "tls-cert-expiry",
+        "hsts",
+    }
 
 
-def test_preview_accepts_findings_of_the_site_and_another_site_does_not(tmp_path: Path) -> None:
+def test_baseline_applies_to_a_preview(tmp_path: Path) -> None:
     checks = (check_result("alt", "fail", HIGH, image("/a.png")), check_result("security-txt"), check_result("hsts"))
-    path, before = tmp_path / "known", [judged(*checks, url=A)]
-    assert len(accepted(path, before, judged(*checks, url=PREVIEW))) == 3
-    assert accepted(path, before, judged(*checks, url=PREVIEW), A) == {}
-    both = [judged(*checks, url=A), judged(check_result("security-txt"), url=PREVIEW)]
-    assert set(accepted(path, both, judged(*checks, url=PREVIEW), A)) == {"security-txt"}
-    assert accepted(path, both, judged(*checks, url="https://third.example.net/a")) == {}
+    path, before = tmp_path / "known", [judged_report(*checks, url=A)]
+    assert len(accepted_checks(path, before, judged_report(*checks, url=PREVIEW))) == 3
+    assert accepted_checks(path, before, judged_report(*checks, url=PREVIEW), A) == {}
+    both = [judged_report(*checks, url=A), judged_report(check_result("security-txt"), url=PREVIEW)]
+    assert set(accepted_checks(path, both, judged_report(*checks, url=PREVIEW), A)) == {"security-txt"}
+    assert accepted_checks(path, both, judged_report(*checks, url="https://third.example.net/a")) == {}
 
 
-def test_query_of_a_page_counts_only_if_pages_differ_in_it(tmp_path: Path) -> None:
+def test_query_matters_only_if_pages_differ_in_it(tmp_path: Path) -> None:
     path, page = tmp_path / "known", "https://example.com/?p="
-    before = [judged(check_result("hsts"), url=f"{page}1")]
+    before = [judged_report(check_result("hsts"), url=f"{page}1")]
     assert "?p" not in baseline_text(before)
-    assert accepted(path, before, judged(check_result("hsts"), url=f"{page}2"))
-    before.append(judged(check_result("csp"), url=f"{page}2"))
-    assert accepted(path, before, judged(check_result("hsts"), url=f"{page}1"))
-    assert not accepted(path, before, judged(check_result("hsts"), url=f"{page}2"))
+    assert accepted_checks(path, before, judged_report(check_result("hsts"), url=f"{page}2"))
+    before.append(judged_report(check_result("csp"), url=f"{page}2"))
+    assert accepted_checks(path, before, judged_report(check_result("hsts"), url=f"{page}1"))
+    assert not accepted_checks(path, before, judged_report(check_result("hsts"), url=f"{page}2"))
 
 
-def test_places_that_a_cut_list_may_lack_are_accepted(tmp_path: Path) -> None:
+def test_truncated_baseline_list_accepts_places(tmp_path: Path) -> None:
     images = [image(f"/{name}.png") for name in "abcdefghijklmnopqrstuvwxyz"]
-    before, now = of_images(*images[:MOST_ROWS]), of_images(*images[1 : MOST_ROWS + 1])
-    assert accepted(tmp_path / "known", [before], now)
-    assert not accepted(tmp_path / "known", [of_images(*images[:3])], now)
+    before, now = image_report(*images[:MAX_STORED_PLACES]), image_report(*images[1 : MAX_STORED_PLACES + 1])
+    assert accepted_checks(tmp_path / "known", [before], now)
+    assert not accepted_checks(tmp_path / "known", [image_report(*images[:3])], now)
 
 
 @pytest.mark.parametrize(
@@ -134,44 +140,48 @@ def test_places_that_a_cut_list_may_lack_are_accepted(tmp_path: Path) -> None:
     [
         (CHROMIUM, CHROMIUM, {}),
         (None, None, {}),
-        (CHROMIUM, None, {"image-alt": IN_BASELINE}),
-        (None, CHROMIUM, {"image-alt": NOT_COMPARED, "color-contrast": NOT_COMPARED}),
+        (CHROMIUM, None, {"image-alt": BASELINE_REASON}),
+        (None, CHROMIUM, {"image-alt": NOT_COMPARED_REASON, "color-contrast": NOT_COMPARED_REASON}),
     ],
 )
-def test_places_are_not_compared_if_only_one_of_both_had_a_browser_and_a_warning_is_given(
+def test_baseline_warns_if_only_one_scan_had_a_browser(
     tmp_path: Path, browser_before: str | None, browser_now: str | None, reasons: Mapping[str, str]
 ) -> None:
     path = tmp_path / "known"
-    before = judged(check_result("hsts"), url=A), of_images(image("/a.png"), browser=browser_before)
+    before = judged_report(check_result("hsts"), url=A), image_report(image("/a.png"), browser=browser_before)
     path.write_text(baseline_text(before))
     checks = (check_result("image-alt", "fail", HIGH, image("/b.png")), check_result("color-contrast"))
-    report = judged(*checks, url=A, type=ScanType.ACCESSIBILITY, browser=browser_now)
+    report = judged_report(*checks, url=A, type=ScanType.ACCESSIBILITY, browser=browser_now)
     baseline = read_baseline(path)
     assert baseline.accept(report, [A]).accepted == reasons
-    caveats = list(baseline.caveats([judged(check_result("hsts"), url=A), report]))
+    caveats = list(baseline.caveats([judged_report(check_result("hsts"), url=A), report]))
     assert len(caveats) == (browser_before != browser_now)
     assert all("accessibility" in caveat and "security" not in caveat and "\n" not in caveat for caveat in caveats)
 
 
-def test_findings_of_a_scan_type_that_is_not_in_the_baseline_are_new(tmp_path: Path) -> None:
-    report = of_images(image("/a.png"), browser=CHROMIUM)
+def test_findings_of_a_new_scan_type_are_new(tmp_path: Path) -> None:
+    report = image_report(image("/a.png"), browser=CHROMIUM)
     path = tmp_path / "known"
-    path.write_text(baseline_text([judged(check_result("hsts"), url=A)]))
+    path.write_text(baseline_text([judged_report(check_result("hsts"), url=A)]))
     baseline = read_baseline(path)
     assert baseline.accept(report, [A]).accepted == {}
     assert list(baseline.caveats([report])) == []
 
 
 def test_rewritten_baseline_contains_accepted_findings(tmp_path: Path) -> None:
-    before = judged(check_result("hsts"), check_result("csp"))
+    before = judged_report(check_result("hsts"), check_result("csp"))
     path = tmp_path / "known"
     path.write_text(baseline_text([before]))
     report = read_baseline(path).accept(before, [before.url])
     assert json.loads(baseline_text([report])) == json.loads(baseline_text([before]))
 
 
-def test_baseline_has_one_sorted_line_for_each_finding() -> None:
-    reports = [judged(check_result("hsts"), check_result("csp")), judged(check_result("hsts"), url=A), failed_scan()]
+def test_baseline_has_one_sorted_line_per_finding() -> None:
+    reports = [
+        judged_report(check_result("hsts"), check_result("csp")),
+        judged_report(check_result("hsts"), url=A),
+        failed_scan(),
+    ]
     written = baseline_text(reports)
     assert written == baseline_text(list(reversed(reports)))
     lines = [line for line in written.splitlines() if '"check"' in line]
@@ -180,10 +190,10 @@ def test_baseline_has_one_sorted_line_for_each_finding() -> None:
     assert "/gone" not in written
 
 
-def test_line_of_an_unchanged_finding_does_not_change() -> None:
-    def report(digest: str, url: str) -> Judged:
+def test_unchanged_finding_keeps_its_baseline_line() -> None:
+    def report(digest: str, url: str) -> CommandReport:
         style = Resource(f"https://cdn.test/app.{digest}.css?v={digest}")
-        return judged(
+        return judged_report(
             check_result("sri", "fail", HIGH, style),
             check_result("alt", "fail", HIGH, image(f"/a.{digest}.png")),
             url=url,
@@ -195,7 +205,7 @@ def test_line_of_an_unchanged_finding_does_not_change() -> None:
     assert "//cdn.test/app.*.css" in one
 
 
-def place_in(written: str) -> str:
+def first_place(written: str) -> str:
     (entry,) = json.loads(written)["findings"]
     return str(entry["place"])
 
@@ -209,7 +219,7 @@ def place_in(written: str) -> str:
             [image("/c.png", "ul > li"), image("/d.png", "ul > li")],
             "img",
         ),
-        # The content of an element does not matter for a fault of a style sheet.
+        # The fault of a style sheet does not depend on the content of the element.
         (
             [StyledElement("a:nth-child(1)", '<a href="/a">', ancestry="html > body > nav > a")],
             [StyledElement("a:nth-child(2)", '<a href="/b">', ancestry="html > body > nav > a")],
@@ -234,25 +244,27 @@ def place_in(written: str) -> str:
         ([PrivateAddress("10.0.0.1", "Line 3")], [PrivateAddress("10.0.0.1", "Line 14")], "line *"),
     ],
 )
-def test_words_of_a_place_change_only_with_its_fingerprint(one: list[Place], other: list[Place], words: str) -> None:
-    first, second = (baseline_text([judged(check_result("x", "fail", HIGH, *places))]) for places in (one, other))
+def test_place_label_belongs_to_its_fingerprint(one: list[Place], other: list[Place], words: str) -> None:
+    first, second = (
+        baseline_text([judged_report(check_result("x", "fail", HIGH, *places))]) for places in (one, other)
+    )
     assert first == second
-    assert place_in(first) == words
+    assert first_place(first) == words
 
 
-def test_styled_kinds_are_all_subclasses_of_styled_element() -> None:
+def test_styled_kinds_are_subclasses_of_StyledElement() -> None:
     for scan_type in ScanType:
-        catalogue.checks(scan_type)  # loads all kinds
+        catalogue.checks(scan_type)  # Loading the catalogue defines all subclasses of `Place`.
     kinds: list[type[Place]] = [StyledElement, *StyledElement.__subclasses__()]
     assert {kind.kind for kind in kinds} == STYLED
 
 
-def test_rewritten_baseline_keeps_the_words_of_its_places(tmp_path: Path) -> None:
+def test_rewritten_baseline_keeps_the_labels_of_places(tmp_path: Path) -> None:
     path = tmp_path / "known.json"
     assert read_place_texts(path) == {}
-    # Fingerprints use the ancestry, but the short selector does not contain that the image is in a list.
+    # The short selector does not show the list around the image, but fingerprints use it.
     before, now = (
-        judged(
+        judged_report(
             check_result(
                 "alt", "fail", HIGH, Element(f"img[src='{src}']", f'<img src="{src}">', ancestry="ul > li > img")
             )
@@ -266,13 +278,13 @@ def test_rewritten_baseline_keeps_the_words_of_its_places(tmp_path: Path) -> Non
     assert read_place_texts(path) == {}
 
 
-def test_accepted_outcomes_and_the_baseline_are_combined(tmp_path: Path) -> None:
+def test_accepted_outcomes_work_with_a_baseline(tmp_path: Path) -> None:
     path = tmp_path / "known"
-    path.write_text(baseline_text([judged(check_result("csp"))]))
-    now = judged(check_result("hsts", outcome="short"), check_result("csp"), check_result("alt", "pass"))
+    path.write_text(baseline_text([judged_report(check_result("csp"))]))
+    now = judged_report(check_result("hsts", outcome="short"), check_result("csp"), check_result("alt", "pass"))
     baseline = read_baseline(path)
-    report = baseline.accept(now.with_accepted_outcomes({"hsts.short"}), [now.url])
-    assert report.accepted == {"hsts": ACCEPTED, "csp": IN_BASELINE}
+    report = baseline.accept(now.accept_outcomes({"hsts.short"}), [now.url])
+    assert report.accepted == {"hsts": ACCEPTED, "csp": BASELINE_REASON}
     assert report.score == 100
     assert not list(Gate({"": 100}, LOW).complaints(report))
     (complaint,) = Gate(fail_on=LOW).complaints(baseline.accept(now, [now.url]))
@@ -289,7 +301,7 @@ def test_accepted_outcomes_and_the_baseline_are_combined(tmp_path: Path) -> None
         '"pages": {}}]}',
     ],
 )
-def test_invalid_baseline_is_refused_with_a_sentence(tmp_path: Path, content: str) -> None:
+def test_invalid_baseline_is_refused(tmp_path: Path, content: str) -> None:
     path = tmp_path / "known"
     path.write_text(content)
     with pytest.raises(WrongUsage, match=r"known (is not a baseline|was written by another version)"):
@@ -298,7 +310,7 @@ def test_invalid_baseline_is_refused_with_a_sentence(tmp_path: Path, content: st
         read_baseline(tmp_path / "nowhere")
 
 
-def test_baseline_of_an_old_version_is_refused_with_the_command_to_rewrite_it(tmp_path: Path) -> None:
+def test_outdated_baseline_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "known.json"
     path.write_text('{"version": 1, "cut": {}, "findings": []}')
     with pytest.raises(WrongUsage, match=r"another version of website-scan; write it again with --write-baseline \S+$"):

@@ -1,4 +1,7 @@
-"""Samples of docs/ci.md and deploy/gitlab.yml: shell samples are run, other samples are validated."""
+"""Tests for the samples in docs/ci.md and deploy/gitlab.yml.
+
+Shell samples are run, other samples are validated.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +34,10 @@ pytestmark = pytest.mark.xdist_group("installed")
 
 
 def samples(language: str) -> list[str]:
-    """Return the code blocks of a language, including code blocks within lists."""
+    """Return the code blocks of a language.
+
+    Blocks within lists are included.
+    """
     blocks = re.findall(rf"^( *)```{language}\n(.*?)^ *```$", DOC, re.MULTILINE | re.DOTALL)
     return [re.sub(f"^{indent}", "", text, flags=re.MULTILINE) for indent, text in blocks]
 
@@ -55,17 +61,17 @@ def steps() -> list[dict[str, Any]]:
     return all_steps
 
 
-def test_action_and_its_samples_are_valid_for_github() -> None:
+def test_action_is_valid_for_github() -> None:
     validate(ACTION, "github-actions")
     jobs = {"scan": {"runs-on": "ubuntu-latest", "steps": steps()}}
     validate({"on": "push", "jobs": jobs}, "github-workflows")
     (whole,) = (sample for sample in samples("yaml") if "jobs:" in sample)
     workflow = yaml.safe_load(whole)
-    workflow["on"] = workflow.pop(True)  # YAML 1.1 parses a plain `on` as true, unlike GitHub
+    workflow["on"] = workflow.pop(True)  # Unlike GitHub, YAML 1.1 parses a plain `on` as true.
     validate(workflow, "github-workflows")
 
 
-def test_samples_and_tables_have_the_declared_inputs_and_outputs() -> None:
+def test_samples_match_the_inputs_and_outputs() -> None:
     action_steps = [step for step in steps() if step.get("uses") == ACTION_REFERENCE]
     assert len(action_steps) == 5
     for step in action_steps:
@@ -91,7 +97,10 @@ def test_samples_for_gitlab_are_valid() -> None:
 
 
 def run(script: str, folder: Path, installed: Path, site: Site, **variables: str) -> subprocess.CompletedProcess[str]:
-    """Run a shell script in the folder, with the installed `website-scan`. The samples' URL becomes the site's."""
+    """Run a shell script with the installed `website-scan`.
+
+    The site's URL replaces the URL of the sample.
+    """
     return subprocess.run(
         ["bash", "-e", "-c", script.replace("https://example.com", site.url_as("localhost"))],
         cwd=folder,
@@ -108,7 +117,7 @@ def run(script: str, folder: Path, installed: Path, site: Site, **variables: str
 
 
 def commands(folder: Path, installed: Path) -> Path:
-    """Return a folder for PATH with a script `website-scan` that sets PYTHONPATH to the installed packages."""
+    """Return a folder for PATH with the installed `website-scan`."""
     program = folder.parent / f"{folder.name}-bin" / "website-scan"
     if not program.exists():
         program.parent.mkdir()
@@ -129,11 +138,12 @@ def test_shell_samples_run(installed: Path, shop: Site, tmp_path: Path) -> None:
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         port = str(listener.getsockname()[1])
-    accept, news, write, gate, again, _, install, statuses, preview = samples("bash")
-    for script in (accept, news, write, gate, again):
+    accept, news, again, _, install, statuses, preview = samples("bash")
+    for script in (accept, news, again):
         ran = run(script, tmp_path, installed, shop)
         assert ran.returncode == 0, (script, ran.stderr)
-    assert "-m venv" in install  # not run here: the tests of the action install the command in the same way
+    # The tests of the action install the command in the same way.
+    assert "-m venv" in install
     ran = run(statuses, tmp_path, installed, shop)
     assert (ran.returncode, ran.stdout.splitlines()[-1]) in {(0, "Good."), (1, "The gate failed.")}, ran.stderr
     unreached = statuses.replace("https://example.com", "http://10.0.0.1")
@@ -188,7 +198,7 @@ def test_gitlab_job_installs_a_missing_command(repository: Path, installed: Path
 def test_settings_of_the_toml_sample_are_valid(installed: Path, shop: Site, tmp_path: Path) -> None:
     _, settings = samples("toml")
     (tmp_path / "website-scan.toml").write_text(settings.replace("https://example.com", shop.url_as("localhost")))
-    # The first command writes the baseline that the file names. The second command compares with the baseline.
+    # The first command writes the baseline that the second command reads.
     for script in ("website-scan --type seo --write-baseline known.json", "website-scan --type seo"):
         ran = run(script, tmp_path, installed, shop)
         assert ran.returncode == 0, ran.stderr
@@ -198,8 +208,8 @@ def test_settings_of_the_toml_sample_are_valid(installed: Path, shop: Site, tmp_
 
 
 @pytest.mark.slow
-def test_recipe_for_a_gate_passes_then_fails_then_passes(installed: Path, shop: Site, tmp_path: Path) -> None:
-    """Runs only the samples of the recipe, in a folder with a static site."""
+def test_gate_recipe_fails_only_for_a_new_fault(installed: Path, shop: Site, tmp_path: Path) -> None:
+    """Only the samples of the recipe are run, in a folder with a static site."""
     page = tmp_path / "public" / "index.html"
     page.parent.mkdir()
     whole = "<!doctype html><html lang=en><title>Preview</title><h1>Preview</h1><img src=/a.png>"

@@ -1,4 +1,7 @@
-"""Baselines of edited pages: harmless edits add no new finding, and each new fault does."""
+"""Test that a baseline accepts harmless edits of a page.
+
+Every new fault must be reported.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +18,8 @@ from tests.command_line import run_here
 from tests.targets.server import Site
 from tests.website_scan.command.edited_page import FAULTS, HARMLESS, PAGE, answer
 from website_scan.command import local
-from website_scan.command.judged import ACCEPTED, IN_BASELINE
-from website_scan.command.preview_findings import IN_PREVIEW
+from website_scan.command.gate import ACCEPTED, BASELINE_REASON
+from website_scan.command.preview_findings import PREVIEW_REASON
 from website_scan.findings import ScanType
 from website_scan.plan import origin_checks
 
@@ -38,7 +41,7 @@ def site() -> Iterator[Site]:
 
 @pytest.fixture(scope="module")
 def baseline(site: Site, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Path of the baseline of the page before any edit."""
+    """Return the path of a baseline for the unedited page."""
     path = tmp_path_factory.mktemp("baseline") / "known.json"
     site.routes["/"] = answer(PAGE)
     written = scan(site, "--write-baseline", str(path))
@@ -47,7 +50,7 @@ def baseline(site: Site, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def judged(site: Site, baseline: Path, page: str, **headers: str) -> subprocess.CompletedProcess[str]:
+def scan_edited_page(site: Site, baseline: Path, page: str, **headers: str) -> subprocess.CompletedProcess[str]:
     site.routes["/"] = answer(page, **headers)
     return scan(site, "--baseline", str(baseline))
 
@@ -56,16 +59,16 @@ def judged(site: Site, baseline: Path, page: str, **headers: str) -> subprocess.
 def test_harmless_edit_passes(site: Site, baseline: Path, edit: str) -> None:
     page = HARMLESS[edit](PAGE)
     assert page != PAGE
-    ran = judged(site, baseline, page)
+    ran = scan_edited_page(site, baseline, page)
     assert (ran.returncode, ran.stderr) == (0, "")
 
 
 def test_all_harmless_edits_together_pass(site: Site, baseline: Path) -> None:
-    ran = judged(site, baseline, reduce(lambda page, edit: edit(page), HARMLESS.values(), PAGE))
+    ran = scan_edited_page(site, baseline, reduce(lambda page, edit: edit(page), HARMLESS.values(), PAGE))
     assert (ran.returncode, ran.stderr) == (0, "")
 
 
-def test_baseline_of_a_harmlessly_edited_page_is_the_same(site: Site, baseline: Path, tmp_path: Path) -> None:
+def test_harmless_edits_do_not_change_the_baseline(site: Site, baseline: Path, tmp_path: Path) -> None:
     again = tmp_path / "again.json"
     edits = (edit for name, edit in HARMLESS.items() if name != "one entry less")
     site.routes["/"] = answer(reduce(lambda page, edit: edit(page), edits, PAGE))
@@ -77,7 +80,7 @@ def test_baseline_of_a_harmlessly_edited_page_is_the_same(site: Site, baseline: 
 def test_new_fault_fails_the_gate(site: Site, baseline: Path, fault: str) -> None:
     page = FAULTS[fault](PAGE)
     assert page != PAGE
-    ran = judged(site, baseline, page)
+    ran = scan_edited_page(site, baseline, page)
     assert ran.returncode == 1, ran.stderr
     assert ran.stderr.startswith("Gate failed")
 
@@ -91,24 +94,24 @@ def test_new_fault_fails_the_gate(site: Site, baseline: Path, fault: str) -> Non
         {"X-Powered-By": "PHP/5.6.1"},
     ],
 )
-def test_new_fault_of_a_header_fails_the_gate(site: Site, baseline: Path, headers: dict[str, str]) -> None:
-    ran = judged(site, baseline, PAGE, **headers)
+def test_new_header_fault_fails_the_gate(site: Site, baseline: Path, headers: dict[str, str]) -> None:
+    ran = scan_edited_page(site, baseline, PAGE, **headers)
     assert ran.returncode == 1, ran.stderr
 
 
-def test_new_page_accepts_findings_of_the_origin_and_of_templates(site: Site, baseline: Path) -> None:
+def test_origin_findings_are_accepted_on_a_new_page(site: Site, baseline: Path) -> None:
     site.routes["/"] = site.routes["/added"] = answer(PAGE)
     ran = scan(site, "--baseline", str(baseline), paths=("/", "/added"))
     rows = [row for row in csv.DictReader(io.StringIO(ran.stdout)) if row["url"].endswith("/added")]
     accepted_by_check = {row["id"]: row["accepted"] for row in rows if row["status"] != "pass"}
     of_origin = {id: reason for id, reason in accepted_by_check.items() if id in origin_checks(ScanType.SECURITY)}
     assert "https-available" in of_origin
-    assert set(of_origin.values()) == {IN_BASELINE, IN_PREVIEW}
-    assert not accepted_by_check["csp-unsafe-eval"]  # a finding about the page, not about a place, is new on a new page
-    assert accepted_by_check["image-alt"] == IN_BASELINE  # an image of the template
+    assert set(of_origin.values()) == {BASELINE_REASON, PREVIEW_REASON}
+    assert not accepted_by_check["csp-unsafe-eval"]  # A finding about the whole page is new on a new page.
+    assert accepted_by_check["image-alt"] == BASELINE_REASON  # The image belongs to the site's template.
 
 
-def test_fail_on_outcome_fails_for_warnings_and_failures(site: Site) -> None:
+def test_fail_on_outcome_applies_to_warnings(site: Site) -> None:
     site.routes["/"] = answer(PAGE)
     ran = scan(site, "--fail-on-outcome", "security-txt.missing", "--fail-on-outcome", "cookie-samesite.missing")
     assert ran.returncode == 1
@@ -125,18 +128,18 @@ def test_accepted_outcome_passes_the_gate(site: Site, baseline: Path) -> None:
     assert (ran.returncode, ran.stderr) == (0, "")
     accepted = {row["id"]: row["accepted"] for row in csv.DictReader(io.StringIO(ran.stdout)) if row["accepted"]}
     assert accepted["title"] == accepted["document-title"] == ACCEPTED
-    assert accepted["image-alt"] == IN_BASELINE
-    best = ("--baseline", str(baseline), "--fail-under", "seo=100")  # with all findings accepted
+    assert accepted["image-alt"] == BASELINE_REASON
+    best = ("--baseline", str(baseline), "--fail-under", "seo=100")  # If all findings are accepted, the score is 100.
     assert scan(site, *best, "--accept", "title.missing").returncode == 0
     assert scan(site, *best, "--accept", "document-title.missing").returncode == 1
 
 
-def test_fail_on_outcome_with_a_baseline_fails_only_for_new_findings(site: Site, baseline: Path) -> None:
+def test_baseline_limits_fail_on_outcome_to_new_findings(site: Site, baseline: Path) -> None:
     fails = ("--baseline", str(baseline), "--fail-on-outcome", "image-alt.missing")
     site.routes["/"] = answer(PAGE)
     assert scan(site, *fails).returncode == 0
     site.routes["/"] = answer(FAULTS["no title"](PAGE))
-    assert scan(site, *fails).returncode == 0  # another outcome
+    assert scan(site, *fails).returncode == 0  # Findings with another outcome do not fail the gate.
     site.routes["/"] = answer(FAULTS["another image"](PAGE))
     ran = scan(site, *fails)
     assert ran.returncode == 1

@@ -1,4 +1,4 @@
-"""Baselines of an edited page that a browser judges."""
+"""Tests for baselines of an edited page, scanned with a browser."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 from tests.command_line import run_here
 from tests.targets.server import Site
-from tests.website_scan.command.edited_page import HARMLESS, PAGE, answer, replaced
+from tests.website_scan.command.edited_page import HARMLESS, PAGE, answer, replacing_edit
 from website_scan.browser.warm import WarmBrowser
 from website_scan.command import local
 from website_scan.net.browser import find_browser, sandbox_problem
@@ -43,7 +43,7 @@ def scan(site: Site, page: str, *arguments: str) -> subprocess.CompletedProcess[
     return run_here("scan", url, *arguments, *TYPES, "--allow-network", "127.0.0.0/8", "--format", "csv", "--quiet")
 
 
-def test_all_harmless_edits_together_pass_in_a_browser(site: Site, baseline: Path) -> None:
+def test_all_harmless_edits_pass_together(site: Site, baseline: Path) -> None:
     page = reduce(lambda page, edit: edit(page), HARMLESS.values(), PAGE)
     ran = scan(site, page.replace("We bake", "All of us bake"), "--baseline", str(baseline))
     assert (ran.returncode, ran.stderr) == (0, "")
@@ -59,12 +59,12 @@ def test_all_harmless_edits_together_pass_in_a_browser(site: Site, baseline: Pat
     ],
 )
 def test_new_fault_fails_the_gate_in_a_browser(site: Site, baseline: Path, fault: str) -> None:
-    ran = scan(site, replaced("</main>", f"{fault}</main>")(PAGE), "--baseline", str(baseline))
+    ran = scan(site, replacing_edit("</main>", f"{fault}</main>")(PAGE), "--baseline", str(baseline))
     assert ran.returncode == 1, ran.stderr
     assert ran.stderr.startswith("Gate failed")
 
 
-def test_scan_without_the_browser_of_the_baseline_warns_and_has_no_new_findings(
+def test_baseline_with_a_browser_causes_only_a_warning(
     site: Site, baseline: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(local, "browser", lambda: None)
@@ -74,7 +74,7 @@ def test_scan_without_the_browser_of_the_baseline_warns_and_has_no_new_findings(
     assert sentence.startswith(f"Warning: {baseline} was written with a browser, this run without one")
 
 
-def test_scan_with_a_browser_that_the_baseline_lacked_warns_and_has_no_new_findings(site: Site, tmp_path: Path) -> None:
+def test_baseline_without_a_browser_causes_only_a_warning(site: Site, tmp_path: Path) -> None:
     path = tmp_path / "known.json"
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(local, "browser", lambda: None)

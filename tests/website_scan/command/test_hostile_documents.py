@@ -1,4 +1,4 @@
-"""Outputs for a hostile page: each format of each scan type is valid, without characters that a reader interprets."""
+"""Test that the output for a hostile page is valid and escaped."""
 
 from __future__ import annotations
 
@@ -24,38 +24,38 @@ from tests.website_scan.command.hostile_page import PATH, hostile_site, reports_
 from tests.website_scan.command.test_formats import CODE_QUALITY, INTERPRETED
 from website_scan.command.formats import WRITERS
 from website_scan.command.formats.text import text
-from website_scan.command.judged import Gate, Judged, Outcome
+from website_scan.command.gate import CommandReport, CommandResult, Gate
 from website_scan.command.output import formatted
 from website_scan.findings import ScanType, Severity
 from website_scan.report.spreadsheets import FORMULA_STARTS
 from website_scan.report_json import checks_of
 
-# HTML elements of rendered Markdown that the format itself makes.
+# HTML elements that the format itself adds to rendered Markdown.
 ELEMENTS_OF_FORMAT = {"html", "head", "body", "h1", "h2", "p", "strong", "em", "code", "ul", "li", "a"} | {
     *("table", "thead", "tbody", "tr", "th", "td")
 }
 
 
 @pytest.fixture(scope="module")
-def reports() -> Mapping[str, Judged]:
+def reports() -> Mapping[str, CommandReport]:
     with hostile_site() as site:
         return {report.type: report for report in reports_of(site, PATH)}
 
 
-def as_text(content: str, judged: Judged) -> None:
+def check_text(content: str, judged: CommandReport) -> None:
     titles = [check["title"] for _, check in judged.findings()]
     assert all(f" {title} (" in content for title in titles)
 
 
-def as_json(content: str, judged: Judged) -> None:
+def check_json(content: str, judged: CommandReport) -> None:
     _validate(content, "/v1/report/{scan_id}", judged)
 
 
-def as_export(content: str, judged: Judged) -> None:
+def check_export(content: str, judged: CommandReport) -> None:
     _validate(content, "/v1/report/{scan_id}/export", judged)
 
 
-def _validate(content: str, operation: str, judged: Judged) -> None:
+def _validate(content: str, operation: str, judged: CommandReport) -> None:
     api = description()
     schema = api["paths"][operation]["get"]["responses"]["200"]["content"]["application/json"]["schema"]
     (report,) = json.loads(content)["reports"]
@@ -63,19 +63,19 @@ def _validate(content: str, operation: str, judged: Judged) -> None:
     assert report["url"] == judged.url
 
 
-def as_sarif(content: str, judged: Judged) -> None:
+def check_sarif(content: str, judged: CommandReport) -> None:
     log = json.loads(content)
     assert_sarif(log)
     (run,) = log["runs"]
     assert {result["ruleId"] for result in run["results"]} == {check["id"] for _, check in judged.findings()}
     for result in run["results"]:
-        # The only link is the format's link to the page.
+        # The only link is the format's own link to the page.
         (target,) = re.findall(r"(?<!\\)\]\(([^)]*)\)", result["message"]["text"])
         assert urlsplit(target)[:2] == urlsplit(judged.url)[:2]
         assert "evil.example" not in target or "evil.example" in judged.url
 
 
-def as_csv(content: str, judged: Judged) -> None:
+def check_csv(content: str, judged: CommandReport) -> None:
     rows = list(csv.reader(io.StringIO(content, newline=""), strict=True))
     assert len({len(row) for row in rows}) == 1
     judgements = [*checks_of(judged.export), *judged.export["skipped_checks"], *judged.export["omitted_checks"]]
@@ -83,19 +83,19 @@ def as_csv(content: str, judged: Judged) -> None:
     assert not [cell for row in rows for cell in row if cell.startswith(FORMULA_STARTS)]
 
 
-def as_junit(content: str, judged: Judged) -> None:
+def check_junit(content: str, judged: CommandReport) -> None:
     tree = etree.fromstring(content.encode())
     etree.XMLSchema(file=Path(__file__).with_name("junit.xsd")).assertValid(tree)
     assert {case.get("name") for case in tree.iter("testcase")} >= {check["name"] for _, check in judged.checks}
 
 
-def as_code_quality(content: str, judged: Judged) -> None:
+def check_code_quality(content: str, judged: CommandReport) -> None:
     entries = json.loads(content)
     jsonschema.validate(entries, CODE_QUALITY)
     assert len({entry["fingerprint"] for entry in entries}) == len(entries) >= len(judged.findings())
 
 
-def as_markdown(content: str, judged: Judged) -> None:
+def check_markdown(content: str, judged: CommandReport) -> None:
     parser = MarkdownIt("commonmark").enable(["table", "strikethrough"]).disable("text_join")
     tokens = [part for token in parser.parse(content) for part in (token, *(token.children or ()))]
     assert not {"html_block", "html_inline", "image"} & {token.type for token in tokens}
@@ -103,13 +103,13 @@ def as_markdown(content: str, judged: Judged) -> None:
     assert {node.tag for node in tree.css("*")} <= ELEMENTS_OF_FORMAT
     assert {urlsplit(node.attributes["href"] or "")[:2] for node in tree.css("a")} == {urlsplit(judged.url)[:2]}
     assert len(tree.css("h1")) == len(tree.css("h2")) == len(tree.css("tbody tr")) == 1
-    # GitHub makes links of bare addresses, except where a character is escaped: then the text is in several tokens.
+    # GitHub links bare URLs unless a character is escaped.
     linked = {after.content for link, after in pairwise(tokens) if link.type == "link_open"}
     texts = {token.content for token in tokens if token.type == "text"} - linked
     assert not [text for text in texts if re.search(r"://|www\.", text)]
 
 
-def as_html(content: str, judged: Judged) -> None:
+def check_html(content: str, judged: CommandReport) -> None:
     tree = LexborHTMLParser(content)
     assert not tree.css("script, iframe, object, embed, link, base, form, [onerror], [onload], [srcset]")
     assert len(tree.css("meta[http-equiv]")) == 1
@@ -122,49 +122,56 @@ def as_html(content: str, judged: Judged) -> None:
     assert not [link for link in links if "//evil.example" in link.partition("?")[0]]
 
 
-VALIDATORS: Mapping[str, Callable[[str, Judged], None]] = {
-    "text": as_text,
-    "json": as_json,
-    "full": as_export,
-    "sarif": as_sarif,
-    "csv": as_csv,
-    "junit": as_junit,
-    "codequality": as_code_quality,
-    "markdown": as_markdown,
-    "html": as_html,
+VALIDATORS: Mapping[str, Callable[[str, CommandReport], None]] = {
+    "text": check_text,
+    "json": check_json,
+    "full": check_export,
+    "sarif": check_sarif,
+    "csv": check_csv,
+    "junit": check_junit,
+    "codequality": check_code_quality,
+    "markdown": check_markdown,
+    "html": check_html,
 }
 
 
-def document_of(name: str, *reports: Judged) -> str:
+# Values of different lengths would be wrapped differently.
+UNWRAPPED = 1_000_000
+
+
+def render_format(name: str, *reports: CommandReport) -> str:
     if name == "text":
-        return "".join(f"{line}\n" for report in reports for line in text(report))
+        return "".join(f"{line}\n" for report in reports for line in text(report, width=UNWRAPPED))
     gate = Gate({"": 100}, Severity.LOW)
     complaints = [sentence for report in reports for sentence in gate.complaints(report)]
-    return formatted(name, Outcome(reports, complaints, len(reports) + 1, gate=gate))
+    return formatted(name, CommandResult(reports, complaints, len(reports) + 1, gate=gate))
 
 
-def test_every_format_is_validated() -> None:
+def test_every_format_has_a_validator() -> None:
     assert VALIDATORS.keys() == {"text", *WRITERS}
 
 
 @pytest.mark.parametrize("name", VALIDATORS)
 @pytest.mark.parametrize("scan_type", list(ScanType))
-def test_output_for_a_hostile_page_is_valid(reports: Mapping[str, Judged], scan_type: ScanType, name: str) -> None:
+def test_output_for_a_hostile_page_is_valid(
+    reports: Mapping[str, CommandReport], scan_type: ScanType, name: str
+) -> None:
     judged = reports[scan_type]
     assert judged.error is None
     assert judged.findings()
-    content = document_of(name, judged)
+    content = render_format(name, judged)
     VALIDATORS[name](content, judged)
     interpreted = {character for character in content if unicodedata.category(character) in INTERPRETED} - set("\r\n\t")
-    assert not interpreted or name == "html"  # HTML is for browsers, not for terminals
+    # HTML is for browsers, so it may contain characters that terminals interpret.
+    assert not interpreted or name == "html"
     assert not interpreted & set("\u202e\u2066\x1b\x07\x9b\x00")
-    content.encode()  # raises an error for lone surrogates
+    content.encode()  # encode() raises an error for lone surrogates.
     assert len(content) < 3_000_000
 
 
 @pytest.mark.parametrize("name", [name for name in VALIDATORS if name != "text"])
-def test_output_for_all_scan_types_is_valid(reports: Mapping[str, Judged], name: str) -> None:
-    content = document_of(name, *reports.values())
+def test_output_for_all_scan_types_is_valid(reports: Mapping[str, CommandReport], name: str) -> None:
+    content = render_format(name, *reports.values())
     if name == "sarif":
         assert_sarif(json.loads(content))
     if name == "junit":
@@ -177,8 +184,8 @@ def test_output_for_all_scan_types_is_valid(reports: Mapping[str, Judged], name:
     assert not set(content) & set("\u202e\u2066\x1b\x07\x9b\x00")
 
 
-def test_outputs_contain_the_texts_of_the_hostile_page(reports: Mapping[str, Judged]) -> None:
-    """Make sure that the other tests test something."""
-    everything = "".join(document_of("full", report) for report in reports.values())
+def test_hostile_texts_appear_in_the_output(reports: Mapping[str, CommandReport]) -> None:
+    """Otherwise, the other tests would not cover the hostile texts."""
+    everything = "".join(render_format("full", report) for report in reports.values())
     for words in ("=1+1", "]]>", "-->", "</script>", "onerror=alert(1)", "javascript:alert(1)", "evil.example", "7*7"):
         assert words in everything, words

@@ -1,10 +1,11 @@
-"""Installed `website-scan`, as by `pip`, `pipx` and `uv tool`: outside the repository, with its dependencies."""
+"""Tests for the installed command `website-scan`."""
 
 from __future__ import annotations
 
 import ast
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -17,9 +18,10 @@ import pytest
 from tests.command_line import ROOT
 from tests.targets.server import Site
 from website_scan import __version__
-from website_scan.command.arguments import FORMATS
+from website_scan.command.arguments import FORMATS, parse_arguments
+from website_scan.findings import Severity
 
-# Packages with a slow import, which neither help nor wrong usage needs.
+# Slow packages that help and usage errors do not need to import.
 HEAVY = (
     "celery",
     "django",
@@ -27,7 +29,6 @@ HEAVY = (
     "redis",
     "requests",
     "rest_framework",
-    "bs4",
     "cryptography",
     "lxml",
     "playwright",
@@ -45,15 +46,15 @@ SERVICE = (
     "scans",
     "webhooks",
 )
-# Program that runs the command while the packages of the service cannot be imported.
-WITHOUT_SERVICE = f"""
+# This program runs the command while packages of the service cannot be imported.
+WITHOUT_SERVICE_PACKAGES = f"""
 import sys
 sys.modules.update(dict.fromkeys({SERVICE}))
 from website_scan.command.main import main
 sys.exit(main())
 """
-# Modules for type checkers only, and of Python itself since 3.14.
-NOT_INSTALLED = {"_typeshed", "compression"}
+# These modules are only for type checkers, or are part of Python since 3.14.
+MODULES_WITHOUT_PACKAGE = {"_typeshed", "compression"}
 
 pytestmark = pytest.mark.xdist_group("installed")
 
@@ -66,9 +67,7 @@ def website_scan(
     return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, timeout=100)
 
 
-def test_installed_command_scans_and_writes_html_without_the_repository(
-    installed: Path, shop: Site, tmp_path: Path
-) -> None:
+def test_installed_command_does_not_need_the_repository(installed: Path, shop: Site, tmp_path: Path) -> None:
     """Data, templates and style sheets are installed, and scripts are executable."""
     url = f"{shop.url_as('localhost')}/"
     allowed = ("--allow-network", "127.0.0.0/8", "--format", "html", "--output", "report.html")
@@ -80,17 +79,26 @@ def test_installed_command_scans_and_writes_html_without_the_repository(
     assert os.access(installed / "website_scan/net/start-as-user", os.X_OK)
 
 
-def test_help_fits_a_screen_and_imports_no_heavy_package(installed: Path) -> None:
+def test_help_imports_no_heavy_package(installed: Path) -> None:
     ran = website_scan(installed, "--help", COLUMNS="80")
     assert ran.returncode == 0
     assert ran.stdout.startswith("usage: website-scan URL… [options]\n")
-    assert len(ran.stdout.splitlines()) <= 40
+    assert len(ran.stdout.splitlines()) <= 45
     assert max(map(len, ran.stdout.splitlines())) <= 80
-    assert all(part in ran.stdout for part in ("environment: WEBSITE_SCAN_KEY", "exit status: 0 good", "\ngate:\n"))
+    assert all(part in ran.stdout for part in ("environment: WEBSITE_SCAN_KEY", "exit status: 0 success", "\ngate:\n"))
     code = f"import sys, website_scan.command.main; print([name for name in {HEAVY} if name in sys.modules])"
     environment = {"PYTHONPATH": str(installed)}
     loaded = subprocess.run([sys.executable, "-c", code], env=environment, cwd="/", capture_output=True, text=True)
     assert loaded.stdout == "[]\n"
+
+
+def test_help_ends_with_examples(installed: Path) -> None:
+    _, _, text = website_scan(installed, "--help", COLUMNS="80").stdout.partition("\nexamples:\n")
+    page, preview, gate = (shlex.split(line) for line in text.splitlines())
+    assert all(example[0] == "website-scan" for example in (page, preview, gate))
+    assert parse_arguments(page[1:]).urls == ("https://example.com/",)
+    assert parse_arguments(preview[1:]).start == "npm run preview"
+    assert parse_arguments(gate[1:]).fail_on is Severity.HIGH
 
 
 def test_version_and_bash_completion_are_printed(installed: Path) -> None:
@@ -117,7 +125,7 @@ print complete
 
 
 @pytest.mark.skipif(shutil.which("zsh") is None, reason="no zsh")
-def test_zsh_completes_options_after_the_documented_steps(installed: Path, tmp_path: Path) -> None:
+def test_zsh_completes_options(installed: Path, tmp_path: Path) -> None:
     (steps,) = re.findall(r"^```zsh\n(.*?)^```$", (ROOT / "docs" / "command.md").read_text(), re.MULTILINE | re.DOTALL)
     program = f'website-scan() {{ PYTHONPATH="{installed}" "{sys.executable}" "{installed}/bin/website-scan" "$@" }}\n'
     environment = {"HOME": str(tmp_path), "PATH": os.environ["PATH"], "TERM": "xterm"}
@@ -135,8 +143,8 @@ def test_only_the_scanner_is_installed(installed: Path) -> None:
     assert [folder.name.partition("-")[0] for folder in installed.glob("*.dist-info")] == ["website_scan"]
 
 
-# Program that starts the command with its packages at the end of the import path, as pip installs packages.
-AS_INSTALLED = """
+# This program puts the command's packages at the end of the import path, like pip.
+INSTALLED_COMMAND = """
 import runpy, sys
 packages = sys.argv.pop(1)
 sys.path.append(packages)
@@ -145,13 +153,13 @@ runpy.run_path(f"{packages}/bin/website-scan", run_name="__main__")
 
 
 @pytest.mark.parametrize("path", [".", ":", "{project}"])
-def test_packages_of_a_project_do_not_shadow_the_commands_packages(installed: Path, tmp_path: Path, path: str) -> None:
-    """PYTHONPATH precedes installed packages. A failed import would exit with status 1, as a failed gate does."""
+def test_packages_of_a_project_are_not_imported(installed: Path, tmp_path: Path, path: str) -> None:
+    """PYTHONPATH precedes installed packages, and a failed import would look like a failed gate (status 1)."""
     for name in ("config", "website_scan", "requests", "accounts", "jinja2"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "__init__.py").write_text("raise ImportError('not this one')\n")
     ran = subprocess.run(
-        [sys.executable, "-c", AS_INSTALLED, installed, "ftp://a/"],
+        [sys.executable, "-c", INSTALLED_COMMAND, installed, "ftp://a/"],
         env={"PYTHONPATH": path.format(project=tmp_path)},
         cwd=tmp_path,
         capture_output=True,
@@ -161,8 +169,8 @@ def test_packages_of_a_project_do_not_shadow_the_commands_packages(installed: Pa
     assert ran.stderr.startswith("website-scan: ftp://a/: ")
 
 
-def test_python_m_website_scan_imports_no_package_of_the_current_folder(installed: Path, tmp_path: Path) -> None:
-    """`python -m` puts the current folder first on the path."""
+def test_python_m_ignores_the_current_folder(installed: Path, tmp_path: Path) -> None:
+    """`python -m` puts the current folder first on the import path."""
     (tmp_path / "requests").mkdir()
     (tmp_path / "requests" / "__init__.py").write_text("raise ImportError('not this one')\n")
     ran = subprocess.run(
@@ -177,8 +185,8 @@ def test_python_m_website_scan_imports_no_package_of_the_current_folder(installe
 
 
 def test_crash_exits_with_status_3(installed: Path, tmp_path: Path) -> None:
-    """Python's exit status for an exception is 1, as for a failed gate."""
-    broken = tmp_path / "ada_url.py"  # a dependency without its content
+    """An exception would exit with status 1, which means a failed gate."""
+    broken = tmp_path / "ada_url.py"  # The module is empty, so the import of a name fails.
     broken.write_text("")
     code = (
         "import sys, runpy; sys.path.insert(0, sys.argv.pop(1)); runpy.run_path(sys.argv.pop(1), run_name='__main__')"
@@ -193,7 +201,7 @@ def test_crash_exits_with_status_3(installed: Path, tmp_path: Path) -> None:
     )
     assert ran.returncode == 3
     assert "Traceback" in ran.stderr
-    crash = "import website_scan.command.main as m; m.options_from = lambda *_: 1 / 0; m.main()"
+    crash = "import website_scan.command.main as m; m.parse_arguments = lambda *_: 1 / 0; m.main()"
     ran = subprocess.run(
         [sys.executable, "-c", crash], env={"PYTHONPATH": str(installed)}, capture_output=True, text=True, cwd="/"
     )
@@ -211,9 +219,7 @@ def test_crash_exits_with_status_3(installed: Path, tmp_path: Path) -> None:
         ("> /dev/full 2> /dev/full", ""),
     ],
 )
-def test_unwritable_output_is_reported_in_a_sentence(
-    installed: Path, tmp_path: Path, redirection: str, message: str
-) -> None:
+def test_unwritable_output_is_one_line(installed: Path, tmp_path: Path, redirection: str, message: str) -> None:
     (tmp_path / "index.html").write_text("<!doctype html><title>Bread</title>")
     script = f'"{sys.executable}" "{installed}/bin/website-scan" --serve . --type seo {redirection}'
     environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(installed), "SCAN_BROWSER": "off"}
@@ -223,13 +229,11 @@ def test_unwritable_output_is_reported_in_a_sentence(
     assert (ran.returncode, ran.stderr) == (2, message)
 
 
-def test_all_formats_are_written_without_the_packages_of_the_service(
-    installed: Path, shop: Site, tmp_path: Path
-) -> None:
+def test_all_formats_work_without_service_packages(installed: Path, shop: Site, tmp_path: Path) -> None:
     options = [word for name in FORMATS for word in ("--format", name, "--output", name)]
     url = f"{shop.url_as('localhost')}/"
     ran = subprocess.run(
-        [sys.executable, "-c", WITHOUT_SERVICE, url, "--allow-network", "127.0.0.0/8", *options],
+        [sys.executable, "-c", WITHOUT_SERVICE_PACKAGES, url, "--allow-network", "127.0.0.0/8", *options],
         cwd=tmp_path,
         env={"PYTHONPATH": str(installed), "SCAN_BROWSER": "off", "SCAN_CA_BUNDLE": str(shop.ca_file)},
         capture_output=True,
@@ -240,8 +244,8 @@ def test_all_formats_are_written_without_the_packages_of_the_service(
     assert all((tmp_path / name).stat().st_size for name in FORMATS)
 
 
-def test_imported_packages_are_the_declared_dependencies() -> None:
-    """Imports within functions count, too. Packages of browsers and agents are extras."""
+def test_imported_packages_are_declared() -> None:
+    """Imports inside functions count, too. Packages for browsers and agents are optional."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras = project["optional-dependencies"]
     declared, optional = (
@@ -250,14 +254,14 @@ def test_imported_packages_are_the_declared_dependencies() -> None:
     )
     assert len(declared) <= 22
     distributions = packages_distributions()
-    imported = {name for path in (ROOT / "website_scan").rglob("*.py") for name in imports_of(path)}
-    foreign = imported - sys.stdlib_module_names - NOT_INSTALLED - {"website_scan"}
+    imported = {name for path in (ROOT / "website_scan").rglob("*.py") for name in top_level_imports(path)}
+    foreign = imported - sys.stdlib_module_names - MODULES_WITHOUT_PACKAGE - {"website_scan"}
     used = {re.sub(r"[-_.]+", "-", distributions[name][0]).lower() for name in foreign}
     assert used - optional == declared
 
 
-def imports_of(path: Path) -> set[str]:
-    """Return the top-level names of the packages that a module imports."""
+def top_level_imports(path: Path) -> set[str]:
+    """Return the top-level names of a module's imports."""
     packages = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):

@@ -1,4 +1,4 @@
-"""Levels of findings: one table determines the severity in all formats and the verdict of the gate."""
+"""Test that all formats and the gate use one table of levels."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from tests.website_scan.command.reports import check_result, judged
+from tests.website_scan.command.reports import check_result, judged_report
 from website_scan.command.formats.text import text
-from website_scan.command.judged import Gate, Judged, Outcome
+from website_scan.command.gate import CommandReport, CommandResult, Gate
 from website_scan.command.output import formatted
 from website_scan.findings import Severity
 from website_scan.report.levels import LEVELS, Level
@@ -20,12 +20,12 @@ SARIF = ("note", "warning", "error")
 CODE_QUALITY = ("info", "minor", "major", "critical", "blocker")
 
 
-def report(status: str, severity: str) -> Judged:
-    return judged(check_result("hsts", status, Severity(severity)), check_result("csp", "pass"))
+def report(status: str, severity: str) -> CommandReport:
+    return judged_report(check_result("hsts", status, Severity(severity)), check_result("csp", "pass"))
 
 
 def output(name: str, status: str, severity: str) -> str:
-    return formatted(name, Outcome([report(status, severity)], [], 1, gate=Gate(fail_on=Severity.LOW)))
+    return formatted(name, CommandResult([report(status, severity)], [], 1, gate=Gate(fail_on=Severity.LOW)))
 
 
 def test_every_finding_has_a_level() -> None:
@@ -34,10 +34,10 @@ def test_every_finding_has_a_level() -> None:
 
 
 @pytest.mark.parametrize(("finding", "level"), LEVELS.items())
-def test_all_formats_have_the_level_of_a_finding(finding: tuple[str, str], level: Level) -> None:
+def test_every_format_shows_the_level_of_a_finding(finding: tuple[str, str], level: Level) -> None:
     status, severity = finding
     lines = list(text(report(status, severity)))
-    assert f"    {level.mark} hsts is wrong ({severity}, Headers): Seen: hsts." in lines
+    assert f"  {level.mark} hsts is wrong ({severity}, Headers)" in lines
     assert f"- **hsts is wrong** ({level.word}, {severity}, Headers, `hsts`)" in output("markdown", *finding)
     (run,) = json.loads(output("sarif", *finding))["runs"]
     (rule, _), (result,) = run["tool"]["driver"]["rules"], run["results"]
@@ -59,7 +59,7 @@ def test_all_formats_have_the_level_of_a_finding(finding: tuple[str, str], level
 
 
 @pytest.mark.parametrize(("finding", "level"), LEVELS.items())
-def test_gate_fails_for_gated_levels(finding: tuple[str, str], level: Level) -> None:
+def test_gate_fails_only_for_gated_levels(finding: tuple[str, str], level: Level) -> None:
     assert bool(Gate(fail_on=Severity.LOW).failing_findings(report(*finding))) is level.gated
     assert bool(list(Gate(fail_on=Severity.LOW).complaints(report(*finding)))) is level.gated
 
@@ -76,7 +76,7 @@ def test_levels_follow_the_order_of_severities(status: str) -> None:
 
 
 def test_formats_agree_on_the_order_of_levels() -> None:
-    """The more serious finding in one format is not less serious in another format."""
+    """If one format ranks a finding higher than another finding, no other format ranks it lower."""
     ranks = [
         (SARIF.index(level.sarif), CODE_QUALITY.index(level.code_quality), float(level.security_severity))
         for level in LEVELS.values()
@@ -87,7 +87,7 @@ def test_formats_agree_on_the_order_of_levels() -> None:
             assert all(a <= b for a, b in pairs) or all(a >= b for a, b in pairs), (one, other)
 
 
-def test_level_of_a_warning_is_below_that_of_a_failure() -> None:
+def test_warning_is_below_a_failure() -> None:
     for severity in (Severity.HIGH, Severity.MEDIUM, Severity.LOW):
         failed, warned = LEVELS["fail", severity], LEVELS["warn", severity]
         assert warned.sarif != "error"

@@ -1,4 +1,4 @@
-"""`website-scan list …` with all kinds of responses of a server."""
+"""Tests for `website-scan list …`."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ import pytest
 
 from tests.website_scan.command.test_remote import Answer, Fake, fake, refusal
 from website_scan.command import lists
-from website_scan.command.arguments import PROGRAM, is_about_lists
+from website_scan.command.arguments import PROGRAM, is_list_command
 from website_scan.command.errors import ServerRefused, WrongUsage
-from website_scan.command.lists import LISTS_AT_ONCE
+from website_scan.command.lists import ITEMS_PER_REQUEST
 from website_scan.command.main import run
 from website_scan.command.remote import KEY, ServiceClient
 
@@ -39,7 +39,7 @@ def lists_answer(*site_lists: dict[str, str]) -> Answer:
     return json_answer({"lists": site_lists or [LIST], "total": len(site_lists or [LIST])})
 
 
-def requested(server: Fake) -> list[str]:
+def requested_paths(server: Fake) -> list[str]:
     return [f"{method} {path}" for method, path, *_ in server.requests]
 
 
@@ -59,18 +59,19 @@ def run_list_command(server: Fake, *arguments: str) -> int:
         ([], False),
     ],
 )
-def test_list_is_a_subcommand_also_after_the_option_server(arguments: Sequence[str], is_about: bool) -> None:
-    assert is_about_lists(arguments) is is_about
+def test_server_option_may_precede_list(arguments: Sequence[str], is_about: bool) -> None:
+    assert is_list_command(arguments) is is_about
 
 
-def test_push_replaces_the_sites_of_the_list_with_the_files_name(
-    fake: Fake, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_push_replaces_the_sites_of_a_list(fake: Fake, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "sites.csv"
     file.write_bytes("url,tags\nhttps://bücher.example,=a;b\n".encode("utf-8-sig"))
     fake.answers = [lists_answer(), json_answer(CHANGES)]
     assert run_list_command(fake, "push", str(file)) == 0
-    assert requested(fake) == [f"GET /v1/lists?limit={LISTS_AT_ONCE}&offset=0", f"PUT /v1/lists/{LIST['id']}/entries"]
+    assert requested_paths(fake) == [
+        f"GET /v1/lists?limit={ITEMS_PER_REQUEST}&offset=0",
+        f"PUT /v1/lists/{LIST['id']}/entries",
+    ]
     *_, headers, body = fake.requests[-1]
     assert (headers["Content-Type"], body) == ("text/csv", file.read_bytes())
     numbers = "1,200 added, 3 removed, 0 changed, 4 unchanged."
@@ -90,7 +91,7 @@ def test_push_creates_a_new_list(fake: Fake, tmp_path: Path, capsys: pytest.Capt
     assert capsys.readouterr().err.startswith("Created Ministries")
 
 
-def test_refused_push_reports_faulty_lines_and_deletes_the_new_list(fake: Fake, tmp_path: Path) -> None:
+def test_refused_push_deletes_the_new_list(fake: Fake, tmp_path: Path) -> None:
     file = tmp_path / "sites.json"
     file.write_text("[]")
     faults = [{"line": line, "code": "INVALID_URL", "error": "No address."} for line in range(1, 101)]
@@ -101,44 +102,44 @@ def test_refused_push_reports_faulty_lines_and_deletes_the_new_list(fake: Fake, 
     lines = str(refusal.value).splitlines()
     assert lines[0].endswith("INVALID_ENTRIES: 1,204 lines are not valid.")
     assert (lines[1], lines[-1], len(lines)) == ("  line 1: No address.", "  and 1,184 more", 22)
-    assert requested(fake)[-1] == f"DELETE /v1/lists/{LIST['id']}"
+    assert requested_paths(fake)[-1] == f"DELETE /v1/lists/{LIST['id']}"
     assert fake.requests[2][2]["Content-Type"] == "application/json"
 
 
-def test_refused_push_does_not_delete_an_existing_list(fake: Fake, tmp_path: Path) -> None:
+def test_refused_push_keeps_an_existing_list(fake: Fake, tmp_path: Path) -> None:
     file = tmp_path / "sites.csv"
     file.write_text("x")
     fake.answers = [lists_answer(), refusal(400, "INVALID_ENTRIES")]
     with pytest.raises(ServerRefused, match="INVALID_ENTRIES"):
         run_list_command(fake, "push", str(file))
-    assert not [request for request in requested(fake) if request.startswith("DELETE")]
+    assert not [request for request in requested_paths(fake) if request.startswith("DELETE")]
 
 
-def test_push_of_standard_input_needs_the_name_of_a_list(fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
-    def piped() -> None:
+def test_push_from_standard_input_needs_a_list_name(fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
+    def piped_text() -> None:
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"a.example")))
 
-    piped()
+    piped_text()
     with pytest.raises(WrongUsage, match="name or the ID"):
         run_list_command(fake, "push", "-")
-    piped()
+    piped_text()
     fake.answers = [json_answer(LIST), json_answer(CHANGES)]
     assert run_list_command(fake, "push", "-", LIST["id"], "--quiet") == 0
     assert fake.requests[-1][3] == b"a.example"
 
 
-def test_push_of_a_missing_file_is_wrong_usage(fake: Fake) -> None:
+def test_push_of_a_missing_file_is_a_usage_error(fake: Fake) -> None:
     with pytest.raises(WrongUsage, match="can't be read: No such file"):
         run_list_command(fake, "push", "/nonexistent.csv")
 
 
-def test_list_name_is_searched_on_all_pages_and_must_be_unique(fake: Fake) -> None:
-    others = [{"id": f"lst_{number:022d}", "name": "other"} for number in range(LISTS_AT_ONCE)]
-    page = json_answer({"lists": others, "total": LISTS_AT_ONCE + 1})
-    fake.answers = [page, json_answer({"lists": [LIST], "total": LISTS_AT_ONCE + 1}), json_answer(RUN, 202)]
+def test_list_name_must_be_unique(fake: Fake) -> None:
+    others = [{"id": f"lst_{number:022d}", "name": "other"} for number in range(ITEMS_PER_REQUEST)]
+    page = json_answer({"lists": others, "total": ITEMS_PER_REQUEST + 1})
+    fake.answers = [page, json_answer({"lists": [LIST], "total": ITEMS_PER_REQUEST + 1}), json_answer(RUN, 202)]
     assert run_list_command(fake, "run", "sites") == 0
     fake.answers = [lists_answer(LIST, LIST)]
-    with pytest.raises(WrongUsage, match="2 lists have the name sites: give an ID"):
+    with pytest.raises(WrongUsage, match="2 lists have the name sites: use an ID"):
         run_list_command(fake, "run", "sites")
     fake.answers = [json_answer(NO_LISTS)]
     with pytest.raises(ServerRefused, match="no list with the name sites"):
@@ -152,7 +153,7 @@ def test_run_prints_the_id_of_the_new_run(fake: Fake, capsys: pytest.CaptureFixt
 
 
 @pytest.mark.parametrize(("status", "exit_status"), [("completed", 0), ("partial", 3), ("cancelled", 3)])
-def test_run_with_wait_polls_until_the_run_has_ended(
+def test_run_with_wait_polls_until_the_end(
     fake: Fake, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], status: str, exit_status: int
 ) -> None:
     waited: list[float] = []
@@ -160,15 +161,13 @@ def test_run_with_wait_polls_until_the_run_has_ended(
     ended = RUN | {"status": status, "done": 1200, "failed": 4}
     fake.answers = [lists_answer(), json_answer(RUN, 202), json_answer(RUN), json_answer(ended)]
     assert run_list_command(fake, "run", "sites", "--wait") == exit_status
-    assert waited == [lists.POLL_S] * 2
-    assert requested(fake)[-1] == f"GET /v1/lists/{LIST['id']}/runs/run_1"
+    assert waited == [lists.POLL_INTERVAL_S] * 2
+    assert requested_paths(fake)[-1] == f"GET /v1/lists/{LIST['id']}/runs/run_1"
     message = f"The run of sites is {status}: 1,200 sites judged, 4 failed, 0 left out.\n"
     assert capsys.readouterr().err == message
 
 
-def test_export_writes_the_latest_snapshot_of_a_completed_run(
-    fake: Fake, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_export_writes_the_latest_snapshot(fake: Fake, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     statuses = ("running", "cancelled", "partial", "completed")
     runs = json_answer({"runs": [{"id": f"run_{status}", "status": status} for status in statuses]})
     content = "url,title\r\nhttps://a.example/,ü\u2028\r\n" * 9_000
@@ -178,26 +177,24 @@ def test_export_writes_the_latest_snapshot_of_a_completed_run(
     assert run_list_command(fake, "export", "sites", "--output", str(target)) == 0
     assert target.read_bytes().decode() == content
     assert [file.name for file in tmp_path.iterdir()] == ["out.csv"]
-    assert requested(fake)[-1] == f"GET /v1/lists/{LIST['id']}/snapshots/run_partial/export/csv"
+    assert requested_paths(fake)[-1] == f"GET /v1/lists/{LIST['id']}/snapshots/run_partial/export/csv"
     assert capsys.readouterr().err == f"Written: {target}.\n"
 
 
-def test_export_writes_the_requested_snapshot_to_standard_output(
-    fake: Fake, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_export_writes_a_snapshot_to_standard_output(fake: Fake, capsys: pytest.CaptureFixture[str]) -> None:
     fake.answers = [lists_answer(), (200, {}, b'{"url": "https://a.example/"}\n')]
     assert run_list_command(fake, "export", "sites", "--snapshot", "run_1/../x", "--format", "jsonl") == 0
-    assert requested(fake)[-1] == f"GET /v1/lists/{LIST['id']}/snapshots/run_1%2F..%2Fx/export/jsonl"
+    assert requested_paths(fake)[-1] == f"GET /v1/lists/{LIST['id']}/snapshots/run_1%2F..%2Fx/export/jsonl"
     assert capsys.readouterr() == ('{"url": "https://a.example/"}\n', "")
 
 
-def test_export_of_a_list_without_a_snapshot_is_refused(fake: Fake) -> None:
+def test_export_needs_a_snapshot(fake: Fake) -> None:
     fake.answers = [lists_answer(), json_answer({"runs": [RUN]})]
     with pytest.raises(ServerRefused, match="no snapshot yet"):
         run_list_command(fake, "export", "sites")
 
 
-def test_export_that_ends_early_does_not_replace_the_file(fake: Fake, tmp_path: Path) -> None:
+def test_incomplete_export_does_not_replace_the_file(fake: Fake, tmp_path: Path) -> None:
     fake.answers = [lists_answer(), (200, {"Transfer-Encoding": "chunked"}, b"5\r\nhello\r\n")]
     target = tmp_path / "out.csv"
     target.write_text("before")
@@ -207,7 +204,7 @@ def test_export_that_ends_early_does_not_replace_the_file(fake: Fake, tmp_path: 
     assert [file.name for file in tmp_path.iterdir()] == ["out.csv"]
 
 
-def test_export_reports_an_unwritable_file_before_the_download(fake: Fake, tmp_path: Path) -> None:
+def test_unwritable_file_is_reported_before_the_download(fake: Fake, tmp_path: Path) -> None:
     fake.answers = [lists_answer()]
     with pytest.raises(WrongUsage, match="can't be written"):
         run_list_command(fake, "export", "sites", "--output", str(tmp_path / "none" / "out.csv"))
@@ -216,7 +213,7 @@ def test_export_reports_an_unwritable_file_before_the_download(fake: Fake, tmp_p
 
 def test_list_command_needs_a_server_and_an_action(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["list", "run", "sites"]) == 2
-    assert "give its address with --server" in capsys.readouterr().err
+    assert "specify its address with --server" in capsys.readouterr().err
     for wrong in (["list"], ["list", "erase", "sites"], ["list", "push"], ["list", "export", "x", "--format", "pdf"]):
         with pytest.raises(SystemExit) as ended:
             run(["--server", "https://scan.example.com", *wrong])

@@ -1,4 +1,7 @@
-"""Pages on this machine: a typed loopback address may be scanned without an option, no other private address may."""
+"""Test that a typed loopback URL needs no option.
+
+Other private addresses need one.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +18,11 @@ from tests.project import PACKAGES, ROOT
 from tests.targets.canary import Canary
 from tests.targets.server import Answer, Site
 from website_scan.command import local
-from website_scan.command.access import policy_of
-from website_scan.command.arguments import options_from
+from website_scan.command.access import network_policy
+from website_scan.command.arguments import parse_arguments
 from website_scan.net.browser import find_browser
 
-# pytest-socket allows these hosts, so that only the network guard can refuse a connection.
+# pytest-socket allows these hosts, so only the network guard can refuse them.
 pytestmark = pytest.mark.allow_hosts(["127.0.0.1", "127.0.0.2", "::1"])
 HEAD = "<!doctype html><html lang=en><head><meta charset=utf-8><title>A bakery in the old town</title></head><h1>Bread"
 
@@ -41,19 +44,19 @@ def scan(*arguments: str) -> subprocess.CompletedProcess[str]:
     return run_here("scan", *arguments, "--type", "seo")
 
 
-def error_of(ran: subprocess.CompletedProcess[str]) -> Any:
+def report_error(ran: subprocess.CompletedProcess[str]) -> Any:
     return json.loads(ran.stdout)["error"]["code"]
 
 
 @pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "app.localhost"])
-def test_typed_loopback_page_is_scanned_without_an_option(site: Site, folder: Path, host: str) -> None:
+def test_typed_loopback_page_needs_no_option(site: Site, folder: Path, host: str) -> None:
     ran = scan(f"http://{host}:{site.port}/")
     assert (ran.returncode, ran.stderr) == (0, "Done: 1 report of 1 page.\n")
     assert "/100" in ran.stdout
 
 
-def test_loopback_page_in_the_file_is_refused_with_one_hint(site: Site, folder: Path) -> None:
-    """A pull request from outside may change the file."""
+def test_loopback_page_from_the_file_is_refused(site: Site, folder: Path) -> None:
+    """An outside contributor's pull request may change the file."""
     urls = [f"http://localhost:{site.port}/", f"http://localhost:{site.port}/shop"]
     Path("website-scan.toml").write_text(f"urls = {urls}")
     ran = scan("--type", "security")
@@ -63,7 +66,7 @@ def test_loopback_page_in_the_file_is_refused_with_one_hint(site: Site, folder: 
     assert ran.stderr.count(option) == 1
     assert "Type its URL on the command line" in ran.stderr
     assert scan(*option.split()).returncode == 0
-    # A typed URL allows its address for pages of the file, too.
+    # A typed URL also allows the file's URLs at the same address.
     assert scan("--config", "website-scan.toml", urls[0]).returncode == 0
 
 
@@ -76,34 +79,49 @@ def test_loopback_page_in_the_file_is_refused_with_one_hint(site: Site, folder: 
         ("http://0.0.0.0:3000/a", "did you mean http://localhost:3000/a?"),
     ],
 )
-def test_private_address_is_refused_with_the_option_that_allows_it(folder: Path, url: str, option: str) -> None:
+def test_refusal_suggests_what_to_type(folder: Path, url: str, option: str) -> None:
     ran = run_here("scan", url, "--format", "json")
     assert ran.returncode == 3
     assert ran.stderr.count(option) == 1
     assert ran.stderr.count("\n") == 1
 
 
-def test_name_in_a_private_network_is_refused_with_its_address(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("website_scan.net.resolver._from_hosts_file", lambda _: ["192.168.1.5"])
+def test_refusal_is_printed_once_for_all_scan_types(folder: Path) -> None:
+    ran = run_here("scan", "http://10.0.0.1/", "http://10.0.0.2/")
+    assert ran.returncode == 3
+    assert ran.stdout == (
+        "http://10.0.0.1/  security, performance, accessibility, seo  not scanned\n"
+        "  The target is not publicly accessible: 10.0.0.1 is private (RFC 1918).\n"
+        "\n"
+        "http://10.0.0.2/  security, performance, accessibility, seo  not scanned\n"
+        "  The target is not publicly accessible: 10.0.0.2 is private (RFC 1918).\n"
+    )
+    assert len(json.loads(run_here("scan", "http://10.0.0.1/", "--format", "json").stdout)["reports"]) == 4
+
+
+def test_private_name_is_refused_with_its_address(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("website_scan.net.resolver._look_up_hosts_file", lambda _: ["192.168.1.5"])
     ran = scan("http://intranet.example.com/", "--format", "json")
-    assert error_of(ran) == "DOMAIN_BLOCKED"
+    assert report_error(ran) == "DOMAIN_BLOCKED"
     assert ran.stderr == "intranet.example.com is not public. To scan it, add --allow-network 192.168.1.5/32:80\n"
 
 
-def test_no_hint_is_written_for_addresses_that_no_option_allows(site: Site, folder: Path) -> None:
+def test_always_refused_address_gets_no_hint(site: Site, folder: Path) -> None:
     assert scan("http://printer.local/").stderr == ""
     site.routes["/"] = Answer.redirect("http://10.0.0.1/")
     assert scan(f"{site.url}/").stderr == ""
 
 
-def test_only_the_visit_of_the_typed_page_may_use_its_address() -> None:
-    options = options_from(["https://example.com/", "http://localhost:3000/", "http://127.0.0.5:4000/"])
-    allowed = [{str(net) + f":{port}" for net, port in policy_of(url, options).typed_loopback} for url in options.urls]
+def test_only_the_typed_page_may_use_loopback() -> None:
+    options = parse_arguments(["https://example.com/", "http://localhost:3000/", "http://127.0.0.5:4000/"])
+    allowed = [
+        {str(net) + f":{port}" for net, port in network_policy(url, options).typed_loopback} for url in options.urls
+    ]
     assert allowed == [set(), {"127.0.0.1/32:3000", "::1/128:3000"}, {"127.0.0.5/32:4000"}]
 
 
-def test_other_local_servers_are_refused_to_a_typed_loopback_page(site: Site, folder: Path) -> None:
-    """The other servers are on this machine, too: on another port, and at another address on the same port."""
+def test_page_cannot_reach_other_local_servers(site: Site, folder: Path) -> None:
+    """Two other servers run on this machine, one on another port and one at another address."""
     with Site({"*": Answer("x")}) as other, Canary("127.0.0.2", site.port) as canary:
         lures = [
             other.url,
@@ -120,7 +138,7 @@ def test_other_local_servers_are_refused_to_a_typed_loopback_page(site: Site, fo
 
 
 @pytest.mark.skipif(find_browser("auto") is None, reason="no Chromium")
-def test_other_local_servers_are_refused_to_the_browser(site: Site) -> None:
+def test_browser_cannot_reach_other_local_servers(site: Site) -> None:
     with Site({"*": Answer("x")}) as other, Canary("127.0.0.2", site.port) as canary:
         loads = "".join(
             f"fetch('{address}', {{mode: 'no-cors'}}).catch(() => 0); new Image().src = '{address}';"
@@ -149,25 +167,28 @@ def test_only_the_command_allows_typed_addresses() -> None:
     assert importers == []
 
 
-def test_findings_about_a_previews_server_are_accepted_and_not_in_the_baseline(site: Site, folder: Path) -> None:
+def test_preview_findings_are_not_in_the_baseline(site: Site, folder: Path) -> None:
     url = f"{site.url}/"
     options = ("--type", "security", "--format", "json")
     report = json.loads(run_here("scan", url, *options).stdout)
     assert set(report["accepted"]) == {"http-to-https-redirect", "https-available"}
     assert report["accepted_score"] > report["score"]
     assert run_here("scan", url, *options, "--fail-on", "critical").returncode == 0
-    assert run_here("scan", url, *options, "--fail-on", "high").returncode == 1  # no protection from framing
+    # The only failure is the missing clickjacking protection.
+    assert run_here("scan", url, *options, "--fail-on", "high").returncode == 1
     assert run_here("scan", url, *options, "--write-baseline", "known.json").returncode == 0
     known = {entry["check"] for entry in json.loads(Path("known.json").read_text())["findings"]}
     assert "clickjacking" in known
     assert not known & set(report["accepted"])
 
 
-def test_origin_is_probed_once_for_all_pages_of_the_command(site: Site, folder: Path) -> None:
+def test_origin_is_probed_once_for_all_pages(site: Site, folder: Path) -> None:
     site.routes |= {f"/{name}": Answer(HEAD) for name in "abc"}
     urls = [f"{site.url}/{name}" for name in "abc"]
     ran = run_here("scan", *urls, "--type", "security", "--format", "full")
     assert ran.returncode == 0
     assert site.paths().count("/.git/config") == 1
-    is_shared = [report["site_evidence_at"] is not None for report in json.loads(ran.stdout)["reports"]]
-    assert is_shared == [False, True, True]
+    has_cached_origin_evidence = [
+        report["site_evidence_at"] is not None for report in json.loads(ran.stdout)["reports"]
+    ]
+    assert has_cached_origin_evidence == [False, True, True]

@@ -1,4 +1,7 @@
-"""Options of `website-scan`, from the command line and from website-scan.toml."""
+"""Tests for the options of `website-scan`.
+
+They are on the command line or in website-scan.toml.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from website_scan import catalogue
-from website_scan.command.arguments import Options, options_from
+from website_scan.command.arguments import Options, parse_arguments
 from website_scan.command.configuration import KEYS, ON_COMMAND_LINE_ONLY, fail_under
 from website_scan.command.errors import WrongUsage
 from website_scan.findings import ScanType, Severity
@@ -25,11 +28,11 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_url_alone_scans_all_types() -> None:
-    assert options_from([URL]) == Options(urls=(URL,), typed=(URL,), types=tuple(ScanType))
+    assert parse_arguments([URL]) == Options(urls=(URL,), typed=(URL,), types=tuple(ScanType))
 
 
-def test_urls_may_be_anywhere_and_are_scanned_once() -> None:
-    options = options_from([URL, "--type", "seo", "https://example.com/a", "--quiet", URL])
+def test_urls_and_options_may_be_mixed() -> None:
+    options = parse_arguments([URL, "--type", "seo", "https://example.com/a", "--quiet", URL])
     assert options.urls == (URL, "https://example.com/a")
     assert options.types == (ScanType.SEO,)
 
@@ -44,7 +47,7 @@ def test_urls_may_be_anywhere_and_are_scanned_once() -> None:
         ({"security": 90}, {"security": 90}),
     ],
 )
-def test_lowest_scores_are_parsed(raw: object, expected: dict[str, int]) -> None:
+def test_minimum_scores_are_parsed(raw: object, expected: dict[str, int]) -> None:
     assert fail_under(raw) == expected
 
 
@@ -53,31 +56,31 @@ def test_lowest_scores_are_parsed(raw: object, expected: dict[str, int]) -> None
     [
         ("99.5", "99.5 is no whole number"),
         ("seo=99.5", "99.5 is no whole number"),
-        ("abc", "'abc' is not a score between 0 and 100; give 80, or by type security=90,seo=70"),
+        ("abc", "'abc' is not a score between 0 and 100; use 80, or by type security=90,seo=70"),
         ("101", "a score must be between 0 and 100, and 101 is not"),
         ("speed=80", "'speed' is none of security"),
     ],
 )
-def test_invalid_lowest_score_is_refused_with_the_reason(raw: str, words: str) -> None:
+def test_invalid_minimum_score_is_refused(raw: str, words: str) -> None:
     with pytest.raises(ValueError, match=re.escape(words)):
         fail_under(raw)
 
 
-def test_lowest_score_of_a_type_that_is_not_scanned_is_refused(folder: Path) -> None:
+def test_minimum_of_an_unselected_type_is_refused(folder: Path) -> None:
     for arguments in (["--fail-under", "security=90"], ["--fail-under", "80,security=90"]):
-        with pytest.raises(WrongUsage, match="--fail-under security: it can't fail"):
-            options_from([URL, "--type", "seo", *arguments])
-    assert options_from([URL, "--type", "seo", "--fail-under", "80,seo=90"]).under == {"": 80, "seo": 90}
+        with pytest.raises(WrongUsage, match="--fail-under security: it has no effect"):
+            parse_arguments([URL, "--type", "seo", *arguments])
+    assert parse_arguments([URL, "--type", "seo", "--fail-under", "80,seo=90"]).under == {"": 80, "seo": 90}
     (folder / "website-scan.toml").write_text("fail-under = {security = 90}\n")
-    # The command line may choose fewer scan types than the file has lowest scores for.
-    assert options_from([URL, "--type", "seo"]).under == {"security": 90}
+    # The file may have minimum scores for unselected scan types.
+    assert parse_arguments([URL, "--type", "seo"]).under == {"security": 90}
     (folder / "website-scan.toml").write_text('types = "seo"\nfail-under = {security = 90}\n')
-    with pytest.raises(WrongUsage, match="it can't fail"):
-        options_from([URL])
+    with pytest.raises(WrongUsage, match="it has no effect"):
+        parse_arguments([URL])
 
 
 @pytest.mark.parametrize("raw", ["", "101", "-1", "speed=80", "seo=", "seo=80,seo=90", "80,90", True, 7.5, None, [80]])
-def test_invalid_lowest_scores_raise_an_error(raw: object) -> None:
+def test_invalid_minimum_scores_raise_an_error(raw: object) -> None:
     with pytest.raises(ValueError):
         fail_under(raw)
 
@@ -87,7 +90,7 @@ def test_command_line_overrides_options_of_the_file(folder: Path) -> None:
         f'urls = ["{URL}"]\ntypes = ["security", "seo"]\nfail-on = "high"\nbaseline = "known.json"\n'
         "[fail-under]\nsecurity = 90\nseo = 70\n"
     )
-    options = options_from([])
+    options = parse_arguments([])
     assert options == Options(
         urls=(URL,),
         types=(ScanType.SECURITY, ScanType.SEO),
@@ -95,21 +98,21 @@ def test_command_line_overrides_options_of_the_file(folder: Path) -> None:
         fail_on=Severity.HIGH,
         baseline=Path("known.json"),
     )
-    options = options_from(["https://other.example/", "--type", "seo", "--fail-under", "50"])
+    options = parse_arguments(["https://other.example/", "--type", "seo", "--fail-under", "50"])
     assert (options.urls, options.types, options.under) == (("https://other.example/",), (ScanType.SEO,), {"": 50})
 
 
-def test_paths_in_a_configuration_file_are_relative_to_its_folder(folder: Path) -> None:
+def test_paths_are_relative_to_the_configuration_file(folder: Path) -> None:
     (folder / "ci").mkdir()
     (folder / "ci" / "gate.toml").write_text(f'urls = "{URL}"\nbaseline = "known.json"\n')
-    assert options_from(["--config", "ci/gate.toml"]).baseline == Path("ci/known.json")
+    assert parse_arguments(["--config", "ci/gate.toml"]).baseline == Path("ci/known.json")
 
 
 @pytest.mark.parametrize(
     ("content", "complaint"),
     [
         ("fail_under = 80", "Did you mean fail-under?"),
-        ("surprise = 1", "surprise is not known."),
+        ("surprise = 1", "surprise is unknown."),
         ("fail-under = 101", "fail-under: a score must be between 0 and 100"),
         ('types = ["speed"]', "types: must be one of security"),
         ("types = []", "types: must be a string"),
@@ -124,18 +127,18 @@ def test_paths_in_a_configuration_file_are_relative_to_its_folder(folder: Path) 
 def test_fault_in_the_file_is_reported_with_its_key(folder: Path, content: str, complaint: str) -> None:
     (folder / "website-scan.toml").write_bytes(content.encode("latin-1"))
     with pytest.raises(WrongUsage, match=re.escape(complaint)):
-        options_from([URL])
+        parse_arguments([URL])
 
 
-def test_outcomes_are_read_from_the_command_line_and_the_file(folder: Path) -> None:
-    options = options_from([URL, "--accept", "hsts.short", "--accept", "csp-present.missing"])
+def test_outcomes_are_read_from_the_file(folder: Path) -> None:
+    options = parse_arguments([URL, "--accept", "hsts.short", "--accept", "csp-present.missing"])
     assert options.accept == {"hsts.short", "csp-present.missing"}
-    assert options_from([URL, "--fail-on-outcome", "hsts.short"]).fail_on_outcome == {"hsts.short"}
+    assert parse_arguments([URL, "--fail-on-outcome", "hsts.short"]).fail_on_outcome == {"hsts.short"}
     (folder / "website-scan.toml").write_text('accept = "hsts.off"\nfail-on-outcome = ["hsts.short", "hsts.missing"]\n')
-    options = options_from([URL])
+    options = parse_arguments([URL])
     assert options.accept == {"hsts.off"}
     assert options.fail_on_outcome == {"hsts.short", "hsts.missing"}
-    assert options_from([URL, "--accept", "csp-present.missing"]).accept == {"csp-present.missing"}
+    assert parse_arguments([URL, "--accept", "csp-present.missing"]).accept == {"csp-present.missing"}
 
 
 @pytest.mark.parametrize("option", ["accept", "fail-on-outcome"])
@@ -149,36 +152,34 @@ def test_outcomes_are_read_from_the_command_line_and_the_file(folder: Path) -> N
         ("", " is not an outcome"),
     ],
 )
-def test_unknown_outcome_is_refused_with_the_outcomes_of_the_check(
-    folder: Path, option: str, name: str, complaint: str
-) -> None:
+def test_unknown_outcome_is_refused(folder: Path, option: str, name: str, complaint: str) -> None:
     with pytest.raises(WrongUsage, match=re.escape(complaint)):
-        options_from([URL, f"--{option}", name])
+        parse_arguments([URL, f"--{option}", name])
     (folder / "website-scan.toml").write_text(f'{option} = ["{name}"]\n')
     with pytest.raises(WrongUsage, match=re.escape(complaint)):
-        options_from([URL])
+        parse_arguments([URL])
 
 
-def test_refusal_of_an_outcome_lists_all_outcomes_of_the_check() -> None:
+def test_unknown_outcome_lists_valid_outcomes() -> None:
     (check,) = (check for check in catalogue.checks(ScanType.SECURITY) if check.id == "hsts")
     with pytest.raises(WrongUsage, match=f"hsts has {', '.join(check.outcomes)}\\."):
-        options_from([URL, "--accept", "hsts.shrt"])
+        parse_arguments([URL, "--accept", "hsts.shrt"])
 
 
-def test_outcome_in_accept_and_fail_on_outcome_is_refused(folder: Path) -> None:
+def test_accepted_outcome_cannot_also_fail(folder: Path) -> None:
     with pytest.raises(WrongUsage, match=r"hsts\.short is in --accept and in --fail-on-outcome"):
-        options_from([URL, "--accept", "hsts.short", "--fail-on-outcome", "hsts.short"])
+        parse_arguments([URL, "--accept", "hsts.short", "--fail-on-outcome", "hsts.short"])
     (folder / "website-scan.toml").write_text('accept = "hsts.short"\n')
     with pytest.raises(WrongUsage, match=r"hsts\.short is in --accept and in --fail-on-outcome"):
-        options_from([URL, "--fail-on-outcome", "hsts.short"])
+        parse_arguments([URL, "--fail-on-outcome", "hsts.short"])
 
 
 @pytest.mark.parametrize("key", sorted(ON_COMMAND_LINE_ONLY))
-def test_options_that_grant_access_are_refused_in_the_file(folder: Path, key: str) -> None:
-    """Otherwise a pull request from outside could send a secret to another server, or overwrite a file."""
+def test_file_cannot_grant_access(folder: Path, key: str) -> None:
+    """Otherwise, a stranger's pull request could send a secret to another server or overwrite a file."""
     (folder / "website-scan.toml").write_text(f'{key} = "$SECRET"\n')
-    with pytest.raises(WrongUsage, match=f"{key} can only be given on the command line"):
-        options_from([URL])
+    with pytest.raises(WrongUsage, match=f"{key} can only be set on the command line"):
+        parse_arguments([URL])
     assert key not in KEYS
 
 
@@ -186,19 +187,19 @@ def test_options_that_grant_access_are_refused_in_the_file(folder: Path, key: st
     ("arguments", "variables", "may_color"),
     [([], {}, True), (["--no-color"], {}, False), ([], {"NO_COLOR": "1"}, False), ([], {"TERM": "dumb"}, False)],
 )
-def test_colors_are_disabled_by_option_or_environment(
+def test_colors_can_be_disabled(
     arguments: list[str], variables: dict[str, str], may_color: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
-    assert options_from([URL, *arguments]).may_color is may_color
+    assert parse_arguments([URL, *arguments]).may_color is may_color
 
 
-def test_missing_url_is_wrong_usage() -> None:
-    with pytest.raises(WrongUsage, match="Give at least one URL"):
-        options_from(["--type", "seo"])
+def test_missing_url_is_a_usage_error() -> None:
+    with pytest.raises(WrongUsage, match="Specify at least one URL"):
+        parse_arguments(["--type", "seo"])
 
 
 def test_allow_network_with_a_server_is_refused() -> None:
     with pytest.raises(WrongUsage, match="the server decides"):
-        options_from([URL, "--server", "https://scan.example.com", "--allow-network", "10.0.0.0/8"])
+        parse_arguments([URL, "--server", "https://scan.example.com", "--allow-network", "10.0.0.0/8"])

@@ -1,4 +1,4 @@
-"""Order of findings: every format lists findings by priority."""
+"""Test that every output format lists findings by priority."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from website_scan.catalogue import caps
 from website_scan.command.formats import WRITERS
 from website_scan.command.formats.changes import changes
 from website_scan.command.formats.text import text
-from website_scan.command.judged import Gate, Judged, Outcome
+from website_scan.command.gate import CommandReport, CommandResult, Gate
 from website_scan.command.output import formatted
 from website_scan.findings import CRITICAL, HIGH, LOW, MEDIUM, ScanType, Severity
 from website_scan.priority import Priority, priority_of
@@ -29,44 +29,44 @@ from website_scan.report.storage import stored_text
 from website_scan.report_json import ExportedCheck, checks_of
 from website_scan.result import CategoryResult, CheckResult
 
-# Formats with one list of findings: functions that return the IDs in the format's order.
-FLAT: dict[str, Callable[[Judged], list[str]]] = {
-    "text": lambda judged: re.findall(r"^    [✗!] (\S+) is wrong", "\n".join(text(judged)), re.MULTILINE),
-    "markdown": lambda judged: re.findall(r"^- \*\*(\S+) is wrong", written("markdown", judged), re.MULTILINE),
-    "csv": lambda judged: rows(written("csv", judged)),
+# Formats with one list of findings, and functions that return its check IDs.
+FLAT: dict[str, Callable[[CommandReport], list[str]]] = {
+    "text": lambda judged: re.findall(r"^  [✗!] (\S+) is wrong", "\n".join(text(judged)), re.MULTILINE),
+    "markdown": lambda judged: re.findall(r"^- \*\*(\S+) is wrong", write_report("markdown", judged), re.MULTILINE),
+    "csv": lambda judged: rows(write_report("csv", judged)),
     "junit": lambda judged: [
         str(case.get("name")).removesuffix(" is well")
-        for case in ElementTree.fromstring(written("junit", judged)).iter("testcase")
+        for case in ElementTree.fromstring(write_report("junit", judged)).iter("testcase")
         if case.find("failure") is not None or case.find("system-out") is not None
     ],
     "codequality": lambda judged: [
-        entry["check_name"].removeprefix("security/") for entry in json.loads(written("codequality", judged))
+        entry["check_name"].removeprefix("security/") for entry in json.loads(write_report("codequality", judged))
     ],
-    "sarif": lambda judged: results(written("sarif", judged)),
-    "export.csv": lambda judged: rows(exported("csv", judged)),
-    "export.sarif": lambda judged: results(exported("sarif", judged)),
+    "sarif": lambda judged: results(write_report("sarif", judged)),
+    "export.csv": lambda judged: rows(exported_check_ids("csv", judged)),
+    "export.sarif": lambda judged: results(exported_check_ids("sarif", judged)),
     "gate": lambda judged: [check["id"] for check in Gate(fail_on=LOW).failing_findings(judged)],
-    "diff": lambda judged: [change.id for change in diff(all_passed(judged).export, judged.export).new],
+    "diff": lambda judged: [change.id for change in diff(passed_report(judged).export, judged.export).new],
     "diff in Markdown": lambda judged: re.findall(
         r"^- \*\*(\S+) is wrong",
-        changes([diff(all_passed(judged).export, judged.export)]),
+        changes([diff(passed_report(judged).export, judged.export)]),
         re.MULTILINE,
     ),
 }
-# Formats with several lists of findings, such as one for each category: functions that return the lists in order.
-NESTED: dict[str, Callable[[Judged], list[list[str]]]] = {
-    "json": lambda judged: nested(written("json", judged)),
-    "full": lambda judged: nested(written("full", judged)),
-    "export.json": lambda judged: nested(exported("json", judged)),
+# Formats with groups of findings, and functions that return their check IDs.
+NESTED: dict[str, Callable[[CommandReport], list[list[str]]]] = {
+    "json": lambda judged: nested_check_ids(write_report("json", judged)),
+    "full": lambda judged: nested_check_ids(write_report("full", judged)),
+    "export.json": lambda judged: nested_check_ids(exported_check_ids("json", judged)),
     "html": lambda judged: [titles(group, ".//h4") for group in page(judged).xpath("//div[@class='group']")],
 }
 
 
-def written(name: str, judged: Judged) -> str:
-    return formatted(name, Outcome([judged], [], 1, gate=Gate(fail_on=LOW)))
+def write_report(name: str, judged: CommandReport) -> str:
+    return formatted(name, CommandResult([judged], [], 1, gate=Gate(fail_on=LOW)))
 
 
-def exported(name: str, judged: Judged) -> str:
+def exported_check_ids(name: str, judged: CommandReport) -> str:
     return FORMATS[name].render(stored_text(judged.export), lambda export: {}, "")
 
 
@@ -79,35 +79,35 @@ def results(log: str) -> list[str]:
     return [result["ruleId"] for result in run["results"]]
 
 
-def nested(content: str) -> list[list[str]]:
+def nested_check_ids(content: str) -> list[list[str]]:
     return [
         [check["name"].removesuffix(" is well") for check in category["checks"] if check["status"] != "pass"]
         for category in json.loads(content)["categories"]
     ]
 
 
-def page(judged: Judged) -> html.HtmlElement:
-    return html.fromstring(written("html", judged))
+def page(judged: CommandReport) -> html.HtmlElement:
+    return html.fromstring(write_report("html", judged))
 
 
 def titles(element: html.HtmlElement, path: str) -> list[str]:
     return [str(node.text_content()).strip().removesuffix(" is wrong") for node in element.xpath(path)]
 
 
-def reported(*categories: Sequence[CheckResult]) -> Judged:
-    """Return a security report with these checks by category."""
+def security_report(*categories: Sequence[CheckResult]) -> CommandReport:
+    """Return a security report with a category for every list of results."""
     results_by_category = [
         CategoryResult(f"c{n}", f"Category {n}", 10, tuple(checks)) for n, checks in enumerate(categories)
     ]
     return judged_categories(results_by_category, caps(ScanType.SECURITY))
 
 
-def all_passed(judged: Judged) -> Judged:
+def passed_report(judged: CommandReport) -> CommandReport:
     """Return an earlier report in which all checks passed."""
-    return reported([check_result(check["id"], "pass") for _, check in checks_of(judged.export)])
+    return security_report([check_result(check["id"], "pass") for _, check in checks_of(judged.export)])
 
 
-def by_priority(judged: Judged) -> list[ExportedCheck]:
+def sort_by_priority(judged: CommandReport) -> list[ExportedCheck]:
     findings = [check for _, check in checks_of(judged.export) if check["status"] != "pass"]
     return sorted(findings, key=priority_of)
 
@@ -116,8 +116,11 @@ STATUSES = st.sampled_from(("fail", "fail", "warn", "pass"))
 
 
 @st.composite
-def reports(draw: st.DrawFn) -> Judged:
-    """Draw a report with up to thirty findings of any status and severity."""
+def reports(draw: st.DrawFn) -> CommandReport:
+    """Generate a report with at most thirty findings.
+
+    They have any status and severity.
+    """
     sizes = draw(st.lists(st.integers(1, 10), min_size=1, max_size=3))
     categories = []
     for number, size in enumerate(sizes):
@@ -129,50 +132,50 @@ def reports(draw: st.DrawFn) -> Judged:
             weighs = status != "warn" or draw(st.booleans())
             checks.append(check_result(f"x{number}-{place}", status, severity, weighs=weighs))
         categories.append(checks)
-    return reported(*categories)
+    return security_report(*categories)
 
 
 def assert_in_order(priorities: Sequence[Priority]) -> None:
     assert list(priorities) == sorted(priorities)
 
 
-def priorities_of(judged: Judged) -> dict[str, Priority]:
+def priorities_of(judged: CommandReport) -> dict[str, Priority]:
     return {check["id"]: priority_of(check) for _, check in checks_of(judged.export)}
 
 
 @pytest.mark.parametrize("name", FLAT)
 @given(judged=reports())
-def test_format_lists_findings_by_priority(name: str, judged: Judged) -> None:
+def test_format_lists_findings_by_priority(name: str, judged: CommandReport) -> None:
     priorities = priorities_of(judged)
     listed = FLAT[name](judged)
     assert_in_order([priorities[id] for id in listed])
-    fails = [check for check in by_priority(judged) if name != "gate" or check["status"] == "fail"]
+    fails = [check for check in sort_by_priority(judged) if name != "gate" or check["status"] == "fail"]
     assert sorted(listed) == sorted(check["id"] for check in fails)
 
 
 @pytest.mark.parametrize("name", [name for name in NESTED if name != "html"])
 @given(judged=reports())
-def test_categories_and_their_findings_are_listed_by_priority(name: str, judged: Judged) -> None:
+def test_findings_are_listed_by_priority(name: str, judged: CommandReport) -> None:
     priorities = priorities_of(judged)
     lists = [[priorities[id] for id in ids] for ids in NESTED[name](judged)]
     for priorities_of_list in lists:
         assert_in_order(priorities_of_list)
     assert_in_order([priorities_of_list[0] for priorities_of_list in lists if priorities_of_list])
-    assert sum(map(len, lists)) == len(by_priority(judged))
+    assert sum(map(len, lists)) == len(sort_by_priority(judged))
 
 
 @given(judged=reports())
 @settings(max_examples=10)
-def test_html_lists_findings_to_fix_first_and_groups_by_priority(judged: Judged) -> None:
+def test_html_sorts_by_priority(judged: CommandReport) -> None:
     priorities, html_page = priorities_of(judged), page(judged)
     first = titles(html_page, "//ol[@class='first']/li/a")
-    findings = [check["id"] for check in by_priority(judged) if check["later"] or check["holds"]]
+    findings = [check["id"] for check in sort_by_priority(judged) if check["later"] or check["holds"]]
     assert [priorities[id] for id in first] == [priorities[id] for id in findings[:5]]
     for group in NESTED["html"](judged):
         assert_in_order([priorities[id] for id in group])
 
 
-SHOP = reported(
+SHOP = security_report(
     [check_result(f"header-{n}", "fail", HIGH) for n in range(6)]
     + [check_result(f"hint-{n}", "warn", MEDIUM) for n in range(12)],
     [check_result(f"cookie-{n}", "fail", MEDIUM) for n in range(21)]
@@ -183,23 +186,23 @@ SHOP = reported(
 )
 
 
-def test_shop_has_sixty_findings_with_more_points_than_its_two_critical_ones() -> None:
-    points = {check["id"]: check["later"] for check in by_priority(SHOP)}
+def test_minor_findings_of_the_sample_have_more_points() -> None:
+    points = {check["id"]: check["later"] for check in sort_by_priority(SHOP)}
     assert len(points) == 62
     assert points["git"] == points["env"] < min(points[f"header-{n}"] for n in range(6))
 
 
 @pytest.mark.parametrize("name", [*FLAT, *NESTED])
-def test_two_critical_findings_among_sixty_come_first_in_every_format(name: str) -> None:
+def test_critical_findings_come_first_in_every_format(name: str) -> None:
     listed = FLAT[name](SHOP) if name in FLAT else NESTED[name](SHOP)[0]
     assert listed[:2] == ["git", "env"]
 
 
-def test_order_is_tested_for_all_formats() -> None:
+def test_priority_order_is_tested_for_every_format() -> None:
     assert set(WRITERS) | {f"export.{name}" for name in FORMATS} <= {*FLAT, *NESTED}
 
 
-def test_complaint_and_html_list_critical_findings_first() -> None:
+def test_gate_lists_critical_findings_first() -> None:
     (complaint,) = Gate(fail_on=LOW).complaints(SHOP)
     assert ": git is wrong, env is wrong, header-0 is wrong, and 47 more." in complaint
     assert titles(page(SHOP), "//ol[@class='first']/li/a")[:3] == ["git", "env", "header-0"]

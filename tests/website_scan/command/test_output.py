@@ -1,4 +1,7 @@
-"""Several outputs of one command. A file is written completely or not at all."""
+"""Tests for several outputs of one command.
+
+A file is written completely or not at all.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +14,10 @@ from pathlib import Path
 import pytest
 
 from tests.command_line import ROOT, run_here
-from tests.website_scan.command.reports import check_result, judged
-from website_scan.command.arguments import Output, options_from
+from tests.website_scan.command.reports import check_result, judged_report
+from website_scan.command.arguments import Output, parse_arguments
 from website_scan.command.errors import WrongUsage
-from website_scan.command.judged import Outcome
+from website_scan.command.gate import CommandResult
 from website_scan.command.output import OutputWriter, refuse_unwritable, write
 
 URL = "https://example.com/"
@@ -39,8 +42,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("--format csv --output a --format csv --output b", [("csv", "a"), ("csv", "b")]),
     ],
 )
-def test_output_file_has_the_format_before_it(arguments: str, expected: list[tuple[str, str | None]]) -> None:
-    outputs = options_from([URL, *arguments.split()]).outputs
+def test_output_follows_its_format_option(arguments: str, expected: list[tuple[str, str | None]]) -> None:
+    outputs = parse_arguments([URL, *arguments.split()]).outputs
     assert outputs == tuple(Output(name, Path(path) if path else None) for name, path in expected)
 
 
@@ -56,37 +59,37 @@ def test_output_file_has_the_format_before_it(arguments: str, expected: list[tup
 )
 def test_ambiguous_outputs_are_refused(arguments: str) -> None:
     with pytest.raises(WrongUsage, match="--output"):
-        options_from([URL, *arguments.split()])
+        parse_arguments([URL, *arguments.split()])
 
 
 def test_all_outputs_are_from_one_scan(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
     arguments = (
         "--format text --format sarif --output a.sarif --format text --output a.txt --format codequality --output q"
     )
-    writer = OutputWriter(options_from([URL, *arguments.split()]))
-    reports = [judged(check_result("hsts")), judged(check_result("csp"), url="https://example.com/shop")]
+    writer = OutputWriter(parse_arguments([URL, *arguments.split()]))
+    reports = [judged_report(check_result("hsts")), judged_report(check_result("csp"), url="https://example.com/shop")]
     for report in reports:
         writer.show([report])
-    writer.end(Outcome(reports, [], requested=2))
+    writer.end(CommandResult(reports, [], requested=2))
     text = capsys.readouterr().out
     assert text == (folder / "a.txt").read_text()
     assert text.count("\n\nhttps://example.com/shop  security") == 1
     assert {file.name for file in folder.iterdir()} == {"a.sarif", "a.txt", "q"}
 
 
-def test_unwritable_file_does_not_affect_other_outputs(folder: Path) -> None:
+def test_unwritable_file_keeps_other_outputs(folder: Path) -> None:
     (folder / "gone").mkdir()
     writer = OutputWriter(
-        options_from([URL, *["--format", "csv", "--output", "gone/a", "--format", "json", "--output", "b"]])
+        parse_arguments([URL, *["--format", "csv", "--output", "gone/a", "--format", "json", "--output", "b"]])
     )
     (folder / "gone").rmdir()
     with pytest.raises(WrongUsage, match="gone/a can't be written"):
-        writer.end(Outcome([judged(check_result("hsts"))], [], requested=1))
+        writer.end(CommandResult([judged_report(check_result("hsts"))], [], requested=1))
     assert (folder / "b").read_text().startswith("{")
 
 
 @pytest.mark.parametrize("path", [".", "nowhere/a", "file/a", "loop"])
-def test_unwritable_file_is_reported_before_the_scan(path: str, folder: Path) -> None:
+def test_unwritable_file_is_reported_early(path: str, folder: Path) -> None:
     (folder / "file").touch()
     (folder / "loop").symlink_to("loop")
     for option in ("--output", "--write-baseline"):
@@ -98,11 +101,11 @@ def test_unwritable_file_is_reported_before_the_scan(path: str, folder: Path) ->
 def test_two_outputs_to_the_same_file_are_refused(folder: Path) -> None:
     (folder / "link").symlink_to("a")
     ran = run_here("scan", URL, "--output", "a", "--write-baseline", "link")
-    assert (ran.returncode, ran.stderr) == (2, "manage.py scan: link is given twice.\n")
+    assert (ran.returncode, ran.stderr) == (2, "manage.py scan: link is used twice.\n")
     refuse_unwritable([Path(os.devnull), Path(os.devnull)])
 
 
-def test_file_is_replaced_only_when_the_new_file_is_complete(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_a_complete_file_replaces_the_old_one(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = folder / "report"
     path.write_text("old")
     path.chmod(0o640)
@@ -122,16 +125,14 @@ def test_file_is_replaced_only_when_the_new_file_is_complete(folder: Path, monke
     assert list(folder.iterdir()) == [path]
 
 
-def test_target_of_a_link_is_replaced_and_a_mounted_file_is_overwritten(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_write_follows_a_link(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (folder / "link").symlink_to("report")
     write(folder / "link", "one")
     assert (folder / "link").is_symlink()
     assert (folder / "report").read_text() == "one"
 
     def busy(*_: object) -> None:
-        raise OSError(16, "Device or resource busy")  # as for a file that is a mount point
+        raise OSError(16, "Device or resource busy")  # The kernel raises this error for a file that is a mount point.
 
     monkeypatch.setattr(Path, "replace", busy)
     write(folder / "report", "two")

@@ -1,4 +1,7 @@
-"""URLs on the command line and in website-scan.toml: invalid URLs are reported before the first scan."""
+"""Test that invalid URLs are reported before the first scan.
+
+They are on the command line or in website-scan.toml.
+"""
 
 from __future__ import annotations
 
@@ -11,14 +14,14 @@ from website_scan.command.errors import WrongUsage
 from website_scan.command.pages import canonical_pages
 
 
-def error_for(*urls: str) -> str:
+def usage_error(*urls: str) -> str:
     with pytest.raises(WrongUsage) as refused:
         canonical_pages(urls)
     return str(refused.value)
 
 
 @pytest.mark.parametrize(
-    ("url", "suggestion"),
+    ("url", "expected"),
     [
         ("example.com", "https://example.com/"),
         ("example.com/shop?a=1#top", "https://example.com/shop?a=1"),
@@ -30,8 +33,8 @@ def error_for(*urls: str) -> str:
         ("[::1]:3000", "http://[::1]:3000/"),
     ],
 )
-def test_url_without_a_scheme_is_refused_with_a_suggestion(url: str, suggestion: str) -> None:
-    assert error_for(url).endswith(f" is not a URL: did you mean {suggestion}?")
+def test_url_without_a_scheme_gets_one(url: str, expected: str) -> None:
+    assert canonical_pages([url]) == (expected,)
 
 
 @pytest.mark.parametrize(
@@ -58,10 +61,9 @@ def test_url_without_a_scheme_is_refused_with_a_suggestion(url: str, suggestion:
         f"https://example.com/{'a' * 2100}",
     ],
 )
-def test_invalid_url_is_refused_without_a_suggestion(url: str) -> None:
-    error = error_for(url)
+def test_invalid_url_is_refused(url: str) -> None:
+    error = usage_error(url)
     assert error.startswith(f"{url or '(empty)'}: ")
-    assert "did you mean" not in error
 
 
 @pytest.mark.parametrize(
@@ -77,24 +79,24 @@ def test_invalid_url_is_refused_without_a_suggestion(url: str) -> None:
         *("https://ada:s3cr3t@example.com:99999/", "https:/ada:s3cr3t@example.com/", "//ada:s3cr3t@example.com/"),
     ],
 )
-def test_password_in_a_url_is_refused_and_not_repeated(url: str) -> None:
-    error = error_for(url)
+def test_password_in_a_url_is_not_repeated(url: str) -> None:
+    error = usage_error(url)
     assert "s3cr3t" not in error
     assert "example.com" in error
 
 
-def test_password_in_a_url_is_refused_with_the_option_for_it() -> None:
-    assert error_for("https://ada:s3cr3t@example.com/").endswith(
+def test_password_in_a_url_gets_a_hint() -> None:
+    assert usage_error("https://ada:s3cr3t@example.com/").endswith(
         "must not contain a user name or password. Use --basic-auth."
     )
 
 
-def test_each_invalid_url_is_reported_once() -> None:
-    error = error_for("https://example.com/", "a.example.com", "ftp://b/", "a.example.com")
-    assert [line.partition(" ")[0] for line in error.splitlines()] == ["a.example.com", "ftp://b/:"]
+def test_every_invalid_url_is_reported_once() -> None:
+    error = usage_error("https://example.com/", "ftp://a/", "ftp://b/", "ftp://a/")
+    assert [line.partition(" ")[0] for line in error.splitlines()] == ["ftp://a/:", "ftp://b/:"]
 
 
-def test_equivalent_urls_are_one_page() -> None:
+def test_equivalent_urls_count_as_one_page() -> None:
     same = ("https://example.com", "https://example.com/#a", "HTTPS://EXAMPLE.com:443/", "https://example.com/./#b")
     assert canonical_pages(same) == ("https://example.com/",)
     assert canonical_pages(["https://example.com/a?b#c", "https://example.com/a?"]) == (
@@ -110,23 +112,23 @@ def test_no_page_is_scanned_if_a_url_is_invalid(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, output_format: str, is_in_file: bool
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    urls = ("http://nobody.invalid/", "example.com", "https://ada:s3cr3t@example.com/")
+    urls = ("http://nobody.invalid/", "ftp://example.com/", "https://ada:s3cr3t@example.com/")
     if is_in_file:
         Path("website-scan.toml").write_text(f"urls = {list(urls)}")
     ran = run_here("scan", *(() if is_in_file else urls), "--format", output_format)
     assert (ran.returncode, ran.stdout) == (2, "")
-    assert ran.stderr.count("did you mean https://example.com/?") == 1
+    assert ran.stderr.count("ftp://example.com/: ") == 1
     assert "s3cr3t" not in ran.stderr
 
 
-def test_forbidden_port_is_reported_before_the_first_scan() -> None:
+def test_forbidden_port_is_reported_early() -> None:
     ran = run_here("scan", "http://nobody.invalid/", "https://example.com:3000/", "--type", "seo")
     assert (ran.returncode, ran.stdout) == (2, "")
     assert "https://example.com:3000/: Port 3000 is not allowed here." in ran.stderr
     assert "SCAN_ALLOWED_PORTS" in ran.stderr
 
 
-def test_url_that_is_not_utf_8_is_refused_and_escaped() -> None:
+def test_url_that_is_not_utf_8_is_refused() -> None:
     ran = run_here("scan", "http://\udcff\udcfe.example.com/", "--type", "seo")
     assert (ran.returncode, ran.stdout) == (2, "")
     assert "\\udcff\\udcfe.example.com" in ran.stderr

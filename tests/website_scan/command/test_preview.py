@@ -1,4 +1,4 @@
-"""`--serve` and `--start`: a server that runs during the scan, and whose processes all end after the scan."""
+"""Tests for `--serve` and `--start`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.command_line import ROOT, environment, run_here
 from tests.operations.stack.processes import wait_until
 from tests.targets.server import Answer, Site
 from website_scan.command import local, preview
-from website_scan.command.arguments import options_from
+from website_scan.command.arguments import parse_arguments
 from website_scan.command.errors import WrongUsage
 from website_scan.command.folder_server import serve_folder
 
@@ -61,13 +61,13 @@ class TestServe:
             yield Client(origin)
 
     @pytest.mark.parametrize("path", ["/", "/index.html", "/about/", "/team", "/team.html", "/team?a=b", "/%74eam"])
-    def test_pages_are_served_as_by_hosting_services(self, client: Client, path: str) -> None:
+    def test_pages_are_served_like_on_hosting_services(self, client: Client, path: str) -> None:
         answer = client.get(path)
         assert (answer.status, answer.content.decode()) == (200, PAGE)  # type: ignore[attr-defined]
         assert answer.getheader("Content-Type") == "text/html; charset=utf-8"
         assert answer.getheader("Server") is None
 
-    def test_folder_is_redirected_to_its_url_with_a_slash(self, client: Client) -> None:
+    def test_folder_without_a_slash_is_redirected(self, client: Client) -> None:
         answer = client.get("/about")
         assert (answer.status, answer.getheader("Location")) == (301, "/about/")
 
@@ -103,9 +103,7 @@ class TestServe:
             *("/nowhere", "/pipe", f"/{'a' * 300}", "/index.html/", "/empty/"),
         ],
     )
-    def test_files_outside_the_folder_and_hidden_files_are_not_served(
-        self, client: Client, public: Path, path: str
-    ) -> None:
+    def test_hidden_files_are_not_served(self, client: Client, public: Path, path: str) -> None:
         (public / "about" / "index.html").unlink()
         (public / "link.txt").symlink_to("../secret.txt")
         (public / "out").symlink_to("..")
@@ -119,12 +117,12 @@ class TestServe:
         assert answer.status == 404
         assert b"secret" not in answer.content  # type: ignore[attr-defined]
 
-    def test_missing_page_is_the_sites_404_page(self, client: Client, public: Path) -> None:
+    def test_missing_page_returns_the_404_page(self, client: Client, public: Path) -> None:
         (public / "404.html").write_text("<title>Lost</title>")
         answer = client.get("/nowhere")
         assert (answer.status, answer.content) == (404, b"<title>Lost</title>")  # type: ignore[attr-defined]
 
-    def test_links_within_the_folder_and_well_known_files_are_served(self, client: Client, public: Path) -> None:
+    def test_links_within_the_folder_are_served(self, client: Client, public: Path) -> None:
         (public / "new.html").symlink_to("team.html")
         (public / ".well-known").mkdir()
         (public / ".well-known" / "security.txt").write_text("Contact: mailto:a@example.com")
@@ -133,11 +131,11 @@ class TestServe:
     def test_request_with_another_host_name_is_refused(self, client: Client) -> None:
         assert client.get("/", Host=f"evil.example.com:{client.port}").status == 421
 
-    def test_text_is_compressed_and_head_has_no_body(self, client: Client) -> None:
+    def test_text_is_compressed(self, client: Client) -> None:
         answer = client.get("/", "HEAD", **{"Accept-Encoding": "gzip, br"})
         assert (answer.getheader("Content-Encoding"), answer.content) == ("gzip", b"")  # type: ignore[attr-defined]
 
-    def test_server_listens_on_loopback_until_the_block_ends(self, public: Path) -> None:
+    def test_server_listens_only_on_loopback(self, public: Path) -> None:
         with serve_folder(public) as origin:
             port = Client(origin).port
             connections = psutil.Process().net_connections("tcp")
@@ -154,53 +152,53 @@ class TestServe:
         alone = run_here("scan", "--serve", "public", "--type", "seo", "--format", "json")
         assert json.loads(alone.stdout)["url"].startswith("http://localhost:")
 
-    def test_findings_about_the_server_of_serve_are_accepted(self, public: Path) -> None:
+    def test_serve_accepts_findings_about_its_own_server(self, public: Path) -> None:
         ran = run_here("scan", "--serve", "public", "--type", "security", "--type", "performance", "--fail-on", "low")
         assert "Gate failed" not in ran.stderr, ran.stderr
         quiet = run_here("scan", "--serve", "public", "--type", "security", "--quiet").stdout
         assert " failed, " not in quiet
         assert "Accepted" not in quiet
 
-    def test_file_may_set_serve_to_a_folder_of_its_repository(self, public: Path) -> None:
+    def test_file_may_serve_a_folder_of_its_repository(self, public: Path) -> None:
         Path("website-scan.toml").write_text('serve = "public"\nurls = ["/", "/team"]\n')
-        options = options_from([])
+        options = parse_arguments([])
         assert (options.urls, options.serve) == (("/", "/team"), Path("public"))
-        assert options_from(["https://example.com/"]).urls == ("https://example.com/",)
+        assert parse_arguments(["https://example.com/"]).urls == ("https://example.com/",)
 
     @pytest.mark.parametrize("serve", ["/etc", "..", "public/../..", "out"])
-    def test_file_may_not_set_serve_to_a_folder_outside(self, public: Path, serve: str) -> None:
+    def test_file_cannot_set_serve_to_an_outside_folder(self, public: Path, serve: str) -> None:
         Path("out").symlink_to("/etc")
         Path("website-scan.toml").write_text(f'serve = "{serve}"')
         with pytest.raises(WrongUsage, match="must be a folder beside this file"):
-            options_from([])
+            parse_arguments([])
 
     @pytest.mark.parametrize(
         ("arguments", "complaint"),
         [
             (["--serve", "nowhere"], "nowhere is no folder"),
             (["--serve", "secret.txt"], "secret.txt is no folder"),
-            (["/about/"], "give its folder with --serve"),
-            (["https://example.com/", "--serve", "public"], "give a path such as /"),
+            (["/about/"], "specify its folder with --serve"),
+            (["https://example.com/", "--serve", "public"], "use a path such as /"),
             (["--serve", "public", "--server", "https://scan.example.com"], "works only for scans from this machine"),
             (["--serve", "public", "--start", "true"], "--serve or --start"),
-            (["https://example.com/", "--wait-for", "http://localhost:1/"], "give both"),
+            (["https://example.com/", "--wait-for", "http://localhost:1/"], "use both"),
             (["https://example.com/", "--start", "true", "--server", "https://scan.example.com"], "--start works only"),
-            (["--start", "true"], "Give at least one URL"),
+            (["--start", "true"], "Specify at least one URL"),
         ],
     )
-    def test_contradictory_options_are_wrong_usage(self, public: Path, arguments: list[str], complaint: str) -> None:
+    def test_contradictory_options_are_a_usage_error(self, public: Path, arguments: list[str], complaint: str) -> None:
         ran = run_here("scan", *arguments)
         assert (ran.returncode, ran.stdout) == (2, "")
         assert complaint in ran.stderr
 
 
-# Server with child processes, in its own session or in another, and a process whose parent has ended.
+# The server has child processes in two sessions and an orphaned process.
 SERVER = """
 import http.server, os, pathlib, subprocess, sys
 port = int(sys.argv[1])
 children = [subprocess.Popen(["sleep", "600"]), subprocess.Popen(["sleep", "600"], start_new_session=True)]
 orphan = subprocess.run(["sh", "-c", "setsid sleep 600 > /dev/null 2>&1 & echo $!"], capture_output=True, text=True)
-pids = [os.getpid(), *(each.pid for each in children), int(orphan.stdout)]
+pids = [os.getpid(), *(child.pid for child in children), int(orphan.stdout)]
 server = http.server.HTTPServer(("127.0.0.1", port), http.server.SimpleHTTPRequestHandler)
 print("listening", flush=True)
 pathlib.Path("written").write_text(" ".join(map(str, pids)))
@@ -222,7 +220,7 @@ class TestStart:
         return f"cd public && {sys.executable} ../server.py {port} || exit 3"
 
     def start_scan(self, command: str, port: int, *arguments: str) -> subprocess.Popen[str]:
-        """Start the command in a separate process, as a shell does."""
+        """Start the command in a separate process, like a shell."""
         program = [sys.executable, str(ROOT / "manage.py"), "scan", f"http://localhost:{port}/", "--start", command]
         return subprocess.Popen(
             [*program, "--type", "seo", *arguments],
@@ -241,7 +239,7 @@ class TestStart:
         assert len(pids) == 4
         wait_until(lambda: not any(map(is_running, pids)), 20)
 
-    def test_server_of_start_is_awaited_and_ended_with_all_its_processes(self, command: str, port: int) -> None:
+    def test_start_ends_all_its_processes(self, command: str, port: int) -> None:
         ran = run_here("scan", f"http://localhost:{port}/", "--start", command, "--type", "seo")
         assert (ran.returncode, ran.stderr) == (0, "Done: 1 report of 1 page.\n")
         assert "listening" not in ran.stdout
@@ -255,9 +253,10 @@ class TestStart:
     ) -> None:
         """SIGKILL is like a crash: the command cannot end its server."""
         (public / "index.html").unlink()
-        os.mkfifo(public / "index.html")  # so that the scan waits for the page
-        signal.signal(signal.SIGINT, signal.default_int_handler)  # see test_command
-        signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup(1) ignores SIGHUP, and the command would inherit this
+        os.mkfifo(public / "index.html")  # The scan waits for the page, because nobody writes into the FIFO.
+        # Shells make background processes ignore SIGINT.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup(1) ignores SIGHUP, and the command would inherit this.
         wait = f"http://localhost:{port}/team.html"
         with self.start_scan(command, port, "--wait-for", wait, "--format", "json") as process:
             wait_until(lambda: Path("public/pids").exists() or process.poll() is not None, 60)
@@ -269,7 +268,7 @@ class TestStart:
         if output:
             assert json.loads(output)["gate"]["interrupted"] is True
 
-    def test_command_that_ends_early_is_reported_with_its_last_lines(self, public: Path, port: int) -> None:
+    def test_command_that_ends_early_is_reported(self, public: Path, port: int) -> None:
         command = f"{sys.executable} -c 'print(*range(100), sep=chr(10)); print(chr(27)); raise SystemExit(5)'"
         ran = run_here("scan", f"http://localhost:{port}/", "--start", command, "--type", "seo")
         assert (ran.returncode, ran.stdout) == (3, "")
@@ -281,38 +280,38 @@ class TestStart:
     def test_server_that_does_not_respond_is_ended(
         self, public: Path, port: int, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(preview, "PATIENCE_S", 1.0)
+        monkeypatch.setattr(preview, "START_TIMEOUT_S", 1.0)
         command = "echo $$ > public/pids; sleep 600"
         ran = run_here("scan", f"http://localhost:{port}/", "--start", command, "--type", "seo")
         assert (ran.returncode, ran.stdout) == (3, "")
         assert ran.stderr == f"manage.py scan: --start: http://localhost:{port}/ did not respond for 1 seconds.\n"
         wait_until(lambda: not is_running(*self.pids()), 20)
 
-    def test_scan_waits_while_the_server_responds_with_404_or_502(
+    def test_scan_waits_while_the_server_has_errors(
         self, public: Path, port: int, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(preview, "PATIENCE_S", 0.0)
+        monkeypatch.setattr(preview, "START_TIMEOUT_S", 0.0)
         statuses = iter([None, 502, None, 404])
-        monkeypatch.setattr(preview, "_status", lambda *_: next(statuses))
+        monkeypatch.setattr(preview, "_response_status", lambda *_: next(statuses))
         for status in (502, 404):
             ran = run_here("scan", f"http://localhost:{port}/", "--start", "sleep 600", "--type", "seo")
             assert f"responded with status {status}" in ran.stderr
 
-    def test_port_of_another_program_is_reported_before_the_command_starts(self, public: Path) -> None:
+    def test_port_of_another_program_is_reported(self, public: Path) -> None:
         with Site({"/": Answer(PAGE)}) as site:
             ran = run_here("scan", f"{site.url}/", "--start", "touch started", "--type", "seo")
         assert (ran.returncode, ran.stdout) == (2, "")
         assert "another program uses its port" in ran.stderr
         assert not Path("started").exists()
 
-    def test_start_does_not_allow_a_loopback_url_of_the_file(self, public: Path, port: int) -> None:
+    def test_start_allows_no_loopback_url_from_the_file(self, public: Path, port: int) -> None:
         Path("website-scan.toml").write_text(f'urls = ["http://localhost:{port}/"]')
         ran = run_here("scan", "--start", "touch started")
         assert (ran.returncode, ran.stdout) == (2, "")
         assert f"--allow-network 127.0.0.1/32:{port}" in ran.stderr
         assert not Path("started").exists()
 
-    def test_quotes_in_the_command_are_the_shells(self, command: str, port: int) -> None:
+    def test_shell_interprets_the_start_command(self, command: str, port: int) -> None:
         ran = run_here("scan", f"http://127.0.0.1:{port}/", "--start", f"sh -c {shlex.quote(command)}", "--type", "seo")
         assert ran.returncode == 0, ran.stderr
         self.assert_no_process_is_left()

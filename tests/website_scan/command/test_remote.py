@@ -1,4 +1,7 @@
-"""`--server` with all kinds of responses of a server, or of something else at its address."""
+"""Tests for `--server`.
+
+The responses are from a service or from another program.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,10 @@ Answer = tuple[int, dict[str, str], bytes]
 
 
 class Fake:
-    """Fake server that returns its answers in turn, repeats the last answer, and records the requests."""
+    """Fake server that records requests.
+
+    It returns its responses in order and repeats the last response.
+    """
 
     def __init__(self) -> None:
         self.answers: list[Answer] = []
@@ -67,12 +73,12 @@ def refusal(status: int, code: str, **headers: str) -> Answer:
     return status, headers, json.dumps({"code": code, "error": "Not now."}).encode()
 
 
-def test_transient_errors_are_retried_after_the_time_in_retry_after(fake: Fake) -> None:
+def test_transient_errors_are_retried(fake: Fake) -> None:
     slow = refusal(429, "RATE_LIMITED", **{"Retry-After": "7"})
     fake.answers = [slow, (502, {}, b"<html>"), (200, {}, b'{"id": "aud_1"}')]
     assert fake.client().request("POST", "/v1/audits", {"pages": []}) == {"id": "aud_1"}
     assert fake.waits_s == [7.0, 2.0]
-    # With the same key, the service creates one audit, no matter how often the request is sent.
+    # The service creates one audit for all requests with the same idempotency key.
     assert len({headers["Idempotency-Key"] for _, _, headers, _ in fake.requests}) == 1
     assert {body for *_, body in fake.requests} == {b'{"pages": []}'}
 
@@ -97,10 +103,10 @@ def test_permanent_errors_are_reported_at_once(fake: Fake, answer: Answer, sente
     assert (len(fake.requests), fake.waits_s) == (1, [])
 
 
-def test_refused_connection_is_retried_for_half_a_minute_with_a_message(
+def test_refused_connection_is_retried(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """Regression: the command wrote no message for two minutes."""
+    """Regression test: the command wrote no message for two minutes."""
     now = [0.0]
 
     def sleep(seconds: float) -> None:
@@ -115,9 +121,7 @@ def test_refused_connection_is_retried_for_half_a_minute_with_a_message(
     assert capsys.readouterr().err == f"{address} cannot be reached. Trying again for 30 seconds.\n"
 
 
-def test_api_key_is_sent_even_if_netrc_has_credentials(
-    fake: Fake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_netrc_does_not_replace_the_api_key(fake: Fake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     netrc = tmp_path / "netrc"
     netrc.write_text("machine 127.0.0.1 login somebody password else\n")
     monkeypatch.setenv("NETRC", str(netrc))
@@ -129,10 +133,10 @@ def test_api_key_is_sent_even_if_netrc_has_credentials(
 def test_ctrl_c_cancels_the_audit(fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(KEY, "wss_key")
 
-    def interrupted(self: ServiceClient) -> None:
+    def raise_keyboard_interrupt(self: ServiceClient) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(ServiceClient, "wait", interrupted)
+    monkeypatch.setattr(ServiceClient, "wait", raise_keyboard_interrupt)
     audit = {"id": "aud_1", "status": "running", "scans": {"done": 0, "planned": 4}}
     fake.answers = [(200, {}, json.dumps(audit).encode())]
     with pytest.raises(KeyboardInterrupt):
@@ -144,7 +148,7 @@ def test_ctrl_c_cancels_the_audit(fake: Fake, monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.parametrize("key", ["", " ", "a\nb", "schlüssel"])
-def test_invalid_api_key_is_wrong_usage(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_invalid_api_key_is_a_usage_error(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(KEY, key)
     with pytest.raises(WrongUsage, match=KEY):
         list(scan_pages(Options(urls=("https://example.com/",), server="https://scan.example.com"), ProgressLine()))
@@ -153,7 +157,7 @@ def test_invalid_api_key_is_wrong_usage(key: str, monkeypatch: pytest.MonkeyPatc
 @pytest.mark.parametrize(
     "server", ["scan.example.com", "ftp://a/", "https://", "https://u:p@a/", "https://a/?b", "http://[a"]
 )
-def test_invalid_server_address_is_wrong_usage(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_invalid_server_address_is_a_usage_error(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(KEY, "wss_key")
     with pytest.raises(WrongUsage, match="needs the address of a service"):
         list(scan_pages(Options(urls=("https://example.com/",), server=server), ProgressLine()))

@@ -1,4 +1,7 @@
-"""Validation of SARIF logs with Microsoft's validator and its rules for GitHub."""
+"""Test that Microsoft's validator accepts the SARIF logs.
+
+Its rules for GitHub are included.
+"""
 
 from __future__ import annotations
 
@@ -13,17 +16,17 @@ from typing import Any
 import pytest
 
 from tests.website_scan.command.hostile_page import PATH, hostile_site, reports_of
-from tests.website_scan.command.reports import check_result, failed_scan, judged
-from website_scan.command.judged import Judged, Outcome
+from tests.website_scan.command.reports import check_result, failed_scan, judged_report
+from website_scan.command.gate import CommandReport, CommandResult
 from website_scan.command.output import formatted
 from website_scan.findings import ScanType, Severity
 from website_scan.places import Element
 
-PACKAGE = "@microsoft/sarif-multitool-linux@5.7.0"  # MIT; contains its own .NET
+PACKAGE = "@microsoft/sarif-multitool-linux@5.7.0"  # The package has the MIT license and includes .NET.
 PROGRAM = Path("node_modules", "@microsoft", "sarif-multitool-linux", "Sarif.Multitool")
-LIMIT_S = 300
+VALIDATOR_TIMEOUT_S = 300
 PAGES = "https://scan.example.com/docs/checks/"
-# Rules that a scan of pages cannot follow, or that contradict GitHub.
+# Rules that do not suit scans of web pages or that contradict GitHub.
 DISABLED_RULES = {
     "SARIF2002": "Message texts by ID: GitHub shows the text only.",
     "SARIF2003": "The version-controlled source: a page is scanned, not a checkout.",
@@ -33,8 +36,8 @@ DISABLED_RULES = {
     "SARIF2011": "The lines around a snippet: a place is one element.",
     "SARIF2012": "Pascal-case names, and rules where a failed scan judged nothing: GitHub shows the name to people.",
 }
-# Rule about the tool's address, which the log of the command lacks without a service. GitHub does not require it.
-WITHOUT_SERVICE = {"SARIF2005"}
+# Only a service has the tool's URL that this rule requires.
+RULES_WITHOUT_SERVICE = {"SARIF2005"}
 HOSTILE = "[a](javascript:b) {0} {{x}} \x1b[31m \u202e </script>'\"\\ ]]>"
 
 
@@ -49,7 +52,7 @@ def multitool(tmp_path_factory: pytest.TempPathFactory) -> Path:
         cwd=folder,
         capture_output=True,
         text=True,
-        timeout=LIMIT_S,
+        timeout=VALIDATOR_TIMEOUT_S,
         check=False,
     )
     if installed.returncode:
@@ -60,11 +63,14 @@ def multitool(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def validation_messages(program: Path, log: str, folder: Path) -> dict[str, list[str]]:
-    """Validate a log with all rules of the standard and of GitHub. Returns the messages by rule."""
+    """Validate a log and return the messages by rule ID.
+
+    The rules are those of SARIF and GitHub.
+    """
     (folder / "log.sarif").write_text(log, encoding="utf-8")
     run(program, folder, "export-validation-config", "-f", "Xml", "rules.xml")
     rules = folder / "rules.xml"
-    # GitHub's rules are off by default.
+    # GitHub's rules are disabled by default.
     rules.write_text(rules.read_text(encoding="utf-8").replace('Value="Default"', 'Value="Warning"'), encoding="utf-8")
     disabled = re.compile(
         rf'(Key="(?:{"|".join(DISABLED_RULES)})\.[^>]*>\s*<Property Key="RuleEnabled" Value=")Warning'
@@ -86,12 +92,12 @@ def run(program: Path, folder: Path, *arguments: str) -> None:
         cwd=folder,
         env=os.environ | {"DOTNET_SYSTEM_GLOBALIZATION_INVARIANT": "1", "DOTNET_CLI_TELEMETRY_OPTOUT": "1"},
         capture_output=True,
-        timeout=LIMIT_S,
-        check=False,  # the exit status is 1 if the validator has messages
+        timeout=VALIDATOR_TIMEOUT_S,
+        check=False,  # The exit status is 1 if the validator has messages.
     )
 
 
-def hostile(url: str, scan_type: ScanType) -> Judged:
+def hostile(url: str, scan_type: ScanType) -> CommandReport:
     places = [Element(HOSTILE, HOSTILE), Element(HOSTILE, HOSTILE), Element("#a")]
     checks = (
         check_result(f"check-{status}-{severity}", status, severity, *places, summary=HOSTILE)
@@ -99,7 +105,7 @@ def hostile(url: str, scan_type: ScanType) -> Judged:
         for severity in Severity
         if (status, severity) != ("warn", Severity.CRITICAL)
     )
-    return judged(*checks, url=url, type=scan_type)
+    return judged_report(*checks, url=url, type=scan_type)
 
 
 URLS = (
@@ -113,22 +119,31 @@ URLS = (
 @pytest.mark.parametrize("pages", [PAGES, ""])
 def test_sarif_of_a_hostile_site_is_valid(multitool: Path, tmp_path: Path, pages: str) -> None:
     reports = [hostile(url, scan_type) for url in URLS for scan_type in ScanType]
-    messages = validation_messages(multitool, formatted("sarif", Outcome(reports, [], len(reports), pages)), tmp_path)
-    assert messages.keys() <= (set() if pages else WITHOUT_SERVICE), messages
+    messages = validation_messages(
+        multitool, formatted("sarif", CommandResult(reports, [], len(reports), pages)), tmp_path
+    )
+    assert messages.keys() <= (set() if pages else RULES_WITHOUT_SERVICE), messages
 
 
 def test_sarif_of_scanned_pages_is_valid(multitool: Path, tmp_path: Path) -> None:
     with hostile_site() as site:
         reports = reports_of(site, PATH, "/")
-    assert validation_messages(multitool, formatted("sarif", Outcome(reports, [], len(reports), PAGES)), tmp_path) == {}
+    assert (
+        validation_messages(multitool, formatted("sarif", CommandResult(reports, [], len(reports), PAGES)), tmp_path)
+        == {}
+    )
 
 
 def test_sarif_of_a_failed_scan_is_valid(multitool: Path, tmp_path: Path) -> None:
-    assert validation_messages(multitool, formatted("sarif", Outcome([failed_scan()], [], 1, PAGES)), tmp_path) == {}
+    assert (
+        validation_messages(multitool, formatted("sarif", CommandResult([failed_scan()], [], 1, PAGES)), tmp_path) == {}
+    )
 
 
-def test_validator_reports_a_location_that_github_refuses(multitool: Path, tmp_path: Path) -> None:
-    log: dict[str, Any] = json.loads(formatted("sarif", Outcome([judged(check_result("hsts"))], [], 1, PAGES)))
+def test_validator_reports_a_bad_location(multitool: Path, tmp_path: Path) -> None:
+    log: dict[str, Any] = json.loads(
+        formatted("sarif", CommandResult([judged_report(check_result("hsts"))], [], 1, PAGES))
+    )
     place = log["runs"][0]["results"][0]["locations"][0]["physicalLocation"]
     place["artifactLocation"]["uri"] = "https://example.com/"
     assert validation_messages(multitool, json.dumps(log), tmp_path).keys() == {"GH1005"}

@@ -18,7 +18,7 @@ from website_scan.crawl.robots import (
 )
 
 
-def allowed(text: str, path: str, agent: str = "googlebot") -> bool:
+def is_allowed(text: str, path: str, agent: str = "googlebot") -> bool:
     return decide(parse_robots(text.encode()), agent, path).allowed
 
 
@@ -28,7 +28,8 @@ def allowed(text: str, path: str, agent: str = "googlebot") -> bool:
         ("/", "/", True),
         ("/private", "/private", True),
         ("/private", "/private/a", True),
-        ("/private", "/privateer", True),  # a prefix, not a folder
+        # The pattern matches every path that begins with /private, not only this folder.
+        ("/private", "/privateer", True),
         ("/private/", "/private", False),
         ("/Private", "/private", False),
         ("/*", "/a", True),
@@ -39,7 +40,7 @@ def allowed(text: str, path: str, agent: str = "googlebot") -> bool:
         ("/*.pdf$", "/a.pdf/b.pdf", True),
         ("/$", "/", True),
         ("/$", "/a", False),
-        ("/a$b", "/a$b", True),  # a dollar sign inside is literal
+        ("/a$b", "/a$b", True),  # A dollar sign inside a pattern is a literal character.
         ("/a%24", "/a$", True),
         ("/a%2Ab", "/a*b", True),
         ("/a%2Ab", "/axb", False),
@@ -49,28 +50,28 @@ def allowed(text: str, path: str, agent: str = "googlebot") -> bool:
         ("/a*b*c", "/a-b-c-d", True),
         ("/a**b", "/a--b", True),
         ("/*a$", "/a", True),
-        ("/aa*a$", "/aa", False),  # the two parts may not share a letter
+        ("/aa*a$", "/aa", False),  # The parts around the wildcard must not overlap.
         ("/caf\u00e9", "/caf%C3%A9", True),
         ("/caf%c3%a9", "/caf%C3%A9", True),
         ("/%7Ejoe/", "/~joe/", True),
-        ("/a%2fb", "/a/b", False),  # an escaped slash is another character
+        ("/a%2fb", "/a/b", False),  # An escaped slash is not the same character as a slash.
         ("/a%2fb", "/a%2Fb", True),
         ("/a b", "/a%20b", True),
-        ("/a#b", "/a", True),  # after # comes a comment
-        ("private", "/private", False),  # not a path
+        ("/a#b", "/a", True),  # A comment begins after the number sign.
+        ("private", "/private", False),  # A pattern that is not a path is ignored.
         ("", "/", False),
     ],
 )
 def test_pattern_blocks_matching_paths(pattern: str, path: str, is_blocked: bool) -> None:
-    assert allowed(f"User-agent: *\nDisallow: {pattern}", path) is not is_blocked
+    assert is_allowed(f"User-agent: *\nDisallow: {pattern}", path) is not is_blocked
 
 
 @pytest.mark.parametrize(
     ("lines", "expected"),
     [
         ("Disallow: /\nAllow: /page", True),
-        ("Allow: /page\nDisallow: /page", True),  # allow wins a tie
-        ("Allow: /p\nDisallow: /pa", False),  # the longer rule wins, in any position
+        ("Allow: /page\nDisallow: /page", True),  # Allow takes precedence over an equally long Disallow.
+        ("Allow: /p\nDisallow: /pa", False),  # The longer rule takes precedence, in either order.
         ("Disallow: /pa\nAllow: /p", False),
         ("Allow: /\nDisallow: /*e$", False),
         ("Disallow:", True),
@@ -78,7 +79,7 @@ def test_pattern_blocks_matching_paths(pattern: str, path: str, is_blocked: bool
     ],
 )
 def test_longest_matching_pattern_decides(lines: str, expected: bool) -> None:
-    assert allowed(f"User-agent: *\n{lines}", "/page") is expected
+    assert is_allowed(f"User-agent: *\n{lines}", "/page") is expected
 
 
 @pytest.mark.parametrize(
@@ -101,7 +102,7 @@ def test_longest_matching_pattern_decides(lines: str, expected: bool) -> None:
         ("User-agent: * everybody\nDisallow: /", "googlebot", False),
         ("USER-AGENT: *\ndisallow: /", "googlebot", False),
         ("User-agent : *\nDisallow : /", "googlebot", False),
-        ("User-agent: *\nDisallow /page", "googlebot", False),  # understood without a colon
+        ("User-agent: *\nDisallow /page", "googlebot", False),  # Google's parser accepts a line without a colon.
         ("useragent: *\ndisalow: /", "googlebot", False),
         ("User-agent: *\rDisallow: /", "googlebot", False),
         ("\ufeffUser-agent: *\r\nDisallow: /", "googlebot", False),
@@ -110,8 +111,8 @@ def test_longest_matching_pattern_decides(lines: str, expected: bool) -> None:
         ("", "googlebot", True),
     ],
 )
-def test_rules_of_the_crawlers_own_group_apply(text: str, agent: str, expected: bool) -> None:
-    assert allowed(text, "/page", agent) is expected
+def test_rules_come_from_the_crawlers_own_group(text: str, agent: str, expected: bool) -> None:
+    assert is_allowed(text, "/page", agent) is expected
 
 
 @pytest.mark.parametrize(
@@ -122,7 +123,7 @@ def test_rules_of_the_crawlers_own_group_apply(text: str, agent: str, expected: 
         ("/shop/index.html", "/shop/", True, False),
         ("/*/index.html", "/shop/", True, False),
         ("/index.html", "/index.html", True, True),
-        ("/index.html", "/?page=2", False, False),  # only the directory itself
+        ("/index.html", "/?page=2", False, False),  # Only the directory itself is allowed, without a query.
         ("/index.html", "/shop/", False, False),
         ("/index.html/a", "/", False, False),
         ("/my-index.html", "/", False, False),
@@ -130,30 +131,28 @@ def test_rules_of_the_crawlers_own_group_apply(text: str, agent: str, expected: 
         ("/INDEX.HTML", "/", False, False),
     ],
 )
-def test_allowed_index_page_allows_its_directory_for_Google(
-    allow: str, path: str, googlebot: bool, others: bool
-) -> None:
+def test_Google_allows_the_directory_of_an_index_page(allow: str, path: str, googlebot: bool, others: bool) -> None:
     text = f"User-agent: *\nDisallow: /\nAllow: {allow}"
-    assert allowed(text, path, "googlebot") is googlebot
-    assert allowed(text, path, "bingbot") is others
+    assert is_allowed(text, path, "googlebot") is googlebot
+    assert is_allowed(text, path, "bingbot") is others
 
 
-def test_disallowed_index_page_does_not_block_its_directory() -> None:
-    assert allowed("User-agent: *\nDisallow: /index.html", "/")
+def test_disallowed_index_page_keeps_directory_allowed() -> None:
+    assert is_allowed("User-agent: *\nDisallow: /index.html", "/")
 
 
 def test_robots_txt_itself_is_always_allowed() -> None:
-    assert allowed("User-agent: *\nDisallow: /", "/robots.txt")
+    assert is_allowed("User-agent: *\nDisallow: /", "/robots.txt")
 
 
-def test_deciding_line_is_quoted_as_written() -> None:
+def test_deciding_robots_line_is_quoted_as_written() -> None:
     decision = decide(
         parse_robots(b"# Ours\nUser-agent: *\n  Disallow:  /caf\xc3\xa9 # no\n"), "googlebot", "/caf%C3%A9"
     )
     assert decision.quoted == "“Disallow:  /café # no” (line 3, for all crawlers)"
 
 
-def test_faults_have_their_line_and_reason() -> None:
+def test_robots_faults_have_line_numbers() -> None:
     robots = parse_robots(b"Disallow: /\nUser-agent: *\nhello world\nDisallow: private\nUser-agent: 7\nHost: a")
     assert [(fault.line, fault.text) for fault in robots.faults] == [
         (1, "Disallow: /"),
@@ -180,21 +179,21 @@ def test_faults_have_their_line_and_reason() -> None:
         ("Allows: /a", True),
         ("User-agents: *", True),
         ("Sitemaps: https://site.example.com/sitemap.xml", True),
-        ("Disalow: /a", False),  # understood nevertheless
+        ("Disalow: /a", False),  # Google's parser accepts common misspellings of field names.
         ("Visit-time: 0600-0845", False),
         ("Cache-delay: 10", False),
         ("Disallow: /*.pdf$", False),
         ("Disallow: /$", False),
         ("Disallow: /a$/b", True),
         ("Disallow: /*.php$*", True),
-        ("Disallow: /service/$metadata", False),  # OData's own names
+        ("Disallow: /service/$metadata", False),  # OData uses literal dollar signs in paths.
         ("Disallow: /list?$filter=a", False),
         ("https://site.example.com/sitemap.xml", True),
         ("Everybody is welcome", True),
         ("<!-- a comment -->", True),
     ],
 )
-def test_lines_that_some_crawler_supports_are_no_faults(line: str, is_fault: bool) -> None:
+def test_only_unsupported_lines_are_faults(line: str, is_fault: bool) -> None:
     assert bool(parse_robots(f"User-agent: *\nDisallow:\n{line}".encode()).faults) is is_fault
 
 
@@ -205,14 +204,14 @@ def test_partial_byte_order_mark_is_removed(mark: bytes) -> None:
     assert not robots.faults
 
 
-def test_sitemap_lines_are_valid_anywhere() -> None:
+def test_sitemap_lines_may_be_anywhere_in_robots_txt() -> None:
     assert parse_robots(b"Sitemap: https://a.example/1.xml\nUser-agent: *\nSITEMAP:/2.xml").sitemaps == (
         "https://a.example/1.xml",
         "/2.xml",
     )
 
 
-def test_rules_beyond_500_KiB_and_a_line_cut_there_are_ignored() -> None:
+def test_rules_beyond_500_KiB_are_ignored() -> None:
     head = b"User-agent: *\n"
     filler = b"#" * (MAX_BYTES - len(head) - len(b"\nDisallow: /")) + b"\n"
     robots = parse_robots(head + filler + b"Disallow: /private\nDisallow: /other")
@@ -222,7 +221,7 @@ def test_rules_beyond_500_KiB_and_a_line_cut_there_are_ignored() -> None:
 def test_hostile_pattern_is_matched_fast() -> None:
     pattern = "/" + "*a" * 5_000 + "b"
     started = time.monotonic()
-    assert allowed(f"User-agent: *\nDisallow: {pattern}", "/" + "a" * 10_000)
+    assert is_allowed(f"User-agent: *\nDisallow: {pattern}", "/" + "a" * 10_000)
     assert time.monotonic() - started < 2
 
 
@@ -238,14 +237,14 @@ PATHS = st.builds("/{}".format, st.text("ab/", max_size=6))
 
 
 @given(st.binary(max_size=300), st.text(max_size=20))
-def test_any_robots_txt_is_parsed(content: bytes, path: str) -> None:
+def test_arbitrary_robots_txt_is_parsed(content: bytes, path: str) -> None:
     robots = parse_robots(content)
     assert isinstance(robots, Robots)
     decide(robots, "googlebot", "/" + path)
 
 
 @given(LINES, PATHS)
-def test_order_of_rules_and_line_endings_do_not_matter(lines: list[str], path: str) -> None:
+def test_line_endings_do_not_affect_the_rules(lines: list[str], path: str) -> None:
     plain = decide(parse_robots("\n".join(lines).encode()), "googlebot", path)
     assert decide(parse_robots("\r\n".join(lines).encode()), "googlebot", path) == plain
 
@@ -266,12 +265,12 @@ def _ends_in_agents(lines: list[str]) -> bool:
 
 
 @given(st.text("abc*$%/?=é ", max_size=12), PATHS)
-def test_allow_wins_over_disallow_of_the_same_pattern(pattern: str, path: str) -> None:
-    assert allowed(f"User-agent: *\nDisallow: /{pattern}\nAllow: /{pattern}", path)
+def test_allow_wins_over_the_same_disallow(pattern: str, path: str) -> None:
+    assert is_allowed(f"User-agent: *\nDisallow: /{pattern}\nAllow: /{pattern}", path)
 
 
 @given(st.text(max_size=20))
-def test_normalising_a_path_is_idempotent(path: str) -> None:
+def test_normalizing_a_path_is_idempotent(path: str) -> None:
     once = normalised_path(path)
     assert normalised_path(once) == once
     pattern = normalised_pattern(path.encode("utf-8", "replace"))
@@ -279,7 +278,7 @@ def test_normalising_a_path_is_idempotent(path: str) -> None:
 
 
 @given(LINES, PATHS)
-def test_CrawlerRules_equal_decide(lines: list[str], path: str) -> None:
+def test_CrawlerRules_agree_with_the_function_decide(lines: list[str], path: str) -> None:
     robots = parse_robots("\n".join(lines).encode())
     for agent in ("googlebot", "somebody"):
         rules = CrawlerRules(robots, agent)
@@ -291,7 +290,8 @@ def test_CrawlerRules_equal_decide(lines: list[str], path: str) -> None:
     [
         ("User-agent: *\nCrawl-delay: 2\nDisallow: /a", 2.0),
         ("User-agent: *\nDisallow: /a\ncrawl-delay : 0.5", 0.5),
-        ("User-agent: *\nCrawl-delay: 2\nUser-agent: mine\nCrawl-delay: 7", 7.0),  # one group: no rule is in between
+        # The two user agents form one group, because no rule is between them.
+        ("User-agent: *\nCrawl-delay: 2\nUser-agent: mine\nCrawl-delay: 7", 7.0),
         ("User-agent: *\nCrawl-delay: 9\nDisallow:\nUser-agent: mine\nDisallow:", 0.0),
         ("User-agent: mine\nDisallow: /a\nUser-agent: other\nCrawl-delay: 30", 0.0),
         ("Crawl-delay: 9\nUser-agent: *\nDisallow:", 0.0),
@@ -301,10 +301,10 @@ def test_CrawlerRules_equal_decide(lines: list[str], path: str) -> None:
         ("", 0.0),
     ],
 )
-def test_crawl_delay_is_that_of_the_crawlers_group(lines: str, expected: float) -> None:
+def test_crawl_delay_comes_from_the_crawlers_own_group(lines: str, expected: float) -> None:
     assert CrawlerRules(parse_robots(lines.encode()), "mine").crawl_delay_s == expected
 
 
-def test_product_token_is_the_beginning_of_the_User_Agent() -> None:
+def test_product_token_begins_the_user_agent() -> None:
     assert product_token("WebsiteScanService/1.0 (+https://example.com)") == "WebsiteScanService"
     assert product_token("1/2") == "*"

@@ -1,4 +1,4 @@
-"""Pairs of places as pages show them, each with the reason why they are the same or different."""
+"""Build pairs of places with equal or different fingerprints."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ RED = SENTENCE.format("3.1", "#ff5555")
 
 
 class Pair(NamedTuple):
-    """Two places of a check, and why they are the same or different."""
+    """Two places of a check, and whether their fingerprints are equal."""
 
     is_same: bool
     why: str
@@ -38,13 +38,18 @@ def ancestry(markup: str, path: str) -> str:
 
 
 def element(markup: str, path: str = "main", selector: str = "x") -> Element:
-    """Return an element within a path below body, as checks name it."""
+    """Return an element with this markup at a path below the body."""
     return Element(selector, markup, why="", wcag="1.1.1", level="A", ancestry=ancestry(markup, path))
 
 
 def contrast(markup: str, path: str = "main", why: str = GREY) -> ContrastElement:
-    """Return an element with too little contrast, within a path below body."""
-    return ContrastElement.of("x", markup, why=why, wcag="1.4.3", level="AA", ancestry=ancestry(markup, path))
+    """Return an element with insufficient contrast.
+
+    `path` begins below the body.
+    """
+    return ContrastElement.from_axe_message(
+        "x", markup, why=why, wcag="1.4.3", level="AA", ancestry=ancestry(markup, path)
+    )
 
 
 def styled(markup: str) -> StyledElement:
@@ -73,7 +78,7 @@ def oversized(selector: str, url: str) -> OversizedImage:
 
 
 def elements(is_same: bool, why: str, check_id: str, pairs: Iterable[tuple[str, str]]) -> list[Pair]:
-    """Pairs of elements at one place."""
+    """Return a pair of elements for every pair of markup texts."""
     return [Pair(is_same, why, check_id, element(one), element(other, selector="y")) for one, other in pairs]
 
 
@@ -95,8 +100,8 @@ def urls(is_same: bool, why: str, pairs: Iterable[tuple[str, str]]) -> list[Pair
 
 
 def classes(why: str, pairs: Iterable[tuple[str, str]]) -> list[Pair]:
-    """Pairs of an image and a nameless button that differ only in their classes."""
-    found = []
+    """Return pairs of nameless buttons that differ only in their classes."""
+    class_pairs = []
     for one, other in pairs:
-        found += elements(True, why, "button-name", [(f'<button class="{one}">', f'<button class="{other}">')])
-    return found
+        class_pairs += elements(True, why, "button-name", [(f'<button class="{one}">', f'<button class="{other}">')])
+    return class_pairs

@@ -1,4 +1,7 @@
-"""Public and special addresses. Sources: IANA's special-purpose address registries (RFC 6890)."""
+"""Tests for public and special IP addresses.
+
+Source: IANA's special-purpose address registries (RFC 6890).
+"""
 
 from __future__ import annotations
 
@@ -14,12 +17,12 @@ from hypothesis import strategies as st
 
 from tests.networks import is_within
 from website_scan.net.addresses import (
-    IPV4_SPECIAL,
-    IPV6_GLOBAL,
-    IPV6_SPECIAL,
+    IPV4_SPECIAL_NETWORKS,
+    IPV6_GLOBAL_UNICAST,
+    IPV6_SPECIAL_NETWORKS,
     UNWRAPPERS,
     IPNetwork,
-    is_exempt,
+    is_exempted,
     own_addresses,
     refusal,
 )
@@ -30,8 +33,8 @@ from website_scan.net.targets import parse_target
 PUBLIC4 = IPv4Address("93.184.215.14")
 PUBLIC6 = IPv6Address("2606:2800:21f:cb07:6820:80da:af6b:8b2c")
 
-# Every row of IANA's registries, IPv4 (https://www.iana.org/assignments/iana-ipv4-special-registry) and IPv6
-# (https://www.iana.org/assignments/iana-ipv6-special-registry) as updated on 2025-10-09, with the RFC that each names.
+# Rows of IANA's registries for IPv4 (https://www.iana.org/assignments/iana-ipv4-special-registry) and IPv6
+# (https://www.iana.org/assignments/iana-ipv6-special-registry) as of 2025-10-09, with the RFC of each row.
 REGISTRY_IPV4 = {
     "0.0.0.0/8": "this network, RFC 791",
     "0.0.0.0/32": "this host on this network, RFC 1122",
@@ -85,9 +88,9 @@ REGISTRY_IPV6 = {
     "fc00::/7": "unique local, RFC 4193",
     "fe80::/10": "link-local unicast, RFC 4291",
 }
-# The registry's two other rows, which are public exactly if their embedded IPv4 address is.
+# The other two IPv6 ranges embed an IPv4 address, which decides.
 REGISTRY_WRAPPERS = {"::ffff:0:0/96": "mapped, RFC 4291", "64:ff9b::/96": "IPv4-IPv6 translation, RFC 6052"}
-# Ranges that other sources define.
+# Special ranges that are not in IANA's registries.
 ELSEWHERE = {
     "168.63.129.16/32": "Azure's host services",
     "224.0.0.0/4": "multicast, RFC 5771",
@@ -140,12 +143,12 @@ def test_cloud_metadata_address_is_refused(address: str) -> None:
         "3ffe:ffff::1", "64:ff9b::5db8:d70e", "::ffff:93.184.215.14", "2606:4700::5efe:5db8:d70e",
     ],
 )  # fmt: skip
-def test_public_address_next_to_a_special_range_is_accepted(address: str) -> None:
+def test_address_next_to_a_special_range_is_accepted(address: str) -> None:
     assert refusal(ip_address(address)) is None
 
 
 @pytest.mark.parametrize("form", ["::ffff:{}", "::{}", "::ffff:0:{}", "64:ff9b::{}", "2002:0a01:0203::1"])
-def test_denied_address_is_refused_in_every_embedding_despite_exemptions(form: str) -> None:
+def test_denied_IPv4_address_is_refused_as_IPv6(form: str) -> None:
     address = ip_address(form.format("10.1.2.3"))
     everything = (ip_network("::/0"), ip_network("0.0.0.0/0"))
     assert refusal(address, everything) is None
@@ -153,21 +156,21 @@ def test_denied_address_is_refused_in_every_embedding_despite_exemptions(form: s
 
 
 @pytest.mark.parametrize("inside", ["127.0.0.1", "10.1.2.3", "169.254.169.254"])
-def test_6to4_and_Teredo_are_refused_with_a_public_embedded_address(inside: str) -> None:
+def test_6to4_and_Teredo_are_always_refused(inside: str) -> None:
     number = int(IPv4Address(inside))
     six_to_four = IPv6Address((0x2002 << 112) | (number << 80) | 1)
-    as_server = IPv6Address((0x20010000 << 96) | (number << 64) | (int(PUBLIC4) ^ 0xFFFFFFFF))
-    as_client = IPv6Address((0x20010000 << 96) | (int(PUBLIC4) << 64) | (number ^ 0xFFFFFFFF))
-    for address in (six_to_four, as_server, as_client):
+    teredo_with_server = IPv6Address((0x20010000 << 96) | (number << 64) | (int(PUBLIC4) ^ 0xFFFFFFFF))
+    teredo_with_client = IPv6Address((0x20010000 << 96) | (int(PUBLIC4) << 64) | (number ^ 0xFFFFFFFF))
+    for address in (six_to_four, teredo_with_server, teredo_with_client):
         assert f"carries {inside}" in (refusal(address) or "")
 
 
 @pytest.mark.parametrize("address", ["fe80::1%eth0", "2606:4700::1%1", "::1%lo"])
-def test_address_with_a_scope_is_refused_even_if_exempted(address: str) -> None:
+def test_address_with_a_scope_is_refused(address: str) -> None:
     assert "scope" in (refusal(ip_address(address), [IPv6Network("::/0")]) or "")
 
 
-def test_own_addresses_of_the_machine_are_refused_in_every_form() -> None:
+def test_own_addresses_of_the_machine_are_refused() -> None:
     own: set[IPv4Address | IPv6Address] = {PUBLIC4, PUBLIC6}
     for address in (PUBLIC4, PUBLIC6, *map(ip_address, (f"::ffff:{PUBLIC4}", f"64:ff9b::{PUBLIC4}"))):
         assert refusal(address) is None
@@ -197,17 +200,17 @@ def test_own_addresses_are_those_of_the_interfaces(monkeypatch: pytest.MonkeyPat
         ("192.0.2.7/32", "::ffff:192.0.2.7"),
     ],
 )
-def test_exempted_network_is_accepted_with_its_mapped_addresses(network: str, address: str) -> None:
+def test_exemption_includes_IPv4_mapped_addresses(network: str, address: str) -> None:
     allowed = [ip_network(network)]
     assert refusal(ip_address(address)) is not None
     assert refusal(ip_address(address), allowed, own={ip_address(address)}) is None
-    assert is_exempt(ip_address(address), allowed)
+    assert is_exempted(ip_address(address), allowed)
 
 
 @pytest.mark.parametrize(
     "address", ["93.184.215.14", "::ffff:93.184.215.14", "64:ff9b::5db8:d70e", "2002:5db8:d70e::1"]
 )
-def test_denied_network_is_refused_in_every_wrapping_despite_exemptions(address: str) -> None:
+def test_denied_network_is_refused_as_IPv6(address: str) -> None:
     denied = [ip_network("93.184.215.0/24")]
     assert "operator denies" in (refusal(ip_address(address), denied=denied) or "")
     assert refusal(ip_address(address), [ip_network("0.0.0.0/0"), ip_network("::/0")], denied=denied) is not None
@@ -219,53 +222,55 @@ def test_exemption_applies_only_to_its_network(address: str) -> None:
     assert refusal(ip_address(address), [ip_network("10.0.0.0/24"), ip_network("2606::/16")]) is not None
 
 
-# Property tests
+# Property tests of address rules.
 
 
-def _parts(number: int) -> tuple[int, int, int, int]:
+def _integer_spellings(number: int) -> tuple[int, int, int, int]:
     first, second, third, fourth = number.to_bytes(4)
     return first, second, third, fourth
 
 
-def _dotted(number: int) -> str:
+def _dotted_spelling(number: int) -> str:
     return str(IPv4Address(number))
 
 
 # Spellings of the same number as a URL's host (WHATWG URL, "IPv4 parser").
 SPELLINGS: dict[str, Callable[[int], str]] = {
-    "dotted": _dotted,
+    "dotted": _dotted_spelling,
     "number": str,
     "hexadecimal": hex,
     "octal": lambda number: f"0{number:o}",
-    "octal parts": lambda number: ".".join(f"0{part:o}" for part in _parts(number)),
-    "hexadecimal parts": lambda number: ".".join(f"0X{part:02X}" for part in _parts(number)),
+    "octal parts": lambda number: ".".join(f"0{part:o}" for part in _integer_spellings(number)),
+    "hexadecimal parts": lambda number: ".".join(f"0X{part:02X}" for part in _integer_spellings(number)),
     "two parts": lambda number: f"{number >> 24}.{number & 0xFFFFFF}",
     "three parts": lambda number: f"{number >> 24}.{number >> 16 & 0xFF}.0x{number & 0xFFFF:x}",
-    "leading zeros": lambda number: ".".join(f"0{part:04o}" for part in _parts(number)),
-    "final dot": lambda number: f"{_dotted(number)}.",
-    "percent-encoded": lambda number: "".join(f"%{ord(char):02x}" for char in _dotted(number)),
-    "full-width": lambda number: "".join(chr(ord(char) + 0xFEE0) for char in _dotted(number)),
-    "bold digits": lambda number: "".join(chr(ord(char) + 0x1D79E) if char != "." else "." for char in _dotted(number)),
-    "ideographic stops": lambda number: _dotted(number).replace(".", "\u3002"),
-    "soft hyphens": lambda number: "\u00ad".join(_dotted(number)),
-    "mapped": lambda number: f"[::ffff:{_dotted(number)}]",
+    "leading zeros": lambda number: ".".join(f"0{part:04o}" for part in _integer_spellings(number)),
+    "final dot": lambda number: f"{_dotted_spelling(number)}.",
+    "percent-encoded": lambda number: "".join(f"%{ord(char):02x}" for char in _dotted_spelling(number)),
+    "full-width": lambda number: "".join(chr(ord(char) + 0xFEE0) for char in _dotted_spelling(number)),
+    "bold digits": lambda number: "".join(
+        chr(ord(char) + 0x1D79E) if char != "." else "." for char in _dotted_spelling(number)
+    ),
+    "ideographic stops": lambda number: _dotted_spelling(number).replace(".", "\u3002"),
+    "soft hyphens": lambda number: "\u00ad".join(_dotted_spelling(number)),
+    "mapped": lambda number: f"[::ffff:{_dotted_spelling(number)}]",
     "mapped hexadecimal": lambda number: f"[::FFFF:{number >> 16:x}:{number & 0xFFFF:x}]",
-    "mapped in full": lambda number: f"[0:0:0:0:0:ffff:{_dotted(number)}]",
-    "compatible": lambda number: f"[::{_dotted(number)}]",
-    "NAT64": lambda number: f"[64:ff9b::{_dotted(number)}]",
+    "mapped in full": lambda number: f"[0:0:0:0:0:ffff:{_dotted_spelling(number)}]",
+    "compatible": lambda number: f"[::{_dotted_spelling(number)}]",
+    "NAT64": lambda number: f"[64:ff9b::{_dotted_spelling(number)}]",
     "6to4": lambda number: f"[2002:{number >> 16:x}:{number & 0xFFFF:x}::]",
-    "ISATAP": lambda number: f"[2606:4700::5efe:{_dotted(number)}]",
+    "ISATAP": lambda number: f"[2606:4700::5efe:{_dotted_spelling(number)}]",
 }
 
 
-def _inside(networks: Iterable[IPNetwork]) -> st.SearchStrategy[IPv4Address | IPv6Address]:
+def _address_in_network(networks: Iterable[IPNetwork]) -> st.SearchStrategy[IPv4Address | IPv6Address]:
     return st.sampled_from(list(networks)).flatmap(lambda each: st.ip_addresses(network=each))
 
 
 SPECIAL_IPV4 = tuple(IPv4Network(network) for network in (*REGISTRY_IPV4, "168.63.129.16/32", "224.0.0.0/4"))
-TABLES = [network for table in (IPV4_SPECIAL, IPV6_SPECIAL) for network, _ in table]
-ADDRESSES = st.one_of(st.ip_addresses(), st.ip_addresses(network=str(IPV6_GLOBAL)), _inside(TABLES))
-# Positions of an embedded IPv4 address in an IPv6 address, most significant bit first, for every form.
+TABLES = [network for table in (IPV4_SPECIAL_NETWORKS, IPV6_SPECIAL_NETWORKS) for network, _ in table]
+ADDRESSES = st.one_of(st.ip_addresses(), st.ip_addresses(network=str(IPV6_GLOBAL_UNICAST)), _address_in_network(TABLES))
+# Functions that embed an IPv4 address in an IPv6 address, by format.
 WRAPPED = {
     "mapped": lambda inner: 0xFFFF << 32 | inner,
     "compatible": lambda inner: inner,
@@ -287,7 +292,7 @@ NAT64_LOCAL = 0x64FF9B0001 << 80
 
 @given(ADDRESSES)
 @example(IPv6Address("::ffff:10.0.0.1"))
-def test_addresses_that_Python_classifies_as_special_are_refused(address: IPv4Address | IPv6Address) -> None:
+def test_special_addresses_of_Python_are_refused(address: IPv4Address | IPv6Address) -> None:
     inner = (address.ipv4_mapped if isinstance(address, IPv6Address) else None) or address
     is_special = (
         inner.is_private
@@ -303,28 +308,28 @@ def test_addresses_that_Python_classifies_as_special_are_refused(address: IPv4Ad
         assert refusal(address) is not None
 
 
-@given(st.one_of(st.ip_addresses(v=4), _inside(SPECIAL_IPV4)))
+@given(st.one_of(st.ip_addresses(v=4), _address_in_network(SPECIAL_IPV4)))
 @example(IPv4Address("192.0.0.9"))
-def test_IPv4_address_is_public_exactly_if_no_registry_lists_it(address: IPv4Address | IPv6Address) -> None:
+def test_unlisted_IPv4_address_is_public(address: IPv4Address | IPv6Address) -> None:
     is_listed = any(address in network for network in SPECIAL_IPV4)
     assert (refusal(address) is not None) is is_listed
 
 
-@given(_inside(SPECIAL_IPV4), st.sampled_from(sorted(WRAPPED)))
-def test_special_address_is_never_public_in_any_embedding(inner: IPv4Address | IPv6Address, form: str) -> None:
+@given(_address_in_network(SPECIAL_IPV4), st.sampled_from(sorted(WRAPPED)))
+def test_embedding_never_makes_an_address_public(inner: IPv4Address | IPv6Address, form: str) -> None:
     assert refusal(IPv6Address(WRAPPED[form](int(inner)))) is not None
 
 
-@given(_inside(SPECIAL_IPV4), st.sampled_from(sorted(SPELLINGS)))
+@given(_address_in_network(SPECIAL_IPV4), st.sampled_from(sorted(SPELLINGS)))
 @example(IPv4Address("127.0.0.1"), "full-width")
-def test_special_address_is_never_public_in_any_spelling(address: IPv4Address | IPv6Address, form: str) -> None:
+def test_spelling_never_makes_an_address_public(address: IPv4Address | IPv6Address, form: str) -> None:
     for policy in (Policy(), Policy(allowed_networks=(IPv6Network("2a00::/16"),))):
         with pytest.raises(Blocked):
             parse_target(f"http://{SPELLINGS[form](int(address))}/", policy)
 
 
 @given(st.ip_addresses(v=4))
-def test_IPv4_address_is_judged_the_same_in_any_wrapping(address: IPv4Address) -> None:
+def test_IPv6_forms_of_an_address_are_judged_the_same(address: IPv4Address) -> None:
     is_refused = refusal(address) is not None
     for form in ("::ffff:{}", "64:ff9b::{}"):
         assert (refusal(ip_address(form.format(address))) is not None) is is_refused
@@ -333,18 +338,18 @@ def test_IPv4_address_is_judged_the_same_in_any_wrapping(address: IPv4Address) -
 
 
 @given(st.ip_addresses(v=6))
-def test_IPv6_is_accepted_only_as_global_unicast_or_for_its_embedded_address(address: IPv6Address) -> None:
+def test_IPv6_needs_global_unicast_or_a_public_IPv4(address: IPv6Address) -> None:
     if refusal(address) is None:
         carries = address.ipv4_mapped is not None or address in IPv6Network("64:ff9b::/96")
-        assert address in IPV6_GLOBAL or carries
+        assert address in IPV6_GLOBAL_UNICAST or carries
 
 
-def test_tables_list_every_registry_row_once() -> None:
-    for table, rows in ((IPV4_SPECIAL, REGISTRY_IPV4), (IPV6_SPECIAL, REGISTRY_IPV6)):
+def test_address_tables_cover_every_registry_row() -> None:
+    for table, rows in ((IPV4_SPECIAL_NETWORKS, REGISTRY_IPV4), (IPV6_SPECIAL_NETWORKS, REGISTRY_IPV6)):
         networks = [network for network, _ in table]
         assert len(set(networks)) == len(networks)
         for row in map(ip_network, rows):
-            is_outside = row.version == 6 and not is_within(row, IPV6_GLOBAL)
+            is_outside = row.version == 6 and not is_within(row, IPV6_GLOBAL_UNICAST)
             assert is_outside or any(is_within(row, network) for network in networks), row
         assert all(re.search(r"RFC \d+|cloud", name) for _, name in table)
     for wrapper in REGISTRY_WRAPPERS:

@@ -1,4 +1,7 @@
-"""Chromium behind the proxy, with a page that tries every way to reach a refused address."""
+"""Tests for Chromium with the guard's proxy.
+
+A page tries every way to reach a refused address.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ from website_scan.net.proxy import BrowserProxy
 
 GOOD = ip_network("127.0.0.1/32")
 CANARY = "127.0.0.2"
-# Expression that is true once the page has made every attempt.
+# JavaScript expression that is true as soon as the page has made all attempts.
 DONE = "document.documentElement.dataset.done === 'yes'"
 
 PAGE = """<!doctype html><html lang="en"><head><title>Attempts</title>
@@ -131,8 +134,8 @@ class Datagrams:
 
 
 @contextmanager
-def attempts(canary: Site, udp: int, good_udp: int) -> Iterator[Site]:
-    """Site with the page and its files."""
+def attempts(canary: Site, udp: int, allowed_udp: int) -> Iterator[Site]:
+    """Run a site with the page that tries to reach the canary."""
     with Site() as site:
         values = {
             "canary": canary.url,
@@ -140,7 +143,7 @@ def attempts(canary: Site, udp: int, good_udp: int) -> Iterator[Site]:
             "address": canary.address,
             "port": canary.port,
             "udp": udp,
-            "good_udp": good_udp,
+            "good_udp": allowed_udp,
         }
 
         def script(source: str) -> Answer:
@@ -166,15 +169,18 @@ def make_attempts(context: BrowserContext, site: Site) -> None:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Chromium]:
-    """Chromium that may open windows, unlike in the service, so that the page can attempt this as well."""
-    with chromium({"args": [each for each in ARGUMENTS if each != "--block-new-web-contents"]}) as running:
+    """Return a Chromium in which pages can try to open windows.
+
+    The service's Chromium forbids windows.
+    """
+    with chromium({"args": [argument for argument in ARGUMENTS if argument != "--block-new-web-contents"]}) as running:
         yield running
 
 
 def names(*literals: str) -> Names:
     return Names(
         {
-            **{each: (each,) for each in ("127.0.0.1", CANARY, *literals)},
+            **{host: (host,) for host in ("127.0.0.1", CANARY, *literals)},
             "rebind.example.com": [(PUBLIC,), (CANARY,)],
             "mixed.example.com": (PUBLIC, CANARY),
             "localhost": ("127.0.0.1",),
@@ -182,38 +188,38 @@ def names(*literals: str) -> Names:
     )
 
 
-def anything(request: Request) -> Answer:
+def do_nothing(request: Request) -> Answer:
     return Answer("x", headers={"Access-Control-Allow-Origin": "*", "Content-Type": "text/plain"})
 
 
 def test_page_in_a_browser_reaches_no_refused_address(browser: Chromium) -> None:
     with (
-        Site({"*": anything}, address=CANARY) as canary,
+        Site({"*": do_nothing}, address=CANARY) as canary,
         Datagrams(CANARY) as udp,
-        Datagrams("127.0.0.1") as good_udp,
-        attempts(canary, udp.port, good_udp.port) as site,
+        Datagrams("127.0.0.1") as allowed_udp,
+        attempts(canary, udp.port, allowed_udp.port) as site,
         Network(Policy(allowed_networks=(GOOD,)), resolver=names("::1", "::ffff:7f00:2")) as network,
         BrowserProxy(network) as proxy,
     ):
         browser.visit(proxy, lambda context: make_attempts(context, site))
         assert {"/", "/attempts.js", "/refresh", "/service-worker.js", "/redirect/307"} <= set(site.paths())
         assert len(proxy.refused) > 30
-        assert (canary.connections, canary.paths(), udp.count, good_udp.count) == (0, [], 0, 0)
+        assert (canary.connections, canary.paths(), udp.count, allowed_udp.count) == (0, [], 0, 0)
 
 
-def test_page_in_a_browser_reaches_the_canary_if_exempted(browser: Chromium) -> None:
-    """Control: the attempts succeed if only the guard permits them."""
+def test_exempted_page_reaches_the_canary(browser: Chromium) -> None:
+    """Control test: the attempts succeed if the address is exempted."""
     with (
-        Site({"*": anything}, address=CANARY) as canary,
+        Site({"*": do_nothing}, address=CANARY) as canary,
         Datagrams(CANARY) as udp,
-        Datagrams("127.0.0.1") as good_udp,
-        attempts(canary, udp.port, good_udp.port) as site,
+        Datagrams("127.0.0.1") as allowed_udp,
+        attempts(canary, udp.port, allowed_udp.port) as site,
         Network(Policy(allowed_networks=(GOOD, ip_network(f"{CANARY}/32"))), resolver=names()) as network,
         BrowserProxy(network) as proxy,
     ):
         browser.visit(proxy, lambda context: make_attempts(context, site))
         reached = {path.strip("/") for path in canary.paths()}
-        assert (udp.count, good_udp.count) == (0, 0)
+        assert (udp.count, allowed_udp.count) == (0, 0)
     assert reached >= {
         *("link-stylesheet", "preload", "prefetch", "import", "background", "script", "module", "img", "srcset"),
         *(
@@ -235,22 +241,22 @@ def test_page_in_a_browser_reaches_the_canary_if_exempted(browser: Chromium) -> 
     }
 
 
-def test_Chromium_without_its_arguments_bypasses_the_proxy_with_UDP() -> None:
-    """Control: WebRTC sends datagrams without these arguments."""
+def test_Chromium_without_arguments_bypasses_the_proxy() -> None:
+    """Control test: without these arguments, WebRTC sends datagrams."""
     with (
-        Site({"*": anything}, address=CANARY) as canary,
+        Site({"*": do_nothing}, address=CANARY) as canary,
         Datagrams(CANARY) as udp,
-        Datagrams("127.0.0.1") as good_udp,
-        attempts(canary, udp.port, good_udp.port) as site,
+        Datagrams("127.0.0.1") as allowed_udp,
+        attempts(canary, udp.port, allowed_udp.port) as site,
         Network(Policy(allowed_networks=(GOOD,)), resolver=names()) as network,
         BrowserProxy(network) as proxy,
         chromium({"args": []}) as unguarded,
     ):
         unguarded.visit(proxy, lambda context: make_attempts(context, site))
-        assert udp.came.is_set() or good_udp.came.is_set()
+        assert udp.came.is_set() or allowed_udp.came.is_set()
 
 
-def test_browser_context_without_a_proxy_reaches_no_server() -> None:
+def test_context_without_a_proxy_reaches_no_server() -> None:
     program = find_browser("auto")
     assert program is not None
     with Site({"/": Answer("Hello")}) as site, chromium() as walled:
@@ -277,7 +283,7 @@ def test_SCAN_BROWSER_selects_the_browser(tmp_path: Path) -> None:
         find_browser(str(tmp_path / "missing"))
 
 
-def test_browser_is_searched_on_PATH_and_in_Playwright_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_browser_is_found_in_PATH(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     monkeypatch.setenv("HOME", str(tmp_path))
     assert find_browser("auto") is None

@@ -1,4 +1,7 @@
-"""Limits apply to all threads together, and a refused request costs nothing."""
+"""Test that all threads share the limits.
+
+A refused request costs nothing.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from website_scan.net.budget import MIB, Exchange, Limits, Meter, Meters
+from website_scan.net.budget import MIB, ConnectionGuard, Exchange, Limits, Meter
 from website_scan.net.deadline import Deadline
 from website_scan.net.errors import BudgetExceeded, TimedOut
 
@@ -14,7 +17,7 @@ from website_scan.net.errors import BudgetExceeded, TimedOut
 def test_concurrent_requests_never_exceed_the_budget() -> None:
     meter = Meter(Limits(requests=100, requests_per_host=60))
 
-    def ask(host: str) -> bool:
+    def spend_request(host: str) -> bool:
         try:
             meter.request(host)
         except BudgetExceeded:
@@ -22,12 +25,12 @@ def test_concurrent_requests_never_exceed_the_budget() -> None:
         return True
 
     with ThreadPoolExecutor(8) as pool:
-        granted = list(pool.map(ask, ["a.example.com"] * 100 + ["b.example.com"] * 100))
+        granted = list(pool.map(spend_request, ["a.example.com"] * 100 + ["b.example.com"] * 100))
     assert sum(granted[:100]) == 60
     assert sum(granted) == meter.requests == 100
 
 
-def test_refused_request_names_the_exceeded_limit() -> None:
+def test_refusal_of_a_request_names_the_exceeded_limit() -> None:
     meter = Meter(Limits(requests=2, requests_per_host=1))
     meter.request("a.example.com")
     with pytest.raises(BudgetExceeded, match=r"more than 1 requests to a\.example\.com\."):
@@ -37,10 +40,10 @@ def test_refused_request_names_the_exceeded_limit() -> None:
         meter.request("c.example.com")
 
 
-def test_tunnels_and_exchanges_share_bytes_but_not_deadlines() -> None:
+def test_tunnels_and_exchanges_share_byte_limits() -> None:
     meter = Meter(Limits(total_bytes=10))
-    tunnel = Meters(Deadline(20), meter)
-    exchange = Exchange(Deadline(20), Limits(), meter, "/", is_fresh=False)
+    tunnel = ConnectionGuard(Deadline(20), meter)
+    exchange = Exchange(Deadline(20), Limits(), meter, "/", needs_new_connection=False)
     tunnel.received(4)
     exchange.received(6)
     assert meter.received_bytes == 10
@@ -49,10 +52,10 @@ def test_tunnels_and_exchanges_share_bytes_but_not_deadlines() -> None:
             guard.received(1)
     assert 19 < tunnel.timeout_s() <= 20
     with pytest.raises(TimeoutError):
-        Meters(Deadline(0), meter).timeout_s()
+        ConnectionGuard(Deadline(0), meter).timeout_s()
 
 
-def test_received_bytes_add_up_to_their_limit() -> None:
+def test_total_of_received_bytes_is_limited() -> None:
     meter = Meter(Limits(total_bytes=3 * MIB))
     meter.received(2 * MIB)
     meter.received(MIB)
@@ -60,24 +63,24 @@ def test_received_bytes_add_up_to_their_limit() -> None:
         meter.received(1)
 
 
-def test_each_phase_of_an_exchange_has_a_time_limit_within_the_exchange() -> None:
+def test_every_phase_has_a_time_limit() -> None:
     limits = Limits(connect_s=1, first_byte_s=10)
-    exchange = Exchange(Deadline(20), limits, Meter(limits), "/", is_fresh=False)
+    exchange = Exchange(Deadline(20), limits, Meter(limits), "/", needs_new_connection=False)
     assert 19 < exchange.timeout_s() <= 20
-    exchange.connecting()
+    exchange.start_connecting()
     assert 0 < exchange.timeout_s() <= 1
-    exchange.sending()
+    exchange.start_sending()
     assert 9 < exchange.timeout_s() <= 10
-    exchange.reading_body()
+    exchange.start_reading_body()
     assert 19 < exchange.timeout_s() <= 20
-    short = Exchange(Deadline(0.0), limits, Meter(limits), "/", is_fresh=False)
-    for phase in (short.connecting, short.sending, short.reading_body):
+    short = Exchange(Deadline(0.0), limits, Meter(limits), "/", needs_new_connection=False)
+    for phase in (short.start_connecting, short.start_sending, short.start_reading_body):
         phase()
         with pytest.raises(TimeoutError):
             short.timeout_s()
 
 
-def test_deadlines_only_get_shorter() -> None:
+def test_deadline_can_only_be_shortened() -> None:
     deadline = Deadline(1)
     assert deadline.within(10).remaining_s() <= 1
     assert deadline.within(0.5).remaining_s() <= 0.5
@@ -86,28 +89,33 @@ def test_deadlines_only_get_shorter() -> None:
         Deadline(0).check()
 
 
-def test_repetition_requires_budget_in_total_and_for_the_busiest_host() -> None:
+def test_repetition_needs_enough_budget() -> None:
     meter = Meter(Limits(requests=6, requests_per_host=4))
     for host in ("a.example.com", "a.example.com", "b.example.com"):
         meter.request(host)
-    assert meter.has_room_again(times=1)  # six in all, four to the busiest host
+    assert meter.allows_another_repetition(times=1)  # The limit is six requests in total, and four to the busiest host.
     meter.request("b.example.com")
-    assert not meter.has_room_again(times=1)
-    assert meter.has_room_again(times=2)
-    assert Meter(Limits(requests=1, requests_per_host=1)).has_room_again(times=1)  # no requests so far
+    assert not meter.allows_another_repetition(times=1)
+    assert meter.allows_another_repetition(times=2)
+    # A repetition needs no budget if nothing was requested before.
+    assert Meter(Limits(requests=1, requests_per_host=1)).allows_another_repetition(times=1)
     busy = Meter(Limits(requests=100, requests_per_host=4))
     for _ in range(3):
         busy.request("a.example.com")
-    assert not busy.has_room_again(times=1)
-    assert busy.has_room_again(times=3)
+    assert not busy.allows_another_repetition(times=1)
+    assert busy.allows_another_repetition(times=3)
 
 
-def test_exchange_counts_as_reusing_a_connection_until_it_opens_one() -> None:
+def test_connection_counts_as_reused_by_default() -> None:
     limits = Limits()
-    exchange = Exchange(Deadline(20), limits, Meter(limits), "/path?query", is_fresh=True)
-    assert (exchange.request_path, exchange.is_fresh, exchange.is_reused) == ("/path?query", True, True)
+    exchange = Exchange(Deadline(20), limits, Meter(limits), "/path?query", needs_new_connection=True)
+    assert (exchange.request_path, exchange.needs_new_connection, exchange.is_connection_reused) == (
+        "/path?query",
+        True,
+        True,
+    )
     assert (exchange.connect_s, exchange.sent_at, exchange.address) == (0.0, 0.0, "")
-    exchange.connecting()
-    assert not exchange.is_reused
-    exchange.sending()
+    exchange.start_connecting()
+    assert not exchange.is_connection_reused
+    exchange.start_sending()
     assert exchange.sent_at > 0

@@ -1,4 +1,4 @@
-"""Canary: a listener that no scan and no delivery may reach, whatever a site or its DNS tries.
+"""Test that nothing reaches the canary, a forbidden server.
 
 The site is on 127.0.0.1, which is exempted; the canary is on 127.0.0.2, which is not, on the same port, and that port
 is allowed. The service's own resolver resolves names, through a name server on loopback.
@@ -19,7 +19,7 @@ from scans.models import Scan
 from scans.tasks import run_scan
 from tests.factories import Member, attempt_deliveries, finished_scan
 from tests.targets.canary import Canary
-from tests.targets.lures import LIVE, luring, redirecting_files
+from tests.targets.lures import LIVE, lure_routes, redirecting_files
 from tests.targets.name_server import hosts, name_server
 from tests.targets.server import Answer, Certificate, Route, Site
 from tests.website_scan.net.seams import PUBLIC
@@ -35,8 +35,8 @@ from website_scan.net.targets import InvalidUrl, parse_target
 from website_scan.result import Budget, ScanResult
 from website_scan.run import scan
 
-# The sockets allow these hosts, so that only the guard can stop a connection to the canary. The last two are the same
-# address as Python 3.12 and as 3.13 write it.
+# pytest-socket allows these hosts, so that only the guard can refuse a connection to the canary. The last two are the
+# same address as written by Python 3.12 and by Python 3.13.
 pytestmark = pytest.mark.allow_hosts(["127.0.0.1", "127.0.0.2", "::1", "::ffff:7f00:2", "::ffff:127.0.0.2"])
 
 SITE, CANARY = "127.0.0.1", "127.0.0.2"
@@ -44,7 +44,7 @@ GUARDED: tuple[IPNetwork, ...] = (ip_network("127.0.0.1/32"),)
 UNGUARDED: tuple[IPNetwork, ...] = (ip_network("127.0.0.0/8"),)
 PATIENCE_S = 20.0
 
-# Every name or spelling leads to the canary; the rebinding name only after its first answer.
+# All of these names and spellings lead to the canary, the rebinding name from its second answer.
 NAMES: Mapping[str, tuple[str, ...] | list[tuple[str, ...]]] = {
     "www.example.com": (SITE,),
     "inside.example.com": (CANARY,),
@@ -72,7 +72,7 @@ class World:
     def url(self, host: str = "www.example.com", path: str = "/") -> str:
         return f"{'https' if self.site.is_https else 'http'}://{host}:{self.port}{path}"
 
-    def lure(self, host: str) -> str:
+    def lure_url(self, host: str) -> str:
         return f"http://{host}:{self.port}"
 
     def policy(self, networks: tuple[IPNetwork, ...]) -> Policy:
@@ -81,7 +81,10 @@ class World:
         )
 
     def scan(self, url: str, scan_type: ScanType, networks: tuple[IPNetwork, ...] = GUARDED) -> ScanResult | None:
-        """Return the result of a scan like a worker's, or None if the URL itself is refused."""
+        """Scan the URL like a worker.
+
+        The result is None if the URL itself is refused.
+        """
         policy = self.policy(networks)
         try:
             target = parse_target(url, policy)
@@ -99,15 +102,15 @@ def world(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mo
         yield World(site, canary)
 
 
-plain_only = pytest.mark.parametrize("world", [None], ids=["http"], indirect=True)
+http_only = pytest.mark.parametrize("world", [None], ids=["http"], indirect=True)
 each_type = pytest.mark.parametrize("scan_type", list(ScanType))
 
 
-# The URL of a scan
+# Tests for scanned URLs.
 
 
 @each_type
-def test_no_spelling_or_name_leads_a_scan_to_the_canary(world: World, scan_type: ScanType) -> None:
+def test_no_name_leads_a_scan_to_the_canary(world: World, scan_type: ScanType) -> None:
     for host in HOSTS:
         result = world.scan(world.url(host), scan_type)
         if result is not None:
@@ -116,17 +119,18 @@ def test_no_spelling_or_name_leads_a_scan_to_the_canary(world: World, scan_type:
     assert world.canary.count() == 0
 
 
-@plain_only
-@pytest.mark.parametrize("host", [host for host in HOSTS if host != "mixed.example.com"])  # resolves to the site first
-def test_same_hosts_lead_to_the_canary_if_exempted(world: World, host: str) -> None:
-    # Control: the hosts do lead to the canary unless the guard refuses them.
+@http_only
+# The name resolves to the allowed site first.
+@pytest.mark.parametrize("host", [host for host in HOSTS if host != "mixed.example.com"])
+def test_exempted_hosts_lead_to_the_canary(world: World, host: str) -> None:
+    # Control test: the hosts lead to the canary unless the guard refuses them.
     result = world.scan(world.url(host), ScanType.SEO, UNGUARDED)
     assert result is not None
     assert world.canary.count() > 0
 
 
 @each_type
-def test_name_rebound_during_a_scan_retains_its_pinned_address(world: World, scan_type: ScanType) -> None:
+def test_rebound_name_keeps_its_address_in_a_scan(world: World, scan_type: ScanType) -> None:
     world.site.routes["*"] = Answer(
         "<!doctype html><title>A page</title><h1>A page</h1>", headers=[("Connection", "close")]
     )
@@ -135,7 +139,7 @@ def test_name_rebound_during_a_scan_retains_its_pinned_address(world: World, sca
     assert result.status in ("completed", "partial")
     assert (
         world.site.connections > 1 or scan_type is ScanType.ACCESSIBILITY
-    )  # accessibility scans request only the page
+    )  # An accessibility scan requests only the page itself.
     assert world.canary.count() == 0
     # The name now resolves to the canary, so the next scan is refused.
     again = world.scan(world.url("rebind.example.com"), scan_type)
@@ -145,21 +149,24 @@ def test_name_rebound_during_a_scan_retains_its_pinned_address(world: World, sca
     assert world.canary.count() == 0
 
 
-# Redirects
+# Tests of redirects.
 
-# Locations that browsers follow, then locations that no client follows.
+# Location headers that browsers follow, then Location headers that no client follows.
 FOLLOWED = (
     "//{host}/", "http://{host}/", "/\\{host}/", "\\\\{host}\\", "ht\ttp://{host}/", "HTTP:\\\\{host}",
     " http://{host}/ ", "http:///{host}/", "/hop",
 )  # fmt: skip
-NOT_FOLLOWED = (
+UNFOLLOWED_LOCATIONS = (
     "http://user:secret@{host}/", "//user@{host}/", "ftp://{host}/", "gopher://{host}/_x", "dict://{host}/",
     "ws://{host}/", "file://{host}/etc/passwd", "javascript:location='http://{host}/'", "http://{host}@{host}/",
 )  # fmt: skip
 
 
-def redirecting(location: str, host: str, status: int) -> dict[str, Route]:
-    """Return a site whose pages redirect to the location, `/hop` with an intermediate redirect."""
+def redirecting_site(location: str, host: str, status: int) -> dict[str, Route]:
+    """Return routes that redirect every path to the location.
+
+    The path `/hop` redirects to the host.
+    """
     answer = Answer.redirect(location.format(host=host), status)
     return {"*": answer, "/hop": Answer.redirect(f"//{host}/", status)}
 
@@ -169,12 +176,15 @@ STATUSES = (301, 302, 303, 307, 308)
 
 @pytest.mark.parametrize("status", STATUSES)
 def test_no_redirect_leads_a_scan_to_the_canary(world: World, status: int) -> None:
-    """Tests each location with every status and every type, each status with every type, but not all combinations."""
+    """Test all pairs of a location and a status.
+
+    The scan types alternate.
+    """
     types = list(ScanType)
-    for number, location in enumerate(FOLLOWED + NOT_FOLLOWED):
+    for number, location in enumerate(FOLLOWED + UNFOLLOWED_LOCATIONS):
         scan_type = types[(number + STATUSES.index(status)) % len(types)]
         host = f"{CANARY}:{world.port}"
-        world.site.routes = redirecting(location, host, status)
+        world.site.routes = redirecting_site(location, host, status)
         result = world.scan(world.url(), scan_type)
         assert result is not None
         assert result.error is not None, location
@@ -182,11 +192,11 @@ def test_no_redirect_leads_a_scan_to_the_canary(world: World, status: int) -> No
     assert world.canary.count() == 0
 
 
-@plain_only
+@http_only
 @each_type
-def test_no_redirect_to_a_spelling_or_a_name_leads_a_scan_to_the_canary(world: World, scan_type: ScanType) -> None:
+def test_no_redirect_by_name_reaches_the_canary(world: World, scan_type: ScanType) -> None:
     for host in HOSTS:
-        world.site.routes = redirecting("http://{host}/", f"{host}:{world.port}".encode().decode("latin-1"), 302)
+        world.site.routes = redirecting_site("http://{host}/", f"{host}:{world.port}".encode().decode("latin-1"), 302)
         result = world.scan(world.url(), scan_type)
         assert result is not None
         assert result.error is not None, host
@@ -194,31 +204,62 @@ def test_no_redirect_to_a_spelling_or_a_name_leads_a_scan_to_the_canary(world: W
     assert world.canary.count() == 0
 
 
-@plain_only
+@http_only
 @pytest.mark.parametrize("location", FOLLOWED)
-def test_same_redirects_lead_to_the_canary_if_exempted(world: World, location: str) -> None:
-    world.site.routes = redirecting(location, f"{CANARY}:{world.port}", 302)
+def test_exempted_redirects_lead_to_the_canary(world: World, location: str) -> None:
+    world.site.routes = redirecting_site(location, f"{CANARY}:{world.port}", 302)
     assert world.scan(world.url(), ScanType.SEO, UNGUARDED) is not None
     assert world.canary.count() > 0
 
 
-@plain_only
-@pytest.mark.parametrize("location", NOT_FOLLOWED)
-def test_invalid_redirects_are_not_followed_even_if_the_canary_is_exempted(world: World, location: str) -> None:
-    world.site.routes = redirecting(location, f"{CANARY}:{world.port}", 302)
+@http_only
+@pytest.mark.parametrize("location", UNFOLLOWED_LOCATIONS)
+def test_invalid_redirects_are_not_followed(world: World, location: str) -> None:
+    world.site.routes = redirecting_site(location, f"{CANARY}:{world.port}", 302)
     assert world.scan(world.url(), ScanType.SEO, UNGUARDED) is not None
     assert world.canary.count() == 0
 
 
-# Links and resources of pages
+# Tests of refreshes, which scans follow like redirects if they have no delay.
+
+
+@each_type
+@pytest.mark.parametrize("location", FOLLOWED)
+def test_refresh_cannot_lead_a_scan_to_the_canary(world: World, scan_type: ScanType, location: str) -> None:
+    host = f"{CANARY}:{world.port}"
+    refresh = f"0; url={location.format(host=host)}"
+    page = "<!doctype html><title>A page</title><h1>A page</h1>"
+    for answer in (
+        Answer(f'<meta http-equiv="refresh" content="{refresh}">{page}'),
+        Answer(page, headers=[("Refresh", refresh)]),
+    ):
+        world.site.routes = {"*": answer, "/hop": Answer.redirect(f"//{host}/")}
+        result = world.scan(world.url(), scan_type)
+        assert result is not None
+        assert result.error is not None
+        assert result.error.code in ("DOMAIN_BLOCKED", "BAD_RESPONSE")
+    assert world.canary.count() == 0
+
+
+@http_only
+@pytest.mark.parametrize("location", FOLLOWED)
+def test_exempted_refreshes_lead_to_the_canary(world: World, location: str) -> None:
+    host = f"{CANARY}:{world.port}"
+    page = f'<meta http-equiv="refresh" content="0; url={location.format(host=host)}"><title>A page</title>'
+    world.site.routes = {"*": Answer(page), "/hop": Answer.redirect(f"//{host}/")}
+    assert world.scan(world.url(), ScanType.SEO, UNGUARDED) is not None
+    assert world.canary.count() > 0
+
+
+# Tests of links and resources of pages.
 
 
 @each_type
 @pytest.mark.parametrize(
     "host", ["127.0.0.2", "2130706434", "inside.example.com", "mixed.example.com", "alias.example.com"]
 )
-def test_no_resource_or_link_of_a_page_leads_a_scan_to_the_canary(world: World, scan_type: ScanType, host: str) -> None:
-    for routes in (luring(world.url(path=""), f"{host}:{world.port}"), redirecting_files(f"{host}:{world.port}")):
+def test_no_page_resource_reaches_the_canary(world: World, scan_type: ScanType, host: str) -> None:
+    for routes in (lure_routes(world.url(path=""), f"{host}:{world.port}"), redirecting_files(f"{host}:{world.port}")):
         world.site.routes = routes
         result = world.scan(world.url(), scan_type)
         assert result is not None
@@ -226,27 +267,30 @@ def test_no_resource_or_link_of_a_page_leads_a_scan_to_the_canary(world: World, 
     assert world.canary.count() == 0
 
 
-@plain_only
-def test_rebound_name_of_a_sub_resource_retains_its_pinned_address(world: World) -> None:
-    world.site.routes = luring(world.url(path=""), f"rebind.example.com:{world.port}")
+@http_only
+def test_rebinding_sub_resource_keeps_its_address(world: World) -> None:
+    world.site.routes = lure_routes(world.url(path=""), f"rebind.example.com:{world.port}")
     assert world.scan(world.url(), ScanType.PERFORMANCE) is not None
     assert "/img" in world.site.paths()
     assert world.canary.count() == 0
 
 
-@plain_only
-def test_same_pages_lead_to_the_canary_if_exempted(world: World) -> None:
-    lure = f"inside.example.com:{world.port}"
+@http_only
+def test_exempted_links_lead_to_the_canary(world: World) -> None:
+    lure_url = f"inside.example.com:{world.port}"
     for scan_type in ScanType:
-        for routes in (luring(world.url(path=""), lure), redirecting_files(lure)):
+        for routes in (lure_routes(world.url(path=""), lure_url), redirecting_files(lure_url)):
             world.site.routes = routes
             world.scan(world.url(), scan_type, UNGUARDED)
     assert world.canary.count() > 0
     assert set(world.canary.paths) >= LIVE, LIVE - set(world.canary.paths)
 
 
-def naming_its_issuer(url: str, folder: Path) -> Callable[[ssl.SSLContext], None]:
-    """Return TLS settings of a site whose certificate has the URL of its missing issuer."""
+def with_issuer_url(url: str, folder: Path) -> Callable[[ssl.SSLContext], None]:
+    """Return TLS settings with a certificate that names its issuer's URL.
+
+    The server does not send the issuer.
+    """
 
     def present(context: ssl.SSLContext) -> None:
         leaf = Identity.root("Nobody knows").issue(SITE, ca_issuers=url)
@@ -258,11 +302,9 @@ def naming_its_issuer(url: str, folder: Path) -> Callable[[ssl.SSLContext], None
 
 
 @pytest.mark.parametrize(("networks", "visits"), [(GUARDED, 0), (UNGUARDED, 1)])
-def test_issuer_URL_of_a_certificate_does_not_lead_to_the_canary(
-    networks: tuple[IPNetwork, ...], visits: int, tmp_path: Path
-) -> None:
+def test_issuer_URL_does_not_reach_the_canary(networks: tuple[IPNetwork, ...], visits: int, tmp_path: Path) -> None:
     with Canary(CANARY) as canary:
-        tune = naming_its_issuer(f"http://{CANARY}:{canary.port}/issuer", tmp_path)
+        tune = with_issuer_url(f"http://{CANARY}:{canary.port}/issuer", tmp_path)
         with Site({"*": Answer("x")}, certificate=Certificate.VALID, tune=tune) as site:
             result = World(site, canary).scan(site.url + "/", ScanType.SECURITY, networks)
         assert result is not None
@@ -270,27 +312,30 @@ def test_issuer_URL_of_a_certificate_does_not_lead_to_the_canary(
         assert canary.count() == visits
 
 
-def test_issuer_URL_with_a_forbidden_port_does_not_skip_checks(tmp_path: Path) -> None:
-    tune = naming_its_issuer(f"http://{PUBLIC}:22/issuer", tmp_path)
+def test_forbidden_issuer_port_skips_no_checks(tmp_path: Path) -> None:
+    tune = with_issuer_url(f"http://{PUBLIC}:22/issuer", tmp_path)
     with Canary(CANARY) as canary, Site({"*": Answer("x")}, certificate=Certificate.VALID, tune=tune) as site:
         result = World(site, canary).scan(site.url + "/", ScanType.SECURITY)
     assert result is not None
     assert [skipped for skipped in result.skipped_checks if "Port 22" in skipped.reason] == []
 
 
-# The API and deliveries
+# Tests of the API and of webhook deliveries.
 
 
 @pytest.fixture
 def open_settings(world: World, settings: pytest_django.Settings) -> World:
-    """Return the world with its policy in the settings, which the API and the workers read."""
+    """Write the world's policy into the settings.
+
+    The API and the workers read them.
+    """
     settings.SCAN_ALLOWED_NETWORKS = GUARDED
     settings.SCAN_ALLOWED_PORTS = world.policy(()).allowed_ports
     settings.SCAN_CA_BUNDLE = world.site.ca_file
     return world
 
 
-@plain_only
+@http_only
 @pytest.mark.django_db
 def test_API_refuses_scans_and_webhooks_at_the_canary(open_settings: World, home: Member) -> None:
     for host in HOSTS:
@@ -301,9 +346,9 @@ def test_API_refuses_scans_and_webhooks_at_the_canary(open_settings: World, home
     assert open_settings.canary.count() == 0
 
 
-@plain_only
+@http_only
 @pytest.mark.django_db(transaction=True, serialized_rollback=True)
-def test_name_rebound_after_its_scan_was_accepted_is_refused(open_settings: World, home: Member) -> None:
+def test_name_rebound_after_acceptance_is_refused(open_settings: World, home: Member) -> None:
     answer = home.api.post("/v1/scan", {"url": open_settings.url("rebind.example.com"), "type": "seo"})
     assert answer.status_code == 201
     run_scan(answer.json()["id"])
@@ -312,8 +357,11 @@ def test_name_rebound_after_its_scan_was_accepted_is_refused(open_settings: Worl
     assert open_settings.canary.count() == 0
 
 
-def delivered(world: World, home: Member, host: str) -> tuple[str, Attempt]:
-    """Return the status and the only attempt of a delivery to a new receiver."""
+def deliver_event(world: World, home: Member, host: str) -> tuple[str, Attempt]:
+    """Return the status and the only attempt of a delivery.
+
+    The receiver is new.
+    """
     registered = home.api.post("/api/webhooks", {"url": world.url(host, "/hook"), "events": ["scan.completed"]})
     assert registered.status_code == 201
     finished_scan(home)
@@ -321,19 +369,19 @@ def delivered(world: World, home: Member, host: str) -> tuple[str, Attempt]:
     return Delivery.objects.get().status, Attempt.objects.get()
 
 
-@plain_only
-def test_receiver_rebound_after_its_registration_gets_no_delivery(open_settings: World, home: Member) -> None:
-    status, attempt = delivered(open_settings, home, "rebind.example.com")
+@http_only
+def test_rebound_receiver_gets_no_delivery(open_settings: World, home: Member) -> None:
+    status, attempt = deliver_event(open_settings, home, "rebind.example.com")
     assert (status, attempt.blocked) == ("pending", True)
     assert "not publicly accessible" in attempt.error_message
     assert open_settings.canary.count() == 0
 
 
-@plain_only
-def test_same_receiver_gets_its_delivery_if_exempted(
+@http_only
+def test_exempted_receiver_gets_its_delivery(
     open_settings: World, home: Member, settings: pytest_django.Settings
 ) -> None:
     settings.SCAN_ALLOWED_NETWORKS = UNGUARDED
-    status, _ = delivered(open_settings, home, "rebind.example.com")
+    status, _ = deliver_event(open_settings, home, "rebind.example.com")
     assert status == "delivered"
     assert open_settings.canary.count() == 1

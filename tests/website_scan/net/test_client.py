@@ -1,4 +1,4 @@
-"""Exchanges over real connections: requests as sent, responses as received, and the end of hostile responses."""
+"""Tests for HTTP exchanges over real connections."""
 
 from __future__ import annotations
 
@@ -16,11 +16,13 @@ import pytest
 from tests.targets.server import Answer, Certificate, Route, Site
 from tests.targets.server import Request as ReceivedRequest
 from tests.website_scan.net.loopback import NETWORKS
+from tests.website_scan.net.tls_servers import LOOPBACK, alert, serve
 from website_scan.net.budget import Limits
 from website_scan.net.client import DEFAULT_LIMITS, Network
 from website_scan.net.errors import (
     BadResponse,
     BudgetExceeded,
+    Http2Only,
     NotReachable,
     TimedOut,
     TlsFailed,
@@ -39,7 +41,7 @@ def network(site: Site | None = None, *, limits: Limits = DEFAULT_LIMITS, time_l
 
 
 def raw(*parts: bytes) -> Callable[[ReceivedRequest], None]:
-    """Return a route that sends these bytes and hangs up."""
+    """Return a route that sends these bytes and closes the connection."""
 
     def answer(request: ReceivedRequest) -> None:
         for part in parts:
@@ -69,12 +71,12 @@ def test_response_has_the_details_of_the_exchange() -> None:
         assert response.tls is None
         assert 0 < response.connect_s < response.total_s
         assert 0 < response.ttfb_s < response.total_s
-        still_packed = net.fetch(Request(site.url, decode=False))
-        assert still_packed.body == answer.body
-        assert still_packed.connect_s == 0.0
+        is_still_encoded = net.fetch(Request(site.url, decode=False))
+        assert is_still_encoded.body == answer.body
+        assert is_still_encoded.connect_s == 0.0
 
 
-def test_request_contains_no_settings_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_request_ignores_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("http_proxy", "HTTP_PROXY", "ALL_PROXY", "all_proxy"):
         monkeypatch.setenv(name, "http://127.0.0.1:1/")
     with Site({"*": Answer("x", headers={"Set-Cookie": "kept=no"})}) as site, network() as net:
@@ -89,7 +91,7 @@ def test_request_contains_no_settings_of_the_environment(monkeypatch: pytest.Mon
         "Accept": "*/*",
         "Accept-Encoding": "gzip, deflate, br, zstd",
     }
-    # The URL is sent as the WHATWG parser returns it: no second library "repairs" the path.
+    # The URL is sent as the WHATWG parser returns it. No second library normalizes the path.
     assert second.path == "/two%zz|%2e?a=%27b^&c=%C3%BC"
     assert [value for name, value in second.headers if name.lower() == "user-agent"] == ["Other"]
     assert second.header("Cookie") is None
@@ -98,13 +100,15 @@ def test_request_contains_no_settings_of_the_environment(monkeypatch: pytest.Mon
     assert fourth.header("Content-Length") == "0"
 
 
-def test_kept_alive_connection_is_reused_and_replaced_if_stale() -> None:
-    def once(request: ReceivedRequest) -> Answer | None:
-        # The second request on a connection finds it closed, as after a server's keep-alive timeout.
-        on_connection = [other for other in site.requests if other.connection_number == request.connection_number]
-        return Answer("fresh") if len(on_connection) == 1 else None
+def test_stale_connection_is_replaced() -> None:
+    def respond_once(request: ReceivedRequest) -> Answer | None:
+        # The server closes the connection after its second request.
+        requests_on_connection = [
+            other for other in site.requests if other.connection_number == request.connection_number
+        ]
+        return Answer("fresh") if len(requests_on_connection) == 1 else None
 
-    with Site({"/": Answer("kept"), "/once": once}) as site, network() as net:
+    with Site({"/": Answer("kept"), "/once": respond_once}) as site, network() as net:
         for _ in range(5):
             assert net.fetch(site.url).body == b"kept"
         assert site.connections == 1
@@ -112,7 +116,7 @@ def test_kept_alive_connection_is_reused_and_replaced_if_stale() -> None:
         assert net.fetch(site.url + "/once").body == b"fresh"
 
 
-def test_connection_with_an_unread_body_is_not_reused() -> None:
+def test_unread_body_prevents_reuse() -> None:
     with Site({"/long": Answer(b"x" * MIB), "/": Answer("short")}) as site, network() as net:
         cut = net.fetch(Request(site.url + "/long", max_bytes=1000))
         assert (len(cut.body), cut.truncated, cut.body_wire_bytes) == (1000, True, 1000)
@@ -145,10 +149,10 @@ def test_IPv6_literal_can_be_fetched() -> None:
         assert site.requests[0].header("Host") == f"[::1]:{site.port}"
 
 
-# TLS
+# Tests of TLS.
 
 
-def test_trusted_certificate_with_the_right_name_is_accepted() -> None:
+def test_trusted_certificate_is_accepted() -> None:
     with Site({"/": Answer("safe")}, certificate=Certificate.VALID) as site, network(site) as net:
         for url in (site.url, site.url_as("localhost")):
             response = net.fetch(url)
@@ -180,7 +184,32 @@ def test_untrusted_certificate_is_refused_or_recorded(certificate: Certificate, 
         assert len(site.requests) == 2
 
 
-def test_root_certificate_outside_of_the_policy_is_not_trusted() -> None:
+# HTTP/2 servers answer an HTTP/1.1 request with SETTINGS and GOAWAY (PROTOCOL_ERROR).
+HTTP_2_FRAMES = bytes.fromhex("0000060400000000000003000000640000080700000000000000000000000001")
+
+
+@pytest.mark.parametrize("certificate", [Certificate.VALID, None], ids=["TLS", "plain"])
+def test_server_with_only_http_2_is_refused(certificate: Certificate | None) -> None:
+    with (
+        Site({"*": raw(HTTP_2_FRAMES)}, certificate=certificate) as site,
+        network(site) as net,
+        pytest.raises(Http2Only, match="The server speaks only HTTP/2"),
+    ):
+        net.fetch(site.url)
+
+
+def test_server_without_http_1_raises_Http2Only() -> None:
+    """RFC 7301, section 3.2: without a common protocol, the server sends the alert no_application_protocol (120)."""
+
+    def refuse_protocols(connection: socket.socket) -> None:
+        connection.recv(65536)
+        connection.sendall(alert(120))
+
+    with serve(refuse_protocols) as port, network() as net, pytest.raises(Http2Only):
+        net.fetch(f"https://{LOOPBACK}:{port}/")
+
+
+def test_unlisted_root_certificate_is_not_trusted() -> None:
     with (
         Site({"/": Answer()}, certificate=Certificate.VALID) as site,
         network() as net,
@@ -189,15 +218,15 @@ def test_root_certificate_outside_of_the_policy_is_not_trusted() -> None:
         net.fetch(site.url)
 
 
-def test_outdated_TLS_is_used_only_without_verify_and_is_no_trust_error() -> None:
-    def outdated(context: ssl.SSLContext) -> None:
+def test_outdated_TLS_is_not_verified() -> None:
+    def use_outdated_tls(context: ssl.SSLContext) -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)
             context.set_ciphers("ALL:@SECLEVEL=0")
             context.minimum_version = ssl.TLSVersion.TLSv1
             context.maximum_version = ssl.TLSVersion.TLSv1_1
 
-    with Site({"/": Answer()}, certificate=Certificate.VALID, tune=outdated) as site, network(site) as net:
+    with Site({"/": Answer()}, certificate=Certificate.VALID, tune=use_outdated_tls) as site, network(site) as net:
         with pytest.raises(TlsFailed) as raised:
             net.fetch(site.url)
         assert not isinstance(raised.value, Untrusted)
@@ -218,19 +247,22 @@ def test_port_without_TLS_raises_TlsFailed(greeting: bytes) -> None:
                 net.fetch(Request(f"https://127.0.0.1:{site.port}/", verify=verify))
 
 
-# Budgets
+# Tests of time and size limits.
 
 
 @pytest.fixture
-def patient() -> Iterator[threading.Event]:
-    """Event that is set at the end of a test, so that a dripping site stops."""
+def end_of_test() -> Iterator[threading.Event]:
+    """Event that ends dripping responses at the end of a test."""
     event = threading.Event()
     yield event
     event.set()
 
 
 def drip(first: bytes, drop: bytes, stopped: threading.Event) -> Callable[[ReceivedRequest], None]:
-    """Return a route that drips bytes forever, with pauses shorter than a socket's time-out."""
+    """Return a route that sends bytes forever.
+
+    The pauses are shorter than the socket's timeout.
+    """
 
     def answer(request: ReceivedRequest) -> None:
         request.connection.sendall(first)
@@ -251,26 +283,26 @@ def drip(first: bytes, drop: bytes, stopped: threading.Event) -> Callable[[Recei
     ],
     ids=["status line", "header", "body", "endless body"],
 )
-def test_dripping_response_ends_at_the_time_limit_of_the_exchange(
-    first: bytes, certificate: Certificate | None, patient: threading.Event
+def test_dripping_response_ends_at_the_time_limit(
+    first: bytes, certificate: Certificate | None, end_of_test: threading.Event
 ) -> None:
-    with Site({"/": drip(first, b"1", patient)}, certificate=certificate) as site, network(site) as net:
+    with Site({"/": drip(first, b"1", end_of_test)}, certificate=certificate) as site, network(site) as net:
         with pytest.raises(TimedOut):
             net.fetch(Request(site.url, timeout_s=0.5))
         assert net.elapsed_s < 5
 
 
-def test_dripping_chunk_size_ends_at_the_time_limit_of_the_exchange(patient: threading.Event) -> None:
+def test_dripping_chunk_size_ends_at_the_time_limit(end_of_test: threading.Event) -> None:
     first = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
-    with Site({"/": drip(first, b"0", patient)}) as site, network() as net, pytest.raises(TimedOut):
+    with Site({"/": drip(first, b"0", end_of_test)}) as site, network() as net, pytest.raises(TimedOut):
         net.fetch(Request(site.url, timeout_s=0.5))
 
 
-def test_dripping_TLS_handshake_ends_at_the_connection_time_limit(patient: threading.Event) -> None:
+def test_dripping_handshake_ends_at_the_time_limit(end_of_test: threading.Event) -> None:
     def converse(connection: socket.socket) -> None:
         connection.recv(65536)
-        connection.sendall(b"\x16\x03\x03\x40\x00")  # a record of 16 KiB that arrives byte by byte
-        while not patient.wait(0.02):
+        connection.sendall(b"\x16\x03\x03\x40\x00")  # The server sends a TLS record of 16 KiB byte by byte.
+        while not end_of_test.wait(0.02):
             connection.sendall(b"\x02")
 
     with Site(converse=converse) as site, network(limits=Limits(connect_s=0.5)) as net:
@@ -279,14 +311,14 @@ def test_dripping_TLS_handshake_ends_at_the_connection_time_limit(patient: threa
         assert net.elapsed_s < 5
 
 
-def test_silent_site_ends_at_the_first_byte_time_limit() -> None:
+def test_silent_site_ends_at_the_first_byte_limit() -> None:
     with Site({"/": Answer(delay_s=60)}) as site, network(limits=Limits(first_byte_s=0.2)) as net:
         with pytest.raises(TimedOut):
             net.fetch(site.url)
         assert net.elapsed_s < 5
 
 
-def test_time_limit_of_the_network_ends_every_exchange() -> None:
+def test_network_time_limit_applies_to_every_exchange() -> None:
     with Site({"/": Answer(delay_s=60)}) as site, network(time_limit_s=0.3) as net:
         for _ in range(2):
             with pytest.raises(TimedOut):
@@ -308,7 +340,7 @@ def test_oversized_headers_raise_BadResponse() -> None:
         assert response.body == b"fine"
 
 
-def test_bodies_are_cut_on_the_wire_and_after_decoding() -> None:
+def test_bodies_are_truncated_at_the_limit() -> None:
     limits = Limits(body_bytes=100 * KIB, decoded_bytes=200 * KIB)
     bomb = Answer(gzip.compress(b"\0" * (50 * MIB)), headers={"Content-Encoding": "gzip"})
     routes: dict[str, Route] = {
@@ -326,7 +358,7 @@ def test_bodies_are_cut_on_the_wire_and_after_decoding() -> None:
         assert net.fetch(Request(site.url + "/plain", max_bytes=0)).body == b""
 
 
-def test_body_of_a_redirect_is_cut() -> None:
+def test_body_of_a_redirect_is_truncated() -> None:
     page = Answer(b"x" * (20 * MIB), status=302, headers={"Location": "/"})
     with Site({"/": page}) as site, network(limits=Limits(body_bytes=10 * KIB)) as net:
         assert len(net.fetch(site.url).body) == 10 * KIB
@@ -358,7 +390,7 @@ def test_bytes_are_limited_over_the_whole_scan() -> None:
             net.fetch(site.url)
 
 
-def test_bytes_of_a_TCP_connection_count_in_the_budget() -> None:
+def test_TCP_bytes_count_toward_the_budget() -> None:
     with (
         Site(converse=lambda connection: connection.sendall(b"x" * MIB)) as site,
         network(limits=Limits(total_bytes=10 * KIB)) as net,
@@ -371,7 +403,7 @@ def test_bytes_of_a_TCP_connection_count_in_the_budget() -> None:
         assert 10 * KIB < net.received_bytes <= 14 * KIB
 
 
-# Responses that are not valid HTTP
+# Tests of responses that are not valid HTTP.
 
 
 @pytest.mark.parametrize(
@@ -392,7 +424,7 @@ def test_invalid_HTTP_raises_BadResponse(answer: bytes) -> None:
             assert internal not in str(raised.value)
 
 
-def test_closed_connection_without_a_response_raises_NotReachable() -> None:
+def test_closed_connection_raises_NotReachable() -> None:
     with Site({"/": raw()}) as site, network() as net:
         with pytest.raises(NotReachable, match="without an answer"):
             net.fetch(site.url)
@@ -411,7 +443,7 @@ def test_truncated_body_is_returned() -> None:
                 assert (response.body, response.truncated) == (b"hello", True)
 
 
-def test_body_may_end_with_the_connection() -> None:
+def test_body_may_end_when_the_connection_closes() -> None:
     endless = raw(b"HTTP/1.0 200 OK\r\n\r\nhello")
     for certificate in (None, Certificate.VALID):
         with Site({"/": endless}, certificate=certificate) as site, network(site) as net:
@@ -431,8 +463,11 @@ def test_early_response_to_a_large_upload_is_read() -> None:
         assert net.fetch(Request(url, method="POST", body=b"x" * MIB)).status == 413
 
 
-def test_response_is_read_although_the_server_closes_without_reading_the_request() -> None:
-    """Regression: sending to the closed connection failed, and the client did not read the response."""
+def test_response_to_an_unread_request_is_read() -> None:
+    """Regression test: the client did not read the response.
+
+    Sending to the closed connection failed.
+    """
 
     def refuse(connection: socket.socket) -> None:
         connection.sendall(b"HTTP/1.1 413 Too Large\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
@@ -442,8 +477,8 @@ def test_response_is_read_although_the_server_closes_without_reading_the_request
         assert net.fetch(Request(url, method="POST", body=b"x" * 8 * MIB)).status == 413
 
 
-def test_networks_of_a_policy_must_be_addresses() -> None:
-    # Control for the tests above: loopback is not reachable without an exemption.
+def test_loopback_is_refused_without_an_exemption() -> None:
+    # Control test: the tests above exempt loopback.
     with (
         Site({"/": Answer()}) as site,
         Network(Policy(allowed_networks=(ipaddress.ip_network("::1/128"),))) as net,

@@ -1,4 +1,4 @@
-"""Credentials: validation, and the origin to which the network sends them."""
+"""Tests for validating and sending credentials."""
 
 from __future__ import annotations
 
@@ -40,7 +40,10 @@ def test_parsed_credentials_round_trip(request_: dict[str, Any]) -> None:
 
 
 def headers(count: int, total_bytes: int) -> dict[str, str]:
-    """Return headers with this number of bytes in total, names included."""
+    """Return headers with this number of bytes.
+
+    The names count, too.
+    """
     names = [f"X-{number:02}" for number in range(count)]
     return {name: "v" * (total_bytes // count - len(name)) for name in names}
 
@@ -67,19 +70,19 @@ def headers(count: int, total_bytes: int) -> dict[str, str]:
         (
             {"headers": {"X-A": "1"}, "basic_auth": {"username": "u", "password": ""}},
             {"headers": {"AUTHORIZATION": "1"}, "basic_auth": {"username": "u", "password": ""}},
-            "request.headers: Authorization can't stand beside request.basic_auth.",
+            "request.headers: Authorization cannot be combined with request.basic_auth.",
         ),
         (
             {"headers": {"X-Cookie": "1"}},
             {"headers": {"COOKIE": "1"}},
-            "request.headers: use request.cookies in place of the header Cookie.",
+            "request.headers: use request.cookies instead of the header Cookie.",
         ),
-        ({"headers": {"X-Host": "1"}}, {"headers": {"HOST": "1"}}, "request.headers: HOST is not for you to set."),
-        ({"headers": {"X-Sec": "1"}}, {"headers": {"Sec-X": "1"}}, "request.headers: Sec-X is not for you to set."),
+        ({"headers": {"X-Host": "1"}}, {"headers": {"HOST": "1"}}, "request.headers: HOST cannot be set."),
+        ({"headers": {"X-Sec": "1"}}, {"headers": {"Sec-X": "1"}}, "request.headers: Sec-X cannot be set."),
         (
             {"headers": {"X-A": "1", "X-B": "1"}},
             {"headers": {"X-A": "1", "x-a": "1"}},
-            "request.headers: x-a stands there twice.",
+            "request.headers: x-a appears twice.",
         ),
         (
             {"basic_auth": {"username": "", "password": ":"}},
@@ -128,19 +131,17 @@ def headers(count: int, total_bytes: int) -> dict[str, str]:
         ),
     ],
 )
-def test_refusal_of_credentials_names_the_part_and_the_violated_rule(
-    accepted: object, refused: object, reason: str
-) -> None:
+def test_refusal_names_the_faulty_part(accepted: object, refused: object, reason: str) -> None:
     parse(accepted)
     with pytest.raises(InvalidRequestField) as refusal:
         parse(refused)
     assert str(refusal.value) == reason
 
 
-def test_cookies_set_by_the_site_replace_the_users_cookies() -> None:
+def test_site_cookies_replace_user_cookies() -> None:
     credentials = OriginCredentials("https://example.com", GIVEN)
-    assert credentials.added_to({"cookie": "b=1=2;sid=new"}, "https://example.com")["Cookie"] == "b=1=2;sid=new"
-    assert credentials.added_to({"Cookie": "sid=new"}, "https://example.com")["Cookie"] == "sid=new; b=c"
+    assert credentials.add_to_headers({"cookie": "b=1=2;sid=new"}, "https://example.com")["Cookie"] == "b=1=2;sid=new"
+    assert credentials.add_to_headers({"Cookie": "sid=new"}, "https://example.com")["Cookie"] == "sid=new; b=c"
 
 
 @pytest.mark.parametrize("nothing", [None, {}, {"headers": {}}, {"cookies": None, "basic_auth": None}])
@@ -156,7 +157,7 @@ def test_empty_credentials_are_None(nothing: object) -> None:
         ),
     )
 )
-def test_any_credentials_are_parsed_or_refused(value: object) -> None:
+def test_arbitrary_credentials_are_parsed_or_refused(value: object) -> None:
     try:
         credentials = parse(value)
     except InvalidRequestField:
@@ -180,49 +181,49 @@ def sent_credentials(site: Site) -> list[tuple[str | None, ...]]:
 ALL, NONE = (SECRET, BASIC, "sid=a; b=c"), (None, None, None)
 
 
-def test_credentials_are_sent_to_their_origin_only_on_each_hop() -> None:
+def test_hops_send_credentials_only_to_their_origin() -> None:
     with Site() as site, Site() as other, network(site) as out:
         site.routes |= {"/": Answer.redirect("/in"), "/in": Answer.redirect(f"{other.url}/"), "/back": Answer("end")}
         other.routes["/"] = Answer.redirect(f"{site.url}/back")
         out.follow(Request(f"{site.url}/", with_credentials=True))
         assert sent_credentials(site) == [ALL, ALL, ALL]
         assert sent_credentials(other) == [NONE]
-        # Another name of the same address is another origin.
+        # Another host name for the same address is a different origin.
         out.fetch(Request(site.url_as("localhost"), with_credentials=True))
         assert sent_credentials(site)[-1] == NONE
 
 
-def test_request_without_with_credentials_gets_none() -> None:
+def test_request_without_credentials_sends_none() -> None:
     with Site() as site, network(site) as out:
         out.follow(f"{site.url}/")
         out.fetch(Request(f"{site.url}/", headers={"Cookie": "own=1"}))
         assert sent_credentials(site) == [NONE, (None, None, "own=1")]
 
 
-def test_cookie_set_by_the_site_replaces_the_users_cookie_in_redirects() -> None:
+def test_redirect_cookie_replaces_the_user_cookie() -> None:
     with Site() as site, network(site) as out:
         site.routes["/"] = Answer.redirect("/in", Set_Cookie="sid=new")
         out.follow(Request(f"{site.url}/", with_credentials=True))
         assert [request.header("Cookie") for request in site.requests] == ["sid=a; b=c", "sid=new; b=c"]
 
 
-def test_headers_of_the_user_replace_those_of_the_scan() -> None:
+def test_user_headers_replace_scan_headers() -> None:
     own = OriginCredentials("https://x", Credentials(headers=(("accept-language", "de"),)))
-    assert own.added_to({"Accept-Language": "en", "Accept": "*/*"}, "https://x") == {
+    assert own.add_to_headers({"Accept-Language": "en", "Accept": "*/*"}, "https://x") == {
         "Accept": "*/*",
         "accept-language": "de",
     }
 
 
 @pytest.mark.parametrize("trusts", [True, False])
-def test_credentials_are_not_sent_over_an_untrusted_certificate(trusts: bool) -> None:
+def test_untrusted_site_gets_no_credentials(trusts: bool) -> None:
     with Site({"*": Answer("page")}, certificate=Certificate.VALID) as site, network(site, trusts=trusts) as out:
         for _ in range(2):
             out.fetch(Request(f"{site.url}/", verify=False, with_credentials=True))
         assert sent_credentials(site) == [ALL if trusts else NONE] * 2
 
 
-def test_cookies_with_a_secure_prefix_are_not_sent_over_HTTP() -> None:
+def test_secure_cookies_are_not_sent_over_HTTP() -> None:
     credentials = Credentials(cookies=(("__Host-a", "1"), ("__Secure-b", "2"), ("c", "3")))
     assert OriginCredentials("http://x", credentials).cookies_for("http://x") == (("c", "3"),)
     assert OriginCredentials("https://x", credentials).cookies_for("https://x") == credentials.cookies

@@ -1,4 +1,7 @@
-"""Dialer: checks every address, connects to a checked address, and verifies the peer of the connection."""
+"""Tests for the dialer.
+
+It checks a name's addresses and the peer of the connection.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +53,7 @@ def test_public_name_is_dialed_at_its_checked_address() -> None:
         (PUBLIC6, "fe80::1%eth0"),
     ],
 )
-def test_name_with_any_private_address_is_refused_before_dialing(
+def test_name_with_a_private_address_is_refused(
     answers: tuple[str, ...],
 ) -> None:
     wires = Wires({})
@@ -67,8 +70,11 @@ def test_name_with_any_private_address_is_refused_before_dialing(
 
 
 @pytest.mark.parametrize("address", ["10.20.30.40", "fd00::20", "192.168.7.9"])
-def test_refusal_of_a_name_does_not_reveal_its_addresses(address: str, caplog: pytest.LogCaptureFixture) -> None:
-    """Otherwise reports would reveal an internal DNS zone. The log has the reason for operators."""
+def test_refusal_does_not_reveal_addresses(address: str, caplog: pytest.LogCaptureFixture) -> None:
+    """The error must not reveal internal DNS zones.
+
+    The log has the reason.
+    """
     caplog.set_level(logging.INFO)
     names = Names({"jenkins.corp.example.org": (PUBLIC, address)})
     with Network(Policy(), resolver=names, dialer=Wires({})) as network, pytest.raises(Blocked) as refusal:
@@ -77,7 +83,7 @@ def test_refusal_of_a_name_does_not_reveal_its_addresses(address: str, caplog: p
     assert address in caplog.text
 
 
-def test_refusal_of_an_address_does_not_reveal_that_it_is_the_machines_own(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_refusal_does_not_reveal_own_addresses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(targets, "own_addresses", lambda: frozenset({ip_address(PUBLIC)}))
     with pytest.raises(Blocked) as refusal:
         parse_target(f"http://{PUBLIC}/", Policy())
@@ -86,7 +92,7 @@ def test_refusal_of_an_address_does_not_reveal_that_it_is_the_machines_own(monke
         parse_target("http://10.0.0.1/", Policy())
 
 
-def test_denied_network_is_refused_by_address_for_any_name() -> None:
+def test_denied_network_is_refused() -> None:
     policy = Policy(denied_networks=(ip_network(f"{PUBLIC}/32"),))
     with pytest.raises(Blocked):
         parse_target(f"http://{PUBLIC}/", policy)
@@ -100,7 +106,7 @@ def test_denied_network_is_refused_by_address_for_any_name() -> None:
     assert wires.dialed == []
 
 
-def test_next_address_is_tried_if_one_does_not_respond() -> None:
+def test_next_address_is_tried_after_a_failure() -> None:
     with Site(HELLO) as site:
         wires = Wires({PUBLIC: site})
         names = Names({"two.example.com": (PUBLIC6, PUBLIC)})
@@ -118,17 +124,17 @@ def test_refused_connection_raises_NotReachable() -> None:
 
 
 def test_slow_dial_raises_TimedOut() -> None:
-    def slow(address: str, port: int, timeout_s: float) -> socket.socket:
+    def dial_slowly(address: str, port: int, timeout_s: float) -> socket.socket:
         raise TimeoutError
 
-    with Network(Policy(), resolver=Names({"slow.example.com": (PUBLIC,)}), dialer=slow) as network:
+    with Network(Policy(), resolver=Names({"slow.example.com": (PUBLIC,)}), dialer=dial_slowly) as network:
         with pytest.raises(TimedOut, match=r"^slow\.example\.com did not accept a connection on port 80 in time\.$"):
             network.fetch("http://slow.example.com/")
         with pytest.raises(NotReachable):
             network.reach(parse_target("http://slow.example.com/", Policy()))
 
 
-def test_each_address_gets_an_equal_share_of_the_remaining_time() -> None:
+def test_addresses_share_the_remaining_time_equally() -> None:
     shares: list[float] = []
 
     def unreachable(address: str, port: int, timeout_s: float) -> socket.socket:
@@ -142,7 +148,7 @@ def test_each_address_gets_an_equal_share_of_the_remaining_time() -> None:
     assert shares == pytest.approx([20, 30, 60], abs=2)
 
 
-def test_name_that_timed_out_is_resolved_again_with_more_time() -> None:
+def test_name_is_resolved_again_after_a_timeout() -> None:
     asked: list[str] = []
 
     class Slow:
@@ -169,7 +175,7 @@ def test_unresolvable_name_is_queried_once() -> None:
     assert names.asked == ["unknown.example.com", "empty.example.com"]
 
 
-def test_known_addresses_contains_only_allowed_addresses() -> None:
+def test_known_addresses_are_allowed() -> None:
     names = Names({"www.example.com": (PUBLIC,), "inside.example.com": ("10.0.0.1",)})
     dialer = Dialer(Policy(), names, Wires({}), Limits(), Deadline(60))
     assert dialer.known_addresses("www.example.com", 80) == ()
@@ -187,7 +193,7 @@ def test_exempted_network_is_allowed_on_any_port() -> None:
 
 
 @pytest.mark.parametrize("exempted", ["127.0.0.0/8", "::1/128"])
-def test_localhost_resolves_to_the_exempted_loopback_address(exempted: str) -> None:
+def test_localhost_has_the_exempted_address(exempted: str) -> None:
     policy = Policy(allowed_networks=(ip_network(exempted),))
     loopback = "::1" if ":" in exempted else "127.0.0.1"
     with Network(policy) as network:
@@ -200,7 +206,7 @@ def test_localhost_is_refused_without_an_exemption() -> None:
         network.addresses("localhost", 80)
 
 
-def test_exemption_of_one_network_allows_no_port_of_another() -> None:
+def test_exemption_does_not_affect_other_networks() -> None:
     policy = Policy(allowed_networks=NETWORKS)
     wires = Wires({})
     names = Names({"public.example.com": (PUBLIC,), "half.example.com": ("127.0.0.1", PUBLIC)})
@@ -214,7 +220,7 @@ def test_exemption_of_one_network_allows_no_port_of_another() -> None:
     assert wires.dialed == []
 
 
-def test_exemption_of_a_port_allows_no_other_port_of_the_address() -> None:
+def test_port_exemption_allows_only_that_port() -> None:
     with Site(HELLO) as site:
         policy = Policy(allowed_networks=((ip_network("127.0.0.0/8"), site.port),))
         names = Names(dict.fromkeys(("app.example.com", "127.0.0.1"), ("127.0.0.1",)))
@@ -229,7 +235,7 @@ def test_exemption_of_a_port_allows_no_other_port_of_the_address() -> None:
         assert names.asked == ["app.example.com", "127.0.0.1"]
 
 
-def test_redirect_from_an_exempted_port_to_another_is_refused() -> None:
+def test_redirect_to_another_port_is_refused() -> None:
     with Site(HELLO) as other:
         answers = {"*": Answer(status=302, headers={"Location": other.url + "/"})}
         with Site(answers) as site:
@@ -239,7 +245,7 @@ def test_redirect_from_an_exempted_port_to_another_is_refused() -> None:
         assert other.requests == []
 
 
-def test_own_address_is_reached_only_on_the_exempted_port(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_own_address_needs_the_exempted_port(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(addresses, "own_addresses", lambda: frozenset({ip_address(PUBLIC)}))
     wires = Wires({})
     policy = Policy(allowed_networks=((ip_network(f"{PUBLIC}/32"), 8080),))
@@ -251,9 +257,9 @@ def test_own_address_is_reached_only_on_the_exempted_port(monkeypatch: pytest.Mo
     assert wires.dialed == [(PUBLIC, 8080)]
 
 
-def test_close_wakes_threads_that_wait_for_a_connection() -> None:
+def test_close_ends_waiting_for_a_connection() -> None:
     with contextlib.ExitStack() as cleanup:
-        # The listener's queue is full, so a new connection waits for the kernel's response.
+        # The listener's backlog is full, so a new connection waits for the kernel.
         server = cleanup.enter_context(socket.create_server(("127.0.0.1", 0), backlog=0))
         for _ in range(4):
             filler = cleanup.enter_context(socket.socket())
@@ -261,26 +267,26 @@ def test_close_wakes_threads_that_wait_for_a_connection() -> None:
             filler.connect_ex(server.getsockname())
         port = server.getsockname()[1]
 
-        def connecting() -> int:
+        def count_connecting() -> int:
             connections = psutil.Process().net_connections("tcp4")
             return sum(
                 connection.status == psutil.CONN_SYN_SENT and connection.raddr.port == port
                 for connection in connections
             )
 
-        before = connecting()
+        before = count_connecting()
         network = Network(Policy(allowed_networks=NETWORKS), limits=Limits(connect_s=60))
         raised: list[BaseException] = []
-        thread = threading.Thread(target=_collect, args=(lambda: network.connect("127.0.0.1", port), raised))
+        thread = threading.Thread(target=_collect_errors, args=(lambda: network.connect("127.0.0.1", port), raised))
         thread.start()
-        _until(lambda: connecting() > before)
+        _wait_until(lambda: count_connecting() > before)
         network.close()
         thread.join(5)
         assert not thread.is_alive()
         assert [(type(error), str(error)) for error in raised] == [(TimedOut, "The scan has ended.")]
 
 
-def test_all_addresses_of_a_name_are_checked_but_few_are_tried() -> None:
+def test_all_addresses_are_checked_but_few_are_tried() -> None:
     many = tuple(f"93.184.{number // 250}.{number % 250}" for number in range(1000))
     wires = Wires({})
     names = Names({"many.example.com": many, "nearly.example.com": (*many, "10.0.0.1")})
@@ -293,7 +299,7 @@ def test_all_addresses_of_a_name_are_checked_but_few_are_tried() -> None:
     assert [address for address, _ in wires.dialed] == list(many[:6])
 
 
-def test_close_wakes_threads_that_wait_in_a_TLS_handshake() -> None:
+def test_close_ends_a_waiting_TLS_handshake() -> None:
     waiting = threading.Event()
 
     def silent(connection: socket.socket) -> None:
@@ -306,7 +312,7 @@ def test_close_wakes_threads_that_wait_in_a_TLS_handshake() -> None:
         network = Network(Policy(allowed_networks=NETWORKS))
         raised: list[BaseException] = []
         url = f"https://127.0.0.1:{site.port}/"
-        thread = threading.Thread(target=_collect, args=(lambda: network.fetch(url), raised))
+        thread = threading.Thread(target=_collect_errors, args=(lambda: network.fetch(url), raised))
         thread.start()
         assert waiting.wait(5)
         network.close()
@@ -326,7 +332,7 @@ def test_host_is_resolved_once_for_all_threads() -> None:
     assert names.asked == ["a.example.com"]
 
 
-def test_connection_ends_at_its_deadline_or_its_own_time_out() -> None:
+def test_connection_ends_at_the_deadline() -> None:
     def wait(connection: socket.socket) -> None:
         connection.recv(1)
 
@@ -345,14 +351,14 @@ def test_connection_ends_at_its_deadline_or_its_own_time_out() -> None:
             assert network.elapsed_s < 5
 
 
-def _collect(action: Callable[[], object], raised: list[BaseException]) -> None:
+def _collect_errors(action: Callable[[], object], raised: list[BaseException]) -> None:
     try:
         action()
     except NetError as error:
         raised.append(error)
 
 
-def _until(condition: Callable[[], bool]) -> None:
+def _wait_until(condition: Callable[[], bool]) -> None:
     done = threading.Event()
     for _ in range(500):
         if condition():

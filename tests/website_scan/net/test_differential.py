@@ -1,4 +1,4 @@
-"""A request goes to the checked target for any spelling of a URL, as observed at the fakes and on the wire.
+"""Test that a request in any URL spelling reaches the checked target.
 
 The resolver and the dialer record the names and addresses that they get, and the connection what is sent. `requests`
 and urllib3 are in between; they must not find another host, port or path in anything.
@@ -84,7 +84,7 @@ TAILS = (
 FILLERS = st.text(alphabet="a1.-_%@:/\\?#[]&=;\u3002\uff0e\uff0f\uff1a\uff20\u00ad\u200b ", max_size=4)
 
 HOSTILE = st.tuples(
-    st.sampled_from(SCHEMES + SCHEMES[:4] * 3),  # mostly allowed schemes
+    st.sampled_from(SCHEMES + SCHEMES[:4] * 3),  # Most generated URLs have an allowed scheme.
     st.sampled_from(USERS),
     st.lists(st.one_of(st.sampled_from(HOSTS), FILLERS), min_size=1, max_size=2).map("".join),
     st.sampled_from(PORTS),
@@ -94,7 +94,10 @@ HOSTILE = st.tuples(
 
 
 class Record:
-    """Recording resolver and dialer: each name has one address, each connection a prepared response."""
+    """Resolver and dialer that record their calls.
+
+    Every name has one address, and every connection gets a prepared response.
+    """
 
     def __init__(self, address: str, answer: bytes) -> None:
         self.asked: list[str] = []
@@ -127,19 +130,19 @@ class Record:
 
 
 class Nowhere(Elsewhere):
-    """Socket that reports a fixed address as its own, because a socket pair has none."""
+    """Socket that reports a fixed local address."""
 
     def getsockname(self) -> tuple[str, int]:
         return ("192.0.2.1", 1)
 
 
-def goes_where_it_was_judged_to_go(target: Target, address: str) -> None:
+def assert_request_reaches_target(target: Target, address: str) -> None:
     record = Record(address, b"" if target.is_https else NO_CONTENT)
     with Network(target.policy, resolver=record, dialer=record.dial) as network:
         try:
             network.fetch(target)
         except TlsFailed:
-            assert target.is_https  # the handshake fails, but the ClientHello was sent
+            assert target.is_https  # The TLS handshake fails after the ClientHello was sent.
     assert record.asked == [target.host]
     try:
         expected = str(ip_address(target.host))
@@ -154,28 +157,28 @@ def goes_where_it_was_judged_to_go(target: Target, address: str) -> None:
             "Accept: */*\r\nAccept-Encoding: gzip, deflate, br, zstd\r\n\r\n"
         )
     elif expected != target.host:
-        # The extension server_name (RFC 6066, section 3) contains the host after its length.
+        # RFC 6066, section 3: the server_name extension contains the length of the host name and the host name.
         assert len(target.host).to_bytes(2) + target.host.encode() in sent
 
 
-def judged(value: str, policy: Policy) -> Target | None:
+def parse_or_none(value: str, policy: Policy) -> Target | None:
     try:
         return parse_target(value, policy)
     except (InvalidUrl, Blocked):
         return None
 
 
-@settings(max_examples=300, deadline=None)  # each example needs a connection, which is slow on a shared machine
+@settings(max_examples=300, deadline=None)  # Every example opens a connection, which is slow on a shared machine.
 @given(HOSTILE)
 @example("http://example.com\\@127.0.0.1/")
 @example("http://127.0.0.1..:8080\\x")
 @example("https://ex\u00adample.com:/?#@evil.org")
 @example("http://[::ffff:5db8:d70e]//x?//y")
-def test_accepted_URL_leads_to_the_checked_host_in_every_parser(value: str) -> None:
+def test_every_parser_finds_the_checked_host(value: str) -> None:
     for policy, address in ((OPEN, PUBLIC), (EXEMPTING, "127.0.0.1")):
-        target = judged(value, policy)
+        target = parse_or_none(value, policy)
         if target is not None:
-            goes_where_it_was_judged_to_go(target, address)
+            assert_request_reaches_target(target, address)
 
 
 @settings(max_examples=300, deadline=None)
@@ -183,19 +186,19 @@ def test_accepted_URL_leads_to_the_checked_host_in_every_parser(value: str) -> N
 @example("http://example.com/", "/\\evil.org")
 @example("http://example.com/", "\\\\evil.org:8080\\x")
 @example("http://example.com/", "http:evil.org")
-def test_accepted_reference_leads_to_the_checked_host_in_every_parser(base: str, reference: str) -> None:
+def test_every_parser_finds_the_host_of_a_reference(base: str, reference: str) -> None:
     page = parse_target(base, OPEN)
     try:
         target = page.join(reference)
     except (InvalidUrl, Blocked):
         return
-    goes_where_it_was_judged_to_go(target, PUBLIC)
+    assert_request_reaches_target(target, PUBLIC)
 
 
-def test_grammar_generates_many_accepted_URLs() -> None:
-    # Control: the tests above compare only accepted URLs.
+def test_many_generated_urls_are_accepted() -> None:
+    # Control test: the tests above compare only accepted URLs.
     targets = [
-        judged(f"{scheme}{user}{host}{port}{tail}", OPEN)
+        parse_or_none(f"{scheme}{user}{host}{port}{tail}", OPEN)
         for scheme in SCHEMES for user in USERS[:3] for host in HOSTS for port in PORTS[:4] for tail in TAILS[:3]
     ]  # fmt: skip
     accepted = [accepted_target for accepted_target in targets if accepted_target is not None]

@@ -1,4 +1,4 @@
-"""Only `website_scan/net` opens connections: checked in the source, module by module."""
+"""Test that only `website_scan/net` opens network connections."""
 
 from __future__ import annotations
 
@@ -19,21 +19,23 @@ CONNECTING = (
     "socketserver", "ssl", "telnetlib", "trio", "urllib.request", "urllib3", "websocket", "websockets",
     "xmlrpc.client",
 )  # fmt: skip
-# The embedded stack and its supervisor check whether local ports are free or respond.
+# The embedded stack checks whether local ports are free or respond.
 LOCAL_MODULES = {"socket", "http.client"}
 LOCAL_PORTS = {
     "operations/stack/embedded.py",
     "operations/stack/postgres.py",
     "operations/stack/redis.py",
-    "config/gunicorn.py",  # responds on connections that clients opened
-    "infrastructure/postgresql/hang_detection.py",  # checks whether the database still responds
+    # These modules only use connections that clients opened.
+    "config/connections.py",
+    "config/gunicorn.py",
+    "infrastructure/postgresql/hang_detection.py",  # This module checks whether the database still responds.
     "operations/stack/launcher.py",
     "operations/stack/management/commands/up.py",
     "operations/stack/processes.py",
     "operations/stack/supervisor.py",
 }
-# These imports open no connection: names of errors that Django's mail raises; asyncio, for the loop in which
-# Chromium's answers arrive through a pipe; and ssl, for how the queue's own client verifies a certificate.
+# These imports open no connections: Django's mail errors, asyncio's event loop for Chromium's pipe, and an ssl constant
+# for the queue's own client.
 HARMLESS = {
     "config/celery.py": {"ssl"},
     "accounts/mail.py": {"smtplib", "smtplib.SMTPException"},
@@ -45,10 +47,10 @@ HARMLESS = {
         "smtplib.SMTPResponseException",
         "smtplib.SMTPServerDisconnected",
     },
-    # Sends requests to the identity providers that operators configure, perhaps in their own network; errors it raises.
+    # This module sends requests to identity providers that operators configure.
     "accounts/adapters/providers.py": {"requests"},
     "accounts/pages/providers.py": {"requests"},
-    # Requests BASE_URL, which the operator who runs the doctor has set; errors of mail.
+    # This module requests BASE_URL, which the operator has set.
     "operations/health/diagnosis.py": {
         "http.client",
         "http.client.HTTPConnection",
@@ -57,14 +59,17 @@ HARMLESS = {
         "smtplib",
         "ssl",
     },
+    "website_scan/browser/axe_time.py": {"asyncio"},
     "website_scan/browser/chromium.py": {"asyncio"},
+    "website_scan/browser/closed_trees.py": {"asyncio"},
     "website_scan/browser/credentials.py": {"asyncio"},
     "website_scan/browser/devtools.py": {"asyncio"},
     "website_scan/browser/load.py": {"asyncio"},
     "website_scan/browser/main_thread.py": {"asyncio"},
     "website_scan/browser/pictures.py": {"asyncio"},
     "website_scan/browser/warm.py": {"asyncio"},
-    "website_scan/command/remote.py": {"requests"},  # sends requests to the service that the user of the command names
+    # This module sends requests to the service that the user specifies.
+    "website_scan/command/remote.py": {"requests"},
 }
 
 
@@ -73,8 +78,8 @@ def modules() -> Iterator[Path]:
         yield from (path for path in (ROOT / app).rglob("*.py") if DOOR not in path.parents)
 
 
-def imported(source: str) -> set[str]:
-    """Return the name of every module that the source imports, in any form of import."""
+def imported_modules(source: str) -> set[str]:
+    """Return the names of all modules that the source imports."""
     names: set[str] = set()
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
@@ -93,16 +98,16 @@ def _is_import(function: ast.expr) -> bool:
     return called in ("import_module", "__import__")
 
 
-def connecting(names: set[str]) -> set[str]:
-    """Return the imported names of modules that can connect, or of parts of them."""
+def connecting_imports(names: set[str]) -> set[str]:
+    """Return the imported names that can open connections."""
     return {name for name in names if any(name == module or name.startswith(f"{module}.") for module in CONNECTING)}
 
 
-def test_no_module_outside_the_network_guard_opens_connections() -> None:
+def test_only_the_network_guard_opens_connections() -> None:
     imports_by_path = {
         str(path.relative_to(ROOT)): names
         for path in modules()
-        if (names := connecting(imported(path.read_text(encoding="utf-8"))))
+        if (names := connecting_imports(imported_modules(path.read_text(encoding="utf-8"))))
     }
     assert {path: imports_by_path.pop(path) for path in HARMLESS} == HARMLESS
     assert {path: names for path, names in imports_by_path.items() if path not in LOCAL_PORTS} == {}
@@ -112,7 +117,7 @@ def test_no_module_outside_the_network_guard_opens_connections() -> None:
         )
 
 
-def test_only_dial_connects_within_the_network_guard() -> None:
+def test_only_dial_connects_in_the_network_guard() -> None:
     callers = {
         f"{path.name}:{function.name}"
         for path in DOOR.rglob("*.py")
@@ -123,8 +128,8 @@ def test_only_dial_connects_within_the_network_guard() -> None:
         and isinstance(node.func, ast.Attribute)
         and ast.unparse(node.func) in ("connection.connect", "socket.create_connection", "sock.connect")
     }
-    # `_begin` asks a pooled connection to connect, which does so through `dial`.
-    assert callers == {"deadline.py:dial", "connections.py:_begin"}
+    # The function `_begin_exchange` lets a pooled connection connect through `dial`.
+    assert callers == {"deadline.py:dial", "connections.py:_begin_exchange"}
 
 
 @pytest.mark.parametrize(
@@ -143,11 +148,11 @@ def test_only_dial_connects_within_the_network_guard() -> None:
     ],
 )
 def test_import_search_detects_every_form_of_import(source: str) -> None:
-    assert connecting(imported(source))
+    assert connecting_imports(imported_modules(source))
 
 
 @pytest.mark.parametrize(
     "source", ["import http", "from urllib.parse import urlsplit", "from website_scan.net import client"]
 )
 def test_import_search_ignores_harmless_imports(source: str) -> None:
-    assert not connecting(imported(source))
+    assert not connecting_imports(imported_modules(source))

@@ -1,4 +1,4 @@
-"""Proxy of the browser, with requests that no browser would send."""
+"""Test the proxy with requests that no browser would send."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.website_scan.net.seams import PUBLIC, Names, Wires
 from website_scan.net.budget import Limits
 from website_scan.net.client import Network
 from website_scan.net.policy import Policy
-from website_scan.net.proxy import HEAD_S, MAX_CONNECTIONS, BrowserProxy, Refused
+from website_scan.net.proxy import HEAD_TIMEOUT_S, MAX_CONNECTIONS, BrowserProxy, Refused
 from website_scan.net.targets import parse_target
 
 POLICY = Policy(allowed_networks=(ip_network("127.0.0.1/32"),))
@@ -42,7 +42,7 @@ def authorization(proxy: BrowserProxy, password: str | None = None) -> str:
 
 
 def ask(proxy: BrowserProxy, line: str, *headers: str, body: bytes = b"", known: bool = True) -> socket.socket:
-    """Send a request to the proxy. Returns the connection to read from."""
+    """Send a request to the proxy and return the connection."""
     connection = connect(proxy)
     lines = [line, *headers]
     if known:
@@ -57,7 +57,7 @@ def connect(proxy: BrowserProxy) -> socket.socket:
 
 
 def answer(connection: socket.socket) -> bytes:
-    """Read everything until the proxy closes."""
+    """Read the response until the proxy closes the connection."""
     received = b""
     with connection:
         while data := connection.recv(65536):
@@ -86,7 +86,7 @@ def test_tunnel_relays_TLS_end_to_end(proxy: BrowserProxy) -> None:
     assert proxy.received_bytes > 1000
 
 
-def test_host_with_cookies_is_served_only_on_the_targets_port() -> None:
+def test_host_with_cookies_has_one_reachable_port() -> None:
     with Site({"*": Answer("Hello")}) as site, Site({"*": Answer("Hello")}) as port:
         with proxied(only_port_of=parse_target(f"{site.url}/", POLICY)) as proxy:
             assert answer(ask(proxy, f"GET {site.url}/ HTTP/1.1", "Host: x")).endswith(b"Hello")
@@ -96,7 +96,7 @@ def test_host_with_cookies_is_served_only_on_the_targets_port() -> None:
         assert port.connections == 1
 
 
-def test_plain_request_is_forwarded_without_proxy_headers(proxy: BrowserProxy) -> None:
+def test_plain_request_is_forwarded(proxy: BrowserProxy) -> None:
     with Site({"*": Answer("Hello")}) as site:
         got = answer(
             ask(
@@ -163,8 +163,8 @@ def test_tunnel_to_a_forbidden_host_is_refused(proxy: BrowserProxy, authority: s
     assert refused.code == code
 
 
-def test_plain_request_to_a_forbidden_host_gets_no_response(proxy: BrowserProxy) -> None:
-    """The page would take a response of the proxy for the site's own."""
+def test_forbidden_plain_request_gets_no_response(proxy: BrowserProxy) -> None:
+    """The page would mistake a response of the proxy for the site's response."""
     with Site({"/": Answer("Hello")}, address="127.0.0.2") as canary:
         assert answer(ask(proxy, f"GET {canary.url}/ HTTP/1.1")) == b""
     assert canary.connections == 0
@@ -199,12 +199,12 @@ def test_invalid_request_to_the_proxy_is_refused(proxy: BrowserProxy, raw: bytes
         try:
             assert connection.recv(100).startswith(b"HTTP/1.1 400 ")
         except ConnectionResetError:
-            assert len(raw) > 65536  # unread bytes make the kernel reset the connection
+            assert len(raw) > 65536  # Unread bytes make the kernel reset the connection.
     assert proxy.connections == 0
 
 
-def test_proxy_uses_the_pinned_address_of_a_rebound_name() -> None:
-    """A rebinding name is resolved only once for the client and the browser together."""
+def test_proxy_uses_the_pinned_address() -> None:
+    """The client and the browser use the same resolved address of a name."""
     names = Names({"rebind.example.com": [(PUBLIC,), ("127.0.0.1",)]})
     with Site({"*": Answer("Hello")}) as site:
         wires = Wires({PUBLIC: site})
@@ -224,13 +224,13 @@ def test_forbidden_ports_are_refused_by_the_proxy() -> None:
     assert (names.asked, wires.dialed) == ([], [])
 
 
-def test_bytes_from_sites_are_limited_over_all_connections() -> None:
+def test_received_bytes_are_limited() -> None:
     with Site({"/": Answer(b"x" * 300_000)}) as site, proxied(limits=Limits(total_bytes=500_000)) as proxy:
         assert len(answer(ask(proxy, f"GET {site.url}/ HTTP/1.1"))) > 300_000
         assert len(answer(ask(proxy, f"GET {site.url}/ HTTP/1.1"))) < 300_000
 
 
-def test_bytes_to_sites_are_limited_over_all_connections() -> None:
+def test_sent_bytes_are_limited() -> None:
     received = threading.Event()
 
     def post(request: Request) -> Answer:
@@ -259,7 +259,7 @@ def test_silent_connections_do_not_block_the_browser(proxy: BrowserProxy) -> Non
             cleanup.enter_context(connect(proxy))
         began = time.monotonic()
         cleanup.enter_context(tunnel(proxy, f"127.0.0.1:{site.port}"))
-        assert time.monotonic() - began < HEAD_S
+        assert time.monotonic() - began < HEAD_TIMEOUT_S
 
 
 @pytest.mark.parametrize(
@@ -270,7 +270,7 @@ def test_silent_connections_do_not_block_the_browser(proxy: BrowserProxy) -> Non
         b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 200 OK\r\nX-Kept: 1\r\nContent-Length: 2\r\n\r\nok",
     ],
 )
-def test_response_to_a_plain_request_gets_Connection_close(proxy: BrowserProxy, sent: bytes) -> None:
+def test_plain_response_gets_Connection_close(proxy: BrowserProxy, sent: bytes) -> None:
     def converse(connection: socket.socket) -> None:
         connection.recv(65536)
         for position in range(len(sent)):
@@ -296,8 +296,8 @@ def test_response_to_a_plain_request_gets_Connection_close(proxy: BrowserProxy, 
         b"HTTP/1.1 200 OK\r\n",
     ],
 )
-def test_invalid_response_or_status_407_is_not_forwarded(proxy: BrowserProxy, sent: bytes) -> None:
-    """A site's 407 would make the browser discard the proxy's password, and all later requests would fail."""
+def test_invalid_response_is_not_forwarded(proxy: BrowserProxy, sent: bytes) -> None:
+    """After a status 407, the browser would discard the proxy password and later requests would fail."""
 
     def converse(connection: socket.socket) -> None:
         connection.recv(65536)
@@ -310,7 +310,7 @@ def test_invalid_response_or_status_407_is_not_forwarded(proxy: BrowserProxy, se
     assert b"SSH" not in got
 
 
-def test_close_ends_all_connections_and_threads_of_the_proxy() -> None:
+def test_close_ends_all_connections() -> None:
     before = threading.active_count()
 
     def silent(connection: socket.socket) -> None:
@@ -324,9 +324,9 @@ def test_close_ends_all_connections_and_threads_of_the_proxy() -> None:
         address = proxy.url.removeprefix("http://").split(":")
         proxy.close()
         proxy.close()
-        for each in (*tunnels, idle):
-            with each, contextlib.suppress(ConnectionResetError):
-                assert each.recv(1) == b""
+        for connection in (*tunnels, idle):
+            with connection, contextlib.suppress(ConnectionResetError):
+                assert connection.recv(1) == b""
         with pytest.raises(ConnectionRefusedError):
             socket.create_connection((address[0], int(address[1])), 1)
     assert threading.active_count() == before

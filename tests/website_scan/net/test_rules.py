@@ -1,4 +1,6 @@
-"""Rules about the addresses to which the guard connects, tested with and without each rule; see `rules.Rule`.
+"""Tests for the guard's rules about addresses.
+
+See `rules.Rule`: an attack must fail with its rule and succeed without it.
 
 Rules about requests and responses are in `test_rules_exchanges.py`. The details of each rule are tested beside its
 module.
@@ -38,33 +40,38 @@ from website_scan.net.targets import Target, parse_target
 
 OTHER = "198.41.0.4"
 
-# Addresses
+# Rules about IP addresses.
 
 
-def without_range(table: str, network: object) -> Remove:
+def remove_range(table: str, network: object) -> Remove:
     kept = tuple(row for row in getattr(addresses, table) if row[0] != network)
     return replaced(addresses, table, kept)
 
 
-def public(address: str) -> Callable[[], bool]:
+def public_address_attack(address: str) -> Callable[[], bool]:
     return lambda: refusal(ip_address(address)) is None
 
 
-def public_behind_its_range(address: str) -> Callable[[], bool]:
-    """The rules on the range and on the embedded address overlap; only the latter is tested here."""
+def embedded_address_attack(address: str) -> Callable[[], bool]:
+    """Return an attack that the embedded-address rule prevents.
+
+    No other rule prevents it.
+
+    The rule for the address range is disabled.
+    """
 
     def harm() -> bool:
-        with mock.patch.multiple(addresses, IPV6_SPECIAL=(), IPV6_GLOBAL=IPv6Network("::/0")):
+        with mock.patch.multiple(addresses, IPV6_SPECIAL_NETWORKS=(), IPV6_GLOBAL_UNICAST=IPv6Network("::/0")):
             return refusal(ip_address(address)) is None
 
     return harm
 
 
-def without_unwrapping(form: str) -> Remove:
-    return replaced(addresses, "UNWRAPPERS", {name: each for name, each in UNWRAPPERS.items() if name != form})
+def remove_unwrapping(form: str) -> Remove:
+    return replaced(addresses, "UNWRAPPERS", {name: unwrap for name, unwrap in UNWRAPPERS.items() if name != form})
 
 
-# An address of each range that embeds no other address.
+# Addresses in these ranges that no other rule refuses.
 INSIDE = {"2001::/23": "2001:2::1", "2002::/16": "2002:5db8:d70e::1"}
 NOT_GLOBAL = (
     "100::1",
@@ -90,32 +97,38 @@ ADDRESSES = [
     *(
         Rule(
             f"range {network}",
-            without_range(table, network),
-            public(INSIDE.get(str(network), str(network[-2] if network.num_addresses > 1 else network[0]))),
+            remove_range(table, network),
+            public_address_attack(
+                INSIDE.get(str(network), str(network[-2] if network.num_addresses > 1 else network[0]))
+            ),
         )
-        for table in ("IPV4_SPECIAL", "IPV6_SPECIAL")
+        for table in ("IPV4_SPECIAL_NETWORKS", "IPV6_SPECIAL_NETWORKS")
         for network, _ in getattr(addresses, table)
     ),
     *(
-        Rule(f"only 2000::/3 is global, {each}", replaced(addresses, "IPV6_GLOBAL", IPv6Network("::/0")), public(each))
-        for each in NOT_GLOBAL
+        Rule(
+            f"only 2000::/3 is global, {address}",
+            replaced(addresses, "IPV6_GLOBAL_UNICAST", IPv6Network("::/0")),
+            public_address_attack(address),
+        )
+        for address in NOT_GLOBAL
     ),
     *(
-        Rule(f"unwrapping {form}", without_unwrapping(form), public_behind_its_range(address))
+        Rule(f"unwrapping {form}", remove_unwrapping(form), embedded_address_attack(address))
         for form, address in CARRYING.items()
     ),
-    Rule("no scope", replaced(IPv6Address, "scope_id", None), public("2606:4700::1%eth0")),
+    Rule("no scope", replaced(IPv6Address, "scope_id", None), public_address_attack("2606:4700::1%eth0")),
 ]
 
 
-# Names and URLs
+# Rules about names and URLs.
 
 
-def accepted(url: str, policy: Policy | None = None) -> Callable[[], bool]:
+def url_attack(url: str, policy: Policy | None = None) -> Callable[[], bool]:
     return lambda: done(lambda: parse_target(url, policy or Policy()))
 
 
-def to_a_blocked_domain() -> bool:
+def redirect_to_blocked_domain() -> bool:
     policy = Policy(blocked_domains=("evil.example.com",))
     with Site({"/": Answer.redirect("http://evil.example.com/")}) as site, Site({"*": Answer("x")}) as evil:
         wires = Wires({PUBLIC: site, OTHER: evil})
@@ -124,58 +137,64 @@ def to_a_blocked_domain() -> bool:
         return evil.connections > 0
 
 
-def unjudged(page: Target, location: str) -> Target:
+def parse_without_policy(page: Target, location: str) -> Target:
     return replace(parse_target(location, Policy()), policy=page.policy)
 
 
-def follows_to_ws() -> bool:
+def join_websocket_url() -> bool:
     return done(lambda: parse_target("http://example.com/", Policy()).join("ws://example.com/"))
 
 
 URLS = [
-    Rule("reserved suffixes", replaced(targets, "RESERVED_SUFFIXES", frozenset()), accepted("http://router.local/")),
-    Rule("single labels", replaced(targets, "_refuse_reserved_name", lambda *_: None), accepted("http://intranet/")),
+    Rule("reserved suffixes", replaced(targets, "RESERVED_SUFFIXES", frozenset()), url_attack("http://router.local/")),
+    Rule("single labels", replaced(targets, "_refuse_reserved_name", lambda *_: None), url_attack("http://intranet/")),
     Rule(
         "blocklist",
         replaced(targets, "_blocked_domains", lambda _: frozenset()),
-        accepted("http://www.evil.com/", Policy(blocked_domains=("evil.com",))),
+        url_attack("http://www.evil.com/", Policy(blocked_domains=("evil.com",))),
     ),
-    Rule("literals are judged", replaced(targets, "refusal", lambda *_: None), accepted("http://0x7f.1/")),
-    Rule("ports", replaced(targets, "_judge_port", lambda *_, **__: None), accepted("http://example.com:22/")),
-    Rule("credentials", replaced(targets, "_refuse_credentials", lambda _: None), accepted("http://a:b@example.com/")),
-    Rule("controls", replaced(targets, "_CONTROL", re.compile(r"(?!)")), accepted("http://exam\tple.com/")),
-    Rule("prefix", replaced(targets, "_PREFIX", re.compile("")), accepted("http:/\\example.com/")),
-    Rule("schemes", replaced(targets, "SCHEMES", {"http", "https", "ws"}), follows_to_ws),
-    Rule("host names", replaced(targets, "_judge_host", lambda _: None), accepted("http://exa;mple.com/")),
-    Rule("length", replaced(targets, "MAX_LENGTH", HUGE), accepted("http://example.com/" + "a" * 5000)),
+    Rule("literals are judged", replaced(targets, "refusal", lambda *_: None), url_attack("http://0x7f.1/")),
+    Rule("ports", replaced(targets, "_check_port", lambda *_, **__: None), url_attack("http://example.com:22/")),
+    Rule(
+        "credentials", replaced(targets, "_refuse_credentials", lambda _: None), url_attack("http://a:b@example.com/")
+    ),
+    Rule("controls", replaced(targets, "_CONTROL", re.compile(r"(?!)")), url_attack("http://exam\tple.com/")),
+    Rule("prefix", replaced(targets, "_PREFIX", re.compile("")), url_attack("http:/\\example.com/")),
+    Rule("schemes", replaced(targets, "SCHEMES", {"http", "https", "ws"}), join_websocket_url),
+    Rule("host names", replaced(targets, "_check_host", lambda _: None), url_attack("http://exa;mple.com/")),
+    Rule("length", replaced(targets, "MAX_LENGTH", HUGE), url_attack("http://example.com/" + "a" * 5000)),
     Rule(
         "encoded length",
         replaced(targets, "MAX_CANONICAL_LENGTH", HUGE),
-        accepted("http://example.com/" + "\u2603" * 2000),
+        url_attack("http://example.com/" + "\u2603" * 2000),
     ),
-    Rule("redirects are judged", replaced(redirects, "_target", unjudged), to_a_blocked_domain),
+    Rule(
+        "redirects are judged",
+        replaced(redirects, "_redirect_target", parse_without_policy),
+        redirect_to_blocked_domain,
+    ),
 ]
 
 
-# Resolution and connections
+# Rules about name resolution and connections.
 
 
-def judging_one(original: Any = Dialer._judged) -> Any:
-    def judged(self: Dialer, host: str, port: int, found: tuple[str, ...]) -> tuple[str, ...]:
-        original(self, host, port, found[:1])
-        return found
+def judge_only_first_address(original: Any = Dialer._check_addresses) -> Any:
+    def judge_first_address(self: Dialer, host: str, port: int, resolved_addresses: tuple[str, ...]) -> tuple[str, ...]:
+        original(self, host, port, resolved_addresses[:1])
+        return resolved_addresses
 
-    return judged
+    return judge_first_address
 
 
-def dials_a_mixed_name() -> bool:
+def dial_name_with_private_address() -> bool:
     wires = Wires({})
     with guarding({"mixed.example.com": (PUBLIC, "10.0.0.1")}, wires) as network:
         done(lambda: network.connect("mixed.example.com", 80))
     return bool(wires.dialed)
 
 
-def leaves_its_first_address() -> bool:
+def dial_rebound_address() -> bool:
     with Site({"*": Answer("x", headers=[("Connection", "close")])}) as site:
         wires = Wires({PUBLIC: site, OTHER: site})
         with guarding({"rebind.example.com": [(PUBLIC,), (OTHER,)]}, wires) as network:
@@ -184,11 +203,11 @@ def leaves_its_first_address() -> bool:
     return wires.dialed != [(PUBLIC, 80)] * 2
 
 
-def forgetful(self: Dialer, host: str, port: int, deadline: Deadline) -> tuple[str, ...]:
-    return self._judged(host, port, self._resolver.resolve(host, deadline))
+def resolve_without_cache(self: Dialer, host: str, port: int, deadline: Deadline) -> tuple[str, ...]:
+    return self._check_addresses(host, port, self._resolver.resolve(host, deadline))
 
 
-def changes_a_refusal() -> bool:
+def dial_rebound_refused_name() -> bool:
     wires = Wires({})
     with guarding({"rebind.example.com": [("10.0.0.1",), (PUBLIC,)]}, wires) as network:
         for _ in range(2):
@@ -196,19 +215,19 @@ def changes_a_refusal() -> bool:
     return bool(wires.dialed)
 
 
-def speaks_to_a_stray_peer() -> bool:
+def talk_to_unexpected_peer() -> bool:
     with Site({"*": Answer("x")}) as stray:
 
-        def astray(address: str, port: int, timeout_s: float) -> socket.socket:
+        def dial_unexpected_peer(address: str, port: int, timeout_s: float) -> socket.socket:
             return socket.create_connection((stray.address, stray.port), timeout_s)
 
-        with guarding({"a.example.com": (PUBLIC,)}, astray) as network:
+        with guarding({"a.example.com": (PUBLIC,)}, dial_unexpected_peer) as network:
             done(lambda: network.fetch("http://a.example.com/"))
         return bool(stray.requests)
 
 
-def speaks_to_itself() -> bool:
-    # Loopback replaces a public address that the kernel delivers locally.
+def talk_to_own_machine() -> bool:
+    # A loopback address stands for the machine's public address.
     with Site({"*": Answer("x")}) as itself, mock.patch.object(addresses, "refusal", return_value=None):
 
         def local(address: str, port: int, timeout_s: float) -> socket.socket:
@@ -219,7 +238,7 @@ def speaks_to_itself() -> bool:
         return bool(itself.requests)
 
 
-def dials_an_own_address() -> bool:
+def dial_own_address() -> bool:
     wires = Wires({})
     interfaces = {"eth0": [SimpleNamespace(address=PUBLIC)]}
     with (
@@ -230,7 +249,7 @@ def dials_an_own_address() -> bool:
     return bool(wires.dialed)
 
 
-def dials_another_port() -> bool:
+def dial_other_port() -> bool:
     wires = Wires({})
     policy = Policy(allowed_networks=NETWORKS)
     with guarding({"public.example.com": (PUBLIC,)}, wires, policy) as network:
@@ -238,7 +257,7 @@ def dials_another_port() -> bool:
     return bool(wires.dialed)
 
 
-def asks_dns(host: str) -> Callable[[], bool]:
+def query_dns_attack(host: str) -> Callable[[], bool]:
     def harm() -> bool:
         with pytest.MonkeyPatch.context() as inner, name_server(records(A=[PUBLIC]), inner) as asked:
             done(lambda: SystemResolver().resolve(host, Deadline(2.0)))
@@ -247,13 +266,13 @@ def asks_dns(host: str) -> Callable[[], bool]:
     return harm
 
 
-def searches() -> bool:
+def query_search_domains() -> bool:
     with pytest.MonkeyPatch.context() as inner, name_server(failing(dns.rcode.NXDOMAIN), inner) as asked:
         done(lambda: SystemResolver().resolve("www.example.com", Deadline(2.0)))
         return any("search.invalid" in name for name in asked)
 
 
-def searching(patch: pytest.MonkeyPatch) -> None:
+def enable_search_domains(patch: pytest.MonkeyPatch) -> None:
     original = dns.resolver.Resolver.resolve
 
     def resolve(self: Any, *args: Any, **options: Any) -> Any:
@@ -262,33 +281,33 @@ def searching(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(dns.resolver.Resolver, "resolve", resolve)
 
 
-def tries_too_many() -> bool:
+def dial_many_addresses() -> bool:
     wires = Wires({})
     with guarding({"many.example.com": tuple(f"93.184.215.{number}" for number in range(50))}, wires) as network:
         done(lambda: network.connect("many.example.com", 80))
     return len(wires.dialed) > 10
 
 
-def waits_for_name_servers() -> bool:
+def wait_long_for_name_servers() -> bool:
     lifetimes: list[float] = []
 
     def resolve(self: Any, *args: Any, lifetime: float, **options: Any) -> Any:
         lifetimes.append(lifetime)
         raise dns.exception.Timeout
 
-    records_nothing = mock.patch.object(dns.resolver.Resolver, "resolve", resolve)
-    with pytest.MonkeyPatch.context() as inner, name_server(records(), inner), records_nothing:
+    patched_resolve = mock.patch.object(dns.resolver.Resolver, "resolve", resolve)
+    with pytest.MonkeyPatch.context() as inner, name_server(records(), inner), patched_resolve:
         done(lambda: SystemResolver().resolve("www.example.com", Deadline(1000)))
     return max(lifetimes) > 10
 
 
-def opens_after_its_end() -> bool:
+def connect_after_close() -> bool:
     with Site({"*": Answer("x")}) as site, exempting() as network:
         network.close()
         return done(lambda: network.connect(site.address, site.port).close())
 
 
-def waits_after_its_end() -> bool:
+def wait_after_close() -> bool:
     asked, ended = threading.Event(), threading.Event()
 
     def silent(request: Request) -> None:
@@ -308,22 +327,32 @@ def waits_after_its_end() -> bool:
 
 
 CONNECTIONS = [
-    Rule("every answer is judged", lambda patch: patch.setattr(Dialer, "_judged", judging_one()), dials_a_mixed_name),
-    Rule("the answer is pinned", replaced(Dialer, "addresses", forgetful), leaves_its_first_address),
-    Rule("a refusal is pinned", replaced(Dialer, "addresses", forgetful), changes_a_refusal),
-    Rule("the peer is who was judged", replaced(Dialer, "_refuse_stray", lambda *_: None), speaks_to_a_stray_peer),
-    Rule("the peer is another machine", replaced(Dialer, "_refuse_own", lambda *_: None), speaks_to_itself),
-    Rule("own interfaces", replaced(addresses, "own_addresses", frozenset), dials_an_own_address),
-    Rule("ports of names", replaced(Dialer, "_refuse_port", lambda *_: None), dials_another_port),
-    Rule("localhost is not asked", replaced(resolver, "is_loopback_name", lambda _: False), asks_dns("a.localhost")),
-    Rule("no search domains", searching, searches),
-    Rule("time to resolve", replaced(name_servers, "ADDRESS_LIFETIME_S", HUGE), waits_for_name_servers),
-    Rule("addresses tried", replaced(dialer, "MAX_ADDRESSES_TRIED", HUGE), tries_too_many),
-    Rule("nothing opens after close", replaced(Dialer, "refuse_when_closed", lambda _: None), opens_after_its_end),
-    Rule("close wakes who waits", replaced(Dialer, "close", lambda _: None), waits_after_its_end),
+    Rule(
+        "every answer is judged",
+        lambda patch: patch.setattr(Dialer, "_check_addresses", judge_only_first_address()),
+        dial_name_with_private_address,
+    ),
+    Rule("the answer is pinned", replaced(Dialer, "addresses", resolve_without_cache), dial_rebound_address),
+    Rule("a refusal is pinned", replaced(Dialer, "addresses", resolve_without_cache), dial_rebound_refused_name),
+    Rule(
+        "the peer is who was judged", replaced(Dialer, "_refuse_other_peer", lambda *_: None), talk_to_unexpected_peer
+    ),
+    Rule("the peer is another machine", replaced(Dialer, "_refuse_own_machine", lambda *_: None), talk_to_own_machine),
+    Rule("own interfaces", replaced(addresses, "own_addresses", frozenset), dial_own_address),
+    Rule("ports of names", replaced(Dialer, "_refuse_disallowed_port", lambda *_: None), dial_other_port),
+    Rule(
+        "localhost is not asked",
+        replaced(resolver, "is_loopback_name", lambda _: False),
+        query_dns_attack("a.localhost"),
+    ),
+    Rule("no search domains", enable_search_domains, query_search_domains),
+    Rule("time to resolve", replaced(name_servers, "ADDRESS_QUERY_TIMEOUT_S", HUGE), wait_long_for_name_servers),
+    Rule("addresses tried", replaced(dialer, "MAX_ADDRESSES_TRIED", HUGE), dial_many_addresses),
+    Rule("nothing opens after close", replaced(Dialer, "refuse_when_closed", lambda _: None), connect_after_close),
+    Rule("close wakes who waits", replaced(Dialer, "close", lambda _: None), wait_after_close),
 ]
 
 
 @pytest.mark.parametrize("rule", [*ADDRESSES, *URLS, *CONNECTIONS], ids=lambda rule: rule.name)
-def test_rule_prevents_an_attack_that_succeeds_without_the_rule(rule: Rule, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_the_rule_prevents_an_address_attack(rule: Rule, monkeypatch: pytest.MonkeyPatch) -> None:
     rule.holds(monkeypatch)

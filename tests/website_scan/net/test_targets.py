@@ -1,4 +1,7 @@
-"""Parsing of a string into a target, with every rule for the API's `url`."""
+"""Tests for parsing targets.
+
+The rules are those of the API's `url`.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ LOOPBACK = (ip_network("127.0.0.0/8"), ip_network("::1/128"))
 EXEMPTING = Policy(allowed_networks=LOOPBACK)
 
 
-def refused(value: object, policy: Policy = OPEN) -> type[Exception] | None:
+def refusal_class(value: object, policy: Policy = OPEN) -> type[Exception] | None:
     """Return the class of the refusal, or None for an accepted URL."""
     try:
         parse_target(value, policy)
@@ -78,7 +81,7 @@ def test_URL_is_parsed_into_one_canonical_target(value: str, url: str, host: str
     ],
 )  # fmt: skip
 def test_text_without_an_http_prefix_is_invalid(value: object) -> None:
-    assert refused(value) is InvalidUrl
+    assert refusal_class(value) is InvalidUrl
 
 
 @pytest.mark.parametrize("control", ["\t", "\n", "\r", "\0", "\x0b", "\x1f", "\x7f", "\x85", "\x9f"])
@@ -92,13 +95,13 @@ def test_text_without_an_http_prefix_is_invalid(value: object) -> None:
         "https://127.0{}.0.1/",
     ],
 )
-def test_control_characters_are_invalid_at_any_position(form: str, control: str) -> None:
-    assert refused(form.format(control)) is InvalidUrl
+def test_control_characters_are_invalid(form: str, control: str) -> None:
+    assert refusal_class(form.format(control)) is InvalidUrl
 
 
 @pytest.mark.parametrize("value", ["https://ex\ud800ample.com/", "https://example.com/\udfff", "https://\ud83d/"])
 def test_lone_surrogates_are_invalid(value: str) -> None:
-    assert refused(value) is InvalidUrl
+    assert refusal_class(value) is InvalidUrl
 
 
 @pytest.mark.parametrize(
@@ -108,8 +111,8 @@ def test_lone_surrogates_are_invalid(value: str) -> None:
         "https://example.com@93.184.215.14/", "https://example.com%40a@example.org/",
     ],
 )  # fmt: skip
-def test_credentials_are_invalid(value: str) -> None:
-    assert refused(value) is InvalidUrl
+def test_credentials_in_a_url_are_invalid(value: str) -> None:
+    assert refusal_class(value) is InvalidUrl
 
 
 @pytest.mark.parametrize(
@@ -126,6 +129,16 @@ def test_credentials_are_invalid(value: str) -> None:
         ("https://a*b.com/", "The address has no valid host name."),
         ("https://www.evil.com/", "www.evil.com is on the blocklist of this service."),
         ("https://shop.local/", "shop.local is a reserved name, not a public site."),
+        (
+            "http://localhost/",
+            "localhost is this machine, not a public site. To scan a site on your own machine, use the command "
+            "website-scan. An operator can allow it with SCAN_ALLOWED_NETWORKS=127.0.0.0/8.",
+        ),
+        (
+            "http://shop.localhost/",
+            "shop.localhost is this machine, not a public site. To scan a site on your own machine, use the command "
+            "website-scan.",
+        ),
     ],
 )
 def test_refusal_of_a_URL_names_the_violated_rule(value: object, reason: str) -> None:
@@ -134,20 +147,20 @@ def test_refusal_of_a_URL_names_the_violated_rule(value: object, reason: str) ->
     assert str(refusal.value) == reason
 
 
-def test_reference_with_another_scheme_is_refused_with_a_reason() -> None:
+def test_reference_with_another_scheme_is_refused() -> None:
     with pytest.raises(InvalidUrl, match=r"^Only https:// and http:// addresses can be scanned\.$"):
         parse_target("https://example.com/", OPEN).join("mailto:ada@example.com")
 
 
-def test_URL_length_is_limited_as_sent_and_as_encoded() -> None:
+def test_URL_length_is_limited() -> None:
     base = "https://example.com/"
-    assert refused(base + "a" * (MAX_LENGTH - len(base))) is None
-    assert refused(base + "a" * (MAX_LENGTH - len(base) + 1)) is InvalidUrl
-    assert refused(base + "é" * 1000) is None
-    assert refused(base + "\U0001f600" * 1000) is InvalidUrl
+    assert refusal_class(base + "a" * (MAX_LENGTH - len(base))) is None
+    assert refusal_class(base + "a" * (MAX_LENGTH - len(base) + 1)) is InvalidUrl
+    assert refusal_class(base + "é" * 1000) is None
+    assert refusal_class(base + "\U0001f600" * 1000) is InvalidUrl
     longest = base + "€" * ((MAX_CANONICAL_LENGTH - len(base)) // len("%E2%82%AC"))
     assert len(parse_target(longest, OPEN).url) == MAX_CANONICAL_LENGTH
-    assert refused(longest + "a") is InvalidUrl
+    assert refusal_class(longest + "a") is InvalidUrl
 
 
 @pytest.mark.parametrize(
@@ -159,7 +172,8 @@ def test_URL_length_is_limited_as_sent_and_as_encoded() -> None:
         "%zz.com", "xn--\u00fc.com", "[::1", "::1", "[::1%25lo]", "[fe80::1%eth0]", "[1.2.3.4]", "[g::1]",
         "1.2.3.4.5", "256.1.1.1", "0x100000000", "1.2.3.09", "example.com:port", "example.com:-1",
         "example.com:65536", "example.com:80:80", "\u00ad", "a\u200b\u200b.\u00ad.com",
-        # UTS 46: misplaced joiners, marks of direction, labels against the Bidi rule, symbols that hide syntax.
+        # Rules of UTS 46: misplaced joiners, direction marks, labels that violate the Bidi rule, symbols that hide
+        # syntax.
         "a\u200d.com", "a\u200c.com", "\u202eexample.com", "\u2066example.com", "\u05d0a.com", "a\u05d0.com",
         "1\u05d0.com", "\u2100.com", "\u2488com", "\u2474.com", "example\uff0fcom", "example\uff1a80.com",
         "example\uff20evil.com", "example\uff05com", "\uff3b::1\uff3d", "\u0301example.com", "\u0661\u0662\u0667.0.0.1",
@@ -168,7 +182,7 @@ def test_URL_length_is_limited_as_sent_and_as_encoded() -> None:
     ],
 )  # fmt: skip
 def test_invalid_host_name_is_refused(host: str) -> None:
-    assert refused(f"https://{host}/") is InvalidUrl
+    assert refusal_class(f"https://{host}/") is InvalidUrl
 
 
 @pytest.mark.parametrize(
@@ -189,7 +203,7 @@ def test_invalid_host_name_is_refused(host: str) -> None:
 )  # fmt: skip
 def test_private_address_is_blocked_in_any_spelling(host: str) -> None:
     for url in (f"http://{host}/", f"https://{host}:8443/x", f"http://{host}:22/"):
-        assert refused(url) is Blocked
+        assert refusal_class(url) is Blocked
 
 
 @pytest.mark.parametrize(
@@ -203,24 +217,24 @@ def test_private_address_is_blocked_in_any_spelling(host: str) -> None:
 )  # fmt: skip
 def test_reserved_name_is_blocked_regardless_of_DNS(host: str) -> None:
     for url in (f"http://{host}/", f"https://{host}:22/"):
-        assert refused(url) is Blocked
+        assert refusal_class(url) is Blocked
     if host.lower().rstrip(".") not in ("localhost", "\uff4cocalhost", "%6cocalhost"):
-        assert refused(f"http://{host}/", EXEMPTING) is Blocked
+        assert refusal_class(f"http://{host}/", EXEMPTING) is Blocked
 
 
 @pytest.mark.parametrize(
     "host",
     ["example.com", "www.example.org", "localhost.example.com", "mylocal", "notlocalhost.com", "test.com"],
 )
-def test_name_that_resembles_a_reserved_name_is_accepted(host: str) -> None:
-    assert refused(f"https://{host}/") is (None if "." in host else Blocked)
+def test_name_like_a_reserved_name_is_accepted(host: str) -> None:
+    assert refusal_class(f"https://{host}/") is (None if "." in host else Blocked)
 
 
-def test_localhost_is_accepted_if_its_address_is_exempted() -> None:
+def test_exempted_localhost_is_accepted() -> None:
     for networks in (LOOPBACK, LOOPBACK[:1], LOOPBACK[1:]):
         target = parse_target("http://localhost:5000/", Policy(allowed_networks=networks))
         assert (target.host, target.port) == ("localhost", 5000)
-    assert refused("http://localhost/", Policy(allowed_networks=(ip_network("10.0.0.0/8"),))) is Blocked
+    assert refusal_class("http://localhost/", Policy(allowed_networks=(ip_network("10.0.0.0/8"),))) is Blocked
 
 
 @pytest.mark.parametrize(
@@ -232,7 +246,7 @@ def test_localhost_is_accepted_if_its_address_is_exempted() -> None:
         ("10.0.0.1", ("10.0.0.0/8",), ("10.0.0.1/32",), ""),
     ],
 )
-def test_refusal_has_public_facts_about_an_address_but_no_denied_networks(
+def test_refusal_does_not_reveal_denied_networks(
     host: str, allowed: tuple[str, ...], denied: tuple[str, ...], reason: str
 ) -> None:
     policy = Policy(allowed_networks=tuple(map(ip_network, allowed)), denied_networks=tuple(map(ip_network, denied)))
@@ -265,21 +279,21 @@ def test_target_has_no_fragment() -> None:
         ("2606:4700:0:0::1111", "[2606:4700::1111]"),
     ],
 )
-def test_blocklisted_domain_is_blocked_with_its_subdomains(entry: str, host: str) -> None:
+def test_subdomain_of_a_blocked_domain_is_blocked(entry: str, host: str) -> None:
     policy = Policy(blocked_domains=("other.org", entry), allowed_networks=LOOPBACK)
     for url in (f"https://{host}/", f"https://{host}:22/"):
-        assert refused(url, policy) is Blocked
+        assert refusal_class(url, policy) is Blocked
 
 
 @pytest.mark.parametrize("host", ["notevil.com", "evil.com.org", "evil.co", "example.com"])
 def test_blocklisted_domain_blocks_no_other_domain(host: str) -> None:
-    assert refused(f"https://{host}/", Policy(blocked_domains=("evil.com", "", ".", "not a domain"))) is None
+    assert refusal_class(f"https://{host}/", Policy(blocked_domains=("evil.com", "", ".", "not a domain"))) is None
 
 
-def test_blocklisted_domain_is_blocked_even_at_an_exempted_address() -> None:
+def test_exemption_does_not_unblock_a_domain() -> None:
     policy = Policy(blocked_domains=("127.0.0.1", "localhost"), allowed_networks=LOOPBACK)
-    assert refused("http://127.0.0.1/", policy) is Blocked
-    assert refused("http://localhost/", policy) is Blocked
+    assert refusal_class("http://127.0.0.1/", policy) is Blocked
+    assert refusal_class("http://localhost/", policy) is Blocked
 
 
 @pytest.mark.parametrize("port", [80, 443, 8080, 8443])
@@ -289,30 +303,30 @@ def test_allowed_ports_are_accepted_with_both_schemes(port: int) -> None:
 
 
 @pytest.mark.parametrize("port", [0, 1, 21, 22, 25, 81, 3306, 6379, 8081, 65535])
-def test_other_ports_are_invalid_unless_the_address_is_exempted(port: int) -> None:
+def test_other_ports_need_an_exemption(port: int) -> None:
     for host in ("example.com", "93.184.215.14", "[2606:4700::1111]"):
-        assert refused(f"http://{host}:{port}/") is InvalidUrl
+        assert refusal_class(f"http://{host}:{port}/") is InvalidUrl
     for host in ("127.0.0.1", "[::1]", "[::ffff:127.0.0.1]"):
-        assert refused(f"http://{host}:{port}/") is Blocked
-        assert refused(f"http://{host}:{port}/", EXEMPTING) is (None if port else InvalidUrl)
-    assert refused(f"http://93.184.215.14:{port}/", EXEMPTING) is InvalidUrl
+        assert refusal_class(f"http://{host}:{port}/") is Blocked
+        assert refusal_class(f"http://{host}:{port}/", EXEMPTING) is (None if port else InvalidUrl)
+    assert refusal_class(f"http://93.184.215.14:{port}/", EXEMPTING) is InvalidUrl
 
 
 @pytest.mark.parametrize(("network", "host"), [("10.0.0.5/32", "10.0.0.5"), ("fd00::1/128", "[fd00::1]")])
-def test_address_exempted_on_a_port_is_accepted_only_on_that_port(network: str, host: str) -> None:
+def test_exempted_address_needs_the_exempted_port(network: str, host: str) -> None:
     policy = Policy(allowed_networks=((ip_network(network), 3000),))
-    assert refused(f"http://{host}:3000/", policy) is None
+    assert refusal_class(f"http://{host}:3000/", policy) is None
     for port in (0, 22, 80, 3001, 8080):
-        assert refused(f"http://{host}:{port}/", policy) is Blocked
-        assert refused(f"http://93.184.215.14:{port}/", policy) is (None if port in (80, 8080) else InvalidUrl)
-    assert refused("http://93.184.215.14:3000/", policy) is InvalidUrl
-    assert refused("http://example.com:3001/", policy) is InvalidUrl
+        assert refusal_class(f"http://{host}:{port}/", policy) is Blocked
+        assert refusal_class(f"http://93.184.215.14:{port}/", policy) is (None if port in (80, 8080) else InvalidUrl)
+    assert refusal_class("http://93.184.215.14:3000/", policy) is InvalidUrl
+    assert refusal_class("http://example.com:3001/", policy) is InvalidUrl
 
 
-def test_localhost_is_accepted_only_on_the_exempted_port() -> None:
+def test_localhost_needs_the_exempted_port() -> None:
     policy = Policy(allowed_networks=((ip_network("127.0.0.0/8"), 3000),))
-    assert refused("http://localhost:3000/", policy) is None
-    assert refused("http://localhost:8080/", policy) is Blocked
+    assert refusal_class("http://localhost:3000/", policy) is None
+    assert refusal_class("http://localhost:8080/", policy) is Blocked
 
 
 @pytest.mark.parametrize(
@@ -382,37 +396,37 @@ URLS = st.one_of(
 @example("http://example.com?@127.0.0.1/")
 @example("http://./")
 @example("http://[::ffff:5db8:d70e]//x?//y")
-def test_canonical_URL_has_the_checked_host_in_every_other_parser(value: str) -> None:
+def test_every_parser_finds_the_host_of_a_canonical_URL(value: str) -> None:
     for policy in (OPEN, EXEMPTING):
         try:
             target = parse_target(value, policy)
         except (InvalidUrl, Blocked):
             continue
-        _agree(target)
+        assert_parsers_agree(target)
         assert parse_target(target.url, policy) == target
         if policy is OPEN:
-            _is_public_by_its_looks(target)
+            _looks_public(target)
 
 
-def _agree(target: Target) -> None:
+def assert_parsers_agree(target: Target) -> None:
     standard = urlsplit(target.url)
     pooled = parse_url(target.url)
     prepared = requests.Request("GET", target.url).prepare().url or ""
-    by_requests = parse_url(prepared)
+    requests_url = parse_url(prepared)
     whatwg = ada_url.URL(target.url)
-    for host in (standard.hostname, pooled.host, by_requests.host, whatwg.hostname):
+    for host in (standard.hostname, pooled.host, requests_url.host, whatwg.hostname):
         assert (host or "").strip("[]") == target.host
     default = 443 if target.is_https else 80
-    for port in (standard.port, pooled.port, by_requests.port, int(whatwg.port or default)):
+    for port in (standard.port, pooled.port, requests_url.port, int(whatwg.port or default)):
         assert (port or default) == target.port
-    for scheme in (standard.scheme, pooled.scheme, by_requests.scheme):
+    for scheme in (standard.scheme, pooled.scheme, requests_url.scheme):
         assert scheme == target.scheme
     assert target.url == target.origin + target.path
     assert target.url.isascii()
     assert not any(character.isspace() or character == "#" for character in target.url)
 
 
-def _is_public_by_its_looks(target: Target) -> None:
+def _looks_public(target: Target) -> None:
     try:
         address = ip_address(target.host)
     except ValueError:
@@ -422,10 +436,10 @@ def _is_public_by_its_looks(target: Target) -> None:
 
 
 @given(st.text(max_size=60), st.text(max_size=60))
-def test_any_string_is_parsed_or_refused(value: str, reference: str) -> None:
+def test_arbitrary_string_is_parsed_or_refused(value: str, reference: str) -> None:
     for policy in (OPEN, EXEMPTING):
-        refused(value, policy)
-        refused("http://" + value, policy)
+        refusal_class(value, policy)
+        refusal_class("http://" + value, policy)
         try:
             parse_target("https://example.com/a", policy).join(reference)
         except (InvalidUrl, Blocked):

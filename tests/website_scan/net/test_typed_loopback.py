@@ -1,4 +1,7 @@
-"""Loopback address that a user of the command typed: reachable on its port, under loopback names only."""
+"""Test that a typed loopback URL opens only its own port.
+
+It also opens loopback names.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ def policy(port: int = 3000, **rules: Any) -> Policy:
     return Policy(typed_loopback=((IPV4, port), (IPV6, port)), **rules)
 
 
-def refused(url: str, rules: Policy) -> type[Exception] | None:
+def refusal_class(url: str, rules: Policy) -> type[Exception] | None:
     try:
         parse_target(url, rules)
     except (Blocked, InvalidUrl) as error:
@@ -33,10 +36,10 @@ def refused(url: str, rules: Policy) -> type[Exception] | None:
 @pytest.mark.parametrize(
     "host", ["localhost", "LOCALHOST.", "app.localhost", "127.0.0.1", "127.1", "0x7f000001", "[::1]"]
 )
-def test_typed_loopback_is_accepted_in_every_spelling_on_its_port_only(host: str) -> None:
-    assert refused(f"http://{host}:3000/", policy()) is None
+def test_any_spelling_of_typed_loopback_is_accepted(host: str) -> None:
+    assert refusal_class(f"http://{host}:3000/", policy()) is None
     for port in (80, 3001, 8080, 22):
-        assert refused(f"http://{host}:{port}/", policy()) is Blocked
+        assert refusal_class(f"http://{host}:{port}/", policy()) is Blocked
 
 
 @pytest.mark.parametrize(
@@ -46,21 +49,21 @@ def test_typed_loopback_is_accepted_in_every_spelling_on_its_port_only(host: str
         *("169.254.169.254", "192.168.0.1", "[fd00::1]", "router.local", "app.test", "intranet", "localhost.local"),
     ],
 )
-def test_typed_loopback_allows_no_other_address_and_no_reserved_name(host: str) -> None:
-    assert refused(f"http://{host}:3000/", policy()) is Blocked
+def test_other_addresses_are_refused(host: str) -> None:
+    assert refusal_class(f"http://{host}:3000/", policy()) is Blocked
 
 
-def test_port_of_typed_loopback_is_not_allowed_for_public_hosts() -> None:
-    assert refused("http://example.com:3000/", policy()) is InvalidUrl
-    assert refused(f"http://{PUBLIC}:3000/", policy()) is InvalidUrl
+def test_public_hosts_cannot_use_the_typed_port() -> None:
+    assert refusal_class("http://example.com:3000/", policy()) is InvalidUrl
+    assert refusal_class(f"http://{PUBLIC}:3000/", policy()) is InvalidUrl
 
 
-def test_denied_network_is_refused_despite_typed_loopback() -> None:
-    assert refused("http://127.0.0.1:3000/", policy(denied_networks=(ip_network("127.0.0.0/8"),))) is Blocked
+def test_denied_network_is_refused() -> None:
+    assert refusal_class("http://127.0.0.1:3000/", policy(denied_networks=(ip_network("127.0.0.0/8"),))) is Blocked
 
 
-def test_name_that_resolves_to_typed_loopback_is_refused() -> None:
-    """DNS rebinding with the page's own port, so that only the guard protects the server."""
+def test_name_with_the_typed_address_is_refused() -> None:
+    """The names use the server's own port, so only the guard can prevent DNS rebinding."""
     with Site(HELLO) as site:
         names = Names(
             {
@@ -108,7 +111,7 @@ def test_typed_IPv6_loopback_is_reached() -> None:
                 network.fetch(f"http://127.0.0.1:{site.port}/")
 
 
-def test_localhost_reaches_a_server_on_IPv6_only() -> None:
-    """Servers of Node.js listen like this."""
+def test_localhost_reaches_an_IPv6_server() -> None:
+    """Node.js servers listen only on IPv6 by default."""
     with Site(HELLO, address="::1") as site, Network(policy(site.port)) as network:
         assert network.fetch(f"http://localhost:{site.port}/").body == b"hello"

@@ -1,4 +1,4 @@
-"""Certificates generated on the fly, and small TLS servers on loopback that present them."""
+"""Generated certificates, and small TLS servers on loopback."""
 
 from __future__ import annotations
 
@@ -27,7 +27,10 @@ DAY = datetime.timedelta(days=1)
 
 @dataclass(frozen=True)
 class Identity:
-    """Certificate with its key. An authority's certificate can issue others."""
+    """Certificate with its private key.
+
+    An authority's certificate can issue others.
+    """
 
     certificate: x509.Certificate
     key: ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey
@@ -49,7 +52,10 @@ class Identity:
         rsa_bits: int = 0,
         client_only: bool = False,
     ) -> Identity:
-        """Return a leaf certificate for these names or addresses. The first is also the common name."""
+        """Return a leaf certificate for these names or addresses.
+
+        The first is also the common name.
+        """
         return Identity(
             *_certificate(
                 names[0],
@@ -64,7 +70,12 @@ class Identity:
         )
 
     def issue_with_sha1(self, name: str) -> Identity:
-        """Return a leaf signed with SHA-1, which the library refuses. Requires an authority with an RSA key."""
+        """Return a leaf certificate with a SHA-1 signature.
+
+        The library refuses to issue such certificates.
+
+        Requires an RSA authority.
+        """
         assert isinstance(self.key, rsa.RSAPrivateKey)
         leaf = self.issue(name)
         with_sha256, with_sha1 = (bytes.fromhex(f"06092a864886f70d0101{last}") for last in ("0b", "05"))
@@ -133,7 +144,7 @@ def _certificate(
         .add_extension(x509.BasicConstraints(ca=authority, path_length=None), critical=True)
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
     )
-    # From Python 3.13 on, a default context enforces RFC 5280 (VERIFY_X509_STRICT).
+    # Since Python 3.13, a default context enforces RFC 5280 (VERIFY_X509_STRICT).
     if authority:
         builder = builder.add_extension(_KEY_USAGE_OF_AUTHORITIES, critical=True)
     if issuer:
@@ -163,7 +174,10 @@ def _general_name(name: str) -> x509.GeneralName:
 
 @contextlib.contextmanager
 def serve(answer: Callable[[socket.socket], None]) -> Iterator[int]:
-    """Run a server on loopback that passes each connection to `answer`, until the block ends. Yields the port."""
+    """Run a server on loopback until the block ends.
+
+    It passes each connection to `answer`. Yields the port.
+    """
     threads: list[threading.Thread] = []
     connections: list[socket.socket] = []
     with socket.create_server((LOOPBACK, 0)) as listener:
@@ -209,15 +223,18 @@ def tls_server(
     ciphers: str | None = None,
     respond: bytes = b"",
 ) -> Iterator[int]:
-    """Run a real TLS server that sends exactly this chain, then answers each request with `respond`."""
+    """Run a TLS server that sends exactly this chain.
+
+    It answers every request with `respond`.
+    """
     bundle = folder / f"{leaf.certificate.serial_number}.pem"
-    bundle.write_bytes(b"".join([leaf.key_pem, leaf.pem, *(each.pem for each in issuers)]))
+    bundle.write_bytes(b"".join([leaf.key_pem, leaf.pem, *(issuer.pem for issuer in issuers)]))
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     if ciphers:
         context.set_ciphers(ciphers)
     context.load_cert_chain(bundle)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # these tests are about old versions
+        warnings.simplefilter("ignore", DeprecationWarning)  # Tests use old TLS versions, for which Python warns.
         if minimum is not None:
             context.minimum_version = minimum
         if maximum is not None:
@@ -233,7 +250,12 @@ def tls_server(
 
 
 def http_answer(body: bytes, status: int = 200, headers: str = "") -> Callable[[socket.socket], None]:
-    """Return an HTTP server for `serve` with the same response to every request. `headers` are whole lines."""
+    """Return a handler that sends the same response to every request.
+
+    It is an argument of `serve`.
+
+    `headers` are whole lines.
+    """
 
     def answer(connection: socket.socket) -> None:
         if connection.recv(65536):
@@ -243,14 +265,14 @@ def http_answer(body: bytes, status: int = 200, headers: str = "") -> Callable[[
 
 
 def http_message(body: bytes, status: int = 200, headers: str = "") -> bytes:
-    """Return a response that ends its connection."""
+    """Return a raw HTTP response with `Connection: close`."""
     typed = "" if "content-type:" in headers.lower() else "Content-Type: text/html; charset=utf-8\r\n"
     length = f"Content-Length: {len(body)}\r\nConnection: close\r\n\r\n"
     return f"HTTP/1.1 {status} Answer\r\n{typed}{headers}{length}".encode() + body
 
 
 def server_hello(version: int, cipher: int, *, random: bytes = bytes(32), extensions: bytes = b"") -> bytes:
-    """Return a record with a ServerHello."""
+    """Return a TLS record with a ServerHello."""
     legacy = min(version, TlsVersion.TLS1_2)
     body = legacy.to_bytes(2, "big") + random + b"\0" + cipher.to_bytes(2, "big") + b"\0"
     if version == TlsVersion.TLS1_3:
@@ -262,5 +284,8 @@ def server_hello(version: int, cipher: int, *, random: bytes = bytes(32), extens
 
 
 def alert(description: int, level: int = 2) -> bytes:
-    """Return a record with an alert, fatal unless `level` is 1."""
+    """Return a TLS record with an alert.
+
+    The alert is fatal unless `level` is 1.
+    """
     return bytes([21, 3, 3, 0, 2, level, description])

@@ -6,7 +6,13 @@ import pytest
 from selectolax.lexbor import LexborHTMLParser
 
 from website_scan.page import bounded_parser
-from website_scan.page.bounded_parser import MAX_DEPTH, MAX_ELEMENTS, SAMPLED, bounded, is_bounded
+from website_scan.page.bounded_parser import (
+    DEPTH_SAMPLE_INTERVAL,
+    MAX_ELEMENTS,
+    MAX_TREE_DEPTH,
+    is_within_limits,
+    limit_markup,
+)
 
 LONG = 300_000
 # Hostile pages with few tags.
@@ -31,30 +37,30 @@ def parse_cost_s(markup: str) -> float:
 
 @pytest.mark.parametrize("name", NESTED)
 def test_markup_nested_too_deeply_is_cut_off(name: str) -> None:
-    kept = bounded(NESTED[name])
+    kept = limit_markup(NESTED[name])
     assert 0 < len(kept) < 200_000
     assert NESTED[name].startswith(kept)
     assert parse_cost_s(kept) < 1
 
 
-def test_formatting_reopened_in_every_paragraph_does_not_exhaust_memory() -> None:
-    """Such markup of 82 KB becomes a tree of two gigabytes."""
+def test_reopened_formatting_does_not_exhaust_memory() -> None:
+    """By reopening the elements, the parser would turn 82 KB of markup into a tree of two gigabytes."""
     page = "<p>" + "".join(f"<b {number}>" for number in range(300)) + "</p>" + "<p>x" * 20_000
-    kept = bounded(page)
+    kept = limit_markup(page)
     assert 1000 < len(kept) < 20_000
     assert len(LexborHTMLParser(kept, scripting=True).css("*")) <= MAX_ELEMENTS
 
 
-def test_tag_with_very_many_attributes_is_parsed_fast() -> None:
+def test_tag_with_many_attributes_is_parsed_fast() -> None:
     page = "<p " + " ".join(f"a{number}" for number in range(400_000)) + ">"
-    kept = bounded(page)
+    kept = limit_markup(page)
     assert 100_000 < len(kept) < len(page)
-    assert parse_cost_s(kept) < bounded_parser.CPU_S + 1
+    assert parse_cost_s(kept) < bounded_parser.TRIAL_CPU_LIMIT_S + 1
 
 
 def test_markup_with_too_many_elements_is_cut_off() -> None:
     page = "<p>" * (MAX_ELEMENTS + 10)
-    assert 100_000 < len(bounded(page)) < len(page)
+    assert 100_000 < len(limit_markup(page)) < len(page)
 
 
 @pytest.mark.parametrize(
@@ -66,29 +72,29 @@ def test_markup_with_too_many_elements_is_cut_off() -> None:
         "<p>\0\ud800</p>" * 3000,
         "<div><span>x</span></div>" * 50_000,
         "<table>" + "<tr><td><font>x" * 50_000,
-        "<div>" * (MAX_DEPTH - 100) + "x" * 50_000,
+        "<div>" * (MAX_TREE_DEPTH - 100) + "x" * 50_000,
         "<!-- <div> -->" * 50_000,
         "<template>" * 1000 + "x" * 50_000,
     ],
 )
-def test_affordable_markup_is_returned_whole(page: str) -> None:
-    assert bounded(page) is page
+def test_markup_within_limits_is_unchanged(page: str) -> None:
+    assert limit_markup(page) is page
 
 
-def test_cut_never_splits_a_character() -> None:
+def test_truncation_never_splits_a_character() -> None:
     page = "<b>" + "ö€😀" * 10 + "<i>" * 100_000
     for shift in range(4):
         shifted = "x" * shift + page
-        assert shifted.startswith(bounded(shifted))
+        assert shifted.startswith(limit_markup(shifted))
 
 
-@pytest.mark.parametrize("shift", [0, SAMPLED // 2, SAMPLED - 1])
-def test_deep_nesting_between_sampled_elements_is_detected(shift: int) -> None:
-    deep = b"<p>" * shift + b"<div>" * (MAX_DEPTH + SAMPLED)
-    assert not is_bounded(deep)
-    assert is_bounded(b"<p>" * shift + b"<div>" * (MAX_DEPTH - SAMPLED))
+@pytest.mark.parametrize("shift", [0, DEPTH_SAMPLE_INTERVAL // 2, DEPTH_SAMPLE_INTERVAL - 1])
+def test_deep_nesting_between_samples_is_detected(shift: int) -> None:
+    deep = b"<p>" * shift + b"<div>" * (MAX_TREE_DEPTH + DEPTH_SAMPLE_INTERVAL)
+    assert not is_within_limits(deep)
+    assert is_within_limits(b"<p>" * shift + b"<div>" * (MAX_TREE_DEPTH - DEPTH_SAMPLE_INTERVAL))
 
 
 def test_endless_trial_process_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bounded_parser, "WAIT_S", 0.0)
-    assert len(bounded("<p>x</p>" * 100_000)) < 100_000
+    monkeypatch.setattr(bounded_parser, "TRIAL_TIMEOUT_S", 0.0)
+    assert len(limit_markup("<p>x</p>" * 100_000)) < 100_000

@@ -11,8 +11,11 @@ from website_scan.page.css import Compound, declarations, last_compounds, rules
 Parsed = tuple[str, tuple[tuple[str, str], ...] | None, tuple[str, ...]]
 
 
-def parsed(css: str, *, is_closed: bool = False) -> list[Parsed]:
-    """Return prelude, declarations (None for a statement) and enclosing preludes of each rule."""
+def parsed_rules(css: str, *, is_closed: bool = False) -> list[Parsed]:
+    """Return prelude, declarations and enclosing preludes of every rule.
+
+    The declarations are None for a statement without a block.
+    """
     return [
         (rule.prelude, None if rule.block is None else rule.declarations, rule.within)
         for rule in rules(css, is_closed=is_closed)
@@ -31,7 +34,7 @@ def parsed(css: str, *, is_closed: bool = False) -> list[Parsed]:
         ("@import 'a';p{}", [("@import 'a'", None, ()), ("p", (), ())]),
         ("@media x{a{b:c}}", [("a", (("b", "c"),), ("@media x",)), ("@media x", (), ())]),
         ("a{b:c;&.d{e:f}}", [("&.d", (("e", "f"),), ("a",)), ("a", (("b", "c"),), ())]),
-        ("a{b:c", []),  # cut off
+        ("a{b:c", []),  # The style sheet ends within a value.
         ("@import 'a'", [("@import 'a'", None, ())]),
         ("<!-- a{b:c}", [("a", (("b", "c"),), ())]),
         (".a\\'b{c:d}p{e:'}'}", [(".a\\'b", (("c", "d"),), ()), ("p", (("e", "'}'"),), ())]),
@@ -40,11 +43,11 @@ def parsed(css: str, *, is_closed: bool = False) -> list[Parsed]:
     ],
 )
 def test_css_rules_are_parsed(css: str, expected: list[Parsed]) -> None:
-    assert parsed(css) == expected
+    assert parsed_rules(css) == expected
 
 
 def test_end_of_a_style_sheet_closes_open_rules() -> None:
-    assert parsed("@media x{a{b:c", is_closed=True) == [
+    assert parsed_rules("@media x{a{b:c", is_closed=True) == [
         ("a", (("b", "c"),), ("@media x",)),
         ("@media x", (), ()),
     ]
@@ -64,11 +67,11 @@ def test_end_of_a_style_sheet_closes_open_rules() -> None:
         ("", [Compound()]),
     ],
 )
-def test_last_compound_of_each_selector_is_returned(selectors: str, expected: list[Compound]) -> None:
+def test_last_compound_of_every_selector_is_returned(selectors: str, expected: list[Compound]) -> None:
     assert list(last_compounds(selectors)) == expected
 
 
-def test_compound_matches_elements_with_all_its_names() -> None:
+def test_compound_needs_all_its_names() -> None:
     compound = Compound("img", "", frozenset({"a"}))
     assert compound.may_match("img", "x", frozenset({"a", "b"}))
     assert not compound.may_match("p", "x", frozenset({"a"}))
@@ -77,7 +80,7 @@ def test_compound_matches_elements_with_all_its_names() -> None:
 
 
 @given(st.text("ab:;{}()[]'\"\\/*@.,# \n", max_size=100))
-def test_any_text_is_parsed_as_css(css: str) -> None:
+def test_arbitrary_text_is_parsed_as_css(css: str) -> None:
     for rule in rules(css):
         list(last_compounds(rule.prelude))
         assert all(":" not in name for name, _ in rule.declarations)

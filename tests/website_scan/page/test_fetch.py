@@ -4,8 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import cast
 
 import pytest
-from bs4.dammit import EncodingDetector
-from hypothesis import example, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.website_scan.cast import target
@@ -16,17 +15,15 @@ from website_scan.net.client import Network
 from website_scan.net.errors import NetError, NotReachable, TlsFailed, TooManyRedirects
 from website_scan.net.http.request import Request
 from website_scan.net.http.response import Headers, Response
-from website_scan.page import fetch
-from website_scan.page.bounded_parser import MAX_DEPTH, SAMPLED
+from website_scan.page.bounded_parser import DEPTH_SAMPLE_INTERVAL, MAX_TREE_DEPTH
 from website_scan.page.evidence import Page
 from website_scan.page.fetch import (
     SiteProtected,
     TargetStatus,
-    challenge_sign,
-    decode,
+    detect_challenge,
     fetch_page,
     parse_document,
-    plain_twin,
+    plain_http_target,
     refusal_of,
 )
 
@@ -49,7 +46,7 @@ def page(body: bytes | str, content_type: str | None = "text/html", url: str = "
 
 
 @pytest.mark.parametrize("status", [200, 204, 304, 401, 403])
-def test_page_with_a_success_or_authentication_status_is_accepted(network: Network, status: int) -> None:
+def test_page_with_an_accepted_status_is_read(network: Network, status: int) -> None:
     with serve(http_answer(b"<p>Hello", status=status)) as port:
         fetched = fetch_page(target(f"http://{LOOPBACK}:{port}/x?y"), network)
     assert fetched.response.status == status
@@ -119,22 +116,24 @@ ANUBIS = (
     ],
 )
 def test_bot_challenge_is_recognised(challenge: Response) -> None:
-    assert challenge_sign(challenge)
+    assert detect_challenge(challenge)
 
 
 @pytest.mark.parametrize(
     "ordinary",
     [
-        response(body=b"<title>Just a moment...</title>"),  # an article with that title
-        response(status=403, body=b"<title>Access Denied</title>"),  # the site's own refusal
+        response(body=b"<title>Just a moment...</title>"),  # An article may have this title, too.
+        # The site itself, not a bot protection, refuses the request.
+        response(status=403, body=b"<title>Access Denied</title>"),
         response(status=403, body=b"<title>403 Forbidden</title>"),
         response(status=403, body=b"<title>How we mitigate: just a moment...</title>"),
         response(("Server", "cloudflare"), ("CF-RAY", "1"), status=403, body=b"<title>Log in</title>"),
         response(("cf-mitigated", "none")),
-        response(("X-DataDome", "protected"), body=b"<h1>Our shop</h1>"),  # sent on every response of a site behind it
+        # DataDome adds this header to all responses of a protected site.
+        response(("X-DataDome", "protected"), body=b"<h1>Our shop</h1>"),
         response(("X-DataDome", "protected"), status=401),
         response(body=b"<h1>How px-captcha and captcha-delivery.com work</h1>"),
-        response(body=b"<h1>Our shop</h1><p>Welcome." + IMPERVA_TAG),  # inserted into ordinary pages
+        response(body=b"<h1>Our shop</h1><p>Welcome." + IMPERVA_TAG),  # Imperva inserts this tag into ordinary pages.
         response(body=IMPERVA_TAG + b"<h1>Our shop</h1>" + b"<p>Welcome." * 2000),
         response(body=b"<p>Incapsula sends &lt;iframe src=/_Incapsula_Resource?a=1>: incident ID 1"),
         response(body=b"<title>Request Rejected</title><p>What to do when a pull request was rejected"),
@@ -142,7 +141,7 @@ def test_bot_challenge_is_recognised(challenge: Response) -> None:
     ],
 )
 def test_page_about_bot_challenges_is_accepted(ordinary: Response) -> None:
-    assert challenge_sign(ordinary) is None
+    assert detect_challenge(ordinary) is None
 
 
 def test_redirects_are_followed_and_listed_as_hops(network: Network) -> None:
@@ -206,61 +205,12 @@ def test_port_80_replaces_443_only_if_TLS_fails() -> None:
         ("https://[2606:4700::1111]/", "http://[2606:4700::1111]/"),
     ],
 )
-def test_plain_twin_is_the_same_URL_over_HTTP(url: str, twin: str) -> None:
-    assert plain_twin(target(url)).url == twin
-
-
-@pytest.mark.parametrize(
-    ("body", "content_type", "text", "encoding"),
-    [
-        ("grün".encode(), "text/html", "grün", "utf-8"),
-        ("grün".encode("cp1252"), "text/html", "grün", "cp1252"),
-        ("grün".encode("cp1252"), "text/html; charset=iso-8859-1", "grün", "cp1252"),
-        ("„grün“".encode("cp1252"), "text/html; charset=ISO-8859-1", "„grün“", "cp1252"),
-        ("<meta charset=cp1251>я".encode("cp1251"), "text/html", "<meta charset=cp1251>я", "cp1251"),
-        (b"\xef\xbb\xbf" + "grün".encode(), "text/html; charset=iso-8859-1", "grün", "utf-8"),
-        ("grün".encode("utf-16"), "text/html", "grün", "utf-16le"),
-        ("<meta charset=utf-16>grün".encode(), "text/html", "<meta charset=utf-16>grün", "utf-8"),
-        (b"<meta charset=base64>x", "text/html", "<meta charset=base64>x", "utf-8"),
-        (b"x", "text/html; charset=no-such-thing", "x", "utf-8"),
-        ("<!-- <meta charset=koi8-r> -->é".encode(), "text/html", "<!-- <meta charset=koi8-r> -->é", "utf-8"),
-        (b" " * 1024 + b"<meta charset=koi8-r>\xc3\xa9", "text/html", " " * 1024 + "<meta charset=koi8-r>é",
-         "utf-8"),
-    ],
-)  # fmt: skip
-def test_body_is_decoded_by_mark_header_or_declaration(
-    body: bytes, content_type: str, text: str, encoding: str
-) -> None:
-    decoded, name = decode(page(body, content_type).response)
-    assert decoded == text
-    assert name.replace("-", "").lower() == encoding.replace("-", "")
-
-
-def test_body_truncated_inside_a_character_is_UTF_8() -> None:
-    cut = Response("https://a.example.com/", 200, Headers(), "grü".encode()[:-1], truncated=True)
-    assert decode(cut) == ("gr", "utf-8")
-
-
-FRAGMENTS = (
-    *("<meta", " ", "\n", "charset", "=", "utf-8", "koi8-r", '"', "'", ">", "/>", "<", ";", "<p>", "<!--", "-->"),
-    *("<?xml version='1.0' encoding='koi8-r'?>", 'http-equiv="Content-Type" content="text/html; charset=utf-8"'),
-    *('<meta charset="UTF-8">', "<META charset=utf-8>", "< meta charset=utf-8>", "<meta name=charset content=koi8-r>"),
-    *("</title>", "encoding"),
-)
-
-
-@given(st.lists(st.sampled_from(FRAGMENTS), max_size=12).map("".join))
-@example("<meta charset=utf-8x><p>")
-@example("<meta name=x><p>charset=utf-8>")
-def test_common_encoding_declarations_are_read_like_by_Beautiful_Soup(markup: str) -> None:
-    """Common declarations are read without importing Beautiful Soup, which takes 60 ms."""
-    body = markup.encode()
-    label = EncodingDetector.find_declared_encoding(fetch.COMMENT.sub(b"", body), is_html=True)
-    assert decode(page(body).response)[1] == (fetch._web_encoding(label or "") or "utf-8")
+def test_plain_http_url_keeps_host_port_and_path(url: str, twin: str) -> None:
+    assert plain_http_target(target(url)).url == twin
 
 
 @given(st.binary(max_size=200), st.text(alphabet="abcdefghijklmnopqrstuvwxyz0123456789-_ ;='\"", max_size=30))
-def test_any_bytes_can_be_decoded(body: bytes, charset: str) -> None:
+def test_arbitrary_bytes_can_be_decoded(body: bytes, charset: str) -> None:
     parse_document(page(body, f"text/html; charset={charset}"))
     parse_document(page(b"<meta charset='" + charset.encode() + b"'>" + body))
 
@@ -271,7 +221,8 @@ def test_any_bytes_can_be_decoded(body: bytes, charset: str) -> None:
         ("<p>", "https://site.example.com/a/b"),
         ("<base href=/c/>", "https://site.example.com/c/"),
         ("<base target=_top><base href=//cdn.example.com/x><base href=/no>", "https://cdn.example.com/x"),
-        ("<base href=http://static.test/>", "http://static.test/"),  # only resolved against, never fetched
+        # The scanner resolves URLs against this base, but never requests it.
+        ("<base href=http://static.test/>", "http://static.test/"),
         ("<base href=data:text/html,x>", "https://site.example.com/a/b"),
         ("<base href='https://'>", "https://site.example.com/a/b"),
         ("<!-- <base href=/c/> -->", "https://site.example.com/a/b"),
@@ -296,15 +247,15 @@ def test_markup_without_a_media_type_is_sniffed() -> None:
     assert parse_document(page("<!doctype html><p>", None)).tree.css("p")
 
 
-def test_noscript_is_parsed_as_text_like_in_a_browser() -> None:
+def test_noscript_is_parsed_as_text() -> None:
     html = "<head><noscript><img src=p.gif></noscript><link rel=canonical href=/a></head>"
     tree = parse_document(page(html)).tree
     assert tree.css("img") == []
     assert tree.css("head > link")
 
 
-def test_page_nested_deeper_than_in_browsers_is_cut_off() -> None:
-    html = "<div>" * (MAX_DEPTH + SAMPLED) + "<p id=deep>"
+def test_too_deeply_nested_page_is_cut_off() -> None:
+    html = "<div>" * (MAX_TREE_DEPTH + DEPTH_SAMPLE_INTERVAL) + "<p id=deep>"
     assert parse_document(page(html)).tree.css("#deep") == []
 
 

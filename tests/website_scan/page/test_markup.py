@@ -16,7 +16,7 @@ from website_scan.net.http.response import Headers
 from website_scan.page import markup
 from website_scan.page.markup import live
 from website_scan.security.csp import header_policies, is_broad_source, meta_policies, parse_policies, parse_policy
-from website_scan.security.hsts import BadHsts, parse_hsts
+from website_scan.security.hsts import InvalidHsts, parse_hsts
 from website_scan.security.mixed_content import insecure_forms, insecure_resources
 
 
@@ -25,7 +25,7 @@ def test_first_of_repeated_csp_directives_counts() -> None:
     assert policy.directives == {"script-src": ("'self'", "https://a.example"), "img-src": ("https:",)}
 
 
-def test_csp_header_lines_and_commas_separate_policies() -> None:
+def test_csp_headers_and_commas_separate_policies() -> None:
     headers = Headers(
         (
             ("Content-Security-Policy", "default-src 'self', img-src *"),
@@ -41,7 +41,7 @@ def test_csp_header_lines_and_commas_separate_policies() -> None:
     ]
 
 
-def test_policy_in_meta_has_no_frame_ancestors_report_uri_or_sandbox() -> None:
+def test_meta_policy_ignores_some_directives() -> None:
     content = "default-src 'self'; frame-ancestors 'none'; report-uri /r; sandbox"
     parsed = page(html=f'<head><meta http-equiv="content-security-policy" content="{content}"></head>')
     assert [policy.directives for policy in meta_policies(document(parsed))] == [{"default-src": ("'self'",)}]
@@ -61,16 +61,16 @@ def test_narrow_csp_sources_are_not_broad(source: str) -> None:
 
 
 @given(st.lists(st.text()))
-def test_any_text_is_parsed_as_csp(values: list[str]) -> None:
+def test_arbitrary_text_is_parsed_as_csp(values: list[str]) -> None:
     for policy in parse_policies(values):
         assert all(name == name.lower() and name for name in policy.directives)
 
 
 @given(st.text(alphabet='max-age=0159;, \t"\\includeSubDomainspreload'))
-def test_any_text_is_parsed_as_hsts_or_has_a_fault(value: str) -> None:
+def test_arbitrary_hsts_is_parsed_or_refused(value: str) -> None:
     try:
         policy = parse_hsts(value)
-    except BadHsts:
+    except InvalidHsts:
         return
     assert policy.max_age_s >= 0
 
@@ -84,19 +84,19 @@ def test_hsts_header_is_parsed(age: int, subdomains: bool, preload: bool, gap: s
 
 
 @given(st.text(alphabet="<>/=\"' abcimgscriptforminputhttp:srcsetnoscripttemplate&;#\n"))
-def test_any_markup_can_be_searched(html: str) -> None:
+def test_arbitrary_markup_can_be_searched(html: str) -> None:
     parsed = document(page(html=html))
     insecure_resources(parsed)
     insecure_forms(parsed, parsed.base.url)
 
 
 @given(st.text(alphabet="http://a.b,() \t12xw"))
-def test_any_srcset_of_markup_can_be_parsed(value: str) -> None:
+def test_arbitrary_srcset_can_be_parsed(value: str) -> None:
     parsed = document(page(html=f'<img srcset="{value}">'))
     assert all(resource.url.startswith("http://") for resource in insecure_resources(parsed))
 
 
-def test_content_of_template_and_noscript_is_not_live() -> None:
+def test_template_content_is_not_live() -> None:
     inert = "<template><p id=b></template><noscript><p id=c><b id=d></noscript><!-- <p id=e> -->"
     parsed = document(page(html=f"<body><p id=a>{inert}<p id=f>"))
     assert [node.id for node in live(parsed, "[id]")] == ["a", "f"]
@@ -153,7 +153,7 @@ def test_value_after_a_secret_name_is_masked(text: str) -> None:
         "0123456789abcdef" * 2,
     ],
 )
-def test_value_in_the_form_of_a_secret_is_masked(secret: str) -> None:
+def test_value_that_looks_like_a_secret_is_masked(secret: str) -> None:
     assert masked(f"Server: {secret} x") == f"Server: {MASK} x"
 
 
@@ -176,7 +176,7 @@ def test_excerpt_names_bidi_characters() -> None:
     assert len(excerpt("\u202e" * 500)) <= 160
 
 
-# Program: searches that discard objects with finalizers, which let other threads run.
+# The searches discard objects with finalizers, which let other threads run.
 MANY_SEARCHES = """
 import sys, threading, time
 from selectolax.lexbor import LexborHTMLParser

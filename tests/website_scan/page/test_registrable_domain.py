@@ -10,9 +10,9 @@ from website_scan.page import registrable_domain
 from website_scan.page.registrable_domain import own_domain
 
 
-def test_concurrent_first_calls_load_the_suffix_list_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_suffix_list_is_loaded_once(monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[str] = []
-    at_once = threading.Barrier(4)
+    thread_count = threading.Barrier(4)
 
     class Suffixes(tldextract.TLDExtract):
         @property  # type: ignore[override]  # an attribute there: the test counts who sets it
@@ -26,10 +26,10 @@ def test_concurrent_first_calls_load_the_suffix_list_once(monkeypatch: pytest.Mo
             self.__dict__["found"] = found
 
     suffixes = Suffixes(cache_dir=None, suffix_list_urls=(), include_psl_private_domains=True)
-    monkeypatch.setattr(registrable_domain, "_suffixes", lambda: suffixes)
+    monkeypatch.setattr(registrable_domain, "_suffix_extractor", lambda: suffixes)
 
     def ask(host: str) -> str | None:
-        at_once.wait(10)
+        thread_count.wait(10)
         return own_domain(host)
 
     with ThreadPoolExecutor(4) as pool:

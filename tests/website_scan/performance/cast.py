@@ -1,4 +1,4 @@
-"""Builders of resources, fonts and styles for tests of performance checks."""
+"""Build resources, fonts and styles for performance tests."""
 
 from __future__ import annotations
 
@@ -29,7 +29,10 @@ def resource(
     header_bytes: int = 300,
     http_version: str = "1.1",
 ) -> Resource:
-    """Return a loaded resource. `wire` is its number of bytes on the wire, by default the size of its body."""
+    """Return a loaded resource.
+
+    `wire` is its number of bytes on the wire, by default the size of its body.
+    """
     size = len(body) if wire is None else wire
     return Resource(
         url,
@@ -38,7 +41,7 @@ def resource(
         1,
         status,
         wire_bytes=size,
-        own_wire_bytes=size,
+        last_response_wire_bytes=size,
         body_bytes=len(body),
         header_bytes=header_bytes,
         http_version=http_version,
@@ -72,16 +75,16 @@ def sheet(css: str, url: str = f"{HERE}/css/a.css", *, eager: bool = True) -> Re
 
 
 def styles_of(css: str, markup: str = "<p>Text") -> Styles:
-    """Return the result of the style probe for a document with one style sheet."""
+    """Return the style probe's result for one style sheet."""
     return styles(document(page(markup)), resources_of(sheet(css)))
 
 
-def with_url(file: Resource, url: str) -> Resource:
-    """Return the same file at another URL."""
+def resource_with_url(file: Resource, url: str) -> Resource:
+    """Return the same resource with another URL."""
     return replace(file, url=url, final_url=url)
 
 
 def labels(finding: Verdict) -> list[str]:
-    """Return the labels of a finding's places, as its message lists them."""
+    """Return the place labels of a finding, as its message lists them."""
     assert isinstance(finding, Fault)
     return [place.label for place in finding.places]

@@ -1,4 +1,4 @@
-"""Comparison of simulated vitals with page loads under real throttling.
+"""Test that simulated vitals are close to those of throttled loads.
 
 The bounds are wide, because a busy machine slows down the throttled load, but not the simulation.
 """
@@ -19,10 +19,10 @@ from website_scan.browser.visit import Visit
 from website_scan.browser.warm import WarmBrowser
 from website_scan.net.browser import find_browser
 from website_scan.net.proxy import BrowserProxy
-from website_scan.performance.vitals import Markup, vitals
+from website_scan.performance.vitals import MarkupFacts, vitals
 
 TIME_LIMIT_S = 60.0
-MAX_LOADS = 6  # throttled loads, until a load is not slowed down by other programs
+MAX_THROTTLED_LOADS = 6  # Other programs may slow down a throttled load, so it is repeated.
 
 
 @pytest.fixture(scope="module")
@@ -35,27 +35,30 @@ def link() -> Iterator[SlowLink]:
 
 
 @pytest.mark.parametrize("name", ["long-tasks", "late-image"])
-def test_simulated_vitals_are_close_to_those_of_a_throttled_load(link: SlowLink, name: str) -> None:
-    """Regression: script-bound pages were reported as painted in half the time, and with a blocking time of 0 ms."""
+def test_simulated_vitals_match_a_throttled_load(link: SlowLink, name: str) -> None:
+    """Regression test: script-bound pages were painted in half the time.
+
+    They also had no blocking time.
+    """
     program = find_browser("auto")
     assert program is not None, "no browser; `make browser` installs one"
     url = f"http://127.0.0.1:{link.ports[0]}/{name}"
     link.speed_up()
     with loopback_network() as network, BrowserProxy(network) as proxy, WarmBrowser(program) as browser:
         loads = browser.load(Visit(url, proxy, network.policy.user_agent, TIME_LIMIT_S, again=1)).loads
-    simulated = vitals(loads, Markup())
+    simulated = vitals(loads, MarkupFacts())
     assert simulated.fcp
     assert simulated.lcp
     assert simulated.tbt
     throttled = dict.fromkeys(("fcp", "lcp", "tbt"), math.inf)
-    for _ in range(MAX_LOADS):
+    for _ in range(MAX_THROTTLED_LOADS):
         load = throttled_loads(program, url, 1, link.slow_down)
-        # Use the quickest load, because other programs can only slow down a throttled load.
+        # Other programs can only slow down a load, so the fastest load is used.
         throttled = {name: min(quickest, load[name].value) for name, quickest in throttled.items()}
         if 0.5 * throttled["fcp"] <= simulated.fcp.value and 0.5 * throttled["lcp"] <= simulated.lcp.value:
             break
     assert 0.5 * throttled["fcp"] <= simulated.fcp.value <= 1.4 * throttled["fcp"]
     assert 0.5 * throttled["lcp"] <= simulated.lcp.value <= 1.4 * throttled["lcp"]
     assert simulated.tbt.value <= 1.6 * throttled["tbt"] + 0.1
-    # Interruptions lengthen every throttled task, so the simulated blocking time may be much lower.
+    # Interruptions lengthen throttled tasks, so the simulated blocking time may be lower.
     assert simulated.tbt.value > 0 or throttled["tbt"] < 0.3

@@ -1,4 +1,4 @@
-"""Sentence on the findings that keep a score under a cap: its words, and that its figures are those of the scoring."""
+"""Tests for the sentence about findings that cap a score."""
 
 from __future__ import annotations
 
@@ -14,17 +14,18 @@ from website_scan.catalogue import caps
 from website_scan.findings import CRITICAL, HIGH, LOW, MEDIUM, ScanType, Severity
 from website_scan.report.cap_sentence import NUMBERS, score_cap_sentence
 from website_scan.result import CategoryResult, CheckResult
-from website_scan.score_basis import basis, score_without
+from website_scan.score_basis import basis, recompute_score
 from website_scan.scoring import Cap, score
 
 SECURITY, PERFORMANCE, ACCESSIBILITY, SEO = (
-    [cap for cap in caps(scan_type) if not (cap.is_static or cap.is_unseen)] for scan_type in ScanType
+    [cap for cap in caps(scan_type) if not (cap.is_static or cap.is_unseen or cap.is_unjudged)]
+    for scan_type in ScanType
 )
 STATIC = Cap(96, "Judged without a browser, so at most an A.", count=0)
 UNSEEN = Cap(79, "The page's content was not judged, so at most a C.", count=0)
 
 
-def failed(*severities: Severity, ids: Sequence[str] = ()) -> list[CheckResult]:
+def failed_check(*severities: Severity, ids: Sequence[str] = ()) -> list[CheckResult]:
     names = ids or [f"{severity}-{n}" for n, severity in enumerate(severities)]
     return [
         check_of(id, id, id, "fail", severity, severity, "Seen.")
@@ -32,20 +33,23 @@ def failed(*severities: Severity, ids: Sequence[str] = ()) -> list[CheckResult]:
     ]
 
 
-def among(checks: Sequence[CheckResult], passed: int) -> list[CategoryResult]:
-    """Return a category with `checks` and with a number of critical checks that passed."""
+def category_with(checks: Sequence[CheckResult], passed: int) -> list[CategoryResult]:
+    """Return a category with `checks`.
+
+    It also has a number of passed critical checks.
+    """
     passes = [check_of(f"p{n}", "P", "P", "pass", None, CRITICAL, "Fine.") for n in range(passed)]
     return [CategoryResult("c", "C", 1, (*checks, *passes))]
 
 
-def sentence_for(
+def cap_sentence(
     checks: Sequence[CheckResult],
     limits: Sequence[Cap],
     passed: int = 60,
     spared: Sequence[str] = (),
     word: str = "muted",
 ) -> str:
-    categories = among(checks, passed)
+    categories = category_with(checks, passed)
     reasons = [cap.reason for cap in score(categories, limits).held]
     return score_cap_sentence(basis(categories, limits), reasons, spared, word)
 
@@ -59,7 +63,7 @@ def sentence_for(
             60,
             "Four serious findings keep the score at 59. Fixing one raises it to 69, two to 79, three to 89.",
         ),
-        # Without caps, the score would be 65 (60 of 93), then 71, then 77, which no cap lowers.
+        # Without caps, the score would be 65, then 71, then 77.
         (
             [HIGH] * 4 + [MEDIUM] * 3,
             SECURITY,
@@ -114,7 +118,7 @@ def sentence_for(
             60,
             "Three critical findings keep the score at 79. Fixing one raises it to 89, all three to 100.",
         ),
-        # Caps that no fix removes: the sentence is the reason, or its last score is the limit.
+        # These caps cannot be removed, so the sentence ends at their limit or reason.
         ([LOW], [STATIC], 60, "Judged without a browser, so at most an A."),
         (
             [CRITICAL],
@@ -124,29 +128,29 @@ def sentence_for(
         ),
         ([CRITICAL], [*ACCESSIBILITY, UNSEEN], 60, "The page's content was not judged, so at most a C."),
         ([CRITICAL] * 3, [*ACCESSIBILITY, UNSEEN], 60, "The page's content was not judged, so at most a C."),
-        # The score without caps is below the limits.
+        # Without caps, the score is below the limits.
         ([MEDIUM] * 4, SECURITY, 60, ""),
         ([CRITICAL] * 2, SECURITY, 1, ""),
     ],
 )
-def test_sentence_has_the_capped_score_and_the_scores_after_fixes(
+def test_sentence_states_scores_after_fixes(
     severities: list[Severity], limits: list[Cap], passed: int, sentence: str
 ) -> None:
-    assert sentence_for(failed(*severities), limits, passed) == sentence
+    assert cap_sentence(failed_check(*severities), limits, passed) == sentence
 
 
-def test_cap_of_is_indexable_counts_only_its_own_finding() -> None:
-    checks = failed(CRITICAL, HIGH, ids=("is-indexable", "title"))
-    assert sentence_for(checks, SEO) == "One critical finding keeps the score at 40. Fixing it raises the score to 99."
+def test_is_indexable_cap_counts_only_its_finding() -> None:
+    checks = failed_check(CRITICAL, HIGH, ids=("is-indexable", "title"))
+    assert cap_sentence(checks, SEO) == "One critical finding keeps the score at 40. Fixing it raises the score to 99."
 
 
-def test_cap_within_rounding_has_no_sentence() -> None:
-    checks = failed(*[HIGH] * 4)
-    free = score(among(checks, 4), ())
+def test_ineffective_cap_has_no_sentence() -> None:
+    checks = failed_check(*[HIGH] * 4)
+    free = score(category_with(checks, 4), ())
     limit = Cap(free.value, "Four.", severity=HIGH, count=4)
-    # The score without caps is 62.5 (40 of 64). The cap lowers it by half a point, as rounding does.
-    assert [cap.limit for cap in score(among(checks, 4), [limit]).held] == [free.value] == [62]
-    assert sentence_for(checks, [limit], 4) == ""
+    # The cap lowers the score of 62.5 by half a point, as rounding does.
+    assert [cap.limit for cap in score(category_with(checks, 4), [limit]).held] == [free.value] == [62]
+    assert cap_sentence(checks, [limit], 4) == ""
 
 
 @pytest.mark.parametrize(
@@ -170,15 +174,13 @@ def test_cap_within_rounding_has_no_sentence() -> None:
         ([CRITICAL, HIGH, HIGH], 1, "One critical finding (muted) keeps the score at 49."),
     ],
 )
-def test_muted_findings_are_counted_but_not_among_those_to_fix(
-    severities: list[Severity], spared: int, sentence: str
-) -> None:
-    checks = failed(*severities)
-    assert sentence_for(checks, SECURITY, spared=[check.id for check in checks[:spared]]) == sentence
+def test_sentence_mentions_muted_findings(severities: list[Severity], spared: int, sentence: str) -> None:
+    checks = failed_check(*severities)
+    assert cap_sentence(checks, SECURITY, spared=[check.id for check in checks[:spared]]) == sentence
 
 
-def test_sentence_about_a_baseline_has_the_word_accepted() -> None:
-    assert sentence_for(failed(CRITICAL), SECURITY, spared=["critical-0"], word="accepted") == (
+def test_baseline_sentence_says_accepted() -> None:
+    assert cap_sentence(failed_check(CRITICAL), SECURITY, spared=["critical-0"], word="accepted") == (
         "One critical finding (accepted) keeps the score at 49."
     )
 
@@ -189,10 +191,10 @@ def test_sentence_about_a_baseline_has_the_word_accepted() -> None:
     st.sampled_from((SECURITY, PERFORMANCE, ACCESSIBILITY)),
     st.sampled_from(((), (STATIC,), (UNSEEN,), (UNSEEN, STATIC))),
 )
-def test_figures_of_the_sentence_are_the_scores_with_these_findings_fixed(
+def test_cap_sentence_states_recomputed_score(
     severities: list[Severity], passed: int, limits: list[Cap], more: tuple[Cap, ...]
 ) -> None:
-    categories = among(failed(*severities), passed)
+    categories = category_with(failed_check(*severities), passed)
     scored = score(categories, (*limits, *more))
     stored = basis(categories, (*limits, *more))
     sentence = score_cap_sentence(stored, [cap.reason for cap in scored.held])
@@ -211,8 +213,8 @@ def test_figures_of_the_sentence_are_the_scores_with_these_findings_fixed(
             beyond = criticals
         counted = re.match(r"(?:and )?(it|the|both|all)?\s*(\w*)", label)
         assert counted is not None
-        of_group = len(order) - beyond if beyond else criticals or len(order)
+        checks_of_group = len(order) - beyond if beyond else criticals or len(order)
         whole = counted[1] in ("it", "the", "both", "all")
-        number = of_group if whole else NUMBERS.index(counted[2]) if counted[2] in NUMBERS else int(counted[2])
-        assert score_without(stored, order[: beyond + number]) is not None
-        assert str((score_without(stored, order[: beyond + number]) or (None,))[0]) == reached
+        number = checks_of_group if whole else NUMBERS.index(counted[2]) if counted[2] in NUMBERS else int(counted[2])
+        assert recompute_score(stored, order[: beyond + number]) is not None
+        assert str((recompute_score(stored, order[: beyond + number]) or (None,))[0]) == reached

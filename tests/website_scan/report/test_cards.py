@@ -1,4 +1,4 @@
-"""Cards of checks: readable evidence, with all text of the site escaped."""
+"""Tests for check cards on the report page."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from lxml import html
 
 from tests.jinja_templates import macro
 from tests.results import Named, check_of, elements, stored
-from tests.website_scan.kinds_of_places import kinds, places_of_kind
+from tests.website_scan.kinds_of_places import place_kinds, places_of_kind
 from website_scan.browser.unshown import Cause
 from website_scan.findings import HIGH
 from website_scan.performance.checks.compression import UncompressedText
@@ -28,7 +28,7 @@ from website_scan.security.checks.csp import PolicyRow
 
 @dataclass(frozen=True, slots=True)
 class Blocking(Place):
-    """Place of the tests: a file with an element."""
+    """Example place with a file and an element."""
 
     kind: ClassVar[str] = "blocking"
 
@@ -40,7 +40,7 @@ class Blocking(Place):
 EVIL = "<script>alert(1)</script>\"'&{}{0}"
 
 
-def exported(id: str = "x", *, fix: str = "", **columns: Any) -> ExportedCheck:
+def exported_finding(id: str = "x", *, fix: str = "", **columns: Any) -> ExportedCheck:
     """Return a failed check as a report stores it."""
     whole: dict[str, Any] = {
         "name": "X",
@@ -53,7 +53,7 @@ def exported(id: str = "x", *, fix: str = "", **columns: Any) -> ExportedCheck:
     return stored(check_of(id, whole.pop("name"), title, "fail", HIGH, HIGH, **whole))
 
 
-def passed(*details: Place) -> ExportedCheck:
+def exported_pass(*details: Place) -> ExportedCheck:
     return stored(check_of("x", "X", "X", "pass", None, HIGH, "M", details=Rows.of(details)))
 
 
@@ -62,9 +62,9 @@ def card(check: ExportedCheck, *, server: str = "", check_pages: str = "", is_op
     return html.fromstring(macro("report/card.html", "card")(replace(check_card, is_open=is_open)))
 
 
-def test_text_of_the_site_is_escaped_in_a_card() -> None:
+def test_site_text_is_escaped_in_a_card() -> None:
     card_html = card(
-        exported(
+        exported_finding(
             title=EVIL,
             summary=EVIL,
             fix=EVIL,
@@ -80,7 +80,7 @@ def test_text_of_the_site_is_escaped_in_a_card() -> None:
 
 def test_long_value_is_cut() -> None:
     whole, long = "a" * 1000, "b" * 4000
-    (table,) = card(exported(places=[Named(long), Named(whole)])).xpath("//table")
+    (table,) = card(exported_finding(places=[Named(long), Named(whole)])).xpath("//table")
     first, second = (node.text_content().strip() for node in table.xpath(".//td"))
     assert first == "b" * 1000 + "… (4,000 characters; the JSON export has them all)"
     assert second == whole
@@ -90,8 +90,8 @@ def figures(**columns: Any) -> Figures:
     return Figures(2.5, 2.4, 2.6, 3, True, 120.0, **columns)
 
 
-def test_single_row_is_displayed_as_pairs_without_empty_values() -> None:
-    card_html = card(exported("lcp", details=Rows.of([figures(url="https://a.test/")])))
+def test_single_row_is_shown_as_pairs() -> None:
+    card_html = card(exported_finding("lcp", details=Rows.of([figures(url="https://a.test/")])))
     assert [node.text for node in card_html.xpath("//dt")] == [
         *("Median", "Smallest", "Largest", "Loads measured", "Loads agree", "Address"),
     ]
@@ -101,9 +101,9 @@ def test_single_row_is_displayed_as_pairs_without_empty_values() -> None:
     assert card_html.xpath("//table") == []
 
 
-def test_rows_of_different_kinds_are_separate_tables() -> None:
+def test_different_rows_are_separate_tables() -> None:
     shifts = [ShiftedElement("a", 0.1), ShiftedElement("b", 0.05)]
-    card_html = card(exported(details=Rows.of([figures(), *shifts])))
+    card_html = card(exported_finding(details=Rows.of([figures(), *shifts])))
     assert [node.text for node in card_html.xpath("//dt")][:1] == ["Median"]
     assert [node.text for node in card_html.xpath("//th[@scope='col']")] == ["Selector", "Layout shift"]
     assert [[value.text_content().strip() for value in row] for row in card_html.xpath("//tbody/tr")] == [
@@ -113,15 +113,15 @@ def test_rows_of_different_kinds_are_separate_tables() -> None:
     assert card_html.xpath("//table/@aria-label") == ["Evidence of X, part 2"]
 
 
-def test_places_are_folded_to_one_line_with_their_number() -> None:
-    card_html = card(exported(places=[Element(f"#e{number}", why=f"{number} faults") for number in range(12)]))
+def test_places_collapse_into_a_summary() -> None:
+    card_html = card(exported_finding(places=[Element(f"#e{number}", why=f"{number} faults") for number in range(12)]))
     (table,) = card_html.xpath("//table")
     folded = table.getparent().getparent()
     assert folded.tag == "details"
     assert folded.get("open") is None
     assert folded.xpath("summary/text()") == ["12 elements"]
     assert [node.text for node in table.xpath(".//code")] == [f"#e{number}" for number in range(12)]
-    # On narrow screens, a row is displayed as a block, so each cell has its own label.
+    # On narrow screens, cells have labels of their own.
     assert set(table.xpath(".//td/@data-label")) == {"Selector", "What is wrong"}
 
 
@@ -138,33 +138,34 @@ def test_places_are_folded_to_one_line_with_their_number() -> None:
         ([LoadedFile("/a.js", None, 90_000)], "Details"),
         ([figures()], "Details"),
         ([LoadedFile(f"/{number}.js", None, 90_000) for number in range(20)], "20 files, 1,800 kB"),
-        # A report stores only the first places, whose size is not the size of all.
+        # A report stores only the first places, so their sum is not the total size.
         ([LoadedFile(f"/{number}.js", None, 90_000) for number in range(1200)], "The first 20 of 1,200 files"),
     ],
 )
-def test_line_of_folded_places_has_their_number_and_noun(places: Sequence[Place], line: str) -> None:
-    assert card(exported(places=places)).xpath("//details[@class='rows']/summary/text()") == [line]
+def test_collapsed_places_are_counted(places: Sequence[Place], line: str) -> None:
+    assert card(exported_finding(places=places)).xpath("//details[@class='rows']/summary/text()") == [line]
 
 
-def test_what_the_message_says_is_not_repeated_below_it() -> None:
+def test_evidence_does_not_repeat_message() -> None:
     message = "1 script of 138 kB blocks: https://a.test/shop.js."
-    card_html = card(exported(summary=message, places=[Blocking("https://a.test/shop.js", 138_000, "a.test")]))
-    assert [node.text for node in card_html.xpath("//dt")] == ["Selector"]  # it can be copied
-    card_html = card(exported(summary=message, places=[LoadedFile("https://a.test/shop", None, 38_000)]))
+    card_html = card(exported_finding(summary=message, places=[Blocking("https://a.test/shop.js", 138_000, "a.test")]))
+    # The selector remains, because readers may copy it.
+    assert [node.text for node in card_html.xpath("//dt")] == ["Selector"]
+    card_html = card(exported_finding(summary=message, places=[LoadedFile("https://a.test/shop", None, 38_000)]))
     assert [node.text for node in card_html.xpath("//dt")] == ["Address", "Transferred"]
 
 
-def test_finding_is_folded_to_one_line() -> None:
-    (details,) = card(exported(fix="Fix it.", points=2.5)).xpath("//details[@class='check-body']")
+def test_finding_collapses_to_one_line() -> None:
+    (details,) = card(exported_finding(fix="Fix it.", points=2.5)).xpath("//details[@class='check-body']")
     assert details.get("open") is None
     assert details.xpath("summary")[0].text_content().split() == ["X", "High", "+2.5", "points"]
-    # A link or button within a summary would be a control within a control.
+    # HTML forbids links and buttons within a summary.
     assert not details.xpath("summary//a | summary//button")
 
 
-def test_open_finding_has_message_and_fix_and_folds_the_rest() -> None:
+def test_open_card_shows_message_and_fix() -> None:
     card_html = card(
-        exported(fix="Fix it.", summary="One link has no name.", why="Nobody can tell.", places=elements("a")),
+        exported_finding(fix="Fix it.", summary="One link has no name.", why="Nobody can tell.", places=elements("a")),
         is_open=True,
     )
     (body,) = card_html.xpath("//details[@class='check-body']/div[@class='told']")
@@ -173,30 +174,32 @@ def test_open_finding_has_message_and_fix_and_folds_the_rest() -> None:
     assert body.xpath("div[@class='folds']/details[@open]") == []
 
 
-def test_message_with_included_findings_has_the_reason_once() -> None:
+def test_message_states_reason_once() -> None:
     why = "Nobody can tell."
-    (message,) = card(exported(summary="No title.", includes=("No card",), why=why)).xpath("//p[@class='message']")
+    (message,) = card(exported_finding(summary="No title.", includes=("No card",), why=why)).xpath(
+        "//p[@class='message']"
+    )
     assert message.text == f"No title. This includes “No card”. {why}"
 
 
-def test_message_on_the_card_omits_the_places() -> None:
-    """Regression: the page guessed where the list of places began in the sentence."""
-    check = exported(summary="2 links have no name.", places=elements("#a", "#b"))
+def test_card_message_omits_the_places() -> None:
+    """Regression test: the page searched the message for its places."""
+    check = exported_finding(summary="2 links have no name.", places=elements("#a", "#b"))
     assert check["message"] == "2 links have no name: #a; #b."
     (message,) = card(check).xpath("//p[@class='message']")
     assert message.text == "2 links have no name."
 
 
-def test_details_of_a_passed_check_are_folded() -> None:
-    card_html = card(passed(Resource("/a"), Resource("/b")))
+def test_passed_check_details_are_collapsed() -> None:
+    card_html = card(exported_pass(Resource("/a"), Resource("/b")))
     (details,) = card_html.xpath("//details[@class='check-body']")
     assert details.get("open") is None
     assert len(details.xpath(".//tbody/tr")) == 2
 
 
-def test_code_has_a_button_that_copies_the_preceding_code() -> None:
+def test_every_copy_button_follows_its_code() -> None:
     for places in ([Element("#a", "<a>")], [Element("#a", "<a>"), Element("#b", "<b>")]):
-        markup = card(exported(places=places))
+        markup = card(exported_finding(places=places))
         assert len(markup.xpath("//*[contains(@class, 'seen')]//button")) == 2 * len(places)
         for button in markup.xpath("//*[contains(@class, 'seen')]//button"):
             assert button.get("data-copy") == ""
@@ -204,13 +207,13 @@ def test_code_has_a_button_that_copies_the_preceding_code() -> None:
 
 
 HOSTILE = st.one_of(st.text(max_size=60), st.sampled_from([EVIL, "https://" + EVIL * 4, '#ffffff on "><script>']))
-ANY_PLACE = st.sampled_from(kinds()).flatmap(lambda kind: places_of_kind(kind, HOSTILE))
+ANY_PLACE = st.sampled_from(place_kinds()).flatmap(lambda kind: places_of_kind(kind, HOSTILE))
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(ANY_PLACE, max_size=8))
-def test_no_place_breaks_out_of_its_table_cell(places: list[Place]) -> None:
-    card_html = card(exported("color-contrast", places=places))
+def test_place_text_stays_in_its_cell(places: list[Place]) -> None:
+    card_html = card(exported_finding("color-contrast", places=places))
     tags = {node.tag for node in card_html.iter() if isinstance(node.tag, str)}
     assert tags <= {
         *("li", "a", "svg", "use", "div", "h4", "p", "span", "strong", "code", "button", "details", "summary"),
@@ -231,14 +234,14 @@ def test_no_place_breaks_out_of_its_table_cell(places: list[Place]) -> None:
             "fill",
         ),
     }
-    assert card_html.xpath("//a/@href") == card(exported("color-contrast")).xpath("//a/@href")
+    assert card_html.xpath("//a/@href") == card(exported_finding("color-contrast")).xpath("//a/@href")
     for table in card_html.xpath("//table"):
         assert len({len(row) for row in table.xpath(".//tr")}) == 1
 
 
-def test_wcag_criteria_are_links_and_not_in_the_evidence() -> None:
+def test_wcag_criteria_are_links() -> None:
     card_html = card(
-        exported(
+        exported_finding(
             references=("WCAG 4.1.2 Name, Role, Value (A)", "axe-core: label"),
             places=[Element("#a", wcag="4.1.2", level="A")],
         )
@@ -251,8 +254,8 @@ def test_wcag_criteria_are_links_and_not_in_the_evidence() -> None:
     assert not card_html.xpath("//table")
 
 
-def test_card_of_a_passed_check_without_details_has_no_parts() -> None:
-    card_html = card(passed())
+def test_card_of_passed_check_is_minimal() -> None:
+    card_html = card(exported_pass())
     assert card_html.xpath("//details//details | //table | //dl | //button | //*[@class='tags']") == []
     assert "is-pass" in card_html.get("class")
 
@@ -260,5 +263,5 @@ def test_card_of_a_passed_check_without_details_has_no_parts() -> None:
 @pytest.mark.parametrize(
     ("points", "words"), [(0, ""), (1, "+1 point"), (2.5, "+2.5 points"), (0.1, "+0.1 points"), (10.0, "+10 points")]
 )
-def test_points_are_counted_in_words(points: float, words: str) -> None:
-    assert card_of(exported(points=points)).win == words
+def test_points_are_singular_or_plural(points: float, words: str) -> None:
+    assert card_of(exported_finding(points=points)).win == words

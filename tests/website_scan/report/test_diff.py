@@ -1,4 +1,4 @@
-"""Diff of two reports on a page."""
+"""Tests for the diff of two reports on the same page."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from tests.results import check_of, elements, stored
 from website_scan.findings import Severity
-from website_scan.places import MOST_ROWS, Place, Resource
+from website_scan.places import MAX_STORED_PLACES, Place, Resource
 from website_scan.report.diff import Diff, Reason, diff
 from website_scan.report_json import ExportJson
 
@@ -25,7 +25,10 @@ def document(
     places: dict[str, Sequence[Place]] | None = None,
     url: str = "https://example.com/",
 ) -> ExportJson:
-    """Return the comparable part of an export. `states` has one of STATES by check ID."""
+    """Return the compared part of an export with these check states.
+
+    See STATES.
+    """
     checks = [
         stored(
             check_of(
@@ -58,23 +61,23 @@ def document(
     return cast("ExportJson", compared)
 
 
-def placed(*selectors: str, **more: Any) -> ExportJson:
+def document_with_places(*selectors: str, **more: Any) -> ExportJson:
     return document({"a": "fail"}, places={"a": elements(*selectors)}, **more)
 
 
 def check_ids_by_group(changes: Diff[ExportJson]) -> dict[str, list[str]]:
-    """Return the IDs of the checks in each group of changes that is not empty."""
+    """Return the check IDs in each non-empty group of changes."""
     return {name: [change.id for change in group] for name in GROUPS if (group := getattr(changes, name))}
 
 
 def group_and_places(changes: Diff[ExportJson]) -> tuple[str, list[str], list[str]]:
-    """Return the group of the only finding, and its new and fixed places."""
+    """Return the only finding's group, new places and fixed places."""
     ((group, _),) = check_ids_by_group(changes).items()
     (change,) = getattr(changes, group)
     return group, [place.text for place in change.new_places], [place.text for place in change.fixed_places]
 
 
-def test_status_change_of_a_check_determines_its_group() -> None:
+def test_status_change_determines_group() -> None:
     ways = {
         ("fail", "pass"): "fixed",
         ("warn", "pass"): "fixed",
@@ -89,14 +92,14 @@ def test_status_change_of_a_check_determines_its_group() -> None:
         assert check_ids_by_group(diff(document({"a": before}), document({"a": now}))) == {group: ["a"]}, (before, now)
 
 
-def test_finding_without_a_verdict_in_the_other_report_is_not_compared() -> None:
+def test_finding_without_other_verdict_is_not_compared() -> None:
     ways = {
         ("skipped", "fail"): (Reason.COULD_NOT_RUN, "to", "the check could not run last time"),
         ("omitted", "fail"): (Reason.NEEDS_BROWSER, "to", "no browser was available last time"),
         ("fail", "skipped"): (Reason.COULD_NOT_RUN, "from", "the check could not run this time"),
         ("warn", "omitted"): (Reason.NEEDS_BROWSER, "from", "no browser was available this time"),
-        ("repeated", "fail"): (Reason.TOLD_BY_ANOTHER, "to", "another check told the same last time"),
-        ("fail", "repeated"): (Reason.TOLD_BY_ANOTHER, "from", "another check told the same this time"),
+        ("repeated", "fail"): (Reason.TOLD_BY_ANOTHER, "to", "another check reported the same fact last time"),
+        ("fail", "repeated"): (Reason.TOLD_BY_ANOTHER, "from", "another check reported the same fact this time"),
         ("fail", "absent"): (Reason.NOT_APPLICABLE, "from", "the check does not apply this time"),
     }
     for (before, now), expected in ways.items():
@@ -106,19 +109,19 @@ def test_finding_without_a_verdict_in_the_other_report_is_not_compared() -> None
         assert (uncompared.reason, uncompared.found_in, uncompared.said) == expected
 
 
-def test_checks_that_another_catalogue_version_may_lack_are_not_compared() -> None:
+def test_checks_of_one_version_are_not_compared() -> None:
     before, now = document({"old": "fail"}, version="1"), document({"young": "fail"}, version="2")
     changes = diff(before, now)
     assert check_ids_by_group(changes) == {"not_compared": ["young", "old"]}
     assert {change.reason for change in changes.not_compared} == {Reason.OTHER_RULES}
 
 
-def test_checks_of_both_catalogue_versions_are_compared() -> None:
+def test_checks_of_both_versions_are_compared() -> None:
     before, now = document({"a": "pass", "b": "fail"}, version="1"), document({"a": "fail", "b": "pass"}, version="2")
     assert check_ids_by_group(diff(before, now)) == {"new": ["a"], "fixed": ["b"]}
 
 
-def test_each_finding_is_in_exactly_one_group() -> None:
+def test_finding_is_in_exactly_one_group() -> None:
     ways = {f"{before}-{now}": (before, now) for before in STATES for now in STATES}
     earlier = {id: before for id, (before, _) in ways.items()}
     newer = {id: now for id, (_, now) in ways.items()}
@@ -134,26 +137,30 @@ def test_each_finding_is_in_exactly_one_group() -> None:
     assert sorted(groups["new"] + both + uncompared["to"]) == findings_now
 
 
-def test_diff_of_a_report_with_itself_is_empty() -> None:
+def test_report_does_not_differ_from_itself() -> None:
     states = dict(zip("abcdefg", STATES, strict=True))
     assert diff(document(states), document(states)).is_empty
 
 
-def test_finding_with_one_of_three_places_fixed_is_better() -> None:
-    assert group_and_places(diff(placed("#a", "#b", "#c"), placed("#c", "#a"))) == ("better", [], ["#b"])
+def test_finding_with_one_place_fixed_is_better() -> None:
+    assert group_and_places(diff(document_with_places("#a", "#b", "#c"), document_with_places("#c", "#a"))) == (
+        "better",
+        [],
+        ["#b"],
+    )
 
 
-def test_finding_with_a_new_and_a_fixed_place_is_worse() -> None:
-    changes = diff(placed("#a", "#b"), placed("#b", "#c"))
+def test_finding_with_a_new_place_is_worse() -> None:
+    changes = diff(document_with_places("#a", "#b"), document_with_places("#b", "#c"))
     assert group_and_places(changes) == ("worse", ["#c"], ["#a"])
     assert changes.worse[0].said == "1 new place; 1 fixed place"
 
 
 def images(*numbers: int) -> ExportJson:
-    return placed(*(f"main > img:nth-of-type({number})" for number in numbers))
+    return document_with_places(*(f"main > img:nth-of-type({number})" for number in numbers))
 
 
-def test_occurrences_of_the_same_fingerprint_are_counted() -> None:
+def test_occurrences_of_a_fingerprint_are_counted() -> None:
     changes = diff(images(1, 2, 3), images(1, 2, 3, 4))
     assert group_and_places(changes) == ("worse", ["main > img:nth-of-type(4)"], [])
     assert changes.worse[0].said == "1 new place"
@@ -164,13 +171,13 @@ def test_occurrences_of_the_same_fingerprint_are_counted() -> None:
     ]
 
 
-def test_same_number_of_occurrences_at_other_positions_is_unchanged() -> None:
+def test_moved_occurrences_are_unchanged() -> None:
     assert group_and_places(diff(images(1, 2, 3), images(4, 5, 9))) == ("same", [], [])
     assert group_and_places(diff(images(1, 2, 3), images(7, 8, 9, 10)))[0] == "worse"
 
 
-def test_occurrences_in_a_cut_list_are_not_counted() -> None:
-    full, more = images(*range(MOST_ROWS)), images(*range(MOST_ROWS + 3))
+def test_truncated_occurrences_are_not_counted() -> None:
+    full, more = images(*range(MAX_STORED_PLACES)), images(*range(MAX_STORED_PLACES + 3))
     assert group_and_places(diff(full, more)) == ("same", [], [])
     assert group_and_places(diff(full, images(1, 2))) == (
         "better",
@@ -179,53 +186,58 @@ def test_occurrences_in_a_cut_list_are_not_counted() -> None:
     )
 
 
-def test_positions_and_generated_class_names_do_not_change_a_place() -> None:
-    before = placed("ul > li:nth-of-type(1) > a", "ul > li:nth-of-type(2) > a", "p.css-1x2y3z")
-    after = placed("p.css-9z8y7x", "ul > li:nth-of-type(9) > a", "ul > li:nth-of-type(1) > a")
+def test_new_position_does_not_change_a_place() -> None:
+    before = document_with_places("ul > li:nth-of-type(1) > a", "ul > li:nth-of-type(2) > a", "p.css-1x2y3z")
+    after = document_with_places("p.css-9z8y7x", "ul > li:nth-of-type(9) > a", "ul > li:nth-of-type(1) > a")
     assert group_and_places(diff(before, after)) == ("same", [], [])
 
 
-def test_places_that_a_cut_list_lacks_are_neither_new_nor_fixed() -> None:
+def test_truncated_places_are_not_compared() -> None:
     full = [f"#place{letter}" for letter in "abcdefghijklmnopqrst"]
-    assert len(full) == MOST_ROWS
-    cut, other = placed(*full), placed(*full[1:], "#zzz")
+    assert len(full) == MAX_STORED_PLACES
+    cut, other = document_with_places(*full), document_with_places(*full[1:], "#zzz")
     assert group_and_places(diff(cut, other)) == ("same", [], [])
-    # The shorter list is complete: places that it lacks are fixed, but its new places may have been there before.
-    assert group_and_places(diff(cut, placed("#placea", "#zzz"))) == (
+    # The shorter list is complete, but its new places may have existed before.
+    assert group_and_places(diff(cut, document_with_places("#placea", "#zzz"))) == (
         "better",
         [],
         [f"#place{letter}" for letter in "bcdefghijklmnopqrst"],
     )
-    # The earlier list is complete: places that it lacks are new, but places that the cut list lacks may remain.
-    assert group_and_places(diff(placed("#placea", "#zzz"), cut))[::2] == ("worse", [])
+    # The earlier list is complete, so places that it lacks are new.
+    assert group_and_places(diff(document_with_places("#placea", "#zzz"), cut))[::2] == ("worse", [])
 
 
-def test_finding_without_places_is_not_compared_by_places() -> None:
-    assert group_and_places(diff(placed(), placed("#a"))) == ("same", [], [])
-    assert group_and_places(diff(placed("#a"), placed())) == ("same", [], [])
+def test_finding_without_places_is_not_compared() -> None:
+    assert group_and_places(diff(document_with_places(), document_with_places("#a"))) == ("same", [], [])
+    assert group_and_places(diff(document_with_places("#a"), document_with_places())) == ("same", [], [])
 
 
-def test_new_and_fixed_findings_have_all_their_places() -> None:
+def test_new_and_fixed_findings_list_places() -> None:
     fine = document({"a": "pass"})
-    assert group_and_places(diff(fine, placed("#a", "#b"))) == ("new", ["#a", "#b"], [])
-    assert group_and_places(diff(placed("#a", "#b"), fine)) == ("fixed", [], ["#a", "#b"])
+    assert group_and_places(diff(fine, document_with_places("#a", "#b"))) == ("new", ["#a", "#b"], [])
+    assert group_and_places(diff(document_with_places("#a", "#b"), fine)) == ("fixed", [], ["#a", "#b"])
 
 
-def test_places_are_not_compared_if_only_one_report_had_a_browser() -> None:
-    changes = diff(placed("#a"), placed("#b", browser="Chromium 150.0"))
+def test_places_found_without_browser_are_not_compared() -> None:
+    changes = diff(document_with_places("#a"), document_with_places("#b", browser="Chromium 150.0"))
     assert group_and_places(changes) == ("same", [], [])
     assert not changes.same_browser
-    assert diff(placed("#a", browser="Chromium 149.0"), placed("#a", browser="Chromium 150.0")).same_browser
+    assert diff(
+        document_with_places("#a", browser="Chromium 149.0"), document_with_places("#a", browser="Chromium 150.0")
+    ).same_browser
 
 
-def test_old_report_without_browser_keys_can_be_compared() -> None:
+def test_old_report_can_be_compared() -> None:
     old = document({"a": "fail"})
     del old["browser"], old["omitted_checks"], old["repeated_checks"]
     assert check_ids_by_group(diff(old, document({"a": "fail"}))) == {"same": ["a"]}
 
 
-def test_same_place_on_two_hosts_is_unchanged() -> None:
-    """The command line compares a site with a preview of its next version."""
+def test_place_on_another_host_is_unchanged() -> None:
+    """The command line compares a site with a preview of its next version.
+
+    The preview has another host.
+    """
     before, now = (
         document({"a": "fail"}, url=f"https://{host}/", places={"a": [Resource(f"https://{host}/app.js")]})
         for host in ("example.com", "next.example.com")
@@ -233,7 +245,7 @@ def test_same_place_on_two_hosts_is_unchanged() -> None:
     assert group_and_places(diff(before, now)) == ("same", [], [])
 
 
-def test_higher_severity_is_worse_and_lower_severity_is_better() -> None:
+def test_higher_severity_is_worse() -> None:
     light, heavy = document({"a": "fail"}, severity="low"), document({"a": "fail"}, severity="critical")
     assert check_ids_by_group(diff(light, heavy)) == {"worse": ["a"]}
     assert check_ids_by_group(diff(heavy, light)) == {"better": ["a"]}
@@ -241,16 +253,16 @@ def test_higher_severity_is_worse_and_lower_severity_is_better() -> None:
     assert diff(document({"a": "warn"}), document({"a": "fail"})).worse[0].said == "now failed, was only a warning"
 
 
-def test_diff_has_the_difference_of_the_scores() -> None:
+def test_diff_contains_score_difference() -> None:
     assert diff(document({}, score=70), document({}, score=64)).points == -6
 
 
-def test_scores_of_different_catalogue_versions_are_not_compared() -> None:
+def test_scores_of_two_versions_are_not_compared() -> None:
     changes = diff(document({}, score=70, version="2026.1"), document({}, score=64, version="2026.2"))
     assert (changes.points, changes.same_rules) == (None, False)
 
 
-def test_changes_of_a_group_are_in_order_of_priority() -> None:
+def test_changes_are_sorted_by_priority() -> None:
     report = document({"low": "fail", "warned": "warn", "failed": "fail", "holder": "fail", "worst": "fail"})
     for category in report["categories"]:
         for check in category["checks"]:

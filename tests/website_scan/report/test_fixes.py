@@ -1,4 +1,4 @@
-"""Parts of the fixes of all checks: text, code within text, and snippets to copy."""
+"""Test that fixes are split into text, inline code and snippets."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from website_scan.catalogue import Check, checks
 from website_scan.findings import ScanType
 from website_scan.outcomes import Fix
-from website_scan.report.fixes import Part, codes_of, parts
+from website_scan.report.fixes import Part, parts, snippet_codes
 from website_scan.report.serialization import stored_fix
 from website_scan.result import HowToFix
-from website_scan.values import fields_of
+from website_scan.values import template_fields
 from website_scan.wording import catalogue_fix
 
 CHECKS = [check for scan_type in ScanType for check in checks(scan_type)]
@@ -26,7 +26,7 @@ def parts_of(fix: Fix) -> tuple[Part, ...]:
     return parts(stored_fix(HowToFix(fix.text, tuple(fix.snippets_for(None).items()))))
 
 
-def of_kind(kind: str, fix: Fix) -> list[str]:
+def parts_of_kind(kind: str, fix: Fix) -> list[str]:
     return [f"{part.label}: {part.text}" if part.label else part.text for part in parts_of(fix) if part.kind == kind]
 
 
@@ -55,15 +55,15 @@ def of_kind(kind: str, fix: Fix) -> list[str]:
         ]),
         ("spf", ['DNS: "v=spf1 include:YOUR-PROVIDER -all"']),
         ("tap-targets", ["CSS: min-width: 24px; min-height: 24px"]),
-        # Code to remove, and code that is only mentioned, stays in its sentence.
+        # Code that nobody should paste remains in the sentence.
         ("raw-noindex", []),
         ("lcp-lazy", []),
         ("color-contrast", []),
     ],
 )  # fmt: skip
 def test_code_to_paste_is_a_snippet(check: str, pasted: list[str]) -> None:
-    assert of_kind("snippet", FIXES[check]) == pasted
-    assert list(codes_of(stored_fix(HowToFix("", tuple(FIXES[check].snippets_for(None).items()))))) == [
+    assert parts_of_kind("snippet", FIXES[check]) == pasted
+    assert list(snippet_codes(stored_fix(HowToFix("", tuple(FIXES[check].snippets_for(None).items()))))) == [
         snippet.partition(": ")[2] for snippet in pasted
     ]
 
@@ -83,17 +83,20 @@ def test_code_to_paste_is_a_snippet(check: str, pasted: list[str]) -> None:
             "Set-Cookie: __Host-name=value; Secure; Path=/; HttpOnly; SameSite=Lax",
             "Domain",
             "Set-Cookie: __Secure-name=value; Secure; HttpOnly; SameSite=Lax",
+            "__Http-",
+            "__Host-Http-",
+            "HttpOnly",
         ]),
         ("raw-noindex", ['<meta name="robots" content="noindex">']),
         ("lcp-lazy", ['loading="lazy"']),
         ("color-contrast", []),
     ],
 )  # fmt: skip
-def test_code_in_a_sentence_is_code(check: str, codes: list[str]) -> None:
-    assert of_kind("code", FIXES[check]) == codes
+def test_code_in_fix_text_is_recognized(check: str, codes: list[str]) -> None:
+    assert parts_of_kind("code", FIXES[check]) == codes
 
 
-def test_text_is_before_snippets() -> None:
+def test_fix_text_precedes_snippets() -> None:
     how = HowToFix("Remove `Server`, or block it.", (("nginx", "location / { return 404; }"),))
     assert parts(stored_fix(how)) == (
         Part("text", "Remove "),
@@ -103,7 +106,7 @@ def test_text_is_before_snippets() -> None:
     )
 
 
-def test_text_of_fixes_contains_no_unmarked_code() -> None:
+def test_fix_text_contains_no_unmarked_code() -> None:
     unmarked = {
         check: part.text
         for check, fix in FIXES.items()
@@ -114,24 +117,24 @@ def test_text_of_fixes_contains_no_unmarked_code() -> None:
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.id)
-def test_fix_of_a_check_has_complete_code_and_no_values(check: Check) -> None:
-    """The fix of a check is for all its outcomes, so it cannot contain values of an outcome."""
+def test_check_fix_contains_no_values(check: Check) -> None:
+    """A check's fix applies to all its outcomes, so it contains no values."""
     fix = check.own_fix
     assert fix.text.count("`") % 2 == 0, fix.text
-    assert not fields_of(fix.text)
+    assert not template_fields(fix.text)
     for part in parts_of(fix):
         assert part.text.strip(), fix.text
         assert "`" not in part.text, fix.text
-    assert catalogue_fix(fix).count("`") == 2 * (len(of_kind("code", fix)) + len(fix.snippets))
+    assert catalogue_fix(fix).count("`") == 2 * (len(parts_of_kind("code", fix)) + len(fix.snippets))
 
 
 @given(st.text(), st.lists(st.tuples(st.text(), st.text())))
-def test_any_stored_fix_becomes_parts(text: str, snippets: list[tuple[str, str]]) -> None:
+def test_stored_fix_is_split_into_parts(text: str, snippets: list[tuple[str, str]]) -> None:
     fix_parts = parts(stored_fix(HowToFix(text, tuple(snippets))))
     assert "".join(part.text for part in fix_parts if part.kind != "snippet") == text.replace("`", "")
     assert [(part.label, part.text) for part in fix_parts if part.kind == "snippet"] == snippets
 
 
-def test_fix_without_code_is_one_part() -> None:
+def test_fix_without_code_has_one_part() -> None:
     assert parts(stored_fix(HowToFix("Renew it."))) == (Part("text", "Renew it."),)
     assert parts(stored_fix(HowToFix(""))) == ()

@@ -1,4 +1,4 @@
-"""Matching of mute rules by host, path segments, outcome and place."""
+"""Tests for the matching of findings by mute rules."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from tests.reports.mutes.cast import NOW, URL, rule
 from tests.results import check_of, elements, stored, stored_finding
 from website_scan.findings import HIGH
 from website_scan.fingerprints import fingerprint
-from website_scan.places import MOST_ROWS
+from website_scan.places import MAX_STORED_PLACES
 from website_scan.report.mute_matching import NO_MUTES, Mutes
-from website_scan.report.places import places_of
+from website_scan.report.places import describe_places
 from website_scan.report_json import ExportedFinding, ExportJson
 
-WITHOUT_PLACE = fingerprint("hsts")
-OUTCOME = "faulty"  # outcome of all findings in these tests
+CHECK_FINGERPRINT = fingerprint("hsts")
+OUTCOME = "faulty"  # All findings in these tests have this outcome.
 
 
 def finding(id: str, *selectors: str, **columns: Any) -> ExportedFinding:
@@ -45,48 +45,48 @@ def finding(id: str, *selectors: str, **columns: Any) -> ExportedFinding:
         ("[2001:db8::1]", "", "https://[2001:db8::1]/", True),
     ],
 )
-def test_rule_covers_a_host_and_whole_path_segments(host: str, path_prefix: str, url: str, muted: bool) -> None:
+def test_rule_covers_whole_path_segments(host: str, path_prefix: str, url: str, muted: bool) -> None:
     mutes = Mutes([rule(host=host, path_prefix=path_prefix)])
-    assert (mutes.of("hsts", OUTCOME, url, WITHOUT_PLACE) is not None) == muted
+    assert (mutes.of("hsts", OUTCOME, url, CHECK_FINGERPRINT) is not None) == muted
     assert bool(mutes.of_page(url)) == muted
 
 
-def test_rule_mutes_one_check() -> None:
+def test_rule_mutes_only_its_own_check() -> None:
     assert Mutes([rule("hsts")]).of("csp", OUTCOME, URL, fingerprint("csp")) is None
 
 
-def test_rule_for_a_place_mutes_no_other_place() -> None:
-    one, other = places_of(finding("image-alt", "#a", "#b"))
+def test_rule_for_a_place_mutes_no_other() -> None:
+    one, other = describe_places(finding("image-alt", "#a", "#b"))
     mutes = Mutes([rule("image-alt", fingerprint=one)])
     assert mutes.of("image-alt", OUTCOME, URL, one) is not None
     assert mutes.of("image-alt", OUTCOME, URL, other) is None
 
 
-def test_rule_for_an_outcome_mutes_no_other_outcome() -> None:
+def test_rule_for_an_outcome_mutes_no_other() -> None:
     mutes = Mutes([rule(outcome="short")])
-    assert mutes.of("hsts", "short", URL, WITHOUT_PLACE) is not None
-    assert mutes.of("hsts", "missing", URL, WITHOUT_PLACE) is None
-    assert mutes.of_host("hsts", "short", "example.com", WITHOUT_PLACE) is not None
-    assert mutes.of_host("hsts", "missing", "example.com", WITHOUT_PLACE) is None
+    assert mutes.of("hsts", "short", URL, CHECK_FINGERPRINT) is not None
+    assert mutes.of("hsts", "missing", URL, CHECK_FINGERPRINT) is None
+    assert mutes.rule_for_host("hsts", "short", "example.com", CHECK_FINGERPRINT) is not None
+    assert mutes.rule_for_host("hsts", "missing", "example.com", CHECK_FINGERPRINT) is None
     muted = mutes.muted_places(finding("hsts", outcome="short"), URL)
     assert muted is not None
     assert muted.is_whole
     assert mutes.muted_places(finding("hsts", outcome="missing"), URL) is None
 
 
-def test_widest_and_then_longest_lasting_rule_matches() -> None:
-    place = rule(fingerprint=WITHOUT_PLACE, reason="place")
+def test_widest_mute_rule_wins() -> None:
+    place = rule(fingerprint=CHECK_FINGERPRINT, reason="place")
     below = rule(path_prefix="/shop", reason="below", expires_at=NOW + timedelta(days=300))
     short = rule(reason="short", expires_at=NOW + timedelta(days=1))
     whole = rule(reason="whole")
-    match = Mutes([place, below, short, whole]).of("hsts", OUTCOME, URL, WITHOUT_PLACE)
+    match = Mutes([place, below, short, whole]).of("hsts", OUTCOME, URL, CHECK_FINGERPRINT)
     assert match is not None
     assert match.reason == "whole"
 
 
-def test_finding_is_muted_as_a_whole_if_all_places_are() -> None:
+def test_finding_is_muted_with_all_its_places() -> None:
     check = finding("image-alt", "#a", "#b")
-    one, other = places_of(check)
+    one, other = describe_places(check)
     part = Mutes([rule("image-alt", fingerprint=one)]).muted_places(check, URL)
     assert part is not None
     assert not part.is_whole
@@ -102,27 +102,27 @@ def test_finding_is_muted_as_a_whole_if_all_places_are() -> None:
     assert not wider.is_whole
 
 
-def test_finding_without_places_is_muted_by_a_rule_for_its_check() -> None:
-    for mute in (rule(), rule(fingerprint=WITHOUT_PLACE)):
+def test_finding_without_places_is_muted() -> None:
+    for mute in (rule(), rule(fingerprint=CHECK_FINGERPRINT)):
         muted = Mutes([mute]).muted_places(finding("hsts"), URL)
         assert muted is not None
         assert muted.is_whole
 
 
-def test_finding_with_a_cut_list_is_not_muted_as_a_whole_by_its_places() -> None:
-    check = finding("image-alt", *(f"#place-{chr(97 + n)}x" for n in range(MOST_ROWS)))
-    places = [rule("image-alt", fingerprint=place) for place in places_of(check)]
-    by_place = Mutes(places).muted_places(check, URL)
-    assert by_place is not None
-    assert not by_place.is_whole
-    by_check = Mutes([*places, rule("image-alt")]).muted_places(check, URL)
-    assert by_check is not None
-    assert by_check.is_whole
+def test_finding_with_truncated_places_is_not_muted() -> None:
+    check = finding("image-alt", *(f"#place-{chr(97 + n)}x" for n in range(MAX_STORED_PLACES)))
+    places = [rule("image-alt", fingerprint=place) for place in describe_places(check)]
+    muted_by_place_rules = Mutes(places).muted_places(check, URL)
+    assert muted_by_place_rules is not None
+    assert not muted_by_place_rules.is_whole
+    muted_by_check_rule = Mutes([*places, rule("image-alt")]).muted_places(check, URL)
+    assert muted_by_check_rule is not None
+    assert muted_by_check_rule.is_whole
 
 
-def test_rule_of_muted_places_is_the_one_that_expires_first() -> None:
+def test_muted_place_has_rule_that_expires_first() -> None:
     check = finding("image-alt", "#a", "#b")
-    one, other = places_of(check)
+    one, other = describe_places(check)
     soon = rule("image-alt", fingerprint=other, expires_at=NOW + timedelta(days=2))
     muted = Mutes([rule("image-alt", fingerprint=one), soon]).muted_places(check, URL)
     assert muted is not None
@@ -132,6 +132,6 @@ def test_rule_of_muted_places_is_the_one_that_expires_first() -> None:
 def test_passed_checks_are_never_muted() -> None:
     passed = stored(check_of("hsts", "HSTS", "HSTS", "pass", None, HIGH, "It is sent."), URL)
     part = {"url": URL, "categories": [{"checks": [passed, finding("csp")]}]}
-    export = cast("ExportJson", part)  # only the keys that are read
+    export = cast("ExportJson", part)  # The code under test reads only these keys.
     assert list(Mutes([rule("hsts"), rule("csp")]).findings(export)) == ["csp"]
     assert NO_MUTES.findings(export) == {}

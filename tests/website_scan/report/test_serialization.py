@@ -1,11 +1,11 @@
-"""Reports and exports have the keys that openapi.yaml describes."""
+"""Test that reports and exports have the keys of openapi.yaml."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from tests.generated import description
-from tests.website_scan.command.reports import NOW, check_result, judged
+from tests.website_scan.command.reports import NOW, check_result, judged_report
 from website_scan.findings import HIGH, ScanType
 from website_scan.performance.places import LoadedFile
 from website_scan.places import Element, Rows
@@ -26,7 +26,10 @@ OPTIONAL = (ExportedFinding.__annotations__.keys() - ExportedPass.__annotations_
 
 
 def assert_described(value: Any, component: str) -> None:
-    """Assert that keys are those of the component in the same order, at every level. OPTIONAL keys may be missing."""
+    """Assert that the keys equal the schema's at every level, in order.
+
+    OPTIONAL keys may be missing.
+    """
     properties = description()["components"]["schemas"][component]["properties"]
     assert [name for name in properties if name in value or name not in OPTIONAL] == list(value)
     for name, schema in properties.items():
@@ -40,20 +43,20 @@ def assert_described(value: Any, component: str) -> None:
             assert_described(value[name], reference.rpartition("/")[2])
 
 
-def test_export_has_the_keys_of_its_schema() -> None:
+def test_export_has_keys_of_its_schema() -> None:
     files = Rows.of([LoadedFile("/a.js", "script", 900)])
     snippets = HowToFix("Compress it.", (("nginx", "gzip on;"),))
     lcp = check_result(
         "lcp", "fail", HIGH, Element("#a"), details=files, includes=("FCP is late",), how_to_fix=snippets
     )
     fcp = check_result("fcp", "pass", details=files)
-    export: Any = exported(judged(lcp, fcp, type=ScanType.PERFORMANCE).export)
+    export: Any = exported(judged_report(lcp, fcp, type=ScanType.PERFORMANCE).export)
     export["caps"] = [{"limit": 49, "reason": "It is slow."}]
     assert_described(export, "ReportExport")
     assert export["created_at"] == "2026-11-22T12:00:00Z"
 
 
-def test_report_has_the_keys_of_its_schema() -> None:
+def test_report_has_keys_of_its_schema() -> None:
     check: CheckResult = check_result("hsts")
     result = ScanResult(
         type=ScanType.SECURITY,

@@ -1,4 +1,4 @@
-"""Tables of places and details: units of values, URLs that can be cut, and no table without values."""
+"""Tests for tables of places and details."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.results import elements, stored_finding
 from website_scan.json_types import JsonValue
 from website_scan.places import Column, Element, Place, Resource, Rows
-from website_scan.report.tables import END, Cell, Head, address, formatted, moment, tables
+from website_scan.report.tables import END, Cell, ColumnHead, address, formatted, moment, tables
 from website_scan.report_json import StoredColumn, StoredTable
 
 TRANSFERRED = Column("Transferred", "number", "bytes")
@@ -28,7 +28,7 @@ def table(columns: Sequence[StoredColumn], *rows: Sequence[JsonValue]) -> Stored
 
 
 def stored_tables(*places: Place) -> list[StoredTable]:
-    """Return tables of details as a report stores them."""
+    """Return tables of details as a stored report contains them."""
     return stored_finding("x", details=Rows.of(places))["details"]
 
 
@@ -51,9 +51,9 @@ def test_single_value_has_its_unit(column: Column, value: JsonValue, text: str) 
     assert formatted(column, value) == text
 
 
-def test_numbers_of_a_column_share_the_unit_of_its_head() -> None:
+def test_column_heading_states_the_unit() -> None:
     (only_table,) = tables([table([BYTES, AT], [900, 1.5], [115_084, None], [None, 2])])
-    assert only_table.heads == (Head("Transferred (kB)", "number"), Head("Starts at (s)", "number"))
+    assert only_table.heads == (ColumnHead("Transferred (kB)", "number"), ColumnHead("Starts at (s)", "number"))
     assert [[cell.text for cell in row] for row in only_table.rows] == [["0.9", "1.5"], ["115", ""], ["", "2"]]
 
 
@@ -67,7 +67,7 @@ def test_column_without_values_is_left_out() -> None:
     assert [head.label for head in only_table.heads] == ["Selector"]
 
 
-def test_text_that_is_the_same_in_all_rows_is_separate_from_the_rows() -> None:
+def test_shared_text_is_shown_once() -> None:
     why = "Element has no alt attribute"
     (only_table,) = tables([table([SELECTOR, WHY], ["#a", why], ["#b", why])])
     assert [(head.label, cell.text) for head, cell in only_table.same] == [("What is wrong", why)]
@@ -80,41 +80,41 @@ def test_text_that_is_the_same_in_all_rows_is_separate_from_the_rows() -> None:
     [
         table([SELECTOR, WHY], ["#a", "one"], ["#b", "two"]),
         table([SELECTOR, WHY], ["#a", "one"], ["#b", None]),
-        table([URL, STATUS], ["/a", 404], ["/b", 404]),  # numbers stay in the rows
-        table([WHY], ["one"], ["one"]),  # the rows must not be empty
+        table([URL, STATUS], ["/a", 404], ["/b", 404]),  # Numbers remain in the rows.
+        table([WHY], ["one"], ["one"]),  # A row must not be empty.
         table([SELECTOR, WHY], ["#a", "one"]),
     ],
 )
-def test_other_columns_stay_in_the_rows(stored: StoredTable) -> None:
+def test_differing_columns_stay_in_rows(stored: StoredTable) -> None:
     (only_table,) = tables([stored])
     assert only_table.same == ()
     assert len(only_table.rows) == len(stored["rows"])
 
 
-def test_rows_have_their_numbers_among_all_rows_of_the_check() -> None:
+def test_row_numbers_continue_across_tables() -> None:
     one, other = tables(stored_tables(*elements("#a", "#b"), Resource("/a")))
     assert (one.numbers, other.numbers) == (range(2), range(2, 3))
 
 
 @given(st.text(max_size=300))
-def test_cell_of_an_address_contains_the_whole_address(text: str) -> None:
+def test_cell_contains_whole_address(text: str) -> None:
     address_cell = address(text)
     assert address_cell.whole == text
     assert len(address_cell.end) in (0, END)
 
 
-def test_https_may_be_hidden_and_http_is_visible() -> None:
+def test_address_cell_hides_https() -> None:
     assert address("https://a.test/") == Cell("a.test/", scheme="https://")
     assert address("http://a.test/") == Cell("http://a.test/")
     long = address("https://cdn.example.com/assets/js/vendor/carousel/1.8.1/carousel.min.js")
     assert (long.text[:16], long.end) == ("cdn.example.com/", "/carousel.min.js")
 
 
-def test_text_that_is_no_timestamp_is_unchanged() -> None:
+def test_invalid_timestamp_is_unchanged() -> None:
     assert moment("soon") == "soon"
 
 
-def test_only_hexadecimal_colours_are_colour_cells() -> None:
+def test_hexadecimal_colours_are_displayed() -> None:
     column: StoredColumn = {"name": "text_colour", "label": "Text colour", "format": "colour"}
     (only_table,) = tables([table([column], ["#9aa0a6"], ['#9aa0a6" onload="x'], ["red"])])
     assert [row[0].is_colour for row in only_table.rows] == [True, False, False]

@@ -1,4 +1,4 @@
-"""Template filters for addresses, numbers and plurals."""
+"""Tests for template filters for URLs, numbers and plurals."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from website_scan.report.templating import environment
 TEMPLATES = environment()
 
 
-def rendered(template: str, value: object) -> str:
+def render_template(template: str, value: object) -> str:
     return TEMPLATES.from_string(template).render(value=value)
 
 
@@ -26,13 +26,13 @@ def rendered(template: str, value: object) -> str:
         ("", ""),
     ],
 )
-def test_address_breaks_after_punctuation_and_is_escaped(address: str, html: str) -> None:
-    assert rendered("{{ value|breakable }}", address) == html
+def test_address_wraps_after_punctuation(address: str, html: str) -> None:
+    assert render_template("{{ value|breakable }}", address) == html
 
 
 @pytest.mark.parametrize(("number", "text"), [(0, "0"), (999, "999"), (1000, "1,000"), (1234567, "1,234,567")])
 def test_large_numbers_are_grouped(number: int, text: str) -> None:
-    assert rendered("{{ value|grouped }}", number) == text
+    assert render_template("{{ value|grouped }}", number) == text
 
 
 @pytest.mark.parametrize(
@@ -46,17 +46,17 @@ def test_large_numbers_are_grouped(number: int, text: str) -> None:
         ("", []),
     ],
 )
-def test_address_in_one_line_contains_all_of_its_text(address: str, parts: list[str] | None) -> None:
-    span = parsed(rendered("{{ value|one_line }}", address))
+def test_one_line_address_is_complete(address: str, parts: list[str] | None) -> None:
+    span = parsed(render_template("{{ value|one_line }}", address))
     assert span.text_content() == span.get("title") == address
     assert {node.tag for node in span.iter()} == {"span"}
     if parts is not None:
         assert [text for text in span.itertext() if text] == parts
 
 
-def test_tooltip_of_an_address_is_limited() -> None:
+def test_address_tooltip_is_limited() -> None:
     address = f"https://a.example/{'x' * 3000}"
-    span = parsed(rendered("{{ value|one_line }}", address))
+    span = parsed(render_template("{{ value|one_line }}", address))
     assert span.text_content() == address
     assert len(span.get("title")) == 500
 
@@ -65,4 +65,4 @@ def test_tooltip_of_an_address_is_limited() -> None:
     ("number", "text"), [(0, "0 pages are"), (1, "1 page is"), (1.5, "1.5 pages are"), (2000, "2,000 pages are")]
 )
 def test_words_agree_with_their_number(number: float, text: str) -> None:
-    assert rendered('{{ value|counted("page") }} {{ value|agreeing("is", "are") }}', number) == text
+    assert render_template('{{ value|counted("page") }} {{ value|agreeing("is", "are") }}', number) == text

@@ -1,4 +1,4 @@
-"""Figures about the web: each figure belongs to a check, and has a public source."""
+"""Tests for web statistics and their sources."""
 
 from __future__ import annotations
 
@@ -15,14 +15,15 @@ from tests.jinja_templates import macro
 from tests.results import stored_finding
 from website_scan.catalogue import checks
 from website_scan.findings import ScanType
-from website_scan.performance.checks.loading import CLS, FCP_S, LCP_S, SPEED_INDEX_S, TBT_S, Figures
+from website_scan.performance.checks.loading import Figures
+from website_scan.performance.vitals import CLS, FCP_S, LCP_S, SPEED_INDEX_S, TBT_S
 from website_scan.places import Rows
 from website_scan.report.cards import card_of
 from website_scan.report.metrics import METRICS, mark, metrics
 from website_scan.report.web_figures import BANDS, WEB_FIGURES, Band, web_figure
 
 KNOWN = {check.id for scan_type in ScanType for check in checks(scan_type)}
-# Trusted sources, and the position of an edition's year in their URLs.
+# Trusted sources. In a URL's path, `{}` is the year of the edition.
 ORIGINS = {"https://almanac.httparchive.org": "/en/{}/", "https://www.spamresource.com": "/{}/"}
 DATED = re.compile(r"(January|February|March|April|May|June|July|August|September|October|November|December) 20\d\d")
 
@@ -33,7 +34,7 @@ def card(id: str) -> html.HtmlElement:
 
 
 @pytest.mark.parametrize("id", WEB_FIGURES)
-def test_figure_belongs_to_a_check_and_has_a_source(id: str) -> None:
+def test_web_figure_has_a_source(id: str) -> None:
     figure = WEB_FIGURES[id]
     assert id in KNOWN
     assert re.search(r"\d", figure.text)
@@ -46,7 +47,7 @@ def test_figure_belongs_to_a_check_and_has_a_source(id: str) -> None:
     assert address.path.startswith(ORIGINS[f"{address.scheme}://{address.netloc}"].format(year))
 
 
-def test_card_has_the_figure_about_the_web() -> None:
+def test_card_shows_share_of_websites() -> None:
     card_html = card("hsts")
     (line,) = card_html.xpath("//p[@class='standing']")
     assert line.text_content() == "Across the web: 36% of pages send the header (HTTP Archive, July 2025)."
@@ -54,18 +55,18 @@ def test_card_has_the_figure_about_the_web() -> None:
     assert line.getparent().get("class") == "more"
 
 
-def test_card_of_a_check_without_a_figure_has_no_line_about_the_web() -> None:
+def test_card_may_have_no_web_figure() -> None:
     assert web_figure("exposed-git") is None
     assert card("exposed-git").xpath("//p[@class='standing']") == []
 
 
-def test_bands_are_the_limits_of_the_checks() -> None:
+def test_metric_scale_uses_check_limits() -> None:
     judged = {"lcp": LCP_S, "fcp": FCP_S, "tbt": TBT_S, "cls": CLS, "speed-index": SPEED_INDEX_S}
     assert {id: (band.good, band.poor) for id, band in BANDS.items()} == judged
     assert set(METRICS) == set(BANDS)
 
 
-def test_metric_has_its_scale_and_the_figure_about_the_web() -> None:
+def test_metric_card_shows_scale() -> None:
     figures = Figures(3.25, 3.1, 3.4, 3, True, None)
     measured = stored_finding("lcp", status="warn", details=Rows.of([figures]))
     (metric,) = metrics({"lcp": measured})
@@ -75,7 +76,7 @@ def test_metric_has_its_scale_and_the_figure_about_the_web() -> None:
 
 
 @given(st.lists(st.floats(0, 1000), min_size=2, max_size=20), st.sampled_from(sorted(BANDS)))
-def test_mark_grows_with_the_value_within_the_third_of_its_verdict(values: list[float], id: str) -> None:
+def test_metric_marker_shows_verdict(values: list[float], id: str) -> None:
     band: Band = BANDS[id]
     marks = [mark(value, band) for value in sorted(values)]
     assert all(before <= after for before, after in pairwise(marks))

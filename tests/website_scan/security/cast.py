@@ -1,4 +1,4 @@
-"""Factories of evidence for tests of security checks: pages, certificates, handshakes."""
+"""Build pages, certificates and handshakes for security tests."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from website_scan.net.tls.ciphers import TlsVersion
 from website_scan.net.tls.trust import Handshake, Trust
 from website_scan.page.evidence import Document, Page
 from website_scan.page.fetch import parse_document
-from website_scan.security.csp import Policies, policies_of
+from website_scan.security.csp import Policies, read_policies
 from website_scan.security.evidence import HttpsAnswer, TlsPeer
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -36,7 +36,10 @@ def page(
     status: int = 200,
     trust_error: str | None = None,
 ) -> Page:
-    """Return an HTML page. A Content-Type among the headers replaces the default."""
+    """Return an HTML page.
+
+    A Content-Type header among the arguments replaces the default.
+    """
     if not any(name.lower() == "content-type" for name, _ in headers):
         headers = (HTML, *headers)
     address = target(url)
@@ -55,7 +58,7 @@ def document(html_page: Page) -> Document:
 
 
 def policies(html_page: Page) -> Policies:
-    return policies_of(html_page, parse_document(html_page))
+    return read_policies(html_page, parse_document(html_page))
 
 
 def hops(*chain: tuple[str, int]) -> tuple[Response, ...]:
@@ -96,6 +99,7 @@ def peer(
             chain=chain,
             path=chain,
             trust=trust or Trust(),
+            last_linked=chain[-1],
         ),
     )
 

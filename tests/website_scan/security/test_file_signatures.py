@@ -11,32 +11,29 @@ from hypothesis import strategies as st
 from tests.targets.exposed_files import ACTUATOR, PHPINFO, SOURCE_MAP, files
 from website_scan.net.http.response import Headers, Response
 from website_scan.security import file_signatures as signatures
-from website_scan.security.sensitive_files import FAMILIES, SensitiveFile, files_of, identify
+from website_scan.security.sensitive_files import FILES_BY_CHECK_ID, SensitiveFile, files_of, identify_file
 
-ALL_SIGNATURES = {file.signature for files in FAMILIES.values() for file in files} | {signatures.source_map}
+ALL_SIGNATURES = {file.signature for files in FILES_BY_CHECK_ID.values() for file in files} | {signatures.source_map}
 LINKS = {"self": {"href": "https://site.example.com/actuator"}, "health": {}, "health-path": {}}
 
 
 @pytest.mark.parametrize(
     ("signature", "body"),
     [
-        # Git
+        # Files of Git repositories.
         ("git_config", "[core]\n"),
         ("git_config", "; local\n[core]\n\tbare = false\n[alias]\n\tx = !f() { \\\n\t\tls; }; f\n[user]\n\tname=A\n"),
-        ("git_head", "ref: refs/heads/feature/x-1\n"),
-        ("git_head", "0123456789abcdef0123456789abcdef01234567\n"),
-        ("git_head", "a" * 64),
         ("svn_entries", "10\n\ndir\n123\nhttps://svn.example.com/\n"),
         ("svn_entries", '<?xml version="1.0" encoding="utf-8"?>\n<wc-entries xmlns="svn:">'),
         ("hg_requires", "share-safe\n"),
-        # Secrets
+        # Files that contain secrets.
         ("env_file", "A=1\nMAIL_PASSWORD='x y'"),
         ("env_file", "\ufeff# comment\nSTRIPE_KEY=sk\nB=\n"),
         ("env_file", "NODE_ENV=production\r\nDATABASE_URL=postgres://u:p@db/x\r\n"),
         ("npmrc", "; mine\n_password=YWJj\nregistry=https://a.example.com\n"),
         ("htpasswd", "alice:$2y$05$c4WoMPo3SXsafkva.HHa6uXQZWr7oboPiC2bT/r7q1BB8I2s0BRqC\n"),
         ("htpasswd", "alice:rqXexS6ZhobKA\n"),
-        # Data
+        # Files that contain data.
         ("sql_dump", "/* x */\nCREATE TABLE IF NOT EXISTS `a` (\n"),
         ("sql_dump", "BEGIN TRANSACTION;\nINSERT INTO a VALUES(1);\n"),
         ("sql_dump", "-------------\n-- Dump\nCREATE TABLE a(b int);"),
@@ -51,16 +48,16 @@ LINKS = {"self": {"href": "https://site.example.com/actuator"}, "health": {}, "h
         ("log_file", "ERROR:root:failed\nINFO:app:x\n"),
         ("log_file", "E, [2026-11-20T09:12:44.123 #1] ERROR -- : x\n"),
         ("log_file", "Nov 20 09:12:44 web php: x\n"),
-        # JSON
+        # Files in JSON format.
         ("actuator", json.dumps({"_links": {"self": {"href": "/manage/actuator/"}, "beans": {}}})),
-        ("api_description", '{"swagger": "2.0", "info": {}, "paths": {"/a": {'),  # cut off
+        ("api_description", '{"swagger": "2.0", "info": {}, "paths": {"/a": {'),  # The JSON file is truncated.
         ("source_map", ")]}'\n" + json.dumps(SOURCE_MAP)),
         ("source_map", json.dumps({"version": 3, "sections": [{"offset": {}, "map": SOURCE_MAP}]})),
-        ("source_map", '{"version":3,"file":"a.js","mappings":"' + "AAAA;" * 100),  # cut off
+        ("source_map", '{"version":3,"file":"a.js","mappings":"' + "AAAA;" * 100),  # The JSON file is truncated.
         ("source_map", '{"file":"a.js","version":3,"sources":["a.ts", "b'),
     ],
 )  # fmt: skip
-def test_signature_matches_variants_of_file(signature: str, body: str) -> None:
+def test_signature_matches_file_variants(signature: str, body: str) -> None:
     assert getattr(signatures, signature)(body.encode())
 
 
@@ -70,15 +67,13 @@ def test_signature_matches_variants_of_file(signature: str, body: str) -> None:
         ("git_config", "A configuration begins with\n[core]\n\tbare = false\n"),
         ("git_config", "[core]\nThis is where the settings stand that all repositories have.\nAnd more prose.\n"),
         ("git_config", "[user]\n\tname = a\n"),
-        ("git_head", "ref: refs/heads/main\nis what stands there"),
-        ("git_head", "0123456789abcdef"),
         ("svn_entries", "404"),
         ("svn_entries", "12 things to know"),
         ("svn_entries", "0\n"),
         ("hg_requires", "store"* 30),
         ("hg_requires", "not\nfound\n"),
-        ("env_file", "DB_PASSWORD=x\n"),  # only one line
-        ("env_file", "A=1\nB=2\n"),  # no secret
+        ("env_file", "DB_PASSWORD=x\n"),  # A .env file needs more than one line.
+        ("env_file", "A=1\nB=2\n"),  # None of the variables contains a secret.
         ("env_file", "A=1\nDB_PASSWORD=\nAPP_KEY=null\nTOKEN=${TOKEN}\nSECRET=<secret>\nAPI_KEY=your-key\n"),
         ("env_file", "COMPASS=north\nBYPASS=1\nNEXT_PUBLIC_KEY=a\nKEYBOARD=b\nAUTHOR=c\n"),
         ("env_file", "Put this into .env:\nA=1\nDB_PASSWORD=x\n"),
@@ -139,7 +134,7 @@ def test_signature_matches_variants_of_file(signature: str, body: str) -> None:
         ("source_map", '{"version": 3, "x": '),
     ],
 )  # fmt: skip
-def test_signature_does_not_match_similar_text(signature: str, body: str) -> None:
+def test_signature_rejects_similar_text(signature: str, body: str) -> None:
     assert getattr(signatures, signature)(body.encode()) is None
 
 
@@ -150,9 +145,9 @@ def test_gzipped_page_is_not_archive() -> None:
     assert signatures.archive(b"\x1f\x8b\x08" + b"\xff" * 20)
 
 
-def test_actuator_signature_distinguishes_health_only_index() -> None:
-    assert signatures.actuator(json.dumps({"_links": LINKS}).encode()) == signatures.HEALTH_ONLY
-    assert signatures.actuator(json.dumps({"_links": LINKS | {"env": {}}}).encode()) != signatures.HEALTH_ONLY
+def test_actuator_signature_needs_more_than_health() -> None:
+    assert signatures.actuator(json.dumps({"_links": LINKS}).encode()) == signatures.HEALTH_ONLY_PROOF
+    assert signatures.actuator(json.dumps({"_links": LINKS | {"env": {}}}).encode()) != signatures.HEALTH_ONLY_PROOF
     assert signatures.actuator(json.dumps(ACTUATOR).encode()) == "links to env"
 
 
@@ -167,8 +162,9 @@ def answer(body: bytes, media_type: str, status: int = 200) -> Response:
         (
             answer(b"A=1\nTOKEN=x", "text/html"),
             True,
-        ),  # the server's default type
-        (answer(b"A=1\nTOKEN=x\nB=<b>c</b>", "text/html"), False),
+        ),  # A server sends this media type by default.
+        (answer(b"A=1\nTOKEN=x\nB=<b>c</b>", "text/html"), True),  # HTML tags in a value do not make the file a page.
+        (answer(b"A=1<br>\nTOKEN=x<br>", "text/html"), False),
         (answer(b"A=1\nTOKEN=x\nB=<b>c</b>", "text/plain"), True),
         (answer(b"<!-- -->\n<!doctype html>\nA=1\nTOKEN=x", "text/plain"), False),
         (answer(b"A=1\nTOKEN=x", "text/plain", 206), False),
@@ -176,13 +172,14 @@ def answer(body: bytes, media_type: str, status: int = 200) -> Response:
         (answer(b"", "text/plain"), False),
     ],
 )
-def test_identify_rejects_error_status_and_markup(response: Response, is_proved: bool) -> None:
-    assert (identify(SensitiveFile("/.env", signatures.env_file), response) is not None) is is_proved
+def test_identify_rejects_error_status(response: Response, is_proved: bool) -> None:
+    file = SensitiveFile("/.env", signatures.env_file, has_markup_in_values=True)
+    assert (identify_file(file, response) is not None) is is_proved
 
 
-def test_identify_accepts_html_for_file_that_is_page() -> None:
-    (file, *_) = FAMILIES["exposed-phpinfo"]
-    assert identify(file, answer(PHPINFO.encode(), "text/html"))
+def test_identify_accepts_html_files() -> None:
+    (file, *_) = FILES_BY_CHECK_ID["exposed-phpinfo"]
+    assert identify_file(file, answer(PHPINFO.encode(), "text/html"))
 
 
 @pytest.mark.parametrize(
@@ -195,13 +192,13 @@ def test_identify_accepts_html_for_file_that_is_page() -> None:
         ("2001:db8::1", None),
     ],
 )
-def test_archive_paths_contain_registrable_domain(host: str, archive: str | None) -> None:
+def test_archive_paths_contain_domain(host: str, archive: str | None) -> None:
     paths = [file.path for file in files_of(host)["exposed-backup"]]
     assert (archive in paths) is (archive is not None)
     assert len(paths) == (5 if archive else 3)
 
 
-def test_every_sensitive_path_has_example_file() -> None:
+def test_sensitive_paths_have_example_files() -> None:
     paths = {family: {file.path.partition("?")[0] for file in group} for family, group in files_of("localhost").items()}
     assert paths == {family: set(contents) for family, contents in files().items() if family != "exposed-source-maps"}
 
@@ -232,7 +229,7 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize("body", HOSTILE, ids=range(len(HOSTILE)))
-def test_signatures_take_under_one_second_on_hostile_body(body: bytes) -> None:
+def test_signatures_are_fast_on_hostile_body(body: bytes) -> None:
     started = time.perf_counter()
     for signature in ALL_SIGNATURES:
         signature(body)

@@ -1,4 +1,6 @@
-"""Scans of typical sites with a public host name, ports 80 and 443 and DNS records, simulated on loopback.
+"""Scan typical sites on loopback.
+
+Public host name, DNS and ports 80 and 443 are simulated.
 
 `python -m tests.website_scan.security.typical_scan` prints the table for docs/scoring.md.
 """
@@ -23,19 +25,31 @@ from website_scan.net.policy import Policy
 from website_scan.result import Budget, ScanResult
 from website_scan.run import scan
 
+MAIL_PROVIDER = "mail.example.net"
+
 
 @dataclass(frozen=True)
 class Records:
-    """Fake DNS with the same records for every name. Answers are authenticated if there is a DS record."""
+    """Fake DNS in which names other than MAIL_PROVIDER have these records.
 
-    by_type: Mapping[str, Sequence[str]]
+    The SPF records of other names include that of MAIL_PROVIDER. Answers are authenticated if there is a DS record.
+    """
+
+    records_by_type: Mapping[str, Sequence[str]]
 
     def lookup(self, name: str, record_type: str, deadline: Deadline) -> DnsAnswer:
-        return DnsAnswer(tuple(self.by_type.get(record_type, ())), is_authenticated="DS" in self.by_type)
+        if name == MAIL_PROVIDER:
+            return DnsAnswer(("v=spf1 ip4:192.0.2.0/24 -all",))
+        return DnsAnswer(
+            tuple(self.records_by_type.get(record_type, ())), is_authenticated="DS" in self.records_by_type
+        )
 
 
-def scan_typical(site: TypicalSite) -> ScanResult:
-    """Return the result of a security scan of the site over HTTPS, or over plain HTTP if it has no HTTPS."""
+def scan_typical_site(site: TypicalSite) -> ScanResult:
+    """Return the result of a security scan of the site.
+
+    The scan uses HTTPS, or plain HTTP if the site has no HTTPS.
+    """
     with contextlib.ExitStack() as running:
         ports: dict[int, Site] = {}
         ca_file = None
@@ -66,7 +80,7 @@ def scan_typical(site: TypicalSite) -> ScanResult:
 
 def row(site: TypicalSite) -> str:
     """Scan the site and return its row in the table of docs/scoring.md."""
-    result = scan_typical(site)
+    result = scan_typical_site(site)
     assert result.status == "completed", [check.reason for check in result.skipped_checks]
     failed = [
         f"`{check.id}`" for check in result.checks if check.status == "fail" and check.severity is not Severity.LOW

@@ -1,4 +1,7 @@
-"""Roles that HTML allows on an element, and native values of elements (ARIA in HTML), as in axe-core 4.12.1."""
+"""Roles and native ARIA values that HTML elements allow.
+
+ARIA in HTML, as in axe-core 4.12.1.
+"""
 
 from __future__ import annotations
 
@@ -11,82 +14,83 @@ from website_scan.accessibility.wai_aria import ROLES
 from website_scan.page.markup import attribute
 
 
-def _words(text: str) -> frozenset[str]:
+def _split_words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
 ANY_ROLE = ROLES
 NO_ROLE: frozenset[str] = frozenset()
-IN_LISTS = _words("directory group listbox menu menubar none presentation radiogroup tablist toolbar tree")
-IN_HEADINGS = _words("none presentation tab doc-subtitle")
-OF_LINK = _words("""
+ALLOWED_ON_LISTS = _split_words(
+    "directory group listbox menu menubar none presentation radiogroup tablist toolbar tree"
+)
+ALLOWED_ON_HEADINGS = _split_words("none presentation tab doc-subtitle")
+ALLOWED_ON_LINKS = _split_words("""
     button checkbox menuitem menuitemcheckbox menuitemradio option radio switch tab treeitem doc-backlink
     doc-biblioref doc-glossref doc-noteref
 """)
-OF_NAMED_IMAGE = _words("""
+ALLOWED_ON_NAMED_IMAGES = _split_words("""
     button checkbox link math menuitem menuitemcheckbox menuitemradio meter option progressbar radio scrollbar
     separator slider switch tab treeitem doc-cover
 """)
-OF_NAMELESS_IMAGE = _words("none presentation")
-OF_TEXT_FIELD = _words("combobox searchbox spinbutton")
-OF_INPUT = {
-    "button": _words("checkbox combobox link menuitem menuitemcheckbox menuitemradio option radio switch tab"),
-    "checkbox": _words("menuitemcheckbox option switch"),
-    "email": OF_TEXT_FIELD,
-    "image": _words("link menuitem menuitemcheckbox menuitemradio radio switch"),
-    "radio": _words("menuitemradio"),
-    "search": OF_TEXT_FIELD,
-    "tel": OF_TEXT_FIELD,
-    "text": OF_TEXT_FIELD,
-    "url": OF_TEXT_FIELD,
+ALLOWED_ON_UNNAMED_IMAGES = _split_words("none presentation")
+ALLOWED_ON_TEXT_FIELDS = _split_words("combobox searchbox spinbutton")
+ALLOWED_BY_INPUT_TYPE = {
+    "button": _split_words("checkbox combobox link menuitem menuitemcheckbox menuitemradio option radio switch tab"),
+    "checkbox": _split_words("menuitemcheckbox option switch"),
+    "email": ALLOWED_ON_TEXT_FIELDS,
+    "image": _split_words("link menuitem menuitemcheckbox menuitemradio radio switch"),
+    "radio": _split_words("menuitemradio"),
+    "search": ALLOWED_ON_TEXT_FIELDS,
+    "tel": ALLOWED_ON_TEXT_FIELDS,
+    "text": ALLOWED_ON_TEXT_FIELDS,
+    "url": ALLOWED_ON_TEXT_FIELDS,
 }
-# Allowed roles by tag.
-OF_ELEMENT = {
+ALLOWED_BY_TAG = {
     **dict.fromkeys(
-        _words("""
+        _split_words("""
             abbr address b bdi bdo blockquote canvas cite code data del dfn div em figure hgroup i ins kbd mark output
             p pre q rp rt ruby s samp small span strong sub sup svg table tbody td tfoot th thead time tr u var
         """),
         ANY_ROLE,
     ),
     **dict.fromkeys(
-        _words("""
+        _split_words("""
             base body caption col colgroup datalist dd details head html label legend link main map math meta
             meter noscript optgroup option param picture progress script slot source style summary template textarea
             title track
         """),
         NO_ROLE,
     ),
-    **dict.fromkeys(("h1", "h2", "h3", "h4", "h5", "h6"), IN_HEADINGS),
-    **dict.fromkeys(("menu", "ol", "ul"), IN_LISTS),
-    **dict.fromkeys(("audio", "video"), _words("application")),
-    **dict.fromkeys(("br", "wbr"), _words("none presentation")),
-    **dict.fromkeys(("footer", "header"), _words("group none presentation doc-footnote")),
-    **dict.fromkeys(("embed", "iframe"), _words("application document img none presentation")),
-    "article": _words("application document feed main none presentation region"),
-    "aside": _words("""
+    **dict.fromkeys(("h1", "h2", "h3", "h4", "h5", "h6"), ALLOWED_ON_HEADINGS),
+    **dict.fromkeys(("menu", "ol", "ul"), ALLOWED_ON_LISTS),
+    **dict.fromkeys(("audio", "video"), _split_words("application")),
+    **dict.fromkeys(("br", "wbr"), _split_words("none presentation")),
+    **dict.fromkeys(("footer", "header"), _split_words("group none presentation doc-footnote")),
+    **dict.fromkeys(("embed", "iframe"), _split_words("application document img none presentation")),
+    "article": _split_words("application document feed main none presentation region"),
+    "aside": _split_words("""
         feed none note presentation region search doc-dedication doc-example doc-footnote doc-glossary
         doc-pullquote doc-tip
     """),
-    "button": _words("""
+    "button": _split_words("""
         checkbox combobox gridcell link menuitem menuitemcheckbox menuitemradio option radio separator slider switch
         tab treeitem
     """),
-    "dialog": _words("alertdialog"),
-    "dl": _words("group list none presentation"),
-    "dt": _words("listitem"),
-    "fieldset": _words("none presentation radiogroup"),
-    "figcaption": _words("group none presentation"),
-    "form": _words("form none presentation search"),
-    "hr": _words("none presentation doc-pagebreak"),
-    "li": _words("""
+    "dialog": _split_words("alertdialog"),
+    "dl": _split_words("group list none presentation"),
+    "dt": _split_words("listitem"),
+    "fieldset": _split_words("none presentation radiogroup"),
+    "figcaption": _split_words("group none presentation"),
+    "form": _split_words("form none presentation search"),
+    "hr": _split_words("none presentation doc-pagebreak"),
+    "li": _split_words("""
         menuitem menuitemcheckbox menuitemradio none option presentation radio separator tab treeitem
         doc-biblioentry doc-endnote
     """),
-    "nav": _words("menu menubar none presentation tablist doc-index doc-pagelist doc-toc"),
-    "object": _words("application document img"),
-    "search": _words("form group none presentation region search"),
-    "section": _words("""
+    "nav": _split_words("menu menubar none presentation tablist doc-index doc-pagelist doc-toc"),
+    "object": _split_words("application document img"),
+    "search": _split_words("form group none presentation region search"),
+    "section": _split_words("""
         alert alertdialog application banner complementary contentinfo dialog document feed group log main marquee
         navigation none note presentation search status tabpanel doc-abstract doc-acknowledgments doc-afterword
         doc-appendix doc-bibliography doc-chapter doc-colophon doc-conclusion doc-credit doc-credits doc-dedication
@@ -94,48 +98,51 @@ OF_ELEMENT = {
         doc-introduction doc-notice doc-pagelist doc-part doc-preface doc-prologue doc-pullquote doc-qna doc-toc
     """),
 }
-# HTML elements with restricted roles in axe-core. For the last four, the roles depend on attributes.
-HTML = frozenset(OF_ELEMENT) | _words("a area img input select")
-# Implicit role that an element must have to allow a DPUB-ARIA role.
-ALLOWED_ONLY_ON = {
+# axe-core restricts the role attribute on these HTML elements.
+HTML = frozenset(ALLOWED_BY_TAG) | _split_words("a area img input select")
+# Implicit role that an element needs for a DPUB-ARIA role.
+REQUIRED_NATIVE_ROLE = {
     **dict.fromkeys(("doc-backlink", "doc-biblioref", "doc-glossref", "doc-noteref"), "link"),
     **dict.fromkeys(("doc-biblioentry", "doc-endnote"), "listitem"),
     "doc-cover": "img",
 }
 LANDMARKS = {"header": "banner", "footer": "contentinfo"}
-# Attributes whose value an element has natively.
+# HTML elements already have these values natively, such as the level of an h1.
 VALUE = frozenset({"aria-valuenow"})
 CHECKED = frozenset({"aria-checked"})
-NATIVE_VALUES = {
+NATIVE_ARIA_ATTRIBUTES = {
     **dict.fromkeys(("h1", "h2", "h3", "h4", "h5", "h6"), frozenset({"aria-level"})),
     **dict.fromkeys(("progress", "select", "textarea"), VALUE),
 }
 
 
-def disallowed_roles_of(document: AccessibleDocument, node: LexborNode) -> list[str]:
-    """Return the valid roles of the role attribute, in lower case, that HTML does not allow on the element."""
+def list_disallowed_roles(document: AccessibleDocument, node: LexborNode) -> list[str]:
+    """Return the valid roles that HTML does not allow on the element.
+
+    The roles are from the role attribute, in lower case.
+    """
     if node.tag not in HTML:
         return []
     implicit = implicit_role(document, node) or LANDMARKS.get(node.tag or "")
     return [
         role
         for role in (attribute(node, "role") or "").lower().split()
-        if role in ROLES and not _is_allowed(document, node, role, implicit)
+        if role in ROLES and not _is_role_allowed(document, node, role, implicit)
     ]
 
 
 def has_native_value(node: LexborNode, name: str) -> bool:
-    """Return True if the element natively has the value of a required ARIA attribute."""
+    """Return True if the element natively has a required ARIA value."""
     if node.tag != "input":
-        return name in NATIVE_VALUES.get(node.tag or "", ())
+        return name in NATIVE_ARIA_ATTRIBUTES.get(node.tag or "", ())
     return name in (CHECKED if input_type(node) in ("checkbox", "radio") else VALUE)
 
 
-def _is_allowed(document: AccessibleDocument, node: LexborNode, role: str, implicit: str | None) -> bool:
+def _is_role_allowed(document: AccessibleDocument, node: LexborNode, role: str, implicit: str | None) -> bool:
     explicit = "none" if role == "presentation" else role
     if explicit == implicit:
         return True
-    if ALLOWED_ONLY_ON.get(role, implicit) != implicit:
+    if REQUIRED_NATIVE_ROLE.get(role, implicit) != implicit:
         return False
     return role in _allowed_roles(document, node)
 
@@ -143,18 +150,18 @@ def _is_allowed(document: AccessibleDocument, node: LexborNode, role: str, impli
 def _allowed_roles(document: AccessibleDocument, node: LexborNode) -> frozenset[str]:
     tag = node.tag or ""
     if tag == "a":
-        return OF_LINK if attribute(node, "href") is not None else ANY_ROLE
+        return ALLOWED_ON_LINKS if attribute(node, "href") is not None else ANY_ROLE
     if tag == "area":
-        return NO_ROLE if attribute(node, "href") is not None else _words("button link")
+        return NO_ROLE if attribute(node, "href") is not None else _split_words("button link")
     if tag == "img":
-        is_named = bool(attribute(node, "alt") or accessible_name(document, node))
-        return OF_NAMED_IMAGE if is_named else OF_NAMELESS_IMAGE
+        is_named_image = bool(attribute(node, "alt") or accessible_name(document, node))
+        return ALLOWED_ON_NAMED_IMAGES if is_named_image else ALLOWED_ON_UNNAMED_IMAGES
     if tag == "select":
-        is_popup = attribute(node, "multiple") is None and attribute(node, "size") in (None, "1")
-        return _words("menu") if is_popup else NO_ROLE
+        is_dropdown = attribute(node, "multiple") is None and attribute(node, "size") in (None, "1")
+        return _split_words("menu") if is_dropdown else NO_ROLE
     if tag == "input":
         return _allowed_roles_of_input(node)
-    return OF_ELEMENT[tag]
+    return ALLOWED_BY_TAG[tag]
 
 
 def _allowed_roles_of_input(node: LexborNode) -> frozenset[str]:
@@ -162,5 +169,5 @@ def _allowed_roles_of_input(node: LexborNode) -> frozenset[str]:
     if kind == "text" and attribute(node, "list") is not None:
         return NO_ROLE
     if kind == "checkbox" and attribute(node, "aria-pressed") is not None:
-        return OF_INPUT[kind] | {"button"}
-    return OF_INPUT.get(kind, NO_ROLE)
+        return ALLOWED_BY_INPUT_TYPE[kind] | {"button"}
+    return ALLOWED_BY_INPUT_TYPE.get(kind, NO_ROLE)

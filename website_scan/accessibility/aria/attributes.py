@@ -1,4 +1,4 @@
-"""Faults of ARIA attributes: unknown names, invalid values, and attributes that the element does not allow."""
+"""Find ARIA attributes that are unknown, invalid or not allowed."""
 
 from __future__ import annotations
 
@@ -8,10 +8,15 @@ from functools import partial
 from selectolax.lexbor import LexborNode
 
 from website_scan.accessibility.aria.allowed_roles import HTML, has_native_value
-from website_scan.accessibility.aria.framework_bindings import has_scripts, is_plain_name, may_be_named, may_be_written
+from website_scan.accessibility.aria.framework_bindings import (
+    has_scripts,
+    is_plain_name,
+    may_be_named_by_script,
+    may_be_set_by_script,
+)
 from website_scan.accessibility.aria.native_roles import has_native_role, input_type, role
 from website_scan.accessibility.aria.ownership import Ownership
-from website_scan.accessibility.aria.values import Validity, is_reference, judge_value
+from website_scan.accessibility.aria.values import Validity, is_id_reference, judge_value
 from website_scan.accessibility.document import AccessibleDocument
 from website_scan.accessibility.names import accessible_name, has_content, has_content_name
 from website_scan.accessibility.roles import is_focusable, sole_role
@@ -19,20 +24,20 @@ from website_scan.accessibility.verdicts import Faults
 from website_scan.accessibility.wai_aria import (
     ATTRIBUTES,
     GLOBAL_ATTRIBUTES,
-    NAME_PROHIBITED,
     NAMING_ATTRIBUTES,
     REQUIRED_ATTRIBUTES,
     ROLES,
-    USED_IN_ROLES,
+    ROLES_BY_ATTRIBUTE,
+    ROLES_THAT_PROHIBIT_NAMES,
     WIDGETS,
 )
 from website_scan.page.markup import MAX_DEPTH, attribute, live
 
 PREFIX = "aria-"
 # aria-* attributes that only the table rows of a treegrid may have.
-TREE_ROW_ATTRIBUTES = ("aria-posinset", "aria-setsize", "aria-expanded", "aria-level")
+TREEGRID_ROW_ATTRIBUTES = ("aria-posinset", "aria-setsize", "aria-expanded", "aria-level")
 TABLES = frozenset({"table", "grid", "treegrid"})
-# Elements on which no ARIA attribute has an effect, unless they have a role.
+# ARIA attributes have no effect on these elements, unless they have a role.
 BREAKS = frozenset({"br", "wbr"})
 
 
@@ -47,23 +52,35 @@ def find_unknown_attributes(document: AccessibleDocument) -> Faults:
 
 
 def find_invalid_values(document: AccessibleDocument) -> Faults:
-    """Find elements with ARIA attributes whose value is not allowed. Values of uncertain validity are for review."""
-    is_scripted = has_scripts(document)
+    """Find elements with invalid values of ARIA attributes.
 
-    def names(node: LexborNode) -> list[str]:
-        by_verdict: dict[Validity, list[str]] = {}
+    Values of uncertain validity need a manual review.
+    """
+    page_has_scripts = has_scripts(document)
+
+    def invalid_names(node: LexborNode) -> list[str]:
+        names_by_validity: dict[Validity, list[str]] = {}
         for name in _aria_attributes(node):
-            by_verdict.setdefault(judge_value(document, node, name), []).append(name)
-        return by_verdict.get(Validity.INVALID, by_verdict.get(Validity.UNCERTAIN, []))
+            names_by_validity.setdefault(judge_value(document, node, name), []).append(name)
+        return names_by_validity.get(Validity.INVALID, names_by_validity.get(Validity.UNCERTAIN, []))
 
-    def may_change(node: LexborNode) -> bool:
-        # A script may add the element that an ID refers to.
-        return all(may_be_written(node, name) or (is_scripted and is_reference(name)) for name in names(node))
+    def may_become_valid(node: LexborNode) -> bool:
+        # A script may add the element that an ID of the attribute refers to.
+        return all(
+            may_be_set_by_script(node, name) or (page_has_scripts and is_id_reference(name))
+            for name in invalid_names(node)
+        )
 
     def needs_review(node: LexborNode) -> bool:
-        return judge_value(document, node, names(node)[0]) is Validity.UNCERTAIN
+        return judge_value(document, node, invalid_names(node)[0]) is Validity.UNCERTAIN
 
-    return Faults.find(_elements_with_aria(document), names, may_change, needs_review=needs_review, fault_names=names)
+    return Faults.find(
+        _elements_with_aria(document),
+        invalid_names,
+        may_become_valid,
+        needs_review=needs_review,
+        fault_names=invalid_names,
+    )
 
 
 def find_missing_attributes(document: AccessibleDocument) -> Faults:
@@ -71,7 +88,7 @@ def find_missing_attributes(document: AccessibleDocument) -> Faults:
     return Faults.find(
         document.exposed("[role]"),
         _missing_attributes,
-        lambda node: may_be_written(node, "role", *_missing_attributes(node)),
+        lambda node: may_be_set_by_script(node, "role", *_missing_attributes(node)),
         fault_names=_missing_attributes,
         # Browsers assume level 2 for a heading without aria-level.
         is_mild=lambda node: _missing_attributes(node) == ["aria-level"],
@@ -83,39 +100,48 @@ def find_disallowed_attributes(document: AccessibleDocument) -> Faults:
     return Faults.find(
         _elements_with_aria(document),
         partial(_disallowed_attributes, document),
-        lambda node: may_be_written(node, "role", "href", "type"),
-        needs_review=partial(_is_foreign, document),
+        lambda node: may_be_set_by_script(node, "role", "href", "type"),
+        needs_review=partial(_is_foreign_element, document),
         fault_names=partial(_disallowed_attributes, document),
     )
 
 
 def find_prohibited_names(document: AccessibleDocument) -> Faults:
-    """Find elements with aria-label or aria-labelledby although their role prohibits a name."""
+    """Find elements with a name that ARIA prohibits for their role.
+
+    The name is from aria-label or aria-labelledby.
+    """
     return Faults.find(
         _elements_with_aria(document),
         partial(_has_prohibited_name, document, Ownership(document)),
-        lambda node: may_be_written(node, "role", "href") or may_be_named(node),
+        lambda node: may_be_set_by_script(node, "role", "href") or may_be_named_by_script(node),
         needs_review=partial(has_content, document),
     )
 
 
 def find_contradicting_attributes(document: AccessibleDocument) -> Faults:
-    """Find elements whose ARIA attributes contradict the native state, or whose rows are not in a treegrid."""
+    """Find ARIA states that contradict the element or its context.
+
+    They are aria-checked of checkboxes, and treegrid attributes outside of a treegrid.
+    """
     return Faults.find(
         _elements_with_aria(document),
-        lambda node: _contradicts_state(document, node) or _is_no_tree_row(document, node),
-        lambda node: may_be_written(node, "role", "checked", "aria-checked"),
+        lambda node: _contradicts_native_state(document, node) or _is_row_outside_treegrid(document, node),
+        lambda node: may_be_set_by_script(node, "role", "checked", "aria-checked"),
     )
 
 
 def find_braille_only_texts(document: AccessibleDocument) -> Faults:
-    """Find elements with a braille label or role description, but no equivalent for speech."""
+    """Find braille names without an equivalent for speech.
+
+    The attributes are aria-braillelabel and aria-brailleroledescription.
+    """
     nodes = list(document.exposed("[aria-braillelabel], [aria-brailleroledescription]"))
-    return Faults(nodes, review=[node for node in nodes if _is_for_braille_only(document, node)])
+    return Faults(nodes, review=[node for node in nodes if _has_only_braille_text(document, node)])
 
 
 def find_duplicate_ids(document: AccessibleDocument) -> Faults:
-    """Find elements that share an ID to which a label or an ARIA attribute refers."""
+    """Find duplicate IDs that a label or ARIA attribute references."""
     referenced = _referenced_ids(document)
     nodes = [element for element in live(document.document, "[id]") if attribute(element, "id") in referenced]
     counts = Counter(attribute(element, "id") for element in nodes)
@@ -139,19 +165,19 @@ def _unknown_attributes(node: LexborNode) -> list[str]:
     return [name for name in _aria_attributes(node) if name not in ATTRIBUTES]
 
 
-def _has_text(node: LexborNode, name: str) -> bool:
+def _has_attribute_text(node: LexborNode, name: str) -> bool:
     return bool((attribute(node, name) or "").strip())
 
 
 def _missing_attributes(node: LexborNode) -> list[str]:
     explicit = sole_role(node) or ""
     required = REQUIRED_ATTRIBUTES.get(explicit, frozenset())
-    is_excepted = (
+    is_requirement_waived = (
         (explicit == "separator" and not is_focusable(node))
         or (explicit == "combobox" and attribute(node, "aria-expanded") == "false")
-        or (explicit == "slider" and _has_text(node, "aria-valuetext"))
+        or (explicit == "slider" and _has_attribute_text(node, "aria-valuetext"))
     )
-    if is_excepted:
+    if is_requirement_waived:
         return []
     return [name for name in sorted(required) if not attribute(node, name) and not has_native_value(node, name)]
 
@@ -164,41 +190,48 @@ def _disallowed_attributes(document: AccessibleDocument, node: LexborNode) -> li
     return [
         name
         for name in present
-        if name in USED_IN_ROLES and element_role not in USED_IN_ROLES[name] and not _is_without_effect(node, name)
+        if name in ROLES_BY_ATTRIBUTE
+        and element_role not in ROLES_BY_ATTRIBUTE[name]
+        and not _is_ineffective_attribute(node, name)
     ]
 
 
-def _is_without_effect(node: LexborNode, name: str) -> bool:
+def _is_ineffective_attribute(node: LexborNode, name: str) -> bool:
     if attribute(node, name) != "false":
         return False
     return name == "aria-required" or (name == "aria-multiline" and attribute(node, "contenteditable") is not None)
 
 
-def _is_foreign(document: AccessibleDocument, node: LexborNode) -> bool:
-    """Return True if the element is not HTML, so that another standard may allow its attributes."""
+def _is_foreign_element(document: AccessibleDocument, node: LexborNode) -> bool:
+    """Return True if the element is not HTML, such as SVG.
+
+    Another standard may allow its attributes.
+    """
     return node.tag not in HTML and role(document, node) is None and not is_focusable(node)
 
 
 def _has_prohibited_name(document: AccessibleDocument, ownership: Ownership, node: LexborNode) -> bool:
-    if not any(_has_text(node, name) for name in NAMING_ATTRIBUTES):
+    if not any(_has_attribute_text(node, name) for name in NAMING_ATTRIBUTES):
         return False
     element_role = role(document, node, takes_first_valid=True)
     if element_role in ROLES:
-        return element_role in NAME_PROHIBITED
+        return element_role in ROLES_THAT_PROHIBIT_NAMES
     if has_native_role(document, node) or node.tag == "input":
         return False
     return ownership.nearest_ancestor_role(node) not in WIDGETS
 
 
-def _is_for_braille_only(document: AccessibleDocument, node: LexborNode) -> bool:
-    if _has_text(node, "aria-brailleroledescription") and not _has_text(node, "aria-roledescription"):
+def _has_only_braille_text(document: AccessibleDocument, node: LexborNode) -> bool:
+    if _has_attribute_text(node, "aria-brailleroledescription") and not _has_attribute_text(
+        node, "aria-roledescription"
+    ):
         return True
-    if not _has_text(node, "aria-braillelabel") or accessible_name(document, node):
+    if not _has_attribute_text(node, "aria-braillelabel") or accessible_name(document, node):
         return False
     return role(document, node) not in (None, "none") or not has_content_name(document, node)
 
 
-def _contradicts_state(document: AccessibleDocument, node: LexborNode) -> bool:
+def _contradicts_native_state(document: AccessibleDocument, node: LexborNode) -> bool:
     kind = input_type(node) if node.tag == "input" else ""
     aria_checked = (attribute(node, "aria-checked") or "").lower()
     if kind not in ("checkbox", "radio") or not aria_checked or role(document, node) != kind:
@@ -207,27 +240,27 @@ def _contradicts_state(document: AccessibleDocument, node: LexborNode) -> bool:
     return state != ("false" if attribute(node, "checked") is None else "true")
 
 
-def _is_no_tree_row(document: AccessibleDocument, node: LexborNode) -> bool:
-    if not any(attribute(node, name) is not None for name in TREE_ROW_ATTRIBUTES) or role(document, node) != "row":
+def _is_row_outside_treegrid(document: AccessibleDocument, node: LexborNode) -> bool:
+    if not any(attribute(node, name) is not None for name in TREEGRID_ROW_ATTRIBUTES) or role(document, node) != "row":
         return False
     current: LexborNode | None = node
     for _ in range(MAX_DEPTH):
         if current is None or not current.is_element_node:
             return False
-        written_role = attribute(current, "role")
-        if current.tag == "table" if written_role is None else not TABLES.isdisjoint(written_role.split()):
+        role_attribute = attribute(current, "role")
+        if current.tag == "table" if role_attribute is None else not TABLES.isdisjoint(role_attribute.split()):
             return role(document, current) not in (None, "treegrid")
         current = current.parent
     return False
 
 
 def _referenced_ids(document: AccessibleDocument) -> frozenset[str]:
-    names = [name for name in sorted(GLOBAL_ATTRIBUTES | ATTRIBUTES.keys()) if is_reference(name)]
-    by_attributes = (
+    invalid_names = [name for name in sorted(GLOBAL_ATTRIBUTES | ATTRIBUTES.keys()) if is_id_reference(name)]
+    ids_in_aria_attributes = (
         id
-        for node in live(document.document, ", ".join(f"[{name}]" for name in names))
-        for name in names
+        for node in live(document.document, ", ".join(f"[{name}]" for name in invalid_names))
+        for name in invalid_names
         for id in (attribute(node, name) or "").split()
     )
-    by_labels = (attribute(node, "for") or "" for node in live(document.document, "label[for]"))
-    return frozenset((*by_attributes, *by_labels)) - {""}
+    ids_in_labels = (attribute(node, "for") or "" for node in live(document.document, "label[for]"))
+    return frozenset((*ids_in_aria_attributes, *ids_in_labels)) - {""}

@@ -1,4 +1,7 @@
-"""Bindings of JavaScript frameworks: attributes and names that scripts may set after the page has loaded."""
+"""Recognize bindings of JavaScript frameworks.
+
+They may set attributes or names after the page has loaded.
+"""
 
 from __future__ import annotations
 
@@ -9,28 +12,31 @@ from selectolax.lexbor import LexborNode
 from website_scan.accessibility.document import AccessibleDocument
 from website_scan.page.markup import elements, live
 
-# Syntax of attribute bindings in Vue, Alpine, AngularJS, Angular, Aurelia, Lit and Polymer.
+# Attribute bindings in Vue, Alpine, AngularJS, Angular, Aurelia, Lit and Polymer.
 BINDING = re.compile(
     r"(?:(?:[xv]-bind)?:|(?:data-)?ng-attr-|\[(?:attr\.)?|[.?])?(?P<name>[a-z]+(?:-[a-z]+)*)"
     r"(?:\]|\$|\.(?:bind|one-way|two-way|to-view|attr|camel|prop))?"
 )
-# Attributes that bind any set of attributes, which a script returns.
+# Alpine, Vue and Knockout attributes that can bind any other attribute.
 ANY_ATTRIBUTE_BINDINGS = frozenset({"x-bind", "v-bind", "data-bind"})
-PLAIN_NAME = re.compile(r"[a-z-]+")
-# Attributes by which Alpine, Vue, AngularJS, Knockout and i18next bind a text, or an attribute that gives a name.
+PLAIN_ATTRIBUTE_NAME = re.compile(r"[a-z-]+")
+# Frameworks set an element's text or name with these attributes.
 NAME_BINDING = re.compile(
     r"[xv]-(?:text|html)|(?:data-)?ng-(?:bind(?:-html)?|attr-(?:aria-label|title))|data-bind|data-i18n(?:-[a-z-]+)?"
     r"|(?:[xv]-bind)?:(?:aria-label|aria-labelledby|title|placeholder|value)"
 )
 MAX_NODES = 200
-# Template placeholder that a script replaces by a value.
+# Scripts replace a template placeholder, such as `{{ label }}`.
 PLACEHOLDER = re.compile(r"\{\{|\$\{|\[\[")
-# Types of `<script>` that browsers run. Scripts of other types contain data.
+# Browsers run these types of `<script>`. Other types contain data.
 SCRIPT_TYPE = re.compile(r"(?:|module|(?:text|application)/(?:x-)?(?:java|ecma)script)(?:\s*;.*)?", re.IGNORECASE)
 
 
-def may_be_written(node: LexborNode, *names: str) -> bool:
-    """Return True if a script may write one of the named attributes, by a binding or in a custom element."""
+def may_be_set_by_script(node: LexborNode, *names: str) -> bool:
+    """Return True if a script may set one of the attributes.
+
+    The element has a framework binding or is a custom element.
+    """
     if "-" in (node.tag or ""):
         return True
     for attribute, value in node.attributes.items():
@@ -46,8 +52,8 @@ def may_be_written(node: LexborNode, *names: str) -> bool:
     return False
 
 
-def may_be_named(node: LexborNode) -> bool:
-    """Return True if a script may give the element a name.
+def may_be_named_by_script(node: LexborNode) -> bool:
+    """Return True if a script may give the element an accessible name.
 
     The element or a descendant is then a custom element, whose content is unknown, or has a binding of a name.
     """
@@ -63,12 +69,18 @@ def may_be_named(node: LexborNode) -> bool:
 
 
 def is_plain_name(name: str) -> bool:
-    """Return True if an attribute's name has only letters and hyphens, unlike the syntax of frameworks."""
-    return PLAIN_NAME.fullmatch(name) is not None
+    """Return True if a name has only letters and hyphens.
+
+    Bindings such as `@click` or `:title` have other characters.
+    """
+    return PLAIN_ATTRIBUTE_NAME.fullmatch(name) is not None
 
 
 def has_scripts(document: AccessibleDocument) -> bool:
-    """Return True if the page runs scripts, which may add elements to the page."""
+    """Return True if a script of the page may add elements.
+
+    Only scripts that browsers run count.
+    """
     return any(
         SCRIPT_TYPE.fullmatch((node.attributes.get("type") or "").strip()) is not None
         for node in live(document.document, "script")

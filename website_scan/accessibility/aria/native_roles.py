@@ -1,4 +1,7 @@
-"""Implicit (native) roles of elements (HTML Accessibility API Mappings 1.0), as in axe-core 4.12.1."""
+"""Implicit (native) roles of elements, as in axe-core 4.12.1.
+
+HTML Accessibility API Mappings 1.0.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +12,11 @@ from selectolax.lexbor import LexborNode
 
 from website_scan.accessibility.document import AccessibleDocument
 from website_scan.accessibility.names import has_aria_name, has_title
-from website_scan.accessibility.roles import first_role, overrides_none, sole_role
+from website_scan.accessibility.roles import first_role, ignores_role_none, sole_role
 from website_scan.page.markup import MAX_DEPTH, attribute
 
-# Elements whose role depends on neither attributes nor position.
-FIXED = {
+# These elements always have the same implicit role.
+FIXED_ROLE_BY_TAG = {
     "article": "article",
     "body": "document",
     "button": "button",
@@ -54,9 +57,9 @@ FIXED = {
     "ul": "list",
 }
 # Elements whose native role has no name in ARIA.
-WITH_UNNAMED_ROLE = frozenset({"audio", "canvas", "dl", "embed", "iframe", "label", "object", "svg", "video"})
-# Parents from which a child inherits role none.
-INHERITS_NONE_FROM = {
+ELEMENTS_WITH_UNNAMED_ROLE = frozenset({"audio", "canvas", "dl", "embed", "iframe", "label", "object", "svg", "video"})
+# Role none of these parents also applies to the child.
+PARENTS_THAT_PASS_ON_NONE = {
     "td": frozenset({"tr"}),
     "th": frozenset({"tr"}),
     "tr": frozenset({"thead", "tbody", "tfoot", "table"}),
@@ -68,7 +71,7 @@ INHERITS_NONE_FROM = {
     "dd": frozenset({"dl", "div"}),
     "div": frozenset({"dl"}),
 }
-INPUT_ROLES = {
+ROLE_BY_INPUT_TYPE = {
     "button": "button",
     "checkbox": "checkbox",
     "image": "button",
@@ -79,7 +82,7 @@ INPUT_ROLES = {
     "search": "searchbox",
     "submit": "button",
 }
-COMBOBOX_TYPES = frozenset({"email", "search", "tel", "text", "url"})
+COMBOBOX_INPUT_TYPES = frozenset({"email", "search", "tel", "text", "url"})
 INPUT_TYPES = frozenset(
     {"button", "checkbox", "color", "date", "datetime-local", "email", "file", "hidden", "image", "month", "number"}
     | {"password", "radio", "range", "reset", "search", "submit", "tel", "text", "time", "url", "week"}
@@ -87,17 +90,17 @@ INPUT_TYPES = frozenset(
 
 
 def role(document: AccessibleDocument, node: LexborNode, *, takes_first_valid: bool = False) -> str | None:
-    """Return the computed role of the element: `none` for role none, None if ARIA has no name for the role.
+    """Return the computed ARIA role of the element: `none` for role none.
 
-    A role attribute with several words counts only with `takes_first_valid`. As in axe-core, a DPUB-ARIA role never
-    counts.
+    None if ARIA has no name for the role. A role attribute with several words counts only with `takes_first_valid`. As
+    in axe-core, a DPUB-ARIA role never counts.
     """
-    read_role = first_role if takes_first_valid else sole_role
-    explicit = read_role(node)
-    if explicit is not None and not (explicit == "none" and overrides_none(node)):
+    read_role_attribute = first_role if takes_first_valid else sole_role
+    explicit = read_role_attribute(node)
+    if explicit is not None and not (explicit == "none" and ignores_role_none(node)):
         return explicit
     implicit = implicit_role(document, node)
-    if implicit is not None and _inherits_none(node, read_role):
+    if implicit is not None and _inherits_role_none(node, read_role_attribute):
         return "none"
     return implicit
 
@@ -107,32 +110,38 @@ def implicit_role(document: AccessibleDocument, node: LexborNode) -> str | None:
 
     A `th` without a scope is a columnheader here, while axe-core also examines the neighbouring cells.
     """
-    fixed_role = FIXED.get(node.tag or "")
+    fixed_role = FIXED_ROLE_BY_TAG.get(node.tag or "")
     if fixed_role is not None:
         return fixed_role
-    compute = CONDITIONAL_ROLES.get(node.tag or "")
+    compute = COMPUTE_ROLE_BY_TAG.get(node.tag or "")
     return document.native_role(node, compute) if compute is not None else None
 
 
 def has_native_role(document: AccessibleDocument, node: LexborNode) -> bool:
-    """Return True if the element has a native role, even if ARIA has no name for the role."""
-    return node.tag in WITH_UNNAMED_ROLE or implicit_role(document, node) is not None
+    """Return True if the element has a native role.
+
+    ARIA may have no name for the role.
+    """
+    return node.tag in ELEMENTS_WITH_UNNAMED_ROLE or implicit_role(document, node) is not None
 
 
 def input_type(node: LexborNode) -> str:
-    """Return the type of an `input` as browsers interpret the attribute: `text` for an unknown type."""
+    """Return an input's type as browsers interpret the attribute.
+
+    An unknown type is `text`.
+    """
     kind = (attribute(node, "type") or "").lower()
     return kind if kind in INPUT_TYPES else "text"
 
 
-def _inherits_none(node: LexborNode, read_role: Callable[[LexborNode], str | None]) -> bool:
+def _inherits_role_none(node: LexborNode, read_role_attribute: Callable[[LexborNode], str | None]) -> bool:
     current = node
     for _ in range(MAX_DEPTH):
         parent = current.parent
-        if parent is None or parent.tag not in INHERITS_NONE_FROM.get(current.tag or "", ()):
+        if parent is None or parent.tag not in PARENTS_THAT_PASS_ON_NONE.get(current.tag or "", ()):
             return False
-        explicit = read_role(parent)
-        if explicit == "none" and not overrides_none(parent):
+        explicit = read_role_attribute(parent)
+        if explicit == "none" and not ignores_role_none(parent):
             return True
         if explicit is not None:
             return False
@@ -145,8 +154,8 @@ def _link_role(_: AccessibleDocument, node: LexborNode) -> str | None:
 
 
 def _aside_role(document: AccessibleDocument, node: LexborNode) -> str | None:
-    is_named = has_aria_name(document, node) or has_title(node)
-    return "complementary" if is_named or not document.is_in_section(node.parent) else None
+    has_name = has_aria_name(document, node) or has_title(node)
+    return "complementary" if has_name or not document.is_in_section(node.parent) else None
 
 
 def _footer_role(document: AccessibleDocument, node: LexborNode) -> str | None:
@@ -166,20 +175,20 @@ def _section_role(document: AccessibleDocument, node: LexborNode) -> str | None:
 
 
 def _image_role(_: AccessibleDocument, node: LexborNode) -> str:
-    return "none" if attribute(node, "alt") == "" and not overrides_none(node) else "img"
+    return "none" if attribute(node, "alt") == "" and not ignores_role_none(node) else "img"
 
 
 def _input_role(document: AccessibleDocument, node: LexborNode) -> str:
     kind = input_type(node)
-    if kind in COMBOBOX_TYPES and (lists := document.referenced(node, "list")) and lists[0].tag == "datalist":
+    if kind in COMBOBOX_INPUT_TYPES and (lists := document.referenced(node, "list")) and lists[0].tag == "datalist":
         return "combobox"
-    return INPUT_ROLES.get(kind, "textbox")
+    return ROLE_BY_INPUT_TYPE.get(kind, "textbox")
 
 
 def _select_role(_: AccessibleDocument, node: LexborNode) -> str:
     rows = re.match(r"\s*\+?([0-9]{1,9})", attribute(node, "size") or "")
-    is_long = rows is not None and int(rows[1]) > 1
-    return "listbox" if is_long or attribute(node, "multiple") is not None else "combobox"
+    has_several_rows = rows is not None and int(rows[1]) > 1
+    return "listbox" if has_several_rows or attribute(node, "multiple") is not None else "combobox"
 
 
 def _data_cell_role(_: AccessibleDocument, node: LexborNode) -> str:
@@ -196,8 +205,8 @@ def _header_cell_role(_: AccessibleDocument, node: LexborNode) -> str:
     return "rowheader" if attribute(node, "scope") == "row" else "columnheader"
 
 
-# Elements whose role depends on their attributes and their position.
-CONDITIONAL_ROLES: dict[str, Callable[[AccessibleDocument, LexborNode], str | None]] = {
+# Elements whose implicit role depends on their attributes or ancestors.
+COMPUTE_ROLE_BY_TAG: dict[str, Callable[[AccessibleDocument, LexborNode], str | None]] = {
     "a": _link_role,
     "area": _link_role,
     "aside": _aside_role,

@@ -1,4 +1,4 @@
-"""ARIA checks: roles and attributes are valid, allowed, and complete.
+"""Checks for invalid, disallowed and missing ARIA roles and attributes.
 
 A check is the axe-core rule with its ID. A fault is only a warning if a script may still change it, or if it depends
 on the element's ancestors, children or focusable content. What axe-core reports as incomplete is for review.
@@ -287,7 +287,7 @@ def aria_allowed_role(document: AccessibleDocument) -> Faults:
     fix='Take hidden content out of the tab order too: `<div aria-hidden="true" inert>`, or hide it from everyone.',
     references=(f"{NAME_ROLE_VALUE}", "axe-core: aria-hidden-focus"),
 )
-@warns(
+@judges(
     "element|elements with aria-hidden",
     "leaves|leave something in the tab order",
     "are out of the tab order",

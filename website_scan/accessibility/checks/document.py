@@ -1,4 +1,4 @@
-"""Language and document checks: declarations about the whole page, and disturbances such as refresh and motion."""
+"""Checks of the page's language, title, zoom and moving content."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from website_scan.accessibility.languages import (
     LANGUAGE_ATTRIBUTES,
     has_text_in_own_language,
     invalid_languages,
-    is_registered,
+    is_registered_subtag,
     primary_subtag,
 )
 from website_scan.accessibility.verdicts import Faults, judges, place, start_tag
@@ -21,7 +21,7 @@ from website_scan.accessibility.wcag import (
     AUDIO_CONTROL,
     BEST_PRACTICE,
     CAPTIONS,
-    LANGUAGE_OF_PAGE,
+    LANGUAGE_OF_PAGE_CRITERION,
     LANGUAGE_OF_PARTS,
     PAGE_TITLED,
     PAUSE_STOP_HIDE,
@@ -32,7 +32,7 @@ from website_scan.accessibility.wcag import (
 from website_scan.accessibility.wording import faulty
 from website_scan.catalogue import Category, check
 from website_scan.findings import CRITICAL, HIGH, LOW, MEDIUM, NotApplicable
-from website_scan.outcomes import Fail, Fix, Language, Pass, Verdict, with_values
+from website_scan.outcomes import Fail, Fix, Language, Pass, Verdict, set_values
 from website_scan.page.evidence import Document, Page
 from website_scan.page.markup import attribute, elements, enclosing, http_equivs, live, metas_named, select, texts
 from website_scan.page.meta import refresh, scale, viewport_properties
@@ -41,13 +41,13 @@ from website_scan.values import Address, Code, Count, Excerpt, Value, Values
 
 CATEGORY = Category("Language and document", weight=5, html=True)
 
-NO_ROOT = NotApplicable("The page has no html element.")
-# Attributes of a player without sound. HTML has no `paused`, but some scripts use the attribute.
+NO_HTML_ELEMENT = NotApplicable("The page has no html element.")
+# HTML has no attribute `paused`, but some scripts use it.
 SILENT = ("muted", "paused")
 
 # WCAG 2.2.1 excepts time limits of more than 20 hours.
-LONG_REFRESH_S = 72_000
-MIN_SCALE, MIN_LARGE_SCALE = 2.0, 5.0  # zoom factors
+MAX_JUDGED_REFRESH_S = 72_000
+MIN_MAXIMUM_SCALE, MIN_LARGE_MAXIMUM_SCALE = 2.0, 5.0
 UNLIMITED = frozenset({"device-width", "device-height"})
 ZOOMABLE = UNLIMITED | {"yes"}
 ZOOM = {Language.HTML: '<meta name="viewport" content="width=device-width, initial-scale=1">'}
@@ -55,7 +55,7 @@ ZOOM = {Language.HTML: '<meta name="viewport" content="width=device-width, initi
 
 @dataclass(frozen=True, slots=True)
 class TimedRefresh(Place):
-    """Refresh of the whole page, by its delay."""
+    """Timed refresh of the page, with its delay."""
 
     kind: ClassVar[str] = "refresh"
 
@@ -71,13 +71,13 @@ class TimedRefresh(Place):
     why="Screen readers pronounce the page in the user's language instead of the page's.",
     severity=HIGH,
     fix=Fix("Declare the language of the page.", {Language.HTML: '<html lang="en">'}),
-    references=(f"{LANGUAGE_OF_PAGE}", "axe-core: html-has-lang"),
+    references=(f"{LANGUAGE_OF_PAGE_CRITERION}", "axe-core: html-has-lang"),
 )
 @faulty("the page", "does not declare its language")
 def html_has_lang(document: Document) -> Verdict:
     root = document.tree.root
     if root is None:
-        return NO_ROOT
+        return NO_HTML_ELEMENT
     if language := _language_attribute(root, "lang"):
         return Pass('The html element has lang="{language}".', language=Excerpt(language, 40))
     missing = "no" if attribute(root, "lang") is None else "an empty"
@@ -85,7 +85,7 @@ def html_has_lang(document: Document) -> Verdict:
     return Fail(
         "missing",
         f"The page does not declare its language: the html element has {missing} lang attribute{elsewhere}.",
-        places=[place(root, LANGUAGE_OF_PAGE)],
+        places=[place(root, LANGUAGE_OF_PAGE_CRITERION)],
     )
 
 
@@ -96,13 +96,13 @@ def html_has_lang(document: Document) -> Verdict:
     why="Screen readers do not know the language, and pronounce the page wrongly.",
     severity=HIGH,
     fix='Use a language tag from the IANA registry, such as `<html lang="en">`, `lang="de"` or `lang="pt-BR"`.',
-    references=(f"{LANGUAGE_OF_PAGE}", "RFC 5646, section 2.2.1", "axe-core: html-lang-valid"),
+    references=(f"{LANGUAGE_OF_PAGE_CRITERION}", "RFC 5646, section 2.2.1", "axe-core: html-lang-valid"),
 )
 @faulty("the page", "declares an invalid language")
 def html_lang_valid(document: Document) -> Verdict:
     root = document.tree.root
     if root is None:
-        return NO_ROOT
+        return NO_HTML_ELEMENT
     if not any(attribute(root, name) for name in LANGUAGE_ATTRIBUTES):
         return NotApplicable("The html element has no language.")
     if invalid := invalid_languages(root):
@@ -110,7 +110,7 @@ def html_lang_valid(document: Document) -> Verdict:
             "invalid",
             "The page declares an invalid language: the html element has {languages}.",
             languages=Values([Code(language, 60) for language in invalid], " and "),
-            places=[place(root, LANGUAGE_OF_PAGE)],
+            places=[place(root, LANGUAGE_OF_PAGE_CRITERION)],
         )
     return Pass("The language of the page is registered: {root}.", root=Code(start_tag(root), 80))
 
@@ -147,17 +147,17 @@ def valid_lang(document: AccessibleDocument) -> Faults:
     why="Which of the two languages is used depends on the browser.",
     severity=MEDIUM,
     fix="Remove `xml:lang`, or give it the same language as `lang`.",
-    references=(f"{LANGUAGE_OF_PAGE}", "axe-core: html-xml-lang-mismatch"),
+    references=(f"{LANGUAGE_OF_PAGE_CRITERION}", "axe-core: html-xml-lang-mismatch"),
 )
 @faulty("the page", "declares two languages")
 def html_xml_lang_mismatch(document: Document) -> Verdict:
     root = document.tree.root
     if root is None:
-        return NO_ROOT
+        return NO_HTML_ELEMENT
     language, xml_language = _language_attribute(root, "lang"), _language_attribute(root, "xml:lang")
     if not language or not xml_language:
         return NotApplicable("The html element does not have both lang and xml:lang.")
-    if not (is_registered(primary_subtag(language)) and is_registered(primary_subtag(xml_language))):
+    if not (is_registered_subtag(primary_subtag(language)) and is_registered_subtag(primary_subtag(xml_language))):
         return NotApplicable("One of the html element's languages does not exist; html-lang-valid reports that.")
     if primary_subtag(language) == primary_subtag(xml_language):
         return Pass(
@@ -170,7 +170,7 @@ def html_xml_lang_mismatch(document: Document) -> Verdict:
         "The page declares two languages: lang is “{lang}”, xml:lang “{xml_lang}”.",
         lang=Excerpt(language, 40),
         xml_lang=Excerpt(xml_language, 40),
-        places=[place(root, LANGUAGE_OF_PAGE)],
+        places=[place(root, LANGUAGE_OF_PAGE_CRITERION)],
     )
 
 
@@ -214,12 +214,12 @@ def meta_refresh(page: Page, document: Document) -> Verdict:
     url: dict[str, Value] = {"url": Address(redirect.url)} if redirect.url else {}
     does = "The page goes to {url}" if redirect.url else "The page reloads"
     if redirect.seconds == 0:
-        return with_values(Pass(f"{does} at once, so nobody is interrupted."), url)
+        return set_values(Pass(f"{does} at once, so nobody is interrupted."), url)
     after = url | {"delay": Count(redirect.seconds, "second")}
-    if redirect.seconds > LONG_REFRESH_S:
-        return with_values(Pass(f"{does} only after {{delay}}, so nobody is interrupted."), after)
+    if redirect.seconds > MAX_JUDGED_REFRESH_S:
+        return set_values(Pass(f"{does} only after {{delay}}, so nobody is interrupted."), after)
     row = TimedRefresh(redirect.seconds, TIMING_ADJUSTABLE.number, TIMING_ADJUSTABLE.level)
-    return with_values(Fail("timed", f"{does} after {{delay}}.", details=[row]), after)
+    return set_values(Fail("timed", f"{does} after {{delay}}.", details=[row]), after)
 
 
 @check(
@@ -233,7 +233,7 @@ def meta_refresh(page: Page, document: Document) -> Verdict:
 )
 @faulty("the viewport", "keeps people from zooming to 200%")
 def meta_viewport(document: Document) -> Verdict:
-    return _judge_viewport("disabled", document, _forbids_zoom, RESIZE_TEXT, "200%")
+    return _judge_viewport("disabled", document, _disables_zoom, RESIZE_TEXT, "200%")
 
 
 @check(
@@ -247,8 +247,8 @@ def meta_viewport(document: Document) -> Verdict:
 )
 @faulty("the viewport", "keeps people from zooming to 500%")
 def meta_viewport_large(document: Document) -> Verdict:
-    finding = _judge_viewport("limited", document, _limits_zoom, BEST_PRACTICE, "500%")
-    if isinstance(finding, Pass) and any(_forbids_zoom(properties) for _, properties in _viewport_elements(document)):
+    finding = _judge_viewport("limited", document, _limits_zoom_below_500_percent, BEST_PRACTICE, "500%")
+    if isinstance(finding, Pass) and any(_disables_zoom(properties) for _, properties in _viewport_elements(document)):
         return Pass("The viewport already disables zooming to 200%; meta-viewport reports that.")
     return finding
 
@@ -265,7 +265,7 @@ def meta_viewport_large(document: Document) -> Verdict:
 )
 @judges("<blink> element|elements", "shows|show blinking content", "are empty or hidden", PAUSE_STOP_HIDE)
 def blink(document: AccessibleDocument) -> Faults:
-    return _find_moving(document, "blink", lambda _: True)
+    return _find_moving_text(document, "blink", lambda _: True)
 
 
 @check(
@@ -280,7 +280,7 @@ def blink(document: AccessibleDocument) -> Faults:
 )
 @judges("<marquee> element|elements", "shows|show moving content", "are empty or hidden", PAUSE_STOP_HIDE)
 def marquee(document: AccessibleDocument) -> Faults:
-    return _find_moving(document, "marquee", _has_content)
+    return _find_moving_text(document, "marquee", _has_content)
 
 
 @check(
@@ -299,9 +299,11 @@ def marquee(document: AccessibleDocument) -> Faults:
 @judges("video|videos with sound", "has|have no captions", "have a captions track", CAPTIONS)
 def video_caption(document: AccessibleDocument) -> Faults:
     videos = [video for video in document.exposed("video") if attribute(video, "muted") is None]
-    without_captions = [video for video in videos if not any(_is_captions(track) for track in select(video, "track"))]
-    # A video may have no sound, or captions in its picture or from a script, so a person has to judge.
-    return Faults(videos, review=without_captions)
+    videos_without_captions = [
+        video for video in videos if not any(_is_captions_track(track) for track in select(video, "track"))
+    ]
+    # A video may have no sound, or captions that scripts add.
+    return Faults(videos, review=videos_without_captions)
 
 
 @check(
@@ -321,13 +323,13 @@ def video_caption(document: AccessibleDocument) -> Faults:
     AUDIO_CONTROL,
 )
 def no_autoplay_audio(document: AccessibleDocument) -> Faults:
-    # Hidden players count, because they are audible.
+    # Hidden audio players count, because their sound is audible.
     players = [
         player
         for player in live(document.document, "audio[autoplay], video[autoplay]")
-        if all(attribute(player, name) is None for name in SILENT) and _has_source(player)
+        if all(attribute(player, name) is None for name in SILENT) and _has_media_source(player)
     ]
-    # Only a media player knows the length of the sound, so a person has to judge.
+    # A person has to judge the length of the sound by playing it.
     return Faults(players, review=[player for player in players if attribute(player, "controls") is None])
 
 
@@ -360,29 +362,35 @@ def _judge_viewport(
 
 
 def _viewport_elements(document: Document) -> list[tuple[LexborNode, dict[str, str]]]:
-    """Return the viewport elements with their properties."""
+    """Return the viewport meta elements with their parsed properties."""
     return [(node, viewport_properties(attribute(node, "content") or "")) for node in metas_named(document, "viewport")]
 
 
-def _forbids_zoom(properties: dict[str, str]) -> bool:
-    """Return True if zooming to 200% is disabled. Browsers treat unknown words as 0 (CSS Device Adaptation, 10.4)."""
+def _disables_zoom(properties: dict[str, str]) -> bool:
+    """Return True if the viewport disables zooming to 200%.
+
+    Browsers treat unknown words as 0 (CSS Device Adaptation, 10.4).
+    """
     scalable, largest = properties.get("user-scalable", "yes"), properties.get("maximum-scale", "5")
     number, limit = scale(scalable), scale(largest)
     if number is None and scalable not in ZOOMABLE:
         return True
     if limit is None and largest not in UNLIMITED:
         return True
-    return (number is not None and -1 < number < 1) or (limit is not None and 0 <= limit < MIN_SCALE)
+    return (number is not None and -1 < number < 1) or (limit is not None and 0 <= limit < MIN_MAXIMUM_SCALE)
 
 
-def _limits_zoom(properties: dict[str, str]) -> bool:
-    """Return True if the limit of zooming is from 200% to below 500%. `_forbids_zoom` judges lower limits."""
+def _limits_zoom_below_500_percent(properties: dict[str, str]) -> bool:
+    """Return True if the page's zoom limit is between 200% and 500%.
+
+    500% is excluded. `_disables_zoom` judges lower limits.
+    """
     number = scale(properties.get("maximum-scale", ""))
-    return number is not None and MIN_SCALE <= number < MIN_LARGE_SCALE
+    return number is not None and MIN_MAXIMUM_SCALE <= number < MIN_LARGE_MAXIMUM_SCALE
 
 
-def _find_moving(document: AccessibleDocument, tag: str, has_size: Callable[[LexborNode], bool]) -> Faults:
-    # Moving text disturbs everyone who sees the text, so elements hidden from assistive technology count.
+def _find_moving_text(document: AccessibleDocument, tag: str, has_size: Callable[[LexborNode], bool]) -> Faults:
+    # Movement that is hidden from screen readers disturbs everyone who sees it.
     return Faults.find(
         live(document.document, tag), lambda node: has_size(node) and not document.visibility.is_hidden(node)
     )
@@ -392,11 +400,11 @@ def _has_content(node: LexborNode) -> bool:
     return any(texts(node)) or any(True for _ in elements(node))
 
 
-def _is_captions(track: LexborNode) -> bool:
+def _is_captions_track(track: LexborNode) -> bool:
     return (attribute(track, "kind") or "").lower() == "captions"
 
 
-def _has_source(player: LexborNode) -> bool:
+def _has_media_source(player: LexborNode) -> bool:
     sources = (child for child in elements(player) if child.tag == "source")
     return any(attribute(player_or_source, "src") for player_or_source in (player, *sources))
 

@@ -1,4 +1,4 @@
-"""Form checks: labels of fields, and autocomplete attributes.
+"""Checks of field labels and autocomplete attributes.
 
 A check is the axe-core rule with its ID. A fault is only a warning if axe-core would need rendered styles or the page
 after its scripts have run, or if axe-core reports incomplete results.
@@ -11,7 +11,7 @@ from itertools import islice
 
 from selectolax.lexbor import LexborNode
 
-from website_scan.accessibility.aria.framework_bindings import may_be_named
+from website_scan.accessibility.aria.framework_bindings import may_be_named_by_script
 from website_scan.accessibility.axe import INAPPLICABLE
 from website_scan.accessibility.controls.widgets import aria_widgets
 from website_scan.accessibility.document import AccessibleDocument
@@ -36,20 +36,22 @@ from website_scan.page.markup import attribute, enclosing
 
 CATEGORY = Category("Forms", weight=15, html=True, content=True)
 
-# Input types that HTML names in another way, or that are invisible.
-UNLABELLED_TYPES = frozenset({"hidden", "image", "button", "submit", "reset"})
-WITHOUT_AUTOFILL = frozenset({"hidden", "button", "submit", "reset"})
+# HTML names these input types in another way, or they are invisible.
+INPUT_TYPES_WITHOUT_LABEL = frozenset({"hidden", "image", "button", "submit", "reset"})
+INPUT_TYPES_WITHOUT_AUTOFILL = frozenset({"hidden", "button", "submit", "reset"})
 FIELDS = "input, select, textarea"
-MAX_FIELDS = 5_000  # more than any form has
+MAX_JUDGED_FIELDS = 5_000
 
-# Values of the autocomplete attribute (HTML Standard, section 4.10.18.7.1), and values that axe-core tolerates.
-ON_OFF_VALUES = frozenset({"on", "off"})
-# Values that switch autofill on or off in some browsers, and are harmless in others.
-TOLERATED_VALUES = frozenset({"none", "false", "true", "disabled", "enabled", "undefined", "null", "xon", "xoff"})
-UNCERTAIN_VALUES = frozenset({"text", "pronouns", "gender", "message", "content"})
+# Valid autocomplete values (HTML Standard, section 4.10.18.7.1), and others that axe-core tolerates.
+AUTOCOMPLETE_SWITCH_VALUES = frozenset({"on", "off"})
+# These invalid values switch autofill on or off in some browsers.
+TOLERATED_AUTOCOMPLETE_VALUES = frozenset(
+    {"none", "false", "true", "disabled", "enabled", "undefined", "null", "xon", "xoff"}
+)
+UNCERTAIN_AUTOCOMPLETE_VALUES = frozenset({"text", "pronouns", "gender", "message", "content"})
 SECTION = "section-"
 ADDRESS_KINDS = frozenset({"shipping", "billing"})
-# Kinds of telephone numbers and message addresses, allowed only before a field of CONTACT_FIELDS.
+# Kinds of contact in autocomplete, allowed only before a field of CONTACT_FIELDS.
 CONTACT_KINDS = frozenset({"home", "work", "mobile", "fax", "pager"})
 CONTACT_FIELDS = frozenset(
     {"tel", "tel-country-code", "tel-national", "tel-area-code", "tel-local", "tel-local-prefix", "tel-local-suffix"}
@@ -71,7 +73,7 @@ class _AutocompleteValidity(Enum):
     """Validity of an autocomplete attribute."""
 
     VALID = auto()
-    UNCERTAIN = auto()  # not in the standard, but perhaps meant as a name for people
+    UNCERTAIN = auto()  # The invalid value may be meant as a description for people.
     INVALID = auto()
 
 
@@ -89,8 +91,8 @@ class _AutocompleteValidity(Enum):
 def label(document: AccessibleDocument) -> Faults:
     return Faults.find(
         _fields_with_labels(document, "input, textarea"),
-        lambda field: not _is_named_field(document, field, counts_placeholder=True),
-        may_be_named,
+        lambda field: not _has_field_name(document, field, accepts_placeholder=True),
+        may_be_named_by_script,
     )
 
 
@@ -108,8 +110,8 @@ def label(document: AccessibleDocument) -> Faults:
 def select_name(document: AccessibleDocument) -> Faults:
     return Faults.find(
         document.exposed("select"),
-        lambda field: not _is_named_field(document, field, counts_placeholder=False),
-        may_be_named,
+        lambda field: not _has_field_name(document, field, accepts_placeholder=False),
+        may_be_named_by_script,
     )
 
 
@@ -129,7 +131,7 @@ def select_name(document: AccessibleDocument) -> Faults:
 @judges("ARIA input field|fields", "has|have no name", "have a name", NAME_ROLE_VALUE)
 def aria_input_field_name(document: AccessibleDocument) -> Faults:
     fields = aria_widgets(document, "combobox", "listbox", "searchbox", "slider", "spinbutton", "textbox")
-    nameless = Faults.find(fields, lambda field: not has_author_name(document, field), may_be_named)
+    nameless = Faults.find(fields, lambda field: not has_author_name(document, field), may_be_named_by_script)
     return _judge_aria_names(document, nameless)
 
 
@@ -151,7 +153,7 @@ def aria_toggle_field_name(document: AccessibleDocument) -> Faults:
     nameless = Faults.find(
         aria_widgets(document, "checkbox", "menuitemcheckbox", "menuitemradio", "radio", "switch", "option"),
         lambda field: not (has_author_name(document, field) or has_content_name(document, field)),
-        may_be_named,
+        may_be_named_by_script,
     )
     return _judge_aria_names(document, nameless)
 
@@ -201,7 +203,7 @@ def autocomplete_valid(document: AccessibleDocument) -> Faults:
 @judges("form field|fields", "has|have several labels", "have at most one label", LABELS)
 def form_field_multiple_labels(document: AccessibleDocument) -> Faults:
     fields = _fields_with_labels(document, FIELDS)
-    return Faults(fields, review=[field for field in fields if _has_rival_labels(document, field)])
+    return Faults(fields, review=[field for field in fields if _has_multiple_labels(document, field)])
 
 
 @check(
@@ -222,7 +224,9 @@ def form_field_multiple_labels(document: AccessibleDocument) -> Faults:
 )
 def label_title_only(document: AccessibleDocument) -> Faults:
     fields = _fields_with_labels(document, FIELDS)
-    return Faults(fields, uncertain=[field for field in fields if _has_only_title(document, field)], unless="")
+    return Faults(
+        fields, uncertain=[field for field in fields if _is_labelled_only_by_title(document, field)], unless=""
+    )
 
 
 @check(
@@ -240,7 +244,10 @@ def label_content_name_mismatch(axe: AxeReport) -> Verdict:
 
 
 def _judge_aria_names(document: AccessibleDocument, nameless: Faults) -> Faults:
-    """Return fields without a name; if all fields have a name, fields whose name does not contain their label."""
+    """Return the fields without an accessible name.
+
+    If there are none, return fields whose name does not contain their label.
+    """
     if nameless.certain or nameless.uncertain:
         return nameless
     return Faults(
@@ -253,23 +260,23 @@ def _judge_aria_names(document: AccessibleDocument, nameless: Faults) -> Faults:
 
 
 def _fields_with_labels(document: AccessibleDocument, selector: str) -> list[LexborNode]:
-    return list(islice((field for field in document.exposed(selector) if _can_have_label(field)), MAX_FIELDS))
+    return list(islice((field for field in document.exposed(selector) if _can_have_label(field)), MAX_JUDGED_FIELDS))
 
 
 def _can_have_label(node: LexborNode) -> bool:
-    return node.tag != "input" or (attribute(node, "type") or "").lower() not in UNLABELLED_TYPES
+    return node.tag != "input" or (attribute(node, "type") or "").lower() not in INPUT_TYPES_WITHOUT_LABEL
 
 
-def _is_named_field(document: AccessibleDocument, node: LexborNode, *, counts_placeholder: bool) -> bool:
+def _has_field_name(document: AccessibleDocument, node: LexborNode, *, accepts_placeholder: bool) -> bool:
     explicit = document.explicit_labels(node)
-    # A hidden label whose `for` is the field's ID does not count, unless the field has a name from another source.
+    # As in axe-core, a hidden label counts only if the field has another name.
     if explicit and document.visibility.is_hidden_from_at(explicit[0]) and not accessible_name(document, node):
         return False
     return (
         has_author_name(document, node)
         or any(label_text(document, label, node) for label in document.labels(node))
         or any(document.visibility.is_hidden(label) for label in explicit)
-        or (counts_placeholder and bool((attribute(node, "placeholder") or "").strip()))
+        or (accepts_placeholder and bool((attribute(node, "placeholder") or "").strip()))
         or is_presentational(node)
     )
 
@@ -282,19 +289,22 @@ def _differs_from_label(document: AccessibleDocument, node: LexborNode) -> bool:
 def _allows_autofill(node: LexborNode) -> bool:
     if not (attribute(node, "autocomplete") or "").strip():
         return False
-    if node.tag == "input" and (attribute(node, "type") or "").lower() in WITHOUT_AUTOFILL:
+    if node.tag == "input" and (attribute(node, "type") or "").lower() in INPUT_TYPES_WITHOUT_AUTOFILL:
         return False
     for state in ("disabled", "readonly"):
         if attribute(node, state) is not None or (attribute(node, f"aria-{state}") or "").lower() == "true":
             return False
-    is_no_widget = attribute(node, "role") is not None and explicit_role(node) not in WIDGETS
-    return not (has_negative_tabindex(node) and is_no_widget)
+    has_non_widget_role = attribute(node, "role") is not None and explicit_role(node) not in WIDGETS
+    return not (has_negative_tabindex(node) and has_non_widget_role)
 
 
 def _judge_autocomplete(value: str) -> _AutocompleteValidity:
-    """Judge an autocomplete value: [section-*] [shipping|billing] ([contact kind] contact field|field) [webauthn]."""
+    """Judge an autocomplete value.
+
+    Its form is [section-*] [shipping|billing] ([contact kind] contact field|field) [webauthn].
+    """
     tokens = value.lower().split()
-    if not tokens or (len(tokens) == 1 and tokens[0] in ON_OFF_VALUES | TOLERATED_VALUES):
+    if not tokens or (len(tokens) == 1 and tokens[0] in AUTOCOMPLETE_SWITCH_VALUES | TOLERATED_AUTOCOMPLETE_VALUES):
         return _AutocompleteValidity.VALID
     if tokens[-1] == CREDENTIAL:
         tokens.pop()
@@ -308,15 +318,15 @@ def _judge_autocomplete(value: str) -> _AutocompleteValidity:
         fields = CONTACT_FIELDS
     if len(tokens) != 1:
         return _AutocompleteValidity.INVALID
-    if tokens[0] in UNCERTAIN_VALUES:
+    if tokens[0] in UNCERTAIN_AUTOCOMPLETE_VALUES:
         return _AutocompleteValidity.UNCERTAIN
     return _AutocompleteValidity.VALID if tokens[0] in fields else _AutocompleteValidity.INVALID
 
 
-def _has_rival_labels(document: AccessibleDocument, node: LexborNode) -> bool:
+def _has_multiple_labels(document: AccessibleDocument, node: LexborNode) -> bool:
     labels = [label for label in document.explicit_labels(node) if not document.visibility.is_hidden(label)]
-    explicit_ids = {label.mem_id for label in labels}
-    labels += [label for label in _enclosing_labels(node) if label.mem_id not in explicit_ids]
+    explicit_label_ids = {label.mem_id for label in labels}
+    labels += [label for label in _enclosing_labels(node) if label.mem_id not in explicit_label_ids]
     if len(labels) < 2:
         return False
     announced = [label.mem_id for label in labels if not document.visibility.is_hidden_from_at(label)]
@@ -333,8 +343,9 @@ def _enclosing_labels(node: LexborNode) -> list[LexborNode]:
     return labels
 
 
-def _has_only_title(document: AccessibleDocument, node: LexborNode) -> bool:
-    if not (attribute(node, "title") or attribute(node, "aria-describedby")) or is_presentational(node):
+def _is_labelled_only_by_title(document: AccessibleDocument, node: LexborNode) -> bool:
+    # The check `label` or `select-name` reports fields without a name.
+    if not (attribute(node, "title") or "").strip() or is_presentational(node):
         return False
     if any((attribute(node, name) or "").strip() for name in ("aria-label", "placeholder")):
         return False

@@ -1,7 +1,7 @@
-"""Name checks: accessible names of links, buttons, frames, headings and ARIA widgets.
+"""Checks of the accessible names of links, buttons and widgets.
 
-A check is the axe-core rule with its ID. A fault is only a warning if axe-core would need rendered styles or the page
-after its scripts have run.
+The names of frames and headings are judged here, too. A check is the axe-core rule with its ID. A fault is only a
+warning if axe-core would need rendered styles or the page after its scripts have run.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 
 from selectolax.lexbor import LexborNode
 
-from website_scan.accessibility.aria.framework_bindings import may_be_named
+from website_scan.accessibility.aria.framework_bindings import may_be_named_by_script
 from website_scan.accessibility.axe import INAPPLICABLE
 from website_scan.accessibility.controls.links import find_ambiguous_links
 from website_scan.accessibility.controls.widgets import aria_widgets
@@ -22,9 +22,11 @@ from website_scan.accessibility.roles import (
     has_negative_tabindex,
     is_focusable,
     is_presentational,
+    is_summary_of_details,
 )
+from website_scan.accessibility.scripted import FilledLinks
 from website_scan.accessibility.verdicts import Faults, judges
-from website_scan.accessibility.wai_aria import NAME_REQUIRED
+from website_scan.accessibility.wai_aria import ROLES_THAT_REQUIRE_NAMES
 from website_scan.accessibility.wcag import (
     BEST_PRACTICE,
     LINK_PURPOSE,
@@ -41,7 +43,7 @@ from website_scan.page.markup import attribute, enclosing
 
 CATEGORY = Category("Names and labels of controls", weight=20, html=True, content=True, absence=True)
 
-INPUT_BUTTONS = frozenset({"button", "submit", "reset"})
+BUTTON_INPUT_TYPES = frozenset({"button", "submit", "reset"})
 HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 IsNamed = Callable[[AccessibleDocument, LexborNode], bool]
 
@@ -59,7 +61,13 @@ IsNamed = Callable[[AccessibleDocument, LexborNode], bool]
 @judges("link|links", "has|have no name", "have a name", LINK_PURPOSE)
 def link_name(document: AccessibleDocument) -> Faults:
     links = (link for link in document.exposed("a[href]") if attribute(link, "href") is not None)
-    return _find_nameless(document, links, _is_named_by_content)
+    filled = FilledLinks(document)
+    return Faults.find(
+        links,
+        lambda link: not _is_named_by_content(document, link),
+        lambda link: may_be_named_by_script(link) or filled.may_be_filled(link),
+        needs_review=filled.is_named_in_script,
+    )
 
 
 @check(
@@ -90,7 +98,7 @@ def identical_links_same_purpose(document: AccessibleDocument) -> Faults:
 )
 @judges("button|buttons", "has|have no name", "have a name", NAME_ROLE_VALUE)
 def button_name(document: AccessibleDocument) -> Faults:
-    buttons = (button for button in document.exposed("button") if _is_judged_as_button(button))
+    buttons = (button for button in document.exposed("button") if _requires_button_name(button))
     return _find_nameless(document, buttons, _is_named_button)
 
 
@@ -105,9 +113,9 @@ def button_name(document: AccessibleDocument) -> Faults:
 )
 @judges("input button|buttons", "has|have no name", "have a name", NAME_ROLE_VALUE)
 def input_button_name(document: AccessibleDocument) -> Faults:
-    inputs = (field for field in document.exposed("input[type]") if attribute(field, "type") in INPUT_BUTTONS)
-    buttons = (button for button in inputs if _is_judged_as_button(button))
-    return _find_nameless(document, buttons, _is_named_input_button)
+    inputs = (field for field in document.exposed("input[type]") if attribute(field, "type") in BUTTON_INPUT_TYPES)
+    buttons = (button for button in inputs if _requires_button_name(button))
+    return _find_nameless(document, buttons, _has_input_button_name)
 
 
 @check(
@@ -121,7 +129,7 @@ def input_button_name(document: AccessibleDocument) -> Faults:
 )
 @judges("summary element|elements", "has|have no name", "have a name", NAME_ROLE_VALUE)
 def summary_name(document: AccessibleDocument) -> Faults:
-    summaries = (summary for summary in document.exposed("summary") if _is_first_summary(summary))
+    summaries = (summary for summary in document.exposed("summary") if is_summary_of_details(summary))
     return _find_nameless(document, summaries, _is_named_by_content)
 
 
@@ -282,7 +290,7 @@ def frame_title_unique(axe: AxeReport) -> Verdict:
 
 
 def _find_nameless(document: AccessibleDocument, elements: Iterable[LexborNode], is_named: IsNamed) -> Faults:
-    return Faults.find(elements, lambda node: not is_named(document, node), may_be_named)
+    return Faults.find(elements, lambda node: not is_named(document, node), may_be_named_by_script)
 
 
 def _is_named_by_content(document: AccessibleDocument, node: LexborNode) -> bool:
@@ -293,11 +301,11 @@ def _is_named_button(document: AccessibleDocument, node: LexborNode) -> bool:
     return _is_named_by_content(document, node) or is_labelled(document, node) or is_presentational(node)
 
 
-def _is_named_input_button(document: AccessibleDocument, node: LexborNode) -> bool:
+def _has_input_button_name(document: AccessibleDocument, node: LexborNode) -> bool:
     value = attribute(node, "value")
-    has_default = value is None and attribute(node, "type") != "button"
+    has_default_name = value is None and attribute(node, "type") != "button"
     return (
-        has_default
+        has_default_name
         or bool(value and value.strip())
         or has_author_name(document, node)
         or is_labelled(document, node)
@@ -309,23 +317,17 @@ def _is_named_frame(document: AccessibleDocument, node: LexborNode) -> bool:
     if has_author_name(document, node):
         return True
     attributes = node.attributes
-    is_none = explicit_role(node) == "none" and not has_global_attribute(node)
-    return is_none and "title" not in attributes and "tabindex" not in attributes
+    has_role_none = explicit_role(node) == "none" and not has_global_attribute(node)
+    return has_role_none and "title" not in attributes and "tabindex" not in attributes
 
 
-def _is_judged_as_button(node: LexborNode) -> bool:
-    """Return False for a disabled button with another role that requires no accessible name."""
+def _requires_button_name(node: LexborNode) -> bool:
+    """Return True if the button requires an accessible name.
+
+    A disabled button with certain other roles requires none.
+    """
     role = explicit_role(node)
-    return role in (None, "none") or role in NAME_REQUIRED or is_focusable(node)
-
-
-def _is_first_summary(node: LexborNode) -> bool:
-    if node.parent is None or node.parent.tag != "details":
-        return False
-    before = node.prev
-    while before is not None and before.tag != "summary":
-        before = before.prev
-    return before is None
+    return role in (None, "none") or role in ROLES_THAT_REQUIRE_NAMES or is_focusable(node)
 
 
 def _heading_elements(document: AccessibleDocument) -> Iterable[LexborNode]:
@@ -344,5 +346,5 @@ def _table_headers(document: AccessibleDocument) -> Iterable[LexborNode]:
                 yield node
             continue
         table = enclosing(node, "table")
-        if table is None or not is_presentational(table):  # the headers of a layout table do not count
+        if table is None or not is_presentational(table):  # Header cells of a layout table need no text.
             yield node

@@ -1,6 +1,7 @@
-"""Structure and table checks: the markup of lists, headings, landmarks and tables.
+"""Checks of lists, headings, landmarks and tables.
 
-A check is the axe-core rule with its ID. A fault that depends on rendered styles or on scripts is only a warning."""
+A check is the axe-core rule with its ID. A fault that depends on rendered styles or on scripts is only a warning.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ from website_scan.accessibility.verdicts import (
     NO_TEXT,
     Faults,
     judges,
-    shows_text,
+    not_served,
     warn_unless_dialog,
     warns,
 )
@@ -41,7 +42,7 @@ CATEGORY = Category("Structure and tables", weight=10, html=True, content=True)
     "list|lists", "contains|contain something other than list items", "contain list items only", INFO_AND_RELATIONSHIPS
 )
 def list_(document: AccessibleDocument) -> Faults:
-    return lists.find_strays(document, "ul, ol", lists.stray_content_of_list)
+    return lists.find_stray_content(document, "ul, ol", lists.stray_content_of_list)
 
 
 @check(
@@ -76,7 +77,7 @@ def listitem(document: AccessibleDocument) -> Faults:
     INFO_AND_RELATIONSHIPS,
 )
 def dlitem(document: AccessibleDocument) -> Faults:
-    items = lists.without_role(document, "dd, dt")
+    items = lists.elements_without_role(document, "dd, dt")
     return Faults.find(items, lambda item: not lists.is_in_descriptions(item), lists.is_in_component)
 
 
@@ -96,7 +97,7 @@ def dlitem(document: AccessibleDocument) -> Faults:
     INFO_AND_RELATIONSHIPS,
 )
 def definition_list(document: AccessibleDocument) -> Faults:
-    return lists.find_strays(document, "dl", lists.stray_content_of_dl)
+    return lists.find_stray_content(document, "dl", lists.stray_content_of_dl)
 
 
 @check(
@@ -176,7 +177,7 @@ def th_has_data_cells(document: AccessibleDocument) -> Faults | Verdict:
         return NotApplicable("The page has no data tables.")
     if not faults.judged:
         return Pass("The data tables have no header cells with text.")
-    # A person has to judge from a cell's looks whether the cell is a header at all.
+    # A person has to judge whether the cell is meant as a header.
     return replace(faults, certain=(), review=faults.certain)
 
 
@@ -346,7 +347,7 @@ def landmark_no_duplicate_main(document: AccessibleDocument) -> Verdict:
 )
 @faulty("the page", "has no main landmark")
 def landmark_one_main(document: AccessibleDocument) -> Verdict:
-    if landmarks.candidates(document, "main"):
+    if landmarks.landmark_candidates(document, "main"):
         return Pass("The page has a main landmark.")
     return warn_unless_dialog(document, "main, [role=main]", Warn("missing", "The page has no main landmark."))
 
@@ -382,8 +383,10 @@ def landmark_unique(document: AccessibleDocument) -> Faults:
 @warns("part|parts of the page", "is|are outside landmarks", "are in landmarks", BEST_PRACTICE)
 def region(document: AccessibleDocument) -> Faults | Verdict:
     faults = landmarks.find_content_outside(document)
-    if not faults.judged or not shows_text(document):
+    if not faults.judged:
         return NO_TEXT
+    if verdict := not_served(document):
+        return verdict
     if not faults.certain:
         return Pass("All content of the page is in landmarks.")
     return faults

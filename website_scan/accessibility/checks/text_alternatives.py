@@ -1,4 +1,4 @@
-"""Text alternatives: alternative text of images and other media.
+"""Checks of the text alternatives of images and other media.
 
 A check is the axe-core rule with its ID. A fault is only a warning if axe-core would need rendered styles.
 """
@@ -19,12 +19,12 @@ from website_scan.page.markup import MAX_DEPTH, attribute, elements, enclosing, 
 
 CATEGORY = Category("Text alternatives", weight=15, html=True, content=True)
 
-# Elements whose names other axe-core rules judge.
-NATIVE_IMAGES = frozenset({"img", "area", "input", "object"})
+# Other axe-core rules judge the names of these elements.
+NATIVE_IMAGE_TAGS = frozenset({"img", "area", "input", "object"})
 SVG_ROLES = frozenset({"img", "graphics-document", "graphics-symbol"})
-# Types of objects that needed a plug-in. Today browsers show the objects' fallback.
+# Current browsers show the fallback content instead of these plug-in objects.
 PLUGIN_TYPES = ("application/x-shockwave-flash", "application/x-java-applet", "application/x-silverlight")
-# Elements with text that an image's alternative may repeat.
+# Elements whose text the alternative text of an image inside should not repeat.
 TEXT_CONTAINERS = frozenset({"button", "p", "li", "td", "th"})
 
 
@@ -94,7 +94,7 @@ def role_img_alt(document: AccessibleDocument) -> Faults:
     images = (
         node
         for node in document.exposed("[role]")
-        if explicit_role(node) == "img" and node.tag not in NATIVE_IMAGES and not _is_svg(node)
+        if explicit_role(node) == "img" and node.tag not in NATIVE_IMAGE_TAGS and not _is_in_svg(node)
     )
     return Faults.find(images, lambda image: not is_named(document, image))
 
@@ -110,7 +110,7 @@ def role_img_alt(document: AccessibleDocument) -> Faults:
 )
 @judges("SVG image|images", "has|have no alternative text", "have alternative text", NON_TEXT_CONTENT)
 def svg_img_alt(document: AccessibleDocument) -> Faults:
-    drawings = (node for node in document.exposed("[role]") if explicit_role(node) in SVG_ROLES and _is_svg(node))
+    drawings = (node for node in document.exposed("[role]") if explicit_role(node) in SVG_ROLES and _is_in_svg(node))
     return Faults.find(drawings, lambda drawing: not is_named(document, drawing) and not _has_title_element(drawing))
 
 
@@ -155,7 +155,7 @@ def object_alt(document: AccessibleDocument) -> Faults:
 )
 def server_side_image_map(document: AccessibleDocument) -> Faults:
     maps = list(document.exposed("img[ismap]"))
-    # A person has to judge whether the page has links to the same addresses; axe-core reports incomplete as well.
+    # A person has to judge whether the page has text links to the same URLs.
     return Faults(maps, review=maps)
 
 
@@ -176,23 +176,27 @@ def server_side_image_map(document: AccessibleDocument) -> Faults:
 )
 def image_redundant_alt(document: AccessibleDocument) -> Faults:
     images = (image for image in document.exposed("img") if not is_presentational(image))
-    named_images = [(image, name) for image in images if (name := accessible_name(document, image))]
+    images_with_name = [(image, name) for image in images if (name := accessible_name(document, image))]
     repeating = [
         image
-        for image, name in named_images
+        for image, name in images_with_name
         if (container := _enclosing_text_container(image)) is not None
         and visible_text(document, container).lower() == name.lower()
     ]
-    return Faults([image for image, _ in named_images], uncertain=repeating, unless="")
+    return Faults([image for image, _ in images_with_name], uncertain=repeating, unless="")
 
 
 def _has_title_element(drawing: LexborNode) -> bool:
-    first = next((child for child in elements(drawing) if child.tag == "title"), None)  # browsers ignore a later title
+    # Browsers use only the first title of an SVG.
+    first = next((child for child in elements(drawing) if child.tag == "title"), None)
     return first is not None and bool((first.text() or "").strip())
 
 
-def _is_svg(node: LexborNode) -> bool:
-    """Return True if the element is an `<svg>` or inside an `<svg>`, but not in embedded HTML."""
+def _is_in_svg(node: LexborNode) -> bool:
+    """Return True for an `<svg>` and elements inside it.
+
+    Embedded HTML does not count.
+    """
     current: LexborNode | None = node
     for _ in range(MAX_DEPTH):
         if current is None or (current.tag or "").lower() == "foreignobject":

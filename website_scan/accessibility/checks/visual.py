@@ -1,4 +1,7 @@
-"""Colour and layout checks. They need the rendered page, so axe-core decides all of them."""
+"""Checks of colour and layout.
+
+All verdicts come from axe-core, because these checks need the rendered page.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,7 @@ CATEGORY = Category("Colour and layout", weight=10, html=True, content=True)
     "18.7 px if bold.",
     references=("WCAG 1.4.3 Contrast (Minimum) (AA)", "axe-core: color-contrast"),
 )
-@faulty("piece|pieces of text", "has|have too little contrast", ContrastElement.of)
+@faulty("piece|pieces of text", "has|have too little contrast", ContrastElement.from_axe_message)
 def color_contrast(axe: AxeReport) -> Verdict:
     return INAPPLICABLE
 
@@ -38,7 +41,7 @@ def color_contrast(axe: AxeReport) -> Verdict:
     fix="Underline links within text, or give them another weight; not everyone can tell colours apart.",
     references=("WCAG 1.4.1 Use of Color (A)", "axe-core: link-in-text-block"),
 )
-@faulty("link|links in text", "differs|differ from the text by colour only", ContrastElement.of)
+@faulty("link|links in text", "differs|differ from the text by colour only", ContrastElement.from_axe_message)
 def link_in_text_block(axe: AxeReport) -> Verdict:
     return INAPPLICABLE
 

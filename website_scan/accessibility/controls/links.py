@@ -1,4 +1,7 @@
-"""Links with the same accessible name but different destinations, as in axe-core 4.12."""
+"""Links with the same name but different destinations.
+
+As in axe-core 4.12.
+"""
 
 from __future__ import annotations
 
@@ -17,57 +20,63 @@ from website_scan.page.markup import attribute, resolve
 from website_scan.urls import Url
 
 LINKS = "a[href], area[href], [role=link]"
-# Fragments by which single-page applications address their pages. Other fragments address parts of a page.
+# Single-page applications use these fragments as routes.
 ROUTE = re.compile(r"[!/]")
-MAX_LINKS = 2_000  # more than on real pages
-WEB_PORTS = frozenset({80, 443})
+MAX_JUDGED_LINKS = 2_000
+DEFAULT_WEB_PORTS = frozenset({80, 443})
 
 Destination = tuple[object, ...]
 
 
 def find_ambiguous_links(document: AccessibleDocument) -> Faults:
-    """Find the first link of every name; for review if another link with the name has another destination.
+    """Find links with the name of a later link to another destination.
 
-    Names that differ only in case, punctuation and symbols count as the same.
+    They need a manual review. Names that differ only in case, punctuation and symbols count as the same.
     """
-    first: dict[str, tuple[LexborNode, Destination]] = {}
+    first_by_name: dict[str, tuple[LexborNode, Destination]] = {}
     ambiguous: dict[str, LexborNode] = {}
-    for node in islice(document.exposed(LINKS), MAX_LINKS):
+    for node in islice(document.exposed(LINKS), MAX_JUDGED_LINKS):
         if role(document, node) not in (None, "link"):
             continue
         name = _normalized_name(accessible_name(document, node))
         if not name:
             continue
-        destination = _destination(document, node)
-        link, first_destination = first.setdefault(name, (node, destination))
+        destination = _link_destination(document, node)
+        link, first_destination = first_by_name.setdefault(name, (node, destination))
         if destination != first_destination:
             ambiguous[name] = link
-    return Faults([node for node, _ in first.values()], review=list(ambiguous.values()))
+    return Faults([node for node, _ in first_by_name.values()], review=list(ambiguous.values()))
 
 
 def _normalized_name(name: str) -> str:
-    """Return a name in lower case, without punctuation and symbols."""
+    """Return a name in lower case without punctuation and symbols."""
     return " ".join(
         "".join(character for character in name.lower() if unicodedata.category(character)[0] not in "PS").split()
     )
 
 
-def _destination(document: AccessibleDocument, node: LexborNode) -> Destination:
-    """Return the destination of a link, equal for spellings of the same address. Unique if only a script knows it."""
+def _link_destination(document: AccessibleDocument, node: LexborNode) -> Destination:
+    """Return a comparable destination of a link.
+
+    A link without a URL, which a script handles, has a unique destination.
+    """
     href = attribute(node, "href")
     url = resolve(document.document, href) if href is not None else None
     return _normalized_url(url) if url is not None else (node.mem_id,)
 
 
 def _normalized_url(url: Url) -> Destination:
-    """Return the parts of a URL without TLS, index file, trailing slash and order of the query."""
+    """Return the parts of a URL that identify a link's destination.
+
+    The scheme https counts as http. Index files, trailing slashes and the order of query parameters do not count.
+    """
     folder, _, file = url.path.rpartition("/")
     if "." not in file:
         folder, file = url.path, ""
     return (
         "http" if url.scheme == "https" else url.scheme,
         url.host,
-        None if url.port in WEB_PORTS else url.port,
+        None if url.port in DEFAULT_WEB_PORTS else url.port,
         folder.rstrip("/"),
         "" if file.startswith("index.") else file,
         frozenset(parse_qsl(url.query, keep_blank_values=True)),

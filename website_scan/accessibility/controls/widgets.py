@@ -1,4 +1,7 @@
-"""Elements with a widget role, as selected by axe-core's rules about the names of widgets."""
+"""Find widgets that need an accessible name from ARIA.
+
+As in axe-core's rules, the role is in the role attribute.
+"""
 
 from __future__ import annotations
 
@@ -8,24 +11,27 @@ from website_scan.accessibility.document import AccessibleDocument
 from website_scan.accessibility.roles import explicit_role
 from website_scan.page.markup import MAX_DEPTH, attribute, live, select
 
-# Elements that HTML provides with a name, so that other rules judge them.
-NAMED_BY_HTML = frozenset(
+# Other rules judge elements that get their name from HTML.
+TAGS_NAMED_BY_HTML = frozenset(
     {"area", "br", "button", "fieldset", "figure", "hr", "img", "input", "output", "select", "summary", "svg", "table"}
     | {"textarea"}
 )
-WITHOUT_A_ROLE = frozenset({"div", "span"})
+TAGS_WITHOUT_ROLE = frozenset({"div", "span"})
 
 
 def aria_widgets(document: AccessibleDocument, *roles: str) -> list[LexborNode]:
-    """Return the elements whose role attribute is one of the given roles and that need a name from ARIA."""
+    """Return elements with one of the roles that need a name from ARIA.
+
+    The role is in their role attribute.
+    """
     elements = [
         node
         for node in document.exposed("[role]")
-        if attribute(node, "role") in roles and not _is_named_by_html(node) and not _has_input(node)
+        if attribute(node, "role") in roles and not _is_named_by_html(node) and not _is_combobox_around_input(node)
     ]
     if "listbox" not in roles:
         return elements
-    popups = _ids_of_popups(document)
+    popups = _combobox_popup_ids(document)
     return [
         node
         for node in elements
@@ -34,11 +40,14 @@ def aria_widgets(document: AccessibleDocument, *roles: str) -> list[LexborNode]:
 
 
 def _is_named_by_html(node: LexborNode) -> bool:
-    return node.tag in NAMED_BY_HTML or (node.tag == "a" and attribute(node, "href") is not None)
+    return node.tag in TAGS_NAMED_BY_HTML or (node.tag == "a" and attribute(node, "href") is not None)
 
 
-def _has_input(node: LexborNode) -> bool:
-    """Return True for a combobox of ARIA 1.1, where the input inside needs the name."""
+def _is_combobox_around_input(node: LexborNode) -> bool:
+    """Return True for an ARIA 1.1 combobox.
+
+    It contains the input that needs the accessible name.
+    """
     return explicit_role(node) == "combobox" and any(
         (attribute(field, "type") or "").strip().lower() != "hidden" for field in select(node, "input")
     )
@@ -51,13 +60,13 @@ def _is_in_combobox(node: LexborNode) -> bool:
         if current is None or not current.is_element_node:
             return False
         role = explicit_role(current)
-        if role not in (None, "none") or current.tag not in WITHOUT_A_ROLE:
+        if role not in (None, "none") or current.tag not in TAGS_WITHOUT_ROLE:
             return role == "combobox"
         current = current.parent
     return False
 
 
-def _ids_of_popups(document: AccessibleDocument) -> frozenset[str]:
+def _combobox_popup_ids(document: AccessibleDocument) -> frozenset[str]:
     return frozenset(
         id
         for node in live(document.document, "[role]")

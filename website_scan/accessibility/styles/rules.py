@@ -1,4 +1,7 @@
-"""CSS rules that show or hide elements, from the page's own style elements and style attributes."""
+"""CSS rules of the page that show or hide elements.
+
+They are from the page's style elements and style attributes.
+"""
 
 from __future__ import annotations
 
@@ -19,35 +22,44 @@ KEYWORD = re.compile(r"[\w-]+")
 SCREEN_MEDIA = re.compile(r"@media\s+(?:only\s+)?(?:screen|all)", re.IGNORECASE)
 PRINT_MEDIA = re.compile(r"@media\s+(?:only\s+)?(?:print|speech)\b", re.IGNORECASE)
 LAYER = re.compile(r"@layer\b(.*)", re.IGNORECASE | re.DOTALL)
-# At-rules whose inner rules apply under a condition. Other at-rules contain no rules for elements.
+# Other at-rules contain no rules for elements.
 CONDITIONS = re.compile(r"@(?:media|supports|container|scope)\b", re.IGNORECASE)
 IMPORTANT = re.compile(r"!\s*important\s*\Z", re.IGNORECASE)
-MAX_RULES = 5_000
+MAX_DISPLAY_RULES = 5_000
 
 Rank = tuple[bool, int, tuple[int, int, int], int]
 
 
 @dataclass(frozen=True, slots=True)
 class DisplayRule:
-    """CSS rule that shows or hides elements. `name` is the property, `rank` is the rule's position in the cascade."""
+    """CSS rule that shows or hides elements.
+
+    `name` is the CSS property, `rank` is the rule's position in the cascade.
+    """
 
     selector: Selector
-    compound: Compound  # names that all matching elements must have
+    compound: Compound  # Tag, ID and classes that all matching elements must have.
     name: str
     keyword: str
     rank: Rank
-    is_certain: bool  # the rule applies on all screens and in all browsers
+    is_certain: bool  # The rule applies on all screens and in all browsers.
 
     @property
     def key(self) -> str:
-        """Return the rule's key in an index: its ID, else one of its classes, else its tag, else `*`."""
+        """Return the index key of the CSS rule.
+
+        The key is its ID, else a class, else its tag, else `*`.
+        """
         if self.compound.id:
             return f"#{self.compound.id}"
         return f".{min(self.compound.classes)}" if self.compound.classes else self.compound.tag or "*"
 
     @property
-    def is_simple(self) -> bool:
-        """Return True if the selector can be matched against a single element, without the tree."""
+    def is_simple_selector(self) -> bool:
+        """Return True if the selector needs only a single element.
+
+        It can be matched without the document tree.
+        """
         return len(self.selector.compounds) == 1 and SIMPLE.fullmatch(self.selector.own) is not None
 
     @property
@@ -56,7 +68,10 @@ class DisplayRule:
 
 
 def inline_style(node: LexborNode) -> dict[str, str]:
-    """Return the last `display`, `visibility` and `content-visibility` of the style attribute, in lower case."""
+    """Return the display properties of the style attribute.
+
+    `display`, `visibility` and `content-visibility`, in lower case.
+    """
     style = attribute(node, "style") or ""
     if "display" not in style.lower() and "visibility" not in style.lower():
         return {}
@@ -64,22 +79,25 @@ def inline_style(node: LexborNode) -> dict[str, str]:
 
 
 def page_rules(document: Document) -> tuple[DisplayRule, ...]:
-    """Return the rules that show or hide elements, from the page's own `<style>` elements."""
+    """Return the rules that show or hide elements.
+
+    They are from the page's own `<style>` elements.
+    """
     display_rules: list[DisplayRule] = []
     layers: dict[str, int] = {}
     allowance = Allowance()
     for node in live(document, "style"):
         media = (attribute(node, "media") or "all").strip().lower()
         if media not in ("print", "speech"):
-            outer_prelude = () if media in ("", "all", "screen") else (f"@media {media}",)
-            for rule in _rules(node.text() or "", outer_prelude, layers, allowance):
+            media_prelude = () if media in ("", "all", "screen") else (f"@media {media}",)
+            for rule in _parse_rules(node.text() or "", media_prelude, layers, allowance):
                 display_rules.append(replace(rule, rank=(*rule.rank[:3], len(display_rules))))
-                if len(display_rules) == MAX_RULES:
+                if len(display_rules) == MAX_DISPLAY_RULES:
                     return tuple(display_rules)
     return tuple(display_rules)
 
 
-def _rules(
+def _parse_rules(
     css: str, outer_preludes: tuple[str, ...], layers: dict[str, int], allowance: Allowance
 ) -> Iterator[DisplayRule]:
     for rule in rules(css, allowance):
@@ -96,14 +114,14 @@ def _rules(
         if any(PRINT_MEDIA.match(condition) or not CONDITIONS.match(condition) for condition in conditions):
             continue
         layer = ".".join(match[1].strip() for at_rule in at_rules if (match := LAYER.match(at_rule)))
-        in_layers = any(LAYER.match(at_rule) for at_rule in at_rules)
-        layer_rank = layers.setdefault(layer, len(layers)) if in_layers else MAX_RULES
+        is_in_layer = any(LAYER.match(at_rule) for at_rule in at_rules)
+        layer_position = layers.setdefault(layer, len(layers)) if is_in_layer else MAX_DISPLAY_RULES
         selectors = reduce(resolve_nested, (prelude for prelude in preludes if not prelude.startswith("@")))
         allowance.selectors -= min(MAX_SELECTORS, selectors.count(",") + 1)
         for selector in split_selectors(selectors):
             for name, (keyword, is_important) in style.items():
-                # An important declaration in an earlier layer wins over a later layer (CSS Cascade 5, section 6.4.3).
-                rank = (is_important, -layer_rank if is_important else layer_rank, specificity(selector), 0)
+                # Earlier layers win with important declarations (CSS Cascade 5, section 6.4.3).
+                rank = (is_important, -layer_position if is_important else layer_position, specificity(selector), 0)
                 compound = next(last_compounds(selector.own))
                 yield DisplayRule(
                     selector, compound, name, keyword, rank, is_certain=not conditions and keyword != "var"
@@ -117,7 +135,10 @@ def _register_layers(statement: str, layers: dict[str, int]) -> None:
 
 
 def _display_declarations(parsed: Iterable[tuple[str, str]]) -> dict[str, tuple[str, bool]]:
-    """Return the keyword of every display property, and whether the declaration is `!important`."""
+    """Return the keyword of each display property.
+
+    The keyword comes with True for `!important`.
+    """
     keywords: dict[str, tuple[str, bool]] = {}
     for name, value in parsed:
         if name in DISPLAY_PROPERTIES and (keyword := KEYWORD.match(value)):

@@ -1,4 +1,7 @@
-"""GitLab's code quality report, a subset of Code Climate's format: one entry for each place of a finding."""
+"""Write GitLab's code quality report.
+
+It has one entry for each place of a finding. The format is a subset of Code Climate's.
+"""
 
 from __future__ import annotations
 
@@ -6,56 +9,62 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping
 
-from website_scan.command.judged import Judged, Outcome
+from website_scan.command.gate import LOG_IN_MESSAGE, CommandReport, CommandResult
 from website_scan.fingerprints import page_path
-from website_scan.report.levels import level_of
-from website_scan.report.places import occurrences_of
+from website_scan.report.levels import finding_level
+from website_scan.report.places import occurrences_by_fingerprint
 from website_scan.report.sarif import relative_path
 from website_scan.report_json import ExportedFinding
-from website_scan.wording import without_places
+from website_scan.wording import message_without_places
 from website_scan.written_urls import split_url
 
 
-def codequality(outcome: Outcome) -> str:
-    """Return the report, a JSON array, without accepted findings. A failed scan is an entry, as no entry means success.
+def codequality(result: CommandResult) -> str:
+    """Return GitLab's code quality report without accepted findings.
 
-    GitLab finds new entries by comparing their fingerprints with the target branch. The fingerprints do not contain the
-    host, so that a preview can be compared with the site, unless the pages are on several origins.
+    It is a JSON array. Each failed scan is an entry, too. GitLab finds new entries by comparing their fingerprints with
+    the target branch. The fingerprints do not contain the host, so that a preview can be compared with the site, unless
+    the pages are on several origins.
     """
-    is_one_origin = len({split_url(report.url)[:2] for report in outcome.reports}) == 1
-    page_name = page_path if is_one_origin else str
-    entries = [entry for report in outcome.reports for entry in _entries(report, page_name(report.url))]
+    have_same_origin = len({split_url(report.url)[:2] for report in result.reports}) == 1
+    page_name = page_path if have_same_origin else str
+    entries = [entry for report in result.reports for entry in _entries(report, page_name(report.url))]
     return json.dumps(entries, indent=2) + "\n"
 
 
-def _entries(judged: Judged, page: str) -> Iterator[Mapping[str, object]]:
-    if judged.error is not None:
-        message = f"The {judged.type} scan failed: {judged.error['message']}"
-        yield _entry(judged, page, judged.error["code"], message, "blocker", "")
-    for _, check in judged.findings():
-        severity = level_of(check).code_quality
-        for fingerprint, places in occurrences_of(check).items():
+def _entries(report: CommandReport, page: str) -> Iterator[Mapping[str, object]]:
+    if report.error is not None:
+        message = f"The {report.type} scan failed: {report.error['message']}"
+        yield _entry(report, page, report.error["code"], message, "blocker", "")
+    if report.needs_log_in:
+        yield _entry(report, page, "log-in", f"{report.addresses}: {LOG_IN_MESSAGE}", "critical", "")
+    for _, check in report.findings():
+        severity = finding_level(check).code_quality
+        for fingerprint, places in occurrences_by_fingerprint(check).items():
             for number, place in enumerate(places):
                 identity = f"{fingerprint} {number}" if number else fingerprint
-                yield _entry(judged, page, check["id"], _description(check, place), severity, identity)
+                yield _entry(report, page, check["id"], _description(check, place), severity, identity)
 
 
 def _entry(
-    judged: Judged, page: str, name: str, description: str, severity: str, fingerprint: str
+    report: CommandReport, page: str, name: str, description: str, severity: str, fingerprint: str
 ) -> Mapping[str, object]:
-    """Return an entry. Its fingerprint contains the page, because GitLab merges entries with the same fingerprint."""
-    identity = "\n".join((judged.type, page, name, fingerprint))
+    """Return an entry whose fingerprint contains the page.
+
+    GitLab merges entries with the same fingerprint.
+    """
+    identity = "\n".join((report.type, page, name, fingerprint))
     return {
         "type": "issue",
         "description": description,
-        "check_name": f"{judged.type}/{name}",
+        "check_name": f"{report.type}/{name}",
         "fingerprint": hashlib.sha256(identity.encode()).hexdigest(),
         "severity": severity,
-        # GitLab requires the relative path of a file, and a line; a web page has neither.
-        "location": {"path": relative_path(judged.url), "lines": {"begin": 1}},
+        # GitLab requires a file and a line, which a web page does not have.
+        "location": {"path": relative_path(report.url), "lines": {"begin": 1}},
     }
 
 
 def _description(check: ExportedFinding, place: str) -> str:
-    text = f"{check['title']}: {without_places(check)}" + (f" At {place}" if place else "")
+    text = f"{check['title']}: {message_without_places(check)}" + (f" At {place}" if place else "")
     return " ".join(text.split())

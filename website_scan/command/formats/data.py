@@ -1,4 +1,7 @@
-"""JSON and CSV, for programs. JSON is ASCII and CSV is escaped, so that a scanned site cannot control a terminal."""
+"""Output formats JSON and CSV.
+
+JSON is ASCII and CSV is escaped, so that a scanned site cannot control a terminal.
+"""
 
 from __future__ import annotations
 
@@ -7,38 +10,48 @@ import io
 import json
 from collections.abc import Mapping, Sequence
 
-from website_scan.command.judged import Judged, Outcome
+from website_scan.command.gate import CommandReport, CommandResult
 from website_scan.command.terminal import printable
 from website_scan.report.exports import CSV_COLUMNS, csv_rows, exported
 from website_scan.report.serialization import report_json
 from website_scan.report.spreadsheets import cell
 
-COLUMNS = ("url", "type", "score", "grade", *CSV_COLUMNS, "accepted")
+REPORT_COLUMNS = ("url", "type", "score", "grade", "final_url", "needs_log_in")
+COLUMNS = ("url", "type", "score", "grade", *CSV_COLUMNS, "accepted", "final_url", "needs_log_in")
 
 
-def reports_as_json(outcome: Outcome) -> str:
-    """Return the reports as in the API's response for a report, with the browser that judged them."""
-    return _json([_report(report) for report in outcome.reports], outcome)
+def reports_as_json(result: CommandResult) -> str:
+    """Return the reports as JSON in the format of the API.
+
+    The JSON includes the browser's version.
+    """
+    return _json([_report(report) for report in result.reports], result)
 
 
-def exports_as_json(outcome: Outcome) -> str:
-    """Return the reports as the API's JSON exports, with check IDs, evidence and skipped checks."""
-    return _json([dict(exported(report.export)) | _accepted(report) for report in outcome.reports], outcome)
+def exports_as_json(result: CommandResult) -> str:
+    """Return the JSON exports of the reports.
+
+    They have check IDs, evidence and skipped checks.
+    """
+    return _json([dict(exported(report.export)) | _accepted_fields(report) for report in result.reports], result)
 
 
-def csv_table(outcome: Outcome) -> str:
-    """Return a CSV table with a header line and one line for each check and each failed scan."""
+def csv_table(result: CommandResult) -> str:
+    """Return a CSV table of the checks and failed scans.
+
+    It begins with a header line.
+    """
     output = io.StringIO()
     writer = csv.writer(output, lineterminator="\r\n")
     writer.writerow(COLUMNS)
-    for judged in outcome.reports:
-        export = judged.export
+    for report in result.reports:
+        export = report.export
         rows = list(csv_rows(export))
-        if judged.error is not None:
-            rows.append({"status": "scan failed", "id": judged.error["code"], "message": judged.error["message"]})
+        if report.error is not None:
+            rows.append({"status": "scan failed", "id": report.error["code"], "message": report.error["message"]})
         for row in rows:
-            report_columns = {name: export[name] for name in ("url", "type", "score", "grade")}
-            full = {**row, **report_columns, "accepted": judged.accepted.get(str(row.get("id", "")), "")}
+            report_columns = {name: export.get(name) for name in REPORT_COLUMNS}
+            full = {**row, **report_columns, "accepted": report.accepted.get(str(row.get("id", "")), "")}
             writer.writerow([_cell(full.get(column)) for column in COLUMNS])
     return output.getvalue()
 
@@ -47,28 +60,34 @@ def _cell(value: object) -> object:
     return cell(printable(value) if isinstance(value, str) else value)
 
 
-def _json(reports: Sequence[Mapping[str, object]], outcome: Outcome) -> str:
-    """Return JSON with the gate's verdict: one requested report with the key `gate`, or several in `reports`."""
+def _json(reports: Sequence[Mapping[str, object]], result: CommandResult) -> str:
+    """Return JSON with the gate's result.
+
+    It is in the key `gate`, and several reports are in the key `reports`.
+    """
     gate = {
-        "passed": outcome.is_good,
-        "complaints": list(outcome.complaints),
-        "interrupted": outcome.is_interrupted,
-        "unfinished": list(outcome.unfinished),
+        "passed": result.is_good,
+        "complaints": list(result.complaints),
+        "interrupted": result.is_interrupted,
+        "unfinished": list(result.unfinished),
     }
-    whole = reports[0] if outcome.requested == 1 else {"reports": list(reports)}
+    whole = reports[0] if result.requested == 1 else {"reports": list(reports)}
     return json.dumps({**whole, "gate": gate}, indent=2) + "\n"
 
 
-def _report(judged: Judged) -> dict[str, object]:
-    export = judged.export
-    report: dict[str, object] = {
+def _report(report: CommandReport) -> dict[str, object]:
+    export = report.export
+    content: dict[str, object] = {
         **report_json(export),
         "browser": export["browser"],
         "checks_left_out": len(export["omitted_checks"]),
     }
-    return report | ({"status": "failed", "error": judged.error} if judged.error else {}) | _accepted(judged)
+    return content | ({"status": "failed", "error": report.error} if report.error else {}) | _accepted_fields(report)
 
 
-def _accepted(judged: Judged) -> dict[str, object]:
-    """Return the accepted checks with their reasons, and the score as if they had passed; empty without such checks."""
-    return {"accepted": dict(judged.accepted), "accepted_score": judged.accepted_score} if judged.accepted else {}
+def _accepted_fields(report: CommandReport) -> dict[str, object]:
+    """Return JSON fields about accepted checks.
+
+    The accepted checks, and the score without them. Empty if no check is accepted.
+    """
+    return {"accepted": dict(report.accepted), "accepted_score": report.accepted_score} if report.accepted else {}

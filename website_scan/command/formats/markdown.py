@@ -1,24 +1,31 @@
-"""Markdown (GitHub's dialect), for the summary of a CI job and for coding agents that fix the findings."""
+"""Write reports as GitHub Markdown.
+
+CI job summaries and coding agents use this format.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from website_scan.command.formats.text import first_places, how_judged
-from website_scan.command.judged import Judged, Outcome
+from website_scan.command.formats.text import browser_sentences, first_places
+from website_scan.command.gate import CommandReport, CommandResult
 from website_scan.command.terminal import printable
+from website_scan.messages import counted
 from website_scan.report import markup
-from website_scan.report.levels import level_of
+from website_scan.report.levels import finding_level
 from website_scan.report.references import page_url
 from website_scan.report_json import ExportedFinding
-from website_scan.wording import without_places
+from website_scan.wording import message_without_places
 
 MAX_PLACES = 10
 
 
-def markdown(outcome: Outcome) -> str:
-    """Return Markdown with a table of the scores, then the findings of each page."""
-    return "\n".join(_lines(outcome)) + "\n"
+def markdown(result: CommandResult) -> str:
+    """Return all reports as Markdown.
+
+    A table of the scores, then the findings of each page.
+    """
+    return "\n".join(_lines(result)) + "\n"
 
 
 def escaped(text: str) -> str:
@@ -29,51 +36,55 @@ def link(url: str) -> str:
     return markup.link(printable(url))
 
 
+def _links(report: CommandReport) -> str:
+    return " → ".join(map(link, filter(None, (report.url, report.other_final_url))))
+
+
 def code(text: str) -> str:
     return markup.code(printable(text))
 
 
-def _lines(outcome: Outcome) -> Iterator[str]:
+def _lines(result: CommandResult) -> Iterator[str]:
     yield "# Website scan"
     yield ""
-    if outcome.complaints:
+    if result.complaints:
         yield "**The gate failed:**"
         yield ""
-        yield from (f"- {escaped(complaint)}" for complaint in outcome.complaints)
+        yield from (f"- {escaped(complaint)}" for complaint in result.complaints)
         yield ""
     yield "| Page | Type | Score | Grade | Failed | Warnings | Accepted |"
     yield "|---|---|--:|---|--:|--:|--:|"
-    for judged in outcome.reports:
-        statuses = [check["status"] for _, check in judged.findings()]
-        failed, warned, accepted = statuses.count("fail"), statuses.count("warn"), len(judged.accepted)
-        score, grade = (judged.export["score"], judged.export["grade"]) if judged.error is None else ("", "failed")
-        if judged.accepted_score is not None:
-            score = f"{score} ({judged.accepted_score} without what is accepted)"
-        page = f"{link(judged.url)} | {judged.type}"
+    for report in result.reports:
+        statuses = [check["status"] for _, check in report.findings()]
+        failed, warned, accepted = statuses.count("fail"), statuses.count("warn"), len(report.accepted)
+        score, grade = (report.export["score"], report.export["grade"]) if report.error is None else ("", "failed")
+        if report.accepted_score is not None:
+            score = f"{report.accepted_score} ({score} with {counted(accepted, 'accepted finding')})"
+        page = f"{_links(report)} | {report.type}"
         yield f"| {page} | {score} | {escaped(str(grade))} | {failed} | {warned} | {accepted} |"
-    for judged in outcome.reports:
-        yield from _report(judged, outcome)
+    for report in result.reports:
+        yield from _report(report, result)
 
 
-def _report(judged: Judged, outcome: Outcome) -> Iterator[str]:
-    export = judged.export
+def _report(report: CommandReport, result: CommandResult) -> Iterator[str]:
+    export = report.export
     yield ""
-    yield f"## {judged.type}: {link(judged.url)}"
-    if judged.error is not None:
+    yield f"## {report.type}: {_links(report)}"
+    if report.error is not None:
         yield ""
-        yield f"The scan failed: {code(judged.error['code'])} {escaped(judged.error['message'])}"
+        yield f"The scan failed: {code(report.error['code'])} {escaped(report.error['message'])}"
         return
-    sentences = [judged.notice, *how_judged(export), judged.score_cap_sentence]
+    sentences = [report.notice, *browser_sentences(export), report.score_cap_sentence]
     for sentence in filter(None, sentences):
         yield ""
         yield escaped(sentence[:1].upper() + sentence[1:])
     yield ""
-    duplicates = judged.reported_elsewhere(outcome.reports)
-    for category, check in judged.findings():
-        page = page_url(outcome.check_pages, check["id"])
+    duplicates = report.reported_elsewhere(result.reports)
+    for category, check in report.findings():
+        page = page_url(result.check_pages, check["id"])
         yield from _finding(category, check, duplicates.get(check["id"], ""), page)
-    if judged.accepted:
-        yield f"Accepted: {', '.join(escaped(check['title']) for _, check in judged.findings(accepted=True))}."
+    if report.accepted:
+        yield f"Accepted: {', '.join(escaped(check['title']) for _, check in report.findings(accepted=True))}."
         yield ""
     skipped = [skipped_check["name"] for skipped_check in export["skipped_checks"]]
     omitted = [omitted_check["name"] for omitted_check in export["omitted_checks"]]
@@ -81,13 +92,14 @@ def _report(judged: Judged, outcome: Outcome) -> Iterator[str]:
         if names:
             yield f"{title}: {', '.join(map(escaped, names))}."
             yield ""
-    yield f"{judged.passed_count} checks passed."
+    yield f"{report.passed_count} checks passed."
 
 
 def _finding(category: str, check: ExportedFinding, duplicate: str, page: str) -> Iterator[str]:
     id = f"[{code(check['id'])}]({page})" if page else code(check["id"])
-    yield f"- **{escaped(check['title'])}** ({level_of(check).word}, {check['severity']}, {escaped(category)}, {id})"
-    yield f"  {escaped(duplicate or without_places(check))}"
+    word = finding_level(check).word
+    yield f"- **{escaped(check['title'])}** ({word}, {check['severity']}, {escaped(category)}, {id})"
+    yield f"  {escaped(duplicate or message_without_places(check))}"
     if duplicate:
         yield ""
         return

@@ -1,4 +1,7 @@
-"""HTML: the pages of all reports in one file, without a server."""
+"""Write all reports as a single HTML file.
+
+It can be viewed without a server.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from jinja2 import FileSystemLoader
 from markupsafe import Markup
 
 from website_scan import __version__
-from website_scan.command.judged import Judged, Outcome
+from website_scan.command.gate import CommandReport, CommandResult
 from website_scan.findings import ScanType
 from website_scan.report.illustrations import NO_ILLUSTRATIONS, Illustrations, data_url, illustrations_in_file
 from website_scan.report.linked_reports import OtherReport
@@ -20,10 +23,10 @@ from website_scan.report.report_page import report_page
 from website_scan.report.templating import STATIC, TEMPLATES, environment
 
 STYLE_SHEETS = ("site.css", "report.css", "evidence.css")
-# Rule that hides the copy buttons: the file's Content-Security-Policy allows no scripts, so they would not work.
-WITHOUT_SCRIPTS = "[data-copy] { display: none; }"
-# Template variables for parts of the service's pages that the file leaves out.
-NO_SERVICE = {
+# The file's Content-Security-Policy allows no scripts for the copy buttons.
+HIDE_COPY_BUTTONS = "[data-copy] { display: none; }"
+# These template variables leave out what needs the service.
+TEMPLATE_DEFAULTS = {
     "base": "",
     "about": "",
     "can_filter": False,
@@ -33,71 +36,75 @@ NO_SERVICE = {
 }
 
 
-def page(outcome: Outcome) -> str:
-    """Return one HTML document with all reports."""
+def page(result: CommandResult) -> str:
+    """Return an HTML document with the pages of all reports."""
     folder = STATIC / "css"
     templates = environment(loader=FileSystemLoader(TEMPLATES))
-    urls = {judged.url for judged in outcome.reports}
+    urls = {report.url for report in result.reports}
     context = {
         "reports": [
-            _context_of(judged, f"report-{number}", outcome) for number, judged in enumerate(outcome.reports, 1)
+            _report_context(report, f"report-{number}", result) for number, report in enumerate(result.reports, 1)
         ],
-        "complaints": outcome.complaints,
+        "complaints": result.complaints,
         "title": f"Scan of {urls.pop()}" if len(urls) == 1 else "Scans of several pages",
-        # Style sheets of this package, which contain no `</style>`.
+        # Style sheets of this package contain no `</style>`.
         "styles": Markup(  # noqa: S704
-            "\n".join([*((folder / name).read_text(encoding="utf-8") for name in STYLE_SHEETS), WITHOUT_SCRIPTS])
+            "\n".join([*((folder / name).read_text(encoding="utf-8") for name in STYLE_SHEETS), HIDE_COPY_BUTTONS])
         ),
         "version": __version__,
     }
-    return templates.get_template("report/file.html").render(NO_SERVICE | context)
+    # A text file ends with a newline, which Jinja omits (POSIX, section 3.387).
+    return templates.get_template("report/file.html").render(TEMPLATE_DEFAULTS | context).rstrip() + "\n"
 
 
-def _context_of(judged: Judged, anchor: str, outcome: Outcome) -> Mapping[str, object]:
+def _report_context(report: CommandReport, anchor: str, result: CommandResult) -> Mapping[str, object]:
     context: dict[str, object] = {
-        "judged": judged,
+        "report": report,
         "anchor": anchor,
-        "label": ScanType(judged.type).label,
-        "link": safe_link(judged.url),
+        "label": ScanType(report.type).label,
+        "link": safe_link(report.url),
         "page": None,
     }
-    if judged.error is None:
-        muting = Muting(_accepted(judged), judged.scoring, shows_rules=False, mute_url="")
+    if report.error is None:
+        muting = Muting(_accepted_as_mutes(report), report.scoring, shows_rules=False, mute_url="")
         prefix = f"{anchor}-"
         context["page"] = report_page(
-            judged.export,
-            judged.facts,
-            judged.waterfall,
+            report.export,
+            report.facts,
+            report.waterfall,
             muting,
             prefix,
-            check_pages=outcome.check_pages,
-            exhibits=judged.exhibits,
-            illustrations=_illustrations(judged, prefix),
+            check_pages=result.check_pages,
+            exhibits=report.exhibits,
+            illustrations=_illustrations(report, prefix),
             others=[
-                OtherReport(report.export, f"#report-{number}-check-")
-                for number, report in enumerate(outcome.reports, 1)
-                if report is not judged and report.url == judged.url and report.error is None
+                OtherReport(other.export, f"#report-{number}-check-")
+                for number, other in enumerate(result.reports, 1)
+                if other is not report and other.url == report.url and other.error is None
             ],
         )
-    context["screenshot"] = data_url("image/webp", judged.screenshot)
+    context["screenshot"] = data_url("image/webp", report.screenshot)
     return context
 
 
-def _illustrations(judged: Judged, prefix: str) -> Illustrations:
-    if judged.pictures is None:
+def _illustrations(report: CommandReport, prefix: str) -> Illustrations:
+    if report.pictures is None:
         return NO_ILLUSTRATIONS
     return illustrations_in_file(
-        judged.pictures.places,
-        screenshot=judged.screenshot,
-        page=judged.pictures.page,
-        film=judged.pictures.film,
+        report.pictures.places,
+        screenshot=report.screenshot,
+        page=report.pictures.page,
+        film=report.pictures.film,
         prefix=prefix,
     )
 
 
-def _accepted(judged: Judged) -> Mutes:
-    """Return the accepted checks as mutes, so that the page displays them as muted findings."""
-    host, _ = host_and_path(judged.url)
+def _accepted_as_mutes(report: CommandReport) -> Mutes:
+    """Return a mute rule for each accepted check.
+
+    The page then displays its finding as muted.
+    """
+    host, _ = host_and_path(report.url)
     now = datetime.now(UTC)
     return Mutes(
         MuteRule(
@@ -113,5 +120,5 @@ def _accepted(judged: Judged) -> Mutes:
             created_at=now,
             expires_at=now,
         )
-        for check_id, reason in judged.accepted.items()
+        for check_id, reason in report.accepted.items()
     )

@@ -1,120 +1,206 @@
-"""Text for terminals: findings first, with reasons and fixes; passed checks are only counted."""
+"""Output format text, for terminals: findings with reasons and fixes, and the scores of all reports at the end."""
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
-from website_scan.command.judged import Judged
+from website_scan.command.gate import CommandReport
 from website_scan.command.terminal import printable
+from website_scan.findings import ScanType
 from website_scan.messages import counted
 from website_scan.report.browserless import MEANING_WITHOUT_BROWSER
-from website_scan.report.levels import level_of
-from website_scan.report.places import occurrences_of
+from website_scan.report.levels import finding_level
+from website_scan.report.places import occurrences_by_fingerprint
 from website_scan.report_json import ExportedFinding, ExportJson
-from website_scan.wording import without_places
+from website_scan.wording import message_without_places
 
-# Number of places of a finding in the text; the formats `full` and `html` have all places.
+# The formats `full` and `html` contain all places of a finding.
 MAX_PLACES = 3
-PLACE_LENGTH = 120
-# SGR parameters (ECMA-48, 8.3.117).
+# Widths of lines in characters: for files and pipes, and on very narrow and very wide terminals.
+DEFAULT_WIDTH, MIN_WIDTH, MAX_WIDTH = 100, 40, 120
+TYPE_WIDTH = max(map(len, ScanType))
+MAX_PLACE_CHARACTERS = 120
+# Parameters of the SGR escape sequence for colours (ECMA-48, section 8.3.117).
 STYLES = {"fail": "31", "warn": "33", "good": "32", "bold": "1", "dim": "2"}
 
 Paint = Callable[[str, str], str]
 
 
 def plain(_style: str, words: str) -> str:
-    """Return the words without colours, and without terminal control characters."""
+    """Return the text without colours and with escapes.
+
+    Terminal control characters are escaped.
+    """
     return printable(words)
 
 
 def colored(style: str, words: str) -> str:
-    """Return the words in a style of STYLES, as an escape sequence."""
+    """Return the text in a colour of STYLES, as a terminal escape sequence."""
     return f"\x1b[{STYLES[style]}m{printable(words)}\x1b[0m"
 
 
 def text(
-    judged: Judged, paint: Paint = plain, *, is_quiet: bool = False, others: Sequence[Judged] = ()
+    report: CommandReport,
+    paint: Paint = plain,
+    *,
+    width: int = DEFAULT_WIDTH,
+    is_quiet: bool = False,
+    others: Sequence[CommandReport] = (),
+    types: Sequence[str] = (),
 ) -> Iterator[str]:
-    """Yield the lines of one report. `is_quiet` omits passed and accepted checks, and which browser judged.
+    """Yield the lines of a report, wrapped at `width` except for URLs and code.
 
-    `others` are the other reports in the output. A fact of another report of the same page is not repeated.
+    `is_quiet` omits passed and accepted checks, and the version of the browser. `others` are the other reports in the
+    output. A fact of another report of the same page is not repeated. `types` are the types of all scans that failed
+    with the same error, if the report has one.
     """
-    export = judged.export
-    if judged.error is not None:
-        yield paint("fail", f"{judged.url}  {judged.type}  failed: {judged.error['code']}: {judged.error['message']}")
+    page = Page(paint, width)
+    export = report.export
+    if report.error is not None:
+        failed = ", ".join(types or [report.type])
+        yield paint("fail", f"{report.url}  {failed}  not scanned")
+        yield from page.lines(report.error["message"], 2)
         return
-    without = f"  ({judged.score} without what is accepted)" if judged.accepted else ""
-    yield paint("bold", f"{judged.url}  {judged.type}  {export['score']}/100  {export['grade']}{without}")
-    if judged.notice:
-        yield paint("warn", f"  {judged.notice}")
+    yield paint("bold", f"{report.addresses}  {report.type}  {_score(report)}")
+    if report.notice:
+        yield from page.lines(report.notice, 2, "warn")
     if not is_quiet:
-        yield from (paint("dim", f"  {line}") for line in how_judged(export))
-    if judged.score_cap_sentence:
-        yield printable(f"  {judged.score_cap_sentence}")
-    findings = judged.findings()
+        for sentence in browser_sentences(export):
+            yield from page.lines(sentence, 2, "dim")
+    if report.score_cap_sentence:
+        yield from page.lines(report.score_cap_sentence, 2)
+    findings = report.findings()
     if findings:
         yield ""
-        yield paint("bold", f"  {_totals([check for _, check in findings])}")
-    duplicates = judged.reported_elsewhere(others)
+        yield paint("bold", f"  {_totals(findings)}")
+    duplicates = report.reported_elsewhere(others)
     for category, check in findings:
-        yield from _finding(category, check, duplicates.get(check["id"], ""), paint)
+        yield ""
+        yield from _finding(category, check, duplicates.get(check["id"], ""), page)
     if not is_quiet:
-        accepted = [
-            paint("dim", f"    - {check['title']} ({judged.accepted[check['id']]})")
-            for _, check in judged.findings(accepted=True)
-        ]
-        yield from _section("Accepted", accepted, paint)
-    skipped = [printable(f"    ? {check['name']}: {check['reason']}") for check in export["skipped_checks"]]
-    yield from _section("Could not run", skipped, paint)
+        accepted = [f"{check['title']} ({report.accepted[check['id']]})" for _, check in report.findings(accepted=True)]
+        yield from _section("Accepted", "-", accepted, page, "dim")
+    skipped = [f"{check['name']}: {check['reason']}" for check in export["skipped_checks"]]
+    yield from _section("Could not run", "?", skipped, page)
     if is_quiet:
         return
-    omitted = [paint("dim", f"    - {check['name']}") for check in export["omitted_checks"]]
-    yield from _section("Left out without a browser", omitted, paint)
+    yield from _section(
+        "Left out without a browser", "-", [check["name"] for check in export["omitted_checks"]], page, "dim"
+    )
     yield ""
     scores = ", ".join(f"{category_['name']} {category_['score']}" for category_ in export["categories"])
-    yield paint("good", f"  {judged.passed_count} passed") + printable(f". By category: {scores}")
+    yield from page.lines(f"{report.passed_count} passed. By category: {scores}", 2, "good")
 
 
-def _section(title: str, lines: Sequence[str], paint: Paint) -> Iterator[str]:
-    if lines:
+def summary(reports: Sequence[CommandReport], paint: Paint = plain) -> Iterator[str]:
+    """Yield one line for each report, with its score and number of findings.
+
+    The lines follow the address of their page. Without a score, nothing is yielded.
+    """
+    if all(report.error is not None for report in reports):
+        return
+    url = ""
+    for report in reports:
+        if report.url != url:
+            url = report.url
+            yield paint("bold", report.addresses)
+        if report.error is not None:
+            yield f"  {report.type:<{TYPE_WIDTH}}  " + paint("fail", "not scanned")
+            continue
+        findings = _totals(report.findings()) or "no findings"
+        style = "fail" if any(check["status"] == "fail" for _, check in report.findings()) else "good"
+        yield f"  {report.type:<{TYPE_WIDTH}}  {paint(style, f'{_score(report, 3):<11}')}  {findings}"
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Lines of a terminal: their width in characters, and the function that colours them."""
+
+    paint: Paint
+    width: int
+
+    def lines(self, words: str, indent: int, style: str = "", first: str = "") -> Iterator[str]:
+        """Yield the words, wrapped between words and indented below `first`, which begins the first line."""
+        wrapped = textwrap.wrap(
+            printable(words),
+            max(self.width, MIN_WIDTH),
+            initial_indent=" " * indent + first,
+            subsequent_indent=" " * (indent + len(first)),
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+        return (self.paint(style, line) if style else line for line in wrapped)
+
+
+def _score(report: CommandReport, width: int = 0) -> str:
+    """Return the score that the gate judges, and in brackets the score with accepted findings."""
+    score = f"{report.export['score']:>{width}}/100  {report.export['grade']}"
+    if not report.accepted:
+        return score
+    accepted = counted(len(report.accepted), "accepted finding")
+    if report.accepted_score is None:
+        return f"{score}  (with {accepted})"
+    return f"{report.accepted_score:>{width}}/100  ({score} with {accepted})"
+
+
+def _section(title: str, mark: str, entries: Sequence[str], page: Page, style: str = "") -> Iterator[str]:
+    if entries:
         yield ""
-        yield paint("bold", f"  {title} ({len(lines)})")
-        yield from lines
+        yield page.paint("bold", f"  {title} ({len(entries)})")
+        for entry in entries:
+            yield from page.lines(entry, 4, style, f"{mark} ")
 
 
-def how_judged(export: ExportJson) -> Sequence[str]:
-    """Return a sentence on the browser that judged, or on checks left out without a browser; or nothing."""
+def browser_sentences(export: ExportJson) -> Sequence[str]:
+    """Return a sentence about the browser.
+
+    It names the browser's version, or the number of checks omitted without a browser.
+    """
     if export["browser"]:
         return [f"judged in {export['browser']}"]
     if export["omitted_checks"]:
-        left_out = len(export["omitted_checks"])
-        return [f"judged without a browser; {left_out} checks left out. {MEANING_WITHOUT_BROWSER[export['type']]}"]
+        omitted_count = len(export["omitted_checks"])
+        return [f"judged without a browser; {omitted_count} checks left out. {MEANING_WITHOUT_BROWSER[export['type']]}"]
     return []
 
 
-def first_places(check: ExportedFinding, most: int = MAX_PLACES) -> tuple[Sequence[str], str]:
-    """Return the first places of a finding in words, and a text with the number of further places, or empty."""
-    places = [place for places in occurrences_of(check).values() for place in places if place]
-    first = [place if len(place) <= PLACE_LENGTH else f"{place[:PLACE_LENGTH]}…" for place in places[:most]]
-    remaining = len(places) - most
+def first_places(check: ExportedFinding, max_places: int = MAX_PLACES) -> tuple[Sequence[str], str]:
+    """Return a finding's first places and the number of the others.
+
+    The number is in a text such as "and 2 more places", which may be empty.
+    """
+    places = [place for places in occurrences_by_fingerprint(check).values() for place in places if place]
+    first = [
+        place if len(place) <= MAX_PLACE_CHARACTERS else f"{place[:MAX_PLACE_CHARACTERS]}…"
+        for place in places[:max_places]
+    ]
+    remaining = len(places) - max_places
     return first, f"and {counted(remaining, 'more place')}" if remaining > 0 else ""
 
 
-def _totals(findings: Sequence[ExportedFinding]) -> str:
-    failed = sum(finding["status"] == "fail" for finding in findings)
+def _totals(findings: Sequence[tuple[str, ExportedFinding]]) -> str:
+    failed = sum(finding["status"] == "fail" for _, finding in findings)
     warnings = len(findings) - failed
     warned = counted(warnings, "warning")
     return ", ".join([*([f"{failed} failed"] if failed else []), *([warned] if warnings else [])])
 
 
-def _finding(category: str, check: ExportedFinding, duplicate: str, paint: Paint) -> Iterator[str]:
-    mark, text = f"{level_of(check).mark} {check['title']}", duplicate or without_places(check)
-    yield f"    {paint(check['status'], mark)} " + printable(f"({check['severity']}, {category}): {text}")
+def _finding(category: str, check: ExportedFinding, duplicate: str, page: Page) -> Iterator[str]:
+    mark, style = finding_level(check).mark, str(check["status"])
+    context = printable(f"({check['severity']}, {category})")
+    yield f"  {page.paint(style, mark)} {page.paint('bold', check['title'])} {context}"
+    yield from page.lines(duplicate or message_without_places(check), 4)
     if duplicate:
         return
     places, more = first_places(check)
-    yield from (paint("dim", f"        at {place}") for place in places)
+    yield from (page.paint("dim", f"      at {place}") for place in places)
     if more:
-        yield paint("dim", f"        {more}")
-    if "fix" in check:
-        yield printable(f"        Fix: {check['fix']}")
+        yield page.paint("dim", f"      {more}")
+    yield from page.lines(check["how_to_fix"]["text"], 4, first="Fix: ")
+    for snippet in check["how_to_fix"]["snippets"]:
+        # Code is not wrapped, so that readers can copy it.
+        first, *rest = snippet["code"].splitlines() or [""]
+        yield printable(f"      {snippet['label']}: {first}") if not rest else printable(f"      {snippet['label']}:")
+        yield from (printable(f"        {line}") for line in ([first, *rest] if rest else []))

@@ -1,11 +1,14 @@
-"""Arrival of a visit at a URL that discovery has listed: whether it is a page of the list, and where it leads."""
+"""Judge whether a visited URL stays in an audit's list.
+
+This module also finds the pages that the URL links to.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from website_scan.crawl.discovery.addresses import Site, identity, is_file
+from website_scan.crawl.discovery.addresses import Site, has_file_extension, identity
 from website_scan.crawl.discovery.markup import Markup, read_markup
 from website_scan.net.targets import Target
 from website_scan.page.evidence import Page
@@ -13,20 +16,24 @@ from website_scan.page.evidence import Page
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """What a visit has found at a listed URL, by its response alone. Paths have their query.
+    """Result of visiting a listed URL, judged by its response alone.
 
-    `fault` is why it is no page of the list, as a sentence; empty if it is one. `other` is the page of the site that it
-    redirects to, or that it names as its canonical URL. With `keeps_without_other` it stays listed unless that one is.
+    Paths include the query. `fault` is a sentence on why the URL is no page of the list; empty if it is a page. `other`
+    is the page of the site to which the URL redirects or that is its canonical URL. With `stays_listed_without_other`,
+    the URL stays listed unless the other page is listed.
     """
 
     fault: str = ""
     other: str | None = None
-    keeps_without_other: bool = False
+    stays_listed_without_other: bool = False
     links: tuple[str, ...] = ()
 
 
 def arrive(listed: Target, page: Page, agent: str, *, is_linked: bool) -> Arrival:
-    """Return what a visit of a listed URL has found. `is_linked`: only links lead there, no sitemap names it."""
+    """Judge the response for a listed URL.
+
+    `is_linked` is True if links lead to the URL, but no sitemap lists it.
+    """
     site = Site(listed)
     own = site.path(listed.url, listed.url) or listed.path
     path = site.path(page.target.url, page.target.url)
@@ -42,15 +49,15 @@ def arrive(listed: Target, page: Page, agent: str, *, is_linked: bool) -> Arriva
     if not page.is_html:
         return Arrival(f"It is not HTML but {page.media_type or 'of an unknown type'}.")
     markup = read_markup(page, agent) or Markup()
-    links = tuple(dict.fromkeys(_paths(site, markup)))
+    links = tuple(dict.fromkeys(_linked_page_paths(site, markup)))
     canonical = site.path(markup.canonical, page.target.url) if markup.canonical else None
     if canonical is not None and identity(canonical) != identity(own):
         return Arrival("It names another page of the site as canonical.", canonical, True, links)
     return Arrival(links=links)
 
 
-def _paths(site: Site, markup: Markup) -> Iterator[str]:
+def _linked_page_paths(site: Site, markup: Markup) -> Iterator[str]:
     for url in markup.links:
         path = site.path(url, url)
-        if path is not None and not is_file(path):
+        if path is not None and not has_file_extension(path):
             yield path

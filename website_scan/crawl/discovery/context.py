@@ -1,4 +1,7 @@
-"""What the reader of sitemaps and the crawler of one discovery share."""
+"""Context that the reader and crawler of a discovery share.
+
+The reader is for sitemaps.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +16,9 @@ from website_scan.net.client import Network
 
 @dataclass(frozen=True, slots=True)
 class CrawlContext:
-    """The site, the list that its pages are added to, and the limits of the search.
+    """Shared state of a discovery, such as its site, pages and limits.
 
-    `agent` is the product token for robots.txt. `tell` gets the number of pages found so far.
+    `agent` is the product token for robots.txt. `report_progress` is called with the number of pages found so far.
     """
 
     site: Site
@@ -25,4 +28,4 @@ class CrawlContext:
     pace: Pace
     agent: str
     max_pages: int
-    tell: Callable[[int], None]
+    report_progress: Callable[[int], None]

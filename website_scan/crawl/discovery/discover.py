@@ -1,4 +1,4 @@
-"""Discovery of a site's pages: `discover()` reads robots.txt, the sitemaps and the links."""
+"""Discover a site's pages from robots.txt, sitemaps and links."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from website_scan.crawl.discovery.addresses import Site
 from website_scan.crawl.discovery.context import CrawlContext
 from website_scan.crawl.discovery.crawl import Crawl
-from website_scan.crawl.discovery.effort import Effort, Exhausted, Pace
+from website_scan.crawl.discovery.effort import Effort, EffortExhausted, Pace
 from website_scan.crawl.discovery.markup import Markup, read_markup
 from website_scan.crawl.discovery.pages import PageList
 from website_scan.crawl.discovery.patterns import Patterns
-from website_scan.crawl.discovery.sitemaps import SitemapReading
+from website_scan.crawl.discovery.sitemaps import SitemapReader
 from website_scan.crawl.robots import CrawlerRules, decide, product_token
 from website_scan.crawl.robots_file import RobotsFile, load_robots
 from website_scan.errors import Refusal
@@ -31,10 +31,11 @@ SITEMAP, LINKS = "sitemap", "links"
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """The wanted pages: those found from `start` through its sitemaps, its links or both (`discover`).
+    """Parameters of a discovery.
 
-    `include` and `exclude` are patterns for path and query (`patterns.py`). `spare` is the number of further pages to
-    list, which replace those that turn out to be none.
+    `discover` are the sources to read: sitemaps, links or both. `include` and `exclude` are patterns for path and query
+    (`patterns.py`). `spare` is the number of additional pages to list, which replace URLs that turn out not to be
+    pages.
     """
 
     start: Target
@@ -47,11 +48,12 @@ class Wish:
 
 @dataclass(frozen=True, slots=True)
 class Discovery:
-    """The pages of a site as canonical URLs, the start page first. Their order depends on the site only.
+    """Result of a discovery.
 
-    `notes` are sentences for people. `is_complete`: there is no sign of further pages. `found` counts all known pages,
-    including those beyond `max_pages` as far as they were counted. `spare` are the next pages after those. With
-    `has_unread_links`, links on some of the pages were not followed. With an `error` there are no pages.
+    The site's pages as canonical URLs, the start page first. The order is reproducible. `notes` are sentences for the
+    user. `is_complete` is True if there is no sign of further pages. `found` counts all known pages, including those
+    beyond `max_pages` as far as they were counted. `spare` are the next pages after `pages`. With `has_unread_links`,
+    links on some of the pages were not followed. With an `error` there are no pages.
     """
 
     pages: tuple[str, ...]
@@ -64,7 +66,7 @@ class Discovery:
 
 
 def discovery_limits(max_pages: int) -> Limits:
-    """Return the limits of a `Network` for one discovery."""
+    """Return the network limits for the discovery of a site's pages."""
     requests = 200 + 3 * max_pages
     return Limits(
         body_bytes=10 * MIB,
@@ -76,62 +78,67 @@ def discovery_limits(max_pages: int) -> Limits:
 
 
 def discover(wish: Wish, network: Network, tell: Callable[[int], None], time_limit_s: float) -> Discovery:
-    """Find the pages of a site. Never raises for anything the site does; an exception of `tell` ends it.
+    """Find the pages of a site.
 
-    `tell` gets the number of pages found so far. The network should have `discovery_limits` and a time limit of its
-    own, somewhat longer than `time_limit_s`. Close it afterwards, because a request that is not needed any more may
-    still be running. Raises ValueError for invalid patterns (`pattern_fault`).
+    Never raises because of the site's behaviour. `tell` is called with the number of pages found so far, and its
+    exceptions end the discovery. The network should have `discovery_limits` and its own time limit, somewhat longer
+    than `time_limit_s`. Close the network afterwards, because a request that is no longer needed may still be running.
+    Raises ValueError for invalid patterns (`pattern_fault`).
     """
     patterns = Patterns(wish.include, wish.exclude)
     effort = Effort(time_limit_s, wish.max_pages)
     try:
         page = fetch_page(wish.start, network)
-        if moved := _moved(wish.start, page.target):
-            return _failed("REDIRECTED_ELSEWHERE", moved)
+        if moved := _explain_other_domain(wish.start, page.target):
+            return _failed_discovery("REDIRECTED_ELSEWHERE", moved)
         if refusal := refusal_of(page.response, ScanType.SECURITY):
             raise refusal
         robots = load_robots(page.target, network)
     except Refusal as refusal:
-        return _failed(refusal.code, str(refusal))
+        return _failed_discovery(refusal.code, str(refusal))
     agent = product_token(network.policy.user_agent)
-    if refused := _refused_by(robots, page.target, agent):
-        return _failed("ROBOTS_DISALLOWED", refused)
+    if refused := _explain_robots_refusal(robots, page.target, agent):
+        return _failed_discovery("ROBOTS_DISALLOWED", refused)
     rules = CrawlerRules(robots.robots, agent)
     pages = PageList(rules, patterns, wish.max_pages + wish.spare, effort)
     pace = Pace(rules.crawl_delay_s)
     context = CrawlContext(Site(page.target), network, pages, effort, pace, agent, wish.max_pages, tell)
-    return _Search(wish, page, robots, context).run()
+    return _DiscoverySearch(wish, page, robots, context).run()
 
 
-def _failed(code: str, message: str) -> Discovery:
+def _failed_discovery(code: str, message: str) -> Discovery:
     return Discovery((), (), is_complete=False, found=0, error=ScanError(code, message))
 
 
-def _moved(start: Target, found: Target) -> str:
-    """Return why the pages of another domain are not looked for, as a sentence; empty if the domain is the same.
+def _explain_other_domain(start: Target, final: Target) -> str:
+    """Return a sentence if the start page redirects to another domain.
 
-    Visits are counted by the domain that was asked for, and nobody asked for this one.
+    Empty if the domain is the same. The pages of the other domain are not discovered, because visits are counted for
+    the requested domain.
     """
-    if is_same_site(start.host, found.host):
+    if is_same_site(start.host, final.host):
         return ""
     return (
-        f"{start.host} redirects to {found.host}, which is another domain. To audit its pages, enter {found.origin}/."
+        f"{start.host} redirects to {final.host}, which is another domain. To audit its pages, enter {final.origin}/."
     )
 
 
-def _refused_by(robots: RobotsFile, start: Target, agent: str) -> str:
-    """Return why robots.txt forbids the crawl, as a sentence; empty if it does not."""
+def _explain_robots_refusal(robots: RobotsFile, start: Target, agent: str) -> str:
+    """Return a sentence about why robots.txt disallows the crawl.
+
+    Empty if it allows the crawl.
+    """
     if robots.is_unreachable:
         reason = robots.error.rstrip(".") if robots.response is None else f"status {robots.response.status}"
-        return f"robots.txt could not be read ({reason}), so crawlers have to take it that nothing is allowed."
+        return f"robots.txt could not be read ({reason}), so crawlers must assume that nothing is allowed."
     decision = decide(robots.robots, agent, start.path)
     if decision.allowed:
         return ""
     return f"robots.txt forbids crawlers the start page: {decision.quoted}. A group for {agent} may allow it."
 
 
-class _Search:
-    """State of one call of `discover()`, after robots.txt has permitted the crawl."""
+class _DiscoverySearch:
+    """Search for pages after robots.txt has allowed the crawl."""
 
     def __init__(self, wish: Wish, page: Page, robots: RobotsFile, context: CrawlContext) -> None:
         self._wish = wish
@@ -141,30 +148,30 @@ class _Search:
         self._site = context.site
         self._start = self._site.path(page.target.url, page.target.url) or page.target.path
         self._pages = context.pages
-        self._sitemaps = SitemapReading(context)
+        self._sitemaps = SitemapReader(context)
         self._crawl = Crawl(context)
-        self._tell = context.tell
+        self._report_progress = context.report_progress
         self._delay_s = context.pace.delay_s
         self._exhausted = ""
         self._has_links = True
 
     def run(self) -> Discovery:
-        """Read the sitemaps, then follow links while the list has room."""
+        """Read the sitemaps, then follow links until the list is full."""
         try:
             self._pages.add(self._start, is_page=True)
-            self._tell(self._pages.found)
+            self._report_progress(self._pages.found)
             if SITEMAP in self._wish.discover:
                 self._sitemaps.read(self._robots.robots.sitemaps)
             if LINKS in self._wish.discover and len(self._pages) < self._wish.max_pages:
                 self._follow_links()
-        except Exhausted as exhausted:
+        except EffortExhausted as exhausted:
             self._exhausted = str(exhausted)
         pages = tuple(map(self._site.url, self._pages.paths))
         if not pages:
-            return _failed("NO_PAGES", "No page of the site matches the include and exclude patterns.")
+            return _failed_discovery("NO_PAGES", "No page of the site matches the include and exclude patterns.")
         is_complete = (
             not self._exhausted
-            and not self._is_beyond
+            and not self._has_more_pages
             and self._sitemaps.is_complete
             and (self._sitemaps.files > 0 or LINKS in self._wish.discover)
             and self._crawl.is_complete
@@ -176,20 +183,20 @@ class _Search:
             is_complete,
             self._pages.found,
             spare=pages[self._wish.max_pages :],
-            has_unread_links=LINKS in self._wish.discover and self._crawl.has_unread,
+            has_unread_links=LINKS in self._wish.discover and self._crawl.has_unread_pages,
         )
 
     def _follow_links(self) -> None:
         markup = read_markup(self._page, self._agent) if self._page.is_html else Markup()
         if markup is None:
-            self._crawl.intricate += 1
+            self._crawl.complex_pages += 1
             markup = Markup()
         self._has_links = bool(markup.links) or len(self._pages) > 1
         self._crawl.run(self._start, markup)
 
     @property
-    def _is_beyond(self) -> bool:
-        """Return True if the site is known to have more pages than wanted."""
+    def _has_more_pages(self) -> bool:
+        """Return True if the site has more pages than the requested number."""
         return self._pages.overflow > 0 or len(self._pages) > self._wish.max_pages
 
     def _notes(self) -> list[str]:
@@ -197,9 +204,9 @@ class _Search:
         notes: list[str] = []
         if wish.start.host.removeprefix("www.") != self._page.target.host.removeprefix("www."):
             notes.append(
-                f"{wish.start.host} redirects to {self._page.target.host}, so the pages there were looked for."
+                f"{wish.start.host} redirects to {self._page.target.host}, so the pages there were discovered."
             )
-        if self._is_beyond:
+        if self._has_more_pages:
             notes.append(f"The site has more pages than {wish.max_pages:,}.")
         elif pages.is_full and not self._crawl.is_complete:
             notes.append(f"The list ends with {wish.max_pages:,} pages; the site may have more.")

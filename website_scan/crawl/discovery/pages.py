@@ -1,11 +1,14 @@
-"""List of a site's pages while it is being built: ordered, without duplicates, of limited length."""
+"""Ordered list of a site's pages during discovery.
+
+It has no duplicates and a maximum length.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum, auto
 
-from website_scan.crawl.discovery.addresses import identity, identity_of_normalised, is_file
+from website_scan.crawl.discovery.addresses import has_file_extension, identity, key_of_normalised_path
 from website_scan.crawl.discovery.effort import Effort
 from website_scan.crawl.discovery.patterns import Patterns
 from website_scan.crawl.robots import CrawlerRules, normalised_path
@@ -14,24 +17,27 @@ from website_scan.crawl.robots import CrawlerRules, normalised_path
 class Admission(Enum):
     """Result of adding a URL to the list."""
 
-    NEW = auto()  # added to the list
-    KNOWN = auto()  # seen before
-    REFUSED = auto()  # not a page, not wanted, or forbidden by robots.txt
-    OVERFLOWING = auto()  # acceptable, but the list is full
+    NEW = auto()  # The URL is new and was added to the list.
+    KNOWN = auto()  # The URL is already known.
+    REFUSED = auto()  # The URL is not a page, or is excluded by patterns or robots.txt.
+    OVERFLOWING = auto()  # The URL could be listed, but the list is full.
 
 
 @dataclass(slots=True)
 class Place:
-    """A position in the list. Its page may change, and it may become empty."""
+    """Position in a discovery's list of pages.
+
+    The page at the position may change, and the position may become empty.
+    """
 
     path: str | None = None
 
 
 class PageList:
-    """Pages of one site, as paths with query.
+    """List of a site's pages as paths with query.
 
-    `forbidden` counts URLs that robots.txt forbids, `unwanted` those that the patterns exclude, `overflow` pages beyond
-    the length of the list.
+    `forbidden` counts URLs that robots.txt disallows, `unwanted` URLs that the patterns exclude, `overflow` pages that
+    did not fit into the list.
     """
 
     def __init__(self, rules: CrawlerRules, patterns: Patterns, max_pages: int, effort: Effort) -> None:
@@ -40,9 +46,9 @@ class PageList:
         self._max_pages = max_pages
         self._effort = effort
         self._order: list[Place] = []
-        self._places: dict[str, Place] = {}  # by identity
-        # Hashes of all other URLs seen. Not the URLs, because they may be very many and long.
-        self._others: set[int] = set()
+        self._positions_by_key: dict[str, Place] = {}
+        # Storing the URLs instead of hashes would need too much memory.
+        self._unlisted_hashes: set[int] = set()
         self._filled = 0
         self.forbidden = 0
         self.unwanted = 0
@@ -53,107 +59,129 @@ class PageList:
 
     @property
     def is_full(self) -> bool:
-        """Return True if there is no place left."""
+        """Return True if the list has reached its maximum length."""
         return self._filled >= self._max_pages
 
     @property
     def found(self) -> int:
-        """Return the number of known pages, including those without a place."""
+        """Return the number of known pages.
+
+        Pages that did not fit into the list count, too.
+        """
         return self._filled + self.overflow
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """Return the pages, in the order of their places."""
-        return tuple(each.path for each in self._order if each.path is not None)
+        """Return the paths of the listed pages, in order."""
+        return tuple(place.path for place in self._order if place.path is not None)
 
-    def knows(self, path: str) -> bool:
-        """Return True if a URL was seen before."""
+    def is_known(self, path: str) -> bool:
+        """Return True if a URL is already known, listed or not."""
         key = identity(path)
-        return key in self._places or hash(key) in self._others
+        return key in self._positions_by_key or hash(key) in self._unlisted_hashes
 
     def add(self, path: str, *, is_page: bool = False) -> Admission:
-        """Add a URL if acceptable. With `is_page` it is a page, regardless of its extension. Raises `Exhausted`."""
-        return self._add(path, None, is_page)
+        """Add a URL to the list if the URL may be listed.
 
-    def judge(self, path: str) -> bool:
-        """Return True if a URL may be put on the list if there is room; else record it as known."""
-        if not self.knows(path) and not is_file(path) and self.permits(path):
+        If `is_page` is True, the URL's file extension is ignored. Raises `EffortExhausted`.
+        """
+        return self._add_page(path, None, is_page)
+
+    def may_list(self, path: str) -> bool:
+        """Return True if a new URL qualifies for the list.
+
+        The list may be full. Otherwise, record the URL as known.
+        """
+        if not self.is_known(path) and not has_file_extension(path) and self.is_permitted(path):
             return True
         self.add(path)
         return False
 
-    def leave_out(self, path: str) -> None:
-        """Record a URL as known, without listing it."""
-        self._effort.address()
-        self._others.add(hash(identity(path)))
+    def record_unlisted(self, path: str) -> None:
+        """Record a URL as known, without adding the URL to the list."""
+        self._effort.count_url()
+        self._unlisted_hashes.add(hash(identity(path)))
 
     def drop(self, path: str) -> None:
-        """Remove a listed URL that is not a page. It can't be added again."""
-        self._take_out(identity(path))
+        """Remove a listed URL that is not a page.
+
+        The URL can't be added again.
+        """
+        self._remove_page(identity(path))
 
     def redirect(self, path: str, other: str) -> Admission:
-        """Put a redirect's target in the page's place.
+        """Replace a listed page by the target of its redirect.
 
         Returns NEW if the target was not known before. If it was known or is refused, the page is dropped.
         """
-        return self._add(other, self._take_out(identity(path)), is_page=True)
+        return self._add_page(other, self._remove_page(identity(path)), is_page=True)
 
     def rename(self, path: str, other: str) -> None:
-        """List a page under another URL with the same identity: the one where it responds."""
-        if (place := self._places.get(identity(path))) is not None:
+        """Change a listed page's URL to its redirect's target.
+
+        The new URL is equivalent.
+        """
+        if (place := self._positions_by_key.get(identity(path))) is not None:
             place.path = other
 
     def merge(self, path: str, canonical: str) -> None:
-        """Replace a page by its canonical page, so that only one of them is listed.
+        """Replace a listed page by its canonical page.
 
-        If the canonical page is refused, or was not a page, the page stays.
+        Only one of them is then listed. If the canonical page is refused, or was not a page, the page stays.
         """
         key, other = identity(path), identity(canonical)
         if key == other:
             return
-        place = self._take_out(key)
-        if place is None or other in self._places or self._add(canonical, place, is_page=True) is Admission.NEW:
+        place = self._remove_page(key)
+        if (
+            place is None
+            or other in self._positions_by_key
+            or self._add_page(canonical, place, is_page=True) is Admission.NEW
+        ):
             return
-        self._others.discard(hash(key))
-        self._put_in(key, place, path)
+        self._unlisted_hashes.discard(hash(key))
+        self._insert_page(key, place, path)
 
-    def _add(self, path: str, place: Place | None, is_page: bool) -> Admission:
-        self._effort.step()
+    def _add_page(self, path: str, place: Place | None, is_page: bool) -> Admission:
+        self._effort.count_step()
         normal = normalised_path(path)
-        key = identity_of_normalised(normal)
-        if key in self._places or hash(key) in self._others:
+        key = key_of_normalised_path(normal)
+        if key in self._positions_by_key or hash(key) in self._unlisted_hashes:
             return Admission.KNOWN
-        self._effort.address()
-        admission = Admission.REFUSED if is_file(path) and not is_page else self._judge(normal)
+        self._effort.count_url()
+        admission = Admission.REFUSED if has_file_extension(path) and not is_page else self._judge_admission(normal)
         if admission is Admission.NEW:
             if place is None:
                 place = Place()
                 self._order.append(place)
-            self._put_in(key, place, path)
+            self._insert_page(key, place, path)
         else:
-            self._others.add(hash(key))
+            self._unlisted_hashes.add(hash(key))
             self.overflow += admission is Admission.OVERFLOWING
         return admission
 
-    def _put_in(self, key: str, place: Place, path: str) -> None:
+    def _insert_page(self, key: str, place: Place, path: str) -> None:
         place.path = path
-        self._places[key] = place
+        self._positions_by_key[key] = place
         self._filled += 1
 
-    def _take_out(self, key: str) -> Place | None:
-        place = self._places.pop(key, None)
+    def _remove_page(self, key: str) -> Place | None:
+        place = self._positions_by_key.pop(key, None)
         if place is not None:
             place.path = None
-            self._others.add(hash(key))
+            self._unlisted_hashes.add(hash(key))
             self._filled -= 1
         return place
 
-    def permits(self, path: str) -> bool:
-        """Return True if robots.txt and the patterns allow a page. Thread-safe."""
+    def is_permitted(self, path: str) -> bool:
+        """Return True if robots.txt and the patterns allow a URL.
+
+        Thread-safe.
+        """
         normal = normalised_path(path)
         return self._patterns.admit(normal) and self._rules.allows(normal)
 
-    def _judge(self, normal: str) -> Admission:
+    def _judge_admission(self, normal: str) -> Admission:
         if not self._patterns.admit(normal):
             self.unwanted += 1
             return Admission.REFUSED

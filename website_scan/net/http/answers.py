@@ -1,7 +1,7 @@
-"""Cache of responses within a scan: several probes read the same files, and pages of a site share them.
+"""Cache of responses within a scan or audit.
 
-This is no HTTP cache: a site's caching headers are meant for browsers. Here an answer is kept for minutes, for the
-checks, and only if it is final: not an error that may pass, a refusal, or a request to try again later.
+Several probes and pages need the same files. Unlike an HTTP cache, this cache ignores the site's caching headers.
+Responses are cached for minutes, and only if they are final, unlike temporary errors and refusals.
 """
 
 from __future__ import annotations
@@ -18,25 +18,26 @@ from website_scan.net.http.request import Request
 from website_scan.net.http.response import Response
 from website_scan.urls import origin_of
 
-KEPT_BYTES = 16 * 1024 * 1024
+MAX_CACHE_BYTES = 16 * 1024 * 1024
 KEPT_S = 300.0
-# Limit for one answer; a longer one would displace everything else.
-LONGEST_BYTES = KEPT_BYTES // 4
-HEAD_BYTES = 1024  # about the size of an answer without its body
-# Size of the beginning of a page requested anew: enough for requests that only test if it exists.
-BEGINNING_BYTES = 16 * 1024
-# Error statuses that are final. A refusal may be lifted, and a failing server may come back.
-FINAL_ERRORS = frozenset({404, 410})
-CURRENT_TLS = frozenset({"TLSv1.2", "TLSv1.3"})
+# Longer responses are not cached, because they would displace all others.
+MAX_ANSWER_BYTES = MAX_CACHE_BYTES // 4
+ESTIMATED_HEAD_BYTES = 1024  # Estimated size of a response without its body.
+# Requests that test whether the page exists need only this much.
+MAX_BEGINNING_BYTES = 16 * 1024
+# Responses with these error statuses are cached, because they are final.
+FINAL_ERROR_STATUSES = frozenset({404, 410})
+CURRENT_TLS_VERSIONS = frozenset({"TLSv1.2", "TLSv1.3"})
 
 Key = tuple[str, bool, frozenset[tuple[str, str]]]
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
-    """Requirements of a request: how much of the body, and whether the certificate must be trusted.
+class AnswerRequirements:
+    """Requirements for a cached response.
 
-    The answer to a private one, which has credentials, is not shared with other processes.
+    They concern the length of its body and the trust in its certificate. The response to a private request, which has
+    credentials, is not shared with other processes.
     """
 
     max_bytes: int
@@ -45,29 +46,38 @@ class Wish:
 
 
 class SharedAnswers(Protocol):
-    """Store of answers that the processes of an audit share. Thread-safe; its methods raise nothing."""
+    """Interface of a response cache that the processes of an audit share.
+
+    Thread-safe. Its methods never raise.
+    """
 
     def find(self, key: Key) -> tuple[Response, float] | None:
-        """Return an answer and its age in seconds; None if there is none."""
+        """Return a cached response and its age in seconds.
+
+        None if the cache has no response.
+        """
         ...
 
     def keep(self, key: Key, response: Response) -> None:
-        """Keep an answer for other processes."""
+        """Store a response for other processes."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class _Kept:
+class _CachedAnswer:
     response: Response
-    ends_at: float
+    expires_at: float
 
     @property
     def size_bytes(self) -> int:
-        return len(self.response.body) + HEAD_BYTES
+        return len(self.response.body) + ESTIMATED_HEAD_BYTES
 
 
-def key_of(request: Request) -> Key:
-    """Return the cache key of a request with all its headers. Of a Referer, only the origin counts."""
+def answer_key(request: Request) -> Key:
+    """Return the cache key of a request, including its headers.
+
+    Of a Referer, only the origin counts.
+    """
     sent = {"accept": "*/*"} | {name.lower(): value for name, value in request.headers.items()}
     if referer := sent.get("referer"):
         sent["referer"] = origin_of(referer)
@@ -75,14 +85,15 @@ def key_of(request: Request) -> Key:
 
 
 class Answers:
-    """Cache of answers for one visit, or for all visits of an audit. Thread-safe; `clock` returns seconds.
+    """Response cache for one visit, or for all visits of an audit.
 
-    With `shared` it is an audit's: other processes have its answers, too, and its visits use each other's.
+    Thread-safe. `clock` returns seconds. With `shared`, the cache belongs to an audit, and its visits in all processes
+    share their responses.
     """
 
     def __init__(
         self,
-        limit_bytes: int = KEPT_BYTES,
+        limit_bytes: int = MAX_CACHE_BYTES,
         lifetime_s: float = KEPT_S,
         clock: Callable[[], float] = time.monotonic,
         shared: SharedAnswers | None = None,
@@ -92,123 +103,151 @@ class Answers:
         self._clock = clock
         self._shared = shared
         self._lock = threading.Lock()
-        self._kept: OrderedDict[Key, _Kept] = OrderedDict()
-        self._under_way: dict[Key, threading.Event] = {}
-        self.held_bytes = 0
+        self._cached: OrderedDict[Key, _CachedAnswer] = OrderedDict()
+        self._running_requests: dict[Key, threading.Event] = {}
+        self.cached_bytes = 0
 
     @property
-    def outlive_visit(self) -> bool:
-        """Return True if these are the answers of an audit."""
+    def outlives_visit(self) -> bool:
+        """Return True if later visits use the cached responses.
+
+        The cache then belongs to an audit.
+        """
         return self._shared is not None
 
-    def of_earlier_visit(self, key: Key, wish: Wish) -> Response | None:
-        """Return the answer if an earlier visit of the audit has received as much of it as is wanted; else None."""
+    def find_from_earlier_visit(self, key: Key, requirements: AnswerRequirements) -> Response | None:
+        """Return an earlier visit's response if it meets the requirements.
+
+        None if the cache has no such response.
+        """
         if self._shared is None:
             return None
         with self._lock:
-            found = self._find(key, wish)
-        return found or self._find_shared(key, wish)
+            response = self._find_cached(key, requirements)
+        return response or self._find_shared(key, requirements)
 
-    def answer(self, key: Key, wish: Wish, ask: Callable[[], Response], wait_s: float) -> Response:
-        """Return the cached answer, else call `ask` and cache its response. Passes on exceptions of `ask`.
+    def answer(
+        self, key: Key, requirements: AnswerRequirements, send_request: Callable[[], Response], wait_s: float
+    ) -> Response:
+        """Return the cached response, or send the request.
 
-        If another thread is already requesting the same, wait for its response. Raises TimedOut after `wait_s`.
+        Calls `send_request` and caches its response. Raises errors of `send_request`. If another thread has already
+        sent the same request, wait for its response. Raises TimedOut after `wait_s`.
         """
         with self._lock:
-            if (found := self._find(key, wish)) is not None:
-                return found
-            under_way = self._under_way.get(key)
-            if under_way is None:
-                mine = self._under_way[key] = threading.Event()
-        if under_way is not None:
-            if not under_way.wait(wait_s):
-                self._end(key, under_way)  # the thread that began it may have been ended at any step
+            if (response := self._find_cached(key, requirements)) is not None:
+                return response
+            running_request = self._running_requests.get(key)
+            if running_request is None:
+                own_request = self._running_requests[key] = threading.Event()
+        if running_request is not None:
+            if not running_request.wait(wait_s):
+                # The other thread may have been ended without finishing its request.
+                self._finish_request(key, running_request)
                 raise TimedOut("The site did not answer in time.")
             with self._lock:
-                if (found := self._find(key, wish)) is not None:
-                    return found
-            return self._ask(key, wish, ask)  # the other thread failed, or read too little
+                if (response := self._find_cached(key, requirements)) is not None:
+                    return response
+            # The other thread's request failed, or its response is too short.
+            return self._request_and_cache(key, requirements, send_request)
         try:
-            return self._find_shared(key, wish) or self._ask(key, wish, ask)
+            return self._find_shared(key, requirements) or self._request_and_cache(key, requirements, send_request)
         finally:
-            self._end(key, mine)
+            self._finish_request(key, own_request)
 
-    def _end(self, key: Key, asking: threading.Event) -> None:
+    def _finish_request(self, key: Key, running_request: threading.Event) -> None:
         with self._lock:
-            if self._under_way.get(key) is asking:
-                del self._under_way[key]
-        asking.set()
+            if self._running_requests.get(key) is running_request:
+                del self._running_requests[key]
+        running_request.set()
 
-    def _ask(self, key: Key, wish: Wish, ask: Callable[[], Response]) -> Response:
-        response = ask()
-        self.keep(key, response, is_private=wish.is_private)
-        return _cut(response, wish)
+    def _request_and_cache(
+        self, key: Key, requirements: AnswerRequirements, send_request: Callable[[], Response]
+    ) -> Response:
+        response = send_request()
+        self.keep(key, response, is_private=requirements.is_private)
+        return _truncate_body(response, requirements)
 
-    def _find_shared(self, key: Key, wish: Wish) -> Response | None:
-        """Return the answer that another process has received, if it fits."""
-        if self._shared is None or wish.is_private or (found := self._shared.find(key)) is None:
+    def _find_shared(self, key: Key, requirements: AnswerRequirements) -> Response | None:
+        """Return another process's response if it meets the requirements.
+
+        None if the cache has no such response.
+        """
+        if self._shared is None or requirements.is_private or (shared_answer := self._shared.find(key)) is None:
             return None
-        response, age_s = found
-        self._keep(key, response, self._lifetime_s - age_s)
-        return _fitting(response, wish)
+        response, age_s = shared_answer
+        self._store(key, response, self._lifetime_s - age_s)
+        return _usable_part(response, requirements)
 
     def keep(self, key: Key, response: Response, *, is_private: bool = False) -> None:
-        """Keep a final answer for later requests with the same key, also of other processes unless `is_private`."""
-        if response.status >= 400 and response.status not in FINAL_ERRORS:
+        """Cache a final response for later requests with the same key.
+
+        Other processes use it, too, unless `is_private`.
+        """
+        if response.status >= 400 and response.status not in FINAL_ERROR_STATUSES:
             return
-        self._keep(key, response, self._lifetime_s)
+        self._store(key, response, self._lifetime_s)
         if self._shared is not None and not is_private:
             self._shared.keep(key, response)
 
-    def _keep(self, key: Key, response: Response, lifetime_s: float) -> None:
-        if len(response.body) > min(LONGEST_BYTES, self._limit_bytes - HEAD_BYTES):
+    def _store(self, key: Key, response: Response, lifetime_s: float) -> None:
+        if len(response.body) > min(MAX_ANSWER_BYTES, self._limit_bytes - ESTIMATED_HEAD_BYTES):
             return
-        kept = _Kept(response, self._clock() + lifetime_s)
+        cached = _CachedAnswer(response, self._clock() + lifetime_s)
         with self._lock:
-            self._drop(key)
-            self._kept[key] = kept
-            self.held_bytes += kept.size_bytes
-            while self.held_bytes > self._limit_bytes:
-                self._drop(next(iter(self._kept)))
+            self._remove(key)
+            self._cached[key] = cached
+            self.cached_bytes += cached.size_bytes
+            while self.cached_bytes > self._limit_bytes:
+                self._remove(next(iter(self._cached)))
 
-    def keep_beginning(self, key: Key, response: Response, *, is_private: bool = False) -> None:
-        """Keep the beginning of an answer, for requests that only test what is there."""
-        if len(response.body) > BEGINNING_BYTES:
-            response = replace(response, body=response.body[:BEGINNING_BYTES], truncated=True)
+    def store_beginning(self, key: Key, response: Response, *, is_private: bool = False) -> None:
+        """Cache the beginning of a response.
+
+        It is enough for requests that only test whether the page exists.
+        """
+        if len(response.body) > MAX_BEGINNING_BYTES:
+            response = replace(response, body=response.body[:MAX_BEGINNING_BYTES], truncated=True)
         self.keep(key, response, is_private=is_private)
 
-    def _find(self, key: Key, wish: Wish) -> Response | None:
-        kept = self._kept.get(key)
-        if kept is None:
+    def _find_cached(self, key: Key, requirements: AnswerRequirements) -> Response | None:
+        cached = self._cached.get(key)
+        if cached is None:
             return None
-        if self._clock() >= kept.ends_at:
-            self._drop(key)
+        if self._clock() >= cached.expires_at:
+            self._remove(key)
             return None
-        found = _fitting(kept.response, wish)
-        if found is not None:
-            self._kept.move_to_end(key)
-        return found
-
-    def _drop(self, key: Key) -> None:
-        if (kept := self._kept.pop(key, None)) is not None:
-            self.held_bytes -= kept.size_bytes
-
-
-def _fitting(response: Response, wish: Wish) -> Response | None:
-    """Return as much of a kept answer as is wanted; None if there is less of it, or it is not trusted enough."""
-    if response.truncated and len(response.body) < wish.max_bytes:
-        return None
-    if wish.verify and not _is_trusted(response):
-        return None
-    return replace(_cut(response, wish), is_kept=True)
-
-
-def _cut(response: Response, wish: Wish) -> Response:
-    if len(response.body) <= wish.max_bytes:
+        response = _usable_part(cached.response, requirements)
+        if response is not None:
+            self._cached.move_to_end(key)
         return response
-    return replace(response, body=response.body[: wish.max_bytes], truncated=True)
+
+    def _remove(self, key: Key) -> None:
+        if (cached := self._cached.pop(key, None)) is not None:
+            self.cached_bytes -= cached.size_bytes
+
+
+def _usable_part(response: Response, requirements: AnswerRequirements) -> Response | None:
+    """Return the required part of a cached response.
+
+    None if the response is too short or not trusted.
+    """
+    if response.truncated and len(response.body) < requirements.max_bytes:
+        return None
+    if requirements.verify and not _is_trusted(response):
+        return None
+    return replace(_truncate_body(response, requirements), is_kept=True)
+
+
+def _truncate_body(response: Response, requirements: AnswerRequirements) -> Response:
+    if len(response.body) <= requirements.max_bytes:
+        return response
+    return replace(response, body=response.body[: requirements.max_bytes], truncated=True)
 
 
 def _is_trusted(response: Response) -> bool:
-    """Return True if the answer was received with a trusted certificate and current TLS, or without TLS."""
-    return response.tls is None or (response.tls.trust_error is None and response.tls.version in CURRENT_TLS)
+    """Return True if the response has no TLS faults.
+
+    It came without TLS, or with a trusted certificate and a current TLS version.
+    """
+    return response.tls is None or (response.tls.trust_error is None and response.tls.version in CURRENT_TLS_VERSIONS)

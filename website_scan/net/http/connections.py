@@ -1,4 +1,7 @@
-"""Adapter for `requests` that opens connections through the guard only; name, SNI and certificate check stay intact."""
+"""Adapter for `requests` with guarded connections.
+
+The network guard opens all connections.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import contextlib
 import enum
 import functools
 import http.client
+import re
 import ssl
 import threading
 import time
@@ -19,35 +23,38 @@ from urllib3.connection import HTTPConnection, HTTPSConnection
 
 from website_scan.net.budget import Exchange, Limits
 from website_scan.net.deadline import GuardedSocket, GuardedTlsSocket, before_handshake
-from website_scan.net.errors import TimedOut, TlsFailed, Untrusted
+from website_scan.net.errors import Http2Only, TimedOut, TlsFailed, Untrusted
 from website_scan.net.http.decoding import ACCEPT_ENCODING
 from website_scan.net.http.messages import LenientResponse
 from website_scan.net.http.request import Request
 from website_scan.net.targets import Target
 from website_scan.net.tls.roots import additional_roots
 
-# Number of connections kept alive: more than the probes of a scan, which run concurrently, open.
-MAX_IDLE = 100
+# Maximum number of idle connections, more than a scan's probes open.
+MAX_IDLE_CONNECTIONS = 100
 
-# Python's ssl module has this constant since 3.12.
+# Python's ssl module has this constant only since version 3.12.
 OP_LEGACY_SERVER_CONNECT = 0x4
 
 
 class Trust(enum.Enum):
-    """Requirements for a server's TLS.
+    """Requirements for a server's TLS version and certificate.
 
-    A scan must be able to load a site with outdated TLS or a bad certificate, to report it. Without trust it sends no
-    secrets.
+    A scan must be able to load a site with outdated TLS or a bad certificate, to report the fault. Without trust, the
+    scan sends no credentials.
     """
 
-    STRICT = enum.auto()  # OpenSSL's defaults
-    LENIENT = enum.auto()  # also outdated versions and ciphers, but only a trusted certificate
-    NONE = enum.auto()  # any certificate
+    STRICT = enum.auto()  # OpenSSL's default requirements apply.
+    LENIENT = enum.auto()  # Outdated TLS is allowed, but the certificate must be trusted.
+    NONE = enum.auto()  # Any certificate is accepted.
 
 
 @functools.lru_cache(maxsize=24)
 def tls_context(ca_bundle: Path | None, trust: Trust) -> ssl.SSLContext:
-    """Return a client's TLS settings. Trusts the certificates of the system, of certifi and of the operator."""
+    """Return a client's TLS settings.
+
+    It trusts the certificates of the system, certifi and the operator.
+    """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.sslsocket_class = GuardedTlsSocket
     if trust is not Trust.STRICT:
@@ -58,7 +65,7 @@ def tls_context(ca_bundle: Path | None, trust: Trust) -> ssl.SSLContext:
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
     else:
-        context.hostname_checks_common_name = False  # as in browsers (RFC 9525, section 6.1)
+        context.hostname_checks_common_name = False  # Browsers ignore the common name, too (RFC 9525, section 6.1).
         context.load_default_certs()
         if more := additional_roots():
             context.load_verify_locations(cadata=b"".join(more))
@@ -68,49 +75,64 @@ def tls_context(ca_bundle: Path | None, trust: Trust) -> ssl.SSLContext:
 
 
 class Opener(Protocol):
-    """Protocol of the network as the connections use it."""
+    """Interface through which the network opens connections."""
 
-    def open_for(self, exchange: Exchange, host: str, port: int) -> tuple[GuardedSocket, str]:
-        """Open a connection to the host. Returns it with the address it leads to; raises a NetError."""
+    def open_connection(self, exchange: Exchange, host: str, port: int) -> tuple[GuardedSocket, str]:
+        """Open a connection to the host.
+
+        Returns the connection and the peer's address. Raises a NetError.
+        """
 
     def register(self, connection: GuardedTlsSocket) -> None:
-        """Remember a connection that replaces the one from `open_for`."""
+        """Register a TLS connection.
+
+        It replaces the TCP connection from `open_connection`.
+        """
 
 
 class CurrentExchange(threading.local):
-    """The current exchange of this thread: an exchange never changes its thread.
+    """Current HTTP exchange of each thread.
 
-    It is the guard of every pooled connection, because connections outlive the exchange that they were opened for.
+    This object is the guard of the pooled connections. The guard can't be the exchange itself, because pooled
+    connections are used for several exchanges.
     """
 
     value: Exchange
 
     def timeout_s(self) -> float:
-        """Return the time left for the current exchange; see `Guard`."""
+        """Return the remaining seconds of this thread's exchange.
+
+        See `Guard`.
+        """
         return self.value.timeout_s()
 
     def received(self, count: int) -> None:
-        """Count received bytes for the current exchange; see `Guard`."""
+        """Count received bytes for this thread's exchange.
+
+        See `Guard`.
+        """
         self.value.received(count)
 
 
-# The TLS session of each server (scheme, host, port), whose certificate was checked when it began. They belong to one
-# adapter, so to one visit and one trust.
+# TLS sessions by server (scheme, host, port). They belong to one visit and one `Trust`.
 _Sessions = dict[tuple[str, str, int], ssl.SSLSession]
 
 
 class TargetedRequest(requests.PreparedRequest):
-    """A request with its parsed target, so that no second parser decides on its host."""
+    """Prepared request with its parsed target.
+
+    Thus no second parser can determine another host.
+    """
 
     target: Target
 
 
 class GuardedAdapter(HTTPAdapter):
-    """A `requests` adapter that connects through `opener` only, and keeps connections alive.
+    """Adapter for `requests` that keeps connections alive.
 
-    It is used without a `requests.Session`, which would read proxies and credentials from the environment, keep
-    cookies, and read the body of a redirect without a limit. It keeps connections of urllib3 itself: with urllib3's
-    pool and responses, a request took twice as long (ADR 4).
+    It connects only through `opener`. The adapter is used without a `requests.Session`, which would read proxies and
+    credentials from the environment, keep cookies, and read the body of a redirect without a limit. It keeps
+    connections of urllib3 itself: with urllib3's pool and responses, a request took twice as long (ADR 4).
     """
 
     def __init__(
@@ -121,14 +143,17 @@ class GuardedAdapter(HTTPAdapter):
         self._make_context = context
         self._context: ssl.SSLContext | None = None
         self._lock = threading.Lock()
-        self._idle: list[_Guarded] = []
+        self._idle_connections: list[_GuardedConnection] = []
         self._sessions: _Sessions = {}
         self._is_closed = False
 
     def send(self, request: requests.PreparedRequest, *_: Any, **__: Any) -> requests.Response:
-        """Send a request and read the head of its response, `raw`, which `release` must get afterwards."""
+        """Send a request and read the head of its response.
+
+        The caller must pass the response's `raw` to `release`.
+        """
         assert isinstance(request, TargetedRequest)
-        connection = self._take(request.target)
+        connection = self._get_connection(request.target)
         response = requests.Response()
         try:
             response.raw = connection.exchange(request)
@@ -138,89 +163,105 @@ class GuardedAdapter(HTTPAdapter):
         return response
 
     def release(self, message: LenientResponse, *, is_reusable: bool) -> None:
-        """Keep the connection of a response for later requests. Close it unless the whole message was read."""
+        """Keep a response's connection alive for later requests.
+
+        Closes the connection if it is not reusable.
+        """
         connection = dropped = message.connection
-        connection.keep_session()
+        connection.store_tls_session()
         message.close()
         with self._lock:
             if is_reusable and not self._is_closed:
-                self._idle.append(connection)
-                dropped = self._idle.pop(0) if len(self._idle) > MAX_IDLE else None
+                self._idle_connections.append(connection)
+                dropped = self._idle_connections.pop(0) if len(self._idle_connections) > MAX_IDLE_CONNECTIONS else None
         if dropped is not None:
             dropped.close()
 
     def close(self) -> None:
-        """Close all connections that carry no request, and keep none from now on."""
+        """Close all idle connections, and stop keeping connections alive."""
         with self._lock:
-            self._is_closed, idle, self._idle = True, self._idle, []
-        for each in idle:
-            each.close()
+            self._is_closed, idle, self._idle_connections = True, self._idle_connections, []
+        for connection in idle:
+            connection.close()
 
-    def _take(self, target: Target) -> _Guarded:
-        """Return the connection to the target that was used last and is still open, else a new one."""
-        leads_to = (target.scheme, target.host, target.port)
+    def _get_connection(self, target: Target) -> _GuardedConnection:
+        """Return a connection to the target.
+
+        The most recently used open connection, or else a new one.
+        """
+        server_key = (target.scheme, target.host, target.port)
         while True:
             with self._lock:
-                kept = next((each for each in reversed(self._idle) if each.leads_to == leads_to), None)
-                if kept is None:
+                connections = reversed(self._idle_connections)
+                connection = next((idle for idle in connections if idle.server_key == server_key), None)
+                if connection is None:
                     break
-                self._idle.remove(kept)
-            if kept.is_connected:
-                return kept
-            kept.close()
+                self._idle_connections.remove(connection)
+            if connection.is_connected:
+                return connection
+            connection.close()
         if target.is_https:
-            return _GuardedTls(self._sessions, target, self._opener, self._current, self._limits, self._tls())
-        return _Guarded(target, self._opener, self._current, self._limits)
+            return _GuardedTlsConnection(self._sessions, target, self._opener, self._current, self._limits, self._tls())
+        return _GuardedConnection(target, self._opener, self._current, self._limits)
 
     def _tls(self) -> ssl.SSLContext:
-        """Return the context of all connections, made for the first: its roots take 20 ms, and HTTP needs none."""
+        """Return the TLS context of all connections.
+
+        Created at first use, because loading the roots takes 20 ms.
+        """
         with self._lock:
             if self._context is None:
                 self._context = self._make_context()
             return self._context
 
 
-def targeted(request: Request, user_agent: str) -> TargetedRequest:
-    """Prepare a request for the connections."""
-    own = {
+def prepare_request(request: Request, user_agent: str) -> TargetedRequest:
+    """Prepare a request for sending, with default headers."""
+    defaults = {
         "Host": request.target.address.host_and_port,
         "User-Agent": user_agent,
         "Accept": "*/*",
         "Accept-Encoding": ACCEPT_ENCODING,
     }
-    given = {name.lower() for name in request.headers}
-    kept = {name: value for name, value in own.items() if name.lower() not in given}
+    replaced = {name.lower() for name in request.headers}
+    remaining = {name: value for name, value in defaults.items() if name.lower() not in replaced}
     prepared = TargetedRequest()
     prepared.target, prepared.url = request.target, request.target.url
     prepared.prepare_method(request.method)
-    prepared.prepare_headers(kept | dict(request.headers))
+    prepared.prepare_headers(remaining | dict(request.headers))
     prepared.prepare_body(request.body, None)
     return prepared
 
 
-class _Guarded(HTTPConnection):
-    """A connection of urllib3 that is opened by the guard and carries one request after the other."""
+class _GuardedConnection(HTTPConnection):
+    """HTTP connection that the network guard opens.
+
+    A connection of urllib3, reused for several requests.
+    """
 
     def __init__(self, target: Target, opener: Opener, current: CurrentExchange, limits: Limits, **tls: Any) -> None:
         super().__init__(target.host, target.port, timeout=None, **tls)
         self.response_class = functools.partial(LenientResponse, limits.header_bytes)  # type: ignore[assignment]  # only called
-        self.leads_to = (target.scheme, target.host, target.port)
+        self.server_key = (target.scheme, target.host, target.port)
         self._opener = opener
         self._current = current
         self._address = self._tls_version = self._tls_cipher = ""
 
-    def keep_session(self) -> None:
-        """Keep what makes later handshakes with the server shorter, if there is any."""
+    def store_tls_session(self) -> None:
+        """Store the TLS session, if there is any.
+
+        Handshakes of later connections are then shorter.
+        """
 
     def exchange(self, request: TargetedRequest) -> LenientResponse:
         """Send a request and read the head of its response."""
         exchange = self._current.value
-        _begin(self, exchange)
+        _begin_exchange(self, exchange)
         exchange.address = self._address
         exchange.tls_version, exchange.tls_cipher = self._tls_version, self._tls_cipher
-        # Not urllib3's methods of these names, which prepare and wrap what nobody here needs.
+        # urllib3's methods do more than needed.
         body, headers = request.body, request.headers
-        # A server that answers early, such as with 413, may close while the body is still sent: its answer counts.
+        # Servers may respond early, such as with 413, and close the connection.
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):
             http.client.HTTPConnection.request(self, request.method or "", exchange.request_path, body, headers)
         message = http.client.HTTPConnection.getresponse(self)
@@ -230,16 +271,19 @@ class _Guarded(HTTPConnection):
 
     def _new_conn(self) -> GuardedSocket:
         exchange = self._current.value
-        exchange.connecting()
+        exchange.start_connecting()
         begin = time.monotonic()
-        opened, self._address = self._opener.open_for(exchange, self.host, self.port)
+        opened, self._address = self._opener.open_connection(exchange, self.host, self.port)
         exchange.connect_s = time.monotonic() - begin
         opened.guard = self._current
         return opened
 
 
-class _GuardedTls(_Guarded, HTTPSConnection):
-    """The same over TLS. Later connections resume the session of the first, which takes half the time."""
+class _GuardedTlsConnection(_GuardedConnection, HTTPSConnection):
+    """HTTPS connection that resumes an earlier TLS session.
+
+    This takes half the time.
+    """
 
     def __init__(
         self,
@@ -253,33 +297,36 @@ class _GuardedTls(_Guarded, HTTPSConnection):
         super().__init__(target, opener, current, limits, ssl_context=context)
         self._sessions = sessions
 
-    def keep_session(self) -> None:
-        # In TLS 1.3 the ticket comes after the handshake, so it is there once a response has been read.
-        if self.leads_to not in self._sessions and (session := self._tls.session) is not None and session.has_ticket:
-            self._sessions[self.leads_to] = session
+    def store_tls_session(self) -> None:
+        # The session ticket of TLS 1.3 comes only after the handshake.
+        if self.server_key not in self._sessions and (session := self._tls.session) is not None and session.has_ticket:
+            self._sessions[self.server_key] = session
 
     def connect(self) -> None:
         begin = time.monotonic()
-        with _Handshake(self._opener, self._current, self._sessions.get(self.leads_to)):
+        with _Handshake(self._opener, self._current, self._sessions.get(self.server_key)):
             super().connect()
         assert isinstance(self.sock, GuardedTlsSocket)
-        self._tls = self.sock  # `sock` is None as soon as a response has begun that ends the connection
-        self.sock.settimeout(None)  # remove the handshake's time-out; from here on the guard decides
+        self._tls = self.sock  # `sock` becomes None when a response ends the connection.
+        self.sock.settimeout(None)  # From now on, the guard enforces the time limit.
         self._current.value.connect_s = time.monotonic() - begin
         self._tls_version = self.sock.version() or ""
         self._tls_cipher = (self.sock.cipher() or ("",))[0]
 
 
-def _begin(connection: HTTPConnection, exchange: Exchange) -> None:
-    if exchange.is_fresh and exchange.is_reused:
+def _begin_exchange(connection: HTTPConnection, exchange: Exchange) -> None:
+    if exchange.needs_new_connection and exchange.is_connection_reused:
         connection.close()
     if connection.sock is None:
         connection.connect()
-    exchange.sending()
+    exchange.start_sending()
 
 
 class _Handshake:
-    """Guard the TLS socket from its first byte on, and translate errors of the handshake."""
+    """Context manager for a TLS handshake.
+
+    It guards the TLS socket and converts errors.
+    """
 
     def __init__(self, opener: Opener, current: CurrentExchange, session: ssl.SSLSession | None) -> None:
         self._opener = opener
@@ -287,13 +334,13 @@ class _Handshake:
         self._session = session
 
     def __enter__(self) -> None:
-        self._token = before_handshake.set(self._adopt)
+        self._token = before_handshake.set(self._guard_tls_socket)
 
-    def _adopt(self, connection: GuardedTlsSocket) -> None:
+    def _guard_tls_socket(self, connection: GuardedTlsSocket) -> None:
         connection.guard = self._current
         if self._session is not None:
             connection.session = self._session
-        self._current.value.connecting()
+        self._current.value.start_connecting()
         self._opener.register(connection)
 
     def __exit__(self, kind: Any, error: BaseException | None, traceback: Any) -> None:
@@ -305,8 +352,16 @@ class _Handshake:
         if isinstance(error, ssl.SSLEOFError | ConnectionError):
             raise TlsFailed("The server closed the connection during the TLS handshake.") from None
         if isinstance(error, ssl.SSLError):
-            raise TlsFailed(f"The TLS handshake failed: {_reason(error)}.") from None
+            reason = _error_reason(error)
+            if "no application protocol" in reason:
+                raise Http2Only from None  # The connection offers http/1.1 only (RFC 7301, section 3.2).
+            raise TlsFailed(f"The TLS handshake failed: {reason}.") from None
 
 
-def _reason(error: ssl.SSLError) -> str:
-    return (error.reason or "no reason given").replace("_", " ").lower()
+def _error_reason(error: ssl.SSLError) -> str:
+    """Return OpenSSL's reason for the error.
+
+    Python has no `reason` for alerts that it does not know. The error's text contains it.
+    """
+    text = re.fullmatch(r"\[[A-Z]+\] ([^()]+) \(_ssl\.c:\d+\)", str(error.args[-1]) if error.args else "")
+    return (error.reason or (text[1] if text else "no reason given")).replace("_", " ").lower()

@@ -1,4 +1,7 @@
-"""Decoding of content codings (gzip, deflate, br, zstd), limited so that a decompression bomb can't fill the memory."""
+"""Decoder of content codings, safe from decompression bombs.
+
+gzip, deflate, br and zstd.
+"""
 
 from __future__ import annotations
 
@@ -16,23 +19,23 @@ else:
     from backports import zstd
 
 ACCEPT_ENCODING = "gzip, deflate, br, zstd"
-# A response with more stacked codings is an attack, not a web site.
-MAX_STACKED = 3
-# Each member of a gzip file, and each frame of zstd, costs a decoder and a copy of the remaining data. Web servers send
-# one.
+# Only attacks nest more content codings than this.
+MAX_CODINGS = 3
+# Web servers send one gzip member or zstd frame, and many take long.
 MAX_MEMBERS = 64
-# RFC 8878, section 3.1.1.1.2 recommends supporting windows of up to 8 MiB, and browsers refuse larger ones.
+# Browsers also limit windows of zstd to 8 MiB (RFC 8878, section 3.1.1.1.2).
 ZSTD_OPTIONS: dict[int, int] = {zstd.DecompressionParameter.window_log_max: 23}
 
 
 def decode(body: bytes, content_encoding: str | None, limit_bytes: int) -> tuple[bytes, bool]:
-    """Decode a body, to at most `limit_bytes`. Also returns whether there was, or should have been, more.
+    """Decode a body to at most `limit_bytes`.
 
-    A body that was cut off is decoded as far as possible. If the outermost coding is unknown, the body stays as it is,
-    as in browsers. Raises BadResponse if the body does not have the coding that its header names.
+    Also returns True if the decoded body is incomplete. A truncated body is decoded as far as possible. If the
+    outermost coding is unknown, the body is not decoded, as in browsers. Raises BadResponse if the body is not valid in
+    its coding.
     """
-    codings = [name for each in (content_encoding or "").split(",") if (name := each.strip().lower())]
-    if len(codings) > MAX_STACKED:
+    codings = [name for coding in (content_encoding or "").split(",") if (name := coding.strip().lower())]
+    if len(codings) > MAX_CODINGS:
         raise BadResponse("The response is encoded more often than any browser would undo.")
     is_cut = False
     for coding in reversed(codings):
@@ -41,18 +44,18 @@ def decode(body: bytes, content_encoding: str | None, limit_bytes: int) -> tuple
         if coding not in _DECODERS or not body:
             break
         try:
-            # One byte over the limit shows that there is more. Never zero: to zlib that means no limit.
+            # One more byte shows whether the body is longer, and avoids 0, which means no limit to zlib.
             body, is_unfinished = _DECODERS[coding](body, limit_bytes + 1)
         except (zlib.error, brotli.error, zstd.ZstdError):
-            raise BadResponse(f"The response says it is encoded as {coding}, and is not.") from None
+            raise BadResponse(f"The response claims to be encoded as {coding}, but is not.") from None
         is_cut = is_cut or is_unfinished
     return body[:limit_bytes], is_cut or len(body) > limit_bytes
 
 
-def _gzip(data: bytes, limit: int) -> tuple[bytes, bool]:
+def _decode_gzip(data: bytes, limit: int) -> tuple[bytes, bool]:
     output: list[bytes] = []
     for _ in range(MAX_MEMBERS):
-        # A gzip file may have several members (RFC 1952, section 2.2).
+        # A gzip body may have several members (RFC 1952, section 2.2).
         decoder = zlib.decompressobj(zlib.MAX_WBITS | 16)
         output.append(decoder.decompress(data, limit))
         limit -= len(output[-1])
@@ -60,12 +63,12 @@ def _gzip(data: bytes, limit: int) -> tuple[bytes, bool]:
             return b"".join(output), not decoder.eof
         data = decoder.unused_data.lstrip(b"\0")
         if data[:2] != b"\x1f\x8b":
-            return b"".join(output), False  # garbage after the end; browsers ignore it
+            return b"".join(output), False  # Like browsers, the decoder ignores data after the end.
     return b"".join(output), True
 
 
-def _deflate(data: bytes, limit: int) -> tuple[bytes, bool]:
-    # RFC 9110 requires zlib's format; some servers send a raw deflate stream, which browsers accept, too.
+def _decode_deflate(data: bytes, limit: int) -> tuple[bytes, bool]:
+    # Browsers accept a raw deflate stream, unlike RFC 9110.
     for window_bits in (zlib.MAX_WBITS, -zlib.MAX_WBITS):
         decoder = zlib.decompressobj(window_bits)
         try:
@@ -76,7 +79,7 @@ def _deflate(data: bytes, limit: int) -> tuple[bytes, bool]:
     raise AssertionError("the loop returns or raises")
 
 
-def _brotli(data: bytes, limit: int) -> tuple[bytes, bool]:
+def _decode_brotli(data: bytes, limit: int) -> tuple[bytes, bool]:
     decoder = brotli.Decompressor()
     output = decoder.process(data, output_buffer_limit=limit)
     while not decoder.is_finished() and not decoder.can_accept_more_data() and len(output) < limit:
@@ -84,10 +87,10 @@ def _brotli(data: bytes, limit: int) -> tuple[bytes, bool]:
     return output[:limit], not decoder.is_finished()
 
 
-def _zstd(data: bytes, limit: int) -> tuple[bytes, bool]:
+def _decode_zstd(data: bytes, limit: int) -> tuple[bytes, bool]:
     output: list[bytes] = []
     for _ in range(MAX_MEMBERS):
-        # A body may have several frames (RFC 8878, section 3.1).
+        # A zstd body may have several frames (RFC 8878, section 3.1).
         decoder = zstd.ZstdDecompressor(options=ZSTD_OPTIONS)
         output.append(decoder.decompress(data, limit))
         limit -= len(output[-1])
@@ -98,9 +101,9 @@ def _zstd(data: bytes, limit: int) -> tuple[bytes, bool]:
 
 
 _DECODERS: dict[str, Callable[[bytes, int], tuple[bytes, bool]]] = {
-    "gzip": _gzip,
-    "x-gzip": _gzip,
-    "deflate": _deflate,
-    "br": _brotli,
-    "zstd": _zstd,
+    "gzip": _decode_gzip,
+    "x-gzip": _decode_gzip,
+    "deflate": _decode_deflate,
+    "br": _decode_brotli,
+    "zstd": _decode_zstd,
 }

@@ -1,4 +1,7 @@
-"""Redirects, hop by hop: compute the next request, and the headers and cookies that it may carry."""
+"""Compute the next request of a redirect chain.
+
+It has only the permitted headers and cookies.
+"""
 
 from __future__ import annotations
 
@@ -13,32 +16,34 @@ from website_scan.net.targets import InvalidUrl, Target
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 # Headers that must not be sent to another origin after a redirect.
 CREDENTIALS = frozenset({"authorization", "cookie", "proxy-authorization"})
-# Headers that describe a body. They are dropped with the body.
-OF_THE_BODY = frozenset({"content-type", "content-length", "content-encoding", "content-language"})
+# Headers that describe a body are dropped together with the body.
+BODY_HEADERS = frozenset({"content-type", "content-length", "content-encoding", "content-language"})
 
 
-def following(request: Request, response: Response) -> Request | None:
-    """Return the request that follows this response, without cookies; None if the response is final.
+def next_request(request: Request, response: Response) -> Request | None:
+    """Return the request to the redirect's target, without cookies.
+
+    None if the response is not a redirect.
 
     Raises BadResponse for an invalid location, Blocked for a forbidden one.
     """
-    # Browsers ignore an empty location.
+    # An empty Location header is ignored, as in browsers.
     location = next(filter(None, response.headers.all("Location")), None)
     if response.status not in REDIRECTS or location is None:
         return None
-    hop = replace(request, url=_target(request.target, location))
-    # RFC 9110, sections 15.4.2 to 15.4.4: a POST becomes a GET, except by 307 and 308.
-    turns_to_get = response.status == 303 and request.method != "HEAD"
-    if turns_to_get or (response.status in (301, 302) and request.method == "POST"):
-        hop = replace(hop, method="GET", body=None, headers=_without(request.headers, OF_THE_BODY))
+    hop = replace(request, url=_redirect_target(request.target, location))
+    # Only the statuses 307 and 308 preserve a POST (RFC 9110, sections 15.4.2 to 15.4.4).
+    becomes_get = response.status == 303 and request.method != "HEAD"
+    if becomes_get or (response.status in (301, 302) and request.method == "POST"):
+        hop = replace(hop, method="GET", body=None, headers=_without_headers(request.headers, BODY_HEADERS))
     if hop.target.origin != request.target.origin:
-        hop = replace(hop, headers=_without(hop.headers, CREDENTIALS))
+        hop = replace(hop, headers=_without_headers(hop.headers, CREDENTIALS))
     return hop
 
 
-def _target(page: Target, location: str) -> Target:
+def _redirect_target(page: Target, location: str) -> Target:
     try:
-        # Python decodes headers as latin-1; browsers decode them as UTF-8.
+        # Python decodes headers as latin-1, but browsers decode the Location header as UTF-8.
         location = location.encode("latin-1").decode("utf-8")
     except UnicodeError:
         pass
@@ -48,19 +53,21 @@ def _target(page: Target, location: str) -> Target:
         raise BadResponse(f"The site redirects to an address that can't be used. {error}") from None
 
 
-def _without(headers: Mapping[str, str], names: frozenset[str]) -> dict[str, str]:
+def _without_headers(headers: Mapping[str, str], names: frozenset[str]) -> dict[str, str]:
     return {name: value for name, value in headers.items() if name.lower() not in names}
 
 
-def with_referrer(request: Request) -> Request:
-    """Return the request with the Referer that its target may get. For another origin it is reduced to the origin.
+def limit_referrer(request: Request) -> Request:
+    """Reduce the Referer of a request to another origin.
+
+    Only the origin of the Referer remains.
 
     Browsers do so by default (Referrer Policy, `strict-origin-when-cross-origin`), because a URL may contain secrets.
     """
     page = next((value for name, value in request.headers.items() if name.lower() == "referer"), None)
     if page is None or page.startswith(f"{request.target.origin}/"):
         return request
-    headers = _without(request.headers, frozenset({"referer"}))
+    headers = _without_headers(request.headers, frozenset({"referer"}))
     if not page.startswith("https:") or request.target.is_https:
         headers["Referer"] = "/".join([*page.split("/")[:3], ""])
     return replace(request, headers=headers)
@@ -68,34 +75,40 @@ def with_referrer(request: Request) -> Request:
 
 @dataclass(slots=True)
 class Trail:
-    """History of a chain of redirects: requests made so far, and cookies received.
+    """Requests and cookies of a redirect chain so far.
 
-    Some sites redirect to themselves until their cookie comes back. Cookies are sent only to the host that set them,
+    Some sites redirect to themselves until they receive their cookie. Cookies are sent only to the host that set them,
     Secure ones only over https, and are dropped with the chain.
     """
 
     _cookies: dict[str, dict[str, tuple[str, bool]]] = field(default_factory=dict)
     _seen: set[tuple[str, str, str]] = field(default_factory=set)
 
-    def with_cookies(self, hop: Request) -> Request:
-        """Return the request with its cookies. Raises TooManyRedirects if the same request was made before."""
+    def add_cookies(self, hop: Request) -> Request:
+        """Return the request with its cookies.
+
+        Raises TooManyRedirects if the same request was sent before.
+        """
         target = hop.target
-        kept = self._cookies.get(target.host, {})
+        host_cookies = self._cookies.get(target.host, {})
         cookies = "; ".join(
-            f"{name}={value}" for name, (value, is_secure) in kept.items() if target.is_https or not is_secure
+            f"{name}={value}" for name, (value, is_secure) in host_cookies.items() if target.is_https or not is_secure
         )
-        place = (hop.method, target.url, cookies)
-        if place in self._seen:
+        request_key = (hop.method, target.url, cookies)
+        if request_key in self._seen:
             raise TooManyRedirects(f"The site redirects in a loop: {target.url} leads back to itself.")
-        self._seen.add(place)
+        self._seen.add(request_key)
         if not cookies:
             return hop
         own = [value for name, value in hop.headers.items() if name.lower() == "cookie"]
-        headers = _without(hop.headers, frozenset({"cookie"})) | {"Cookie": "; ".join([*own, cookies])}
+        headers = _without_headers(hop.headers, frozenset({"cookie"})) | {"Cookie": "; ".join([*own, cookies])}
         return replace(hop, headers=headers)
 
-    def keep_cookies(self, hop: Request, response: Response) -> None:
-        """Store the cookies that a hop sets, drop those it deletes (RFC 6265, as far as a chain needs it)."""
+    def store_cookies(self, hop: Request, response: Response) -> None:
+        """Store and remove cookies as a response demands.
+
+        This is a subset of RFC 6265.
+        """
         jar = self._cookies.setdefault(hop.target.host, {})
         for line in response.headers.all("Set-Cookie"):
             pair, *attributes = (part.strip() for part in line.split(";"))

@@ -1,4 +1,4 @@
-"""A request of the network guard, from the probe that makes it to the connection that carries it."""
+"""HTTP request with its options for the network guard."""
 
 from __future__ import annotations
 
@@ -10,28 +10,29 @@ from website_scan.net.targets import Target
 
 
 class Reuse(Enum):
-    """Use of the cache of answers by a request."""
+    """Use of the response cache by a request."""
 
     NEVER = auto()
-    # Requested, unless an earlier visit of the audit has the whole answer; only its beginning is kept for others.
-    FOR_OTHERS = auto()
+    # The request is sent unless an earlier visit has cached the whole response. Only its beginning is cached.
+    STORE_ONLY = auto()
     ALLOWED = auto()
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One request, a GET unless `method` says otherwise. `url` becomes a `Target` before anything is sent.
+    """HTTP request, by default a GET.
 
-    `headers` replace our own of the same names. `max_bytes` cuts the response's body, compressed or not; without it the
-    network's limits apply. `timeout_s` is for the whole exchange, each hop of redirects anew.
+    `url` is parsed and checked before the request is sent.
 
-    With `verify`, an untrusted certificate raises Untrusted. Without it, the certificate is checked first and
-    `Response.tls` says why it is not trusted; outdated TLS versions are allowed, too. Without `decode` the body stays
-    as it was sent, still compressed. Set `with_credentials` for the page and its resources; requests for resources that
-    everybody can see go without.
+    `headers` replace default headers of the same names. `max_bytes` truncates the response's body; without `max_bytes`,
+    the network's limits apply. `timeout_s` limits the whole exchange, and each hop of redirects separately.
 
-    A reusable response also serves other requests for the same, now or later, for as many bytes or fewer; in an audit,
-    up to `kept_bytes` are read for them.
+    With `verify`, an untrusted certificate raises Untrusted. Without `verify`, `Response.tls` has the reason why the
+    certificate is not trusted, and outdated TLS versions are allowed. Without `decode`, the body stays compressed. Set
+    `with_credentials` for the page and its resources, but not for public resources.
+
+    A reusable response is also the response to other requests for the same URL, for as many bytes or fewer. In an
+    audit, up to `cached_body_bytes` are read for other requests.
     """
 
     url: Target | str
@@ -44,15 +45,18 @@ class Request:
     decode: bool = True
     with_credentials: bool = False
     reuse: Reuse = Reuse.NEVER
-    kept_bytes: int = 0
+    cached_body_bytes: int = 0
 
     @property
     def target(self) -> Target:
-        """Return the judged URL. Only requests that the network has judged have one."""
+        """Return the parsed and checked URL.
+
+        Only requests of `Network` methods have one.
+        """
         assert isinstance(self.url, Target), self.url
         return self.url
 
     @property
     def is_kept(self) -> bool:
-        """Return True if the response is kept for other requests."""
+        """Return True if the response is cached for other requests."""
         return self.reuse is not Reuse.NEVER and self.method == "GET"

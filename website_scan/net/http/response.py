@@ -1,4 +1,4 @@
-"""One HTTP response of the client, as it was on the wire."""
+"""HTTP response of the client."""
 
 from __future__ import annotations
 
@@ -9,28 +9,34 @@ from functools import cached_property
 
 @dataclass(frozen=True)
 class Headers:
-    """Response headers in the order received. Names are compared without case; values are latin-1 text."""
+    """Response headers in the order received.
+
+    Names are case-insensitive; values are decoded as latin-1.
+    """
 
     items: tuple[tuple[str, str], ...] = ()
 
     @cached_property
-    def _by_name(self) -> dict[str, tuple[str, ...]]:
+    def _values_by_name(self) -> dict[str, tuple[str, ...]]:
         grouped: dict[str, list[str]] = {}
         for name, value in self.items:
             grouped.setdefault(name.lower(), []).append(value)
         return {name: tuple(values) for name, values in grouped.items()}
 
     def all(self, name: str) -> tuple[str, ...]:
-        """Return every field line of that name, in order; repeated headers stay separate."""
-        return self._by_name.get(name.lower(), ())
+        """Return the values of all header lines with this name, in order."""
+        return self._values_by_name.get(name.lower(), ())
 
     def get(self, name: str) -> str | None:
-        """Return the field's value with repeated lines joined by commas (RFC 9110, section 5.3), or None."""
+        """Return the header's value, or None.
+
+        Repeated lines are joined by commas (RFC 9110, section 5.3).
+        """
         values = self.all(name)
         return ", ".join(values) if values else None
 
     def __contains__(self, name: str) -> bool:
-        return name.lower() in self._by_name
+        return name.lower() in self._values_by_name
 
     def __iter__(self) -> Iterator[tuple[str, str]]:
         return iter(self.items)
@@ -38,16 +44,22 @@ class Headers:
 
 @dataclass(frozen=True, slots=True)
 class TlsSession:
-    """The TLS connection of a response. `trust_error` says why the certificate was not trusted."""
+    """TLS parameters of a response's connection.
 
-    version: str  # "TLSv1.3", as OpenSSL names it
+    `trust_error` is why the certificate is not trusted, or None.
+    """
+
+    version: str  # OpenSSL's name of the version, such as "TLSv1.3".
     cipher: str
     trust_error: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """One HTTP exchange. Times in seconds, sizes in bytes; `body` is decompressed."""
+    """HTTP response with its times in seconds and sizes in bytes.
+
+    `body` is decompressed.
+    """
 
     url: str
     status: int
@@ -56,12 +68,12 @@ class Response:
     reason: str = ""
     http_version: str = "1.1"
     method: str = "GET"
-    truncated: bool = False  # `body` is incomplete: more than the limit, or broken off
+    truncated: bool = False  # True if `body` is incomplete.
     header_bytes: int = 0
-    body_wire_bytes: int = 0  # as sent, compressed
+    body_wire_bytes: int = 0  # Size of the body as sent, perhaps compressed.
     address: str = ""
-    connect_s: float = 0.0  # 0.0 when the connection was reused
-    ttfb_s: float = 0.0  # from sending the request to the end of the response's headers
+    connect_s: float = 0.0  # The connection time is 0.0 if the connection was reused.
+    ttfb_s: float = 0.0  # Time from the request to the end of the response headers.
     total_s: float = 0.0
     tls: TlsSession | None = None
-    is_kept: bool = False  # received by an earlier request, whose times these are
+    is_kept: bool = False  # True for a cached response, which has the times of the original request.

@@ -1,35 +1,42 @@
-"""Reader of X.509 certificates in DER, PEM and PKCS #7."""
+"""Parser of X.509 certificates in DER, PEM and PKCS #7."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from cryptography import x509
-from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric import dsa, ec, rsa
 from cryptography.hazmat.primitives.serialization import Encoding, pkcs7
 from cryptography.x509.oid import AuthorityInformationAccessOID, NameOID, SignatureAlgorithmOID
 
 from website_scan.net.tls.certificates import BadCertificate, Certificate
 
-# Signature algorithms whose hash the library may refuse to name.
+# Hash functions of signature algorithms that the library may not support.
 HASHES = {
     SignatureAlgorithmOID.RSA_WITH_MD5: "md5",
     SignatureAlgorithmOID.RSA_WITH_SHA1: "sha1",
     SignatureAlgorithmOID.DSA_WITH_SHA1: "sha1",
     SignatureAlgorithmOID.ECDSA_WITH_SHA1: "sha1",
     x509.ObjectIdentifier("1.2.840.113549.1.1.2"): "md2",
-    x509.ObjectIdentifier("1.3.14.3.2.29"): "sha1",  # OIW's sha1WithRSASignature
+    x509.ObjectIdentifier("1.3.14.3.2.29"): "sha1",  # OIW's object identifier for sha1WithRSASignature.
 }
 
 
-# The library raises its own error for an unknown version.
+# Chains have three or four certificates, and checking a signature takes up to a millisecond.
+MAX_SIGNATURE_CHECKS = 20
+# For an unknown version, the library raises an error that is not a ValueError.
 UNREADABLE = (ValueError, x509.InvalidVersion)
 
 
 def read_certificate(der: bytes) -> Certificate:
-    """Parse the certificate in `der`. Raises `BadCertificate`."""
+    """Parse a certificate in DER.
+
+    Raises `BadCertificate`.
+    """
     try:
         certificate = x509.load_der_x509_certificate(der)
-        key_type, key_bits = _key(certificate)
+        key_type, key_bits = _key_type_and_bits(certificate)
         dns_names, addresses, readable = _alternative_names(certificate)
         common_names = certificate.subject.get_attributes_for_oid(NameOID.COMMON_NAME)
         return Certificate(
@@ -44,14 +51,62 @@ def read_certificate(der: bytes) -> Certificate:
             ip_addresses=addresses,
             common_name=str(common_names[0].value) if common_names else "",
             ca_issuers=_ca_issuers(certificate),
-            names_readable=readable,
+            has_readable_names=readable,
         )
     except UNREADABLE as error:
         raise BadCertificate("The server's certificate can't be parsed.") from error
 
 
+def find_linked_certificates(ders: Sequence[bytes]) -> list[bytes]:
+    """Return the leaf certificate and its issuers in DER.
+
+    The issuers are found among the other certificates.
+
+    An issuer has the name and the key by which the certificate is signed. Servers may send other certificates, which
+    clients ignore (RFC 8446, section 4.4.2).
+    """
+    others = [(der, certificate) for der in ders[1:] if (certificate := _load_or_none(der)) is not None]
+    last = _load_or_none(ders[0])
+    linked = [ders[0]]
+    for _ in range(MAX_SIGNATURE_CHECKS):
+        if last is None or last.subject == last.issuer:
+            break
+        candidate = next((each for each in others if each[1].subject == last.issuer), None)
+        if candidate is None:
+            break
+        others.remove(candidate)
+        if _is_signed_by(last, candidate[1]):
+            linked.append(candidate[0])
+            last = candidate[1]
+    return linked
+
+
+def _load_or_none(der: bytes) -> x509.Certificate | None:
+    try:
+        return x509.load_der_x509_certificate(der)
+    except UNREADABLE:
+        return None
+
+
+def _is_signed_by(certificate: x509.Certificate, issuer: x509.Certificate) -> bool:
+    """Return True if the issuer's key has signed the certificate.
+
+    The result is also True if the library does not know the algorithm.
+    """
+    try:
+        certificate.verify_directly_issued_by(issuer)
+    except UnsupportedAlgorithm:
+        return True
+    except (InvalidSignature, TypeError, ValueError):
+        return False
+    return True
+
+
 def read_issuers(body: bytes) -> list[bytes]:
-    """Return the certificates (DER) from a caIssuers response: DER, PEM or PKCS #7 (RFC 5280, 4.2.2.1)."""
+    """Parse a caIssuers response in DER, PEM or PKCS #7.
+
+    Returns certificates in DER. RFC 5280, 4.2.2.1.
+    """
     for load in (_load_der, x509.load_pem_x509_certificates, pkcs7.load_der_pkcs7_certificates):
         try:
             return [certificate.public_bytes(Encoding.DER) for certificate in load(body)]
@@ -64,7 +119,7 @@ def _load_der(body: bytes) -> list[x509.Certificate]:
     return [x509.load_der_x509_certificate(body)]
 
 
-def _key(certificate: x509.Certificate) -> tuple[str, int]:
+def _key_type_and_bits(certificate: x509.Certificate) -> tuple[str, int]:
     try:
         key = certificate.public_key()
     except (ValueError, UnsupportedAlgorithm):

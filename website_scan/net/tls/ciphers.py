@@ -1,4 +1,7 @@
-"""Cipher suites by their code points in IANA's "TLS Cipher Suites", and their weaknesses."""
+"""Cipher suites and their weaknesses.
+
+The code points are those of IANA's "TLS Cipher Suites".
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,10 @@ from enum import IntEnum, StrEnum
 
 
 class TlsVersion(IntEnum):
-    """Protocol versions by their number on the wire (RFC 8446, section 4.2.1; SSL 3.0: RFC 6101)."""
+    """TLS version by its protocol number.
+
+    RFC 8446, section 4.2.1; SSL 3.0: RFC 6101.
+    """
 
     SSL3_0 = 0x0300
     TLS1_0 = 0x0301
@@ -16,12 +22,15 @@ class TlsVersion(IntEnum):
 
     @property
     def label(self) -> str:
-        """Return the name people use: "TLS 1.2"."""
+        """Return the display name of the version, such as "TLS 1.2"."""
         return self.name.replace("_", ".").replace("TLS", "TLS ").replace("SSL", "SSL ")
 
 
 class Weakness(StrEnum):
-    """Reason why a cipher suite must not be accepted; the value is the name in the report."""
+    """Reason why a cipher suite is weak.
+
+    The value is the name in the report.
+    """
 
     NULL = "NULL (no encryption)"
     ANONYMOUS = "anonymous (no authentication)"
@@ -39,8 +48,8 @@ TLS13 = {
     0x1305: "TLS_AES_128_CCM_8_SHA256",
 }
 
-# Sound suites with forward secrecy, in the order in which they are offered, which is that of browsers.
-FORWARD_SECRET = {
+# Strong cipher suites with forward secrecy, in the order in which browsers offer them.
+FORWARD_SECRET_SUITES = {
     0xC02B: "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256",
     0xC02F: "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256",
     0xC02C: "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384",
@@ -138,15 +147,18 @@ WEAK = {
     0xC015: "TLS_ECDH_anon_WITH_NULL_SHA",
 }
 
-NAMES = TLS13 | FORWARD_SECRET | STATIC | WEAK
+NAMES = TLS13 | FORWARD_SECRET_SUITES | STATIC | WEAK
 
-# Suites offered with old versions: without EXPORT, NULL and anonymous suites, and fewer than 64 in all, because some
-# old servers read no further.
-SOUND_OR_OLD = (*FORWARD_SECRET, *STATIC, *list(WEAK)[:13])
+# Cipher suites that are offered with old versions, without EXPORT, NULL and anonymous suites. There are fewer than 64,
+# because some old servers read no more.
+SUITES_FOR_OLD_VERSIONS = (*FORWARD_SECRET_SUITES, *STATIC, *list(WEAK)[:13])
 
 
 def weakness(name: str) -> Weakness | None:
-    """Return the worst weakness of a cipher suite with that IANA name; None for a sound one."""
+    """Return the worst weakness of the cipher suite with this IANA name.
+
+    None if the suite is strong.
+    """
     signs = (
         ("_NULL_", Weakness.NULL),
         ("_anon_", Weakness.ANONYMOUS),
@@ -155,11 +167,13 @@ def weakness(name: str) -> Weakness | None:
         ("_DES_", Weakness.DES),
         ("_3DES_", Weakness.TRIPLE_DES),
     )
-    return next((found for sign, found in signs if sign in name), None)
+    return next((reason for sign, reason in signs if sign in name), None)
 
 
 def is_forward_secret(name: str) -> bool:
-    """Return True if a cipher suite has forward secrecy: a leaked server key does not decrypt recorded traffic.
+    """Return True if a cipher suite has forward secrecy.
+
+    Then a leaked key does not decrypt recorded traffic.
 
     `name` is IANA's or OpenSSL's. Forward secrecy requires an ephemeral key exchange.
     """

@@ -1,7 +1,9 @@
-"""Complete TLS handshakes over the guarded connection, with verification of the chain.
+"""TLS handshakes over the guarded connection.
 
-They connect only through `Network.connect`. The probes import this module when there is TLS to judge, because OpenSSL's
-package loads for 50 ms.
+They verify the chain.
+
+Handshakes connect only through `Network.connect`. Probes import this module only when a site has TLS, because the
+import of OpenSSL takes 50 ms.
 """
 
 from __future__ import annotations
@@ -9,7 +11,7 @@ from __future__ import annotations
 import socket
 import ssl
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -20,25 +22,25 @@ from website_scan.net.client import Network
 from website_scan.net.errors import NetError, TimedOut, TlsFailed
 from website_scan.net.http.request import Request
 from website_scan.net.targets import InvalidUrl
-from website_scan.net.tls.certificate_reader import read_certificate, read_issuers
+from website_scan.net.tls.certificate_reader import find_linked_certificates, read_certificate, read_issuers
 from website_scan.net.tls.certificates import BadCertificate, Certificate
 from website_scan.net.tls.ciphers import TlsVersion
 from website_scan.net.tls.hello import NotTls
-from website_scan.net.tls.offers import RECEIVE_BYTES, left_s, server_name
+from website_scan.net.tls.offers import RECEIVE_CHUNK_BYTES, seconds_until, server_name
 from website_scan.net.tls.roots import additional_roots, public_roots
 from website_scan.net.tls.trust import HANDSHAKE_TIMEOUT_S, Distrust, Handshake, Trust
 
 ISSUER_TIMEOUT_S = 3.0
 MAX_ISSUER_BYTES = 64 * 1024
-MAX_ISSUERS_FETCHED = 3
+MAX_FETCHED_ISSUERS = 3
 MAX_HANDSHAKE_BYTES = 512 * 1024
 
-# OpenSSL's X509_V_ERR_… codes (openssl-verify(1), "Diagnostics").
+# Verification errors of OpenSSL, X509_V_ERR_… (openssl-verify(1), "Diagnostics").
 NOT_YET_VALID, HAS_EXPIRED = 9, 10
 SELF_SIGNED_LEAF, SELF_SIGNED_IN_CHAIN = 18, 19
-ISSUER_MISSING = frozenset({2, 20, 21})
+ISSUER_MISSING_CODES = frozenset({2, 20, 21})
 
-VERIFY_TEXTS = {
+VERIFY_ERROR_TEXTS = {
     2: "an issuer's certificate is missing",
     7: "a signature in the chain is wrong",
     NOT_YET_VALID: "an issuer's certificate is not valid yet",
@@ -54,20 +56,21 @@ VERIFY_TEXTS = {
     79: "an issuer's certificate does not belong to a certificate authority",
 }
 
-# The handshake must also work with old servers. Strong suites come first, so that a modern server chooses the same as
-# for a browser.
+# Weak cipher suites for old servers come last, so that a modern server chooses as for a browser.
 CIPHERS = b"DEFAULT:@SECLEVEL=0"
-LEGACY_SERVER_CONNECT = 0x4  # SSL_OP_LEGACY_SERVER_CONNECT: servers without RFC 5746
+OP_LEGACY_SERVER_CONNECT = 0x4  # Allows servers without RFC 5746.
 
 
 def handshake(network: Network, host: str, port: int, *, timeout_s: float = HANDSHAKE_TIMEOUT_S) -> Handshake:
-    """Complete a handshake with any certificate, and verify its chain.
+    """Complete a TLS handshake, and verify the chain.
+
+    An untrusted certificate does not end the handshake.
 
     The trusted roots are those of the system, of certifi and of the policy's `ca_bundle`. Raises `TlsFailed` (also
     `NotTls`, `BadCertificate`), `TimedOut`, and the errors of `Network.connect`.
     """
     ca_bundle = network.policy.ca_bundle
-    context = _context(str(ca_bundle) if ca_bundle else None)
+    context = _tls_context(str(ca_bundle) if ca_bundle else None)
     tls = SSL.Connection(context, None)
     errors: list[tuple[int, int]] = []
     tls.set_app_data(errors)
@@ -77,15 +80,20 @@ def handshake(network: Network, host: str, port: int, *, timeout_s: float = HAND
     tls.set_alpn_protos([b"h2", b"http/1.1"])
     tls.set_connect_state()
     with network.connect(host, port, timeout_s=timeout_s) as connection:
-        _shake_hands(tls, connection, time.monotonic() + timeout_s)
-    presented = [_der(each) for each in tls.get_peer_cert_chain() or ()]
+        _complete_handshake(tls, connection, time.monotonic() + timeout_s)
+    presented = [_encode_der(certificate) for certificate in tls.get_peer_cert_chain() or ()]
     if not presented:
         raise TlsFailed("The server sent no certificate.")
-    chain = _readable(presented)
-    trust = _judge(errors)
-    if trust.code in ISSUER_MISSING:
-        trust = _look_for_issuer(network, context, presented, chain, trust)
-    verified = [_der(each) for each in tls.get_verified_chain() or ()] if trust.distrust is None else []
+    chain = _parse_chain(presented)
+    linked_ders = find_linked_certificates(presented)
+    linked = _parse_chain(linked_ders)
+    strangers = _parse_readable(der for der in presented if der not in linked_ders)
+    trust = _judge_errors(errors)
+    if trust.code in ISSUER_MISSING_CODES:
+        trust = _try_missing_issuers(network, context, presented, linked, trust, has_strangers=bool(strangers))
+    verified = (
+        [_encode_der(certificate) for certificate in tls.get_verified_chain() or ()] if trust.distrust is None else []
+    )
     if verified:
         trust = replace(trust, is_public=verified[-1] in public_roots())
     return Handshake(
@@ -93,18 +101,20 @@ def handshake(network: Network, host: str, port: int, *, timeout_s: float = HAND
         cipher=tls.get_cipher_name() or "",
         alpn=tls.get_alpn_proto_negotiated().decode("ascii", "replace"),
         chain=chain,
-        path=_readable(verified) if verified else chain,
+        path=_parse_chain(verified) if verified else chain,
         trust=trust,
+        last_linked=linked[-1],
+        strangers=strangers,
     )
 
 
 @cache
-def _context(ca_bundle: str | None) -> SSL.Context:
+def _tls_context(ca_bundle: str | None) -> SSL.Context:
     context = SSL.Context(SSL.TLS_METHOD)
     context.set_min_proto_version(SSL.TLS1_VERSION)
     context.set_cipher_list(CIPHERS)
-    context.set_options(LEGACY_SERVER_CONNECT)
-    context.set_verify(SSL.VERIFY_PEER, _note_error)
+    context.set_options(OP_LEGACY_SERVER_CONNECT)
+    context.set_verify(SSL.VERIFY_PEER, _record_error)
     system = ssl.get_default_verify_paths()
     for bundle in (system.cafile, ca_bundle):
         if bundle and Path(bundle).is_file():
@@ -117,15 +127,18 @@ def _context(ca_bundle: str | None) -> SSL.Context:
     return context
 
 
-def _note_error(tls: SSL.Connection, _certificate: crypto.X509, code: int, depth: int, ok: int) -> bool:
-    """Accept everything, but record errors. OpenSSL calls this for each certificate and each error."""
+def _record_error(tls: SSL.Connection, _certificate: crypto.X509, code: int, depth: int, ok: int) -> bool:
+    """Record certificate errors in OpenSSL's verification callback.
+
+    The callback accepts each certificate.
+    """
     if not ok:
         errors: list[tuple[int, int]] = tls.get_app_data()
         errors.append((code, depth))
     return True
 
 
-def _shake_hands(tls: SSL.Connection, connection: socket.socket, deadline: float) -> None:
+def _complete_handshake(tls: SSL.Connection, connection: socket.socket, deadline: float) -> None:
     received_bytes = 0
     while True:
         done = False
@@ -136,7 +149,7 @@ def _shake_hands(tls: SSL.Connection, connection: socket.socket, deadline: float
             pass
         except SSL.Error as error:
             _send(tls, connection, deadline)
-            raise _named(error) from error
+            raise _named_error(error) from error
         _send(tls, connection, deadline)
         if done:
             return
@@ -152,8 +165,8 @@ def _shake_hands(tls: SSL.Connection, connection: socket.socket, deadline: float
 def _send(tls: SSL.Connection, connection: socket.socket, deadline: float) -> None:
     try:
         while True:
-            data = tls.bio_read(RECEIVE_BYTES)
-            connection.settimeout(left_s(deadline))
+            data = tls.bio_read(RECEIVE_CHUNK_BYTES)
+            connection.settimeout(seconds_until(deadline))
             connection.sendall(data)
     except SSL.WantReadError:
         return
@@ -165,15 +178,15 @@ def _send(tls: SSL.Connection, connection: socket.socket, deadline: float) -> No
 
 def _receive(connection: socket.socket, deadline: float) -> bytes:
     try:
-        connection.settimeout(left_s(deadline))
-        return connection.recv(RECEIVE_BYTES)
+        connection.settimeout(seconds_until(deadline))
+        return connection.recv(RECEIVE_CHUNK_BYTES)
     except TimeoutError as error:
         raise TimedOut("The TLS handshake took too long.") from error
     except OSError as error:
         raise TlsFailed("The server closed the connection during the TLS handshake.") from error
 
 
-def _named(error: SSL.Error) -> TlsFailed:
+def _named_error(error: SSL.Error) -> TlsFailed:
     details = error.args[0] if error.args else []
     reason = str(details[0][2]) if details else "no reason given"
     if reason in ("wrong version number", "http request", "packet length too long", "https proxy request"):
@@ -181,80 +194,96 @@ def _named(error: SSL.Error) -> TlsFailed:
     return TlsFailed(f"The TLS handshake failed: {reason}.")
 
 
-def _der(certificate: crypto.X509) -> bytes:
+def _encode_der(certificate: crypto.X509) -> bytes:
     return crypto.dump_certificate(crypto.FILETYPE_ASN1, certificate)
 
 
-def _readable(ders: Sequence[bytes]) -> tuple[Certificate, ...]:
-    """Parse the certificates. The leaf must be readable; other unreadable certificates are left out."""
-    chain = [read_certificate(ders[0])]
-    for der in ders[1:]:
+def _parse_chain(ders: Sequence[bytes]) -> tuple[Certificate, ...]:
+    """Parse a chain of certificates.
+
+    Raises `BadCertificate` for the leaf; leaves out other unreadable certificates.
+    """
+    return (read_certificate(ders[0]), *_parse_readable(ders[1:]))
+
+
+def _parse_readable(ders: Iterable[bytes]) -> tuple[Certificate, ...]:
+    certificates = []
+    for der in ders:
         try:
-            chain.append(read_certificate(der))
+            certificates.append(read_certificate(der))
         except BadCertificate:
             continue
-    return tuple(chain)
+    return tuple(certificates)
 
 
-def _judge(errors: Sequence[tuple[int, int]]) -> Trust:
-    """Return the verdict from OpenSSL's errors. The leaf's own dates are left to another check."""
+def _judge_errors(errors: Sequence[tuple[int, int]]) -> Trust:
+    """Judge from OpenSSL's errors whether the chain is trusted.
+
+    Another check judges the leaf's dates.
+    """
     codes = [(code, depth) for code, depth in errors if depth or code not in (NOT_YET_VALID, HAS_EXPIRED)]
     if not codes:
         return Trust()
     kinds = (
         ({SELF_SIGNED_LEAF}, Distrust.SELF_SIGNED),
         ({SELF_SIGNED_IN_CHAIN}, Distrust.UNKNOWN_ISSUER),
-        (ISSUER_MISSING, Distrust.UNKNOWN_ISSUER),
+        (ISSUER_MISSING_CODES, Distrust.UNKNOWN_ISSUER),
     )
     for wanted, distrust in kinds:
         for code, depth in codes:
             if code in wanted:
-                return Trust(distrust, code, _text(code), depth)
+                return Trust(distrust, code, _error_text(code), depth)
     code, depth = codes[0]
-    return Trust(Distrust.OTHER, code, _text(code), depth)
+    return Trust(Distrust.OTHER, code, _error_text(code), depth)
 
 
-def _text(code: int) -> str:
-    return VERIFY_TEXTS.get(code, f"verification error {code}")
+def _error_text(code: int) -> str:
+    return VERIFY_ERROR_TEXTS.get(code, f"verification error {code}")
 
 
-def _look_for_issuer(
+def _try_missing_issuers(
     network: Network,
     context: SSL.Context,
     presented: Sequence[bytes],
-    chain: Sequence[Certificate],
+    linked: Sequence[Certificate],
     trust: Trust,
+    *,
+    has_strangers: bool,
 ) -> Trust:
-    """Distinguish a chain that lacks an intermediate from one with an unknown issuer.
+    """Say why a certificate chain has no known root.
+
+    Either an intermediate certificate is missing, or the issuer is unknown.
 
     The chain is proven incomplete if certificates from the caIssuers addresses (RFC 5280, section 4.2.2.1) complete it.
-    If no such address answers, a leaf sent alone counts as incomplete, because authorities issue from intermediates.
+    If no such address answers, a leaf sent alone counts as incomplete, because authorities issue from intermediates. So
+    does a chain with certificates that belong to no issuer of the leaf, such as those of an earlier certificate.
     """
     known = list(presented)
-    top = chain[-1]
+    top = linked[-1]
     answered = False
-    for _ in range(MAX_ISSUERS_FETCHED):
+    for _ in range(MAX_FETCHED_ISSUERS):
         issuers = _fetch_issuers(network, top)
         if not issuers:
             break
         answered = True
         known += issuers
-        if _completes(context, known):
+        if _completes_chain(context, known):
             return replace(trust, distrust=Distrust.INCOMPLETE_CHAIN, proven=True)
         try:
             top = read_certificate(issuers[0])
         except BadCertificate:
             break
-        if top.self_issued:
+        if top.is_self_issued:
             break
-    if not answered and len(chain) == 1:
+    if not answered and (len(linked) == 1 or has_strangers):
         return replace(trust, distrust=Distrust.INCOMPLETE_CHAIN)
     return trust
 
 
 def _fetch_issuers(network: Network, certificate: Certificate) -> list[bytes]:
     for url in certificate.ca_issuers[:2]:
-        if not url.startswith("http://"):  # the fetch must not depend on the trust that it is to establish
+        # Only http is used, because https would depend on the trust that is being established.
+        if not url.startswith("http://"):
             continue
         try:
             response = network.fetch(Request(url, timeout_s=ISSUER_TIMEOUT_S, max_bytes=MAX_ISSUER_BYTES))
@@ -265,7 +294,7 @@ def _fetch_issuers(network: Network, certificate: Certificate) -> list[bytes]:
     return []
 
 
-def _completes(context: SSL.Context, ders: Sequence[bytes]) -> bool:
+def _completes_chain(context: SSL.Context, ders: Sequence[bytes]) -> bool:
     certificates = [crypto.load_certificate(crypto.FILETYPE_ASN1, der) for der in ders]
     store = context.get_cert_store()
     if store is None:
@@ -273,6 +302,6 @@ def _completes(context: SSL.Context, ders: Sequence[bytes]) -> bool:
     try:
         crypto.X509StoreContext(store, certificates[0], certificates[1:]).verify_certificate()
     except crypto.X509StoreContextError as error:
-        # Dates are checked only once the chain is complete.
+        # OpenSSL reports invalid dates only if the chain is complete.
         return error.errors[0] in (NOT_YET_VALID, HAS_EXPIRED)
     return True

@@ -1,7 +1,7 @@
-"""A hand-made ClientHello, and a bounded parser of the server's answer to it. Pure: bytes in, bytes out.
+"""Encoder of a ClientHello, and parser of the server's response.
 
-It never completes a handshake, so it can offer versions and suites that no current TLS library supports. Formats: RFC
-8446, sections 4.1 and 5.1; RFC 5246, sections 6.2 and 7.4; RFC 6101 for SSL 3.0.
+The handshake is never completed, so a ClientHello can offer versions and suites that no TLS library supports. Formats:
+RFC 8446, sections 4.1 and 5.1; RFC 5246, sections 6.2 and 7.4; RFC 6101 for SSL 3.0.
 """
 
 from __future__ import annotations
@@ -15,23 +15,26 @@ from dataclasses import dataclass
 from website_scan.net.errors import TlsFailed
 from website_scan.net.tls.ciphers import TlsVersion
 
-MAX_FLIGHT_BYTES = 16 * 1024  # a ServerHello has a few hundred bytes
+MAX_FLIGHT_BYTES = 16 * 1024  # A ServerHello has a few hundred bytes.
 MAX_RECORD_BYTES = 2**14 + 2048
-WARNING_LEVEL = 1
+ALERT_WARNING_LEVEL = 1
 
 ALERT, HANDSHAKE = 21, 22
 CLIENT_HELLO, SERVER_HELLO = 1, 2
-SUPPORTED_VERSIONS = 43
-RETRY_RANDOM = hashlib.sha256(b"HelloRetryRequest").digest()  # RFC 8446, section 4.1.3
+SUPPORTED_VERSIONS_EXTENSION = 43
+HELLO_RETRY_RANDOM = hashlib.sha256(
+    b"HelloRetryRequest"
+).digest()  # Random value of a HelloRetryRequest (RFC 8446, section 4.1.3).
 
-# x25519, secp256r1, secp384r1, secp521r1, x448, ffdhe2048, ffdhe3072, ffdhe4096
+# Offered groups: x25519, secp256r1, secp384r1, secp521r1, x448, ffdhe2048, ffdhe3072, ffdhe4096.
 GROUPS = (0x001D, 0x0017, 0x0018, 0x0019, 0x001E, 0x0100, 0x0101, 0x0102)
-# ECDSA, RSA-PSS, Ed25519, PKCS #1 from SHA-256 on, then SHA-1 and DSA for old servers
+# Offered signature algorithms: ECDSA, RSA-PSS, Ed25519 and PKCS #1 with SHA-256 or longer hashes. SHA-1 and DSA are for
+# old servers.
 SIGNATURES = (
     0x0403, 0x0503, 0x0603, 0x0804, 0x0805, 0x0806, 0x0807, 0x0808,
     0x0809, 0x080A, 0x080B, 0x0401, 0x0501, 0x0601, 0x0203, 0x0201, 0x0202,
 )  # fmt: skip
-EMPTY_RENEGOTIATION_INFO_SCSV = 0x00FF  # RFC 5746, section 3.3
+EMPTY_RENEGOTIATION_INFO_SCSV = 0x00FF  # Signaling cipher suite value of RFC 5746, section 3.3.
 
 ALERT_NAMES = {
     0: "close_notify",
@@ -58,21 +61,24 @@ ALERT_NAMES = {
 
 
 class NotTls(TlsFailed):
-    """The answer is not a TLS record, or breaks the format."""
+    """Raised when a response is not a valid TLS record."""
 
 
 @dataclass(frozen=True, slots=True)
 class ServerHello:
-    """The server accepted the offer. `version` and `cipher` are numbers on the wire, possibly unknown ones."""
+    """ServerHello, which accepts an offer.
+
+    `version` and `cipher` are numbers, possibly unknown ones.
+    """
 
     version: int
     cipher: int
-    retry: bool = False  # a HelloRetryRequest: accepted, but with another key share
+    retry: bool = False  # True for a HelloRetryRequest, which accepts the offer with another key share.
 
 
 @dataclass(frozen=True, slots=True)
 class Alert:
-    """The server refused the offer."""
+    """TLS alert that refuses an offer."""
 
     description: int
 
@@ -83,66 +89,70 @@ class Alert:
 
 
 def client_hello(version: TlsVersion, ciphers: Sequence[int], server_name: str | None) -> bytes:
-    """Return one record with a ClientHello that offers at most `version`; TLS 1.3 is offered alone.
+    """Return a TLS record with a ClientHello.
+
+    It offers `version` and older versions, or only TLS 1.3.
 
     `server_name` is an A-label host name, or None for an address (RFC 6066, section 3).
     """
     legacy = min(version, TlsVersion.TLS1_2)
     body = struct.pack("!H", legacy) + secrets.token_bytes(32)
-    body += _vector(1, secrets.token_bytes(32) if version is TlsVersion.TLS1_3 else b"")
+    body += _encode_vector(1, secrets.token_bytes(32) if version is TlsVersion.TLS1_3 else b"")
     suites = list(ciphers)
     if version is TlsVersion.SSL3_0:
         suites.append(EMPTY_RENEGOTIATION_INFO_SCSV)
-    body += _vector(2, _numbers(suites)) + _vector(1, b"\0")
+    body += _encode_vector(2, _encode_numbers(suites)) + _encode_vector(1, b"\0")
     if version is not TlsVersion.SSL3_0:
-        body += _vector(2, _extensions(version, server_name, len(body)))
+        body += _encode_vector(2, _encode_extensions(version, server_name, len(body)))
     message = bytes([CLIENT_HELLO]) + len(body).to_bytes(3, "big") + body
     record_version = min(version, TlsVersion.TLS1_0)
-    return struct.pack("!BH", HANDSHAKE, record_version) + _vector(2, message)
+    return struct.pack("!BH", HANDSHAKE, record_version) + _encode_vector(2, message)
 
 
-def _extensions(version: TlsVersion, server_name: str | None, length_before: int) -> bytes:
+def _encode_extensions(version: TlsVersion, server_name: str | None, length_before: int) -> bytes:
     extensions: list[tuple[int, bytes]] = []
     if server_name is not None:
-        name = b"\0" + _vector(2, server_name.encode("ascii"))
-        extensions.append((0, _vector(2, name)))
+        name = b"\0" + _encode_vector(2, server_name.encode("ascii"))
+        extensions.append((0, _encode_vector(2, name)))
     extensions += [
-        (0xFF01, b"\0"),  # renegotiation_info, RFC 5746
-        (23, b""),  # extended_master_secret, RFC 7627
-        (10, _vector(2, _numbers(GROUPS))),
-        (11, _vector(1, b"\0")),  # ec_point_formats: uncompressed
-        (16, _vector(2, _vector(1, b"h2") + _vector(1, b"http/1.1"))),
+        (0xFF01, b"\0"),  # Extension renegotiation_info (RFC 5746).
+        (23, b""),  # Extension extended_master_secret (RFC 7627).
+        (10, _encode_vector(2, _encode_numbers(GROUPS))),
+        (11, _encode_vector(1, b"\0")),  # Extension ec_point_formats: only uncompressed points.
+        (16, _encode_vector(2, _encode_vector(1, b"h2") + _encode_vector(1, b"http/1.1"))),
     ]
     if version >= TlsVersion.TLS1_2:
-        extensions.append((13, _vector(2, _numbers(SIGNATURES))))
+        extensions.append((13, _encode_vector(2, _encode_numbers(SIGNATURES))))
     if version is TlsVersion.TLS1_3:
-        # Any 32 bytes are an X25519 public key; nobody will use the shared secret.
-        share = struct.pack("!H", GROUPS[0]) + _vector(2, secrets.token_bytes(32))
+        # Any 32 bytes are a valid public key, and the handshake ends before the private key is needed.
+        share = struct.pack("!H", GROUPS[0]) + _encode_vector(2, secrets.token_bytes(32))
         extensions += [
-            (SUPPORTED_VERSIONS, _vector(1, _numbers([TlsVersion.TLS1_3]))),
-            (45, _vector(1, b"\x01")),  # psk_dhe_ke
-            (51, _vector(2, share)),
+            (SUPPORTED_VERSIONS_EXTENSION, _encode_vector(1, _encode_numbers([TlsVersion.TLS1_3]))),
+            (45, _encode_vector(1, b"\x01")),  # Extension psk_key_exchange_modes: psk_dhe_ke.
+            (51, _encode_vector(2, share)),
         ]
-    encoded = b"".join(struct.pack("!H", number) + _vector(2, data) for number, data in extensions)
-    # Some servers hang on hellos of 256 to 511 bytes: RFC 7685.
+    encoded = b"".join(struct.pack("!H", number) + _encode_vector(2, data) for number, data in extensions)
+    # Padding is added, because some servers hang on a ClientHello of 256 to 511 bytes (RFC 7685).
     hello = length_before + 6 + len(encoded)
     if 256 <= hello < 512:
-        encoded += struct.pack("!H", 21) + _vector(2, bytes(max(512 - hello - 4, 1)))
+        encoded += struct.pack("!H", 21) + _encode_vector(2, bytes(max(512 - hello - 4, 1)))
     return encoded
 
 
-def _vector(length_bytes: int, content: bytes) -> bytes:
+def _encode_vector(length_bytes: int, content: bytes) -> bytes:
     return len(content).to_bytes(length_bytes, "big") + content
 
 
-def _numbers(values: Sequence[int]) -> bytes:
+def _encode_numbers(values: Sequence[int]) -> bytes:
     return b"".join(struct.pack("!H", value) for value in values)
 
 
 def read_answer(flight: bytes) -> ServerHello | Alert | None:
-    """Return the server's answer from the bytes received so far; None while more are needed.
+    """Parse the server's response from the received bytes.
 
-    Raises `NotTls` if they can't become one. Skips warnings before the hello, as clients do.
+    None if more bytes are needed.
+
+    Raises `NotTls` for invalid TLS. Skips warning alerts before the ServerHello, as clients do.
     """
     handshake = b""
     position = 0
@@ -161,7 +171,7 @@ def read_answer(flight: bytes) -> ServerHello | Alert | None:
                 break
             if length != 2:
                 raise NotTls("The server sent an alert that is not two bytes long.")
-            if content[0] != WARNING_LEVEL:
+            if content[0] != ALERT_WARNING_LEVEL:
                 return Alert(content[1])
         else:
             handshake += content
@@ -202,7 +212,7 @@ def _parse_server_hello(body: bytes) -> ServerHello:
         position += 2
         while position < end:
             number, length = struct.unpack_from("!HH", body, position)
-            if number == SUPPORTED_VERSIONS and length == 2:
+            if number == SUPPORTED_VERSIONS_EXTENSION and length == 2:
                 (version,) = struct.unpack_from("!H", body, position + 4)
             position += 4 + length
-    return ServerHello(version, cipher, random == RETRY_RANDOM)
+    return ServerHello(version, cipher, random == HELLO_RETRY_RANDOM)

@@ -1,6 +1,8 @@
-"""Offers of TLS over the guarded connection: one ClientHello, and the server's answer to it.
+"""Exchange hellos over a guarded connection.
 
-They connect only through `Network.connect`, so the guard applies to a target's TLS as to its pages.
+The function sends a ClientHello and reads the server's response.
+
+Offers connect only through `Network.connect`, so that the network guard applies.
 """
 
 from __future__ import annotations
@@ -15,11 +17,14 @@ from website_scan.net.tls.ciphers import TlsVersion
 from website_scan.net.tls.hello import Alert, ServerHello, client_hello, read_answer
 
 OFFER_TIMEOUT_S = 3.0
-RECEIVE_BYTES = 16 * 1024
+RECEIVE_CHUNK_BYTES = 16 * 1024
 
 
 def server_name(host: str) -> str | None:
-    """Return the name for SNI; None for an address (RFC 6066, section 3)."""
+    """Return the host name for SNI.
+
+    None for an address (RFC 6066, section 3).
+    """
     try:
         ipaddress.ip_address(host.strip("[]"))
     except ValueError:
@@ -36,7 +41,9 @@ def offer(
     *,
     timeout_s: float = OFFER_TIMEOUT_S,
 ) -> ServerHello | Alert | None:
-    """Send one ClientHello, read the answer, and hang up. Returns None if the server hung up without an answer.
+    """Send a ClientHello, and return the server's response.
+
+    None if the server closed the connection.
 
     Raises `NotReachable`, `TimedOut`, `Blocked` or another `NetError` of the connection, `NotTls`.
     """
@@ -44,23 +51,26 @@ def offer(
     with network.connect(host, port, timeout_s=timeout_s) as connection:
         flight = b""
         try:
-            connection.settimeout(left_s(deadline))
+            connection.settimeout(seconds_until(deadline))
             connection.sendall(client_hello(version, ciphers, server_name(host)))
             while (answer := read_answer(flight)) is None:
-                connection.settimeout(left_s(deadline))
-                received = connection.recv(RECEIVE_BYTES)
+                connection.settimeout(seconds_until(deadline))
+                received = connection.recv(RECEIVE_CHUNK_BYTES)
                 if not received:
                     return None
                 flight += received
         except TimeoutError as error:
             raise TimedOut(f"{host}:{port} did not answer the TLS hello in {timeout_s:g} s.") from error
         except OSError:
-            return None  # many servers refuse an offer by a reset
+            return None  # Many servers refuse an offer by resetting the connection.
         return answer
 
 
-def left_s(deadline: float) -> float:
-    """Return the seconds until a moment of the monotonic clock. Raises TimeoutError if there are none."""
+def seconds_until(deadline: float) -> float:
+    """Return the seconds until a deadline on the monotonic clock.
+
+    Raises TimeoutError after the deadline.
+    """
     left = deadline - time.monotonic()
     if left <= 0:
         raise TimeoutError

@@ -1,6 +1,8 @@
-"""Roots of certifi, which are Mozilla's, and those of them that the system lacks.
+"""Root certificates of certifi and of the system.
 
-A context takes 0.1 ms to load a root. The system has most of certifi's roots, so only the others are loaded besides.
+certifi has the roots of Mozilla.
+
+Loading a root takes 0.1 ms. The system has most of certifi's roots, so only the other roots are loaded in addition.
 """
 
 from __future__ import annotations
@@ -17,19 +19,19 @@ PEM = re.compile(rb"-----BEGIN CERTIFICATE-----([^-]++)-----END CERTIFICATE-----
 
 
 def public_roots() -> frozenset[bytes]:
-    """Return certifi's roots (DER)."""
-    return _certificates(certifi.where())
+    """Return certifi's root certificates in DER."""
+    return _read_certificates(certifi.where())
 
 
 def additional_roots() -> frozenset[bytes]:
-    """Return the roots of certifi that the system's file does not have (DER)."""
+    """Return the root certificates of certifi that the system lacks, in DER."""
     system = ssl.get_default_verify_paths().cafile
     try:
-        return public_roots() - _certificates(system) if system else public_roots()
-    except (OSError, ValueError):  # a file that OpenSSL can't read either
+        return public_roots() - _read_certificates(system) if system else public_roots()
+    except (OSError, ValueError):  # OpenSSL cannot read such a file, either.
         return public_roots()
 
 
 @functools.cache
-def _certificates(path: str) -> frozenset[bytes]:
+def _read_certificates(path: str) -> frozenset[bytes]:
     return frozenset(map(binascii.a2b_base64, PEM.findall(Path(path).read_bytes())))

@@ -1,4 +1,7 @@
-"""Result of a TLS handshake: the server's certificates and the verdict on their chain."""
+"""Result of a TLS handshake.
+
+It has the server's certificates and the verdict on their chain.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ HANDSHAKE_TIMEOUT_S = 8.0
 
 
 class Distrust(StrEnum):
-    """Reason why a chain does not lead to a trusted root."""
+    """Reason why a certificate chain is not trusted."""
 
     INCOMPLETE_CHAIN = "incomplete chain"
     SELF_SIGNED = "self-signed"
@@ -22,10 +25,12 @@ class Distrust(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Trust:
-    """The verdict on a chain. `distrust` is None if it leads to a trusted root.
+    """Trust in a certificate chain.
 
-    The leaf's own dates and names are not judged. `code` and `text` are OpenSSL's; `proven` says that the chain was
-    completed with certificates from the issuers' addresses, `is_public` that the root is one of Mozilla's.
+    `distrust` is None if the chain leads to a trusted root.
+
+    The leaf's dates and names are not judged. `code` and `text` are OpenSSL's. `proven` is True if the chain was
+    completed with certificates from the issuers' addresses, `is_public` if the root is one of Mozilla's.
     """
 
     distrust: Distrust | None = None
@@ -38,21 +43,32 @@ class Trust:
 
 @dataclass(frozen=True, slots=True)
 class Handshake:
-    """A completed handshake. `chain` is the chain that the server sent, leaf first; `path` the verified one."""
+    """Completed TLS handshake.
+
+    `chain` is the chain that the server sent, leaf first; `path` is the verified chain.
+
+    `last_linked` is the end of the part of `chain` that leads from the leaf from issuer to issuer. `strangers` are the
+    certificates of `chain` that do not belong to this part.
+    """
 
     version: TlsVersion
-    cipher: str  # OpenSSL's name
+    cipher: str  # OpenSSL's name of the cipher suite.
     alpn: str
     chain: tuple[Certificate, ...]
-    path: tuple[Certificate, ...]  # leaf to root when trusted, otherwise the same as `chain`
+    path: tuple[Certificate, ...]  # From leaf to root if trusted, otherwise the same as `chain`.
     trust: Trust
+    last_linked: Certificate
+    strangers: tuple[Certificate, ...] = ()
 
     @property
     def leaf(self) -> Certificate:
-        """Return the server's own certificate."""
+        """Return the server's certificate, the leaf of the chain."""
         return self.chain[0]
 
     @property
     def signed(self) -> tuple[Certificate, ...]:
-        """Return the path without roots: a root is trusted because it is in the store, whatever its signature."""
-        return (self.path[0], *(each for each in self.path[1:] if not each.self_issued))
+        """Return the path without its roots.
+
+        Roots are trusted by themselves, so their signatures do not matter.
+        """
+        return (self.path[0], *(issuer for issuer in self.path[1:] if not issuer.is_self_issued))

@@ -1,4 +1,4 @@
-"""Checks of render blocking: scripts and style sheets that the first paint waits for."""
+"""Checks for scripts and style sheets that delay the first paint."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Annotated, ClassVar
 from website_scan.addresses import normal_address
 from website_scan.catalogue import Category, check
 from website_scan.findings import HIGH, LOW, MEDIUM
-from website_scan.messages import KIB, by_steps, counted, cut, excerpt, size
-from website_scan.outcomes import Fail, Pass, Verdict, Warn, by_limits, outcome
+from website_scan.messages import KIB, counted, cut, document_thresholds, excerpt, size
+from website_scan.outcomes import Fail, Pass, Verdict, Warn, judge_by_limits, outcome
 from website_scan.page.evidence import Document, Page
 from website_scan.page.registrable_domain import is_same_site
 from website_scan.performance.evidence import Resources, Styles
@@ -26,15 +26,15 @@ from website_scan.values import Bytes, Count, Excerpt, Value, Values, Word
 
 CATEGORY = Category("Render blocking", weight=10, html=True, content=True)
 
-SCRIPTS_GOOD, SCRIPTS_POOR = 0, 2
-# Browsers load up to six small files at once with HTTP/1.1.
-SHEETS_AT_ONCE, SHEETS_POOR = 6, 3
-# Size of ten packets: what a server may send before the first acknowledgement (RFC 6928).
-FIRST_BYTES = 14_500
-HOSTS_GOOD, HOSTS_POOR = 0, 1
-WRITES_GOOD, WRITES_POOR = 0, 2
-# Limit for the text of all scripts with document.write together.
-MAX_CHARACTERS = 1024 * KIB
+GOOD_SCRIPT_COUNT, POOR_SCRIPT_COUNT = 0, 2
+# With HTTP/1.1, browsers load up to six small files concurrently.
+PARALLEL_SHEETS, POOR_SHEET_COUNT = 6, 3
+# A server may send ten packets before the first acknowledgement (RFC 6928).
+INITIAL_WINDOW_BYTES = 14_500
+GOOD_HOST_COUNT, POOR_HOST_COUNT = 0, 1
+GOOD_WRITE_CALLS, POOR_WRITE_CALLS = 0, 2
+# Limit for the total text of scripts that are searched for document.write.
+MAX_SCRIPT_CHARACTERS = 1024 * KIB
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class ImportedSheet(Place):
 
 @dataclass(frozen=True, slots=True)
 class WritingScript(Place):
-    """Script that calls document.write() while the document is parsed."""
+    """Script that calls `document.write()` while the document is parsed."""
 
     kind: ClassVar[str] = "writing-script"
 
@@ -70,7 +70,8 @@ class WritingScript(Place):
     name="No render-blocking scripts",
     outcomes={"synchronous": outcome("Render-blocking scripts", HIGH, MEDIUM, LOW)},
     why="Browsers show nothing until these scripts have been loaded and run.",
-    judged=by_steps(SCRIPTS_GOOD, SCRIPTS_POOR) + f" Milder if they weigh up to {size(FIRST_BYTES)} in all.",
+    judged=document_thresholds(GOOD_SCRIPT_COUNT, POOR_SCRIPT_COUNT)
+    + f" Milder if they weigh up to {size(INITIAL_WINDOW_BYTES)} in all.",
     severity=HIGH,
     fix='Add `defer` (or `async`, or `type="module"`) to scripts in the head, or move them to the end of the body.',
     references=("Lighthouse: render-blocking-resources", "HTML, the script element"),
@@ -79,16 +80,16 @@ def blocking_scripts_in_head(document: Document, resources: Resources) -> Verdic
     urls = blocking_scripts(document)
     if not urls:
         return Pass("No script in the head blocks rendering.")
-    weight_text, weight = _weight(urls, resources)
-    is_small = _arrive_in_one_round_trip(urls, resources)
-    is_many = len(urls) > SCRIPTS_POOR
-    kind = Fail if is_many else Warn
-    small = MEDIUM if is_many else LOW
+    weight_template, weight = _describe_weight(urls, resources)
+    fits_into_one_round_trip = _fit_into_one_round_trip(urls, resources)
+    has_many_scripts = len(urls) > POOR_SCRIPT_COUNT
+    kind = Fail if has_many_scripts else Warn
+    small = MEDIUM if has_many_scripts else LOW
     return kind(
         "synchronous",
-        f"{{scripts}} in the head ({weight_text}) {{scripts:has|have}} neither async nor defer.",
-        severity=small if is_small else None,
-        places=_places(urls, resources),
+        f"{{scripts}} in the head ({weight_template}) {{scripts:has|have}} neither async nor defer.",
+        severity=small if fits_into_one_round_trip else None,
+        places=_make_places(urls, resources),
         scripts=Count(len(urls), "script"),
         weight=weight,
     )
@@ -99,8 +100,8 @@ def blocking_scripts_in_head(document: Document, resources: Resources) -> Verdic
     name="Little render-blocking CSS",
     outcomes={"too-much": "Too much render-blocking CSS"},
     why="Browsers show nothing until these style sheets have arrived.",
-    judged=f"Passes with up to {SHEETS_AT_ONCE} style sheets of {size(FIRST_BYTES)} in all. Else warns up to "
-    f"{SHEETS_POOR}, fails above that.",
+    judged=f"Passes with up to {PARALLEL_SHEETS} style sheets of {size(INITIAL_WINDOW_BYTES)} in all. Else warns up to "
+    f"{POOR_SHEET_COUNT}, fails above that.",
     severity=MEDIUM,
     fix="Join the style sheets into one, inline what the first screen needs, and load the rest later.",
     references=("Lighthouse: render-blocking-resources", "RFC 6928"),
@@ -109,15 +110,15 @@ def blocking_css(document: Document, resources: Resources) -> Verdict:
     urls = blocking_sheets(document)
     if not urls:
         return Pass("No style sheet in the head blocks rendering.")
-    weight_text, weight = _weight(urls, resources)
-    summary = f"The page waits for {{sheets}} in the head ({weight_text})"
+    weight_template, weight = _describe_weight(urls, resources)
+    summary = f"The page waits for {{sheets}} in the head ({weight_template})"
     sheets = Count(len(urls), "style sheet")
-    places = _places(urls, resources)
-    if len(urls) <= SHEETS_AT_ONCE and _arrive_in_one_round_trip(urls, resources):
+    places = _make_places(urls, resources)
+    if len(urls) <= PARALLEL_SHEETS and _fit_into_one_round_trip(urls, resources):
         return Pass(f"{summary}.", details=places, sheets=sheets, weight=weight)
-    kind = Warn if len(urls) <= SHEETS_POOR else Fail
-    limit = f"up to {SHEETS_AT_ONCE} with {FIRST_BYTES / 1000:g} kB in all are good"
-    summary = f"The page waits for {{sheets}} in the head ({weight_text}; {limit})."
+    kind = Warn if len(urls) <= POOR_SHEET_COUNT else Fail
+    limit = f"up to {PARALLEL_SHEETS} with {INITIAL_WINDOW_BYTES / 1000:g} kB in all are good"
+    summary = f"The page waits for {{sheets}} in the head ({weight_template}; {limit})."
     return kind("too-much", summary, places=places, sheets=sheets, weight=weight)
 
 
@@ -148,7 +149,7 @@ def css_import(styles: Styles) -> Verdict:
     name="No third-party single point of failure",
     outcomes={"other-site": "Third-party single point of failure"},
     why="While such a site does not answer, the page stays blank.",
-    judged=by_steps(HOSTS_GOOD, HOSTS_POOR),
+    judged=document_thresholds(GOOD_HOST_COUNT, POOR_HOST_COUNT),
     severity=MEDIUM,
     fix="Serve what the page waits for from your own site, or load it with `async`, so that another site's outage "
     "leaves no blank page.",
@@ -160,11 +161,11 @@ def third_party_spof(page: Page, document: Document) -> Verdict:
     if not foreign:
         return Pass("No render-blocking file comes from another site.")
     hosts = list(dict.fromkeys(foreign.values()))
-    return by_limits(
+    return judge_by_limits(
         "other-site",
         "Render-blocking files come from {domains} of {domains:another site|other sites} ({hosts})",
         len(hosts),
-        (HOSTS_GOOD, HOSTS_POOR),
+        (GOOD_HOST_COUNT, POOR_HOST_COUNT),
         places=[Resource(excerpt(url)) for url in foreign],
         domains=Count(len(hosts), "domain"),
         hosts=Values([Excerpt(host) for host in hosts]),
@@ -176,7 +177,8 @@ def third_party_spof(page: Page, document: Document) -> Verdict:
     name="No document.write()",
     outcomes={"called": "document.write() is used"},
     why="Such calls block the parser, and on slow connections browsers may ignore them.",
-    judged=by_steps(WRITES_GOOD, WRITES_POOR) + " Calls count that run whenever the page is parsed.",
+    judged=document_thresholds(GOOD_WRITE_CALLS, POOR_WRITE_CALLS)
+    + " Calls count that run whenever the page is parsed.",
     severity=LOW,
     fix="Add elements with `append()` or `insertAdjacentHTML()`, and scripts with `async`.",
     references=("Lighthouse: no-document-write", "HTML, document.write()", "MDN: document.write()"),
@@ -187,10 +189,10 @@ def document_write(document: Document, resources: Resources) -> Verdict:
     }
     scripts: list[WritingScript] = []
     seen_urls: set[str] = set()
-    remaining = MAX_CHARACTERS
+    remaining = MAX_SCRIPT_CHARACTERS
     for url, source in synchronous_scripts(document):
         if url in seen_urls or remaining <= 0:
-            continue  # a script that runs twice counts once
+            continue
         if url:
             seen_urls.add(url)
         script = bodies.get(url, b"")[:remaining].decode("latin-1") if url else source[:remaining]
@@ -202,31 +204,37 @@ def document_write(document: Document, resources: Resources) -> Verdict:
     if not scripts:
         return Pass("No script was seen that calls document.write() while the document is parsed.")
     total = sum(script.calls for script in scripts)
-    return by_limits(
+    return judge_by_limits(
         "called",
         "{calls} of document.write() {calls:runs|run} while the document is parsed",
         total,
-        (WRITES_GOOD, WRITES_POOR),
+        (GOOD_WRITE_CALLS, POOR_WRITE_CALLS),
         places=scripts,
         calls=Count(total, "call"),
     )
 
 
-def _arrive_in_one_round_trip(urls: tuple[str, ...], resources: Resources) -> bool:
-    """Return True if the sizes of all files are known and all files together arrive in one round trip."""
-    sizes = _sizes(urls, resources)
-    return len(sizes) == len(urls) and sum(sizes.values()) <= FIRST_BYTES
+def _fit_into_one_round_trip(urls: tuple[str, ...], resources: Resources) -> bool:
+    """Return True if all files fit into one round trip.
+
+    The sizes of all files must be known.
+    """
+    sizes = _sizes_by_url(urls, resources)
+    return len(sizes) == len(urls) and sum(sizes.values()) <= INITIAL_WINDOW_BYTES
 
 
-def _weight(urls: tuple[str, ...], resources: Resources) -> tuple[str, Value]:
-    """Return a template for the size of the files, as far as sizes are known, and its value `weight`."""
-    sizes = _sizes(urls, resources)
+def _describe_weight(urls: tuple[str, ...], resources: Resources) -> tuple[str, Value]:
+    """Return a message template for the total size of the files.
+
+    Its value is `weight`.
+    """
+    sizes = _sizes_by_url(urls, resources)
     if not sizes:
         return "{weight}", Word("size unknown")
     return "{weight}" if len(sizes) == len(urls) else "at least {weight}", Bytes(sum(sizes.values()))
 
 
-def _sizes(urls: tuple[str, ...], resources: Resources) -> dict[str, int]:
+def _sizes_by_url(urls: tuple[str, ...], resources: Resources) -> dict[str, int]:
     return {
         resource.url: resource.wire_bytes
         for resource in resources.items
@@ -234,6 +242,6 @@ def _sizes(urls: tuple[str, ...], resources: Resources) -> dict[str, int]:
     }
 
 
-def _places(urls: tuple[str, ...], resources: Resources) -> list[LoadedFile]:
+def _make_places(urls: tuple[str, ...], resources: Resources) -> list[LoadedFile]:
     sizes = {resource.url: resource.wire_bytes for resource in resources.items}
     return [LoadedFile(excerpt(url), wire_bytes=sizes.get(url)) for url in urls]

@@ -1,4 +1,4 @@
-"""Checks of caching: files that visitors load again on their next page or visit.
+"""Checks for files that visitors needlessly load again.
 
 Files of other sites are listed, but not judged, because the owner cannot set their lifetimes.
 """
@@ -11,8 +11,8 @@ from typing import Annotated, ClassVar, Self
 
 from website_scan.catalogue import Category, check
 from website_scan.findings import HIGH, LOW, MEDIUM, NotApplicable
-from website_scan.messages import KIB, by_steps, cut, excerpt, size
-from website_scan.outcomes import Pass, Verdict, Warn, by_limits
+from website_scan.messages import KIB, cut, document_thresholds, excerpt, size
+from website_scan.outcomes import Pass, Verdict, Warn, judge_by_limits
 from website_scan.page.evidence import Page
 from website_scan.page.references import ResourceKind
 from website_scan.performance.caching import DELIBERATE, YEAR_S, has_hashed_name
@@ -23,16 +23,19 @@ from website_scan.values import Bytes, Count, Lifetime, Share
 
 CATEGORY = Category("Caching", weight=5, html=True)
 
-NO_FILES = NotApplicable("The page loads no static file of its own site.")
-MISSING_GOOD, MISSING_POOR = 0, 5
-WASTE_GOOD, WASTE_POOR = 20 * KIB, 128 * KIB
-# Kinds of files that build tools name by their content. Digits in image names are more often from a database.
-BUILT = frozenset({ResourceKind.SCRIPT, ResourceKind.STYLESHEET, ResourceKind.FONT})
+NO_STATIC_FILES = NotApplicable("The page loads no static file of its own site.")
+GOOD_UNCACHED_FILES, POOR_UNCACHED_FILES = 0, 5
+GOOD_WASTE_BYTES, POOR_WASTE_BYTES = 20 * KIB, 128 * KIB
+# Digits in image names are database IDs more often than digests.
+HASHED_NAME_KINDS = frozenset({ResourceKind.SCRIPT, ResourceKind.STYLESHEET, ResourceKind.FONT})
 
 
 @dataclass(frozen=True, slots=True)
 class CachedFile(Place):
-    """Static file and its cache lifetime; `lifetime_s` is None if no header sets a lifetime."""
+    """Static file and its cache lifetime.
+
+    `lifetime_s` is None if no header sets a lifetime.
+    """
 
     kind: ClassVar[str] = "cached-file"
 
@@ -45,14 +48,14 @@ class CachedFile(Place):
     other_site: Annotated[bool | None, Column("Another site's", "short")] = None
 
     @classmethod
-    def of(cls, file: StaticFile, *, is_foreign: bool = False) -> Self:
+    def from_file(cls, file: StaticFile, *, is_foreign: bool = False) -> Self:
         headers = file.resource.headers
         return cls(
             url=excerpt(file.resource.url),
             cache_control=excerpt(headers.get("Cache-Control") or "") or None,
             expires=excerpt(headers.get("Expires") or "") or None,
             lifetime_s=file.policy.lifetime_s,
-            wire_bytes=file.resource.own_wire_bytes,
+            wire_bytes=file.resource.last_response_wire_bytes,
             expected_waste_bytes=round(file.waste_bytes),
             other_site=is_foreign or None,
         )
@@ -72,7 +75,7 @@ class CachedFile(Place):
     name="Static files have a cache lifetime",
     outcomes={"no-lifetime": "Static files without a cache lifetime"},
     why="Browsers then guess how long to keep a file, so returning visitors may download it again.",
-    judged=by_steps(MISSING_GOOD, MISSING_POOR),
+    judged=document_thresholds(GOOD_UNCACHED_FILES, POOR_UNCACHED_FILES),
     severity=HIGH,
     fix="Send a `Cache-Control` header with every static file: `max-age=31536000, immutable` where its name changes "
     "with its content, otherwise `max-age=2592000`, or `no-cache` with an `ETag`.",
@@ -80,19 +83,19 @@ class CachedFile(Place):
 )
 def cache_missing(files: StaticFiles) -> Verdict:
     if not files.own:
-        return NO_FILES
+        return NO_STATIC_FILES
     missing = [file for file in files.own if file.policy.is_missing]
     if not missing:
-        files_of_site = Count(len(files.own), "static file")
-        return Pass("{files} of the site {files:has|all have} caching headers.", files=files_of_site)
-    return by_limits(
+        own_file_count = Count(len(files.own), "static file")
+        return Pass("{files} of the site {files:has|all have} caching headers.", files=own_file_count)
+    return judge_by_limits(
         "no-lifetime",
         "{files} ({weight}) {files:has|have} no cache lifetime",
         len(missing),
-        (MISSING_GOOD, MISSING_POOR),
+        (GOOD_UNCACHED_FILES, POOR_UNCACHED_FILES),
         files=Share(len(missing), len(files.own), "static file"),
-        weight=_weight(missing),
-        places=[CachedFile.of(file) for file in missing],
+        weight=_total_wire_bytes(missing),
+        places=[CachedFile.from_file(file) for file in missing],
     )
 
 
@@ -101,7 +104,7 @@ def cache_missing(files: StaticFiles) -> Verdict:
     name="Efficient cache lifetimes",
     outcomes={"short-lived": "Short cache lifetimes"},
     why="Returning visitors request the same files again, although they may not have changed.",
-    judged=by_steps(size(WASTE_GOOD), size(WASTE_POOR))
+    judged=document_thresholds(size(GOOD_WASTE_BYTES), size(POOR_WASTE_BYTES))
     + " Counted are the bytes that a later visit has to load again.",
     severity=MEDIUM,
     fix="Let browsers keep static files for at least 30 days (`Cache-Control: max-age=2592000`); rename a file when it "
@@ -109,9 +112,10 @@ def cache_missing(files: StaticFiles) -> Verdict:
     references=("Lighthouse: uses-long-cache-ttl", "RFC 9111, section 4.2.1"),
 )
 def cache_short(files: StaticFiles) -> Verdict:
-    """Judge only files with a lifetime: `cache-missing` judges files without one, and 0 s is a deliberate choice.
+    """Judge only static files with a cache lifetime.
 
-    Like Lighthouse, skip files with deliberate directives, because browsers should request such files again.
+    `cache-missing` judges other files, and a lifetime of 0 s is a deliberate choice. Like Lighthouse, skip files with
+    deliberate directives, because browsers should request such files again.
     """
     own, foreign = (
         [file for file in group if file.policy.lifetime_s and not file.policy.deliberate & DELIBERATE]
@@ -121,26 +125,28 @@ def cache_short(files: StaticFiles) -> Verdict:
         return NotApplicable("No static file of the site has a lifetime that could be too short.")
     short = sorted((file for file in own if file.waste_bytes), key=lambda file: -file.waste_bytes)
     foreign = [file for file in foreign if file.waste_bytes]
-    places = [CachedFile.of(file) for file in short] + [CachedFile.of(file, is_foreign=True) for file in foreign]
+    places = [CachedFile.from_file(file) for file in short] + [
+        CachedFile.from_file(file, is_foreign=True) for file in foreign
+    ]
     if not short:
-        files_of_site = Count(len(own), "static file")
+        own_file_count = Count(len(own), "static file")
         if not foreign:
-            return Pass("{files} may be kept for 30 days or more.", files=files_of_site)
+            return Pass("{files} may be kept for 30 days or more.", files=own_file_count)
         return Pass(
             "{files} may be kept for 30 days or more. {others} of other sites may be kept for less, which you cannot "
             "change.",
             details=places,
-            files=files_of_site,
+            files=own_file_count,
             others=Count(len(foreign), "file"),
         )
     waste_bytes = sum(file.waste_bytes for file in short)
     others = ", not counting files of other sites" if foreign else ""
-    return by_limits(
+    return judge_by_limits(
         "short-lived",
         f"{{files}} may be kept for less than 30 days, so a later visit is expected to load {{waste}} again{others}",
         waste_bytes,
-        (WASTE_GOOD, WASTE_POOR),
-        limit=Bytes(WASTE_GOOD),
+        (GOOD_WASTE_BYTES, POOR_WASTE_BYTES),
+        limit=Bytes(GOOD_WASTE_BYTES),
         files=Share(len(short), len(own), "static file"),
         waste=Bytes(round(waste_bytes)),
         places=places,
@@ -161,12 +167,15 @@ def cache_immutable(files: StaticFiles) -> Verdict:
     hashed = [
         file
         for file in files.own
-        if file.resource.kind in BUILT and has_hashed_name(Url.of(file.resource.final_url or file.resource.url).path)
+        if file.resource.kind in HASHED_NAME_KINDS
+        and has_hashed_name(Url.of(file.resource.final_url or file.resource.url).path)
     ]
     if not hashed:
         return NotApplicable("No script, style sheet or font of the site has a fingerprint in its name.")
-    not_immutable = [file for file in hashed if (file.policy.lifetime_s or 0) < YEAR_S or not file.policy.is_immutable]
-    if not not_immutable:
+    files_without_immutable = [
+        file for file in hashed if (file.policy.lifetime_s or 0) < YEAR_S or not file.policy.is_immutable
+    ]
+    if not files_without_immutable:
         return Pass(
             "{files} with a fingerprint in the name {files:is|are} immutable for a year or more.",
             files=Count(len(hashed), "file"),
@@ -175,9 +184,9 @@ def cache_immutable(files: StaticFiles) -> Verdict:
         "not-immutable",
         "{files} with a fingerprint in the name ({weight}) {files:is|are} not sent with both max-age=31536000 and "
         "immutable.",
-        files=Share(len(not_immutable), len(hashed), "file"),
-        weight=_weight(not_immutable),
-        places=[CachedFile.of(file) for file in not_immutable],
+        files=Share(len(files_without_immutable), len(hashed), "file"),
+        weight=_total_wire_bytes(files_without_immutable),
+        places=[CachedFile.from_file(file) for file in files_without_immutable],
     )
 
 
@@ -193,8 +202,8 @@ def cache_immutable(files: StaticFiles) -> Verdict:
 )
 def private_static(page: Page, files: StaticFiles) -> Verdict:
     if not files.own:
-        return NO_FILES
-    if page.is_keyed:
+        return NO_STATIC_FILES
+    if page.has_credentials:
         return NotApplicable(
             "The files were requested with the scan's credentials, so they may be meant for some users only."
         )
@@ -207,9 +216,9 @@ def private_static(page: Page, files: StaticFiles) -> Verdict:
         "private",
         "{files} {files:is|are} marked private.",
         files=Share(len(private), len(files.own), "static file"),
-        places=[CachedFile.of(file) for file in private],
+        places=[CachedFile.from_file(file) for file in private],
     )
 
 
-def _weight(files: Sequence[StaticFile]) -> Bytes:
-    return Bytes(sum(file.resource.own_wire_bytes for file in files))
+def _total_wire_bytes(files: Sequence[StaticFile]) -> Bytes:
+    return Bytes(sum(file.resource.last_response_wire_bytes for file in files))

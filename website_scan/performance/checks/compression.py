@@ -1,4 +1,4 @@
-"""Checks of compression, minification and unused code: needless bytes on the wire."""
+"""Checks of compression, minification and unused code."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Annotated, ClassVar
 from website_scan.browser.evidence import BrowserLoad, Coverage, LoadedRequest
 from website_scan.catalogue import Category, check
 from website_scan.findings import HIGH, LOW, MEDIUM, NotApplicable, Server
-from website_scan.messages import KIB, by_steps, cut, excerpt, size
-from website_scan.outcomes import Fail, Fix, Pass, Verdict, Warn, by_limits
+from website_scan.messages import KIB, cut, document_thresholds, excerpt, size
+from website_scan.outcomes import Fail, Fix, Pass, Verdict, Warn, judge_by_limits
 from website_scan.page.evidence import Page
 from website_scan.page.image_headers import ImageFormat
 from website_scan.page.references import ResourceKind
@@ -18,10 +18,10 @@ from website_scan.page.registrable_domain import is_same_site
 from website_scan.performance.compression import (
     MAX_SCANNED_BYTES,
     MODERN_CODINGS,
-    codings,
-    css_waste,
-    gzip_saving,
-    javascript_waste,
+    content_codings,
+    count_css_waste_bytes,
+    count_javascript_waste_bytes,
+    measure_gzip_saving,
 )
 from website_scan.performance.evidence import Resource, Resources
 from website_scan.places import Column, Place, PlaceUrl, WireBytes
@@ -29,20 +29,20 @@ from website_scan.values import Bytes, Count, Share, Values, Word
 
 CATEGORY = Category("Compression and minification", weight=8, html=True)
 
-SAVING_GOOD, SAVING_POOR = 20 * KIB, 200 * KIB
+MAX_WASTED_BYTES_TO_PASS, MAX_WASTED_BYTES_TO_WARN = 20 * KIB, 200 * KIB
 # Compression does not speed up a file that fits into one packet.
 PACKET_BYTES = 1_400
-# Number of bytes that the scanner compresses with gzip at most: of all files together, and of one file.
+# The scanner compresses at most this number of bytes to measure the saving, in total and per file.
 MAX_GZIP_BYTES, MAX_GZIP_BYTES_PER_FILE = 4 * 1024 * KIB, 1024 * KIB
 MIN_WASTE_BYTES = 2 * KIB
-# Limit for all scripts, or all style sheets, together whose waste is measured.
+# Limit for the total size of scripts, or of style sheets, whose comments and whitespace are counted.
 MAX_WASTE_SCAN_BYTES = 3 * 1024 * KIB
-CSS_WASTE_PERCENT, JS_WASTE_PERCENT = 5, 10
-UNUSED_CSS_BYTES, UNUSED_JS_BYTES = 10 * KIB, 20 * KIB  # per file
-# A content coding that saves this share of an image is not needless, because the image format compressed badly.
-WORTHWHILE_PERCENT = 5
-TEXT_TYPES = ("text/", "application/json", "application/javascript", "application/xml", "image/svg+xml")
-COMPRESSED_FONTS = (b"wOF2", b"wOFF")
+MAX_CSS_WASTE_PERCENT, MAX_JS_WASTE_PERCENT = 5, 10
+MAX_UNUSED_CSS_BYTES, MAX_UNUSED_JS_BYTES = 10 * KIB, 20 * KIB
+# Percentage that a content coding must save on an image or font to be useful.
+MIN_WORTHWHILE_PERCENT = 5
+TEXT_MEDIA_TYPES = ("text/", "application/json", "application/javascript", "application/xml", "image/svg+xml")
+COMPRESSED_FONT_SIGNATURES = (b"wOF2", b"wOFF")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,10 @@ class UncompressedText(Place):
 
 @dataclass(frozen=True, slots=True)
 class TwiceCompressed(Place):
-    """Image or font with a content coding, although its file format is already compressed."""
+    """Image or font with a needless content coding.
+
+    The file format is already compressed.
+    """
 
     kind: ClassVar[str] = "twice-compressed"
 
@@ -69,7 +72,10 @@ class TwiceCompressed(Place):
 
 @dataclass(frozen=True, slots=True)
 class UnminifiedFile(Place):
-    """File with whitespace and comments that no browser needs, and their share of the file's bytes."""
+    """File with removable whitespace and comments.
+
+    Their share of the file's bytes is stored.
+    """
 
     kind: ClassVar[str] = "unminified-file"
 
@@ -84,7 +90,7 @@ class UnminifiedFile(Place):
 
 @dataclass(frozen=True, slots=True)
 class UnusedCode(Place):
-    """Script or style sheet with a part that the page does not use."""
+    """Script or style sheet with code that the page does not use."""
 
     kind: ClassVar[str] = "unused-code"
 
@@ -99,8 +105,8 @@ class UnusedCode(Place):
 
 
 @dataclass(frozen=True, slots=True)
-class _Text:
-    """Text file, decoded, with the size and the codings in which the server sent the file."""
+class _TextFile:
+    """Decoded text file, with its transferred size and its content codings."""
 
     url: str
     host: str
@@ -110,8 +116,11 @@ class _Text:
 
 
 @dataclass(frozen=True, slots=True)
-class _Unused:
-    """Script or style sheet, its size, and the size of its unused part."""
+class _UnusedCode:
+    """Script or style sheet with its number of unused bytes.
+
+    It also has its transferred size.
+    """
 
     url: str
     wire_bytes: int
@@ -119,7 +128,7 @@ class _Unused:
 
     @property
     def share(self) -> float:
-        """Return the unused share of the file, 0 to 1."""
+        """Return the unused share of the file's bytes, 0 to 1."""
         return self.unused_bytes / self.wire_bytes
 
 
@@ -128,7 +137,8 @@ class _Unused:
     name="Text is compressed",
     outcomes={"uncompressed": "Text is sent uncompressed", "document": "Page is sent uncompressed"},
     why="Uncompressed text takes longer to arrive, most of all on slow connections.",
-    judged=by_steps(size(SAVING_GOOD), size(SAVING_POOR)) + " The saving is what gzip saves on the bytes received.",
+    judged=document_thresholds(size(MAX_WASTED_BYTES_TO_PASS), size(MAX_WASTED_BYTES_TO_WARN))
+    + " The saving is what gzip saves on the bytes received.",
     severity=HIGH,
     fix=Fix(
         "Compress text on the server.",
@@ -142,15 +152,18 @@ class _Unused:
     references=("Lighthouse: uses-text-compression", "RFC 9110, section 8.4"),
 )
 def text_compressed(page: Page, resources: Resources) -> Verdict:
-    """Judge by the bytes that gzip saves: the check compresses the texts instead of estimating."""
+    """Judge by the bytes that gzip saves.
+
+    The check compresses the text files itself.
+    """
     remaining = MAX_GZIP_BYTES
-    savings: list[tuple[int, _Text]] = []
-    for text in _texts(page, resources):
+    savings: list[tuple[int, _TextFile]] = []
+    for text in _text_files(page, resources):
         if text.codings or len(text.body) < PACKET_BYTES or remaining <= 0:
             continue
         sample = text.body[: min(remaining, MAX_GZIP_BYTES_PER_FILE)]
         remaining -= len(sample)
-        savings.append((gzip_saving(sample), text))
+        savings.append((measure_gzip_saving(sample), text))
     if not savings:
         return Pass("All text that is large enough to matter is compressed.")
     savings.sort(key=lambda pair: -pair[0])
@@ -170,13 +183,13 @@ def text_compressed(page: Page, resources: Resources) -> Verdict:
             others=Count(len(savings) - 1, "other text file"),
             saving=saving,
         )
-    return by_limits(
+    return judge_by_limits(
         "uncompressed",
         "{files} {files:is|are} sent uncompressed; gzip would save {saving}",
         total,
-        (SAVING_GOOD, SAVING_POOR),
+        (MAX_WASTED_BYTES_TO_PASS, MAX_WASTED_BYTES_TO_WARN),
         files=Count(len(savings), "text file"),
-        limit=Bytes(SAVING_GOOD),
+        limit=Bytes(MAX_WASTED_BYTES_TO_PASS),
         saving=Bytes(total),
         places=places,
     )
@@ -204,10 +217,13 @@ def text_compressed(page: Page, resources: Resources) -> Verdict:
     references=("RFC 7932", "RFC 8878", "MDN: Content-Encoding"),
 )
 def modern_encoding(page: Page, resources: Resources) -> Verdict:
-    """Judge only https files of the site: over http, browsers accept no newer coding than gzip."""
+    """Judge only the site's https files.
+
+    Browsers accept Brotli and Zstandard only over https.
+    """
     own = [
         text
-        for text in _texts(page, resources)
+        for text in _text_files(page, resources)
         if text.codings and text.url.startswith("https:") and is_same_site(text.host, page.target.host)
     ]
     if not own:
@@ -251,7 +267,7 @@ def needless_encoding(resources: Resources) -> Verdict:
     needless = [
         resource
         for resource in compressed
-        if codings(resource.headers) and not resource.is_cut and _has_useless_coding(resource)
+        if content_codings(resource.headers) and not resource.is_cut and _has_useless_coding(resource)
     ]
     if not needless:
         files = Count(len(compressed), "file")
@@ -262,9 +278,9 @@ def needless_encoding(resources: Resources) -> Verdict:
         "out of {before}.",
         files=Count(len(needless), "file"),
         before=sum(resource.body_bytes for resource in needless),
-        after=sum(resource.own_wire_bytes for resource in needless),
+        after=sum(resource.last_response_wire_bytes for resource in needless),
         places=[
-            TwiceCompressed(excerpt(resource.url), resource.body_bytes, resource.own_wire_bytes)
+            TwiceCompressed(excerpt(resource.url), resource.body_bytes, resource.last_response_wire_bytes)
             for resource in needless
         ],
     )
@@ -280,7 +296,9 @@ def needless_encoding(resources: Resources) -> Verdict:
     references=("Lighthouse: unminified-css",),
 )
 def unminified_css(resources: Resources) -> Verdict:
-    return _judge_minification(resources, ResourceKind.STYLESHEET, "style sheet", CSS_WASTE_PERCENT, css_waste)
+    return _judge_minification(
+        resources, ResourceKind.STYLESHEET, "style sheet", MAX_CSS_WASTE_PERCENT, count_css_waste_bytes
+    )
 
 
 @check(
@@ -293,7 +311,9 @@ def unminified_css(resources: Resources) -> Verdict:
     references=("Lighthouse: unminified-javascript",),
 )
 def unminified_js(resources: Resources) -> Verdict:
-    return _judge_minification(resources, ResourceKind.SCRIPT, "script", JS_WASTE_PERCENT, javascript_waste)
+    return _judge_minification(
+        resources, ResourceKind.SCRIPT, "script", MAX_JS_WASTE_PERCENT, count_javascript_waste_bytes
+    )
 
 
 @check(
@@ -301,8 +321,8 @@ def unminified_js(resources: Resources) -> Verdict:
     name="Little unused CSS",
     outcomes={"too-much": "Unused CSS"},
     why="Rules that match nothing on the page delay the first paint.",
-    judged=f"Up to {size(UNUSED_CSS_BYTES)} of each file are tolerated, for menus, dialogs and hover styles that are "
-    "used later.",
+    judged=f"Up to {size(MAX_UNUSED_CSS_BYTES)} of each file are tolerated, for menus, dialogs and hover styles that "
+    "are used later.",
     severity=MEDIUM,
     fix="Split style sheets by page, remove rules that no page uses (for example with PurgeCSS), and load later what "
     "the first screen does not need.",
@@ -310,7 +330,7 @@ def unminified_js(resources: Resources) -> Verdict:
     measured=True,
 )
 def unused_css(coverage: Coverage, load: BrowserLoad) -> Verdict:
-    return _judge_unused_code(coverage, load, ResourceKind.STYLESHEET, "style sheet", UNUSED_CSS_BYTES)
+    return _judge_unused_code(coverage, load, ResourceKind.STYLESHEET, "style sheet", MAX_UNUSED_CSS_BYTES)
 
 
 @check(
@@ -318,8 +338,8 @@ def unused_css(coverage: Coverage, load: BrowserLoad) -> Verdict:
     name="Little unused JavaScript",
     outcomes={"too-much": "Unused JavaScript"},
     why="Code that never runs is still downloaded and parsed.",
-    judged=f"Up to {size(UNUSED_JS_BYTES)} of each file are tolerated, for menus, dialogs and hover styles that are "
-    "used later.",
+    judged=f"Up to {size(MAX_UNUSED_JS_BYTES)} of each file are tolerated, for menus, dialogs and hover styles that "
+    "are used later.",
     severity=MEDIUM,
     fix="Split bundles by page, load parts with `import()` when they are needed, and remove libraries that are hardly "
     "used.",
@@ -327,13 +347,18 @@ def unused_css(coverage: Coverage, load: BrowserLoad) -> Verdict:
     measured=True,
 )
 def unused_js(coverage: Coverage, load: BrowserLoad) -> Verdict:
-    return _judge_unused_code(coverage, load, ResourceKind.SCRIPT, "script", UNUSED_JS_BYTES)
+    return _judge_unused_code(coverage, load, ResourceKind.SCRIPT, "script", MAX_UNUSED_JS_BYTES)
 
 
 def _judge_unused_code(
     coverage: Coverage, load: BrowserLoad, kind: ResourceKind, noun: str, tolerated_bytes: int
 ) -> Verdict:
-    """Return the verdict on unused code: warn at most, because other pages or actions of visitors may use the code."""
+    """Judge unused code.
+
+    The worst verdict is a warning.
+
+    Other pages or user actions may need the code.
+    """
     files = _unused_files(coverage, load.first.requests, kind)
     if not files:
         return NotApplicable(f"The page loads no external {noun}.")
@@ -367,8 +392,10 @@ def _judge_unused_code(
     )
 
 
-def _unused_files(coverage: Coverage, requests: Iterable[LoadedRequest], kind: ResourceKind) -> list[_Unused]:
-    """Return the files of a kind that came over the network, largest waste first.
+def _unused_files(coverage: Coverage, requests: Iterable[LoadedRequest], kind: ResourceKind) -> list[_UnusedCode]:
+    """Return the scripts or style sheets with unused parts.
+
+    They were loaded over the network. The largest unused part comes first.
 
     Inline code is not a file: its URL is the document's.
     """
@@ -377,7 +404,7 @@ def _unused_files(coverage: Coverage, requests: Iterable[LoadedRequest], kind: R
         if request.kind is kind and request.wire_bytes > 0:
             sizes[request.url] = max(sizes.get(request.url, 0), request.wire_bytes)
     unused = [
-        _Unused(file.url, sizes[file.url], sizes[file.url] * min(file.unused, file.length) / file.length)
+        _UnusedCode(file.url, sizes[file.url], sizes[file.url] * min(file.unused, file.length) / file.length)
         for file in coverage.files
         if file.kind is kind and file.length > 0 and file.url in sizes
     ]
@@ -387,7 +414,10 @@ def _unused_files(coverage: Coverage, requests: Iterable[LoadedRequest], kind: R
 def _judge_minification(
     resources: Resources, kind: ResourceKind, noun: str, limit_percent: int, waste: Callable[[bytes], int]
 ) -> Verdict:
-    """Return the verdict on waste, scaled to the bytes on the wire, as the removed text would be compressed as well."""
+    """Return the verdict on whitespace and comments.
+
+    Their share is applied to the transferred (compressed) size.
+    """
     files = [
         resource
         for resource in resources.items
@@ -398,12 +428,12 @@ def _judge_minification(
     wasteful: list[tuple[float, float, Resource]] = []
     remaining = MAX_WASTE_SCAN_BYTES
     for file in files:
-        if file.own_wire_bytes < MIN_WASTE_BYTES or remaining <= 0:
+        if file.last_response_wire_bytes < MIN_WASTE_BYTES or remaining <= 0:
             continue
         remaining -= min(len(file.body), MAX_SCANNED_BYTES)
         share = waste(file.body) / len(file.body)
-        if share * 100 >= limit_percent and share * file.own_wire_bytes >= MIN_WASTE_BYTES:
-            wasteful.append((share * file.own_wire_bytes, share, file))
+        if share * 100 >= limit_percent and share * file.last_response_wire_bytes >= MIN_WASTE_BYTES:
+            wasteful.append((share * file.last_response_wire_bytes, share, file))
     if not wasteful:
         return Pass(
             f"No {noun} has much whitespace or many comments to remove ({{files}} checked).",
@@ -422,22 +452,28 @@ def _judge_minification(
     )
 
 
-def _texts(page: Page, resources: Resources) -> Iterator[_Text]:
-    """Yield the document and the text files that browsers load with it."""
+def _text_files(page: Page, resources: Resources) -> Iterator[_TextFile]:
+    """Yield the document and the text files that it loads."""
     body = page.response.body
     wire_bytes = page.response.body_wire_bytes
-    yield _Text(page.target.url, page.target.host, body, wire_bytes, codings(page.headers))
+    yield _TextFile(page.target.url, page.target.host, body, wire_bytes, content_codings(page.headers))
     for resource in resources.items:
-        if resource.eager and resource.status == 200 and _is_text(resource):
-            yield _Text(resource.url, resource.host, resource.body, resource.own_wire_bytes, codings(resource.headers))
+        if resource.eager and resource.status == 200 and _is_text_file(resource):
+            yield _TextFile(
+                resource.url,
+                resource.host,
+                resource.body,
+                resource.last_response_wire_bytes,
+                content_codings(resource.headers),
+            )
 
 
-def _is_text(resource: Resource) -> bool:
+def _is_text_file(resource: Resource) -> bool:
     if resource.kind in (ResourceKind.SCRIPT, ResourceKind.STYLESHEET):
         return True
     if resource.picture is not None:
         return resource.picture.format is ImageFormat.SVG
-    return resource.kind is ResourceKind.OTHER and resource.media_type.startswith(TEXT_TYPES)
+    return resource.kind is ResourceKind.OTHER and resource.media_type.startswith(TEXT_MEDIA_TYPES)
 
 
 def _is_compressed_format(resource: Resource) -> bool:
@@ -445,8 +481,8 @@ def _is_compressed_format(resource: Resource) -> bool:
         return False
     if resource.picture is not None:
         return resource.picture.format not in (ImageFormat.SVG, ImageFormat.BMP)
-    return resource.kind is ResourceKind.FONT and resource.body.startswith(COMPRESSED_FONTS)
+    return resource.kind is ResourceKind.FONT and resource.body.startswith(COMPRESSED_FONT_SIGNATURES)
 
 
 def _has_useless_coding(resource: Resource) -> bool:
-    return resource.own_wire_bytes * 100 > resource.body_bytes * (100 - WORTHWHILE_PERCENT)
+    return resource.last_response_wire_bytes * 100 > resource.body_bytes * (100 - MIN_WORTHWHILE_PERCENT)

@@ -1,4 +1,4 @@
-"""Checks of web fonts: text that waits for its font, and font files.
+"""Checks of web fonts and of text that waits for them.
 
 Only fonts that the page is sure to need are judged (`website_scan.performance.probes.fonts`): without layout, the use
 of other fonts is unknown.
@@ -12,19 +12,19 @@ from typing import Annotated, ClassVar
 
 from website_scan.catalogue import Category, check
 from website_scan.findings import LOW, MEDIUM, NotApplicable
-from website_scan.messages import by_steps, cut, excerpt
-from website_scan.outcomes import Fail, Pass, Verdict, Warn, by_limits
+from website_scan.messages import cut, document_thresholds, excerpt
+from website_scan.outcomes import Fail, Pass, Verdict, Warn, judge_by_limits
 from website_scan.performance.evidence import Fonts, Resource, Styles
 from website_scan.places import Column, Identity, Place, PlaceUrl, WireBytes, as_written
 from website_scan.values import Address, Bytes, Count, Share, Values
 
 CATEGORY = Category("Fonts", weight=3, html=True, content=True)
 
-NO_FONTS = NotApplicable("No font file is certain to be loaded.")
-HIDDEN_AT_FIRST = frozenset({"block", "auto", ""})
-VISIBLE_AT_ONCE = frozenset({"swap", "optional", "fallback"})
-COUNT_GOOD, COUNT_POOR = 2, 5
-# Names of icon fonts. Wrong letters in place of icons are worse than nothing, so `block` (or `auto`) is right for them.
+NO_FONT_FILES = NotApplicable("No font file is certain to be loaded.")
+HIDING_FONT_DISPLAY = frozenset({"block", "auto", ""})
+VISIBLE_FONT_DISPLAY = frozenset({"swap", "optional", "fallback"})
+GOOD_FONT_COUNT, POOR_FONT_COUNT = 2, 5
+# `font-display: block` is right for icons, because letters of a fallback font would be wrong.
 ICONS = re.compile(r"icon|awesome|glyph|symbol|^fa[bsrl]?$|fa-|emoji")
 SIGNATURES = (
     (b"wOF2", "WOFF2"),
@@ -38,7 +38,7 @@ SIGNATURES = (
 
 @dataclass(frozen=True, slots=True)
 class WaitingFont(Place):
-    """Font face whose text may be invisible until the font has arrived."""
+    """Font face whose text may be invisible until the font file has been loaded."""
 
     kind: ClassVar[str] = "font-face"
 
@@ -75,11 +75,11 @@ def font_display(fonts: Fonts, styles: Styles) -> Verdict:
     faces = [
         face
         for face in fonts.faces
-        if face.display not in HIDDEN_AT_FIRST or not (face.family in styles.icons or ICONS.search(face.family))
+        if face.display not in HIDING_FONT_DISPLAY or not (face.family in styles.icons or ICONS.search(face.family))
     ]
     if not faces:
         return NotApplicable("The page's text uses no web font.")
-    waiting = [face for face in faces if face.display not in VISIBLE_AT_ONCE]
+    waiting = [face for face in faces if face.display not in VISIBLE_FONT_DISPLAY]
     if not waiting:
         return Pass("Text is shown while its fonts load ({faces}).", faces=Count(len(faces), "font face"))
     return Warn(
@@ -103,9 +103,9 @@ def font_display(fonts: Fonts, styles: Styles) -> Verdict:
     references=("W3C: WOFF File Format 2.0", "web.dev: font best practices"),
 )
 def font_format(fonts: Fonts) -> Verdict:
-    files = [(file, name) for file in fonts.unadapted_files if (name := _format(file))]
+    files = [(file, name) for file in fonts.unadapted_files if (name := _font_format_name(file))]
     if not files:
-        return NO_FONTS
+        return NO_FONT_FILES
     old = [(file, name) for file, name in files if name != "WOFF2"]
     if not old:
         return Pass("{files} {files:is|are} in WOFF2.", files=Count(len(files), "font file"))
@@ -114,8 +114,8 @@ def font_format(fonts: Fonts) -> Verdict:
         "old-format",
         "{files} ({weight}) {files:is|are} not in WOFF2.",
         files=Share(len(old), len(files), "font file"),
-        weight=Bytes(sum(file.own_wire_bytes for file, _ in old)),
-        places=[OldFont(excerpt(file.url), name, file.own_wire_bytes) for file, name in old],
+        weight=Bytes(sum(file.last_response_wire_bytes for file, _ in old)),
+        places=[OldFont(excerpt(file.url), name, file.last_response_wire_bytes) for file, name in old],
     )
 
 
@@ -124,26 +124,29 @@ def font_format(fonts: Fonts) -> Verdict:
     name="Few font files",
     outcomes={"too-many": "Too many font files"},
     why="Each font file delays the text that uses it.",
-    judged=by_steps(COUNT_GOOD, COUNT_POOR),
+    judged=document_thresholds(GOOD_FONT_COUNT, POOR_FONT_COUNT),
     severity=LOW,
     fix="Use at most two fonts: one variable font instead of several weights, and a system font for the rest.",
     references=("web.dev: font best practices",),
 )
 def font_count(fonts: Fonts) -> Verdict:
     if not fonts.files:
-        return NO_FONTS
-    return by_limits(
+        return NO_FONT_FILES
+    return judge_by_limits(
         "too-many",
         "The page loads at least {files} ({weight}): {urls}",
         len(fonts.files),
-        (COUNT_GOOD, COUNT_POOR),
-        limit=Count(COUNT_GOOD),
+        (GOOD_FONT_COUNT, POOR_FONT_COUNT),
+        limit=Count(GOOD_FONT_COUNT),
         files=Count(len(fonts.files), "font file"),
-        weight=Bytes(sum(file.own_wire_bytes for file in fonts.files)),
+        weight=Bytes(sum(file.last_response_wire_bytes for file in fonts.files)),
         urls=Values([Address(file.url, 80) for file in fonts.files]),
     )
 
 
-def _format(resource: Resource) -> str:
-    """Return the name of the font format by the file's first bytes; empty if unknown."""
+def _font_format_name(resource: Resource) -> str:
+    """Return the name of the font format from the file's first bytes.
+
+    Empty if unknown.
+    """
     return next((name for signature, name in SIGNATURES if resource.body.startswith(signature)), "")

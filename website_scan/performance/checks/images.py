@@ -1,4 +1,4 @@
-"""Checks of images: layout shifts while they load, and files that are larger than necessary."""
+"""Checks for layout shifts and oversized image files."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from website_scan.browser.evidence import BrowserLoad, Layout
 from website_scan.catalogue import Category, check
 from website_scan.elements import element
 from website_scan.findings import HIGH, LOW, MEDIUM, NotApplicable
-from website_scan.messages import KIB, by_steps, cut, excerpt, size
-from website_scan.outcomes import Fail, Pass, Verdict, Warn, beyond, by_limits, outcome
-from website_scan.page.css import declarations, is_sizing
+from website_scan.messages import KIB, cut, document_thresholds, excerpt, size
+from website_scan.outcomes import Fail, Pass, Verdict, Warn, beyond, judge_by_limits, outcome
+from website_scan.page.css import declarations, may_fix_height
 from website_scan.page.evidence import Document
 from website_scan.page.image_headers import ImageFormat
 from website_scan.page.markup import attribute, live, resolve
 from website_scan.page.references import ResourceKind
 from website_scan.performance.evidence import Resource, Resources, Styles
-from website_scan.performance.images import SCREENS_AHEAD, offscreen_images, oversized_images
+from website_scan.performance.images import LAZY_LOADING_SCREENS, blurry_images, offscreen_images, oversized_images
 from website_scan.places import Column, Identity, Place, PlaceUrl, Url, WireBytes, as_written
 from website_scan.values import Bytes, Count, Share
 from website_scan.written_urls import WrittenUrl
@@ -30,19 +30,19 @@ CATEGORY = Category("Images", weight=8, html=True, content=True)
 
 NO_IMAGES = NotApplicable("The page loads no image.")
 NO_RENDERED_IMAGES = NotApplicable("The page shows no image element.")
-UNSIZED_GOOD, UNSIZED_POOR = 0, 4
-# A lower image, such as an icon, shifts a line of text by less than the line's height.
+GOOD_UNSIZED_IMAGES, POOR_UNSIZED_IMAGES = 0, 4
+# Images up to this height, such as icons, do not count: they shift text by less than a line.
 MIN_SHIFTING_HEIGHT_PX = 32
-SAVING_GOOD, SAVING_POOR = 20 * KIB, 200 * KIB
-SMALL_BYTES = 4 * KIB
-OVERSIZED_GOOD, OVERSIZED_POOR = 20 * KIB, 300 * KIB
-OFFSCREEN_GOOD, OFFSCREEN_POOR = 1, 12
-MAX_NAMES = 500  # combinations of ID and classes that are matched with the rules
-# Size of most images in AVIF (Lighthouse, modern-image-formats): two bits for three pixels.
-BYTES_A_PIXEL = 1 / 6
-GIF_BYTES = 100 * KIB
+MAX_WASTED_BYTES_TO_PASS, MAX_WASTED_BYTES_TO_WARN = 20 * KIB, 200 * KIB
+MAX_SMALL_FILE_BYTES = 4 * KIB
+GOOD_WASTED_BYTES, POOR_WASTED_BYTES = 20 * KIB, 300 * KIB
+GOOD_OFFSCREEN_IMAGES, POOR_OFFSCREEN_IMAGES = 1, 12
+MAX_CACHED_NAMES = 500  # Limit of cached combinations of ID and classes.
+# Estimated size of images in AVIF (Lighthouse, modern-image-formats).
+AVIF_BYTES_PER_PIXEL = 1 / 6
+MIN_LARGE_GIF_BYTES = 100 * KIB
 OLD_FORMATS = frozenset({ImageFormat.PNG, ImageFormat.JPEG, ImageFormat.BMP})
-# HTML, "rules for parsing dimension values": a number. A percentage does not count, as the width is not known yet.
+# A percentage reserves no space for an image, because the width of the parent is not known yet.
 LENGTH = re.compile(r"\s*+\d{1,9}(?:\.\d{0,9})?(?!\s*+%)(?!\d)")
 
 
@@ -57,7 +57,7 @@ class UnsizedImage(Place):
 
 @dataclass(frozen=True, slots=True)
 class OldImage(Place):
-    """Image file that would be smaller in a modern format. Width and height in pixels."""
+    """Image file that would be smaller in a modern format."""
 
     kind: ClassVar[str] = "image-file"
 
@@ -75,7 +75,10 @@ class OldImage(Place):
 
 @dataclass(frozen=True, slots=True)
 class Gif(Place):
-    """GIF file; `animated` is None if its frames are unknown."""
+    """GIF file.
+
+    `animated` is None if the number of frames is unknown.
+    """
 
     kind: ClassVar[str] = "gif"
 
@@ -86,7 +89,10 @@ class Gif(Place):
 
 @dataclass(frozen=True, slots=True)
 class ImageElement(Place):
-    """Base of image elements that a browser laid out. Fingerprints use the image's URL before the selector."""
+    """Base class of places for rendered image elements.
+
+    Fingerprints use the image's URL rather than the selector.
+    """
 
     are_counted: ClassVar[bool] = True
 
@@ -103,7 +109,7 @@ class ImageElement(Place):
 
 @dataclass(frozen=True, slots=True)
 class OversizedImage(ImageElement):
-    """Image element whose file has more pixels than a phone shows."""
+    """Image element whose file has more pixels than a phone displays."""
 
     kind: ClassVar[str] = "oversized-image"
 
@@ -118,8 +124,22 @@ class OversizedImage(ImageElement):
 
 
 @dataclass(frozen=True, slots=True)
+class LowResolution(ImageElement):
+    """Image element whose file has fewer pixels than a phone displays."""
+
+    kind: ClassVar[str] = "low-resolution-image"
+
+    file: Annotated[str, Column("File", "short")]
+    shown: Annotated[str, Column("Shown at", "short")]
+
+    @property
+    def label(self) -> str:
+        return f"{cut(self.url, 100)} ({self.file}, shown as {self.shown})"
+
+
+@dataclass(frozen=True, slots=True)
 class OffscreenImage(ImageElement):
-    """Image element far below the first screen."""
+    """Image element that is far below the first screen."""
 
     kind: ClassVar[str] = "offscreen-image"
 
@@ -132,26 +152,31 @@ class OffscreenImage(ImageElement):
     name="Images have width and height",
     outcomes={"unsized": "Images without dimensions"},
     why="Without its dimensions, an image shifts the content below it when it loads.",
-    judged=by_steps(UNSIZED_GOOD, UNSIZED_POOR) + " An image counts only if no rule could give it a height.",
+    judged=document_thresholds(GOOD_UNSIZED_IMAGES, POOR_UNSIZED_IMAGES)
+    + " An image counts only if no rule could give it a height.",
     severity=MEDIUM,
     fix="Set the image's own width and height on each `<img>`, as numbers; with `height: auto` in the CSS it still "
     "scales.",
     references=("web.dev: optimize CLS", "HTML, dimension attributes"),
 )
 def image_dimensions(document: Document, styles: Styles, resources: Resources) -> Verdict:
-    """Count images that no CSS rule can give a height; without layout, any other image may have a height.
+    """Count only images that no CSS rule can give a height.
+
+    Any other image may have a height after layout.
 
     Missing images and images of a line's height do not count, because they shift nothing.
     """
-    images = [node for node in live(document, "img") if _is_loaded(node)]
+    images = [node for node in live(document, "img") if _is_loaded_by_markup(node)]
     if not images:
         return NO_IMAGES
     sizing_rules = _SizingRules(styles)
-    harmless = {resource.url for resource in resources.items if _shifts_nothing(resource)}
+    harmless = {resource.url for resource in resources.items if _causes_no_shift(resource)}
     unsized = [
         node
         for node in images
-        if not (_has_size(node) or sizing_rules.may_size(node) or _address(document, node) in harmless)
+        if not (
+            _has_width_and_height(node) or sizing_rules.may_set_height(node) or _image_url(document, node) in harmless
+        )
     ]
     if not unsized:
         return Pass(
@@ -159,11 +184,11 @@ def image_dimensions(document: Document, styles: Styles, resources: Resources) -
             images=Count(len(images), "image"),
         )
     sources = (attribute(node, "src") or attribute(node, "srcset") or "" for node in unsized)
-    return by_limits(
+    return judge_by_limits(
         "unsized",
         "{images} {images:has|have} no width and height",
         len(unsized),
-        (UNSIZED_GOOD, UNSIZED_POOR),
+        (GOOD_UNSIZED_IMAGES, POOR_UNSIZED_IMAGES),
         images=Share(len(unsized), len(images), "image"),
         places=[UnsizedImage(excerpt(source, 80)) for source in sources],
     )
@@ -174,17 +199,21 @@ def image_dimensions(document: Document, styles: Styles, resources: Resources) -
     name="Images in modern formats",
     outcomes={"old-format": outcome("Images not in modern formats", HIGH, MEDIUM)},
     why="AVIF and WebP files are smaller than JPEG and PNG files of the same image.",
-    judged=by_steps(size(SAVING_GOOD), size(SAVING_POOR)) + " The saving is estimated from bytes and pixels.",
+    judged=document_thresholds(size(MAX_WASTED_BYTES_TO_PASS), size(MAX_WASTED_BYTES_TO_WARN))
+    + " The saving is estimated from bytes and pixels.",
     severity=HIGH,
     fix="Serve images as AVIF or WebP, for example with `<picture>` and the old format as a fallback.",
     references=("Lighthouse: modern-image-formats",),
 )
 def image_format(resources: Resources) -> Verdict:
-    """Estimate the saving in bytes: the size of the file minus 1/6 byte for each pixel of the image."""
-    images = _images(resources)
+    """Estimate how many bytes a modern format saves.
+
+    The saving is the file's size minus 1/6 byte per pixel of the image.
+    """
+    images = _loaded_images(resources)
     if not images:
         return NO_IMAGES
-    savings = sorted(((_saving(image), image) for image in images), key=lambda pair: -pair[0])
+    savings = sorted(((_estimate_saving_bytes(image), image) for image in images), key=lambda pair: -pair[0])
     savings = [pair for pair in savings if pair[0] > 0]
     if not savings:
         return Pass(
@@ -196,23 +225,26 @@ def image_format(resources: Resources) -> Verdict:
             format=image.picture.format.value if image.picture else None,
             width=image.picture.width if image.picture else None,
             height=image.picture.height if image.picture else None,
-            wire_bytes=image.own_wire_bytes,
+            wire_bytes=image.last_response_wire_bytes,
             estimated_saving_bytes=round(saving),
         )
         for saving, image in savings
     ]
     total = sum(saving for saving, _ in savings)
-    saving_text, image_count = Bytes(round(total)), Count(len(savings), "image")
-    if total <= SAVING_GOOD:
-        return Pass("AVIF would save about {saved} on {images}.", details=places, saved=saving_text, images=image_count)
-    kind, severity = (Warn, MEDIUM) if total <= SAVING_POOR else (Fail, HIGH)
+    total_saving, image_count = Bytes(round(total)), Count(len(savings), "image")
+    if total <= MAX_WASTED_BYTES_TO_PASS:
+        return Pass(
+            "AVIF would save about {saved} on {images}.", details=places, saved=total_saving, images=image_count
+        )
+    kind, severity = (Warn, MEDIUM) if total <= MAX_WASTED_BYTES_TO_WARN else (Fail, HIGH)
     return kind(
         "old-format",
-        f"AVIF would save about {{saved}} on {{images}} ({beyond(total, SAVING_GOOD, 'up to {limit} is good')}).",
+        f"AVIF would save about {{saved}} on {{images}} "
+        f"({beyond(total, MAX_WASTED_BYTES_TO_PASS, 'up to {limit} is good')}).",
         severity=severity,
         places=places,
-        saved=saving_text,
-        limit=Bytes(SAVING_GOOD),
+        saved=total_saving,
+        limit=Bytes(MAX_WASTED_BYTES_TO_PASS),
         images=image_count,
     )
 
@@ -222,34 +254,38 @@ def image_format(resources: Resources) -> Verdict:
     name="Properly sized images",
     outcomes={"too-many-pixels": "Oversized images"},
     why="Pixels that the screen cannot show are downloaded for nothing.",
-    judged=by_steps(size(OVERSIZED_GOOD), size(OVERSIZED_POOR)) + " The sizes are those on a phone's screen.",
+    judged=document_thresholds(size(GOOD_WASTED_BYTES), size(POOR_WASTED_BYTES))
+    + " The sizes are those on a phone's screen.",
     severity=MEDIUM,
     fix="Offer each image in several widths (`srcset` and `sizes`), so that phones download no more pixels than they "
     "show.",
     references=("Lighthouse: uses-responsive-images",),
 )
 def image_oversized(layout: Layout, load: BrowserLoad, resources: Resources) -> Verdict:
-    """Compare the file's pixels with the image's box on a phone with several device pixels per CSS pixel."""
+    """Compare the size of image files with their size on a phone.
+
+    The phone's size is in device pixels.
+    """
     if not any(image.is_visible for image in layout.images):
         return NO_RENDERED_IMAGES
     oversized = oversized_images(layout, load.first.requests, resources.items)
     if not oversized:
         return Pass("No image has many more pixels than the screen shows of it.")
     total = sum(image.wasted_bytes for image in oversized)
-    return by_limits(
+    return judge_by_limits(
         "too-many-pixels",
         "{images} {images:has|have} more pixels than a phone shows, {wasted} too much",
         total,
-        (OVERSIZED_GOOD, OVERSIZED_POOR),
-        limit=Bytes(OVERSIZED_GOOD),
+        (GOOD_WASTED_BYTES, POOR_WASTED_BYTES),
+        limit=Bytes(GOOD_WASTED_BYTES),
         images=Count(len(oversized), "image"),
         wasted=Bytes(total),
         places=[
             OversizedImage(
                 url=excerpt(image.image.url),
                 selector=excerpt(image.image.selector, 300),
-                file=_pixels(image.file_size),
-                shown=_pixels(image.displayed_size),
+                file=_format_dimensions(image.file_size),
+                shown=_format_dimensions(image.displayed_size),
                 wire_bytes=image.wire_bytes,
                 wasted_bytes=image.wasted_bytes,
             )
@@ -259,11 +295,47 @@ def image_oversized(layout: Layout, load: BrowserLoad, resources: Resources) -> 
 
 
 @check(
+    "image-resolution",
+    name="Images are sharp",
+    outcomes={"too-few-pixels": "Images are blurry"},
+    why="An image with fewer pixels than its area on the screen looks blurry.",
+    judged="A file needs three quarters of the width and height that a screen with two pixels per CSS pixel displays.",
+    severity=LOW,
+    fix="Use a larger file, and offer it in several widths (`srcset` and `sizes`).",
+    references=("Lighthouse: image-size-responsive",),
+)
+def image_resolution(layout: Layout, resources: Resources) -> Verdict:
+    """Compare the size of image files with their size on the screen.
+
+    The screen has a pixel ratio of two.
+    """
+    if not any(image.is_visible for image in layout.images):
+        return NO_RENDERED_IMAGES
+    blurry = blurry_images(layout, resources.items)
+    if not blurry:
+        return Pass("No image has too few pixels for the screen.")
+    return Warn(
+        "too-few-pixels",
+        "{images} {images:has|have} fewer pixels than the screen displays.",
+        images=Count(len(blurry), "image"),
+        places=[
+            LowResolution(
+                url=excerpt(low.image.url),
+                selector=excerpt(low.image.selector, 300),
+                file=_format_dimensions(low.file_size),
+                shown=_format_dimensions(low.displayed_size),
+            )
+            for low in blurry
+        ],
+    )
+
+
+@check(
     "lazy-offscreen",
     name="Offscreen images are deferred",
     outcomes={"loaded-at-once": "Offscreen images are not deferred"},
     why="Images far below the first screen compete for bandwidth with those that visitors see first.",
-    judged=by_steps(OFFSCREEN_GOOD, OFFSCREEN_POOR),
+    judged=document_thresholds(GOOD_OFFSCREEN_IMAGES, POOR_OFFSCREEN_IMAGES),
     severity=LOW,
     fix='Add `loading="lazy"` to images further down the page, but never to those on the first screen.',
     references=("Lighthouse: offscreen-images",),
@@ -274,12 +346,12 @@ def lazy_offscreen(layout: Layout, load: BrowserLoad) -> Verdict:
     deferrable = offscreen_images(layout, load.first)
     if not deferrable:
         return Pass("No image far below the first screen is loaded before it is needed.")
-    return by_limits(
+    return judge_by_limits(
         "loaded-at-once",
-        f"{{images}} more than {SCREENS_AHEAD} screens below the first one, {{weight}} in all, {{images:is|are}} "
-        "loaded at once",
+        f"{{images}} more than {LAZY_LOADING_SCREENS} screens below the first one, {{weight}} in all, {{images:is|are}}"
+        " loaded at once",
         len(deferrable),
-        (OFFSCREEN_GOOD, OFFSCREEN_POOR),
+        (GOOD_OFFSCREEN_IMAGES, POOR_OFFSCREEN_IMAGES),
         images=Count(len(deferrable), "image"),
         weight=Bytes(sum(wire_bytes for _, wire_bytes in deferrable)),
         places=[
@@ -294,39 +366,43 @@ def lazy_offscreen(layout: Layout, load: BrowserLoad) -> Verdict:
     name="No large GIFs",
     outcomes={"large": "Large GIFs"},
     why="GIF compresses poorly: a video, or WebP, shows the same in far fewer bytes.",
-    judged=f"GIFs of more than {size(GIF_BYTES)} count.",
+    judged=f"GIFs of more than {size(MIN_LARGE_GIF_BYTES)} count.",
     severity=MEDIUM,
     fix="Replace the animation with a `<video autoplay loop muted playsinline>` in MP4 or WebM.",
     references=("Lighthouse: efficient-animated-content",),
 )
 def gif_video(resources: Resources) -> Verdict:
-    gifs = [image for image in _images(resources) if image.picture and image.picture.format is ImageFormat.GIF]
+    gifs = [image for image in _loaded_images(resources) if image.picture and image.picture.format is ImageFormat.GIF]
     if not gifs:
         return NotApplicable("The page loads no GIF.")
-    large = [gif for gif in gifs if gif.own_wire_bytes > GIF_BYTES]
+    large = [gif for gif in gifs if gif.last_response_wire_bytes > MIN_LARGE_GIF_BYTES]
     if not large:
         gif_count = Count(len(gifs), "GIF")
-        return Pass("No GIF is larger than {limit} ({gifs} checked).", limit=Bytes(GIF_BYTES), gifs=gif_count)
-    is_moving = any(gif.picture and gif.picture.is_animated for gif in large)
+        return Pass("No GIF is larger than {limit} ({gifs} checked).", limit=Bytes(MIN_LARGE_GIF_BYTES), gifs=gif_count)
+    has_animated_gif = any(gif.picture and gif.picture.is_animated for gif in large)
     return Warn(
         "large",
         "{gifs} {gifs:is|are} larger than {limit}, {weight} in all.",
-        fix=None if is_moving else "Serve the image as WebP or AVIF.",
+        fix=None if has_animated_gif else "Serve the image as WebP or AVIF.",
         gifs=Count(len(large), "GIF"),
-        limit=Bytes(GIF_BYTES),
-        weight=Bytes(sum(gif.own_wire_bytes for gif in large)),
+        limit=Bytes(MIN_LARGE_GIF_BYTES),
+        weight=Bytes(sum(gif.last_response_wire_bytes for gif in large)),
         places=[
-            Gif(excerpt(gif.url), gif.own_wire_bytes, gif.picture.is_animated if gif.picture else None) for gif in large
+            Gif(excerpt(gif.url), gif.last_response_wire_bytes, gif.picture.is_animated if gif.picture else None)
+            for gif in large
         ],
     )
 
 
-def _pixels(pixels: tuple[int, int]) -> str:
+def _format_dimensions(pixels: tuple[int, int]) -> str:
     return f"{pixels[0]} by {pixels[1]}"
 
 
-def _images(resources: Resources) -> list[Resource]:
-    """Return the images that the page loads at once and that were received without an error."""
+def _loaded_images(resources: Resources) -> list[Resource]:
+    """Return the images that the page loads immediately.
+
+    The server sent them without an error.
+    """
     return [
         resource
         for resource in resources.items
@@ -334,48 +410,58 @@ def _images(resources: Resources) -> list[Resource]:
     ]
 
 
-def _saving(resource: Resource) -> float:
+def _estimate_saving_bytes(resource: Resource) -> float:
     picture = resource.picture
-    if picture is None or picture.format not in OLD_FORMATS or resource.own_wire_bytes <= SMALL_BYTES:
+    if (
+        picture is None
+        or picture.format not in OLD_FORMATS
+        or resource.last_response_wire_bytes <= MAX_SMALL_FILE_BYTES
+    ):
         return 0.0
-    return resource.own_wire_bytes - picture.pixels * BYTES_A_PIXEL
+    return resource.last_response_wire_bytes - picture.pixels * AVIF_BYTES_PER_PIXEL
 
 
-def _is_loaded(node: LexborNode) -> bool:
-    """Return True if the markup alone loads the image over the network, without a script that sets the source."""
+def _is_loaded_by_markup(node: LexborNode) -> bool:
+    """Return True if the image is loaded without a script.
+
+    It comes over the network, and no script sets its source.
+    """
     source = (attribute(node, "src") or "").strip()
-    has_set = bool((attribute(node, "srcset") or "").strip())
-    return (bool(source) or has_set) and source[:5].lower() != "data:" and attribute(node, "hidden") is None
+    has_srcset = bool((attribute(node, "srcset") or "").strip())
+    return (bool(source) or has_srcset) and source[:5].lower() != "data:" and attribute(node, "hidden") is None
 
 
-def _address(document: Document, node: LexborNode) -> str:
+def _image_url(document: Document, node: LexborNode) -> str:
     url = resolve(document, (attribute(node, "src") or "").strip())
     return url.without_fragment if url is not None else ""
 
 
-def _shifts_nothing(resource: Resource) -> bool:
+def _causes_no_shift(resource: Resource) -> bool:
     picture = resource.picture
     return (resource.status or 0) >= 400 or (picture is not None and 0 < picture.height <= MIN_SHIFTING_HEIGHT_PX)
 
 
-def _has_size(node: LexborNode) -> bool:
+def _has_width_and_height(node: LexborNode) -> bool:
     return all(LENGTH.match(attribute(node, name) or "") for name in ("width", "height"))
 
 
 class _SizingRules:
-    """Index of CSS rules that may size images, matched by tag, ID and class. In doubt, an image counts as sized."""
+    """Index of CSS rules that may set the height of images."""
 
     def __init__(self, styles: Styles) -> None:
         self._compounds = [compound for compound in styles.sized if compound.tag in ("", "img")]
         self._results: dict[tuple[str, frozenset[str]], bool] = {}
 
-    def may_size(self, node: LexborNode) -> bool:
-        """Return True if the style attribute or a rule may set the image's height."""
-        if any(is_sizing(name, value) for name, value in declarations(attribute(node, "style") or "")):
+    def may_set_height(self, node: LexborNode) -> bool:
+        """Return True if CSS may set the image's height.
+
+        In doubt, the result is True.
+        """
+        if any(may_fix_height(name, value) for name, value in declarations(attribute(node, "style") or "")):
             return True
         names = (attribute(node, "id") or "", frozenset((attribute(node, "class") or "").split()))
         if names not in self._results:
-            if len(self._results) == MAX_NAMES:
+            if len(self._results) == MAX_CACHED_NAMES:
                 return True
             self._results[names] = any(compound.may_match("img", *names) for compound in self._compounds)
         return self._results[names]

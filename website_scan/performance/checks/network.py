@@ -1,4 +1,4 @@
-"""Checks of connections to the page's servers: HTTP versions, keep-alive, headers, preconnects."""
+"""Checks of HTTP versions, keep-alive, header size and preconnects."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Annotated, ClassVar
 
 from website_scan.catalogue import Category, check
 from website_scan.findings import LOW, MEDIUM, NotApplicable, Server
-from website_scan.messages import KB, by_steps, counted, cut, excerpt, size
-from website_scan.outcomes import Fail, Fix, Pass, Verdict, by_limits
+from website_scan.messages import KB, counted, cut, document_thresholds, excerpt, size
+from website_scan.outcomes import Fail, Fix, Pass, Verdict, judge_by_limits
 from website_scan.page.evidence import Document, Page
 from website_scan.page.markup import attribute, live, resolve
 from website_scan.performance.connections import closed_connections
@@ -19,12 +19,12 @@ from website_scan.values import Address, Bytes, Count, Values
 
 CATEGORY = Category("Network", weight=4, html=True)
 
-# With at least this many files of one origin, HTTP/1.1 browsers wait for one of their six connections.
-MANY_REQUESTS = 6
-CLOSED_GOOD, CLOSED_POOR = 0, 4
-HEADER_BYTES = 20 * KB
+# Browsers open at most six HTTP/1.1 connections per origin, so further files have to wait.
+MIN_BUSY_ORIGIN_FILES = 6
+GOOD_CLOSED_CONNECTIONS, POOR_CLOSED_CONNECTIONS = 0, 4
+MAX_HEADER_BYTES = 20 * KB
 PRECONNECTS = 4
-LINK_VALUE = re.compile(r"<([^<>]{1,2000})>([^<>,]{0,500})")
+LINK_HEADER_VALUE = re.compile(r"<([^<>]{1,2000})>([^<>,]{0,500})")
 PRECONNECT = re.compile(r""";\s{0,9}rel\s{0,9}=\s{0,9}"?[^";]{0,99}\bpreconnect\b""", re.IGNORECASE)
 
 Origin = Annotated[str, Identity(as_written), Column("Origin", "mono")]
@@ -32,7 +32,7 @@ Origin = Annotated[str, Identity(as_written), Column("Origin", "mono")]
 
 @dataclass(frozen=True, slots=True)
 class BusyOrigin(Place):
-    """Origin of many static files, and the versions of HTTP that it offers."""
+    """Origin of many static files, and the HTTP versions that the origin offers."""
 
     kind: ClassVar[str] = "busy-origin"
 
@@ -43,14 +43,20 @@ class BusyOrigin(Place):
 
     @property
     def label(self) -> str:
-        """Return the origin and its number of files; empty if the origin offers HTTP/2 or HTTP/3."""
-        is_modern = self.http_3_offered or self.alpn == "h2"
-        return "" if is_modern else f"{self.origin} ({counted(self.static_requests, 'static file')})"
+        """Return the origin and its number of files.
+
+        Empty if the origin offers HTTP/2 or HTTP/3.
+        """
+        offers_modern_http = self.http_3_offered or self.alpn == "h2"
+        return "" if offers_modern_http else f"{self.origin} ({counted(self.static_requests, 'static file')})"
 
 
 @dataclass(frozen=True, slots=True)
 class ClosingOrigin(Place):
-    """Origin that closes connections although more requests follow."""
+    """Origin that closes connections too early.
+
+    The page sends more requests.
+    """
 
     kind: ClassVar[str] = "closing-origin"
 
@@ -78,7 +84,7 @@ class LargeHeaders(Place):
 
 @dataclass(frozen=True, slots=True)
 class PreconnectedOrigin(Place):
-    """Origin to which the page connects early."""
+    """Origin in a preconnect hint of the page."""
 
     kind: ClassVar[str] = "preconnected-origin"
 
@@ -90,7 +96,8 @@ class PreconnectedOrigin(Place):
     name="HTTP/2 or HTTP/3",
     outcomes={"http-1-1": "Static files are sent over HTTP/1.1"},
     why="HTTP/1.1 loads one file at a time per connection; HTTP/2 and HTTP/3 load all of them at once.",
-    judged=f"Only origins with at least {MANY_REQUESTS} static files count, and only https, which HTTP/2 requires.",
+    judged=f"Only origins with at least {MIN_BUSY_ORIGIN_FILES} static files count, and only https, which HTTP/2 "
+    "requires.",
     severity=MEDIUM,
     fix=Fix(
         "Enable HTTP/2.",
@@ -103,14 +110,17 @@ class PreconnectedOrigin(Place):
     references=("RFC 9113, section 3.2", "Lighthouse: uses-http2"),
 )
 def http_version(protocols: Protocols) -> Verdict:
-    """Judge https origins with six static files or more: over plain HTTP, browsers use no newer version."""
+    """Judge only https origins with six static files or more.
+
+    Browsers use HTTP/2 only over https.
+    """
     busy = [
         protocol
         for protocol in protocols.origins
-        if protocol.static_requests >= MANY_REQUESTS and (protocol.alpn or protocol.h3)
+        if protocol.static_requests >= MIN_BUSY_ORIGIN_FILES and (protocol.alpn or protocol.h3)
     ]
     if not busy:
-        return NotApplicable(f"No HTTPS origin serves {MANY_REQUESTS} static files or more of the page.")
+        return NotApplicable(f"No HTTPS origin serves {MIN_BUSY_ORIGIN_FILES} static files or more of the page.")
     old = [protocol for protocol in busy if not protocol.is_multiplexed]
     origins = [
         BusyOrigin(
@@ -136,7 +146,7 @@ def http_version(protocols: Protocols) -> Verdict:
     name="Connections are kept alive",
     outcomes={"closed": "Connections are closed too early"},
     why="A new connection for each file costs one to three round trips every time.",
-    judged=by_steps(CLOSED_GOOD, CLOSED_POOR) + " Origins with HTTP/2 are left out.",
+    judged=document_thresholds(GOOD_CLOSED_CONNECTIONS, POOR_CLOSED_CONNECTIONS) + " Origins with HTTP/2 are left out.",
     severity=MEDIUM,
     fix=Fix(
         "Let the server keep connections open, and do not send `Connection: close`.",
@@ -149,24 +159,27 @@ def http_version(protocols: Protocols) -> Verdict:
     references=("RFC 9112, section 9.3", "MDN: Keep-Alive"),
 )
 def keep_alive(page: Page, resources: Resources, protocols: Protocols) -> Verdict:
-    """Judge only origins without HTTP/2, because browsers use HTTP/2 where the scanner uses HTTP/1.1."""
+    """Judge only origins without HTTP/2.
+
+    The scanner uses HTTP/1.1 everywhere, but browsers prefer HTTP/2.
+    """
     if not resources.items:
         return NotApplicable("The page loads no resources.")
-    by_origin = {item.origin: item for item in protocols.origins}
+    protocol_by_origin = {item.origin: item for item in protocols.origins}
     closed: dict[str, int] = {}
     for origin, count in closed_connections(page, resources).items():
-        protocol = by_origin.get(origin)
-        is_certain = origin.startswith("http:") or (protocol is not None and protocol.alpn is not None)
-        if is_certain and not (protocol is not None and protocol.is_multiplexed):
+        protocol = protocol_by_origin.get(origin)
+        is_http_1_certain = origin.startswith("http:") or (protocol is not None and protocol.alpn is not None)
+        if is_http_1_certain and not (protocol is not None and protocol.is_multiplexed):
             closed[origin] = count
     total = sum(closed.values())
     if not closed:
         return Pass("No server closes connections that are still needed.")
-    return by_limits(
+    return judge_by_limits(
         "closed",
         "{responses} closed the connection although more requests followed",
         total,
-        (CLOSED_GOOD, CLOSED_POOR),
+        (GOOD_CLOSED_CONNECTIONS, POOR_CLOSED_CONNECTIONS),
         responses=Count(total, "response"),
         places=[ClosingOrigin(excerpt(origin), count) for origin, count in closed.items()],
     )
@@ -177,7 +190,7 @@ def keep_alive(page: Page, resources: Resources, protocols: Protocols) -> Verdic
     name="Small response headers",
     outcomes={"large": "Large response headers"},
     why="Headers come before the content, and large ones need another round trip.",
-    judged=f"Responses with headers of more than {size(HEADER_BYTES)} count.",
+    judged=f"Responses with headers of more than {size(MAX_HEADER_BYTES)} count.",
     severity=LOW,
     fix="Remove headers that nothing uses, and shorten `Content-Security-Policy` and `Set-Cookie`.",
     references=("RFC 9110, section 5.4",),
@@ -190,7 +203,7 @@ def header_size(page: Page, resources: Resources) -> Verdict:
         if resource.status is not None and resource.is_fetched
     ]
     largest = Bytes(max(size_bytes for size_bytes, _ in sizes))
-    large = sorted((pair for pair in sizes if pair[0] > HEADER_BYTES), reverse=True)
+    large = sorted((pair for pair in sizes if pair[0] > MAX_HEADER_BYTES), reverse=True)
     if not large:
         responses = Count(len(sizes), "response")
         return Pass("The headers of {responses} take up to {largest}.", responses=responses, largest=largest)
@@ -198,7 +211,7 @@ def header_size(page: Page, resources: Resources) -> Verdict:
         "large",
         "The headers of {responses} are larger than {limit}.",
         responses=Count(len(large), "response"),
-        limit=Bytes(HEADER_BYTES),
+        limit=Bytes(MAX_HEADER_BYTES),
         places=[LargeHeaders(excerpt(url), size_bytes) for size_bytes, url in large],
     )
 
@@ -221,11 +234,13 @@ def preconnects(page: Page, document: Document) -> Verdict:
         if "preconnect" in (attribute(node, "rel") or "").lower().split()
     ]
     for header in page.headers.all("Link"):
-        addresses += [address for address, parameters in LINK_VALUE.findall(header) if PRECONNECT.search(parameters)]
-    origins = dict.fromkeys(origin for address in addresses if (origin := _origin(document, address)))
+        addresses += [
+            address for address, parameters in LINK_HEADER_VALUE.findall(header) if PRECONNECT.search(parameters)
+        ]
+    origins = dict.fromkeys(origin for address in addresses if (origin := _origin_of_link(document, address)))
     if not origins:
         return Pass("The page has no preconnect hints.")
-    return by_limits(
+    return judge_by_limits(
         "too-many",
         "The page preconnects to {origins}",
         len(origins),
@@ -236,6 +251,6 @@ def preconnects(page: Page, document: Document) -> Verdict:
     )
 
 
-def _origin(document: Document, address: str) -> str:
+def _origin_of_link(document: Document, address: str) -> str:
     url = resolve(document, address.strip())
     return url.origin if url is not None and url.is_http else ""

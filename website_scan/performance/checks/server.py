@@ -1,4 +1,4 @@
-"""Checks of server and document: time to first byte, redirects, failed resources, DOM size."""
+"""Checks of time to first byte, redirects, failed resources and DOM size."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Annotated, ClassVar, Self, TypedDict
 
 from website_scan.catalogue import Category, check
 from website_scan.findings import HIGH, LOW, MEDIUM, NotApplicable
-from website_scan.messages import by_steps, cut, excerpt
-from website_scan.outcomes import Fail, Pass, Verdict, Warn, by_limits, outcome
+from website_scan.messages import cut, document_thresholds, excerpt
+from website_scan.outcomes import Fail, Pass, Verdict, Warn, judge_by_limits, outcome
 from website_scan.page.evidence import Document, Page
 from website_scan.page.markup import attribute, live
 from website_scan.page.references import ResourceKind
@@ -22,13 +22,13 @@ from website_scan.values import Address, Code, Count, Milliseconds, Share, Value
 
 CATEGORY = Category("Server and document", weight=7, html=True)
 
-NO_OUTSIDE_NAMES = "the scanner's name servers cannot resolve other sites"
+OUTSIDE_NAMES_UNRESOLVED = "the scanner's name servers cannot resolve other sites"
 TTFB_GOOD_MS, TTFB_POOR_MS = 600, 1_800
-ELEMENTS_GOOD, ELEMENTS_POOR = 1_500, 3_000
-DEPTH_GOOD, DEPTH_POOR = 15, 25
-# Statuses with which servers refuse files to bots, but not to visitors.
+GOOD_DOM_ELEMENTS, POOR_DOM_ELEMENTS = 1_500, 3_000
+GOOD_DOM_DEPTH, POOR_DOM_DEPTH = 15, 25
+# HTTP statuses that servers send to block bots, but not visitors.
 REFUSALS = frozenset({401, 403, 429, 451, 999})
-# Unload handler in a script: a property, or an event name. beforeunload is a different event.
+# Code that sets an unload handler, but not a beforeunload handler.
 UNLOAD = re.compile(
     r"""(?<![\w$])onunload\s*=(?!=)|addEventListener\(\s*["'`]unload["'`]|\.(?:on|bind)\(\s*["'`]unload["'`]"""
 )
@@ -36,7 +36,7 @@ UNLOAD = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Attempt(Place):
-    """Request for the document, with its time to first byte."""
+    """One of several attempts to load the document, with its time to first byte."""
 
     kind: ClassVar[str] = "attempt"
 
@@ -46,7 +46,7 @@ class Attempt(Place):
 
 @dataclass(frozen=True, slots=True)
 class FailedResource(Place):
-    """Resource that failed to load: with an error status, or without a response."""
+    """Resource that failed to load, with an error status or without a response."""
 
     kind: ClassVar[str] = "failed-resource"
 
@@ -57,7 +57,7 @@ class FailedResource(Place):
     loaded_with_the_page: Annotated[bool, Column("Loaded with the page", "short")]
 
     @classmethod
-    def of(cls, resource: Resource) -> Self:
+    def from_resource(cls, resource: Resource) -> Self:
         error = resource.error or None
         return cls(excerpt(resource.url), resource.kind.value, resource.status, error, resource.eager)
 
@@ -67,7 +67,7 @@ class FailedResource(Place):
         return f"{cut(self.url, 100)} ({reason}{'' if self.loaded_with_the_page else ', perhaps unused'})"
 
 
-class _Unjudged(TypedDict, total=False):
+class _UnjudgedCounts(TypedDict, total=False):
     left_out: Count
     unknown: Count
 
@@ -77,7 +77,7 @@ class _Unjudged(TypedDict, total=False):
     name="Time to first byte",
     outcomes={"slow": "Slow time to first byte"},
     why="Nothing else can start before the first byte of the document has arrived.",
-    judged=by_steps(f"{TTFB_GOOD_MS} ms", f"{TTFB_POOR_MS:,} ms"),
+    judged=document_thresholds(f"{TTFB_GOOD_MS} ms", f"{TTFB_POOR_MS:,} ms"),
     severity=HIGH,
     fix="Answer from a cache (a page cache, or a CDN near the visitor), and look for slow database queries.",
     references=("Lighthouse: server-response-time", "web.dev: Time to First Byte"),
@@ -86,7 +86,7 @@ class _Unjudged(TypedDict, total=False):
 def ttfb(timing: Timing) -> Verdict:
     milliseconds = [round(1000 * seconds) for seconds in timing.ttfb_s]
     median = round(statistics.median(milliseconds))
-    return by_limits(
+    return judge_by_limits(
         "slow",
         f"The server starts to respond after {{ttfb}} ({'median of ' if len(milliseconds) > 1 else ''}{{tries}})",
         median,
@@ -111,15 +111,15 @@ def ttfb(timing: Timing) -> Verdict:
 def doc_redirects(page: Page) -> Verdict:
     count = len(page.hops) - 1
     if count == 0:
-        return Pass("The document loads without a redirect.", details=_steps(page))
-    is_harmless = count == 1 and is_same_site(page.requested.host, page.target.host)
-    kind = Warn if is_harmless else Fail
+        return Pass("The document loads without a redirect.", details=_redirect_hops(page))
+    is_single_internal_redirect = count == 1 and is_same_site(page.requested.host, page.target.host)
+    kind = Warn if is_single_internal_redirect else Fail
     return kind(
         "redirected",
         "{redirects} {redirects:comes|come} before the document: to {urls}.",
         redirects=Count(count, "redirect"),
         urls=Values([Address(hop.url, 80) for hop in page.hops[1:]]),
-        details=_steps(page),
+        details=_redirect_hops(page),
     )
 
 
@@ -152,21 +152,21 @@ def broken_resources(resources: Resources) -> Verdict:
     unused = [resource for resource in faulty if resource not in refused and not resource.eager]
     broken = [resource for resource in faulty if resource not in refused and resource.eager]
     total = len(resources.items)
-    unjudged: _Unjudged = {}
+    unjudged: _UnjudgedCounts = {}
     notes = []
     if resources.left_out:
         notes.append("{left_out} more {left_out:was|were} not requested")
         unjudged["left_out"] = Count(resources.left_out)
     if unknown:
-        notes.append(f"{{unknown}} could not be checked, because {NO_OUTSIDE_NAMES}")
+        notes.append(f"{{unknown}} could not be checked, because {OUTSIDE_NAMES_UNRESOLVED}")
         unjudged["unknown"] = Count(unknown, "resource")
     note = f" ({'; '.join(notes)})" if notes else ""
     if broken:
         return Fail(
             "failed",
             f"{{failed}} failed to load{note}.",
-            severity=MEDIUM if all(map(_is_decoration, broken)) else HIGH,
-            places=[FailedResource.of(resource) for resource in broken + unused],
+            severity=MEDIUM if all(map(_is_background_image, broken)) else HIGH,
+            places=[FailedResource.from_resource(resource) for resource in broken + unused],
             failed=Share(len(broken), total, "resource"),
             **unjudged,
         )
@@ -174,7 +174,7 @@ def broken_resources(resources: Resources) -> Verdict:
         return Warn(
             "perhaps-unused",
             f"{{failed}} failed to load, though visitors may never need {{failed:it|them}}{note}.",
-            places=[FailedResource.of(resource) for resource in unused],
+            places=[FailedResource.from_resource(resource) for resource in unused],
             failed=Share(len(unused), total, "resource"),
             **unjudged,
         )
@@ -182,7 +182,7 @@ def broken_resources(resources: Resources) -> Verdict:
         return Warn(
             "refused",
             f"{{refused}} {{refused:was|were}} refused to the scanner, and perhaps to visitors{note}.",
-            places=[FailedResource.of(resource) for resource in refused],
+            places=[FailedResource.from_resource(resource) for resource in refused],
             fix="Check in a browser whether the files load; if they do, the server only blocks bots, and nothing is "
             "wrong.",
             refused=Share(len(refused), total, "resource"),
@@ -191,7 +191,7 @@ def broken_resources(resources: Resources) -> Verdict:
     if not unknown:
         return Pass(f"{{loaded}} loaded without a failure{note}.", loaded=Count(total, "resource"), **unjudged)
     if len({resource.url for resource in resources.items}) == unknown:
-        return NotApplicable(f"All resources are on other sites, and {NO_OUTSIDE_NAMES}.")
+        return NotApplicable(f"All resources are on other sites, and {OUTSIDE_NAMES_UNRESOLVED}.")
     return Pass(f"All other resources loaded{note}.", **unjudged)
 
 
@@ -200,18 +200,18 @@ def broken_resources(resources: Resources) -> Verdict:
     name="DOM size",
     outcomes={"large": "Large DOM"},
     why="Large documents take more memory, and each change of style or layout takes longer.",
-    judged=by_steps(f"{ELEMENTS_GOOD:,} elements", f"{ELEMENTS_POOR:,}"),
+    judged=document_thresholds(f"{GOOD_DOM_ELEMENTS:,} elements", f"{POOR_DOM_ELEMENTS:,}"),
     severity=MEDIUM,
     fix="Remove wrappers that only add styling, load long lists in parts, and create hidden panels when they open.",
     references=("Lighthouse: dom-size",),
 )
 def dom_size(size: DomSize) -> Verdict:
-    return by_limits(
+    return judge_by_limits(
         "large",
         "The document has {elements}",
         size.elements,
-        (ELEMENTS_GOOD, ELEMENTS_POOR),
-        limit=Count(ELEMENTS_GOOD),
+        (GOOD_DOM_ELEMENTS, POOR_DOM_ELEMENTS),
+        limit=Count(GOOD_DOM_ELEMENTS),
         elements=Count(size.elements, "element"),
     )
 
@@ -221,18 +221,18 @@ def dom_size(size: DomSize) -> Verdict:
     name="DOM depth",
     outcomes={"deep": "Deeply nested DOM"},
     why="Deep nesting makes each calculation of styles and layout slower.",
-    judged=by_steps(f"{DEPTH_GOOD} levels", DEPTH_POOR),
+    judged=document_thresholds(f"{GOOD_DOM_DEPTH} levels", POOR_DOM_DEPTH),
     severity=LOW,
     fix="Remove elements that only wrap others: with grid and flexbox, most of them are unnecessary.",
     references=("Lighthouse: dom-size",),
 )
 def dom_depth(size: DomSize) -> Verdict:
-    return by_limits(
+    return judge_by_limits(
         "deep",
         "Elements are nested {levels} deep below the body ({path})",
         size.depth,
-        (DEPTH_GOOD, DEPTH_POOR),
-        limit=Count(DEPTH_GOOD),
+        (GOOD_DOM_DEPTH, POOR_DOM_DEPTH),
+        limit=Count(GOOD_DOM_DEPTH),
         levels=Count(size.depth, "level"),
         path=Code(size.deepest),
     )
@@ -252,8 +252,8 @@ def bfcache_blocked(page: Page, document: Document) -> Verdict:
     directives = {
         directive.split("=")[0].strip().lower() for directive in (page.headers.get("Cache-Control") or "").split(",")
     }
-    # On a page of a logged-in user, no-store is right.
-    if "no-store" in directives and not page.is_keyed:
+    # no-store is right on pages of logged-in users.
+    if "no-store" in directives and not page.has_credentials:
         reasons.append("Cache-Control: no-store")
     body = document.tree.body
     if body is not None and attribute(body, "onunload") is not None:
@@ -266,10 +266,13 @@ def bfcache_blocked(page: Page, document: Document) -> Verdict:
     return Pass("Nothing in the document prevents the back/forward cache.")
 
 
-def _is_decoration(resource: Resource) -> bool:
-    """Return True for an image of a style sheet: without the image, the page loses no content."""
+def _is_background_image(resource: Resource) -> bool:
+    """Return True if a style sheet loads the image.
+
+    The image is decoration, not content.
+    """
     return resource.kind is ResourceKind.IMAGE and resource.depth > 1
 
 
-def _steps(page: Page) -> list[RedirectHop]:
+def _redirect_hops(page: Page) -> list[RedirectHop]:
     return [RedirectHop(number, excerpt(hop.url), hop.status) for number, hop in enumerate(page.hops, 1)]

@@ -1,4 +1,4 @@
-"""Checks of page weight: bytes, files and hosts that visitors have to load.
+"""Checks of how many bytes, files and hosts visitors load.
 
 With a browser, its requests are counted. Without a browser, the files count that the markup and its style sheets load
 with the page: lazy files and files of scripts are unknown. Only fonts that the page is sure to load count
@@ -15,8 +15,8 @@ from typing import Annotated, ClassVar
 
 from website_scan.catalogue import Category, check
 from website_scan.findings import HIGH, LOW, MEDIUM, NotApplicable
-from website_scan.messages import KB, by_steps, cut, excerpt, size
-from website_scan.outcomes import Pass, Verdict, Warn, by_limits, outcome
+from website_scan.messages import KB, cut, document_thresholds, excerpt, size
+from website_scan.outcomes import Pass, Verdict, Warn, judge_by_limits, outcome
 from website_scan.page.evidence import Page
 from website_scan.page.references import ResourceKind
 from website_scan.page.registrable_domain import is_same_site, site_of
@@ -27,15 +27,19 @@ from website_scan.values import Address, Bytes, Count, Excerpt, Percent, Share, 
 
 CATEGORY = Category("Page weight", weight=10, html=True, content=True)
 
-# Smaller files, such as tracking pixels, may be equal by chance.
+# Smaller files, such as tracking pixels, may have equal content by chance.
 MIN_DUPLICATE_BYTES = 500
-# Half of all pages send more than thirty requests to other sites (HTTP Archive), so less than ten are few.
-SHARE_PERCENT, FEW_REQUESTS = (10, 50), 10
-# Pairs of limits: a page passes up to the first number, and fails above the second.
-TOTAL_BYTES, JS_BYTES, CSS_BYTES = (1_500 * KB, 4_000 * KB), (150 * KB, 600 * KB), (80 * KB, 120 * KB)
-IMAGE_BYTES, FONT_BYTES = (700 * KB, 1_500 * KB), (130 * KB, 300 * KB)
+# Half of all pages send more than thirty third-party requests (HTTP Archive).
+THIRD_PARTY_SHARE_PERCENT, MAX_TOLERATED_REQUESTS = (10, 50), 10
+# Pairs of limits: a page passes up to the first limit, and fails above the second.
+TOTAL_BYTES_LIMITS, JS_BYTES_LIMITS, CSS_BYTES_LIMITS = (
+    (1_500 * KB, 4_000 * KB),
+    (150 * KB, 600 * KB),
+    (80 * KB, 120 * KB),
+)
+IMAGE_BYTES_LIMITS, FONT_BYTES_LIMITS = (700 * KB, 1_500 * KB), (130 * KB, 300 * KB)
 REQUESTS, DOMAINS = (80, 240), (12, 30)
-MAX_KINDS = 4  # kinds of requests that a summary lists
+MAX_LISTED_KINDS = 4
 NOUNS = {
     ResourceKind.SCRIPT: "script",
     ResourceKind.STYLESHEET: "style sheet",
@@ -49,7 +53,7 @@ NOUNS = {
 
 @dataclass(frozen=True, slots=True)
 class DuplicateFile(Place):
-    """File that the page loads again from another URL."""
+    """File with the same content as another file of the page."""
 
     kind: ClassVar[str] = "duplicate-file"
 
@@ -67,17 +71,19 @@ class DuplicateFile(Place):
     name="Total page weight",
     outcomes={"heavy": "Heavy page"},
     why="Every byte costs time on slow connections, and money on mobile plans.",
-    judged=by_steps(*map(size, TOTAL_BYTES)),
+    judged=document_thresholds(*map(size, TOTAL_BYTES_LIMITS)),
     severity=HIGH,
     fix="Compress and resize images, split scripts and load them where they are needed, and lazy-load what is "
     'further down (`loading="lazy"`).',
     references=("HTTP Archive: page weight", "Lighthouse: total-byte-weight"),
 )
 def total_weight(page: Page, resources: Resources) -> Verdict:
-    loaded = _loaded(resources)
+    loaded = _answered_resources(resources)
     files = Count(len(loaded) + 1, "file")
-    own_bytes = page.response.body_wire_bytes
-    return _judge_weight("The page weighs {weight} in {files}", files, loaded, resources, TOTAL_BYTES, own_bytes)
+    document_bytes = page.response.body_wire_bytes
+    return _judge_weight(
+        "The page weighs {weight} in {files}", files, loaded, resources, TOTAL_BYTES_LIMITS, document_bytes
+    )
 
 
 @check(
@@ -85,13 +91,13 @@ def total_weight(page: Page, resources: Resources) -> Verdict:
     name="JavaScript weight",
     outcomes={"heavy": "Heavy JavaScript"},
     why="Scripts have to be parsed, compiled and run after the download: byte for byte, the most expensive content.",
-    judged=by_steps(*map(size, JS_BYTES)),
+    judged=document_thresholds(*map(size, JS_BYTES_LIMITS)),
     severity=HIGH,
     fix="Remove scripts that the page does not use, split bundles by page, and send them compressed.",
     references=("HTTP Archive: page weight", "Lighthouse: bootup-time"),
 )
 def js_weight(resources: Resources) -> Verdict:
-    return _judge_weight_of_kind(resources, ResourceKind.SCRIPT, JS_BYTES)
+    return _judge_weight_of_kind(resources, ResourceKind.SCRIPT, JS_BYTES_LIMITS)
 
 
 @check(
@@ -99,13 +105,13 @@ def js_weight(resources: Resources) -> Verdict:
     name="CSS weight",
     outcomes={"heavy": "Heavy CSS"},
     why="Browsers paint nothing until style sheets have arrived and been parsed.",
-    judged=by_steps(*map(size, CSS_BYTES)),
+    judged=document_thresholds(*map(size, CSS_BYTES_LIMITS)),
     severity=MEDIUM,
     fix="Remove rules that the page does not use, and send style sheets compressed.",
     references=("HTTP Archive: page weight", "Lighthouse: unused-css-rules"),
 )
 def css_weight(resources: Resources) -> Verdict:
-    return _judge_weight_of_kind(resources, ResourceKind.STYLESHEET, CSS_BYTES)
+    return _judge_weight_of_kind(resources, ResourceKind.STYLESHEET, CSS_BYTES_LIMITS)
 
 
 @check(
@@ -113,14 +119,14 @@ def css_weight(resources: Resources) -> Verdict:
     name="Image weight",
     outcomes={"heavy": "Heavy images"},
     why="Heavy images take long to arrive on slow connections, and use up mobile data.",
-    judged=by_steps(*map(size, IMAGE_BYTES)),
+    judged=document_thresholds(*map(size, IMAGE_BYTES_LIMITS)),
     severity=MEDIUM,
     fix="Serve images in the size they are shown in (`srcset`), as AVIF or WebP, and those further down with "
     '`loading="lazy"`.',
     references=("HTTP Archive: page weight", "Lighthouse: uses-responsive-images"),
 )
 def image_weight(resources: Resources) -> Verdict:
-    return _judge_weight_of_kind(resources, ResourceKind.IMAGE, IMAGE_BYTES)
+    return _judge_weight_of_kind(resources, ResourceKind.IMAGE, IMAGE_BYTES_LIMITS)
 
 
 @check(
@@ -128,7 +134,8 @@ def image_weight(resources: Resources) -> Verdict:
     name="Web font weight",
     outcomes={"heavy": "Heavy web fonts"},
     why="Until its font arrives, text is invisible or shown in another font.",
-    judged=by_steps(*map(size, FONT_BYTES)) + " Counted are preloaded fonts and one file of each family in use, but "
+    judged=document_thresholds(*map(size, FONT_BYTES_LIMITS))
+    + " Counted are preloaded fonts and one file of each family in use, but "
     "none of services that adapt to browsers.",
     severity=MEDIUM,
     fix="Subset fonts to the characters that the site needs (`pyftsubset`), use fewer weights, and serve WOFF2.",
@@ -139,7 +146,7 @@ def font_weight(resources: Resources, fonts: Fonts) -> Verdict:
     if not files:
         return NotApplicable("No font file is certain to be loaded.")
     summary = "{files} that the page is certain to load {files:weighs|weigh} {weight}"
-    return _judge_weight(summary, Count(len(files), "font"), files, resources, FONT_BYTES)
+    return _judge_weight(summary, Count(len(files), "font"), files, resources, FONT_BYTES_LIMITS)
 
 
 @check(
@@ -147,24 +154,24 @@ def font_weight(resources: Resources, fonts: Fonts) -> Verdict:
     name="Number of requests",
     outcomes={"many": "Many requests"},
     why="Each request waits for a connection and for the server, and requests compete for bandwidth.",
-    judged=by_steps(*REQUESTS),
+    judged=document_thresholds(*REQUESTS),
     severity=MEDIUM,
     fix="Bundle small files, remove those that the page can do without, and load the rest when it is needed.",
     references=("HTTP Archive: state of the web",),
 )
 def requests(page: Page, resources: Resources) -> Verdict:
-    loaded = _loaded(resources)
+    loaded = _loaded_resources(resources)
     count = len(page.hops) + len(loaded) + resources.left_out
     requests = Count(count, "request")
     if not loaded:
-        return by_limits(
+        return judge_by_limits(
             "many", "The page is loaded with {requests}", count, REQUESTS, limit=Count(REQUESTS[0]), requests=requests
         )
     kinds = Counter(NOUNS[resource.kind] for resource in loaded).most_common()
-    files = [Count(number, noun) for noun, number in kinds[:MAX_KINDS]]
-    if rest := sum(number for _, number in kinds[MAX_KINDS:]):
+    files = [Count(number, noun) for noun, number in kinds[:MAX_LISTED_KINDS]]
+    if rest := sum(number for _, number in kinds[MAX_LISTED_KINDS:]):
         files.append(Count(rest, "other"))
-    return by_limits(
+    return judge_by_limits(
         "many",
         "The page is loaded with {requests} ({files})",
         count,
@@ -180,14 +187,14 @@ def requests(page: Page, resources: Resources) -> Verdict:
     name="Number of domains",
     outcomes={"many": "Many domains"},
     why="Each further domain costs a DNS lookup, a connection and a TLS handshake.",
-    judged=by_steps(*DOMAINS),
+    judged=document_thresholds(*DOMAINS),
     severity=LOW,
     fix="Serve files from your own host, and remove services that the page does not need.",
     references=("Lighthouse: uses-rel-preconnect",),
 )
 def domains(page: Page, resources: Resources) -> Verdict:
-    hosts = list(dict.fromkeys([page.target.host, *(resource.host for resource in _loaded(resources))]))
-    return by_limits(
+    hosts = list(dict.fromkeys([page.target.host, *(resource.host for resource in _loaded_resources(resources))]))
+    return judge_by_limits(
         "many",
         "The page is loaded from {domains}: {hosts}",
         len(hosts),
@@ -203,13 +210,14 @@ def domains(page: Page, resources: Resources) -> Verdict:
     name="Third-party usage",
     outcomes={"high": outcome("High third-party usage", MEDIUM, LOW)},
     why="Other sites' servers decide how fast the page is, and learn who visits it.",
-    judged=by_steps(f"{SHARE_PERCENT[0]}%", f"{SHARE_PERCENT[1]}%") + f" Low below {FEW_REQUESTS} requests.",
+    judged=document_thresholds(f"{THIRD_PARTY_SHARE_PERCENT[0]}%", f"{THIRD_PARTY_SHARE_PERCENT[1]}%")
+    + f" Low below {MAX_TOLERATED_REQUESTS} requests.",
     severity=MEDIUM,
     fix="Remove third-party scripts and widgets that the page can do without, or load them after the page.",
     references=("web.dev: third-party JavaScript",),
 )
 def third_party_share(page: Page, resources: Resources) -> Verdict:
-    loaded = _loaded(resources)
+    loaded = _answered_resources(resources)
     foreign = [resource for resource in loaded if not is_same_site(resource.host, page.target.host)]
     if not foreign:
         return Pass("No request goes to another site.")
@@ -219,7 +227,7 @@ def third_party_share(page: Page, resources: Resources) -> Verdict:
     requests, share_of_all = Share(len(foreign), total, "request"), Percent(share)
     summary = "{requests} ({share}) {requests:goes|go} to other sites ({sites})"
     listed = Values([Excerpt(site) for site in sites])
-    if share > SHARE_PERCENT[0] and len(foreign) < FEW_REQUESTS:
+    if share > THIRD_PARTY_SHARE_PERCENT[0] and len(foreign) < MAX_TOLERATED_REQUESTS:
         return Warn(
             "high",
             f"{summary}, too few to matter much.",
@@ -228,12 +236,12 @@ def third_party_share(page: Page, resources: Resources) -> Verdict:
             share=share_of_all,
             sites=listed,
         )
-    return by_limits(
+    return judge_by_limits(
         "high",
         summary,
         share,
-        SHARE_PERCENT,
-        limit=Percent(SHARE_PERCENT[0]),
+        THIRD_PARTY_SHARE_PERCENT,
+        limit=Percent(THIRD_PARTY_SHARE_PERCENT[0]),
         requests=requests,
         share=share_of_all,
         sites=listed,
@@ -264,7 +272,7 @@ def duplicate_files(resources: Resources) -> Verdict:
             duplicates.append((original, resource))
     if not duplicates:
         return Pass("No file is loaded twice.")
-    return by_limits(
+    return judge_by_limits(
         "loaded-twice",
         "{files} {files:is|are} loaded again from another URL",
         len(duplicates),
@@ -295,7 +303,7 @@ def empty_responses(resources: Resources) -> Verdict:
     ]
     if not empty:
         return Pass("Every file has content.")
-    return by_limits(
+    return judge_by_limits(
         "no-content",
         "{files} {files:has|have} no content",
         len(empty),
@@ -305,12 +313,20 @@ def empty_responses(resources: Resources) -> Verdict:
     )
 
 
-def _loaded(resources: Resources) -> list[Resource]:
+def _loaded_resources(resources: Resources) -> list[Resource]:
     return [resource for resource in resources.items if resource.eager]
 
 
+def _answered_resources(resources: Resources) -> list[Resource]:
+    """Return the loaded resources that got a response.
+
+    The others are broken and weigh nothing.
+    """
+    return [resource for resource in _loaded_resources(resources) if resource.status is not None]
+
+
 def _judge_weight_of_kind(resources: Resources, kind: ResourceKind, limits: tuple[int, int]) -> Verdict:
-    loaded = [resource for resource in _loaded(resources) if resource.kind is kind]
+    loaded = [resource for resource in _answered_resources(resources) if resource.kind is kind]
     if not loaded:
         return NotApplicable(f"The page loads no {NOUNS[kind]}.")
     files = Count(len(loaded), NOUNS[kind])
@@ -325,18 +341,21 @@ def _judge_weight(
     limits: tuple[int, int],
     document_bytes: int = 0,
 ) -> Verdict:
-    """Judge the bytes of loaded resources and of the document. `summary` contains the values `files` and `weight`."""
+    """Judge the total bytes of the document and its resources.
+
+    `summary` is a template with the values `files` and `weight`.
+    """
     total = document_bytes + sum(resource.wire_bytes for resource in loaded)
     if resources.left_out:
         summary = summary.replace("{weight}", "at least {weight}")
     heaviest_first = sorted(loaded, key=lambda resource: -resource.wire_bytes)
     judge = partial(
-        by_limits,
+        judge_by_limits,
         "heavy",
         value=total,
         limits=limits,
         limit=Bytes(limits[0]),
-        details=[LoadedFile.of(resource) for resource in heaviest_first],
+        details=[LoadedFile.from_resource(resource) for resource in heaviest_first],
         files=files,
         weight=Bytes(total),
     )

@@ -1,4 +1,7 @@
-"""Probe that parses the page's style sheets once for all checks. The probe sends no request."""
+"""Probe that parses the page's style sheets once for all checks.
+
+It sends no request.
+"""
 
 from __future__ import annotations
 
@@ -13,43 +16,44 @@ from website_scan.page.css import (
     font_source,
     imported,
     is_font_face,
-    is_sizing,
     last_compounds,
+    may_fix_height,
     rules,
 )
+from website_scan.page.encodings import decode_style_sheet
 from website_scan.page.evidence import Document
 from website_scan.page.markup import live
 from website_scan.page.references import Reference, ResourceKind, keep
-from website_scan.performance.evidence import ADAPTING_HOSTS, FontFace, Resource, Resources, StyleImport, Styles
+from website_scan.performance.evidence import ADAPTIVE_FONT_HOSTS, FontFace, Resource, Resources, StyleImport, Styles
 
-# Limits for all style sheets together, so that a page cannot make parsing expensive.
+# A malicious page cannot make the parsing of its style sheets expensive.
 MAX_CHARACTERS = 2 * 1024 * 1024
-MAX_FACES = 500
+MAX_FONT_FACES = 500
 MAX_IMPORTS = 500
-MAX_SIZED = 1000
+MAX_SIZING_COMPOUNDS = 1000
 
 LEADING = re.compile(r"@(?:charset|layer|import)\b", re.IGNORECASE)
 NOT_ON_SCREENS = re.compile(r"\s*+(?:print|speech)\s*+\Z", re.IGNORECASE)
 FAMILY = re.compile(r"""["']([^"']{1,200})["']|([^,;!"'()/]{1,200})""")
-# In a `font` declaration, the family comes after the size and an optional line height.
-AFTER_SIZE = re.compile(
+# Font family in a `font` declaration, which comes after the size and an optional line height.
+FAMILY_AFTER_SIZE = re.compile(
     r"(?:^|\s)(?:[\d.]{1,9}(?:[a-z]{1,5}|%)|(?:xx?-)?(?:small|large)|medium|smaller|larger)"
     r"(?:\s?/\s?[\w.%]{1,12})?\s(.*)",
     re.IGNORECASE | re.DOTALL,
 )
-CODE_RANGE = re.compile(r"U\+([0-9A-F?]{1,6})(?:-([0-9A-F]{1,6}))?", re.IGNORECASE)
+UNICODE_RANGE = re.compile(r"U\+([0-9A-F?]{1,6})(?:-([0-9A-F]{1,6}))?", re.IGNORECASE)
 LATIN_LETTER = ord("a")
-ANY = Compound()  # matches every element
+ANY_ELEMENT = Compound()
 
 
 @probe()
 def styles(document: Document, resources: Resources) -> Styles:
-    """Parse the style elements and the loaded style sheets, and return the facts that checks need."""
-    reader = _Reader(document)
-    for sheet, css in _sheets(document, resources):
+    """Parse the style elements and the loaded style sheets of the page."""
+    reader = _StyleSheetReader(document)
+    for sheet, css in _style_sheets(document, resources):
         reader.read(sheet, css)
     if any(_may_size_images(resource) for resource in resources.items):
-        reader.sized = {ANY}
+        reader.sized = {ANY_ELEMENT}
     return Styles(
         tuple(reader.faces),
         frozenset(reader.families),
@@ -60,13 +64,16 @@ def styles(document: Document, resources: Resources) -> Styles:
 
 
 def _may_size_images(resource: Resource) -> bool:
-    """Return True for a style sheet that the scanner could not load, but that visitors may get."""
-    is_lost = resource.kind is ResourceKind.STYLESHEET and resource.eager and resource.status is None
-    return is_lost and resource.host not in ADAPTING_HOSTS
+    """Return True if visitors may load a style sheet that failed.
+
+    The scanner could not load it.
+    """
+    is_missing_style_sheet = resource.kind is ResourceKind.STYLESHEET and resource.eager and resource.status is None
+    return is_missing_style_sheet and resource.host not in ADAPTIVE_FONT_HOSTS
 
 
-def _sheets(document: Document, resources: Resources) -> Iterator[tuple[str, str]]:
-    """Yield URL and text of each style sheet, up to MAX_CHARACTERS in all."""
+def _style_sheets(document: Document, resources: Resources) -> Iterator[tuple[str, str]]:
+    """Yield URL and text of style sheets up to MAX_CHARACTERS in total."""
     remaining = MAX_CHARACTERS
     for node in live(document, "style"):
         css = (node.text() or "")[:remaining]
@@ -74,13 +81,14 @@ def _sheets(document: Document, resources: Resources) -> Iterator[tuple[str, str
         yield document.base.url, css
     for resource in resources.items:
         if resource.kind is ResourceKind.STYLESHEET and resource.status == 200 and resource.eager and remaining > 0:
-            css = resource.body[:remaining].decode("utf-8", "replace")
+            content_type = resource.headers.get("Content-Type") or ""
+            css = decode_style_sheet(resource.body[:remaining], content_type, document.encoding)
             remaining -= len(css)
             yield resource.final_url, css
 
 
-class _Reader:
-    """Parser that collects the facts of all style sheets."""
+class _StyleSheetReader:
+    """Parser that collects facts from several style sheets."""
 
     def __init__(self, document: Document) -> None:
         self.faces: list[FontFace] = []
@@ -88,29 +96,29 @@ class _Reader:
         self.icons: set[str] = set()
         self.imports: list[StyleImport] = []
         self.sized: set[Compound] = set()
-        self._elements = _Elements(document)
+        self._elements = _DocumentNames(document)
         self._allowance = Allowance()
 
     def read(self, sheet: str, css: str) -> None:
-        """Parse a style sheet and collect its facts."""
-        is_leading = True
+        """Parse a style sheet and collect its font faces, imports and rules."""
+        may_be_followed_by_import = True
         for rule in rules(css, self._allowance):
             if rule.block is None:
-                # CSS Cascade 4, section 2: an @import after any other rule is ignored.
-                is_leading = is_leading and LEADING.match(rule.prelude) is not None
-                if is_leading and len(self.imports) < MAX_IMPORTS:
-                    self._import(sheet, rule.prelude)
+                # Browsers ignore an @import after any other rule (CSS Cascade 4, section 2).
+                may_be_followed_by_import = may_be_followed_by_import and LEADING.match(rule.prelude) is not None
+                if may_be_followed_by_import and len(self.imports) < MAX_IMPORTS:
+                    self._read_import(sheet, rule.prelude)
                 continue
-            is_leading = is_leading and rule.prelude[:6].lower() == "@layer"
+            may_be_followed_by_import = may_be_followed_by_import and rule.prelude[:6].lower() == "@layer"
             if is_font_face(rule):
-                if len(self.faces) < MAX_FACES and (face := _face(sheet, rule)) is not None:
+                if len(self.faces) < MAX_FONT_FACES and (face := _parse_font_face(sheet, rule)) is not None:
                     self.faces.append(face)
             elif not rule.prelude.startswith("@"):
-                self._style(rule)
-        if self._allowance.is_spent:
-            self.sized = {ANY}  # any rule in the unread rest might size any element
+                self._read_style_rule(rule)
+        if self._allowance.is_used_up:
+            self.sized = {ANY_ELEMENT}  # Rules that were not parsed may set the size of any element.
 
-    def _import(self, sheet: str, statement: str) -> None:
+    def _read_import(self, sheet: str, statement: str) -> None:
         url_and_media = imported(statement)
         if (
             url_and_media
@@ -119,29 +127,29 @@ class _Reader:
         ):
             self.imports.append(StyleImport(sheet, url))
 
-    def _style(self, rule: Rule) -> None:
+    def _read_style_rule(self, rule: Rule) -> None:
         families: set[str] = set()
-        sets_speak = sets_size = False
+        sets_speak_property = sets_image_size = False
         for name, value in rule.declarations:
             if family := _first_family(name, value):
                 families.add(family)
-            sets_speak = sets_speak or name == "speak"
-            sets_size = sets_size or is_sizing(name, value)
-        if sets_speak:
+            sets_speak_property = sets_speak_property or name == "speak"
+            sets_image_size = sets_image_size or may_fix_height(name, value)
+        if sets_speak_property:
             self.icons |= families
         families -= self.families
-        if not families and not sets_size:
+        if not families and not sets_image_size:
             return
         compounds = list(last_compounds(rule.prelude, self._allowance))
-        if sets_size:
-            # Beyond the limit, one compound that matches every element replaces all others.
+        if sets_image_size:
+            # Beyond the limit, one compound selector that matches every element replaces all others.
             matching = {compound for compound in compounds if self._elements.may_match(compound)}
-            self.sized |= matching if len(self.sized) + len(matching) <= MAX_SIZED else {ANY}
+            self.sized |= matching if len(self.sized) + len(matching) <= MAX_SIZING_COMPOUNDS else {ANY_ELEMENT}
         if families and any(self._elements.may_match(compound) for compound in compounds):
             self.families |= families
 
 
-class _Elements:
+class _DocumentNames:
     """Index of the tags, IDs and classes in the document."""
 
     def __init__(self, document: Document) -> None:
@@ -149,9 +157,12 @@ class _Elements:
         self._names: tuple[set[str], set[str], set[str]] | None = None
 
     def may_match(self, compound: Compound) -> bool:
-        """Return True if each of the compound's names occurs in the document, possibly on different elements."""
+        """Return True if the document contains the parts of a selector.
+
+        These are the tag, ID and classes of the compound selector.
+        """
         if self._names is None:
-            self._names = self._gather()
+            self._names = self._collect_names()
         tags, ids, classes = self._names
         return (
             (not compound.tag or compound.tag in tags)
@@ -159,7 +170,7 @@ class _Elements:
             and compound.classes <= classes
         )
 
-    def _gather(self) -> tuple[set[str], set[str], set[str]]:
+    def _collect_names(self) -> tuple[set[str], set[str], set[str]]:
         tags: set[str] = set()
         ids: set[str] = set()
         classes: set[str] = set()
@@ -171,8 +182,11 @@ class _Elements:
         return tags, ids, classes
 
 
-def _face(sheet: str, rule: Rule) -> FontFace | None:
-    """Return the font face of an @font-face rule; None if the rule has no file that a browser would load."""
+def _parse_font_face(sheet: str, rule: Rule) -> FontFace | None:
+    """Return the font face of an @font-face rule.
+
+    None if a browser would load no file of the rule.
+    """
     values = dict(rule.declarations)
     sources = values.get("src", "")
     chosen = font_source(sources)
@@ -184,15 +198,18 @@ def _face(sheet: str, rule: Rule) -> FontFace | None:
         family=family[:200],
         url=url,
         display=values.get("font-display", "").lower(),
-        is_latin=_has_letters(values.get("unicode-range", "")),
+        has_latin_letters=_covers_latin_letters(values.get("unicode-range", "")),
         is_local="local(" in sources.lower(),
     )
 
 
 def _first_family(name: str, value: str) -> str | None:
-    """Return the first font family of a declaration, also of a custom property with "font" in its name."""
+    """Return the first font family of a CSS declaration.
+
+    Custom properties with "font" in their name count, too.
+    """
     if name == "font":
-        family = AFTER_SIZE.search(value[:500])
+        family = FAMILY_AFTER_SIZE.search(value[:500])
         if family is None:
             return None
         value = family[1]
@@ -202,8 +219,8 @@ def _first_family(name: str, value: str) -> str | None:
     return (first[1] or first[2]).strip().lower() if first else None
 
 
-def _has_letters(ranges: str) -> bool:
-    code_ranges = CODE_RANGE.findall(ranges[:4000])
+def _covers_latin_letters(ranges: str) -> bool:
+    code_ranges = UNICODE_RANGE.findall(ranges[:4000])
     if not code_ranges:
         return True
     return any(

@@ -15,28 +15,29 @@ from website_scan.page.fetch import ACCEPT
 from website_scan.performance.evidence import Timing
 
 TRIES = 3
-# Two times that differ by less make a third request needless: the median of three lies between them.
-AGREEMENT_S = 0.05
-MAX_BYTES = 16 * 1024  # the rest of the document does not matter for the time to first byte
-TIMEOUT_S = 10.0
+# A third request is not needed if the median of three would lie between two close times.
+MAX_DIFFERENCE_S = 0.05
+MAX_BODY_BYTES = 16 * 1024  # The time to first byte does not depend on the rest of the document.
+REQUEST_TIMEOUT_S = 10.0
 
 
 @probe(measures=True)
 def timing(page: Page, network: Network, load: BrowserLoad | None = None) -> Timing:
-    """Measure the TTFB of the final document two or three times in sequence, including the page's own load.
+    """Measure the document's time to first byte two or three times.
 
-    The time to connect does not count. The series ends if a request fails or has another status than the page. The
-    probe waits for `load` without reading it, so that the measurement and the browser's load do not run together.
+    The first load of the page is the first measurement. The time to connect does not count. The series ends if a
+    request fails or has another status than the page. The probe waits for `load` without reading it, so that the
+    measurement and the browser's load do not run together.
     """
     seconds = [page.response.ttfb_s]
     with contextlib.suppress(NetError):
-        while len(seconds) < TRIES and not _agree(seconds):
+        while len(seconds) < TRIES and not _are_close_times(seconds):
             response = network.fetch(
                 Request(
                     page.target,
                     headers=ACCEPT,
-                    max_bytes=MAX_BYTES,
-                    timeout_s=TIMEOUT_S,
+                    max_bytes=MAX_BODY_BYTES,
+                    timeout_s=REQUEST_TIMEOUT_S,
                     verify=False,
                     with_credentials=True,
                 )
@@ -47,5 +48,5 @@ def timing(page: Page, network: Network, load: BrowserLoad | None = None) -> Tim
     return Timing(tuple(seconds))
 
 
-def _agree(seconds: Sequence[float]) -> bool:
-    return len(seconds) > 1 and max(seconds) - min(seconds) < AGREEMENT_S
+def _are_close_times(seconds: Sequence[float]) -> bool:
+    return len(seconds) > 1 and max(seconds) - min(seconds) < MAX_DIFFERENCE_S

@@ -1,4 +1,4 @@
-"""Table of the files of a performance report that several findings name: each file once, with its findings."""
+"""Table of files with findings in a performance report."""
 
 from __future__ import annotations
 
@@ -12,14 +12,19 @@ from website_scan.report.tables import Cell, address, formatted
 from website_scan.report_json import ExportedCheck
 
 ADDRESS_COLUMN = "url"
-SIZE_COLUMNS = ("wire_bytes", "sent_bytes", "bytes")  # columns of a file's transferred size, the most exact first
+# Columns with the transferred size of a file, the most exact first.
+SIZE_COLUMNS = ("wire_bytes", "sent_bytes", "bytes")
 SIZE = Column("Transferred", "number", BYTES)
-MAX_ROWS = 50  # the site chooses how many files a page loads
+# The table has a limit, because the site chooses how many files a page loads.
+MAX_ROWS = 50
 
 
 @dataclass(frozen=True, slots=True)
 class FaultyFile:
-    """File with the findings that name it, in order of priority, and its transferred size, empty if unknown."""
+    """File with its findings in order of priority.
+
+    Its transferred size is empty if unknown.
+    """
 
     address: Cell
     size: str
@@ -27,7 +32,9 @@ class FaultyFile:
 
 
 def faulty_files(checks: Iterable[ExportedCheck], prefix: str) -> tuple[FaultyFile, ...]:
-    """Return the files that findings name, files with most findings first; empty if no file has two findings.
+    """Return the files with findings, those with the most findings first.
+
+    Empty if no file has two findings.
 
     `checks` are the checks of the report in order of priority; `prefix` goes before anchors.
     """
@@ -44,7 +51,10 @@ def faulty_files(checks: Iterable[ExportedCheck], prefix: str) -> tuple[FaultyFi
             verdicts.setdefault(file, {})[check["id"]] = verdict
             if size := next((formatted(SIZE, row[name]) for name in SIZE_COLUMNS if row.get(name)), ""):
                 sizes.setdefault(file, size)
-    if all(len(by_check) < 2 for by_check in verdicts.values()):
+    if all(len(verdict_by_check) < 2 for verdict_by_check in verdicts.values()):
         return ()
     ordered = sorted(verdicts.items(), key=lambda pair: -len(pair[1]))[:MAX_ROWS]
-    return tuple(FaultyFile(address(file), sizes.get(file, ""), tuple(by_check.values())) for file, by_check in ordered)
+    return tuple(
+        FaultyFile(address(file), sizes.get(file, ""), tuple(verdict_by_check.values()))
+        for file, verdict_by_check in ordered
+    )

@@ -1,4 +1,4 @@
-"""Table of the page's response headers, each with the verdicts of the checks that judge it."""
+"""Table of response headers with the checks' verdicts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from website_scan.report.places import rows_of
 from website_scan.report_json import ExportedCheck
 
 CSP = "Content-Security-Policy"
-# Headers that a check judges, by check ID. If the page sends none of them, the table lists the first as missing.
+# If the page sends none of a check's headers, the table lists the first one as missing.
 JUDGED: Mapping[str, tuple[str, ...]] = {
     "hsts": ("Strict-Transport-Security",),
     "hsts-preload-consistency": ("Strict-Transport-Security",),
@@ -40,11 +40,12 @@ JUDGED: Mapping[str, tuple[str, ...]] = {
     "cookie-samesite": ("Set-Cookie",),
     "cookie-prefix": ("Set-Cookie",),
     "server-version": ("Server",),
-    "powered-by": (),  # the places of the finding have the names of the headers
+    # The places of this finding contain the names of the headers.
+    "powered-by": (),
     "deprecated-headers": ("Public-Key-Pins", "Public-Key-Pins-Report-Only", "Expect-CT", "Feature-Policy"),
 }
-# Checks whose headers are never listed as missing, because a page does not need them.
-ONLY_WHERE_SENT = frozenset(
+# Checks of optional headers, which are never listed as missing.
+OPTIONAL_HEADER_CHECKS = frozenset(
     {
         *("cookie-secure", "cookie-httponly", "cookie-samesite", "cookie-prefix", "cors-credentials"),
         *("cross-origin-policies", "deprecated-headers", "powered-by", "server-version"),
@@ -54,7 +55,10 @@ ONLY_WHERE_SENT = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class HeaderCheck:
-    """Verdict of a check on a header: status and title. `anchor` is the anchor of the check's card."""
+    """Verdict of a check.
+
+    It has a status, a title (`text`), and the anchor of its card.
+    """
 
     status: str
     text: str
@@ -62,13 +66,19 @@ class HeaderCheck:
 
     @classmethod
     def of(cls, check: ExportedCheck, prefix: str) -> HeaderCheck:
-        """Return the verdict of a check of the export; `prefix` goes before the anchor."""
+        """Return the verdict of a check of a JSON export.
+
+        `prefix` goes before the anchor.
+        """
         return cls(check["status"], check["title"], f"{prefix}check-{check['id']}")
 
 
 @dataclass(frozen=True, slots=True)
 class JudgedHeader:
-    """Header line; the value is None if the header is missing. `status` is the worst verdict's, or empty."""
+    """Header with its verdicts.
+
+    `value` is None for a missing header. `status` is the worst status, or empty.
+    """
 
     name: str
     value: str | None
@@ -79,13 +89,13 @@ class JudgedHeader:
         return self.verdicts[0].status if self.verdicts else ""
 
 
-def judged_headers(
+def headers_with_verdicts(
     sent: Sequence[Sequence[str]], checks: Mapping[str, ExportedCheck], prefix: str
 ) -> tuple[JudgedHeader, ...]:
-    """Return the headers by their worst verdict, missing headers before sent headers; headers without verdict last.
+    """Return the headers sorted by their worst verdict.
 
-    Headers of the same rank stay in the order received. `sent` has pairs of name and value, `checks` the checks of the
-    export by ID; `prefix` goes before anchors.
+    Missing headers come first, headers without a verdict last. Headers of the same rank remain in the order received.
+    `sent` has pairs of name and value, `checks` the checks of the export by ID; `prefix` goes before anchors.
     """
     names = {name.lower() for name, _ in sent}
     verdicts: dict[str, list[HeaderCheck]] = {}
@@ -98,7 +108,7 @@ def judged_headers(
         sent_names = sorted((header_places or {name.lower() for name in header_names}) & names)
         for name in sent_names:
             verdicts.setdefault(name, []).append(verdict)
-        if not sent_names and check["status"] != "pass" and id not in ONLY_WHERE_SENT and header_names:
+        if not sent_names and check["status"] != "pass" and id not in OPTIONAL_HEADER_CHECKS and header_names:
             missing.setdefault(header_names[0], []).append(verdict)
     headers = [JudgedHeader(name, None, _worst_first(judgements)) for name, judgements in missing.items()]
     headers += [JudgedHeader(name, value, _worst_first(verdicts.get(name.lower(), ()))) for name, value in sent]

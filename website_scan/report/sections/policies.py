@@ -1,4 +1,7 @@
-"""Tables of Content Security Policies: each directive with its sources and the findings about the directive."""
+"""Tables of a page's Content Security Policies.
+
+They show the findings about each directive.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,10 @@ WAYS = {"header": "sent as a header", "meta": "in a <meta> element", "report onl
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Source (value) of a directive. `is_weak` is True if a finding is about the source."""
+    """Source expression of a CSP directive.
+
+    `is_weak` is True if a finding is about the source.
+    """
 
     text: str
     is_weak: bool
@@ -25,7 +31,10 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Directive:
-    """Directive of a policy. `is_set` is False if the directive is missing."""
+    """CSP directive with its findings.
+
+    `is_set` is False if the policy lacks the directive.
+    """
 
     name: str
     sources: tuple[Source, ...]
@@ -43,37 +52,38 @@ def _is_one_of(*values: str) -> Callable[[str], bool]:
     return lambda source: source.lower() in values
 
 
-def _is_broad(source: str) -> bool:
+def _is_broad_source(source: str) -> bool:
     return source.lower() in ("*", "http:", "https:", "data:", "blob:", "filesystem:") or source.startswith("*.")
 
 
-def _is_http(source: str) -> bool:
+def _is_http_source(source: str) -> bool:
     return source.lower().startswith("http:")
 
 
-def _is_any(_source: str) -> bool:
+def _is_any_source(_source: str) -> bool:
     return True
 
 
-# By check ID: fallback chains of directives that the check judges, and a test for weak values. Of a chain, the first
-# directive in the policy counts.
+# In a fallback chain, the first directive that the policy contains counts.
 JUDGED_DIRECTIVES: Mapping[str, tuple[tuple[tuple[str, ...], ...], Callable[[str], bool]]] = {
-    "csp-present": ((SCRIPTS,), lambda source: _is_broad(source) or source.lower() == "'unsafe-inline'"),
+    "csp-present": ((SCRIPTS,), lambda source: _is_broad_source(source) or source.lower() == "'unsafe-inline'"),
     "csp-script-inline": ((SCRIPTS,), _is_one_of("'unsafe-inline'")),
-    "csp-script-broad": ((SCRIPTS,), _is_broad),
+    "csp-script-broad": ((SCRIPTS,), _is_broad_source),
     "csp-unsafe-eval": ((SCRIPTS,), _is_one_of("'unsafe-eval'")),
     "csp-allowlist-bypass": ((SCRIPTS,), _is_one_of()),
     "csp-nonce-static": ((SCRIPTS,), lambda source: source.lower().startswith("'nonce-")),
     "csp-object-base": ((("object-src", "default-src"), ("base-uri",)), _is_one_of("*")),
     "csp-style-inline": ((STYLES,), _is_one_of("'unsafe-inline'")),
-    "clickjacking": ((("frame-ancestors",),), _is_broad),
+    "clickjacking": ((("frame-ancestors",),), _is_broad_source),
 }
 
 
 def policy_tables(
     stored: Sequence[StoredPolicy], checks: Mapping[str, ExportedCheck], prefix: str
 ) -> tuple[Policy, ...]:
-    """Return the policies as tables. `stored` has the policies' `way` and `text`, `checks` the export's checks by ID.
+    """Convert stored policies to tables.
+
+    `checks` are the checks of the JSON export by ID.
 
     `prefix` goes before anchors.
     """
@@ -98,17 +108,17 @@ def _directives(policy: StoredPolicy, findings: Mapping[str, ExportedFinding], p
         for id, (groups, is_weak) in JUDGED_DIRECTIVES.items():
             for group in groups if id in findings else ():
                 name = next((name for name in group if name in values), group[0])
-                # If a check judges several groups, mark only groups with a weak value or a missing directive.
-                is_alone = len(groups) == 1
-                if (is_alone or any(map(is_weak, values[name]))) if name in values else not is_alone:
+                # Of several chains, only those with a weak source or without a directive are marked.
+                has_single_chain = len(groups) == 1
+                if (has_single_chain or any(map(is_weak, values[name]))) if name in values else not has_single_chain:
                     add_verdict(id, name, is_weak)
         if "csp-insecure-source" in findings:
-            for name in (name for name, sources in values.items() if any(map(_is_http, sources))):
-                add_verdict("csp-insecure-source", name, _is_http)
+            for name in (name for name, sources in values.items() if any(map(_is_http_source, sources))):
+                add_verdict("csp-insecure-source", name, _is_http_source)
         if "csp-syntax" in findings:
-            faulty = _directives_of(findings["csp-syntax"])
+            faulty = _faulty_directives(findings["csp-syntax"])
             for name in (name for name in values if name in faulty):
-                add_verdict("csp-syntax", name, _is_any)
+                add_verdict("csp-syntax", name, _is_any_source)
     missing = [
         Directive(name, (), tuple(judgements), is_set=False)
         for name, judgements in verdicts.items()
@@ -127,8 +137,8 @@ def _directives(policy: StoredPolicy, findings: Mapping[str, ExportedFinding], p
     )
 
 
-def _directives_of(check: ExportedFinding) -> set[str]:
-    """Return the names of the directives in the faults that a check found."""
+def _faulty_directives(check: ExportedFinding) -> set[str]:
+    """Return the names of a finding's faulty directives."""
     faults: Any = check["values"]["faults"]["value"] if "faults" in check["values"] else ()
     names = (fault["values"].get("directive", {}).get("value", "") for fault in faults)
     return {str(name).lower() for name in names}

@@ -1,4 +1,7 @@
-"""Sections of a report's page besides the checks, from exhibits that the scan stored and from rows of checks."""
+"""Sections of the report page besides the checks.
+
+They are made from stored exhibits and check details.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +12,10 @@ from itertools import pairwise
 from website_scan.json_types import JsonValue
 from website_scan.priority import priority_of
 from website_scan.report.sections.files import FaultyFile, faulty_files
-from website_scan.report.sections.headers import JudgedHeader, judged_headers
+from website_scan.report.sections.headers import JudgedHeader, headers_with_verdicts
 from website_scan.report.sections.policies import Policy, policy_tables
 from website_scan.report.sections.previews import SearchResult, SharedLink, search_result, shared_link
-from website_scan.report.sections.treemap import Weights, weights
+from website_scan.report.sections.treemap import TransferSizes, weights
 from website_scan.report.tables import Table, tables
 from website_scan.report_json import ExportJson, StoredColumn
 from website_scan.stored_data import StoredExhibits, StoredHop
@@ -27,7 +30,10 @@ REDIRECT: list[StoredColumn] = [
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """Entry in the table of contents of a report. The template puts the page's prefix before `anchor`."""
+    """Entry in the table of contents of a report page.
+
+    The template adds the prefix of the page to `anchor`.
+    """
 
     name: str
     anchor: str
@@ -35,7 +41,10 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Sections:
-    """Sections of a report. Sections are empty or None for other scan types, and for reports without their exhibit."""
+    """Sections of a report page.
+
+    A section is empty or None if the report has no data for the section.
+    """
 
     headers: tuple[JudgedHeader, ...] = ()
     policies: tuple[Policy, ...] = ()
@@ -44,11 +53,14 @@ class Sections:
     search_result: SearchResult | None = None
     shared_link: SharedLink | None = None
     files: tuple[FaultyFile, ...] = ()
-    weights: Weights | None = None
+    weights: TransferSizes | None = None
 
     @property
     def contents(self) -> list[Entry]:
-        """Entries of the sections in the page's order."""
+        """Entries for the table of contents.
+
+        There is one for each non-empty section, in the order on the page.
+        """
         sections = (
             (self.search_result or self.shared_link, Entry("How others show it", "previews")),
             (self.headers, Entry("Response headers", "headers")),
@@ -61,8 +73,10 @@ class Sections:
         return [entry for section, entry in sections if section]
 
 
-def sections_of(export: ExportJson, stored: StoredExhibits | None, prefix: str) -> Sections:
-    """Return the sections. `export` is the JSON export, `stored` has the exhibits from `website_scan.exhibits`.
+def create_sections(export: ExportJson, stored: StoredExhibits | None, prefix: str) -> Sections:
+    """Create the sections of a report page.
+
+    Their sources are the JSON export and the stored exhibits.
 
     `prefix` goes before anchors.
     """
@@ -70,7 +84,7 @@ def sections_of(export: ExportJson, stored: StoredExhibits | None, prefix: str) 
     checks = {check["id"]: check for category in export["categories"] for check in category["checks"]}
     is_security = export["type"] == "security"
     return Sections(
-        headers=judged_headers(stored["headers"], checks, prefix) if "headers" in stored else (),
+        headers=headers_with_verdicts(stored["headers"], checks, prefix) if "headers" in stored else (),
         policies=policy_tables(stored.get("policies", ()), checks, prefix),
         certificates=tables(checks[CHAIN]["details"]) if is_security and CHAIN in checks else (),
         redirects=_redirects(stored.get("redirects", ())),
@@ -82,6 +96,6 @@ def sections_of(export: ExportJson, stored: StoredExhibits | None, prefix: str) 
 
 
 def _redirects(hops: Sequence[StoredHop]) -> tuple[Table, ...]:
-    """Return the redirects as a table of source, status and target."""
+    """Return a table of the redirects with source, status and target."""
     rows: list[list[JsonValue]] = [[before["url"], before["status"], after["url"]] for before, after in pairwise(hops)]
     return tables([{"kind": "redirect", "columns": REDIRECT, "rows": rows, "total": len(rows)}] if rows else [])

@@ -1,4 +1,7 @@
-"""Treemap of a page's transfer size by host and kind of file (Bruls et al., Squarified Treemaps)."""
+"""Treemap of a page's transfer size by host and kind of file.
+
+Bruls et al., Squarified Treemaps.
+"""
 
 from __future__ import annotations
 
@@ -9,19 +12,23 @@ from typing import Literal
 from website_scan.messages import size
 from website_scan.stored_data import StoredWeight
 
-# Width and height of the drawing; positions and sizes of areas are in per cent of the drawing.
+# Positions and sizes of areas are in per cent of the drawing.
 WIDTH, HEIGHT = 3.0, 1.0
 # Minimum width and height of an area with a label, in per cent of the drawing.
 LABEL_WIDTH, LABEL_HEIGHT = 9.0, 16.0
-# Width of a character of the label in per cent of the drawing, on a wide screen and on a phone.
-CHARACTER, CHARACTER_ON_PHONE = 0.95, 2.8
+# Width of a label's character in per cent of the drawing, on a wide screen and on a phone.
+CHARACTER_WIDTH, CHARACTER_WIDTH_ON_PHONE = 0.95, 2.8
 MAX_ROWS = 8
-MIN_SIDE = 1e-9  # minimum length of a side, against division by zero after rounding
+# Minimum length of a side, which prevents a division by zero after rounding.
+MIN_SIDE = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
 class Area:
-    """Rectangle of the treemap, in per cent of the drawing."""
+    """Rectangle of the treemap with its label.
+
+    Position and size are in per cent of the drawing.
+    """
 
     label: str
     host: str
@@ -33,22 +40,28 @@ class Area:
     height: float
 
     @property
-    def has_words(self) -> bool:
-        return self.width >= max(LABEL_WIDTH, CHARACTER * self._length) and self.height >= LABEL_HEIGHT
+    def fits_label(self) -> bool:
+        return self.width >= max(LABEL_WIDTH, CHARACTER_WIDTH * self._length) and self.height >= LABEL_HEIGHT
 
     @property
-    def is_slim(self) -> bool:
-        return self.width < CHARACTER_ON_PHONE * self._length
+    def fits_no_label_on_phone(self) -> bool:
+        return self.width < CHARACTER_WIDTH_ON_PHONE * self._length
 
     @property
     def _length(self) -> int:
-        """Number of characters in the first line of the label, such as "Document, 16 kB"."""
+        """Number of characters in the first line of the label.
+
+        An example of a line is "Document, 16 kB".
+        """
         return len(self.label) + 2 + len(self.size)
 
 
 @dataclass(frozen=True, slots=True)
-class Sum:
-    """Row of a table of sums. `share` is in per cent; `kind` is a kind of file, empty for the sum of a host."""
+class TransferSize:
+    """Transfer size of one host or one kind of file.
+
+    `share` is in per cent; `kind` is empty for a host.
+    """
 
     name: str
     note: str
@@ -59,25 +72,28 @@ class Sum:
 
 
 @dataclass(frozen=True, slots=True)
-class Weights:
+class TransferSizes:
     total: str
     requests: int
-    third_party: str  # empty without third parties
+    third_party: str
     areas: tuple[Area, ...]
-    kinds: tuple[Sum, ...]
-    hosts: tuple[Sum, ...]
+    kinds: tuple[TransferSize, ...]
+    hosts: tuple[TransferSize, ...]
 
 
-def weights(stored: Sequence[StoredWeight]) -> Weights | None:
-    """Return the treemap and the tables of transfer sizes, None if no bytes were transferred."""
+def weights(stored: Sequence[StoredWeight]) -> TransferSizes | None:
+    """Create the treemap and the tables of transfer sizes.
+
+    Returns None if the page transferred no bytes.
+    """
     rows = [row for row in stored if row["wire_bytes"] > 0]
     total = sum(row["wire_bytes"] for row in rows)
     if not total:
         return None
     third_party_bytes = sum(row["wire_bytes"] for row in rows if row["is_third_party"])
     ordered = sorted(rows, key=lambda row: -row["wire_bytes"])
-    rectangles = squarified([row["wire_bytes"] for row in ordered], WIDTH, HEIGHT)
-    return Weights(
+    rectangles = squarify([row["wire_bytes"] for row in ordered], WIDTH, HEIGHT)
+    return TransferSizes(
         total=size(total),
         requests=sum(row["requests"] for row in rows),
         third_party=f"{size(third_party_bytes)} ({round(100 * third_party_bytes / total)} %)"
@@ -96,13 +112,16 @@ def weights(stored: Sequence[StoredWeight]) -> Weights | None:
             )
             for row, rectangle in zip(ordered, rectangles, strict=True)
         ),
-        kinds=_sums(rows, "kind", total),
-        hosts=_sums(rows, "host", total),
+        kinds=_transfer_sizes(rows, "kind", total),
+        hosts=_transfer_sizes(rows, "host", total),
     )
 
 
-def _sums(rows: Sequence[StoredWeight], by: Literal["kind", "host"], total: int) -> tuple[Sum, ...]:
-    """Return the sums by kind or host, the largest first; one more row has the sum of all beyond `MAX_ROWS`."""
+def _transfer_sizes(rows: Sequence[StoredWeight], by: Literal["kind", "host"], total: int) -> tuple[TransferSize, ...]:
+    """Return the transfer sizes by kind or host, largest first.
+
+    The last row sums up all beyond MAX_ROWS.
+    """
     grouped: dict[str, list[StoredWeight]] = {}
     for weight in rows:
         grouped.setdefault(weight[by], []).append(weight)
@@ -111,7 +130,7 @@ def _sums(rows: Sequence[StoredWeight], by: Literal["kind", "host"], total: int)
     if rest := [row for _, members in ordered[MAX_ROWS:] for row in members]:
         groups.append((f"{len(ordered) - MAX_ROWS} more", rest))
     return tuple(
-        Sum(
+        TransferSize(
             name=(name.capitalize() if by == "kind" else name) or "Other hosts",
             note="third party" if by == "host" and members[0]["is_third_party"] else "",
             requests=sum(row["requests"] for row in members),
@@ -127,8 +146,10 @@ def _bytes(rows: Sequence[StoredWeight]) -> int:
     return sum(row["wire_bytes"] for row in rows)
 
 
-def squarified(values: Sequence[int], width: float, height: float) -> list[tuple[float, float, float, float]]:
-    """Return a rectangle (x, y, width, height) for each of the values, which are positive and in descending order.
+def squarify(values: Sequence[int], width: float, height: float) -> list[tuple[float, float, float, float]]:
+    """Return a rectangle (x, y, width, height) for each value.
+
+    Values are positive and in descending order.
 
     The areas are proportional to the values and fill the whole. Rows are along the shorter side; values are added to a
     row as long as its worst aspect ratio does not become worse.
@@ -147,16 +168,16 @@ def squarified(values: Sequence[int], width: float, height: float) -> list[tuple
         row, remaining = remaining[:count], remaining[count:]
         thickness = sum(row) / side
         at = 0.0
-        is_column = width - x >= height - y
+        is_vertical_row = width - x >= height - y
         for area in row:
             length = area / thickness
-            rectangles.append((x, y + at, thickness, length) if is_column else (x + at, y, length, thickness))
+            rectangles.append((x, y + at, thickness, length) if is_vertical_row else (x + at, y, length, thickness))
             at += length
-        x, y = (x + thickness, y) if is_column else (x, y + thickness)
+        x, y = (x + thickness, y) if is_vertical_row else (x, y + thickness)
     return rectangles
 
 
 def _worst_ratio(row: Sequence[float], side: float) -> float:
-    """Return the worst aspect ratio in a row of areas along a side."""
+    """Return the worst aspect ratio of the areas in a row along a side."""
     thickness = sum(row) / side
     return max(max(thickness**2 / area, area / thickness**2) for area in row)

@@ -1,4 +1,7 @@
-"""Page content checks: third-party code that the page runs, vulnerable libraries, and links to other sites."""
+"""Checks of third-party code and links to other sites.
+
+They also find vulnerable JavaScript libraries.
+"""
 
 from __future__ import annotations
 
@@ -22,10 +25,10 @@ from website_scan.security.csp import Policies
 from website_scan.security.evidence import LoadedScripts
 from website_scan.security.javascript_libraries import (
     UsedLibrary,
-    as_of,
-    libraries_of_banners,
-    library_of_url,
-    version_key,
+    find_libraries_in_script,
+    find_library_by_url,
+    last_update,
+    version_sort_key,
 )
 from website_scan.values import Count, Excerpt, Values, Word
 
@@ -33,7 +36,7 @@ CATEGORY = Category("Page content", weight=5, html=True)
 
 INTEGRITY = re.compile(r"(?:^|\s)sha(?:256|384|512)-[A-Za-z0-9+/_-]{43,88}={0,2}(?=\s|\?|$)", re.IGNORECASE)
 
-# Hosts whose files change by design, according to their vendors, so that no integrity hash can be pinned.
+# Hosts whose files change by design, so that no integrity hash is possible.
 SELF_UPDATING_HOSTS = (
     *("www.googletagmanager.com", "www.google-analytics.com", "www.google.com", "www.gstatic.com", "apis.google.com"),
     *("accounts.google.com", "maps.googleapis.com", "maps.google.com", "fonts.googleapis.com", "www.recaptcha.net"),
@@ -58,7 +61,7 @@ COMPROMISED_DOMAINS = (
 
 @dataclass(frozen=True, slots=True)
 class EmbeddedFile(Place):
-    """Script, style sheet or frame that the page loads."""
+    """Script, style sheet or frame on the page."""
 
     kind: ClassVar[str] = "embedded-file"
     are_counted: ClassVar[bool] = True
@@ -73,7 +76,10 @@ class EmbeddedFile(Place):
 
 @dataclass(frozen=True, slots=True)
 class VulnerableLibrary(Place):
-    """Library with known vulnerabilities, in a script that the page loads."""
+    """JavaScript library with known vulnerabilities.
+
+    A script that the page loads contains it.
+    """
 
     kind: ClassVar[str] = "library"
 
@@ -84,13 +90,13 @@ class VulnerableLibrary(Place):
     url: PlaceUrl
 
     @classmethod
-    def of(cls, used: UsedLibrary, url: str) -> Self:
+    def from_library(cls, used: UsedLibrary, url: str) -> Self:
         fixes = [entry.fixed for entry in used.known_vulnerabilities if entry.fixed is not None]
         return cls(
             library=used.library.name,
-            version=used.version,
+            version=used.version_text,
             vulnerabilities=", ".join(dict.fromkeys(entry.id for entry in used.known_vulnerabilities)),
-            fixed_in=max(fixes, key=version_key) if len(fixes) == len(used.known_vulnerabilities) else None,
+            fixed_in=max(fixes, key=version_sort_key) if len(fixes) == len(used.known_vulnerabilities) else None,
             url=excerpt(url),
         )
 
@@ -103,7 +109,7 @@ class VulnerableLibrary(Place):
 
 @dataclass(frozen=True, slots=True)
 class LinkedPage(Place):
-    """Page of another site that a link or form opens."""
+    """Link or form that opens another site in a new tab."""
 
     kind: ClassVar[str] = "linked-page"
 
@@ -112,12 +118,15 @@ class LinkedPage(Place):
 
 @dataclass(frozen=True, slots=True)
 class _EmbeddedResource:
-    """Script, style sheet or frame with its element, absolute URL and host. `is_plain`: over plain HTTP."""
+    """Script, style sheet or frame of the page.
+
+    It has its element, absolute URL and host.
+    """
 
     node: LexborNode
     url: str
     host: str
-    is_plain: bool
+    is_over_plain_http: bool
 
     @property
     def has_integrity(self) -> bool:
@@ -137,11 +146,11 @@ def _embedded_resources(document: Document, selector: str) -> Iterator[_Embedded
             yield _EmbeddedResource(node, url.href, url.hostname, url.scheme == "http")
 
 
-def _is_under(host: str, domains: tuple[str, ...]) -> bool:
+def _is_in_domains(host: str, domains: tuple[str, ...]) -> bool:
     return any(host == domain or host.endswith(f".{domain}") for domain in domains)
 
 
-def _places(files: list[_EmbeddedResource]) -> list[EmbeddedFile]:
+def _make_places(files: list[_EmbeddedResource]) -> list[EmbeddedFile]:
     return [EmbeddedFile(file.node.tag or "", excerpt(file.url)) for file in files]
 
 
@@ -166,24 +175,26 @@ def sri_third_party(page: Page, document: Document, policies: Policies) -> Verdi
     ]
     if not others:
         return NotApplicable("No third-party script or style sheet.")
-    # With upgrade-insecure-requests, browsers load http resources over https.
-    is_upgraded = page.target.is_https and policies.upgrades_insecure_requests
-    plain = [file for file in others if file.is_plain and not is_upgraded]
+    # Browsers load http resources over https because of upgrade-insecure-requests.
+    are_requests_upgraded = page.target.is_https and policies.upgrades_insecure_requests
+    plain = [file for file in others if file.is_over_plain_http and not are_requests_upgraded]
     if plain:
         return Fail(
             "over-http",
             "The page loads {files} over plain HTTP.",
             files=Count(len(plain), "third-party file"),
-            places=_places(plain),
+            places=_make_places(plain),
             fix="Load the files over HTTPS, or serve them yourself.",
         )
-    unpinned = [file for file in others if not file.has_integrity and not _is_under(file.host, SELF_UPDATING_HOSTS)]
+    unpinned = [
+        file for file in others if not file.has_integrity and not _is_in_domains(file.host, SELF_UPDATING_HOSTS)
+    ]
     if unpinned:
         return Warn(
             "missing",
             "The page loads {files} without an integrity attribute.",
             files=Count(len(unpinned), "third-party file"),
-            places=_places(unpinned),
+            places=_make_places(unpinned),
         )
     return Pass(
         "{files} {files:has|have} an integrity attribute, or {files:comes|come} from services that change their files.",
@@ -204,7 +215,7 @@ def compromised_cdn(document: Document) -> Verdict:
     compromised = [
         file
         for file in _embedded_resources(document, "script[src], link[href], iframe[src]")
-        if _is_under(file.host, COMPROMISED_DOMAINS)
+        if _is_in_domains(file.host, COMPROMISED_DOMAINS)
     ]
     if compromised:
         return Fail(
@@ -212,7 +223,7 @@ def compromised_cdn(document: Document) -> Verdict:
             "The page loads {files} from {hosts:a compromised host|compromised hosts}.",
             files=Count(len(compromised), "file"),
             hosts=Count(len({file.host for file in compromised})),
-            places=_places(compromised),
+            places=_make_places(compromised),
         )
     return Pass("No script, style sheet or frame from a host known to be compromised.")
 
@@ -232,21 +243,21 @@ def compromised_cdn(document: Document) -> Verdict:
 def vulnerable_js_library(scripts: LoadedScripts) -> Verdict:
     used: dict[tuple[str, str], tuple[UsedLibrary, str]] = {}
     for script in scripts.scripts:
-        library = library_of_url(script.url)
-        for entry in [library] if library else libraries_of_banners(script.text):
-            used.setdefault((entry.library.package, entry.version), (entry, script.url))
+        library = find_library_by_url(script.url)
+        for entry in [library] if library else find_libraries_in_script(script.text):
+            used.setdefault((entry.library.package, entry.version_text), (entry, script.url))
     if not used:
         return NotApplicable("No script was recognized as a known library.")
     vulnerable = [(entry, url) for entry, url in used.values() if entry.known_vulnerabilities]
     if not vulnerable:
         return Pass(
             "No known vulnerabilities in {libraries} as of {day}.",
-            libraries=Values([Excerpt(f"{entry.library.name} {entry.version}") for entry, _ in used.values()]),
-            day=Word(as_of()),
+            libraries=Values([Excerpt(f"{entry.library.name} {entry.version_text}") for entry, _ in used.values()]),
+            day=Word(last_update()),
         )
     summary = "The page loads {libraries} with known vulnerabilities."
     libraries = Count(len(vulnerable), "JavaScript library", "JavaScript libraries")
-    places = [VulnerableLibrary.of(entry, url) for entry, url in vulnerable]
+    places = [VulnerableLibrary.from_library(entry, url) for entry, url in vulnerable]
     if len(places) > 1:
         return Fail("several-libraries", summary, libraries=libraries, places=places)
     return Fail(
@@ -270,11 +281,11 @@ def vulnerable_js_library(scripts: LoadedScripts) -> Verdict:
 )
 def link_noopener(page: Page, document: Document) -> Verdict:
     exposed = []
-    new_tabs = 0
+    new_tab_count = 0
     for node in live(document, "a[target], area[target], form[target]"):
         if (attribute(node, "target") or "").strip().lower() != "_blank":
             continue
-        new_tabs += 1
+        new_tab_count += 1
         relations = (attribute(node, "rel") or "").lower().split()
         reference = attribute(node, "action" if node.tag == "form" else "href") or ""
         url = resolve(document, reference)
@@ -282,7 +293,7 @@ def link_noopener(page: Page, document: Document) -> Verdict:
             continue
         if url.is_http and url.origin != page.target.origin:
             exposed.append(url.href)
-    if not new_tabs:
+    if not new_tab_count:
         return NotApplicable("No link opens a new tab.")
     if exposed:
         return Warn(

@@ -1,4 +1,7 @@
-"""Cookie checks: attributes and name prefixes that prevent others from reading, sending or replacing cookies."""
+"""Checks of cookie attributes and name prefixes.
+
+They keep others from reading, sending or replacing cookies.
+"""
 
 from __future__ import annotations
 
@@ -20,12 +23,12 @@ CATEGORY = Category("Cookies", weight=10)
 
 NO_COOKIES = NotApplicable("The site sets no cookies on this page.")
 NAMELESS = "(without a name)"
-SAFE_COOKIE = {Language.HEADER: "Set-Cookie: name=value; Secure; HttpOnly; SameSite=Lax"}
+SAFE_COOKIE_EXAMPLE = {Language.HEADER: "Set-Cookie: name=value; Secure; HttpOnly; SameSite=Lax"}
 
 
 @dataclass(frozen=True, slots=True)
 class SentCookie(Place):
-    """Cookie that the site sets, with its attributes. Its value is never stored."""
+    """Cookie that the site sets, with its attributes, but without its value."""
 
     kind: ClassVar[str] = "cookie"
 
@@ -38,7 +41,7 @@ class SentCookie(Place):
     fault: Annotated[str | None, Column("What is wrong")]
 
     @classmethod
-    def of(cls, cookie: Cookie) -> Self:
+    def from_cookie(cls, cookie: Cookie) -> Self:
         return cls(
             cookie=excerpt(cookie.name, 100),
             host=cookie.host,
@@ -46,7 +49,7 @@ class SentCookie(Place):
             secure=cookie.secure,
             http_only=cookie.http_only,
             same_site="(unknown value)" if cookie.same_site == "" else cookie.same_site,
-            fault=cookie.broken_prefix_rule and excerpt(cookie.broken_prefix_rule),
+            fault=cookie.violated_prefix_rule and excerpt(cookie.violated_prefix_rule),
         )
 
     @property
@@ -55,16 +58,16 @@ class SentCookie(Place):
         return f"{name} ({self.fault})" if self.fault else name
 
     def normal(self, page: WrittenUrl) -> str:
-        """Return the cookie's name and host for the fingerprint; only the host if it has no name."""
+        """Return the cookie's name and host in normal form, for fingerprints."""
         host = as_host(self.host, page)
         return f"{as_name(self.cookie, page)} {host}" if self.cookie else host
 
 
-def _places(cookies: Sequence[Cookie]) -> list[SentCookie]:
-    return [SentCookie.of(cookie) for cookie in cookies]
+def _make_places(cookies: Sequence[Cookie]) -> list[SentCookie]:
+    return [SentCookie.from_cookie(cookie) for cookie in cookies]
 
 
-def _names(cookies: Sequence[Cookie]) -> Values:
+def _cookie_names(cookies: Sequence[Cookie]) -> Values:
     return Values([Excerpt(cookie.name or NAMELESS, 60) for cookie in cookies])
 
 
@@ -78,7 +81,7 @@ def _names(cookies: Sequence[Cookie]) -> Values:
     },
     why="Browsers send a cookie without Secure over plain HTTP too, where anyone on the network can read it.",
     severity=HIGH,
-    fix=Fix("Add `Secure` to every cookie.", SAFE_COOKIE),
+    fix=Fix("Add `Secure` to every cookie.", SAFE_COOKIE_EXAMPLE),
     references=("RFC 6265bis, section 4.1.2.5", "CWE-614", "MDN: Set-Cookie"),
 )
 def cookie_secure(page: Page, cookies: Cookies) -> Verdict:
@@ -91,15 +94,15 @@ def cookie_secure(page: Page, cookies: Cookies) -> Verdict:
         return Pass(
             "Secure is set on {cookies}.",
             cookies=Count(len(cookies.accepted), "cookie"),
-            details=_places(cookies.accepted),
+            details=_make_places(cookies.accepted),
         )
-    application_cookies = [cookie for cookie in insecure if not cookie.is_for_load_balancing]
+    application_cookies = [cookie for cookie in insecure if not cookie.is_set_by_load_balancer]
     if not application_cookies:
         return Warn(
             "missing-on-load-balancer",
             "Secure is missing on {cookies} with which load balancers only name a server.",
             cookies=Count(len(insecure), "cookie"),
-            places=_places(insecure),
+            places=_make_places(insecure),
             fix="Switch on Secure in the settings of the load balancer, if it has such a setting.",
         )
     sessions = [cookie for cookie in application_cookies if cookie.is_session_like]
@@ -109,21 +112,21 @@ def cookie_secure(page: Page, cookies: Cookies) -> Verdict:
             "missing",
             "Secure is missing on {cookies}.",
             cookies=Count(len(others), "cookie"),
-            places=_places(others),
+            places=_make_places(others),
         )
     if not others:
         return Fail(
             "missing-on-session",
             "Secure is missing on {sessions}.",
             sessions=Count(len(sessions), "session cookie"),
-            places=_places(sessions),
+            places=_make_places(sessions),
         )
     return Fail(
         "missing-on-session",
         "Secure is missing on {sessions} and {others}.",
         sessions=Count(len(sessions), "session cookie"),
         others=Count(len(others), "other cookie"),
-        places=_places([*sessions, *others]),
+        places=_make_places([*sessions, *others]),
     )
 
 
@@ -133,7 +136,7 @@ def cookie_secure(page: Page, cookies: Cookies) -> Verdict:
     outcomes={"missing": "Session cookies without the HttpOnly attribute"},
     why="An injected script can read the session cookie and send it to an attacker.",
     severity=HIGH,
-    fix=Fix("Add `HttpOnly` to the session cookie.", SAFE_COOKIE),
+    fix=Fix("Add `HttpOnly` to the session cookie.", SAFE_COOKIE_EXAMPLE),
     references=("RFC 6265bis, section 4.1.2.6", "CWE-1004", "MDN: Set-Cookie"),
 )
 def cookie_httponly(cookies: Cookies) -> Verdict:
@@ -146,9 +149,9 @@ def cookie_httponly(cookies: Cookies) -> Verdict:
             "missing",
             "HttpOnly is missing on {cookies}.",
             cookies=Count(len(readable), "session cookie"),
-            places=_places(readable),
+            places=_make_places(readable),
         )
-    return Pass("HttpOnly is set on {names}.", names=_names(sessions), details=_places(sessions))
+    return Pass("HttpOnly is set on {names}.", names=_cookie_names(sessions), details=_make_places(sessions))
 
 
 @check(
@@ -166,7 +169,7 @@ def cookie_httponly(cookies: Cookies) -> Verdict:
     fix=Fix(
         "Add `SameSite=Lax` or `SameSite=Strict` to every cookie. Cookies for embedding in other sites need "
         "`SameSite=None; Secure`.",
-        SAFE_COOKIE,
+        SAFE_COOKIE_EXAMPLE,
     ),
     references=("RFC 6265bis, section 4.1.2.7", "CWE-1275", "MDN: Set-Cookie"),
 )
@@ -180,28 +183,28 @@ def cookie_samesite(cookies: Cookies) -> Verdict:
             "none-without-secure",
             "Browsers reject {cookies} with SameSite=None but without Secure.",
             cookies=Count(len(refused), "cookie"),
-            places=_places(refused),
+            places=_make_places(refused),
         )
     if unknown:
         return Fail(
             "invalid",
             "SameSite has an unknown value on {cookies}.",
             cookies=Count(len(unknown), "cookie"),
-            places=_places(unknown),
+            places=_make_places(unknown),
         )
     absent = [cookie for cookie in cookies.accepted if cookie.same_site is None]
     if absent:
-        are_for_load_balancing = all(cookie.is_for_load_balancing for cookie in absent)
+        are_all_for_load_balancing = all(cookie.is_set_by_load_balancer for cookie in absent)
         return Warn(
-            "missing-on-load-balancer" if are_for_load_balancing else "missing",
+            "missing-on-load-balancer" if are_all_for_load_balancing else "missing",
             "SameSite is missing on {cookies}.",
             cookies=Count(len(absent), "cookie"),
-            places=_places(absent),
+            places=_make_places(absent),
         )
     return Pass(
         "SameSite is set on {cookies}.",
         cookies=Count(len(cookies.accepted), "cookie"),
-        details=_places(cookies.accepted),
+        details=_make_places(cookies.accepted),
     )
 
 
@@ -212,23 +215,24 @@ def cookie_samesite(cookies: Cookies) -> Verdict:
     why="Browsers reject a cookie that breaks the rules of its prefix, so it is not set.",
     severity=LOW,
     fix="Send `Set-Cookie: __Host-name=value; Secure; Path=/; HttpOnly; SameSite=Lax` without `Domain`, or "
-    "`Set-Cookie: __Secure-name=value; Secure; HttpOnly; SameSite=Lax`. Otherwise rename the cookie.",
-    references=("RFC 6265bis, section 4.1.3", "MDN: Set-Cookie"),
+    "`Set-Cookie: __Secure-name=value; Secure; HttpOnly; SameSite=Lax`. `__Http-` and `__Host-Http-` also require "
+    "`HttpOnly`. Otherwise rename the cookie.",
+    references=("RFC 6265bis, section 4.1.3", "Layered Cookies, section 4.1.3", "MDN: Set-Cookie"),
 )
 def cookie_prefix(cookies: Cookies) -> Verdict:
-    prefixed = [cookie for cookie in cookies.sent if cookie.name.lower().startswith(("__host-", "__secure-"))]
+    prefixed = [cookie for cookie in cookies.sent if cookie.prefix is not None]
     if not prefixed:
         return NotApplicable("No cookie has a prefix.")
-    broken = [cookie for cookie in prefixed if cookie.broken_prefix_rule is not None]
+    broken = [cookie for cookie in prefixed if cookie.violated_prefix_rule is not None]
     if broken:
         return Fail(
             "broken",
             "{cookies} {cookies:breaks the rules of its|break the rules of their} prefix.",
             cookies=Count(len(broken), "cookie"),
-            places=_places(broken),
+            places=_make_places(broken),
         )
     return Pass(
         "{names} {names:meets the rules of its|meet the rules of their} prefix.",
-        names=_names(prefixed),
-        details=_places(prefixed),
+        names=_cookie_names(prefixed),
+        details=_make_places(prefixed),
     )

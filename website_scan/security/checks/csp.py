@@ -1,4 +1,4 @@
-"""Content Security Policy checks: resources and scripts that a page may load if an attacker injects markup."""
+"""Checks of resources that injected markup could load despite a CSP."""
 
 from __future__ import annotations
 
@@ -18,32 +18,32 @@ from website_scan.page.markup import attribute, live
 from website_scan.places import Column, Identity, Place, as_host
 from website_scan.security.csp import (
     HEADER,
-    REPORT_ONLY,
+    REPORT_ONLY_HEADER,
     SOURCE_LISTS,
     Csp,
     Policies,
-    allows_inline,
+    allows_inline_code,
     broad_script_sources,
-    bypass_host,
+    find_bypass_host,
     has_keyword,
     is_broad_source,
-    is_hash,
-    is_nonce,
+    is_hash_source,
+    is_nonce_source,
     syntax_faults,
-    trusts_by_nonce,
+    trusts_scripts_by_nonce_or_hash,
 )
 from website_scan.security.evidence import SecondFetch
 from website_scan.values import Clause, Code, Count, Values, Word
 
 CATEGORY = Category("Content Security Policy", weight=15, html=True)
 
-STRICT_POLICY: Mapping[Server | Language, str] = {
+STRICT_POLICY_SETTINGS: Mapping[Server | Language, str] = {
     Language.HEADER: "Content-Security-Policy: script-src 'nonce-RANDOM' 'strict-dynamic'; object-src 'none'; "
     "base-uri 'none'",
-    # A static site sends every visitor the same file, so its nonce could not change.
+    # Static sites use hashes, because they send every visitor the same file.
     Server.STATIC: "Content-Security-Policy: script-src 'self' 'sha256-…'; object-src 'none'; base-uri 'none'",
 }
-NONCE_OR_HASH = (
+NONCE_OR_HASH_EXAMPLES = (
     "Replace `RANDOM` with a new random value in every response; on static hosting, list the hash of each inline "
     "script instead, in `<meta http-equiv>` if no header can be set."
 )
@@ -51,31 +51,40 @@ NO_POLICY = NotApplicable("The page has no Content Security Policy.")
 SCRIPTS_UNRESTRICTED = NotApplicable("No policy restricts scripts; csp-present reports it.")
 INLINE_SCRIPT_DIRECTIVES = ("script-src-elem", "script-src-attr")
 INLINE_STYLE_DIRECTIVES = ("style-src-elem", "style-src-attr")
-# Content that browsers upgrade on a page over https (W3C Mixed Content, section 4.1).
-UPGRADED_DIRECTIVES = frozenset({"img-src", "media-src"})
-# Elements that embed other pages or accept input of visitors.
+# Directives of content that browsers upgrade to https (W3C Mixed Content, section 4.1).
+UPGRADABLE_CONTENT_DIRECTIVES = frozenset({"img-src", "media-src"})
+# Elements that embed other pages or accept input from visitors.
 ACTIVE_ELEMENTS = frozenset({"iframe", "frame", "object", "embed", "form", "input", "textarea", "select", "button"})
-# Types of <script> elements with data that browsers do not run (HTML, the script element).
-DATA_BLOCKS = frozenset({"application/json", "application/ld+json"})
+# Types of <script> elements with data, which browsers do not run (HTML, the script element).
+DATA_BLOCK_TYPES = frozenset({"application/json", "application/ld+json"})
 CACHE_HIT = re.compile(r"\bhit\b", re.IGNORECASE)
 
 
-def _is_inert(page: Page, document: Document) -> bool:
-    """Return True if injected scripts could do little harm: the page has no scripts, input, frames or cookies."""
-    if page.is_keyed or any(hop.headers.get("Set-Cookie") for hop in page.hops):
+def _is_harmless_without_policy(page: Page, document: Document) -> bool:
+    """Return True if injected scripts could do little harm.
+
+    The page has no scripts, input, frames or cookies.
+    """
+    if page.has_credentials or any(hop.headers.get("Set-Cookie") for hop in page.hops):
         return False
-    return not any(_is_active(node) or _has_script_attribute(node) for node in live(document, "*"))
+    return not any(_is_active_element(node) or _has_script_attribute(node) for node in live(document, "*"))
 
 
-def _is_active(node: LexborNode) -> bool:
-    """Return True for elements that run scripts, embed other pages or accept input; False for data blocks."""
+def _is_active_element(node: LexborNode) -> bool:
+    """Return True if the element runs a script, embeds a page or accepts input.
+
+    False for data blocks.
+    """
     if node.tag == "script":
-        return (attribute(node, "type") or "").strip().lower() not in DATA_BLOCKS
+        return (attribute(node, "type") or "").strip().lower() not in DATA_BLOCK_TYPES
     return node.tag in ACTIVE_ELEMENTS
 
 
 def _has_script_attribute(node: LexborNode) -> bool:
-    """Return True if an attribute is a script: an event handler or a javascript: URL."""
+    """Return True if an attribute contains a script.
+
+    This is an event handler or a javascript: URL.
+    """
     return any(
         name.startswith("on") or (value or "").strip()[:11].lower() == "javascript:"
         for name, value in node.attributes.items()
@@ -84,14 +93,17 @@ def _has_script_attribute(node: LexborNode) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class PolicyRow(Place):
-    """Policy of the page. The finding concerns what all policies of the page allow together."""
+    """Content Security Policy of the page.
+
+    Only what all policies allow is allowed.
+    """
 
     kind: ClassVar[str] = "policy"
 
     policy: Annotated[str, Column("Policy", "code")]
 
     @classmethod
-    def of(cls, policies: Iterable[Csp]) -> list[Self]:
+    def from_policies(cls, policies: Iterable[Csp]) -> list[Self]:
         return [cls(excerpt(policy.text, 400)) for policy in policies]
 
 
@@ -106,7 +118,10 @@ class RepeatedNonces(Place):
 
 @dataclass(frozen=True, slots=True)
 class BypassHost(Place):
-    """Host in the policy through which attackers can run scripts of their own."""
+    """Host that makes it possible to bypass the policy.
+
+    Attackers can run scripts through it.
+    """
 
     kind: ClassVar[str] = "host"
 
@@ -126,17 +141,19 @@ class BypassHost(Place):
     judged="A fail stands for the whole category: a policy that restricts no script costs no more than none at all. "
     "Medium on a page without scripts, forms, frames and cookies.",
     severity=HIGH,
-    fix=Fix(f"Enforce a policy that restricts scripts. {NONCE_OR_HASH}", STRICT_POLICY),
+    fix=Fix(f"Enforce a policy that restricts scripts. {NONCE_OR_HASH_EXAMPLES}", STRICT_POLICY_SETTINGS),
     references=("CSP Level 3", "CWE-1021", "CWE-79", "MDN: Content-Security-Policy"),
 )
 def csp_present(page: Page, document: Document, policies: Policies) -> Verdict:
     if policies.restricts_scripts:
         ways = [Word(way) for way, group in (("header", policies.header), ("<meta>", policies.meta)) if group]
         return Pass(
-            "A policy is enforced by {ways}.", ways=Values(ways, " and "), details=PolicyRow.of(policies.enforced)
+            "A policy is enforced by {ways}.",
+            ways=Values(ways, " and "),
+            details=PolicyRow.from_policies(policies.enforced),
         )
-    severity = MEDIUM if _is_inert(page, document) else HIGH
-    details = PolicyRow.of(policies.enforced or policies.report_only)
+    severity = MEDIUM if _is_harmless_without_policy(page, document) else HIGH
+    details = PolicyRow.from_policies(policies.enforced or policies.report_only)
     if lists := policies.source_lists("script-src-elem"):
         return CategoryFail(
             "any-script",
@@ -153,7 +170,7 @@ def csp_present(page: Page, document: Document, policies: Policies) -> Verdict:
         return CategoryFail(
             "report-only",
             "Only {header} is sent: browsers report violations and block nothing.",
-            header=Word(REPORT_ONLY),
+            header=Word(REPORT_ONLY_HEADER),
             severity=severity,
             details=details,
         )
@@ -167,8 +184,8 @@ def csp_present(page: Page, document: Document, policies: Policies) -> Verdict:
     why="Injected scripts are mostly inline; a policy that allows those does not stop the attack.",
     severity=HIGH,
     fix=Fix(
-        f"Give the page's own inline scripts a nonce or hash, and remove `'unsafe-inline'`. {NONCE_OR_HASH}",
-        STRICT_POLICY,
+        f"Give the page's own inline scripts a nonce or hash, and remove `'unsafe-inline'`. {NONCE_OR_HASH_EXAMPLES}",
+        STRICT_POLICY_SETTINGS,
     ),
     references=("CSP Level 3, section 6.7.3.2", "CWE-79", "MDN: script-src"),
 )
@@ -178,14 +195,14 @@ def csp_script_inline(policies: Policies) -> Verdict:
     unrestricted = [
         name
         for name in INLINE_SCRIPT_DIRECTIVES
-        if policies.all_match(name, lambda values: allows_inline(values, script=True))
+        if policies.all_policies_match(name, lambda values: allows_inline_code(values, script=True))
     ]
     if not unrestricted:
         return Pass("Inline scripts run only with a nonce or hash, or not at all.")
-    details = PolicyRow.of(policies.enforced)
-    only_handlers = unrestricted == ["script-src-attr"]
-    failed_outcome = "event-handlers" if only_handlers else "inline-scripts"
-    code = Word("inline event handlers" if only_handlers else "inline scripts")
+    details = PolicyRow.from_policies(policies.enforced)
+    allows_only_event_handlers = unrestricted == ["script-src-attr"]
+    failed_outcome = "event-handlers" if allows_only_event_handlers else "inline-scripts"
+    code = Word("inline event handlers" if allows_only_event_handlers else "inline scripts")
     lists = policies.source_lists(*unrestricted)
     if not lists:
         return Fail(
@@ -199,7 +216,7 @@ def csp_script_inline(policies: Policies) -> Verdict:
         value
         for values in lists
         for value in values
-        if value.lower().startswith(("'nonce-", "'sha")) and not is_nonce(value) and not is_hash(value)
+        if value.lower().startswith(("'nonce-", "'sha")) and not is_nonce_source(value) and not is_hash_source(value)
     ]
     if malformed:
         return Fail(
@@ -218,7 +235,10 @@ def csp_script_inline(policies: Policies) -> Verdict:
     outcomes={"any-host": "CSP allows scripts from any host"},
     why="A source that matches every host also matches an attacker's.",
     severity=HIGH,
-    fix=Fix(f"List the hosts that scripts come from or, better, use nonces or hashes. {NONCE_OR_HASH}", STRICT_POLICY),
+    fix=Fix(
+        f"List the hosts that scripts come from or, better, use nonces or hashes. {NONCE_OR_HASH_EXAMPLES}",
+        STRICT_POLICY_SETTINGS,
+    ),
     references=("CSP Level 3, section 6.7.2", "CWE-79", "MDN: script-src"),
 )
 def csp_script_broad(policies: Policies) -> Verdict:
@@ -232,7 +252,7 @@ def csp_script_broad(policies: Policies) -> Verdict:
         "any-host",
         "The policy allows scripts from {sources}.",
         sources=Values(list(dict.fromkeys(Code(source, 40) for sources in broad for source in sources))),
-        details=PolicyRow.of(policies.enforced),
+        details=PolicyRow.from_policies(policies.enforced),
     )
 
 
@@ -252,7 +272,11 @@ def csp_unsafe_eval(policies: Policies) -> Verdict:
     if not lists:
         return NotApplicable("No policy says where eval() may run.")
     if all(has_keyword(values, "unsafe-eval") for values in lists):
-        return Fail("allowed", "The policy allows eval() with 'unsafe-eval'.", details=PolicyRow.of(policies.enforced))
+        return Fail(
+            "allowed",
+            "The policy allows eval() with 'unsafe-eval'.",
+            details=PolicyRow.from_policies(policies.enforced),
+        )
     return Pass("Scripts may not compile text into code.")
 
 
@@ -273,7 +297,7 @@ def csp_object_base(policies: Policies) -> Verdict:
     if not policies.restricts_scripts:
         return SCRIPTS_UNRESTRICTED
     faults: dict[str, Clause] = {}
-    if policies.all_match("object-src", lambda values: values is None or any(map(is_broad_source, values))):
+    if policies.all_policies_match("object-src", lambda values: values is None or any(map(is_broad_source, values))):
         broad = [value for values in policies.source_lists("object-src") for value in values if is_broad_source(value)]
         sources = Values([Code(value, 40) for value in dict.fromkeys(broad)])
         faults["plug-ins"] = (
@@ -283,14 +307,18 @@ def csp_object_base(policies: Policies) -> Verdict:
         )
     scripts = policies.source_lists("script-src-elem")
     bases = [values for policy in policies.enforced if (values := policy.get("base-uri")) is not None]
-    if scripts and all(map(trusts_by_nonce, scripts)) and all(any(map(is_broad_source, sources)) for sources in bases):
+    if (
+        scripts
+        and all(map(trusts_scripts_by_nonce_or_hash, scripts))
+        and all(any(map(is_broad_source, sources)) for sources in bases)
+    ):
         faults["base-url"] = Clause.of("base-uri allows every address" if bases else "base-uri is missing")
     if faults:
         return Fail(
             next(iter(faults)) if len(faults) == 1 else "plug-ins-and-base-url",
             "The policy can be bypassed: {faults}.",
             faults=Values(list(faults.values()), "; "),
-            details=PolicyRow.of(policies.enforced),
+            details=PolicyRow.from_policies(policies.enforced),
         )
     return Pass("Plug-ins and the base URL are restricted.")
 
@@ -314,7 +342,7 @@ def csp_insecure_source(page: Page, policies: Policies) -> Verdict:
         return NotApplicable("The page itself was loaded over plain HTTP.")
     if policies.upgrades_insecure_requests:
         return Pass("upgrade-insecure-requests makes browsers load everything over HTTPS.")
-    # frame-ancestors lists sites that may embed the page, from which the page loads nothing.
+    # The page loads nothing from the sites in frame-ancestors.
     insecure = [
         (directive, source)
         for directive in sorted(SOURCE_LISTS - {"frame-ancestors"})
@@ -328,8 +356,8 @@ def csp_insecure_source(page: Page, policies: Policies) -> Verdict:
             for directive, source in insecure
         ]
     )
-    details = PolicyRow.of(policies.enforced)
-    if {directive for directive, _ in insecure} <= UPGRADED_DIRECTIVES:
+    details = PolicyRow.from_policies(policies.enforced)
+    if {directive for directive, _ in insecure} <= UPGRADABLE_CONTENT_DIRECTIVES:
         return Warn(
             "passive",
             "The policy allows images or media over plain HTTP, which browsers try over HTTPS first: {sources}.",
@@ -356,12 +384,12 @@ def csp_style_inline(policies: Policies) -> Verdict:
     unrestricted = [
         name
         for name in INLINE_STYLE_DIRECTIVES
-        if policies.all_match(name, lambda values: allows_inline(values, script=False))
+        if policies.all_policies_match(name, lambda values: allows_inline_code(values, script=False))
     ]
     if not unrestricted:
         return Pass("Inline styles need a nonce or hash, or are not allowed.")
-    # A note without weight. Otherwise a policy without style-src, which allows more, would get a better score.
-    details = PolicyRow.of(policies.enforced)
+    # If a note had a weight, a policy without style-src would get a better score.
+    details = PolicyRow.from_policies(policies.enforced)
     if policies.source_lists(*unrestricted):
         return Note("allowed", "'unsafe-inline' allows all inline styles.", details=details)
     return Note(
@@ -390,7 +418,7 @@ def csp_syntax(policies: Policies) -> Verdict:
             "errors",
             "The policy has {faults:an error|errors}: {faults}.",
             faults=Values(faults[:4], "; "),
-            details=PolicyRow.of(policies.enforced),
+            details=PolicyRow.from_policies(policies.enforced),
         )
     return Pass("Every directive and keyword is known.")
 
@@ -408,7 +436,7 @@ def csp_syntax(policies: Policies) -> Verdict:
 def csp_nonce_static(page: Page, policies: Policies, second: SecondFetch) -> Verdict:
     if second.page is None:
         return NotApplicable("The policy has no nonce.")
-    if any(map(_is_cached, (page, second.page))):
+    if any(map(_is_from_cache, (page, second.page))):
         return NotApplicable("The page came from a cache, so two visits do not show whether its nonces change.")
     if not second.policies.nonces:
         return NotApplicable("The second visit got a page without a nonce, so there was none to compare.")
@@ -418,15 +446,18 @@ def csp_nonce_static(page: Page, policies: Policies, second: SecondFetch) -> Ver
             "reused",
             "{nonces} {nonces:was|were} the same on two visits.",
             nonces=Count(len(repeated), "nonce"),
-            # If scripts may come from any host, attackers need no nonce, and csp-script-broad fails already.
+            # If scripts may come from any host, attackers need no nonce, and csp-script-broad reports it.
             severity=MEDIUM if all(map(broad_script_sources, policies.source_lists("script-src-elem"))) else HIGH,
             details=[RepeatedNonces(len(repeated))],
         )
     return Pass("Two visits got different nonces.")
 
 
-def _is_cached(page: Page) -> bool:
-    """Return True if headers prove that a cache answered, such as Age, even Age: 0 (RFC 9111, section 5.1)."""
+def _is_from_cache(page: Page) -> bool:
+    """Return True if the headers prove that a cache answered.
+
+    Age proves it, even with the value 0 (RFC 9111, section 5.1).
+    """
     if "Age" in page.headers or len((page.headers.get("X-Varnish") or "").split()) > 1:
         return True
     return any(
@@ -441,7 +472,7 @@ def _is_cached(page: Page) -> bool:
     outcomes={"known-bypass": "CSP allows hosts through which it can be bypassed"},
     why="Through JSONP endpoints and old frameworks on such hosts, attackers can run scripts despite the policy.",
     severity=LOW,
-    fix=Fix(f"Use nonces or hashes instead of host names. {NONCE_OR_HASH}", STRICT_POLICY),
+    fix=Fix(f"Use nonces or hashes instead of host names. {NONCE_OR_HASH_EXAMPLES}", STRICT_POLICY_SETTINGS),
     references=("Weichselbaum et al.: CSP Is Dead, Long Live CSP (2016)", "MDN: script-src"),
 )
 def csp_allowlist_bypass(policies: Policies) -> Verdict:
@@ -453,7 +484,7 @@ def csp_allowlist_bypass(policies: Policies) -> Verdict:
     lists = [values for values in lists if not broad_script_sources(values)]
     if not lists:
         return NotApplicable("The policy lets scripts come from any host; csp-script-broad reports it.")
-    hosts = sorted(set.intersection(*map(_bypass_hosts, lists)))
+    hosts = sorted(set.intersection(*map(_find_bypass_hosts, lists)))
     if hosts:
         return Warn(
             "known-bypass",
@@ -464,6 +495,6 @@ def csp_allowlist_bypass(policies: Policies) -> Verdict:
     return Pass("No allowed host has a known bypass.")
 
 
-def _bypass_hosts(sources: Sequence[str]) -> set[str]:
+def _find_bypass_hosts(sources: Sequence[str]) -> set[str]:
     allows_eval = has_keyword(sources, "unsafe-eval")
-    return {host for source in sources if (host := bypass_host(source, allows_eval=allows_eval))}
+    return {host for source in sources if (host := find_bypass_host(source, allows_eval=allows_eval))}

@@ -1,4 +1,4 @@
-"""Information leakage checks: internal details that the site discloses needlessly."""
+"""Checks for internal details that the site discloses needlessly."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from website_scan.outcomes import Fail, Fix, Pass, Verdict, Warn, outcome
 from website_scan.page.evidence import Document, Page
 from website_scan.page.markup import MAX_NODES
 from website_scan.places import Column, Header, Identity, Place, as_prose
-from website_scan.security.comments import comments, has_credentials, line_numbers, mentions_unfinished_work
-from website_scan.security.error_pages import debug_page
+from website_scan.security.comments import has_credentials, html_comments, line_numbers, mentions_unfinished_work
+from website_scan.security.error_pages import recognize_debug_page
 from website_scan.security.evidence import AssetDirectories, NotFoundBaseline
 from website_scan.security.private_addresses import addresses_in_fields, addresses_in_prose, addresses_in_source
 from website_scan.urls import Url
@@ -27,10 +27,10 @@ from website_scan.values import Code, Count, Values, Word
 
 CATEGORY = Category("Information leakage", weight=5)
 
-# Version of a product: "nginx/1.25.3", "Apache 2.4", "Jetty(9.4.53)"; not a node or commit ("Fly/6f91d33b").
+# Product with its version ("nginx/1.25.3", "Apache 2.4", "Jetty(9.4.53)"), but not a node or commit ("Fly/6f91d33b").
 PRODUCT_VERSION = re.compile(r"[A-Za-z][\w.-]*(?:/v?\d+(?:\.\d|(?!\w))|[ (]v?\d+\.\d)")
 HEADER_COMMENT = re.compile(r"\s\([^()]{0,300}\)")
-POWERED_BY = (
+TECHNOLOGY_HEADERS = (
     "X-Powered-By",
     "X-AspNet-Version",
     "X-AspNetMvc-Version",
@@ -42,16 +42,16 @@ POWERED_BY = (
     "MicrosoftSharePointTeamServices",
     "Liferay-Portal",
 )
-# ID of a request or node, which does not name a product.
-OPAQUE_ID = re.compile(r"[0-9a-f-]{8,}|\d+", re.IGNORECASE)
+# ID of a request or node, which discloses no product.
+REQUEST_OR_NODE_ID = re.compile(r"[0-9a-f-]{8,}|\d+", re.IGNORECASE)
 VERSIONED_HEADERS = ("X-AspNet-Version", "X-AspNetMvc-Version", "X-OWA-Version", "MicrosoftSharePointTeamServices")
-MAX_TEXT = 1024 * 1024
+MAX_TEXT_CHARACTERS = 1024 * 1024
 
-# Directory listings of web servers: the title contains the folder's path, and a link leads to the parent folder.
-LISTING_CHARACTERS = 64 * 1024
+# A directory listing has the folder's path in its title and links to the parent folder.
+MAX_LISTING_CHARACTERS = 64 * 1024
 LISTING_TITLE = re.compile(r"<title>([^<]{1,2000})</title>", re.IGNORECASE)
-# (server, title of its listings)
-LISTING_TITLES = (
+# Web servers, with the title patterns of their directory listings.
+LISTING_TITLE_BY_SERVER = (
     ("Apache, nginx or lighttpd", r"Index of {path}"),
     ("IIS", r"[\w.:\[\]-]{1,300} - {path}"),
     ("Python", r"Directory listing for {path}"),
@@ -60,20 +60,20 @@ LISTING_TITLES = (
     ("Caddy", r"{path}"),
     ("Node.js", r"listing directory {path}|Files within {path}"),
 )
-# <a> element up to its end tag, without another <a> in it, because links do not nest.
+# <a> element up to its end tag, without a nested <a>, because links do not nest.
 ANCHOR = re.compile(r"<a\b([^<>]{0,1000}+)>((?:[^<]|<(?!/?a\b)){0,1500}+)</a\b", re.IGNORECASE)
-PARENT_HREF = re.compile(r"\bhref=[\"']?(?:\.\.|/)", re.IGNORECASE)
-PARENT_LABEL = re.compile(r"\.\./?|\[?(?:To )?Parent Directory\]?|(?:Go )?Up(?: To \S{1,300})?", re.IGNORECASE)
-# Markup of listings without a link to the parent: Apache's sort links in the root folder, and Python's listings.
+PARENT_FOLDER_HREF = re.compile(r"\bhref=[\"']?(?:\.\.|/)", re.IGNORECASE)
+PARENT_FOLDER_LABEL = re.compile(r"\.\./?|\[?(?:To )?Parent Directory\]?|(?:Go )?Up(?: To \S{1,300})?", re.IGNORECASE)
+# Some listings have no link to the parent folder, but Apache's sort links or Python's markup.
 APACHE_SORT_LINKS = re.compile(r"href=\"\?C=[NMSD];O=[AD]\"", re.IGNORECASE)
-PYTHON_FORM = re.compile(
+PYTHON_LISTING = re.compile(
     r"<h1>Directory listing for [^<]{1,2000}</h1>\s*<hr>\s*<ul>\s*(?:<li><a href=\"|</ul>)", re.IGNORECASE
 )
 
 
 @dataclass(frozen=True, slots=True)
 class DebugOutput(Place):
-    """Debug output of a framework in the response for a path that does not exist."""
+    """Debug output of a framework on a missing page."""
 
     kind: ClassVar[str] = "debug-output"
 
@@ -84,7 +84,7 @@ class DebugOutput(Place):
 
 @dataclass(frozen=True, slots=True)
 class ListedDirectory(Place):
-    """Directory whose files a web server lists."""
+    """Directory with a public listing of its files."""
 
     kind: ClassVar[str] = "directory"
 
@@ -98,7 +98,10 @@ class ListedDirectory(Place):
 
 @dataclass(frozen=True, slots=True)
 class PrivateAddress(Place):
-    """IP address of an internal network, and the part of the response that discloses it."""
+    """IP address of an internal network.
+
+    It comes with the part of the response that discloses it.
+    """
 
     kind: ClassVar[str] = "private-address"
 
@@ -112,7 +115,10 @@ class PrivateAddress(Place):
 
 @dataclass(frozen=True, slots=True)
 class SecretComment(Place):
-    """Comment with credentials, stored without its text, because masking cannot recognize every password."""
+    """HTML comment with credentials.
+
+    Its text is not stored, because masking cannot recognize every password.
+    """
 
     kind: ClassVar[str] = "secret-comment"
 
@@ -121,12 +127,12 @@ class SecretComment(Place):
 
     @property
     def label(self) -> str:
-        return f"{_line_label(self.line)} ({self.names})"
+        return f"{_describe_line(self.line)} ({self.names})"
 
 
 @dataclass(frozen=True, slots=True)
 class UnfinishedWorkComment(Place):
-    """Comment about unfinished security work."""
+    """HTML comment about unfinished security work."""
 
     kind: ClassVar[str] = "comment"
 
@@ -135,7 +141,7 @@ class UnfinishedWorkComment(Place):
 
     @property
     def label(self) -> str:
-        return f"{_line_label(self.line)} (“{cut(self.comment, 120)}”)"
+        return f"{_describe_line(self.line)} (“{cut(self.comment, 120)}”)"
 
 
 @check(
@@ -184,9 +190,9 @@ def server_version(page: Page) -> Verdict:
 def powered_by(page: Page) -> Verdict:
     naming = [
         Header(name, excerpt(value))
-        for name in POWERED_BY
+        for name in TECHNOLOGY_HEADERS
         if (value := (page.headers.get(name) or "").strip())
-        and (name in VERSIONED_HEADERS or not OPAQUE_ID.fullmatch(value))
+        and (name in VERSIONED_HEADERS or not REQUEST_OR_NODE_ID.fullmatch(value))
     ]
     summary = "The response sends {headers} that {headers:names|name} the software in use."
     headers = Count(len(naming), "header")
@@ -210,7 +216,7 @@ def powered_by(page: Page) -> Verdict:
 )
 def debug_error_page(document: Document, baseline: NotFoundBaseline) -> Verdict:
     for answer in baseline.answers:
-        framework = debug_page(answer, document.text)
+        framework = recognize_debug_page(answer, document.text)
         if framework is not None:
             return Fail(
                 "shown",
@@ -246,7 +252,7 @@ def directory_listing(page: Page, directories: AssetDirectories) -> Verdict:
     listed = [
         ListedDirectory(excerpt(path), server)
         for response in responses
-        if (server := _listing_server(response, path := Url.of(response.url).path)) is not None
+        if (server := _identify_listing_server(response, path := Url.of(response.url).path)) is not None
     ]
     if listed:
         return Fail(
@@ -280,9 +286,9 @@ def private_ip(page: Page, document: Document) -> Verdict:
         for name, value in hop.headers:
             for address in addresses_in_fields(f"{name}: {value[:4000]}"):
                 sources.setdefault(address, f"the header {excerpt(name)}")
-    for address in addresses_in_fields("\n".join(comments(document))[:MAX_TEXT]):
+    for address in addresses_in_fields("\n".join(html_comments(document))[:MAX_TEXT_CHARACTERS]):
         sources.setdefault(address, "a comment")
-    text = document.text[:MAX_TEXT]
+    text = document.text[:MAX_TEXT_CHARACTERS]
     for address in addresses_in_source(text):
         sources.setdefault(address, "a URL or script")
     for address in addresses_in_prose(_visible_text(document) if page.is_html else text):
@@ -312,7 +318,7 @@ def private_ip(page: Page, document: Document) -> Verdict:
     html=True,
 )
 def security_comments(document: Document) -> Verdict:
-    texts = list(comments(document))
+    texts = list(html_comments(document))
     secret = [text for text in texts if has_credentials(text)]
     unfinished = [text for text in texts if mentions_unfinished_work(text)]
     if secret:
@@ -338,40 +344,45 @@ def security_comments(document: Document) -> Verdict:
     return Pass("{comments} in the markup, none with credentials.", comments=Count(len(texts), "comment"))
 
 
-def _listing_server(response: Response, path: str) -> str | None:
-    """Return the server that generated a directory listing, or None for other responses. `path` has no query."""
+def _identify_listing_server(response: Response, path: str) -> str | None:
+    """Return the web server that generated a directory listing.
+
+    None if the response is no directory listing.
+    """
     if response.status != 200:
         return None
-    text = response.body.decode("utf-8", "replace")[:LISTING_CHARACTERS]
+    text = response.body.decode("utf-8", "replace")[:MAX_LISTING_CHARACTERS]
     match = LISTING_TITLE.search(text)
     if match is None:
         return None
     title = html.unescape(match[1]).strip()
     folder = unquote(path).rstrip("/")
-    for server, pattern in LISTING_TITLES:
-        if re.fullmatch(pattern.replace("{path}", re.escape(folder) + "/?"), title) and _is_listing(text, server):
+    for server, pattern in LISTING_TITLE_BY_SERVER:
+        if re.fullmatch(pattern.replace("{path}", re.escape(folder) + "/?"), title) and _is_directory_listing(
+            text, server
+        ):
             return server
     return None
 
 
-def _is_listing(text: str, server: str) -> bool:
-    if server == "Python":  # Python's listing has no link to the parent
-        return PYTHON_FORM.search(text) is not None
+def _is_directory_listing(text: str, server: str) -> bool:
+    if server == "Python":  # Python's listings have no link to the parent folder.
+        return PYTHON_LISTING.search(text) is not None
     return APACHE_SORT_LINKS.search(text) is not None or any(
-        _is_parent_link(*match.groups()) for match in ANCHOR.finditer(text)
+        _is_link_to_parent(*match.groups()) for match in ANCHOR.finditer(text)
     )
 
 
-def _is_parent_link(attributes: str, content: str) -> bool:
+def _is_link_to_parent(attributes: str, content: str) -> bool:
     label = re.sub(r"<[^>]{0,500}>", " ", content).strip()
-    return PARENT_HREF.search(attributes) is not None and PARENT_LABEL.fullmatch(label) is not None
+    return PARENT_FOLDER_HREF.search(attributes) is not None and PARENT_FOLDER_LABEL.fullmatch(label) is not None
 
 
 def _visible_text(document: Document) -> str:
-    """Return the body's text without scripts and style sheets."""
+    """Return the text of the document's body, without scripts and style sheets."""
     body = document.tree.body
     texts: list[str] = []
-    remaining = MAX_TEXT
+    remaining = MAX_TEXT_CHARACTERS
     for node in itertools.islice(body.traverse(include_text=True) if body is not None else (), MAX_NODES):
         if node.is_text_node and (node.parent is None or node.parent.tag not in ("script", "style")):
             texts.append((node.text_content or "")[:remaining])
@@ -381,7 +392,7 @@ def _visible_text(document: Document) -> str:
     return " ".join(texts)
 
 
-def _line_label(line: int | None) -> str:
+def _describe_line(line: int | None) -> str:
     return f"line {line}" if line else "the markup"
 
 

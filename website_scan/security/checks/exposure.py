@@ -1,4 +1,7 @@
-"""Sensitive file checks: files that are public by mistake, proved by their content."""
+"""Checks of sensitive files that are public by mistake.
+
+The content identifies the files.
+"""
 
 from __future__ import annotations
 
@@ -13,14 +16,14 @@ from website_scan.messages import counted, excerpt, size
 from website_scan.net.errors import NetError
 from website_scan.outcomes import Fail, Fix, Pass, Verdict, Warn, outcome
 from website_scan.places import Column, Identity, Place, Status
-from website_scan.security.evidence import Exposure, PathAnswer, SourceMaps
-from website_scan.security.file_signatures import HEALTH_ONLY
+from website_scan.security.evidence import Exposure, FolderExposure, PathAnswer, SourceMaps
+from website_scan.security.file_signatures import HEALTH_ONLY_PROOF
 from website_scan.values import Count, Excerpt, Values
 
 CATEGORY = Category("Sensitive file exposure", weight=10)
 
-# /.well-known must stay public, because certificate renewal and security.txt use it.
-NO_DOT_FILES = {
+# Server settings that deny dot files, except the folder /.well-known.
+DENY_DOT_FILES_SETTINGS = {
     Server.NGINX: r"location ~ /\.(?!well-known) { return 404; }",
     Server.APACHE: r'RedirectMatch 404 "/\.(?!well-known)"',
 }
@@ -28,7 +31,10 @@ NO_DOT_FILES = {
 
 @dataclass(frozen=True, slots=True)
 class RequestedPath(Place):
-    """Path where a sensitive file may be, with the status and type of the response, but without its content."""
+    """Path of a possible sensitive file.
+
+    It has the status and type of the response, but not the content.
+    """
 
     kind: ClassVar[str] = "path"
 
@@ -40,7 +46,7 @@ class RequestedPath(Place):
     proof: Annotated[str | None, Column("What it holds")]
 
     @classmethod
-    def of(cls, answer: PathAnswer) -> Self:
+    def from_answer(cls, answer: PathAnswer) -> Self:
         return cls(
             path=excerpt(answer.path),
             status=answer.status,
@@ -55,8 +61,11 @@ class RequestedPath(Place):
         return f"{self.path} ({self.proof}; {size(self.size_bytes)})"
 
 
-class Unanswered(NetError):
-    """Raised if no path of a check is exposed but some got no response, so that the check can't be judged."""
+class PathsUnanswered(NetError):
+    """Raised if exposure cannot be judged.
+
+    The check found no file, but got no response for some paths.
+    """
 
     code = "URL_NOT_REACHABLE"
 
@@ -77,8 +86,8 @@ class Unanswered(NetError):
     ),
     references=("CWE-527", "OWASP WSTG-CONF-04"),
 )
-def exposed_git(exposure: Exposure) -> Verdict:
-    return _judge_answers(exposure.families["exposed-git"])
+def exposed_git(exposure: Exposure, folders: FolderExposure) -> Verdict:
+    return _judge_answers((*exposure.families["exposed-git"], *folders.families.get("exposed-git", ())))
 
 
 @check(
@@ -115,12 +124,12 @@ def exposed_svn_hg(exposure: Exposure) -> Verdict:
     severity=CRITICAL,
     fix=Fix(
         "Move `.env` out of the web root, block dot files, and replace every secret in it.",
-        NO_DOT_FILES | {Server.IIS: '<hiddenSegments><add segment=".env"/></hiddenSegments>'},
+        DENY_DOT_FILES_SETTINGS | {Server.IIS: '<hiddenSegments><add segment=".env"/></hiddenSegments>'},
     ),
     references=("CWE-538", "CWE-200", "OWASP WSTG-CONF-04"),
 )
-def exposed_env(exposure: Exposure) -> Verdict:
-    return _judge_answers(exposure.families["exposed-env"])
+def exposed_env(exposure: Exposure, folders: FolderExposure) -> Verdict:
+    return _judge_answers((*exposure.families["exposed-env"], *folders.families.get("exposed-env", ())))
 
 
 @check(
@@ -239,12 +248,12 @@ def exposed_server_status(exposure: Exposure) -> Verdict:
 def exposed_actuator(exposure: Exposure) -> Verdict:
     answers = exposure.families["exposed-actuator"]
     public = [answer for answer in answers if answer.is_exposed]
-    if public and all(answer.excerpt == HEALTH_ONLY for answer in public):
+    if public and all(answer.excerpt == HEALTH_ONLY_PROOF for answer in public):
         return Warn(
             "health-check",
             "{endpoints} {endpoints:shows|show} only that Spring Boot runs here.",
             endpoints=Count(len(public), "endpoint"),
-            places=[RequestedPath.of(answer) for answer in public],
+            places=[RequestedPath.from_answer(answer) for answer in public],
         )
     return _judge_answers(answers, noun="endpoint")
 
@@ -270,7 +279,7 @@ def exposed_compose(exposure: Exposure) -> Verdict:
     severity=LOW,
     fix=Fix(
         "Delete `.DS_Store` from the web root, and block dot files.",
-        NO_DOT_FILES | {Server.IIS: '<hiddenSegments><add segment=".DS_Store"/></hiddenSegments>'},
+        DENY_DOT_FILES_SETTINGS | {Server.IIS: '<hiddenSegments><add segment=".DS_Store"/></hiddenSegments>'},
     ),
     references=("CWE-538", "OWASP WSTG-CONF-04"),
 )
@@ -330,26 +339,26 @@ def exposed_source_maps(maps: SourceMaps) -> Verdict:
 def _judge_answers(
     answers: Sequence[PathAnswer], fault: type[Fail | Warn] = Fail, *, outcome: str = "public", noun: str = "file"
 ) -> Verdict:
-    """Return a finding if files are exposed, otherwise a pass.
+    """Return a finding if files are exposed, else a pass.
 
-    Raises `Unanswered` if no file is exposed but some paths got no response.
+    Raises `PathsUnanswered` if no file is exposed but some paths got no response.
     """
-    public = [RequestedPath.of(answer) for answer in answers if answer.is_exposed]
+    public = [RequestedPath.from_answer(answer) for answer in answers if answer.is_exposed]
     if public:
         return fault(outcome, "{files} {files:is|are} public.", files=Count(len(public), noun), places=public)
     unanswered = [answer for answer in answers if answer.status is None]
     if unanswered:
         first = unanswered[0]
-        raise Unanswered(
+        raise PathsUnanswered(
             f"{counted(len(unanswered), 'path')} of {len(answers)} got no answer that could be judged "
             f"({excerpt(first.path)}: {first.error})"
         )
     return Pass(
         "No such file is public: {answers}.",
-        answers=Values([Excerpt(f"{excerpt(answer.path, 100)} ({_status_text(answer)})") for answer in answers]),
-        details=[RequestedPath.of(answer) for answer in answers],
+        answers=Values([Excerpt(f"{excerpt(answer.path, 100)} ({_describe_status(answer)})") for answer in answers]),
+        details=[RequestedPath.from_answer(answer) for answer in answers],
     )
 
 
-def _status_text(answer: PathAnswer) -> str:
+def _describe_status(answer: PathAnswer) -> str:
     return "200, but other content" if answer.status == 200 else str(answer.status)

@@ -1,21 +1,25 @@
-"""HTTP header checks: missing protections, and headers that responses should not have."""
+"""Checks for missing protective headers and for deprecated headers."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Self
 
 from website_scan.catalogue import Category, check
 from website_scan.findings import CRITICAL, HIGH, LOW, MEDIUM, NotApplicable
 from website_scan.messages import excerpt
+from website_scan.net.targets import Target
 from website_scan.outcomes import Fail, Fix, Language, Pass, Verdict, Warn, outcome
+from website_scan.page.encodings import REPLACEMENT, charset, encoding_of_label
 from website_scan.page.evidence import Document, Page
 from website_scan.page.markup import attribute, http_equivs, metas_named
 from website_scan.places import Column, Header, Place
 from website_scan.security.csp import HEADER as CSP
 from website_scan.security.csp import Policies, is_broad_source, parse_policy
-from website_scan.security.evidence import Cors, CorsAnswer
+from website_scan.security.evidence import Cors, CorsAnswer, OriginCors
+from website_scan.security.foreign_origins import is_plain_http_origin
 from website_scan.values import Clause, Code, Value, Values, Word
 
 CATEGORY = Category("HTTP headers", weight=20)
@@ -27,15 +31,15 @@ REFERRER_POLICIES = LEAKY_REFERRER_POLICIES | {
     "strict-origin",
     "strict-origin-when-cross-origin",
 }
-# Legacy keywords (HTML, "meta referrer").
+# Legacy keywords of referrer policies (HTML, "meta referrer").
 LEGACY_REFERRER_POLICIES = {
     "never": "no-referrer",
     "default": "strict-origin-when-cross-origin",
     "always": "unsafe-url",
     "origin-when-crossorigin": "origin-when-cross-origin",
 }
-# Valid values: HTML, "cross-origin opener policies" and "embedder policies"; Fetch, "Cross-Origin-Resource-Policy
-# header".
+# Valid values of the cross-origin policies (HTML, "cross-origin opener policies" and "embedder policies"; Fetch,
+# "Cross-Origin-Resource-Policy header").
 OPENER_POLICIES = frozenset({"unsafe-none", "same-origin-allow-popups", "same-origin", "noopener-allow-popups"})
 EMBEDDER_POLICIES = frozenset({"unsafe-none", "require-corp", "credentialless"})
 RESOURCE_POLICIES = frozenset({"same-origin", "same-site", "cross-origin"})
@@ -49,7 +53,7 @@ DEPRECATED_HEADERS = {
 
 @dataclass(frozen=True, slots=True)
 class CorsRow(Place):
-    """CORS headers of the response to a request from a foreign origin."""
+    """CORS headers in the response to a request from a foreign origin."""
 
     kind: ClassVar[str] = "cors"
 
@@ -58,7 +62,7 @@ class CorsRow(Place):
     access_control_allow_credentials: Annotated[str | None, Column("Access-Control-Allow-Credentials", "mono")]
 
     @classmethod
-    def of(cls, answer: CorsAnswer) -> Self:
+    def from_answer(cls, answer: CorsAnswer) -> Self:
         return cls(
             answer.origin,
             excerpt(", ".join(answer.allow_origin)) or None,
@@ -149,8 +153,8 @@ def referrer_policy(page: Page, document: Document) -> Verdict:
     tokens = [token.strip(" \t").lower() for token in (value or "").split(",")]
     recognised = [token for token in tokens if token in REFERRER_POLICIES]
     policy, source = (recognised[-1], "Referrer-Policy") if recognised else (None, "")
-    if (in_meta := _meta_referrer(document)) is not None:
-        policy, source = in_meta, '<meta name="referrer">'
+    if (meta_policy := _read_meta_referrer(document)) is not None:
+        policy, source = meta_policy, '<meta name="referrer">'
     if policy is None:
         if value is not None and any(tokens):
             return Warn(
@@ -202,7 +206,7 @@ def permissions_policy(page: Page) -> Verdict:
         return Warn("missing", "The response has no Permissions-Policy header.")
     if not value.strip():
         return Warn("empty", "The Permissions-Policy header is empty and restricts nothing.")
-    from http_sfv.dictionary import Dictionary  # deferred, because most pages have no such header
+    from http_sfv.dictionary import Dictionary  # The import is slow, and most pages have no Permissions-Policy.
 
     features = Dictionary()
     try:
@@ -240,8 +244,8 @@ def cross_origin_policies(page: Page) -> Verdict:
     ):
         value = page.headers.get(name)
         if value is not None:
-            # Cross-Origin-Resource-Policy, unlike the other two, is not a structured field.
-            policy = value.strip(" \t") if values is RESOURCE_POLICIES else _structured_token(value)
+            # Cross-Origin-Resource-Policy is not a structured field, unlike the other two headers.
+            policy = value.strip(" \t") if values is RESOURCE_POLICIES else _parse_structured_token(value)
             (valid if policy in values else wrong).append(Code(f"{name}: {value}"))
     if wrong:
         return Warn("invalid", "{policies} {policies:is|are} not valid.", policies=Values(wrong))
@@ -256,39 +260,69 @@ def cross_origin_policies(page: Page) -> Verdict:
     outcomes={
         "any-origin": "CORS allows any origin with credentials",
         "null-origin": "CORS allows Origin: null with credentials",
+        "look-alike": "CORS allows look-alike origins with credentials",
+        "plain-http": outcome("CORS allows the site's HTTP origin with credentials", MEDIUM),
     },
     why="Any website can read what this site shows to logged-in visitors.",
     severity=CRITICAL,
-    fix="Compare `Origin` with a list of trusted origins, echo only these, with `Vary: Origin`, and never `null`.",
+    fix="Compare the whole `Origin` with a list of trusted origins, echo only these, with `Vary: Origin`, and never "
+    "`null`.",
     references=("Fetch, section 3.3.5", "CWE-942", "CWE-346", "MDN: Access-Control-Allow-Credentials"),
 )
-def cors_credentials(cors: Cors) -> Verdict:
-    details = [CorsRow.of(answer) for answer in cors.answers]
-    reflected = [answer for answer in cors.answers if answer.allow_origin == (answer.origin,)]
-    for answer in reflected:
-        if answer.allow_credentials == ("true",):
-            if answer.origin == "null":
-                return Fail(
-                    "null-origin",
-                    "The server lets a sandboxed frame (Origin: null) read the page with the visitor's cookies: "
-                    "Access-Control-Allow-Origin: null with Access-Control-Allow-Credentials: true.",
-                    details=details,
-                )
-            return Fail(
-                "any-origin",
-                "The server lets any origin read the page with the visitor's cookies: Access-Control-Allow-Origin: "
-                "{origin} with Access-Control-Allow-Credentials: true.",
-                origin=Code(answer.origin),
-                details=details,
-            )
+def cors_credentials(page: Page, cors: Cors, of_origin: OriginCors) -> Verdict:
+    answers = (*cors.answers, *of_origin.answers)
+    details = [CorsRow.from_answer(answer) for answer in answers]
+    reflected = [answer for answer in answers if answer.allow_origin == (answer.origin,)]
+    allowed = [answer.origin for answer in reflected if answer.allow_credentials == ("true",)]
+    if allowed:
+        return _judge_allowed_origins(allowed, page.target, cors, details)
     if reflected:
         return Pass(
             "The server echoes foreign origins, but without credentials, so they read only what is public.",
             details=details,
         )
-    if any("*" in answer.allow_origin for answer in cors.answers):
+    if any("*" in answer.allow_origin for answer in answers):
         return Pass("Access-Control-Allow-Origin: * lets every origin read, but without credentials.", details=details)
     return Pass("Foreign origins are not allowed.", details=details)
+
+
+def _judge_allowed_origins(allowed: Sequence[str], target: Target, cors: Cors, details: Sequence[CorsRow]) -> Verdict:
+    """Return the worst finding about origins that may read the page.
+
+    They can read it with the visitor's credentials.
+    """
+    random_origin = next((answer.origin for answer in cors.answers), "null")
+    look_alikes = [origin for origin in allowed if origin != "null" and not is_plain_http_origin(origin, target)]
+    if random_origin in allowed and random_origin != "null":
+        return Fail(
+            "any-origin",
+            "The server lets any origin read the page with the visitor's cookies: Access-Control-Allow-Origin: "
+            "{origin} with Access-Control-Allow-Credentials: true.",
+            origin=Code(random_origin),
+            details=details,
+        )
+    if look_alikes:
+        return Fail(
+            "look-alike",
+            "The server takes {origin} for a trusted origin, but anybody can register such a domain. It answers with "
+            "Access-Control-Allow-Origin: {origin} and Access-Control-Allow-Credentials: true.",
+            origin=Code(look_alikes[0]),
+            details=details,
+        )
+    if "null" in allowed:
+        return Fail(
+            "null-origin",
+            "The server lets a sandboxed frame (Origin: null) read the page with the visitor's cookies: "
+            "Access-Control-Allow-Origin: null with Access-Control-Allow-Credentials: true.",
+            details=details,
+        )
+    return Warn(
+        "plain-http",
+        "The server lets {origin} read the page with the visitor's cookies. Others on the network can change what this "
+        "origin sends, and the site has no HSTS that prevents it.",
+        origin=Code(allowed[0]),
+        details=details,
+    )
 
 
 @check(
@@ -296,6 +330,7 @@ def cors_credentials(cors: Cors) -> Verdict:
     name="Content-Type header is complete",
     outcomes={
         "no-charset": "Content-Type names no charset",
+        "unknown-charset": "Content-Type names a charset that browsers do not support",
         "missing": "No Content-Type header",
         "invalid": "Content-Type is invalid",
     },
@@ -313,8 +348,13 @@ def content_type(page: Page) -> Verdict:
     if not re.fullmatch(r"[\w!#$&^.+-]+/[\w!#$&^.+-]+", page.media_type):
         return Fail("invalid", "Content-Type “{value}” is not a media type.", value=Code(value))
     textual = page.media_type.startswith("text/") or page.is_html
-    if textual and not re.search(r""";\s*charset\s*=\s*["']?[^\s"';]""", value, re.IGNORECASE):
+    label = charset(value)
+    if textual and label is None and not re.search(r""";\s*charset\s*=\s*["']?[^\s"';]""", value, re.IGNORECASE):
         return Warn("no-charset", "Content-Type: {value} names no charset.", value=Code(value))
+    if textual and encoding_of_label(label or "") in ("", REPLACEMENT):
+        return Warn(
+            "unknown-charset", "Browsers do not support the charset in Content-Type: {value}.", value=Code(value)
+        )
     return Pass("Content-Type: {value}.", value=Code(value))
 
 
@@ -345,7 +385,10 @@ def deprecated_headers(page: Page) -> Verdict:
 
 
 def _judge_frame_ancestors(lists: list[tuple[str, ...]]) -> Verdict:
-    """Judge frame-ancestors. Browsers enforce every policy, so the strictest source list decides."""
+    """Judge the frame-ancestors directives of several policies.
+
+    Browsers enforce all policies, so the strictest source list decides.
+    """
     sent = "; ".join(f"frame-ancestors {' '.join(sources)}".strip() for sources in lists)
     headers = Header.of(CSP, [sent])
     if any(not any(is_broad_source(source) for source in sources) for sources in lists):
@@ -362,8 +405,11 @@ def _has_framing_policy_in_meta(document: Document) -> bool:
     return bool(http_equivs(document, "X-Frame-Options")) or any("frame-ancestors" in policy for policy in policies)
 
 
-def _meta_referrer(document: Document) -> str | None:
-    """Return the policy of the last valid `<meta name="referrer">`, which overrides the header's."""
+def _read_meta_referrer(document: Document) -> str | None:
+    """Return the referrer policy of `<meta name="referrer">`.
+
+    The last valid one overrides the header.
+    """
     policy = None
     for node in metas_named(document, "referrer"):
         value = (attribute(node, "content") or "").strip().lower()
@@ -372,8 +418,11 @@ def _meta_referrer(document: Document) -> str | None:
     return policy
 
 
-def _structured_token(value: str) -> str | None:
-    """Return the token of a structured field (RFC 9651, section 3.3.4). None if the value is not a token."""
+def _parse_structured_token(value: str) -> str | None:
+    """Return the token in a structured field.
+
+    None if the value is no token (RFC 9651, section 3.3.4).
+    """
     from http_sfv.item import Item
     from http_sfv.types import Token
 

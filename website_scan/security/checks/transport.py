@@ -1,4 +1,4 @@
-"""Transport security checks: HTTPS, TLS, certificates, HSTS and mixed content."""
+"""Checks of HTTPS, TLS, certificates, HSTS and mixed content."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from website_scan.addresses import normal_address
+from website_scan.browser.evidence import MixedRequests
 from website_scan.catalogue import Category, check
 from website_scan.findings import CRITICAL, HIGH, LOW, MEDIUM, NotApplicable
 from website_scan.messages import excerpt
@@ -14,34 +15,48 @@ from website_scan.net.tls.ciphers import TlsVersion, is_forward_secret, weakness
 from website_scan.outcomes import CategoryFail, Fail, Fix, Language, Pass, Verdict, Warn, outcome
 from website_scan.page.evidence import Clock, Document, Page
 from website_scan.page.markup import http_equivs
+from website_scan.page.registrable_domain import is_ip_address
 from website_scan.places import Column, ElementType, Header, Identity, Place, PlaceUrl, RedirectHop, as_written
 from website_scan.security.certificates import (
-    FULL_CHAIN,
-    LEGACY_TLS_OFF,
-    STRONG_SUITES,
-    TLS_1_3_ON,
+    FULL_CHAIN_SETTINGS,
+    LEGACY_TLS_OFF_SETTINGS,
+    STRONG_SUITES_SETTINGS,
+    TLS_1_3_ON_SETTINGS,
     CertificateRow,
+    find_trust_fault,
     is_due_for_renewal,
-    trust_fault,
 )
 from website_scan.security.csp import Policies
 from website_scan.security.evidence import HttpsAnswer, PlainHttp, TlsPeer, TlsSupport
 from website_scan.security.hsts import HEADER as HSTS_HEADER
-from website_scan.security.hsts import BadHsts, is_preloaded, parse_hsts, preload_faults, valid_policy
-from website_scan.security.mixed_content import has_password_field, insecure_forms, insecure_resources
+from website_scan.security.hsts import (
+    InvalidHsts,
+    find_preload_faults,
+    is_on_preload_list,
+    parse_hsts,
+    read_valid_policy,
+)
+from website_scan.security.mixed_content import (
+    add_seen_requests,
+    has_password_field,
+    insecure_forms,
+    insecure_resources,
+)
 from website_scan.urls import Url
 from website_scan.values import Address, Count, Excerpt, Lifetime, Reason, Values, Word
 
 CATEGORY = Category("Transport security", weight=30)
 
-HALF_A_YEAR_S = 15_552_000  # 180 days
+MIN_HSTS_MAX_AGE_S = 15_552_000
 
-NO_TLS = NotApplicable("Nothing answers over TLS on the host.")
+# RFC 6797, section 8.1.1: an IP address never becomes a Known HSTS Host.
+NO_HSTS_AT_ADDRESS = NotApplicable("Browsers keep no HSTS policy for an IP address.")
+NO_TLS_VERDICT = NotApplicable("Nothing answers over TLS on the host.")
 
 
 @dataclass(frozen=True, slots=True)
 class AcceptedVersion(Place):
-    """TLS version that the server accepts, with the cipher suite that the server chooses."""
+    """Accepted TLS version, with the cipher suite that the server chooses."""
 
     kind: ClassVar[str] = "tls-version"
 
@@ -61,7 +76,7 @@ class WeakCipher(Place):
 
 @dataclass(frozen=True, slots=True)
 class HttpResource(Place):
-    """Resource that the page loads over plain HTTP."""
+    """Resource that the page loads without encryption (http)."""
 
     kind: ClassVar[str] = "http-resource"
     are_counted: ClassVar[bool] = True
@@ -112,7 +127,7 @@ def https_available(target: Target, peer: TlsPeer, support: TlsSupport) -> Verdi
             "ssl-3-only",
             "{server} supports only SSL 3.0, which browsers reject.",
             server=server,
-            fix=Fix("Accept TLS 1.2 and 1.3 only.", LEGACY_TLS_OFF),
+            fix=Fix("Accept TLS 1.2 and 1.3 only.", LEGACY_TLS_OFF_SETTINGS),
         )
     if target.is_https:
         return CategoryFail(
@@ -188,7 +203,7 @@ def http_to_https_redirect(plain: PlainHttp) -> Verdict:
             url=Address(first.href),
             details=chain,
         )
-    if first.hostname != start.hostname:
+    if first.hostname != start.hostname and not is_ip_address(start.hostname):
         return Warn(
             "other-host",
             "Plain HTTP redirects to another host first, {host}, so browsers get no HSTS header from {own}.",
@@ -217,15 +232,15 @@ def http_to_https_redirect(plain: PlainHttp) -> Verdict:
     severity=CRITICAL,
     fix=Fix(
         "Install a certificate from a public authority with its full chain, leaf first, then each intermediate.",
-        FULL_CHAIN,
+        FULL_CHAIN_SETTINGS,
     ),
     references=("RFC 5280, section 6", "RFC 8446, section 4.4.2", "CWE-295"),
 )
 def tls_cert_trusted(peer: TlsPeer) -> Verdict:
     if peer.handshake is None:
-        return NO_TLS
-    chain = [CertificateRow.of(certificate) for certificate in peer.handshake.chain]
-    fault = trust_fault(peer.handshake, chain)
+        return NO_TLS_VERDICT
+    chain = [CertificateRow.from_certificate(certificate) for certificate in peer.handshake.chain]
+    fault = find_trust_fault(peer.handshake, chain)
     if fault is not None:
         return fault
     return Pass(
@@ -246,14 +261,14 @@ def tls_cert_trusted(peer: TlsPeer) -> Verdict:
 )
 def tls_cert_hostname(peer: TlsPeer) -> Verdict:
     if peer.handshake is None:
-        return NO_TLS
+        return NO_TLS_VERDICT
     leaf = peer.handshake.leaf
-    details = [CertificateRow.of(leaf)]
+    details = [CertificateRow.from_certificate(leaf)]
     names = Values([Excerpt(name) for name in (*leaf.dns_names, *leaf.ip_addresses)])
     host = Excerpt(peer.host)
     if leaf.matches(peer.host):
         return Pass("The certificate names {host} (subjectAltName: {names}).", host=host, names=names, details=details)
-    if not leaf.names_readable:
+    if not leaf.has_readable_names:
         return Fail("no-host", "The certificate's subjectAltName cannot be read, so it names no host.", details=details)
     if not names.values:
         return Fail(
@@ -282,20 +297,20 @@ def tls_cert_hostname(peer: TlsPeer) -> Verdict:
 )
 def tls_cert_expiry(peer: TlsPeer, clock: Clock) -> Verdict:
     if peer.handshake is None:
-        return NO_TLS
+        return NO_TLS_VERDICT
     leaf = peer.handshake.leaf
-    details = [CertificateRow.of(leaf)]
+    details = [CertificateRow.from_certificate(leaf)]
     if clock.now < leaf.not_before:
         return Fail(
             "not-yet-valid", "The certificate becomes valid on {begin}.", begin=leaf.not_before, details=details
         )
-    left_s = (leaf.not_after - clock.now).total_seconds()
-    if left_s < 0:
+    remaining_s = (leaf.not_after - clock.now).total_seconds()
+    if remaining_s < 0:
         return Fail(
             "expired",
             "The certificate expired on {end}, {age} ago.",
             end=leaf.not_after,
-            age=Lifetime(-left_s),
+            age=Lifetime(-remaining_s),
             details=details,
         )
     if is_due_for_renewal(leaf, clock.now):
@@ -303,12 +318,12 @@ def tls_cert_expiry(peer: TlsPeer, clock: Clock) -> Verdict:
             "due",
             "The certificate expires on {end}, and should have been renewed by now.",
             end=leaf.not_after,
-            left=Lifetime(left_s),
+            left=Lifetime(remaining_s),
             details=details,
         )
     return Pass(
         "The certificate is valid for another {left}, until {end}.",
-        left=Lifetime(left_s),
+        left=Lifetime(remaining_s),
         end=leaf.not_after,
         details=details,
     )
@@ -325,16 +340,16 @@ def tls_cert_expiry(peer: TlsPeer, clock: Clock) -> Verdict:
 )
 def tls_cert_strength(peer: TlsPeer) -> Verdict:
     if peer.handshake is None:
-        return NO_TLS
+        return NO_TLS_VERDICT
     certificates = peer.handshake.signed
     leaf = certificates[0]
-    details = [CertificateRow.of(certificate) for certificate in certificates]
-    if weak := [certificate for certificate in certificates if certificate.weak_point]:
+    details = [CertificateRow.from_certificate(certificate) for certificate in certificates]
+    if weak := [certificate for certificate in certificates if certificate.weakness_reason]:
         return Fail(
             "weak",
             "The certificate of “{subject}” has {fault}.",
             subject=Excerpt(weak[0].subject),
-            fault=Word(str(weak[0].weak_point)),
+            fault=Word(str(weak[0].weakness_reason)),
             details=details,
         )
     return Pass(
@@ -354,12 +369,12 @@ def tls_cert_strength(peer: TlsPeer) -> Verdict:
     },
     why="Versions before TLS 1.2 have known weaknesses, and attackers can downgrade connections to them.",
     severity=MEDIUM,
-    fix=Fix("Accept TLS 1.2 and 1.3 only.", LEGACY_TLS_OFF),
+    fix=Fix("Accept TLS 1.2 and 1.3 only.", LEGACY_TLS_OFF_SETTINGS),
     references=("RFC 8996", "RFC 7568", "CWE-327"),
 )
 def tls_legacy_protocols(support: TlsSupport) -> Verdict:
     if not support.versions:
-        return NO_TLS
+        return NO_TLS_VERDICT
     legacy = [version for version in sorted(support.versions) if version < TlsVersion.TLS1_2]
     if not legacy:
         return Pass("TLS 1.1, TLS 1.0 and SSL 3.0 are refused.")
@@ -377,12 +392,12 @@ def tls_legacy_protocols(support: TlsSupport) -> Verdict:
     outcomes={"unsupported": "TLS 1.3 is not supported", "only-tls-1-2": outcome("TLS 1.3 is not supported", LOW)},
     why="TLS 1.3 connects one round trip faster, and lacks the features that known attacks exploit.",
     severity=HIGH,
-    fix=Fix("Enable TLS 1.3 beside TLS 1.2, with OpenSSL 1.1.1 or later.", TLS_1_3_ON),
+    fix=Fix("Enable TLS 1.3 beside TLS 1.2, with OpenSSL 1.1.1 or later.", TLS_1_3_ON_SETTINGS),
     references=("RFC 9325, section 3.1", "RFC 8446", "CWE-327"),
 )
 def tls_modern_protocols(support: TlsSupport) -> Verdict:
     if not support.versions:
-        return NO_TLS
+        return NO_TLS_VERDICT
     if TlsVersion.TLS1_3 in support.versions:
         return Pass("The server supports TLS 1.3.")
     newest = max(support.versions)
@@ -401,12 +416,12 @@ def tls_modern_protocols(support: TlsSupport) -> Verdict:
     outcomes={"accepted": "Weak cipher suites are accepted", "no-forward-secrecy": "No forward secrecy"},
     why="Weak cipher suites can be broken; without forward secrecy, a stolen key also decrypts recorded traffic.",
     severity=HIGH,
-    fix=Fix("Offer only AEAD suites with forward secrecy.", STRONG_SUITES),
+    fix=Fix("Offer only AEAD suites with forward secrecy.", STRONG_SUITES_SETTINGS),
     references=("RFC 9325, section 4.1", "RFC 7465", "CWE-327"),
 )
 def tls_weak_ciphers(support: TlsSupport) -> Verdict:
     if not support.versions:
-        return NO_TLS
+        return NO_TLS_VERDICT
     weak = [WeakCipher(name, kind.value) for name in support.weak_ciphers if (kind := weakness(name)) is not None]
     if weak:
         return Fail(
@@ -441,7 +456,8 @@ def tls_weak_ciphers(support: TlsSupport) -> Verdict:
         "contradictory": outcome("HSTS headers differ", MEDIUM),
     },
     why="Without a lasting HSTS policy, browsers may send a request over plain HTTP, where it can be intercepted.",
-    judged=f"Passes with a max-age of at least 180 days ({HALF_A_YEAR_S:,} s) that browsers read; a shorter one warns.",
+    judged=f"Passes with a max-age of at least 180 days ({MIN_HSTS_MAX_AGE_S:,} s) that browsers read; a shorter "
+    "one warns.",
     severity=HIGH,
     fix=Fix(
         "Send HSTS on every HTTPS response.",
@@ -451,10 +467,12 @@ def tls_weak_ciphers(support: TlsSupport) -> Verdict:
 )
 def hsts(page: Page, document: Document, answer: HttpsAnswer) -> Verdict:
     if answer.response is None:
-        return NO_TLS
+        return NO_TLS_VERDICT
+    if is_ip_address(page.target.host):
+        return NO_HSTS_AT_ADDRESS
     values = answer.response.headers.all(HSTS_HEADER)
     headers = Header.of(HSTS_HEADER, values)
-    if is_preloaded(page.target.host):
+    if is_on_preload_list(page.target.host):
         return Pass(
             "The top-level domain is in browsers' HSTS preload list, so they never use plain HTTP here.",
             details=headers,
@@ -474,17 +492,17 @@ def hsts(page: Page, document: Document, answer: HttpsAnswer) -> Verdict:
         )
     try:
         policy = parse_hsts(values[0])
-    except BadHsts as error:
+    except InvalidHsts as error:
         return Fail("invalid", "Browsers ignore the header because {fault}.", fault=Word(str(error)), places=headers)
     if policy.max_age_s == 0:
         return Fail("off", "The header switches HSTS off.", places=headers)
     lifetime = Lifetime(min(policy.max_age_s, 10**10))
-    if policy.max_age_s < HALF_A_YEAR_S:
+    if policy.max_age_s < MIN_HSTS_MAX_AGE_S:
         return Warn(
             "short",
             "HSTS lasts {lifetime}, less than {least}.",
             lifetime=lifetime,
-            least=Lifetime(HALF_A_YEAR_S),
+            least=Lifetime(MIN_HSTS_MAX_AGE_S),
             places=headers,
         )
     if len(values) > 1:
@@ -511,13 +529,15 @@ def hsts(page: Page, document: Document, answer: HttpsAnswer) -> Verdict:
     fix="Either remove `preload`, or meet its requirements: `max-age=31536000; includeSubDomains; preload`.",
     references=("RFC 6797, section 12.3", "MDN: Strict-Transport-Security"),
 )
-def hsts_preload_consistency(answer: HttpsAnswer) -> Verdict:
-    policy = valid_policy(answer.response.headers) if answer.response else None
+def hsts_preload_consistency(page: Page, answer: HttpsAnswer) -> Verdict:
+    if is_ip_address(page.target.host):
+        return NO_HSTS_AT_ADDRESS
+    policy = read_valid_policy(answer.response.headers) if answer.response else None
     if policy is None:
         return NotApplicable("The host sends no valid HSTS policy.")
     if not policy.preload:
         return Pass("The policy does not ask to be preloaded, and need not.")
-    if faults := preload_faults(policy):
+    if faults := find_preload_faults(policy):
         return Warn(
             "unmet",
             "The policy asks to be preloaded, but {faults}.",
@@ -541,10 +561,10 @@ def hsts_preload_consistency(answer: HttpsAnswer) -> Verdict:
     references=("W3C Mixed Content, section 3", "CWE-311", "MDN: upgrade-insecure-requests"),
     html=True,
 )
-def mixed_content(page: Page, document: Document, policies: Policies) -> Verdict:
+def mixed_content(page: Page, document: Document, policies: Policies, seen: MixedRequests | None = None) -> Verdict:
     if not page.target.is_https:
         return NotApplicable("Only a page over HTTPS can have mixed content.")
-    insecure = insecure_resources(document)
+    insecure = add_seen_requests(insecure_resources(document), seen.items if seen is not None else ())
     if not insecure:
         return Pass("No resource in the markup is loaded over plain HTTP.")
     if policies.upgrades_insecure_requests:
@@ -552,7 +572,7 @@ def mixed_content(page: Page, document: Document, policies: Policies) -> Verdict
             "{references} {references:is|are} over plain HTTP, which upgrade-insecure-requests changes to HTTPS.",
             references=Count(len(insecure), "reference"),
         )
-    # Active content, which browsers block, comes first.
+    # Active content comes first, because browsers block it.
     resources = sorted(insecure, key=lambda resource: resource.passive)
     places = [HttpResource(resource.element, excerpt(resource.url), resource.passive) for resource in resources]
     active = [resource for resource in insecure if not resource.passive]

@@ -1,4 +1,4 @@
-"""Directory probe: requests for the folders of the page's own assets, which the server may list."""
+"""Probe for directory listings in the folders of the page's own assets."""
 
 from __future__ import annotations
 
@@ -14,14 +14,16 @@ from website_scan.page.references import References
 from website_scan.security.evidence import AssetDirectories
 
 MAX_DIRECTORIES = 5
-AT_ONCE = 2  # low, because other probes send requests to the same host at the same time
-MAX_BYTES = 64 * 1024
-TIMEOUT_S = 5.0
+MAX_CONCURRENT_REQUESTS = 2  # The limit is low, because other probes send requests to the same host concurrently.
+MAX_BODY_BYTES = 64 * 1024
+REQUEST_TIMEOUT_S = 5.0
 
 
 @probe(of_origin=True)
 def asset_directories(page: Page, references: References, network: Network) -> AssetDirectories:
-    """Fetch the first five folders of assets on the page's origin, except the root and the page's own.
+    """Fetch the first five folders of the page's assets on its origin.
+
+    The root and the page's own folder are left out.
 
     Redirects are not followed. Raises `SiteProtected` if the site refuses further requests, or a `NetError`.
     """
@@ -35,10 +37,16 @@ def asset_directories(page: Page, references: References, network: Network) -> A
 
     def fetch(url: str) -> Response:
         response = network.fetch(
-            Request(page.target.join(url), headers=ACCEPT, max_bytes=MAX_BYTES, timeout_s=TIMEOUT_S, verify=False)
+            Request(
+                page.target.join(url),
+                headers=ACCEPT,
+                max_bytes=MAX_BODY_BYTES,
+                timeout_s=REQUEST_TIMEOUT_S,
+                verify=False,
+            )
         )
         raise_if_rate_limited(response)
         return response
 
-    with concurrent.futures.ThreadPoolExecutor(AT_ONCE, "directory") as pool:
+    with concurrent.futures.ThreadPoolExecutor(MAX_CONCURRENT_REQUESTS, "directory") as pool:
         return AssetDirectories(tuple(pool.map(fetch, list(folders)[:MAX_DIRECTORIES])))

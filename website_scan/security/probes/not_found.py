@@ -1,4 +1,7 @@
-"""Baseline probe: responses for paths that do not exist, which other probes and checks compare with."""
+"""Probe of responses for paths that do not exist.
+
+Other probes and checks compare responses with them.
+"""
 
 from __future__ import annotations
 
@@ -10,16 +13,18 @@ from website_scan.net.errors import BudgetExceeded, NetError
 from website_scan.net.http.request import Request
 from website_scan.net.http.response import Response
 from website_scan.page.evidence import Page
-from website_scan.page.fetch import ACCEPT, SiteProtected, challenge_sign, raise_if_rate_limited
+from website_scan.page.fetch import ACCEPT, SiteProtected, detect_challenge, raise_if_rate_limited
 from website_scan.security.evidence import NotFoundBaseline
 
-MAX_BYTES = 256 * 1024
-TIMEOUT_S = 10.0
+MAX_BODY_BYTES = 256 * 1024
+REQUEST_TIMEOUT_S = 10.0
 
 
 @probe(of_origin=True)
 def not_found_baseline(page: Page, network: Network) -> NotFoundBaseline:
-    """Request two random paths of different lengths and one with invalid UTF-8, on the page's origin.
+    """Request three random paths on the page's origin.
+
+    One of them has invalid UTF-8.
 
     Invalid UTF-8 makes some frameworks fail with a debug page. Redirects are not followed. Raises `SiteProtected` if a
     bot protection or rate limit answers, and `NetError` if one of the first two paths gets no response.
@@ -30,15 +35,17 @@ def not_found_baseline(page: Page, network: Network) -> NotFoundBaseline:
     except (SiteProtected, BudgetExceeded):
         raise
     except NetError:
-        pass  # a firewall may block the malformed path, which is optional evidence
+        pass  # The malformed path is optional evidence, because a firewall may block it.
     return NotFoundBaseline(tuple(answers))
 
 
 def _fetch(page: Page, network: Network, path: str) -> Response:
     response = network.fetch(
-        Request(page.target.join(path), headers=ACCEPT, max_bytes=MAX_BYTES, timeout_s=TIMEOUT_S, verify=False)
+        Request(
+            page.target.join(path), headers=ACCEPT, max_bytes=MAX_BODY_BYTES, timeout_s=REQUEST_TIMEOUT_S, verify=False
+        )
     )
     raise_if_rate_limited(response)
-    if sign := challenge_sign(response):
+    if sign := detect_challenge(response):
         raise SiteProtected(f"The site's protection answered a further request: {sign}.")
     return response

@@ -1,8 +1,14 @@
-"""Content and metadata checks: titles, descriptions, headings, image alternatives, and the amount of text."""
+"""Checks of titles, descriptions, headings and text.
+
+They also judge image alternatives.
+"""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NotRequired, TypedDict
+
+from selectolax.lexbor import LexborNode
 
 from website_scan.accessibility.document import AccessibleDocument
 from website_scan.accessibility.images import find_images_without_alternative
@@ -16,22 +22,26 @@ from website_scan.findings import HIGH, LOW, MEDIUM, NotApplicable
 from website_scan.outcomes import Fail, Fix, Language, Pass, Verdict, Warn, outcome
 from website_scan.page.evidence import Document, Page
 from website_scan.page.markup import attribute, live
-from website_scan.seo.log_in import is_log_in
-from website_scan.seo.metadata import descriptions, latin_width, title_px, titles
+from website_scan.seo.log_in import is_log_in_page
+from website_scan.seo.metadata import descriptions, title_width_px, titles, width_in_latin_letters
 from website_scan.seo.visible_text import read_visible_text
 from website_scan.values import Count, Excerpt, Number, Value
 
-# Error pages are not judged, because search engines do not index their content.
+# Search engines do not index the content of error pages.
 CATEGORY = Category("Content and metadata", weight=22, html=True, error_pages=False)
 
-TITLE_RANGE_PX = (160, 600)
-# Minimum and maximum width, in Latin letters.
-DESCRIPTION_RANGE = (80, 160)
+MAX_ICON_PX = 24
+TITLE_WIDTH_RANGE_PX = (160, 600)
+# Minimum and maximum width of a meta description, in Latin letters.
+DESCRIPTION_WIDTH_RANGE = (80, 160)
 MIN_WORDS = 50
 
 
 class MeasuredDescription(TypedDict):
-    """Values in the summary of a meta description. `width` is present if it differs from the number of characters."""
+    """Values in the message about a meta description.
+
+    `width` is set only if the width differs from the number of characters.
+    """
 
     characters: Value
     width: NotRequired[Value]
@@ -49,14 +59,14 @@ class MeasuredDescription(TypedDict):
         "long": outcome("Page title is too long", LOW),
     },
     why="Search results usually show the title as their headline, and search engines may replace a poor one.",
-    judged=f"Titles from {TITLE_RANGE_PX[0]} to {TITLE_RANGE_PX[1]} pixels pass, in the width of Arial as search "
-    "results show it. Where scripts set the title, theirs counts.",
+    judged=f"Titles from {TITLE_WIDTH_RANGE_PX[0]} to {TITLE_WIDTH_RANGE_PX[1]} pixels pass, in the width of Arial "
+    "as search results show it. Where scripts set the title, theirs counts.",
     severity=HIGH,
     fix="Write one `<title>` in the head, of about 20 to 60 characters, that distinguishes this page from all others.",
     references=("HTML, the title element", "Google Search Central: title links"),
 )
 def title(document: Document, rendered: Rendered | None) -> Verdict:
-    # The check rendered-metadata reports differences between the HTML and the rendered page.
+    # Differences between the HTML and the rendered page are left to the check rendered-metadata.
     texts = (list(titles(rendered.document)) if rendered is not None else []) or list(titles(document))
     if not texts:
         return Fail("missing", "The page has no title.")
@@ -71,8 +81,8 @@ def title(document: Document, rendered: Rendered | None) -> Verdict:
             title=title,
         )
     measured = "The title has {characters}, about {pixels}"
-    characters, pixels = Count(len(texts[0]), "character"), Count(title_px(texts[0]), "pixel")
-    least, most = TITLE_RANGE_PX
+    characters, pixels = Count(len(texts[0]), "character"), Count(title_width_px(texts[0]), "pixel")
+    least, most = TITLE_WIDTH_RANGE_PX
     if pixels.value < least:
         return Warn("short", f"{measured}: “{{title}}”.", characters=characters, pixels=pixels, title=title)
     if pixels.value > most:
@@ -97,8 +107,8 @@ def title(document: Document, rendered: Rendered | None) -> Verdict:
         "long": "Meta description is too long",
     },
     why="Search results often show the meta description, which helps people decide whether to click.",
-    judged=f"Descriptions from {DESCRIPTION_RANGE[0]} to {DESCRIPTION_RANGE[1]} characters pass, in the HTML itself or "
-    "once scripts have added them.",
+    judged=f"Descriptions from {DESCRIPTION_WIDTH_RANGE[0]} to {DESCRIPTION_WIDTH_RANGE[1]} characters pass, in the "
+    "HTML itself or once scripts have added them.",
     severity=LOW,
     fix=Fix("Summarize the page in 80 to 160 characters.", {Language.HTML: '<meta name="description" content="…">'}),
     references=("Google Search Central: snippets and meta descriptions",),
@@ -110,19 +120,19 @@ def meta_description(document: Document, rendered: Rendered | None) -> Verdict:
     description = next(filter(None, texts), "")
     if not description:
         return Fail("empty", "The page's meta description is empty.")
-    least, most = DESCRIPTION_RANGE
-    measured_width = latin_width(description)
+    least, most = DESCRIPTION_WIDTH_RANGE
+    description_width = width_in_latin_letters(description)
     measured = "The meta description has {characters}"
     values: MeasuredDescription = {
         "characters": Count(len(description), "character"),
         "description": Excerpt(description, 80),
     }
-    if measured_width != len(description):
+    if description_width != len(description):
         measured += ", as wide as {width} Latin ones"
-        values["width"] = Number(measured_width)
-    if measured_width < least:
+        values["width"] = Number(description_width)
+    if description_width < least:
         return Warn("short", f"{measured}, fewer than {{least}}: “{{description}}”.", least=Number(least), **values)
-    if measured_width > most:
+    if description_width > most:
         return Warn(
             "long",
             f"{measured}, of which search results show about {{most}}: “{{description}}”.",
@@ -145,9 +155,9 @@ def meta_description(document: Document, rendered: Rendered | None) -> Verdict:
     absence=True,
 )
 def h1(document: AccessibleDocument, rendered: Rendered | None) -> Verdict:
-    headings = _main_headings(document)
+    headings = _main_heading_texts(document)
     if not any(headings) and rendered is not None:
-        headings = _main_headings(AccessibleDocument(rendered.document)) or headings
+        headings = _main_heading_texts(AccessibleDocument(rendered.document)) or headings
     texts = [text for text in headings if text]
     if len(texts) > 1:
         return Pass(
@@ -160,8 +170,11 @@ def h1(document: AccessibleDocument, rendered: Rendered | None) -> Verdict:
     return Warn("missing", "The page has no main heading (h1).")
 
 
-def _main_headings(document: AccessibleDocument) -> list[str]:
-    """Return the texts of the visible main headings; an empty heading is ""."""
+def _main_heading_texts(document: AccessibleDocument) -> list[str]:
+    """Return the texts of the visible main headings.
+
+    The text of an empty heading is "".
+    """
     return [
         accessible_name(document, node) or shown_text(document, node)
         for node in live(document.document, "h1, [role=heading i][aria-level='1']")
@@ -186,7 +199,22 @@ def _main_headings(document: AccessibleDocument) -> list[str]:
     NON_TEXT_CONTENT,
 )
 def seo_image_alt(document: AccessibleDocument) -> Faults:
-    return find_images_without_alternative(document)
+    """Judge images except icons.
+
+    Search engines show no icons in their results.
+    """
+    faults = find_images_without_alternative(document)
+    return replace(
+        faults,
+        judged=[image for image in faults.judged if not _is_icon(image)],
+        certain=[image for image in faults.certain if not _is_icon(image)],
+    )
+
+
+def _is_icon(image: LexborNode) -> bool:
+    """Return True if the attributes of an image element make it small."""
+    sizes = [(attribute(image, name) or "").strip().lower().removesuffix("px") for name in ("width", "height")]
+    return all(size.isdecimal() and int(size[:5]) <= MAX_ICON_PX for size in sizes)
 
 
 @check(
@@ -211,10 +239,10 @@ def thin_content(
             text, read_visible_text(AccessibleDocument(rendered.document)), key=lambda candidate: candidate.words
         )
     if text.words >= MIN_WORDS:
-        if text.is_long:
+        if text.is_truncated:
             return Pass("The page has more than {words} of visible text.", words=Count(text.words // 100 * 100, "word"))
         return Pass("The page has {words} of visible text.", words=Count(text.words, "word"))
-    if indexing.decisive or is_log_in(page, document):
+    if indexing.decisive or is_log_in_page(page, document):
         return NotApplicable("The page asks not to be indexed, or is a log-in page.")
     return Warn("little", "The page has {words} of visible text.", words=Count(text.words, "word"))
 

@@ -1,4 +1,4 @@
-"""Crawlability checks: robots.txt and sitemaps."""
+"""Checks of robots.txt and sitemaps."""
 
 from __future__ import annotations
 
@@ -29,7 +29,10 @@ NO_SITEMAP = NotApplicable("No sitemap was found.")
 
 
 class InconclusiveSitemaps(NetError):
-    """Raised if all sitemaps requested from an index got inconclusive responses, such as timeouts."""
+    """Raised if no sitemap of an index could be judged.
+
+    All requests failed inconclusively, such as by timeouts.
+    """
 
     code = "TIMEOUT"
 
@@ -46,7 +49,7 @@ class InvalidLine(Place):
     reason: Annotated[str, Column("What is wrong")]
 
     @classmethod
-    def of(cls, fault: Fault) -> Self:
+    def from_fault(cls, fault: Fault) -> Self:
         return cls(fault.line, excerpt(fault.text), fault.reason)
 
     @property
@@ -56,7 +59,10 @@ class InvalidLine(Place):
 
 @dataclass(frozen=True, slots=True)
 class ReadSitemap(Place):
-    """Sitemap that was requested. `fault` is a clause, or empty if the check does not report the sitemap."""
+    """Requested sitemap.
+
+    `fault` is a clause, or empty if the check does not report the sitemap.
+    """
 
     kind: ClassVar[str] = "sitemap"
 
@@ -69,7 +75,7 @@ class ReadSitemap(Place):
     fault: str = ""
 
     @classmethod
-    def of(cls, file: SitemapFile, fault: str = "") -> Self:
+    def from_file(cls, file: SitemapFile, fault: str = "") -> Self:
         sitemap = file.sitemap
         return cls(
             url=excerpt(file.url),
@@ -104,7 +110,7 @@ class ReadSitemap(Place):
 )
 def robots_txt(file: RobotsFile) -> Verdict:
     response = file.response
-    if file.redirected_away:
+    if file.has_too_many_redirects:
         return Warn(
             "redirects-away",
             "The redirects of robots.txt lead to no file ({error}), so crawlers assume that nothing is blocked.",
@@ -118,7 +124,7 @@ def robots_txt(file: RobotsFile) -> Verdict:
             "robots.txt cannot be reached ({error}), so crawlers stay away from the whole site.",
             error=Reason(file.error),
         )
-    places = [RobotsTxtRow.of(response)]
+    places = [RobotsTxtRow.from_response(response)]
     if file.is_unreachable:
         return Fail(
             "error-status",
@@ -143,7 +149,7 @@ def robots_txt(file: RobotsFile) -> Verdict:
             "invalid-lines",
             "Crawlers cannot use {lines} of robots.txt.",
             lines=Count(len(faults), "line"),
-            places=[InvalidLine.of(fault) for fault in faults],
+            places=[InvalidLine.from_fault(fault) for fault in faults],
             fix="Write each line as `name: value`, put rules after a `User-agent` line, start their paths with `/`, "
             "and give sitemaps their full URL: `Sitemap: https://HOST/sitemap.xml`.",
         )
@@ -174,7 +180,10 @@ def robots_txt(file: RobotsFile) -> Verdict:
 def sitemap_found(sitemaps: Sitemaps) -> Verdict:
     available = [file for file in sitemaps.files if file.sitemap is not None]
     unavailable = [file for file in sitemaps.files if file.sitemap is None and file.is_conclusive]
-    rows = [ReadSitemap.of(file, _load_fault(file) if file in unavailable else "") for file in sitemaps.files]
+    rows = [
+        ReadSitemap.from_file(file, _describe_load_fault(file) if file in unavailable else "")
+        for file in sitemaps.files
+    ]
     if unavailable:
         return Warn(
             "unavailable",
@@ -198,15 +207,23 @@ def sitemap_found(sitemaps: Sitemaps) -> Verdict:
         "invalid": "Sitemap is invalid",
         "other-host": "Sitemap lists URLs on another host",
         "no-namespace": "Sitemap has no valid namespace",
+        "invalid-entries": outcome("Sitemap has invalid entries", MEDIUM, LOW),
         "page-missing": outcome("Sitemap does not list the page", LOW),
     },
     why="A sitemap helps search engines only with pages that have a readable entry in it.",
+    judged="An entry without one address warns with severity medium, and so does an image, a video or an article "
+    "without its required elements. An invalid date, frequency or priority warns with severity low, because crawlers "
+    "ignore only this value.",
     severity=MEDIUM,
     fix=Fix(
         "Write UTF-8 XML in the sitemaps.org format, with at most 50,000 URLs and 52 MB per file, and absolute URLs.",
         {Language.FILE: "<url><loc>https://HOST/PATH</loc></url>"},
     ),
-    references=("sitemaps.org: protocol", "Google Search Central: build and submit a sitemap"),
+    references=(
+        "sitemaps.org: protocol",
+        "Google Search Central: build and submit a sitemap",
+        "W3C: Date and Time Formats",
+    ),
 )
 def sitemap_valid(
     page: Page, indexing: IndexingRules, canonicals: Canonicals, sitemaps: Sitemaps, robots: RobotsFile | None
@@ -214,14 +231,14 @@ def sitemap_valid(
     top = [file for file in sitemaps.files if file.sitemap is not None]
     if not top:
         return NO_SITEMAP
-    # The check sitemap-index reports children that can't be read.
+    # Unreadable sitemaps of an index are left to the check sitemap-index.
     readable = top + [file for file in sitemaps.children if file.sitemap is not None and not file.sitemap.fault]
-    if (share := _share_with_fault(rows := _sitemap_rows(readable, _sitemap_fault))).value:
+    if (share := _share_of_faulty_rows(rows := _judge_sitemaps(readable, _find_sitemap_fault))).value:
         return Fail("invalid", "{sitemaps} {sitemaps:is|are} invalid.", sitemaps=share, places=rows)
-    if (share := _share_with_fault(rows := _sitemap_rows(readable, _protocol_fault))).value:
-        is_foreign = any(file.sitemap is not None and file.sitemap.foreign_count for file in readable)
+    if (share := _share_of_faulty_rows(rows := _judge_sitemaps(readable, _find_protocol_fault))).value:
+        has_foreign_urls = any(file.sitemap is not None and file.sitemap.foreign_url_count for file in readable)
         return Warn(
-            "other-host" if is_foreign else "no-namespace",
+            "other-host" if has_foreign_urls else "no-namespace",
             "{sitemaps} {sitemaps:does|do} not follow the protocol.",
             sitemaps=share,
             places=rows,
@@ -230,10 +247,23 @@ def sitemap_valid(
                 {Language.FILE: f'<urlset xmlns="{NAMESPACE}">'},
             ),
         )
-    names_page = any(file.sitemap is not None and file.sitemap.names_page for file in readable)
+    if (share := _share_of_faulty_rows(rows := _judge_sitemaps(readable, _find_entry_fault))).value:
+        loses_entries = any(file.sitemap is not None and file.sitemap.entries.loses_entries for file in readable)
+        return Warn(
+            "invalid-entries",
+            "{sitemaps} {sitemaps:has|have} invalid entries.",
+            severity=MEDIUM if loses_entries else LOW,
+            sitemaps=share,
+            places=rows,
+            fix=Fix(
+                "Give each entry one address. Write dates in the W3C format, with a time zone after a time.",
+                {Language.FILE: "<url><loc>https://HOST/PATH</loc><lastmod>2026-01-31T09:30:00+00:00</lastmod></url>"},
+            ),
+        )
+    lists_page = any(file.sitemap is not None and file.sitemap.contains_page for file in readable)
     count = sum(file.sitemap.count for file in readable if file.sitemap and file.sitemap.kind is not SitemapKind.INDEX)
     urls = Count(count, "URL")
-    if not names_page and sitemaps.is_complete and _should_be_listed(page, indexing, canonicals, robots):
+    if not lists_page and sitemaps.is_complete and _should_be_listed(page, indexing, canonicals, robots):
         own = Address(page.target.url)
         fix = "Add to the sitemap: `<url><loc>{page}</loc></url>`."
         if not count:
@@ -243,7 +273,7 @@ def sitemap_valid(
         return Warn(
             "page-missing", "The sitemaps list {urls}, but not {page}.", urls=urls, page=own, places=rows, fix=fix
         )
-    listed = ", the page among them" if names_page else ""
+    listed = ", the page among them" if lists_page else ""
     return Pass(
         f"{{sitemaps}} with {{urls}} can be read{listed}.",
         sitemaps=Count(len(readable), "sitemap"),
@@ -277,7 +307,7 @@ def sitemap_index(sitemaps: Sitemaps) -> Verdict:
     conclusive = [file for file in sitemaps.children if file.is_conclusive]
     if not conclusive:
         raise InconclusiveSitemaps(f"None of the index's sitemaps could be checked. {sitemaps.children[0].error}")
-    rows = [ReadSitemap.of(file, _index_entry_fault(file)) for file in conclusive]
+    rows = [ReadSitemap.from_file(file, _find_index_entry_fault(file)) for file in conclusive]
     checked, sitemaps_named = Count(len(conclusive)), Count(total, "sitemap")
     if any(row.fault for row in rows):
         return Fail(
@@ -295,35 +325,51 @@ def sitemap_index(sitemaps: Sitemaps) -> Verdict:
     )
 
 
-def _share_with_fault(rows: Sequence[ReadSitemap]) -> Share:
+def _share_of_faulty_rows(rows: Sequence[ReadSitemap]) -> Share:
     return Share(sum(bool(row.fault) for row in rows), len(rows), "sitemap")
 
 
-def _sitemap_rows(files: Sequence[SitemapFile], judge: Callable[[Sitemap], str]) -> list[ReadSitemap]:
-    return [ReadSitemap.of(file, judge(file.sitemap) if file.sitemap else "") for file in files]
+def _judge_sitemaps(files: Sequence[SitemapFile], judge: Callable[[Sitemap], str]) -> list[ReadSitemap]:
+    return [ReadSitemap.from_file(file, judge(file.sitemap) if file.sitemap else "") for file in files]
 
 
-def _sitemap_fault(sitemap: Sitemap) -> str:
-    """Return the reason, as a clause, why crawlers reject a sitemap. Empty if valid."""
+def _find_sitemap_fault(sitemap: Sitemap) -> str:
+    """Return the reason, as a clause, why crawlers reject a sitemap.
+
+    Empty if the sitemap is valid.
+    """
     if sitemap.fault:
         return sitemap.fault
     if sitemap.size_bytes > MAX_BYTES:
         return f"is larger than the limit of {size(MAX_BYTES)}"
     if sitemap.count > MAX_URLS:
         return f"has more than the limit of {MAX_URLS:,} URLs"
-    if sitemap.relative_count:
-        urls = counted(sitemap.relative_count, "URL")
+    if sitemap.relative_url_count:
+        urls = counted(sitemap.relative_url_count, "URL")
         return f"has {urls} without a valid scheme and host ({_quote_first(sitemap.relative)})"
     return ""
 
 
-def _protocol_fault(sitemap: Sitemap) -> str:
-    if sitemap.foreign_count:
-        return f"has {counted(sitemap.foreign_count, 'URL')} on another host ({_quote_first(sitemap.foreign)})"
+def _find_protocol_fault(sitemap: Sitemap) -> str:
+    if sitemap.foreign_url_count:
+        return f"has {counted(sitemap.foreign_url_count, 'URL')} on another host ({_quote_first(sitemap.foreign)})"
     if not sitemap.has_known_namespace:
         named = f"names {excerpt(sitemap.namespace, 60)} as" if sitemap.namespace else "does not name"
         return f"{named} its namespace, which must be {NAMESPACE}"
     return ""
+
+
+def _find_entry_fault(sitemap: Sitemap) -> str:
+    """Return the first fault of a sitemap's entries, as a clause.
+
+    It has the line, and is empty if the entries are valid.
+    """
+    entries = sitemap.entries
+    if not entries.faults:
+        return ""
+    # A fault that makes crawlers ignore the entry determines the severity.
+    first = max(entries.faults, key=lambda fault: fault.loses_entry)
+    return f"has {counted(entries.fault_count, 'invalid entry', 'invalid entries')} (line {first.line:,}: {first.text})"
 
 
 def _quote_first(addresses: Sequence[str]) -> str:
@@ -331,22 +377,25 @@ def _quote_first(addresses: Sequence[str]) -> str:
     return f"“{excerpt(addresses[0], 60)}”{more}"
 
 
-def _index_entry_fault(file: SitemapFile) -> str:
+def _find_index_entry_fault(file: SitemapFile) -> str:
     if file.sitemap is None:
-        return _load_fault(file)
+        return _describe_load_fault(file)
     if file.sitemap.kind is SitemapKind.INDEX:
         return "is an index itself"
     return file.sitemap.fault
 
 
-def _load_fault(file: SitemapFile) -> str:
+def _describe_load_fault(file: SitemapFile) -> str:
     return f"answers with status {file.status}" if file.status else f"does not load: {clause(file.error)}"
 
 
 def _should_be_listed(page: Page, indexing: IndexingRules, canonicals: Canonicals, robots: RobotsFile | None) -> bool:
-    """Return True if a sitemap should list the page: it may be crawled and indexed, and has no other canonical URL."""
+    """Return True if a sitemap should list the page.
+
+    The page must be crawlable, indexable and canonical.
+    """
     if page.response.status != 200 or not page.is_html or "?" in page.target.url or indexing.decisive:
         return False
     if robots is not None and not decide(robots.robots, GOOGLEBOT, page.target.path).allowed:
         return False
-    return not canonicals.links or canonicals.url == page.target.url
+    return not canonicals.links or canonicals.is_self_referencing

@@ -1,14 +1,14 @@
-"""Display check: does the page show its content in a browser?"""
+"""Check that a browser displays content on the page."""
 
 from __future__ import annotations
 
-from website_scan.browser.evidence import ShownContent
+from website_scan.browser.shown_content import ShownContent
 from website_scan.browser.unshown import FIX, JUDGED, OUTCOMES, judge_shown_content
 from website_scan.catalogue import Category, check
 from website_scan.findings import CRITICAL
 from website_scan.outcomes import Verdict
 
-# The weight is small, because a failure caps the score anyway.
+# The category's weight is small, because a blank page also caps the score.
 CATEGORY = Category("Display", weight=1, html=True, error_pages=False, content=True)
 
 

@@ -1,4 +1,4 @@
-"""Indexability checks: may search engines index the page, and under which URL?"""
+"""Checks that search engines may index the page under the right URL."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Annotated, ClassVar, Self
 from website_scan.accessibility.document import AccessibleDocument
 from website_scan.browser.evidence import Rendered
 from website_scan.catalogue import Category, check
-from website_scan.crawl.canonicals import Canonicals, qualifier
+from website_scan.crawl.canonicals import Canonicals, qualifier, read_canonicals
 from website_scan.crawl.indexing import SEARCH_ENGINES, IndexingRule, IndexingRules
-from website_scan.crawl.link_relations import RelatedLink
-from website_scan.crawl.robots import GOOGLEBOT, Decision, blocked_engines, decide
+from website_scan.crawl.link_relations import ELEMENT, RelatedLink
+from website_scan.crawl.robots import GOOGLEBOT, Decision, blocked_search_engines, decide
 from website_scan.crawl.robots_file import RobotsFile
 from website_scan.elements import element
 from website_scan.findings import CRITICAL, HIGH, LOW, MEDIUM, NotApplicable
@@ -23,13 +23,13 @@ from website_scan.page.meta import refresh
 from website_scan.page.registrable_domain import is_same_site
 from website_scan.page.soft_404 import resembles
 from website_scan.places import Column, Identity, Place, RedirectHop, Status, as_written
-from website_scan.seo.canonical import target_fault
+from website_scan.seo.canonical import find_canonical_target_fault
 from website_scan.seo.evidence import CanonicalAnswer, MissingPathAnswer
 from website_scan.seo.hreflang import Alternates
-from website_scan.seo.metadata import ROBOTS, MetadataOutsideHead, metadata_kinds
+from website_scan.seo.metadata import ROBOTS, MetadataOutsideHead, list_metadata_kinds
 from website_scan.seo.places import RobotsTxtRow
 from website_scan.seo.visible_text import read_missing_page_words
-from website_scan.urls import Url
+from website_scan.urls import Url, normal_form
 from website_scan.values import Address, Count, Excerpt, Reason, Values, Word
 from website_scan.written_urls import WrittenUrl
 
@@ -45,7 +45,7 @@ CANONICAL = {Language.HTML: '<link rel="canonical" href="https://HOST/PATH">'}
 
 @dataclass(frozen=True, slots=True)
 class ErrorStatus(Place):
-    """Status with which the page answered."""
+    """HTTP status of the page, if the status is an error."""
 
     kind: ClassVar[str] = "status"
 
@@ -54,7 +54,7 @@ class ErrorStatus(Place):
 
 @dataclass(frozen=True, slots=True)
 class MissingPath(Place):
-    """Path that cannot exist, with the status of its response."""
+    """Path that cannot exist, with the HTTP status of its response."""
 
     kind: ClassVar[str] = "missing-path"
 
@@ -64,7 +64,10 @@ class MissingPath(Place):
 
 @dataclass(frozen=True, slots=True)
 class RobotsRule(Place):
-    """Indexing rule of a page, with the header or element that has it."""
+    """Indexing rule (robots rule) of a page.
+
+    It comes with the header or element that contains it.
+    """
 
     kind: ClassVar[str] = "robots-rule"
 
@@ -74,18 +77,21 @@ class RobotsRule(Place):
     value: Annotated[str, Column("Value", "mono")]
 
     @classmethod
-    def of(cls, rule: IndexingRule) -> Self:
+    def from_rule(cls, rule: IndexingRule) -> Self:
         return cls(rule.source, rule.agent, rule.name, excerpt(rule.text))
 
     @property
     def label(self) -> str:
-        """Empty, because the summary of the finding already quotes the rules."""
+        """Return an empty label.
+
+        The message of the finding already quotes the rules.
+        """
         return ""
 
 
 @dataclass(frozen=True, slots=True)
 class CrawlerRule(Place):
-    """Decision of robots.txt about a crawler, with the rule that decides."""
+    """Decision of robots.txt about a crawler, with the deciding rule."""
 
     kind: ClassVar[str] = "crawler"
 
@@ -97,7 +103,7 @@ class CrawlerRule(Place):
     quoted: str
 
     @classmethod
-    def of(cls, crawler: str, decision: Decision, file: RobotsFile) -> Self:
+    def from_decision(cls, crawler: str, decision: Decision, file: RobotsFile) -> Self:
         rule = decision.rule
         return cls(
             crawler=crawler,
@@ -115,7 +121,10 @@ class CrawlerRule(Place):
 
 @dataclass(frozen=True, slots=True)
 class CanonicalLink(Place):
-    """Canonical link of the page. `url` is None if it is not an http or https URL."""
+    """Canonical link of the page.
+
+    `url` is None if the link has no http or https URL.
+    """
 
     kind: ClassVar[str] = "canonical-link"
 
@@ -124,18 +133,21 @@ class CanonicalLink(Place):
     url: Annotated[str | None, Column("Address", "address")]
 
     @classmethod
-    def of(cls, link: RelatedLink) -> Self:
+    def from_link(cls, link: RelatedLink) -> Self:
         return cls(link.source, excerpt(link.reference), excerpt(link.url) if link.url else None)
 
     @property
     def label(self) -> str:
-        """Empty, because the summary of the finding already names the links."""
+        """Return an empty label.
+
+        The message of the finding already names the links.
+        """
         return ""
 
 
 @dataclass(frozen=True, slots=True)
 class CanonicalTarget(Place):
-    """The page and its canonical URL."""
+    """Page and its canonical URL."""
 
     kind: ClassVar[str] = "canonical-target"
 
@@ -155,7 +167,10 @@ class MisplacedMetadata(Place):
 
     @property
     def label(self) -> str:
-        """Kind of the element. Empty for robots meta elements, which search engines obey in the body, too."""
+        """Return the kind of the element.
+
+        Empty for robots meta elements, which search engines also obey in the body.
+        """
         return "" if self.element == ROBOTS else self.element
 
     def normal(self, page: WrittenUrl) -> str:
@@ -217,8 +232,8 @@ def soft_404(
             path=Address(missing.path),
             details=[MissingPath(excerpt(missing.path), missing.response.status)],
         )
-    if words.in_all_parts or (
-        rendered is not None and read_missing_page_words(AccessibleDocument(rendered.document)).in_all_parts
+    if words.is_in_all_parts or (
+        rendered is not None and read_missing_page_words(AccessibleDocument(rendered.document)).is_in_all_parts
     ):
         return Warn(
             "error-page",
@@ -246,20 +261,20 @@ def soft_404(
 )
 def is_indexable(indexing: IndexingRules) -> Verdict:
     rules, excluding = indexing.rules, indexing.excluding
-    rows = [RobotsRule.of(rule) for rule in excluding or rules]
+    rows = [RobotsRule.from_rule(rule) for rule in excluding or rules]
     if indexing.decisive:
-        is_contradictory = any(rule.name in ("index", "all") for rule in rules)
-        more = "; the index rule beside it does not override that" if is_contradictory else ""
+        has_contradicting_rule = any(rule.name in ("index", "all") for rule in rules)
+        more = "; the index rule beside it does not override that" if has_contradicting_rule else ""
         return Fail(
             "excluded",
             f"The page asks not to be indexed: {{rules}}{more}.",
-            rules=_quoted_rules(indexing.decisive),
+            rules=_quote_rules(indexing.decisive),
             places=rows,
         )
     if excluding and not any(rule.agent in SEARCH_ENGINES for rule in excluding):
         return Pass(
             "Search engines may index the page; other crawlers are asked not to: {rules}.",
-            rules=_quoted_rules(excluding),
+            rules=_quote_rules(excluding),
             details=rows,
         )
     if excluding:
@@ -267,14 +282,14 @@ def is_indexable(indexing: IndexingRules) -> Verdict:
             "excluded-from-some",
             "The page asks some search engines not to index it: {rules}.",
             severity=MEDIUM if any(rule.agent in BING_CRAWLERS for rule in excluding) else LOW,
-            rules=_quoted_rules(excluding),
+            rules=_quote_rules(excluding),
             places=rows,
         )
     if indexing.ambiguous:
         return Warn(
             "missing-commas",
             "Commas are missing between rules, so noindex may or may not be obeyed: {rules}.",
-            rules=_quoted_rules(indexing.ambiguous),
+            rules=_quote_rules(indexing.ambiguous),
             places=rows,
             fix='Separate the rules with commas, as in `content="noindex, nofollow"`, or remove `noindex`.',
         )
@@ -282,12 +297,12 @@ def is_indexable(indexing: IndexingRules) -> Verdict:
         return Warn(
             "unreadable-date",
             "Search engines ignore a date that they cannot read: {rules}.",
-            rules=_quoted_rules(indexing.unreadable_dates),
+            rules=_quote_rules(indexing.unreadable_dates),
             places=rows,
             fix="Write the date as in `unavailable_after: 2030-12-31T23:59:00Z`.",
         )
     if rules:
-        return Pass("The page may be indexed; its rules are {rules}.", rules=_quoted_rules(rules), details=rows)
+        return Pass("The page may be indexed; its rules are {rules}.", rules=_quote_rules(rules), details=rows)
     return Pass("Neither a robots meta element nor X-Robots-Tag keeps the page out of search engines.")
 
 
@@ -323,31 +338,34 @@ def robots_blocked(page: Page, indexing: IndexingRules, file: RobotsFile) -> Ver
             "be read.",
             status=file.response.status,
             url=Address(file.url),
-            places=[RobotsTxtRow.of(file.response)],
+            places=[RobotsTxtRow.from_response(file.response)],
             fix=fix,
         )
     path = page.target.path
     decision = decide(file.robots, GOOGLEBOT, path)
-    deciding = [CrawlerRule.of("Googlebot", decision, file)]
+    deciding = [CrawlerRule.from_decision("Googlebot", decision, file)]
     if not decision.allowed:
         unseen = ", so its noindex cannot be seen and its URL may still be listed" if indexing.excluding else ""
         return Fail("blocked", f"robots.txt blocks the page for Googlebot{unseen}.", places=deciding)
-    if blocked := blocked_engines(file.robots, path):
+    if blocked := blocked_search_engines(file.robots, path):
         return Warn(
             "other-engines",
             "robots.txt allows Googlebot, but blocks {engines}.",
             severity=MEDIUM if "Bingbot" in blocked else LOW,
             engines=Values([Word(name) for name in blocked]),
-            places=[CrawlerRule.of(name, decision, file) for name, decision in blocked.items()],
+            places=[CrawlerRule.from_decision(name, decision, file) for name, decision in blocked.items()],
         )
     for hop in page.hops[:-1]:
         target = page.target.join(hop.url)
-        if target.origin == page.target.origin and not (at_hop := decide(file.robots, GOOGLEBOT, target.path)).allowed:
+        if (
+            target.origin == page.target.origin
+            and not (decision_at_hop := decide(file.robots, GOOGLEBOT, target.path)).allowed
+        ):
             return Warn(
                 "redirect",
                 "robots.txt allows the page, but blocks {url}, which redirects to it.",
                 url=Address(hop.url),
-                places=[CrawlerRule.of("Googlebot", at_hop, file)],
+                places=[CrawlerRule.from_decision("Googlebot", decision_at_hop, file)],
             )
     if file.response is None:
         return Pass("There is no robots.txt, so nothing is blocked.")
@@ -372,22 +390,26 @@ def robots_blocked(page: Page, indexing: IndexingRules, file: RobotsFile) -> Ver
     fix=Fix("Name one URL, once, in the head.", CANONICAL),
     references=("RFC 6596, section 3", "RFC 8288", "Google Search Central: canonical URLs"),
 )
-def canonical_valid(canonicals: Canonicals) -> Verdict:
+def canonical_valid(page: Page, canonicals: Canonicals, rendered: Rendered | None) -> Verdict:
     links = canonicals.links
     if not links:
         return NO_CANONICAL
-    places = [CanonicalLink.of(link) for link in links]
-    if any(not link.reference.strip() for link in links):
+    places = [CanonicalLink.from_link(link) for link in links]
+    if empty := [link for link in links if not link.reference.strip()]:
+        if rendered is not None and read_canonicals(page, rendered.document).url is not None:
+            return NotApplicable("A script sets the canonical URL.")
+        if empty[0].source == ELEMENT and "href" not in empty[0].attributes:
+            return Fail("empty", "A canonical link has no href attribute.", places=places)
         return Fail("empty", "A canonical link is empty.", places=places)
     if invalid := [link for link in links if link.url is None]:
         return Fail(
             "invalid",
             "A canonical link is not an http or https URL: {references}.",
-            references=_references(invalid),
+            references=_quote_references(invalid),
             places=places,
         )
     effective = [link for link in links if not qualifier(link)]
-    urls = sorted({link.url or "" for link in effective})
+    urls = sorted({normal_form(link.url or ""): link.url or "" for link in effective}.values())
     if len(urls) > 1:
         where = " in Link headers and in the head" if len({link.source for link in effective}) > 1 else ""
         return Fail(
@@ -425,8 +447,8 @@ def canonical_absolute(canonicals: Canonicals) -> Verdict:
         return Warn(
             "relative",
             "The canonical URL is relative: {references}.",
-            references=_references(relative),
-            places=[CanonicalLink.of(link) for link in relative],
+            references=_quote_references(relative),
+            places=[CanonicalLink.from_link(link) for link in relative],
         )
     return Pass("The canonical URL has scheme and host.")
 
@@ -462,9 +484,9 @@ def canonical_target(
         return NotApplicable("No single canonical URL is named.")
     address = Address(url)
     details = [CanonicalTarget(excerpt(page.target.url), excerpt(url))]
-    if url == page.target.url:
+    if canonicals.is_self_referencing:
         return Pass("The page names itself as canonical: {url}.", url=address, details=details)
-    if (fault := target_fault(page, url, alternates, answer, clock.now, details)) is not None:
+    if (fault := find_canonical_target_fault(page, url, alternates, answer, clock.now, details)) is not None:
         return fault
     other = Url.of(url)
     if not is_same_site(page.target.host, other.host):
@@ -515,9 +537,9 @@ def redirect_chain(page: Page, document: Document) -> Verdict:
             fix="Answer with a 301 or 308 redirect instead of the refresh: `Location: {url}`.",
         )
     temporary = [hop for hop in redirects if hop.status not in PERMANENT_REDIRECTS]
-    # An upgrade to https may add a redirect, because browsers store HSTS for the requested host only if it comes first.
-    is_upgraded = bool(redirects) and _is_upgrade(redirects[0].url, page.hops[1].url)
-    if len(redirects) - is_upgraded > 1:
+    # Browsers store HSTS for a host only if the redirect to https comes first.
+    begins_with_https_upgrade = bool(redirects) and _is_https_upgrade(redirects[0].url, page.hops[1].url)
+    if len(redirects) - begins_with_https_upgrade > 1:
         if temporary:
             return Warn(
                 "chain",
@@ -560,7 +582,7 @@ def redirect_chain(page: Page, document: Document) -> Verdict:
 def head_integrity(document: Document, outside: MetadataOutsideHead) -> Verdict:
     misplaced = [MisplacedMetadata(entry.kind, excerpt(entry.snippet)) for entry in outside.elements]
     if not misplaced:
-        kinds = metadata_kinds(document)
+        kinds = list_metadata_kinds(document)
         if not kinds:
             return NotApplicable("The page has no such metadata.")
         return Pass("In the head: {kinds}.", kinds=Values([Word(kind) for kind in kinds]))
@@ -573,17 +595,17 @@ def head_integrity(document: Document, outside: MetadataOutsideHead) -> Verdict:
     return verdict(name, f"{summary}.", places=misplaced)
 
 
-def _is_upgrade(before: str, after: str) -> bool:
-    """Return True if a redirect only changes http to https."""
+def _is_https_upgrade(before: str, after: str) -> bool:
+    """Return True if a redirect changes only the scheme, from http to https."""
     old, new = Url.of(before), Url.of(after)
     return (old.scheme, new.scheme) == ("http", "https") and (
         (old.host, old.path, old.query) == (new.host, new.path, new.query)
     )
 
 
-def _quoted_rules(rules: Iterable[IndexingRule]) -> Values:
+def _quote_rules(rules: Iterable[IndexingRule]) -> Values:
     return Values([Excerpt(rule.shown) for rule in rules])
 
 
-def _references(links: Iterable[RelatedLink]) -> Values:
+def _quote_references(links: Iterable[RelatedLink]) -> Values:
     return Values([Address(link.reference) for link in links])

@@ -1,4 +1,4 @@
-"""International checks: language versions of a page (hreflang)."""
+"""Checks of the language versions of a page (hreflang)."""
 
 from __future__ import annotations
 
@@ -7,24 +7,34 @@ from typing import Annotated, ClassVar
 
 from website_scan.catalogue import Category, check
 from website_scan.crawl.canonicals import Canonicals
+from website_scan.crawl.sitemaps import Sitemaps
 from website_scan.findings import HIGH, LOW, MEDIUM, NotApplicable
 from website_scan.messages import clause, cut, excerpt
 from website_scan.outcomes import Fail, Fix, Language, Pass, Verdict, Warn
 from website_scan.places import Column, Identity, Place, PlaceUrl, as_written
-from website_scan.seo.evidence import AlternateAnswers
-from website_scan.seo.hreflang import Alternates, code_fault, read_alternates
+from website_scan.seo.evidence import AlternateAnswers, PageAnswer
+from website_scan.seo.hreflang import (
+    X_DEFAULT_CODE,
+    Alternates,
+    SitemapAlternates,
+    find_hreflang_code_fault,
+    read_alternates,
+)
 from website_scan.values import Count, Share
 
 CATEGORY = Category("International", weight=5)
 
 NO_ALTERNATES = NotApplicable("The page names no other language versions.")
 GOOGLE_DOCUMENTATION = "Google Search Central: localized versions of your pages"
-OWN_LINK = {Language.HTML: '<link rel="alternate" hreflang="en" href="https://example.com/this-page">'}
+SELF_LINK_EXAMPLE = {Language.HTML: '<link rel="alternate" hreflang="en" href="https://example.com/this-page">'}
 
 
 @dataclass(frozen=True, slots=True)
 class InvalidCode(Place):
-    """hreflang code that search engines do not understand. An empty code is only a detail of the finding."""
+    """hreflang code that search engines do not understand.
+
+    Empty codes do not count as findings.
+    """
 
     kind: ClassVar[str] = "hreflang-code"
 
@@ -38,7 +48,10 @@ class InvalidCode(Place):
 
 @dataclass(frozen=True, slots=True)
 class RelativeEntry(Place):
-    """Language version without an absolute URL. An entry with an empty code is only a detail of the finding."""
+    """Language version without an absolute URL.
+
+    Versions with an empty code do not count as findings.
+    """
 
     kind: ClassVar[str] = "hreflang-entry"
 
@@ -52,7 +65,7 @@ class RelativeEntry(Place):
 
 @dataclass(frozen=True, slots=True)
 class UnconfirmedVersion(Place):
-    """Language version that does not link back."""
+    """Language version that does not link back to the page."""
 
     kind: ClassVar[str] = "language-version"
 
@@ -77,7 +90,9 @@ class UnconfirmedVersion(Place):
 def hreflang_code(alternates: Alternates) -> Verdict:
     if not alternates.links:
         return NO_ALTERNATES
-    faults = {link.code: fault for link in alternates.links if (fault := code_fault(link.code)) is not None}
+    faults = {
+        link.code: fault for link in alternates.links if (fault := find_hreflang_code_fault(link.code)) is not None
+    }
     if faults:
         invalid = [InvalidCode(excerpt(code, 60), fault) for code, fault in faults.items()]
         return Fail(
@@ -130,14 +145,16 @@ def hreflang_absolute(alternates: Alternates) -> Verdict:
     outcomes={"missing": "hreflang does not include the page itself"},
     why="Search engines may ignore a set that lacks the page itself.",
     severity=MEDIUM,
-    fix=Fix("Add the page itself to the set.", OWN_LINK),
+    fix=Fix("Add the page itself to the set.", SELF_LINK_EXAMPLE),
     references=(GOOGLE_DOCUMENTATION,),
 )
-def hreflang_self(alternates: Alternates, canonicals: Canonicals) -> Verdict:
+def hreflang_self(alternates: Alternates, canonicals: Canonicals, sitemaps: Sitemaps | None) -> Verdict:
     if not alternates.links:
         return NO_ALTERNATES
     if canonicals.own_urls & {alternate.url for alternate in alternates.links}:
         return Pass("The page is among its language versions.")
+    if canonicals.own_urls & set(SitemapAlternates(sitemaps).page_versions.values()):
+        return Pass("The page is among its language versions in the sitemap.")
     return Warn("missing", "The page is not among the language versions that it names.")
 
 
@@ -153,11 +170,13 @@ def hreflang_self(alternates: Alternates, canonicals: Canonicals) -> Verdict:
     ),
     references=(GOOGLE_DOCUMENTATION,),
 )
-def hreflang_x_default(alternates: Alternates) -> Verdict:
+def hreflang_x_default(alternates: Alternates, sitemaps: Sitemaps | None) -> Verdict:
     if not alternates.links:
         return NO_ALTERNATES
-    if any(alternate.is_default for alternate in alternates.links):
+    if any(alternate.is_x_default for alternate in alternates.links):
         return Pass("An x-default names the version for all other languages.")
+    if X_DEFAULT_CODE in SitemapAlternates(sitemaps).page_versions:
+        return Pass("An x-default in the sitemap names the version for all other languages.")
     return Warn("missing", "No x-default names the version for visitors whose language is not among the others.")
 
 
@@ -166,32 +185,41 @@ def hreflang_x_default(alternates: Alternates) -> Verdict:
     name="Language versions link back",
     outcomes={"unconfirmed": "Language versions do not link back"},
     why="Search engines ignore a link that is not returned, as any page could claim to be a version.",
+    judged="Links in the head, in Link headers and in the sitemap count. If the sitemap lists language versions, but "
+    "only a part of it was read, a version without a link in its head or headers is not judged.",
     severity=HIGH,
-    fix=Fix("Put the same set of links on every version, this page among them.", OWN_LINK),
+    fix=Fix("Put the same set of links on every version, this page among them.", SELF_LINK_EXAMPLE),
     references=(GOOGLE_DOCUMENTATION,),
 )
-def hreflang_return(alternates: Alternates, canonicals: Canonicals, answers: AlternateAnswers) -> Verdict:
+def hreflang_return(
+    alternates: Alternates, canonicals: Canonicals, answers: AlternateAnswers, sitemaps: Sitemaps | None
+) -> Verdict:
     if not alternates.links:
         return NO_ALTERNATES
     if not answers.answers:
         return NotApplicable("No other language version than the page itself could be fetched.")
     own = canonicals.own_urls
-    # x-default may redirect visitors by their language, as Google's own example does, so a redirect is no fault there.
-    language_urls = {alternate.url for alternate in alternates.links if not alternate.is_default}
+    # x-default may redirect visitors by their language, as in Google's own example.
+    language_urls = {alternate.url for alternate in alternates.links if not alternate.is_x_default}
     unconfirmed: list[UnconfirmedVersion] = []
     judged = 0
+    in_sitemap = SitemapAlternates(sitemaps)
     for answer in answers.answers:
         status = answer.page.response.status if answer.page is not None else None
         if status is not None and (
-            _is_inconclusive(status) or (300 <= status < 400 and answer.url not in language_urls)
+            _is_inconclusive_status(status) or (300 <= status < 400 and answer.url not in language_urls)
         ):
+            continue
+        is_loaded = answer.page is not None and answer.document is not None and status == 200
+        links_back = is_loaded and (_links_to(own, answer) or answer.url in in_sitemap.returning_urls)
+        if is_loaded and not links_back and in_sitemap.may_list_more:
             continue
         judged += 1
         if answer.page is None or answer.document is None:
             fault = f"does not load ({clause(answer.error)})"
         elif status != 200:
             fault = f"answers with status {status}"
-        elif not own & {version.url for version in read_alternates(answer.page, answer.document).links}:
+        elif not links_back:
             fault = "does not link back"
         else:
             continue
@@ -208,10 +236,23 @@ def hreflang_return(alternates: Alternates, canonicals: Canonicals, answers: Alt
     return Pass("{versions} {versions:links|link} back.", versions=Count(judged, "language version"))
 
 
+def _links_to(urls: frozenset[str], answer: PageAnswer) -> bool:
+    """Return True if a loaded page links to one of the URLs by hreflang.
+
+    The link may be in its head or in a Link header.
+    """
+    if answer.page is None or answer.document is None:
+        return False
+    return not urls.isdisjoint(version.url for version in read_alternates(answer.page, answer.document).links)
+
+
 def _count_versions(alternates: Alternates) -> Count:
     return Count(len(alternates.links), "language version")
 
 
-def _is_inconclusive(status: int) -> bool:
-    """Return True for a status that is temporary or that only scanners may get, while search engines get the page."""
+def _is_inconclusive_status(status: int) -> bool:
+    """Return True for an HTTP status that may not concern search engines.
+
+    It may be temporary or may not apply to them.
+    """
     return status in (401, 403, 405, 408, 429) or status >= 500

@@ -1,4 +1,4 @@
-"""Link checks: links that crawlers can't follow, generic link texts, and broken links."""
+"""Checks for uncrawlable links, generic link texts and broken links."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from website_scan.crawl.indexing import IndexingRules
 from website_scan.crawl.links import (
     MAX_LINKS,
     PageLinks,
-    changes_state,
     is_local_host,
+    link_target_as_written,
     local_addresses,
-    reference_of,
+    may_change_state,
 )
 from website_scan.elements import element
 from website_scan.findings import HIGH, LOW, MEDIUM, NotApplicable
@@ -30,11 +30,12 @@ from website_scan.page.evidence import Document, Page
 from website_scan.page.markup import attribute, live, resolve, select
 from website_scan.places import Column, ElementType, Identity, Place, PlaceUrl, Status, as_prose, as_written
 from website_scan.seo.evidence import LinkAnswer, LinkAnswers
-from website_scan.seo.link_texts import is_generic
+from website_scan.seo.icons import visible_text_of
+from website_scan.seo.link_texts import is_generic_link_text
 from website_scan.values import Code, Count, Excerpt, Reason, Share, Value
 from website_scan.written_urls import WrittenUrl
 
-# Error pages are not judged, because crawlers do not follow their links.
+# Crawlers do not follow the links of error pages.
 CATEGORY = Category("Links", weight=10, html=True, error_pages=False)
 
 UNCRAWLABLE_SUMMARY = "{links} cannot be followed by crawlers"
@@ -42,13 +43,13 @@ UNCHECKED_LINKS = "external links could not be checked, because the scanner's na
 
 # Attributes that scripts use instead of href to make an element a link.
 HREF_SUBSTITUTES = ("onclick", "routerlink", "data-href", "ng-href", "ng-click")
-# javascript: URLs that open no page: printing, going back, bookmarklets.
+# javascript: URLs that open no page, such as for printing, for going back, and bookmarklets.
 HARMLESS_SCRIPT = re.compile(
     r"javascript:(?:void\s*+)?\(?\s*+(?:(?:window\.|self\.)?(?:print\s*+\(|history\.(?:back|go)\s*+\()"
     r"|\(?\s*+(?:async\s++)?function\b|\(?\s*+\(\s*+\)\s*+=>)",
     re.IGNORECASE,
 )
-# javascript: URLs without any effect. Another script may handle the click.
+# These javascript: URLs do nothing, but another script may handle the click.
 EMPTY_SCRIPT = re.compile(r"javascript:(?:\s|;|void\b|undefined\b|false\b|[()0])*\Z", re.IGNORECASE)
 # Attributes of controls that open, close or switch a part of the page (WAI-ARIA, Bootstrap).
 CONTROL_ATTRIBUTES = frozenset(
@@ -58,12 +59,13 @@ CONTROL_ATTRIBUTES = frozenset(
         *("data-bs-toggle", "data-bs-target", "data-bs-dismiss", "data-bs-slide"),
     }
 )
+MAX_ICON_PX = 48  # Larger images are pictures.
 # Text in a script that indicates navigation to another page.
 NAVIGATION = re.compile(
     r"""location|href|navigat|redirect|\b(?:go|open|load|show)\w{0,20}\s*+\(\s*+["']|https?:|\.html?\b""", re.IGNORECASE
 )
-# Paths of pages that crawlers need not visit: log-in, account, cart, search.
-UNCRAWLED_PATH = re.compile(
+# Paths of pages that crawlers need not visit, such as log-in, account, cart and search.
+UNCRAWLED_PAGE_PATH = re.compile(
     r"(?:^|[/_-])(?:log-?in|sign-?(?:in|up)|register|account|cart|basket|checkout|wishlist|compare|search|password|auth"
     r"|oauth|sso|admin|wp-login|wp-admin|konto|warenkorb|panier|compte|carrito|cuenta)(?:[/._-]|$)",
     re.IGNORECASE,
@@ -72,7 +74,10 @@ UNCRAWLED_PATH = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class UncrawlableLink(Place):
-    """Link that crawlers cannot follow. A link without text is only a detail of the finding."""
+    """Link that crawlers cannot follow.
+
+    Links without text do not count as findings.
+    """
 
     kind: ClassVar[str] = "uncrawlable-link"
     are_counted: ClassVar[bool] = True
@@ -106,7 +111,10 @@ class GenericLink(Place):
 
 @dataclass(frozen=True, slots=True)
 class BrokenLink(Place):
-    """Link that leads to an error status, or to no response for the reason in `error`."""
+    """Link that leads to an error status or gets no response.
+
+    `error` is the reason for the latter.
+    """
 
     kind: ClassVar[str] = "broken-link"
 
@@ -116,7 +124,7 @@ class BrokenLink(Place):
     error: Annotated[str | None, Column("Error")]
 
     @classmethod
-    def of(cls, answer: LinkAnswer) -> Self:
+    def from_answer(cls, answer: LinkAnswer) -> Self:
         return cls(excerpt(answer.url), answer.is_internal, answer.status, excerpt(answer.error) or None)
 
     @property
@@ -127,7 +135,7 @@ class BrokenLink(Place):
 
 @dataclass(frozen=True, slots=True)
 class PrivateReference(Place):
-    """Reference to a local or private address."""
+    """Link or other reference to a local or private address."""
 
     kind: ClassVar[str] = "private-reference"
     are_counted: ClassVar[bool] = True
@@ -151,7 +159,11 @@ class NofollowLink(Place):
 
 
 class CheckedLinks(TypedDict):
-    """Values in the summary: numbers of checked, all and inconclusive links, and why other links were not checked."""
+    """Values of the message about checked links.
+
+    `links` is the number of all links, `unclear` that of inconclusive ones. `stopped` says why other links were not
+    checked.
+    """
 
     checked: Value
     links: Value
@@ -177,7 +189,7 @@ def crawlable_anchors(document: Document) -> Verdict:
     uncrawlable = [
         UncrawlableLink(excerpt(node.text().strip(), 80), _start_tag(node), fault)
         for node in anchors
-        if (fault := _crawl_fault(document, node))
+        if (fault := _find_crawl_fault(document, node))
     ]
     if not uncrawlable:
         return Pass("Crawlers can follow the page's links ({links} checked).", links=Count(len(anchors), "link"))
@@ -210,7 +222,7 @@ def link_text(links: PageLinks, document: AccessibleDocument) -> Verdict:
             continue
         judged += 1
         name = accessible_name(document, link.node)
-        if is_generic(name, link.node):
+        if is_generic_link_text(name, link.node):
             generic.append(GenericLink(excerpt(name), excerpt(link.url)))
     if not judged:
         return NotApplicable("The page links to no other page.")
@@ -249,7 +261,7 @@ def broken_links(links: LinkAnswers) -> Verdict:
         checked += f"; {UNCHECKED_LINKS}"
     internal = Count(sum(answer.is_internal for answer in broken), "internal link")
     external = Count(len(broken) - internal.value, "external link")
-    places = [BrokenLink.of(answer) for answer in broken]
+    places = [BrokenLink.from_answer(answer) for answer in broken]
     if internal.value and external.value:
         seen = f"{{internal}} and {{external}} are broken ({checked})."
         return Fail("internal", seen, internal=internal, external=external, places=places, **values)
@@ -309,7 +321,7 @@ def internal_nofollow(links: PageLinks, indexing: IndexingRules) -> Verdict:
     if not own:
         return NotApplicable("The page links to no other page of its own site.")
     for rule in indexing.rules:
-        if rule.is_for_google and rule.name in ("nofollow", "none"):
+        if rule.applies_to_google and rule.name in ("nofollow", "none"):
             return Warn(
                 "page",
                 "The rule {rule} applies to {links}.",
@@ -317,15 +329,15 @@ def internal_nofollow(links: PageLinks, indexing: IndexingRules) -> Verdict:
                 links=Count(len(own), "internal link"),
                 fix="Remove `nofollow` from the robots meta element or the `X-Robots-Tag` header.",
             )
-    # nofollow is right for links in user comments, paid links, filters, forms and pages such as the log-in.
+    # nofollow is right for comments, paid links, filters, forms and log-in pages.
     wrong = [
         link.url
         for link in own
         if "nofollow" in link.relations
         and not link.relations & {"ugc", "sponsored"}
         and "?" not in link.url
-        and not changes_state(link.url)
-        and not UNCRAWLED_PATH.search(link.url.partition("//")[2].partition("/")[2])
+        and not may_change_state(link.url)
+        and not UNCRAWLED_PAGE_PATH.search(link.url.partition("//")[2].partition("/")[2])
     ]
     if wrong:
         return Warn(
@@ -351,45 +363,59 @@ def internal_nofollow(links: PageLinks, indexing: IndexingRules) -> Verdict:
     return Pass("{links} can be followed by crawlers.", links=crawlable)
 
 
-def _crawl_fault(document: Document, node: LexborNode) -> str:
-    """Return the reason, as a clause, why crawlers can't follow an `a` element. Empty if crawlable or not a link."""
+def _find_crawl_fault(document: Document, node: LexborNode) -> str:
+    """Return why crawlers cannot follow an `a` element, as a clause.
+
+    Empty if they can, or if it is no link.
+    """
     names = node.attributes
     if (attribute(node, "role") or "").strip():
         return ""
-    reference = reference_of(node)
+    reference = link_target_as_written(node)
     if reference is None:
         script = next((name for name in HREF_SUBSTITUTES if name in names), None)
-        return f"has no href, but {script}" if script else ""  # otherwise a placeholder, or the target of a fragment
+        # An `a` element without href is a placeholder or the target of a fragment.
+        return f"has no href, but {script}" if script else ""
     reference = reference.strip()
     if not reference:
-        return ""  # a link to the page itself, such as the last breadcrumb
-    # Browsers remove line ends and tabs inside a URL.
+        return ""  # An empty href links to the page itself, such as the last breadcrumb.
+    # Line breaks and tabs in a URL disappear in browsers.
     scheme = re.sub(r"[\t\r\n]", "", reference[:200]).lower()
     if scheme.startswith("javascript:"):
-        is_harmless = HARMLESS_SCRIPT.match(scheme) or (EMPTY_SCRIPT.match(scheme) and _is_control(node))
-        return "" if is_harmless else "runs a script instead of naming a URL"
+        is_harmless_script = HARMLESS_SCRIPT.match(scheme) or (EMPTY_SCRIPT.match(scheme) and _is_page_control(node))
+        return "" if is_harmless_script else "runs a script instead of naming a URL"
     if scheme.startswith("file:"):
         return "leads to a local file"
     return "has an invalid URL" if resolve(document, reference) is None else ""
 
 
-def _is_control(node: LexborNode) -> bool:
-    """Return True if a link without a URL controls a part of the page instead of opening another page.
+def _is_page_control(node: LexborNode) -> bool:
+    """Return True if a link without a URL controls a part of the page.
 
-    Signs of a control are ARIA or Bootstrap attributes, an onclick script without navigation, and a text without
-    letters or digits, such as an icon.
+    Other links open another page.
+
+    Signs of a control are ARIA or Bootstrap attributes, an onclick script without navigation, and a visible content
+    without letters, digits and pictures, such as an icon. A name for screen readers changes nothing.
     """
     if CONTROL_ATTRIBUTES & node.attributes.keys():
         return True
     if script := attribute(node, "onclick"):
         return not NAVIGATION.search(script)
-    nodes = (node, *select(node, "img"))
-    label = "".join(attribute(part, name) or "" for part in nodes for name in ("aria-label", "alt"))
-    return not any(character.isalnum() for character in node.text() + label)
+    if any(not _is_icon_sized(image) for image in select(node, "img")):
+        return False
+    return not any(character.isalnum() for character in visible_text_of(node))
+
+
+def _is_icon_sized(image: LexborNode) -> bool:
+    sizes = [(attribute(image, name) or "").strip().lower().removesuffix("px") for name in ("width", "height")]
+    return all(size.isdecimal() and int(size[:5]) <= MAX_ICON_PX for size in sizes)
 
 
 def _start_tag(node: LexborNode) -> str:
-    """Return the start tag of an `a` element with only its href, or the attribute used instead of href."""
+    """Return the start tag of a link.
+
+    It has only the href, or the attribute that scripts use instead.
+    """
     for name in ("href", "xlink:href", *HREF_SUBSTITUTES):
         value = attribute(node, name)
         if value is not None:

@@ -1,4 +1,4 @@
-"""Mobile checks: viewport, font sizes and tap targets on phones."""
+"""Checks of the viewport, font sizes and tap targets on phones."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from website_scan.values import Code, Count, Percent, Share
 CATEGORY = Category("Mobile", weight=8, html=True)
 
 VIEWPORT = {Language.HTML: '<meta name="viewport" content="width=device-width, initial-scale=1">'}
-LEGIBLE_PX = 12
+MIN_LEGIBLE_FONT_PX = 12
 MIN_LEGIBLE_SHARE = 0.6
-TARGET_PX = 24
+MIN_TARGET_PX = 24
 
 
 @dataclass(frozen=True, slots=True)
 class CrowdedTarget(StyledElement):
-    """Link or control that is small and close to others."""
+    """Link or control that is too small and too close to others."""
 
     kind: ClassVar[str] = "tap-target"
 
@@ -64,7 +64,7 @@ def viewport_width(document: Document) -> Verdict:
         return NotApplicable("The page has no viewport.")
     content = Code(viewport.content, 100)
     width, zoom = viewport.properties.get("width"), scale(viewport.properties.get("initial-scale", ""))
-    # An initial-scale of at least 1 without a width also makes the layout as wide as the device.
+    # Without a width, an initial-scale of at least 1 also makes the layout as wide as the device.
     if width == "device-width" or (width is None and zoom is not None and zoom >= 1):
         return Pass("The layout has the width of the device: “{content}”.", content=content)
     return Warn("other-width", "The layout does not have the width of the device: “{content}”.", content=content)
@@ -75,7 +75,7 @@ def viewport_width(document: Document) -> Verdict:
     name="Most text has a legible font size",
     outcomes={"small": "Much of the text is too small for phones"},
     why="People on phones have to zoom to read.",
-    judged=f"At least {MIN_LEGIBLE_SHARE:.0%} of the text must be {LEGIBLE_PX} px or larger.",
+    judged=f"At least {MIN_LEGIBLE_SHARE:.0%} of the text must be {MIN_LEGIBLE_FONT_PX} px or larger.",
     severity=LOW,
     fix=Fix("Set body text to 16 pixels, and no text below 12.", {Language.CSS: "body { font-size: 16px }"}),
     references=("Lighthouse: legible font sizes",),
@@ -85,9 +85,9 @@ def font_legible(rendered: Rendered) -> Verdict:
     total = sum(rendered.letters_by_px.values())
     if not total:
         return NotApplicable("The rendered page has no text.")
-    legible = sum(letters for px, letters in rendered.letters_by_px.items() if px >= LEGIBLE_PX) / total
-    share = Percent(int(legible * 100))  # rounded down, so that 59.6 % is not reported as 60 %
-    pixels = Count(LEGIBLE_PX, "pixel")
+    legible = sum(letters for px, letters in rendered.letters_by_px.items() if px >= MIN_LEGIBLE_FONT_PX) / total
+    share = Percent(int(legible * 100))  # The share is rounded down, so that 59.6 % is not reported as 60 %.
+    pixels = Count(MIN_LEGIBLE_FONT_PX, "pixel")
     if legible < MIN_LEGIBLE_SHARE:
         return Warn(
             "small",
@@ -104,29 +104,29 @@ def font_legible(rendered: Rendered) -> Verdict:
     name="Tap targets are large enough or well spaced",
     outcomes={"crowded": "Tap targets are too small and too close together"},
     why="People on phones hit the wrong link.",
-    judged=f"Targets must be {TARGET_PX} by {TARGET_PX} px, or have as much room around their centre.",
+    judged=f"Targets must be {MIN_TARGET_PX} by {MIN_TARGET_PX} px, or have as much room around their centre.",
     severity=LOW,
     fix=Fix(
-        f"Make links and buttons at least {TARGET_PX} pixels wide and high, or leave as much space between them.",
-        {Language.CSS: f"min-width: {TARGET_PX}px; min-height: {TARGET_PX}px"},
+        f"Make links and buttons at least {MIN_TARGET_PX} pixels wide and high, or leave as much space between them.",
+        {Language.CSS: f"min-width: {MIN_TARGET_PX}px; min-height: {MIN_TARGET_PX}px"},
     ),
     references=("WCAG 2.2, 2.5.8 Target Size (Minimum)",),
 )
 def tap_targets(rendered: Rendered) -> Verdict:
     if not rendered.targets:
         return NotApplicable("The rendered page has no tap targets.")
-    # Spacing makes up for size: a circle of 24 pixels around a target's centre must not touch others (WCAG 2.5.8).
+    # A circle of 24 pixels around a small target's centre must not touch others (WCAG 2.5.8).
     crowded = [
         target
         for target in rendered.targets
-        if target.is_crowded and min(target.width_px, target.height_px) < TARGET_PX
+        if target.is_crowded and min(target.width_px, target.height_px) < MIN_TARGET_PX
     ]
     if crowded:
         return Warn(
             "crowded",
             "{targets} {targets:is|are} smaller than {pixels} and close to others.",
             targets=Share(len(crowded), len(rendered.targets), "tap target"),
-            pixels=Count(TARGET_PX, "pixel"),
+            pixels=Count(MIN_TARGET_PX, "pixel"),
             places=[
                 CrowdedTarget(excerpt(target.selector), width=target.width_px, height=target.height_px)
                 for target in crowded

@@ -1,4 +1,7 @@
-"""Rendering checks: content and metadata that only scripts add, which search engines index late or not at all."""
+"""Checks of content and metadata that only scripts add.
+
+Search engines index these late or not at all.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from website_scan.accessibility.document import AccessibleDocument
 from website_scan.browser.evidence import Rendered
 from website_scan.catalogue import Category, check
 from website_scan.crawl.canonicals import Canonicals, read_canonicals
-from website_scan.crawl.indexing import EVERYBODY, IndexingRules, read_indexing_rules
+from website_scan.crawl.indexing import ALL_CRAWLERS, IndexingRules, read_indexing_rules
 from website_scan.crawl.robots import GOOGLEBOT
 from website_scan.findings import HIGH, MEDIUM, NotApplicable
 from website_scan.messages import cut, excerpt
@@ -19,20 +22,24 @@ from website_scan.page.markup import attribute, live
 from website_scan.places import Column, Identity, Place, as_written
 from website_scan.seo.metadata import titles
 from website_scan.seo.visible_text import read_visible_text
+from website_scan.urls import are_equivalent
 from website_scan.values import Share
 
 CATEGORY = Category("Rendering", weight=5, html=True)
 
-JAVASCRIPT_SEO = "Google Search Central: JavaScript SEO basics"
-MIN_WORDS = 50
+JAVASCRIPT_SEO_REFERENCE = "Google Search Central: JavaScript SEO basics"
+MIN_RENDERED_WORDS = 50
 # Minimum share of the rendered text that must be in the HTML itself.
-MIN_SHARE = 0.5
+MIN_SHARE_IN_HTML = 0.5
 METADATA_LABELS = {"title": "title", "canonical": "canonical URL", "robots": "robots rules"}
 
 
 @dataclass(frozen=True, slots=True)
 class ChangedMetadata(Place):
-    """Metadata that scripts change: value in the HTML as sent, and after scripts have run. Missing values are empty."""
+    """Metadata that scripts change, with its values before and after.
+
+    Missing values are empty.
+    """
 
     kind: ClassVar[str] = "changed-metadata"
 
@@ -42,7 +49,8 @@ class ChangedMetadata(Place):
 
     @property
     def label(self) -> str:
-        return f"the {METADATA_LABELS.get(self.name, self.name)} from {_quoted(self.raw)} to {_quoted(self.rendered)}"
+        values = f"from {_quote_or_none(self.raw)} to {_quote_or_none(self.rendered)}"
+        return f"the {METADATA_LABELS.get(self.name, self.name)} {values}"
 
 
 @check(
@@ -53,7 +61,7 @@ class ChangedMetadata(Place):
     severity=MEDIUM,
     fix='Send `<title>`, `<link rel="canonical">` and `<meta name="robots">` in the HTML itself as the scripts would '
     "set them, and do not change them by script.",
-    references=(JAVASCRIPT_SEO,),
+    references=(JAVASCRIPT_SEO_REFERENCE,),
 )
 def rendered_metadata(page: Page, document: Document, canonicals: Canonicals, rendered: Rendered) -> Verdict:
     pairs = {
@@ -64,7 +72,7 @@ def rendered_metadata(page: Page, document: Document, canonicals: Canonicals, re
     changed = [
         ChangedMetadata(name, excerpt(before), excerpt(after))
         for name, (before, after) in pairs.items()
-        if before != after
+        if before != after and not (name == "canonical" and are_equivalent(before, after))
     ]
     if changed:
         return Warn("changed", "Scripts change metadata.", places=changed)
@@ -78,7 +86,7 @@ def rendered_metadata(page: Page, document: Document, canonicals: Canonicals, re
     why="Google may not render a page whose HTML has noindex, so the script may never run.",
     severity=HIGH,
     fix='Remove `<meta name="robots" content="noindex">` from the HTML itself.',
-    references=(JAVASCRIPT_SEO,),
+    references=(JAVASCRIPT_SEO_REFERENCE,),
 )
 def raw_noindex(page: Page, indexing: IndexingRules, rendered: Rendered, clock: Clock) -> Verdict:
     if not indexing.decisive:
@@ -95,15 +103,15 @@ def raw_noindex(page: Page, indexing: IndexingRules, rendered: Rendered, clock: 
     why="Search engines may index text that scripts add late, or not at all.",
     severity=MEDIUM,
     fix="Render the main text on the server, or prerender the page.",
-    references=(JAVASCRIPT_SEO,),
+    references=(JAVASCRIPT_SEO_REFERENCE,),
 )
 def rendered_content(document: AccessibleDocument, rendered: Rendered) -> Verdict:
     before = read_visible_text(document).words
     after = read_visible_text(AccessibleDocument(rendered.document)).words
-    if after < MIN_WORDS:
+    if after < MIN_RENDERED_WORDS:
         return NotApplicable(f"The rendered page has {after} words, too few to compare.")
     words = Share(before, after, "word")
-    if before < after * MIN_SHARE:
+    if before < after * MIN_SHARE_IN_HTML:
         return Warn(
             "added-by-scripts", "Only {words} {words:is|are} in the HTML itself; scripts add the rest.", words=words
         )
@@ -111,15 +119,18 @@ def rendered_content(document: AccessibleDocument, rendered: Rendered) -> Verdic
 
 
 def _robots_rules(document: Document) -> str:
-    """Return the robots rules for Google that restrict indexing, lower-case and sorted."""
+    """Return the robots rules for Google that restrict indexing.
+
+    They are sorted and in lower case.
+    """
     rules = {
         " ".join(rule.split())
         for node in live(document, "meta[name]")
-        if (attribute(node, "name") or "").strip().lower() in (EVERYBODY, GOOGLEBOT)
+        if (attribute(node, "name") or "").strip().lower() in (ALL_CRAWLERS, GOOGLEBOT)
         for rule in (attribute(node, "content") or "").lower().split(",")
     }
     return ", ".join(sorted(rules - {"", "all", "index", "follow"}))
 
 
-def _quoted(value: str) -> str:
+def _quote_or_none(value: str) -> str:
     return f"“{cut(value, 50)}”" if value else "nothing"

@@ -1,10 +1,13 @@
-"""Social card checks: Open Graph and Twitter metadata for the preview of a shared link."""
+"""Checks of Open Graph and Twitter metadata.
+
+Social networks use it for previews of shared links.
+"""
 
 from __future__ import annotations
 
 from website_scan.catalogue import Category, check
 from website_scan.crawl.canonicals import Canonicals
-from website_scan.crawl.link_relations import is_absolute, same_escapes
+from website_scan.crawl.link_relations import is_absolute
 from website_scan.findings import LOW, NotApplicable
 from website_scan.messages import excerpt
 from website_scan.outcomes import Fix, Language, Pass, Verdict, Warn
@@ -13,13 +16,13 @@ from website_scan.page.markup import http_address
 from website_scan.places import Resource
 from website_scan.seo.evidence import SocialImage
 from website_scan.seo.metadata import SocialMetadata
-from website_scan.urls import Url
+from website_scan.urls import Url, are_equivalent
 from website_scan.values import Address, Excerpt, Reason
 
-# Error pages are not judged, because nobody shares them.
+# Nobody shares links to error pages.
 CATEGORY = Category("Social cards", weight=3, html=True, error_pages=False)
 
-OPEN_GRAPH = "The Open Graph protocol"
+OPEN_GRAPH_REFERENCE = "The Open Graph protocol"
 
 
 @check(
@@ -29,7 +32,7 @@ OPEN_GRAPH = "The Open Graph protocol"
     why="A shared link shows a title that the social network chooses.",
     severity=LOW,
     fix=Fix("Set the title of shared links in the head.", {Language.HTML: '<meta property="og:title" content="…">'}),
-    references=(OPEN_GRAPH,),
+    references=(OPEN_GRAPH_REFERENCE,),
 )
 def og_title(social: SocialMetadata) -> Verdict:
     if not social.title:
@@ -51,7 +54,7 @@ def og_title(social: SocialMetadata) -> Verdict:
         "Set the image of shared links in the head, with an absolute URL that loads.",
         {Language.HTML: '<meta property="og:image" content="https://…">'},
     ),
-    references=(OPEN_GRAPH,),
+    references=(OPEN_GRAPH_REFERENCE,),
 )
 def og_image(social: SocialMetadata, image: SocialImage) -> Verdict:
     if not social.image:
@@ -82,7 +85,7 @@ def og_image(social: SocialMetadata, image: SocialImage) -> Verdict:
     why="Social networks may count shares of the page under another URL.",
     severity=LOW,
     fix=Fix("Give `og:url` the canonical URL.", {Language.HTML: '<meta property="og:url" content="https://…">'}),
-    references=(OPEN_GRAPH,),
+    references=(OPEN_GRAPH_REFERENCE,),
 )
 def og_url(page: Page, social: SocialMetadata, canonicals: Canonicals) -> Verdict:
     if not social.url:
@@ -91,7 +94,7 @@ def og_url(page: Page, social: SocialMetadata, canonicals: Canonicals) -> Verdic
     if url is None:
         return Warn("invalid", "og:url is not an http or https URL: {url}.", url=Address(social.url, 120))
     expected = canonicals.url
-    if expected is not None and same_escapes(url) != same_escapes(expected):
+    if expected is not None and not are_equivalent(url, expected):
         return Warn(
             "not-canonical",
             "og:url is {url}, but the canonical URL is {canonical}.",

@@ -1,4 +1,4 @@
-"""Structured data checks: syntax, vocabulary and required properties of JSON-LD."""
+"""Checks of structured data."""
 
 from __future__ import annotations
 
@@ -10,18 +10,22 @@ from website_scan.findings import HIGH, MEDIUM, NotApplicable
 from website_scan.messages import excerpt
 from website_scan.outcomes import Fail, Pass, Verdict, Warn
 from website_scan.places import Column, Identity, Place, as_prose, as_written
-from website_scan.seo.rich_results import has_rich_type, missing_properties
+from website_scan.seo.microdata import Microdata
+from website_scan.seo.rich_results import has_rich_result_type, missing_properties
 from website_scan.seo.structured_data import JsonLd, unknown_properties, unknown_types
 from website_scan.values import Count, Share
 
 CATEGORY = Category("Structured data", weight=5, html=True)
 
-MAX_NAMES = 1000
+MAX_REPORTED_NAMES = 1000
 
 
 @dataclass(frozen=True, slots=True)
 class BrokenBlock(Place):
-    """Block of JSON-LD that cannot be parsed. `fault` has its number, and the line and column of the syntax error."""
+    """JSON-LD block that cannot be parsed.
+
+    `fault` contains its number, and line and column of the syntax error.
+    """
 
     kind: ClassVar[str] = "json-ld-block"
 
@@ -39,7 +43,10 @@ class UnknownName(Place):
 
 @dataclass(frozen=True, slots=True)
 class MissingProperty(Place):
-    """Missing property that a rich result requires, such as "Product lacks name"."""
+    """Property that a rich result requires and the page lacks.
+
+    An example is the name of a Product.
+    """
 
     kind: ClassVar[str] = "missing-property"
 
@@ -87,7 +94,7 @@ def jsonld_vocabulary(json_ld: JsonLd) -> Verdict:
         *(f"the type {name}" for name in dict.fromkeys(unknown_types(graph))),
         *(f"the property {name}" for name in dict.fromkeys(unknown_properties(graph))),
     )
-    unknown = [UnknownName(excerpt(name, 100)) for name in names[:MAX_NAMES]]
+    unknown = [UnknownName(excerpt(name, 100)) for name in names[:MAX_REPORTED_NAMES]]
     if unknown:
         return Warn(
             "unknown",
@@ -104,14 +111,16 @@ def jsonld_vocabulary(json_ld: JsonLd) -> Verdict:
     outcomes={"incomplete": "Rich results lack required properties"},
     why="Without all required properties, the page gets no rich result.",
     severity=MEDIUM,
-    fix='Add the missing properties to the JSON-LD, such as `"name": "…"` or `"offers": {"@type": "Offer", '
-    '"price": "9.90", "priceCurrency": "EUR"}`, or leave the type out.',
+    fix='Add the missing properties to the JSON-LD or microdata, such as `"name": "…"` or '
+    '`"offers": {"@type": "Offer", "price": "9.90", "priceCurrency": "EUR"}`, or leave the type out.',
     references=("Google Search Central: structured data",),
 )
-def rich_result_required(json_ld: JsonLd) -> Verdict:
-    if not has_rich_type(json_ld.graph):
+def rich_result_required(json_ld: JsonLd, microdata: Microdata) -> Verdict:
+    graphs = [graph for graph in (json_ld.graph, microdata.graph) if has_rich_result_type(graph)]
+    if not graphs:
         return NotApplicable("The page has no structured data of a type that becomes a rich result.")
-    gaps = [MissingProperty(f"{excerpt(kind, 40)} lacks {name}") for kind, name in missing_properties(json_ld.graph)]
+    missing = dict.fromkeys(pair for graph in graphs for pair in missing_properties(graph))
+    gaps = [MissingProperty(f"{excerpt(kind, 40)} lacks {name}") for kind, name in missing]
     if gaps:
         return Warn(
             "incomplete",

@@ -1,4 +1,4 @@
-"""URL checks: readability of the page's URL."""
+"""Check that the page's URL is readable."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from website_scan.values import Address, Values, Word
 
 CATEGORY = Category("URL hygiene", weight=2)
 
-MAX_CHARACTERS = 115
+MAX_URL_CHARACTERS = 115
 ENCODED = re.compile(r"%[0-9A-Fa-f]{2}")
-# Session IDs in URLs. The last four parameters are osCommerce's, xt:Commerce's, Zen Cart's and ColdFusion's; then
-# ASP.NET's (S(…)) in the path.
+# Session IDs in URLs. The last four parameters are from osCommerce, xt:Commerce, Zen Cart and ColdFusion, and the form
+# (S(…)) in the path is from ASP.NET.
 SESSION_ID = re.compile(
     r"([?&;](?:phpsessid|jsessionid|aspsessionid[a-z]*|session_?id|sessid|sid|oscsid|xtcsid|zenid|cftoken)=)[^&;/?#]{6,}"
     r"|(/\(S\()[0-9a-z]{20,}(?=\)\)/)",
     re.IGNORECASE,
 )
-# Language tags in the path, such as /en-GB/ and /zh_Hant_TW/, which BCP 47 writes with capitals.
+# Language tags such as /en-GB/ and /zh_Hant_TW/ may contain capital letters (BCP 47).
 LOCALE = re.compile(r"(?<=/)[a-z]{2,3}(?:[-_][A-Z][a-z]{3})?(?:[-_][A-Z]{2})?(?=/|$)")
-# A plus between letters means a space, unlike those of “c++”.
-PLUS_FOR_SPACE = re.compile(r"\w\+\w")
+# A plus between letters is an encoded space, unlike the plus signs of “c++”.
+PLUS_AS_SPACE = re.compile(r"\w\+\w")
 
 
 @check(
@@ -48,22 +48,22 @@ def url_hygiene(page: Page) -> Verdict:
         faults.append("underscores")
     if any(letter.isupper() for letter in plain):
         faults.append("capital letters")
-    if "%20" in path or PLUS_FOR_SPACE.search(path):
+    if "%20" in path or PLUS_AS_SPACE.search(path):
         faults.append("spaces")
     if "//" in path:
         faults.append("double slashes")
-    without_session = SESSION_ID.sub(rf"\g<1>\g<2>{MASK}", url)
-    if without_session != url:
+    url_without_session_id = SESSION_ID.sub(rf"\g<1>\g<2>{MASK}", url)
+    if url_without_session_id != url:
         faults.append("a session ID")
-    # Browsers display the decoded URL. Encoded, a Japanese letter takes nine characters.
+    # Browsers display the decoded URL, so the decoded length counts.
     length = len(urllib.parse.unquote(url))
-    if length > MAX_CHARACTERS:
-        faults.append(f"{length} characters (more than {MAX_CHARACTERS})")
+    if length > MAX_URL_CHARACTERS:
+        faults.append(f"{length} characters (more than {MAX_URL_CHARACTERS})")
     if faults:
         return Warn(
             "hard-to-read",
             "The URL has {faults}: {url}.",
             faults=Values([Word(fault) for fault in faults], " and "),
-            url=Address(without_session),
+            url=Address(url_without_session_id),
         )
     return Pass("The URL is short and easy to read.")

@@ -1,4 +1,7 @@
-"""Probes that request URLs in the page's metadata: its canonical URL, its language versions, and its og:image."""
+"""Probes of pages that the page's metadata names.
+
+They request the canonical URL, the language versions and the og:image.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from website_scan.net.errors import BudgetExceeded, NetError, NotReachable, Time
 from website_scan.net.http.request import Request, Reuse
 from website_scan.net.targets import InvalidUrl
 from website_scan.page.evidence import Page
-from website_scan.page.fetch import ACCEPT, SiteProtected, challenge_sign, parse_document, raise_if_rate_limited
+from website_scan.page.fetch import ACCEPT, SiteProtected, detect_challenge, parse_document, raise_if_rate_limited
 from website_scan.page.outside_names import OutsideNames
 from website_scan.page.soft_404 import siblings
 from website_scan.seo.evidence import AlternateAnswers, CanonicalAnswer, MissingPathAnswer, PageAnswer, SocialImage
@@ -21,47 +24,51 @@ from website_scan.seo.hreflang import Alternates
 from website_scan.seo.metadata import SocialMetadata
 from website_scan.seo.visible_text import read_missing_page_words
 
-MAX_ALTERNATES = 10
-AT_ONCE = 5
-PAGE_BYTES = 1024 * 1024
-IMAGE_BYTES = 1024
-TIMEOUT_S = 10.0
+MAX_FETCHED_ALTERNATES = 10
+MAX_CONCURRENT_REQUESTS = 5
+MAX_PAGE_BYTES = 1024 * 1024
+MAX_IMAGE_BYTES = 1024
+REQUEST_TIMEOUT_S = 10.0
 CANONICAL_TIMEOUT_S = 15.0
 
 
 @probe()
 def canonical_answer(page: Page, canonicals: Canonicals, network: Network) -> CanonicalAnswer:
-    """Fetch the canonical URL, unless it is the page's own. Redirects are not followed.
+    """Fetch the canonical URL, unless it is the page's own URL.
+
+    Redirects are not followed.
 
     Raises errors that prove nothing about the URL: `SiteProtected`, `TimedOut`, `BudgetExceeded`, and `NotReachable`
     for a host name that may exist.
     """
     url = canonicals.url
-    if url is None or url == page.target.url:
+    if url is None or canonicals.is_self_referencing:
         return CanonicalAnswer()
     answer = _fetch(url, page, network, CANONICAL_TIMEOUT_S)
-    if answer.page is not None and (sign := challenge_sign(answer.page.response)):
+    if answer.page is not None and (sign := detect_challenge(answer.page.response)):
         raise SiteProtected(f"A protection answered in place of the canonical URL: {sign}.")
     return CanonicalAnswer(url, answer.page, answer.document, answer.error)
 
 
 @probe()
 def alternate_answers(page: Page, alternates: Alternates, canonicals: Canonicals, network: Network) -> AlternateAnswers:
-    """Fetch the first ten other language versions. Redirects are not followed.
+    """Fetch the first ten other language versions of the page.
+
+    Redirects are not followed.
 
     Versions on host names that the scanner cannot resolve, but that may exist, are left out. Raises `SiteProtected` if
     the site refuses further requests, `TimedOut` and `BudgetExceeded`.
     """
     own = canonicals.own_urls
-    urls = [url for url in alternates.by_url if url not in own]
+    urls = [url for url in alternates.version_by_url if url not in own]
 
     def fetch(url: str) -> PageAnswer | None:
         with contextlib.suppress(NotReachable):
-            return _fetch(url, page, network, TIMEOUT_S)
+            return _fetch(url, page, network, REQUEST_TIMEOUT_S)
         return None
 
-    with concurrent.futures.ThreadPoolExecutor(AT_ONCE, "alternate") as pool:
-        answers = pool.map(fetch, urls[:MAX_ALTERNATES])
+    with concurrent.futures.ThreadPoolExecutor(MAX_CONCURRENT_REQUESTS, "alternate") as pool:
+        answers = pool.map(fetch, urls[:MAX_FETCHED_ALTERNATES])
         return AlternateAnswers(tuple(answer for answer in answers if answer is not None))
 
 
@@ -76,7 +83,7 @@ def _fetch(url: str, page: Page, network: Network, timeout_s: float) -> PageAnsw
             Request(
                 target,
                 headers=ACCEPT,
-                max_bytes=PAGE_BYTES,
+                max_bytes=MAX_PAGE_BYTES,
                 timeout_s=timeout_s,
                 verify=False,
                 with_credentials=True,
@@ -96,20 +103,24 @@ def _fetch(url: str, page: Page, network: Network, timeout_s: float) -> PageAnsw
 
 @probe()
 def missing_path_answer(page: Page, document: AccessibleDocument, network: Network) -> MissingPathAnswer:
-    """Fetch a random path that cannot exist, but only if the page's title or heading says "page not found".
+    """Fetch a random path that cannot exist.
+
+    This happens only if the page's title or heading is like "page not found".
 
     Raises `SiteProtected`, `TimedOut` and `BudgetExceeded`.
     """
-    if page.response.status >= 400 or not read_missing_page_words(document).in_title_or_heading:
+    if page.response.status >= 400 or not read_missing_page_words(document).is_in_title_or_heading:
         return MissingPathAnswer()
     path, _ = siblings(page.target.path)
-    answer = _fetch(path, page, network, TIMEOUT_S)
+    answer = _fetch(path, page, network, REQUEST_TIMEOUT_S)
     return MissingPathAnswer(path, answer.page.response if answer.page is not None else None)
 
 
 @probe()
 def social_image(page: Page, social: SocialMetadata, network: Network) -> SocialImage:
-    """Fetch the beginning of the og:image. Redirects are followed, as social networks do.
+    """Fetch the beginning of the og:image.
+
+    Redirects are followed, as social networks do.
 
     Raises `SiteProtected`, `TimedOut`, `BudgetExceeded`, and `NotReachable` for a host name that may exist.
     """
@@ -121,8 +132,8 @@ def social_image(page: Page, social: SocialMetadata, network: Network) -> Social
             Request(
                 target,
                 headers={"Accept": "image/*,*/*;q=0.8"},
-                max_bytes=IMAGE_BYTES,
-                timeout_s=TIMEOUT_S,
+                max_bytes=MAX_IMAGE_BYTES,
+                timeout_s=REQUEST_TIMEOUT_S,
                 verify=False,
                 with_credentials=True,
                 reuse=Reuse.ALLOWED,

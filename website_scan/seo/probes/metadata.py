@@ -1,4 +1,4 @@
-"""Metadata probes: parsed links and metadata of the page, without network access."""
+"""Probes that parse links and metadata of the page, without network access."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ from website_scan.crawl.indexing import IndexingRules, read_indexing_rules
 from website_scan.crawl.links import PageLinks, read_links
 from website_scan.page.evidence import Clock, Document, Page
 from website_scan.seo.hreflang import Alternates, read_alternates
-from website_scan.seo.log_in import is_log_in
+from website_scan.seo.log_in import is_log_in_page
 from website_scan.seo.metadata import (
     MetadataOutsideHead,
     SocialMetadata,
     read_metadata_outside_head,
     read_social_metadata,
 )
+from website_scan.seo.microdata import Microdata, read_microdata
 from website_scan.seo.structured_data import JsonLd, read_json_ld
 
 
@@ -43,7 +44,7 @@ def social_metadata(page: Page, document: AccessibleDocument, indexing: Indexing
         return social
     if indexing.decisive:
         return replace(social, needless="The page asks not to be indexed, and has no metadata for sharing.")
-    return replace(social, needless="People do not share log-in pages." if is_log_in(page, document) else "")
+    return replace(social, needless="People do not share log-in pages." if is_log_in_page(page, document) else "")
 
 
 @probe()
@@ -59,3 +60,8 @@ def page_links(page: Page, document: Document) -> PageLinks:
 @probe()
 def json_ld(document: Document) -> JsonLd:
     return read_json_ld(document)
+
+
+@probe()
+def microdata(document: Document) -> Microdata:
+    return read_microdata(document)

@@ -1,4 +1,4 @@
-"""`manage.py backup`: write the whole database to one file. The service may run meanwhile."""
+"""`manage.py backup`: write the whole database to one file, even while the service is running."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from infrastructure.postgresql.statements import server_major
 from operations.stack import backup
 from operations.stack.clients import NoClients, clients_for, connection_arguments
 from operations.stack.embedded import EmbeddedError
-from operations.stack.own_database import run_on_own_database
+from operations.stack.embedded_database_command import run_on_embedded_database
 from website_scan import __version__
 
 MESSAGE_BYTES = 2000
@@ -36,7 +36,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, file: Path | None, **options: Any) -> None:
         try:
-            status = run_on_own_database(settings.DATA_DIR)
+            status = run_on_embedded_database(settings.DATA_DIR)
             if status is not None:
                 sys.exit(status)
             self.check(tags=["environment"])
@@ -44,7 +44,7 @@ class Command(BaseCommand):
             manifest = _back_up(path)
         except (backup.BackupError, NoClients, EmbeddedError) as error:
             raise CommandError(str(error)) from error
-        self.stdout.write(f"{path}: {manifest.bytes:,} bytes. The keys for its secrets are not in it: keep them, too.")
+        self.stdout.write(f"{path}: {manifest.bytes:,} bytes. Back up the keys of its secrets separately.")
 
 
 def _back_up(path: Path) -> backup.Manifest:

@@ -1,4 +1,4 @@
-"""`manage.py prepare`: check the settings, migrate the database and collect static files, if anything has changed."""
+"""`manage.py prepare`: check the settings, migrate the database and collect static files if anything changed."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Command(BaseCommand):
             "--demo",
             type=Path,
             metavar="FILE",
-            help="make the demo organization and keep its login and API key in FILE",
+            help="create the demo organization and store its login and API key in FILE",
         )
 
     def handle(self, *args: Any, demo: Path | None, **options: Any) -> None:
@@ -71,7 +71,7 @@ def migrate(using: str = DEFAULT_DB_ALIAS) -> None:
         except OperationalError as error:
             if not tries_left or not isinstance(error.__cause__, LOCK_ERRORS):
                 raise
-            logger.warning("A migration gave way to queries, and is tried again: %s", " ".join(str(error).split()))
+            logger.warning("A migration had to wait for queries, and is retried: %s", " ".join(str(error).split()))
             # Django leaves the transaction open if the deferred statements at the end of a migration fail.
             connections[using].close()
             del connections[using]
@@ -79,7 +79,7 @@ def migrate(using: str = DEFAULT_DB_ALIAS) -> None:
 
 
 def collect_static_files(stamp: Path) -> None:
-    """Collect and compress the static files, if a file was added, deleted or changed since `stamp` was written."""
+    """Collect and compress the static files if one was added, deleted or changed since `stamp` was written."""
     fingerprint = static_fingerprint()
     is_collected = Path(settings.STATIC_ROOT, "staticfiles.json").exists()
     if is_collected and stamp.exists() and stamp.read_text() == fingerprint:
@@ -89,7 +89,7 @@ def collect_static_files(stamp: Path) -> None:
 
 
 def static_fingerprint() -> str:
-    """Return a digest of the path, size and modification time of every static source file."""
+    """Return a digest over every static source file's path, size and modification time."""
     digest = hashlib.sha256(str(settings.STATIC_ROOT).encode())
     for finder in get_finders():
         for path, storage in sorted(finder.list([]), key=lambda item: item[0]):

@@ -22,7 +22,7 @@ from infrastructure.postgresql.statements import fetch, server_major
 from operations.stack import backup
 from operations.stack.clients import NoClients, clients_for, connection_arguments
 from operations.stack.embedded import EmbeddedError
-from operations.stack.own_database import run_on_own_database
+from operations.stack.embedded_database_command import run_on_embedded_database
 from website_scan import __version__
 
 MESSAGE_BYTES = 2000
@@ -59,7 +59,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, file: Path, replace: bool, without_keys: bool, **options: Any) -> None:
         try:
-            status = run_on_own_database(settings.DATA_DIR)
+            status = run_on_embedded_database(settings.DATA_DIR)
             if status is not None:
                 sys.exit(status)
             self.check(tags=["environment"])
@@ -104,7 +104,7 @@ def _require_database(manifest: backup.Manifest, *, replace: bool) -> Path:
         )
     ((is_empty,),) = fetch(IS_EMPTY, {})
     if not is_empty and not replace:
-        raise backup.BackupError("The database is not empty. Name another, or delete what it holds with --replace.")
+        raise backup.BackupError("The database is not empty. Use another one, or delete its contents with --replace.")
     ((connections,),) = fetch(OTHER_CONNECTIONS, {})
     if connections:
         raise backup.BackupError(f"The database is in use by {connections} connections: stop the service first.")
@@ -154,7 +154,7 @@ def _write_sql(sink: IO[bytes], file: Path, pg_restore: Path, variables: dict[st
 
 
 def _unreadable() -> int:
-    """Return the number of secrets in the restored database that no configured key decrypts."""
+    """Count the secrets in the restored database that no configured key can decrypt."""
     count = 0
     for table, column in fetch(ENCRYPTED, {}):
         query = sql.SQL("SELECT {column} FROM {table} WHERE {column} IS NOT NULL").format(

@@ -57,7 +57,7 @@ WEB_GRACE_S = 4
 ORPHAN_TIMEOUT_S = 8.0  # Time to wait for the port of a killed service. Longer than WEB_GRACE_S.
 NO_KEY = "<API key>"
 REFUSED = 2  # Exit status if the user has to change something, such as a variable.
-# Modules that the programs import when they start, besides the apps.
+# Modules that the programs import when they start, in addition to those of the Django apps.
 PROGRAM_MODULES = (
     "config.gunicorn",
     "gunicorn.app.wsgiapp",
@@ -68,13 +68,14 @@ PROGRAM_MODULES = (
     "celery.concurrency.asynpool",
     "celery.concurrency.thread",
 )
-# Without this variable, macOS aborts forked processes if a library uses Objective-C. It is read when a program starts.
+# Without this variable, macOS aborts forked processes if a library uses Objective-C. macOS reads the variable when a
+# program starts.
 FORKS_ON_MACOS = "OBJC_DISABLE_INITIALIZE_FORK_SAFETY"
 SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 -- gunicorn's heartbeat files here have no names.
 
 
 class StartRefused(Exception):
-    """Refusal to start the service. The message is printed on the terminal."""
+    """Raised when the service cannot be started. The message is printed on the terminal."""
 
 
 class Command(BaseCommand):
@@ -105,19 +106,19 @@ class Command(BaseCommand):
     def _run(self, *, with_demo: bool) -> None:
         port = _port()
         data_dir = DATA_DIR
-        own_database = not environment.is_set("DATABASE_URL")
-        own_redis = not environment.is_set("REDIS_URL")
+        runs_embedded_database = not environment.is_set("DATABASE_URL")
+        runs_embedded_redis = not environment.is_set("REDIS_URL")
         with embedded.locked(data_dir) as lock:
             _require_free(port, patience_s=ORPHAN_TIMEOUT_S if lock.after_kill else 0)
-            with embedded.servers(lock, database=own_database, redis=own_redis) as stack:
+            with embedded.servers(lock, database=runs_embedded_database, redis=runs_embedded_redis) as stack:
                 env = _environment(data_dir, port, stack)
                 os.environ.update(env)
                 _require_usable_environment()
-                if not own_database:
+                if not runs_embedded_database:
                     _require_database()
-                if not own_redis:
+                if not runs_embedded_redis:
                     _require_redis()
-                demo = demo_path(data_dir, env, embedded=own_database, with_demo=with_demo)
+                demo = demo_path(data_dir, env, embedded=runs_embedded_database, with_demo=with_demo)
                 if not (data_dir / "static.stamp").exists():
                     self.stdout.write("First start: preparing the database and static files …")
                     self.stdout.flush()
@@ -166,7 +167,7 @@ class Command(BaseCommand):
 
 
 def welcome(base_url: str, data_dir: Path, login: DemoLogin | None, login_file: Path | None) -> str:
-    """Return the welcome message: the service's address, how to log in, and a first request to copy.
+    """Return the welcome message. It contains the service's address, the login, and a first request to copy.
 
     `login_file` is the file with the login.
     """
@@ -188,7 +189,7 @@ def welcome(base_url: str, data_dir: Path, login: DemoLogin | None, login_file: 
     lines.append(f"  Browser   {browser}")
     key = login.api_key if login else None
     if login:
-        location = f"in {login_file}"  # Output that may be a log contains the file's name instead of the secrets.
+        location = f"in {login_file}"  # The output may be a log, so it names the file instead of the secrets.
         lines.append(f"  Login     {login.email}  password: {login.password or location}")
         lines.append(f"  API key   {key or location}")
     body = json.dumps({"url": "https://example.com/", "type": "security"})
@@ -197,15 +198,15 @@ def welcome(base_url: str, data_dir: Path, login: DemoLogin | None, login_file: 
     request.append("-H 'Content-Type: application/json'")
     request.append(f"-d {shlex.quote(body)}")
     lines += ["", "  Your first scan:", "", "  " + " ".join(request), ""]
-    lines += [f"Data is kept in {data_dir}. Ctrl-C stops the service.", ""]
+    lines += [f"Data is stored in {data_dir}. Ctrl-C stops the service.", ""]
     return "\n".join(lines)
 
 
 def programs(data_dir: Path, port: int, env: dict[str, str]) -> list[Program]:
-    """Return the programs for web, workers and scheduler, with the commands of separate processes as in production."""
+    """Return the web, worker and scheduler programs. Their commands run separate processes, as in production."""
     cpus = os.cpu_count() or 1
     web = [sys.executable, "-m", "gunicorn", "config.wsgi:application", "--bind", f"{HOST}:{port}"]
-    # One process for each core: more processes need memory but answer no more requests (`make bench ARGS=api`).
+    # One process runs for each core. More processes need memory but answer no more requests (`make bench ARGS=api`).
     web += ["--worker-class", "config.gunicorn.Worker", "--limit-request-line", "8190"]
     web += ["--workers", str(max(2, cpus)), "--threads", "8", "--keep-alive", "30", "--reuse-port"]
     web += ["--graceful-timeout", str(WEB_GRACE_S), "--log-level", "warning", "--no-control-socket"]
@@ -217,7 +218,7 @@ def programs(data_dir: Path, port: int, env: dict[str, str]) -> list[Program]:
     worker = [*celery, "worker", "--queues", "scans,maintenance", "--autoscale", f"{max(6, 2 * cpus)},1"]
     # Each process runs a browser, which uses one core. More processes would only distort performance measurements.
     browser = [*celery, "worker", "--queues", "browser", "--autoscale", f"{max(2, cpus)},0", "--hostname", "browser@%h"]
-    # One thread runs the delivery task, which has many threads of its own. The other runs short tasks that wake it.
+    # One thread runs the delivery task, which starts many threads of its own. The other runs short tasks that wake it.
     webhooks = [*celery, "worker", "--queues", "webhooks", "--hostname", "webhooks@%h"]
     webhooks += ["--pool", "threads", "--concurrency", "2"]
     scheduler = [*celery, "beat", "--schedule", str(data_dir / "celerybeat-schedule")]
@@ -242,7 +243,7 @@ def _require_usable_environment() -> None:
 
 
 def _require_free(port: int, patience_s: float) -> None:
-    """Raise StartRefused if the port is in use. Waits up to `patience_s` for the web process of a killed service."""
+    """Raise StartRefused if the port is in use. Waits up to `patience_s` for a killed service's web process."""
     deadline = time.monotonic() + patience_s
     while (error := _bind_error(port)) and time.monotonic() < deadline:
         time.sleep(0.1)
@@ -317,7 +318,7 @@ def _with_secret_key(path: Path) -> Path:
 
 
 def _import_programs() -> None:
-    """Import the modules of all programs in this process, before the programs are forked."""
+    """Import all programs' modules in this process, before forking them."""
     # Celery always warns root. In a container or on a newcomer's machine, root may be the only user.
     warnings.filterwarnings("ignore", "You're running the worker with superuser privileges")
     # Signals are deferred, because during imports Python ignores exceptions in callbacks such as signal handlers.

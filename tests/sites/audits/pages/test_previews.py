@@ -1,4 +1,4 @@
-"""Previews of shared audits on other sites: their grades, and a card that changes as the audit ends."""
+"""Tests for link previews of shared audits."""
 
 from __future__ import annotations
 
@@ -27,57 +27,57 @@ def base_url(settings: Any) -> None:
     settings.BASE_URL = BASE
 
 
-def share(audit: Audit) -> str:
+def share_audit(audit: Audit) -> str:
     Audit.objects.filter(id=audit.id).update(shared_at=timezone.now())
     return f"/audit/{audit.id}"
 
 
-def end(audit: Audit, **columns: Any) -> None:
+def finish_audit(audit: Audit, **columns: Any) -> None:
     values: dict[str, Any] = {"status": "completed", "completed_at": timezone.now(), **columns}
     Audit.objects.filter(id=audit.id).update(**values)
 
 
-def today() -> str:
+def format_today() -> str:
     now = timezone.now()
     return f"{now.day} {now:%b %Y}"
 
 
-def test_audit_card_shows_grades_host_and_number_of_pages(home: Member) -> None:
+def test_audit_card_shows_the_grades(home: Member) -> None:
     audit = site_audit(home, 3)
-    end(audit)
-    response = Client().get(share(audit))
+    finish_audit(audit)
+    response = Client().get(share_audit(audit))
     preview = preview_of(response)
     assert preview["og:title"] == f"Security C, Performance C, Accessibility C, SEO C: {HOST}"
     assert preview["twitter:card"] == "summary_large_image"
     card = Client().get(card_of(response))
-    assert card.content == draw(Card(HOST, "Whole site, 2 pages", note=today(), grades=FOUR))
+    assert card.content == draw(Card(HOST, "Whole site, 2 pages", note=format_today(), grades=FOUR))
     assert card["Content-Type"] == "image/png"
     assert card["Cache-Control"] == "private, max-age=31536000, immutable"
     assert card["Cross-Origin-Resource-Policy"] == "cross-origin"
 
 
-def test_audit_card_changes_when_the_audit_ends(home: Member) -> None:
+def test_card_changes_when_the_audit_ends(home: Member) -> None:
     audit = site_audit(home, 3)
-    page = share(audit)
+    page = share_audit(audit)
     before = Client().get(page)
     assert preview_of(before)["og:title"] == f"Scan in progress: {HOST}"
     assert "in progress" in preview_of(before)["og:description"]
     running = card_of(before)
     assert Client().get(running).content == draw(Card(HOST, "Scan in progress"))
-    end(audit)
+    finish_audit(audit)
     after = card_of(Client().get(page))
     assert after != running
     assert Client().get(running)["Location"] == after
-    end(audit, status="cancelled", totals={})
+    finish_audit(audit, status="cancelled", totals={})
     assert preview_of(Client().get(page))["og:title"] == f"Scan cancelled: {HOST}"
-    end(audit, status="failed")
+    finish_audit(audit, status="failed")
     assert Client().get(card_of(Client().get(page))).content == draw(Card(HOST, "Scan failed"))
 
 
-def test_audit_card_says_what_to_fix_first(home: Member) -> None:
+def test_preview_names_the_first_finding(home: Member) -> None:
     audit = site_audit(home, 4)
-    end(audit)
-    page = share(audit)
+    finish_audit(audit)
+    page = share_audit(audit)
     AuditFinding.objects.exclude(title="Bad thing found", type="seo").delete()
     assert preview_of(Client().get(page))["og:description"] == "Fix first: Bad thing found, on 3 of 3 pages."
     AuditFinding.objects.update(severity="critical", critical_pages=3)
@@ -86,21 +86,21 @@ def test_audit_card_says_what_to_fix_first(home: Member) -> None:
     assert preview_of(Client().get(page))["og:description"] == "Nothing to fix would raise the scores."
 
 
-def test_card_of_one_type_has_a_gauge(home: Member) -> None:
+def test_card_of_one_type_has_one_gauge(home: Member) -> None:
     audit = page_audit(home)
-    end(audit, types=["seo"])
-    card = Client().get(card_of(Client().get(share(audit))))
-    assert card.content == draw(Card(HOST, "SEO report", "/", f"One page, {today()}", FOUR[3:]))
+    finish_audit(audit, types=["seo"])
+    card = Client().get(card_of(Client().get(share_audit(audit))))
+    assert card.content == draw(Card(HOST, "SEO report", "/", f"One page, {format_today()}", FOUR[3:]))
 
 
-def test_strangers_get_the_audit_card_only_while_the_audit_is_shared(home: Member, stranger: Member) -> None:
+def test_strangers_get_the_card_of_a_shared_audit(home: Member, stranger: Member) -> None:
     audit = page_audit(home)
     others = (Client(), person(stranger.organization))
-    path = card_of(Client().get(share(audit)))
-    assert [each.get(path).status_code for each in others] == [200, 200]
+    path = card_of(Client().get(share_audit(audit)))
+    assert [visitor.get(path).status_code for visitor in others] == [200, 200]
     Audit.objects.update(shared_at=None)
     for address in (path, path.replace(audit.id, make_audit(stranger).id[:4] + "0" * 22)):
-        assert [each.get(address).status_code for each in others] == [302, 404]
+        assert [visitor.get(address).status_code for visitor in others] == [302, 404]
     member = person(home.organization, "viewer")
     assert member.get(path)["Cache-Control"] == "private, no-cache"
     assert not preview_of(member.get(f"/audit/{audit.id}"))

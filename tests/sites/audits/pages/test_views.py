@@ -1,4 +1,4 @@
-"""Audits on the dashboard: rows in lists, the audit's page and its live fragment, sharing, cancelling, repeating."""
+"""Tests for audits on the dashboard."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from django.utils import timezone
 from accounts.closing.services import close_organization
 from accounts.models import ActivityEvent, Membership, MonthlyUsage, Tier, User
 from reports.models import Report
-from reports.page.since import when_before
+from reports.page.since import previous_report_time
 from scans.models import Scan
 from sites.audits.pages import page as audit_page
 from sites.models import Audit, AuditFinding, AuditPage
@@ -25,7 +25,7 @@ from website_scan.result import ScanError
 
 NOW = timezone.now
 FAILURE: dict[str, Any] = {"status": "failed", "score": None, "grade": None, "categories": (), "error": FAILED}
-WHOLE_SITE = {"kind": "site", "max_pages": 100, "discover": ["sitemap", "links"]}
+WHOLE_SITE_COLUMNS = {"kind": "site", "max_pages": 100, "discover": ["sitemap", "links"]}
 
 
 def page_audit(home: Member, **columns: Any) -> Audit:
@@ -36,18 +36,18 @@ def page_audit(home: Member, **columns: Any) -> Audit:
 
 
 def site_audit(home: Member, pages: int, **columns: Any) -> Audit:
-    """Create an audit of a site whose pages were all scanned except the last one."""
-    audit = make_audit(home, **WHOLE_SITE | columns)
+    """Create a site audit whose last page was not scanned."""
+    audit = make_audit(home, **WHOLE_SITE_COLUMNS | columns)
     for page in make_pages(audit, [f"{SITE}{n}" for n in range(pages)])[:-1]:
         look_at(page, NOW())
     return Audit.objects.get(id=audit.id)
 
 
-def texts(response: ClientResponse, xpath: str) -> list[str]:
-    return [" ".join(each.text_content().split()) for each in page_of(response).xpath(xpath)]
+def element_texts(response: ClientResponse, xpath: str) -> list[str]:
+    return [" ".join(element.text_content().split()) for element in page_of(response).xpath(xpath)]
 
 
-def test_audit_of_a_page_with_four_types_is_one_row_with_four_grades(home: Member) -> None:
+def test_page_audit_is_one_row(home: Member) -> None:
     audit = page_audit(home)
     finished_scan(home, url="https://example.com/by-api", type="seo", age=timedelta(hours=1))
     client = browser_of(home)
@@ -57,41 +57,41 @@ def test_audit_of_a_page_with_four_types_is_one_row_with_four_grades(home: Membe
         row, other = page_of(page).xpath("//table//tbody/tr")
         assert row.xpath("./th/a/@href") == [f"/audit/{audit.id}"]
         reports = row.xpath("./td[@class='of-type']//a/@href")
-        scans = {each.type: each.id for each in Scan.objects.filter(audit_page__audit=audit)}
+        scans = {scan.type: scan.id for scan in Scan.objects.filter(audit_page__audit=audit)}
         assert reports == [f"/report/{scans[type]}" for type in Scan.Type.values]
         assert len(other.xpath("./td[@class='of-type']//a")) == 1
 
 
-def test_audit_of_a_site_is_one_row_with_the_grades_of_its_pages(home: Member) -> None:
+def test_site_audit_is_one_row(home: Member) -> None:
     site_audit(home, 4)
     page = browser_of(home).get("/o/home/scans/")
     assert rows_of(page) == [SITE]
     assert "Whole site, 4 pages" in text_of(page)
-    assert texts(page, "//td[@class='of-type']//span[@class='result']") == ["Grade C 71"] * 4
+    assert element_texts(page, "//td[@class='of-type']//span[@class='result']") == ["Grade C 71"] * 4
 
 
-def test_rows_of_audits_and_single_scans_are_paged_together(home: Member) -> None:
+def test_audits_are_paginated_with_single_scans(home: Member) -> None:
     moment = NOW()
     for n in range(40):
-        at = moment - timedelta(seconds=n // 3)  # several at the same moment
+        created_at = moment - timedelta(seconds=n // 3)  # Groups of three rows have the same creation time.
         if n % 2:
             finished_scan(home, url=f"https://example.com/{n}")
-            Scan.objects.filter(url=f"https://example.com/{n}").update(created_at=at)
+            Scan.objects.filter(url=f"https://example.com/{n}").update(created_at=created_at)
         else:
-            make_audit(home, url=f"https://example.com/{n}", created_at=at, status="completed")
+            make_audit(home, url=f"https://example.com/{n}", created_at=created_at, status="completed")
     client = browser_of(home)
     first = client.get("/o/home/scans/")
     (older,) = page_of(first).xpath("//a[@rel='next']/@href")
     second = client.get(f"/o/home/scans/{older}")
-    seen = rows_of(first) + rows_of(second)
-    assert sorted(seen) == sorted(f"https://example.com/{n}" for n in range(40))
+    listed_urls = rows_of(first) + rows_of(second)
+    assert sorted(listed_urls) == sorted(f"https://example.com/{n}" for n in range(40))
     (newer,) = page_of(second).xpath("//a[@rel='prev']/@href")
     assert rows_of(client.get(f"/o/home/scans/{newer}")) == rows_of(first)
 
 
-def test_audit_pages_need_at_most_twelve_queries(home: Member) -> None:
-    """A column that is not read with its row would take a query of its own for each row."""
-    for _ in range(2):  # the second has one to be compared with
+def test_audit_pages_need_few_queries(home: Member) -> None:
+    """A deferred column would cost another query for each row."""
+    for _ in range(2):  # The second audit's page compares it with the first audit.
         page, site = page_audit(home), site_audit(home, 4)
     client = browser_of(home)
     for path in (
@@ -102,62 +102,65 @@ def test_audit_pages_need_at_most_twelve_queries(home: Member) -> None:
         "/o/home/scans/",
     ):
         client.get(path)
-        with counted() as asked:
+        with counted() as queries:
             client.get(path)
-        assert len(asked) <= 12, path
+        assert len(queries) <= 12, path
 
 
-def test_scan_list_is_filtered_by_kind_of_audit(home: Member) -> None:
+def test_scan_list_is_filtered_by_audits(home: Member) -> None:
     page_audit(home)
     make_audit(home, url="https://example.com/running", status="running", types=["seo"])
     make_audit(home, url="https://example.com/cancelled", status="cancelled")
     client = browser_of(home)
 
-    def found(query: str) -> set[str]:
+    def list_urls(query: str) -> set[str]:
         return set(rows_of(client.get(f"/o/home/scans/?{query}")))
 
-    assert found("status=completed") == {SITE}
-    assert found("status=running") == {"https://example.com/running"}
-    assert found("status=failed") == {"https://example.com/cancelled"}
-    assert found("type=security") == {SITE, "https://example.com/cancelled"}
-    assert found("q=RUNNING&type=seo") == {"https://example.com/running"}
+    assert list_urls("status=completed") == {SITE}
+    assert list_urls("status=running") == {"https://example.com/running"}
+    assert list_urls("status=failed") == {"https://example.com/cancelled"}
+    assert list_urls("type=security") == {SITE, "https://example.com/cancelled"}
+    assert list_urls("q=RUNNING&type=seo") == {"https://example.com/running"}
 
 
-def test_visit_of_a_deleted_audit_stays_one_row(home: Member) -> None:
+def test_scans_of_a_deleted_audit_stay_one_row(home: Member) -> None:
     page_audit(home)
     site_audit(home, 3)
     Audit.objects.all().delete()
     page = browser_of(home).get("/o/home/scans/")
     assert rows_of(page) == [SITE]
-    assert texts(page, "//td[@class='of-type']//span[@class='result']") == ["Grade C 71"] * 4
+    assert element_texts(page, "//td[@class='of-type']//span[@class='result']") == ["Grade C 71"] * 4
 
 
-def test_audit_page_shows_four_gauges_and_the_result_of_one_type(home: Member) -> None:
+def test_audit_page_shows_four_gauges(home: Member) -> None:
     audit = page_audit(home)
     client = browser_of(home)
     page = client.get(f"/audit/{audit.id}")
-    assert texts(page, "//*[@class='gauge-name']") == ["Security", "Performance", "Accessibility", "SEO"]
-    assert texts(page, "//*[@class='gauge-score']") == ["Grade C, 71 of 100"] * 4
-    scans = {each.type: each.id for each in Scan.objects.all()}
+    assert element_texts(page, "//*[@class='gauge-name']") == ["Security", "Performance", "Accessibility", "SEO"]
+    assert element_texts(page, "//*[@class='gauge-score']") == ["Grade C, 71 of 100"] * 4
+    scans = {scan.type: scan.id for scan in Scan.objects.all()}
     links = page_of(page).xpath("//ul[@class='gauges']//a/@href")
     for link, type in zip(links, Scan.Type.values, strict=True):
-        shown = client.get(link)
-        assert page_of(shown).xpath("//ul[@class='gauges']//a[@aria-current]/@href") == [link]
-        assert page_of(shown).xpath("//a[contains(., 'The whole')]/@href") == [f"/report/{scans[type]}"]
-        assert page_of(shown).xpath("//ol[@class='first']//a/@href") == [f"/report/{scans[type]}#check-meh"]
+        type_page = client.get(link)
+        assert page_of(type_page).xpath("//ul[@class='gauges']//a[@aria-current]/@href") == [link]
+        assert page_of(type_page).xpath("//a[contains(., 'The whole')]/@href") == [f"/report/{scans[type]}"]
+        assert page_of(type_page).xpath("//ol[@class='first']//a/@href") == [f"/report/{scans[type]}#check-meh"]
     assert not page_of(page).xpath("//*[@hx-get]")
 
 
-def test_audit_page_opens_with_the_type_of_highest_priority(home: Member) -> None:
-    """Regression: a page that stayed blank opened with "Excellent: visitors are well protected" below a red box."""
+def test_audit_page_opens_with_the_worst_type(home: Member) -> None:
+    """A blank page must not look excellent.
+
+    Regression test: its audit page once opened with “Excellent: visitors are well protected”.
+    """
     audit = make_audit(home)
     blank = make_result(Scan(type="accessibility", url=SITE), score=40, grade="F")
     look_at(make_pages(audit, [SITE])[0], NOW(), {"accessibility": blank})
     page = browser_of(home).get(f"/audit/{audit.id}")
-    assert texts(page, "//ul[@class='gauges']//a[@aria-current]//*[@class='gauge-name']") == ["Accessibility"]
+    assert element_texts(page, "//ul[@class='gauges']//a[@aria-current]//*[@class='gauge-name']") == ["Accessibility"]
 
 
-def test_failed_type_shows_its_reason_beside_completed_types(home: Member) -> None:
+def test_failed_scan_type_shows_its_reason(home: Member) -> None:
     audit = make_audit(home)
     error = ScanError("TIMEOUT", "The page did not answer in time.")
     failed = make_result(Scan(type="seo", url=SITE), **FAILURE | {"error": error})
@@ -167,41 +170,41 @@ def test_failed_type_shows_its_reason_beside_completed_types(home: Member) -> No
     assert "The page did not answer in time." in text_of(client.get(f"/audit/{audit.id}?type=seo"))
 
 
-def test_audit_page_updates_its_progress_until_the_end(home: Member) -> None:
+def test_audit_page_updates_its_progress(home: Member) -> None:
     audit = make_audit(home)
     (page,) = make_pages(audit, [SITE])
     client = browser_of(home)
     assert "Waiting in the queue" in text_of(client.get(f"/audit/{audit.id}"))
     release(page, NOW())
     Scan.objects.update(status="scanning", percent=37, phase="collecting")
-    shown = client.get(f"/audit/{audit.id}")
-    (part,) = page_of(shown).xpath("//*[@hx-get]")
+    response = client.get(f"/audit/{audit.id}")
+    (live_part,) = page_of(response).xpath("//*[@hx-get]")
     htmx = {"HX-Request": "true"}
-    fragment = client.get(part.get("hx-get"), headers=htmx)
+    fragment = client.get(live_part.get("hx-get"), headers=htmx)
     assert "Checking the page loading it" in text_of(fragment)
     assert page_of(fragment).xpath("//progress/@value") == ["37"]
-    assert page_of(shown).xpath("//noscript/meta[@http-equiv='refresh']")
+    assert page_of(response).xpath("//noscript/meta[@http-equiv='refresh']")
     Audit.objects.update(status="completed")
-    assert client.get(part.get("hx-get"), headers=htmx)["HX-Refresh"] == "true"
+    assert client.get(live_part.get("hx-get"), headers=htmx)["HX-Refresh"] == "true"
     assert not page_of(client.get(f"/audit/{audit.id}")).xpath("//*[@hx-get]")
 
 
-def test_site_audit_lists_each_finding_once_for_all_pages(home: Member) -> None:
+def test_site_audit_lists_a_finding_once(home: Member) -> None:
     audit = site_audit(home, 8)
     client = browser_of(home)
     page = client.get(f"/audit/{audit.id}")
-    found = texts(page, "//ol[@class='findings']/li")
-    assert len(found) == 8
-    assert found[0].startswith("Meh thing found On all 7 pages Accessibility Low +1.5 points")
-    assert "and 2 more" in found[0]
+    findings = element_texts(page, "//ol[@class='findings']/li")
+    assert len(findings) == 8
+    assert findings[0].startswith("Meh thing found On all 7 pages Accessibility Low +1.5 points")
+    assert "and 2 more" in findings[0]
     first = Scan.objects.get(url=f"{SITE}0", type="accessibility")
     assert page_of(page).xpath("//ul[@class='samples']//a/@href")[0] == f"/report/{first.id}#check-meh"
-    of_type = client.get(f"/audit/{audit.id}?type=seo")
-    assert len(texts(of_type, "//ol[@class='findings']/li")) == 2
-    assert texts(of_type, "//ul[@class='gauges']//a[@aria-current]") == ["C SEO Grade C, 71 of 100 7 pages"]
+    seo_page = client.get(f"/audit/{audit.id}?type=seo")
+    assert len(element_texts(seo_page, "//ol[@class='findings']/li")) == 2
+    assert element_texts(seo_page, "//ul[@class='gauges']//a[@aria-current]") == ["C SEO Grade C, 71 of 100 7 pages"]
 
 
-def test_page_audit_is_compared_with_the_previous_audit(home: Member) -> None:
+def test_page_audit_is_compared_with_the_previous(home: Member) -> None:
     elsewhere = make_audit(home, url=f"{SITE}elsewhere", created_at=NOW() - timedelta(days=1))
     look_at(make_pages(elsewhere, [elsewhere.url])[0], NOW())
     before = make_audit(home, created_at=NOW() - timedelta(hours=26))
@@ -210,26 +213,26 @@ def test_page_audit_is_compared_with_the_previous_audit(home: Member) -> None:
     look_at(make_pages(failed, [SITE])[0], NOW(), **FAILURE)
     audit = page_audit(home, score=71)
     client = browser_of(home)
-    said = "//p[@class='since']"
-    day = when_before(before.created_at, audit.created_at)
+    comparison_xpath = "//p[@class='since']"
+    day = previous_report_time(before.created_at, audit.created_at)
     scores = ", ".join(f"{label} 80 → 71" for label in Scan.Type.labels)
     response = client.get(f"/audit/{audit.id}")
-    assert texts(response, said) == [f"Since the scan of {day}: {scores}."]
-    assert page_of(response).xpath(f"{said}/a/@href") == [f"/audit/{before.id}"]
-    assert texts(client.get(f"/audit/{before.id}"), said) == []
+    assert element_texts(response, comparison_xpath) == [f"Since the scan of {day}: {scores}."]
+    assert page_of(response).xpath(f"{comparison_xpath}/a/@href") == [f"/audit/{before.id}"]
+    assert element_texts(client.get(f"/audit/{before.id}"), comparison_xpath) == []
     Audit.objects.update(shared_at=NOW())
-    assert texts(Client().get(f"/audit/{audit.id}"), said) == []
+    assert element_texts(Client().get(f"/audit/{audit.id}"), comparison_xpath) == []
 
     Scan.objects.filter(audit_page__audit=before, type="seo").update(catalogue_version="2025.1")
     report = Report.objects.get(scan__audit_page__audit=before, scan__type="security")
     Report.objects.filter(id=report.id).update(facts={**report.facts, "browser": "Chromium 150.0"})
     only = "Performance 80 → 71, Accessibility 80 → 71"
-    assert texts(client.get(f"/audit/{audit.id}"), said) == [
+    assert element_texts(client.get(f"/audit/{audit.id}"), comparison_xpath) == [
         f"Since the scan of {day}: {only}. Cannot be compared: Security, SEO."
     ]
     Scan.objects.filter(audit_page__audit=before).update(catalogue_version="2025.1")
-    assert texts(client.get(f"/audit/{audit.id}"), said) == [
-        f"Cannot be compared with the scan of {day}: the rules changed, or only one of the two was made in a browser."
+    assert element_texts(client.get(f"/audit/{audit.id}"), comparison_xpath) == [
+        f"Cannot be compared with the scan of {day}: the rules changed, or only one of the two was made with a browser."
     ]
 
 
@@ -241,15 +244,15 @@ def test_site_audit_marks_new_critical_failures(home: Member) -> None:
     AuditFinding.objects.filter(audit=audit, type="seo").update(critical_pages=2)
     (finding, *_) = AuditFinding.objects.filter(audit=audit, type="seo")
     AuditFinding.objects.filter(audit=audit).exclude(id=finding.id).update(critical_pages=0)
-    day = when_before(before.created_at, audit.created_at)
-    said = f"The same scores as in the scan of {day}."
+    day = previous_report_time(before.created_at, audit.created_at)
+    sentence = f"The same scores as in the scan of {day}."
     page = f"/audit/{audit.id}"
-    assert texts(client.get(page), "//p[@class='since']") == [f"{said} New: {finding.title}."]
+    assert element_texts(client.get(page), "//p[@class='since']") == [f"{sentence} New: {finding.title}."]
     AuditFinding.objects.filter(audit=before, type="seo").update(critical_pages=1)
-    assert texts(client.get(page), "//p[@class='since']") == [said]
+    assert element_texts(client.get(page), "//p[@class='since']") == [sentence]
 
 
-def test_critical_failures_are_above_checks_that_could_not_run(home: Member) -> None:
+def test_critical_findings_precede_skipped_checks(home: Member) -> None:
     audit = site_audit(home, 3)
     message = "Checks could not run in 3 of 4 scans."
     Audit.objects.update(status="partial", error_code="CHECKS_SKIPPED", error_message=message)
@@ -266,55 +269,56 @@ def test_invalid_query_parameters_are_ignored(home: Member) -> None:
         assert client.get(f"/audit/{audit.id}?{query}").status_code == 200
 
 
-def test_audited_pages_are_filtered_and_sorted_by_lowest_score(home: Member) -> None:
-    audit = make_audit(home, **WHOLE_SITE)
+def test_audited_pages_are_filtered_and_sorted(home: Member) -> None:
+    audit = make_audit(home, **WHOLE_SITE_COLUMNS)
     for page, score in zip(make_pages(audit, [f"{SITE}{n}" for n in "abcd"]), (90, 60, 75), strict=False):
         look_at(page, NOW(), score=score)
     look_at(AuditPage.objects.get(url=f"{SITE}d"), NOW(), **FAILURE)
     client = browser_of(home)
 
-    def rows(query: str) -> list[str]:
-        return texts(client.get(f"/audit/{audit.id}?show=pages&{query}"), "//tbody//th")
+    def list_rows(query: str) -> list[str]:
+        return element_texts(client.get(f"/audit/{audit.id}?show=pages&{query}"), "//tbody//th")
 
-    assert rows("") == ["/a", "/b", "/c", "/dThe page answers with status 404."]
-    assert rows("order=worst")[:3] == ["/b", "/c", "/a"]
-    assert rows("status=failed") == ["/dThe page answers with status 404."]
-    assert rows("q=COM/c") == ["/c"]
-    assert rows("status=left_out") == []
+    assert list_rows("") == ["/a", "/b", "/c", "/dThe page answers with status 404."]
+    assert list_rows("order=worst")[:3] == ["/b", "/c", "/a"]
+    assert list_rows("status=failed") == ["/dThe page answers with status 404."]
+    assert list_rows("q=COM/c") == ["/c"]
+    assert list_rows("status=left_out") == []
     scan = Scan.objects.get(url=f"{SITE}a", type="seo")
-    shown = page_of(client.get(f"/audit/{audit.id}?show=pages"))
-    assert shown.xpath("//tbody/tr[1]/td[4]//a/@href") == [f"/report/{scan.id}"]
+    pages_tab = page_of(client.get(f"/audit/{audit.id}?show=pages"))
+    assert pages_tab.xpath("//tbody/tr[1]/td[4]//a/@href") == [f"/report/{scan.id}"]
 
 
 @pytest.mark.parametrize("order", ["", "&order=worst"])
-def test_paging_shows_every_audited_page_once_in_both_directions(
-    home: Member, monkeypatch: pytest.MonkeyPatch, order: str
-) -> None:
-    monkeypatch.setattr(audit_page, "PAGES_SIZE", 2)
-    audit = make_audit(home, **WHOLE_SITE)
+def test_paging_shows_every_page_once(home: Member, monkeypatch: pytest.MonkeyPatch, order: str) -> None:
+    monkeypatch.setattr(audit_page, "ROWS_PER_PAGE", 2)
+    audit = make_audit(home, **WHOLE_SITE_COLUMNS)
     for page, score in zip(make_pages(audit, [f"{SITE}{n}" for n in "abcdefg"]), (90, 60, 75, 60, 60), strict=False):
         look_at(page, NOW(), score=score)
     client = browser_of(home)
 
-    def walk(query: str, rel: str) -> tuple[list[str], str]:
-        """Follow the links to the end; return the paths of all pages, and the last query."""
+    def follow_pager(query: str, rel: str) -> tuple[list[str], str]:
+        """Follow the pager links to the end.
+
+        Return the paths of all rows and the last query string.
+        """
         rows: list[str] = []
         while True:
-            shown = client.get(f"/audit/{audit.id}?{query}")
-            part = [each[:2] for each in texts(shown, "//tbody//th")]
-            rows = [*rows, *part] if rel == "next" else [*part, *rows]
-            links = page_of(shown).xpath(f"//nav[@class='pager']/a[@rel='{rel}']/@href")
+            response = client.get(f"/audit/{audit.id}?{query}")
+            paths = [cell[:2] for cell in element_texts(response, "//tbody//th")]
+            rows = [*rows, *paths] if rel == "next" else [*paths, *rows]
+            links = page_of(response).xpath(f"//nav[@class='pager']/a[@rel='{rel}']/@href")
             if not links:
                 return rows, query
             query = links[0].removeprefix("?")
 
     expected = ["/b", "/d", "/e", "/c", "/a", "/f", "/g"] if order else [f"/{n}" for n in "abcdefg"]
-    there, last = walk(f"show=pages{order}", "next")
+    there, last = follow_pager(f"show=pages{order}", "next")
     assert there == expected
-    assert walk(last, "prev")[0] == expected
+    assert follow_pager(last, "prev")[0] == expected
 
 
-def test_audit_page_lists_omitted_pages_with_the_reason(home: Member) -> None:
+def test_audit_page_lists_omitted_pages(home: Member) -> None:
     audit = site_audit(home, 5, notes=["robots.txt forbids 3 addresses."])
     AuditPage.objects.filter(audit=audit, status="waiting").update(status="left_out")
     message = "1 page was not checked. All 100 scans of this month are used."
@@ -324,10 +328,10 @@ def test_audit_page_lists_omitted_pages_with_the_reason(home: Member) -> None:
     assert message in text_of(page)
     assert "robots.txt forbids 3 addresses." in text_of(page)
     (which,) = page_of(page).xpath("//a[text()='Show them']/@href")
-    assert texts(browser_of(home).get(which), "//tbody//th") == [f"/4{message}"]
+    assert element_texts(browser_of(home).get(which), "//tbody//th") == [f"/4{message}"]
 
 
-def test_cancelling_an_audit_omits_and_refunds_waiting_pages(home: Member) -> None:
+def test_cancelled_audit_refunds_waiting_pages(home: Member) -> None:
     audit = site_audit(home, 4)
     client = browser_of(home)
     (form,) = page_of(client.get(f"/audit/{audit.id}")).xpath("//form[contains(@action, '/cancel')]")
@@ -362,10 +366,10 @@ def test_scan_again_repeats_the_same_audit(home: Member, target: str, kind: str)
     if kind == "pages":
         assert list(again.pages.order_by("position").values_list("url", flat=True)) == [target, f"{target}two"]
     if kind == "site":
-        assert again.max_pages == 50  # the plan is smaller than it was
+        assert again.max_pages == 50  # The plan now allows only 50 pages.
 
 
-def test_refused_repetition_of_an_audit_shows_the_reason(home: Member, target: str) -> None:
+def test_unrepeatable_audit_shows_the_reason(home: Member, target: str) -> None:
     audit = make_audit(home, url=target, status="completed")
     MonthlyUsage.objects.create(organization=home.organization, period=NOW().date().replace(day=1), used=100)
     client = browser_of(home)
@@ -374,7 +378,7 @@ def test_refused_repetition_of_an_audit_shows_the_reason(home: Member, target: s
     assert used(home) == 100
 
 
-def test_viewer_sees_no_controls_for_changes(home: Member) -> None:
+def test_viewer_sees_no_controls(home: Member) -> None:
     audit = site_audit(home, 3)
     page = page_of(browser_of(home, "viewer").get(f"/audit/{audit.id}"))
     assert not page.xpath(
@@ -383,48 +387,49 @@ def test_viewer_sees_no_controls_for_changes(home: Member) -> None:
     assert not page.xpath("//button[@name='shared']")
 
 
-def test_sharing_an_audit_opens_its_page_and_reports_until_revoked(home: Member) -> None:
+def test_shared_audit_is_public_until_revoked(home: Member) -> None:
     audit = page_audit(home)
     report = f"/report/{Scan.objects.get(type='seo').id}"
     member, anybody = browser_of(home), Client()
     addresses = [f"/audit/{audit.id}", report, f"{report}/export/json"]
-    assert [anybody.get(each).status_code for each in addresses] == [302, 302, 302]
+    assert [anybody.get(address).status_code for address in addresses] == [302, 302, 302]
     assert member.post(f"/audit/{audit.id}/share", {"shared": "on"}).status_code == 302
-    for each in addresses:
-        response = anybody.get(each)
-        assert response.status_code == 200, each
+    for address in addresses:
+        response = anybody.get(address)
+        assert response.status_code == 200, address
         assert response["X-Robots-Tag"] == "noindex, nofollow"
         assert "Home" not in response.content.decode()
     card = {
-        each.get("property"): each.get("content") for each in page_of(anybody.get(f"/audit/{audit.id}")).xpath("//meta")
+        element.get("property"): element.get("content")
+        for element in page_of(anybody.get(f"/audit/{audit.id}")).xpath("//meta")
     }
     assert card["og:title"] == "Security C, Performance C, Accessibility C, SEO C: bakery.example.com"
     assert card["og:description"].startswith("Fix first: ")
     assert "the scan it is part of" in text_of(member.get(report))
     assert "Anyone with the link can read this report" in text_of(member.get(report))
     assert member.post(f"/audit/{audit.id}/share", {"shared": "off"}).status_code == 302
-    assert [anybody.get(each).status_code for each in addresses] == [302, 302, 302]
+    assert [anybody.get(address).status_code for address in addresses] == [302, 302, 302]
     assert not page_of(member.get(report)).xpath("//meta[@property='og:title']")
     actions = ActivityEvent.objects.filter(action__startswith="audit.").order_by("id")
     assert list(actions.values_list("action", flat=True)) == ["audit.shared", "audit.unshared"]
 
 
 @pytest.mark.parametrize("format", ["json", "csv", "sarif"])
-def test_exports_of_the_page_equal_those_of_the_api(home: Member, format: str) -> None:
+def test_page_exports_equal_the_api_exports(home: Member, format: str) -> None:
     audit = page_audit(home)
     client = browser_of(home, "viewer")
     links = page_of(client.get(f"/audit/{audit.id}")).xpath("//a[@download]/@href")
     assert f"/audit/{audit.id}/export/{format}" in links
-    shown = client.get(f"/audit/{audit.id}/export/{format}")
+    download = client.get(f"/audit/{audit.id}/export/{format}")
     api = home.api.get(f"/v1/audits/{audit.id}/export?format={format}")
-    assert shown.getvalue() == api.getvalue()
-    assert shown["Content-Disposition"] == api["Content-Disposition"]
+    assert download.getvalue() == api.getvalue()
+    assert download["Content-Disposition"] == api["Content-Disposition"]
     assert client.get(f"/audit/{audit.id}/export/pdf").status_code == 404
     Audit.objects.update(status="running")
     assert client.get(f"/audit/{audit.id}/export/{format}").status_code == 404
 
 
-def test_audits_of_a_closed_organization_are_not_shared(home: Member) -> None:
+def test_closed_organization_shares_no_audits(home: Member) -> None:
     audit = page_audit(home)
     Audit.objects.update(shared_at=NOW())
     report = Scan.objects.get(type="seo")
@@ -433,7 +438,7 @@ def test_audits_of_a_closed_organization_are_not_shared(home: Member) -> None:
         assert Client().get(path).status_code == 302
 
 
-def test_expired_audit_is_not_available(home: Member) -> None:
+def test_expired_audit_is_unavailable(home: Member) -> None:
     audit = page_audit(home)
     old = NOW() - timedelta(days=31)
     Audit.objects.update(created_at=old, released_at=old, shared_at=old)
@@ -442,7 +447,7 @@ def test_expired_audit_is_not_available(home: Member) -> None:
     assert Client().get(f"/audit/{audit.id}").status_code == 302
 
 
-def test_unknown_audit_looks_like_an_audit_of_others(home: Member, stranger: Member) -> None:
+def test_unknown_audit_looks_like_a_foreign_one(home: Member, stranger: Member) -> None:
     client = browser_of(home, "owner")
     theirs, never = client.get(f"/audit/{make_audit(stranger).id}"), client.get(f"/audit/aud_{'0' * 22}")
     assert (theirs.status_code, never.status_code) == (404, 404)
@@ -461,7 +466,7 @@ def test_report_links_to_its_audit(home: Member) -> None:
     assert "Part of" not in text_of(client.get(f"/report/{single.id}"))
 
 
-def test_report_that_is_shared_alone_does_not_name_its_audit(home: Member) -> None:
+def test_shared_report_does_not_name_its_audit(home: Member) -> None:
     audit = page_audit(home)
     scan = Scan.objects.get(type="seo")
     scan.report.shared_at = NOW()
@@ -471,8 +476,11 @@ def test_report_that_is_shared_alone_does_not_name_its_audit(home: Member) -> No
     assert audit.id not in page.content.decode()
 
 
-def test_tabs_of_two_organizations_act_independently(home: Member) -> None:
-    """Actions on an audit's page apply to the audit's organization, not to the one chosen last."""
+def test_tabs_act_for_their_own_organization(home: Member) -> None:
+    """Actions must apply to the audit's organization.
+
+    Another organization may be the selected one.
+    """
     other = member_of("Other")
     audit = site_audit(home, 3)
     client = browser_of(home)
@@ -487,9 +495,11 @@ def test_tabs_of_two_organizations_act_independently(home: Member) -> None:
     assert Audit.objects.get().status == "running"
 
 
-def test_hostile_text_is_escaped_on_audit_pages(home: Member) -> None:
+def test_hostile_text_is_escaped(home: Member) -> None:
     evil = "https://example.com/<script>alert(1)</script>\"'&%3Cb%3E"
-    audit = make_audit(home, **WHOLE_SITE | {"url": evil, "notes": [evil], "exclude": ["/<script>alert(2)</script>"]})
+    audit = make_audit(
+        home, **WHOLE_SITE_COLUMNS | {"url": evil, "notes": [evil], "exclude": ["/<script>alert(2)</script>"]}
+    )
     look_at(make_pages(audit, [evil])[0], NOW())
     Audit.objects.update(error_message="<script>alert(3)</script>", shared_at=NOW())
     client = browser_of(home)

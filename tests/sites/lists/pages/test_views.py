@@ -1,4 +1,4 @@
-"""Pages of lists of sites: all lists, settings, the table of sites with its filters, and bulk actions."""
+"""Tests for the list pages and their bulk actions."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from tests.page_reading import browser_of, page_of, strings, text_of
 from tests.populated_lists import CHECKS, populate_lists
 from tests.queries import counted
 from tests.sites.lists.cast import make_list
-from tests.sites.lists.snapshot_cast import Looked, snapshot
-from tests.sites.monitors.pages.test_views import problems
+from tests.sites.lists.snapshot_cast import SnapshotSite, snapshot
+from tests.sites.monitors.pages.test_views import form_errors
 
 NEW = "/o/home/lists/new"
 USUAL = {"name": "Schools", "type": ["seo", "security"], "pages_per_entry": "1", "every": "month"}
 USUAL |= {"window_hours": "12", "timezone": "Europe/Berlin", "webhooks": "on"}
-A, B, C = (f"https://{each}.example/" for each in "abc")
+A, B, C = (f"https://{letter}.example/" for letter in "abc")
 
 
 @pytest.fixture
@@ -32,25 +32,30 @@ def client(home: Member) -> Client:
 
 
 @pytest.fixture
-def watched(home: Member) -> dict[str, Any]:
-    """Lists in every state, with weekly snapshots of one of them."""
+def list_ids(home: Member) -> dict[str, Any]:
+    """Create lists in every state and return their IDs.
+
+    One list has weekly snapshots.
+    """
     Tier.objects.update(lists=20, list_entries=10_000)
     return populate_lists(home, 12, timezone.now(), person_of(home, "owner", "ada@people.test"))
 
 
-def filled(home: Member, *urls: str, **columns: Any) -> SiteList:
-    """Return a list with these sites, which were never judged."""
+def make_list_of_urls(home: Member, *urls: str, **columns: Any) -> SiteList:
+    """Create a list with these URLs, none of which has been scanned."""
     site_list = make_list(home, entries_count=len(urls), **columns)
     ListEntry.objects.bulk_create(ListEntry(site_list=site_list, url=url, host=url.split("/")[2]) for url in urls)
     return site_list
 
 
-def names(response: Any) -> list[str]:
-    """Return the sites of the table."""
-    return [" ".join(each.text_content().split()) for each in page_of(response).xpath("//tbody//*[@class='address']")]
+def listed_sites(response: Any) -> list[str]:
+    """Return the addresses in the table of sites."""
+    return [
+        " ".join(element.text_content().split()) for element in page_of(response).xpath("//tbody//*[@class='address']")
+    ]
 
 
-def test_organization_without_lists_gets_explanation_and_form(client: Client, home: Member) -> None:
+def test_page_without_lists_explains_them(client: Client, home: Member) -> None:
     page = client.get("/o/home/lists/")
     assert "No lists yet" in text_of(page)
     (form,) = page_of(page).xpath("//main//form[@method='post']")
@@ -60,7 +65,7 @@ def test_organization_without_lists_gets_explanation_and_form(client: Client, ho
     assert not page_of(viewer).xpath("//main//form[@method='post']")
 
 
-def test_lists_page_has_the_state_of_each_list(client: Client, watched: dict[str, Any]) -> None:
+def test_lists_page_shows_the_states(client: Client, list_ids: dict[str, Any]) -> None:
     text = text_of(client.get("/o/home/lists/"))
     assert "Municipal sites 12 sites Runs every week, spread over 24 hours Completed 2 days ago" in text
     assert "Universities 12 sites Runs every month, spread over 24 hours Running 4 of 12 sites done" in text
@@ -72,7 +77,7 @@ def test_lists_page_has_the_state_of_each_list(client: Client, watched: dict[str
     assert "Clinics" not in text_of(client.get("/o/home/lists/?q=universities"))
 
 
-def test_full_plan_is_reported_instead_of_the_form(client: Client, home: Member) -> None:
+def test_full_plan_hides_the_form(client: Client, home: Member) -> None:
     make_list(home)
     assert "The only list of your plan is in use" in text_of(client.get(NEW))
     page = client.get("/o/home/lists/")
@@ -82,12 +87,12 @@ def test_full_plan_is_reported_instead_of_the_form(client: Client, home: Member)
 
 
 def test_form_creates_a_list_with_its_values(client: Client) -> None:
-    made = client.post(NEW, USUAL)
-    found = SiteList.objects.get()
-    assert (made.status_code, made["Location"]) == (302, f"/o/home/lists/{found.id}/import")
-    assert (found.name, found.types, found.every) == ("Schools", ["security", "seo"], "month")
-    assert (found.window_hours, found.timezone, found.tells_webhooks) == (12, "Europe/Berlin", True)
-    assert found.next_run_at is not None
+    response = client.post(NEW, USUAL)
+    site_list = SiteList.objects.get()
+    assert (response.status_code, response["Location"]) == (302, f"/o/home/lists/{site_list.id}/import")
+    assert (site_list.name, site_list.types, site_list.every) == ("Schools", ["security", "seo"], "month")
+    assert (site_list.window_hours, site_list.timezone, site_list.tells_webhooks) == (12, "Europe/Berlin", True)
+    assert site_list.next_run_at is not None
     assert ActivityEvent.objects.latest("id").action == "list.created"
 
 
@@ -97,18 +102,30 @@ def test_form_sent_twice_creates_one_list(client: Client) -> None:
     assert len(places) == SiteList.objects.count() == 1
 
 
-def test_form_errors_are_at_their_fields(client: Client) -> None:
-    assert problems(client.post(NEW, {**USUAL, "name": ""})) == {"id_name": "Enter a name."}
-    assert "id_type" in problems(client.post(NEW, {**USUAL, "type": []}))
-    assert "id_pages_per_entry" in problems(client.post(NEW, {**USUAL, "pages_per_entry": "0"}))
-    assert "your plan allows" in problems(client.post(NEW, {**USUAL, "pages_per_entry": "99999"}))["id_pages_per_entry"]
-    assert "id_window_hours" in problems(client.post(NEW, {**USUAL, "window_hours": "1000"}))
-    assert "id_timezone" in problems(client.post(NEW, {**USUAL, "timezone": "Mars/Base"}))
+def test_form_without_a_name_has_one_error(client: Client) -> None:
+    assert form_errors(client.post(NEW, {**USUAL, "name": ""})) == {"id_name": "Enter a name."}
     assert not SiteList.objects.exists()
 
 
-def test_list_settings_are_changed_and_a_list_is_deleted(client: Client, home: Member) -> None:
-    site_list = filled(home, A)
+@pytest.mark.parametrize(
+    ("changes", "field", "message"),
+    [
+        pytest.param({"type": []}, "id_type", "", id="missing types"),
+        pytest.param({"pages_per_entry": "0"}, "id_pages_per_entry", "", id="no pages"),
+        pytest.param(
+            {"pages_per_entry": "99999"}, "id_pages_per_entry", "your plan allows", id="pages beyond the plan"
+        ),
+        pytest.param({"window_hours": "1000"}, "id_window_hours", "", id="too long window"),
+        pytest.param({"timezone": "Mars/Base"}, "id_timezone", "", id="unknown time zone"),
+    ],
+)
+def test_form_shows_errors_at_their_fields(client: Client, changes: dict[str, Any], field: str, message: str) -> None:
+    assert message in form_errors(client.post(NEW, {**USUAL, **changes}))[field]
+    assert not SiteList.objects.exists()
+
+
+def test_list_can_be_deleted(client: Client, home: Member) -> None:
+    site_list = make_list_of_urls(home, A)
     path = f"/o/home/lists/{site_list.id}"
     assert page_of(client.get(f"{path}/edit")).xpath("//input[@name='name']/@value") == ["Cities"]
     assert client.post(f"{path}/edit", {**USUAL, "every": ""})["Location"] == path
@@ -119,32 +136,34 @@ def test_list_settings_are_changed_and_a_list_is_deleted(client: Client, home: M
     assert not SiteList.objects.exists()
 
 
-def test_list_page_explains_each_state(client: Client, home: Member, watched: dict[str, Any]) -> None:
-    def shown(name: str) -> str:
-        return text_of(client.get(f"/o/home/lists/{watched[name]}"))
+def test_list_page_explains_each_state(client: Client, home: Member, list_ids: dict[str, Any]) -> None:
+    def list_text(name: str) -> str:
+        return text_of(client.get(f"/o/home/lists/{list_ids[name]}"))
 
-    assert "No sites yet Paste addresses below, or choose a file." in shown("empty_list_id")
-    assert "No site has been judged yet. Run the list now. A run uses up to 48 of the" in shown("fresh_list_id")
-    assert "Running now Cancel the run 4 of 12 sites done, 1 of them could not be judged. 8 still to come." in shown(
-        "running_list_id"
+    assert "No sites yet Paste addresses below, or choose a file." in list_text("empty_list_id")
+    assert "No site has been judged yet. Run the list now. A run uses up to 48 of the" in list_text("fresh_list_id")
+    assert (
+        "Running now Cancel the run 4 of 12 sites done, 1 of them could not be judged. 8 still to come."
+        in list_text("running_list_id")
     )
-    assert "2 of 12 sites were judged before someone cancelled it. The 10 sites left out keep their earlier" in shown(
-        "cancelled_list_id"
+    assert (
+        "2 of 12 sites were judged before someone cancelled it. The 10 sites left out keep their earlier"
+        in list_text("cancelled_list_id")
     )
     tier = home.organization.tier
     MonthlyUsage.objects.create(
         organization=home.organization, period=month_of(timezone.now()), used=tier.scans_per_month - 1
     )
-    assert "A run uses up to 48 scans, but 1 is left this month." in shown("fresh_list_id")
+    assert "A run uses up to 48 scans, but 1 is left this month." in list_text("fresh_list_id")
     MonthlyUsage.objects.update(used=tier.scans_per_month)
     for name in ("list_id", "fresh_list_id"):
-        page = client.get(f"/o/home/lists/{watched[name]}")
+        page = client.get(f"/o/home/lists/{list_ids[name]}")
         assert "scans are used up" in text_of(page)
         assert "Run now" not in text_of(page)
 
 
-def test_table_of_sites_has_grades_changes_tags_and_links(client: Client, watched: dict[str, Any]) -> None:
-    page = page_of(client.get(f"/o/home/lists/{watched['list_id']}"))
+def test_site_table_has_grades_and_tags(client: Client, list_ids: dict[str, Any]) -> None:
+    page = page_of(client.get(f"/o/home/lists/{list_ids['list_id']}"))
     row = page.xpath("//tbody/tr[.//a[contains(@href, '/audit/')]]")[0]
     assert len(row.xpath(".//a[contains(@href, '?type=')]")) == 4
     assert row.xpath(".//*[@class='spark grade-b' or contains(@class, 'spark')]")
@@ -155,82 +174,85 @@ def test_table_of_sites_has_grades_changes_tags_and_links(client: Client, watche
     assert "points more than before" in text or "point more than before" in text
 
 
-def test_table_of_sites_is_filtered_and_sorted(client: Client, watched: dict[str, Any]) -> None:
-    path = f"/o/home/lists/{watched['list_id']}"
-    entries = ListEntry.objects.filter(site_list=watched["list_id"])
-    assert len(names(client.get(path))) == 12
-    for query, wanted in (
+def test_site_table_is_filtered(client: Client, list_ids: dict[str, Any]) -> None:
+    path = f"/o/home/lists/{list_ids['list_id']}"
+    entries = ListEntry.objects.filter(site_list=list_ids["list_id"])
+    assert len(listed_sites(client.get(path))) == 12
+    for query, expected_entries in (
         ("tag=north", entries.filter(tags__contains=["north"])),
         ("check=hsts", entries.filter(failing__contains=["hsts"])),
         ("type=security&grade=C", entries.filter(security_grade="C")),
         ("state=failed", entries.filter(state="failed")),
         ("text=library", entries.filter(url__contains="library")),
-        # What no filter accepts counts as none.
+        # Invalid values of filters are ignored.
         ("grade=Z&type=tea&tag=%00&cursor=x&sort=y", entries.all()),
     ):
-        assert len(names(client.get(f"{path}?{query}"))) == wanted.count() > 0, query
-    best = names(client.get(f"{path}?sort=-seo"))
+        assert len(listed_sites(client.get(f"{path}?{query}"))) == expected_entries.count() > 0, query
+    best = listed_sites(client.get(f"{path}?sort=-seo"))
     assert best[0].startswith(entries.exclude(seo_score=None).order_by("-seo_score", "-id")[0].host)
     (head,) = page_of(client.get(f"{path}?sort=-seo&tag=north")).xpath("//th[@aria-sort]")
     assert head.get("aria-sort") == "descending"
     assert head.xpath("./a/@href") == ["?tag=north&sort=seo"]
     assert "No site matches" in text_of(client.get(f"{path}?text=nowhere"))
-    # Checks that no site fails are not offered.
+    # The filter does not offer checks that no site fails.
     options = page_of(client.get(path)).xpath("//select[@id='check']//option/@value")
     assert set(options[1:]) <= set(CHECKS)
 
 
-def test_site_table_is_paginated_with_few_queries(client: Client, home: Member) -> None:
-    site_list = filled(home, *(f"https://site-{n:03}.example/" for n in range(120)))
+def test_site_table_needs_few_queries(client: Client, home: Member) -> None:
+    site_list = make_list_of_urls(home, *(f"https://site-{n:03}.example/" for n in range(120)))
     path = f"/o/home/lists/{site_list.id}"
-    seen: list[str] = []
+    all_sites: list[str] = []
     query = ""
     for _ in range(3):
-        with counted() as asked:
+        with counted() as queries:
             page = client.get(path + query)
-        assert len(asked) <= 12
-        seen += names(page)
+        assert len(queries) <= 12
+        all_sites += listed_sites(page)
         (query, *_) = [*strings(page_of(page), "//a[@rel='next']/@href"), ""]
     assert query == ""
-    assert seen == [f"site-{n:03}.example" for n in range(120)]
+    assert all_sites == [f"site-{n:03}.example" for n in range(120)]
     assert len(page_of(page).xpath("//a[@rel='prev']")) == 1
 
 
-def test_ticked_sites_are_tagged_and_removed_after_confirmation(client: Client, home: Member) -> None:
-    site_list = filled(home, A, B, C)
+def test_ticked_sites_are_removed(client: Client, home: Member) -> None:
+    site_list = make_list_of_urls(home, A, B, C)
     path = f"/o/home/lists/{site_list.id}/entries"
     first, second, third = site_list.entries.order_by("host")
     ticked = {"entry": [first.id, second.id], "back": "sort=-url"}
     assert client.post(path, {**ticked, "action": "tag", "tags": "north; sea"})["Location"].endswith("?sort=-url")
-    assert [each.tags for each in site_list.entries.order_by("host")] == [["north", "sea"], ["north", "sea"], []]
+    assert [entry.tags for entry in site_list.entries.order_by("host")] == [["north", "sea"], ["north", "sea"], []]
     client.post(path, {"entry": first.id, "action": "untag", "tags": "sea"})
     assert site_list.entries.get(id=first.id).tags == ["north"]
-    asked = client.post(path, {**ticked, "action": "remove"})
-    assert "Remove 2 sites?" in text_of(asked)
+    confirmation = client.post(path, {**ticked, "action": "remove"})
+    assert "Remove 2 sites?" in text_of(confirmation)
     assert site_list.entries.count() == 3
     client.post(path, {**ticked, "action": "removed"})
     assert list(site_list.entries.all()) == [third]
-    assert "Tick at least one site first." in text_of(client.post(path, {"action": "tag", "tags": "x"}, follow=True))
+    assert "Select at least one site first." in text_of(client.post(path, {"action": "tag", "tags": "x"}, follow=True))
     assert "Enter at least one tag." in text_of(
         client.post(path, {"action": "tag", "tags": " ;", "entry": third.id}, follow=True)
     )
     assert client.post(path, {"action": "sell", "entry": third.id}).status_code == 400
 
 
-def test_action_on_all_matches_includes_other_pages(client: Client, home: Member) -> None:
-    site_list = filled(home, *(f"https://site-{n:03}.example/" for n in range(80)), C)
+def test_action_on_all_matches_spans_pages(client: Client, home: Member) -> None:
+    site_list = make_list_of_urls(home, *(f"https://site-{n:03}.example/" for n in range(80)), C)
     path = f"/o/home/lists/{site_list.id}/entries"
     client.post(path, {"all": "yes", "text": "site-", "action": "tag", "tags": "north"})
     assert site_list.entries.filter(tags=["north"]).count() == 80
-    asked = client.post(path, {"all": "yes", "tag": "north", "action": "remove"})
-    assert "Remove 80 sites?" in text_of(asked)
-    fields = {each.get("name"): each.get("value") for each in page_of(asked).xpath("//main//input[@type='hidden']")}
+    confirmation = client.post(path, {"all": "yes", "tag": "north", "action": "remove"})
+    assert "Remove 80 sites?" in text_of(confirmation)
+    fields = {
+        element.get("name"): element.get("value")
+        for element in page_of(confirmation).xpath("//main//input[@type='hidden']")
+    }
     client.post(path, fields | {"action": "removed"})
-    assert [each.url for each in site_list.entries.all()] == [C]
+    assert [entry.url for entry in site_list.entries.all()] == [C]
 
 
-def test_one_or_many_sites_are_scanned_again(client: Client, home: Member) -> None:
-    site_list = filled(home, A, B, C, types=["seo"])
+def test_sites_can_be_scanned_again(client: Client, home: Member) -> None:
+    site_list = make_list_of_urls(home, A, B, C, types=["seo"])
     path = f"/o/home/lists/{site_list.id}/entries"
     first = site_list.entries.order_by("host")[0]
     assert "1 site is being scanned again." in text_of(client.post(path, {"scan": first.id}, follow=True))
@@ -240,8 +262,8 @@ def test_one_or_many_sites_are_scanned_again(client: Client, home: Member) -> No
     assert ListResult.objects.filter(run=None).count() == 3
 
 
-def test_run_is_started_and_cancelled_without_javascript(client: Client, home: Member) -> None:
-    site_list = filled(home, A, B, types=["seo"])
+def test_run_is_cancelled_without_javascript(client: Client, home: Member) -> None:
+    site_list = make_list_of_urls(home, A, B, types=["seo"])
     path = f"/o/home/lists/{site_list.id}"
     assert "The run has begun: 2 sites." in text_of(client.post(f"{path}/run", follow=True))
     run = ListRun.objects.get()
@@ -257,19 +279,19 @@ def test_run_is_started_and_cancelled_without_javascript(client: Client, home: M
     assert "The list has no sites yet." in text_of(client.post(f"/o/home/lists/{empty.id}/run", follow=True))
 
 
-def test_viewers_can_read_lists_but_not_change_them(home: Member, watched: dict[str, Any]) -> None:
+def test_viewers_cannot_change_lists(home: Member, list_ids: dict[str, Any]) -> None:
     viewer = browser_of(home, "viewer")
     for page in ("", "/snapshot", "/adoption", "/runs", "/sharing"):
-        response = viewer.get(f"/o/home/lists/{watched['list_id']}{page}")
+        response = viewer.get(f"/o/home/lists/{list_ids['list_id']}{page}")
         assert response.status_code == 200
         assert page_of(response).xpath("//main//form[@method='post']") == []
-    assert viewer.get(f"/o/home/lists/{watched['list_id']}/import").status_code == 403
+    assert viewer.get(f"/o/home/lists/{list_ids['list_id']}/import").status_code == 403
 
 
-def test_partial_run_names_omitted_sites_with_the_reason(client: Client, home: Member) -> None:
-    site_list = filled(home, B, every="week", next_run_at=timezone.now() + timedelta(days=3))
+def test_partial_run_names_omitted_sites(client: Client, home: Member) -> None:
+    site_list = make_list_of_urls(home, B, every="week", next_run_at=timezone.now() + timedelta(days=3))
     snapshot(
-        site_list, [Looked(A, {"security": 50, "seo": 60}, "pppp")], status="partial", entries=3, left_out=2,
+        site_list, [SnapshotSite(A, {"security": 50, "seo": 60}, "pppp")], status="partial", entries=3, left_out=2,
         error_code="QUOTA_EXCEEDED", error_message="The scans of the month were used up.",
     )  # fmt: skip
     text = text_of(client.get(f"/o/home/lists/{site_list.id}"))

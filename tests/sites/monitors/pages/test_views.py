@@ -1,4 +1,4 @@
-"""Pages of monitors: the list, the form to create and change one, its timeline, its switches."""
+"""Tests for the monitor pages."""
 
 from __future__ import annotations
 
@@ -32,20 +32,20 @@ def client(home: Member) -> Client:
     return browser_of(home)
 
 
-def problems(response: Any) -> dict[str, str]:
-    """Return the error messages of the form by field."""
-    found = page_of(response).xpath("//p[contains(@class, 'problem')][@id]")
-    return {each.get("id").removesuffix("_error"): " ".join(each.text_content().split()) for each in found}
+def form_errors(response: Any) -> dict[str, str]:
+    """Return the error messages of a form by field ID."""
+    elements = page_of(response).xpath("//p[contains(@class, 'problem')][@id]")
+    return {element.get("id").removesuffix("_error"): " ".join(element.text_content().split()) for element in elements}
 
 
-def test_empty_list_of_monitors_explains_monitors(client: Client, home: Member) -> None:
+def test_empty_monitor_list_explains_monitors(client: Client, home: Member) -> None:
     page = client.get("/o/home/monitors/")
     assert "No monitors yet" in text_of(page)
     assert page_of(page).xpath("//main//a/@href") == [NEW]
     assert NEW not in browser_of(home, "viewer").get("/o/home/monitors/").content.decode()
 
 
-def test_monitor_list_shows_status_and_reason_of_each_monitor(client: Client, home: Member) -> None:
+def test_list_shows_the_status_of_monitors(client: Client, home: Member) -> None:
     now = timezone.now()
     well = make_monitor(home, name="Well", scores={"seo": {"score": 91, "grade": "A"}}, types=["seo"])
     add_runs(well, 30, now - timedelta(hours=3))
@@ -60,36 +60,36 @@ def test_monitor_list_shows_status_and_reason_of_each_monitor(client: Client, ho
     assert "Paused This month's scans are used up." in text
     assert "No result yet First run in 3" in text
     assert "4 of 1 monitor in your plan are used." in text
-    shown = page_of(client.get("/o/home/monitors/?state=failing")).xpath("//li//h2")
-    assert [each.text_content() for each in shown] == ["Down"]
+    headings = page_of(client.get("/o/home/monitors/?state=failing")).xpath("//li//h2")
+    assert [heading.text_content() for heading in headings] == ["Down"]
     assert "Nothing found" in text_of(client.get("/o/home/monitors/?q=nowhere"))
 
 
-def test_pages_of_many_monitors_and_runs_need_few_queries(client: Client, home: Member) -> None:
+def test_monitor_pages_need_few_queries(client: Client, home: Member) -> None:
     monitor = make_monitor(home, every="hour")
     add_runs(monitor, 400, timezone.now(), timedelta(hours=1))
     for n in range(60):
         make_monitor(home, name=f"Shop {n}", created_at=timezone.now() - timedelta(days=n + 1))
-    with counted() as asked:
+    with counted() as queries:
         first = client.get("/o/home/monitors/")
-    assert len(asked) <= 8
+    assert len(queries) <= 8
     (older,) = page_of(first).xpath("//a[@rel='next']/@href")
-    names = [each.text_content() for each in page_of(client.get(f"/o/home/monitors/{older}")).xpath("//li//h2")]
+    names = [element.text_content() for element in page_of(client.get(f"/o/home/monitors/{older}")).xpath("//li//h2")]
     assert names[0] == "Shop 19"
     path = f"/o/home/monitors/{monitor.id}"
-    seen: list[str] = []
+    due_times: list[str] = []
     query = ""
     for _ in range(3):
         page = page_of(client.get(path + query))
-        seen += page.xpath("//ol[@class='runs']/li//time/@datetime")
+        due_times += page.xpath("//ol[@class='runs']/li//time/@datetime")
         (query,) = page.xpath("//a[@rel='next']/@href")
-    assert len(seen) == len(set(seen)) == 60
-    assert seen == sorted(seen, reverse=True)
+    assert len(due_times) == len(set(due_times)) == 60
+    assert due_times == sorted(due_times, reverse=True)
     (newer,) = page.xpath("//a[@rel='prev']/@href")
-    assert page_of(client.get(path + newer)).xpath("//ol[@class='runs']/li//time/@datetime") == seen[20:40]
+    assert page_of(client.get(path + newer)).xpath("//ol[@class='runs']/li//time/@datetime") == due_times[20:40]
 
 
-def test_form_creates_a_monitor_with_the_entered_values(client: Client, home: Member, target: str) -> None:
+def test_form_creates_a_monitor(client: Client, home: Member, target: str) -> None:
     entered = {
         **USUAL,
         "url": target,
@@ -98,9 +98,9 @@ def test_form_creates_a_monitor_with_the_entered_values(client: Client, home: Me
         "score_drop": "",
         "score_below_seo": "80",
     }
-    made = client.post(NEW, {**entered, "certificate_days": "30", "unreachable": "on", "webhooks": "on"})
+    response = client.post(NEW, {**entered, "certificate_days": "30", "unreachable": "on", "webhooks": "on"})
     monitor = Monitor.objects.get()
-    assert (made.status_code, made["Location"]) == (302, f"/o/home/monitors/{monitor.id}")
+    assert (response.status_code, response["Location"]) == (302, f"/o/home/monitors/{monitor.id}")
     assert (monitor.name, monitor.url, monitor.types) == ("Shop", target, ["security", "seo"])
     assert (monitor.every, f"{monitor.at:%H:%M}", monitor.timezone) == ("day", "06:00", "Europe/Berlin")
     assert monitor.alert == {
@@ -116,13 +116,13 @@ def test_form_creates_a_monitor_with_the_entered_values(client: Client, home: Me
     assert ActivityEvent.objects.latest("id").action == "monitor.created"
 
 
-def test_form_submitted_twice_creates_one_monitor(client: Client, home: Member, target: str) -> None:
+def test_second_submission_creates_no_monitor(client: Client, home: Member, target: str) -> None:
     (once,) = page_of(client.get(NEW)).xpath("//input[@name='once']/@value")
     entered = {**USUAL, "url": target, "once": once}
     places = {client.post(NEW, entered)["Location"] for _ in range(2)}
     assert len(places) == Monitor.objects.count() == 1
     Tier.objects.update(schedules=5)
-    # A user who goes back and changes the form wants another monitor, and is asked to confirm.
+    # A changed form with the same key may be a second monitor, so the user must confirm it.
     again = client.post(NEW, {**entered, "name": "Another"})
     assert again.status_code == 409
     assert "This form has already created a monitor." in text_of(again)
@@ -131,54 +131,67 @@ def test_form_submitted_twice_creates_one_monitor(client: Client, home: Member, 
     assert Monitor.objects.count() == 2
 
 
-def test_form_shows_errors_at_their_fields(client: Client, home: Member, target: str) -> None:
-    def refused(**changed: Any) -> dict[str, str]:
-        return problems(client.post(NEW, {**USUAL, "url": target, **changed}))
-
-    assert "id_url" in refused(url="")
-    assert "not publicly accessible" in refused(url="http://10.0.0.1/")["id_url"]
-    assert "id_url" in refused(url="http://127.0.0.1:1/")
-    assert "1:" in refused(scope="pages", pages="http://10.0.0.1/")["id_pages"]
-    assert "id_pages" in refused(scope="pages", pages="")
-    assert "id_type" in refused(type=[])
-    assert "id_every" in refused(every="hour")
-    assert "id_timezone" in refused(timezone="Mars/Olympus")
-    assert "id_at" in refused(every="week", weekday="1", at="")
-    assert "id_score_drop" in refused(score_drop="101")
-    assert "id_score_below_seo" in refused(score_below_seo="0")
-    assert "id_emails" in refused(emails=["nobody@people.test"])
-    assert "id_headers" in refused(headers="Host: x")
+@pytest.mark.parametrize(
+    ("changes", "field", "message"),
+    [
+        pytest.param({"url": ""}, "id_url", "", id="missing URL"),
+        pytest.param({"url": "http://10.0.0.1/"}, "id_url", "not publicly accessible", id="private address"),
+        pytest.param({"url": "http://127.0.0.1:1/"}, "id_url", "", id="loopback address"),
+        pytest.param({"scope": "pages", "pages": "http://10.0.0.1/"}, "id_pages", "1:", id="private address in pages"),
+        pytest.param({"scope": "pages", "pages": ""}, "id_pages", "", id="missing pages"),
+        pytest.param({"type": []}, "id_type", "", id="missing types"),
+        pytest.param({"every": "hour"}, "id_every", "", id="interval beyond the plan"),
+        pytest.param({"timezone": "Mars/Olympus"}, "id_timezone", "", id="unknown time zone"),
+        pytest.param({"every": "week", "weekday": "1", "at": ""}, "id_at", "", id="weekday without time"),
+        pytest.param({"score_drop": "101"}, "id_score_drop", "", id="score drop over 100"),
+        pytest.param({"score_below_seo": "0"}, "id_score_below_seo", "", id="score threshold of 0"),
+        pytest.param({"emails": ["nobody@people.test"]}, "id_emails", "", id="recipient without membership"),
+        pytest.param({"headers": "Host: x"}, "id_headers", "", id="forbidden request header"),
+    ],
+)
+def test_form_shows_errors_at_their_fields(
+    client: Client, target: str, changes: dict[str, Any], field: str, message: str
+) -> None:
+    assert message in form_errors(client.post(NEW, {**USUAL, "url": target, **changes}))[field]
     assert Monitor.objects.count() == 0
+
+
+def test_monitor_beyond_the_plan_is_refused(client: Client, home: Member, target: str) -> None:
     make_monitor(home)
     full = client.post(NEW, {**USUAL, "url": target})
     assert full.status_code == 409
     assert "Your plan allows 1 monitor." in text_of(full)
 
 
-def test_intervals_beyond_the_plan_are_visible_but_disabled(client: Client, home: Member) -> None:
-    def disabled() -> list[str]:
+def test_intervals_beyond_the_plan_are_disabled(client: Client, home: Member) -> None:
+    def disabled_intervals() -> list[str]:
         return strings(page_of(client.get(NEW)), "//input[@name='every'][@disabled]/@value")
 
-    assert disabled() == ["hour", "6h"]
+    assert disabled_intervals() == ["hour", "6h"]
     assert "Your plan, Free, allows runs at most every day." in text_of(client.get(NEW))
     Tier.objects.update(shortest_interval="hour")
-    assert disabled() == []
+    assert disabled_intervals() == []
 
 
-def test_monitor_of_pages_and_monitor_of_a_site_are_created(client: Client, home: Member, target: str) -> None:
+def test_pages_and_sites_can_be_monitored(client: Client, home: Member, target: str) -> None:
     Tier.objects.update(schedules=9)
     listed = {**USUAL, "scope": "pages", "url": "ignored", "pages": f"{target}a\n {target}b\n"}
     assert client.post(NEW, listed).status_code == 302
     site = {**USUAL, "scope": "site", "url": target, "max_pages": "7", "discover": "links", "include": "/a*"}
     assert client.post(NEW, {**site, "every": "month", "monthday": "31"}).status_code == 302
-    of_site, of_list = Monitor.objects.order_by("-created_at")
-    assert (of_list.kind, of_list.pages) == ("pages", [f"{target}a", f"{target}b"])
-    assert (of_site.kind, of_site.max_pages, of_site.discover, of_site.include) == ("site", 7, ["links"], ["/a*"])
-    assert (of_site.every, of_site.day) == ("month", 31)
-    assert "Every month on day 31 at 06:00, Europe/Berlin" in text_of(client.get(f"/o/home/monitors/{of_site.id}"))
+    site_monitor, pages_monitor = Monitor.objects.order_by("-created_at")
+    assert (pages_monitor.kind, pages_monitor.pages) == ("pages", [f"{target}a", f"{target}b"])
+    assert (site_monitor.kind, site_monitor.max_pages, site_monitor.discover, site_monitor.include) == (
+        "site",
+        7,
+        ["links"],
+        ["/a*"],
+    )
+    assert (site_monitor.every, site_monitor.day) == ("month", 31)
+    assert "Every month on day 31 at 06:00, Europe/Berlin" in text_of(client.get(f"/o/home/monitors/{site_monitor.id}"))
 
 
-def test_form_is_prefilled_from_the_page_that_links_to_it(client: Client, home: Member, stranger: Member) -> None:
+def test_form_is_prefilled_from_a_page(client: Client, home: Member, stranger: Member) -> None:
     audit = make_audit(home, kind="site", types=["seo"], max_pages=3, exclude=["/x*"], discover=["links"])
     page = page_of(client.get(f"{NEW}?of={audit.id}"))
     assert page.xpath("//input[@name='url']/@value") == [SITE]
@@ -195,7 +208,7 @@ def test_form_is_prefilled_from_the_page_that_links_to_it(client: Client, home: 
     assert f"{NEW}?scope=site" in client.get("/o/home/sites/bakery.example.com").content.decode()
 
 
-def test_editing_a_monitor_keeps_other_fields_and_hides_credentials(client: Client, home: Member, target: str) -> None:
+def test_editing_keeps_hidden_credentials(client: Client, home: Member, target: str) -> None:
     key = {"headers": "X-Preview: very-secret-value"}
     client.post(NEW, {**USUAL, "url": target, "name": "Shop", "every": "week", "weekday": "3", **key})
     monitor = Monitor.objects.get()
@@ -212,10 +225,10 @@ def test_editing_a_monitor_keeps_other_fields_and_hides_credentials(client: Clie
     assert client.post(path, {**entered, "forget_key": "on"}).status_code == 302
     monitor.refresh_from_db()
     assert monitor.credential_names is None
-    assert "id_name" in problems(client.post(path, {**entered, "name": "\u202eevil"}))
+    assert "id_name" in form_errors(client.post(path, {**entered, "name": "\u202eevil"}))
 
 
-def test_interval_that_the_plan_no_longer_allows_can_stay(client: Client, home: Member, target: str) -> None:
+def test_interval_beyond_the_plan_can_be_kept(client: Client, home: Member, target: str) -> None:
     monitor = make_monitor(home, every="hour", pages=[target], types=["seo"])
     entered = {**USUAL, "url": target, "type": "seo", "every": "hour", "name": "Still hourly"}
     assert client.post(f"/o/home/monitors/{monitor.id}/edit", entered).status_code == 302
@@ -223,7 +236,7 @@ def test_interval_that_the_plan_no_longer_allows_can_stay(client: Client, home: 
     assert (monitor.name, monitor.every) == ("Still hourly", "hour")
 
 
-def test_run_lists_changes_with_links_to_both_reports(client: Client, home: Member) -> None:
+def test_run_links_changes_to_reports(client: Client, home: Member) -> None:
     monitor = make_monitor(home, types=["seo"], scores={"seo": {"score": 80, "grade": "B"}})
     now = timezone.now()
     old, new = "scan_" + "a" * 22, "scan_" + "b" * 22
@@ -233,15 +246,15 @@ def test_run_lists_changes_with_links_to_both_reports(client: Client, home: Memb
         ("failed", {}, "Too slow."),
         ("skipped", {}, "The run before it had not ended."),
     )
-    for age, (status, found, problem) in enumerate(runs):
+    for age, (status, run_news, problem) in enumerate(runs):
         monitor.runs.create(
             due_at=now - timedelta(days=age),
             not_before=now,
             status=status,
-            news=found,
-            scores={"seo": score(80, 97)} if found else {},
+            news=run_news,
+            scores={"seo": score(80, 97)} if run_news else {},
             error_message=problem,
-            is_told=bool(found),
+            is_told=bool(run_news),
         )
     page = client.get(f"/o/home/monitors/{monitor.id}")
     text = text_of(page)
@@ -257,33 +270,33 @@ def test_run_lists_changes_with_links_to_both_reports(client: Client, home: Memb
     assert "Left out" in text
 
 
-def test_monitor_page_lists_changes_of_the_last_week(client: Client, home: Member) -> None:
+def test_page_lists_changes_of_the_last_week(client: Client, home: Member) -> None:
     monitor, now = make_monitor(home, types=["seo", "security"]), timezone.now()
 
-    def ran(days: int, before: int | None, seo: int) -> None:
+    def create_run(days: int, before: int | None, seo: int) -> None:
         scores = {"seo": score(seo, before=before), "security": score(80, before=None if before is None else 80)}
         at = now - timedelta(days=days)
         MonitorRun.objects.create(monitor=monitor, due_at=at, not_before=at, ended_at=at, status="done", scores=scores)
 
     path = f"/o/home/monitors/{monitor.id}"
-    ran(9, None, 99)
+    create_run(9, None, 99)
     assert "Since " not in text_of(client.get(path))
-    ran(8, None, 70)  # other rules
+    create_run(8, None, 70)  # After a change of the scoring rules, a run has no previous score.
     assert "Since " not in text_of(client.get(path))
-    ran(7, 70, 73)
-    ran(3, 73, 90)
-    ran(0, 90, 75)
+    create_run(7, 70, 73)
+    create_run(3, 73, 90)
+    create_run(0, 90, 75)
     day = now - timedelta(days=7)
     assert f"Since {day:%-d %B %Y} Security unchanged, SEO +2 " in text_of(client.get(path))
 
 
-def test_reports_of_runs_link_to_comparisons(client: Client, home: Member) -> None:
+def test_run_reports_link_to_comparisons(client: Client, home: Member) -> None:
     monitor = make_monitor(home)
     for age in (1, 0):
         audit = make_audit(home, run_of="monitor")
         look_at(make_pages(audit, [SITE])[0], timezone.now() - timedelta(days=age))
         at = timezone.now() - timedelta(days=age)
-        scores = {each: score(71) for each in monitor.types}
+        scores = {scan_type: score(71) for scan_type in monitor.types}
         monitor.runs.create(due_at=at, not_before=at, status="done", audit=audit, scores=scores)
     page = page_of(client.get(f"/o/home/monitors/{monitor.id}"))
     compared = page.xpath("//a[@class='compare']/@href")
@@ -293,7 +306,7 @@ def test_reports_of_runs_link_to_comparisons(client: Client, home: Member) -> No
     assert "Run of Bakery" in text_of(audit_page)
 
 
-def test_monitor_page_updates_until_the_run_ends(client: Client, home: Member) -> None:
+def test_page_updates_until_the_run_ends(client: Client, home: Member) -> None:
     monitor = make_monitor(home)
     path = f"/o/home/monitors/{monitor.id}"
     assert client.post(f"{path}/run").status_code == 302
@@ -308,7 +321,7 @@ def test_monitor_page_updates_until_the_run_ends(client: Client, home: Member) -
     assert not page_of(client.get(path)).xpath("//*[@hx-get]")
 
 
-def test_pending_retry_shows_its_time_and_a_button(client: Client, home: Member) -> None:
+def test_pending_retry_shows_its_time(client: Client, home: Member) -> None:
     monitor = make_monitor(home, next_run_at=timezone.now() + timedelta(days=1))
     at = timezone.now() + timedelta(minutes=4)
     run = monitor.runs.create(due_at=timezone.now(), not_before=at, attempts=1)
@@ -324,7 +337,7 @@ def test_pending_retry_shows_its_time_and_a_button(client: Client, home: Member)
     assert "Run now" not in text
 
 
-def test_monitor_page_names_unsubscribed_recipients_and_warns_without_any(client: Client, home: Member) -> None:
+def test_page_marks_unsubscribed_recipients(client: Client, home: Member) -> None:
     ann, ben = (person_of(home, "member", f"{name}@home.test") for name in ("ann", "ben"))
     monitor = make_monitor(home, recipients=[ann.pk, ben.pk])
     path = f"/o/home/monitors/{monitor.id}"
@@ -339,7 +352,7 @@ def test_monitor_page_names_unsubscribed_recipients_and_warns_without_any(client
     assert page_of(page).xpath("//p[contains(@class, 'warning')]/a/@href") == [f"{path}/edit"]
 
 
-def test_monitor_is_paused_resumed_and_deleted(client: Client, home: Member) -> None:
+def test_monitor_can_be_paused_and_resumed(client: Client, home: Member) -> None:
     monitor = make_monitor(home, next_run_at=timezone.now())
     path = f"/o/home/monitors/{monitor.id}"
     page = client.post(f"{path}/pause", {"paused": "on"}, follow=True)
@@ -356,13 +369,13 @@ def test_monitor_is_paused_resumed_and_deleted(client: Client, home: Member) -> 
     assert client.get(path).status_code == 404
 
 
-def test_viewer_sees_no_controls_for_changes(home: Member) -> None:
+def test_viewer_sees_no_controls(home: Member) -> None:
     monitor = make_monitor(home)
     page = page_of(browser_of(home, "viewer").get(f"/o/home/monitors/{monitor.id}"))
     assert not page.xpath("//main//form")
 
 
-def test_scan_list_includes_monitor_runs_only_on_request(client: Client, home: Member) -> None:
+def test_scan_list_shows_runs_on_request(client: Client, home: Member) -> None:
     audit = make_audit(home, run_of="monitor", url=f"{SITE}watched")
     look_at(make_pages(audit, [f"{SITE}watched"])[0], timezone.now())
     make_audit(home, url=f"{SITE}asked-for", status="completed")
@@ -377,7 +390,7 @@ def test_scan_list_includes_monitor_runs_only_on_request(client: Client, home: M
     assert rows_of(client.get("/o/home/scans/?monitors=yes")) == [f"{SITE}asked-for"]
 
 
-def test_overview_lists_changes_that_monitors_reported(client: Client, home: Member) -> None:
+def test_overview_lists_reported_changes(client: Client, home: Member) -> None:
     assert "What monitors found" not in text_of(client.get("/o/home/"))
     now = timezone.now()
     make_monitor(home, name="Down", failing_since=now - timedelta(hours=1))
@@ -393,15 +406,18 @@ def test_overview_lists_changes_that_monitors_reported(client: Client, home: Mem
     assert "Long ago" not in text
 
 
-def test_concurrent_submission_of_the_form_redirects_to_the_list(
+def test_concurrent_submission_redirects(
     client: Client, home: Member, target: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """After a double click, the browser shows the second response."""
+    """Submit the form while its key is in use, as in a double click.
 
-    def held(organization_id: int, key: str) -> None:
+    The browser shows the second response.
+    """
+
+    def refuse_key(organization_id: int, key: str) -> None:
         raise idempotency.IdempotencyConflict("A request with this Idempotency-Key is still in progress.")
 
-    monkeypatch.setattr(idempotency, "hold", held)
+    monkeypatch.setattr(idempotency, "hold", refuse_key)
     answer = client.post(NEW, {**USUAL, "url": target, "once": "a" * 32})
     assert answer["Location"] == "/o/home/monitors/"
     assert Monitor.objects.count() == 0

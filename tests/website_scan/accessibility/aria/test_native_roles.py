@@ -1,4 +1,7 @@
-"""Native roles of elements. All rows of the tables were compared with axe-core 4.12.1 in Chromium."""
+"""Tests for the native roles of elements.
+
+All rows of the tables were compared with axe-core 4.12.1 in Chromium.
+"""
 
 from __future__ import annotations
 
@@ -6,21 +9,21 @@ import pytest
 from selectolax.lexbor import LexborNode
 
 from tests.website_scan.cast import body, document, page
-from website_scan.accessibility.aria.allowed_roles import HTML, OF_ELEMENT
-from website_scan.accessibility.aria.framework_bindings import has_scripts, may_be_written
-from website_scan.accessibility.aria.native_roles import FIXED, role
+from website_scan.accessibility.aria.allowed_roles import ALLOWED_BY_TAG, HTML
+from website_scan.accessibility.aria.framework_bindings import has_scripts, may_be_set_by_script
+from website_scan.accessibility.aria.native_roles import FIXED_ROLE_BY_TAG, role
 from website_scan.accessibility.document import AccessibleDocument
 from website_scan.accessibility.wai_aria import (
     ABSTRACT,
     ATTRIBUTES,
     GLOBAL_ATTRIBUTES,
     REQUIRED_ATTRIBUTES,
-    REQUIRED_CHILDREN,
-    REQUIRED_PARENTS,
+    REQUIRED_CHILD_ROLES,
+    REQUIRED_PARENT_ROLES,
     ROLES,
-    USED_IN_ROLES,
+    ROLES_BY_ATTRIBUTE,
     WIDGETS,
-    Type,
+    ValueType,
 )
 
 
@@ -43,7 +46,8 @@ def parse(markup: str) -> tuple[AccessibleDocument, LexborNode]:
         ("<div role=region><aside data-x>a</aside></div>", None),
         ("<article role=none><aside data-x>a</aside></article>", "complementary"),
         ("<main><header data-x>", None),
-        ("<main><div><header>a</header><p><i><header data-x>", None),  # cached surroundings of the first header
+        # The lookup for the first header fills a cache that the second lookup uses.
+        ("<main><div><header>a</header><p><i><header data-x>", None),
         ("<main>a</main><footer data-x>", "contentinfo"),
         ("<main role=none><header data-x>", "banner"),
         ("<header data-x>", "banner"),
@@ -83,7 +87,8 @@ def parse(markup: str) -> tuple[AccessibleDocument, LexborNode]:
         ("<table role=none tabindex=0><tr><td data-x>a", "cell"),
         ("<table role=none><tr role=row><td data-x>a", "cell"),
         ("<table><tr><th data-x scope=row>a<td>b", "rowheader"),
-        ("<table><tr><th data-x>a<td>b", "columnheader"),  # in axe-core a rowheader, with the same attributes
+        # axe-core reports the role rowheader for this cell in the first column.
+        ("<table><tr><th data-x>a<td>b", "columnheader"),
         ("<ul role=none><li data-x>a", "none"),
         ("<ul role=none aria-label=n><li data-x>a", "listitem"),
         ("<ul role='none foo'><li data-x>a", "listitem"),
@@ -107,7 +112,7 @@ def parse(markup: str) -> tuple[AccessibleDocument, LexborNode]:
         ("<button data-x role=none disabled>", "none"),
     ],
 )
-def test_computed_role_of_elements(markup: str, expected: str | None) -> None:
+def test_role_is_computed_from_markup(markup: str, expected: str | None) -> None:
     assert role(*parse(markup)) == expected
 
 
@@ -120,7 +125,7 @@ def test_computed_role_of_elements(markup: str, expected: str | None) -> None:
         ("<h1 data-x role='foo'>", "heading"),
     ],
 )
-def test_first_valid_role_counts_for_some_rules(markup: str, expected: str) -> None:
+def test_first_valid_role_is_used_on_request(markup: str, expected: str) -> None:
     assert role(*parse(markup), takes_first_valid=True) == expected
 
 
@@ -146,8 +151,8 @@ def test_first_valid_role_counts_for_some_rules(markup: str, expected: str) -> N
         ("<b data-x @role=r>", False),
     ],
 )
-def test_framework_binding_may_write_the_attribute(markup: str, expected: bool) -> None:
-    assert may_be_written(parse(markup)[1], "role") is expected
+def test_attribute_may_be_set_by_a_framework_binding(markup: str, expected: bool) -> None:
+    assert may_be_set_by_script(parse(markup)[1], "role") is expected
 
 
 @pytest.mark.parametrize(
@@ -161,21 +166,26 @@ def test_framework_binding_may_write_the_attribute(markup: str, expected: bool) 
         ("", False),
     ],
 )
-def test_script_types_that_browsers_run(markup: str, expected: bool) -> None:
+def test_only_executable_script_types_count_as_scripts(markup: str, expected: bool) -> None:
     assert has_scripts(parse(f"<p data-x>{markup}")[0]) is expected
 
 
 def test_aria_tables_are_consistent() -> None:
-    for table in (REQUIRED_ATTRIBUTES, REQUIRED_CHILDREN, REQUIRED_PARENTS):
+    for table in (REQUIRED_ATTRIBUTES, REQUIRED_CHILD_ROLES, REQUIRED_PARENT_ROLES):
         assert table.keys() <= ROLES
-    for of_role, attributes in REQUIRED_ATTRIBUTES.items():
-        assert all(name in GLOBAL_ATTRIBUTES or of_role in USED_IN_ROLES[name] for name in attributes)
-    for roles in (*REQUIRED_CHILDREN.values(), *REQUIRED_PARENTS.values(), *USED_IN_ROLES.values(), WIDGETS):
+    for roles_of_element, attributes in REQUIRED_ATTRIBUTES.items():
+        assert all(name in GLOBAL_ATTRIBUTES or roles_of_element in ROLES_BY_ATTRIBUTE[name] for name in attributes)
+    for roles in (
+        *REQUIRED_CHILD_ROLES.values(),
+        *REQUIRED_PARENT_ROLES.values(),
+        *ROLES_BY_ATTRIBUTE.values(),
+        WIDGETS,
+    ):
         assert roles <= ROLES
     assert ABSTRACT.isdisjoint(ROLES)
-    assert USED_IN_ROLES.keys() == ATTRIBUTES.keys() - GLOBAL_ATTRIBUTES
-    assert set(FIXED.values()) <= ROLES
-    assert FIXED.keys() <= HTML
-    assert all(roles <= ROLES for roles in OF_ELEMENT.values())
+    assert ROLES_BY_ATTRIBUTE.keys() == ATTRIBUTES.keys() - GLOBAL_ATTRIBUTES
+    assert set(FIXED_ROLE_BY_TAG.values()) <= ROLES
+    assert FIXED_ROLE_BY_TAG.keys() <= HTML
+    assert all(roles <= ROLES for roles in ALLOWED_BY_TAG.values())
     for definition in ATTRIBUTES.values():
-        assert bool(definition.tokens) is (definition.type in (Type.TOKEN, Type.TOKENS))
+        assert bool(definition.tokens) is (definition.type in (ValueType.TOKEN, ValueType.TOKENS))

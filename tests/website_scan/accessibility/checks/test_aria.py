@@ -1,4 +1,6 @@
-"""ARIA checks. All rows of the tables were compared with axe-core 4.12.1 in Chromium.
+"""Tests for ARIA checks.
+
+All rows of the tables were compared with axe-core 4.12.1 in Chromium.
 
 A static rule's verdict may be milder than axe-core's: for rules that only warn, custom elements, framework bindings,
 elements that a style sheet may hide, references on pages with scripts, and elements that axe-core reports as
@@ -20,12 +22,12 @@ from website_scan.findings import CRITICAL, HIGH, MEDIUM, Severity
 from website_scan.outcomes import Fail, Review, Verdict
 from website_scan.places import Element
 
-# By rule: pairs of markup and verdict. "review" means that a person has to judge.
+# Markup and expected verdict by rule ID. "review" means that a person has to judge.
 CASES: dict[str, list[tuple[str, str]]] = {
     "aria-prohibited-attr": [
-        ("<div role=doc-tip aria-label=x></div>", "fail"),  # as in axe-core, which reads no DPUB-ARIA role here
+        ("<div role=doc-tip aria-label=x></div>", "fail"),  # axe-core does not support DPUB-ARIA roles in this rule.
         ("<div aria-label=x></div>", "fail"),
-        ("<div aria-label=x>text</div>", "review"),  # some screen readers announce the label
+        ("<div aria-label=x>text</div>", "review"),  # Some screen readers announce the label of a div.
         ("<div aria-label=x><img alt=foo src=a></div>", "review"),
         ("<div aria-label=x><img alt='' src=a></div>", "fail"),
         ("<div aria-label=' '></div>", "pass"),
@@ -68,7 +70,7 @@ CASES: dict[str, list[tuple[str, str]]] = {
     "aria-text": [
         ("<p role=text>a <a href=/>b</a></p>", "fail"),
         ("<p role=text>a</p>", "pass"),
-        ("<p role=text>a <b tabindex=0>b</b></p>", "pass"),  # not a widget
+        ("<p role=text>a <b tabindex=0>b</b></p>", "pass"),  # A focusable <b> without a role is not a widget.
         ("<p role=text><button tabindex=-1>b</button></p>", "fail"),
         ("<p role=text><button disabled>b</button></p>", "pass"),
         ("<p role='text foo'><button>b</button></p>", "n/a"),
@@ -107,13 +109,13 @@ CASES: dict[str, list[tuple[str, str]]] = {
         ("<a aria-hidden=true href=/>x</a>", "warn"),
         ("<p aria-hidden=true><i aria-hidden=true><a href=/>x</a></i>", "warn"),
         ("<p aria-hidden=TRUE><a href=/>x</a>", "n/a"),
-        ("<dialog open>q</dialog><p aria-hidden=true><a href=/>x</a>", "pass"),  # a dialog may cover it
+        ("<dialog open>q</dialog><p aria-hidden=true><a href=/>x</a>", "pass"),  # An open dialog may cover the link.
         ("<p aria-hidden=true><iframe src=a></iframe>", "pass"),
         ("<p aria-hidden=true><i inert><a href=/>x</a></i>", "pass"),
         ("<p aria-hidden=true style='visibility:hidden'><a href=/>x</a>", "pass"),
         ("<p aria-hidden=true><map name=a><area href=/></map>", "warn"),
         ("<div aria-hidden=true><div contenteditable>a</div></div>", "pass"),
-        ("<p aria-hidden=true><b onfocus='x()' tabindex=0>", "pass"),  # the script may move the focus away
+        ("<p aria-hidden=true><b onfocus='x()' tabindex=0>", "pass"),  # The script may move the focus away.
         ("<p aria-hidden=true style='display:none'><a href=/>x</a>", "pass"),
         ("<div aria-hidden=true><details>a</details></div>", "warn"),
         ("<div role=dialog>q</div><p aria-hidden=true><a href=/>x</a>", "pass"),
@@ -121,7 +123,7 @@ CASES: dict[str, list[tuple[str, str]]] = {
         ("<div role=dialog></div><p aria-hidden=true><a href=/>x</a>", "pass"),
         ("<div aria-modal=true>q</div><p aria-hidden=true><input></p>", "pass"),
         ("<p>x", "n/a"),
-        ("<p aria-hidden=true class=modal><a href=/>x</a>", "pass"),  # a style sheet may hide it
+        ("<p aria-hidden=true class=modal><a href=/>x</a>", "pass"),  # A style sheet may hide the link.
         ("<div class=modal role=dialog></div><p aria-hidden=true><a href=/>x</a>", "warn"),
         ("<p aria-hidden=true><a>x</a>", "pass"),
         ("<p aria-hidden=true><input type=hidden>", "pass"),
@@ -151,14 +153,15 @@ CASES: dict[str, list[tuple[str, str]]] = {
     "duplicate-id-aria": [
         ("<p id=a><p id=a><b aria-labelledby=a>", "review"),
         ("<label for=a>x</label><input id=a><p id=a>", "review"),
-        ("<p id=a><p id=a>", "n/a"),  # no attribute refers to the ID
+        ("<p id=a><p id=a>", "n/a"),  # No label or ARIA attribute refers to the repeated ID.
         ("<p id=a><b aria-labelledby=a>", "pass"),
         ("<p id=a hidden><p id=a><b aria-labelledby='b a'>", "review"),
         ("<p id=' a'><p id=a><b aria-labelledby='a'>", "pass"),
         ("<p id=a><p id=a><b aria-details=a>", "review"),
         ("<p id=a><p id=a><b aria-details='a b'>", "review"),
         ("<b hidden aria-labelledby=a></b><p id=a><p id=a>", "review"),
-        ("<a href='#a'>x</a><p id=a><p id=a>", "n/a"),  # a link's fragment does not count, either
+        # A link with the repeated ID as its URL fragment does not count as a reference.
+        ("<a href='#a'>x</a><p id=a><p id=a>", "n/a"),
         ("<p id=a><p id=A><b aria-labelledby=a>", "pass"),
         ("<p>x", "n/a"),
         ("<label for=a>x</label><input id=a>", "pass"),
@@ -188,9 +191,9 @@ CASES: dict[str, list[tuple[str, str]]] = {
         ("<article><header role=none tabindex=0></header></article>", "n/a"),
         ("<td role=none>", "n/a"),
         ("<p>x", "n/a"),
-        ("<button role=none disabled>a</button>", "pass"),  # not focusable
+        ("<button role=none disabled>a</button>", "pass"),  # Disabled buttons are not focusable.
         ("<fieldset disabled><button role=none>a</button></fieldset>", "pass"),
-        ("<video controls role=none></video>", "pass"),  # not focusable for axe-core
+        ("<video controls role=none></video>", "pass"),  # axe-core does not treat a video as focusable.
         ("<ul role=none class=modal tabindex=0></ul>", "warn"),
     ],
     "aria-deprecated-role": [
@@ -220,10 +223,10 @@ CASES: dict[str, list[tuple[str, str]]] = {
         ("<p role='{{r}}'>", "warn"),
         ("<p>x", "n/a"),
         ("<p role=WIDGET>", "pass"),
-        ("<my-a role=foo>", "warn"),  # a custom element may set its role itself
+        ("<my-a role=foo>", "warn"),  # A custom element may set its role itself.
         ("<p :role=r role=foo>", "warn"),
         ("<p class=modal role=foo>", "warn"),
-        ("<p role=generic>", "fail"),  # as in axe-core, authors may not use generic
+        ("<p role=generic>", "fail"),  # Like axe-core, the check forbids authors to use the role generic.
         ("<svg><g role=foo></g></svg>", "fail"),
     ],
     "aria-required-attr": [
@@ -235,7 +238,7 @@ CASES: dict[str, list[tuple[str, str]]] = {
         ("<hr role=separator tabindex=0>", "fail"),
         ("<hr role=separator>", "pass"),
         ("<div role=combobox>", "fail"),
-        ("<div role=combobox aria-expanded=false>", "pass"),  # a closed combobox controls nothing
+        ("<div role=combobox aria-expanded=false>", "pass"),  # A closed combobox controls nothing.
         ("<div role=combobox aria-expanded=true>", "fail"),
         ("<div role=combobox aria-expanded=true aria-controls=x>", "pass"),
         ("<div role=slider aria-valuetext=x>", "pass"),
@@ -282,7 +285,7 @@ CASES: dict[str, list[tuple[str, str]]] = {
         ("<li role=listitem>a", "warn"),
         ("<table><tr role=row><td>a</table>", "pass"),
         ("<div role=tablist><my-a><div role=tab>a</div></my-a></div>", "pass"),
-        ("<my-a><div role=tab>a</div></my-a>", "pass"),  # a custom element may have any role
+        ("<my-a><div role=tab>a</div></my-a>", "pass"),  # A custom element may have any role, such as tablist.
         ("<div role=none><div role=none><div role=tab>a</div></div></div>", "warn"),
         ("<select><option role=option>a</select>", "warn"),
         ("<div role=tab class=modal>", "pass"),
@@ -353,7 +356,7 @@ CASES: dict[str, list[tuple[str, str]]] = {
         ("<input type=checkbox aria-checked=true>", "pass"),
         ("<a aria-expanded=true>a</a>", "fail"),
         ("<a href=/ aria-expanded=true>a</a>", "pass"),
-        ("<div aria-required=false>", "pass"),  # has no effect
+        ("<div aria-required=false>", "pass"),  # An ARIA attribute with the value false has no effect.
         ("<div aria-required=true>", "fail"),
         ("<div contenteditable aria-multiline=false>", "pass"),
         ("<div contenteditable aria-multiline=true>", "fail"),
@@ -364,7 +367,7 @@ CASES: dict[str, list[tuple[str, str]]] = {
         ("<br aria-hidden=false>", "pass"),
         ("<wbr aria-hidden=true>", "n/a"),
         ("<wbr role=none aria-label=x>", "pass"),
-        ("<div role=doc-endnote aria-level=1>", "fail"),  # as in axe-core, which ignores DPUB-ARIA roles here
+        ("<div role=doc-endnote aria-level=1>", "fail"),  # axe-core does not support DPUB-ARIA roles in this rule.
         ("<div role='button foo' aria-pressed=true>", "fail"),
         ("<p>x", "n/a"),
         ("<div aria-foo=1>", "pass"),
@@ -409,7 +412,8 @@ CASES: dict[str, list[tuple[str, str]]] = {
         ("<p aria-description=x>", "pass"),
         ("<p aria-role=x hidden>", "n/a"),
         ("<my-a aria-foo=x>", "fail"),
-        ("<p aria-label.bind=x>", "warn"),  # a framework binding
+        # The framework Aurelia replaces the attribute aria-label.bind when its binding runs.
+        ("<p aria-label.bind=x>", "warn"),
         ("<p aria-label$=x>", "warn"),
         ("<p aria-label$=x aria-lable=x>", "fail"),
         ("<p class=d-none aria-lable=x>", "warn"),
@@ -417,7 +421,7 @@ CASES: dict[str, list[tuple[str, str]]] = {
     "aria-required-children": [
         ("<ul role=menubar><li role=none><a role=menuitem href=/>a</a></ul>", "pass"),
         ("<ul role=menubar><li><a role=menuitem href=/>a</a></ul>", "warn"),
-        ("<div role=list></div>", "pass"),  # scripts may fill the list later
+        ("<div role=list></div>", "pass"),  # Scripts may fill the list later.
         ("<div role=list>a</div>", "warn"),
         ("<div role=list><img alt='x' src=a></div>", "warn"),
         ("<div role=list><span></span></div>", "pass"),
@@ -427,7 +431,7 @@ CASES: dict[str, list[tuple[str, str]]] = {
         ("<div role=tree><div role=group><div role=treeitem>a</div></div></div>", "pass"),
         ("<div role=list aria-owns=x></div><div role=listitem id=x>a</div>", "pass"),
         ("<div role=list><b hidden role=button></b><i role=listitem>a</i></div>", "pass"),
-        ("<div role=list><my-item></my-item></div>", "pass"),  # a custom element may set its own role
+        ("<div role=list><my-item></my-item></div>", "pass"),  # A custom element may set its own role.
         ("<div role=list aria-busy=true></div>", "pass"),
         ("<div role=list aria-busy=true><a href=/>a</a></div>", "warn"),
         ("<ul role=listbox></ul>", "pass"),
@@ -467,7 +471,7 @@ CASES: dict[str, list[tuple[str, str]]] = {
         ("<input aria-invalid=true aria-errormessage=e aria-describedby=e><p id=e hidden>no", "fail"),
         ("<button aria-expanded=''>a</button>", "review"),
         ("<button aria-controls=x>a</button>", "fail"),
-        ("<button aria-haspopup=true aria-controls=x>a</button>", "pass"),  # scripts may add the pop-up later
+        ("<button aria-haspopup=true aria-controls=x>a</button>", "pass"),  # Scripts may add the pop-up later.
         ("<button aria-haspopup=true aria-controls=x>a</button><p id=x>", "pass"),
         ("<button aria-haspopup aria-controls=x>a</button>", "pass"),
         ("<button aria-expanded=false aria-controls=x>a</button>", "pass"),
@@ -496,8 +500,9 @@ CASES: dict[str, list[tuple[str, str]]] = {
         ("<button aria-expanded=yes>a</button>", "fail"),
         ("<button aria-expanded='{{open}}'>a</button>", "warn"),
         ("<button aria-expanded=yes :aria-expanded=open>a</button>", "warn"),
-        ("<script src=a></script><button aria-controls=x>a</button>", "warn"),  # a script may create #x
-        ("<script type=application/json>{}</script><button aria-controls=x>a</button>", "fail"),  # data does not run
+        ("<script src=a></script><button aria-controls=x>a</button>", "warn"),  # A script may create the element #x.
+        # Browsers do not execute JSON data.
+        ("<script type=application/json>{}</script><button aria-controls=x>a</button>", "fail"),
         ("<script src=a></script><button aria-controls=x aria-pressed=yes>a</button>", "fail"),
         ("<button aria-selected=false aria-controls=x>a</button>", "pass"),
         ("<div role=row aria-setsize=" + "1" * 5_000 + ">", "pass"),
@@ -527,7 +532,7 @@ def test_aria_check_verdict(rule: str, markup: str, expected: str) -> None:
     assert ("review" if isinstance(finding, Review) else verdict(finding)) == expected
 
 
-def test_finding_states_the_fault_and_lists_the_first_elements() -> None:
+def test_finding_lists_the_first_elements() -> None:
     finding = judge("aria-valid-attr", "<p id=p aria-lable=a><b aria-label=b></b>" + "<i aria-rol=x></i>" * 3)
     assert isinstance(finding, Fail)
     assert message(finding) == (
@@ -540,22 +545,22 @@ def test_finding_states_the_fault_and_lists_the_first_elements() -> None:
     )
 
 
-def test_best_practice_has_no_criterion() -> None:
+def test_best_practice_has_no_WCAG_criterion() -> None:
     finding = judge("presentation-role-conflict", "<ul role=none tabindex=0></ul>")
     assert isinstance(finding, Fail)
     assert [item.keys() for item in rows(finding)] == [{"selector", "snippet"}]
 
 
-def test_long_list_of_fault_names_is_cut() -> None:
+def test_long_list_of_fault_names_is_shortened() -> None:
     finding = judge("aria-roles", "".join(f"<p role=r{number}>" for number in range(9)))
     assert "(r0, r1, r2, r3, r4 and 4 more)" in message(finding)
 
 
-def test_braces_in_a_role_are_not_template_placeholders() -> None:
+def test_braces_in_a_role_are_no_placeholders() -> None:
     assert "({0}{x})" in message(judge("aria-roles", "<p role='{0}{x}'>"))
 
 
-def test_certain_faults_are_listed_before_uncertain_faults() -> None:
+def test_definite_faults_are_listed_first() -> None:
     finding = judge("aria-required-attr", "<b id=a role=switch :aria-checked=on></b><b id=b role=switch></b>")
     assert isinstance(finding, Fail)
     assert [item["selector"] for item in rows(finding)] == ["#b"]
@@ -577,7 +582,7 @@ def test_mild_fault_has_medium_severity(rule: str, markup: str, severity: Severi
     assert severity_of(getattr(checks, rule.replace("-", "_")), judge(rule, markup)) is severity
 
 
-def test_cases_have_every_possible_verdict_of_each_rule() -> None:
+def test_cases_cover_the_verdicts_of_every_rule() -> None:
     for rule, cases in CASES.items():
         verdicts = {expected for _, expected in cases}
         assert "pass" in verdicts, rule
@@ -596,7 +601,7 @@ def test_cases_have_every_possible_verdict_of_each_rule() -> None:
     )
 )
 @settings(deadline=None)
-def test_random_markup_breaks_no_rule(elements: list[tuple[str, str, str]]) -> None:
+def test_random_markup_always_gets_a_verdict(elements: list[tuple[str, str, str]]) -> None:
     markup = "".join(f"<{tag} {name}='{value.replace(chr(39), '')}'>" for tag, name, value in elements)
     for rule in CASES:
         assert verdict(judge(rule, markup)) in VERDICTS.values()
@@ -611,6 +616,28 @@ def test_random_markup_breaks_no_rule(elements: list[tuple[str, str, str]]) -> N
         "<p id=x aria-owns=y role=list><p id=y aria-owns=x role=listitem>" * 500,
     ],
 )
-def test_expensive_pages_are_judged(markup: str) -> None:
+def test_expensive_markup_gets_a_verdict(markup: str) -> None:
     for rule in CASES:
         assert verdict(judge(rule, markup)) in VERDICTS.values()
+
+
+SHEET = "<link rel=stylesheet href=/a.css>"
+
+
+@pytest.mark.parametrize(
+    ("markup", "expected"),
+    [
+        (f"{SHEET}<a class=anchor aria-hidden=true href=#a>#</a>", "Review"),
+        (f"{SHEET}<div id=menu aria-hidden=true><a href=/>x</a></div>", "Review"),
+        (f"{SHEET}<div aria-hidden=true><p class=a><a href=/>x</a></p></div>", "Review"),
+        # The link has no class or ID, so no style sheet is likely to hide it.
+        (f"{SHEET}<a aria-hidden=true href=#a>#</a>", "Warn"),
+        (f"{SHEET}<div class=a><a aria-hidden=true href=#a>#</a></div>", "Warn"),
+        (f"{SHEET}<p aria-hidden=true><a class=a href=/>x</a><a href=/>y</a></p>", "Warn"),
+        ("<a class=anchor aria-hidden=true href=#a>#</a>", "Warn"),
+        ("<style>a{color:red}</style><a class=anchor aria-hidden=true href=#a>#</a>", "Warn"),
+        ("<style>.anchor{display:none}</style><a class=anchor aria-hidden=true href=#a>#</a>", "Pass"),
+    ],
+)
+def test_possibly_hidden_link_needs_a_review(markup: str, expected: str) -> None:
+    assert type(judge("aria-hidden-focus", markup)).__name__ == expected

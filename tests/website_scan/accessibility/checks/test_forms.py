@@ -10,8 +10,8 @@ from website_scan.outcomes import Fail, Verdict, Warn
 from website_scan.places import Element
 
 NAME_ELEMENTS = "<p id=n>Name</p><p id=h hidden>Name</p><p id=e></p>"
-# Attributes of a field, and the verdict on its name.
-NAMED_BY_ATTRIBUTES = [
+# Attributes of a form field and the expected verdict on its accessible name.
+FIELDS_NAMED_BY_ATTRIBUTES = [
     ("", "fail"),
     ("aria-label=Name", "pass"),
     ("aria-label=' '", "fail"),
@@ -31,16 +31,26 @@ NAMED_BY_ATTRIBUTES = [
     ("style='visibility:hidden'", "n/a"),
     ("inert", "n/a"),
 ]
-# Markup around a native field, `{}`, and the verdict on the field's name.
-NAMED_BY_LABEL = [
+# Markup around a native field `{}`, and the verdict on its accessible name.
+FIELDS_NAMED_BY_LABEL = [
     ("<label for=f>Name</label>{}", "pass"),
     ("<label for=f></label>{}", "fail"),
     ("<label for=f> &nbsp; </label>{}", "fail"),
     ("<label for=g>Name</label>{}", "fail"),
-    ("<label for=F>Name</label>{}", "fail"),  # IDs are case-sensitive
+    ("<label for=f>Name</label><p id=f></p>{}", "fail"),  # A label belongs to the first element with the ID.
+    ("<label for=f>Name</label>{}<p id=f></p>", "pass"),
+    ("<label for=F>Name</label>{}", "fail"),  # IDs are case-sensitive.
     ("<label>Name {}</label>", "pass"),
     ("<label>{}</label>", "fail"),
-    ("<label for=other>Name {}</label>", "pass"),  # as in axe-core
+    # HTML, "labeled control": with `for`, the element with that ID; otherwise, the first labelable descendant in tree
+    # order.
+    ("<label for=other>Name {}</label>", "fail"),
+    ("<label for=''>Name {}</label>", "fail"),
+    ("<label for=f>Name {}</label>", "pass"),
+    ("<label>Name <input type=hidden>{}</label>", "pass"),
+    ("<label>Name <button type=button>Help</button>{}</label>", "fail"),
+    ("<label>Name {}<input aria-label=Other></label>", "pass"),
+    ("<label>Name <input aria-label=Other><span>{}</span></label>", "fail"),
     ("<label for=f></label><label for=f>Name</label>{}", "pass"),
     ("<label for=f hidden>Name</label>{}", "fail"),
     ("<label for=f style='display:none'>Name</label>{}", "fail"),
@@ -51,10 +61,12 @@ NAMED_BY_LABEL = [
     ("<label for=f><img src=a alt=Name></label>{}", "pass"),
     ("<label for=f><img src=a alt=''></label>{}", "fail"),
     ("<label for=f aria-label=Name></label>{}", "pass"),
-    ("<label for=f aria-labelledby=n></label>{}", "fail"),  # only the label's own text counts
+    # Only the label's own text counts, not its aria-labelledby.
+    ("<label for=f aria-labelledby=n></label>{}", "fail"),
     ("<label for=f title=Name></label>{}", "pass"),
     ("<label><span><b>Name</b></span> <span>{}</span></label>", "pass"),
-    ("<label><input aria-label=Other value=5>{}</label>", "pass"),  # the other control is part of the label
+    # The other control's value is part of the label's text.
+    ("<label for=f><input aria-label=Other value=5>{}</label>", "pass"),
     ("<label><select aria-hidden=true><option>5</select>{}</label>", "fail"),
     ("<div>Name</div>{}", "fail"),
     ("<fieldset><legend>Name</legend>{}</fieldset>", "fail"),
@@ -75,7 +87,7 @@ CASES: dict[str, list[tuple[str, str]]] = {
         ("<input type=button>", "n/a"),
         ("<input type=checkbox>", "fail"),
         ("<input type=checkbox> <label>Gift wrap</label>", "fail"),
-        ("<input type=checkbox placeholder=Name>", "pass"),  # as in axe-core
+        ("<input type=checkbox placeholder=Name>", "pass"),  # axe-core accepts a placeholder as the name of a checkbox.
         ("<input type=password placeholder=Password>", "pass"),
         ("<input placeholder=' '>", "fail"),
         ("<textarea placeholder=Comment></textarea>", "pass"),
@@ -116,7 +128,7 @@ CASES: dict[str, list[tuple[str, str]]] = {
         ("<div role=combobox aria-label=Size><div><ul role=listbox></ul></div></div>", "pass"),
         ("<div role=combobox aria-label=Size><ul><li role=listbox></ul></div>", "fail"),
         ("<div role='textbox shiny'></div>", "n/a"),
-        ("<label>Name <div role=textbox></div></label>", "fail"),  # a label can't name a div
+        ("<label>Name <div role=textbox></div></label>", "fail"),  # A label element cannot name a div.
         ("<label for=t>Name</label><div role=textbox id=t aria-label=Name></div>", "pass"),
         ("<label for=t>Name</label><div role=textbox id=t aria-label=Other></div>", "warn"),
         ("<my-field role=textbox></my-field>", "warn"),
@@ -203,7 +215,7 @@ CASES: dict[str, list[tuple[str, str]]] = {
             ("section-red billing work tel-national", "pass"),
             ("home tel", "pass"),
             ("mobile email", "pass"),
-            ("work name", "fail"),  # `work` is only allowed before a contact field
+            ("work name", "fail"),  # The token `work` is only allowed before a contact field.
             ("tel home", "fail"),
             ("home", "fail"),
             ("name email", "fail"),
@@ -224,7 +236,7 @@ CASES: dict[str, list[tuple[str, str]]] = {
         ("<label>A <input></label>", "pass"),
         ("<label for=f>A</label><label for=f>B</label><input id=f>", "warn"),
         ("<label for=f>A</label><label>B <input id=f></label>", "warn"),
-        ("<label for=f>A <input id=f></label>", "pass"),  # one label, associated in two ways
+        ("<label for=f>A <input id=f></label>", "pass"),  # The same label is associated with the field in two ways.
         ("<label for=f>A</label><label for=f hidden>B</label><input id=f>", "pass"),
         ("<label for=f>A</label><label for=f aria-hidden=true>B</label><input id=f>", "warn"),
         ("<label for=f id=l>A</label><label for=f aria-hidden=true>B</label><input id=f aria-labelledby=l>", "pass"),
@@ -239,9 +251,11 @@ CASES: dict[str, list[tuple[str, str]]] = {
         ("<input type=submit title=Go>", "n/a"),
         ("<input>", "pass"),
         ("<input title=Name>", "warn"),
-        ("<input aria-describedby=n><p id=n>Name", "warn"),
+        ("<input aria-describedby=n><p id=n>Name", "pass"),  # The check `label` reports this field.
+        ("<input title=' ' aria-describedby=n><p id=n>Name", "pass"),
+        ("<input title=Name aria-describedby=n><p id=n>Name", "warn"),
         ("<select title=Size></select>", "warn"),
-        ("<input title=Name placeholder=Name>", "pass"),  # people see the placeholder
+        ("<input title=Name placeholder=Name>", "pass"),  # Sighted people see the placeholder.
         ("<input title=Name aria-label=Name>", "pass"),
         ("<input title=Name aria-labelledby=n><p id=n>Name", "pass"),
         ("<input title=Name aria-labelledby=n><p id=n hidden>Name", "warn"),
@@ -263,10 +277,11 @@ ARIA_FIELDS = [
 ]
 for _rule, _field in NATIVE_FIELDS:
     CASES[_rule] += [
-        (NAME_ELEMENTS + label_markup.format(_field.format("")), expected) for label_markup, expected in NAMED_BY_LABEL
+        (NAME_ELEMENTS + label_markup.format(_field.format("")), expected)
+        for label_markup, expected in FIELDS_NAMED_BY_LABEL
     ]
 CASES["label"] += [
-    # A field's own value does not name the field, even if aria-labelledby refers to the field's container.
+    # A field's own value does not name the field.
     ("<div id=l><input value=Ada aria-labelledby=l></div>", "fail"),
     ("<div id=l><textarea aria-labelledby=l>Ada</textarea></div>", "fail"),
     ("<div id=l>Name <input value=Ada aria-labelledby=l></div>", "pass"),
@@ -279,7 +294,7 @@ CASES["select-name"] += [
 ]
 for _rule, _field in NATIVE_FIELDS + ARIA_FIELDS:
     CASES[_rule] += [
-        (NAME_ELEMENTS + _field.format(attributes), expected) for attributes, expected in NAMED_BY_ATTRIBUTES
+        (NAME_ELEMENTS + _field.format(attributes), expected) for attributes, expected in FIELDS_NAMED_BY_ATTRIBUTES
     ]
 
 
@@ -297,11 +312,11 @@ def test_form_check_verdict(rule: str, markup: str, expected: str) -> None:
 
 
 @pytest.mark.parametrize("value", ["xon", "xoff"])
-def test_autocomplete_tolerates_the_same_values_as_axe_core(value: str) -> None:
+def test_autocomplete_accepts_the_values_of_axe_core(value: str) -> None:
     assert verdict(judge("autocomplete-valid", f"<input autocomplete={value}>")) == "pass"
 
 
-def test_finding_counts_faulty_elements_and_lists_the_first() -> None:
+def test_finding_counts_faulty_elements() -> None:
     finding = judge("label", "<form id=order><input name=a><input name=b><input aria-label=C></form>")
     assert isinstance(finding, Fail)
     assert message(finding) == "2 of 3 form fields have no label."
@@ -318,7 +333,7 @@ def test_finding_counts_faulty_elements_and_lists_the_first() -> None:
     )
 
 
-def test_warning_lists_its_elements() -> None:
+def test_label_warning_lists_its_elements() -> None:
     finding = judge("label-title-only", "<input id=f title=Name>")
     assert isinstance(finding, Warn)
     assert message(finding) == "1 form field is labelled by title or description only."
@@ -334,7 +349,7 @@ def test_warning_lists_its_elements() -> None:
         "<div role=combobox>" * 2_000 + "<div role=listbox>",
     ],
 )
-def test_expensive_pages_are_judged(markup: str) -> None:
+def test_expensive_markup_gets_a_verdict(markup: str) -> None:
     for rule in CASES:
         assert verdict(judge(rule, markup)) != ""
 
@@ -356,7 +371,7 @@ def test_expensive_pages_are_judged(markup: str) -> None:
         ),
     ],
 )
-def test_name_that_differs_from_the_label_has_its_own_outcome(rule: str, markup: str, title: str, text: str) -> None:
+def test_label_mismatch_has_its_own_outcome(rule: str, markup: str, title: str, text: str) -> None:
     finding = judge(rule, markup)
     assert isinstance(finding, Warn)
     assert outcome(finding) == "unlike-label"
@@ -364,7 +379,7 @@ def test_name_that_differs_from_the_label_has_its_own_outcome(rule: str, markup:
     assert message(finding) == text
 
 
-def test_nonstandard_autocomplete_value_has_its_own_outcome() -> None:
+def test_nonstandard_autocomplete_has_its_own_outcome() -> None:
     finding = judge("autocomplete-valid", "<input autocomplete=gender><input autocomplete=email>")
     assert isinstance(finding, Warn)
     assert outcome(finding) == "not-standard"

@@ -39,7 +39,7 @@ ACCESSKEYS = [
     ("<a href=/a accesskey=s>a</a><a href=/b accesskey=s class=d-none>b</a>", "warn"),
     ("<a href=/ accesskey>a</a><a href=/ accesskey>b</a>", "n/a"),
     ("<a href=/ accesskey=s hidden>a</a>", "n/a"),
-    ("<a href=/a accesskey=s>a</a><a href=/a accesskey=s>a</a>", "pass"),  # both links lead to /a
+    ("<a href=/a accesskey=s>a</a><a href=/a accesskey=s>a</a>", "pass"),  # Both links have the same destination.
     ("<a accesskey=s>a</a><a accesskey=s>b</a>", "fail"),
     ("<a href=/a accesskey=s>a</a><button accesskey=s>a</button>", "fail"),
 ]
@@ -76,14 +76,14 @@ SKIP_LINKS = [
     (
         f"<a href=/>Home</a><a {OFF_SCREEN_STYLE} href=#gone>To content</a>",
         "n/a",
-    ),  # not before the first link to another page
+    ),  # The skip link follows the first link to another page.
     (f"<a href='javascript:go()'>Go</a><a {OFF_SCREEN_STYLE} href=#gone>To content</a>", "warn"),
     (f"<a href=#>Top</a><a {OFF_SCREEN_STYLE} href=#gone>To content</a>", "n/a"),
     (f"<a href=#!/a>A</a><a {OFF_SCREEN_STYLE} href=#gone>To content</a>", "n/a"),
     (f"<a {OFF_SCREEN_STYLE} href=#!/gone>To content</a>", "n/a"),
     (f"<a {OFF_SCREEN_STYLE} href=#gone hidden>To content</a>", "n/a"),
     (f"<a {OFF_SCREEN_STYLE} href='/shop/shoes#gone'>To content</a>", "n/a"),
-    ("<a href=#menu>Menu</a>", "n/a"),  # scripts may open the menu
+    ("<a href=#menu>Menu</a>", "n/a"),  # Scripts may open the menu.
     (f"<style>.go{{{OFF_SCREEN_CSS}}}</style><a class=go href=#gone>To content</a>", "warn"),
     (f"<style>b, a.go{{{OFF_SCREEN_CSS}}}.go:focus{{top:0}}</style><a class=go href=#gone>To content</a>", "warn"),
     (f"<style>.go{{{OFF_SCREEN_CSS}}}</style><a class=go href=#m>To content</a><main id=m>a</main>", "pass"),
@@ -93,7 +93,7 @@ SKIP_LINKS = [
     (f"<style>@media print{{.go{{{OFF_SCREEN_CSS}}}}}</style><a class=go href=#gone>Content</a>", "n/a"),
     (f"<style>.menu .go{{{OFF_SCREEN_CSS}}}</style><a class=go href=#gone>Content</a>", "n/a"),
 ]
-# Cases in which axe-core's verdict depends on style sheets, and the static rule's on classes and text.
+# Here, axe-core's verdict depends on style sheets, but the static rule's on classes and text.
 SKIP_LINKS_BY_CLASS_OR_TEXT = [
     ("<a class=skip-link href=#gone>Zum Inhalt</a>", "warn"),
     ("<ul class=skip-links><li><a href=#gone>Zum Inhalt</a></ul>", "warn"),
@@ -119,8 +119,9 @@ NESTED_CONTROLS = [
     ("<div role=button><input hidden></div>", "pass"),
     ("<div role=button><input class=d-none></div>", "pass"),
     ("<div role=button><a href=/ aria-hidden=true tabindex=-1>a</a></div>", "warn"),
-    ("<div role=button><span tabindex=0>a</span></div>", "pass"),  # not a widget
-    ("<div role=button><span role=link>a</span></div>", "pass"),  # not focusable
+    ("<div role=button><span tabindex=0>a</span></div>", "pass"),  # A focusable span without a role is not a widget.
+    # The span is not focusable, because it has no tabindex.
+    ("<div role=button><span role=link>a</span></div>", "pass"),
     ("<div role=button><span role=link tabindex=0>a</span></div>", "warn"),
     ("<div role=button><span role=link tabindex=-1>a</span></div>", "warn"),
     ("<div role=button><select><option>a</select></div>", "warn"),
@@ -128,17 +129,43 @@ NESTED_CONTROLS = [
     ("<div role=checkbox><div role=checkbox tabindex=0>a</div></div>", "warn"),
     ("<details><summary><a href=/>a</a></summary></details>", "warn"),
     ("<details><summary>a</summary><a href=/>a</a></details>", "pass"),
+    # HTML, the summary element: only the first one in a details element is a control.
+    ("<section><summary><h4>a <a href='#a'>#</a></h4></summary></section>", "pass"),
+    ("<details><summary>a</summary><summary><a href=/>a</a></summary></details>", "pass"),
     ("<ul role=tablist><li role=tab><a href=/>a</a></ul>", "warn"),
     ("<svg role=img><a href=/><text>a</text></a></svg>", "warn"),
     ("<div role=img><button>a</button></div>", "warn"),
     ("<a href=/><img src=a alt=a></a>", "pass"),
-    ("<a href=/ role=link><button>a</button></a>", "pass"),  # a link may contain controls
+    # HTML, the a element: it must not contain interactive content.
+    ("<a href=/ role=link><button>a</button></a>", "fail"),
+    ("<a href=/><div><h2>a</h2><span><button>b</button></span></div></a>", "fail"),
+    ("<a href=/><button tabindex=-1>a</button></a>", "fail"),
+    ("<a href=/>a<input></a>", "fail"),
+    ("<a href=/>a<select><option>b</select></a>", "fail"),
+    ("<a href=/>a<textarea></textarea></a>", "fail"),
+    ("<a href=/>a<span tabindex=0>b</span></a>", "fail"),
+    ("<a href=/>a<video controls></video></a>", "fail"),
+    ("<a href=/>a<iframe src=b></iframe></a>", "fail"),
+    ("<a href=/>a<details><summary>b</summary></details></a>", "fail"),
+    ("<a href=/>a<span contenteditable>b</span></a>", "fail"),
+    ("<span role=link tabindex=0>a<button>b</button></span>", "fail"),
+    ("<a href=/>a<span contenteditable=false>b</span></a>", "pass"),
+    ("<a href=/><section><summary>b</summary></section></a>", "pass"),
+    ("<span role=link>a<button>b</button></span>", "pass"),
+    ("<a href=/>a<video></video></a>", "pass"),
+    ("<a href=/>a<input type=hidden></a>", "pass"),
+    ("<a href=/>a<button disabled>b</button></a>", "pass"),
+    ("<a href=/>a<button hidden>b</button></a>", "pass"),
+    ("<a href=/>a<button class=d-none>b</button></a>", "pass"),
+    ("<a href=/><div tabindex=-1>a</div></a>", "pass"),
+    ("<a><button>a</button></a>", "pass"),
+    ("<p><a href=/>a</a><button>b</button></p>", "pass"),
     ("<label><input> a</label>", "n/a"),
-    ("<div role='shiny button'><a href=/>a</a></div>", "n/a"),
+    ("<div role='shiny button'><a href=/>a</a></div>", "pass"),
     ("<div role=button hidden><a href=/>a</a></div>", "n/a"),
     ("<div role=button class=modal><a href=/>a</a></div>", "pass"),
     ("<div role=option><a href=/>a</a></div>", "warn"),
-    ("<div role=menuitem><a href=/>a</a></div>", "n/a"),
+    ("<div role=menuitem><a href=/>a</a></div>", "pass"),
 ]
 CASES = {
     "tabindex": TABINDEX,
@@ -165,21 +192,21 @@ def test_keyboard_check_verdict_equals_axe_core(rule: str, markup: str, expected
 
 
 @pytest.mark.parametrize(("markup", "expected"), SKIP_LINKS_BY_CLASS_OR_TEXT)
-def test_skip_links_are_recognized_by_class_or_text(markup: str, expected: str) -> None:
+def test_skip_links_are_recognized(markup: str, expected: str) -> None:
     assert verdict(judge("skip-link", markup)) == expected
 
 
-def test_bypass_is_not_applicable_to_a_page_without_text() -> None:
+def test_bypass_ignores_pages_without_text() -> None:
     assert verdict(judge("bypass", "<div id=root><a href=/><img src=logo alt=Home></a></div>")) == "n/a"
 
 
-def test_all_elements_with_the_same_access_key_are_listed() -> None:
+def test_elements_with_the_same_access_key_are_listed() -> None:
     finding = judge("accesskeys", "<i id=a accesskey=s></i><i id=b accesskey=t></i><i id=c accesskey=S></i>")
     assert isinstance(finding, Fail)
     assert [item["selector"] for item in rows(finding)] == ["#a", "#c"]
 
 
-def test_element_that_contains_a_control_is_listed_with_its_criterion() -> None:
+def test_element_with_a_nested_control_is_listed() -> None:
     finding = judge("nested-interactive", "<div role=button id=a><div role=button id=b><a href=/>c</a></div></div>")
     assert isinstance(finding, Warn)
     assert [(item["selector"], item["wcag"], item["level"]) for item in rows(finding)] == [("#b", "4.1.2", "A")]
@@ -197,7 +224,7 @@ def test_element_that_contains_a_control_is_listed_with_its_criterion() -> None:
         "<a href=#%FF%%%>a</a><a href='http://[::1'>b</a>",
     ],
 )
-def test_expensive_pages_are_judged(rule: str, markup: str) -> None:
+def test_expensive_markup_gets_a_verdict(rule: str, markup: str) -> None:
     assert verdict(judge(rule, markup)) in VERDICTS.values()
 
 
@@ -206,7 +233,7 @@ def test_access_key_conflict_lists_the_start_tag() -> None:
     assert labels(finding)[0].startswith('<button accesskey="s"> at ')
 
 
-def test_page_without_bypass_is_a_review() -> None:
+def test_page_without_skip_link_needs_a_review() -> None:
     finding = judge("bypass", "<a href=/>Home</a><p>Text")
     assert isinstance(finding, Review)
     assert title_of(checks.bypass, finding) == "Check by hand: Repeated content can be bypassed"

@@ -8,7 +8,7 @@ from website_scan.accessibility.checks import names as checks
 from website_scan.accessibility.document import AccessibleDocument
 from website_scan.outcomes import Fail, Verdict, Warn
 
-# Contents of an element, and the verdict on its name.
+# Content of an element and the expected verdict on the element's accessible name.
 CONTENTS = [
     ("Home", "pass"),
     ("", "fail"),
@@ -19,16 +19,18 @@ CONTENTS = [
     ("<span inert>Home</span>", "fail"),
     ("<span style='display:none'>Home</span>", "fail"),
     ("<span style='visibility:hidden'>Home</span>", "fail"),
-    ("<span style='visibility:hidden'><b style='visibility:visible'>Home</b></span>", "fail"),  # as in axe-core
+    # axe-core skips descendants of an element with visibility:hidden, too.
+    ("<span style='visibility:hidden'><b style='visibility:visible'>Home</b></span>", "fail"),
     ("<noscript>Home</noscript>", "fail"),
     ("<template>Home</template>", "fail"),
-    ("<i class='fa fa-home'></i>", "fail"),  # generated content of style sheets is not known, as in axe-core
+    # Like axe-core, the check does not read the generated content of style sheets.
+    ("<i class='fa fa-home'></i>", "fail"),
     ("<span class=visually-hidden>Home</span>", "pass"),
     ("<img src=a alt=Home>", "pass"),
     ("<img src=a alt=''>", "fail"),
     ("<img src=a>", "fail"),
     ("<img src=a title=Home>", "pass"),
-    ("<img src=a alt='' title=Home>", "fail"),  # a decorative image has no name
+    ("<img src=a alt='' title=Home>", "fail"),  # A decorative image has no name.
     ("<img src=a role=none alt=Home>", "fail"),
     ("<img src=a aria-label=Home>", "pass"),
     ("<img src=a alt=Home aria-hidden=true>", "fail"),
@@ -46,18 +48,18 @@ CONTENTS = [
     ("<span title=Home role=none></span>", "fail"),
     ("<span role=progressbar>50 %</span>", "fail"),
     ("<br>", "fail"),
-    ("<sl-icon></sl-icon>", "warn"),  # the content of a custom element is unknown
+    ("<sl-icon></sl-icon>", "warn"),  # The shadow tree of a custom element is unknown.
     ("<span x-text=name></span>", "warn"),
     ("<span data-i18n=home></span>", "warn"),
 ]
 NAME_ELEMENTS = "<p id=n>Home</p><p id=h hidden>Home</p><p id=e></p>"
-# Attributes of an element, and the verdict on its name.
+# Attributes of an element and the expected verdict on its accessible name.
 ATTRIBUTES = [
     ("", "fail"),
     ("aria-label=Home", "pass"),
     ("aria-label=' '", "fail"),
     ("aria-labelledby=n", "pass"),
-    ("aria-labelledby=h", "pass"),  # a hidden element may give a name
+    ("aria-labelledby=h", "pass"),  # A hidden element may name another element.
     ("aria-labelledby='gone n'", "pass"),
     ("aria-labelledby=gone", "fail"),
     ("aria-labelledby=e", "fail"),
@@ -71,8 +73,8 @@ ATTRIBUTES = [
     ("style='visibility:hidden'", "n/a"),
     ("inert", "n/a"),
 ]
-# Rules with a template of an element, which has attributes and content.
-NAMED_BY_CONTENT = [
+# Rule IDs with templates for elements.
+ELEMENTS_NAMED_BY_CONTENT = [
     ("link-name", "<a href=/ {attributes}>{content}</a>"),
     ("button-name", "<button {attributes}>{content}</button>"),
     ("summary-name", "<details open><summary {attributes}>{content}</summary>Text</details>"),
@@ -82,7 +84,7 @@ NAMED_BY_CONTENT = [
     ("aria-tooltip-name", "<div role=tooltip {attributes}>{content}</div>"),
     ("aria-treeitem-name", "<div role=treeitem {attributes}>{content}</div>"),
 ]
-NAMED_BY_AUTHOR = [
+ELEMENTS_NAMED_BY_ATTRIBUTES = [
     ("frame-title", "<iframe {attributes}></iframe>"),
     ("aria-dialog-name", "<div role=dialog {attributes}>Home</div>"),
     ("aria-meter-name", "<div role=meter {attributes}>Home</div>"),
@@ -94,11 +96,11 @@ CASES: dict[str, list[tuple[str, str]]] = {
         ("<a>Home</a>", "n/a"),
         ("<a name=top></a>", "n/a"),
         ("<a href></a>", "fail"),
-        ("<a href=/ role=none></a>", "fail"),  # role none is ignored on a focusable element
+        ("<a href=/ role=none></a>", "fail"),  # Role none is ignored on a focusable element.
         ("<a href=/ role=button></a>", "fail"),
         ("<a href=/ role=button>Home</a>", "pass"),
         ("<a href=/ role=tab>Home</a>", "pass"),
-        ("<a href=/ role=combobox>Home</a>", "fail"),  # its content is its value
+        ("<a href=/ role=combobox>Home</a>", "fail"),  # The content of a combobox is its value, not its name.
         ("<a href=/ role=doc-noteref>1</a>", "pass"),
         ("<a href=/ role=listitem>Home</a>", "pass"),
         ("<a href=/ role=banner>Home</a>", "fail"),
@@ -128,21 +130,21 @@ CASES: dict[str, list[tuple[str, str]]] = {
         ("<button role=tab></button>", "fail"),
         ("<button role=tab disabled></button>", "n/a"),
         ("<button role=switch disabled></button>", "fail"),
-        ("<button role=combobox>Choose</button>", "fail"),  # its content is its value
+        ("<button role=combobox>Choose</button>", "fail"),  # The content of a combobox is its value, not its name.
         ("<button value=Go></button>", "fail"),
         ("<button type=submit></button>", "fail"),
         ("<label>Go <button></button></label>", "pass"),
         ("<label><button></button></label>", "fail"),
         ("<label for=b>Go</label><button id=b></button>", "pass"),
         ("<label for=b></label><button id=b></button>", "fail"),
-        ("<label for=b hidden>Go</label><button id=b></button>", "pass"),  # as in axe-core
+        ("<label for=b hidden>Go</label><button id=b></button>", "pass"),  # axe-core ignores a hidden label, too.
         ("<input type=submit>", "n/a"),
     ],
     "input-button-name": [
         ("<button></button>", "n/a"),
         ("<input type=submit>", "pass"),
         ("<input type=reset>", "pass"),
-        ("<input type=SUBMIT>", "n/a"),  # as in axe-core's selector, which is case-sensitive
+        ("<input type=SUBMIT>", "n/a"),  # The rule has axe-core's selector, which is case-sensitive.
         ("<input type=submit value=''>", "fail"),
         ("<input type=reset value=' '>", "fail"),
         ("<input type=button>", "fail"),
@@ -161,10 +163,10 @@ CASES: dict[str, list[tuple[str, str]]] = {
         ("<div class=modal><input type=button></div>", "warn"),
     ],
     "summary-name": [
-        ("<summary></summary>", "n/a"),  # not in a details
-        ("<details>Text</details>", "n/a"),  # browsers add a summary
+        ("<summary></summary>", "n/a"),  # A summary outside of <details> is not interactive.
+        ("<details>Text</details>", "n/a"),  # Browsers add a summary to <details>.
         ("<details><div><summary></summary></div></details>", "n/a"),
-        ("<details><summary></summary></details>", "fail"),  # screen readers announce a closed details, too
+        ("<details><summary></summary></details>", "fail"),  # Screen readers announce a closed <details>, too.
         ("<details open><summary>More</summary><summary></summary></details>", "pass"),
         ("<details><summary role=none></summary></details>", "fail"),
     ],
@@ -199,7 +201,7 @@ CASES: dict[str, list[tuple[str, str]]] = {
         ("<table><tr><th>Size<tr><td>1</table>", "pass"),
         ("<table><tr><th><tr><td>1</table>", "fail"),
         ("<table><tr><td><th>Size</table>", "pass"),
-        ("<table><tr><th aria-label=Size></table>", "fail"),  # as in axe-core, which requires visible text
+        ("<table><tr><th aria-label=Size></table>", "fail"),  # axe-core requires visible text, too.
         ("<table><tr><th title=Size></table>", "fail"),
         ("<table><tr><th><span class=sr-only>Size</span></table>", "pass"),
         ("<table><tr><th><input type=checkbox aria-label='Choose all'></table>", "pass"),
@@ -216,13 +218,13 @@ CASES: dict[str, list[tuple[str, str]]] = {
         ("<li role=menuitem></li>", "fail"),
         ("<li role=menuitem><a href=/>Home</a></li>", "pass"),
         ("<a role=button></a>", "fail"),
-        ("<a href=/ role=button></a>", "n/a"),  # judged by another rule
+        ("<a href=/ role=button></a>", "n/a"),  # Another rule judges links with the role button.
         ("<button role=link></button>", "n/a"),
         ("<img role=button>", "n/a"),
         ("<input type=checkbox role=button>", "n/a"),
         ("<svg role=button></svg>", "n/a"),
         ("<svg><g role=button><path d='M0 0'/></g></svg>", "fail"),
-        ("<div role='button link'></div>", "n/a"),  # as in axe-core's selector
+        ("<div role='button link'></div>", "n/a"),  # The rule has axe-core's selector, which does not match two roles.
         ("<div role=BUTTON></div>", "n/a"),
         ("<my-button role=button></my-button>", "warn"),
     ],
@@ -237,7 +239,7 @@ CASES: dict[str, list[tuple[str, str]]] = {
     "aria-meter-name": [("<meter value=1></meter>", "n/a")],
     "aria-progressbar-name": [
         ("<progress value=1></progress>", "n/a"),
-        ("<label for=p>Upload</label><div id=p role=progressbar></div>", "fail"),  # a label can't name a div
+        ("<label for=p>Upload</label><div id=p role=progressbar></div>", "fail"),  # A label element cannot name a div.
     ],
     "aria-tab-name": [("<button role=tab></button>", "n/a"), ("<a href=/ role=tab></a>", "n/a")],
     "aria-tooltip-name": [("<div class=tooltip></div>", "n/a")],
@@ -246,7 +248,7 @@ CASES: dict[str, list[tuple[str, str]]] = {
         ("<div class=tree></div>", "n/a"),
     ],
 }
-for _rule, _element in NAMED_BY_CONTENT:
+for _rule, _element in ELEMENTS_NAMED_BY_CONTENT:
     CASES[_rule] += [
         (NAME_ELEMENTS + _element.format(attributes="", content=content), expected) for content, expected in CONTENTS
     ]
@@ -254,7 +256,7 @@ for _rule, _element in NAMED_BY_CONTENT:
         (NAME_ELEMENTS + _element.format(attributes=attributes, content=""), expected)
         for attributes, expected in ATTRIBUTES
     ]
-for _rule, _element in NAMED_BY_AUTHOR:
+for _rule, _element in ELEMENTS_NAMED_BY_ATTRIBUTES:
     CASES[_rule] += [
         (NAME_ELEMENTS + _element.format(attributes=attributes), expected) for attributes, expected in ATTRIBUTES
     ]
@@ -274,7 +276,7 @@ def test_name_check_verdict(rule: str, markup: str, expected: str) -> None:
 
 
 def test_headers_of_a_layout_table_are_not_judged() -> None:
-    """axe-core does the same since version 4.11."""
+    """Since version 4.11, axe-core does not judge the headers of such a table, either."""
     assert verdict(judge("empty-table-header", "<table role=none><tr><th><tr><td>1</table>")) == "n/a"
 
 
@@ -286,7 +288,7 @@ def test_frames_of_a_frameset_need_a_title() -> None:
     assert labels(finding)[0].startswith("<frame src")
 
 
-def test_certain_faults_are_listed_before_uncertain_faults() -> None:
+def test_definite_faults_are_listed_first() -> None:
     finding = judge("button-name", "<button id=b1><my-icon></my-icon></button><button id=b2></button>")
     assert isinstance(finding, Fail)
     assert [item["selector"] for item in rows(finding)] == ["#b2"]
@@ -306,7 +308,7 @@ def test_certain_faults_are_listed_before_uncertain_faults() -> None:
         "<p id=x aria-labelledby=y></p><p id=y aria-labelledby=x></p><a href=/ aria-labelledby='x y'></a>" * 500,
     ],
 )
-def test_expensive_pages_are_judged(markup: str) -> None:
+def test_expensive_markup_gets_a_verdict(markup: str) -> None:
     for rule in ("link-name", "aria-command-name"):
         assert verdict(judge(rule, markup)) in VERDICTS.values()
 
@@ -314,3 +316,28 @@ def test_expensive_pages_are_judged(markup: str) -> None:
 def test_content_beyond_the_limits_counts_as_a_name() -> None:
     assert verdict(judge("link-name", "<a href=/>" + "<i></i>" * 5_000 + "Home</a>")) == "pass"
     assert verdict(judge("link-name", "<a href=/>" + "<i>" * 200 + "Home</a>")) == "pass"
+
+
+FILL = "<script>document.getElementById('cart').textContent = count</script>"
+
+
+@pytest.mark.parametrize(
+    ("markup", "expected"),
+    [
+        (f"<a href=/cart id=cart></a>{FILL}", "Review"),
+        (f"<a href=/cart><span id=cart></span></a>{FILL}", "Review"),
+        ("<a href=/cart><b class=count></b></a><script>$('.count').text(1)</script>", "Review"),
+        ("<a href=/cart id=cart></a><script src=a.js></script>", "Warn"),
+        ("<a href=/cart data-count></a><script src=a.js></script>", "Warn"),
+        ("<a href=/cart id=cart></a>", "Fail"),  # No script can fill the link, because the page has no script.
+        ("<a href=/cart></a><script src=a.js></script>", "Fail"),
+        # The word in the script may have nothing to do with the link's class.
+        ("<a href=/cart class=count></a><script>f('count')</script>", "Fail"),
+        ("<a href=/cart id=cart><img src=a></a><script src=a.js></script>", "Fail"),
+        # A permalink in a heading points to its own heading.
+        ("<a href=#cart id=cart></a><script src=a.js></script>", "Fail"),
+        ("<a href=/cart id=cart></a><script type=application/ld+json>{}</script>", "Fail"),
+    ],
+)
+def test_script_may_fill_an_empty_link(markup: str, expected: str) -> None:
+    assert type(judge("link-name", markup)).__name__ == expected

@@ -14,7 +14,7 @@ LISTS = [
     ("<ol><li>a</ol>", "pass"),
     ("<ul></ul>", "pass"),
     ("<ul>  \n<li>a\n<!-- b --></ul>", "pass"),
-    ("<ul>&#xFEFF;<li>a</ul>", "pass"),  # a byte order mark from an editor
+    ("<ul>&#xFEFF;<li>a</ul>", "pass"),  # Some editors insert a byte order mark.
     ("<ul>text<li>a</ul>", "fail"),
     ("<ul>&nbsp;<li>a</ul>", "pass"),
     ("<ul><div><li>a</div></ul>", "fail"),
@@ -30,14 +30,14 @@ LISTS = [
     ("<ul><li role=presentation>a</ul>", "fail"),
     ("<ul><li role=none>a</ul>", "fail"),
     ("<ul><li role=menuitem>a</ul>", "fail"),
-    ("<ul><li role=doc-endnote>a</ul>", "pass"),  # a DPUB-ARIA role keeps the list item
+    ("<ul><li role=doc-endnote>a</ul>", "pass"),  # A DPUB-ARIA role does not remove the list item.
     ("<ul><li role=shiny>a</ul>", "pass"),
     ("<ul role=menu><li role=menuitem>a</ul>", "n/a"),
     ("<ul role=list><p>a</ul>", "n/a"),
     ("<ul role><p>a</ul>", "fail"),
     ("<ul hidden><p>a</ul>", "n/a"),
     ("<ul class=dropdown><p>a</ul>", "warn"),
-    ("<ul><my-item>a</my-item></ul>", "warn"),  # a custom element may set its own role
+    ("<ul><my-item>a</my-item></ul>", "warn"),  # A custom element may set its own role.
     ("<ul>{{#each items}}<li>a</li>{{/each}}</ul>", "warn"),
     ("<ul>{% for each in items %}<p>a</p></ul>", "fail"),
     ("<menu><p>a</menu>", "n/a"),
@@ -54,7 +54,7 @@ LIST_ITEMS = [
     ("<div role=none><li>a</div>", "pass"),
     ("<ul role=none><li>a</ul>", "pass"),
     ("<ul role=presentation aria-label=x><li>a</ul>", "pass"),
-    ("<ul role=menu><li>a</ul>", "n/a"),  # a fault of the menu's children
+    ("<ul role=menu><li>a</ul>", "n/a"),  # Another rule reports invalid children of a menu.
     ("<ul role=menu><li role=none>a</ul>", "n/a"),
     ("<ul role=doc-toc><li>a</ul>", "pass"),
     ("<ul role=shiny><li>a</ul>", "pass"),
@@ -62,11 +62,11 @@ LIST_ITEMS = [
     ("<li role>a", "fail"),
     ("<li hidden>a", "n/a"),
     ("<li class=submenu>a", "warn"),
-    ("<my-list><li>a</my-list>", "warn"),  # a custom element may contain a list in its shadow tree
+    ("<my-list><li>a</my-list>", "warn"),  # A custom element may contain a list in its shadow tree.
     ("<table role=presentation><tr><td><li>a</table>", "pass"),
     ("<table><tr><td><li>a</table>", "fail"),
 ]
-DESCRIPTION_ITEMS = [
+DESCRIPTION_ITEM_TAGS = [
     ("<p>None", "n/a"),
     ("<dl><dt>a<dd>b</dl>", "pass"),
     ("<dl><div><dt>a<dd>b</div></dl>", "pass"),
@@ -96,7 +96,7 @@ DESCRIPTION_LISTS = [
     ("<dl><dd>a</dl>", "fail"),
     ("<dl><dd>a<dt>b</dl>", "fail"),
     ("<dl><dd>a<dt>b<dd>c</dl>", "pass"),
-    ("<dl><div><dt>a</div></dl>", "pass"),  # the order inside a group is not judged
+    ("<dl><div><dt>a</div></dl>", "pass"),  # The check does not judge the order inside a group.
     ("<dl><div><dt>a<dd>b</dd><p>c</div></dl>", "fail"),
     ("<dl><div><div><dt>a<dd>b</div></div></dl>", "fail"),
     ("<dl><p>c</p><dt>a<dd>b</dl>", "fail"),
@@ -121,7 +121,7 @@ HEADERS = [
     (TABLE.format("<td headers=h1>1<td headers='h1  h2'>2"), "pass"),
     (TABLE.format("<td headers=gone>1"), "fail"),
     (TABLE.format("<td headers='h1 gone'>1"), "fail"),
-    (TABLE.format("<td id=d>1<td headers=d>2"), "fail"),  # not a header cell
+    (TABLE.format("<td id=d>1<td headers=d>2"), "fail"),  # The referenced cell is not a header.
     (TABLE.format("<td id=d role=rowheader>1<td headers=d>2"), "pass"),
     (TABLE.format("<th id=d role=cell>1<td headers=d>2"), "fail"),
     (TABLE.format("<th id=d role=shiny>1<td headers=d>2"), "pass"),
@@ -140,7 +140,8 @@ HEADERS = [
     ("<table role=none tabindex=0><tr><td headers=gone>1</table>", "fail"),
     ("<table role=grid><tr><th id=a>A<td headers=a>1</table>", "pass"),
     ("<table role=list><tr><td headers=gone>1</table>", "n/a"),
-    ("<table><tr role=none><th id=a>A<td headers=a>1</table>", "fail"),  # no row, so no header cell
+    # The table has no row, so it has no header cell.
+    ("<table><tr role=none><th id=a>A<td headers=a>1</table>", "fail"),
     ("<table hidden><tr><td headers=gone>1</table>", "n/a"),
     ("<div role=table><p headers=gone>1</div>", "n/a"),
 ]
@@ -178,13 +179,13 @@ CAPTIONS = [
     (
         "<table summary=Sales><caption hidden>Sales</caption></table>",
         "pass",
-    ),  # announced once; axe-core reports a fault
+    ),  # Screen readers announce the cell once, although axe-core reports a fault.
     ("<table class=modal summary=Sales><caption>Sales</caption></table>", "warn"),
     ("<table hidden summary=Sales><caption>Sales</caption></table>", "n/a"),
 ]
 DATA_TABLES = [
     ("<p>None", "n/a"),
-    ("<table><tr><td>A<td>B</table>", "n/a"),  # a layout table
+    ("<table><tr><td>A<td>B</table>", "n/a"),  # A table without headers counts as a layout table.
     ("<table role=none><tr><th>A</table>", "n/a"),
     ("<table datatable=0><tr><th>A</table>", "n/a"),
     ("<table><caption>A</caption><tr><td>1</table>", "pass"),
@@ -199,7 +200,7 @@ DATA_TABLES = [
     ("<table><tr><th>A</table>", "warn"),
     ("<table><tr><th>A<th>B</table>", "warn"),
     ("<table><tr><th>A<th>B<tr><td>1</table>", "warn"),
-    ("<table><tr><th>A<th><tr><td>1</table>", "pass"),  # an empty header is not judged
+    ("<table><tr><th>A<th><tr><td>1</table>", "pass"),  # The check for header cells does not judge empty headers.
     ("<table><tr><th>A<th>B<tr><td colspan=2>1</table>", "pass"),
     ("<table><tr><th colspan=2>A<tr><td>1<td>2</table>", "pass"),
     ("<table><tr><th rowspan=2>A<th>B<tr><th>C<tr><td>1<td>2</table>", "pass"),
@@ -227,7 +228,7 @@ HEADING_ORDER = [
     ("<p>None", "n/a"),
     ("<h1>a</h1><h2>b</h2><h3>c</h3><h2>d</h2>", "pass"),
     ("<h1>a</h1><h3>b</h3>", "warn"),
-    ("<h3>a</h3><h4>b</h4><h2>c</h2>", "pass"),  # the first heading may have any level
+    ("<h3>a</h3><h4>b</h4><h2>c</h2>", "pass"),  # The first heading may have any level.
     ("<h1>a</h1><h2>b</h2><h4>c</h4>", "warn"),
     ("<h1>a</h1><h2 hidden>b</h2><h3>c</h3>", "warn"),
     ("<h1>a</h1><h2 class=d-none>b</h2><h3>c</h3>", "pass"),
@@ -237,7 +238,7 @@ HEADING_ORDER = [
     ("<h1>a</h1><h2 role=tab>b</h2><h3>c</h3>", "warn"),
     ("<h1>a</h1><div role=heading aria-level=2>b</div><h3>c</h3>", "pass"),
     ("<h1>a</h1><div role=heading aria-level=3>b</div>", "warn"),
-    ("<h1>a</h1><div role=heading>b</div><h3>c</h3>", "pass"),  # the default level is 2
+    ("<h1>a</h1><div role=heading>b</div><h3>c</h3>", "pass"),  # The default level of role=heading is 2.
     ("<h1>a</h1><div role=heading aria-level=x>b</div><h3>c</h3>", "pass"),
     ("<h1>a</h1><h2 aria-level=3>b</h2>", "warn"),
     ("<h1>a</h1><h3 aria-level=2>b</h3>", "pass"),
@@ -245,6 +246,14 @@ HEADING_ORDER = [
     ("<h1>a</h1><h3 aria-level=-2>b</h3>", "warn"),
     ("<h2>a</h2><h3 aria-level=10>b</h3>", "warn"),
     ("<p role=heading hidden>a", "n/a"),
+    # W3C WAI, "Page Structure", Headings: a sidebar has its own levels.
+    ("<h1>a</h1><aside><h3>b</h3></aside><h3>c</h3>", "warn"),
+    ("<h1>a</h1><div class=sidebar><h2>b</h2></div><h3>c</h3>", "warn"),
+    ("<h1>a</h1><nav><h2>b</h2></nav><aside><h3>c</h3></aside><h4>d</h4>", "warn"),
+    ("<h1>a</h1><aside><h2>b</h2><h4>c</h4></aside>", "warn"),
+    ("<h1>a</h1><aside><h3>b</h3></aside><h2>c</h2>", "pass"),
+    ("<h1>a</h1><h2>b</h2><aside><h2>c</h2></aside><h3>d</h3>", "pass"),
+    ("<aside><h3>a</h3></aside><h1>b</h1><h2>c</h2>", "pass"),
 ]
 LEVEL_ONE_HEADINGS = [
     ("<h1>a</h1>", "pass"),
@@ -252,7 +261,8 @@ LEVEL_ONE_HEADINGS = [
     ("<h2>a</h2><div role=dialog>b</div>", "pass"),
     ("<h2>a</h2><div role=dialog hidden>b</div>", "warn"),
     ("<h2>a</h2><div role=dialog class=modal>b</div>", "warn"),
-    ("<div aria-hidden=true><h1>a</h1></div><div role=dialog class=modal>b</div>", "pass"),  # the dialog is open
+    # The rest of the page has aria-hidden, so the dialog is open.
+    ("<div aria-hidden=true><h1>a</h1></div><div role=dialog class=modal>b</div>", "pass"),
     ("<div aria-hidden=true><h1>a</h1></div><p>b", "warn"),
     ("<h1 hidden>a</h1><div role=dialog class=modal>b</div>", "warn"),
     ("<h2>a</h2><dialog>b</dialog>", "warn"),
@@ -266,7 +276,7 @@ LEVEL_ONE_HEADINGS = [
     ("<div role=heading aria-level=1>a</div>", "pass"),
     ("<div role=heading>a</div>", "warn"),
     ("<h1></h1>", "pass"),
-    ("<div id=root></div><noscript>Needs scripts</noscript>", "n/a"),  # scripts build the page
+    ("<div id=root></div><noscript>Needs scripts</noscript>", "n/a"),  # Scripts build the content of the page.
 ]
 BANNERS = [
     ("<p>None", "n/a"),
@@ -297,7 +307,8 @@ CONTENTINFOS = [
     ("<footer>a</footer>", "pass"),
     ("<aside><footer>a</footer></aside>", "n/a"),
     ("<aside><div role=contentinfo>a</div></aside>", "warn"),
-    ("<article><aside><div role=contentinfo>a</div></aside></article>", "pass"),  # this aside is not a landmark
+    # An aside inside an article is not a landmark.
+    ("<article><aside><div role=contentinfo>a</div></aside></article>", "pass"),
     ("<article><aside title=x><div role=contentinfo>a</div></aside></article>", "warn"),
     ("<div role=main><footer>a</footer></div>", "warn"),
 ]
@@ -316,7 +327,7 @@ MAINS = [
     ("<form><main>a</main></form>", "pass"),
     ("<nav hidden><main>a</main></nav>", "n/a"),
 ]
-MANY_BANNERS = [
+MULTIPLE_BANNERS = [
     ("<p>None", "n/a"),
     ("<header>a</header>", "pass"),
     ("<header>a</header><header>b</header>", "warn"),
@@ -332,24 +343,24 @@ MANY_BANNERS = [
     ("<header>a</header><header role=none>b</header>", "pass"),
     ("<header class=desktop>a</header><header class=mobile>b</header>", "pass"),
 ]
-MANY_CONTENTINFOS = [
+MULTIPLE_CONTENTINFOS = [
     ("<p>None", "n/a"),
     ("<footer>a</footer>", "pass"),
     ("<footer>a</footer><footer>b</footer>", "warn"),
     ("<footer>a</footer><section><footer>b</footer></section>", "pass"),
     ("<footer>a</footer><div role=contentinfo aria-hidden=true>b</div>", "pass"),
 ]
-MANY_MAINS = [
+MULTIPLE_MAIN_LANDMARKS = [
     ("<p>None", "n/a"),
     ("<main>a</main>", "pass"),
     ("<main>a</main><main>b</main>", "warn"),
     ("<main>a</main><div role=main>b</div>", "warn"),
-    ("<main role=main>a</main>", "pass"),  # one landmark, by tag and by role
+    ("<main role=main>a</main>", "pass"),  # The same element is a landmark by its tag and its role.
     ("<main>a</main><main hidden>b</main>", "pass"),
     ("<main>a</main><main class=d-none>b</main>", "pass"),
     ("<main role=presentation>a</main>", "n/a"),
 ]
-ONE_MAIN = [
+SINGLE_MAIN_LANDMARK = [
     ("<p>None", "warn"),
     ("<main>a</main>", "pass"),
     ("<div role=main>a</div>", "pass"),
@@ -389,7 +400,7 @@ UNIQUE_LANDMARKS = [
     ("<nav role=doc-toc>a</nav><nav>b</nav>", "warn"),
     ("<nav role=none>a</nav><nav>b</nav>", "pass"),
 ]
-CONTENT_OUTSIDE = [
+CONTENT_OUTSIDE_OF_LANDMARKS = [
     ("<main>a</main>", "pass"),
     ("<p>a", "warn"),
     ("<main>a</main><p>b", "warn"),
@@ -433,7 +444,7 @@ CONTENT_OUTSIDE = [
     ("<main>a</main><ul role=none><li>b</ul>", "warn"),
     ("<main>a</main><div role=none>b</div>", "warn"),
     ("text", "n/a"),
-    ("text<main>a</main>", "pass"),  # text directly in the body is not judged
+    ("text<main>a</main>", "pass"),  # The check for landmarks does not judge text directly in the body.
     ("<main>a</main><textarea hidden>b</textarea>", "pass"),
     ("<div id=root><img src=spinner></div>", "n/a"),
     ("<div class=modal><p>a</div>", "n/a"),
@@ -446,7 +457,7 @@ CONTENT_OUTSIDE = [
 CASES = {
     "list": LISTS,
     "listitem": LIST_ITEMS,
-    "dlitem": DESCRIPTION_ITEMS,
+    "dlitem": DESCRIPTION_ITEM_TAGS,
     "definition-list": DESCRIPTION_LISTS,
     "td-headers-attr": HEADERS,
     "scope-attr-valid": SCOPES,
@@ -457,12 +468,12 @@ CASES = {
     "landmark-banner-is-top-level": BANNERS,
     "landmark-contentinfo-is-top-level": CONTENTINFOS,
     "landmark-main-is-top-level": MAINS,
-    "landmark-no-duplicate-banner": MANY_BANNERS,
-    "landmark-no-duplicate-contentinfo": MANY_CONTENTINFOS,
-    "landmark-no-duplicate-main": MANY_MAINS,
-    "landmark-one-main": ONE_MAIN,
+    "landmark-no-duplicate-banner": MULTIPLE_BANNERS,
+    "landmark-no-duplicate-contentinfo": MULTIPLE_CONTENTINFOS,
+    "landmark-no-duplicate-main": MULTIPLE_MAIN_LANDMARKS,
+    "landmark-one-main": SINGLE_MAIN_LANDMARK,
     "landmark-unique": UNIQUE_LANDMARKS,
-    "region": CONTENT_OUTSIDE,
+    "region": CONTENT_OUTSIDE_OF_LANDMARKS,
 }
 FUNCTIONS = {function.__check__.id: function for function in vars(checks).values() if hasattr(function, "__check__")}
 
@@ -478,7 +489,7 @@ def test_structure_check_verdict_equals_axe_core(rule: str, markup: str, expecte
     assert verdict(judge(rule, markup)) == expected
 
 
-def test_certain_faults_are_listed_before_uncertain_faults() -> None:
+def test_definite_faults_are_listed_first() -> None:
     finding = judge("list", "<ul id=l1><my-item></my-item></ul><ul id=l2><p>a</ul>")
     assert isinstance(finding, Fail)
     assert [item["selector"] for item in rows(finding)] == ["#l2"]
@@ -490,7 +501,7 @@ def test_certain_faults_are_listed_before_uncertain_faults() -> None:
     assert labels(finding)[0].startswith("<ul ")
 
 
-def test_empty_headers_attribute_is_a_review() -> None:
+def test_empty_headers_attribute_needs_a_review() -> None:
     cells = "<table><tr><th id=h>A<th>B<tr><td headers=h>1<td id=c headers=''>2</table>"
     finding = judge("td-headers-attr", cells)
     assert isinstance(finding, Review)
@@ -502,12 +513,12 @@ def test_empty_headers_attribute_is_a_review() -> None:
     assert outcome(judge("td-headers-attr", cells.replace("headers=h", "headers=c"))) == "invalid"
 
 
-def test_frame_fills_a_gap_between_heading_levels() -> None:
+def test_visible_frame_may_fill_a_heading_gap() -> None:
     assert verdict(judge("heading-order", "<h1>a</h1><iframe src=/a></iframe><h3>b</h3>")) == "pass"
     assert verdict(judge("heading-order", "<h1>a</h1><iframe src=/a hidden></iframe><h3>b</h3>")) == "warn"
 
 
-def test_outermost_element_outside_of_landmarks_is_listed() -> None:
+def test_outermost_element_is_listed() -> None:
     finding = judge("region", "<div id=all><main>a</main><div id=lost><div><p>b</p><p>c</p></div></div></div>")
     assert isinstance(finding, Warn)
     assert [item["selector"] for item in rows(finding)] == ["#lost"]
@@ -532,14 +543,38 @@ def test_outermost_element_outside_of_landmarks_is_listed() -> None:
         "<!--" * 2_000 + "<td scope=row>" * 100,
     ],
 )
-def test_expensive_pages_are_judged(rule: str, markup: str) -> None:
+def test_expensive_markup_gets_a_verdict(rule: str, markup: str) -> None:
     assert verdict(judge(rule, markup)) in VERDICTS.values()
 
 
-def test_fix_for_two_main_landmarks_is_to_keep_one() -> None:
+def test_fix_for_two_main_landmarks() -> None:
     finding = judge("landmark-unique", "<main>A</main><main>B</main>")
     assert isinstance(finding, Warn)
     assert finding.fix == Fix("Keep one `<main>`, whatever the names; use `<div>` or `<section>` for the others.")
     finding = judge("landmark-unique", "<nav>A</nav><nav>B</nav>")
     assert isinstance(finding, Warn)
     assert finding.fix is None
+
+
+APP = "<header><h2>Boats</h2></header><p>Open daily.</p>{}<footer>Pier 3</footer>"
+
+
+@pytest.mark.parametrize("rule", ["landmark-one-main", "page-has-heading-one", "region"])
+@pytest.mark.parametrize(
+    ("markup", "is_judged"),
+    [
+        (APP.format("<div id=app></div><script src=a.js></script>"), False),
+        (APP.format("<div id=root>Loading…</div><script type=module src=a.js></script>"), False),
+        (APP.format("<div id=content><div class=spinner><i></i></div></div><script>render()</script>"), False),
+        (APP.format("<app-root></app-root><script src=a.js></script>"), False),
+        (APP.format("<div id=app></div>"), True),
+        (APP.format("<div id=app></div><script type=application/json>{}</script>"), True),
+        (APP.format("<div id=app><p>Rafts for hire.</p></div><script src=a.js></script>"), True),
+        (APP.format("<div id=app><img src=a></div><script src=a.js></script>"), True),
+        (APP.format("<div id=ad></div><script src=a.js></script>"), True),
+        # A skip link may lead to an empty element before the content.
+        (APP.format("<a href=#content>Skip</a><a id=content></a><p>Rafts.</p><script src=a.js></script>"), True),
+    ],
+)
+def test_scripts_may_build_missing_parts(rule: str, markup: str, is_judged: bool) -> None:
+    assert verdict(judge(rule, markup)) == ("warn" if is_judged else "n/a")

@@ -1,4 +1,4 @@
-"""Pictures, films and frames: a video page, a podcast, a gallery, image maps, drawings, embedded documents."""
+"""Corpus pages with media and embedded documents."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import wave
 from tests.website_scan.accessibility.corpus.pages import document, family
 
 
-def _silence(seconds: int) -> bytes:
+def _silent_wav(seconds: int) -> bytes:
     file = io.BytesIO()
     with wave.open(file, "wb") as sound:
         sound.setnchannels(1)
@@ -20,7 +20,7 @@ def _silence(seconds: int) -> bytes:
 
 # Files that the pages load, by path: media type and content.
 FILES = {
-    "/silence": ("audio/wav", _silence(5)),
+    "/silence": ("audio/wav", _silent_wav(5)),
     "/drawing": (
         "image/svg+xml",
         b'<svg xmlns="http://www.w3.org/2000/svg" width="90" height="90"><circle r="40"/></svg>',

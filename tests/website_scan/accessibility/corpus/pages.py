@@ -1,4 +1,4 @@
-"""Builders of the corpus: a page as its authors intended, and variants with faults that occur in practice."""
+"""Build corpus pages with common accessibility faults."""
 
 from __future__ import annotations
 
@@ -7,11 +7,14 @@ from collections.abc import Sequence
 Change = tuple[str, str]
 
 
-MIN_FOR_NEGLECTED = 3  # number of variants from which a family gets another variant with all faults
+MIN_VARIANTS_FOR_NEGLECTED_PAGE = 3  # A family with this many variants gets another one with all of their faults.
 
 
 def family(name: str, page: str, **broken: Sequence[Change]) -> dict[str, str]:
-    """Return a page and its variants by name. A variant replaces parts of the page's markup, wherever they occur."""
+    """Return the page and its faulty variants by name.
+
+    Every change of a variant replaces all occurrences of a text.
+    """
     pages = {name: page}
     neglected_page = page
     for variant, changes in broken.items():
@@ -21,13 +24,13 @@ def family(name: str, page: str, **broken: Sequence[Change]) -> dict[str, str]:
             markup = markup.replace(old, new)
             neglected_page = neglected_page.replace(old, new)
         pages[f"{name}-{variant.replace('_', '-')}"] = markup
-    if len(broken) >= MIN_FOR_NEGLECTED:
+    if len(broken) >= MIN_VARIANTS_FOR_NEGLECTED_PAGE:
         pages[f"{name}-neglected"] = neglected_page
     return pages
 
 
 def document(title: str, body: str, *, head: str = "", lang: str = "en") -> str:
-    """Return a modern HTML page with the usual head."""
+    """Return an HTML5 document with a charset, a viewport and a title."""
     return f"""<!doctype html>
 <html lang="{lang}">
 <head>

@@ -1,4 +1,4 @@
-"""Shared helpers of the tests of discovery."""
+"""Shared helpers for tests of page discovery."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ BOTH = ("sitemap", "links")
 POLICY = Policy(allowed_networks=NETWORKS)
 
 
-def discovered(
+def run_discovery(
     site: Site,
     start: str = "/",
     *,
@@ -24,15 +24,15 @@ def discovered(
     include: tuple[str, ...] = (),
     exclude: tuple[str, ...] = (),
     time_limit_s: float = 60.0,
-    tell: Callable[[int], None] = lambda _: None,
+    report_progress: Callable[[int], None] = lambda _: None,
 ) -> Discovery:
-    """Run discovery on a running site, with the limits that the service would use."""
+    """Run discovery on a running site with the service's limits."""
     wish = Wish(parse_target(site.url + start, POLICY), frozenset(by), max_pages, include, exclude)
     with Network(POLICY, limits=discovery_limits(max_pages), time_limit_s=time_limit_s + 30) as network:
-        return discover(wish, network, tell, time_limit_s)
+        return discover(wish, network, report_progress, time_limit_s)
 
 
-def paths(site: Site, found: Discovery) -> list[str]:
-    """Return the pages' URLs without the site's origin."""
-    assert all(each.startswith(site.url) for each in found.pages)
-    return [each.removeprefix(site.url) for each in found.pages]
+def page_paths(site: Site, discovery: Discovery) -> list[str]:
+    """Return the paths of the discovered pages."""
+    assert all(url.startswith(site.url) for url in discovery.pages)
+    return [url.removeprefix(site.url) for url in discovery.pages]

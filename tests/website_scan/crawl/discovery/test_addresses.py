@@ -1,4 +1,4 @@
-"""Addresses of pages: which belong to the site, which are the same page, and which patterns they match."""
+"""Tests for assigning, comparing and filtering page addresses."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from website_scan.crawl.discovery.addresses import Site, identity, is_file
-from website_scan.crawl.discovery.mazes import Mazes, shape
+from website_scan.crawl.discovery.addresses import Site, has_file_extension, identity
+from website_scan.crawl.discovery.mazes import CrawlerTraps, shape
 from website_scan.crawl.discovery.patterns import MAX_PATTERNS, Patterns, pattern_fault
 from website_scan.crawl.robots import normalised_path
 from website_scan.net.policy import Policy
@@ -27,7 +27,7 @@ BASE = "https://www.shop.com/a/b"
         ("../c?x=1#y", "/c?x=1"),
         ("https://www.shop.com", "/"),
         ("HTTPS://WWW.SHOP.COM/C", "/C"),
-        ("http://shop.com/c", "/c"),  # http and the host without www redirect here
+        ("http://shop.com/c", "/c"),  # http:// and the host without www redirect to the start page's host.
         ("https://shop.com:443/c", "/c"),
         ("//shop.com./c", "/c"),
         ("https://www.shop.com//other.com/c", "//other.com/c"),
@@ -43,7 +43,7 @@ BASE = "https://www.shop.com/a/b"
         ("/c?PHPSESSID=0123456789abcdef", "/c"),
         ("/c?sid=2f9a0e1b7c3d4e5f6a7b", "/c"),
         ("/c?s=shoes", "/c?s=shoes"),
-        ("/story?sid=5", "/story?sid=5"),  # the number of an article
+        ("/story?sid=5", "/story?sid=5"),  # The parameter's value is an article number, not a session ID.
         ("/c?session=morning", "/c?session=morning"),
         (" /c\n", "/c"),
         ("https://shop.com.evil.org/c", None),
@@ -63,11 +63,11 @@ BASE = "https://www.shop.com/a/b"
         ("/" + "é" * 500, None),
     ],
 )
-def test_addresses_of_the_site(reference: str, path: str | None) -> None:
+def test_reference_on_the_same_site_becomes_a_path(reference: str, path: str | None) -> None:
     assert SITE.path(reference, BASE) == path
 
 
-def test_another_port_is_another_site() -> None:
+def test_different_port_is_a_different_site() -> None:
     site = Site(parse_target("https://www.shop.com:8443/", Policy()))
     assert site.path("https://shop.com:8443/c", BASE) == "/c"
     assert site.path("http://www.shop.com:8443/c", BASE) is None
@@ -85,19 +85,19 @@ def test_another_port_is_another_site() -> None:
         ("/gr%c3%b6", "/gr%C3%B6"),
     ],
 )
-def test_one_page_has_one_identity(one: str, other: str) -> None:
+def test_spellings_of_one_path_have_the_same_identity(one: str, other: str) -> None:
     assert identity(one) == identity(other)
 
 
 @pytest.mark.parametrize(
     ("one", "other"), [("/a", "/"), ("/a", "/A"), ("/a?x=1", "/a?x=2"), ("/a?x=1&x=2", "/a?x=1"), ("/a%2Fb", "/a/b")]
 )
-def test_two_pages_have_two(one: str, other: str) -> None:
+def test_different_paths_have_different_identities(one: str, other: str) -> None:
     assert identity(one) != identity(other)
 
 
 @given(st.text(max_size=60))
-def test_a_page_of_the_site_is_one_under_its_own_url(reference: str) -> None:
+def test_path_round_trips_through_its_URL(reference: str) -> None:
     path = SITE.path(reference, BASE)
     if path is not None:
         url = SITE.url(path)
@@ -106,8 +106,8 @@ def test_a_page_of_the_site_is_one_under_its_own_url(reference: str) -> None:
 
 
 @pytest.mark.parametrize("path", ["/a.pdf", "/a.PDF?x=1", "/b/c.jpeg", "/x.tar.gz", "/feed.rss", "/style.css"])
-def test_files_are_no_pages(path: str) -> None:
-    assert is_file(path)
+def test_path_with_a_file_extension_is_not_a_page(path: str) -> None:
+    assert has_file_extension(path)
 
 
 @pytest.mark.parametrize(
@@ -127,8 +127,8 @@ def test_files_are_no_pages(path: str) -> None:
         "/wiki/Node.js",
     ],
 )
-def test_pages_may_look_like_files(path: str) -> None:
-    assert not is_file(path)
+def test_page_that_resembles_a_file_is_a_page(path: str) -> None:
+    assert not has_file_extension(path)
 
 
 @pytest.mark.parametrize(
@@ -150,12 +150,12 @@ def test_pages_may_look_like_files(path: str) -> None:
         ("*", "/", True),
     ],
 )
-def test_patterns(pattern: str, path: str, is_match: bool) -> None:
+def test_pattern_includes_or_excludes_matching_paths(pattern: str, path: str, is_match: bool) -> None:
     assert Patterns(include=(pattern,)).admit(normalised_path(path)) == is_match
     assert Patterns(exclude=(pattern,)).admit(normalised_path(path)) != is_match
 
 
-def test_an_exclusion_wins() -> None:
+def test_exclude_pattern_overrides_include_pattern() -> None:
     patterns = Patterns(("/docs/*",), ("*/old/*",))
     assert patterns.admit("/docs/new/a")
     assert not patterns.admit("/docs/old/a")
@@ -163,29 +163,29 @@ def test_an_exclusion_wins() -> None:
 
 
 @pytest.mark.parametrize("pattern", ["", "docs/*", "https://shop.com/*", "/" + "a" * 500, "/a\nb", "/\ud800"])
-def test_patterns_that_can_not_be_meant_are_refused(pattern: str) -> None:
+def test_invalid_path_pattern_raises_ValueError(pattern: str) -> None:
     assert pattern_fault(pattern)
     with pytest.raises(ValueError, match="pattern"):
         Patterns(include=(pattern,))
 
 
-def test_there_is_a_limit_to_patterns() -> None:
+def test_too_many_path_patterns_raise_ValueError() -> None:
     Patterns(include=("/a",) * MAX_PATTERNS)
     with pytest.raises(ValueError, match="at most 50"):
         Patterns(exclude=("/a",) * (MAX_PATTERNS + 1))
 
 
-def test_hostile_patterns_and_paths_take_linear_time() -> None:
+def test_hostile_patterns_are_matched_in_linear_time() -> None:
     patterns = Patterns(exclude=("*a" * 249 + "*b",) * MAX_PATTERNS)
     path = "/" + "a" * 2000
     site_path = "https://www.shop.com/" + "a1" * 1000
-    began = time.thread_time()
+    start_s = time.thread_time()
     assert patterns.admit(path)
     for _ in range(100):
         SITE.path(site_path, BASE)
         shape(path)
         identity(path)
-    assert time.thread_time() - began < 1.0
+    assert time.thread_time() - start_s < 1.0
 
 
 @pytest.mark.parametrize(
@@ -198,21 +198,21 @@ def test_hostile_patterns_and_paths_take_linear_time() -> None:
         ("/impressum", "/impressum"),
     ],
 )
-def test_shapes(path: str, expected: str) -> None:
+def test_path_shape_omits_numbers_and_IDs(path: str, expected: str) -> None:
     assert shape(path) == expected
 
 
-def test_one_shape_fills_at_most_half_of_a_list() -> None:
-    mazes = Mazes(100)
-    admitted = [each for each in range(80) if mazes.admit(f"/item/{each}", "/item/…", 2, 0)]
+def test_similar_paths_fill_at_most_half_the_list() -> None:
+    mazes = CrawlerTraps(100)
+    admitted = [number for number in range(80) if mazes.admit(f"/item/{number}", "/item/…", 2, 0)]
     assert len(admitted) == 50
     assert mazes.left_out == 30
     assert mazes.example == "/item/…"
-    assert all(mazes.admit(f"/word-{each}", f"/word-{each}", 2, 0) for each in "abc")
+    assert all(mazes.admit(f"/word-{letter}", f"/word-{letter}", 2, 0) for letter in "abc")
 
 
-def test_links_that_make_themselves_longer_end() -> None:
-    mazes = Mazes(100)
+def test_paths_with_repeated_segments_are_refused() -> None:
+    mazes = CrawlerTraps(100)
     assert mazes.admit("/a/b/a/b/a/b", "/a/b/a/b/a/b", 3, 0)
     assert not mazes.admit("/a/b/a/b/a/b/a/b", "/a/b/a/b/a/b/a/b", 4, 0)
     assert not mazes.admit("/" + "/".join("abcdefghijklmnop"), "x", 4, 0)

@@ -1,4 +1,7 @@
-"""The list of pages keeps its invariants, no matter what the pages turn out to be."""
+"""Test that a page list stays within its limit.
+
+It must have no duplicates.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ def page_list(max_pages: int = 4) -> PageList:
 
 
 @given(STEPS)
-def test_a_list_has_each_page_once_and_no_more_than_are_wanted(steps: list[tuple[str, str, str]]) -> None:
+def test_page_list_respects_its_limit(steps: list[tuple[str, str, str]]) -> None:
     pages = page_list()
     for step, path, other in steps:
         match step:
@@ -42,7 +45,7 @@ def test_a_list_has_each_page_once_and_no_more_than_are_wanted(steps: list[tuple
         assert not {"/secret", "/old/f"} & set(pages.paths)
 
 
-def test_another_page_takes_the_place_of_one() -> None:
+def test_redirect_target_replaces_its_source() -> None:
     pages = page_list()
     for path in ("/a", "/b", "/c"):
         assert pages.add(path) is Admission.NEW
@@ -54,10 +57,10 @@ def test_another_page_takes_the_place_of_one() -> None:
     assert list(pages.paths) == ["/other", "/c"]
 
 
-def test_pages_beyond_the_list_are_counted_once() -> None:
+def test_pages_beyond_the_limit_are_counted_once() -> None:
     pages = page_list(2)
-    found = [pages.add(path) for path in ("/a", "/b", "/c", "/c", "/secret", "/a")]
-    assert found == [
+    admissions = [pages.add(path) for path in ("/a", "/b", "/c", "/c", "/secret", "/a")]
+    assert admissions == [
         *(Admission.NEW, Admission.NEW, Admission.OVERFLOWING),
         *(Admission.KNOWN, Admission.REFUSED, Admission.KNOWN),
     ]

@@ -1,4 +1,4 @@
-"""Discovery by sitemaps."""
+"""Tests for page discovery through sitemaps."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from tests.targets.many_pages import TEXT, XML, document, sitemap_index, urlset
 from tests.targets.server import Answer, Site
-from tests.website_scan.crawl.discovery.cast import discovered, paths
+from tests.website_scan.crawl.discovery.cast import page_paths, run_discovery
 from website_scan.crawl.discovery.sitemaps import MAX_FILES
 
 HOME = Answer(document("Home"))
@@ -19,8 +19,8 @@ ATOM = (
 RSS = "<rss><channel><link>/</link><item><link>/a</link></item><item><link>/b</link></item></channel></rss>"
 
 
-def named(*addresses: str) -> Answer:
-    return Answer("".join(f"Sitemap: {each}\n" for each in addresses), headers=TEXT)
+def robots_with_sitemaps(*addresses: str) -> Answer:
+    return Answer("".join(f"Sitemap: {address}\n" for address in addresses), headers=TEXT)
 
 
 @pytest.mark.parametrize(
@@ -28,73 +28,85 @@ def named(*addresses: str) -> Answer:
     [urlset("/a", "/b"), gzip.compress(urlset("/a", "/b").encode(), mtime=0)],
     ids=["xml", "gzip"],
 )
-def test_sitemaps_are_read_compressed_or_not(body: str | bytes) -> None:
-    with Site({"/": HOME, "/robots.txt": named("/map"), "/map": Answer(body, headers=XML)}) as site:
-        found = discovered(site, by=["sitemap"])
-    assert paths(site, found) == ["/", "/a", "/b"]
-    assert not found.notes
+def test_plain_or_gzipped_sitemap_is_read(body: str | bytes) -> None:
+    with Site({"/": HOME, "/robots.txt": robots_with_sitemaps("/map"), "/map": Answer(body, headers=XML)}) as site:
+        discovery = run_discovery(site, by=["sitemap"])
+    assert page_paths(site, discovery) == ["/", "/a", "/b"]
+    assert not discovery.notes
 
 
 @pytest.mark.parametrize("body", [RSS, ATOM], ids=["rss", "atom"])
-def test_a_feed_is_read_but_no_list_of_all_pages(body: str) -> None:
-    with Site({"/": HOME, "/robots.txt": named("/feed"), "/feed": Answer(body, headers=XML)}) as site:
-        found = discovered(site, by=["sitemap"])
-    assert paths(site, found) == ["/", "/a", "/b"]
-    assert found.notes == (f"The sitemap {site.url}/feed is a feed or of news, and names the latest pages only.",)
-    assert not found.is_complete
+def test_feed_is_read_as_an_incomplete_sitemap(body: str) -> None:
+    with Site({"/": HOME, "/robots.txt": robots_with_sitemaps("/feed"), "/feed": Answer(body, headers=XML)}) as site:
+        discovery = run_discovery(site, by=["sitemap"])
+    assert page_paths(site, discovery) == ["/", "/a", "/b"]
+    assert discovery.notes == (f"The sitemap {site.url}/feed is a feed or of news, and names the latest pages only.",)
+    assert not discovery.is_complete
 
 
-def test_a_list_of_addresses_is_a_sitemap() -> None:
-    with Site({"/": HOME, "/robots.txt": named("/map.txt")}) as site:
+def test_text_file_of_URLs_is_read_as_a_sitemap() -> None:
+    with Site({"/": HOME, "/robots.txt": robots_with_sitemaps("/map.txt")}) as site:
         site.routes["/map.txt"] = Answer(f"{site.url}/a\r\n{site.url}/b\n\n# more\n", headers=TEXT)
-        found = discovered(site, by=["sitemap"])
-    assert paths(site, found) == ["/", "/a", "/b"]
+        discovery = run_discovery(site, by=["sitemap"])
+    assert page_paths(site, discovery) == ["/", "/a", "/b"]
 
 
 @pytest.mark.parametrize("place", ["/sitemap.xml", "/sitemap_index.xml"])
-def test_a_sitemap_that_robots_txt_does_not_name_is_found_in_the_usual_places(place: str) -> None:
+def test_sitemap_at_a_usual_path_is_read(place: str) -> None:
     with Site({"/": HOME, place: Answer(urlset("/a"), headers=XML)}) as site:
-        assert paths(site, discovered(site, by=["sitemap"])) == ["/", "/a"]
+        assert page_paths(site, run_discovery(site, by=["sitemap"])) == ["/", "/a"]
 
 
-def test_a_page_in_the_place_of_a_sitemap_is_none() -> None:
+def test_HTML_page_is_not_a_sitemap() -> None:
     with Site({"*": HOME}) as site:
-        found = discovered(site, by=["sitemap"])
-    assert paths(site, found) == ["/"]
-    assert found.notes == ("The site has no sitemap.",)
-    assert not found.is_complete
+        discovery = run_discovery(site, by=["sitemap"])
+    assert page_paths(site, discovery) == ["/"]
+    assert discovery.notes == ("The site has no sitemap.",)
+    assert not discovery.is_complete
 
 
-def test_indexes_are_read_in_their_order_and_each_file_once() -> None:
-    with Site({"/": HOME, "/robots.txt": named("/index.xml", "/late.xml", "/index.xml")}) as site:
+def test_sitemap_indexes_are_read_in_order() -> None:
+    with Site({"/": HOME, "/robots.txt": robots_with_sitemaps("/index.xml", "/late.xml", "/index.xml")}) as site:
         site.routes["/index.xml"] = Answer(
-            sitemap_index(*(site.url + each for each in ("/one.xml", "/inner.xml", "/one.xml"))), headers=XML
+            sitemap_index(*(site.url + path for path in ("/one.xml", "/inner.xml", "/one.xml"))), headers=XML
         )
         site.routes["/inner.xml"] = Answer(sitemap_index(f"{site.url}/two.xml", f"{site.url}/index.xml"), headers=XML)
         site.routes["/one.xml"] = Answer(urlset("/a", "/"), headers=XML)
         site.routes["/two.xml"] = Answer(urlset("/b", "/a"), headers=XML)
         site.routes["/late.xml"] = Answer(urlset("/c"), headers=XML)
-        found = discovered(site, by=["sitemap"])
-        assert site.paths() == ["/", "/robots.txt", "/index.xml", "/one.xml", "/inner.xml", "/two.xml", "/late.xml"]
-    assert paths(site, found) == ["/", "/a", "/b", "/c"]
-    assert found.is_complete
+        discovery = run_discovery(site, by=["sitemap"])
+        assert site.paths() == [
+            "/",
+            "/robots.txt",
+            "/index.xml",
+            "/one.xml",
+            "/inner.xml",
+            "/two.xml",
+            "/late.xml",
+        ]
+    assert page_paths(site, discovery) == ["/", "/a", "/b", "/c"]
+    assert discovery.is_complete
 
 
-def test_only_pages_of_the_site_are_taken() -> None:
+def test_sitemap_entries_outside_the_site_are_ignored() -> None:
     entries = ("/a", "https://other.example.com/b", "/c.pdf", "/a#part", "/a?utm_source=map", "mailto:x@y.example", "")
     with Site({"/": HOME, "/sitemap.xml": Answer(urlset(*entries), headers=XML)}) as site:
-        assert paths(site, discovered(site, by=["sitemap"])) == ["/", "/a"]
+        assert page_paths(site, run_discovery(site, by=["sitemap"])) == ["/", "/a"]
 
 
-def test_sitemaps_may_lie_on_another_host_but_not_on_a_private_one() -> None:
+def test_sitemap_on_a_private_host_is_not_read() -> None:
     with Site() as other, Site({"/": HOME, "/robots.txt": Answer("")}) as site:
         other.routes["/map.xml"] = Answer(urlset(f"{site.url}/a", f"{other.url}/b"), headers=XML)
-        site.routes["/robots.txt"] = named("http://10.0.0.1/map.xml", f"{other.url}/map.xml", "file:///etc/passwd")
-        found = discovered(site, by=["sitemap"])
-    assert paths(site, found) == ["/", "/a"]
-    assert len(found.notes) == 2
-    assert found.notes[0].startswith("The sitemap http://10.0.0.1/map.xml was not asked for: the target is not public")
-    assert not found.is_complete
+        site.routes["/robots.txt"] = robots_with_sitemaps(
+            "http://10.0.0.1/map.xml", f"{other.url}/map.xml", "file:///etc/passwd"
+        )
+        discovery = run_discovery(site, by=["sitemap"])
+    assert page_paths(site, discovery) == ["/", "/a"]
+    assert len(discovery.notes) == 2
+    assert discovery.notes[0].startswith(
+        "The sitemap http://10.0.0.1/map.xml was not requested: the target is not public"
+    )
+    assert not discovery.is_complete
 
 
 @pytest.mark.parametrize(
@@ -110,51 +122,51 @@ def test_sitemaps_may_lie_on_another_host_but_not_on_a_private_one() -> None:
         (Answer.redirect("/map.xml"), "could not be read: the site redirects in a loop"),
     ],
 )
-def test_a_sitemap_that_can_not_be_read_is_named_and_the_others_are_read(answer: Answer, note: str) -> None:
-    with Site({"/": HOME, "/robots.txt": named("/map.xml", "/b.xml"), "/map.xml": answer}) as site:
+def test_unreadable_sitemap_does_not_affect_others(answer: Answer, note: str) -> None:
+    with Site({"/": HOME, "/robots.txt": robots_with_sitemaps("/map.xml", "/b.xml"), "/map.xml": answer}) as site:
         site.routes["/b.xml"] = Answer(urlset("/b"), headers=XML)
-        found = discovered(site, by=["sitemap"])
-    assert paths(site, found) == ["/", "/b"]
-    assert found.notes[0].startswith(f"The sitemap {site.url}/map.xml {note}")
-    assert not found.is_complete
+        discovery = run_discovery(site, by=["sitemap"])
+    assert page_paths(site, discovery) == ["/", "/b"]
+    assert discovery.notes[0].startswith(f"The sitemap {site.url}/map.xml {note}")
+    assert not discovery.is_complete
 
 
-def test_pages_before_a_fault_count() -> None:
+def test_entries_before_malformed_XML_are_used() -> None:
     broken = urlset("/a", "/b").replace("</urlset>", "<url><loc>/c</loc></ur")
     with Site({"/": HOME, "/sitemap.xml": Answer(broken, headers=XML)}) as site:
-        assert paths(site, discovered(site, by=["sitemap"])) == ["/", "/a", "/b", "/c"]
+        assert page_paths(site, run_discovery(site, by=["sitemap"])) == ["/", "/a", "/b", "/c"]
 
 
-def test_what_robots_txt_forbids_is_not_listed_and_counted() -> None:
+def test_disallowed_entries_are_excluded() -> None:
     robots = "User-agent: *\nDisallow: /\n\nUser-agent: websitescanservice\nDisallow: /private\nDisallow: /*.php$\n"
     entries = ("/a", "/private/b", "/privat%65/c", "/d.php", "/d.php?x")
     with Site({"/": HOME, "/robots.txt": Answer(robots, headers=TEXT)}) as site:
         site.routes["/sitemap.xml"] = Answer(urlset(*entries), headers=XML)
-        found = discovered(site, by=["sitemap"])
-    assert paths(site, found) == ["/", "/a", "/d.php?x"]
-    assert found.notes == ("robots.txt forbids 3 addresses.",)
-    assert found.is_complete
+        discovery = run_discovery(site, by=["sitemap"])
+    assert page_paths(site, discovery) == ["/", "/a", "/d.php?x"]
+    assert discovery.notes == ("robots.txt forbids 3 addresses.",)
+    assert discovery.is_complete
 
 
-def test_no_more_sitemaps_are_asked_for_than_the_list_needs() -> None:
+def test_sitemaps_are_requested_until_the_list_is_full() -> None:
     with Site({"/": HOME}) as site:
         files = [f"/map-{number}.xml" for number in range(10)]
-        site.routes["/sitemap.xml"] = Answer(sitemap_index(*(site.url + each for each in files)), headers=XML)
-        for each in files:
-            site.routes[each] = Answer(urlset(*(f"{each[:-4]}/{n}" for n in range(30))), headers=XML)
-        found = discovered(site, by=["sitemap"], max_pages=50)
+        site.routes["/sitemap.xml"] = Answer(sitemap_index(*(site.url + path for path in files)), headers=XML)
+        for path in files:
+            site.routes[path] = Answer(urlset(*(f"{path[:-4]}/{n}" for n in range(30))), headers=XML)
+        discovery = run_discovery(site, by=["sitemap"], max_pages=50)
         assert len(site.requests) == 5
-    assert len(found.pages) == 50
-    assert (found.found, found.is_complete) == (61, False)
+    assert len(discovery.pages) == 50
+    assert (discovery.found, discovery.is_complete) == (61, False)
 
 
-def test_there_is_a_limit_to_sitemaps() -> None:
+def test_number_of_requested_sitemaps_is_limited() -> None:
     with Site({"/": HOME}) as site:
         site.routes["/sitemap.xml"] = Answer(
             sitemap_index(*(f"{site.url}/map-{number}.xml" for number in range(200))), headers=XML
         )
         site.routes["*"] = Answer(urlset("/a"), headers=XML)
-        found = discovered(site, by=["sitemap"], max_pages=10)
+        discovery = run_discovery(site, by=["sitemap"], max_pages=10)
         assert len(site.requests) == 2 + MAX_FILES
-    assert found.notes == ("The site has more than 50 sitemaps; those beyond were not read.",)
-    assert not found.is_complete
+    assert discovery.notes == ("The site has more than 50 sitemaps; those beyond were not read.",)
+    assert not discovery.is_complete

@@ -1,4 +1,4 @@
-"""Reuse of responses: for the same request only, with as much as was read, never a refusal, and not for long."""
+"""Tests for the HTTP response cache of a scan."""
 
 from __future__ import annotations
 
@@ -12,32 +12,34 @@ from tests.targets.server import Request as ReceivedRequest
 from tests.website_scan.cast import POLICY
 from website_scan.net.client import Network
 from website_scan.net.errors import NetError, TimedOut, Untrusted
-from website_scan.net.http.answers import Answers, Key, Wish, key_of
+from website_scan.net.http.answers import AnswerRequirements, Answers, Key, answer_key
 from website_scan.net.http.request import Request, Reuse
 from website_scan.net.http.response import Headers, Response
 from website_scan.net.targets import parse_target
 
 URL = "https://example.com/app.js"
-ALL_OF_IT = Wish(1000, verify=False)
+UNTRUSTED_WISH = AnswerRequirements(1000, verify=False)
 
 
-def key(url: str = URL, **headers: str) -> Key:
-    return key_of(Request(parse_target(url, POLICY), headers=headers))
+def request_key(url: str = URL, **headers: str) -> Key:
+    return answer_key(Request(parse_target(url, POLICY), headers=headers))
 
 
-def kept(answers: Answers, wish: Wish = ALL_OF_IT, **headers: str) -> Response | None:
-    """Return the kept response. None if the request would have to be sent."""
+def cached_response(
+    answers: Answers, requirements: AnswerRequirements = UNTRUSTED_WISH, **headers: str
+) -> Response | None:
+    """Return the cached response, or None."""
     try:
-        return answers.answer(key(**headers), wish, _nobody, 0.0)
+        return answers.answer(request_key(**headers), requirements, _raise_lookup_error, 0.0)
     except LookupError:
         return None
 
 
-def _nobody() -> Response:
+def _raise_lookup_error() -> Response:
     raise LookupError
 
 
-def test_it_is_asked_for_once() -> None:
+def test_same_request_is_sent_once() -> None:
     with Site({"/": Answer("x" * 500)}) as site, Network(POLICY) as network:
         for _ in range(3):
             assert network.fetch(Request(f"{site.url}/", reuse=Reuse.ALLOWED)).body == b"x" * 500
@@ -46,51 +48,54 @@ def test_it_is_asked_for_once() -> None:
         assert len(site.requests) == 2, "who does not allow it gets a fresh answer"
 
 
-def test_who_wants_less_gets_less_and_who_wants_more_asks() -> None:
+def test_cached_body_is_reused() -> None:
     with Site({"/": Answer("x" * 500)}) as site, Network(POLICY) as network:
         for max_bytes, requests in ((100, 1), (50, 1), (300, 2), (500, 3), (10, 3), (10_000, 3)):
-            found = network.fetch(Request(f"{site.url}/", max_bytes=max_bytes, reuse=Reuse.ALLOWED))
-            assert (len(found.body), found.truncated) == (min(max_bytes, 500), max_bytes < 500)
+            response = network.fetch(Request(f"{site.url}/", max_bytes=max_bytes, reuse=Reuse.ALLOWED))
+            assert (len(response.body), response.truncated) == (min(max_bytes, 500), max_bytes < 500)
             assert len(site.requests) == requests
 
 
-def test_redirects_are_kept_hop_by_hop() -> None:
+def test_redirects_are_cached_hop_by_hop() -> None:
     with Site({"/": Answer.redirect("/there"), "/there": Answer("here")}) as site, Network(POLICY) as network:
         for _ in range(2):
-            assert [each.status for each in network.follow(Request(f"{site.url}/", reuse=Reuse.ALLOWED))] == [302, 200]
+            assert [response.status for response in network.follow(Request(f"{site.url}/", reuse=Reuse.ALLOWED))] == [
+                302,
+                200,
+            ]
         assert site.paths() == ["/", "/there"]
 
 
-def test_a_cookie_of_an_earlier_hop_makes_it_another_request() -> None:
-    def wants_cookie(request: ReceivedRequest) -> Answer:
+def test_request_with_another_cookie_is_sent() -> None:
+    def require_cookie(request: ReceivedRequest) -> Answer:
         if request.header("Cookie"):
             return Answer("in")
         return Answer.redirect("/", Set_Cookie="seen=1")
 
-    with Site({"/": wants_cookie}) as site, Network(POLICY) as network:
+    with Site({"/": require_cookie}) as site, Network(POLICY) as network:
         for _ in range(2):
             assert network.follow(Request(f"{site.url}/", reuse=Reuse.ALLOWED))[-1].body == b"in"
         assert len(site.requests) == 2
 
 
 @pytest.mark.parametrize("status", [403, 429, 500, 503])
-def test_a_refusal_is_not_the_last_word(status: int) -> None:
+def test_error_response_is_not_cached(status: int) -> None:
     with Site({"/": Answer("no", status=status)}) as site, Network(POLICY) as network:
         for _ in range(2):
             assert network.fetch(Request(f"{site.url}/", reuse=Reuse.ALLOWED)).status == status
         assert len(site.requests) == 2
 
 
-def test_a_page_that_was_asked_for_anew_is_known_to_who_asks_for_less() -> None:
+def test_shorter_body_comes_from_the_cache() -> None:
     with Site({"/": Answer("x" * 50_000)}) as site, Network(POLICY) as network:
-        assert len(network.fetch(Request(f"{site.url}/", reuse=Reuse.FOR_OTHERS)).body) == 50_000
+        assert len(network.fetch(Request(f"{site.url}/", reuse=Reuse.STORE_ONLY)).body) == 50_000
         assert len(network.fetch(Request(f"{site.url}/", max_bytes=1000, reuse=Reuse.ALLOWED)).body) == 1000
         assert len(site.requests) == 1
-        assert len(network.fetch(Request(f"{site.url}/", reuse=Reuse.FOR_OTHERS)).body) == 50_000
+        assert len(network.fetch(Request(f"{site.url}/", reuse=Reuse.STORE_ONLY)).body) == 50_000
         assert len(site.requests) == 2
 
 
-def test_what_an_untrusted_certificate_guards_is_nothing_for_who_wants_trust() -> None:
+def test_verified_request_ignores_untrusted_responses() -> None:
     with Site({"/": Answer("x")}, certificate=Certificate.EXPIRED) as site, Network(POLICY) as network:
         url = site.url_as("localhost") + "/"
         assert network.fetch(Request(url, verify=False, reuse=Reuse.ALLOWED)).tls is not None
@@ -98,92 +103,92 @@ def test_what_an_untrusted_certificate_guards_is_nothing_for_who_wants_trust() -
             network.fetch(Request(url, reuse=Reuse.ALLOWED))
 
 
-def test_many_at_once_wait_for_one() -> None:
+def test_concurrent_equal_requests_wait_for_the_first() -> None:
     asked, go = threading.Event(), threading.Event()
 
-    def slow(request: ReceivedRequest) -> Answer:
+    def slow_route(request: ReceivedRequest) -> Answer:
         asked.set()
         go.wait(10)
         return Answer("x")
 
-    with Site({"/": slow}) as site, Network(POLICY) as network, ThreadPoolExecutor(8) as pool:
+    with Site({"/": slow_route}) as site, Network(POLICY) as network, ThreadPoolExecutor(8) as pool:
         first = pool.submit(network.fetch, Request(f"{site.url}/", reuse=Reuse.ALLOWED))
         assert asked.wait(10)
         others = [pool.submit(network.fetch, Request(f"{site.url}/", reuse=Reuse.ALLOWED)) for _ in range(7)]
         go.set()
-        assert {each.result().body for each in (first, *others)} == {b"x"}
+        assert {future.result().body for future in (first, *others)} == {b"x"}
         assert len(site.requests) == 1
 
 
-def test_who_waited_for_one_that_failed_asks_himself() -> None:
+def test_waiting_request_is_sent_after_a_failure() -> None:
     answers, began, go = Answers(), threading.Event(), threading.Event()
 
-    def fails() -> Response:
+    def failing_request() -> Response:
         began.set()
         go.wait(10)
         raise NetError("gone")
 
     with ThreadPoolExecutor(2) as pool:
-        first = pool.submit(answers.answer, key(), ALL_OF_IT, fails, 10.0)
+        first = pool.submit(answers.answer, request_key(), UNTRUSTED_WISH, failing_request, 10.0)
         assert began.wait(10)
-        second = pool.submit(answers.answer, key(), ALL_OF_IT, lambda: Response(URL, 200, headers()), 10.0)
+        second = pool.submit(answers.answer, request_key(), UNTRUSTED_WISH, lambda: Response(URL, 200, headers()), 10.0)
         go.set()
         assert second.result().status == 200
         with pytest.raises(NetError):
             first.result()
-    assert kept(answers)
+    assert cached_response(answers)
 
 
-def test_who_waits_too_long_was_not_answered_in_time() -> None:
+def test_waiting_for_a_pending_request_can_time_out() -> None:
     answers, began, go = Answers(), threading.Event(), threading.Event()
 
-    def hangs() -> Response:
+    def hanging_request() -> Response:
         began.set()
         go.wait(10)
         return Response(URL, 200, headers())
 
     with ThreadPoolExecutor(1) as pool:
-        first = pool.submit(answers.answer, key(), ALL_OF_IT, hangs, 10.0)
+        first = pool.submit(answers.answer, request_key(), UNTRUSTED_WISH, hanging_request, 10.0)
         assert began.wait(10)
         with pytest.raises(TimedOut):
-            answers.answer(key(), ALL_OF_IT, _nobody, 0.01)
-        # The next one does not wait again for a request that may have been aborted.
-        assert answers.answer(key(), ALL_OF_IT, lambda: Response(URL, 204, Headers()), 0.01).status == 204
+            answers.answer(request_key(), UNTRUSTED_WISH, _raise_lookup_error, 0.01)
+        # The pending request may have been aborted, so the next one is sent at once.
+        assert answers.answer(request_key(), UNTRUSTED_WISH, lambda: Response(URL, 204, Headers()), 0.01).status == 204
         go.set()
         first.result()
 
 
-def test_the_same_address_asked_for_otherwise_is_another_request() -> None:
+def test_request_with_other_headers_is_sent() -> None:
     answers = Answers()
-    answers.keep(key(Accept="*/*", Referer="https://example.com/a"), Response(URL, 200, headers()))
-    assert kept(answers, Referer="https://example.com/b"), "pages of a site refer to their files alike"
-    assert not kept(answers)
-    assert not kept(answers, Referer="https://other.example.com/a")
-    assert not kept(answers, Referer="https://example.com/a", Accept="image/*")
-    assert not kept(answers, Referer="https://example.com/a", Cookie="a=1")
+    answers.keep(request_key(Accept="*/*", Referer="https://example.com/a"), Response(URL, 200, headers()))
+    assert cached_response(answers, Referer="https://example.com/b"), "pages of a site refer to their files alike"
+    assert not cached_response(answers)
+    assert not cached_response(answers, Referer="https://other.example.com/a")
+    assert not cached_response(answers, Referer="https://example.com/a", Accept="image/*")
+    assert not cached_response(answers, Referer="https://example.com/a", Cookie="a=1")
 
 
-def test_what_is_old_is_asked_for_again() -> None:
+def test_cached_response_expires() -> None:
     now = [0.0]
     answers = Answers(lifetime_s=300, clock=lambda: now[0])
-    answers.keep(key(), Response(URL, 200, headers()))
+    answers.keep(request_key(), Response(URL, 200, headers()))
     now[0] = 299
-    assert kept(answers)
+    assert cached_response(answers)
     now[0] = 300
-    assert not kept(answers)
-    assert answers.held_bytes == 0
+    assert not cached_response(answers)
+    assert answers.cached_bytes == 0
 
 
-def test_memory_is_bounded_and_what_was_used_last_stays() -> None:
+def test_cache_keeps_recently_used_responses() -> None:
     answers = Answers(limit_bytes=50_000)
     names = [f"https://example.com/{number}" for number in range(100)]
     for name in names:
-        answers.keep(key(name), Response(name, 200, headers(), b"x" * 9000))
-        answers.answer(key(names[0]), ALL_OF_IT, lambda: Response(URL, 200, headers()), 0.0)
-        assert answers.held_bytes <= 50_000
-    assert answers.answer(key(names[0]), ALL_OF_IT, _nobody, 0.0).url == names[0]
-    answers.keep(key(), Response(URL, 200, headers(), b"x" * 49_500))
-    assert not kept(answers), "one that leaves no room for others"
+        answers.keep(request_key(name), Response(name, 200, headers(), b"x" * 9000))
+        answers.answer(request_key(names[0]), UNTRUSTED_WISH, lambda: Response(URL, 200, headers()), 0.0)
+        assert answers.cached_bytes <= 50_000
+    assert answers.answer(request_key(names[0]), UNTRUSTED_WISH, _raise_lookup_error, 0.0).url == names[0]
+    answers.keep(request_key(), Response(URL, 200, headers(), b"x" * 49_500))
+    assert not cached_response(answers), "one that leaves no room for others"
 
 
 def headers() -> Headers:

@@ -1,4 +1,4 @@
-"""Connections: which one carries a request, to which address it leads, and how it ends."""
+"""Tests for opening, reusing and closing HTTP connections."""
 
 from __future__ import annotations
 
@@ -30,43 +30,42 @@ from website_scan.net.targets import InvalidUrl, parse_target
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
 
-def test_a_request_that_may_not_be_sent_twice_gets_a_connection_of_its_own() -> None:
-    def hangs_up(request: ReceivedRequest) -> Answer | None:
+def test_POST_request_uses_a_new_connection() -> None:
+    def hang_up_after_POST(request: ReceivedRequest) -> Answer | None:
         return Answer("ok") if request.method == "GET" else None
 
-    with Site({"/": hangs_up}) as site, loopback_network() as network:
+    with Site({"/": hang_up_after_POST}) as site, loopback_network() as network:
         network.fetch(site.url)
         with pytest.raises(NotReachable, match="without an answer"):
             network.fetch(Request(site.url, method="POST", body=b"pay"))
-        assert [each.method for each in site.requests] == ["GET", "POST"]
+        assert [request.method for request in site.requests] == ["GET", "POST"]
         assert site.connections == 2
 
 
-def test_what_the_probes_of_a_scan_ask_at_once_is_kept_and_nothing_is_thrown_away(
+def test_concurrent_connections_are_reused(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    # For a page with many links, languages, sitemaps and files, several probes request its host, each several URLs at
-    # once.
-    at_once = 24
-    together = threading.Barrier(at_once)
+    # Several probes of a scan request URLs of the same host concurrently.
+    concurrent_requests = 24
+    together = threading.Barrier(concurrent_requests)
 
     def answer(request: ReceivedRequest) -> Answer:
         together.wait(30)
         return Answer("ok")
 
-    with Site({"*": answer}) as site, loopback_network() as network, ThreadPoolExecutor(at_once) as pool:
+    with Site({"*": answer}) as site, loopback_network() as network, ThreadPoolExecutor(concurrent_requests) as pool:
         for _ in range(2):
-            list(pool.map(lambda _: network.fetch(site.url), range(at_once)))
-        assert site.connections == at_once
+            list(pool.map(lambda _: network.fetch(site.url), range(concurrent_requests)))
+        assert site.connections == concurrent_requests
     assert "pool is full" not in caplog.text
 
 
-def test_a_request_is_sent_again_only_once_and_on_a_new_connection() -> None:
+def test_request_on_a_stale_connection_is_retried() -> None:
     ready = threading.Barrier(2)
 
     def answer(request: ReceivedRequest) -> Answer | None:
         if request.path == "/warm-up":
-            ready.wait(5)  # so that two connections are kept
+            ready.wait(5)  # The barrier makes both threads open a connection, so that the pool has two.
             return Answer("ok")
         return None if request.connection_number <= 2 else Answer("ok")
 
@@ -81,14 +80,14 @@ def test_a_request_is_sent_again_only_once_and_on_a_new_connection() -> None:
         assert site.connections == 3
 
 
-def test_a_server_that_announces_the_end_is_not_asked_again_on_that_connection() -> None:
+def test_Connection_close_prevents_reuse() -> None:
     with Site({"/": Answer("x", headers={"Connection": "close"})}) as site, loopback_network() as network:
         for _ in range(3):
             network.fetch(site.url)
         assert site.connections == 3
 
 
-def test_connections_with_and_without_trust_are_kept_apart() -> None:
+def test_verified_request_ignores_unverified_connections() -> None:
     site = Site({"/": Answer("x")}, certificate=Certificate.SELF_SIGNED)
     with site, loopback_network(site.ca_file) as network:
         assert network.fetch(Request(site.url, verify=False)).tls is not None
@@ -97,17 +96,17 @@ def test_connections_with_and_without_trust_are_kept_apart() -> None:
 
 
 @pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
-def test_a_session_is_resumed_for_the_same_server_and_trust_only(version: ssl.TLSVersion) -> None:
+def test_TLS_session_is_resumed_for_the_same_server(version: ssl.TLSVersion) -> None:
     contexts: list[ssl.SSLContext] = []
 
     def tune(context: ssl.SSLContext) -> None:
         context.maximum_version = version
         contexts.append(context)
 
-    def hang_up_after(_: ReceivedRequest) -> Answer:
+    def close_connection(_: ReceivedRequest) -> Answer:
         return Answer("x", headers={"Connection": "close"})
 
-    site = Site({"*": hang_up_after}, certificate=Certificate.VALID, tune=tune)
+    site = Site({"*": close_connection}, certificate=Certificate.VALID, tune=tune)
     with site, loopback_network(site.ca_file) as network:
         for _ in range(2):
             assert network.fetch(site.url_as("localhost")).tls is not None
@@ -119,7 +118,7 @@ def test_a_session_is_resumed_for_the_same_server_and_trust_only(version: ssl.TL
         assert contexts[0].session_stats()["hits"] == 1
 
 
-def test_contexts_are_made_once_for_all_networks() -> None:
+def test_networks_share_TLS_contexts() -> None:
     assert tls_context(None, Trust.STRICT) is tls_context(None, Trust.STRICT)
     assert tls_context(None, Trust.STRICT) is not tls_context(None, Trust.NONE)
     assert tls_context(None, Trust.NONE).verify_mode is ssl.CERT_NONE
@@ -131,7 +130,7 @@ def test_contexts_are_made_once_for_all_networks() -> None:
         assert tls_context(None, Trust.STRICT).minimum_version >= ssl.TLSVersion.TLSv1_2
 
 
-def test_a_common_name_is_no_host_name(tmp_path: Path) -> None:
+def test_common_name_is_not_a_host_name(tmp_path: Path) -> None:
     root = Identity.root()
     roots = tmp_path / "roots.pem"
     roots.write_bytes(root.pem)
@@ -145,20 +144,20 @@ def test_a_common_name_is_no_host_name(tmp_path: Path) -> None:
         assert response.tls.trust_error
 
 
-def test_the_name_is_sent_with_tls_and_an_address_is_not() -> None:
-    named: list[str | None] = []
+def test_SNI_contains_a_host_name_but_no_IP_address() -> None:
+    sni_names: list[str | None] = []
 
     def note(context: ssl.SSLContext) -> None:
-        context.sni_callback = lambda _socket, name, _context: named.append(name)
+        context.sni_callback = lambda _socket, name, _context: sni_names.append(name)
 
     site = Site({"/": Answer("x")}, certificate=Certificate.VALID, tune=note)
     with site, loopback_network(site.ca_file) as network:
         network.fetch(site.url_as("localhost"))
         network.fetch(site.url)
-    assert named == ["localhost", None]
+    assert sni_names == ["localhost", None]
 
 
-def test_netrc_and_proxies_of_the_environment_are_ignored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_netrc_and_proxy_settings_are_ignored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     netrc = tmp_path / "netrc"
     netrc.write_text("default login somebody password secret\n")
     netrc.chmod(0o600)
@@ -174,21 +173,21 @@ def test_netrc_and_proxies_of_the_environment_are_ignored(tmp_path: Path, monkey
             assert network.fetch(site.url).body == b"x"
             assert network.follow(site.url)[-1].body == b"x"
         assert proxy.connections == 0
-        assert all(each.header("Authorization") is None for each in site.requests)
+        assert all(request.header("Authorization") is None for request in site.requests)
 
 
-def test_cookies_are_forgotten_between_fetches_and_between_chains() -> None:
+def test_fetches_do_not_share_cookies() -> None:
     routes = {"/": Answer("x", headers={"Set-Cookie": "a=1"}), "/go": Answer.redirect("/", Set_Cookie="b=2")}
     with Site(routes) as site, loopback_network() as network:
         network.fetch(site.url)
         network.fetch(site.url)
         network.follow(site.url + "/go")
         network.follow(site.url)
-        cookies = [each.header("Cookie") for each in site.requests]
+        cookies = [request.header("Cookie") for request in site.requests]
     assert cookies == [None, None, None, "b=2", None]
 
 
-# Closing connections
+# Tests of closing connections.
 
 
 @pytest.mark.parametrize("certificate", [None, Certificate.VALID])
@@ -203,19 +202,17 @@ def test_cookies_are_forgotten_between_fetches_and_between_chains() -> None:
     ],
     ids=["before the answer", "in the headers", "in the body", "in the chunks", "in an endless body"],
 )
-def test_a_closed_network_ends_whoever_waits_and_does_not_call_it_the_sites_end(
-    begin: bytes, certificate: Certificate | None
-) -> None:
+def test_close_ends_waiting_requests_with_TimedOut(begin: bytes, certificate: Certificate | None) -> None:
     sent = threading.Event()
 
-    def stalls(request: ReceivedRequest) -> None:
+    def stall(request: ReceivedRequest) -> None:
         request.connection.sendall(begin)
         sent.set()
         site.ended.wait(30)
 
-    with Site({"/": stalls}, certificate=certificate) as site:
+    with Site({"/": stall}, certificate=certificate) as site:
         network = Network(Policy(allowed_networks=NETWORKS, ca_bundle=site.ca_file))
-        with _in_thread(lambda: network.fetch(site.url)) as (thread, raised):
+        with run_in_thread(lambda: network.fetch(site.url)) as (thread, raised):
             assert sent.wait(10)
             network.close()
             thread.join(5)
@@ -223,17 +220,17 @@ def test_a_closed_network_ends_whoever_waits_and_does_not_call_it_the_sites_end(
         assert [type(error) for error in raised] == [TimedOut]
 
 
-def test_a_dial_that_ends_after_the_close_leads_nowhere() -> None:
+def test_late_connection_is_not_used_after_close() -> None:
     dialing, closed = threading.Event(), threading.Event()
 
-    def slow(address: str, port: int, timeout_s: float) -> socket.socket:
+    def slow_dialer(address: str, port: int, timeout_s: float) -> socket.socket:
         dialing.set()
         assert closed.wait(5)
         return socket.create_connection((site.address, site.port), timeout_s)
 
     with Site({"/": Answer("x")}) as site:
-        network = Network(Policy(allowed_networks=NETWORKS), dialer=slow)
-        with _in_thread(lambda: network.fetch(site.url)) as (thread, raised):
+        network = Network(Policy(allowed_networks=NETWORKS), dialer=slow_dialer)
+        with run_in_thread(lambda: network.fetch(site.url)) as (thread, raised):
             assert dialing.wait(5)
             network.close()
             closed.set()
@@ -242,7 +239,7 @@ def test_a_dial_that_ends_after_the_close_leads_nowhere() -> None:
         assert site.requests == []
 
 
-def test_a_network_leaves_no_thread_behind() -> None:
+def test_closed_network_leaves_no_threads() -> None:
     before = set(threading.enumerate())
     with Site({"/": Answer("x")}) as site, loopback_network() as network:
         network.fetch(site.url)
@@ -251,7 +248,7 @@ def test_a_network_leaves_no_thread_behind() -> None:
 
 
 @contextlib.contextmanager
-def _in_thread(action: Callable[[], object]) -> Iterator[tuple[threading.Thread, list[BaseException]]]:
+def run_in_thread(action: Callable[[], object]) -> Iterator[tuple[threading.Thread, list[BaseException]]]:
     raised: list[BaseException] = []
 
     def run() -> None:
@@ -268,7 +265,7 @@ def _in_thread(action: Callable[[], object]) -> Iterator[tuple[threading.Thread,
         thread.join(10)
 
 
-# The request that is sent is the one that was judged
+# Tests that the sent request is the request that was checked.
 
 
 PIECES = st.sampled_from(
@@ -281,14 +278,14 @@ PIECES = st.sampled_from(
 
 @pytest.fixture(scope="module")
 def echo() -> Iterator[Site]:
-    """A site that answers with the request's Host and path."""
+    """Site that responds with the request's Host header and path."""
     with Site({"*": lambda request: Answer(f"{request.header('Host')} {request.path}")}) as site:
         yield site
 
 
 @settings(max_examples=150, deadline=None)
 @given(st.lists(PIECES, max_size=8).map("".join))
-def test_what_is_dialed_and_sent_is_what_was_judged(echo: Site, text: str) -> None:
+def test_request_reaches_the_checked_host(echo: Site, text: str) -> None:
     for url in (f"http://{text}", f"http://example.com/{text}"):
         try:
             target = parse_target(url, Policy())
@@ -301,7 +298,7 @@ def test_what_is_dialed_and_sent_is_what_was_judged(echo: Site, text: str) -> No
         assert sent == f"{target.origin.partition('//')[2]} {target.path}"
 
 
-# Arbitrary responses
+# Tests with arbitrary responses.
 
 
 SCRAPS = st.sampled_from(
@@ -318,7 +315,7 @@ SCRAPS = st.sampled_from(
 
 @pytest.fixture(scope="module")
 def scrambler() -> Iterator[Site]:
-    """A site that sends the body of a request back as the raw response."""
+    """Site that sends the body of a request back as the raw response."""
 
     def answer(request: ReceivedRequest) -> None:
         request.connection.sendall(request.body)
@@ -329,7 +326,7 @@ def scrambler() -> Iterator[Site]:
 
 @settings(max_examples=300, deadline=None)
 @given(answer=st.lists(st.one_of(SCRAPS, st.binary(max_size=20)), max_size=10).map(b"".join))
-def test_no_answer_does_anything_but_come_back_or_fail_by_name(scrambler: Site, answer: bytes) -> None:
+def test_arbitrary_raw_response_is_handled(scrambler: Site, answer: bytes) -> None:
     for prefix in (b"", b"HTTP/1.1 200 OK\r\n"):
         with loopback_network() as network:
             try:

@@ -1,4 +1,4 @@
-"""Content codings are removed within a limit, for any content."""
+"""Test that any encoded content is decoded within the size limit."""
 
 from __future__ import annotations
 
@@ -33,26 +33,26 @@ CODINGS: dict[str, tuple[str, Callable[[bytes], bytes]]] = {
     "br": ("br", brotli.compress),
     "zstd": ("zstd", zstd.compress),
 }
-each_coding = pytest.mark.parametrize(("name", "encode"), CODINGS.values(), ids=CODINGS.keys())
+for_each_coding = pytest.mark.parametrize(("name", "encode"), CODINGS.values(), ids=CODINGS.keys())
 
 
-@each_coding
-@settings(deadline=None)  # brotli compresses slowly, and machines are shared
+@for_each_coding
+@settings(deadline=None)  # Brotli compresses slowly on a busy machine.
 @given(data=st.binary(max_size=2000))
-def test_every_coding_gives_back_what_went_in(name: str, encode: Callable[[bytes], bytes], data: bytes) -> None:
+def test_content_coding_round_trips(name: str, encode: Callable[[bytes], bytes], data: bytes) -> None:
     assert decode(encode(data), name, 2000) == (data, False)
 
 
-@each_coding
-def test_the_limit_is_exact(name: str, encode: Callable[[bytes], bytes]) -> None:
+@for_each_coding
+def test_decoding_limit_is_exact(name: str, encode: Callable[[bytes], bytes]) -> None:
     data = bytes(range(256)) * 40
     body = encode(data)
     assert decode(body, name, len(data)) == (data, False)
     assert decode(body, name, len(data) - 1) == (data[:-1], True)
 
 
-@each_coding
-def test_a_bomb_ends_at_the_limit_and_not_in_the_memory(name: str, encode: Callable[[bytes], bytes]) -> None:
+@for_each_coding
+def test_decompression_bomb_is_truncated_at_the_limit(name: str, encode: Callable[[bytes], bytes]) -> None:
     bomb = encode(b"\0" * (64 * MIB))
     assert len(bomb) < MIB
     tracemalloc.start()
@@ -65,8 +65,8 @@ def test_a_bomb_ends_at_the_limit_and_not_in_the_memory(name: str, encode: Calla
     assert peak_bytes < 12 * MIB
 
 
-@each_coding
-def test_a_body_that_was_cut_off_gives_its_beginning(name: str, encode: Callable[[bytes], bytes]) -> None:
+@for_each_coding
+def test_beginning_of_a_truncated_body_is_decoded(name: str, encode: Callable[[bytes], bytes]) -> None:
     data = b"".join(b"line %d\n" % number for number in range(60_000))
     body = encode(data)
     text, is_cut = decode(body[: len(body) * 3 // 4], name, MIB)
@@ -76,12 +76,12 @@ def test_a_body_that_was_cut_off_gives_its_beginning(name: str, encode: Callable
 
 
 @pytest.mark.parametrize("name", ["gzip", "deflate", "br", "zstd"])
-def test_a_body_that_is_not_what_it_says_is_refused(name: str) -> None:
-    with pytest.raises(BadResponse, match=f"encoded as {name}, and is not"):
+def test_body_without_its_declared_coding_is_refused(name: str) -> None:
+    with pytest.raises(BadResponse, match=f"encoded as {name}, but is not"):
         decode(b"<!doctype html><title>plain</title>", name, MIB)
 
 
-def test_stacked_codings_come_off_in_order_and_bombs_in_bombs_stay_small() -> None:
+def test_nested_bombs_are_cut() -> None:
     data = b"hello " * 100
     assert decode(brotli.compress(gzip.compress(data)), "gzip, br", MIB) == (data, False)
     nested = gzip.compress(gzip.compress(b"\0" * (64 * MIB)))
@@ -90,12 +90,12 @@ def test_stacked_codings_come_off_in_order_and_bombs_in_bombs_stay_small() -> No
         decode(b"x", ", ".join(["gzip"] * 4), MIB)
 
 
-def test_several_gzip_members_are_one_body_and_rubbish_behind_is_ignored() -> None:
+def test_gzip_members_are_joined() -> None:
     assert decode(gzip.compress(b"one ") + gzip.compress(b"two"), "gzip", MIB) == (b"one two", False)
     assert decode(gzip.compress(b"one") + b"rubbish", "gzip", MIB) == (b"one", False)
 
 
-def test_several_zstd_frames_are_one_body_and_what_is_skipped_is_no_part_of_it() -> None:
+def test_zstd_frames_are_joined() -> None:
     skippable = b"\x50\x2a\x4d\x18" + (4).to_bytes(4, "little") + b"note"
     body = zstd.compress(b"one ") + skippable + zstd.compress(b"two")
     assert decode(body, "zstd", MIB) == (b"one two", False)
@@ -104,18 +104,19 @@ def test_several_zstd_frames_are_one_body_and_what_is_skipped_is_no_part_of_it()
         decode(zstd.compress(b"one") + b"rubbish", "zstd", MIB)
 
 
-def test_a_zstd_frame_that_is_cut_off_says_so_even_if_it_does_not_tell_its_length() -> None:
+def test_truncated_zstd_frame_is_detected() -> None:
     encoder = zstd.ZstdCompressor()
     body = encoder.compress(b"hello " * 100) + encoder.flush(zstd.ZstdCompressor.FLUSH_BLOCK)
     assert decode(body, "zstd", MIB) == (b"hello " * 100, True)
 
 
-def test_a_zstd_window_is_at_most_what_browsers_take() -> None:
+def test_zstd_window_is_limited_like_in_browsers() -> None:
     data = b"hello " * 100
-    for window_log, is_taken in ((23, True), (24, False)):
+    for window_log, is_supported in ((23, True), (24, False)):
         encoder = zstd.ZstdCompressor(options={zstd.CompressionParameter.window_log: window_log})
-        body = encoder.compress(data) + encoder.flush()  # in two steps, so that the window is not the content's length
-        if is_taken:
+        # In one step, the encoder would shrink the window to the content's length.
+        body = encoder.compress(data) + encoder.flush()
+        if is_supported:
             assert decode(body, "zstd", MIB) == (data, False)
         else:
             with pytest.raises(BadResponse):
@@ -123,18 +124,18 @@ def test_a_zstd_window_is_at_most_what_browsers_take() -> None:
 
 
 @pytest.mark.parametrize("name", [None, "", "identity", "snappy", "utf-8"])
-def test_unknown_codings_are_left_as_they_are(name: str | None) -> None:
+def test_unknown_coding_remains_encoded(name: str | None) -> None:
     assert decode(b"body", name, MIB) == (b"body", False)
     assert decode(b"body", name, 3) == (b"bod", True)
 
 
-def test_an_empty_body_needs_no_coding() -> None:
+def test_empty_body_stays_empty_after_decoding() -> None:
     assert decode(b"", "gzip", MIB) == (b"", False)
 
 
-@settings(deadline=None)  # brotli compresses slowly, and machines are shared
+@settings(deadline=None)  # Brotli compresses slowly on a busy machine.
 @given(st.binary(max_size=500), st.sampled_from(["gzip", "deflate", "br", "zstd", "gzip, br"]))
-def test_no_bytes_fail_in_another_way(data: bytes, name: str) -> None:
+def test_arbitrary_bytes_are_decoded_or_refused(data: bytes, name: str) -> None:
     try:
         body, _ = decode(data, name, 1000)
     except BadResponse:
@@ -142,25 +143,25 @@ def test_no_bytes_fail_in_another_way(data: bytes, name: str) -> None:
     assert len(body) <= 1000
 
 
-def test_a_known_coding_under_an_unknown_one_is_left_too() -> None:
+def test_unknown_outer_coding_prevents_decoding() -> None:
     packed = gzip.compress(b"hello")
     assert decode(packed, "gzip, aws-chunked", 100) == (packed, False)
     assert decode(packed, "gzip, identity", 100) == (b"hello", False)
 
 
-def test_a_limit_of_nothing_unpacks_nothing() -> None:
+def test_limit_of_zero_bytes_decodes_nothing() -> None:
     for name, encode in (("gzip", gzip.compress), ("deflate", zlib.compress)):
         assert decode(encode(b"hello"), name, 0) == (b"", True)
 
 
-def test_a_flood_of_empty_gzip_members_costs_no_time() -> None:
-    # Decoded one by one, with a copy of the rest for each, these five megabytes would take most of a minute.
+def test_many_gzip_members_are_decoded_in_seconds() -> None:
+    # Copying the remaining data for every member would take almost a minute.
     begin = time.process_time()
     assert decode(gzip.compress(b"") * 250_000, "gzip", 1000) == (b"", True)
     assert time.process_time() - begin < 5
 
 
-def test_a_flood_of_empty_zstd_frames_costs_no_time() -> None:
+def test_many_zstd_frames_are_decoded_in_seconds() -> None:
     begin = time.process_time()
     assert decode(zstd.compress(b"") * 500_000, "zstd", 1000) == (b"", True)
     assert time.process_time() - begin < 5

@@ -1,4 +1,7 @@
-"""Redirects: every hop is judged like the first, and carries only the data that it may."""
+"""Test that redirects are checked and reveal no data.
+
+Every server gets only the data for its own origin.
+"""
 
 from __future__ import annotations
 
@@ -17,18 +20,18 @@ from website_scan.net.policy import Policy
 OTHER = "198.41.0.4"
 
 
-def test_other_origin_receives_only_the_origin_as_referer() -> None:
-    """Regression: a redirect to another origin sent the whole URL in Referer, including its query."""
+def test_referer_for_another_origin_has_no_path() -> None:
+    """Regression test: Referer contained the query of the URL."""
     with Site({"/end": Answer("end")}) as other, Site() as site, loopback_network() as network:
         site.routes |= {"/a": Answer.redirect("/b"), "/b": Answer.redirect(f"{other.url}/end")}
         network.follow(Request(f"{site.url}/a", headers={"Referer": f"{site.url}/page?token=secret"}))
-        assert [each.header("Referer") for each in site.requests] == [f"{site.url}/page?token=secret"] * 2
-        assert [each.header("Referer") for each in other.requests] == [f"{site.url}/"]
+        assert [request.header("Referer") for request in site.requests] == [f"{site.url}/page?token=secret"] * 2
+        assert [request.header("Referer") for request in other.requests] == [f"{site.url}/"]
         network.fetch(Request(f"{site.url}/", headers={"Referer": "https://secure.example.com/page"}))
         assert site.requests[-1].header("Referer") is None
 
 
-def test_hops_come_back_in_order_and_the_last_is_final() -> None:
+def test_redirect_hops_are_returned_in_order() -> None:
     routes = {
         "/": Answer.redirect("/a", 301),
         "/a": Answer.redirect("b?c=d#e", 302),
@@ -58,7 +61,7 @@ def test_hops_come_back_in_order_and_the_last_is_final() -> None:
         "http://a.example.com:25/",
     ],
 )
-def test_a_redirect_that_can_not_be_followed_is_a_bad_response(location: str) -> None:
+def test_redirect_to_an_invalid_URL_raises_BadResponse(location: str) -> None:
     with Site({"/": Answer.redirect(location)}) as site:
         names = Names({"www.example.com": (PUBLIC,)})
         with (
@@ -68,14 +71,14 @@ def test_a_redirect_that_can_not_be_followed_is_a_bad_response(location: str) ->
             network.follow("http://www.example.com/")
 
 
-def test_credentials_stay_with_the_origin_they_were_given_for() -> None:
+def test_redirect_to_another_origin_gets_no_credentials() -> None:
     with Site({"*": Answer("other")}) as other:
         routes = {"/": Answer.redirect("/same"), "/same": Answer.redirect(other.url + "/")}
         with Site(routes) as site, loopback_network() as network:
             network.follow(
                 Request(site.url, headers={"authorization": "Bearer x", "Cookie": "a=b", "Accept": "text/html"})
             )
-            assert [each.header("Authorization") for each in site.requests] == ["Bearer x", "Bearer x"]
+            assert [request.header("Authorization") for request in site.requests] == ["Bearer x", "Bearer x"]
             assert site.requests[1].header("Cookie") == "a=b"
             received = other.requests[0]
             assert received.header("Authorization") is None
@@ -97,7 +100,7 @@ def test_credentials_stay_with_the_origin_they_were_given_for() -> None:
         (302, "HEAD", "HEAD"),
     ],
 )
-def test_what_becomes_of_the_method(status: int, method: str, following: str) -> None:
+def test_redirect_status_determines_the_method(status: int, method: str, following: str) -> None:
     with (
         Site({"/": Answer.redirect("/end", status), "/end": Answer("x")}) as site,
         loopback_network() as network,
@@ -112,7 +115,7 @@ def test_what_becomes_of_the_method(status: int, method: str, following: str) ->
             assert last.header("Content-Type") is None
 
 
-def test_loops_and_long_chains_end() -> None:
+def test_redirect_loop_raises_TooManyRedirects() -> None:
     routes: dict[str, Route] = {
         "/self": Answer.redirect("/self"),
         "/a": Answer.redirect("/b"),
@@ -142,7 +145,7 @@ def test_ten_redirects_are_followed() -> None:
             network.follow(site.url + "/11")
 
 
-def test_a_site_that_redirects_to_itself_until_its_cookie_comes_back() -> None:
+def test_redirect_cookie_is_sent_in_the_same_chain() -> None:
     def gate(request: ReceivedRequest) -> Answer:
         if "seen=yes" in (request.header("Cookie") or ""):
             return Answer("in")
@@ -154,7 +157,7 @@ def test_a_site_that_redirects_to_itself_until_its_cookie_comes_back() -> None:
         assert [hop.status for hop in network.follow(site.url)] == [302, 200]
 
 
-def test_cookies_of_a_chain_stay_with_their_host_and_secure_ones_with_https() -> None:
+def test_redirect_cookie_respects_its_host() -> None:
     names = Names({"one.example.com": (PUBLIC,), "two.example.com": (OTHER,)})
     with Site({"*": Answer("x")}) as two:
         routes = {
@@ -168,7 +171,7 @@ def test_cookies_of_a_chain_stay_with_their_host_and_secure_ones_with_https() ->
             assert two.requests[0].header("Cookie") is None
 
 
-def test_cookies_of_a_chain_are_parsed_and_deleted_as_browsers_do() -> None:
+def test_redirect_cookies_are_parsed_like_in_browsers() -> None:
     def redirect(location: str, *cookies: str) -> Answer:
         return Answer("", 302, [("Location", location), *(("Set-Cookie", cookie) for cookie in cookies)])
 
@@ -183,7 +186,7 @@ def test_cookies_of_a_chain_are_parsed_and_deleted_as_browsers_do() -> None:
         assert site.requests[2].header("Cookie") == "token=x=y==; a=2"
 
 
-def test_a_location_in_utf_8_is_read_as_browsers_do() -> None:
+def test_UTF_8_Location_is_decoded_like_in_browsers() -> None:
     location = "/größe".encode().decode("latin-1")
     with (
         Site({"/": Answer.redirect(location), "*": Answer("x")}) as site,
@@ -192,7 +195,7 @@ def test_a_location_in_utf_8_is_read_as_browsers_do() -> None:
         assert network.follow(site.url)[-1].url == site.url + "/gr%C3%B6%C3%9Fe"
 
 
-def test_what_is_no_redirect_is_final() -> None:
+def test_invalid_3xx_response_is_final() -> None:
     routes = {
         "/304": Answer(status=304, headers={"Location": "/x"}),
         "/300": Answer(status=300, headers={"Location": "/x"}),
@@ -205,7 +208,7 @@ def test_what_is_no_redirect_is_final() -> None:
             assert len(network.follow(site.url + path)) == 1
 
 
-def test_redirects_use_up_requests() -> None:
+def test_redirects_count_toward_the_request_limit() -> None:
     policy = Policy(allowed_networks=NETWORKS)
     with (
         Site({"/": Answer.redirect("/b"), "/b": Answer("x")}) as site,

@@ -27,10 +27,10 @@ from website_scan.net.errors import NotReachable, TimedOut, TlsFailed
 from website_scan.net.tls.certificate_reader import read_certificate, read_issuers
 from website_scan.net.tls.certificates import BadCertificate
 from website_scan.net.tls.ciphers import (
-    FORWARD_SECRET,
+    FORWARD_SECRET_SUITES,
     NAMES,
-    SOUND_OR_OLD,
     STATIC,
+    SUITES_FOR_OLD_VERSIONS,
     TLS13,
     WEAK,
     TlsVersion,
@@ -40,8 +40,8 @@ from website_scan.net.tls.ciphers import (
 )
 from website_scan.net.tls.handshake import handshake
 from website_scan.net.tls.hello import (
+    HELLO_RETRY_RANDOM,
     MAX_FLIGHT_BYTES,
-    RETRY_RANDOM,
     Alert,
     NotTls,
     ServerHello,
@@ -66,30 +66,33 @@ def intermediate(root: Identity) -> Identity:
 
 @pytest.fixture(scope="module")
 def network(root: Identity, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Network]:
-    """A network that may reach loopback and trusts the test's root."""
+    """Return a network that trusts the test's root certificate.
+
+    It may connect to loopback.
+    """
     bundle = tmp_path_factory.mktemp("trust") / "roots.pem"
     bundle.write_bytes(root.pem)
     with loopback_network(bundle) as network:
         yield network
 
 
-# The handshake
+# Tests of the handshake.
 
 
-def test_a_trusted_chain_is_shown_as_presented_and_as_verified(
+def test_handshake_returns_both_chains(
     network: Network, root: Identity, intermediate: Identity, tmp_path: Path
 ) -> None:
     with tls_server(tmp_path, intermediate.issue(HOST), intermediate) as port:
-        seen = handshake(network, HOST, port)
-    assert seen.version is TlsVersion.TLS1_3
-    assert seen.trust.distrust is None
-    assert [each.common_name for each in seen.chain] == [HOST, "A Test Intermediate"]
-    assert [each.common_name for each in seen.path] == [HOST, "A Test Intermediate", "A Test Root"]
-    assert seen.leaf.dns_names == (HOST,)
-    assert seen.leaf.matches(HOST)
+        peer = handshake(network, HOST, port)
+    assert peer.version is TlsVersion.TLS1_3
+    assert peer.trust.distrust is None
+    assert [certificate.common_name for certificate in peer.chain] == [HOST, "A Test Intermediate"]
+    assert [certificate.common_name for certificate in peer.path] == [HOST, "A Test Intermediate", "A Test Root"]
+    assert peer.leaf.dns_names == (HOST,)
+    assert peer.leaf.matches(HOST)
 
 
-def test_a_weak_signature_below_a_trusted_root_is_seen(tmp_path: Path) -> None:
+def test_weak_signature_is_detected(tmp_path: Path) -> None:
     root = Identity.root(rsa_bits=2048)
     bundle = tmp_path / "root.pem"
     bundle.write_bytes(root.pem)
@@ -98,13 +101,13 @@ def test_a_weak_signature_below_a_trusted_root_is_seen(tmp_path: Path) -> None:
         tls_server(tmp_path, leaf, ciphers="DEFAULT:@SECLEVEL=0") as port,
         loopback_network(bundle) as network,
     ):
-        seen = handshake(network, HOST, port)
-    assert seen.trust.distrust is None
-    assert [each.weak_point for each in seen.signed] == ["a signature with SHA-1"]
+        peer = handshake(network, HOST, port)
+    assert peer.trust.distrust is None
+    assert [certificate.weakness_reason for certificate in peer.signed] == ["a signature with SHA-1"]
 
 
 @pytest.mark.parametrize("is_public", [True, False])
-def test_a_root_is_public_if_it_is_one_of_mozilla_s(
+def test_root_in_certifi_is_public(
     network: Network, root: Identity, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_public: bool
 ) -> None:
     bundle = tmp_path / "public.pem"
@@ -115,17 +118,19 @@ def test_a_root_is_public_if_it_is_one_of_mozilla_s(
     assert seen.trust.is_public is is_public
 
 
-def test_a_certificate_for_an_address_matches_it(network: Network, root: Identity, tmp_path: Path) -> None:
+def test_certificate_matches_an_IP_address(network: Network, root: Identity, tmp_path: Path) -> None:
     with tls_server(tmp_path, root.issue(LOOPBACK)) as port:
         assert handshake(network, LOOPBACK, port).leaf.matches(LOOPBACK)
 
 
-def test_a_self_signed_certificate_is_named(network: Network, tmp_path: Path) -> None:
+def test_self_signed_certificate_is_distrusted(network: Network, tmp_path: Path) -> None:
     with tls_server(tmp_path, self_signed(HOST)) as port:
         assert handshake(network, HOST, port).trust.distrust is Distrust.SELF_SIGNED
 
 
-def test_a_missing_intermediate_is_named(network: Network, intermediate: Identity, tmp_path: Path) -> None:
+def test_missing_intermediate_makes_the_chain_incomplete(
+    network: Network, intermediate: Identity, tmp_path: Path
+) -> None:
     with tls_server(tmp_path, intermediate.issue(HOST)) as port:
         trust = handshake(network, HOST, port).trust
     assert trust.distrust is Distrust.INCOMPLETE_CHAIN
@@ -142,7 +147,7 @@ def _http_ok(body: bytes) -> Callable[[socket.socket], None]:
 
 
 @pytest.mark.parametrize("form", ["der", "pem", "pkcs7"])
-def test_a_missing_intermediate_is_proven_with_its_caissuers_address(
+def test_fetched_issuer_proves_a_missing_intermediate(
     network: Network, intermediate: Identity, tmp_path: Path, form: str
 ) -> None:
     body = {
@@ -158,7 +163,7 @@ def test_a_missing_intermediate_is_proven_with_its_caissuers_address(
     assert trust.proven
 
 
-def test_a_fetched_issuer_that_leads_nowhere_makes_the_issuer_unknown(network: Network, tmp_path: Path) -> None:
+def test_fetched_issuer_needs_a_trusted_root(network: Network, tmp_path: Path) -> None:
     stranger = Identity.root("A Stranger").issue_authority("A Stranger's Intermediate")
     with serve(_http_ok(stranger.der)) as http_port:
         leaf = stranger.issue(HOST, ca_issuers=f"http://{LOOPBACK}:{http_port}/issuer")
@@ -167,7 +172,7 @@ def test_a_fetched_issuer_that_leads_nowhere_makes_the_issuer_unknown(network: N
 
 
 @pytest.mark.parametrize("send_root", [True, False])
-def test_an_unknown_issuer_is_named(network: Network, tmp_path: Path, send_root: bool) -> None:
+def test_unknown_root_is_distrusted(network: Network, tmp_path: Path, send_root: bool) -> None:
     stranger = Identity.root("A Stranger")
     intermediate = stranger.issue_authority("A Stranger's Intermediate")
     issuers = (intermediate, stranger) if send_root else (intermediate,)
@@ -175,16 +180,78 @@ def test_an_unknown_issuer_is_named(network: Network, tmp_path: Path, send_root:
         assert handshake(network, HOST, port).trust.distrust is Distrust.UNKNOWN_ISSUER
 
 
-def test_a_certificate_that_is_not_made_for_servers_is_not_valid(
-    network: Network, root: Identity, tmp_path: Path
+Chain = Callable[[Identity, Identity], tuple[Identity, ...]]
+OTHER_NAME = "The Intermediate Of Last Year"
+
+
+@pytest.mark.parametrize(
+    ("issuers", "stranger"),
+    [
+        pytest.param(lambda root, new: (root.issue_authority(OTHER_NAME),), OTHER_NAME, id="intermediate of before"),
+        pytest.param(lambda root, new: (root.issue_authority(OTHER_NAME), root), OTHER_NAME, id="and its root"),
+        pytest.param(lambda root, new: (root.issue_authority(new.certificate.subject.rfc4514_string()[3:]),), None,
+                     id="intermediate of the same name with another key"),
+        pytest.param(lambda root, new: (root,), "A Test Root", id="root only"),
+        pytest.param(lambda root, new: (Identity.root("A Stranger"),), "A Stranger", id="unrelated root"),
+        pytest.param(lambda root, new: (root.issue("other.example"),), "other.example", id="unrelated leaf"),
+    ],
+)  # fmt: skip
+def test_wrong_intermediate_makes_the_chain_incomplete(
+    network: Network, root: Identity, tmp_path: Path, issuers: Chain, stranger: str | None
 ) -> None:
+    """RFC 8446, section 4.4.2: each certificate certifies the one before it, and clients ignore others."""
+    new = root.issue_authority("The Intermediate Of This Year")
+    with tls_server(tmp_path, new.issue(HOST), *issuers(root, new)) as port:
+        peer = handshake(network, HOST, port)
+    assert peer.trust.distrust is Distrust.INCOMPLETE_CHAIN
+    assert peer.last_linked == peer.leaf
+    assert peer.last_linked.issuer == "CN=The Intermediate Of This Year"
+    assert peer.strangers[0].subject == f"CN={stranger or 'The Intermediate Of This Year'}"
+
+
+def test_chain_is_incomplete_after_its_last_link(network: Network, root: Identity, tmp_path: Path) -> None:
+    upper = root.issue_authority("The Upper Intermediate")
+    lower = upper.issue_authority("The Lower Intermediate")
+    with tls_server(tmp_path, lower.issue(HOST), lower, root) as port:
+        peer = handshake(network, HOST, port)
+    assert peer.trust.distrust is Distrust.INCOMPLETE_CHAIN
+    assert peer.last_linked.issuer == "CN=The Upper Intermediate"
+
+
+def test_fetched_issuer_proves_a_wrong_intermediate(network: Network, root: Identity, tmp_path: Path) -> None:
+    new = root.issue_authority("The Intermediate Of This Year")
+    with serve(_http_ok(new.der)) as http_port:
+        leaf = new.issue(HOST, ca_issuers=f"http://{LOOPBACK}:{http_port}/issuer")
+        with tls_server(tmp_path, leaf, root.issue_authority(OTHER_NAME), root) as port:
+            trust = handshake(network, HOST, port).trust
+    assert (trust.distrust, trust.proven) == (Distrust.INCOMPLETE_CHAIN, True)
+
+
+@pytest.mark.parametrize(
+    "issuers",
+    [
+        pytest.param(lambda root, new: (new, root), id="with the root"),
+        pytest.param(lambda root, new: (root, new), id="in the wrong order"),
+        pytest.param(lambda root, new: (new, new), id="twice"),
+        pytest.param(lambda root, new: (root.issue_authority(OTHER_NAME), new), id="beside another intermediate"),
+    ],
+)
+def test_chain_with_its_intermediate_is_trusted(
+    network: Network, root: Identity, tmp_path: Path, issuers: Chain
+) -> None:
+    new = root.issue_authority("The Intermediate Of This Year")
+    with tls_server(tmp_path, new.issue(HOST), *issuers(root, new)) as port:
+        assert handshake(network, HOST, port).trust.distrust is None
+
+
+def test_required_client_certificate_is_distrusted(network: Network, root: Identity, tmp_path: Path) -> None:
     with tls_server(tmp_path, root.issue(HOST, client_only=True)) as port:
         trust = handshake(network, HOST, port).trust
     assert trust.distrust is Distrust.OTHER
     assert "web server" in trust.text
 
 
-def test_plain_http_on_the_port_is_named(network: Network) -> None:
+def test_plain_HTTP_response_raises_NotTls(network: Network) -> None:
     with (
         serve(lambda connection: connection.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")) as port,
         pytest.raises(NotTls),
@@ -192,23 +259,23 @@ def test_plain_http_on_the_port_is_named(network: Network) -> None:
         handshake(network, HOST, port)
 
 
-def test_a_server_that_hangs_up_is_named(network: Network) -> None:
+def test_closed_connection_raises_TlsFailed(network: Network) -> None:
     with serve(lambda connection: None) as port, pytest.raises(TlsFailed):
         handshake(network, HOST, port)
 
 
-def test_a_refusal_is_named(network: Network) -> None:
+def test_TLS_alert_raises_TlsFailed(network: Network) -> None:
     with serve(lambda connection: connection.sendall(alert(112))) as port, pytest.raises(TlsFailed):
         handshake(network, HOST, port)
 
 
-def _wait_for_the_end(connection: socket.socket) -> None:
+def _read_until_closed(connection: socket.socket) -> None:
     while connection.recv(65536):
         pass
 
 
-def test_a_stalled_handshake_ends_with_its_deadline(network: Network) -> None:
-    with serve(_wait_for_the_end) as port:
+def test_stalled_handshake_raises_TimedOut(network: Network) -> None:
+    with serve(_read_until_closed) as port:
         start = time.monotonic()
         with pytest.raises(TimedOut):
             handshake(network, HOST, port, timeout_s=0.3)
@@ -217,7 +284,7 @@ def test_a_stalled_handshake_ends_with_its_deadline(network: Network) -> None:
     assert time.monotonic() - start < 3
 
 
-def test_a_handshake_that_drips_ends_with_its_deadline(network: Network) -> None:
+def test_dripping_handshake_raises_TimedOut(network: Network) -> None:
     def drip(connection: socket.socket) -> None:
         connection.settimeout(0.05)
         for byte in server_hello(TlsVersion.TLS1_2, 0xC02F):
@@ -230,50 +297,50 @@ def test_a_handshake_that_drips_ends_with_its_deadline(network: Network) -> None
             return
 
     with serve(drip) as port, pytest.raises(TimedOut):
-        offer(network, HOST, port, TlsVersion.TLS1_2, SOUND_OR_OLD, timeout_s=0.3)
+        offer(network, HOST, port, TlsVersion.TLS1_2, SUITES_FOR_OLD_VERSIONS, timeout_s=0.3)
 
 
-def test_a_closed_port_is_not_reachable(network: Network) -> None:
+def test_closed_port_raises_NotReachable(network: Network) -> None:
     with socket.create_server((LOOPBACK, 0)) as listener:
         port = listener.getsockname()[1]
     with pytest.raises(NotReachable):
         handshake(network, LOOPBACK, port)
 
 
-# Offers
+# Tests of cipher suite offers.
 
 
-def test_a_server_that_closes_without_an_answer_gave_none(network: Network) -> None:
+def test_offer_without_an_answer_returns_None(network: Network) -> None:
     def close_after_greeting(connection: socket.socket) -> None:
         connection.recv(65536)
 
     with serve(close_after_greeting) as port:
-        assert offer(network, HOST, port, TlsVersion.TLS1_0, SOUND_OR_OLD) is None
+        assert offer(network, HOST, port, TlsVersion.TLS1_0, SUITES_FOR_OLD_VERSIONS) is None
 
 
-# The parser
+# Tests of the parser of server hellos.
 
 
-def test_a_hello_is_read_in_pieces_of_any_size() -> None:
+def test_server_hello_is_parsed_from_pieces() -> None:
     flight = alert(112, level=1) + server_hello(TlsVersion.TLS1_3, 0x1301)
     for end in range(len(flight)):
         assert read_answer(flight[:end]) is None
     assert read_answer(flight) == ServerHello(TlsVersion.TLS1_3, 0x1301)
 
 
-def test_a_hello_may_be_split_over_records() -> None:
+def test_server_hello_may_be_split_over_records() -> None:
     whole = server_hello(TlsVersion.TLS1_2, 0xC02F)[5:]
     halves = (whole[:7], whole[7:])
     flight = b"".join(b"\x16\x03\x03" + len(half).to_bytes(2, "big") + half for half in halves)
     assert read_answer(flight) == ServerHello(TlsVersion.TLS1_2, 0xC02F)
 
 
-def test_a_retry_request_takes_the_offer() -> None:
-    answer = read_answer(server_hello(TlsVersion.TLS1_3, 0x1302, random=RETRY_RANDOM))
+def test_HelloRetryRequest_accepts_the_offer() -> None:
+    answer = read_answer(server_hello(TlsVersion.TLS1_3, 0x1302, random=HELLO_RETRY_RANDOM))
     assert answer == ServerHello(TlsVersion.TLS1_3, 0x1302, retry=True)
 
 
-def test_an_alert_has_its_registered_name() -> None:
+def test_TLS_alert_has_its_registered_name() -> None:
     answer = read_answer(alert(70))
     assert isinstance(answer, Alert)
     assert answer.name == "protocol_version"
@@ -288,20 +355,20 @@ def test_an_alert_has_its_registered_name() -> None:
         b"\x16\x03\x03\x00\x00",
         b"\x16\x03\x03\xff\xff",
         b"\x15\x03\x03\x00\x03\x02\x28\x00",
-        b"\x16\x03\x03\x00\x04\x0b\x00\x00\x00",  # a Certificate before the hello
-        b"\x16\x03\x03\x00\x06\x02\x00\x00\x02\x03\x03",  # a hello of two bytes
-        b"\x16\x03\x03\x00\x04\x02\xff\xff\xff",  # a hello of 16 MiB
+        b"\x16\x03\x03\x00\x04\x0b\x00\x00\x00",  # The server sends a Certificate message before the ServerHello.
+        b"\x16\x03\x03\x00\x06\x02\x00\x00\x02\x03\x03",  # The ServerHello declares a length of two bytes.
+        b"\x16\x03\x03\x00\x04\x02\xff\xff\xff",  # The ServerHello declares a length of 16 MiB.
         alert(0, level=1) * (MAX_FLIGHT_BYTES // 7 + 1),
         server_hello(TlsVersion.TLS1_2, 0xC02F, extensions=b"\0\x2b\0")[:-3] + b"\0\x2b\0",
     ],
 )
-def test_what_is_no_tls_is_named(flight: bytes) -> None:
+def test_flight_that_is_not_TLS_raises_NotTls(flight: bytes) -> None:
     with pytest.raises(NotTls):
         read_answer(flight)
 
 
 @given(st.binary(max_size=300))
-def test_random_bytes_never_break_the_parser(flight: bytes) -> None:
+def test_arbitrary_server_flight_is_parsed_or_refused(flight: bytes) -> None:
     try:
         read_answer(flight)
     except NotTls:
@@ -309,7 +376,7 @@ def test_random_bytes_never_break_the_parser(flight: bytes) -> None:
 
 
 @given(st.binary(max_size=120), st.integers(0, 2**24 - 1))
-def test_random_hellos_never_break_the_parser(body: bytes, length: int) -> None:
+def test_arbitrary_server_hello_is_parsed_or_refused(body: bytes, length: int) -> None:
     for stated in (len(body), length):
         message = b"\x02" + stated.to_bytes(3, "big") + body
         try:
@@ -323,34 +390,35 @@ def test_random_hellos_never_break_the_parser(body: bytes, length: int) -> None:
     st.lists(st.integers(0, 0xFFFF), max_size=60),
     st.none() | st.from_regex(r"[a-z0-9-]{1,63}(\.[a-z0-9-]{1,63}){0,2}", fullmatch=True),
 )
-def test_a_client_hello_states_its_own_lengths(version: TlsVersion, ciphers: list[int], name: str | None) -> None:
+def test_client_hello_contains_its_host_name(version: TlsVersion, ciphers: list[int], name: str | None) -> None:
     hello = client_hello(version, ciphers, name)
     assert int.from_bytes(hello[3:5], "big") == len(hello) - 5
     assert int.from_bytes(hello[6:9], "big") == len(hello) - 9
-    assert not 256 <= len(hello) - 5 < 512 or version is TlsVersion.SSL3_0  # RFC 7685
+    # RFC 7685: some servers do not respond to a ClientHello of 256 to 511 bytes.
+    assert not 256 <= len(hello) - 5 < 512 or version is TlsVersion.SSL3_0
     if name is not None and version is not TlsVersion.SSL3_0:
         assert name.encode() in hello
 
 
-# Cipher suites and certificates
+# Tests of cipher suites and certificates.
 
 
-def test_every_suite_is_in_one_group_and_is_what_the_group_says() -> None:
-    groups = (TLS13, FORWARD_SECRET, STATIC, WEAK)
+def test_cipher_suite_groups_match_their_suites() -> None:
+    groups = (TLS13, FORWARD_SECRET_SUITES, STATIC, WEAK)
     assert sum(len(group) for group in groups) == len(NAMES)
     assert len(set(NAMES.values())) == len(NAMES)
-    assert all(weakness(name) is None for group in (TLS13, FORWARD_SECRET, STATIC) for name in group.values())
+    assert all(weakness(name) is None for group in (TLS13, FORWARD_SECRET_SUITES, STATIC) for name in group.values())
     assert {weakness(name) for name in WEAK.values()} == set(Weakness)
-    assert all(is_forward_secret(name) for group in (TLS13, FORWARD_SECRET) for name in group.values())
+    assert all(is_forward_secret(name) for group in (TLS13, FORWARD_SECRET_SUITES) for name in group.values())
     assert not any(is_forward_secret(name) for name in STATIC.values())
-    assert len(SOUND_OR_OLD) < 64
-    assert {weakness(NAMES[code]) for code in SOUND_OR_OLD} == {None, Weakness.RC4, Weakness.TRIPLE_DES}
+    assert len(SUITES_FOR_OLD_VERSIONS) < 64
+    assert {weakness(NAMES[code]) for code in SUITES_FOR_OLD_VERSIONS} == {None, Weakness.RC4, Weakness.TRIPLE_DES}
 
 
-def test_our_code_points_are_those_of_the_local_library() -> None:
+def test_cipher_suite_numbers_equal_OpenSSL() -> None:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.set_ciphers("ALL:COMPLEMENTOFALL:@SECLEVEL=0")
-    local = {each["id"] & 0xFFFF: each["name"] for each in context.get_ciphers()}
+    local = {cipher["id"] & 0xFFFF: cipher["name"] for cipher in context.get_ciphers()}
     both = local.keys() & NAMES.keys()
     assert len(both) > 40
     telling = {"ECDHE", "DHE", "ECDSA", "DSS", "GCM", "CHACHA20", "CCM", "NULL", "SEED"}
@@ -360,14 +428,14 @@ def test_our_code_points_are_those_of_the_local_library() -> None:
 
 
 @given(st.binary(max_size=200))
-def test_random_bytes_are_no_certificate(der: bytes) -> None:
+def test_arbitrary_bytes_raise_BadCertificate(der: bytes) -> None:
     with pytest.raises(BadCertificate):
         read_certificate(der)
     assert read_issuers(der) == []
 
 
 @pytest.mark.parametrize("version", [1, 5, 100])
-def test_a_certificate_of_a_version_that_there_is_not_can_not_be_parsed(version: int) -> None:
+def test_unknown_version_raises_BadCertificate(version: int) -> None:
     der = self_signed("site.example.com").certificate.public_bytes(Encoding.DER)
     third = b"\xa0\x03\x02\x01\x02"
     assert third in der

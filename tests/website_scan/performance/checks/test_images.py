@@ -33,15 +33,15 @@ IMG = "<img src=/a.png>"
         ("<img src=/a.png style='aspect-ratio: 16 / 9'>", "pass"),
         ("<img src=/a.png style='height:auto'>", "warn"),
         ("<img src=/a.png style='max-height:9px'>", "warn"),
-        ("<img src=/a.png style='position:absolute'>", "pass"),  # content below the image does not move
+        ("<img src=/a.png style='position:absolute'>", "pass"),  # An absolutely positioned image moves no content.
         ("<img src=/a.png style='display:none'>", "pass"),
         ("<img src=/a.png hidden>", "n/a"),
-        ("<img src='data:image/gif;base64,R0lGOD' data-src=/a.png>", "n/a"),  # a script sets src later
+        ("<img src='data:image/gif;base64,R0lGOD' data-src=/a.png>", "n/a"),  # A script sets the attribute src later.
         ("<img data-src=/a.png>", "n/a"),
         ("<img srcset='/a.png 2x'>", "warn"),
     ],
 )
-def test_image_dimensions(markup: str, expected: str) -> None:
+def test_image_dimensions_check_verdict(markup: str, expected: str) -> None:
     scanned_page = page(body(markup))
     finding = checks.image_dimensions(document(scanned_page), Styles(), resources_of())
     assert verdict(finding) == expected
@@ -53,7 +53,7 @@ def test_image_dimensions(markup: str, expected: str) -> None:
     [
         ("img{height:200px}", "pass"),
         ("img{max-width:100%;height:auto}", "warn"),
-        (".card img{aspect-ratio:1}", "pass"),  # the selector may match
+        (".card img{aspect-ratio:1}", "pass"),  # The selector may match this image.
         ("a, b > .c.photo:hover{height:9px}", "pass"),
         (".photo.large{height:9px}", "warn"),
         (".other{height:9px}", "warn"),
@@ -67,7 +67,7 @@ def test_image_dimensions(markup: str, expected: str) -> None:
         (":is(.x) .photo:not(.y){position:fixed!important}", "pass"),
     ],
 )
-def test_image_that_a_css_rule_may_size_does_not_count(css: str, expected: str) -> None:
+def test_image_sized_by_css_does_not_count(css: str, expected: str) -> None:
     markup = body("<a><b><p class='card x'><img src=/a.png class='c photo md:photo' id=hero></b></a>")
     scanned_page = page(markup)
     finding = checks.image_dimensions(document(scanned_page), styles_of(css, markup), resources_of())
@@ -78,24 +78,26 @@ def test_image_that_a_css_rule_may_size_does_not_count(css: str, expected: str) 
 @pytest.mark.parametrize(
     ("items", "expected"),
     [
-        ((image(900, ImageFormat.PNG, 35, 32),), "pass"),  # an icon
+        ((image(900, ImageFormat.PNG, 35, 32),), "pass"),  # Small images such as icons do not count.
         ((image(900, ImageFormat.PNG, 35, 33),), "warn"),
-        ((replace(image(900, ImageFormat.PNG), status=404, picture=None),), "pass"),  # the image never loads
+        # An image that could not be loaded is not judged.
+        ((replace(image(900, ImageFormat.PNG), status=404, picture=None),), "pass"),
         ((replace(image(900, ImageFormat.PNG), picture=None),), "warn"),
         ((sheet("", "https://cdn.example.org/a.css"),), "warn"),
-        ((replace(sheet("", "https://cdn.example.org/a.css"), status=None),), "pass"),  # may size the image
+        # An unreadable style sheet may set the image's size.
+        ((replace(sheet("", "https://cdn.example.org/a.css"), status=None),), "pass"),
         ((replace(sheet("", "https://fonts.googleapis.com/css"), status=None),), "warn"),
     ],
 )
-def test_image_that_shifts_nothing_does_not_count(items: tuple[Resource, ...], expected: str) -> None:
+def test_image_without_layout_shift_does_not_count(items: tuple[Resource, ...], expected: str) -> None:
     html = document(page(body("<img src=/a.png>")))
     finding = checks.image_dimensions(html, styles(html, resources_of(*items)), resources_of(*items))
     assert verdict(finding) == expected
     assert outcome(finding) == ("unsized" if expected in ("warn", "fail") else expected)
 
 
-def test_images_beyond_the_limit_of_names_count_as_sized(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checks, "MAX_NAMES", 2)
+def test_images_beyond_limit_count_as_sized(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checks, "MAX_CACHED_NAMES", 2)
     scanned_page = page(body("".join(f"<img src=/a.png class=a{number}>" for number in range(9))))
     finding = checks.image_dimensions(document(scanned_page), Styles(), resources_of())
     assert message(finding) == "2 of 9 images have no width and height."
@@ -116,20 +118,21 @@ def test_images_beyond_the_limit_of_names_count_as_sized(monkeypatch: pytest.Mon
         ((image(900_000, ImageFormat.AVIF, 600),), "pass"),
         ((image(900_000, ImageFormat.GIF, 600),), "pass"),
         ((image(900_000, ImageFormat.SVG, 600),), "pass"),
-        (tuple(image(4_096, ImageFormat.PNG, 1, 1) for _ in range(99)), "pass"),  # too small to matter
+        (tuple(image(4_096, ImageFormat.PNG, 1, 1) for _ in range(99)), "pass"),  # The saving is too small to matter.
         (tuple(image(4_097, ImageFormat.PNG, 1, 1) for _ in range(99)), "fail"),
         ((replace(image(900_000, ImageFormat.PNG), eager=False),), "n/a"),
         ((replace(image(900_000, ImageFormat.PNG), status=404),), "n/a"),
-        ((replace(image(900_000, ImageFormat.PNG), picture=None),), "pass"),  # not a readable picture
+        # A file that is not a readable image is not judged.
+        ((replace(image(900_000, ImageFormat.PNG), picture=None),), "pass"),
     ],
 )
-def test_image_format(items: tuple[Resource, ...], expected: str) -> None:
+def test_image_format_check_verdict(items: tuple[Resource, ...], expected: str) -> None:
     finding = checks.image_format(resources_of(*items))
     assert verdict(finding) == expected
     assert outcome(finding) == ("old-format" if expected in ("warn", "fail") else expected)
 
 
-def test_message_has_the_saving_of_modern_formats() -> None:
+def test_message_states_saving_of_modern_formats() -> None:
     resources = resources_of(image(10_000 + 30 * KIB, ImageFormat.PNG, 600))
     finding = checks.image_format(resources)
     assert severity_of(checks.image_format, finding) is Severity.MEDIUM
@@ -162,13 +165,13 @@ def test_large_saving_has_high_severity() -> None:
         ((image(100 * KIB + 1, ImageFormat.GIF),), "warn"),
     ],
 )
-def test_gif_video(items: tuple[Resource, ...], expected: str) -> None:
+def test_gif_video_check_verdict(items: tuple[Resource, ...], expected: str) -> None:
     finding = checks.gif_video(resources_of(*items))
     assert verdict(finding) == expected
     assert outcome(finding) == ("large" if expected in ("warn", "fail") else expected)
 
 
-def test_fix_of_a_still_gif_is_an_image_format() -> None:
+def test_fix_of_still_gif_is_image_format() -> None:
     finding = checks.gif_video(resources_of(image(200_000, ImageFormat.GIF)))
     assert isinstance(finding, Fault)
     assert finding.fix == Fix("Serve the image as WebP or AVIF.")
@@ -176,7 +179,7 @@ def test_fix_of_a_still_gif_is_an_image_format() -> None:
     assert rows(finding) == [{"url": f"{HERE}/a.gif", "wire_bytes": 200_000, "animated": False}]
 
 
-def test_animated_gif_has_the_fix_of_the_check() -> None:
+def test_animated_gif_gets_check_fix() -> None:
     finding = checks.gif_video(resources_of(image(200_000, ImageFormat.GIF, animated=True)))
     assert isinstance(finding, Fault)
     assert finding.fix is None

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tests.website_scan.cast import document, head, message, outcome, page, rows, verdict
-from tests.website_scan.performance.cast import HERE, OTHER, labels, resource, resources_of, with_url
+from tests.website_scan.performance.cast import HERE, OTHER, labels, resource, resource_with_url, resources_of
 from website_scan.performance.checks import network as checks
 from website_scan.performance.evidence import OriginProtocol, Protocols, Resource
 
@@ -27,13 +27,13 @@ def origin_with(alpn: str | None, count: int = 6, *, h3: bool = False, origin: s
         ((origin_with("h2"), origin_with(None, origin=OTHER)), "pass"),
     ],
 )
-def test_http_version(origins: tuple[OriginProtocol, ...], expected: str) -> None:
+def test_http_version_check_verdict(origins: tuple[OriginProtocol, ...], expected: str) -> None:
     finding = checks.http_version(Protocols(origins))
     assert verdict(finding) == expected
     assert outcome(finding) == ("http-1-1" if expected in ("warn", "fail") else expected)
 
 
-def test_message_has_the_number_of_files_over_http_1() -> None:
+def test_message_counts_http_1_files() -> None:
     finding = checks.http_version(Protocols((origin_with("http/1.1", 12),)))
     assert message(finding) == (
         "12 static files are sent over HTTP/1.1, at most six at a time, because the server negotiates nothing newer in "
@@ -42,7 +42,7 @@ def test_message_has_the_number_of_files_over_http_1() -> None:
     assert labels(finding) == [f"{HERE} (12 static files)"]
 
 
-def test_table_has_all_busy_origins_and_labels_only_those_with_http_1() -> None:
+def test_table_lists_busy_origins() -> None:
     finding = checks.http_version(Protocols((origin_with("h2"), origin_with("http/1.1", origin=OTHER))))
     assert labels(finding) == ["", f"{OTHER} (6 static files)"]
     assert rows(finding) == [
@@ -51,12 +51,14 @@ def test_table_has_all_busy_origins_and_labels_only_those_with_http_1() -> None:
     ]
 
 
-def test_message_has_the_origins_with_http_2() -> None:
+def test_message_names_http_2_origins() -> None:
     assert message(checks.http_version(Protocols((origin_with("h2"),)))) == f"{HERE} uses HTTP/2 or newer."
 
 
-def closing(count: int, origin: str = HERE) -> tuple[Resource, ...]:
-    return tuple(with_url(resource("u", resource().kind, b"a", CLOSE), f"{origin}/{n}.js") for n in range(count))
+def closing_responses(count: int, origin: str = HERE) -> tuple[Resource, ...]:
+    return tuple(
+        resource_with_url(resource("u", resource().kind, b"a", CLOSE), f"{origin}/{n}.js") for n in range(count)
+    )
 
 
 OLD = Protocols((origin_with("http/1.1"),))
@@ -67,26 +69,28 @@ OLD = Protocols((origin_with("http/1.1"),))
     [
         ((), Protocols(), "n/a"),
         ((resource(),), Protocols(), "pass"),
-        (closing(1), OLD, "warn"),  # the origin also served the document
-        (closing(4), OLD, "warn"),
-        (closing(5), OLD, "fail"),
-        (closing(5), Protocols((origin_with("h2"),)), "pass"),  # browsers use HTTP/2 for this host
-        (closing(5), Protocols((origin_with(None),)), "pass"),  # the version is unknown
-        (closing(1, OTHER), Protocols((origin_with("http/1.1", origin=OTHER),)), "pass"),  # no further request follows
-        (closing(2, OTHER), Protocols((origin_with("http/1.1", origin=OTHER),)), "warn"),
-        (closing(5, "http://site.example.com"), Protocols(), "warn"),
-        (closing(6, "http://site.example.com"), Protocols(), "fail"),
+        (closing_responses(1), OLD, "warn"),  # The origin also served the document.
+        (closing_responses(4), OLD, "warn"),
+        (closing_responses(5), OLD, "fail"),
+        # Browsers use HTTP/2 here, so keep-alive does not matter.
+        (closing_responses(5), Protocols((origin_with("h2"),)), "pass"),
+        (closing_responses(5), Protocols((origin_with(None),)), "pass"),  # The HTTP version of the host is unknown.
+        # No further request goes to this host.
+        (closing_responses(1, OTHER), Protocols((origin_with("http/1.1", origin=OTHER),)), "pass"),
+        (closing_responses(2, OTHER), Protocols((origin_with("http/1.1", origin=OTHER),)), "warn"),
+        (closing_responses(5, "http://site.example.com"), Protocols(), "warn"),
+        (closing_responses(6, "http://site.example.com"), Protocols(), "fail"),
         ((resource(status=404), *(resource("u", status=500) for _ in range(9))), OLD, "pass"),
     ],
 )
-def test_keep_alive(items: tuple[Resource, ...], protocols: Protocols, expected: str) -> None:
+def test_keep_alive_check_verdict(items: tuple[Resource, ...], protocols: Protocols, expected: str) -> None:
     finding = checks.keep_alive(page(), resources_of(*items), protocols)
     assert verdict(finding) == expected
     assert outcome(finding) == ("closed" if expected in ("warn", "fail") else expected)
 
 
-def test_message_has_the_number_of_responses_that_closed_their_connection() -> None:
-    finding = checks.keep_alive(page(), resources_of(*closing(4)), OLD)
+def test_message_counts_closed_connections() -> None:
+    finding = checks.keep_alive(page(), resources_of(*closing_responses(4)), OLD)
     assert message(finding) == "4 responses closed the connection although more requests followed."
     assert labels(finding) == [f"{HERE} (4 times)"]
     assert rows(finding) == [{"origin": HERE, "closed": 4}]
@@ -99,12 +103,13 @@ def test_message_has_the_number_of_responses_that_closed_their_connection() -> N
         (resource("u", resource().kind, b"a", ("Connection", "keep-alive")), "pass"),
         (resource("u", resource().kind, b"a", http_version="1.0"), "warn"),
         (resource("u", resource().kind, b"a", ("Connection", "keep-alive"), http_version="1.0"), "pass"),
-        (resource("u", resource().kind, b"a", CLOSE, status=404), "pass"),  # errors may end connections
+        # An error response may close its connection.
+        (resource("u", resource().kind, b"a", CLOSE, status=404), "pass"),
         (resource("u", resource().kind, b"a", CLOSE, eager=False), "pass"),
     ],
 )
-def test_responses_that_close_their_connection(item: Resource, expected: str) -> None:
-    finding = checks.keep_alive(page(), resources_of(with_url(item, f"{HERE}/a.js")), OLD)
+def test_keep_alive_depends_on_the_response(item: Resource, expected: str) -> None:
+    finding = checks.keep_alive(page(), resources_of(resource_with_url(item, f"{HERE}/a.js")), OLD)
     assert verdict(finding) == expected
     assert outcome(finding) == ("closed" if expected in ("warn", "fail") else expected)
 
@@ -119,13 +124,13 @@ def test_responses_that_close_their_connection(item: Resource, expected: str) ->
         ((resource(header_bytes=20_001, status=None),), "pass"),
     ],
 )
-def test_header_size(items: tuple[Resource, ...], expected: str) -> None:
+def test_header_size_check_verdict(items: tuple[Resource, ...], expected: str) -> None:
     finding = checks.header_size(page(), resources_of(*items))
     assert verdict(finding) == expected
     assert outcome(finding) == ("large" if expected in ("warn", "fail") else expected)
 
 
-def test_responses_with_large_headers_are_listed_with_their_size() -> None:
+def test_responses_with_large_headers_are_listed() -> None:
     items = (resource(header_bytes=21_000), resource(f"{HERE}/b.js", header_bytes=30_000), resource(f"{HERE}/c.js"))
     finding = checks.header_size(page(), resources_of(*items))
     assert message(finding) == "The headers of 2 responses are larger than 20 kB."
@@ -146,7 +151,7 @@ FOUR = ("a.example", "b.example", "c.example", "d.example")
         (preconnect(), (), "pass"),
         (preconnect(*FOUR), (), "pass"),
         (preconnect(*FOUR, "e.example"), (), "fail"),
-        (preconnect(*FOUR, "d.example"), (), "pass"),  # with CORS and without
+        (preconnect(*FOUR, "d.example"), (), "pass"),  # The two preconnect hints differ only in CORS.
         (head("<link rel=dns-prefetch href=https://a.example>" * 9), (), "pass"),
         (preconnect(*FOUR), ("<https://e.example>; rel=preconnect",), "fail"),
         (
@@ -157,14 +162,14 @@ FOUR = ("a.example", "b.example", "c.example", "d.example")
         (preconnect(), (", ".join(f"<https://{n}.example/a.css>; rel=preload" for n in "abcde"),), "pass"),
     ],
 )
-def test_preconnects(markup: str, links: tuple[str, ...], expected: str) -> None:
+def test_preconnects_check_verdict(markup: str, links: tuple[str, ...], expected: str) -> None:
     scanned_page = page(markup, *(("Link", link) for link in links))
     finding = checks.preconnects(scanned_page, document(scanned_page))
     assert verdict(finding) == expected
     assert outcome(finding) == ("too-many" if expected in ("warn", "fail") else expected)
 
 
-def test_message_has_the_limit_of_preconnects() -> None:
+def test_preconnects_message_states_limit() -> None:
     scanned_page = page(preconnect(*FOUR, "e.example"))
     finding = checks.preconnects(scanned_page, document(scanned_page))
     assert message(finding) == "The page preconnects to 5 origins (up to 4 is good)."

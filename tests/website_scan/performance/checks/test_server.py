@@ -13,7 +13,7 @@ from website_scan.performance.checks import server as checks
 from website_scan.performance.evidence import Resource, Resources, Timing
 from website_scan.performance.probes.dom_size import dom_size
 
-# Resource of a host without an address, in a closed network whose name servers resolve no other site.
+# In a closed network, name servers cannot resolve other sites.
 MISSING_NAME = Resource("https://cdn.example/a.js", ResourceKind.SCRIPT, True, 1, None, error="x", may_exist=True)
 
 
@@ -28,7 +28,7 @@ def resource(
     [
         ((0.2,), "pass"),
         ((0.6, 0.6, 0.6), "pass"),
-        ((9.0, 0.2, 0.3), "pass"),  # the first request is slow because of a cold cache
+        ((9.0, 0.2, 0.3), "pass"),  # The first request is slow because of a cold cache.
         ((0.7, 0.2, 0.7), "warn"),
         ((1.8, 1.8, 1.8), "warn"),
         ((1.9, 2.0, 0.1), "fail"),
@@ -41,7 +41,7 @@ def test_ttfb_is_judged_by_its_median(seconds: tuple[float, ...], expected: str)
     assert outcome(finding) == ("slow" if expected in ("warn", "fail") else expected)
 
 
-def test_message_of_ttfb_has_the_median_and_the_tries() -> None:
+def test_ttfb_message_states_median() -> None:
     finding = checks.ttfb(Timing((1.0, 1.25, 3.0)))
     assert message(finding) == (
         "The server starts to respond after 1,250 ms (median of 3 tries); up to 600 ms is good."
@@ -56,18 +56,18 @@ def test_message_of_ttfb_has_the_median_and_the_tries() -> None:
     [
         ((), "pass"),
         ((("http://site.example.com/", 301),), "warn"),
-        ((("https://www.example.com/", 302),), "warn"),  # the same site
+        ((("https://www.example.com/", 302),), "warn"),  # This redirect leads to another page of the same site.
         ((("https://short.example.org/x", 301),), "fail"),
         ((("http://site.example.com/", 301), ("https://www.site.example.com/", 301)), "fail"),
     ],
 )
-def test_doc_redirects(via: tuple[tuple[str, int], ...], expected: str) -> None:
+def test_doc_redirects_check_verdict(via: tuple[tuple[str, int], ...], expected: str) -> None:
     finding = checks.doc_redirects(page(via=via))
     assert verdict(finding) == expected
     assert outcome(finding) == ("redirected" if expected in ("warn", "fail") else expected)
 
 
-def test_message_of_redirects_has_their_targets() -> None:
+def test_redirects_message_lists_destinations() -> None:
     finding = checks.doc_redirects(page(via=(("http://site.example.com/", 301),)))
     assert message(finding) == "1 redirect comes before the document: to https://site.example.com/shop/shoes."
     assert rows(finding) == [
@@ -87,9 +87,9 @@ def test_message_of_redirects_has_their_targets() -> None:
         ((resource(410),), "failed"),
         ((resource(500),), "failed"),
         ((resource(None, error="site.example.com refuses connections on port 443."),), "failed"),
-        ((resource(404, eager=False),), "perhaps-unused"),  # a background image that may be unused
+        ((resource(404, eager=False),), "perhaps-unused"),  # A background image may be unused.
         ((resource(404, eager=False), resource(404)), "failed"),
-        ((resource(403),), "refused"),  # robots are refused, but perhaps not visitors
+        ((resource(403),), "refused"),  # The server may refuse only bots with this status.
         ((resource(429),), "refused"),
         ((resource(403), resource(404)), "failed"),
         ((resource(200), MISSING_NAME), "pass"),
@@ -97,14 +97,14 @@ def test_message_of_redirects_has_their_targets() -> None:
         ((MISSING_NAME, resource(404)), "failed"),
     ],
 )
-def test_broken_resources(items: tuple[Resource, ...], expected: str) -> None:
+def test_broken_resources_check_verdict(items: tuple[Resource, ...], expected: str) -> None:
     finding = checks.broken_resources(Resources(items))
     assert outcome(finding) == expected
     if expected not in ("pass", "n/a"):
         assert verdict(finding) == ("fail" if expected == "failed" else "warn")
 
 
-def test_broken_resources_are_listed_with_their_status() -> None:
+def test_broken_resources_are_listed_with_status() -> None:
     finding = checks.broken_resources(Resources((resource(404), resource(200, url="https://b/")), left_out=3))
     assert message(finding) == "1 of 2 resources failed to load (3 more were not requested)."
     assert labels(finding) == ["https://site.example.com/a.png (404)"]
@@ -113,7 +113,7 @@ def test_broken_resources_are_listed_with_their_status() -> None:
     ]
 
 
-def test_resources_without_a_response_are_listed_with_the_error() -> None:
+def test_resources_without_response_are_listed() -> None:
     error = "site.example.com refuses connections on port 443."
     finding = checks.broken_resources(Resources((resource(None, error=error), resource(404, url="/b", eager=False))))
     assert message(finding) == "1 of 2 resources failed to load."
@@ -124,12 +124,12 @@ def test_resources_without_a_response_are_listed_with_the_error() -> None:
     assert rows(finding)[0]["error"] == error
 
 
-def test_message_of_perhaps_unused_resources_has_the_doubt() -> None:
+def test_message_mentions_unused_background_images() -> None:
     finding = checks.broken_resources(Resources((resource(404, eager=False),)))
     assert message(finding) == "1 resource failed to load, though visitors may never need it."
 
 
-def test_refused_resources_have_their_own_title_and_fix() -> None:
+def test_refused_resources_have_their_own_fix() -> None:
     finding = checks.broken_resources(Resources((resource(403), resource(200, url="https://b/"))))
     assert message(finding) == "1 of 2 resources was refused to the scanner, and perhaps to visitors."
     assert title_of(checks.broken_resources, finding) == "Resources were refused to the scanner"
@@ -140,7 +140,7 @@ def test_refused_resources_have_their_own_title_and_fix() -> None:
     )
 
 
-def test_message_has_the_number_of_loaded_resources() -> None:
+def test_message_counts_loaded_resources() -> None:
     assert message(checks.broken_resources(Resources((resource(200),)))) == "1 resource loaded without a failure."
     assert message(checks.broken_resources(Resources((resource(200),), left_out=1))) == (
         "1 resource loaded without a failure (1 more was not requested)."
@@ -151,7 +151,7 @@ def test_message_has_the_number_of_loaded_resources() -> None:
     )
 
 
-def test_resources_of_unresolved_hosts_are_reported_but_not_judged() -> None:
+def test_resources_of_unresolved_hosts_are_not_judged() -> None:
     finding = checks.broken_resources(Resources((resource(404), MISSING_NAME)))
     assert message(finding) == (
         "1 of 2 resources failed to load (1 resource could not be checked, because the scanner's name servers cannot "
@@ -163,12 +163,12 @@ def test_resources_of_unresolved_hosts_are_reported_but_not_judged() -> None:
     ("broken", "expected"),
     [
         (resource(404), Severity.HIGH),
-        (replace(resource(404), depth=2), Severity.MEDIUM),  # an image of a style sheet
+        (replace(resource(404), depth=2), Severity.MEDIUM),  # The missing image belongs to a style sheet.
         (replace(resource(404), depth=2, kind=ResourceKind.STYLESHEET), Severity.HIGH),
-        (resource(404, eager=False), Severity.LOW),  # style sheets of plug-ins refer to images that no page uses
+        (resource(404, eager=False), Severity.LOW),  # Style sheets of plug-ins often refer to unused images.
     ],
 )
-def test_severity_of_broken_resources_depends_on_their_kind(broken: Resource, expected: Severity) -> None:
+def test_broken_resource_severity_depends_on_kind(broken: Resource, expected: Severity) -> None:
     finding = checks.broken_resources(Resources((broken,)))
     assert severity_of(checks.broken_resources, finding) is expected
 
@@ -177,23 +177,23 @@ def test_severity_of_broken_resources_depends_on_their_kind(broken: Resource, ex
     ("elements", "expected"),
     [(10, "pass"), (1_500, "pass"), (1_501, "warn"), (3_000, "warn"), (3_001, "fail")],
 )
-def test_dom_size(elements: int, expected: str) -> None:
-    skeleton = 4  # html, head, title, body
-    scanned_page = page(body("<b></b>" * (elements - skeleton)))
+def test_dom_size_check_verdict(elements: int, expected: str) -> None:
+    skeleton_elements = 4  # The skeleton consists of html, head, title and body.
+    scanned_page = page(body("<b></b>" * (elements - skeleton_elements)))
     finding = checks.dom_size(dom_size(document(scanned_page)))
     assert verdict(finding) == expected
     assert outcome(finding) == ("large" if expected in ("warn", "fail") else expected)
 
 
 @pytest.mark.parametrize(("depth", "expected"), [(1, "pass"), (15, "pass"), (16, "warn"), (25, "warn"), (26, "fail")])
-def test_dom_depth(depth: int, expected: str) -> None:
+def test_dom_depth_check_verdict(depth: int, expected: str) -> None:
     scanned_page = page(body("<i></i>" + "<div>" * depth + "text" + "</div>" * depth + "<p>after"))
     finding = checks.dom_depth(dom_size(document(scanned_page)))
     assert verdict(finding) == expected
     assert outcome(finding) == ("deep" if expected in ("warn", "fail") else expected)
 
 
-def test_messages_have_size_and_depth_of_the_dom() -> None:
+def test_messages_state_size_and_depth_of_dom() -> None:
     size = dom_size(document(page(body("<p>a<b>c</b>d</p><p>e"))))
     assert message(checks.dom_size(size)) == "The document has 7 elements."
     assert message(checks.dom_depth(size)) == "Elements are nested 2 levels deep below the body (body > p > b)."
@@ -212,7 +212,7 @@ def test_messages_have_size_and_depth_of_the_dom() -> None:
         ("<template><p><b></b></p></template>", 5, 1, "body > template"),
     ],
 )
-def test_elements_depth_and_deepest_element_of_the_dom(markup: str, elements: int, depth: int, deepest: str) -> None:
+def test_dom_size_has_deepest_element(markup: str, elements: int, depth: int, deepest: str) -> None:
     size = dom_size(document(page(body(markup))))
     assert (size.elements, size.depth, size.deepest) == (elements, depth, deepest)
 
@@ -235,7 +235,7 @@ def test_elements_depth_and_deepest_element_of_the_dom(markup: str, elements: in
         (head("<script>window.addEventListener('pagehide', bye)</script>"), None, "pass"),
     ],
 )
-def test_bfcache_blocked(html: str, cache_control: str | None, expected: str) -> None:
+def test_bfcache_blocked_check_verdict(html: str, cache_control: str | None, expected: str) -> None:
     scanned_page = page(html, *([("Cache-Control", cache_control)] if cache_control else []))
     finding = checks.bfcache_blocked(scanned_page, document(scanned_page))
     assert outcome(finding) == expected
@@ -245,12 +245,12 @@ def test_bfcache_blocked(html: str, cache_control: str | None, expected: str) ->
 @pytest.mark.parametrize(
     ("html", "expected"), [(body(""), "pass"), ("<!doctype html><body onunload='bye()'>", "prevented")]
 )
-def test_no_store_is_allowed_on_a_page_behind_a_login(html: str, expected: str) -> None:
-    scanned_page = replace(page(html, ("Cache-Control", "no-store")), is_keyed=True)
+def test_page_behind_login_may_use_no_store(html: str, expected: str) -> None:
+    scanned_page = replace(page(html, ("Cache-Control", "no-store")), has_credentials=True)
     assert outcome(checks.bfcache_blocked(scanned_page, document(scanned_page))) == expected
 
 
-def test_message_has_all_reasons_that_prevent_the_back_forward_cache() -> None:
+def test_message_lists_cache_obstacles() -> None:
     scanned_page = page("<!doctype html><body onunload='bye()'>", ("Cache-Control", "no-store"))
     assert message(checks.bfcache_blocked(scanned_page, document(scanned_page))) == (
         "The page prevents the back/forward cache with Cache-Control: no-store and <body onunload>."

@@ -19,7 +19,7 @@ from website_scan.performance.probes.resources import resources
 from website_scan.performance.probes.timing import timing
 
 
-def offering(*names: str) -> Iterator[Site]:
+def alpn_site(*names: str) -> Iterator[Site]:
     def tune(context: ssl.SSLContext) -> None:
         if names:
             context.set_alpn_protocols(list(names))
@@ -30,16 +30,21 @@ def offering(*names: str) -> Iterator[Site]:
 
 @pytest.fixture
 def old_site() -> Iterator[Site]:
-    yield from offering()
+    yield from alpn_site()
 
 
 @pytest.fixture
 def new_site() -> Iterator[Site]:
-    yield from offering("h2", "http/1.1")
+    yield from alpn_site("h2", "http/1.1")
 
 
-def probed(site: Site, count: int, headers: dict[str, str] | None = None, *, is_gone: bool = False) -> Protocols:
-    """Return the protocols of a site whose page has `count` images. `gone`: the site stops before the handshakes."""
+def probe_protocols(
+    site: Site, count: int, headers: dict[str, str] | None = None, *, is_gone: bool = False
+) -> Protocols:
+    """Return the protocols of a site with `count` images.
+
+    With `is_gone`, the site shuts down before the handshakes.
+    """
     site.routes["/"] = Answer(head("", "".join(f"<img src=/{number}.png>" for number in range(count))))
     site.routes["*"] = Answer(b"PNG", headers={"Content-Type": "image/png"} | (headers or {}))
     policy = Policy(allowed_networks=NETWORKS, ca_bundle=site.ca_file)
@@ -52,8 +57,8 @@ def probed(site: Site, count: int, headers: dict[str, str] | None = None, *, is_
         return protocols(page, page_resources, network)
 
 
-def test_origin_with_six_static_files_is_probed(old_site: Site) -> None:
-    (origin,) = probed(old_site, 6).origins
+def test_origin_with_six_files_is_probed(old_site: Site) -> None:
+    (origin,) = probe_protocols(old_site, 6).origins
     assert (origin.origin, origin.static_requests, origin.alpn, origin.is_multiplexed) == (
         old_site.url,
         6,
@@ -62,33 +67,33 @@ def test_origin_with_six_static_files_is_probed(old_site: Site) -> None:
     )
 
 
-def test_origin_with_fewer_static_files_is_not_probed(old_site: Site) -> None:
+def test_origin_with_few_files_is_not_probed(old_site: Site) -> None:
     before = old_site.connections
-    assert probed(old_site, 5).origins == ()
-    assert old_site.connections - before <= 6  # one connection for the page, five for the images
+    assert probe_protocols(old_site, 5).origins == ()
+    assert old_site.connections - before <= 6  # The page uses one connection, and its images use five.
 
 
-def test_origin_that_closes_connections_is_probed(old_site: Site) -> None:
-    (origin,) = probed(old_site, 2, {"Connection": "close"}).origins
+def test_closed_connections_cause_a_probe(old_site: Site) -> None:
+    (origin,) = probe_protocols(old_site, 2, {"Connection": "close"}).origins
     assert (origin.static_requests, origin.alpn) == (2, "http/1.1")
 
 
 def test_alt_svc_header_offers_http_3(old_site: Site) -> None:
-    (origin,) = probed(old_site, 6, {"Alt-Svc": 'h3=":443"; ma=86400'}).origins
+    (origin,) = probe_protocols(old_site, 6, {"Alt-Svc": 'h3=":443"; ma=86400'}).origins
     assert origin.h3
     assert origin.is_multiplexed
 
 
 def test_http_origin_is_never_probed() -> None:
     with Site() as site:
-        assert probed(site, 9, {"Connection": "close"}).origins == ()
+        assert probe_protocols(site, 9, {"Connection": "close"}).origins == ()
 
 
-def test_probe_raises_if_no_handshake_succeeds(old_site: Site) -> None:
+def test_probe_needs_a_successful_handshake(old_site: Site) -> None:
     with pytest.raises(NetError):
-        probed(old_site, 6, is_gone=True)
+        probe_protocols(old_site, 6, is_gone=True)
 
 
 def test_server_with_http_2_chooses_h2(new_site: Site) -> None:
-    (origin,) = probed(new_site, 6).origins
+    (origin,) = probe_protocols(new_site, 6).origins
     assert (origin.alpn, origin.is_multiplexed) == ("h2", True)

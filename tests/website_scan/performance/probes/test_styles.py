@@ -11,7 +11,7 @@ from website_scan.performance.evidence import FontFace, StyleImport
 from website_scan.performance.probes import styles as probe
 
 
-def test_font_face_has_the_source_that_a_browser_would_choose() -> None:
+def test_font_face_uses_source_of_browsers() -> None:
     css = (
         '@font-face{font-family:"Open Sans";font-display:SWAP;unicode-range:U+0000-00FF;'
         "src:local('Open Sans'),url(a.eot) format('embedded-opentype'),url('../a.woff2') format('woff2')}"
@@ -19,8 +19,8 @@ def test_font_face_has_the_source_that_a_browser_would_choose() -> None:
         "@font-face{src:url(nameless.woff2)}@font-face{font-family:Inside;src:url(data:font/woff2,x)}"
     )
     assert styles_of(css).faces == (
-        FontFace("open sans", f"{HERE}/a.woff2", "swap", is_latin=True, is_local=True),
-        FontFace("greek", f"{HERE}/css/g.woff2", "", is_latin=False),
+        FontFace("open sans", f"{HERE}/a.woff2", "swap", has_latin_letters=True, is_local=True),
+        FontFace("greek", f"{HERE}/css/g.woff2", "", has_latin_letters=False),
     )
 
 
@@ -42,22 +42,22 @@ def test_font_face_has_the_source_that_a_browser_would_choose() -> None:
         ("p{font-family:}", set()),
     ],
 )
-def test_families_are_those_of_rules_that_match_the_document(css: str, families: set[str]) -> None:
+def test_only_matching_css_rules_set_font_families(css: str, families: set[str]) -> None:
     assert styles_of(css, "<p id=main class='card'>Text").families == families
 
 
-def test_style_sheets_that_do_not_apply_are_not_read() -> None:
+def test_unused_style_sheets_are_not_read() -> None:
     result = probe.styles(document(page()), resources_of(sheet("p{height:9px}", eager=False)))
     assert result.sized == frozenset()
 
 
-def test_imports_of_other_sites_style_sheets_are_read_with_absolute_urls() -> None:
+def test_foreign_imports_get_absolute_urls() -> None:
     result = probe.styles(document(page()), resources_of(sheet("@import 'b.css';p{height:9px}", f"{OTHER}/x/a.css")))
     assert result.imports == (StyleImport(f"{OTHER}/x/a.css", f"{OTHER}/x/b.css"),)
     assert result.sized == {Compound("p")}
 
 
-def test_style_sheets_beyond_the_limit_are_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_style_sheets_beyond_limit_are_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(probe, "MAX_CHARACTERS", 20)
     css = sheet("body{height:9px}"), sheet("p{height:9px}", f"{HERE}/b.css")
     assert probe.styles(document(page()), resources_of(*css)).sized == {Compound("body")}
@@ -68,20 +68,21 @@ SLOW += [f"{'a,' * 199}a{{height:1px}}", f"{'.a.b,' * 199}a{{display:none}}"]
 
 
 @pytest.mark.parametrize("piece", SLOW)
-def test_malicious_style_sheets_are_parsed_within_two_seconds(piece: str) -> None:
+def test_malicious_style_sheets_are_parsed_in_two_seconds(piece: str) -> None:
     css = piece * (150_000 // len(piece))
     sheets = resources_of(*(sheet(css, f"{HERE}/{number}.css") for number in range(14)))
     begin = time.thread_time()
     result = probe.styles(document(page("<a class='a b'>x</a>")), sheets)
-    assert time.thread_time() - begin < 2  # on a busy machine; up to 5.5 s without a limit for all sheets together
-    assert Compound() in result.sized or "height" not in piece  # unread rules may size any element
+    # Without a limit for all sheets together, parsing took up to 5.5 s.
+    assert time.thread_time() - begin < 2
+    assert Compound() in result.sized or "height" not in piece  # Unread rules may set the size of any element.
 
 
-def test_all_elements_may_be_sized_beyond_the_limit_of_rules(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(probe, "MAX_SIZED", 2)
+def test_unread_style_rules_may_size_any_element(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(probe, "MAX_SIZING_COMPOUNDS", 2)
     assert Compound() not in styles_of("p{height:9px}body{height:9px}").sized
     assert Compound() in styles_of("p{height:9px}body{height:9px}html{height:9px}").sized
 
 
-def test_rules_without_matching_elements_are_ignored() -> None:
+def test_rules_without_elements_are_ignored() -> None:
     assert styles_of(".a,#b,table,p{height:9px}").sized == {Compound("p")}

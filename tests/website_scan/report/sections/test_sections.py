@@ -1,4 +1,4 @@
-"""Sections of the report page besides the checks: their content, and that all text of the site is escaped."""
+"""Tests for the report page's sections besides the checks."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from website_scan.performance.places import LoadedFile
 from website_scan.places import Header, Place, Resource, Rows
 from website_scan.report.sections.headers import JUDGED
 from website_scan.report.sections.policies import JUDGED_DIRECTIVES
-from website_scan.report.sections.sections import Sections, sections_of
-from website_scan.report.sections.treemap import Area, squarified, weights
+from website_scan.report.sections.sections import Sections, create_sections
+from website_scan.report.sections.treemap import Area, squarify, weights
 from website_scan.report_json import ExportedCheck, ExportJson
 from website_scan.result import CheckStatus
 from website_scan.security.certificates import CertificateRow
@@ -36,7 +36,7 @@ from website_scan.stored_data import StoredExhibits, StoredWeight
 EVIL = "<script>alert(1)</script>\"'&{}{0}"
 
 
-def a_check(
+def build_check(
     id: str, status: CheckStatus = "fail", *places: Place, details: Sequence[Place] = (), **columns: Any
 ) -> ExportedCheck:
     severity = None if status == "pass" else HIGH
@@ -45,51 +45,51 @@ def a_check(
 
 
 def syntax_faults(policy: str) -> ExportedCheck:
-    """Return the finding of csp-syntax on a policy, as a report stores it."""
+    """Return the stored csp-syntax finding for a policy."""
     finding = csp_syntax(policies(page("", ("Content-Security-Policy", policy))))
     assert isinstance(finding, Warn)
     declared: Declaration = csp_syntax.__check__  # type: ignore[attr-defined]  # the decorator's mark
     return stored(check_result(declared, finding, None))
 
 
-def exported(*checks: ExportedCheck, type: str = "security") -> dict[str, Any]:
+def export_of_findings(*checks: ExportedCheck, type: str = "security") -> dict[str, Any]:
     return {"type": type, "categories": [{"checks": list(checks)}]}
 
 
 def sections(export: dict[str, Any], exhibits: dict[str, Any] | None, prefix: str = "") -> Sections:
-    return sections_of(cast("ExportJson", export), cast("StoredExhibits | None", exhibits), prefix)
+    return create_sections(cast("ExportJson", export), cast("StoredExhibits | None", exhibits), prefix)
 
 
 def markup(page_sections: Sections) -> html.HtmlElement:
     env = TEMPLATES
     parts = (
-        env.get_template(f"report/{name}.html").render(sections=page_sections, prefix="r-", page={"named_by": ""})
+        env.get_template(f"report/{name}.html").render(sections=page_sections, prefix="r-", page={"title_id": ""})
         for name in ("previews", "sections")
     )
     return html.fromstring(f"<main>{''.join(parts)}</main>")
 
 
-def test_checks_of_the_tables_exist() -> None:
+def test_judged_headers_have_check_ids() -> None:
     known = {check.id for check in checks(ScanType.SECURITY)}
     assert set(JUDGED) | set(JUDGED_DIRECTIVES) | {"csp-syntax", "csp-insecure-source"} <= known
 
 
-def test_old_report_without_exhibits_has_no_sections() -> None:
-    result = sections(exported(a_check("hsts")), None)
+def test_old_report_has_no_sections() -> None:
+    result = sections(export_of_findings(build_check("hsts")), None)
     assert result == Sections()
     assert not markup(result).xpath("//section")
 
 
-def test_headers_have_the_verdicts_of_their_checks() -> None:
-    export = exported(
-        a_check("hsts", "warn"),
-        a_check("x-content-type-options"),
-        a_check("powered-by", "fail", Header("X-Generator", "x")),
-        a_check("clickjacking", "fail", Header("Content-Security-Policy", "x")),
-        a_check("cookie-secure", "pass"),
-        a_check("cookie-httponly", "fail"),
-        a_check("permissions-policy", "pass"),
-        a_check("server-version", "fail"),
+def test_headers_show_check_verdicts() -> None:
+    export = export_of_findings(
+        build_check("hsts", "warn"),
+        build_check("x-content-type-options"),
+        build_check("powered-by", "fail", Header("X-Generator", "x")),
+        build_check("clickjacking", "fail", Header("Content-Security-Policy", "x")),
+        build_check("cookie-secure", "pass"),
+        build_check("cookie-httponly", "fail"),
+        build_check("permissions-policy", "pass"),
+        build_check("server-version", "fail"),
     )
     sent = [["x-generator", "cms"], ["Date", "today"], ["strict-transport-security", "max-age=1"],
             ["Content-Security-Policy", "img-src *"], ["X-Frame-Options", "DENY"], ["Set-Cookie", "a=•••"]]  # fmt: skip
@@ -108,13 +108,13 @@ def test_headers_have_the_verdicts_of_their_checks() -> None:
 
 def test_policy_table_marks_weak_sources() -> None:
     text = "default-src 'self' 'unsafe-inline'; script-src 'unsafe-inline' a.b; foo-src x; base-uri 'none'; IMG-SRC *;"
-    export = exported(
-        a_check("csp-script-inline"),
-        a_check("csp-style-inline", "warn"),
+    export = export_of_findings(
+        build_check("csp-script-inline"),
+        build_check("csp-style-inline", "warn"),
         syntax_faults(text),
-        a_check("csp-object-base"),
-        a_check("clickjacking"),
-        a_check("csp-unsafe-eval", "pass"),
+        build_check("csp-object-base"),
+        build_check("clickjacking"),
+        build_check("csp-unsafe-eval", "pass"),
     )
     (policy,) = sections(export, {"policies": [{"way": "header", "text": text}]}).policies
     assert [
@@ -133,8 +133,8 @@ def test_policy_table_marks_weak_sources() -> None:
     ]
 
 
-def test_missing_directive_is_listed_and_report_only_policy_is_not_judged() -> None:
-    export = exported(a_check("csp-object-base"))
+def test_missing_directive_is_listed() -> None:
+    export = export_of_findings(build_check("csp-object-base"))
     stored = [{"way": "header", "text": "script-src 'self'"}, {"way": "report only", "text": "script-src 'self'"}]
     enforced, reported = sections(export, {"policies": stored}).policies
     assert [(directive.name, directive.is_set) for directive in enforced.directives] == [
@@ -152,7 +152,9 @@ def certificate(subject: str) -> CertificateRow:
 def test_redirects_and_certificates_are_tables() -> None:
     hops = [{"url": f"https://a.test/{number}", "status": 301 + number} for number in range(3)]
     chain = [certificate("CN=a.test"), certificate("CN=CA")]
-    html_sections = markup(sections(exported(a_check("tls-cert-trusted", "pass", details=chain)), {"redirects": hops}))
+    html_sections = markup(
+        sections(export_of_findings(build_check("tls-cert-trusted", "pass", details=chain)), {"redirects": hops})
+    )
     rows = html_sections.xpath("//section[.//h2='Redirects to the page']//tbody/tr")
     assert [[cell.text_content().strip() for cell in row] for row in rows] == [
         ["https://a.test/0", "301", "https://a.test/1"],
@@ -162,14 +164,14 @@ def test_redirects_and_certificates_are_tables() -> None:
     assert "2027-01-21 15:36 UTC" in chain_table.text_content()
 
 
-def test_previews_load_nothing_from_the_site() -> None:
+def test_previews_load_nothing_from_site() -> None:
     stored = {
         "search_result": {"title": "T", "description": "", "url": "https://a.test/%E2%80%AEshop/new%20shoes",
                           "site": ""},
         "shared_link": {"title": "", "description": "D", "url": "https://a.test/", "image": "https://a.test/i.png",
                         "site": "", "card": "summary_large_image"},
     }  # fmt: skip
-    html_sections = markup(sections(exported(a_check("is-indexable"), type="seo"), stored))
+    html_sections = markup(sections(export_of_findings(build_check("is-indexable"), type="seo"), stored))
     text = " ".join(html_sections.text_content().split())
     assert re.search(r"a.test . \[U\+202E\]shop . new shoes", text)
     assert "No description: search engines show an extract" in text
@@ -180,9 +182,9 @@ def test_previews_load_nothing_from_the_site() -> None:
 
 
 @given(st.lists(st.integers(min_value=1, max_value=10**9), min_size=1, max_size=41))
-def test_treemap_areas_are_proportional_and_fill_the_drawing(values: list[int]) -> None:
+def test_treemap_areas_fill_the_drawing(values: list[int]) -> None:
     values.sort(reverse=True)
-    places = squarified(values, 3.0, 1.0)
+    places = squarify(values, 3.0, 1.0)
     for value, (x, y, width, height) in zip(values, places, strict=True):
         assert abs(width * height - 3 * value / sum(values)) < 1e-6
         assert x >= -1e-6
@@ -191,7 +193,7 @@ def test_treemap_areas_are_proportional_and_fill_the_drawing(values: list[int]) 
         assert y + height <= 1 + 1e-6
 
 
-def test_transfer_sizes_are_summed_by_kind_and_host() -> None:
+def test_transfer_sizes_are_summed() -> None:
     def row(host: str, kind: str, wire_bytes: int, *, foreign: bool = False) -> StoredWeight:
         return {"host": host, "kind": kind, "wire_bytes": wire_bytes, "requests": 2, "is_third_party": foreign}
 
@@ -237,10 +239,12 @@ STORED = {
 
 @settings(max_examples=50, deadline=None)
 @given(st.fixed_dictionaries(STORED))
-def test_text_of_the_site_never_becomes_markup(stored: dict[str, Any]) -> None:
+def test_site_text_never_becomes_markup(stored: dict[str, Any]) -> None:
     html_sections = markup(
         sections(
-            exported(syntax_faults(EVIL), a_check("tls-cert-trusted", "pass", details=[certificate(EVIL)])),
+            export_of_findings(
+                syntax_faults(EVIL), build_check("tls-cert-trusted", "pass", details=[certificate(EVIL)])
+            ),
             stored,
         )
     )
@@ -252,29 +256,29 @@ def test_text_of_the_site_never_becomes_markup(stored: dict[str, Any]) -> None:
     assert all(href.startswith("#") for href in html_sections.xpath("//@href"))
 
 
-def test_treemap_area_has_a_label_only_if_it_fits() -> None:
+def test_treemap_area_has_label_if_it_fits() -> None:
     area = Area("Document", "a.test", "16 kB", "document", 0, 0, 36, 100)
-    assert area.has_words
-    assert area.is_slim  # on a phone, where 36 % of the width are about a hundred pixels
-    assert not replace(area, width=13).has_words
-    assert not replace(area, label="Font", width=38).is_slim
+    assert area.fits_label
+    assert area.fits_no_label_on_phone  # On a phone, 36 % of the drawing's width are about 100 pixels.
+    assert not replace(area, width=13).fits_label
+    assert not replace(area, label="Font", width=38).fits_no_label_on_phone
 
 
-def test_contents_list_the_existing_sections() -> None:
+def test_table_of_contents_lists_sections() -> None:
     redirects = [{"url": "http://a/", "status": 301}, {"url": "https://a/", "status": 200}]
-    result = sections(exported(), {"headers": [["Server", "a"]], "redirects": redirects})
+    result = sections(export_of_findings(), {"headers": [["Server", "a"]], "redirects": redirects})
     assert [entry.anchor for entry in result.contents] == ["headers", "redirects"]
     assert markup(result).xpath("//section/@aria-labelledby") == ["r-headers", "r-redirects"]
 
 
-def test_file_is_listed_once_with_all_its_findings() -> None:
+def test_file_is_listed_once_with_its_findings() -> None:
     script, image = "https://shop.test/a.js", "https://shop.test/b.png"
-    export = exported(
-        a_check("unused-js", "fail", UnusedCode(script, None, 5, 50), points=0.5),
-        a_check("text-compressed", "fail", Resource(image), *[UncompressedText(script, 1500, 900)] * 2, points=1.0),
-        a_check("cache-missing", "fail", LoadedFile(image, wire_bytes=20), points=3.0),
-        a_check("js-minified", "pass", details=[Resource(script)]),
-        a_check("http-version", "fail", ClosingOrigin("https://shop.test", 2), Resource("inline"), points=1.0),
+    export = export_of_findings(
+        build_check("unused-js", "fail", UnusedCode(script, None, 5, 50), points=0.5),
+        build_check("text-compressed", "fail", Resource(image), *[UncompressedText(script, 1500, 900)] * 2, points=1.0),
+        build_check("cache-missing", "fail", LoadedFile(image, wire_bytes=20), points=3.0),
+        build_check("js-minified", "pass", details=[Resource(script)]),
+        build_check("http-version", "fail", ClosingOrigin("https://shop.test", 2), Resource("inline"), points=1.0),
         type="performance",
     )
     result = sections(export, None, "p-")
@@ -288,26 +292,26 @@ def test_file_is_listed_once_with_all_its_findings() -> None:
     assert [row.text_content().split() for row in table.xpath("./tbody/tr/th")] == [[image], [script]]
 
 
-def test_files_with_one_finding_each_are_not_listed() -> None:
+def test_files_with_one_finding_are_not_listed() -> None:
     alone = [
-        a_check("unused-js", "fail", Resource("https://shop.test/a.js")),
-        a_check("cache-missing", "fail", Resource(EVIL)),
+        build_check("unused-js", "fail", Resource("https://shop.test/a.js")),
+        build_check("cache-missing", "fail", Resource(EVIL)),
     ]
-    assert sections(exported(*alone, type="performance"), None).files == ()
-    twice = [a_check(id, "fail", Resource("https://shop.test/" + EVIL)) for id in ("unused-js", "js-minified")]
-    assert sections(exported(*twice, type="security"), None).files == ()
-    (file,) = sections(exported(*twice, type="performance"), None).files
+    assert sections(export_of_findings(*alone, type="performance"), None).files == ()
+    twice = [build_check(id, "fail", Resource("https://shop.test/" + EVIL)) for id in ("unused-js", "js-minified")]
+    assert sections(export_of_findings(*twice, type="security"), None).files == ()
+    (file,) = sections(export_of_findings(*twice, type="performance"), None).files
     assert not markup(Sections(files=(file,))).xpath("//script")
 
 
-def test_list_of_files_is_limited_to_those_with_most_findings() -> None:
+def test_files_with_most_findings_are_listed() -> None:
     files = [Resource(f"https://shop.test/{number}") for number in range(80)]
     files_by_check = {f"check-{start}": files[start : start + 20] for start in range(0, 80, 20)}
-    export = exported(
-        *(a_check(id, "fail", *places) for id, places in files_by_check.items()),
-        a_check("js-minified", "fail", files[79]),
+    export = export_of_findings(
+        *(build_check(id, "fail", *places) for id, places in files_by_check.items()),
+        build_check("js-minified", "fail", files[79]),
         type="performance",
     )
-    listed_files = sections(export, None).files
-    assert len(listed_files) == 50
-    assert listed_files[0].address.whole == files[79].url
+    file_sections = sections(export, None).files
+    assert len(file_sections) == 50
+    assert file_sections[0].address.whole == files[79].url

@@ -10,7 +10,7 @@ from website_scan.findings import Severity
 from website_scan.outcomes import Verdict, Warn
 from website_scan.page.evidence import Clock, Page
 from website_scan.security.checks import cookies as checks
-from website_scan.security.cookies import Cookie, Cookies, cookies_of, parse_cookie, parse_date
+from website_scan.security.cookies import Cookie, Cookies, parse_cookie, parse_date, read_cookies
 from website_scan.security.load_balancers import is_load_balancer_cookie
 from website_scan.security.probes import headers as probe
 from website_scan.written_urls import split_url
@@ -40,25 +40,28 @@ def cookies(html_page: Page) -> Cookies:
         (["lang=en"], "missing"),
         (["csrftoken=1"], "missing"),
         (["sidebar=1", "author=x"], "missing"),
-        (["sessionid=; Max-Age=0"], "n/a"),  # Max-Age=0 deletes the cookie
+        (["sessionid=; Max-Age=0"], "n/a"),  # Max-Age=0 deletes the cookie.
         (["sessionid=; Max-Age=-1; Expires=Wed, 21 Nov 2029 07:28:00 GMT"], "n/a"),
         (["sessionid=x; Expires=Thu, 01 Jan 1970 00:00:00 GMT"], "n/a"),
         (["sessionid=x; Expires=Thu, 01-Jan-1970 00:00:01 GMT"], "n/a"),
-        (["sessionid=1", "sessionid=2; Secure"], "pass"),  # the second replaces the first
+        (["sessionid=1", "sessionid=2; Secure"], "pass"),  # The second cookie replaces the first.
         (["sessionid=1", "sessionid=; Max-Age=0"], "n/a"),
-        (["sessionid=1", "sessionid=; Max-Age=0; Path=/"], "n/a"),  # the same path, which is the default
+        # The second cookie has the same path, so it deletes the first.
+        (["sessionid=1", "sessionid=; Max-Age=0; Path=/"], "n/a"),
         (["sessionid=1", "sessionid=; Max-Age=0; Path=/app"], "missing-on-session"),
-        (["sessionid=1; Domain=other.com"], "n/a"),  # browsers reject a cookie for another site
+        (["sessionid=1; Domain=other.com"], "n/a"),  # Browsers reject a cookie for another site.
         (["sessionid=1; Domain=com"], "n/a"),
         (["sessionid=1; Domain=.example.com"], "missing-on-session"),
-        (["sessionid=1; Domain=..example.com"], "n/a"),  # browsers remove one dot; the rest is not a host name
+        # Browsers remove one leading dot, and the rest is not a host name.
+        (["sessionid=1; Domain=..example.com"], "n/a"),
         (["sessionid=1; Domain=..www.example.com"], "n/a"),
         (["sessionid=1; Expires=nonsense"], "missing-on-session"),
-        (["sessionid=x; Expires=Thu, 01-Jan-1970 00:00:00"], "n/a"),  # expires in the past, without a time zone
+        # The expiry date is in the past, without a time zone.
+        (["sessionid=x; Expires=Thu, 01-Jan-1970 00:00:00"], "n/a"),
         (["sessionid=x; Expires=Thu, 01 Jan 1970 00:00:00 GMT; Expires=nonsense"], "n/a"),
         (["sessionid=x; Max-Age=0; Max-Age=nonsense"], "n/a"),
         ([f"sessionid=x; Max-Age={'9' * 1000}"], "missing-on-session"),
-        (["__Host-sid=1; Path=/"], "n/a"),  # browsers reject the cookie; the check cookie-prefix reports it
+        (["__Host-sid=1; Path=/"], "n/a"),  # The check cookie-prefix reports this cookie, which browsers reject.
         (["heroku-session-affinity=ACyDaANoA24IAcnd"], "missing-on-load-balancer"),
         (
             ["AWSALB=0YtqEBGWiz; Path=/", "BIGipServer~Common~session_pool=1677787402.36895.0000"],
@@ -67,7 +70,8 @@ def cookies(html_page: Page) -> Cookies:
         (["AWSALB=0YtqEBGWiz; Secure", "lang=en; Secure"], "pass"),
         (["AWSALB=0YtqEBGWiz", "lang=en"], "missing"),
         (["AWSALB=0YtqEBGWiz", "sessionid=1"], "missing-on-session"),
-        (["heroku_session=0123456789abcdef", "AWSALBUM=1"], "missing-on-session"),  # the application's own
+        # These cookies belong to the application, despite their names.
+        (["heroku_session=0123456789abcdef", "AWSALBUM=1"], "missing-on-session"),
         ([""], "n/a"),
         (["=; Path=/"], "n/a"),
         (["a\x00b=1"], "n/a"),
@@ -75,7 +79,7 @@ def cookies(html_page: Page) -> Cookies:
         ([], "n/a"),
     ],
 )
-def test_cookie_secure(lines: list[str], expected: str) -> None:
+def test_cookie_secure_check_verdict(lines: list[str], expected: str) -> None:
     finding = judge_secure(page_with_cookies(*lines))
     assert outcome(finding) == expected
     verdicts = {"missing": "fail", "missing-on-session": "fail", "missing-on-load-balancer": "warn"}
@@ -95,7 +99,7 @@ def test_cookie_secure(lines: list[str], expected: str) -> None:
         ),
     ],
 )
-def test_missing_secure_is_most_severe_on_session_cookies(lines: list[str], severity: Severity, expected: str) -> None:
+def test_session_cookie_without_secure_is_severe(lines: list[str], severity: Severity, expected: str) -> None:
     finding = judge_secure(page_with_cookies(*lines))
     assert severity_of(checks.cookie_secure, finding) == severity
     assert message(finding) == expected
@@ -106,7 +110,7 @@ def test_finding_lists_session_cookies_first() -> None:
     assert [row["cookie"] for row in rows(finding)] == ["sid", "lang"]
 
 
-def test_nameless_cookie_has_fingerprint_of_its_host() -> None:
+def test_nameless_cookie_has_host_fingerprint() -> None:
     finding = checks.cookie_samesite(cookies(page_with_cookies("value-alone")))
     assert isinstance(finding, Warn)
     (place,) = finding.places
@@ -114,17 +118,17 @@ def test_nameless_cookie_has_fingerprint_of_its_host() -> None:
     assert place.normal(split_url("https://other.example/")) == HOST
 
 
-def test_load_balancer_cookie_is_not_listed_if_application_cookie_lacks_secure() -> None:
+def test_load_balancer_cookie_is_left_out() -> None:
     finding = judge_secure(page_with_cookies("AWSALB=0YtqEBGWiz", "lang=en"))
     assert outcome(finding) == "missing"
     assert [row["cookie"] for row in rows(finding)] == ["lang"]
 
 
-def test_cookie_secure_does_not_apply_over_plain_http() -> None:
+def test_cookie_secure_check_needs_https() -> None:
     assert verdict(judge_secure(page_with_cookies("sessionid=1", url=f"http://{HOST}/"))) == "n/a"
 
 
-def test_cookies_of_redirects_count_only_on_same_site() -> None:
+def test_redirect_cookies_count_on_same_site() -> None:
     def hop(url: str, cookie: str) -> object:
         return response(url, ("Set-Cookie", cookie), status=302)
 
@@ -145,17 +149,18 @@ def test_cookies_of_redirects_count_only_on_same_site() -> None:
     [
         (["sessionid=1; HttpOnly"], "pass"),
         (["lang=en"], "n/a"),
-        (["csrftoken=1", "XSRF-TOKEN=2", "_csrf=3", "anticsrftoken=4"], "n/a"),  # scripts must read CSRF tokens
-        (["__RequestVerificationToken_L2FwcA2=1"], "n/a"),  # ASP.NET's, with the application's path
+        (["csrftoken=1", "XSRF-TOKEN=2", "_csrf=3", "anticsrftoken=4"], "n/a"),  # Scripts must read CSRF tokens.
+        # The name of ASP.NET's CSRF cookie contains the application's path.
+        (["__RequestVerificationToken_L2FwcA2=1"], "n/a"),
         (["sessionid=1"], "missing"),
         (["a=1; HttpOnly", "authToken=eyJhbGciOiJIUzI1NiJ9"], "missing"),
         (["ai_session=x1|1700000000|1700000001", "_hjSessionUser_1=eyJpZCI6IjEifQ=="], "n/a"),
-        (["user_session=1", "auth=yes", "login=true"], "n/a"),  # too short for a session
+        (["user_session=1", "auth=yes", "login=true"], "n/a"),  # These values are too short for a session ID.
         (["sessionid="], "n/a"),
         ([], "n/a"),
     ],
 )
-def test_cookie_httponly(lines: list[str], expected: str) -> None:
+def test_cookie_httponly_check_verdict(lines: list[str], expected: str) -> None:
     finding = checks.cookie_httponly(cookies(page_with_cookies(*lines)))
     assert outcome(finding) == expected
     assert verdict(finding) == ("fail" if expected == "missing" else expected)
@@ -168,13 +173,14 @@ def test_cookie_httponly(lines: list[str], expected: str) -> None:
         (["a=1; SameSite=None"], "none-without-secure"),
         (["a=1; SameSite=Nope"], "invalid"),
         (["a=1; SameSite"], "invalid"),
-        (["a=1; SameSite=Lax; SameSite=None"], "none-without-secure"),  # the last of a repeated attribute counts
+        # If a cookie attribute is repeated, the last one counts.
+        (["a=1; SameSite=Lax; SameSite=None"], "none-without-secure"),
         (["a=1; SameSite=Lax", "b=1"], "missing"),
         (["a=1"], "missing"),
         ([], "n/a"),
     ],
 )
-def test_cookie_samesite(lines: list[str], expected: str) -> None:
+def test_cookie_samesite_check_verdict(lines: list[str], expected: str) -> None:
     finding = checks.cookie_samesite(cookies(page_with_cookies(*lines)))
     assert outcome(finding) == expected
     verdicts = {"missing": "warn", "none-without-secure": "fail", "invalid": "fail"}
@@ -189,9 +195,7 @@ def test_cookie_samesite(lines: list[str], expected: str) -> None:
         (["a=1"], "missing", Severity.MEDIUM),
     ],
 )
-def test_missing_samesite_is_less_severe_on_load_balancer_cookies(
-    lines: list[str], expected: str, severity: Severity
-) -> None:
+def test_load_balancer_cookie_without_samesite_is_minor(lines: list[str], expected: str, severity: Severity) -> None:
     finding = checks.cookie_samesite(cookies(page_with_cookies(*lines)))
     assert verdict(finding) == "warn"
     assert outcome(finding) == expected
@@ -201,22 +205,22 @@ def test_missing_samesite_is_less_severe_on_load_balancer_cookies(
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        # The formats in use: RFC 9110 (IMF-fixdate, RFC 850, asctime), Netscape, and without a zone.
+        # These are common date formats, such as IMF-fixdate, RFC 850 and asctime.
         ("Sun, 06 Nov 1994 08:49:37 GMT", "1994-11-06T08:49:37"),
         ("Sunday, 06-Nov-94 08:49:37 GMT", "1994-11-06T08:49:37"),
         ("Sun Nov  6 08:49:37 1994", "1994-11-06T08:49:37"),
         ("Sun, 06-Nov-1994 08:49:37 GMT", "1994-11-06T08:49:37"),
         ("Thu, 01-Jan-1970 00:00:00", "1970-01-01T00:00:00"),
-        # The weekday and the zone do not count, not even a zone that is far away.
+        # The weekday and the time zone of a cookie date are ignored.
         ("Mon, 06 Nov 1994 08:49:37 +1400", "1994-11-06T08:49:37"),
         ("06 Nov 1994 08:49:37 PST", "1994-11-06T08:49:37"),
-        # Any order, except that the first number of one or two digits is the day.
+        # The first number of one or two digits is the day of a cookie date.
         ("08:49:37 1994 06 Nov", "1994-11-06T08:49:37"),
         ("1994 Nov 06 08:49:37", "1994-11-06T08:49:37"),
         ("Nov 1994 6 8:49:37", "1994-11-06T08:49:37"),
-        ("94 06 Nov 08:49:37", None),  # 94 is the day, then 06 the year
+        ("94 06 Nov 08:49:37", None),  # In this date, 94 is the day, and 06 is the year.
         ("6 94 Nov 08:49:37", "1994-11-06T08:49:37"),
-        # A year of two digits: 69 is 2069, 70 is 1970. A year of three digits is invalid, because it is before 1601.
+        # The two-digit year 69 is 2069, 70 is 1970, and years before 1601 are invalid.
         ("1 Jan 69 0:0:0", "2069-01-01T00:00:00"),
         ("1 Jan 70 0:0:0", "1970-01-01T00:00:00"),
         ("1 Jan 99 0:0:0", "1999-01-01T00:00:00"),
@@ -226,32 +230,32 @@ def test_missing_samesite_is_less_severe_on_load_balancer_cookies(
         ("1 Jan 1601 0:0:0", "1601-01-01T00:00:00"),
         ("1 Jan 9999 23:59:59", "9999-01-01T23:59:59"),
         ("1 Jan 10000 0:0:0", None),
-        ("1 Jan 7 0:0:0", None),  # one digit is no year
-        # Three letters of a month are required, in any case. Any text may follow them.
+        ("1 Jan 7 0:0:0", None),  # The year of a cookie date has at least two digits.
+        # Month names need three letters, in any case, and any text may follow.
         ("1 JANUARY 1999 0:0:0", "1999-01-01T00:00:00"),
         ("1 janvier 1999 0:0:0", "1999-01-01T00:00:00"),
         ("1 Ja 1999 0:0:0", None),
         ("1 13 1999 0:0:0", None),
-        ("1 \u017fep 1999 0:0:0", None),  # long s, which is not an ASCII letter
-        # Only the first month, time and year count.
+        ("1 \u017fep 1999 0:0:0", None),  # The letter long s (U+017F) is not ASCII.
+        # Only the first month, time and year of a cookie date count.
         ("1 Jan Feb 1999 1:2:3 4:5:6 2001", "1999-01-01T01:02:03"),
-        # After a part, anything but a digit may follow in the same token.
+        # Any character but a digit may follow a part of a cookie date.
         ("1st Jan 1999A.D. 01:02:03Z", "1999-01-01T01:02:03"),
         ("1 Jan 1999 01:02:03.500", "1999-01-01T01:02:03"),
         ("1 Jan 1999 01:02:034", None),
         ("1 Jan 19991 01:02:03", None),
-        ("001 Jan 1999 01:02:03", None),  # 001 is the year, so the day is missing
+        ("001 Jan 1999 01:02:03", None),  # In this date, 001 is the year, so the day is missing.
         ("1 Jan 1999 1:2", None),
         ("1 Jan 1999 1:2:3:4", "1999-01-01T01:02:03"),
-        ("1 Jan 1999 :01:02:03", None),  # a colon is no delimiter
-        # Delimiters are the tab and all printable punctuation except the colon.
+        ("1 Jan 1999 :01:02:03", None),  # A colon does not separate the parts of a cookie date.
+        # Delimiters are the tab and printable punctuation except the colon.
         ("1\tJan\t1999\t1:2:3", "1999-01-01T01:02:03"),
         ("!1\"Jan#1999$1:2:3%&'()*+,-./;<=>?@[\\]^_`{|}~", "1999-01-01T01:02:03"),
         ("1\x7fJan 1999 1:2:3", None),
         ("1\xa0Jan 1999 1:2:3", None),
-        # Only ASCII digits are valid.
+        # Only ASCII digits are digits of a cookie date.
         ("\u0661 Jan 1999 1:2:3", None),
-        # Numbers out of range, and days that no month or year has.
+        # These cookie dates do not exist or have numbers out of range.
         ("0 Jan 1999 0:0:0", None),
         ("32 Jan 1999 0:0:0", None),
         ("31 Apr 1999 0:0:0", None),
@@ -261,13 +265,13 @@ def test_missing_samesite_is_less_severe_on_load_balancer_cookies(
         ("1 Jan 1999 24:0:0", None),
         ("1 Jan 1999 0:60:0", None),
         ("1 Jan 1999 0:0:60", None),
-        # A part is missing.
+        # Cookie dates with a missing part.
         ("", None),
         ("Jan 1999 0:0:0", None),
         ("1 1999 0:0:0", None),
         ("1 Jan 0:0:0", None),
         ("1 Jan 1999", None),
-        ("1999-11-06T08:49:37Z", None),  # ISO 8601 is no cookie date
+        ("1999-11-06T08:49:37Z", None),  # ISO 8601 is not a format of cookie dates.
         ("0", None),
         ("-1", None),
     ],
@@ -295,15 +299,32 @@ def test_parse_date_accepts_any_text(text: str) -> None:
         (["__secure-sid=1"], "broken"),
         (["Host-sid=1", "__hostess=1"], "n/a"),
         ([], "n/a"),
+        # Layered Cookies, section 4.1.3: only servers may set names with a prefix.
+        (["__Http-sid=1; Secure; HttpOnly"], "pass"),
+        (["__Http-sid=1; Secure; HttpOnly; Domain=example.com; Path=/app"], "pass"),
+        (["__Http-sid=1; Secure"], "broken"),
+        (["__Http-sid=1; HttpOnly"], "broken"),
+        (["__http-sid=1; Secure"], "broken"),
+        (["__Host-Http-sid=1; Secure; HttpOnly; Path=/"], "pass"),
+        (["__Host-Http-sid=1; Secure; Path=/"], "broken"),
+        (["__Host-Http-sid=1; HttpOnly; Path=/"], "broken"),
+        (["__Host-Http-sid=1; Secure; HttpOnly"], "broken"),
+        (["__Host-Http-sid=1; Secure; HttpOnly; Path=/app"], "broken"),
+        (["__Host-Http-sid=1; Secure; HttpOnly; Path=/; Domain=www.example.com"], "broken"),
+        (["__HOST-HTTP-sid=1; Secure; Path=/"], "broken"),
+        (["__Host-Httpsid=1; Secure; Path=/", "__Host-sid-Http-=1; Secure; Path=/"], "pass"),
+        (["__Httpsid=1", "__HttpOnly-sid=1", "_Http-sid=1", "Http-sid=1", "x__Http-sid=1"], "n/a"),
+        # RFC 6265bis, section 5.7: a nameless cookie's value must have no prefix.
+        (["=__Host-sid=1", "__Http-sid", "=__Secure-sid=1; Secure"], "n/a"),
     ],
 )
-def test_cookie_prefix(lines: list[str], expected: str) -> None:
+def test_cookie_prefix_check_verdict(lines: list[str], expected: str) -> None:
     finding = checks.cookie_prefix(cookies(page_with_cookies(*lines)))
     assert outcome(finding) == expected
     assert verdict(finding) == ("fail" if expected == "broken" else expected)
 
 
-def test_prefix_finding_lists_broken_rule_of_each_cookie() -> None:
+def test_prefix_finding_lists_broken_rules() -> None:
     finding = checks.cookie_prefix(cookies(page_with_cookies("__Host-sid=1; Secure", "__Secure-id=1")))
     assert message(finding) == "2 cookies break the rules of their prefix."
     assert [(row["cookie"], row["fault"]) for row in rows(finding)] == [
@@ -312,7 +333,21 @@ def test_prefix_finding_lists_broken_rule_of_each_cookie() -> None:
     ]
 
 
-def test_secure_prefix_over_plain_http_fails() -> None:
+@pytest.mark.parametrize("name", ["__Host-Http-theme", "__Http-theme"])
+def test_prefix_finding_names_httponly(name: str) -> None:
+    sent = cookies(page_with_cookies(f"{name}=1; Secure; Path=/"))
+    (row,) = rows(checks.cookie_prefix(sent))
+    assert row["fault"] == f"{name.removesuffix('theme')} requires HttpOnly"
+    assert sent.accepted == []
+
+
+@pytest.mark.parametrize("prefix", ["__Http-", "__Host-Http-"])
+def test_prefixed_session_cookie_is_session_like(prefix: str) -> None:
+    (cookie,) = cookies(page_with_cookies(f"{prefix}sid=1; Secure; HttpOnly; Path=/")).sent
+    assert cookie.is_session_like
+
+
+def test_secure_prefix_needs_https() -> None:
     assert (
         verdict(checks.cookie_prefix(cookies(page_with_cookies("__Secure-a=1; Secure", url=f"http://{HOST}/"))))
         == "fail"
@@ -330,13 +365,13 @@ def test_secure_prefix_over_plain_http_fails() -> None:
         (("awsalb", "AWSALBUM", "SERVERIDENTITY", "my-DO-LB", "route", "affinity", "NSC_", "BIGipServer", ""), False),
     ],
 )
-def test_load_balancer_cookies_are_recognized_by_name(names: tuple[str, ...], expected: bool) -> None:
+def test_load_balancer_cookies_are_recognized(names: tuple[str, ...], expected: bool) -> None:
     assert {is_load_balancer_cookie(name) for name in names} == {expected}
     assert not expected or not any(with_value(name).is_session_like for name in names)
 
 
 def with_value(name: str, value: str = "0123456789abcdef") -> Cookie:
-    return Cookie(name, HOST, over_https=True, value_length=len(value))
+    return Cookie(name, HOST, is_sent_over_https=True, value_length=len(value))
 
 
 @pytest.mark.parametrize(
@@ -357,7 +392,7 @@ def with_value(name: str, value: str = "0123456789abcdef") -> Cookie:
         *("fe_typo_user", ".AspNet.ApplicationCookie", "remember_web_" + "0f" * 20, "user_session", "__Secure-sid"),
     ],
 )
-def test_session_cookies_are_recognized_by_name(name: str) -> None:
+def test_session_cookies_are_recognized(name: str) -> None:
     assert with_value(name).is_session_like
 
 
@@ -377,11 +412,11 @@ def test_session_cookies_are_recognized_by_name(name: str) -> None:
             "",
             "wordpress_test_cookie",
         ),
-        # Load balancers and analytics
+        # Load balancers and analytics set these cookies.
         *("heroku-session-affinity", "session_affinity", "sticky-session-route"),
         *("_ga_session", "ai_session", "_hjSessionUser_1", "_hjSession_99", "_gd_session", "rl_session", "s_sess"),
         *("__stripe_sid", "mtc_sid", "NRBA_SESSION", "analytics_session_id"),
-        # About a log-in or a session, but not the session itself
+        # These cookies concern a login but do not identify the session.
         *("login_hint", "last_login_hint", "loginRedirect", "login_redirect_url", "auth_type", "auth_provider"),
         *("cookie_consent_token", "session_theme", "session_timeout", "sessionExpires", "session_count"),
     ],
@@ -392,7 +427,7 @@ def test_other_cookies_are_not_session_like(name: str) -> None:
 
 @given(st.text(alphabet='ab=; ,\t"Secur_-samiteHtponlyDx/1', max_size=80))
 def test_parse_cookie_accepts_any_text(line: str) -> None:
-    cookie = parse_cookie(line, HOST, NOW, over_https=True)
+    cookie = parse_cookie(line, HOST, NOW, is_sent_over_https=True)
     assert cookie is None or isinstance(cookie.is_session_like, bool)
 
 
@@ -401,6 +436,6 @@ def test_cookie_value_is_not_in_finding() -> None:
     assert "VERYSECRET" not in repr((message(finding), rows(finding)))
 
 
-def test_cookies_of_returns_at_most_300_cookies() -> None:
+def test_cookies_are_limited_to_300() -> None:
     html_page = page_with_cookies(*(f"a{number}=1" for number in range(5000)))
-    assert len(cookies_of(html_page.hops, HOST, NOW)) == 300
+    assert len(read_cookies(html_page.hops, HOST, NOW)) == 300

@@ -31,10 +31,10 @@ SITE = "https://site.example.com"
         ("Python/3.11 aiohttp/3.9.1", "named"),
         ("Foo/v2.1", "named"),
         ("nginx", "pass"),
-        ("Apache (Debian 12)", "pass"),  # version of the operating system, not of a product
-        ("ECS (dcb/7F84)", "pass"),  # a node
+        ("Apache (Debian 12)", "pass"),  # This is the version of the operating system, not of a product.
+        ("ECS (dcb/7F84)", "pass"),  # This text identifies a node.
         ("BunnyCDN-DE1-1082", "pass"),
-        ("Fly/6f91d33b9d (2024-06-27)", "pass"),  # a commit
+        ("Fly/6f91d33b9d (2024-06-27)", "pass"),  # This text identifies a commit.
         ("Fly/b6b5d2d", "pass"),
         ("AmazonS3", "pass"),
         ("cloudflare", "pass"),
@@ -43,7 +43,7 @@ SITE = "https://site.example.com"
         (None, "pass"),
     ],
 )
-def test_server_version(server: str | None, expected: str) -> None:
+def test_server_version_check_verdict(server: str | None, expected: str) -> None:
     headers = [] if server is None else [("Server", server)]
     finding = checks.server_version(page(*headers))
     assert outcome(finding) == expected
@@ -65,20 +65,20 @@ def test_server_version_finding_quotes_header() -> None:
         ([("X-AspNetMvc-Version", "5")], "one-header"),
         ([("X-Generator", "Drupal 10 (https://www.drupal.org)")], "one-header"),
         ([("X-Powered-By", "")], "pass"),
-        ([("X-Powered-By", "7f3a9c2e-11aa-4b1c-9d77-0123456789ab")], "pass"),  # ID of a node
+        ([("X-Powered-By", "7f3a9c2e-11aa-4b1c-9d77-0123456789ab")], "pass"),  # The header's value is the ID of a node.
         ([("X-Powered-By", "1042")], "pass"),
         ([("X-Request-Id", "abc"), ("CF-RAY", "8f"), ("X-Amz-Cf-Id", "x"), ("X-Varnish", "1 2")], "pass"),
         ([("X-Served-By", "cache-fra-1"), ("X-Cache", "HIT"), ("X-B3-TraceId", "1"), ("X-Runtime", "0.01")], "pass"),
         ([], "pass"),
     ],
 )  # fmt: skip
-def test_powered_by(headers: list[tuple[str, str]], expected: str) -> None:
+def test_powered_by_check_verdict(headers: list[tuple[str, str]], expected: str) -> None:
     finding = checks.powered_by(page(*headers))
     assert outcome(finding) == expected
     assert verdict(finding) == ("fail" if expected == "one-header" else expected)
 
 
-def test_powered_by_finding_lists_all_headers() -> None:
+def test_powered_by_finding_lists_headers() -> None:
     finding = checks.powered_by(page(("X-Powered-By", "PHP/8.2.7"), ("X-Generator", "Drupal 10")))
     assert outcome(finding) == "several-headers"
     assert verdict(finding) == "fail"
@@ -135,7 +135,7 @@ GO = "panic: x\n\ngoroutine 7 [running]:\nmain.main()\n\t/srv/main.go:12 +0x1d\n
          "Spring's Whitelabel page with a trace"),
         ('{"status": 500, "trace": "java.lang.NullPointerException\\n", "path": "/x"}', 500, "Spring with traces"),
         (NODE_TRACE, 400, "Express in development mode"),
-        (PHP, 200, "PHP with display_errors"),  # PHP does not change the status
+        (PHP, 200, "PHP with display_errors"),  # PHP prints errors without changing the status.
         ("<article>" + PHP + "</article>", 404, "PHP with display_errors"),
         ("PHP Fatal error:  Uncaught x in /var/www/a.php:3\n", 500, "PHP with display_errors"),
         ("<title>HTTP Status 500</title><h1>HTTP Status 500</h1><pre>" + JAVA_TRACE + "</pre>Apache Tomcat/9.0.1", 500,
@@ -143,7 +143,7 @@ GO = "panic: x\n\ngoroutine 7 [running]:\nmain.main()\n\t/srv/main.go:12 +0x1d\n
         (PYTHON, 500, "a Python traceback"),
         (html.escape(PYTHON), 500, "a Python traceback"),
         (GO, 500, "a Go stack trace"),
-        # Not debug pages
+        # Pages that are not debug pages.
         ("<title>404 Not Found</title><hr>nginx/1.25", 404, None),
         ("<h1>HTTP Status 404 \u2013 Not Found</h1>Apache Tomcat/9.0.1", 404, None),
         ("<h1>Whitelabel Error Page</h1>There was an unexpected error (type=Not Found, status=404).", 404, None),
@@ -152,7 +152,7 @@ GO = "panic: x\n\ngoroutine 7 [running]:\nmain.main()\n\t/srv/main.go:12 +0x1d\n
         ('{"status": 404, "error": "Not Found", "path": "/x"}', 404, None),
         ("<title>404 | Not Found</title>", 404, None),
         ("", 404, None),
-        # Articles about stack traces, which a site returns for any path with status 200 or 404
+        # Articles about stack traces are not debug pages, whatever their status.
         (DJANGO, 200, None),
         ("<article><h1>Reading stack traces</h1><pre>" + JAVA_TRACE + PYTHON + GO + "</pre></article>", 404, None),
         ("<meta property=og:title content=Traces><pre>" + DJANGO + NODE_TRACE, 404, None),
@@ -162,7 +162,7 @@ GO = "panic: x\n\ngoroutine 7 [running]:\nmain.main()\n\t/srv/main.go:12 +0x1d\n
         ("<p>One frame, at com.example.Cart.total(Cart.java:42), of a java.lang.NullPointerException", 404, None),
     ],
 )  # fmt: skip
-def test_debug_error_page(body: str, status: int, shows: str | None) -> None:
+def test_debug_error_page_check_verdict(body: str, status: int, shows: str | None) -> None:
     ordinary = response(f"{SITE}/a", HTML, status=404, body=b"<h1>Not found</h1>")
     wrong = response(f"{SITE}/b", HTML, status=status, body=body.encode())
     html_page = page()
@@ -174,7 +174,7 @@ def test_debug_error_page(body: str, status: int, shows: str | None) -> None:
         assert rows(finding) == [{"path": "/b", "status": status, "shows": shows}]
 
 
-def test_stack_trace_on_scanned_page_is_not_debug_output() -> None:
+def test_scanned_page_may_show_a_stack_trace() -> None:
     trace = f"<h1>Traces</h1><pre>{JAVA_TRACE}</pre>"
     missing = NotFoundBaseline((response(f"{SITE}/a", HTML, status=404, body=trace.encode()),))
     article, other = page(html=trace), page()
@@ -182,7 +182,7 @@ def test_stack_trace_on_scanned_page_is_not_debug_output() -> None:
     assert verdict(checks.debug_error_page(document(other), missing)) == "fail"
 
 
-def test_image_response_is_not_debug_output() -> None:
+def test_image_is_not_debug_output() -> None:
     picture = response(f"{SITE}/a", ("Content-Type", "image/png"), status=500, body=PYTHON.encode())
     html_page = page()
     assert verdict(checks.debug_error_page(document(html_page), NotFoundBaseline((picture,)))) == "pass"
@@ -219,9 +219,11 @@ ROOT = """<title>Index of /</title><h1>Index of /</h1><a href="?C=N;O=D">Name</a
         (JETTY, "Jetty"),
         (TOMCAT, "Tomcat"),
         (NODE, "Node.js"),
-        (NGINX.replace("Index of /static/", "Index of /other/"), None),  # not the requested folder
-        (NGINX.replace('<a href="../">../</a>', ""), None),  # only the title matches
-        (NGINX.replace("<title>Index of /static/</title>", "<title>Files</title>"), None),  # only the link matches
+        # This listing is of another folder than the requested one.
+        (NGINX.replace("Index of /static/", "Index of /other/"), None),
+        (NGINX.replace('<a href="../">../</a>', ""), None),  # Only the title looks like a directory listing.
+        # Only the link looks like a directory listing.
+        (NGINX.replace("<title>Index of /static/</title>", "<title>Files</title>"), None),
         ("<title>Index of /static/</title><nav><a href=/>Home</a></nav><a href=/up>Updates</a>", None),
         ("<title>Directory listing for /static/</title><p>What Python writes: <a href='/'>more</a>", None),
         ("<title>How nginx writes Index of /static/</title><a href=../>..</a>", None),
@@ -229,7 +231,7 @@ ROOT = """<title>Index of /</title><h1>Index of /</h1><a href="?C=N;O=D">Name</a
         ("", None),
     ],
 )
-def test_directory_listing(body: str, server: str | None) -> None:
+def test_directory_listing_check_verdict(body: str, server: str | None) -> None:
     directories = AssetDirectories((response(f"{SITE}/static/", HTML, body=body.encode()),))
     finding = checks.directory_listing(page(), directories)
     assert outcome(finding) == ("public" if server else "pass")
@@ -239,18 +241,18 @@ def test_directory_listing(body: str, server: str | None) -> None:
         assert rows(finding) == [{"path": "/static/", "server": server}]
 
 
-def test_scanned_page_may_be_directory_listing_even_of_root() -> None:
+def test_scanned_page_may_be_a_listing() -> None:
     assert verdict(checks.directory_listing(page(html=ROOT), AssetDirectories(()))) == "fail"
     listed = page(html=NGINX.replace("/static/", "/a b/"), url=f"{SITE}/a%20b/")
     assert verdict(checks.directory_listing(listed, AssetDirectories(()))) == "fail"
 
 
-def test_listing_with_status_403_is_not_reported() -> None:
+def test_listing_with_status_403_is_allowed() -> None:
     directories = AssetDirectories((response(f"{SITE}/static/", HTML, status=403, body=NGINX.encode()),))
     assert verdict(checks.directory_listing(page(), directories)) == "pass"
 
 
-def body_of(text: str) -> str:
+def response_body(text: str) -> str:
     return f"<!doctype html><html><head><title>A page</title></head><body>{text}</body></html>"
 
 
@@ -271,11 +273,11 @@ def body_of(text: str) -> str:
         ([], "<p>Connect to 10.1.2.3:8080.", "disclosed"),
         ([], "<p>Backend: 172.20.1.1", "disclosed"),
         ([], "<p>169.254.7.7 did not answer", "disclosed"),
-        # Texts that are not addresses, or default addresses of routers
+        # These texts disclose no address. Routers, for example, have default addresses.
         ([], "<p>Open 192.168.0.1 in your browser to set up the router.", "pass"),
         ([], '<p>Open <a href="http://192.168.1.1/">192.168.1.1</a> to set up the router.', "pass"),
         ([], '<a href="http://192.168.88.1:8080/webfig">WebFig</a> <code>"172.17.0.1"</code>', "pass"),
-        ([("Via", "1.1 192.168.1.1")], "", "disclosed"),  # a proxy sends its real address
+        ([("Via", "1.1 192.168.1.1")], "", "disclosed"),  # The Via header has the real address of a proxy.
         ([], "<p>Version 10.0.0.1 mends two faults. So does version 10.4.2.1.", "pass"),
         ([], "<p>Foo 10.4.2.1 is out.", "pass"),
         ([], "<p>v10.4.2.1, release 10.4.2.2, Firmware: 10.4.2.3, Chrome/10.4.2.4", "pass"),
@@ -291,15 +293,15 @@ def body_of(text: str) -> str:
         ([], "", "pass"),
     ],
 )  # fmt: skip
-def test_private_ip(headers: list[tuple[str, str]], text: str, expected: str) -> None:
-    html_page = page(*headers, html=body_of(text))
+def test_private_ip_check_verdict(headers: list[tuple[str, str]], text: str, expected: str) -> None:
+    html_page = page(*headers, html=response_body(text))
     finding = checks.private_ip(html_page, document(html_page))
     assert outcome(finding) == expected, finding
     assert verdict(finding) == ("warn" if expected == "disclosed" else expected)
 
 
-def test_private_ip_finding_lists_addresses_with_header_or_comment() -> None:
-    html_page = page(("Via", "1.1 10.0.0.5 (squid)"), html=body_of("<!-- served by 10.1.2.3 -->"))
+def test_private_ip_finding_lists_addresses() -> None:
+    html_page = page(("Via", "1.1 10.0.0.5 (squid)"), html=response_body("<!-- served by 10.1.2.3 -->"))
     finding = checks.private_ip(html_page, document(html_page))
     assert message(finding) == "The response discloses 2 addresses of an internal network."
     assert rows(finding) == [
@@ -308,14 +310,14 @@ def test_private_ip_finding_lists_addresses_with_header_or_comment() -> None:
     ]
 
 
-def test_ip_address_of_scanned_host_is_not_disclosure() -> None:
-    html_page = page(html=body_of('<a href="http://10.1.2.3/">x</a>'))
+def test_scanned_ip_address_is_no_disclosure() -> None:
+    html_page = page(html=response_body('<a href="http://10.1.2.3/">x</a>'))
     page_at_address = Page(html_page.requested, html_page.target, (replace(html_page.response, address="10.1.2.3"),))
     assert verdict(checks.private_ip(html_page, document(html_page))) == "warn"
     assert verdict(checks.private_ip(page_at_address, document(page_at_address))) == "pass"
 
 
-def test_private_ip_is_found_in_json_response() -> None:
+def test_private_ip_is_found_in_json() -> None:
     html_page = bare_page(("Content-Type", "application/json"), body=b'{"upstream": "10.1.2.3"}')
     assert verdict(checks.private_ip(html_page, document(html_page))) == "warn"
 
@@ -335,7 +337,7 @@ def test_private_ip_is_found_in_json_response() -> None:
         ("eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl", "credentials"),
         ("TODO: remove the default password before release", "unfinished-work"),
         ("FIXME authentication is switched off here", "unfinished-work"),
-        # Words for passwords without a value
+        # These comments mention passwords without a value.
         ("password field below", "pass"),
         ("Password: required", "pass"),
         ("password: see the wiki", "pass"),
@@ -367,9 +369,9 @@ def test_private_ip_is_found_in_json_response() -> None:
     ],
 )
 @pytest.mark.parametrize("place", ["before", "body"])
-def test_security_comments(comment: str, expected: str, place: str) -> None:
+def test_security_comments_check_verdict(comment: str, expected: str, place: str) -> None:
     markup = f"<!-- {comment} -->"
-    html_page = page(html=markup + body_of("") if place == "before" else body_of(f"<p>Text{markup}"))
+    html_page = page(html=markup + response_body("") if place == "before" else response_body(f"<p>Text{markup}"))
     finding = checks.security_comments(document(html_page))
     assert outcome(finding) == expected, finding
     assert verdict(finding) == {"credentials": "fail", "unfinished-work": "warn"}.get(expected, expected)
@@ -379,9 +381,9 @@ def test_security_comments(comment: str, expected: str, place: str) -> None:
             assert secret not in stored_text
 
 
-def test_credentials_finding_lists_line_of_each_comment() -> None:
+def test_credentials_finding_lists_lines() -> None:
     secret = "<!--\r\n db_password: hunter2 -->"
-    markup = body_of(f"\n<p>One\n{secret}\n<!-- nothing -->\n{secret}<!-- api_key: 0a1b2c3d4e5f6a7b -->")
+    markup = response_body(f"\n<p>One\n{secret}\n<!-- nothing -->\n{secret}<!-- api_key: 0a1b2c3d4e5f6a7b -->")
     finding = checks.security_comments(document(page(html=markup)))
     assert isinstance(finding, Fail)
     assert finding.message == "3 comments contain what looks like credentials."
@@ -389,8 +391,8 @@ def test_credentials_finding_lists_line_of_each_comment() -> None:
     assert [row["line"] for row in rows(finding)] == [3, 6, 7]
 
 
-def test_unfinished_work_finding_quotes_comment_with_line() -> None:
-    unfinished = checks.security_comments(document(page(html=body_of("\n\n<!-- TODO: fix the xss -->"))))
+def test_unfinished_work_finding_quotes_comment() -> None:
+    unfinished = checks.security_comments(document(page(html=response_body("\n\n<!-- TODO: fix the xss -->"))))
     assert isinstance(unfinished, Warn)
     assert unfinished.message == "1 comment mentions unfinished security work."
     assert [place.label for place in unfinished.places] == ["line 3 (“TODO: fix the xss”)"]
@@ -398,7 +400,7 @@ def test_unfinished_work_finding_quotes_comment_with_line() -> None:
 
 
 def test_comments_in_scripts_are_ignored() -> None:
-    html_page = page(html=body_of("<script><!-- password: hunter2 --></script>"))
+    html_page = page(html=response_body("<script><!-- password: hunter2 --></script>"))
     assert verdict(checks.security_comments(document(html_page))) == "pass"
 
 
@@ -428,10 +430,10 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
-def test_checks_of_hostile_text_take_under_two_seconds(text: str) -> None:
+def test_hostile_text_takes_under_two_seconds(text: str) -> None:
     wrong: Response = response(f"{SITE}/static/", HTML, body=text.encode())
     broken: Response = response(f"{SITE}/b", HTML, status=500, body=text.encode())
-    html_page = page(("X-A", text[:8000]), html=body_of(f"<p>{html.escape(text)}<!-- {text} -->"))
+    html_page = page(("X-A", text[:8000]), html=response_body(f"<p>{html.escape(text)}<!-- {text} -->"))
     parsed = document(html_page)
     started = time.thread_time()
     checks.debug_error_page(parsed, NotFoundBaseline((broken,)))

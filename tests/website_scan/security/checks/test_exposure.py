@@ -10,10 +10,10 @@ from website_scan.catalogue import checks as catalogue
 from website_scan.findings import HIGH, LOW, ScanType, Severity
 from website_scan.outcomes import Fail, Fault, Verdict
 from website_scan.security.checks import exposure as checks
-from website_scan.security.evidence import Exposure, PathAnswer, SourceMaps
-from website_scan.security.file_signatures import HEALTH_ONLY
+from website_scan.security.evidence import Exposure, FolderExposure, PathAnswer, SourceMaps
+from website_scan.security.file_signatures import HEALTH_ONLY_PROOF
 
-BY_ID = {check.id: check for check in catalogue(ScanType.SECURITY) if check.category_id == "exposure"}
+CHECKS_BY_ID = {check.id: check for check in catalogue(ScanType.SECURITY) if check.category_id == "exposure"}
 WARNINGS = {"exposed-api-docs", "exposed-source-maps"}
 NOUNS = {
     "exposed-phpinfo": "page",
@@ -28,13 +28,20 @@ UNANSWERED = PathAnswer("/c", None, error="Nothing came.")
 
 
 def judge(id: str, *answers: PathAnswer) -> Verdict:
-    check: Callable[..., Any] = BY_ID[id].function
-    finding: Verdict = check(SourceMaps(answers) if id == "exposed-source-maps" else Exposure({id: answers}))
+    check: Callable[..., Any] = CHECKS_BY_ID[id].function
+    folders = [FolderExposure({})] if id in ("exposed-git", "exposed-env") else []
+    finding: Verdict = check(SourceMaps(answers) if id == "exposed-source-maps" else Exposure({id: answers}), *folders)
     return finding
 
 
-@pytest.mark.parametrize("id", BY_ID)
-def test_exposed_file_is_reported_even_if_other_paths_did_not_answer(id: str) -> None:
+@pytest.mark.parametrize("id", ["exposed-git", "exposed-env"])
+def test_file_in_page_folder_is_reported(id: str) -> None:
+    finding = CHECKS_BY_ID[id].function(Exposure({id: (ABSENT,)}), FolderExposure({id: (UNANSWERED, OPEN)}))
+    assert (verdict(finding), message(finding)) == ("fail", "1 file is public.")
+
+
+@pytest.mark.parametrize("id", CHECKS_BY_ID)
+def test_exposed_file_is_reported_without_other_answers(id: str) -> None:
     finding = judge(id, ABSENT, UNANSWERED, OPEN)
     assert verdict(finding) == ("warn" if id in WARNINGS else "fail")
     assert isinstance(finding, Fault)
@@ -53,7 +60,7 @@ def test_exposed_file_is_reported_even_if_other_paths_did_not_answer(id: str) ->
     ]
 
 
-@pytest.mark.parametrize("id", BY_ID)
+@pytest.mark.parametrize("id", CHECKS_BY_ID)
 def test_pass_lists_status_of_each_path(id: str) -> None:
     finding = judge(id, ABSENT, PathAnswer("/d", 200, "text/html", 9000), PathAnswer("/e", 403))
     assert verdict(finding) == "pass"
@@ -61,9 +68,11 @@ def test_pass_lists_status_of_each_path(id: str) -> None:
     assert [row["path"] for row in rows(finding)] == ["/a", "/d", "/e"]
 
 
-@pytest.mark.parametrize("id", BY_ID)
-def test_check_raises_error_if_a_path_did_not_answer(id: str) -> None:
-    with pytest.raises(checks.Unanswered, match=r"1 path of 2 got no answer that could be judged \(/c: Nothing came"):
+@pytest.mark.parametrize("id", CHECKS_BY_ID)
+def test_check_needs_answers_for_all_paths(id: str) -> None:
+    with pytest.raises(
+        checks.PathsUnanswered, match=r"1 path of 2 got no answer that could be judged \(/c: Nothing came"
+    ):
         judge(id, ABSENT, UNANSWERED)
 
 
@@ -75,7 +84,7 @@ def test_message_counts_exposed_files() -> None:
     assert len(finding.places) == 12
 
 
-def test_source_maps_check_does_not_apply_without_own_scripts() -> None:
+def test_source_maps_check_needs_own_scripts() -> None:
     assert verdict(judge("exposed-source-maps")) == "n/a"
 
 
@@ -87,7 +96,7 @@ def test_source_maps_check_does_not_apply_without_own_scripts() -> None:
         (["/.svn/entries", "/.hg/requires"], "public"),
     ],
 )
-def test_version_control_outcome_names_subversion_or_mercurial(paths: list[str], expected: str) -> None:
+def test_version_control_outcome_names_system(paths: list[str], expected: str) -> None:
     answers = [PathAnswer(path, 200, "", 9, is_exposed=True, excerpt="x") for path in paths]
     assert outcome(judge("exposed-svn-hg", *answers)) == expected
 
@@ -95,12 +104,12 @@ def test_version_control_outcome_names_subversion_or_mercurial(paths: list[str],
 @pytest.mark.parametrize(
     ("excerpts", "expected", "severity"),
     [
-        ([HEALTH_ONLY], ("warn", "health-check"), LOW),  # exposed by default in Spring Boot
+        ([HEALTH_ONLY_PROOF], ("warn", "health-check"), LOW),  # Spring Boot exposes the health endpoint by default.
         (["links to env"], ("fail", "public"), HIGH),
-        ([HEALTH_ONLY, "activeProfiles"], ("fail", "public"), HIGH),
+        ([HEALTH_ONLY_PROOF, "activeProfiles"], ("fail", "public"), HIGH),
     ],
 )
-def test_actuator_with_health_endpoint_only_is_warning(
+def test_actuator_health_endpoint_is_warning(
     excerpts: list[str], expected: tuple[str, str], severity: Severity
 ) -> None:
     answers = [PathAnswer("/actuator", 200, "", 9, is_exposed=True, excerpt=proof) for proof in excerpts]

@@ -1,4 +1,7 @@
-"""Tests of the domain probes against a real name server and real sites on loopback."""
+"""Tests for the domain probes with a real name server.
+
+The sites run on loopback.
+"""
 
 from __future__ import annotations
 
@@ -26,13 +29,18 @@ from website_scan.net.policy import Policy
 from website_scan.page.evidence import Clock, Page
 from website_scan.page.fetch import SiteProtected, fetch_page
 from website_scan.security.checks.domain import security_txt as security_txt_check
+from website_scan.security.dmarc import ParentPolicy
 from website_scan.security.probes.domain import caa_records, dnssec_records, mail_records, security_txt
+from website_scan.security.spf import HostLookup
 
 HOST = target("https://www.shop.example.co.uk/")
 
 
 def zone(records: Mapping[str, Mapping[str, tuple[str, ...]]], *, validating: bool = False) -> Zone:
-    """Return a DNS zone with these records, by name and type. Other names do not exist (NXDOMAIN)."""
+    """Return a DNS zone with these records, by name and type.
+
+    Other names do not exist (NXDOMAIN).
+    """
 
     def answer(query: dns.message.Message) -> dns.message.Message | None:
         question = query.question[0]
@@ -57,7 +65,7 @@ def network() -> Iterator[Network]:
         yield network
 
 
-def test_caa_probe_uses_records_of_nearest_parent(network: Network, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_caa_probe_uses_nearest_parent(network: Network, monkeypatch: pytest.MonkeyPatch) -> None:
     records = {"example.co.uk": {"CAA": ('0 issue "ca.example.net"',)}, "uk": {"CAA": ('0 issue "other"',)}}
     with name_server(zone(records), monkeypatch) as queries:
         evidence = caa_records(HOST, network)
@@ -69,7 +77,7 @@ def test_caa_probe_uses_records_of_nearest_parent(network: Network, monkeypatch:
     assert queries == ["www.shop.example.co.uk. CAA", "shop.example.co.uk. CAA", "example.co.uk. CAA"]
 
 
-def test_caa_probe_returns_no_records_if_no_parent_has_any(network: Network, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_caa_probe_may_find_no_records(network: Network, monkeypatch: pytest.MonkeyPatch) -> None:
     with name_server(zone({}), monkeypatch):
         assert caa_records(HOST, network).records == ()
 
@@ -86,7 +94,7 @@ def test_dnssec_probe_queries_registrable_domain(network: Network, monkeypatch: 
         assert dnssec_records(HOST, network).is_authenticated
 
 
-def test_mail_probe_selects_spf_and_dmarc_among_txt_records(network: Network, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_mail_probe_selects_txt_records(network: Network, monkeypatch: pytest.MonkeyPatch) -> None:
     records: dict[str, dict[str, tuple[str, ...]]] = {
         "example.co.uk": {
             "MX": ("10 mx.example.co.uk.",),
@@ -101,23 +109,91 @@ def test_mail_probe_selects_spf_and_dmarc_among_txt_records(network: Network, mo
     assert evidence.dmarc == ("v=DMARC1; p=reject",)
 
 
-def test_mail_probe_returns_empty_records_for_unknown_domain(network: Network, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_mail_probe_counts_spf_hosts(network: Network, monkeypatch: pytest.MonkeyPatch) -> None:
+    records: dict[str, dict[str, tuple[str, ...]]] = {
+        "example.co.uk": {
+            "TXT": ('"v=spf1 mx a:six.example a:gone.example a:%{d}.x.example include:inc.example -all"',),
+            "MX": ("10 a.example.", "20 b.example."),
+        },
+        "six.example": {"AAAA": ("2001:db8::1",)},
+        "inc.example": {"TXT": ('"v=spf1 a -all"',), "A": ("192.0.2.1",)},
+    }
+    with name_server(zone(records), monkeypatch):
+        evidence = mail_records(HOST, network)
+    assert evidence.host_counts == {
+        HostLookup("MX", "example.co.uk"): 2,
+        HostLookup("A", "six.example"): 1,
+        HostLookup("A", "gone.example"): 0,
+        HostLookup("A", "inc.example"): 1,
+    }
+
+
+def test_mail_probe_finds_parent_policy(network: Network, monkeypatch: pytest.MonkeyPatch) -> None:
+    records: dict[str, dict[str, tuple[str, ...]]] = {"_dmarc.co.uk": {"TXT": ('"v=DMARC1; p=reject; psd=y"',)}}
+    with name_server(zone(records), monkeypatch) as queries:
+        evidence = mail_records(HOST, network)
+    assert evidence.parent_dmarc == ParentPolicy("co.uk", "v=DMARC1; p=reject; psd=y")
+    assert "_dmarc.uk. TXT" not in queries
+
+
+def test_mail_probe_follows_included_records(network: Network, monkeypatch: pytest.MonkeyPatch) -> None:
+    records: dict[str, dict[str, tuple[str, ...]]] = {
+        "example.co.uk": {"TXT": ('"v=spf1 include:A.example. include:gone.example include:%{i}.example -all"',)},
+        "a.example": {"TXT": ('"other"', '"v=spf1 include:a.example redirect=b.example"')},
+        "b.example": {"TXT": ('"v=spf1 -all"',)},
+    }
+    with name_server(zone(records), monkeypatch) as queries:
+        evidence = mail_records(HOST, network)
+    assert evidence.included_spf == {
+        "a.example": ("v=spf1 include:a.example redirect=b.example",),
+        "gone.example": (),
+        "b.example": ("v=spf1 -all",),
+    }
+    # The domain needs three queries, and its parents' DMARC policy needs two.
+    assert len(queries) == 8
+
+
+def test_mail_probe_limits_included_records(network: Network, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Test that a chain of records does not cause hundreds of queries.
+
+    Each record includes two others.
+    """
+
+    def answer(query: dns.message.Message) -> dns.message.Message | None:
+        name = query.question[0].name.to_text(omit_final_dot=True)
+        return zone({name: {"TXT": (f'"v=spf1 include:1.{name} include:2.{name} -all"',)}})(query)
+
+    with name_server(answer, monkeypatch) as queries:
+        evidence = mail_records(HOST, network)
+    assert len(evidence.included_spf) == 10
+    assert len(queries) == 15
+
+
+def test_mail_probe_ignores_unanswered_records(network: Network, monkeypatch: pytest.MonkeyPatch) -> None:
+    def answer(query: dns.message.Message) -> dns.message.Message | None:
+        if query.question[0].name.to_text() == "broken.example.":
+            return failing(dns.rcode.SERVFAIL)(query)
+        return zone({"example.co.uk": {"TXT": ('"v=spf1 include:broken.example -all"',)}})(query)
+
+    with name_server(answer, monkeypatch):
+        evidence = mail_records(HOST, network)
+    assert evidence.spf
+    assert evidence.included_spf == {}
+
+
+def test_unknown_domain_has_empty_records(network: Network, monkeypatch: pytest.MonkeyPatch) -> None:
     with name_server(zone({}), monkeypatch):
         evidence = mail_records(HOST, network)
     assert (evidence.mx, evidence.spf, evidence.dmarc) == ((), (), ())
 
 
 @pytest.mark.parametrize("probe", [caa_records, dnssec_records, mail_records])
-def test_dns_probes_raise_error_if_name_server_fails(
-    probe: object, network: Network, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_dns_probes_need_a_name_server(probe: object, network: Network, monkeypatch: pytest.MonkeyPatch) -> None:
     with name_server(failing(dns.rcode.SERVFAIL), monkeypatch), pytest.raises((NotReachable, TimedOut)):
         probe(HOST, network)  # type: ignore[operator]
 
 
-def test_dns_probes_send_no_query_for_ip_addresses_and_hosted_names(
-    network: Network, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_dns_probes_skip_ip_addresses(network: Network, monkeypatch: pytest.MonkeyPatch) -> None:
     with name_server(zone({}), monkeypatch) as queries:
         for url in ("http://127.0.0.1/", "https://somebody.github.io/"):
             assert caa_records(target(url), network).domain is None
@@ -135,7 +211,7 @@ def load_page(site: Site) -> tuple[Page, Network]:
     return fetch_page(target(f"{site.url}/"), network), network
 
 
-def test_security_txt_probe_follows_redirects() -> None:
+def test_security_txt_redirects_are_followed() -> None:
     routes = {
         "/": Answer("Hello"),
         "/.well-known/security.txt": Answer.redirect("/security.txt"),
@@ -149,7 +225,7 @@ def test_security_txt_probe_follows_redirects() -> None:
     assert file.response.body == b"Contact: mailto:a@example.com"
 
 
-def test_security_txt_with_wrong_media_type_fails() -> None:
+def test_security_txt_needs_its_media_type() -> None:
     page_type = {"Content-Type": "text/html; charset=utf-8"}
     routes = {"/": Answer("Hello"), "/.well-known/security.txt": Answer(GOOD, headers=page_type)}
     with Site(routes, certificate=Certificate.VALID) as site:
@@ -178,7 +254,7 @@ def test_other_response_is_not_security_txt(answer: Answer) -> None:
             assert security_txt(page, network).response is None
 
 
-def test_security_txt_probe_raises_site_protected_after_status_429() -> None:
+def test_security_txt_probe_stops_after_status_429() -> None:
     routes = {"/": Answer("Hello"), "/.well-known/security.txt": Answer(status=429)}
     with Site(routes, certificate=Certificate.VALID) as site:
         page, network = load_page(site)
@@ -186,7 +262,7 @@ def test_security_txt_probe_raises_site_protected_after_status_429() -> None:
             security_txt(page, network)
 
 
-def test_security_txt_of_domain_applies_to_its_hosts() -> None:
+def test_security_txt_applies_to_hosts_of_domain() -> None:
     class LoopbackResolver:
         def resolve(self, host: str, deadline: Deadline) -> tuple[str, ...]:
             return ("127.0.0.1",)
@@ -206,7 +282,7 @@ def test_security_txt_of_domain_applies_to_its_hosts() -> None:
     assert file.response.url == "https://example.co.uk/.well-known/security.txt"
 
 
-def test_lookup_distinguishes_timeout_from_missing_name_server(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lookup_distinguishes_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
     with name_server(lambda _: None, monkeypatch), pytest.raises(TimedOut):
         SystemLookup().lookup("example.co.uk", "TXT", Deadline(0.3))
 
@@ -218,7 +294,7 @@ def test_lookup_distinguishes_timeout_from_missing_name_server(monkeypatch: pyte
         SystemLookup().lookup("example.co.uk", "TXT", Deadline(1.0))
 
 
-def test_security_txt_over_plain_http_does_not_count() -> None:
+def test_security_txt_over_http_does_not_count() -> None:
     with Site({"*": Answer("Contact: mailto:a@example.com", headers=TEXT)}) as site, loopback_network() as network:
         page = fetch_page(target(f"{site.url}/"), network)
         assert security_txt(page, network).response is None

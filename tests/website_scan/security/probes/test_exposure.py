@@ -1,4 +1,4 @@
-"""Exposure probes against real servers: they find every sensitive file, and mistake no soft 404 for a file."""
+"""Test that the exposure probes find sensitive files but not soft 404s."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from tests.targets.exposed_files import (
     SERVER_STATUS,
     SOURCE_MAP,
     WP_CONFIG,
-    a_database,
-    a_zip,
     files,
+    make_database,
+    make_zip,
 )
 from tests.targets.server import Answer, Request, Route, Site
 from tests.website_scan.cast import POLICY, head, target
@@ -38,7 +38,7 @@ from website_scan.page.fetch import SiteProtected, fetch_page, page_references, 
 from website_scan.page.soft_404 import resembles
 from website_scan.result import Budget, ScanResult
 from website_scan.run import scan
-from website_scan.security.evidence import Exposure, PathAnswer
+from website_scan.security.evidence import Exposure, FolderExposure, PathAnswer
 from website_scan.security.probes import exposure as probe
 from website_scan.security.probes.not_found import not_found_baseline
 
@@ -48,8 +48,8 @@ FILES = files()
 FAMILIES = sorted(FILES)
 
 
-def exposure_of(site: Site, host: str = "localhost") -> Exposure:
-    """Return the evidence of the exposure probe and of the source map probe."""
+def gather_exposure(site: Site, host: str = "localhost") -> Exposure:
+    """Return the evidence of the exposure and source map probes."""
     with Network(POLICY) as network:
         page = fetch_page(target(site.url_as(host)), network)
         references = page_references(parse_document(page))
@@ -60,7 +60,7 @@ def exposure_of(site: Site, host: str = "localhost") -> Exposure:
 
 
 def exposed_paths(exposure: Exposure) -> dict[str, set[str]]:
-    """Return the exposed paths by family, without their queries."""
+    """Return the exposed paths of all families, without their queries."""
     return {
         family: paths
         for family, answers in exposure.families.items()
@@ -68,7 +68,7 @@ def exposed_paths(exposure: Exposure) -> dict[str, set[str]]:
     }
 
 
-def answers_of(exposure: Exposure) -> list[PathAnswer]:
+def responses_by_path(exposure: Exposure) -> list[PathAnswer]:
     return [answer for answers in exposure.families.values() for answer in answers]
 
 
@@ -78,29 +78,29 @@ def site() -> Iterator[Site]:
         yield site
 
 
-# Sites with the files of one family
+# Tests for sites with the files of one family.
 
 
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("media_type", ["application/octet-stream", "text/plain", ""])
-def test_every_path_of_family_is_found_by_content(site: Site, family: str, media_type: str) -> None:
+def test_file_is_found_by_content(site: Site, family: str, media_type: str) -> None:
     for path, content in FILES[family].items():
         site.routes[path] = Answer(content, headers={"Content-Type": media_type})
-    exposure = exposure_of(site)
+    exposure = gather_exposure(site)
     assert exposed_paths(exposure) == {family: set(FILES[family])}
-    assert all(answer.error == "" for answer in answers_of(exposure))
+    assert all(answer.error == "" for answer in responses_by_path(exposure))
     assert len(site.requests) < 90
 
 
 @pytest.mark.parametrize("family", ["exposed-git", "exposed-env", "exposed-sql-dump", "exposed-credentials"])
-def test_file_with_html_media_type_is_found_on_site_with_soft_404s(site: Site, family: str) -> None:
+def test_file_is_found_on_site_with_soft_404s(site: Site, family: str) -> None:
     site.routes["*"] = Answer(head("", "<h1>Not here</h1>"))
     for path, content in FILES[family].items():
         site.routes[path] = Answer(content, headers={"Content-Type": "text/html"})
-    assert exposed_paths(exposure_of(site)) == {family: set(FILES[family])}
+    assert exposed_paths(gather_exposure(site)) == {family: set(FILES[family])}
 
 
-def test_compressed_response_is_decompressed_first(site: Site) -> None:
+def test_compressed_response_is_decompressed(site: Site) -> None:
     for path, content in (FILES["exposed-env"] | FILES["exposed-backup"]).items():
         site.routes[path] = Answer(gzip.compress(content), headers={"Content-Encoding": "gzip"})
     # Apache declares the gzip of a .tar.gz as content coding.
@@ -108,35 +108,35 @@ def test_compressed_response_is_decompressed_first(site: Site) -> None:
         FILES["exposed-backup"]["/backup.tar.gz"],
         headers={"Content-Encoding": "x-gzip", "Content-Type": "application/x-tar"},
     )
-    assert set(exposed_paths(exposure_of(site))) == {"exposed-env", "exposed-backup"}
+    assert set(exposed_paths(gather_exposure(site))) == {"exposed-env", "exposed-backup"}
 
 
-def test_number_of_soft_404_comparisons_is_limited(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_soft_404_comparisons_are_limited(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     compared: list[str] = []
 
-    def counting(answer: Response, path: str, other: Response, other_path: str) -> bool:
+    def counting_route(answer: Response, path: str, other: Response, other_path: str) -> bool:
         compared.append(path)
         return resembles(answer, path, other, other_path)
 
-    monkeypatch.setattr(probe, "resembles", counting)
+    monkeypatch.setattr(probe, "resembles", counting_route)
     site.routes["*"] = Answer("Nothing here", headers={"Content-Type": "text/plain"})
     for paths in FILES.values():
         site.routes |= {
             path: Answer(content, headers={"Content-Type": "text/plain"}) for path, content in paths.items()
         }
-    answers = answers_of(exposure_of(site))
-    # Comparisons of source maps belong to another probe.
+    answers = responses_by_path(gather_exposure(site))
+    # Another probe compares source maps.
     assert sum(not path.endswith(".map") for path in compared) <= probe.MAX_COMPARISONS
     assert any(answer.is_exposed for answer in answers)
     assert any("without end" in answer.error for answer in answers)
 
 
-def test_evidence_contains_names_but_no_values_of_secrets(site: Site) -> None:
+def test_evidence_contains_no_secrets(site: Site) -> None:
     for paths in FILES.values():
         site.routes |= {
             path: Answer(content, headers={"Content-Type": "text/plain"}) for path, content in paths.items()
         }
-    exposure = exposure_of(site)
+    exposure = gather_exposure(site)
     assert set(exposed_paths(exposure)) == set(FAMILIES)
     stored_text = repr(exposure)
     for secret in (SECRET, "mBlXAbcd", "AKIAIOSFODNN7EXAMPLE", "W6ph5Mm5", "MII"):
@@ -144,18 +144,18 @@ def test_evidence_contains_names_but_no_values_of_secrets(site: Site) -> None:
     assert "DB_PASSWORD" in stored_text
 
 
-def test_evidence_has_size_and_media_type_of_response(site: Site) -> None:
-    big = a_database() + bytes(300_000)
+def test_evidence_has_size_of_response(site: Site) -> None:
+    big = make_database() + bytes(300_000)
     site.routes["/db.sqlite3"] = Answer(big, headers={"Content-Type": "application/vnd.sqlite3; a=b"})
-    (answer,) = [answer for answer in answers_of(exposure_of(site)) if answer.is_exposed]
+    (answer,) = [answer for answer in responses_by_path(gather_exposure(site)) if answer.is_exposed]
     assert (answer.path, answer.status, answer.size_bytes) == ("/db.sqlite3", 200, len(big))
     assert answer.media_type == "application/vnd.sqlite3"
 
 
-# Sites without sensitive files that answer every path: no check may fail
+# Tests for sites that answer every path but have no sensitive files.
 
 
-def answer_all_with(answer: Answer) -> dict[str, Route]:
+def respond_to_all_paths(answer: Answer) -> dict[str, Route]:
     return {"*": answer}
 
 
@@ -172,7 +172,7 @@ def random_content(request: Request) -> Answer:
 
 
 def serve_archive_everywhere(request: Request) -> Answer:
-    return Answer(a_zip() + request.path.encode(), headers={"Content-Type": "application/zip"})
+    return Answer(make_zip() + request.path.encode(), headers={"Content-Type": "application/zip"})
 
 
 def fake_file(family: str) -> Answer:
@@ -185,13 +185,13 @@ HONEY = (
     (r"\.git", GIT_CONFIG.encode()),
     (r"\.env", ENV.encode()),
     (r"\.hg", FILES["exposed-svn-hg"]["/.hg/requires"]),
-    (r"\.svn/wc|sqlite|\w\.db", a_database()),
+    (r"\.svn/wc|sqlite|\w\.db", make_database()),
     (r"\.svn", b"12\n"),
     (r"\.aws", FILES["exposed-credentials"]["/.aws/credentials"]),
     (r"id_rsa|id_ed", FILES["exposed-credentials"]["/id_rsa"]),
     (r"\.npmrc", FILES["exposed-credentials"]["/.npmrc"]),
     (r"htpasswd", FILES["exposed-credentials"]["/.htpasswd"]),
-    (r"\.zip|\.tar|\.gz", a_zip()),
+    (r"\.zip|\.tar|\.gz", make_zip()),
     (r"\.sql", MYSQL_DUMP.encode()),
     (r"config.*php", WP_CONFIG.encode()),
     (r"info", PHPINFO.encode()),
@@ -206,7 +206,7 @@ HONEY = (
 
 
 def honeypot(request: Request) -> Answer:
-    """Serve a sensitive file at paths with a suspicious name, and 404 elsewhere."""
+    """Serve a sensitive file at suspicious paths, and 404 elsewhere."""
     for pattern, content in HONEY:
         if re.search(pattern, request.path, re.IGNORECASE):
             return Answer(content, headers={"Content-Type": "text/plain"})
@@ -224,37 +224,41 @@ QUOTES = (
     "Apache Status\nServer Version: Apache/2.4\n12\nrevlogv1\nref: refs/heads/main\n"
 )
 BLOG = head("", f"<article><h1>phpinfo()</h1><pre>{QUOTES}</pre></article>")
-FAKES = {f"{family} for every path": answer_all_with(fake_file(family)) for family in FAMILIES}
+FAKES = {f"{family} for every path": respond_to_all_paths(fake_file(family)) for family in FAMILIES}
 SOFT_404S: dict[str, dict[str, Route]] = {
     "hard 404": {},
-    "HTML with status 200 for every path": answer_all_with(Answer(head("", "<h1>Sorry, not found</h1>"))),
-    "single-page app as octets": answer_all_with(Answer(APP, headers={"Content-Type": "application/octet-stream"})),
-    "single-page app as text": answer_all_with(Answer(APP, headers={"Content-Type": "text/plain"})),
-    "single-page app as JSON": answer_all_with(Answer(APP, headers={"Content-Type": "application/json"})),
-    "single-page app as ZIP": answer_all_with(Answer(APP, headers={"Content-Type": "application/zip"})),
-    "single-page app without a type": answer_all_with(Answer(APP, headers={"Content-Type": ""})),
+    "HTML with status 200 for every path": respond_to_all_paths(Answer(head("", "<h1>Sorry, not found</h1>"))),
+    "single-page app as octets": respond_to_all_paths(
+        Answer(APP, headers={"Content-Type": "application/octet-stream"})
+    ),
+    "single-page app as text": respond_to_all_paths(Answer(APP, headers={"Content-Type": "text/plain"})),
+    "single-page app as JSON": respond_to_all_paths(Answer(APP, headers={"Content-Type": "application/json"})),
+    "single-page app as ZIP": respond_to_all_paths(Answer(APP, headers={"Content-Type": "application/zip"})),
+    "single-page app without a type": respond_to_all_paths(Answer(APP, headers={"Content-Type": ""})),
     "text with the requested path": {"*": reflect_path},
-    "redirect to log-in": answer_all_with(Answer.redirect("/login")),
-    "302 with .env content": answer_all_with(Answer(ENV, status=302, headers={"Location": "/login"})),
-    "403 for every path": answer_all_with(Answer("Forbidden", status=403)),
-    "403 with .env content": answer_all_with(Answer(ENV, status=403, headers={"Content-Type": "text/plain"})),
-    "401": answer_all_with(Answer("Log in", status=401, headers={"WWW-Authenticate": "Basic"})),
-    "206": answer_all_with(Answer(ENV, status=206, headers={"Content-Type": "text/plain"})),
-    "500": answer_all_with(Answer("Broken", status=500)),
-    "empty 200": answer_all_with(Answer(b"")),
-    "JSON error with 200": answer_all_with(
+    "redirect to log-in": respond_to_all_paths(Answer.redirect("/login")),
+    "302 with .env content": respond_to_all_paths(Answer(ENV, status=302, headers={"Location": "/login"})),
+    "403 for every path": respond_to_all_paths(Answer("Forbidden", status=403)),
+    "403 with .env content": respond_to_all_paths(Answer(ENV, status=403, headers={"Content-Type": "text/plain"})),
+    "401": respond_to_all_paths(Answer("Log in", status=401, headers={"WWW-Authenticate": "Basic"})),
+    "206": respond_to_all_paths(Answer(ENV, status=206, headers={"Content-Type": "text/plain"})),
+    "500": respond_to_all_paths(Answer("Broken", status=500)),
+    "empty 200": respond_to_all_paths(Answer(b"")),
+    "JSON error with 200": respond_to_all_paths(
         Answer('{"error": "not found"}', headers={"Content-Type": "application/json"})
     ),
-    "JSON with links": answer_all_with(Answer('{"_links": {"self": {"href": "/x"}}, "data": null, "paths": []}')),
-    "one image for every path": answer_all_with(
+    "JSON with links": respond_to_all_paths(Answer('{"_links": {"self": {"href": "/x"}}, "data": null, "paths": []}')),
+    "one image for every path": respond_to_all_paths(
         Answer(b"\x89PNG\r\n\x1a\n" + bytes(500), headers={"Content-Type": "image/png"})
     ),
     "ZIP for every path": {"*": serve_archive_everywhere},
-    "gzipped HTML": answer_all_with(Answer(gzip.compress(APP.encode()), headers={"Content-Encoding": "gzip"})),
-    "HTML gzipped twice": answer_all_with(Answer(gzip.compress(APP.encode()), headers={"Content-Type": "text/plain"})),
+    "gzipped HTML": respond_to_all_paths(Answer(gzip.compress(APP.encode()), headers={"Content-Encoding": "gzip"})),
+    "HTML gzipped twice": respond_to_all_paths(
+        Answer(gzip.compress(APP.encode()), headers={"Content-Type": "text/plain"})
+    ),
     "random content": {"*": random_content},
     "honeypot": {"*": honeypot},
-    "text that quotes all files": answer_all_with(Answer(QUOTES, headers={"Content-Type": "text/plain"})),
+    "text that quotes all files": respond_to_all_paths(Answer(QUOTES, headers={"Content-Type": "text/plain"})),
     **FAKES,
 }
 
@@ -267,39 +271,39 @@ def test_soft_404_is_not_exposed_file(kind: str) -> None:
     assert verdicts == dict.fromkeys(FAMILIES, "pass")
 
 
-def test_varying_dumps_for_every_path_are_soft_404s(site: Site) -> None:
+def test_different_dumps_are_soft_404s(site: Site) -> None:
     def random_dump(request: Request) -> Answer:
         noise = random.Random(request.path)
         rows = "".join(f"({noise.random()}, {noise.randbytes(9).hex()!r}),\n" for _ in range(noise.randrange(3, 90)))
         return Answer(f"INSERT INTO {noise.randbytes(3).hex()} VALUES\n{rows}", headers={"Content-Type": "text/plain"})
 
     site.routes["*"] = random_dump
-    assert exposed_paths(exposure_of(site)) == {}
+    assert exposed_paths(gather_exposure(site)) == {}
 
 
-def test_echoed_request_with_token_is_not_env_file(site: Site) -> None:
+def test_echoed_request_is_not_env_file(site: Site) -> None:
     def request_echoed(request: Request) -> Answer:
-        """Include a token in the response only for paths of secret files."""
+        """Include a token in the response only for paths of secrets."""
         token = "k9TzQxW4" if request.path.startswith("/.env") and "-" not in request.path else ""
         lines = "".join(f"HEADER_{n}=some value of a header\n" for n in range(30))
         return Answer(f"{lines}SESSION_TOKEN={token}\n", headers={"Content-Type": "text/plain"})
 
     site.routes["*"] = request_echoed
-    assert exposed_paths(exposure_of(site)) == {}
+    assert exposed_paths(gather_exposure(site)) == {}
 
 
-def test_sibling_paths_are_not_requested_if_baseline_is_identical(site: Site) -> None:
+def test_soft_404_is_recognized_by_baseline(site: Site) -> None:
     site.routes["*"] = Answer(MYSQL_DUMP, headers={"Content-Type": "text/plain"})
-    assert exposed_paths(exposure_of(site)) == {}
+    assert exposed_paths(gather_exposure(site)) == {}
     assert not any(path.startswith(("/dump-", "/backup-", "/database-", "/db-")) for path in site.paths())
 
 
 @pytest.mark.parametrize("body", [BLOG, QUOTES], ids=["HTML", "text"])
-def test_article_about_files_at_their_paths_is_not_reported(site: Site, body: str) -> None:
+def test_article_at_sensitive_paths_is_allowed(site: Site, body: str) -> None:
     media_type = "text/plain" if body is QUOTES else "text/html"
     for paths in FILES.values():
         site.routes |= dict.fromkeys(paths, Answer(body, headers={"Content-Type": media_type}))
-    assert exposed_paths(exposure_of(site)) == {}
+    assert exposed_paths(gather_exposure(site)) == {}
 
 
 def security_scan(site: Site) -> ScanResult:
@@ -307,26 +311,27 @@ def security_scan(site: Site) -> ScanResult:
         return scan(target(site.url_as("localhost")), [ScanType.SECURITY], network, Budget())[0]
 
 
-# Politeness
+# Tests that limit the number of requests.
 
 
-def test_every_path_is_requested_once_on_site_without_files(site: Site) -> None:
-    exposure = exposure_of(site)
+def test_path_is_requested_once(site: Site) -> None:
+    exposure = gather_exposure(site)
     requests = Counter(request.path.partition("?")[0] for request in site.requests)
-    assert max(requests.values()) == 1  # every path is requested once
-    assert len(site.requests) <= 65
-    assert {answer.path.partition("?")[0] for answer in answers_of(exposure)} <= set(requests)
+    assert max(requests.values()) == 1  # No path is requested twice.
+    assert len(site.requests) <= 70
+    assert {answer.path.partition("?")[0] for answer in responses_by_path(exposure)} <= set(requests)
     assert {path for paths in FILES.values() for path in paths} <= set(requests)
     assert not any("example" in path for path in requests)
 
 
-def test_paths_with_domain_are_not_requested_on_ip_address(site: Site) -> None:
-    exposure_of(site, "127.0.0.1")
-    file_paths = [path for path in site.paths() if not re.fullmatch(r"/(%C0)?[0-9a-f]+", path)]  # without random paths
+def test_ip_address_has_no_paths_with_domain(site: Site) -> None:
+    gather_exposure(site, "127.0.0.1")
+    # Ignore the random paths of the soft 404 detection.
+    file_paths = [path for path in site.paths() if not re.fullmatch(r"/(%C0)?[0-9a-f]+", path)]
     assert not any("127" in path or "{" in path for path in file_paths)
 
 
-def test_at_most_eight_requests_run_at_once(site: Site) -> None:
+def test_eight_requests_run_at_once(site: Site) -> None:
     lock, running, maximum = threading.Lock(), 0, [0]
 
     def slow(request: Request) -> Answer:
@@ -340,12 +345,15 @@ def test_at_most_eight_requests_run_at_once(site: Site) -> None:
         return Answer("No", status=404)
 
     site.routes["*"] = slow
-    exposure_of(site)
+    gather_exposure(site)
     assert 2 <= maximum[0] <= 8
 
 
-def rate_limited_after(allowed: int) -> Callable[[Request], Answer]:
-    """Return a route that answers with status 429 after the allowed number of requests."""
+def rate_limited_route(allowed: int) -> Callable[[Request], Answer]:
+    """Return a route with a rate limit.
+
+    After the allowed number of requests, it answers with status 429.
+    """
     lock, count = threading.Lock(), [0]
 
     def answer(_: Request) -> Answer:
@@ -357,17 +365,17 @@ def rate_limited_after(allowed: int) -> Callable[[Request], Answer]:
 
 
 def test_requests_end_after_status_429(site: Site) -> None:
-    site.routes["*"] = rate_limited_after(10)
+    site.routes["*"] = rate_limited_route(10)
     site.routes["/.git/config"] = Answer(GIT_CONFIG, headers={"Content-Type": "text/plain"})
-    exposure = exposure_of(site)
-    errors = [answer.error for answer in answers_of(exposure) if answer.status is None]
+    exposure = gather_exposure(site)
+    errors = [answer.error for answer in responses_by_path(exposure) if answer.status is None]
     assert set(errors) == {"The site answered a further request with status 429, too many requests."}
-    assert len(site.requests) < 10 + 2 * probe.AT_ONCE + 5
-    # Responses from before the rate limit are still part of the evidence.
-    assert any(answer.status == 404 for answer in answers_of(exposure))
+    assert len(site.requests) < 10 + 2 * probe.MAX_CONCURRENT_REQUESTS + 5
+    # Responses from before the rate limit are evidence, too.
+    assert any(answer.status == 404 for answer in responses_by_path(exposure))
 
 
-def test_only_checks_without_response_are_skipped(site: Site) -> None:
+def test_checks_without_response_are_skipped(site: Site) -> None:
     def hang_up(_: Request) -> None:
         return None
 
@@ -379,37 +387,75 @@ def test_only_checks_without_response_are_skipped(site: Site) -> None:
     assert list(skipped) == ["exposed-env"]
     assert "1 path of 4 got no answer that could be judged (/.env.local: localhost closed" in skipped["exposed-env"]
     verdicts = {check.id: check.status for check in result.checks}
-    assert verdicts["exposed-sql-dump"] == "fail"  # one exposed file is enough
+    assert verdicts["exposed-sql-dump"] == "fail"  # A single exposed file fails the check.
     assert verdicts["exposed-git"] == "pass"
 
 
-def test_site_that_challenges_every_request_gets_two_requests(site: Site) -> None:
+def test_challenged_probe_stops_early(site: Site) -> None:
     site.routes["*"] = Answer("<title>Just a moment...</title>", status=403, headers={"cf-mitigated": "challenge"})
     with pytest.raises(SiteProtected):
-        exposure_of(site)
+        gather_exposure(site)
     assert len(site.requests) <= 2
 
 
-def test_file_is_not_judged_without_response_for_sibling_path(site: Site) -> None:
+def test_file_is_not_judged_without_comparison(site: Site) -> None:
     def sibling_hangs_up(request: Request) -> Answer | None:
         return None if request.path.startswith("/.git/") else Answer("No", status=404)
 
     site.routes["*"] = sibling_hangs_up
     site.routes["/.git/config"] = Answer(GIT_CONFIG, headers={"Content-Type": "text/plain"})
     site.routes["/.git/HEAD"] = Answer("No", status=404)
-    answer = exposure_of(site).families["exposed-git"][0]
+    answer = gather_exposure(site).families["exposed-git"][0]
     assert (answer.is_exposed, answer.status) == (False, None)
     assert "without an answer" in answer.error
 
 
-# Source maps
+# Tests for the folders of a page.
+
+
+def gather_folder_exposure(site: Site, path: str, network: Network) -> FolderExposure:
+    page = fetch_page(target(f"{site.url_as('localhost')}{path}"), network)
+    return probe.folder_exposure(page, not_found_baseline(page, network), network)
+
+
+@pytest.mark.parametrize("name", [".git/config", ".git/HEAD", ".git/index", ".env"])
+def test_file_in_page_folder_is_found(site: Site, name: str) -> None:
+    family = "exposed-env" if name == ".env" else "exposed-git"
+    site.routes["/app/orders/1"] = PAGE
+    site.routes[f"/app/{name}"] = Answer(FILES[family][f"/{name}"], headers={"Content-Type": "text/plain"})
+    with Network(POLICY) as network:
+        families = gather_folder_exposure(site, "/app/orders/1", network).families
+    exposed = [answer.path for answers in families.values() for answer in answers if answer.is_exposed]
+    assert exposed == [f"/app/{name}"]
+
+
+def test_catch_all_application_exposes_nothing(site: Site) -> None:
+    def answer_below_folder(request: Request) -> Answer:
+        is_below = request.path.startswith("/app/")
+        return Answer(
+            ENV if is_below else "No", status=200 if is_below else 404, headers={"Content-Type": "text/plain"}
+        )
+
+    site.routes["*"] = answer_below_folder
+    with Network(POLICY) as network:
+        families = gather_folder_exposure(site, "/app/", network).families
+    assert not any(answer.is_exposed for answers in families.values() for answer in answers)
+
+
+def test_page_in_root_has_no_folder_requests(site: Site) -> None:
+    with Network(POLICY) as network:
+        assert gather_folder_exposure(site, "/", network).families == {}
+    assert not any("/." in path for path in site.paths())
+
+
+# Tests for source maps.
 
 
 @pytest.mark.parametrize(
     ("script", "path"),
     [
         (SCRIPT, "/js/app.js.map"),
-        (Answer("let a;"), "/js/app.js.map"),  # the usual URL
+        (Answer("let a;"), "/js/app.js.map"),  # The source map has the conventional URL.
         (Answer("let a;\n//@ sourceMappingURL=../maps/a.map  \n"), "/maps/a.map"),
         (Answer("let a;", headers={"SourceMap": "/m/b.map"}), "/m/b.map"),
         (Answer("let a;", headers={"X-SourceMap": "c.map?d"}), "/js/c.map?d"),
@@ -418,22 +464,22 @@ def test_file_is_not_judged_without_response_for_sibling_path(site: Site) -> Non
         (Answer("let a;\n//# sourceMappingURL=data:application/json;base64,e30="), None),
     ],
 )
-def test_source_map_url_comes_from_comment_header_or_script_url(site: Site, script: Answer, path: str | None) -> None:
+def test_source_map_url_has_three_sources(site: Site, script: Answer, path: str | None) -> None:
     site.routes["/"] = Answer(
         head('<script src="/js/app.js"></script><script src="https://cdn.example.net/x.js"></script>')
     )
     site.routes["/js/app.js"] = script
     if path is not None:
         site.routes[path] = Answer(json.dumps(SOURCE_MAP), headers={"Content-Type": "application/json"})
-    answers = exposure_of(site).families["exposed-source-maps"]
+    answers = gather_exposure(site).families["exposed-source-maps"]
     assert [(answer.path, answer.is_exposed) for answer in answers] == ([(path, True)] if path else [])
 
 
-def test_source_map_of_unreachable_script_is_not_judged(site: Site) -> None:
+def test_source_map_needs_its_script(site: Site) -> None:
     def hang_up(_: Request) -> None:
         return None
 
     site.routes["/js/app.js"] = hang_up
-    first = exposure_of(site).families["exposed-source-maps"][0]
+    first = gather_exposure(site).families["exposed-source-maps"][0]
     assert (first.path, first.status) == ("/js/app.js", None)
     assert first.error

@@ -1,4 +1,4 @@
-"""Transport and TLS probes against real servers on loopback, and whole security scans."""
+"""Test TLS probes and whole security scans with real servers."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from website_scan.page.fetch import SiteProtected, fetch_page
 from website_scan.result import Budget
 from website_scan.run import scan
 from website_scan.security.checks import transport as checks
-from website_scan.security.evidence import PlainHttp, TlsPeer
+from website_scan.security.evidence import OriginCors, PlainHttp, TlsPeer
 from website_scan.security.probes import tls as tls_probe
 from website_scan.security.probes.cors import cors
 from website_scan.security.probes.tls import tls_peer, tls_support
@@ -73,7 +73,7 @@ def load(network: Network, url: str) -> Page:
     return fetch_page(target(url), network)
 
 
-# Certificates: server, probe and check together
+# Tests for certificates with server, probe and check.
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def load(network: Network, url: str) -> Page:
     ],
     ids=["good", "expired", "wrong host", "common name", "self-signed", "incomplete", "unknown", "weak"],
 )
-def test_certificate_fault_fails_only_its_own_check(
+def test_fault_fails_only_its_own_check(
     network: Network,
     root: Identity,
     tmp_path: Path,
@@ -109,38 +109,39 @@ def test_certificate_fault_fails_only_its_own_check(
     assert {name for name, finding in findings.items() if verdict(finding) == "fail"} == expected_failures
 
 
-# Versions and cipher suites
+# Tests for TLS versions and cipher suites.
 
 
-def support_of(network: Network, port: int) -> tuple[set[TlsVersion], set[Weakness | None]]:
+def probe_tls_support(network: Network, port: int) -> tuple[set[TlsVersion], set[Weakness | None]]:
     page = load(network, f"https://{HOST}:{port}/")
     support = tls_support(tls_peer(page, network), network)
     return set(support.versions), {weakness(name) for name in support.weak_ciphers}
 
 
-def test_modern_server_accepts_tls_1_2_and_1_3(network: Network, root: Identity, tmp_path: Path) -> None:
+def test_modern_server_accepts_tls_1_3(network: Network, root: Identity, tmp_path: Path) -> None:
     with tls_server(tmp_path, root.issue(HOST), respond=GOOD_PAGE) as port:
-        assert support_of(network, port) == ({TlsVersion.TLS1_2, TlsVersion.TLS1_3}, set())
+        assert probe_tls_support(network, port) == ({TlsVersion.TLS1_2, TlsVersion.TLS1_3}, set())
 
 
-def test_server_with_tls_1_2_only(network: Network, root: Identity, tmp_path: Path) -> None:
+def test_tls_1_2_only_server_is_recognized(network: Network, root: Identity, tmp_path: Path) -> None:
     with tls_server(tmp_path, root.issue(HOST), maximum=ssl.TLSVersion.TLSv1_2, respond=GOOD_PAGE) as port:
-        assert support_of(network, port) == ({TlsVersion.TLS1_2}, set())
+        assert probe_tls_support(network, port) == ({TlsVersion.TLS1_2}, set())
 
 
-def test_server_with_legacy_versions_and_null_and_anonymous_suites(
-    network: Network, root: Identity, tmp_path: Path
-) -> None:
+def test_weak_suites_of_a_server_are_found(network: Network, root: Identity, tmp_path: Path) -> None:
     leaf = root.issue(HOST, rsa_bits=2048)
     ciphers = "ALL:COMPLEMENTOFALL:@SECLEVEL=0"
     with tls_server(tmp_path, leaf, minimum=ssl.TLSVersion.TLSv1, ciphers=ciphers, respond=GOOD_PAGE) as port:
-        versions, weak = support_of(network, port)
+        versions, weak = probe_tls_support(network, port)
     assert versions == {TlsVersion.TLS1_0, TlsVersion.TLS1_1, TlsVersion.TLS1_2, TlsVersion.TLS1_3}
     assert weak >= {Weakness.NULL, Weakness.ANONYMOUS}
 
 
 class OldServer:
-    """Fake TLS server that answers hellos with these versions and suites, and counts the hellos."""
+    """Fake TLS server with these versions and cipher suites.
+
+    It counts the hellos.
+    """
 
     def __init__(self, versions: set[TlsVersion], suites: set[int]) -> None:
         self.versions = versions
@@ -167,7 +168,7 @@ class OldServer:
 
 
 @pytest.mark.parametrize("code", [0x000A, 0x0005, 0x0009, 0x0003, 0x0002, 0x0034])
-def test_single_weak_suite_of_each_kind_is_found(network: Network, code: int) -> None:
+def test_single_weak_suite_is_found(network: Network, code: int) -> None:
     server = OldServer({TlsVersion.TLS1_2}, {0xC02F, code})
     with serve(server) as port:
         support = tls_support(TlsPeer(LOOPBACK, port, None), network)
@@ -175,7 +176,7 @@ def test_single_weak_suite_of_each_kind_is_found(network: Network, code: int) ->
     assert set(support.versions) == {TlsVersion.TLS1_2}
 
 
-def test_all_weaknesses_are_found_with_at_most_13_connections(network: Network) -> None:
+def test_weaknesses_are_found_with_13_connections(network: Network) -> None:
     server = OldServer({TlsVersion.SSL3_0, TlsVersion.TLS1_0, TlsVersion.TLS1_2}, set(WEAK))
     with serve(server) as port:
         support = tls_support(TlsPeer(LOOPBACK, port, None), network)
@@ -184,7 +185,7 @@ def test_all_weaknesses_are_found_with_at_most_13_connections(network: Network) 
     assert server.hellos.total() <= 13
 
 
-def test_ssl_3_is_found_without_support_by_openssl(network: Network) -> None:
+def test_ssl_3_is_found_without_openssl(network: Network) -> None:
     server = OldServer({TlsVersion.SSL3_0}, {0x0005})
     with serve(server) as port:
         page = load(network, f"https://{LOOPBACK}:{port}/")
@@ -197,7 +198,7 @@ def test_ssl_3_is_found_without_support_by_openssl(network: Network) -> None:
     assert verdict(checks.tls_weak_ciphers(support)) == "fail"
 
 
-def test_port_without_tls_gets_at_most_two_connections(network: Network) -> None:
+def test_port_without_tls_gets_two_connections(network: Network) -> None:
     connections = 0
     lock = threading.Lock()
 
@@ -220,23 +221,21 @@ def test_port_without_tls_gets_at_most_two_connections(network: Network) -> None
     assert verdict(checks.https_available(page.target, peer, support)) == "fail"
 
 
-def test_tls_support_raises_error_if_server_accepts_no_hello(network: Network, root: Identity, tmp_path: Path) -> None:
+def test_tls_support_needs_an_accepted_hello(network: Network, root: Identity, tmp_path: Path) -> None:
     with tls_server(tmp_path, root.issue(HOST), respond=GOOD_PAGE) as port:
         peer = tls_peer(load(network, f"https://{HOST}:{port}/"), network)
     with serve(lambda connection: connection.sendall(alert(80))) as limited, pytest.raises(TlsFailed):
         tls_support(TlsPeer(HOST, limited, peer.handshake), network)
 
 
-def test_tls_peer_raises_error_if_https_page_is_no_longer_reachable(
-    network: Network, root: Identity, tmp_path: Path
-) -> None:
+def test_tls_peer_needs_a_reachable_page(network: Network, root: Identity, tmp_path: Path) -> None:
     with tls_server(tmp_path, root.issue(HOST), respond=GOOD_PAGE) as port:
         page = load(network, f"https://{HOST}:{port}/")
     with pytest.raises(NotReachable):
         tls_peer(page, network)
 
 
-def test_tls_peer_connects_to_443_for_port_80_and_else_to_same_port() -> None:
+def test_tls_peer_uses_port_443_for_port_80() -> None:
     requested: list[tuple[str, int]] = []
 
     class Closed:
@@ -253,11 +252,14 @@ def test_tls_peer_connects_to_443_for_port_80_and_else_to_same_port() -> None:
     assert requested == [("site.example.com", 443), ("site.example.com", 8080)]
 
 
-# Plain HTTP of an https page
+# Tests for the plain HTTP response of an HTTPS page.
 
 
 class FakeNetwork:
-    """Fake network with prepared responses by URL. Errors among the responses are raised."""
+    """Fake network with prepared responses by URL.
+
+    Errors among the responses are raised.
+    """
 
     def __init__(self, **answers: object) -> None:
         self.answers: dict[str, Response | NetError] = {}
@@ -291,13 +293,13 @@ SITE = "https://site.example.com/a?b"
 TWIN = "http://site.example.com/a?b"
 
 
-def test_plain_http_url_keeps_path_and_query() -> None:
+def test_plain_http_url_keeps_the_query() -> None:
     evidence, urls = probe_plain_http(SITE, {TWIN: (301, SITE), SITE: (200, "")})
     assert urls == [TWIN, SITE]
     assert [hop.url for hop in evidence.hops] == [TWIN, SITE]
 
 
-def test_closed_port_80_has_no_hops_but_error() -> None:
+def test_closed_port_80_is_an_error() -> None:
     evidence, _ = probe_plain_http(SITE, {TWIN: NotReachable("refused")})
     assert (evidence.url, evidence.hops, evidence.error) == (TWIN, (), "refused")
 
@@ -311,7 +313,7 @@ def test_closed_port_80_has_no_hops_but_error() -> None:
         ("http://127.0.0.2.internal/", "http://127.0.0.2.internal/"),
     ],
 )
-def test_unreachable_redirect_target_is_in_next_url(location: str, next_url: str) -> None:
+def test_next_url_may_be_unreachable(location: str, next_url: str) -> None:
     answers: dict[str, tuple[int, str] | NetError] = {TWIN: (301, location)}
     evidence, _ = probe_plain_http(SITE, answers | {next_url: NotReachable("refused")})
     assert len(evidence.hops) == 1
@@ -319,24 +321,24 @@ def test_unreachable_redirect_target_is_in_next_url(location: str, next_url: str
     assert evidence.next_url == next_url
 
 
-def test_blocked_address_raises_error_instead_of_evidence() -> None:
+def test_blocked_address_raises_an_error() -> None:
     with pytest.raises(Blocked):
         probe_plain_http(SITE, {TWIN: Blocked("not public")})
 
 
-def test_https_page_on_unusual_port_has_no_plain_http_url() -> None:
+def test_unusual_port_has_no_plain_http_url() -> None:
     evidence, urls = probe_plain_http("https://site.example.com:8443/", {})
     assert evidence.url is None
     assert urls == []
 
 
-def test_page_over_plain_http_is_not_fetched_again() -> None:
+def test_plain_http_page_is_not_fetched_again() -> None:
     evidence, urls = probe_plain_http(TWIN, {})
     assert [hop.url for hop in evidence.hops] == [TWIN]
     assert urls == []
 
 
-def test_https_response_is_fetched_for_page_over_plain_http(network: Network, root: Identity, tmp_path: Path) -> None:
+def test_https_response_is_fetched_for_http_page(network: Network, root: Identity, tmp_path: Path) -> None:
     with tls_server(tmp_path, root.issue(HOST), respond=GOOD_PAGE) as port:
         peer = tls_peer(load(network, f"https://{HOST}:{port}/"), network)
         url = f"http://{HOST}:{port}/x"
@@ -347,7 +349,7 @@ def test_https_response_is_fetched_for_page_over_plain_http(network: Network, ro
     assert https_answer(page, TlsPeer(HOST, port, None), network).response is None
 
 
-# Cross-origin requests
+# Tests for cross-origin requests.
 
 
 def echo(connection: socket.socket) -> None:
@@ -357,30 +359,28 @@ def echo(connection: socket.socket) -> None:
     connection.sendall(http_message(b"<p>", headers=allow))
 
 
-def test_cors_probe_sends_random_origin_then_null(network: Network) -> None:
+def test_cors_probe_sends_random_origin_first(network: Network) -> None:
     with serve(echo) as port:
-        first = cors(load(network, f"http://{LOOPBACK}:{port}/"), network)
-        second = cors(load(network, f"http://{LOOPBACK}:{port}/"), network)
+        page = load(network, f"http://{LOOPBACK}:{port}/")
+        first, second = (cors(page, OriginCors(page.target.url), network) for _ in range(2))
     assert [answer.allow_origin for answer in first.answers] == [(first.answers[0].origin,), ("null",)]
     assert {answer.allow_credentials for answer in first.answers} == {("true",)}
     assert first.answers[0].origin != second.answers[0].origin
 
 
-def test_cors_probe_raises_site_protected_after_status_429(network: Network) -> None:
+def test_cors_probe_stops_after_status_429(network: Network) -> None:
     with serve(http_answer(b"<p>")) as port:
         page = load(network, f"http://{LOOPBACK}:{port}/")
     with serve(http_answer(b"", status=429)) as limited:
         moved = Page(page.requested, target(f"http://{LOOPBACK}:{limited}/"), page.hops)
         with pytest.raises(SiteProtected):
-            cors(moved, network)
+            cors(moved, OriginCors(""), network)
 
 
-# Whole scans
+# Tests for whole security scans.
 
 
-def test_security_scan_of_good_site_passes_transport_and_header_checks(
-    network: Network, root: Identity, tmp_path: Path
-) -> None:
+def test_good_site_passes_transport_checks(network: Network, root: Identity, tmp_path: Path) -> None:
     start = time.monotonic()
     with tls_server(tmp_path, root.issue(HOST), respond=GOOD_PAGE) as port:
         (result,) = scan(target(f"https://{HOST}:{port}/"), [ScanType.SECURITY], network, Budget(20))
@@ -392,11 +392,11 @@ def test_security_scan_of_good_site_passes_transport_and_header_checks(
         for check in category.checks
     }
     assert [id for id, status in verdicts.items() if status != "pass"] == []
-    assert len(verdicts) == 20  # without the redirect check, which does not apply to an unusual port
+    assert len(verdicts) == 20  # The redirect check does not apply to an unusual port.
     assert time.monotonic() - start < 10
 
 
-def test_security_scan_of_site_without_tls_fails_with_score_cap(network: Network) -> None:
+def test_scan_without_tls_caps_the_score(network: Network) -> None:
     with serve(http_answer(b"<!doctype html><input type=password>")) as port:
         (result,) = scan(target(f"http://{LOOPBACK}:{port}/"), [ScanType.SECURITY], network, Budget(20))
     verdicts = {check.id: (check.status, str(check.severity)) for check in result.checks}
@@ -408,7 +408,7 @@ def test_security_scan_of_site_without_tls_fails_with_score_cap(network: Network
     assert result.score <= 49
 
 
-def test_security_scan_of_site_with_tls_1_0_only(network: Network, root: Identity, tmp_path: Path) -> None:
+def test_tls_1_0_only_site_fails(network: Network, root: Identity, tmp_path: Path) -> None:
     leaf = root.issue(HOST, rsa_bits=2048)
     old: dict[str, Any] = {"minimum": ssl.TLSVersion.TLSv1, "maximum": ssl.TLSVersion.TLSv1, "ciphers": OLD}
     with tls_server(tmp_path, leaf, respond=GOOD_PAGE, **old) as port:
@@ -425,9 +425,12 @@ def receive_silently(connection: socket.socket) -> None:
         pass
 
 
-def test_port_without_tls_response_gets_one_connection(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An HTTP server may send nothing because a TLS hello looks like the beginning of a request."""
-    monkeypatch.setattr(tls_probe, "UNSURE_TIMEOUT_S", 0.3)
+def test_silent_port_gets_one_connection(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An HTTP server may not answer a TLS hello.
+
+    The hello looks like the beginning of a request.
+    """
+    monkeypatch.setattr(tls_probe, "OPTIONAL_TLS_TIMEOUT_S", 0.3)
     with Site(converse=receive_silently) as site, loopback_network() as network:
         address = target(f"{site.url}/")
         page = Page(address, address, (Response(url=address.url, status=200, headers=Headers()),))

@@ -24,29 +24,33 @@ FIFTY, LONG = "Red running shoes for women and men, at the docks!", "x" * 61
         ("<p><svg><title>A drawing of a very red shoe</title></svg>", "missing"),
         (f"<title>{FIFTY}</title><p><svg><title>Logo</title></svg>", "pass"),
         (f"<title>{FIFTY}</title><title>{FIFTY}</title>", "several"),
-        ("<title>女性と男性のための赤いランニングシューズ</title>", "pass"),  # 20 characters, as wide as 40 Latin ones
+        (
+            "<title>女性と男性のための赤いランニングシューズ</title>",
+            "pass",
+        ),  # This title of 20 full-width characters is as wide as 40 Latin ones.
         (f"<title>{'赤' * 31}</title>", "long"),
-        ("<title>Debian 管理者ハンドブック</title>", "pass"),  # 16 characters, about 250 pixels
+        # This title of 16 characters is long enough with about 250 pixels.
+        ("<title>Debian 管理者ハンドブック</title>", "pass"),
         ("<title>한국어로 쓴 제목은 글자 하나가 정사각형이다</title>", "pass"),
-        (f"<title>{'il' * 45}</title>", "pass"),  # 90 narrow letters fit
-        (f"<title>{'WM' * 20}</title>", "long"),  # 40 wide letters do not fit
+        (f"<title>{'il' * 45}</title>", "pass"),  # These 90 narrow letters fit into a search result.
+        (f"<title>{'WM' * 20}</title>", "long"),  # These 40 wide letters do not fit into a search result.
         (f"<title>{'é' * 54}</title>", "pass"),
         (f"<title>{'Å' * 54}</title>", "long"),
         (f"<title>\n  {FIFTY[:25]}\n   {FIFTY[25:]}\n</title>", "pass"),
         ("<script>document.title = 'Shoes'</script>", "missing"),
     ],
 )
-def test_title(html: str, expected: str) -> None:
+def test_title_check_verdict(html: str, expected: str) -> None:
     html_page = page(f"<!doctype html><html lang=en>{html}")
     assert outcome(judge(checks.title, html_page)) == expected
 
 
-def test_title_message_has_characters_and_pixels() -> None:
+def test_title_message_states_length() -> None:
     text = message(judge(checks.title, page("<title>Debian 管理者ハンドブック</title>")))
     assert text.startswith("The title has 16 characters, about 249 pixels")
 
 
-def test_description_message_has_characters_and_latin_width() -> None:
+def test_description_message_states_length() -> None:
     text = message(judge(checks.meta_description, page(head(f"<meta name=description content='{'赤' * 45}'>"))))
     assert text.startswith("The meta description has 45 characters, as wide as 90 Latin ones")
 
@@ -61,9 +65,7 @@ def test_description_message_has_characters_and_latin_width() -> None:
         (f"<title>{LONG}</title>", "warn", Severity.LOW, "Page title is too long"),
     ],
 )
-def test_missing_title_fails_and_title_of_wrong_length_warns(
-    html: str, expected: str, severity: Severity, title: str
-) -> None:
+def test_missing_title_fails(html: str, expected: str, severity: Severity, title: str) -> None:
     finding = judge(checks.title, page(f"<!doctype html><html lang=en>{html}"))
     assert (verdict(finding), severity_of(checks.title, finding)) == (expected, severity)
     assert title_of(checks.title, finding) == title
@@ -84,13 +86,13 @@ def test_missing_title_fails_and_title_of_wrong_length_warns(
         (f"<meta name=description content=''><meta name=description content='{'x' * 90}'>", "pass"),
     ],
 )
-def test_meta_description(markup: str, expected: str) -> None:
+def test_meta_description_check_verdict(markup: str, expected: str) -> None:
     html_page = page(head(markup))
     assert outcome(judge(checks.meta_description, html_page)) == expected
 
 
 @pytest.mark.parametrize(("length", "expected"), [(0, "fail"), (79, "warn"), (80, "pass"), (161, "warn")])
-def test_missing_description_fails_and_description_of_wrong_length_warns(length: int, expected: str) -> None:
+def test_missing_description_fails(length: int, expected: str) -> None:
     html_page = page(head(f"<meta name=description content='{'x' * length}'>"))
     assert verdict(judge(checks.meta_description, html_page)) == expected
 
@@ -109,13 +111,13 @@ def test_missing_description_fails_and_description_of_wrong_length_warns(length:
         ("<div role=heading aria-level=2>Shoes</div>", "missing"),
     ],
 )
-def test_h1(markup: str, expected: str) -> None:
+def test_h1_check_verdict(markup: str, expected: str) -> None:
     finding = judge(checks.h1, page(body(markup)))
     assert outcome(finding) == expected
     assert verdict(finding) == ("pass" if expected == "pass" else "warn")
 
 
-def test_h1_message_quotes_first_main_heading() -> None:
+def test_h1_message_quotes_main_heading() -> None:
     assert message(judge(checks.h1, page(body("<h1>Shoes</h1>")))) == "The main heading is “Shoes”."
     text = message(judge(checks.h1, page(body("<h1>Shoes</h1><h1>Boots</h1>"))))
     assert text == "The main heading is “Shoes”, the first of 2."
@@ -155,9 +157,21 @@ def test_description_added_by_scripts_counts() -> None:
 
 
 @pytest.mark.parametrize(
-    ("markup", "expected"), [("<p>", "n/a"), ("<img src=a alt=Shoe>", "pass"), ("<img src=a>", "fail")]
+    ("markup", "expected"),
+    [
+        ("<p>", "n/a"),
+        ("<img src=a alt=Shoe>", "pass"),
+        ("<img src=a>", "fail"),
+        ("<img src=a width=300 height=200>", "fail"),
+        ("<img src=a width=12>", "fail"),  # The height of the image is unknown.
+        ("<img src=a width=12 height=80%>", "fail"),
+        # Toggles, icons and tracking pixels do not appear in image searches.
+        ("<img src=a width=12 height=12>", "n/a"),
+        ("<img src=a width=24px height=' 16 '>", "n/a"),
+        ("<img src=a width=1 height=1><img src=a alt=Shoe>", "pass"),
+    ],
 )
-def test_seo_image_alt(markup: str, expected: str) -> None:
+def test_seo_image_alt_check_verdict(markup: str, expected: str) -> None:
     html_page = page(body(markup))
     assert verdict(judge(checks.seo_image_alt, html_page)) == expected
 
@@ -165,7 +179,7 @@ def test_seo_image_alt(markup: str, expected: str) -> None:
 @pytest.mark.parametrize(
     ("markup", "expected"),
     [
-        ("<p>" + "word " * 50, "pass"),  # a short notice
+        ("<p>" + "word " * 50, "pass"),  # The page is only a short notice.
         ("<p>" + "word " * 49, "little"),
         ("<p>word</p>" * 50, "pass"),
         ("<p hidden>" + "word " * 50, "little"),
@@ -173,7 +187,7 @@ def test_seo_image_alt(markup: str, expected: str) -> None:
         ("<style>" + "word " * 50 + "</style>", "little"),
         ("<noscript>" + "word " * 50 + "</noscript>", "little"),
         ("<p>" + "- " * 300, "little"),
-        ("<p aria-hidden=true>" + "word " * 50, "pass"),  # sighted visitors see the text
+        ("<p aria-hidden=true>" + "word " * 50, "pass"),  # Sighted visitors see text with aria-hidden.
         ("<p>" + "赤い靴" * 40, "pass"),
         ("<p>" + "赤い靴" * 20, "little"),
         ("<div id=app></div>", "little"),
@@ -181,12 +195,12 @@ def test_seo_image_alt(markup: str, expected: str) -> None:
         ("<div hidden><input type=password></div><p>Shoes", "little"),
     ],
 )
-def test_thin_content(markup: str, expected: str) -> None:
+def test_thin_content_check_verdict(markup: str, expected: str) -> None:
     html_page = page(body(markup))
     assert outcome(judge(checks.thin_content, html_page)) == expected
 
 
-def test_words_of_long_text_are_counted_up_to_limit() -> None:
+def test_words_are_counted_up_to_limit() -> None:
     html_page = page(body("<p>Some words of a book.</p>" * 20_000))
     text = message(judge(checks.thin_content, html_page))
     assert text == "The page has more than 9,000 words of visible text."
@@ -199,12 +213,12 @@ def test_text_added_by_scripts_counts(words: int, expected: str) -> None:
     assert outcome(judge(checks.thin_content, html_page, rendered)) == expected
 
 
-def test_thin_content_does_not_apply_to_noindex_page() -> None:
+def test_thin_content_check_skips_noindex_page() -> None:
     html_page = page(head("<meta name=robots content=noindex>", "<p>All systems run."))
     assert verdict(judge(checks.thin_content, html_page)) == "n/a"
 
 
-def test_thin_content_message_names_no_required_number_of_words() -> None:
+def test_thin_content_message_requires_no_number() -> None:
     finding = judge(checks.thin_content, page(body("<p>Three short words")))
     assert verdict(finding) == "warn"
     assert message(finding) == "The page has 3 words of visible text."
@@ -222,7 +236,7 @@ def test_thin_content_message_names_no_required_number_of_words() -> None:
         ("<p>Text", "missing"),
     ],
 )
-def test_lang_present(html: str, expected: str) -> None:
+def test_lang_present_check_verdict(html: str, expected: str) -> None:
     finding = judge(checks.lang_present, page(html))
     assert outcome(finding) == expected
     assert verdict(finding) == ("pass" if expected == "pass" else "fail")

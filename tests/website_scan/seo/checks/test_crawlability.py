@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.website_scan.cast import URL, head, outcome, page, response, rows, title_of, verdict
+from tests.website_scan.cast import URL, head, outcome, page, response, rows, severity_of, title_of, verdict
 from tests.website_scan.seo.cast import judge, message_with_places, verdict_of
 from website_scan.crawl.robots import MAX_BYTES as ROBOTS_MAX_BYTES
 from website_scan.crawl.robots import Robots, parse_robots
@@ -53,7 +53,11 @@ RULES = "User-agent: *\nDisallow: /admin\n"
         (robots("Down", 500), "error-status", "stay away"),
         (robots("Slow down", 429), "error-status", "status 429"),
         (RobotsFile("x", None, Robots(), "site.example.com did not answer in time."), "unreachable", "in time"),
-        (RobotsFile("x", None, Robots(), "It redirects 6 times.", redirected_away=True), "redirects-away", "6 times"),
+        (
+            RobotsFile("x", None, Robots(), "It redirects 6 times.", has_too_many_redirects=True),
+            "redirects-away",
+            "6 times",
+        ),
         (robots(HTML), "html", "HTML page"),
         (robots("\n<!-- x --><html>"), "html", "HTML page"),
         (robots(HTML, 404), "pass", ""),
@@ -64,7 +68,7 @@ RULES = "User-agent: *\nDisallow: /admin\n"
         (robots(RULES + "#" * ROBOTS_MAX_BYTES), "too-large", "512 kB"),
     ],
 )
-def test_robots_txt(file: RobotsFile, expected: str, expected_text: str) -> None:
+def test_robots_txt_check_verdict(file: RobotsFile, expected: str, expected_text: str) -> None:
     finding = checks.robots_txt(file)
     assert outcome(finding) == expected
     assert verdict(finding) == verdict_of(expected, "error-status", "unreachable")
@@ -105,7 +109,8 @@ INCONCLUSIVE = file(None, None, error="site.example.com did not answer in time."
     [
         (Sitemaps((GOOD,), 1), "pass", "robots.txt names https://"),
         (Sitemaps((GOOD,)), "pass", "usual place"),
-        (Sitemaps((file(parse("<rubbish>")),), 1), "pass", ""),  # the check sitemap-valid reports it
+        # The check sitemap-valid reports the malformed sitemap.
+        (Sitemaps((file(parse("<rubbish>")),), 1), "pass", ""),
         (Sitemaps(), "missing", "robots.txt names no sitemap"),
         (Sitemaps((NOT_FOUND,), 1), "unavailable", "answers with status 404"),
         (Sitemaps((GOOD, NOT_FOUND), 2), "unavailable", "1 unavailable sitemap"),
@@ -113,14 +118,14 @@ INCONCLUSIVE = file(None, None, error="site.example.com did not answer in time."
         (Sitemaps((GOOD, INCONCLUSIVE), 2), "pass", ""),
     ],
 )
-def test_sitemap_found(sitemaps: Sitemaps, expected: str, expected_text: str) -> None:
+def test_sitemap_found_check_verdict(sitemaps: Sitemaps, expected: str, expected_text: str) -> None:
     finding = checks.sitemap_found(sitemaps)
     assert outcome(finding) == expected
     assert verdict(finding) == verdict_of(expected)
     assert expected_text in message_with_places(finding)
 
 
-def test_message_names_only_unavailable_sitemaps() -> None:
+def test_message_names_unavailable_sitemaps() -> None:
     unavailable = file(None, 404, f"{HOST}/old.xml")
     finding = checks.sitemap_found(Sitemaps((GOOD, unavailable, file(parse("<rubbish>"))), 3))
     assert (
@@ -160,20 +165,20 @@ def judge_sitemap(sitemaps: Sitemaps, html_page: Page | None = None, rules: Robo
         (Sitemap(SitemapKind.PAGES, count=MAX_URLS + 1, is_whole=False), "invalid", "50,000 URLs"),
         (Sitemap(SitemapKind.PAGES, count=1, size_bytes=MAX_BYTES + 1, is_whole=False), "invalid", "52 MB"),
         (
-            Sitemap(SitemapKind.PAGES, count=1, size_bytes=MAX_BYTES, namespace=NAMESPACE, names_page=True),
+            Sitemap(SitemapKind.PAGES, count=1, size_bytes=MAX_BYTES, namespace=NAMESPACE, contains_page=True),
             "pass",
             "",
         ),
     ],
 )
-def test_sitemap_valid(parsed: Sitemap, expected: str, expected_text: str) -> None:
+def test_sitemap_valid_check_verdict(parsed: Sitemap, expected: str, expected_text: str) -> None:
     finding = judge_sitemap(Sitemaps((file(parsed),), 1))
     assert outcome(finding) == expected
     assert verdict(finding) == verdict_of(expected, "invalid")
     assert expected_text in message_with_places(finding)
 
 
-def test_sitemap_valid_does_not_apply_without_sitemap() -> None:
+def test_sitemap_valid_check_needs_sitemap() -> None:
     assert verdict(judge_sitemap(Sitemaps())) == "n/a"
     assert verdict(judge_sitemap(Sitemaps((NOT_FOUND,), 1))) == "n/a"
 
@@ -189,11 +194,11 @@ def test_sitemap_valid_does_not_apply_without_sitemap() -> None:
         page(url=f"{URL}?utm_source=letter"),
     ],
 )
-def test_unindexable_page_need_not_be_in_sitemap(html_page: Page) -> None:
+def test_unindexable_page_needs_no_sitemap(html_page: Page) -> None:
     assert verdict(judge_sitemap(Sitemaps((WITHOUT_PAGE,), 1), html_page)) == "pass"
 
 
-def test_page_disallowed_by_robots_txt_need_not_be_in_sitemap() -> None:
+def test_disallowed_page_needs_no_sitemap() -> None:
     assert (
         verdict(judge_sitemap(Sitemaps((WITHOUT_PAGE,), 1), rules=robots("User-agent: *\nDisallow: /shop"))) == "pass"
     )
@@ -201,7 +206,7 @@ def test_page_disallowed_by_robots_txt_need_not_be_in_sitemap() -> None:
     assert outcome(judge_sitemap(Sitemaps((WITHOUT_PAGE,), 1), rules=admin)) == "page-missing"
 
 
-def test_page_that_is_its_own_canonical_url_must_be_in_sitemap() -> None:
+def test_canonical_page_must_be_in_sitemap() -> None:
     html_page = page(head(f"<link rel=canonical href={URL}>"))
     assert outcome(judge_sitemap(Sitemaps((WITHOUT_PAGE,), 1), html_page)) == "page-missing"
 
@@ -214,21 +219,22 @@ INDEX = file(sitemap(f"{HOST}/a.xml", f"{HOST}/b.xml", root="sitemapindex"))
     [
         (Sitemaps((INDEX,), 1, (WITHOUT_PAGE, WITHOUT_PAGE)), "page-missing"),
         (Sitemaps((INDEX,), 1, (WITHOUT_PAGE, GOOD)), "pass"),
-        (Sitemaps((INDEX,), 1, (WITHOUT_PAGE,)), "pass"),  # the second sitemap of the index was not loaded
+        (Sitemaps((INDEX,), 1, (WITHOUT_PAGE,)), "pass"),  # The second sitemap of the index was not loaded.
         (Sitemaps((INDEX,), 1, (WITHOUT_PAGE, NOT_FOUND)), "pass"),
         (Sitemaps((INDEX,), 1, (WITHOUT_PAGE, INCONCLUSIVE)), "pass"),
         (Sitemaps((WITHOUT_PAGE,), 6), "pass"),
         (Sitemaps((WITHOUT_PAGE, INCONCLUSIVE), 2), "pass"),
         (Sitemaps((WITHOUT_PAGE, file(sitemap(OTHER, is_cut=True))), 2), "pass"),
         (Sitemaps((WITHOUT_PAGE, file(parse("<rss/>"))), 2), "pass"),
-        (Sitemaps((INDEX,), 1, (WITHOUT_PAGE, file(parse("<urlset>")))), "pass"),  # sitemap-index reports it
+        # The check sitemap-index reports the malformed sitemap.
+        (Sitemaps((INDEX,), 1, (WITHOUT_PAGE, file(parse("<urlset>")))), "pass"),
     ],
 )
-def test_page_is_reported_missing_only_if_all_sitemaps_were_read(sitemaps: Sitemaps, expected: str) -> None:
+def test_page_is_missing_only_in_complete_sitemaps(sitemaps: Sitemaps, expected: str) -> None:
     assert outcome(judge_sitemap(sitemaps)) == expected
 
 
-def test_sitemap_of_index_with_relative_urls_fails() -> None:
+def test_sitemap_index_with_relative_urls_fails() -> None:
     finding = judge_sitemap(Sitemaps((INDEX,), 1, (file(sitemap("/a"), url=f"{HOST}/a.xml"),)))
     assert verdict(finding) == "fail"
     assert f"1 of 2 sitemaps is invalid: {HOST}/a.xml has 1 URL" in message_with_places(finding)
@@ -252,13 +258,28 @@ def test_sitemap_of_index_with_relative_urls_fails() -> None:
         (Sitemaps((INDEX,), 1, (INDEX,)), "unreadable", "is an index itself"),
     ],
 )
-def test_sitemap_index(sitemaps: Sitemaps, expected: str, expected_text: str) -> None:
+def test_sitemap_index_check_verdict(sitemaps: Sitemaps, expected: str, expected_text: str) -> None:
     finding = checks.sitemap_index(sitemaps)
     assert outcome(finding) == expected
     assert verdict(finding) == verdict_of(expected, "unreadable")
     assert expected_text in message_with_places(finding)
 
 
-def test_sitemap_index_raises_error_if_all_responses_are_inconclusive() -> None:
+def test_inconclusive_sitemap_index_raises_error() -> None:
     with pytest.raises(NetError, match="in time"):
         checks.sitemap_index(Sitemaps((INDEX,), 1, (INCONCLUSIVE, INCONCLUSIVE)))
+
+
+@pytest.mark.parametrize(
+    ("entry", "severity", "expected_text"),
+    [
+        ("<lastmod>2026-01-01</lastmod>", "medium", "has 1 invalid entry (line 1: <url> has no <loc>)"),
+        (f"<loc>{URL}</loc><lastmod>2026-01-05 15:35:12</lastmod>", "low", "“2026-01-05 15:35:12” is not a W3C date"),
+    ],
+)
+def test_invalid_sitemap_entries_are_warning(entry: str, severity: str, expected_text: str) -> None:
+    parsed = parse(f'<urlset xmlns="{NAMESPACE}"><url>{entry}</url></urlset>')
+    finding = judge_sitemap(Sitemaps((file(parsed),), 1))
+    assert (verdict(finding), outcome(finding)) == ("warn", "invalid-entries")
+    assert severity_of(checks.sitemap_valid, finding) == severity
+    assert expected_text in message_with_places(finding)

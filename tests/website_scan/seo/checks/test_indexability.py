@@ -16,11 +16,13 @@ from tests.website_scan.cast import (
     verdict,
 )
 from tests.website_scan.seo.cast import judge, message_with_places, verdict_of
+from website_scan.browser.evidence import Rendered
 from website_scan.crawl.robots import Robots, parse_robots
 from website_scan.crawl.robots_file import RobotsFile
 from website_scan.findings import Severity
 from website_scan.outcomes import Fail
 from website_scan.seo.checks import indexability as checks
+from website_scan.seo.checks import international, social
 from website_scan.seo.evidence import CanonicalAnswer
 from website_scan.written_urls import split_url
 
@@ -32,13 +34,13 @@ ROBOTS_URL = "https://site.example.com/robots.txt"
     ("status", "expected"),
     [(200, "pass"), (203, "pass"), (204, "empty"), (304, "error"), (404, "error"), (410, "error"), (503, "error")],
 )
-def test_http_status(status: int, expected: str) -> None:
+def test_http_status_check_verdict(status: int, expected: str) -> None:
     finding = checks.http_status(page("" if status == 204 else "<p>Text", status=status))
     assert outcome(finding) == expected
     assert verdict(finding) == verdict_of(expected, "error")
 
 
-def test_http_status_message_names_status_and_effect() -> None:
+def test_http_status_message_names_effect() -> None:
     text = message(checks.http_status(page("<p>Text", status=503)))
     assert text == "The page answers with status 503, which makes crawlers slow down."
     text = message(checks.http_status(page("<p>Text", status=304)))
@@ -77,7 +79,7 @@ def test_http_status_message_names_status_and_effect() -> None:
         ("", [(TAG, "bingbot: noindex")], "excluded-from-some"),
         ("", [(TAG, "bingbot: noindex, nofollow"), (TAG, "googlebot: nofollow")], "excluded-from-some"),
         ("", [(TAG, "bingbot: nofollow, googlebot: noindex")], "excluded"),
-        ("", [(TAG, "GPTBot: noindex")], "pass"),  # GPTBot is not a search engine
+        ("", [(TAG, "GPTBot: noindex")], "pass"),  # GPTBot is not a search engine.
         ("", [(TAG, "otherbot: noindex, nofollow")], "pass"),
         ("", [(TAG, "otherbot: noindex"), (TAG, "seznambot: noindex")], "excluded-from-some"),
         ("", [(TAG, "max-snippet: 0, max-image-preview: none")], "pass"),
@@ -91,7 +93,7 @@ def test_http_status_message_names_status_and_effect() -> None:
         ("<meta name=robots content=index>", [(TAG, "noindex")], "excluded"),
     ],
 )
-def test_is_indexable(markup: str, headers: list[tuple[str, str]], expected: str) -> None:
+def test_is_indexable_check_verdict(markup: str, headers: list[tuple[str, str]], expected: str) -> None:
     finding = judge(checks.is_indexable, page(head(markup), *headers))
     assert outcome(finding) == expected
     assert verdict(finding) == verdict_of(expected, "excluded")
@@ -107,13 +109,13 @@ def test_pdf_is_judged_by_x_robots_tag() -> None:
     assert verdict(judge(checks.is_indexable, html_page)) == "fail"
 
 
-def test_noindex_message_names_header_or_element() -> None:
+def test_noindex_message_names_its_place() -> None:
     html_page = page(head("<meta name=googlebot content=noindex>"), (TAG, "bingbot: noindex"))
     text = message(judge(checks.is_indexable, html_page))
     assert text == 'The page asks not to be indexed: noindex in <meta name="googlebot">.'
 
 
-def test_message_explains_that_noindex_wins_over_index() -> None:
+def test_message_explains_that_noindex_wins() -> None:
     text = message(judge(checks.is_indexable, page(head("<meta name=robots content='index, noindex'>"))))
     assert text.endswith('noindex in <meta name="robots">; the index rule beside it does not override that.')
 
@@ -121,14 +123,14 @@ def test_message_explains_that_noindex_wins_over_index() -> None:
 @pytest.mark.parametrize(
     ("content", "severity"), [("noindex nofollow", Severity.HIGH), ("unavailable_after: soon", Severity.LOW)]
 )
-def test_ambiguous_robots_rule_is_less_severe_than_noindex(content: str, severity: Severity) -> None:
+def test_ambiguous_robots_rule_is_less_severe(content: str, severity: Severity) -> None:
     finding = judge(checks.is_indexable, page(head(f"<meta name=robots content='{content}, nosnippet'>")))
     assert severity_of(checks.is_indexable, finding) is severity
     assert "nosnippet" not in message(finding)
     assert [row["rule"] for row in rows(finding)] == [content.partition(":")[0], "nosnippet"]
 
 
-def test_noindex_for_bing_is_more_severe_than_for_smaller_engine() -> None:
+def test_noindex_for_bing_is_more_severe() -> None:
     for agent, severity in (("bingbot", Severity.MEDIUM), ("seznambot", Severity.LOW)):
         html_page = page(head(""), (TAG, f"{agent}: noindex"))
         finding = judge(checks.is_indexable, html_page)
@@ -155,12 +157,12 @@ def robots_file(text: str, status: int = 200) -> RobotsFile:
         ("User-agent: googlebot\nDisallow: /", "blocked"),
         ("User-agent: *\nDisallow: /\nUser-agent: googlebot\nDisallow:", "other-engines"),
         ("User-agent: bingbot\nDisallow: /", "other-engines"),
-        ("User-agent: GPTBot\nDisallow: /", "pass"),  # not a search engine
+        ("User-agent: GPTBot\nDisallow: /", "pass"),  # GPTBot is not a search engine.
         ("User-agent: AhrefsBot\nUser-agent: SemrushBot\nDisallow: /", "pass"),
         ("<!doctype html><title>Not found</title>", "pass"),
     ],
 )
-def test_robots_blocked(text: str, expected: str) -> None:
+def test_robots_blocked_check_verdict(text: str, expected: str) -> None:
     finding = judge(checks.robots_blocked, page(), robots_file(text))
     assert outcome(finding) == expected
     assert verdict(finding) == verdict_of(expected, "blocked")
@@ -184,7 +186,7 @@ def test_title_names_blocked_search_engines(text: str, severity: Severity, title
     assert title_of(checks.robots_blocked, finding) == title
 
 
-def test_finding_quotes_robots_txt_line_that_blocks_search_engine() -> None:
+def test_finding_quotes_blocking_line() -> None:
     finding = judge(checks.robots_blocked, page(), robots_file("User-agent: bingbot\nDisallow: /shop"))
     assert rows(finding) == [
         {
@@ -200,13 +202,13 @@ def test_finding_quotes_robots_txt_line_that_blocks_search_engine() -> None:
     )
 
 
-def test_message_quotes_deciding_line_of_robots_txt() -> None:
+def test_message_quotes_deciding_line() -> None:
     html_page = page()
     finding = judge(checks.robots_blocked, html_page, robots_file("User-agent: *\nDisallow: /shop"))
     assert "“Disallow: /shop” (line 2, for all crawlers)" in message_with_places(finding)
 
 
-def test_message_explains_that_blocked_noindex_has_no_effect() -> None:
+def test_message_explains_blocked_noindex() -> None:
     html_page = page(head("<meta name=robots content=noindex>"))
     finding = judge(checks.robots_blocked, html_page, robots_file("User-agent: *\nDisallow: /"))
     assert "its noindex cannot be seen" in message(finding)
@@ -218,7 +220,7 @@ def test_robots_txt_rule_matches_query() -> None:
     assert verdict(finding) == "fail"
 
 
-def test_blocked_redirect_to_page_is_warning() -> None:
+def test_blocked_redirect_is_warning() -> None:
     html_page = page(via=(("https://site.example.com/go/7", 301),))
     finding = judge(checks.robots_blocked, html_page, robots_file("User-agent: *\nDisallow: /go/"))
     assert (verdict(finding), outcome(finding)) == ("warn", "redirect")
@@ -226,7 +228,7 @@ def test_blocked_redirect_to_page_is_warning() -> None:
 
 
 @pytest.mark.parametrize("status", [401, 403, 404, 410])
-def test_robots_txt_with_client_error_blocks_nothing(status: int) -> None:
+def test_client_error_of_robots_txt_blocks_nothing(status: int) -> None:
     html_page = page()
     finding = judge(checks.robots_blocked, html_page, robots_file("", status))
     assert verdict(finding) == "pass"
@@ -241,7 +243,7 @@ def test_robots_txt_with_client_error_blocks_nothing(status: int) -> None:
         RobotsFile(ROBOTS_URL, None, Robots(), "The site did not answer in time."),
     ],
 )
-def test_unreachable_robots_txt_is_warning_of_high_severity(file: RobotsFile) -> None:
+def test_unreachable_robots_txt_is_severe_warning(file: RobotsFile) -> None:
     html_page = page()
     finding = judge(checks.robots_blocked, html_page, file)
     assert (verdict(finding), outcome(finding)) == ("warn", "unknown")
@@ -249,9 +251,9 @@ def test_unreachable_robots_txt_is_warning_of_high_severity(file: RobotsFile) ->
     assert "unknown" in message(finding)
 
 
-def test_robots_txt_with_endless_redirects_blocks_nothing() -> None:
+def test_endless_redirects_of_robots_txt_block_nothing() -> None:
     html_page = page()
-    file = RobotsFile(ROBOTS_URL, None, Robots(), "Too many.", redirected_away=True)
+    file = RobotsFile(ROBOTS_URL, None, Robots(), "Too many.", has_too_many_redirects=True)
     assert verdict(judge(checks.robots_blocked, html_page, file)) == "pass"
 
 
@@ -272,7 +274,8 @@ LINK = "<link rel=canonical href='{}'>"
         (LINK.format("https://exa mple.com/"), [], "invalid", "n/a"),
         (LINK.format("javascript:void(0)"), [], "invalid", "n/a"),
         (LINK.format(URL) + LINK.format(URL), [], "pass", "pass"),
-        (LINK.format(URL) + LINK.format("/shop/shoes#top"), [], "pass", "relative"),  # the same URL
+        # Both canonical links have the same URL.
+        (LINK.format(URL) + LINK.format("/shop/shoes#top"), [], "pass", "relative"),
         (LINK.format(URL) + LINK.format("/shop"), [], "contradictory", "relative"),
         (LINK.format(URL), [("Link", f"<{URL}>; rel=canonical")], "pass", "pass"),
         (LINK.format(URL), [("Link", '<https://b.example.com/>; rel="canonical"')], "contradictory", "pass"),
@@ -294,11 +297,22 @@ LINK = "<link rel=canonical href='{}'>"
         ("<link rel=CANONICAL href=/x media=print>" + LINK.format(URL), [], "pass", "relative"),
         ("<base href=https://site.example.com/shop/>" + LINK.format("shoes"), [], "pass", "relative"),
         ("<link rel=canonicals href=/x>", [], "n/a", "n/a"),
+        # HTML: an empty or missing href creates no link.
+        (f"<link rel=canonical content='{URL}'>", [], "empty", "n/a"),
+        (f"<link rel=canonical src='{URL}'>", [], "empty", "n/a"),
+        ("<link rel=canonical>", [], "empty", "n/a"),
+        ("<link rel=canonical href>", [], "empty", "n/a"),
+        ("<link rel=canonical href=' '>", [], "empty", "n/a"),
+        ("<link rel='nofollow canonical' content=x>", [], "empty", "n/a"),
+        ("<link rel=canonical>" + LINK.format(URL), [], "empty", "pass"),
+        (LINK.format(URL) + "<link rel=canonical>", [], "empty", "pass"),
+        ("<link rel=canonical>", [("Link", f"<{URL}>; rel=canonical")], "empty", "pass"),
+        ("<noscript><link rel=canonical></noscript>", [], "n/a", "n/a"),
+        ("<template><link rel=canonical></template>", [], "n/a", "n/a"),
+        ("<link rel=preload><link rel=icon>", [], "n/a", "n/a"),
     ],
 )
-def test_canonical_valid_and_canonical_absolute(
-    markup: str, headers: list[tuple[str, str]], valid: str, absolute: str
-) -> None:
+def test_canonical_checks_verdict(markup: str, headers: list[tuple[str, str]], valid: str, absolute: str) -> None:
     html_page = page(head(markup), *headers)
     finding = judge(checks.canonical_valid, html_page)
     assert outcome(finding) == valid
@@ -322,8 +336,28 @@ def test_canonical_valid_and_canonical_absolute(
         ),
     ],
 )
-def test_canonical_valid_message_names_fault(markup: str, expected_text: str) -> None:
+def test_canonical_message_names_fault(markup: str, expected_text: str) -> None:
     assert message_with_places(judge(checks.canonical_valid, page(head(markup)))) == expected_text
+
+
+@pytest.mark.parametrize(
+    ("markup", "expected_text"),
+    [
+        (f"<link rel=canonical content='{URL}'>", "A canonical link has no href attribute."),
+        (LINK.format(""), "A canonical link is empty."),
+    ],
+)
+def test_message_distinguishes_empty_href(markup: str, expected_text: str) -> None:
+    assert message_with_places(judge(checks.canonical_valid, page(head(markup)))) == expected_text
+
+
+@pytest.mark.parametrize(
+    ("shown", "expected"), [(LINK.format(URL), "n/a"), ("<link rel=canonical>", "empty"), ("", "empty")]
+)
+def test_script_may_fill_canonical_link(shown: str, expected: str) -> None:
+    html_page = page(head("<link rel=canonical id=own>"))
+    rendered = Rendered(document(page(head(shown))), {})
+    assert outcome(judge(checks.canonical_valid, html_page, rendered)) == expected
 
 
 def answer(url: str, status: int = 200, html: str = "<p>Text", *headers: tuple[str, str]) -> CanonicalAnswer:
@@ -337,7 +371,7 @@ OTHER = "https://site.example.com/shop/boots"
 @pytest.mark.parametrize(
     ("canonical", "canonical_answer", "expected"),
     [
-        (None, None, "n/a"),  # a canonical URL is optional
+        (None, None, "n/a"),  # A canonical URL is optional.
         (URL, None, "pass"),
         (URL + "#top", None, "pass"),
         (OTHER, answer(OTHER), "pass"),
@@ -356,7 +390,9 @@ OTHER = "https://site.example.com/shop/boots"
         ("http://site.example.com/shop/shoes", answer("http://site.example.com/shop/shoes"), "plain-http"),
     ],
 )
-def test_canonical_target(canonical: str | None, canonical_answer: CanonicalAnswer | None, expected: str) -> None:
+def test_canonical_target_check_verdict(
+    canonical: str | None, canonical_answer: CanonicalAnswer | None, expected: str
+) -> None:
     html_page = page(head(LINK.format(canonical) if canonical else ""))
     finding = judge(checks.canonical_target, html_page, canonical_answer or CanonicalAnswer())
     assert outcome(finding) == expected
@@ -364,7 +400,7 @@ def test_canonical_target(canonical: str | None, canonical_answer: CanonicalAnsw
 
 
 @pytest.mark.parametrize("own", ["/index.html", "/?utm_source=letter", "/index.php?lang=en", "/default.aspx"])
-def test_front_page_variant_may_have_root_as_canonical_url(own: str) -> None:
+def test_front_page_may_have_root_as_canonical(own: str) -> None:
     root = "https://site.example.com/"
     html_page = page(head(LINK.format(root)), url=f"https://site.example.com{own}")
     assert verdict(judge(checks.canonical_target, html_page, answer(root))) == "pass"
@@ -375,10 +411,10 @@ def test_front_page_variant_may_have_root_as_canonical_url(own: str) -> None:
     [
         ("https://site.example.com/de/", "other-page"),
         ("https://site.example.com/en/", "pass"),
-        ("https://site.example.com/en/?ref=letter", "pass"),  # a variant of the English page
+        ("https://site.example.com/en/?ref=letter", "pass"),  # The canonical page is a variant of the English page.
     ],
 )
-def test_canonical_url_must_not_be_another_language_version(own: str, expected: str) -> None:
+def test_canonical_must_have_the_same_language(own: str, expected: str) -> None:
     english = "https://site.example.com/en/"
     markup = (
         LINK.format(english) + "<link rel=alternate hreflang=de href=/de/><link rel=alternate hreflang=en href=/en/>"
@@ -389,7 +425,41 @@ def test_canonical_url_must_not_be_another_language_version(own: str, expected: 
     assert verdict(finding) == verdict_of(expected, "other-page")
 
 
-def test_message_explains_that_canonical_url_redirects_to_page_itself() -> None:
+@pytest.mark.parametrize(
+    ("own", "written"),
+    [
+        ("/ko/%EB%B3%B4/", "/ko/%eb%b3%b4/"),
+        ("/ko/%EB%B3%B4/", "/ko/보/"),
+        ("/~ann/", "/%7Eann/"),
+        ("/?q=%C3%A9", "/?q=%c3%a9"),
+        ("/a|b", "/a%7Cb"),
+    ],
+)
+def test_canonical_url_is_compared_without_escapes(own: str, written: str) -> None:
+    """RFC 3986, section 6.2.2.
+
+    Both spellings are one URL, for all checks that compare URLs.
+    """
+    url, other = f"https://site.example.com{own}", f"https://site.example.com{written}"
+    alternates = f"<link rel=alternate hreflang=ko href='{other}'><link rel=alternate hreflang=en href='/en/'>"
+    share = f"<meta property=og:url content='{url}'>"
+    html_page = page(head(LINK.format(url) + LINK.format(other) + alternates + share), url=url)
+    only_other = page(head(LINK.format(other) + alternates + share), url=url)
+    assert verdict(judge(checks.canonical_target, only_other, CanonicalAnswer())) == "pass"
+    assert verdict(judge(checks.canonical_valid, html_page)) == "pass"
+    assert verdict(judge(international.hreflang_self, only_other)) == "pass"
+    assert verdict(judge(social.og_url, only_other)) == "pass"
+
+
+def test_escaped_slash_makes_another_url() -> None:
+    """RFC 3986, section 2.2: `%2F` and `/` are different."""
+    own, other = "https://site.example.com/a/b", "https://site.example.com/a%2Fb"
+    markup = LINK.format(other) + f"<link rel=alternate hreflang=de href='{own}'>"
+    html_page = page(head(markup + f"<link rel=alternate hreflang=en href='{other}'>"), url=own)
+    assert outcome(judge(checks.canonical_target, html_page, answer(other))) == "other-page"
+
+
+def test_message_explains_canonical_redirect_loop() -> None:
     html_page = page(head(LINK.format(OTHER)))
     moved = answer(OTHER, 301, "", ("Location", "/shop/shoes"))
     finding = judge(checks.canonical_target, html_page, moved)
@@ -401,24 +471,24 @@ def test_message_explains_that_canonical_url_redirects_to_page_itself() -> None:
     ("location", "expected_text"),
     [("/shop/new", "to https://site.example.com/shop/new"), ("mailto:a@b.example", "to nowhere")],
 )
-def test_message_names_redirect_target_of_canonical_url(location: str, expected_text: str) -> None:
+def test_message_names_canonical_redirect_target(location: str, expected_text: str) -> None:
     moved = answer(OTHER, 302, "", ("Location", location))
     finding = judge(checks.canonical_target, page(head(LINK.format(OTHER))), moved)
     assert message(finding) == f"The canonical URL {OTHER} redirects (302) {expected_text}."
 
 
-def test_title_names_status_of_canonical_url() -> None:
+def test_title_names_canonical_status() -> None:
     finding = judge(checks.canonical_target, page(head(LINK.format(OTHER))), answer(OTHER, 404))
     assert title_of(checks.canonical_target, finding) == "Canonical URL answers with status 404"
     assert rows(finding) == [{"page": URL, "canonical": OTHER}]
 
 
-def test_canonical_target_does_not_apply_to_contradictory_links() -> None:
+def test_contradictory_canonical_links_are_skipped() -> None:
     html_page = page(head(LINK.format(URL) + LINK.format(OTHER)))
     assert verdict(judge(checks.canonical_target, html_page, CanonicalAnswer())) == "n/a"
 
 
-def test_canonical_link_in_body_is_reported_only_by_head_integrity() -> None:
+def test_canonical_link_in_body_is_reported_once() -> None:
     html_page = page(head("", f"<p>Text{LINK.format(URL)}"))
     assert verdict(judge(checks.canonical_target, html_page, CanonicalAnswer())) == "n/a"
     assert "canonical link" in message_with_places(judge(checks.head_integrity, html_page))
@@ -437,7 +507,7 @@ BARE, WWW = "http://site.example.com/", "https://www.site.example.com/"
         (((BARE, 307),), "temporary"),
         (((BARE, 301), (WWW, 301)), "chain"),
         (((URL.replace("https", "http"), 301),), "pass"),
-        # An upgrade to https on the same host may come before the redirect to another host.
+        # An upgrade to https on the same host may come first.
         (((URL.replace("https", "http"), 301), (URL, 301)), "pass"),
         (((URL.replace("https", "http"), 301), (URL, 302)), "temporary"),
         (((URL.replace("https", "http"), 302), (URL, 301)), "temporary"),
@@ -448,7 +518,7 @@ BARE, WWW = "http://site.example.com/", "https://www.site.example.com/"
         (((BARE, 301),) * 6, "chain"),
     ],
 )
-def test_redirect_chain(via: tuple[tuple[str, int], ...], expected: str) -> None:
+def test_redirect_chain_check_verdict(via: tuple[tuple[str, int], ...], expected: str) -> None:
     finding = judge(checks.redirect_chain, page(via=via))
     assert outcome(finding) == expected
     assert verdict(finding) == verdict_of(expected, "chain" if len(via) > 5 else "")
@@ -462,7 +532,7 @@ def test_redirect_chain(via: tuple[tuple[str, int], ...], expected: str) -> None
         ((302, 302), f"2 redirects in a row lead to {URL}. These are temporary: {BARE}, {WWW}."),
     ],
 )
-def test_message_names_temporary_redirects_of_chain(statuses: tuple[int, int], expected_text: str) -> None:
+def test_message_names_temporary_redirects(statuses: tuple[int, int], expected_text: str) -> None:
     finding = judge(checks.redirect_chain, page(via=((BARE, statuses[0]), (WWW, statuses[1]))))
     assert message_with_places(finding) == expected_text
     assert [row["status"] for row in rows(finding)] == [*statuses, 200]
@@ -476,7 +546,7 @@ def test_message_names_temporary_redirects_of_chain(statuses: tuple[int, int], e
         ("0, /home", "refresh"),
         ("0 /home", "refresh"),
         (" 0 ;  url = /home ", "refresh"),
-        ("300", "pass"),  # the page reloads itself
+        ("300", "pass"),  # The refresh reloads the page itself.
         ("300; url=/shop/shoes", "pass"),
         ("300; url=#latest", "pass"),
         ("0; url=javascript:alert(1)", "pass"),
@@ -484,14 +554,14 @@ def test_message_names_temporary_redirects_of_chain(statuses: tuple[int, int], e
         ("", "pass"),
     ],
 )
-def test_meta_refresh_to_another_page_is_reported_as_redirect(content: str, expected: str) -> None:
+def test_meta_refresh_is_reported_as_redirect(content: str, expected: str) -> None:
     html_page = page(head(f'<meta http-equiv=Refresh content="{content}">'))
     finding = judge(checks.redirect_chain, html_page)
     assert outcome(finding) == expected
     assert verdict(finding) == verdict_of(expected)
 
 
-def test_refresh_header_is_reported_as_redirect() -> None:
+def test_refresh_header_is_redirect() -> None:
     html_page = page(head(""), ("Refresh", "0; url=/home"))
     assert outcome(judge(checks.redirect_chain, html_page)) == "refresh"
 
@@ -504,7 +574,7 @@ def test_refresh_header_is_reported_as_redirect() -> None:
         (
             "<head><title>T</title></head><link rel=canonical href=/a><body>",
             "pass",
-        ),  # the parser moves it into the head
+        ),  # The parser moves the element into the head.
         ("<head><script>1</script><noscript><img src=t></noscript><title>T</title></head><p>Text", "pass"),
         ("<head><template><div></div></template><title>T</title></head><p>Text", "pass"),
         (head("", "<svg><title>A shoe</title></svg>"), "pass"),
@@ -520,13 +590,13 @@ def test_refresh_header_is_reported_as_redirect() -> None:
         (head("", "<svg><foreignObject><title>x</title></foreignObject></svg>"), "pass"),
     ],
 )
-def test_head_integrity(html: str, expected: str) -> None:
+def test_head_integrity_check_verdict(html: str, expected: str) -> None:
     finding = judge(checks.head_integrity, page(html))
     assert outcome(finding) == expected
     assert verdict(finding) == verdict_of(expected, "metadata")
 
 
-def test_robots_meta_in_body_is_not_reported_as_ignored() -> None:
+def test_robots_meta_in_body_is_not_ignored() -> None:
     html_page = page(head("<img src=pixel><meta name=robots content=all>" + LINK.format(URL)))
     finding = judge(checks.head_integrity, html_page)
     assert message_with_places(finding) == "Metadata is in the body instead of the head, after <img>: canonical link."
@@ -543,7 +613,7 @@ def test_robots_meta_in_body_is_not_reported_as_ignored() -> None:
         ("<head>Hello<title>T</title></head><body>", "after “Hello”"),
     ],
 )
-def test_message_names_element_that_ended_head(html: str, cause: str) -> None:
+def test_message_names_element_that_ends_head(html: str, cause: str) -> None:
     html_page = page(html)
     assert cause in message(judge(checks.head_integrity, html_page))
 
@@ -556,12 +626,12 @@ def test_pass_lists_metadata_in_head() -> None:
 
 
 @pytest.mark.parametrize("media_type", ["application/pdf", "image/png", "application/json", "text/plain"])
-def test_canonical_target_does_not_apply_to_files_without_link_header(media_type: str) -> None:
+def test_canonical_target_of_file_needs_link_header(media_type: str) -> None:
     html_page = page("%PDF", ("Content-Type", media_type))
     assert verdict(judge(checks.canonical_target, html_page, CanonicalAnswer())) == "n/a"
 
 
-def test_token_in_canonical_link_is_masked_and_text_is_cut() -> None:
+def test_token_in_canonical_link_is_masked() -> None:
     html_page = page(head(LINK.format("/a?token=3f2a9c77" + "x" * 500)))
     finding = judge(checks.canonical_absolute, html_page)
     assert verdict(finding) == "warn"
@@ -569,7 +639,7 @@ def test_token_in_canonical_link_is_masked_and_text_is_cut() -> None:
     assert len(message(finding)) < 400
 
 
-def test_error_statuses_have_different_fingerprints() -> None:
+def test_error_statuses_differ_in_fingerprint() -> None:
     def places(status: int) -> set[str]:
         finding = checks.http_status(page("<p>Text", status=status))
         assert isinstance(finding, Fail)

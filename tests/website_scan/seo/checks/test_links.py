@@ -54,11 +54,29 @@ def judge_anchors(markup: str) -> Verdict:
         ("<a href='JavaScript:;' id=x>a</a>", "uncrawlable"),
         ("<a href='java&#10;script:go(1)'>a</a>", "uncrawlable"),
         ("<a href='javascript:location.href=\"/a\"'>a</a>", "uncrawlable"),
-        # Named links and page numbers lead to another page; menus, signs and icons do not.
+        # Links with names and page numbers lead to other pages, unlike icons.
         ("<a href='javascript:void(0);' class=page-link>2</a>", "uncrawlable"),
         ("<a href='javascript:;'>About Us</a>", "uncrawlable"),
         ("<a href='javascript:;'><img src=a.png alt='About Us'></a>", "uncrawlable"),
-        ("<a href='javascript:;' aria-label='About Us'><i></i></a>", "uncrawlable"),
+        ("<a href='javascript:;'><img src=a.png></a>", "uncrawlable"),
+        ("<a href='javascript:;'><span>About <i>Us</i></span></a>", "uncrawlable"),
+        ("<a href='javascript:;'><span class=icon>About us</span></a>", "uncrawlable"),
+        ("<a href='javascript:;'><i class=material-icons>home</i> About</a>", "uncrawlable"),
+        # A name for screen readers does not turn an icon into a page link.
+        ("<a href='javascript:;'><i></i></a>", "pass"),
+        ("<a href='javascript:;' aria-label='About Us'><i></i></a>", "pass"),
+        ("<a href='javascript:;' title='About Us'><i></i></a>", "pass"),
+        ("<a href='javascript:;'><svg><title>About Us</title></svg></a>", "pass"),
+        ("<a href='javascript:;'><i></i><span class='sr-only'>About Us</span></a>", "pass"),
+        ("<a href='javascript:;'><i></i><b class='a visually-hidden'>About Us</b></a>", "pass"),
+        ("<a href='javascript:;'><img src=a.png width=16 height=16></a>", "pass"),
+        ("<a href='javascript:;'><img src=a.png width=16 height=16 alt='Close'></a>", "pass"),
+        ("<a href='javascript:;'><img src=a.png width=16 alt='Close'></a>", "uncrawlable"),
+        # A ligature of an icon font counts as an icon.
+        ("<a href='javascript:;'><i class=material-icons>shopping_cart</i></a>", "pass"),
+        ("<a href='javascript:;'><span class='material-symbols-outlined'>menu</span></a>", "pass"),
+        ("<a href='javascript:;'><mat-icon>close</mat-icon></a>", "pass"),
+        ("<a href='javascript:;'><i class='icon'>arrow_back</i> &times;</a>", "pass"),
         ("<a href='javascript:void(0)' onclick='openPage(\"prices\")'>Prices</a>", "uncrawlable"),
         ("<a href='javascript:void(0)' onclick='location=\"/prices\"'>Prices</a>", "uncrawlable"),
         ("<a href='javascript:openPage(7)' data-toggle=tab>Prices</a>", "uncrawlable"),
@@ -76,19 +94,19 @@ def judge_anchors(markup: str) -> Verdict:
         ("<a href=/a>a</a><a href=''>b</a>", "pass"),
     ],
 )
-def test_crawlable_anchors(markup: str, expected: str) -> None:
+def test_crawlable_anchors_check_verdict(markup: str, expected: str) -> None:
     finding = judge_anchors(markup)
     assert outcome(finding) == expected
     assert verdict(finding) == ("fail" if expected == "uncrawlable" else expected)
 
 
-def test_crawlable_anchors_message_quotes_links() -> None:
+def test_anchors_message_quotes_links() -> None:
     text = message_with_places(judge_anchors("<a href=/a>a</a><a href='javascript:go(7)'>Our prices</a>"))
     assert "1 of 2 links" in text
     assert '<a href="javascript:go(7)"> “Our prices” runs a script' in text
 
 
-def test_crawlable_anchors_message_quotes_link_without_text() -> None:
+def test_anchors_message_quotes_link_without_text() -> None:
     finding = judge_anchors("<a href=/a>a</a><a href='javascript:go(7)' aria-label=Prices></a>")
     assert (
         message_with_places(finding)
@@ -121,26 +139,26 @@ def judge_link_text(markup: str, lang: str = "en") -> Verdict:
         ("<a href=/a><img src=a.png alt='Shoes'></a>", "en", "pass"),
         ("<a href=/a><img src=a.png alt='Click here'></a>", "en", "generic"),
         ("<a href=/a>Read more<img src=a.png alt='of shoes'></a>", "en", "pass"),
-        ("<a href=/a><img src=a.png></a>", "en", "pass"),  # an accessibility check reports links without a name
-        ("<a href=/a>Go</a>", "en", "pass"),  # Go is a programming language
+        ("<a href=/a><img src=a.png></a>", "en", "pass"),  # An accessibility check reports links without a name.
+        ("<a href=/a>Go</a>", "en", "pass"),  # Go is a programming language.
         ("<a href=/a hidden>Read more</a><a href=/b>Prices</a>", "en", "pass"),
         ("<a href=/a rel=nofollow>Read more</a><a href=/b>Prices</a>", "en", "pass"),
         ("<a href=#more>More</a><a href=/b>Prices</a>", "en", "pass"),
-        ("<a href=/shop/shoes#more>More</a><a href=/b>Prices</a>", "en", "pass"),  # a link to the page itself
+        ("<a href=/shop/shoes#more>More</a><a href=/b>Prices</a>", "en", "pass"),  # The link leads to the page itself.
         ("<a href=#more>More</a>", "en", "n/a"),
         ("<a href='javascript:more()'>More</a>", "en", "n/a"),
         ("<a href='mailto:a@b.example'>here</a>", "en", "n/a"),
         ("<a href=/a>hier</a>", "de", "generic"),
         ("<a href=/a>Hier</a>", "de-AT", "generic"),
         ("<a href=/a>Mehr erfahren</a>", "de", "generic"),
-        ("<a href=/a>Mehr erfahren</a>", "en", "generic"),  # the declared language is often a default
+        ("<a href=/a>Mehr erfahren</a>", "en", "generic"),  # The declared language is often a default of the software.
         ("<a href=/a lang=de>Hier</a>", "en", "generic"),
         ("<a href=/a>Hier</a>", "en", "pass"),
         ("<div lang=sv><a href=/a>Mer</a></div>", "en", "generic"),
-        ("<a href=/a>Mer</a>", "fr", "pass"),  # French for the sea
+        ("<a href=/a>Mer</a>", "fr", "pass"),  # The French word “mer” means “sea”.
         ("<a href=/a>En savoir plus</a>", "fr", "generic"),
         ("<a href=/a>Plus d\u2019infos</a>", "fr", "generic"),
-        ("<a href=/a>La Suite</a>", "fr", "pass"),  # La Suite is a hotel
+        ("<a href=/a>La Suite</a>", "fr", "pass"),  # La Suite is the name of a hotel.
         ("<a href=/a>aquí</a>", "es", "generic"),
         ("<a href=/a>Leggi tutto</a>", "it", "generic"),
         ("<a href=/a>Saiba mais</a>", "pt-BR", "generic"),
@@ -156,13 +174,13 @@ def judge_link_text(markup: str, lang: str = "en") -> Verdict:
         (f"<a href=/a>{'Read more ' * 50}</a>", "en", "pass"),
     ],
 )
-def test_link_text(markup: str, lang: str, expected: str) -> None:
+def test_link_text_check_verdict(markup: str, lang: str, expected: str) -> None:
     finding = judge_link_text(markup, lang)
     assert outcome(finding) == expected
     assert verdict(finding) == ("warn" if expected == "generic" else expected)
 
 
-def test_link_text_message_quotes_text_and_url() -> None:
+def test_link_text_message_quotes_url() -> None:
     text = message_with_places(judge_link_text("<a href=/a>Prices</a><a href=/b>here</a>"))
     assert text == f"1 of 2 links to other pages has a generic text: “here” to {HOST}/b."
 
@@ -172,7 +190,7 @@ def answer(status: int | None, is_broken: bool | None, *, is_internal: bool = Tr
 
 
 FINE, GONE, UNCLEAR = answer(200, False), answer(404, True), answer(403, None)
-ELSEWHERE_GONE = answer(None, True, is_internal=False, error="other.example does not resolve to an address.")
+BROKEN_EXTERNAL_LINK = answer(None, True, is_internal=False, error="other.example does not resolve to an address.")
 
 
 @pytest.mark.parametrize(
@@ -189,13 +207,17 @@ ELSEWHERE_GONE = answer(None, True, is_internal=False, error="other.example does
             "internal",
             f"1 internal link is broken (2 of 2 links checked): {HOST}/a (404)",
         ),
-        (LinkAnswers((GONE, ELSEWHERE_GONE), 1, 1), "internal", "1 internal link and 1 external link are broken"),
-        (LinkAnswers((GONE, ELSEWHERE_GONE), 1, 1), "internal", f"{HOST}/a (404); https://other.example/a (other"),
-        (LinkAnswers((FINE, ELSEWHERE_GONE), 1, 1), "external", "does not resolve"),
+        (LinkAnswers((GONE, BROKEN_EXTERNAL_LINK), 1, 1), "internal", "1 internal link and 1 external link are broken"),
+        (
+            LinkAnswers((GONE, BROKEN_EXTERNAL_LINK), 1, 1),
+            "internal",
+            f"{HOST}/a (404); https://other.example/a (other",
+        ),
+        (LinkAnswers((FINE, BROKEN_EXTERNAL_LINK), 1, 1), "external", "does not resolve"),
         (LinkAnswers((GONE,), 9, stopped="Status 429, too many requests."), "internal", "because of status 429"),
     ],
 )
-def test_broken_links(answers: LinkAnswers, expected: str, expected_text: str) -> None:
+def test_broken_links_check_verdict(answers: LinkAnswers, expected: str, expected_text: str) -> None:
     finding = checks.broken_links(answers)
     assert outcome(finding) == expected
     assert verdict(finding) == {"internal": "fail", "external": "warn"}.get(expected, expected)
@@ -218,7 +240,8 @@ def judge_localhost_links(markup: str, url: str = f"{HOST}/shop/shoes", head_mar
         ("<a href='https://a.example/#http://localhost/'>a</a>", "pass"),
         ("<p>Open http://localhost:3000 in your browser", "pass"),
         ("<code>&lt;a href='http://localhost'></code>", "pass"),
-        ("<a href=http://localhost:3000/>http://localhost:3000</a>", "pass"),  # an instruction for developers
+        # The text is an instruction for developers, not a broken link.
+        ("<a href=http://localhost:3000/>http://localhost:3000</a>", "pass"),
         ("<a href=http://192.168.1.1>192.168.1.1 log-in</a>", "pass"),
         ("<a href=https://172.15.0.1/>a</a>", "pass"),
         ("<a href=https://11.0.0.1/>a</a>", "pass"),
@@ -256,7 +279,7 @@ def judge_localhost_links(markup: str, url: str = f"{HOST}/shop/shoes", head_mar
         ("<svg><image xlink:href=http://localhost/a.png /></svg>", "private"),
     ],
 )
-def test_localhost_links(markup: str, expected: str) -> None:
+def test_localhost_links_check_verdict(markup: str, expected: str) -> None:
     finding = judge_localhost_links(markup)
     assert outcome(finding) == expected
     assert verdict(finding) == ("fail" if expected == "private" else expected)
@@ -283,7 +306,7 @@ def test_localhost_links_message_quotes_url() -> None:
 
 
 @pytest.mark.parametrize("url", ["http://localhost:8000/", "http://127.0.0.1:8000/", "http://[::1]:8000/"])
-def test_localhost_links_does_not_apply_to_page_on_local_host(url: str) -> None:
+def test_localhost_links_are_allowed_on_local_host(url: str) -> None:
     assert verdict(judge_localhost_links("<a href=http://localhost:8000/a>a</a>", url)) == "n/a"
 
 
@@ -313,13 +336,13 @@ def judge_nofollow(markup: str, *headers: tuple[str, str], head_markup: str = ""
         ("<map><area href=/a rel=nofollow></map>", "links"),
     ],
 )
-def test_internal_nofollow(markup: str, expected: str) -> None:
+def test_internal_nofollow_check_verdict(markup: str, expected: str) -> None:
     finding = judge_nofollow(markup)
     assert outcome(finding) == expected
     assert verdict(finding) == ("warn" if expected == "links" else expected)
 
 
-def test_nofollow_in_robots_meta_or_header_counts() -> None:
+def test_robots_nofollow_counts() -> None:
     link = "<a href=/a>a</a>"
     finding = judge_nofollow(link, head_markup="<meta name=robots content='index, nofollow'>")
     assert (verdict(finding), outcome(finding)) == ("warn", "page")
@@ -329,7 +352,7 @@ def test_nofollow_in_robots_meta_or_header_counts() -> None:
     assert verdict(judge_nofollow("<p>Text", ("X-Robots-Tag", "none"))) == "n/a"
 
 
-def test_pass_message_separates_followed_and_nofollow_links() -> None:
+def test_message_separates_followed_links() -> None:
     login = "<a href=/log-in rel=nofollow>a</a><a href='/a?sort=price' rel=nofollow>b</a>"
     text = message(judge(checks.internal_nofollow, page(body(f"{login}<a href=/b>b</a>"))))
     assert (

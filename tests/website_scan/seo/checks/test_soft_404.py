@@ -73,7 +73,7 @@ OTHER_PAGES = {
 
 
 @pytest.mark.parametrize(("title", "body"), ERROR_PAGES.values(), ids=ERROR_PAGES)
-def test_not_found_message_with_status_200_is_warning(title: str, body: str) -> None:
+def test_not_found_with_status_200_is_warning(title: str, body: str) -> None:
     finding = judge(checks.soft_404, page(markup(title, body)), MissingPathAnswer())
     assert (verdict(finding), outcome(finding)) == ("warn", "error-page")
     assert severity_of(checks.soft_404, finding) is Severity.MEDIUM
@@ -84,7 +84,7 @@ def test_not_found_message_with_status_200_is_warning(title: str, body: str) -> 
 def test_other_page_is_not_soft_404(title: str, body: str) -> None:
     html_page = page(markup(title, body))
     assert verdict(judge(checks.soft_404, html_page, MissingPathAnswer())) == "pass"
-    assert not read_missing_page_words(AccessibleDocument(document(html_page))).in_all_parts
+    assert not read_missing_page_words(AccessibleDocument(document(html_page))).is_in_all_parts
 
 
 @pytest.mark.parametrize(
@@ -96,15 +96,13 @@ def test_other_page_is_not_soft_404(title: str, body: str) -> None:
         (ARTICLE, GONE, 200, "pass"),
     ],
 )
-def test_soft_404_fails_only_if_random_path_gets_same_response(
-    markup: str, other: str, status: int, expected: str
-) -> None:
+def test_soft_404_fails_with_same_random_response(markup: str, other: str, status: int, expected: str) -> None:
     headers = ("Content-Type", "text/html; charset=utf-8")
     missing_path = MissingPathAnswer("/shop/shoes-a1b2c3", response("", headers, status=status, body=other.encode()))
     assert verdict(judge(checks.soft_404, page(markup), missing_path)) == expected
 
 
-def test_soft_404_message_names_random_path() -> None:
+def test_message_names_random_path() -> None:
     headers = ("Content-Type", "text/html; charset=utf-8")
     missing_path = MissingPathAnswer("/shop/shoes-a1b2c3", response("", headers, body=GONE.encode()))
     finding = judge(checks.soft_404, page(GONE), missing_path)
@@ -114,7 +112,7 @@ def test_soft_404_message_names_random_path() -> None:
     assert rows(finding) == [{"asked": "/shop/shoes-a1b2c3", "status": 200}]
 
 
-def test_not_found_message_added_by_scripts_counts() -> None:
+def test_not_found_message_of_scripts_counts() -> None:
     shell = page("<!doctype html><title>Acme</title><div id=root></div><script src=/app.js></script>")
     rendered = Rendered(document(page(GONE)), {})
     assert verdict(judge(checks.soft_404, shell, MissingPathAnswer(), rendered)) == "warn"
@@ -126,7 +124,7 @@ def scan_page(site: Site, path: str) -> ScanResult:
         return scan(target(site.url + path), [ScanType.SEO], network, Budget())[0]
 
 
-def test_soft_404_caps_seo_score_at_40() -> None:
+def test_soft_404_caps_score_at_40() -> None:
     with Site({"*": Answer(GONE)}) as site:
         result = scan_page(site, "/old-shoes")
     assert {check.id: check.status for check in result.checks}["soft-404"] == "fail"
@@ -134,7 +132,7 @@ def test_soft_404_caps_seo_score_at_40() -> None:
     assert result.score <= 40
 
 
-def test_ordinary_page_causes_no_request_for_random_path() -> None:
+def test_ordinary_page_needs_no_random_path() -> None:
     with Site({"/shoes": Answer(markup("Shoes", "<h1>Shoes</h1>"))}) as site:
         result = scan_page(site, "/shoes")
         sibling_paths = {path for path in site.paths() if path.startswith("/shoes-")}

@@ -17,7 +17,7 @@ from website_scan.seo.evidence import AlternateAnswers, CanonicalAnswer, SocialI
 from website_scan.seo.hreflang import read_alternates
 from website_scan.seo.metadata import read_social_metadata
 from website_scan.seo.probes import answers as probes
-from website_scan.seo.probes.answers import MAX_ALTERNATES
+from website_scan.seo.probes.answers import MAX_FETCHED_ALTERNATES
 
 T = TypeVar("T")
 
@@ -45,7 +45,7 @@ def page_with_alternates(*addresses: str) -> Answer:
     return Answer(f"<!doctype html><head>{links}</head><body>Text")
 
 
-def test_language_versions_are_fetched_once_without_redirects() -> None:
+def test_language_versions_are_fetched_once() -> None:
     with Site(
         {"/": page_with_alternates("/", "/de", "/fr", "/de#top"), "/de": Answer("Hallo"), "/fr": Answer.redirect("/")}
     ) as site:
@@ -59,14 +59,17 @@ def test_language_versions_are_fetched_once_without_redirects() -> None:
     }
 
 
-def test_unreachable_language_version_has_error() -> None:
+def test_unreachable_version_has_error() -> None:
     with Site({"/": page_with_alternates("http://10.0.0.1/de", "https://site.invalid/")}) as site:
         answers = run_probe(site, alternate_answers).answers
     assert [bool(answer.error) for answer in answers] == [True, True]
 
 
-def test_unresolvable_names_raise_not_reachable_in_closed_network() -> None:
-    """Example: an internal copy of a manual, whose canonical URL is on the public site."""
+def test_names_are_unreachable_in_closed_network() -> None:
+    """Test a closed network, whose names cannot be resolved.
+
+    For example, an internal copy of a manual names the public manual as its canonical URL.
+    """
     head = (
         '<link rel=canonical href="https://www.manual.org/"><link rel=alternate hreflang=de href="/de">'
         '<link rel=alternate hreflang=fr href="https://fr.manual.org/"><meta property="og:image" content="//cdn.org/a">'
@@ -79,13 +82,13 @@ def test_unresolvable_names_raise_not_reachable_in_closed_network() -> None:
         assert run_probe(site, canonical_answer).error
 
 
-def test_at_most_ten_language_versions_are_fetched() -> None:
+def test_ten_language_versions_are_fetched() -> None:
     with Site({"/": page_with_alternates(*(f"/v{number}" for number in range(100)))}) as site:
-        assert len(run_probe(site, alternate_answers).answers) == MAX_ALTERNATES
+        assert len(run_probe(site, alternate_answers).answers) == MAX_FETCHED_ALTERNATES
 
 
 @pytest.mark.parametrize("probe", [alternate_answers, social_image])
-def test_metadata_url_probes_raise_site_protected_after_status_429(
+def test_metadata_probes_stop_after_status_429(
     probe: Callable[[Page, Document, Network], object],
 ) -> None:
     html = '<head><link rel=alternate hreflang=de href="/x"><meta property="og:image" content="/x"></head>'
@@ -107,7 +110,7 @@ def test_unreachable_og_image_has_error() -> None:
     assert image.error
 
 
-def test_og_image_probe_requests_nothing_without_image() -> None:
+def test_og_image_probe_needs_an_image() -> None:
     with Site({"/": Answer("Hello")}) as site:
         assert run_probe(site, social_image).error == ""
     assert site.paths() == ["/"]

@@ -8,7 +8,7 @@ import pytest
 from tests.targets.server import Answer, Request, Site
 from tests.website_scan.cast import POLICY, target
 from tests.website_scan.net.seams import PUBLIC, Names, Records, Wires
-from website_scan.crawl.links import changes_state, read_links
+from website_scan.crawl.links import may_change_state, read_links
 from website_scan.crawl.robots_file import RobotsFile
 from website_scan.net.client import Network
 from website_scan.net.credentials import Credentials, OriginCredentials
@@ -16,10 +16,10 @@ from website_scan.net.policy import Policy
 from website_scan.page.fetch import SiteProtected, fetch_page, parse_document
 from website_scan.seo.evidence import LinkAnswer, LinkAnswers
 from website_scan.seo.probes import links as probes
-from website_scan.seo.probes.links import AT_ONCE, MAX_EXTERNAL, MAX_INTERNAL, link_answers
+from website_scan.seo.probes.links import MAX_CONCURRENT_REQUESTS, MAX_EXTERNAL_LINKS, MAX_INTERNAL_LINKS, link_answers
 from website_scan.seo.probes.robots import robots_file
 
-OTHER = "93.184.215.99"  # an IP address without a site
+OTHER = "93.184.215.99"  # No site responds at this IP address.
 
 
 def html(*links: str) -> Answer:
@@ -38,7 +38,7 @@ def outcomes(answers: LinkAnswers) -> dict[str, bool | None]:
     return {answer.url.rpartition("/")[2]: answer.is_broken for answer in answers.answers}
 
 
-def test_status_proves_that_link_is_broken_or_works_or_neither() -> None:
+def test_status_shows_broken_links() -> None:
     statuses = (200, 204, 400, 401, 403, 404, 405, 406, 410, 451, 500, 502, 503, 999)
     with Site({f"/{status}": Answer("x", status=status) for status in statuses}) as site:
         site.routes["/"] = html(*(f"/{status}" for status in statuses), "/old", "/lost", "/loop")
@@ -51,8 +51,11 @@ def test_status_proves_that_link_is_broken_or_works_or_neither() -> None:
     assert broken["403"] is broken["999"] is broken["loop"] is None
 
 
-def test_instruction_to_open_local_url_is_not_requested() -> None:
-    """Example: a tutorial with the text "Open http://localhost:8000/polls/ in a browser"."""
+def test_local_url_in_instruction_is_not_requested() -> None:
+    """Test instructions that contain a local URL.
+
+    For example, a tutorial contains the text "Open http://localhost:8000/polls/ in a browser".
+    """
     with Site({"*": Answer(status=404)}) as other, Site() as site:
         instruction = f'<a href="{other.url}/polls">{other.url}/polls</a>'
         site.routes["/"] = Answer(
@@ -61,8 +64,11 @@ def test_instruction_to_open_local_url_is_not_requested() -> None:
         assert outcomes(probe_links(site)) == {"shop": True}
 
 
-def test_status_404_is_inconclusive_on_site_with_credentials() -> None:
-    """The link is requested without credentials, because a GET request with credentials may change data."""
+def test_status_404_is_inconclusive_with_credentials() -> None:
+    """Links are requested without credentials.
+
+    A GET request with credentials may change data.
+    """
     with Site({"/404": Answer("x", status=404), "/200": Answer("x")}) as site, Site({"/410": Answer("", 410)}) as other:
         site.routes["/"] = html("/404", "/200", f"{other.url}/410")
         credentials = OriginCredentials(site.url, Credentials(headers=(("X-Key", "value"),)))
@@ -75,7 +81,7 @@ def test_status_404_is_inconclusive_on_site_with_credentials() -> None:
         }
 
 
-def test_link_is_requested_again_after_status_500() -> None:
+def test_link_is_requested_again_after_500() -> None:
     request_counts: Counter[str] = Counter()
 
     def route(request: Request) -> Answer:
@@ -93,28 +99,28 @@ def test_bot_challenge_is_inconclusive() -> None:
         assert outcomes(probe_links(site)) == {"a": None}
 
 
-def test_sampled_links_are_requested_once_and_spread_over_page() -> None:
+def test_sampled_links_are_spread_over_page() -> None:
     with Site({"*": Answer("x")}) as site:
         site.routes["/"] = html(
             *(f"/p{number}#a" for number in range(100)), "/p1", "/p1#b", "/", "#top", "?", "mailto:a@b.c"
         )
         evidence = probe_links(site)
         paths = [path for path in site.paths() if path != "/"]
-    assert evidence.internal == 101  # including “?”, which is another URL
-    assert len(paths) == len(set(paths)) == MAX_INTERNAL
+    assert evidence.internal == 101  # The sample includes “?”, which has another URL than the page.
+    assert len(paths) == len(set(paths)) == MAX_INTERNAL_LINKS
     numbers = sorted(int(path[2:] or 0) for path in paths)
     assert numbers[0] < 5
     assert numbers[-1] > 90
 
 
-def test_at_most_five_external_links_are_requested() -> None:
+def test_five_external_links_are_requested() -> None:
     with Site({"*": Answer("x", status=404)}) as other, Site({"/a": Answer("x")}) as site:
         external = [other.url_as("localhost") + f"/{number}" for number in range(20)]
         site.routes["/"] = html("/a", *external)
         evidence = probe_links(site)
     assert (evidence.internal, evidence.external) == (1, 20)
     broken = [answer for answer in evidence.answers if answer.is_broken]
-    assert len(broken) == MAX_EXTERNAL
+    assert len(broken) == MAX_EXTERNAL_LINKS
     assert not any(answer.is_internal for answer in broken)
 
 
@@ -138,7 +144,7 @@ def test_at_most_five_external_links_are_requested() -> None:
         "<template><a href=/a>a</a></template>",
     ],
 )
-def test_link_that_may_change_data_is_not_requested(markup: str) -> None:
+def test_link_that_changes_data_is_not_requested(markup: str) -> None:
     with Site({"*": Answer("x"), "/": Answer(f"<!doctype html><title>a</title>{markup}")}) as site:
         assert probe_links(site) == LinkAnswers()
         assert site.paths() == ["/"]
@@ -162,11 +168,11 @@ def test_link_that_may_change_data_is_not_requested(markup: str) -> None:
         ("/reset?token=7", True),
     ],
 )
-def test_changes_state_recognizes_urls_of_actions(path: str, expected: bool) -> None:
-    assert changes_state(f"https://site.example.com{path}") is expected
+def test_action_urls_are_recognized(path: str, expected: bool) -> None:
+    assert may_change_state(f"https://site.example.com{path}") is expected
 
 
-def test_link_disallowed_by_robots_txt_is_not_requested() -> None:
+def test_disallowed_link_is_not_requested() -> None:
     with Site({"*": Answer("x", status=404), "/": html("/private/a", "/b", "/google/c")}) as site:
         site.routes["/robots.txt"] = Answer(
             "User-agent: *\nDisallow: /private\n\nUser-agent: googlebot\nDisallow: /google\nDisallow: /private"
@@ -179,38 +185,38 @@ def test_status_429_ends_requests() -> None:
     with Site({"*": Answer("x", status=429), "/": html(*(f"/{number}" for number in range(25)))}) as site:
         with pytest.raises(SiteProtected, match="429"):
             probe_links(site)
-        assert len(site.paths()) <= 1 + AT_ONCE
+        assert len(site.paths()) <= 1 + MAX_CONCURRENT_REQUESTS
 
 
-def test_broken_link_before_status_429_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(probes, "AT_ONCE", 1)
+def test_broken_link_is_reported_despite_429(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(probes, "MAX_CONCURRENT_REQUESTS", 1)
     with Site({"*": Answer("x", status=429), "/": html("/gone", "/b", "/c"), "/gone": Answer(status=404)}) as site:
         evidence = probe_links(site)
     assert outcomes(evidence) == {"gone": True, "b": None}
     assert "429" in evidence.stopped
 
 
-def test_status_429_of_other_site_is_inconclusive() -> None:
+def test_429_of_other_site_is_inconclusive() -> None:
     with Site({"*": Answer("x", status=429)}) as other, Site({"/a": Answer("x")}) as site:
         site.routes["/"] = html(f"{other.url_as('localhost')}/x", "/a")
         assert outcomes(probe_links(site)) == {"a": False, "x": None}
 
 
 def test_timeout_is_inconclusive(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(probes, "TIMEOUT_S", 0.2)
+    monkeypatch.setattr(probes, "REQUEST_TIMEOUT_S", 0.2)
     with Site({"/": html("/slow", "/a"), "/slow": Answer("x", delay_s=30), "/a": Answer("x")}) as site:
         assert outcomes(probe_links(site)) == {"slow": None, "a": False}
 
 
-def test_no_link_is_requested_after_time_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(probes, "TIME_LIMIT_S", 0.0)
+def test_time_limit_ends_requests(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(probes, "MAX_REQUESTING_S", 0.0)
     with Site({"/": html("/a"), "/a": Answer("x")}) as site:
         assert probe_links(site) == LinkAnswers(internal=1)
 
 
-def test_at_most_six_links_are_requested_at_once() -> None:
+def test_six_links_are_requested_at_once() -> None:
     lock, running, maximum = threading.Lock(), 0, 0
-    together = threading.Barrier(AT_ONCE)
+    together = threading.Barrier(MAX_CONCURRENT_REQUESTS)
 
     def route(_: Request) -> Answer:
         nonlocal running, maximum
@@ -222,10 +228,10 @@ def test_at_most_six_links_are_requested_at_once() -> None:
             running -= 1
         return Answer("x")
 
-    with Site({"*": route, "/": html(*(f"/{number}" for number in range(2 * AT_ONCE)))}) as site:
+    with Site({"*": route, "/": html(*(f"/{number}" for number in range(2 * MAX_CONCURRENT_REQUESTS)))}) as site:
         evidence = probe_links(site)
-    assert maximum == AT_ONCE
-    assert len(evidence.answers) == 2 * AT_ONCE
+    assert maximum == MAX_CONCURRENT_REQUESTS
+    assert len(evidence.answers) == 2 * MAX_CONCURRENT_REQUESTS
 
 
 def shop_network(site: Site) -> Network:
@@ -234,13 +240,13 @@ def shop_network(site: Site) -> Network:
     return Network(Policy(), resolver=names, lookup=records, dialer=Wires({PUBLIC: site}))
 
 
-def test_missing_name_and_refused_connection_are_broken_links() -> None:
+def test_refused_connection_is_broken_link() -> None:
     links = {
-        "http://gone.org/": True,  # the name does not exist
-        "http://silent.org/": None,  # the name server times out
-        "http://unsure.org/": None,  # DNS has an address for the name
-        "http://dead.shop.com/": True,  # refuses the connection
-        "http://intranet.shop.com/": None,  # a private address, which must not be requested
+        "http://gone.org/": True,  # The host name does not exist.
+        "http://silent.org/": None,  # The DNS query times out.
+        "http://unsure.org/": None,  # DNS has an address for the host name.
+        "http://dead.shop.com/": True,  # The server refuses connections.
+        "http://intranet.shop.com/": None,  # The private address must never be requested.
         "http://user:word@www.shop.com/": None,
         "http://www.shop.com:9/": None,
     }
@@ -259,12 +265,12 @@ def test_missing_name_and_refused_connection_are_broken_links() -> None:
 @pytest.mark.parametrize(
     ("resolvable_names", "top_level", "expected"),
     [
-        ({}, "", None),  # a closed network, in which no name of another site resolves
+        ({}, "", None),  # In a closed network, names of other sites do not resolve.
         ({}, "com", True),
         ({"unsure.org": "93.184.215.7"}, "", True),
     ],
 )
-def test_unresolvable_name_is_inconclusive_in_closed_network(
+def test_name_is_inconclusive_in_closed_network(
     resolvable_names: dict[str, str], top_level: str, expected: bool | None
 ) -> None:
     with Site({"/": html("http://gone.org/", "http://unsure.org/", "http://gone.shop.com/", "/404", "/200")}) as site:
@@ -280,14 +286,14 @@ def test_unresolvable_name_is_inconclusive_in_closed_network(
     assert broken == {
         "gone.org/": expected,
         "unsure.org/": None if resolvable_names else expected,
-        "gone.shop.com/": True,  # the name servers resolve names of the site itself
+        "gone.shop.com/": True,  # The name servers resolve the site, so its missing names do not exist.
         "www.shop.com/404": True,
         "www.shop.com/200": False,
     }
     assert evidence.resolves_other_sites is (expected is not None)
 
 
-def test_localhost_and_ip_address_do_not_prove_that_dns_resolves_other_sites() -> None:
+def test_localhost_does_not_prove_that_dns_works() -> None:
     with Site({"*": Answer("x")}) as other, Site() as site:
         site.routes["/"] = html(other.url_as("localhost") + "/a", "http://gone.org/")
         names = Names({"localhost": ("127.0.0.1",), "127.0.0.1": ("127.0.0.1",)})
@@ -295,13 +301,13 @@ def test_localhost_and_ip_address_do_not_prove_that_dns_resolves_other_sites() -
         assert outcomes(probe_links(site, net)) == {"a": False, "": None}
 
 
-def test_closed_connection_of_own_server_is_inconclusive() -> None:
+def test_connection_closed_by_site_is_inconclusive() -> None:
     with Site({"/": html("/a", "/b"), "/a": lambda _: None, "/b": Answer("x")}) as site:
         evidence = probe_links(site)
     assert outcomes(evidence) == {"a": None, "b": False}
     assert isinstance(evidence.answers[0], LinkAnswer)
 
 
-def test_links_of_error_page_are_not_requested() -> None:
+def test_error_page_links_are_not_requested() -> None:
     with Site({"*": Answer("<!doctype html><a href=/a>a</a>", status=404)}) as site:
         assert probe_links(site) == LinkAnswers()

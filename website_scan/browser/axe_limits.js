@@ -1,0 +1,78 @@
+// Ends rules of axe-core that take too long, so that the results of the other rules are not lost. After the time, no
+// further element is judged, except the first texts of each look, which are judged for contrast: on a page with thousands
+// of rows, the others look the same.
+(milliseconds) => {
+  const SLOWEST = 'color-contrast';
+  const MAX_LOOKS = 300;
+  let ends = performance.now() + milliseconds;
+  const MIN_LOOKS_MS = 1500;
+  // The contrast of texts is the last rule. Its time begins with its first element, and again after that one, because
+  // axe-core then measures the whole page once.
+  let looksEnd = ends;
+  const extendLooks = () => {
+    looksEnd = Math.max(ends, performance.now() + Math.max(milliseconds / 3, MIN_LOOKS_MS));
+  };
+  const unfinished = new Map();
+  const {rules, checks} = axe._audit;
+  const ruleClass = rules[0].constructor.prototype;
+  const checkClass = Object.values(checks)[0].constructor.prototype;
+  const {run: runRule} = ruleClass;
+  const {run: runCheck} = checkClass;
+
+  // A check with the function `after` compares elements, so that missing ones would change its result.
+  const comparesElements = (rule) => [...rule.any, ...rule.all, ...rule.none].some((check) => checks[check.id ?? check]?.after);
+  const looks = new Map();
+  const lookOf = (node) => {
+    if (!node || node === document.documentElement) return 0;
+    if (looks.has(node)) return looks.get(node);
+    const style = getComputedStyle(node);
+    const key = [lookOf(node.parentElement), node.localName, node.className, node.getAttribute('style'), style.color,
+      style.backgroundColor, style.backgroundImage, style.fontSize, style.fontWeight, style.opacity].join('\n');
+    if (!looks.has(key)) looks.set(key, looks.size + 1);
+    looks.set(node, looks.get(key));
+    return looks.get(key);
+  };
+  const isFirstOfLook = (node, seen) => {
+    if (seen.size >= MAX_LOOKS || performance.now() > looksEnd || !(node instanceof Element)) return false;
+    const look = lookOf(node);
+    return !seen.has(look) && Boolean(seen.add(look));
+  };
+  const [matched, judged] = [new Set(), new Set()];
+
+  let current = null;
+  let isMeasured = false;
+  const isOver = () => performance.now() > ends;
+  const skip = () => unfinished.set(current.id, !comparesElements(current));
+  ruleClass.run = function run(...others) {
+    current = this;
+    if (this.preload) return runRule.apply(this, others); // it runs after all others, and takes no time
+    if (this.id === SLOWEST) extendLooks();
+    const {matches} = this;
+    this.matches = function matchesInTime(node, ...more) {
+      if (isOver() && !(this.id === SLOWEST && isFirstOfLook(node, matched))) {
+        skip();
+        return false;
+      }
+      return matches.call(this, node, ...more);
+    };
+    return runRule.apply(this, others);
+  };
+  checkClass.run = function run(node, options, context, resolve, reject) {
+    if (isOver() && !current.preload && !(current.id === SLOWEST && isFirstOfLook(node?.actualNode, judged))) {
+      skip();
+      resolve(null);
+      return;
+    }
+    runCheck.call(this, node, options, context, resolve, reject);
+    if (current.id === SLOWEST && !isMeasured) {
+      isMeasured = true;
+      extendLooks();
+    }
+  };
+  rules.sort((one, other) => (one.id === SLOWEST) - (other.id === SLOWEST));
+  globalThis.__allowTime = (more) => {
+    ends = Math.max(ends, performance.now() + more);
+  };
+  // Unfinished rules, and whether the faults that they found stand nevertheless.
+  globalThis.__unfinished = () => Object.fromEntries(unfinished);
+}

@@ -1,0 +1,48 @@
+"""Decide whether the browser loads the page again.
+
+It does if the figures vary, or if another load could bring a figure below its limit. Other programs only slow loads
+down, so the figure of the fastest load counts, and further loads make it more certain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from website_scan.browser.evidence import Load, Task
+from website_scan.browser.stability import LONG_TASK_S, are_loads_stable, was_starved
+from website_scan.performance.vitals import FCP_S, LCP_S, TBT_S, MarkupFacts, Measured, vitals
+
+MAX_LOADS_UNTIL_STABLE = 4
+MAX_LOADS = 6
+# Factors by which another load may be faster, on an idle and on a fully busy machine.
+NOISE_FACTOR, STARVED_NOISE_FACTOR = 1.05, 1.25
+
+
+def needs_another_load(loads: Sequence[Load], markup: MarkupFacts) -> bool:
+    """Return True if another load of the page could change a verdict."""
+    if len(loads) < MAX_LOADS_UNTIL_STABLE and not are_loads_stable(loads):
+        return True
+    return len(loads) < MAX_LOADS and _may_pass_in_another_load(loads, markup)
+
+
+def long_tasks_of(loads: Sequence[Load]) -> list[Task]:
+    """Return the long tasks (50 ms) in the load with the fewest."""
+    traced = [load.main_thread.tasks for load in loads if load.main_thread.tasks] or [()]
+    return min(([task for task in tasks if task.processor_s >= LONG_TASK_S] for tasks in traced), key=len)
+
+
+def _may_pass_in_another_load(loads: Sequence[Load], markup: MarkupFacts) -> bool:
+    factor = STARVED_NOISE_FACTOR if was_starved(loads) else NOISE_FACTOR
+    measured = vitals(loads, markup)
+    if any(
+        _is_just_above(metric, limit, factor)
+        for metric, limits in ((measured.fcp, FCP_S), (measured.lcp, LCP_S), (measured.tbt, TBT_S))
+        for limit in limits
+    ):
+        return True
+    tasks = long_tasks_of(loads)
+    return bool(tasks) and max(task.processor_s for task in tasks) <= factor * LONG_TASK_S
+
+
+def _is_just_above(metric: Measured | None, limit: float, factor: float) -> bool:
+    return metric is not None and limit < metric.value <= factor * limit

@@ -1,0 +1,88 @@
+"""Parser of DMARC records.
+
+RFC 9989, and RFC 7489 before it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+# The version is the first tag, and its case matters (RFC 9989, section 4.8; RFC 7489, section 6.4).
+VERSION = re.compile(r"v[ \t]*+=[ \t]*+DMARC1[ \t]*+(?:;|\Z)")
+MAX_TREE_QUERIES = 8  # RFC 9989, section 4.10
+ENFORCED_POLICIES = frozenset({"quarantine", "reject"})
+POLICIES = ENFORCED_POLICIES | {"none"}
+
+
+def is_dmarc_record(text: str) -> bool:
+    """Return True for a TXT record that receivers take for DMARC.
+
+    They discard all other records.
+    """
+    return VERSION.match(text[:1].lower() + text[1:]) is not None
+
+
+def dmarc_tags(record: str) -> list[tuple[str, str]]:
+    """Return a DMARC record's tags without the version.
+
+    They are pairs of name and value in lower case.
+
+    Their order does not matter.
+    """
+    parts = (part.partition("=") for part in record.split(";")[1:])
+    return [(name.strip(" \t").lower(), value.strip(" \t").lower()) for name, _, value in parts]
+
+
+def has_valid_policies(tags: dict[str, str]) -> bool:
+    """Return True if all policies are valid.
+
+    Otherwise receivers apply none of them (RFC 7489, section 6.6.3).
+    """
+    return tags.get("p") in POLICIES and all(tags[name] in POLICIES for name in ("sp", "np") if name in tags)
+
+
+@dataclass(frozen=True, slots=True)
+class ParentPolicy:
+    """DMARC record of a parent domain, such as bank or gov.uk.
+
+    It applies to a domain without its own record.
+    """
+
+    domain: str
+    record: str
+
+    @property
+    def policy(self) -> str:
+        """Return the policy for existing subdomains.
+
+        Empty if the record has no valid one.
+        """
+        tags = dict(dmarc_tags(self.record))
+        return tags.get("sp", tags["p"]) if has_valid_policies(tags) else ""
+
+
+def parent_policy(domain: str, texts_of: Callable[[str], Sequence[str]]) -> ParentPolicy | None:
+    """Find the DMARC policy of a domain that has no record.
+
+    The search walks up the tree of domain names (RFC 9989, section 4.10).
+
+    `texts_of` returns the TXT records of a name. A record with psd=n ends the walk. One with psd=y also ends it, and
+    then the domain below it comes first. Otherwise, the domain with the fewest labels counts.
+    """
+    found: list[ParentPolicy] = []
+    labels = domain.split(".")
+    for start in range(max(1, len(labels) - MAX_TREE_QUERIES + 1), len(labels)):
+        name = ".".join(labels[start:])
+        records = [text for text in texts_of(f"_dmarc.{name}") if is_dmarc_record(text)]
+        if len(records) != 1:
+            continue
+        match dict(dmarc_tags(records[0])).get("psd"):
+            case "n":
+                return ParentPolicy(name, records[0])
+            case "y":
+                below = ".".join(labels[start - 1 :])
+                return next((policy for policy in found if policy.domain == below), ParentPolicy(name, records[0]))
+        found.append(ParentPolicy(name, records[0]))
+    return found[-1] if found else None
