@@ -19,7 +19,16 @@ from tests.factories import Member, finished_scan, make_result, make_scan
 from tests.reports.people import page_of, person, text_of
 from website_scan.result import Pictures
 
-PATHS = ("", "/screenshot.webp", "/page.webp", "/film/0.jpg", "/export/json", "/export/sarif", "/export/csv")
+PATHS = (
+    "",
+    "/screenshot.webp",
+    "/page.webp",
+    "/film/0.jpg",
+    "/export/json",
+    "/export/sarif",
+    "/export/csv",
+    "/for-developer.txt",
+)
 PICTURES = Pictures(b"RIFF", b"JPEG", {"of": "page", "size": None, "crops": {}, "frames": [(0, [], 4)]})
 
 
