@@ -13,6 +13,6 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='auditfinding',
             name='consequence',
-            field=models.TextField(blank=True, db_default='', default='', help_text='For site owners, if the severity is critical or high.'),
+            field=models.TextField(blank=True, db_default='', default='', help_text='For the owner of the site.'),
         ),
     ]

@@ -13,8 +13,12 @@ async function fetchText(address) {
 
 function copy(button) {
   const { copyFrom, copy: id } = button.dataset;
-  // The promise within the item keeps the permission of the click while the text is loaded.
-  if (copyFrom) return navigator.clipboard.write([new ClipboardItem({ "text/plain": fetchText(copyFrom) })]);
+  if (copyFrom) {
+    const text = fetchText(copyFrom);
+    text.catch(() => {}); // The clipboard fails with it, which the button reports.
+    // The promise within the item keeps the permission of the click while the text is loaded.
+    return navigator.clipboard.write([new ClipboardItem({ "text/plain": text })]);
+  }
   const source = id ? document.getElementById(id) : button.previousElementSibling;
   return navigator.clipboard.writeText(source.textContent.trim());
 }

@@ -435,7 +435,7 @@ def test_audit_menu_copies_and_prints(home: Member) -> None:
         Audit.objects.update(status="completed")
         page = page_of(browser_of(home, "viewer").get(f"/audit/{audit.id}"))
         (menu,) = page.xpath("//details[summary='Export']")
-        assert menu.xpath(".//a/@href")[-1] == f"/audit/{audit.id}/for-developer.txt"
+        assert menu.xpath(".//a/@href")[0] == f"/audit/{audit.id}/for-developer.txt"
         assert menu.xpath(".//button/@data-copy-from") == [f"/audit/{audit.id}/for-developer.txt"]
         assert len(menu.xpath(".//button[@data-print]")) == 1
         assert [path for path in page.xpath("//script/@src") if path.endswith("js/report.js")]
