@@ -11,7 +11,7 @@ async function fetchText(address) {
   return new Blob([await response.text()], { type: "text/plain" });
 }
 
-function copy(button) {
+async function copy(button) {
   const { copyFrom, copy: id } = button.dataset;
   if (copyFrom) {
     const text = fetchText(copyFrom);

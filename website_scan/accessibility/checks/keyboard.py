@@ -130,7 +130,7 @@ def accesskeys(document: AccessibleDocument) -> Faults:
     name="Repeated content can be bypassed",
     outcomes={"missing": "No way to bypass repeated content"},
     why="Keyboard users have to tab through the same navigation on every page.",
-    consequence="Visitors who use a keyboard instead of a mouse have to step through the whole menu on every page.",
+    consequence="Visitors who use a keyboard instead of a mouse have to pass the same links again on every page.",
     severity=HIGH,
     fix='Put the main content into `<main>`, give it headings, or start with `<a href="#content">Skip to content</a>`.',
     references=(f"{BYPASS_BLOCKS}", "axe-core: bypass"),

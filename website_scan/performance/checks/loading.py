@@ -179,7 +179,7 @@ class EstimatedLoad(Place):
     name="Largest contentful paint",
     outcomes={"slow": outcome("Slow largest contentful paint", CRITICAL, MEDIUM, LOW)},
     why="Until its largest element is painted, visitors do not see the main content of the page.",
-    consequence="Visitors wait long for the main content of the page, and may leave before they see it.",
+    consequence="Visitors wait a long time for the main content of the page, and may leave before they see it.",
     judged=document_curve_thresholds(f"{LCP_S[0]} s", f"{LCP_S[1]} s"),
     severity=CRITICAL,
     fix="Let the browser discover the largest element early (in the HTML itself, an image with "
@@ -265,7 +265,7 @@ def cls(vitals: Vitals, load: BrowserLoad) -> Verdict:
     name="First contentful paint",
     outcomes={"slow": outcome("Slow first contentful paint", HIGH, MEDIUM, LOW)},
     why="Until the first text or image appears, visitors cannot tell whether the page works at all.",
-    consequence="Visitors look at an empty screen for long, and may leave before anything appears.",
+    consequence="Visitors look at an empty screen for a long time, and may leave before anything appears.",
     judged=document_curve_thresholds(f"{FCP_S[0]} s", f"{FCP_S[1]} s"),
     severity=HIGH,
     fix="Let the server respond faster, without redirects, and load only what the first screen needs before it: few "

@@ -123,7 +123,7 @@ def exposed_svn_hg(exposure: Exposure) -> Verdict:
     name="Environment file is not public",
     outcomes={"public": "Environment file is public"},
     why="Environment files hold database passwords and API keys in plain text.",
-    consequence="Anyone can read the passwords and keys in your site's settings, and may use them to get at your data.",
+    consequence="Anyone can read your site's secret settings, such as passwords, and may use them to get at your data.",
     severity=CRITICAL,
     fix=Fix(
         "Move `.env` out of the web root, block dot files, and replace every secret in it.",
