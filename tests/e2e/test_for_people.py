@@ -20,11 +20,12 @@ from tests.printed import PrintedPage, printed_pages
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("pages"), pytest.mark.django_db]
 
-AUDITS = ("audit-site", "audit-page", "audit-site-pages", "sample-site")
+PRINTED = ("audit-site", "audit-page", "audit-site-pages", "sample-site", "report-of-audit", "report-browser")
 WITH_MENU = ("report-browser", "audit-site")
 MAX_BLANK_SHARE = 1 / 3
-# Headings with content below them. Of milder findings, only the title is printed.
-HEADINGS = """() => [...document.querySelectorAll("main h2, main h4, .finding:is(.of-critical, .of-high) h3")]
+# Headings with content below them. Of passed checks and of milder findings of audits, only the title is printed.
+HEADINGS = """() => [...document.querySelectorAll(
+  "main h2, main h4:not(.is-pass h4), main h3:not(.finding:not(.of-critical, .of-high) h3), .consequence")]
   .filter(each => each.checkVisibility()).map(each => each.innerText.trim().toUpperCase())"""
 # The open menu covers controls that are below it.
 VIOLATIONS = """options => axe.run(".drop[open]", options).then(({ violations }) => violations.map(
@@ -41,8 +42,8 @@ def print_page(page: Page) -> list[PrintedPage]:
     return printed_pages(page.pdf(format="A4"))
 
 
-@pytest.mark.parametrize("name", AUDITS)
-def test_printed_audit_has_no_blank_halves(page_browser: PageBrowser, name: str) -> None:  # noqa: F811
+@pytest.mark.parametrize("name", PRINTED)
+def test_print_has_no_blank_halves(page_browser: PageBrowser, name: str) -> None:  # noqa: F811
     """Regression test: of the 15 printed pages of an audit, several were half blank."""
 
     def inspect_page(page: Page) -> tuple[list[float], list[str], list[str]]:
