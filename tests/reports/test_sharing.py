@@ -83,13 +83,14 @@ def test_shared_report_is_public_until_revoked(home: Member, stranger: Member) -
 
 def test_shared_report_begins_findings_with_their_consequence(home: Member) -> None:
     scan = make_scan(home)
-    claim, columns = claim_scan(scan.id), {"consequence": "Visitors may leave."}
+    claim = claim_scan(scan.id)
     assert claim is not None
-    check = check_of("hsts", "HSTS", "No HSTS header", "fail", HIGH, HIGH, "There is none.", **columns)
+    sentence = "Visitors may leave."
+    check = check_of("hsts", "HSTS", "No HSTS header", "fail", HIGH, HIGH, "There is none.", consequence=sentence)
     assert finish_scan(claim, make_result(scan, categories=(CategoryResult("things", "Things", 10, (check,), 71),)))
     set_sharing(person(home.organization), scan)
     (first, second) = page_of(Client().get(f"/report/{scan.id}")).xpath("//li[@id='check-hsts']//div/p")[:2]
-    assert (first.get("class"), first.text) == ("consequence", "Visitors may leave.")
+    assert (first.get("class"), first.text) == ("consequence", sentence)
     assert second.get("class") == "message"
 
 
