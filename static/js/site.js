@@ -1,20 +1,44 @@
-// Copy buttons: <button data-copy="ID of an element">; without an ID, they copy the preceding element. Without scripts, the
-// style sheet hides them.
+// Buttons that copy: <button data-copy="ID of the element">, without an ID the element before the button; or
+// <button data-copy-from="address of a text">. Without scripts, the style sheet hides the former, and a link replaces
+// the latter.
 const COPIED_MS = 2_000;
-async function copyFor(button) {
-  const source = button.dataset.copy ? document.getElementById(button.dataset.copy) : button.previousElementSibling;
-  const label = (button.dataset.label ??= button.textContent);
-  try {
-    await navigator.clipboard.writeText(source.textContent.trim());
-    button.textContent = "Copied";
-  } catch {
-    button.textContent = "Not copied";
+const copied = Object.assign(document.createElement("p"), { className: "visually-hidden", role: "status" });
+
+async function fetchText(address) {
+  const response = await fetch(address);
+  // A session that has ended leads to the log-in page.
+  if (!response.ok || response.redirected) throw new Error(`${address} answered ${response.status}`);
+  return new Blob([await response.text()], { type: "text/plain" });
+}
+
+async function copy(button) {
+  const { copyFrom, copy: id } = button.dataset;
+  if (copyFrom) {
+    const text = fetchText(copyFrom);
+    text.catch(() => {}); // The clipboard fails with it, which the button reports.
+    // The promise within the item keeps the permission of the click while the text is loaded.
+    return navigator.clipboard.write([new ClipboardItem({ "text/plain": text })]);
   }
-  setTimeout(() => { button.textContent = label; }, COPIED_MS);
+  const source = id ? document.getElementById(id) : button.previousElementSibling;
+  return navigator.clipboard.writeText(source.textContent.trim());
+}
+
+async function copyFor(button) {
+  const name = button.querySelector("strong") ?? button;
+  const label = (button.dataset.label ??= name.textContent);
+  const result = await copy(button).then(() => "Copied", () => "Not copied");
+  name.textContent = copied.textContent = result;
+  setTimeout(() => {
+    name.textContent = label;
+    copied.textContent = "";
+  }, COPIED_MS);
 }
 if (navigator.clipboard) {
+  document.body.append(copied);
+  for (const button of document.querySelectorAll("[data-copy-from]")) button.parentElement.hidden = false;
+  for (const link of document.querySelectorAll("[data-copied-by-button]")) link.parentElement.hidden = true;
   addEventListener("click", (event) => {
-    const button = event.target.closest("[data-copy]");
+    const button = event.target.closest("[data-copy], [data-copy-from]");
     if (button) copyFor(button);
   });
 } else {
