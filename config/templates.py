@@ -25,7 +25,7 @@ from accounts.roles import page_of
 from infrastructure.web.cards.previews import brand_preview
 from infrastructure.web.mail import is_mail_logged
 from infrastructure.web.relative_times import relative
-from scans.check_catalogue import check_name, check_page
+from scans.check_catalogue import check_name, check_page, failure_title
 from website_scan.messages import cut
 from website_scan.report import templating
 
@@ -35,6 +35,7 @@ FILTERS = {
     "capfirst": capfirst,
     "check_name": check_name,
     "check_page": check_page,
+    "failure_title": failure_title,
     "cut": cut,
     "filesizeformat": filesizeformat,
     "floatformat": floatformat,

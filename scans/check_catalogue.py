@@ -120,6 +120,15 @@ def check_name(check_id: str) -> str:
     return entry.name if entry else check_id
 
 
+def failure_title(check_id: str, name: str = "") -> str:
+    """Return the title under which failures of a check are counted: that of its most common outcome.
+
+    Returns `name`, or the ID, if the check was removed from the catalogue.
+    """
+    entry = entries().get(check_id)
+    return entry.found if entry else name or check_id
+
+
 @functools.lru_cache(maxsize=1024)
 def check_page(check_id: str) -> str:
     """Return the path of a check's documentation page, or "" for a removed check."""

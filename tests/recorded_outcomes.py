@@ -7,6 +7,7 @@ if the example of an outcome in `website_scan/examples.json` was not returned. `
 from __future__ import annotations
 
 import functools
+import itertools
 import json
 from collections.abc import Callable
 from importlib.resources import files
@@ -22,10 +23,22 @@ from website_scan.catalogue import Check, Declaration
 from website_scan.check_results import check_result
 from website_scan.findings import ScanType
 from website_scan.outcomes import Fail, Review, Verdict, Warn
+from website_scan.values import Count, Share
 from website_scan.wording import message_without_reason
 
 EXAMPLES = Path(str(files("website_scan") / "examples.json"))
 MAX_TEXTS = 40  # Maximum number of texts per outcome in each process.
+
+# Outcomes whose message counts something other than places, and names it.
+OTHER_COUNTS = {
+    "cache-short.short-lived",  # Files of the site; those of other sites are places, too.
+    "document-write.called",  # Calls; each script names the number of its calls.
+    "http-version.http-1-1",  # Files; each origin names the number of its files.
+    "keep-alive.closed",  # Responses; each origin names the number of its responses.
+    "sitemap-valid.page-missing",  # URLs of the sitemaps.
+    "text-compressed.document",  # Files besides the document, which is a place, too.
+    "third-party-spof.other-site",  # Domains of the files.
+}
 
 # Texts of each outcome, such as `hsts.short`, in the order of the tests.
 recorded_texts: dict[str, dict[str, None]] = {}
@@ -47,9 +60,20 @@ def _record_outcomes_of(declaration: Declaration, function: Callable[..., Any]) 
 
 def _record(declaration: Declaration, finding: object) -> None:
     if isinstance(finding, Warn | Review | Fail):
-        texts = recorded_texts.setdefault(f"{declaration.id}.{finding.outcome}", {})
+        outcome = f"{declaration.id}.{finding.outcome}"
+        texts = recorded_texts.setdefault(outcome, {})
         if len(texts) < MAX_TEXTS:
             texts[message_without_reason(check_result(declaration, finding, None))] = None
+        if outcome not in OTHER_COUNTS:
+            assert_count_is_number_of_places(finding)
+
+
+def assert_count_is_number_of_places(finding: Warn | Review | Fail) -> None:
+    """Fail if the message counts something, but no number and no sum of its numbers is the number of places."""
+    counts = [int(value.number) for value in finding.values.values() if isinstance(value, Count | Share)]
+    places = max(finding.total, len(finding.places))
+    sums = {sum(some) for size in range(len(counts)) for some in itertools.combinations(counts, size + 1)}
+    assert not counts or not places or places in sums, (finding.outcome, counts, places)
 
 
 # The replacement must happen before any check is declared.

@@ -23,8 +23,11 @@ from website_scan.scoring import (
     assume_fixed,
     evaluate,
     grade,
+    limited,
     overall,
+    remaining_and_judged_weight,
     rounded,
+    weighted_mean,
 )
 from website_scan.stored_data import StoredBasis, StoredScoredCheck
 
@@ -77,6 +80,32 @@ class ScoreStep:
 
     fixed: int
     score: int
+
+
+@dataclass(frozen=True, slots=True)
+class RemainingCap:
+    """Cap that keeps the score at `value` after some fixes.
+
+    `failures` are the remaining failures that the cap counts, and `unfixed` is the number of those that will not be
+    fixed. `failures` is None if no fix lifts the cap.
+    """
+
+    value: int
+    failures: CappingFailures | None
+    unfixed: int
+
+
+@dataclass(frozen=True, slots=True)
+class FixStep:
+    """Score after fixing a check and all checks before it.
+
+    `gain` are the points of this fix, to one decimal. `score` is rounded. `next_cap` is the cap that lowers the score
+    then, or None if none does or if it already did before the fix.
+    """
+
+    gain: float
+    score: int
+    next_cap: RemainingCap | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +195,53 @@ def _score_steps(
 def _score_without_caps(categories: Sequence[ScorableCategory]) -> int:
     """Return the rounded score without caps."""
     return rounded(overall(categories, ()))
+
+
+def fix_steps(stored: StoredBasis, ids: Sequence[str], unfixed: Collection[str] = ()) -> dict[str, FixStep]:
+    """Return what each fix gains if the checks are fixed in the order of `ids`.
+
+    Empty if the scoring rules have changed since the score was computed. `unfixed` are IDs of checks that remain
+    unfixed, such as muted ones.
+    """
+    if stored["rules"] != RULES_VERSION:
+        return {}
+    categories, caps = _restored_basis(stored)
+    category_by_id = {result.id: number for number, category in enumerate(categories) for result in category.checks}
+    parts = [remaining_and_judged_weight(category) for category in categories]
+    failures = [result for result in all_results(categories) if result.status == "fail"]
+    exact = limited(weighted_mean(parts), failures, caps)
+    cap = _remaining_cap(weighted_mean(parts), failures, caps, unfixed)
+    steps: dict[str, FixStep] = {}
+    for id in ids:
+        number = category_by_id[id]
+        (categories[number],) = _assume_passed_checks([categories[number]], {id})
+        parts[number] = remaining_and_judged_weight(categories[number])
+        failures = [result for result in failures if result.id != id]
+        mean = weighted_mean(parts)
+        before, exact = exact, limited(mean, failures, caps)
+        cap_before, cap = cap, _remaining_cap(mean, failures, caps, unfixed)
+        is_new = cap is not None and (cap_before is None or cap.value != cap_before.value)
+        # The difference of rounded scores, so that the gains add up to the difference between the first and last score.
+        gain = round(round(exact, 1) - round(before, 1), 1)
+        steps[id] = FixStep(gain, rounded(exact), cap if is_new else None)
+    return steps
+
+
+def _remaining_cap(
+    mean: float, failures: Sequence[Scorable], caps: Sequence[Cap], unfixed: Collection[str]
+) -> RemainingCap | None:
+    """Return the lowest cap if it lowers the rounded score."""
+    applied = [cap for cap in caps if cap.limit < mean and cap.holds(failures)]
+    if not applied:
+        return None
+    limit = min(cap.limit for cap in applied)
+    if rounded(limit) == rounded(mean):
+        return None
+    lowest = [cap for cap in applied if cap.limit == limit]
+    if not all(cap.count for cap in lowest):
+        return RemainingCap(limit, None, 0)
+    counted = {result.id: result for cap in lowest for result in cap.counted(failures)}
+    return RemainingCap(limit, _capping_failures([*counted.values()]), sum(id in unfixed for id in counted))
 
 
 def recompute_score(stored: StoredBasis, passed: Collection[str]) -> tuple[int, str] | None:

@@ -179,10 +179,10 @@ def evaluate(categories: Sequence[ScorableCategory], caps: Sequence[Cap]) -> Eva
 
     The result also says what fixing each check would gain (see `score`).
     """
-    parts = [_remaining_and_judged_weight(category) for category in categories]
+    parts = [remaining_and_judged_weight(category) for category in categories]
     results = all_results(categories)
-    uncapped = _mean(parts)
-    exact = _apply_caps(uncapped, results, caps)
+    uncapped = weighted_mean(parts)
+    exact = limited(uncapped, results, caps)
     held = sorted((cap for cap in caps if cap.limit < uncapped and cap.holds(results)), key=lambda cap: cap.limit)
     capping_ids = {result.id for cap in held if cap.count for result in cap.counted(results)}
 
@@ -191,9 +191,9 @@ def evaluate(categories: Sequence[ScorableCategory], caps: Sequence[Cap]) -> Eva
         if not result.weighs or _credit(result) == 1.0:
             return Worth(0.0, 0.0, holds)
         fixed = _assume_passed(result)
-        part = _remaining_and_judged_weight(assume_fixed(categories[number], lambda check: check is result))
-        mean = _mean([*parts[:number], part, *parts[number + 1 :]])
-        capped = _apply_caps(mean, [fixed if check is result else check for check in results], caps)
+        part = remaining_and_judged_weight(assume_fixed(categories[number], lambda check: check is result))
+        mean = weighted_mean([*parts[:number], part, *parts[number + 1 :]])
+        capped = limited(mean, [fixed if check is result else check for check in results], caps)
         return Worth(round(capped - exact, 1), round(mean - uncapped, 1), holds)
 
     worths = [[worth(result, number) for result in category.checks] for number, category in enumerate(categories)]
@@ -290,7 +290,7 @@ def category_score(category: ScorableCategory) -> float:
 
     It is 100 if no check with a weight applied.
     """
-    return _percent(*_remaining_and_judged_weight(category))
+    return _percent(*remaining_and_judged_weight(category))
 
 
 def severity_counts(results: Sequence[Scorable]) -> Counter[Severity]:
@@ -298,7 +298,7 @@ def severity_counts(results: Sequence[Scorable]) -> Counter[Severity]:
     return Counter(result.severity for result in results if result.severity is not None)
 
 
-def _remaining_and_judged_weight(category: ScorableCategory) -> tuple[float, float]:
+def remaining_and_judged_weight(category: ScorableCategory) -> tuple[float, float]:
     """Return the remaining weight and the judged weight of a category.
 
     Findings have reduced the remaining weight.
@@ -339,17 +339,19 @@ def _percent(remaining: float, judged: float) -> float:
     return 100 * remaining / judged if judged else 100.0
 
 
-def _mean(parts: Sequence[tuple[float, float]]) -> float:
+def weighted_mean(parts: Sequence[tuple[float, float]]) -> float:
+    """Return the score without caps from the remaining and judged weights of the categories."""
     return _percent(sum(remaining for remaining, _ in parts), sum(judged for _, judged in parts))
 
 
 def overall(categories: Sequence[ScorableCategory], caps: Sequence[Cap]) -> float:
-    return _apply_caps(
-        _mean([_remaining_and_judged_weight(category) for category in categories]), all_results(categories), caps
+    return limited(
+        weighted_mean([remaining_and_judged_weight(category) for category in categories]), all_results(categories), caps
     )
 
 
-def _apply_caps(mean: float, results: Sequence[Scorable], caps: Sequence[Cap]) -> float:
+def limited(mean: float, results: Sequence[Scorable], caps: Sequence[Cap]) -> float:
+    """Return the score without caps, lowered to the lowest cap that applies to the results."""
     return min([mean, *(cap.limit for cap in caps if cap.holds(results))])
 
 

@@ -6,7 +6,8 @@ Only this module composes texts of findings. Reports store its sentences unchang
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 
 from website_scan.messages import cut
 from website_scan.outcomes import Fix
@@ -16,6 +17,8 @@ from website_scan.result import CheckResult, HowToFix
 # Tables of the report contain more places than a message.
 SHOWN = 3
 LABEL = 160
+# Kinds of values that count something. Then the listed places have numbers, too, so that their sum is the same.
+COUNTED = ("count", "share")
 # Pattern for a full stop after a quotation that ends with a full stop, which is redundant.
 ENDED = re.compile(r"([.!?…])”\.(?= |$)")
 
@@ -33,8 +36,10 @@ def message_without_reason(check: CheckResult) -> str:
 
     The reason says why the fault matters.
     """
-    labels = list(dict.fromkeys(place.label for place in check.places.kept))
-    unnamed = [label for label in labels if label and not _contains_label(check.summary, label)]
+    counts = Counter(place.label for place in check.places.kept)
+    unnamed = {label: count for label, count in counts.items() if label and not _contains_label(check.summary, label)}
+    if not any(value["kind"] in COUNTED for value in check.values.values()):
+        unnamed = dict.fromkeys(unnamed, 1)
     others = check.places.total - len(check.places.kept)
     return _append_places(check.summary, unnamed, others) if unnamed else ENDED.sub(r"\1”", check.summary)
 
@@ -86,10 +91,12 @@ def _contains_label(summary: str, label: str) -> bool:
     return label in summary and re.search(rf"(?<!\w){re.escape(label)}(?!\w)", summary) is not None
 
 
-def _append_places(summary: str, labels: Sequence[str], others: int) -> str:
-    more = len(labels) + others - SHOWN
-    listed = "; ".join(cut(label, LABEL) for label in labels[:SHOWN]) + (f" and {more:,} more" if more > 0 else "")
-    return f"{summary.removesuffix('.')}: {listed}."
+def _append_places(summary: str, counts: Mapping[str, int], others: int) -> str:
+    """Append the first labels, with their counts, and the number of all other places."""
+    shown = list(counts.items())[:SHOWN]
+    more = sum(counts.values()) + others - sum(count for _, count in shown)
+    listed = "; ".join(cut(label, LABEL) + (f" ({count:,} times)" if count > 1 else "") for label, count in shown)
+    return f"{summary.removesuffix('.')}: {listed}{f' and {more:,} more' if more else ''}."
 
 
 def _join_words(texts: Sequence[str]) -> str:

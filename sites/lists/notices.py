@@ -7,6 +7,7 @@ from typing import Any
 
 from accounts.mailing import outbox
 from accounts.models import User
+from scans.check_catalogue import failure_title
 from sites.lists.changes import Changes
 from sites.lists.events import list_results
 from sites.models import ListRun
@@ -66,7 +67,7 @@ def _change_texts(changes: Changes) -> Iterator[str]:
     if not (any(grades.values()) or sites["lost"] or sites["regained"]):
         for checks, words in ((changes["fewer_failures"], "fewer"), (changes["more_failures"], "more")):
             if checks:
-                yield f"“{checks[0]['name']}” fails on {words} sites"
+                yield f"{failure_title(checks[0]['check'], checks[0]['name'])} on {words} sites"
 
 
 def _scores(run: ListRun, before: ListRun | None) -> dict[str, dict[str, Any]]:

@@ -15,7 +15,7 @@ from infrastructure.web.cards.drawing import Card, CardGrade
 from infrastructure.web.cards.lettering import is_drawable
 from infrastructure.web.cards.previews import Preview, address_of, day_of, printable
 from infrastructure.web.cards.responses import digest_of
-from scans.check_catalogue import entries
+from scans.check_catalogue import entries, failure_title
 from scans.models import Scan
 from sites.badges.drawing import Drawing, draw_badge, draw_note, draw_number_badge
 from sites.lists.adoption import PREDICATES, percent, sentence
@@ -145,11 +145,7 @@ def adoptions(figures: Figures) -> list[Adoption]:
 def most_failed_checks(figures: Figures) -> list[FailedCheckRow]:
     """Return the checks that fail on the most sites, at most MAX_FAILED_CHECKS."""
     failing = [check for check in figures["checks"] if check["failed"]][:MAX_FAILED_CHECKS]
-    catalogue = entries()
-    return [
-        FailedCheckRow(catalogue[check["check"]].found if check["check"] in catalogue else check["name"], check)
-        for check in failing
-    ]
+    return [FailedCheckRow(failure_title(check["check"], check["name"]), check) for check in failing]
 
 
 def sites_page(run: ListRun, number: int) -> SitePage | None:

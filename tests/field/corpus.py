@@ -18,6 +18,7 @@ import dns.rcode
 import dns.rdatatype
 import pytest
 
+from tests.promises import assert_promises_come_true
 from tests.targets.name_server import Zone, failing, name_server, reply
 from tests.targets.server import Answer, Certificate, Route, Site
 from tests.website_scan.net.loopback import NETWORKS
@@ -119,7 +120,7 @@ def assert_right(case: Case, monkeypatch: pytest.MonkeyPatch, browser: Browser |
 
 
 def scanned(site: Site, url: str, types: set[ScanType], browser: Browser | None) -> dict[ScanType, ScanResult]:
-    """Return the results of a visit to a page of the site.
+    """Return the results of a visit to a page of the site, and verify what their report pages promise.
 
     The page is a path, or `http://host/path` without the port.
     """
@@ -130,6 +131,9 @@ def scanned(site: Site, url: str, types: set[ScanType], browser: Browser | None)
     with Network(policy, time_limit_s=TIME_LIMIT_S) as network:
         target = parse_target(full, policy)
         results = scan(target, sorted(types), network, Budget(TIME_LIMIT_S), browser=browser)
+    for result in results:
+        if result.error is None:
+            assert_promises_come_true(result)
     return {result.type: result for result in results}
 
 

@@ -114,6 +114,16 @@ def test_message_names_the_first_places(places: Sequence[Place], expected: str) 
     assert message(actual) == f"{expected} It matters."
 
 
+def test_message_counts_places_that_are_not_named() -> None:
+    actual = result(
+        Fail("missing", "{headers} are wrong.", places=[Element("#a")], total=4, headers=Count(4, "header"))
+    )
+    assert message_without_reason(actual) == "4 headers are wrong: #a and 3 more."
+    places = [Element(f"#{id}") for id in "aabcd"]
+    actual = result(Fail("missing", "{headers} are wrong.", places=places, headers=Count(5, "header")))
+    assert message_without_reason(actual) == "5 headers are wrong: #a (2 times); #b; #c and 1 more."
+
+
 def test_message_does_not_repeat_a_place() -> None:
     actual = result(Fail("missing", "{code} is wrong.", places=[Element("#a", "<p>")], code=Code("<p> at #a")))
     assert message_without_reason(actual) == "<p> at #a is wrong."

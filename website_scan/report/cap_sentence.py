@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 from website_scan.findings import Severity
 from website_scan.messages import agreeing
-from website_scan.score_basis import CappedScore, CappingFailures, hold
+from website_scan.score_basis import CappedScore, CappingFailures, FixStep, RemainingCap, hold
 from website_scan.stored_data import StoredBasis
 
 MAX_FIX_STEPS = 3
@@ -34,10 +34,34 @@ def score_cap_sentence(
     if cap.lasting is not None and not cap.steps:
         return reasons[cap.lasting]
     first = cap.groups[0]
-    subject = f"{_number_word(first.count).capitalize()} {_findings(first)}{_unfixed_phrase(cap, word)}"
+    subject = f"{_number_word(first.count).capitalize()} {_findings(first)}"
+    subject += _unfixed_phrase(first.count, cap.spared, word)
     steps = ", ".join(_step_phrases(cap))
     sentence = f"{subject} {agreeing(first.count, 'keeps', 'keep')} the score at {cap.value}."
     return f"{sentence} Fixing {steps}." if steps else sentence
+
+
+def next_cap_sentence(cap: RemainingCap, word: str = "muted") -> str:
+    """Return a sentence about the cap that lowers the score after a fix.
+
+    `word` is as in `score_cap_sentence`.
+    """
+    if cap.failures is None:
+        return f"Then the score stays at {cap.value}, whatever else is fixed."
+    count = cap.failures.count
+    subject = f"{_number_word(count)} {_findings(cap.failures)}{_unfixed_phrase(count, cap.unfixed, word)}"
+    return f"Then {subject} {agreeing(count, 'keeps', 'keep')} the score at {cap.value}."
+
+
+def raise_sentence(score: int | None, steps: Sequence[FixStep]) -> str:
+    """Return a sentence with the score after the first fixes, such as "Fixing both raises the score to 57."
+
+    Empty if they do not raise it.
+    """
+    if score is None or not steps or steps[-1].score <= score:
+        return ""
+    fixed = "it" if len(steps) == 1 else _fixed_count_words(len(steps), len(steps))
+    return f"Fixing {fixed} raises the score to {steps[-1].score}."
 
 
 def _findings(group: CappingFailures) -> str:
@@ -45,12 +69,11 @@ def _findings(group: CappingFailures) -> str:
     return kind + agreeing(group.count, "finding", "findings")
 
 
-def _unfixed_phrase(cap: CappedScore, word: str) -> str:
-    count = cap.groups[0].count
-    if not cap.spared:
+def _unfixed_phrase(count: int, unfixed: int, word: str) -> str:
+    if not unfixed:
         return ""
-    if cap.spared < count:
-        return f", {_number_word(cap.spared)} of them {word},"
+    if unfixed < count:
+        return f", {_number_word(unfixed)} of them {word},"
     return f" ({word})" if count == 1 else f", {'both' if count == 2 else 'all'} {word},"
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from website_scan.messages import agreeing
 from website_scan.priority import Priority, is_emergency, priority_of
 from website_scan.report import fixes
+from website_scan.report.cap_sentence import next_cap_sentence
 from website_scan.report.filters import EVERYTHING, Filter
 from website_scan.report.illustrations import NO_ILLUSTRATIONS, Crop, Illustrations
 from website_scan.report.linked_reports import LinkedFinding
@@ -19,6 +20,7 @@ from website_scan.report.snippets import NO_SNIPPETS, HowTo, how_to
 from website_scan.report.tables import Table, tables
 from website_scan.report.web_figures import WebFigure, web_figure
 from website_scan.report_json import ExportedCheck
+from website_scan.score_basis import FixStep
 from website_scan.wording import message_without_places
 
 # Cards omit `host_ms`, which the page lists under "What was checked".
@@ -31,8 +33,9 @@ class CheckCard:
 
     `consequence` is the sentence for site owners, empty unless the severity is critical or high.
 
-    `win` is text such as "+2.5 points", empty if passing this check alone wins no points. `later` are the points that
-    the check would win if no cap lowered the score. `holds` is True if a cap counts this check. `muted` are the muted
+    `win` is text such as "+2.5 points" if a fix of this finding, after all more urgent ones, gains points, and
+    `next_cap` a sentence about the cap that lowers the score then; both may be empty. `later` are the points that the
+    check would win if no cap lowered the score. `holds` is True if a cap counts this check. `muted` are the muted
     parts of the finding; `is_muted` is True if the whole finding is muted. `mute_url` is the address of the mute form,
     empty for readers who may not mute. `shows_rules` is as in `Muting`. `metrics` are the performance metrics that the
     check concerns. `is_hidden` is True if the reader's filter excludes the check. `elsewhere` are findings with the
@@ -49,7 +52,6 @@ class CheckCard:
     consequence: str
     fix: tuple[fixes.Part, ...]
     points: float
-    win: str
     evidence: tuple[Table, ...]
     criteria: tuple[CriterionLink, ...]
     references: tuple[ReferenceLink, ...]
@@ -61,6 +63,8 @@ class CheckCard:
     muted: tuple[MutedPart, ...] = ()
     is_muted: bool = False
     shows_rules: bool = False
+    win: str = ""
+    next_cap: str = ""
     later: float = 0.0
     holds: bool = False
     metrics: tuple[str, ...] = ()
@@ -79,13 +83,10 @@ class CheckCard:
         """
         return is_emergency(self.status, self.severity)
 
-    @property
-    def later_points_text(self) -> str:
-        """Text with the points that a fix gains once no cap applies.
-
-        Empty if a cap counts the check.
-        """
-        return "" if self.holds else _points_text(self.later)
+    def promise(self, step: FixStep) -> CheckCard:
+        """Return the card with what its fix gains."""
+        next_cap = next_cap_sentence(step.next_cap) if step.next_cap else ""
+        return replace(self, win=points_text(step.gain), next_cap=next_cap)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +124,6 @@ def card_of(exported: ExportedCheck, context: CardContext = EMPTY_CONTEXT) -> Ch
     stored = [*exported["details"], *(exported["places"] if exported["status"] != "pass" else ())]
     # Omit the columns with WCAG criteria, because the card lists the criteria above the tables.
     without = (*HIDDEN_COLUMNS, "wcag", "level") if criteria else HIDDEN_COLUMNS
-    points = exported["points"]
     fix = None if exported["status"] == "pass" else exported["how_to_fix"]
     return CheckCard(
         id=id,
@@ -133,8 +133,7 @@ def card_of(exported: ExportedCheck, context: CardContext = EMPTY_CONTEXT) -> Ch
         message=message_without_places(exported),
         consequence="" if exported["status"] == "pass" else exported["consequence"],
         fix=fixes.parts(fix) if fix else (),
-        points=points,
-        win=_points_text(points),
+        points=exported["points"],
         evidence=tables(stored, without=without),
         criteria=criteria,
         references=tuple(reference(text) for text, wcag in references if not wcag),
@@ -146,7 +145,7 @@ def card_of(exported: ExportedCheck, context: CardContext = EMPTY_CONTEXT) -> Ch
         muted=muted_parts(exported, covered) if covered and exported["status"] != "pass" else (),
         is_muted=is_muted,
         shows_rules=context.muting.shows_rules,
-        later=0.0 if points else exported["later"],
+        later=exported["later"],
         holds=exported["holds"],
         metrics=METRICS_BY_CHECK.get(id, ()),
         is_hidden=not context.chosen.fits(exported),
@@ -156,5 +155,5 @@ def card_of(exported: ExportedCheck, context: CardContext = EMPTY_CONTEXT) -> Ch
     )
 
 
-def _points_text(points: float) -> str:
+def points_text(points: float) -> str:
     return f"+{points:g} {agreeing(points, 'point', 'points')}" if points > 0 else ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, TypedDict
 from urllib.parse import urlencode
@@ -12,7 +12,7 @@ from website_scan.report.cap_sentence import score_cap_sentence
 from website_scan.report.mute_matching import NO_MUTES, MutedPlaces, MuteRule, Mutes
 from website_scan.report.places import describe_places
 from website_scan.report_json import ExportedFinding, ExportJson, FindingStatus
-from website_scan.score_basis import recompute_score
+from website_scan.score_basis import FixStep, fix_steps, recompute_score
 from website_scan.stored_data import StoredBasis
 from website_scan.timestamps import timestamp
 
@@ -56,6 +56,14 @@ class Muting:
         if not unfixed or self.scoring is None or not export["held"]:
             return export["held"]
         return score_cap_sentence(self.scoring, [cap["reason"] for cap in export["caps"]], unfixed)
+
+    def fix_steps(self, ids: Sequence[str], muted: Mapping[str, MutedPlaces]) -> Mapping[str, FixStep]:
+        """Return what each fix gains if the checks are fixed in this order, and muted findings are not.
+
+        Empty if the basis of the score is not stored, or if other scoring rules made it.
+        """
+        unfixed = {id for id, covered in muted.items() if covered.is_whole}
+        return fix_steps(self.scoring, ids, unfixed) if self.scoring is not None else {}
 
     def mute_form_url(self, check_id: str) -> str:
         """Return the URL of the form that mutes a finding.

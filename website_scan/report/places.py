@@ -44,6 +44,11 @@ def stored_places(finding: ExportedFinding) -> Iterator[StoredPlace]:
             yield StoredPlace(place_fingerprint, text, row, table["is_counted"])
 
 
+def count_places(finding: ExportedFinding) -> int:
+    """Return the number of places of a finding, including those that are not stored."""
+    return sum(table["total"] for table in finding["places"])
+
+
 def rows(table: StoredTable) -> Iterator[Row]:
     """Yield the rows of a table as dictionaries by column name."""
     names = [column["name"] for column in table["columns"]]

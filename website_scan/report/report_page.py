@@ -6,7 +6,7 @@ Text from the scanned site stays text: the templates escape it, and only address
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -14,6 +14,7 @@ from typing import Any
 from website_scan.places import BYTES, Column
 from website_scan.priority import Priority, priority
 from website_scan.report.browserless import MEANING_WITHOUT_BROWSER
+from website_scan.report.cap_sentence import raise_sentence
 from website_scan.report.cards import CardContext, CheckCard, card_of
 from website_scan.report.explanations import NOTES, category_meaning, grade_meaning
 from website_scan.report.filters import EVERYTHING, Filter, FilterBar, filter_bar
@@ -27,6 +28,7 @@ from website_scan.report.sections.sections import Sections, create_sections
 from website_scan.report.tables import formatted
 from website_scan.report.waterfall import WaterfallChart, waterfall
 from website_scan.report_json import ExportedCategory, ExportJson, checks_of
+from website_scan.score_basis import FixStep
 from website_scan.stored_data import Facts, StoredExhibits, StoredWaterfall
 
 # Labels and formats of facts in the page's list of facts. Other facts are part of sentences.
@@ -87,9 +89,7 @@ class CategorySection:
 
     @property
     def small_weight_text(self) -> str:
-        """Text with the weight of a small category.
-
-        It is empty unless a single failure makes the category's score low.
+        """Text with the weight of a small category whose score is low because of a single failure.
 
         Empty for other categories, and for a critical failure, which must not look harmless.
         """
@@ -98,7 +98,7 @@ class CategorySection:
         (check,) = self.failed
         if check.is_critical:
             return ""
-        share = round(100 * (check.points or check.later) / (100 - self.score))
+        share = round(100 * check.later / (100 - self.score))
         return f"{share}% of the score" if 0 < share <= SMALL_SHARE_PERCENT else ""
 
     @property
@@ -117,11 +117,14 @@ class CategorySection:
 
         `first` has the IDs of the findings to fix first.
         """
-        return replace(
-            self,
-            failed=tuple(_open_or_fold_card(check, check.id in first, chosen) for check in self.failed),
-            warned=tuple(_open_or_fold_card(check, check.id in first, chosen) for check in self.warned),
-        )
+        return self._change_findings(lambda check: _open_or_fold_card(check, check.id in first, chosen))
+
+    def promise(self, steps: Mapping[str, FixStep]) -> CategorySection:
+        """Return the section with what the fix of each finding gains."""
+        return self._change_findings(lambda check: check.promise(steps[check.id]) if check.id in steps else check)
+
+    def _change_findings(self, change: Callable[[CheckCard], CheckCard]) -> CategorySection:
+        return replace(self, failed=tuple(map(change, self.failed)), warned=tuple(map(change, self.warned)))
 
     @property
     def is_hidden(self) -> bool:
@@ -156,9 +159,7 @@ class Repeated:
 
 @dataclass(frozen=True, slots=True)
 class CoverageSummary:
-    """Coverage of the scan.
-
-    It has the numbers of checks and the names of omitted checks.
+    """Coverage of the scan: numbers of checks and names of omitted checks.
 
     `browser` and `axe` are versions. `worth` is a sentence about the score of a scan without a browser. `reference_ms`
     is the duration of the benchmark task on the scanning machine.
@@ -189,7 +190,8 @@ class ReportPage:
 
     `final_url` is the address of the page that was judged, if redirects led to another one, otherwise empty. `notice`
     may be empty. `prefix` goes before all anchors. `categories` have findings, `clear` are the categories without
-    findings. `held` is a sentence about caps that lower the score, or empty. `largest` is a crop of the element of the
+    findings. `held` is a sentence about caps that lower the score, or empty. `first_raise` is a sentence
+    with the score after fixing `first`, or empty. `largest` is a crop of the element of the
     largest contentful paint. `muted` are the cards of muted findings.
     """
 
@@ -207,6 +209,7 @@ class ReportPage:
     clear: tuple[CategorySection, ...]
     filters: FilterBar
     first: tuple[CheckCard, ...]
+    first_raise: str
     metrics: tuple[Metric, ...]
     facts: tuple[Fact, ...]
     coverage: CoverageSummary
@@ -236,9 +239,9 @@ class ReportPage:
         return tuple(check for check in critical if not check.is_first)
 
     @property
-    def has_later_points(self) -> bool:
-        """Return True if a fix of `first` gains points only once no cap applies."""
-        return any(check.later_points_text for check in self.first)
+    def has_points(self) -> bool:
+        """Return True if a card shows points."""
+        return any(check.win for category in self.categories for check in (*category.failed, *category.warned))
 
 
 def report_page(  # noqa: PLR0913 -- two documents, and optional parts of the page by keyword
@@ -253,9 +256,7 @@ def report_page(  # noqa: PLR0913 -- two documents, and optional parts of the pa
     illustrations: Illustrations = NO_ILLUSTRATIONS,
     others: Iterable[OtherReport] = (),
 ) -> ReportPage:
-    """Create the template context of a report page.
-
-    Its sources are the JSON export and the data stored with it.
+    """Create the template context of a report page from the JSON export and the data stored with it.
 
     `prefix` makes the anchors of several reports in one file unique. Findings that the filter `chosen` excludes are
     hidden. `check_pages` is the base URL of the checks' pages, `/docs/checks/` of the service; empty without a service.
@@ -285,7 +286,10 @@ def report_page(  # noqa: PLR0913 -- two documents, and optional parts of the pa
         for number, (category, category_cards) in enumerate(zip(export["categories"], cards, strict=True), 1)
     ]
     categories.sort(key=lambda section: section.priority)
-    first = _findings_to_fix_first(categories)
+    by_urgency = _findings_by_urgency(categories)
+    steps = muting.fix_steps([check.id for check in by_urgency], muted)
+    categories = [section.promise(steps) for section in categories]
+    first = _findings_to_fix_first(_findings_by_urgency(categories))
     categories = [section.open_cards({check.id for check in first}, chosen) for section in categories]
     return ReportPage(
         export=export,
@@ -303,6 +307,7 @@ def report_page(  # noqa: PLR0913 -- two documents, and optional parts of the pa
         clear=tuple(section for section in categories if section.is_without_findings),
         filters=filter_bar(chosen, checks_by_id.values(), scan_type),
         first=first,
+        first_raise=raise_sentence(export["score"], [steps[check.id] for check in first if check.id in steps]),
         metrics=metrics(checks_by_id, prefix) if scan_type == "performance" else (),
         facts=tuple(_fact(FACTS[name], value) for name, value in facts.items() if name in FACTS),
         coverage=_coverage(export, facts, prefix),
@@ -346,14 +351,15 @@ def _priority(check: CheckCard) -> Priority:
     return check.priority
 
 
-def _findings_to_fix_first(categories: Iterable[CategorySection]) -> tuple[CheckCard, ...]:
-    """Return the most urgent findings.
-
-    They are critical, or their fix gains points.
-    """
+def _findings_by_urgency(categories: Iterable[CategorySection]) -> list[CheckCard]:
     findings = [check for category in categories for check in (*category.failed, *category.warned)]
+    return sorted(findings, key=_priority)
+
+
+def _findings_to_fix_first(findings: Iterable[CheckCard]) -> tuple[CheckCard, ...]:
+    """Return the first of the findings that are critical, or whose fix gains points."""
     wins = [check for check in findings if check.is_critical or check.holds or check.points or check.later]
-    return tuple(sorted(wins, key=_priority)[:FIRST])
+    return tuple(wins[:FIRST])
 
 
 def _coverage(export: ExportJson, facts: Facts, prefix: str) -> CoverageSummary:

@@ -105,7 +105,10 @@ class Finding:
 
     @property
     def spread(self) -> str:
-        """Return the numbers of affected pages and places as text, such as "On 3 of 10 pages, 5 places"."""
+        """Return the numbers of affected pages and places as text, such as "On 3 of 10 pages, 5 different places".
+
+        Equal places of several pages count once, while the message counts those of one page.
+        """
         pages = counted(self.pages, "page")
         if self.pages == self.judged:
             affected = "the only page" if self.pages == 1 else f"all {pages}"
@@ -113,7 +116,7 @@ class Finding:
             affected = f"{self.pages:,} of {self.judged:,} pages"
         if len(self.places) == self.places_total == 1 < self.pages:
             return f"Fix once, {pages} better"
-        return f"On {affected}" + (f", {self.places_total:,} places" if self.places_total > 1 else "")
+        return f"On {affected}" + (f", {self.places_total:,} different places" if self.places_total > 1 else "")
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from django.db.models import Value
 from django.db.models.functions import Substr
 
 from infrastructure.web import keyset
-from scans.check_catalogue import CheckEntry, entries
+from scans.check_catalogue import CheckEntry, entries, failure_title
 from scans.models import Scan, path_of
 from sites.lists.adoption import PREDICATES, percent, sentence
 from sites.lists.pages.table import reports_of
@@ -157,7 +157,7 @@ def failed_check(figures: CheckFigures) -> FailedCheck:
     return FailedCheck(
         figures=figures,
         label=str(LABELS.get(figures["type"], figures["type"])),
-        title=entry.found if entry else figures["name"],
+        title=failure_title(figures["check"], figures["name"]),
         severity=entry.severity if entry else "",
         why=entry.why if entry else "",
         fix=parts(entry.how_to_fix) if entry else (),

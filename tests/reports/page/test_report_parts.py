@@ -202,7 +202,7 @@ def test_heading_mentions_a_single_minor_failure(
     home: Member, points: float, score: int, statuses: tuple[CheckStatus, ...], expected: str
 ) -> None:
     checks = [
-        check_of(f"c{n}", "C", "C", status, None if status == "pass" else LOW, LOW, "M.", points=points)
+        check_of(f"c{n}", "C", "C", status, None if status == "pass" else LOW, LOW, "M.", later=points)
         for n, status in enumerate(statuses)
     ]
     (tested_category,) = category(*checks)
@@ -217,7 +217,7 @@ def test_critical_finding_comes_first(home: Member) -> None:
     page = page_of(report_page_of_result(home, categories=category(policy, leak), score=40))
     (first_findings,) = page.xpath("//ol[@class='first']")
     assert [" ".join(item.text_content().split()) for item in first_findings] == [
-        "Git repository is public Critical +1.2 points",
-        "No policy +14.4 points",
+        "Git repository is public Critical",
+        "No policy High",
     ]
     assert "Critical findings come first." in page.text_content()

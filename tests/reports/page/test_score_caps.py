@@ -70,22 +70,25 @@ def test_page_explains_the_capped_score(home: Member) -> None:
     assert cap_sentences(response) == [
         "One critical finding keeps the score at 49. Fixing it raises the score to 79, and the serious one to 99."
     ]
-    # Points in brackets count after the cap is lifted, and capping findings show none.
+    # The points of each finding count after the fixes before it.
     assert first_findings(response) == [
-        "Leak found Critical Caps the score +30 points",
-        "Frame found Caps the score",
-        "Detail found (+0.9 points)",
+        "Leak found Critical Caps the score +30 points Then one serious finding keeps the score at 79.",
+        "Frame found Caps the score +20.1 points",
+        "Detail found +0.9 points",
     ]
-    assert "those in brackets count once it is no longer capped" in text_of(response)
+    assert "Points are what a fix adds to the score once everything above it is fixed." in text_of(response)
+    assert "Fixing all three raises the score to 100." in text_of(response)
     tags = texts(response, "//li[@id='check-frame']//*[@class='tags']")
-    assert tags == ["High Caps the score"]
+    assert tags == ["High Caps the score +20.1 points"]
+    assert "once all more urgent findings of all categories are fixed" in text_of(response)
 
 
 def test_one_sentence_covers_several_caps(home: Member) -> None:
     scan = capped_scan(home, *(check(f"leak{n}", "fail", CRITICAL) for n in range(5)))
     response = person(home.organization).get(f"/report/{scan.id}")
     assert cap_sentences(response) == ["Five critical findings keep the score at 49. Fixing all five raises it to 100."]
-    assert first_findings(response) == [f"Leak{n} found Critical Caps the score" for n in range(5)]
+    leaks = [f"Leak{n} found Critical Caps the score" for n in range(5)]
+    assert first_findings(response) == [*leaks[:4], f"{leaks[4]} +51 points"]
 
 
 def test_muted_finding_still_caps_the_score(home: Member) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import unicodedata
 from dataclasses import replace
 from pathlib import Path
@@ -410,6 +411,14 @@ def test_text_lists_three_places() -> None:
         "      at #three",
         "      and 2 more places",
     ]
+
+
+def test_text_counts_places_that_are_not_stored() -> None:
+    rows = Rows.of([Element("#a"), *(Element(f"#{n}") for n in range(18)), Element("#a")], 28)
+    check = replace(check_result("contrast"), summary="28 texts are faint.", places=rows)
+    written = "\n".join(text(judged_report(check)))
+    assert "28 texts are faint." in written
+    assert f"and {28 - len(re.findall(r'#[a0-9]+', written))} more places" in written
 
 
 def test_html_links_findings_of_two_scan_types() -> None:

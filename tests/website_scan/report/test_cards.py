@@ -20,9 +20,10 @@ from website_scan.performance.checks.compression import UncompressedText
 from website_scan.performance.checks.loading import Figures, ShiftedElement
 from website_scan.performance.places import LoadedFile
 from website_scan.places import Column, Element, Place, Resource, Rows
-from website_scan.report.cards import CardContext, card_of
+from website_scan.report.cards import CardContext, card_of, points_text
 from website_scan.report_json import ExportedCheck
 from website_scan.result import HowToFix
+from website_scan.score_basis import FixStep
 from website_scan.security.checks.csp import PolicyRow
 
 
@@ -37,6 +38,7 @@ class Blocking(Place):
     selector: Annotated[str, Column("Selector", "code")]
 
 
+NO_GAIN = FixStep(0.0, 80, None)
 EVIL = "<script>alert(1)</script>\"'&{}{0}"
 
 
@@ -57,8 +59,15 @@ def exported_pass(*details: Place) -> ExportedCheck:
     return stored(check_of("x", "X", "X", "pass", None, HIGH, "M", details=Rows.of(details)))
 
 
-def card(check: ExportedCheck, *, server: str = "", check_pages: str = "", is_open: bool = False) -> html.HtmlElement:
-    check_card = card_of(check, CardContext(server=server, check_pages=check_pages))
+def card(
+    check: ExportedCheck,
+    *,
+    server: str = "",
+    check_pages: str = "",
+    is_open: bool = False,
+    step: FixStep = NO_GAIN,
+) -> html.HtmlElement:
+    check_card = card_of(check, CardContext(server=server, check_pages=check_pages)).promise(step)
     return html.fromstring(macro("report/card.html", "card")(replace(check_card, is_open=is_open)))
 
 
@@ -156,7 +165,8 @@ def test_evidence_does_not_repeat_message() -> None:
 
 
 def test_finding_collapses_to_one_line() -> None:
-    (details,) = card(exported_finding(fix="Fix it.", points=2.5)).xpath("//details[@class='check-body']")
+    finding = card(exported_finding(fix="Fix it."), step=FixStep(2.5, 80, None))
+    (details,) = finding.xpath("//details[@class='check-body']")
     assert details.get("open") is None
     assert details.xpath("summary")[0].text_content().split() == ["X", "High", "+2.5", "points"]
     # HTML forbids links and buttons within a summary.
@@ -270,4 +280,4 @@ def test_card_of_passed_check_is_minimal() -> None:
     ("points", "words"), [(0, ""), (1, "+1 point"), (2.5, "+2.5 points"), (0.1, "+0.1 points"), (10.0, "+10 points")]
 )
 def test_points_are_singular_or_plural(points: float, words: str) -> None:
-    assert card_of(exported_finding(points=points)).win == words
+    assert points_text(points) == words

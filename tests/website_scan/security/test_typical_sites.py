@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.promises import assert_promises_come_true
 from tests.targets.typical import SITES, TypicalSite
-from tests.website_scan.security.typical_scan import row
+from tests.website_scan.security.typical_scan import row, scan_typical_site
 
 DOCUMENT = Path(__file__).resolve().parents[3] / "docs" / "scoring.md"
 NEXT_SECTION = "\n## "
@@ -18,8 +19,10 @@ def documented_rows() -> list[str]:
 
 
 @pytest.mark.parametrize("site", SITES, ids=lambda site: site.name)
-def test_typical_site_has_documented_grade(site: TypicalSite) -> None:
-    assert row(site) == documented_rows()[SITES.index(site)]
+def test_typical_site_gets_documented_grade(site: TypicalSite) -> None:
+    result = scan_typical_site(site)
+    assert row(site, result) == documented_rows()[SITES.index(site)]
+    assert_promises_come_true(result)
 
 
 def test_typical_sites_are_documented() -> None:

@@ -12,7 +12,7 @@ from website_scan.findings import ScanType
 from website_scan.messages import counted
 from website_scan.report.browserless import MEANING_WITHOUT_BROWSER
 from website_scan.report.levels import finding_level
-from website_scan.report.places import occurrences_by_fingerprint
+from website_scan.report.places import count_places, stored_places
 from website_scan.report_json import ExportedFinding, ExportJson
 from website_scan.wording import message_without_places
 
@@ -171,13 +171,13 @@ def first_places(check: ExportedFinding, max_places: int = MAX_PLACES) -> tuple[
 
     The number is in a text such as "and 2 more places", which may be empty.
     """
-    places = [place for places in occurrences_by_fingerprint(check).values() for place in places if place]
+    places = [place.text for place in stored_places(check) if place.text]
     first = [
         place if len(place) <= MAX_PLACE_CHARACTERS else f"{place[:MAX_PLACE_CHARACTERS]}…"
         for place in places[:max_places]
     ]
-    remaining = len(places) - max_places
-    return first, f"and {counted(remaining, 'more place')}" if remaining > 0 else ""
+    remaining = count_places(check) - len(first)
+    return first, f"and {counted(remaining, 'more place')}" if first and remaining else ""
 
 
 def _totals(findings: Sequence[tuple[str, ExportedFinding]]) -> str:

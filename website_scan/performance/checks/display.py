@@ -118,5 +118,5 @@ def script_errors(load: BrowserLoad) -> Verdict:
         "exceptions",
         "{errors} {errors:was|were} not caught.",
         errors=Count(len(errors), "exception"),
-        places=[ScriptError(excerpt(error)) for error in dict.fromkeys(errors)],
+        places=[ScriptError(excerpt(error)) for error in errors],
     )

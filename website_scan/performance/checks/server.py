@@ -67,9 +67,10 @@ class FailedResource(Place):
         return f"{cut(self.url, 100)} ({reason}{'' if self.loaded_with_the_page else ', perhaps unused'})"
 
 
-class _UnjudgedCounts(TypedDict, total=False):
+class _FurtherCounts(TypedDict, total=False):
     left_out: Count
     unknown: Count
+    unused: Count
 
 
 @check(
@@ -154,23 +155,27 @@ def broken_resources(resources: Resources) -> Verdict:
     unused = [resource for resource in faulty if resource not in refused and not resource.eager]
     broken = [resource for resource in faulty if resource not in refused and resource.eager]
     total = len(resources.items)
-    unjudged: _UnjudgedCounts = {}
+    further: _FurtherCounts = {}
     notes = []
     if resources.left_out:
         notes.append("{left_out} more {left_out:was|were} not requested")
-        unjudged["left_out"] = Count(resources.left_out)
+        further["left_out"] = Count(resources.left_out)
     if unknown:
         notes.append(f"{{unknown}} could not be checked, because {OUTSIDE_NAMES_UNRESOLVED}")
-        unjudged["unknown"] = Count(unknown, "resource")
+        further["unknown"] = Count(unknown, "resource")
     note = f" ({'; '.join(notes)})" if notes else ""
     if broken:
+        also = ""
+        if unused:
+            also = ", and {unused} that visitors may never need"
+            further["unused"] = Count(len(unused))
         return Fail(
             "failed",
-            f"{{failed}} failed to load{note}.",
+            f"{{failed}} failed to load{also}{note}.",
             severity=MEDIUM if all(map(_is_background_image, broken)) else HIGH,
             places=[FailedResource.from_resource(resource) for resource in broken + unused],
             failed=Share(len(broken), total, "resource"),
-            **unjudged,
+            **further,
         )
     if unused:
         return Warn(
@@ -178,7 +183,7 @@ def broken_resources(resources: Resources) -> Verdict:
             f"{{failed}} failed to load, though visitors may never need {{failed:it|them}}{note}.",
             places=[FailedResource.from_resource(resource) for resource in unused],
             failed=Share(len(unused), total, "resource"),
-            **unjudged,
+            **further,
         )
     if refused:
         return Warn(
@@ -188,13 +193,13 @@ def broken_resources(resources: Resources) -> Verdict:
             fix="Check in a browser whether the files load; if they do, the server only blocks bots, and nothing is "
             "wrong.",
             refused=Share(len(refused), total, "resource"),
-            **unjudged,
+            **further,
         )
     if not unknown:
-        return Pass(f"{{loaded}} loaded without a failure{note}.", loaded=Count(total, "resource"), **unjudged)
+        return Pass(f"{{loaded}} loaded without a failure{note}.", loaded=Count(total, "resource"), **further)
     if len({resource.url for resource in resources.items}) == unknown:
         return NotApplicable(f"All resources are on other sites, and {OUTSIDE_NAMES_UNRESOLVED}.")
-    return Pass(f"All other resources loaded{note}.", **unjudged)
+    return Pass(f"All other resources loaded{note}.", **further)
 
 
 @check(

@@ -120,7 +120,7 @@ def clickjacking(page: Page, document: Document, policies: Policies) -> Verdict:
 @check(
     "x-content-type-options",
     name="MIME sniffing is disabled",
-    outcomes={"invalid": "MIME sniffing is not disabled", "missing": "No X-Content-Type-Options header"},
+    outcomes={"missing": "No X-Content-Type-Options header", "invalid": "MIME sniffing is not disabled"},
     why="Without nosniff, browsers guess types, and may run an uploaded text file as a script.",
     severity=MEDIUM,
     fix=Fix("Send `nosniff` on every response.", {Language.HEADER: "X-Content-Type-Options: nosniff"}),

@@ -181,16 +181,14 @@ def robots_txt(file: RobotsFile) -> Verdict:
 def sitemap_found(sitemaps: Sitemaps) -> Verdict:
     available = [file for file in sitemaps.files if file.sitemap is not None]
     unavailable = [file for file in sitemaps.files if file.sitemap is None and file.is_conclusive]
-    rows = [
-        ReadSitemap.from_file(file, _describe_load_fault(file) if file in unavailable else "")
-        for file in sitemaps.files
-    ]
+    rows = [ReadSitemap.from_file(file, "") for file in sitemaps.files if file not in unavailable]
     if unavailable:
         return Warn(
             "unavailable",
             "robots.txt names {sitemaps}.",
             sitemaps=Count(len(unavailable), "unavailable sitemap"),
-            places=rows,
+            places=[ReadSitemap.from_file(file, _describe_load_fault(file)) for file in unavailable],
+            details=rows,
             fix="Correct the `Sitemap` lines of robots.txt, or let the sitemaps answer with status 200.",
         )
     if not available:
@@ -235,14 +233,21 @@ def sitemap_valid(
     # Unreadable sitemaps of an index are left to the check sitemap-index.
     readable = top + [file for file in sitemaps.children if file.sitemap is not None and not file.sitemap.fault]
     if (share := _share_of_faulty_rows(rows := _judge_sitemaps(readable, _find_sitemap_fault))).value:
-        return Fail("invalid", "{sitemaps} {sitemaps:is|are} invalid.", sitemaps=share, places=rows)
+        return Fail(
+            "invalid",
+            "{sitemaps} {sitemaps:is|are} invalid.",
+            sitemaps=share,
+            places=_faulty(rows),
+            details=_faultless(rows),
+        )
     if (share := _share_of_faulty_rows(rows := _judge_sitemaps(readable, _find_protocol_fault))).value:
         has_foreign_urls = any(file.sitemap is not None and file.sitemap.foreign_url_count for file in readable)
         return Warn(
             "other-host" if has_foreign_urls else "no-namespace",
             "{sitemaps} {sitemaps:does|do} not follow the protocol.",
             sitemaps=share,
-            places=rows,
+            places=_faulty(rows),
+            details=_faultless(rows),
             fix=Fix(
                 "List only URLs of the sitemap's own host, and name the namespace of the protocol.",
                 {Language.FILE: f'<urlset xmlns="{NAMESPACE}">'},
@@ -255,7 +260,8 @@ def sitemap_valid(
             "{sitemaps} {sitemaps:has|have} invalid entries.",
             severity=MEDIUM if loses_entries else LOW,
             sitemaps=share,
-            places=rows,
+            places=_faulty(rows),
+            details=_faultless(rows),
             fix=Fix(
                 "Give each entry one address. Write dates in the W3C format, with a time zone after a time.",
                 {Language.FILE: "<url><loc>https://HOST/PATH</loc><lastmod>2026-01-31T09:30:00+00:00</lastmod></url>"},
@@ -313,10 +319,12 @@ def sitemap_index(sitemaps: Sitemaps) -> Verdict:
     if any(row.fault for row in rows):
         return Fail(
             "unreadable",
-            "Crawlers cannot read all sitemaps of the index ({checked} of {sitemaps} checked).",
+            "Crawlers cannot read {unreadable} of the index ({checked} of {sitemaps} checked).",
+            unreadable=Count(len(_faulty(rows)), "sitemap"),
             checked=checked,
             sitemaps=sitemaps_named,
-            places=rows,
+            places=_faulty(rows),
+            details=_faultless(rows),
         )
     return Pass(
         "The sitemaps of the index can be read ({checked} of {sitemaps} checked).",
@@ -326,8 +334,16 @@ def sitemap_index(sitemaps: Sitemaps) -> Verdict:
     )
 
 
+def _faulty(rows: Sequence[ReadSitemap]) -> list[ReadSitemap]:
+    return [row for row in rows if row.fault]
+
+
+def _faultless(rows: Sequence[ReadSitemap]) -> list[ReadSitemap]:
+    return [row for row in rows if not row.fault]
+
+
 def _share_of_faulty_rows(rows: Sequence[ReadSitemap]) -> Share:
-    return Share(sum(bool(row.fault) for row in rows), len(rows), "sitemap")
+    return Share(len(_faulty(rows)), len(rows), "sitemap")
 
 
 def _judge_sitemaps(files: Sequence[SitemapFile], judge: Callable[[Sitemap], str]) -> list[ReadSitemap]:

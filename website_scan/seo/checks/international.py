@@ -132,6 +132,7 @@ def hreflang_absolute(alternates: Alternates) -> Verdict:
             "{entries} {entries:has|have} no absolute URL.",
             entries=Count(len(relative), "hreflang entry", "hreflang entries"),
             places=[entry for entry in relative if entry.hreflang],
+            total=len(relative),
             details=[entry for entry in relative if not entry.hreflang],
         )
     return Pass(

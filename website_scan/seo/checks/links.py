@@ -196,7 +196,14 @@ def crawlable_anchors(document: Document) -> Verdict:
     links = Share(len(uncrawlable), len(anchors), "link")
     details = [link for link in uncrawlable if not link.text]
     if places := [link for link in uncrawlable if link.text]:
-        return Fail("uncrawlable", f"{UNCRAWLABLE_SUMMARY}.", links=links, places=places, details=details)
+        return Fail(
+            "uncrawlable",
+            f"{UNCRAWLABLE_SUMMARY}.",
+            links=links,
+            places=places,
+            total=len(uncrawlable),
+            details=details,
+        )
     first = Code(details[0].markup)
     return Fail("uncrawlable", f"{UNCRAWLABLE_SUMMARY}, such as {{first}}.", links=links, first=first, details=details)
 

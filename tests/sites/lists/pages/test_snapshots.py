@@ -140,7 +140,7 @@ def test_compare_page_has_two_snapshots(client: Client, runs: list[ListRun]) -> 
     assert "Judged in both 2 Better 1 Worse 1" in text
     assert table_rows(page, "Sites that got better") == [["a.example", "+20.0", "Security 40 → then 80"]]
     assert table_rows(page, "Sites that got worse")[0][:2] == ["b.example", "\N{MINUS SIGN}5.0"]
-    assert table_rows(page, "fail on fewer sites") == [["HTTP Strict Transport Security", "2", "1", "2"]]
+    assert table_rows(page, "fail on fewer sites") == [["No HSTS header", "2", "1", "2"]]
     assert "No longer reached 1" in text
     chosen = client.get(f"{run_path(runs[0])}/compare?with={runs[1].id}")
     assert "Better 1 Worse 1" in text_of(chosen)

@@ -63,7 +63,7 @@ def test_script_without_response_prevents_verdict(status: int | None, expected: 
 def test_script_errors_message_counts_repeats() -> None:
     finding = checks.script_errors(visit(exceptions=(THROWN, THROWN)))
     assert message(finding) == "2 exceptions were not caught."
-    assert [row["text"] for row in rows(finding)] == [THROWN]
+    assert [row["text"] for row in rows(finding)] == [THROWN, THROWN]
 
 
 @pytest.mark.parametrize(

@@ -116,7 +116,7 @@ def test_broken_resources_are_listed_with_status() -> None:
 def test_resources_without_response_are_listed() -> None:
     error = "site.example.com refuses connections on port 443."
     finding = checks.broken_resources(Resources((resource(None, error=error), resource(404, url="/b", eager=False))))
-    assert message(finding) == "1 of 2 resources failed to load."
+    assert message(finding) == "1 of 2 resources failed to load, and 1 that visitors may never need."
     assert labels(finding) == [
         "https://site.example.com/a.png (site.example.com refuses connections on port 443)",
         "/b (404, perhaps unused)",
