@@ -41,7 +41,9 @@ def configuration(path: Path | None) -> dict[str, Any]:
     try:
         with path.open("rb") as file:
             settings = tomllib.loads(file.read(MAX_FILE_BYTES).decode())
-    except (OSError, ValueError) as error:
+    except OSError as error:
+        raise WrongUsage(f"{path} can't be read: {error.strerror}.") from None
+    except ValueError as error:
         raise WrongUsage(f"{path}: {error}") from None
     options: dict[str, Any] = {}
     for key, value in settings.items():

@@ -261,6 +261,11 @@ def test_number_of_pages_is_validated(number: str, capsys: pytest.CaptureFixture
     assert "is not a number of pages from 1 to 500" in capsys.readouterr().err
 
 
+def test_missing_configuration_file_is_named_in_words() -> None:
+    with pytest.raises(WrongUsage, match=r"^gone\.toml can't be read: No such file or directory\.$"):
+        parse_arguments(["--config", "gone.toml"])
+
+
 def test_file_with_urls_and_site_is_refused(folder: Path) -> None:
     (folder / "website-scan.toml").write_text(f'urls = ["{URL}"]\nsite = "{URL}"\n')
     with pytest.raises(WrongUsage, match=r"website-scan\.toml has urls and a site or sitemap"):
