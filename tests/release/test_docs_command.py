@@ -16,6 +16,7 @@ from website_scan.command import lists
 from website_scan.command.arguments import FORMATS, is_list_command, parse_arguments, parser
 from website_scan.command.configuration import KEYS, NAME
 from website_scan.command.errors import EXIT_FAILED, EXIT_GATE, EXIT_USAGE
+from website_scan.command.site_options import SiteOptions
 
 ROOT = Path(__file__).resolve().parents[2]
 DOC = (ROOT / "docs" / "command.md").read_text(encoding="utf-8")
@@ -39,6 +40,8 @@ def first_column(head: str) -> list[str]:
 @pytest.mark.parametrize("arguments", EXAMPLES, ids=" ".join)
 def test_every_example_is_accepted(arguments: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "dist").mkdir()
+    (tmp_path / "dist" / "sitemap.xml").write_text("https://example.com/shop\n")
     if "--print-completion" in arguments:
         with pytest.raises(SystemExit) as exit_info:
             parse_arguments(arguments)
@@ -57,8 +60,10 @@ def test_tables_of_options_are_complete() -> None:
 
 
 def test_configuration_example_is_accepted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (configuration,) = re.findall(r"^```toml\n(.*?)^```$", DOC, re.MULTILINE | re.DOTALL)
+    pages, site = re.findall(r"^```toml\n(.*?)^```$", DOC, re.MULTILINE | re.DOTALL)
     monkeypatch.chdir(tmp_path)
-    (tmp_path / NAME).write_text(configuration)
+    (tmp_path / NAME).write_text(pages)
     assert len(parse_arguments([]).urls) == 2
-    assert set(tomllib.loads(configuration)) == set(KEYS)
+    (tmp_path / NAME).write_text(site)
+    assert parse_arguments([]).site == SiteOptions(max_pages=50, include=("/docs/*",), exclude=("*?page=*",))
+    assert {*tomllib.loads(pages), *tomllib.loads(site), "sitemap"} == set(KEYS)

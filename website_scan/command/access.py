@@ -56,8 +56,8 @@ def allow_option_hint(url: str, network: Network) -> str:
         return ""
     host = f"[{address_network}]" if address_network.version == 6 else str(address_network)
     network_and_port = f"{host}:{target.port}"
-    advice = "Type its URL on the command line, or add" if loopback_addresses(target.host) else "To scan it, add"
-    return f"{target.host} is not public. {advice} --allow-network {shlex.quote(network_and_port)}"
+    advice = "type its URL on the command line, or add" if loopback_addresses(target.host) else "add"
+    return f"To scan {target.host}, {advice} --allow-network {shlex.quote(network_and_port)}"
 
 
 def _refused_address(target: Target, network: Network) -> IPAddress | None:

@@ -18,7 +18,9 @@ from website_scan.command.configuration import configuration, fail_under, refuse
 from website_scan.command.errors import EXIT_USAGE, WrongUsage
 from website_scan.command.formats import WRITERS
 from website_scan.command.pages import canonical_pages
+from website_scan.command.site_options import SiteOptions, choose_site_or_pages, is_url, page_count, site_options
 from website_scan.findings import ScanType, Severity
+from website_scan.messages import agreeing
 
 PROGRAM = "website-scan"
 FORMATS = ("text", *WRITERS)
@@ -27,11 +29,11 @@ USAGE = f"{PROGRAM} URL… [options]"
 EPILOG = """\
 environment: WEBSITE_SCAN_KEY, SCAN_BROWSER, SCAN_TIME_LIMIT, SCAN_CA_BUNDLE
 exit status: 0 success, 1 the gate failed, 2 invalid usage, 3 a scan failed
-also: website-scan list --help (lists of sites), website-scan mcp (agents)
+also: --no-color, --version, --print-completion SHELL; commands: list, mcp
 examples:
   website-scan https://example.com/ --format html --output report.html
   website-scan http://localhost:4173/ --start 'npm run preview'
-  website-scan https://example.com/ --fail-under 80 --fail-on high"""
+  website-scan --site https://example.com/ --fail-under 80 --fail-on high"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +53,12 @@ class Options:
 
     `under` maps scan types ("" for all types) to the lowest passing score. Paths are not resolved. `typed` are the URLs
     on the command line. Only they may be on a loopback address: URLs in a file may not. Options that end in `_for` are
-    pairs of a host and the value for it.
+    pairs of a host and the value for it. With `site`, the only URL is the start page of a site whose pages are scanned.
     """
 
     urls: tuple[str, ...]
     typed: tuple[str, ...] = ()
+    site: SiteOptions | None = None
     types: tuple[ScanType, ...] = tuple(ScanType)
     outputs: tuple[Output, ...] = (Output(),)
     under: Mapping[str, int] = field(default_factory=dict)
@@ -103,16 +106,16 @@ def parse_arguments(arguments: Sequence[str], program: str = PROGRAM) -> Options
     parsed = parser(program).parse_intermixed_args(arguments)
     typed = {name: value for name, value in vars(parsed).items() if value not in (None, [])}
     file_options = configuration(parsed.config)
-    chosen: Mapping[str, Any] = file_options | typed
+    chosen = choose_site_or_pages(typed, file_options)
     _refuse_contradictions(typed, file_options)
-    pages = _pages(chosen, is_served="serve" in typed)
+    start, site = site_options(chosen) or ("", None)
+    pages = _pages({**chosen, "urls": [start]} if site else chosen, is_served="serve" in typed)
     if _file_chooses_a_host(pages, typed, file_options):
         refuse_access_without_typed_pages(typed)
     return Options(
         urls=pages,
-        typed=tuple(
-            url for url in canonical_pages(filter(None, (*parsed.urls, parsed.wait_for))) if not url.startswith("/")
-        ),
+        typed=tuple(url for url in canonical_pages(_typed_urls(typed)) if not url.startswith("/")),
+        site=site,
         types=tuple(map(ScanType, dict.fromkeys(chosen.get("type", ScanType)))),
         outputs=_outputs(parsed.outputs),
         under=chosen.get("fail_under", {}),
@@ -163,6 +166,13 @@ def known_outcomes(names: Iterable[str]) -> frozenset[str]:
     return chosen
 
 
+def _typed_urls(typed: Mapping[str, Any]) -> list[str]:
+    """Return the URLs on the command line, as the user wrote them."""
+    others = [typed.get(name) for name in ("wait_for", "site")]
+    sitemap = typed.get("sitemap", "")
+    return [*typed.get("urls", ()), *filter(None, others), *([sitemap] if is_url(sitemap) else [])]
+
+
 def _pages(chosen: Mapping[str, Any], *, is_served: bool) -> tuple[str, ...]:
     """Return the pages' URLs in canonical form.
 
@@ -170,7 +180,7 @@ def _pages(chosen: Mapping[str, Any], *, is_served: bool) -> tuple[str, ...]:
     """
     pages = canonical_pages(chosen.get("urls") or (["/"] if "serve" in chosen else []))
     if not pages:
-        raise WrongUsage("Specify at least one URL, here or in website-scan.toml; --help shows examples.")
+        raise WrongUsage("Specify a URL or --site, here or in website-scan.toml; --help shows examples.")
     paths = [page for page in pages if page.startswith("/")]
     if paths and "serve" not in chosen:
         raise WrongUsage(f"{paths[0]} is the path of a page: specify its folder with --serve, or use a URL.")
@@ -187,9 +197,11 @@ def _file_chooses_a_host(pages: Iterable[str], typed: Mapping[str, Any], file_op
     """Return True if website-scan.toml decides which host is scanned.
 
     Otherwise the command line decides. A folder that the file names counts, because its pages run scripts that can read
-    cookies.
+    cookies. So does a file that is a sitemap, because it is a file of the repository, too.
     """
-    if "urls" in typed:
+    if "sitemap" in typed and "site" not in typed:
+        return not is_url(typed["sitemap"])
+    if "urls" in typed or "site" in typed:
         return "serve" in file_options and "serve" not in typed and any(page.startswith("/") for page in pages)
     return "serve" not in typed or not all(page.startswith("/") for page in pages)
 
@@ -253,9 +265,18 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         if message.startswith("unrecognized arguments:"):
             words = [word.partition("=")[0] for word in message.partition(":")[2].split() if word.startswith("-")]
-            message = f"unrecognized arguments: {' '.join(words)}"
-        sys.stderr.write(f"{self.prog}: {message}\nUsage: {self.usage}; --help shows all options.\n")
+            message = f"unknown {agreeing(len(words), 'option', 'options')}: {' '.join(words)}{self._suggestion(words)}"
+        sys.stderr.write(
+            f"{self.prog}: {message.removeprefix('argument ')}\nUsage: {self.usage}; --help shows all options.\n"
+        )
         sys.exit(EXIT_USAGE)
+
+    def _suggestion(self, words: Sequence[str]) -> str:
+        """Return a question that names the option most like the first unknown one; empty if none is like it."""
+        import difflib  # Only wrong options need this module.
+
+        near = difflib.get_close_matches(words[0], self._option_string_actions, 1) if words else []
+        return f". Did you mean {near[0]}?" if near else ""
 
 
 def parser(program: str) -> argparse.ArgumentParser:
@@ -273,9 +294,10 @@ def parser(program: str) -> argparse.ArgumentParser:
     _add_output(argument_parser.add_argument_group("output"))
     _add_gate(argument_parser.add_argument_group("gate"))
     add = argument_parser.add_argument_group("pages behind a log-in (a value, '$VARIABLE' or @FILE)").add_argument
-    add("--header", action="append", metavar="'NAME: VALUE'")
-    add("--cookie", action="append", metavar="NAME=VALUE", help="all three are sent only to the page's origin")
-    add("--basic-auth", action="append", metavar="USER:PASSWORD")
+    about = "also --cookie NAME=VALUE, --basic-auth USER:PASSWORD"
+    add("--header", action="append", metavar="'NAME: VALUE'", help=about)
+    add("--cookie", action="append", metavar="NAME=VALUE", help=argparse.SUPPRESS)
+    add("--basic-auth", action="append", metavar="USER:PASSWORD", help=argparse.SUPPRESS)
     about = "for the file; also --cookie-for, --basic-auth-for"
     add("--header-for", nargs=2, action="append", metavar=("HOST", "VALUE"), help=about)
     for option in ("--cookie-for", "--basic-auth-for"):
@@ -287,6 +309,12 @@ def _add_pages(group: argparse._ArgumentGroup) -> None:
     add = group.add_argument
     add("urls", metavar="URL", nargs="*", help="address of a page, such as example.com")
     kinds = [str(scan_type) for scan_type in ScanType]
+    add("--site", metavar="URL", help="pages of a site, by its sitemaps and links")
+    add("--sitemap", metavar="FILE|URL", help="pages of a sitemap or text list, also .gz")
+    add("--max-pages", type=_page_count, metavar="N", help="of a site or sitemap (20)")
+    about = "path, such as '/docs/*'; also --exclude"
+    add("--include", action="append", metavar="PATTERN", help=about)
+    add("--exclude", action="append", metavar="PATTERN", help=argparse.SUPPRESS)
     add("--type", action="append", choices=kinds, metavar="TYPE", help=f"{', '.join(kinds)} (all)")
     add("--serve", type=Path, metavar="DIR", help="serve this folder; URLs are paths in it (/)")
     add("--start", metavar="COMMAND", help="start a server, and end it after the scan")
@@ -301,10 +329,10 @@ def _add_output(group: argparse._ArgumentGroup) -> None:
     add("--format", action=_AppendInOrder, choices=FORMATS, metavar="FORMAT", help=f"{', '.join(FORMATS)}")
     add("--output", action=_AppendInOrder, type=Path, metavar="FILE", help="file for the preceding --format")
     add("--quiet", action="store_true", help="only problems")
-    add("--no-color", action="store_true", help="no colours on a terminal, as with NO_COLOR")
-    shells = ", ".join(SHELLS)
-    add("--print-completion", choices=SHELLS, action=_PrintCompletion, metavar="SHELL", help=shells)
-    add("--version", action="version", version=f"{PROGRAM} {__version__}", help="print the version")
+    # The end of the help lists these options, because readers want the others.
+    add("--no-color", action="store_true", help=argparse.SUPPRESS)
+    add("--print-completion", choices=SHELLS, action=_PrintCompletion, metavar="SHELL", help=argparse.SUPPRESS)
+    add("--version", action="version", version=f"{PROGRAM} {__version__}", help=argparse.SUPPRESS)
     add("-h", "--help", action="help", help=argparse.SUPPRESS)
 
 
@@ -339,6 +367,9 @@ class _PrintCompletion(argparse.Action):
         import shtab  # Import shtab only here, because few commands print a completion script.
 
         for action in parser._actions:  # noqa: SLF001 -- argparse has no public list of its options
+            if action.help == argparse.SUPPRESS:
+                # shtab would leave out what the help leaves out.
+                action.help = ""
             if action.type is Path:
                 action.complete = shtab.DIRECTORY if action.metavar == "DIR" else shtab.FILE  # type: ignore[attr-defined]  # for shtab
         sys.stdout.write(shtab.complete(parser, shell=values))
@@ -348,6 +379,13 @@ class _PrintCompletion(argparse.Action):
 def _fail_under(raw: str) -> dict[str, int]:
     try:
         return fail_under(raw)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def _page_count(raw: str) -> int:
+    try:
+        return page_count(raw)
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from website_scan.command.errors import WrongUsage
+from website_scan.command.site_options import is_url, page_count
 from website_scan.findings import ScanType, Severity
 
 NAME = "website-scan.toml"
@@ -40,7 +41,9 @@ def configuration(path: Path | None) -> dict[str, Any]:
     try:
         with path.open("rb") as file:
             settings = tomllib.loads(file.read(MAX_FILE_BYTES).decode())
-    except (OSError, ValueError) as error:
+    except OSError as error:
+        raise WrongUsage(f"{path} can't be read: {error.strerror}.") from None
+    except ValueError as error:
         raise WrongUsage(f"{path}: {error}") from None
     options: dict[str, Any] = {}
     for key, value in settings.items():
@@ -58,6 +61,8 @@ def configuration(path: Path | None) -> dict[str, Any]:
             raise WrongUsage(f"{path}: {key}: {error}") from None
     if "baseline" in options:
         options["baseline"] = path.parent / options["baseline"]
+    if "sitemap" in options and not is_url(options["sitemap"]):
+        options["sitemap"] = str(path.parent / options["sitemap"])
     if "serve" in options:
         options["serve"] = _checked_subfolder(path.parent, options["serve"], f"{path}: serve")
     return options
@@ -74,19 +79,18 @@ def refuse_access_without_typed_pages(typed: Mapping[str, Any]) -> None:
         if name in typed:
             option = name.replace("_", "-")
             raise WrongUsage(
-                f"--{option} is not sent to a host that the configuration file chooses. Write the URLs on the command "
+                f"--{option} is not sent to a host that a file chooses. Write the URLs on the command "
                 f"line, or name the host: --{option}-for HOST VALUE."
             )
     if "server" in typed:
         raise WrongUsage(
-            "--server uses your API key, so the configuration file may not choose the pages. Write the URLs on the "
-            "command line."
+            "--server uses your API key, so a file may not choose the pages. Write the URLs on the command line."
         )
     for exemption in typed.get("allow_network", ()):
         if not isinstance(exemption, tuple) or exemption[0].num_addresses > 1:
             raise WrongUsage(
-                "--allow-network does not apply to hosts that the configuration file chooses. Write the URLs on "
-                " the command line, or allow one address and port, such as 10.0.0.5/32:8080."
+                "--allow-network does not apply to hosts that a file chooses. Write the URLs on the "
+                "command line, or allow one address and port, such as 10.0.0.5/32:8080."
             )
 
 
@@ -152,6 +156,12 @@ def _choice_reader(*choices: str) -> Callable[[object], str]:
     return read
 
 
+def _text(value: object) -> str:
+    if not isinstance(value, str) or not value:
+        raise ValueError("must be a string")
+    return value
+
+
 def _types(value: object) -> list[str]:
     return [_choice_reader(*ScanType)(name) for name in _texts(value)]
 
@@ -170,6 +180,11 @@ def _path(value: object) -> Path:
 
 KEYS: Mapping[str, tuple[str, Callable[[object], Any]]] = {
     "urls": ("urls", _texts),
+    "site": ("site", _text),
+    "sitemap": ("sitemap", _text),
+    "max-pages": ("max_pages", page_count),
+    "include": ("include", _texts),
+    "exclude": ("exclude", _texts),
     "types": ("type", _types),
     "fail-under": ("fail_under", fail_under),
     "fail-on": ("fail_on", _choice_reader(*Severity)),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from website_scan.command.site_options import SitePages
 from website_scan.findings import Severity
 from website_scan.messages import agreeing
 from website_scan.priority import by_priority
@@ -230,6 +231,18 @@ class Gate:
             new = "new " if BASELINE_REASON in report.accepted.values() else ""
             yield f"{report.type} of {report.url}: {len(failing_findings)} {new}{self._describe(failing_findings)}."
 
+    def site_complaints(self, reports: Iterable[CommandReport]) -> list[str]:
+        """Return the complaints about the pages of a site, one for all pages with the same complaint."""
+        pages: dict[tuple[str, str], list[str]] = {}
+        for report in reports:
+            for complaint in self.complaints(report):
+                reason = complaint.removeprefix(f"{report.type} of {report.url}: ")
+                pages.setdefault((report.type, reason), []).append(report.url)
+        return [
+            f"{type} of {urls[0] if len(urls) == 1 else f'{len(urls)} pages, such as {urls[0]}'}: {reason}"
+            for (type, reason), urls in pages.items()
+        ]
+
     def _is_too_severe(self, finding: ExportedFinding) -> bool:
         severities = SEVERITIES[: SEVERITIES.index(self.fail_on) + 1] if self.fail_on else ()
         return finding_level(finding).gated and finding["severity"] in severities
@@ -259,7 +272,7 @@ class CommandResult:
 
     `requested` is the number of requested reports. `check_pages` is the base URL of the checks' pages, empty without a
     server. `gate` has returned the complaints. `is_interrupted` is True after Ctrl-C. `unfinished` are the pages whose
-    scans did not end; `reports` contains them as failed scans.
+    scans did not end; `reports` contains them as failed scans. `site` is None if the pages are not those of a site.
     """
 
     reports: Sequence[CommandReport]
@@ -269,6 +282,7 @@ class CommandResult:
     gate: Gate = field(default_factory=Gate)
     is_interrupted: bool = False
     unfinished: tuple[str, ...] = ()
+    site: SitePages | None = None
 
     @property
     def is_good(self) -> bool:

@@ -44,17 +44,14 @@ def scan_pages(options: Options, progress: ProgressLine) -> Iterator[list[Comman
 
     Raises WrongUsage before the first scan.
     """
-    problems = [str(problem) for problem in environment.problems if problem.name.startswith("SCAN_")]
-    if problems:
-        raise WrongUsage("\n".join(problems))
+    refuse_invalid_settings()
     policies = {url: network_policy(url, options) for url in options.urls}
-    _refuse_denied_ports(policies)
-    credentials_by_url = _credentials(options, policies)
+    credentials_of_pages = credentials_by_url(options, policies)
     shared = InMemoryEvidence()
     hints: set[str] = set()
     for number, (url, policy) in enumerate(policies.items()):
         label = f"{number + 1}/{len(options.urls)}  {url}" if len(options.urls) > 1 else url
-        credentials = credentials_by_url.get(url)
+        credentials = credentials_of_pages.get(url)
         with Network(policy, time_limit_s=scanning.SCAN_TIME_LIMIT_S, credentials=credentials) as network:
             results = _visit(url, options, network, shared, label, progress)
             if any(result.error is not None and result.error.code == Blocked.code for result in results):
@@ -64,6 +61,13 @@ def scan_pages(options: Options, progress: ProgressLine) -> Iterator[list[Comman
             accept_preview_findings(_command_report(redacted(result, credentials)), is_served=is_served)
             for result in results
         ]
+
+
+def refuse_invalid_settings() -> None:
+    """Raise WrongUsage if an environment variable of scans is invalid."""
+    problems = [str(problem) for problem in environment.problems if problem.name.startswith("SCAN_")]
+    if problems:
+        raise WrongUsage("\n".join(problems))
 
 
 def _write_hint(sentence: str, hints: set[str], progress: ProgressLine) -> None:
@@ -95,11 +99,12 @@ def _refuse_denied_ports(policies: Mapping[str, Policy]) -> None:
         raise WrongUsage("\n".join(problems))
 
 
-def _credentials(options: Options, policies: Mapping[str, Policy]) -> dict[str, OriginCredentials]:
+def credentials_by_url(options: Options, policies: Mapping[str, Policy]) -> dict[str, OriginCredentials]:
     """Return the credentials by URL.
 
-    URLs without credentials are left out. Raises WrongUsage.
+    URLs without credentials are left out. Raises WrongUsage, also for URLs with a forbidden port.
     """
+    _refuse_denied_ports(policies)
     if not has_credentials(options):
         return {}
     try:

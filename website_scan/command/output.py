@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import itertools
 import os
 import secrets
 import shutil
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
 
 from website_scan.command.arguments import Options, Output
 from website_scan.command.errors import WrongUsage
 from website_scan.command.formats import WRITERS
+from website_scan.command.formats.site_text import site_text
 from website_scan.command.formats.text import DEFAULT_WIDTH, MAX_WIDTH, Paint, colored, plain, summary, text
 from website_scan.command.gate import CommandReport, CommandResult
 from website_scan.command.terminal import write_out
@@ -45,6 +47,9 @@ class OutputWriter:
 
         The options decide. Stored text is for the output file.
         """
+        if self._options.site:
+            # Findings of a site are grouped at the end.
+            return
         for report, types in _group_failures(reports):
             between = "" if self._is_first else "\n"
             if self._prints_text:
@@ -63,7 +68,12 @@ class OutputWriter:
 
         Raises WrongUsage at the end if some files could not be written.
         """
-        if scores := list(summary(result.reports)):
+        if self._options.site:
+            quiet = self._options.is_quiet
+            if self._prints_text:
+                write_out(_lines(_without_first_blank(site_text(result, self._paint, self._width, is_quiet=quiet))))
+            self._texts.append(_lines(_without_first_blank(site_text(result, plain, DEFAULT_WIDTH, is_quiet=quiet))))
+        elif scores := list(summary(result.reports)):
             if self._prints_text:
                 write_out(_lines(["", *summary(result.reports, self._paint)]))
             self._texts.append(_lines(["", *scores]))
@@ -83,6 +93,10 @@ class OutputWriter:
 
 def _lines(lines: Iterable[str]) -> str:
     return "".join(f"{line}\n" for line in lines)
+
+
+def _without_first_blank(lines: Iterable[str]) -> Iterator[str]:
+    return itertools.dropwhile(lambda line: not line, lines)
 
 
 def _group_failures(reports: Iterable[CommandReport]) -> list[tuple[CommandReport, list[str]]]:

@@ -22,6 +22,7 @@ from website_scan.command.credentials import audit_credentials
 from website_scan.command.errors import ServerRefused, WrongUsage
 from website_scan.command.gate import CommandReport
 from website_scan.command.progress import ProgressLine
+from website_scan.command.site_options import SiteOptions, SitePages
 from website_scan.command.terminal import write_err
 from website_scan.report_json import ExportedError, ExportJson
 from website_scan.written_urls import split_url
@@ -47,13 +48,19 @@ class _Counts(TypedDict):
     done: int
 
 
+class _PageCounts(TypedDict):
+    found: int
+
+
 class _Audit(TypedDict):
     """Audit in an API response, with only the keys that the command reads."""
 
     id: str
     status: str
     created_at: str
+    pages: _PageCounts
     scans: _Counts
+    notes: list[str]
     error: ExportedError | None
 
 
@@ -223,15 +230,17 @@ def service_client(address: str) -> ServiceClient:
     return ServiceClient(address, key)
 
 
-def scan_pages(options: Options, progress: ProgressLine) -> Iterator[list[CommandReport]]:
-    """Scan the pages in one audit of the service.
+def scan_pages(
+    options: Options, progress: ProgressLine, add_site: Callable[[SitePages], None] = lambda _: None
+) -> Iterator[list[CommandReport]]:
+    """Scan the pages, or the site, in one audit of the service.
 
-    Then yields the reports of each page. Raises WrongUsage and ServerRefused.
+    Then yields the reports of each page. `add_site` receives the pages of a site. Raises WrongUsage and ServerRefused.
     """
     address = options.server or ""
     server = service_client(address)
     request = audit_credentials(options)
-    body: dict[str, object] = {"pages": list(options.urls), "types": [str(scan_type) for scan_type in options.types]}
+    body = _audited_pages(options) | {"types": [str(scan_type) for scan_type in options.types]}
     audit: _Audit = server.request("POST", "/v1/audits", body | ({"request": request} if request else {}))
     try:
         while audit["status"] not in FINAL_STATUSES:
@@ -245,10 +254,51 @@ def scan_pages(options: Options, progress: ProgressLine) -> Iterator[list[Comman
         with contextlib.suppress(ServerRefused):
             server.request("DELETE", f"/v1/audits/{audit['id']}")
         raise
+    if options.site:
+        yield from _site_reports(server, audit, options, options.site, add_site)
+        return
     for page in _pages(server, audit["id"]):
         # The audit leaves out URLs that are not pages, such as redirects to another site.
         if page["status"] != "left_out" or not page["results"]:
             yield [_page_report(server, audit, page, str(scan_type)) for scan_type in options.types]
+
+
+def _audited_pages(options: Options) -> dict[str, object]:
+    """Return the fields of the audit's request that choose its pages."""
+    site = options.site
+    if site is None:
+        return {"pages": list(options.urls)}
+    patterns = {"include": list(site.include), "exclude": list(site.exclude)}
+    return {"url": options.urls[0], "max_pages": site.max_pages, **patterns}
+
+
+def _site_reports(
+    server: ServiceClient,
+    audit: _Audit,
+    options: Options,
+    site_options: SiteOptions,
+    add_site: Callable[[SitePages], None],
+) -> Iterator[list[CommandReport]]:
+    """Yield the reports of each page of a site, or failed scans if the audit has no page."""
+    from website_scan.command.failed_reports import failed_report  # The scan engine is imported only for failed scans.
+    from website_scan.crawl.discovery.discover import limit_notes  # The engine is imported only for sites.
+
+    (start,), limit = options.urls, site_options.max_pages
+    # URLs that turned out not to be pages are left out of the audit's scores, too.
+    pages = [page for page in _pages(server, audit["id"]) if page["status"] != "left_out"]
+    urls = tuple(page["url"] for page in pages)
+    found = max(audit["pages"]["found"], len(pages))
+    notes = tuple(note for note in audit["notes"] if note not in limit_notes(limit))
+    site = SitePages(start, urls, limit, found, notes, found == len(pages), audit["error"])
+    add_site(site)
+    if pages:
+        if not options.is_quiet:
+            write_err("\n".join([f"Scanned {site.sentence}", *(f"  {note}" for note in notes)]))
+        for page in pages:
+            yield [_page_report(server, audit, page, str(scan_type)) for scan_type in options.types]
+        return
+    error = audit["error"] or {"code": "NO_PAGES", "message": "The audit found no page."}
+    yield [failed_report(start, str(scan_type), error) for scan_type in options.types]
 
 
 def _is_service_address(address: str) -> bool:

@@ -5,7 +5,7 @@ Scans the pages, writes the outputs and checks the quality gate.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 
 from website_scan.command.arguments import Options
@@ -15,6 +15,7 @@ from website_scan.command.gate import CommandReport, CommandResult, Gate
 from website_scan.command.output import OutputWriter, refuse_unwritable, write
 from website_scan.command.preview_findings import PREVIEW_REASON
 from website_scan.command.progress import ProgressLine
+from website_scan.command.site_options import SitePages
 from website_scan.command.terminal import write_err
 from website_scan.findings import ScanType, Severity
 from website_scan.messages import counted
@@ -50,22 +51,30 @@ def scan_and_judge(options: Options) -> int:
         gate = Gate(allows_login=options.allows_login)
     progress = ProgressLine(is_quiet=options.is_quiet)
     with _preview_context(options, progress) as preview_options:
-        result = _scan_all(preview_options, gate, accepted, progress)
+        site = None
+        if options.site and not options.server:
+            from website_scan.command.site import discover_site  # Few commands scan a site.
+
+            site, preview_options = discover_site(preview_options, options.site, progress)
+        result = _scan_all(preview_options, gate, accepted, progress, site)
     for sentence in accepted.caveats(result.reports) if accepted else ():
         write_err(f"Warning: {sentence}")
     return _write_messages(preview_options, result, has_gate=gate != Gate(allows_login=options.allows_login))
 
 
-def _scan_all(options: Options, gate: Gate, accepted: Baseline | None, progress: ProgressLine) -> CommandResult:
+def _scan_all(
+    options: Options, gate: Gate, accepted: Baseline | None, progress: ProgressLine, site: SitePages | None
+) -> CommandResult:
     """Scan all pages and write the outputs.
 
     If an error or Ctrl-C ends the scans, the finished reports are still written.
     """
     finished_reports: list[CommandReport] = []
     output = OutputWriter(options)
+    sites = [site] if site else []
     early_end_error: ExportedError | None = {"code": "INTERNAL_ERROR", "message": "The command ended early."}
     try:
-        for visit in _scans(options, progress):
+        for visit in _scans(options, progress, site, sites.append):
             progress.clear()
             reports = [report.accept_outcomes(options.accept) for report in visit]
             reports = [accepted.accept(report, options.urls) if accepted else report for report in reports]
@@ -85,12 +94,15 @@ def _scan_all(options: Options, gate: Gate, accepted: Baseline | None, progress:
             finished_reports
             if early_end_error is None
             else [*finished_reports, *_failed_reports(unfinished, options.types, early_end_error)],
-            [sentence for report in finished_reports for sentence in gate.complaints(report)],
+            gate.site_complaints(finished_reports)
+            if options.site
+            else [sentence for report in finished_reports for sentence in gate.complaints(report)],
             requested=len(options.urls) * len(options.types),
             check_pages=f"{options.server.rstrip('/')}/docs/checks/" if options.server else "",
             gate=gate,
             is_interrupted=early_end_error is INTERRUPTED,
             unfinished=unfinished,
+            site=sites[0] if sites else None,
         )
         if finished_reports or early_end_error is INTERRUPTED:
             output.end(result)
@@ -146,15 +158,20 @@ def _preview_context(options: Options, progress: ProgressLine) -> AbstractContex
     return preview(options, progress)
 
 
-def _scans(options: Options, progress: ProgressLine) -> Iterator[list[CommandReport]]:
-    """Yield the reports of each page.
+def _scans(
+    options: Options, progress: ProgressLine, site: SitePages | None, add_site: Callable[[SitePages], None]
+) -> Iterator[list[CommandReport]]:
+    """Yield the reports of each page, or failed scans if the site has an error.
 
-    Scanned by the service of `--server` or, without that option, in this process.
+    Scanned by the service of `--server` or, without that option, in this process. `add_site` receives the pages of a
+    site that the service has discovered.
     """
+    if site is not None and site.error is not None:
+        return iter([_failed_reports([site.start], options.types, site.error)])
     if options.server:
         from website_scan.command import remote
 
-        return remote.scan_pages(options, progress)
+        return remote.scan_pages(options, progress, add_site)
     from website_scan.command import local
 
     return local.scan_pages(options, progress)

@@ -128,7 +128,7 @@ def parse_sitemap(
     is_cut: bool,
     hosts: frozenset[str] = frozenset(),
     pages: frozenset[str] = frozenset(),
-    on_url: Callable[[str], None] = lambda _: None,
+    on_url: Callable[[str], object] = lambda _: None,
 ) -> Sitemap:
     """Parse a sitemap, which may be compressed with gzip.
 
@@ -175,7 +175,7 @@ class _UrlCollector:
     It counts all URLs and stores the first of each kind.
     """
 
-    def __init__(self, hosts: frozenset[str], page_keys: frozenset[str], on_url: Callable[[str], None]) -> None:
+    def __init__(self, hosts: frozenset[str], page_keys: frozenset[str], on_url: Callable[[str], object]) -> None:
         self._hosts = hosts
         self._page_keys = page_keys
         self._on_url = on_url

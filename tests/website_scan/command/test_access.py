@@ -67,6 +67,18 @@ def test_access_options_are_refused_for_hosts_from_the_file(folder: Path, option
     assert SECRET not in str(refused.value)
 
 
+@pytest.mark.parametrize("option", sorted(ACCESS.keys() - {"server"}))
+def test_access_options_are_refused_for_hosts_from_a_sitemap(folder: Path, option: str) -> None:
+    """A pull request may change a sitemap file of the repository, too."""
+    Path("map.txt").write_text("https://evil.example.org/\n")
+    arguments, refusal = ACCESS[option]
+    with pytest.raises(WrongUsage) as refused:
+        parse_arguments(["--sitemap", "map.txt", *arguments])
+    assert str(refused.value).startswith(refusal)
+    assert parse_arguments(["--sitemap", "https://example.com/map.txt", *arguments]).site
+    assert parse_arguments(["--site", "https://example.com/", "--sitemap", "map.txt", *arguments]).site
+
+
 @pytest.mark.parametrize("option", ACCESS)
 def test_access_options_are_allowed_for_typed_urls(folder: Path, option: str) -> None:
     Path("website-scan.toml").write_text("urls = ['https://evil.example.org/']")

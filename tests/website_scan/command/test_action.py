@@ -102,6 +102,13 @@ def test_inputs_are_passed_to_the_command_unchanged(printing_action: Action, tmp
     ]
 
 
+def test_inputs_of_a_site_become_options(printing_action: Action, tmp_path: Path) -> None:
+    inputs = {"site": "https://example.com/", "sitemap": "out/my map.xml", "max_pages": "50"}
+    assert printed_arguments(printing_action, tmp_path, **inputs) == [
+        *("--site=https://example.com/", "--sitemap=out/my map.xml", "--max-pages=50")
+    ]
+
+
 @pytest.fixture
 def printing_action(tmp_path_factory: pytest.TempPathFactory) -> Action:
     """Action whose command prints its arguments instead of scanning."""

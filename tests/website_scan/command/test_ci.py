@@ -65,17 +65,18 @@ def test_action_is_valid_for_github() -> None:
     validate(ACTION, "github-actions")
     jobs = {"scan": {"runs-on": "ubuntu-latest", "steps": steps()}}
     validate({"on": "push", "jobs": jobs}, "github-workflows")
-    (whole,) = (sample for sample in samples("yaml") if "jobs:" in sample)
-    workflow = yaml.safe_load(whole)
-    workflow["on"] = workflow.pop(True)  # Unlike GitHub, YAML 1.1 parses a plain `on` as true.
-    validate(workflow, "github-workflows")
+    workflows = [yaml.safe_load(sample) for sample in samples("yaml") if "jobs:" in sample]
+    assert len(workflows) == 2
+    for workflow in workflows:
+        workflow["on"] = workflow.pop(True)  # Unlike GitHub, YAML 1.1 parses a plain `on` as true.
+        validate(workflow, "github-workflows")
 
 
 def test_samples_match_the_inputs_and_outputs() -> None:
     action_steps = [step for step in steps() if step.get("uses") == ACTION_REFERENCE]
-    assert len(action_steps) == 5
+    assert len(action_steps) == 6
     for step in action_steps:
-        assert step["with"].keys() <= ACTION["inputs"].keys()
+        assert step.get("with", {}).keys() <= ACTION["inputs"].keys()
     assert set(re.findall(r"steps\.scan\.outputs\.([\w-]+)", DOC)) <= ACTION["outputs"].keys()
     for title, declared in (("input", ACTION["inputs"]), ("output", ACTION["outputs"])):
         table = re.search(rf"^\| {title} \| meaning \|\n\|---\|---\|\n((?:\|.*\n)+)", DOC, re.MULTILINE)
@@ -87,10 +88,10 @@ def test_samples_match_the_inputs_and_outputs() -> None:
 def test_samples_for_gitlab_are_valid() -> None:
     validate(GITLAB, "gitlab-ci")
     pipelines = [sample for sample in map(yaml.safe_load, samples("yaml")) if "website-scan" in sample]
-    assert len(pipelines) == 2
+    assert len(pipelines) == 3
     for pipeline in pipelines:
         assert pipeline["website-scan"]["variables"].keys() <= GITLAB["website-scan"]["variables"].keys()
-        including = {"include": pipeline["include"]} if "include" in pipeline else {}
+        including = {name: job for name, job in pipeline.items() if name != "website-scan"}
         job = GITLAB["website-scan"]
         whole = job | {"variables": job["variables"] | pipeline["website-scan"]["variables"]}
         validate({**including, "website-scan": whole}, "gitlab-ci")

@@ -19,6 +19,7 @@ from tests.command_line import ROOT
 from tests.targets.server import Site
 from website_scan import __version__
 from website_scan.command.arguments import FORMATS, parse_arguments
+from website_scan.command.site_options import SiteOptions
 from website_scan.findings import Severity
 
 # Slow packages that help and usage errors do not need to import.
@@ -98,7 +99,8 @@ def test_help_ends_with_examples(installed: Path) -> None:
     assert all(example[0] == "website-scan" for example in (page, preview, gate))
     assert parse_arguments(page[1:]).urls == ("https://example.com/",)
     assert parse_arguments(preview[1:]).start == "npm run preview"
-    assert parse_arguments(gate[1:]).fail_on is Severity.HIGH
+    options = parse_arguments(gate[1:])
+    assert (options.fail_on, options.site) == (Severity.HIGH, SiteOptions())
 
 
 def test_version_and_bash_completion_are_printed(installed: Path) -> None:

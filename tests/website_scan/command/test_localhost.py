@@ -64,7 +64,7 @@ def test_loopback_page_from_the_file_is_refused(site: Site, folder: Path) -> Non
     assert site.connections == 0
     option = f"--allow-network 127.0.0.1/32:{site.port}"
     assert ran.stderr.count(option) == 1
-    assert "Type its URL on the command line" in ran.stderr
+    assert "type its URL on the command line" in ran.stderr
     assert scan(*option.split()).returncode == 0
     # A typed URL also allows the file's URLs at the same address.
     assert scan("--config", "website-scan.toml", urls[0]).returncode == 0
@@ -103,7 +103,7 @@ def test_private_name_is_refused_with_its_address(folder: Path, monkeypatch: pyt
     monkeypatch.setattr("website_scan.net.resolver._look_up_hosts_file", lambda _: ["192.168.1.5"])
     ran = scan("http://intranet.example.com/", "--format", "json")
     assert report_error(ran) == "DOMAIN_BLOCKED"
-    assert ran.stderr == "intranet.example.com is not public. To scan it, add --allow-network 192.168.1.5/32:80\n"
+    assert ran.stderr == "To scan intranet.example.com, add --allow-network 192.168.1.5/32:80\n"
 
 
 def test_always_refused_address_gets_no_hint(site: Site, folder: Path) -> None:

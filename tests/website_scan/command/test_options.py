@@ -14,6 +14,7 @@ from website_scan import catalogue
 from website_scan.command.arguments import Options, parse_arguments
 from website_scan.command.configuration import KEYS, ON_COMMAND_LINE_ONLY, fail_under
 from website_scan.command.errors import WrongUsage
+from website_scan.command.site_options import SitemapFile, SiteOptions
 from website_scan.findings import ScanType, Severity
 
 URL = "https://example.com/"
@@ -196,10 +197,86 @@ def test_colors_can_be_disabled(
 
 
 def test_missing_url_is_a_usage_error() -> None:
-    with pytest.raises(WrongUsage, match="Specify at least one URL"):
+    with pytest.raises(WrongUsage, match="Specify a URL or --site"):
         parse_arguments(["--type", "seo"])
 
 
 def test_allow_network_with_a_server_is_refused() -> None:
     with pytest.raises(WrongUsage, match="the server decides"):
         parse_arguments([URL, "--server", "https://scan.example.com", "--allow-network", "10.0.0.0/8"])
+
+
+def test_site_is_scanned_instead_of_urls_of_the_file(folder: Path) -> None:
+    (folder / "website-scan.toml").write_text(f'urls = ["{URL}"]\n')
+    options = parse_arguments(["--site", "shop.example.com", "--max-pages", "5", "--include", "/a*", "--exclude", "*b"])
+    assert (options.urls, options.typed) == (("https://shop.example.com/",), ("https://shop.example.com/",))
+    assert options.site == SiteOptions(max_pages=5, include=("/a*",), exclude=("*b",))
+    (folder / "website-scan.toml").write_text(
+        'site = "https://shop.example.com/"\nmax-pages = 7\ninclude = "/a*"\nexclude = ["*b"]\n'
+    )
+    options = parse_arguments([])
+    assert (options.urls, options.typed) == (("https://shop.example.com/",), ())
+    assert options.site == SiteOptions(max_pages=7, include=("/a*",), exclude=("*b",))
+    assert parse_arguments([URL]).site is None
+
+
+def test_sitemap_file_is_relative_to_the_configuration_file(folder: Path) -> None:
+    (folder / "ci").mkdir()
+    (folder / "ci" / "map.txt").write_text("https://shop.example.com/a\n")
+    (folder / "ci" / "gate.toml").write_text('sitemap = "map.txt"\n')
+    options = parse_arguments(["--config", "ci/gate.toml"])
+    assert options.urls == ("https://shop.example.com/",)
+    assert options.site == SiteOptions(is_named=False, sitemap=SitemapFile(("https://shop.example.com/a",)))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        ([URL, "--site", URL], "Use --site for a whole site, or URLs for single pages, not both."),
+        ([URL, "--max-pages", "5"], "--max-pages works only with --site or --sitemap."),
+        ([URL, "--include", "/a"], "--include works only with --site or --sitemap."),
+        (["--site", URL, "--include", "a"], "--include: A pattern must start with / or *"),
+        (["--site", URL, "--exclude", "a"], "--exclude: A pattern must start with / or *"),
+        (["--sitemap", "gone.xml"], "--sitemap: gone.xml can't be read: No such file or directory."),
+        (["--sitemap", "empty.xml"], "--sitemap: empty.xml lists no absolute URL."),
+        (["--sitemap", "reserved.txt"], "--sitemap: shop.example is a reserved name"),
+        (["--sitemap", "page.html"], "--sitemap: page.html is "),
+        (["--site", URL, "--sitemap", URL, "--server", URL], "--server reads the sitemaps of the site itself"),
+        (["--site", "ftp://a/"], "ftp://a/: "),
+    ],
+)
+def test_wrong_site_options_are_refused_in_words(folder: Path, arguments: list[str], complaint: str) -> None:
+    (folder / "empty.xml").write_text('<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"></urlset>')
+    (folder / "reserved.txt").write_text("https://shop.example/")
+    (folder / "page.html").write_text("<!doctype html><title>Page</title>")
+    with pytest.raises(WrongUsage, match=re.escape(complaint)):
+        parse_arguments(arguments)
+
+
+@pytest.mark.parametrize("number", ["0", "501", "-1", "x", "1.5"])
+def test_number_of_pages_is_validated(number: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as end:
+        parse_arguments(["--site", URL, "--max-pages", number])
+    assert end.value.code == 2
+    assert "is not a number of pages from 1 to 500" in capsys.readouterr().err
+
+
+def test_missing_configuration_file_is_named_in_words() -> None:
+    with pytest.raises(WrongUsage, match=r"^gone\.toml can't be read: No such file or directory\.$"):
+        parse_arguments(["--config", "gone.toml"])
+
+
+def test_file_with_urls_and_site_is_refused(folder: Path) -> None:
+    (folder / "website-scan.toml").write_text(f'urls = ["{URL}"]\nsite = "{URL}"\n')
+    with pytest.raises(WrongUsage, match=r"website-scan\.toml has urls and a site or sitemap"):
+        parse_arguments([])
+
+
+@pytest.mark.parametrize(("option", "near"), [("--formt", "--format"), ("--sitmap", "--sitemap")])
+def test_unknown_option_suggests_a_similar_one(option: str, near: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as end:
+        parse_arguments([URL, f"{option}=secret"])
+    assert end.value.code == 2
+    error = capsys.readouterr().err
+    assert f"unknown option: {option}. Did you mean {near}?\n" in error
+    assert "secret" not in error

@@ -183,7 +183,7 @@ class TestServe:
             (["--serve", "public", "--start", "true"], "--serve or --start"),
             (["https://example.com/", "--wait-for", "http://localhost:1/"], "use both"),
             (["https://example.com/", "--start", "true", "--server", "https://scan.example.com"], "--start works only"),
-            (["--start", "true"], "Specify at least one URL"),
+            (["--start", "true"], "Specify a URL or --site"),
         ],
     )
     def test_contradictory_options_are_a_usage_error(self, public: Path, arguments: list[str], complaint: str) -> None:

@@ -19,6 +19,8 @@ from website_scan.command.arguments import Options
 from website_scan.command.errors import ServerRefused, WrongUsage
 from website_scan.command.progress import ProgressLine
 from website_scan.command.remote import KEY, ServiceClient, scan_pages
+from website_scan.command.site_options import SiteOptions, SitePages
+from website_scan.findings import ScanType
 
 Answer = tuple[int, dict[str, str], bytes]
 
@@ -161,3 +163,57 @@ def test_invalid_server_address_is_a_usage_error(server: str, monkeypatch: pytes
     monkeypatch.setenv(KEY, "wss_key")
     with pytest.raises(WrongUsage, match="needs the address of a service"):
         list(scan_pages(Options(urls=("https://example.com/",), server=server), ProgressLine()))
+
+
+AUDIT = {
+    "id": "aud_1",
+    "created_at": "2026-11-29T00:00:00Z",
+    "status": "completed",
+    "pages": {"found": 9},
+    "scans": {"planned": 1, "done": 1},
+    "notes": ["The site has more pages than 2.", "The site has no sitemap."],
+    "error": None,
+}
+
+
+def json_answer(content: object) -> Answer:
+    return 200, {}, json.dumps(content).encode()
+
+
+def scan_site(fake: Fake, monkeypatch: pytest.MonkeyPatch, *answers: object) -> tuple[list[Any], list[SitePages]]:
+    """Scan a site of at most two pages for SEO. Returns the reports and the pages of the site."""
+    monkeypatch.setenv(KEY, "wss_key")
+    fake.answers = list(map(json_answer, answers))
+    site = SiteOptions(max_pages=2, exclude=("/a*",))
+    options = Options(urls=("https://example.com/",), site=site, types=(ScanType.SEO,), server=fake.address)
+    sites: list[SitePages] = []
+    return [report for visit in scan_pages(options, ProgressLine(), sites.append) for report in visit], sites
+
+
+def test_site_is_audited_by_the_service(
+    fake: Fake, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scan = {"scan_id": "scan_1", "status": "failed", "score": None}
+    pages = [
+        {"url": "https://example.com/", "status": "done", "results": {"seo": scan}},
+        {"url": "https://example.com/b", "status": "left_out", "results": {}},
+    ]
+    error = {"code": "TIMEOUT", "message": "Too slow."}
+    reports, (site,) = scan_site(fake, monkeypatch, AUDIT, {"pages": pages, "total": 2}, {"error": error})
+    assert [(report.url, report.error) for report in reports] == [("https://example.com/", error)]
+    assert json.loads(fake.requests[0][3]) == {
+        "url": "https://example.com/",
+        "max_pages": 2,
+        "include": [],
+        "exclude": ["/a*"],
+        "types": ["seo"],
+    }
+    assert (site.pages, site.found, site.notes) == (("https://example.com/",), 9, ("The site has no sitemap.",))
+    assert "1 page of https://example.com/; at least 8 left out (--max-pages is 2)." in capsys.readouterr().err
+
+
+def test_failed_audit_of_a_site_is_a_failed_scan(fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
+    error = {"code": "ROBOTS_DISALLOWED", "message": "robots.txt forbids crawlers the start page."}
+    audit = AUDIT | {"status": "failed", "error": error, "notes": [], "pages": {"found": 0}}
+    reports, _ = scan_site(fake, monkeypatch, audit, {"pages": [], "total": 0})
+    assert [(report.url, report.error) for report in reports] == [("https://example.com/", error)]

@@ -11,6 +11,8 @@ import json
 from collections.abc import Mapping, Sequence
 
 from website_scan.command.gate import CommandReport, CommandResult
+from website_scan.command.site_findings import findings_json, group_findings
+from website_scan.command.site_options import SitePages
 from website_scan.command.terminal import printable
 from website_scan.report.exports import CSV_COLUMNS, csv_rows, exported
 from website_scan.report.serialization import report_json
@@ -63,7 +65,8 @@ def _cell(value: object) -> object:
 def _json(reports: Sequence[Mapping[str, object]], result: CommandResult) -> str:
     """Return JSON with the gate's result.
 
-    It is in the key `gate`, and several reports are in the key `reports`.
+    It is in the key `gate`, and several reports are in the key `reports`. With a site, its pages and grouped findings
+    come first.
     """
     gate = {
         "passed": result.is_good,
@@ -71,8 +74,24 @@ def _json(reports: Sequence[Mapping[str, object]], result: CommandResult) -> str
         "interrupted": result.is_interrupted,
         "unfinished": list(result.unfinished),
     }
-    whole = reports[0] if result.requested == 1 else {"reports": list(reports)}
+    whole: Mapping[str, object] = {"reports": list(reports)}
+    if result.site is not None:
+        whole = {**_site(result.site, result.reports), **whole}
+    elif result.requested == 1:
+        whole = reports[0]
     return json.dumps({**whole, "gate": gate}, indent=2) + "\n"
+
+
+def _site(site: SitePages, reports: Sequence[CommandReport]) -> dict[str, object]:
+    """Return the JSON fields of a site: its pages, and each finding once with its pages."""
+    return {
+        "site": {
+            "url": site.start,
+            "pages": {"found": site.found, "scanned": len(site.pages), "is_complete": site.is_complete},
+            "notes": list(site.notes),
+        },
+        "findings": findings_json(group_findings([report for report in reports if report.error is None])),
+    }
 
 
 def _report(report: CommandReport) -> dict[str, object]:

@@ -5,11 +5,14 @@ CI job summaries and coding agents use this format.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from website_scan.command.formats.text import browser_sentences, first_places
 from website_scan.command.gate import CommandReport, CommandResult
+from website_scan.command.site_findings import group_findings
+from website_scan.command.site_options import SitePages
 from website_scan.command.terminal import printable
+from website_scan.findings import ScanType
 from website_scan.messages import counted
 from website_scan.report import markup
 from website_scan.report.levels import finding_level
@@ -52,6 +55,9 @@ def _lines(result: CommandResult) -> Iterator[str]:
         yield ""
         yield from (f"- {escaped(complaint)}" for complaint in result.complaints)
         yield ""
+    if result.site is not None:
+        yield from _site(result.site, result)
+        return
     yield "| Page | Type | Score | Grade | Failed | Warnings | Accepted |"
     yield "|---|---|--:|---|--:|--:|--:|"
     for report in result.reports:
@@ -64,6 +70,55 @@ def _lines(result: CommandResult) -> Iterator[str]:
         yield f"| {page} | {score} | {escaped(str(grade))} | {failed} | {warned} | {accepted} |"
     for report in result.reports:
         yield from _report(report, result)
+
+
+def _site(site: SitePages, result: CommandResult) -> Iterator[str]:
+    """Yield the scores of each page in one row, and each finding once with its pages."""
+    yield f"{escaped(site.sentence)} {escaped(' '.join(site.notes))}".rstrip()
+    yield ""
+    types = [scan_type for scan_type in ScanType if any(report.type == scan_type for report in result.reports)]
+    reports = {(report.url, report.type): report for report in result.reports}
+    urls = list(dict.fromkeys(report.url for report in result.reports))
+    yield f"| Page | {' | '.join(types)} |"
+    yield f"|---|{'--:|' * len(types)}"
+    for url in urls:
+        scores = [
+            "failed" if (report := reports.get((url, type))) is None or report.error else str(report.score)
+            for type in types
+        ]
+        yield f"| {link(url)} | {' | '.join(scores)} |"
+    for report in result.reports:
+        if report.error is not None:
+            yield ""
+            yield f"{report.type} of {link(report.url)} failed: {escaped(report.error['message'])}"
+    findings = group_findings([report for report in result.reports if report.error is None])
+    for scan_type in types:
+        yield ""
+        yield f"## {scan_type}"
+        yield ""
+        own = [report for report in result.reports if report.type == scan_type and report.error is None]
+        for sentence in dict.fromkeys(sentence for report in own for sentence in browser_sentences(report.export)):
+            yield escaped(sentence[:1].upper() + sentence[1:])
+            yield ""
+        for finding in findings:
+            if finding.report.type == scan_type:
+                page = page_url(result.check_pages, finding.finding["id"])
+                yield from _finding(finding.category, finding.finding, finding.duplicate, page, finding.pages)
+        if not any(finding.report.type == scan_type for finding in findings):
+            yield "No findings."
+            yield ""
+        yield from _unjudged(own)
+
+
+def _unjudged(reports: Sequence[CommandReport]) -> Iterator[str]:
+    """Yield the names of accepted findings, and of the checks that did not judge all pages."""
+    accepted = [check["title"] for report in reports for _, check in report.findings(accepted=True)]
+    skipped = [check["name"] for report in reports for check in report.export["skipped_checks"]]
+    omitted = [check["name"] for report in reports for check in report.export["omitted_checks"]]
+    for title, names in (("Accepted", accepted), ("Could not run", skipped), ("Left out without a browser", omitted)):
+        if names:
+            yield f"{title}: {', '.join(map(escaped, dict.fromkeys(names)))}."
+            yield ""
 
 
 def _report(report: CommandReport, result: CommandResult) -> Iterator[str]:
@@ -83,19 +138,13 @@ def _report(report: CommandReport, result: CommandResult) -> Iterator[str]:
     for category, check in report.findings():
         page = page_url(result.check_pages, check["id"])
         yield from _finding(category, check, duplicates.get(check["id"], ""), page)
-    if report.accepted:
-        yield f"Accepted: {', '.join(escaped(check['title']) for _, check in report.findings(accepted=True))}."
-        yield ""
-    skipped = [skipped_check["name"] for skipped_check in export["skipped_checks"]]
-    omitted = [omitted_check["name"] for omitted_check in export["omitted_checks"]]
-    for title, names in (("Could not run", skipped), ("Left out without a browser", omitted)):
-        if names:
-            yield f"{title}: {', '.join(map(escaped, names))}."
-            yield ""
+    yield from _unjudged([report])
     yield f"{report.passed_count} checks passed."
 
 
-def _finding(category: str, check: ExportedFinding, duplicate: str, page: str) -> Iterator[str]:
+def _finding(
+    category: str, check: ExportedFinding, duplicate: str, page: str, site_pages: Sequence[str] = ()
+) -> Iterator[str]:
     id = f"[{code(check['id'])}]({page})" if page else code(check["id"])
     word = finding_level(check).word
     yield f"- **{escaped(check['title'])}** ({word}, {check['severity']}, {escaped(category)}, {id})"
@@ -107,6 +156,11 @@ def _finding(category: str, check: ExportedFinding, duplicate: str, page: str) -
     yield from (f"  - {code(place)}" for place in places)
     if more:
         yield f"  - {more}"
+    if site_pages:
+        first = ", ".join(map(link, site_pages[:MAX_PLACES]))
+        others = f", and {len(site_pages) - MAX_PLACES} more" if len(site_pages) > MAX_PLACES else ""
+        yield ""
+        yield f"  On {counted(len(site_pages), 'page')}: {first}{others}"
     if "fix" in check:
         yield ""
         yield f"  Fix: {markup.prose(printable(check['fix']))}"

@@ -5,7 +5,7 @@ It can be viewed without a server.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
 from jinja2 import FileSystemLoader
@@ -13,8 +13,11 @@ from markupsafe import Markup
 
 from website_scan import __version__
 from website_scan.command.gate import CommandReport, CommandResult
+from website_scan.command.site_findings import group_findings, short_address
 from website_scan.findings import ScanType
+from website_scan.messages import counted
 from website_scan.report.illustrations import NO_ILLUSTRATIONS, Illustrations, data_url, illustrations_in_file
+from website_scan.report.levels import finding_level
 from website_scan.report.linked_reports import OtherReport
 from website_scan.report.mute_matching import MuteRule, Mutes, host_and_path
 from website_scan.report.muting import Muting
@@ -40,13 +43,14 @@ def page(result: CommandResult) -> str:
     """Return an HTML document with the pages of all reports."""
     folder = STATIC / "css"
     templates = environment(loader=FileSystemLoader(TEMPLATES))
-    urls = {report.url for report in result.reports}
+    reports = [_report_context(report, f"report-{number}", result) for number, report in enumerate(result.reports, 1)]
     context = {
-        "reports": [
-            _report_context(report, f"report-{number}", result) for number, report in enumerate(result.reports, 1)
-        ],
+        "reports": reports,
         "complaints": result.complaints,
-        "title": f"Scan of {urls.pop()}" if len(urls) == 1 else "Scans of several pages",
+        "title": _title(result),
+        "site": result.site,
+        "site_findings": _site_findings(result) if result.site else (),
+        "site_pages": _site_pages(result, reports) if result.site else (),
         # Style sheets of this package contain no `</style>`.
         "styles": Markup(  # noqa: S704
             "\n".join([*((folder / name).read_text(encoding="utf-8") for name in STYLE_SHEETS), HIDE_COPY_BUTTONS])
@@ -55,6 +59,41 @@ def page(result: CommandResult) -> str:
     }
     # A text file ends with a newline, which Jinja omits (POSIX, section 3.387).
     return templates.get_template("report/file.html").render(TEMPLATE_DEFAULTS | context).rstrip() + "\n"
+
+
+def _title(result: CommandResult) -> str:
+    urls = {result.site.start} if result.site else {report.url for report in result.reports}
+    return f"Scan of {urls.pop()}" if len(urls) == 1 else "Scans of several pages"
+
+
+def _site_findings(result: CommandResult) -> list[dict[str, object]]:
+    """Return the findings of a site with links to the reports of their pages."""
+    anchors = {(report.url, report.type): f"report-{number}" for number, report in enumerate(result.reports, 1)}
+    urls = list(dict.fromkeys(report.url for report in result.reports))
+    findings = group_findings([report for report in result.reports if report.error is None])
+    return [
+        {
+            "level": finding_level(finding.finding).word,
+            "severity": finding.finding["severity"],
+            "label": ScanType(finding.report.type).label,
+            "title": finding.finding["title"],
+            "count": counted(len(finding.pages), "page"),
+            "pages": [
+                {"anchor": anchors[url, finding.report.type], "address": short_address(url, urls)}
+                for url in finding.pages
+            ],
+        }
+        for finding in findings
+        if not finding.duplicate
+    ]
+
+
+def _site_pages(result: CommandResult, reports: Sequence[Mapping[str, object]]) -> list[dict[str, object]]:
+    """Return the pages of a site with the contexts of their reports."""
+    pages: dict[str, list[Mapping[str, object]]] = {}
+    for report, context in zip(result.reports, reports, strict=True):
+        pages.setdefault(report.url, []).append(context)
+    return [{"address": short_address(url, list(pages)), "reports": contexts} for url, contexts in pages.items()]
 
 
 def _report_context(report: CommandReport, anchor: str, result: CommandResult) -> Mapping[str, object]:

@@ -56,42 +56,42 @@ def text(
     output. A fact of another report of the same page is not repeated. `types` are the types of all scans that failed
     with the same error, if the report has one.
     """
-    page = Page(paint, width)
+    lines = TextLines(paint, width)
     export = report.export
     if report.error is not None:
         failed = ", ".join(types or [report.type])
         yield paint("fail", f"{report.url}  {failed}  not scanned")
-        yield from page.lines(report.error["message"], 2)
+        yield from lines.wrap(report.error["message"], 2)
         return
     yield paint("bold", f"{report.addresses}  {report.type}  {_score(report)}")
     if report.notice:
-        yield from page.lines(report.notice, 2, "warn")
+        yield from lines.wrap(report.notice, 2, "warn")
     if not is_quiet:
         for sentence in browser_sentences(export):
-            yield from page.lines(sentence, 2, "dim")
+            yield from lines.wrap(sentence, 2, "dim")
     if report.score_cap_sentence:
-        yield from page.lines(report.score_cap_sentence, 2)
+        yield from lines.wrap(report.score_cap_sentence, 2)
     findings = report.findings()
     if findings:
         yield ""
-        yield paint("bold", f"  {_totals(findings)}")
+        yield paint("bold", f"  {totals([finding for _, finding in findings])}")
     duplicates = report.reported_elsewhere(others)
     for category, check in findings:
         yield ""
-        yield from _finding(category, check, duplicates.get(check["id"], ""), page)
+        yield from finding_lines(category, check, duplicates.get(check["id"], ""), lines)
     if not is_quiet:
         accepted = [f"{check['title']} ({report.accepted[check['id']]})" for _, check in report.findings(accepted=True)]
-        yield from _section("Accepted", "-", accepted, page, "dim")
+        yield from section("Accepted", "-", accepted, lines, "dim")
     skipped = [f"{check['name']}: {check['reason']}" for check in export["skipped_checks"]]
-    yield from _section("Could not run", "?", skipped, page)
+    yield from section("Could not run", "?", skipped, lines)
     if is_quiet:
         return
-    yield from _section(
-        "Left out without a browser", "-", [check["name"] for check in export["omitted_checks"]], page, "dim"
+    yield from section(
+        "Left out without a browser", "-", [check["name"] for check in export["omitted_checks"]], lines, "dim"
     )
     yield ""
     scores = ", ".join(f"{category_['name']} {category_['score']}" for category_ in export["categories"])
-    yield from page.lines(f"{report.passed_count} passed. By category: {scores}", 2, "good")
+    yield from lines.wrap(f"{report.passed_count} passed. By category: {scores}", 2, "good")
 
 
 def summary(reports: Sequence[CommandReport], paint: Paint = plain) -> Iterator[str]:
@@ -109,19 +109,19 @@ def summary(reports: Sequence[CommandReport], paint: Paint = plain) -> Iterator[
         if report.error is not None:
             yield f"  {report.type:<{TYPE_WIDTH}}  " + paint("fail", "not scanned")
             continue
-        findings = _totals(report.findings()) or "no findings"
+        findings = totals([finding for _, finding in report.findings()]) or "no findings"
         style = "fail" if any(check["status"] == "fail" for _, check in report.findings()) else "good"
         yield f"  {report.type:<{TYPE_WIDTH}}  {paint(style, f'{_score(report, 3):<11}')}  {findings}"
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class TextLines:
     """Lines of a terminal: their width in characters, and the function that colours them."""
 
     paint: Paint
     width: int
 
-    def lines(self, words: str, indent: int, style: str = "", first: str = "") -> Iterator[str]:
+    def wrap(self, words: str, indent: int, style: str = "", first: str = "") -> Iterator[str]:
         """Yield the words, wrapped between words and indented below `first`, which begins the first line."""
         wrapped = textwrap.wrap(
             printable(words),
@@ -145,12 +145,13 @@ def _score(report: CommandReport, width: int = 0) -> str:
     return f"{report.accepted_score:>{width}}/100  ({score} with {accepted})"
 
 
-def _section(title: str, mark: str, entries: Sequence[str], page: Page, style: str = "") -> Iterator[str]:
+def section(title: str, mark: str, entries: Sequence[str], lines: TextLines, style: str = "") -> Iterator[str]:
+    """Yield a list of checks below a title with their number. Nothing without entries."""
     if entries:
         yield ""
-        yield page.paint("bold", f"  {title} ({len(entries)})")
+        yield lines.paint("bold", f"  {title} ({len(entries)})")
         for entry in entries:
-            yield from page.lines(entry, 4, style, f"{mark} ")
+            yield from lines.wrap(entry, 4, style, f"{mark} ")
 
 
 def browser_sentences(export: ExportJson) -> Sequence[str]:
@@ -180,25 +181,34 @@ def first_places(check: ExportedFinding, max_places: int = MAX_PLACES) -> tuple[
     return first, f"and {counted(remaining, 'more place')}" if first and remaining else ""
 
 
-def _totals(findings: Sequence[tuple[str, ExportedFinding]]) -> str:
-    failed = sum(finding["status"] == "fail" for _, finding in findings)
+def totals(findings: Sequence[ExportedFinding]) -> str:
+    """Return the numbers of failures and warnings, such as "1 failed, 2 warnings"; empty without findings."""
+    failed = sum(finding["status"] == "fail" for finding in findings)
     warnings = len(findings) - failed
     warned = counted(warnings, "warning")
     return ", ".join([*([f"{failed} failed"] if failed else []), *([warned] if warnings else [])])
 
 
-def _finding(category: str, check: ExportedFinding, duplicate: str, page: Page) -> Iterator[str]:
+def finding_lines(
+    category: str, check: ExportedFinding, duplicate: str, lines: TextLines, pages: str = ""
+) -> Iterator[str]:
+    """Yield a finding with its message, first places and fix.
+
+    `pages` says which pages of a site have it. With a `duplicate`, that sentence replaces all but the title.
+    """
     mark, style = finding_level(check).mark, str(check["status"])
     context = printable(f"({check['severity']}, {category})")
-    yield f"  {page.paint(style, mark)} {page.paint('bold', check['title'])} {context}"
-    yield from page.lines(duplicate or message_without_places(check), 4)
+    yield f"  {lines.paint(style, mark)} {lines.paint('bold', check['title'])} {context}"
+    yield from lines.wrap(duplicate or message_without_places(check), 4)
     if duplicate:
         return
     places, more = first_places(check)
-    yield from (page.paint("dim", f"      at {place}") for place in places)
+    yield from (lines.paint("dim", f"      at {place}") for place in places)
     if more:
-        yield page.paint("dim", f"      {more}")
-    yield from page.lines(check["how_to_fix"]["text"], 4, first="Fix: ")
+        yield lines.paint("dim", f"      {more}")
+    if pages:
+        yield from lines.wrap(pages, 4)
+    yield from lines.wrap(check["how_to_fix"]["text"], 4, first="Fix: ")
     for snippet in check["how_to_fix"]["snippets"]:
         # Code is not wrapped, so that readers can copy it.
         first, *rest = snippet["code"].splitlines() or [""]

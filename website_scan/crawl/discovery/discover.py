@@ -35,7 +35,8 @@ class Wish:
 
     `discover` are the sources to read: sitemaps, links or both. `include` and `exclude` are patterns for path and query
     (`patterns.py`). `spare` is the number of additional pages to list, which replace URLs that turn out not to be
-    pages.
+    pages. `sitemaps` are the sitemaps to read instead of those that robots.txt lists, and `urls` the content of a
+    sitemap that is already read. Without `lists_start`, the start page is only listed if a sitemap or link names it.
     """
 
     start: Target
@@ -44,6 +45,9 @@ class Wish:
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     spare: int = 0
+    sitemaps: tuple[str, ...] | None = None
+    urls: tuple[str, ...] = ()
+    lists_start: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +110,14 @@ def discover(wish: Wish, network: Network, tell: Callable[[int], None], time_lim
     return _DiscoverySearch(wish, page, robots, context).run()
 
 
+def limit_notes(max_pages: int) -> tuple[str, str]:
+    """Return the notes of a discovery whose list is full: that the site has, and that it may have, more pages."""
+    return (
+        f"The site has more pages than {max_pages:,}.",
+        f"The list ends with {max_pages:,} pages; the site may have more.",
+    )
+
+
 def _failed_discovery(code: str, message: str) -> Discovery:
     return Discovery((), (), is_complete=False, found=0, error=ScanError(code, message))
 
@@ -158,17 +170,18 @@ class _DiscoverySearch:
     def run(self) -> Discovery:
         """Read the sitemaps, then follow links until the list is full."""
         try:
-            self._pages.add(self._start, is_page=True)
+            if self._wish.lists_start:
+                self._pages.add(self._start, is_page=True)
             self._report_progress(self._pages.found)
             if SITEMAP in self._wish.discover:
-                self._sitemaps.read(self._robots.robots.sitemaps)
+                self._read_sitemaps()
             if LINKS in self._wish.discover and len(self._pages) < self._wish.max_pages:
                 self._follow_links()
         except EffortExhausted as exhausted:
             self._exhausted = str(exhausted)
         pages = tuple(map(self._site.url, self._pages.paths))
         if not pages:
-            return _failed_discovery("NO_PAGES", "No page of the site matches the include and exclude patterns.")
+            return _failed_discovery("NO_PAGES", self._explain_empty_list())
         is_complete = (
             not self._exhausted
             and not self._has_more_pages
@@ -186,6 +199,24 @@ class _DiscoverySearch:
             has_unread_links=LINKS in self._wish.discover and self._crawl.has_unread_pages,
         )
 
+    def _read_sitemaps(self) -> None:
+        wish = self._wish
+        if wish.urls:
+            self._sitemaps.add_urls(wish.urls)
+        if wish.sitemaps is None:
+            self._sitemaps.read(self._robots.robots.sitemaps)
+        elif wish.sitemaps:
+            self._sitemaps.read(wish.sitemaps)
+
+    def _explain_empty_list(self) -> str:
+        """Return a sentence about why no page is listed."""
+        if self._pages.unwanted:
+            return "No page of the site matches the include and exclude patterns."
+        reasons = [*self._sitemaps.notes, *([self._exhausted] if self._exhausted else [])]
+        if self._pages.forbidden:
+            reasons.append("robots.txt forbids crawlers the pages that the sitemap lists.")
+        return " ".join(reasons) or f"The sitemap lists no page of {self._site.start.host}."
+
     def _follow_links(self) -> None:
         markup = read_markup(self._page, self._agent) if self._page.is_html else Markup()
         if markup is None:
@@ -202,14 +233,15 @@ class _DiscoverySearch:
     def _notes(self) -> list[str]:
         pages, wish = self._pages, self._wish
         notes: list[str] = []
+        has_more, may_have_more = limit_notes(wish.max_pages)
         if wish.start.host.removeprefix("www.") != self._page.target.host.removeprefix("www."):
             notes.append(
                 f"{wish.start.host} redirects to {self._page.target.host}, so the pages there were discovered."
             )
         if self._has_more_pages:
-            notes.append(f"The site has more pages than {wish.max_pages:,}.")
+            notes.append(has_more)
         elif pages.is_full and not self._crawl.is_complete:
-            notes.append(f"The list ends with {wish.max_pages:,} pages; the site may have more.")
+            notes.append(may_have_more)
         if SITEMAP in wish.discover and not self._sitemaps.files and not self._sitemaps.notes:
             notes.append("The site has no sitemap.")
         notes += self._sitemaps.notes

@@ -61,6 +61,7 @@ class SitemapReader:
         self._stopped = ""
         self._failures = 0
         self._elsewhere = 0
+        self._foreign_urls = 0
         self.files = 0
         self.is_complete = True
 
@@ -72,7 +73,19 @@ class SitemapReader:
         """
         more = len(self._faults) - MAX_NAMED_FAULTS
         others = [f"{counted(more, 'more sitemap')} could not be read, or in part only."] if more > 0 else []
-        return [*self._faults[:MAX_NAMED_FAULTS], *others, *([self._stopped] if self._stopped else [])]
+        foreign = counted(self._foreign_urls, "address", "addresses")
+        left_out = [f"Left out: {foreign} of other sites than {self._site.start.host}."] if self._foreign_urls else []
+        return [*self._faults[:MAX_NAMED_FAULTS], *others, *left_out, *([self._stopped] if self._stopped else [])]
+
+    def add_urls(self, urls: Sequence[str]) -> None:
+        """Add the absolute URLs of a sitemap file that is already read.
+
+        Raises `EffortExhausted`.
+        """
+        self.files += 1
+        for url in urls:
+            self._foreign_urls += not self._add_url(url, url)
+        self._report_progress(self._pages.found)
 
     def read(self, named: Sequence[str]) -> None:
         """Read the sitemaps of robots.txt, else those at the usual paths.
@@ -171,7 +184,7 @@ class SitemapReader:
 
     def _parse_sitemap(self, response: Response, *, is_guess: bool = False) -> Sitemap | None:
         sitemap = parse_sitemap(
-            response.body, is_cut=response.truncated, on_url=lambda address: self._add_url(address, response)
+            response.body, is_cut=response.truncated, on_url=lambda address: self._add_url(address, response.url)
         )
         if is_guess and sitemap.kind is None:
             return None
@@ -186,13 +199,18 @@ class SitemapReader:
             )
         return sitemap
 
-    def _add_url(self, address: str, response: Response) -> None:
-        path = self._site.path(address, response.url)
+    def _add_url(self, address: str, base: str) -> bool:
+        """Add a URL of a sitemap at `base`.
+
+        Returns False if the URL is not of the site. Raises `EffortExhausted`.
+        """
+        path = self._site.path(address, base)
         if path is None:
             self._effort.count_step()
             self._effort.count_url()
-        else:
-            self._pages.add(path)
+            return False
+        self._pages.add(path)
+        return True
 
     def _record_fault(self, note: str) -> None:
         self._faults.append(note)
