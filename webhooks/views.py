@@ -31,13 +31,14 @@ from infrastructure.api.throttling import refuse_over_rate
 from infrastructure.web.forms import AddressField, HintedLabel, RefusalForm, TicksField
 from scans.policy import scan_policy
 from webhooks import pages, services
-from webhooks.models import DEFAULT_EVENTS, EventKind, Webhook
+from webhooks.models import MAX_NAME_LENGTH, EventKind, Webhook
 from webhooks.requests import TestRequestSerializer, WebhookRequest, WebhookRequestSerializer
 from webhooks.services import SECRET_OVERLAP, WEBHOOK
 from website_scan.errors import Refusal
 from website_scan.messages import counted
 
 Role = Membership.Role
+DEFAULT_EVENTS = (EventKind.SCAN_COMPLETED, EventKind.SCAN_FAILED, EventKind.SCAN_PARTIAL)
 FORMAT_HINTS = {
     Webhook.Format.STANDARD: "JSON for your own receiver, as documented.",
     Webhook.Format.SLACK: "A message for a Slack incoming webhook.",
@@ -47,6 +48,12 @@ FORMAT_HINTS = {
 
 class WebhookForm(RefusalForm):
     about = {"events": "event", "INVALID_URL": "url", "DOMAIN_BLOCKED": "url"}
+    name = forms.CharField(
+        label="Name",
+        required=False,
+        max_length=MAX_NAME_LENGTH,
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+    )
     url = AddressField("Address", "https://example.com/hooks/scans", "off")
     event = TicksField(
         [(kind, HintedLabel(kind, str(kind.label))) for kind in EventKind],
@@ -69,7 +76,8 @@ class WebhookForm(RefusalForm):
         values = self.cleaned_data
         target = parse_address(values["url"], scan_policy(), "url")
         events = checked(WebhookRequestSerializer, "events", values["event"])
-        return WebhookRequest(target, events, values["format"] or None)
+        name = checked(WebhookRequestSerializer, "name", values["name"]) if values["name"].strip() else None
+        return WebhookRequest(name, target, events, values["format"] or None)
 
     def add_refusal(self, refusal: Refusal) -> int:
         """Add a refusal as a form error, and focus the first field.

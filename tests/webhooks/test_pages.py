@@ -157,7 +157,7 @@ def test_new_secret_is_displayed_once(home: Member, target: str) -> None:
     assert "whsec_" not in again.content.decode()
     assert "The secret has been shown already." in text_of(again)
     event = ActivityEvent.objects.get(action="webhook.created", actor_key="")
-    assert (event.object_name, "whsec_" in str(event.details)) == (webhook.url, False)
+    assert (event.object_name, "whsec_" in str(event.details)) == (webhook.name, False)
 
 
 def test_secrets_of_two_tabs_are_separate(home: Member, target: str) -> None:
@@ -295,7 +295,7 @@ def test_deletion_of_webhook_requires_confirmation(home: Member, receiver: Webho
     assert Webhook.objects.exists()
     assert client.post(path)["Location"] == "/o/home/webhooks/"
     assert not Webhook.objects.exists()
-    assert ActivityEvent.objects.get(action="webhook.deleted").object_name == receiver.url
+    assert ActivityEvent.objects.get(action="webhook.deleted").object_name == receiver.name
 
 
 def test_rotated_secret_is_displayed_once(home: Member, receiver: Webhook) -> None:

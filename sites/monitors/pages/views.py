@@ -38,6 +38,7 @@ from sites.monitors.pages import page as monitor_page
 from sites.monitors.pages.forms import MonitorForm, initial_values_of
 from sites.monitors.requests import MonitorRequest, is_shorter
 from sites.monitors.services import MonitorBusy
+from sites.pages.channels import webhook_choices
 from sites.pages.estimates import estimate
 from sites.recipients import MAX_EMAILS, Recipients, receivers, recipients_of
 from sites.resources import MONITOR
@@ -248,7 +249,9 @@ def _form(
     hints |= dict.fromkeys(recipients.unsubscribed, "Unsubscribed")
     if monitor is not None and data is None:
         initial = initial_values_of(monitor, recipients.emails)
-    return MonitorForm(data, tier=member.organization.tier, people=hints, initial=initial, monitor=monitor)
+    webhooks = webhook_choices(member.organization_id, Monitor)
+    tier = member.organization.tier
+    return MonitorForm(data, tier=tier, people=hints, webhooks=webhooks, initial=initial, monitor=monitor)
 
 
 def _form_page(request: MemberRequest, form: MonitorForm, status: int, monitor: Monitor | None = None) -> HttpResponse:
