@@ -83,7 +83,7 @@ def monitor_new(request: MemberRequest) -> HttpResponse:
             messages.success(request, "The monitor is being created.")
             return redirect(page_of(member, "monitors"))
         if not created.replayed:
-            messages.success(request, "The monitor was created. Run it now to see the first result immediately.")
+            messages.success(request, "The monitor was created.")
         return redirect(page_of(member, "monitor", created.response["id"]))
 
     def make_form(data: QueryDict | None) -> MonitorForm:
@@ -109,6 +109,7 @@ def monitor(request: MemberRequest, monitor_id: str) -> HttpResponse:
         "timeline": monitor_page.timeline(row, request.GET),
         "running": running,
         "progress": monitor_page.progress_text(running) if running else "",
+        "progress_title": monitor_page.progress_title(running) if running else "",
         "recipients": recipients_of([row])[row.id],
         "badge": badge_of_monitor(row),
     }
@@ -129,7 +130,8 @@ def monitor_live(request: MemberRequest, monitor_id: str) -> HttpResponse:
     running = monitor_page.running_of(row)
     if running is None or running.id != request.GET.get("run"):
         return HttpResponseClientRefresh()
-    context = {"monitor": row, "running": running, "progress": monitor_page.progress_text(running)}
+    progress, title = monitor_page.progress_text(running), monitor_page.progress_title(running)
+    context = {"monitor": row, "running": running, "progress": progress, "progress_title": title}
     return render(request, "sites/monitors/_live.html", context)
 
 

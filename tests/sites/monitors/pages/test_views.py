@@ -113,6 +113,7 @@ def test_form_creates_a_monitor(client: Client, home: Member, target: str) -> No
         "fixed": False,
     }
     assert (monitor.recipients, monitor.webhook_ids) == ([], None)
+    assert "First run in progress" in text_of(client.get(response["Location"]))
     assert ActivityEvent.objects.latest("id").action == "monitor.created"
 
 
