@@ -163,6 +163,7 @@ def _scans(home: Member, rows: int, now: datetime, results: Mapping[ScanType, Sc
         "group": "scans",
         "guide": "errors",
         "export_format": "json",
+        "webhook_format": "slack",
         "digest": "0" * 16,
     }
     for n in range(max(2, rows // 2)):

@@ -104,6 +104,11 @@ class Webhook(models.Model):
         return f"{self.id} ({self.name})"
 
     @property
+    def is_signed(self) -> bool:
+        """Return True if the receiver can check signatures. Slack and Teams ignore them."""
+        return self.format == self.Format.STANDARD
+
+    @property
     def public_url(self) -> str:
         """URL without the parts that may contain tokens.
 
