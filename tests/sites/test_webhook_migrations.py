@@ -17,8 +17,9 @@ BEFORE = {"sites": "0010_targets_of_lists", "webhooks": "0001_initial"}
 @pytest.mark.slow
 @pytest.mark.django_db(transaction=True, serialized_rollback=True)
 def test_migrations_keep_webhook_settings(home: Member) -> None:
-    monitors = {make_monitor(home, webhook_ids=ids).id: ids for ids in (None, [])}
-    lists = {make_list(home, webhook_ids=ids).id: ids for ids in (None, [])}
+    choices: tuple[list[str] | None, ...] = (None, [])
+    monitors = {make_monitor(home, webhook_ids=ids).id: ids for ids in choices}
+    lists = {make_list(home, webhook_ids=ids).id: ids for ids in choices}
     for body_format in Webhook.Format.values:
         webhook, _ = register_webhook(home, "https://hooks.example.com:8443/a")
         Webhook.objects.filter(id=webhook.id).update(format=body_format)
