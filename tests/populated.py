@@ -242,6 +242,7 @@ def _webhooks(organization: Organization, rows: int, now: datetime, scan_id: str
     kinds = list(EventKind.values)
     webhooks = Webhook.objects.bulk_create(
         Webhook(
+            name=f"Receiver {n}",
             organization=organization,
             url=f"https://hooks.{DOMAIN}/team/{n}",
             receiver=f"hooks.{DOMAIN}:443",
