@@ -57,7 +57,7 @@ MEMBER_PAGES = (
     "/o/dogfood/mutes/",
     "/o/dogfood/keys/",
     "/o/dogfood/webhooks/",
-    "/o/dogfood/webhooks/new",
+    "/o/dogfood/webhooks/new/slack",
     "/o/dogfood/members/",
     "/o/dogfood/settings/",
     "/o/dogfood/activity/",

@@ -81,6 +81,7 @@ from sites.lists.run_api import (
 from sites.lists.views import shared_badge, shared_card, shared_list, shared_list_password
 from sites.monitors.api import MonitorCollection, MonitorItem, MonitorRunItem, MonitorRuns
 from sites.monitors.pages import views as monitor_pages
+from webhooks import setup_views as webhook_setup_views
 from webhooks import views as webhook_views
 from webhooks.api import (
     DeliveryListing,
@@ -161,9 +162,10 @@ organization_urls = [
         name="list-export",
     ),
     path("webhooks/", webhook_views.webhooks, name="webhooks"),
-    path("webhooks/new", webhook_views.webhook_new, name="webhook-new"),
+    path("webhooks/new/<str:webhook_format>", webhook_setup_views.webhook_new, name="webhook-new"),
     path("webhooks/<str:webhook_id>", webhook_views.webhook, name="webhook"),
-    path("webhooks/<str:webhook_id>/secret", webhook_views.webhook_secret, name="webhook-new-secret"),
+    path("webhooks/<str:webhook_id>/secret", webhook_setup_views.webhook_secret, name="webhook-new-secret"),
+    path("webhooks/<str:webhook_id>/ready", webhook_setup_views.webhook_ready, name="webhook-ready"),
     path("webhooks/<str:webhook_id>/edit", webhook_views.webhook_edit, name="webhook-edit"),
     path("webhooks/<str:webhook_id>/enable", webhook_views.webhook_enable, name="webhook-enable"),
     path("webhooks/<str:webhook_id>/disable", webhook_views.webhook_disable, name="webhook-disable"),

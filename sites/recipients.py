@@ -12,18 +12,21 @@ from typing import Annotated, Any
 
 from django.contrib.postgres.expressions import ArraySubquery
 from django.db.models import OuterRef, QuerySet
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from accounts import access
 from accounts.authentication import Caller
 from accounts.models import ApiKey, Unsubscription
 from infrastructure.api.errors import InvalidParams
-from infrastructure.api.inputs import Flag, Nested, Parsed, refusal_as_error
+from infrastructure.api.inputs import Nested, Parsed, refusal_as_error
 from infrastructure.mail_addresses import normal_form
 from sites.models import Monitor, SiteList
 from webhooks.models import EventKind, Webhook
+from website_scan.json_types import identifier
 
 MAX_EMAILS = 50
+WEBHOOKS_RULE = "notify.webhooks must be true, false, or a list of IDs of webhooks."
 EMAILS_RULE = f"notify.emails must be a list of at most {MAX_EMAILS} addresses."
 # Words for e-mail topics, event names and sentences.
 WORDS = {Monitor: "monitor", SiteList: "list"}
@@ -39,6 +42,8 @@ class Recipients:
     emails: tuple[str, ...]
     unsubscribed: tuple[str, ...]
     warning: str | None
+    # The chosen webhooks that still exist. None: all webhooks, also future ones.
+    webhooks: tuple[Webhook, ...] | None = None
 
 
 def topic_of(row: Monitor | SiteList) -> str:
@@ -54,14 +59,28 @@ def warning_of(kind: type[Monitor | SiteList]) -> str:
     return f"Nobody is notified: no recipient gets e-mails, and no webhook receives the events of this {WORDS[kind]}."
 
 
+def event_kinds_of(kind: type[Monitor | SiteList]) -> list[EventKind]:
+    """Return the kinds of events of monitors or of lists."""
+    return [event for event in EventKind if event.startswith(f"{WORDS[kind]}.")]
+
+
 def receivers(organization_id: int, kind: type[Monitor | SiteList]) -> QuerySet[Webhook]:
     """Return the organization's enabled webhooks that receive events of monitors or of lists, depending on `kind`."""
-    events = [event for event in EventKind if event.startswith(f"{WORDS[kind]}.")]
-    return access.rows(Webhook, organization_id).filter(enabled=True, events__overlap=events)
+    return access.rows(Webhook, organization_id).filter(enabled=True, events__overlap=event_kinds_of(kind))
+
+
+def receivers_of(row: Monitor | SiteList) -> QuerySet[Webhook]:
+    """Return the enabled webhooks that receive the events of a monitor or list.
+
+    The row stores the IDs of its webhooks as it stores those of its people: a deleted webhook drops out of this query,
+    and null cannot be mistaken for a choice of webhooks that were all deleted.
+    """
+    webhooks = receivers(row.organization_id, type(row))
+    return webhooks if row.webhook_ids is None else webhooks.filter(id__in=row.webhook_ids)
 
 
 def recipients_of(rows: Sequence[Monitor | SiteList]) -> dict[str, Recipients]:
-    """Return the recipients of an organization's monitors or lists by row ID, in at most two queries."""
+    """Return the recipients of an organization's monitors or lists by row ID, in at most three queries."""
     if not rows:
         return {}
     organization_id, kind = rows[0].organization_id, type(rows[0])
@@ -74,14 +93,26 @@ def recipients_of(rows: Sequence[Monitor | SiteList]) -> dict[str, Recipients]:
             "id", "email", "unsubscribed_topics"
         )
     )
-    has_webhook = functools.cache(lambda: receivers(organization_id, kind).exists())
+    receiver_ids = functools.cache(lambda: set(receivers(organization_id, kind).values_list("id", flat=True)))
+
+    def has_receiver(ids: set[str] | None) -> bool:
+        return bool(receiver_ids()) if ids is None else bool(ids and ids & receiver_ids())
+
+    stored_ids = {webhook_id for row in rows for webhook_id in row.webhook_ids or ()}
+    stored = access.rows(Webhook, organization_id).filter(id__in=stored_ids).defer("encrypted_secret")
+    webhooks = list(stored) if stored_ids else []
     recipients = {}
     for row in rows:
         row_members = [(email, topics) for person, email, topics in members if person in row.recipients]
         unsubscribed = [email for email, topics in row_members if topic_of(row) in topics]
-        has_recipient = len(unsubscribed) < len(row_members) or (row.tells_webhooks and has_webhook())
+        row_webhooks = None
+        if row.webhook_ids is not None:
+            row_webhooks = tuple(webhook for webhook in webhooks if webhook.id in row.webhook_ids)
+        chosen_ids = None if row_webhooks is None else {webhook.id for webhook in row_webhooks}
+        has_recipient = len(unsubscribed) < len(row_members) or has_receiver(chosen_ids)
         emails = tuple(email for email, _ in row_members)
-        recipients[row.id] = Recipients(emails, tuple(unsubscribed), None if has_recipient else warning_of(kind))
+        warning = None if has_recipient else warning_of(kind)
+        recipients[row.id] = Recipients(emails, tuple(unsubscribed), warning, row_webhooks)
     return recipients
 
 
@@ -129,14 +160,51 @@ class Members(Parsed, serializers.ListField):
             return members_of(self.context["organization_id"], data)
 
 
+def chosen_webhooks(organization_id: int, webhook_ids: Sequence[str]) -> list[str]:
+    """Return the IDs of webhooks without duplicates.
+
+    Raises InvalidParams if one of them is not a webhook of the organization.
+    """
+    known = set(access.rows(Webhook, organization_id).values_list("id", flat=True))
+    for position, webhook_id in enumerate(webhook_ids, 1):
+        if webhook_id not in known:
+            text = f"notify.webhooks: number {position} is not the ID of a webhook."
+            raise InvalidParams(text, "notify.webhooks")
+    return list(dict.fromkeys(webhook_ids))
+
+
+@extend_schema_field(
+    {
+        "oneOf": [
+            {"type": "boolean"},
+            {"type": "array", "items": {"type": "string", "pattern": identifier("wh").pattern}},
+        ],
+        "description": "True: all webhooks that receive the events, also future ones. False: none. Or a list of IDs.",
+    }
+)
+class ChosenWebhooks(Parsed, serializers.Field[Any, Any, Any, Any]):
+    """Serializer field for true, false or a list of webhook IDs.
+
+    Its value is the column `webhook_ids`.
+    """
+
+    def to_internal_value(self, data: Any) -> list[str] | None:
+        if isinstance(data, bool):
+            return None if data else []
+        if not isinstance(data, list) or not all(isinstance(webhook_id, str) for webhook_id in data):
+            raise serializers.ValidationError(WEBHOOKS_RULE)
+        with refusal_as_error():
+            return chosen_webhooks(self.context["organization_id"], data)
+
+
 class NotifySerializer(Nested):
     """Recipients of notifications.
 
-    Members are notified by e-mail. Webhooks receive events of monitors.
+    Members are notified by e-mail. Webhooks receive events.
     """
 
     emails = Members(required=False)
-    webhooks = Flag(required=False)
+    webhooks = ChosenWebhooks(required=False)
 
 
 def recipient_columns(notify: Mapping[str, Any]) -> dict[str, Any]:
@@ -144,7 +212,7 @@ def recipient_columns(notify: Mapping[str, Any]) -> dict[str, Any]:
 
     Missing fields have no column.
     """
-    columns = {"emails": "recipients", "webhooks": "tells_webhooks"}
+    columns = {"emails": "recipients", "webhooks": "webhook_ids"}
     return {columns[name]: value for name, value in notify.items()}
 
 
@@ -154,6 +222,8 @@ Unsubscribed = Annotated[list[str], "Recipients who have unsubscribed from its e
 Warned = Annotated[str | None, "A sentence if nobody is notified, otherwise null."]
 
 
-def notify_of(row: Monitor | SiteList, recipients: Recipients) -> dict[str, Any]:
+def notify_of(recipients: Recipients) -> dict[str, Any]:
     """Return the recipients of a monitor or list in the format of NotifySerializer."""
-    return {"emails": list(recipients.emails), "webhooks": row.tells_webhooks}
+    if recipients.webhooks is None:
+        return {"emails": list(recipients.emails), "webhooks": True}
+    return {"emails": list(recipients.emails), "webhooks": [webhook.id for webhook in recipients.webhooks] or False}

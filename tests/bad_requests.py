@@ -545,7 +545,7 @@ def monitor_requests(operation: Operation) -> Iterator[BadRequest]:
     yield from operation.values("notify.emails", ["ada@example.com", "bob@example.com"])
     yield from operation.values("notify.emails", ["eve@example.net"], ["ada @example.com"], ["ada@example.com\u0000"])
     yield operation.named_request("notify.emails: 51 of them", notify={"emails": ["ada@example.com"] * 51})
-    yield from operation.values("notify.webhooks", None, 1, "true", [])
+    yield from operation.values("notify.webhooks", None, 1, "true", {}, [5], ["wh"], ["{webhook}", "{no_webhook}"])
     yield from operation.fields({"name": "", "every": "daily"}, {"alert": 5, "notify": 5})
     yield from operation.fields({"paused": 5, "timezone": ""})
     yield from operation.fields({"schedule": "daily"}, {"Every": "day"}, {"enabled": True}, {"pause": True})
@@ -806,7 +806,7 @@ def list_requests(operation: Operation) -> Iterator[BadRequest]:
     yield from operation.values("notify", None, True, [], {"email": []}, {"": 1})
     yield from operation.values("notify.emails", None, "ada@example.com", [None], ["nobody@example.com"])
     yield from operation.values("notify.emails", ["eve@example.net"])
-    yield from operation.values("notify.webhooks", None, 1, "true")
+    yield from operation.values("notify.webhooks", None, 1, "true", {}, [5], ["{no_webhook}"])
 
 
 def entries_group() -> Iterator[BadRequest]:
@@ -956,6 +956,7 @@ def webhooks_group() -> Iterator[BadRequest]:
     yield from POST_WEBHOOK.values("events", *bad_events, ["scan.completed", "x"], [["scan.completed"]], [{}])
     yield from POST_WEBHOOK.values("events", ["scan.completed\x00"])
     formats = (*NON_STRING_VALUES, "", "Slack", "json", ["slack"], "\ud800")
+    yield from POST_WEBHOOK.values("name", *NON_STRING_VALUES, "", " ", "x" * 101, "a\u202eb", "\ud800")
     yield from POST_WEBHOOK.values("format", *formats)
     yield from POST_WEBHOOK.fields({"url": 5, "events": 5}, {"events": [], "format": 5})
     yield from POST_WEBHOOK.fields({"url": "http://localhost/", "events": []})
@@ -970,6 +971,7 @@ def webhooks_group() -> Iterator[BadRequest]:
     yield PATCH_WEBHOOK.request("{}", body={})
     yield from PATCH_WEBHOOK.values("url", None, "", "ftp://a/", "http://localhost/", "https://private.example.com/")
     yield from PATCH_WEBHOOK.values("events", None, "scan.completed", [], [5], ["scan"])
+    yield from PATCH_WEBHOOK.values("name", *NON_STRING_VALUES, "", " ", "x" * 101, "a\u202eb", "\ud800")
     yield from PATCH_WEBHOOK.values("format", None, 5, "Slack", ["slack"])
     yield from PATCH_WEBHOOK.values("enabled", None, 0, 1, "true", "", [], {})
     yield from PATCH_WEBHOOK.fields({"events": [], "format": 5}, {"url": "http://localhost/", "enabled": 5})

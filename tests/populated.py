@@ -163,6 +163,7 @@ def _scans(home: Member, rows: int, now: datetime, results: Mapping[ScanType, Sc
         "group": "scans",
         "guide": "errors",
         "export_format": "json",
+        "webhook_format": "slack",
         "digest": "0" * 16,
     }
     for n in range(max(2, rows // 2)):
@@ -241,6 +242,7 @@ def _webhooks(organization: Organization, rows: int, now: datetime, scan_id: str
     kinds = list(EventKind.values)
     webhooks = Webhook.objects.bulk_create(
         Webhook(
+            name=f"Receiver {n}",
             organization=organization,
             url=f"https://hooks.{DOMAIN}/team/{n}",
             receiver=f"hooks.{DOMAIN}:443",

@@ -236,11 +236,8 @@ TABLE: dict[str, tuple[str, str, str]] = {
         "",
     ),
     "o/<slug:organization>/webhooks/": (MEMBERS, METHOD_NOT_ALLOWED, ""),
-    "o/<slug:organization>/webhooks/new": (
-        "302 302 403 403 404 login",
-        "400 400 403 403 404 login",
-        "/o/home/webhooks/",
-    ),
+    "o/<slug:organization>/webhooks/new/<str:webhook_format>": (OK_FOR_ADMINS, "400 400 403 403 404 login", ""),
+    "o/<slug:organization>/webhooks/<str:webhook_id>/ready": (OK_FOR_ADMINS, METHOD_NOT_ALLOWED, ""),
     "o/<slug:organization>/webhooks/<str:webhook_id>": (MEMBERS, METHOD_NOT_ALLOWED, ""),
     # GET redirects to the page of the webhook without looking up the webhook.
     "o/<slug:organization>/webhooks/<str:webhook_id>/edit": (
@@ -653,6 +650,8 @@ def test_foreign_ids_are_not_found(world: World) -> None:
                 other_status = "302" if method == "get" and route.endswith(redirecting) else "405"
                 if method == "get" and route.endswith("/activity/export/<str:export_format>"):
                     other_status = "200"  # The URL has no ID, so this is the outsider's own log.
+                if route.endswith("/webhooks/new/<str:webhook_format>"):
+                    other_status = "200" if method == "get" else "400"  # The URL has no ID.
                 assert result.status_or_login() in ("404", other_status), f"{method} {path}: {result.status_or_login()}"
                 assert result.changes == 0, path
                 assert not result.has_text(NAME), path

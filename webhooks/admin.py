@@ -37,13 +37,23 @@ class WebhookAdmin(ReadOnlyAdmin):
     It displays hosts instead of URLs, because a Slack URL allows anybody to post to it.
     """
 
-    list_display = ("id", "organization", "receiver", "events", "enabled", "failures", "failing_since", "created_at")
+    list_display = (
+        "id",
+        "name",
+        "organization",
+        "receiver",
+        "events",
+        "enabled",
+        "failures",
+        "failing_since",
+        "created_at",
+    )
     list_filter = ("enabled", "disabled_reason")
     list_select_related = ("organization",)
     ids = {"wh": "id__startswith"}
     search_help_text = "The beginning of a webhook's ID, or an organization's slug or name."
     fields = (
-        *("id", "organization", "receiver", "events", "format", "created_at"),
+        *("id", "name", "organization", "receiver", "events", "format", "created_at"),
         *("enabled", "disabled_at", "disabled_reason", "failing_since", "failures", "deliveries"),
     )
 

@@ -25,7 +25,7 @@ from website_scan.timestamps import timestamp
 # FOR KEY SHARE prevents the deletion of webhooks before the inserts.
 SUBSCRIBED_WEBHOOKS = """
     SELECT id, events FROM webhooks_webhook WHERE organization_id = %(organization)s AND events && %(kinds)s::varchar[]
-    ORDER BY id FOR KEY SHARE
+    AND (%(chosen)s::varchar[] IS NULL OR id = ANY(%(chosen)s::varchar[])) ORDER BY id FOR KEY SHARE
 """
 
 
@@ -68,14 +68,15 @@ def record(
     data: Callable[[], Mapping[str, Any]],
     *,
     request_id: str = "",
+    webhook_ids: Sequence[str] | None = None,
     **subject: Model,
 ) -> None:
     """Write an event with a delivery for each subscribed webhook.
 
     Runs in the transaction of the reported change. `subject` is the row that the event is about, such as `audit=audit`.
-    `data` is only called if a webhook subscribes.
+    `data` is only called if a webhook subscribes. `webhook_ids` limits the event to these webhooks.
     """
-    if receivers := _subscribed_webhooks(organization_id, {kind})[kind]:
+    if receivers := _subscribed_webhooks(organization_id, {kind}, webhook_ids)[kind]:
         _write_event(receivers, kind, organization_id, at, data(), request_id, **subject)
 
 
@@ -96,12 +97,15 @@ def _write_event(
     wake_dispatcher(event.id)
 
 
-def _subscribed_webhooks(organization_id: int, kinds: Collection[EventKind]) -> Mapping[EventKind, list[str]]:
+def _subscribed_webhooks(
+    organization_id: int, kinds: Collection[EventKind], webhook_ids: Sequence[str] | None = None
+) -> Mapping[EventKind, list[str]]:
     """Lock and return the subscribed webhooks of each kind of event.
 
-    Returns their IDs.
+    Returns their IDs. `webhook_ids` excludes all other webhooks.
     """
-    rows = access.fetch_rows(SUBSCRIBED_WEBHOOKS, organization_id, kinds=[str(kind) for kind in kinds])
+    chosen = None if webhook_ids is None else list(webhook_ids)
+    rows = access.fetch_rows(SUBSCRIBED_WEBHOOKS, organization_id, kinds=[str(kind) for kind in kinds], chosen=chosen)
     return {kind: [webhook_id for webhook_id, events in rows if kind in events] for kind in kinds}
 
 

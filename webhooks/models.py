@@ -54,8 +54,7 @@ class EventKind(models.TextChoices):
     LIST_CHANGED = "list.changed", "A run of a list found sites that are better or worse than in the run before."
 
 
-# The form for a new webhook selects these events by default.
-DEFAULT_EVENTS = (EventKind.SCAN_COMPLETED, EventKind.SCAN_FAILED, EventKind.SCAN_PARTIAL)
+MAX_NAME_LENGTH = 100
 
 
 class Webhook(models.Model):
@@ -81,6 +80,7 @@ class Webhook(models.Model):
 
     id = models.CharField(primary_key=True, max_length=40, default=new_webhook_id, editable=False)
     organization = models.ForeignKey(Organization, on_delete=models.CASCADE, related_name="webhooks")
+    name = models.CharField(max_length=MAX_NAME_LENGTH, db_default="")
     url = models.CharField(max_length=8192)
     receiver = models.CharField(
         max_length=300, help_text="The URL's host and port, by which concurrent attempts are limited."
@@ -101,7 +101,12 @@ class Webhook(models.Model):
         ordering = ("created_at", "id")
 
     def __str__(self) -> str:
-        return f"{self.id} ({self.receiver})"
+        return f"{self.id} ({self.name})"
+
+    @property
+    def is_signed(self) -> bool:
+        """Return True if the receiver can check signatures. Slack and Teams ignore them."""
+        return self.format == self.Format.STANDARD
 
     @property
     def public_url(self) -> str:

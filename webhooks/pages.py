@@ -148,6 +148,16 @@ def delivery_log(webhook: Webhook, query: Mapping[str, str]) -> DeliveryLog:
     return DeliveryLog(entries, page, status, event, needs_refresh)
 
 
+def last_test(webhook: Webhook) -> LogEntry | None:
+    """Return the webhook's last test without its payload, or None if there was none."""
+    subjects = {"event__scan": None, "event__audit": None, "event__monitor": None, "event__site_list": None}
+    tests = deliveries_of_webhook(webhook).filter(**subjects).select_related("event").defer("event__body")
+    delivery = tests.first()
+    if delivery is None:
+        return None
+    return LogEntry(delivery, list(delivery.attempts.order_by("-at", "-id")[:1]), "", False)
+
+
 def _payloads_by_event_id(event_ids: Iterable[str]) -> dict[str, tuple[str, bool]]:
     """Return the bodies of events as text, by event ID.
 

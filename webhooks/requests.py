@@ -11,8 +11,8 @@ from typing import Any
 
 from rest_framework import serializers
 
-from infrastructure.api.inputs import Address, Choice, Chosen, Flag, Input
-from webhooks.models import EventKind, Webhook
+from infrastructure.api.inputs import Address, Choice, Chosen, Flag, Input, Text
+from webhooks.models import MAX_NAME_LENGTH, EventKind, Webhook
 from website_scan.net.targets import Target
 
 
@@ -20,9 +20,10 @@ from website_scan.net.targets import Target
 class WebhookRequest:
     """Validated request to create or change a webhook.
 
-    A new webhook needs `target` and `events`. None means no change.
+    A new webhook needs `target` and `events`. None means no change, or the default name.
     """
 
+    name: str | None = None
     target: Target | None = None
     events: Sequence[str] | None = None
     format: str | None = None
@@ -39,20 +40,33 @@ def _format(**options: Any) -> Choice:
     return Choice(Webhook.Format.choices, says=says, **options)
 
 
+def _name(**options: Any) -> Text:
+    return Text(
+        max_length=MAX_NAME_LENGTH,
+        required=False,
+        says=f"name must have 1 to {MAX_NAME_LENGTH} printable characters.",
+        tidy=lambda name: " ".join(name.split()),
+        accepts=str.isprintable,
+        **options,
+    )
+
+
 class WebhookRequestSerializer(Input):
     """The fields of a new webhook."""
 
+    name = _name(help_text="Default: Slack or Microsoft Teams, otherwise the host.")
     url = Address()
     events = _events()
     format = _format(default=Webhook.Format.STANDARD)
 
     def validate(self, values: dict[str, Any]) -> WebhookRequest:
-        return WebhookRequest(values["url"], values["events"], values["format"])
+        return WebhookRequest(values.get("name"), values["url"], values["events"], values["format"])
 
 
 class WebhookChangesSerializer(Input):
     """The fields to change, at least one of them."""
 
+    name = _name()
     url = Address(required=False)
     events = _events(required=False)
     format = _format(required=False)
@@ -61,7 +75,9 @@ class WebhookChangesSerializer(Input):
     def validate(self, values: dict[str, Any]) -> WebhookRequest:
         if not values:
             raise serializers.ValidationError(f"Send at least one of {', '.join(self.fields)}.")
-        return WebhookRequest(values.get("url"), values.get("events"), values.get("format"), values.get("enabled"))
+        return WebhookRequest(
+            values.get("name"), values.get("url"), values.get("events"), values.get("format"), values.get("enabled")
+        )
 
 
 class TestRequestSerializer(Input):

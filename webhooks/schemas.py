@@ -44,6 +44,7 @@ class CreatedWebhook(WebhookSummary):
 class WebhookDetail(WebhookSummary):
     """A receiver with its settings and its state."""
 
+    name: str
     format: Annotated[str, values(Webhook.Format.choices)]
     created_at: Timestamp
     enabled: bool
@@ -148,6 +149,7 @@ def created_webhook_of(webhook: Webhook, secret: str) -> CreatedWebhook:
 def webhook_detail_of(webhook: Webhook) -> WebhookDetail:
     return {
         **webhook_summary_of(webhook),
+        "name": webhook.name,
         "format": webhook.format,
         "created_at": timestamp(webhook.created_at),
         "enabled": webhook.enabled,

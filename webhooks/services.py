@@ -26,7 +26,7 @@ from webhooks.delivery.claims import unmark_held_deliveries
 from webhooks.delivery.signing import new_secret
 from webhooks.events import wake_dispatcher
 from webhooks.examples import example
-from webhooks.models import Delivery, Event, EventKind, FormerSecret, Webhook
+from webhooks.models import MAX_NAME_LENGTH, Delivery, Event, EventKind, FormerSecret, Webhook
 from webhooks.requests import WebhookRequest
 from website_scan.errors import Refusal
 from website_scan.messages import counted
@@ -83,20 +83,21 @@ def register_webhook(*, caller: Caller, request: WebhookRequest) -> tuple[Webhoo
             raise WebhookLimit(f"Your plan allows {webhooks}. Delete one, or ask the operator for a larger plan.")
         webhook = Webhook.objects.create(
             organization_id=caller.organization_id,
+            name=request.name or _default_name(target, request.format),
             url=target.url,
             receiver=_receiver_key(target),
             events=list(events),
             format=request.format or Webhook.Format.STANDARD,
             encrypted_secret=encryption.encrypt(secret),
         )
-        activity.record_by_caller(caller, "webhook.created", webhook.public_url)
+        activity.record_by_caller(caller, "webhook.created", webhook.name, url=webhook.public_url)
     return webhook, secret
 
 
 def update_webhook(*, caller: Caller, webhook: Webhook, request: WebhookRequest) -> Webhook:
     """Change a webhook and return it.
 
-    Changes its URL, events, format or state as requested. Pending deliveries are sent to the new URL, in the new
+    Changes its name, URL, events, format or state as requested. Pending deliveries are sent to the new URL, in the new
     format. They wait while the webhook is disabled. When it is enabled again, they are sent, and the count of failures
     is reset. Raises NotFound or Blocked.
     """
@@ -106,6 +107,7 @@ def update_webhook(*, caller: Caller, webhook: Webhook, request: WebhookRequest)
     with transaction.atomic():
         webhook = WEBHOOK.find(caller.organization_id, webhook.id, lock=Lock.CHANGE)
         before, old_url = _logged_fields(webhook), webhook.url
+        webhook.name = request.name or webhook.name
         if target is not None:
             webhook.url, webhook.receiver = target.url, _receiver_key(target)
         if request.events is not None:
@@ -129,7 +131,7 @@ def update_webhook(*, caller: Caller, webhook: Webhook, request: WebhookRequest)
         else:
             changed["url"] = {"from": before["url"], "to": after["url"]}
         if changed:
-            activity.record_by_caller(caller, "webhook.changed", webhook.public_url, **changed)
+            activity.record_by_caller(caller, "webhook.changed", webhook.name, **changed)
     return webhook
 
 
@@ -141,7 +143,7 @@ def delete_webhook(*, caller: Caller, webhook_id: str) -> None:
     with transaction.atomic():
         webhook = WEBHOOK.find(caller.organization_id, webhook_id, lock=Lock.DELETION)
         webhook.delete()
-        activity.record_by_caller(caller, "webhook.deleted", webhook.public_url)
+        activity.record_by_caller(caller, "webhook.deleted", webhook.name, url=webhook.public_url)
 
 
 def rotate_secret(*, caller: Caller, webhook_id: str, at_once: bool = False) -> tuple[str, datetime]:
@@ -166,7 +168,7 @@ def rotate_secret(*, caller: Caller, webhook_id: str, at_once: bool = False) -> 
             )
         webhook.encrypted_secret = encryption.encrypt(secret)
         webhook.save(update_fields=["encrypted_secret"])
-        activity.record_by_caller(caller, "webhook.secret_rotated", webhook.public_url)
+        activity.record_by_caller(caller, "webhook.secret_rotated", webhook.name)
     return secret, expires_at
 
 
@@ -187,7 +189,7 @@ def send_test(*, caller: Caller, webhook_id: str, kind: str | None = None) -> De
             request_id=request_id(),
         )
         delivery = Delivery.objects.create(webhook=webhook, event=event)
-        activity.record_by_caller(caller, "webhook.tested", webhook.public_url, event=kind)
+        activity.record_by_caller(caller, "webhook.tested", webhook.name, event=kind)
         wake_dispatcher(event.id)
     return delivery
 
@@ -232,9 +234,7 @@ def recover_failed(*, caller: Caller, webhook_id: str, since: datetime) -> int:
             is_held=False,
         )
         since_text = f"{since:%Y-%m-%d %H:%M}"
-        activity.record_by_caller(
-            caller, "webhook.recovered", webhook.public_url, deliveries=recovered, since=since_text
-        )
+        activity.record_by_caller(caller, "webhook.recovered", webhook.name, deliveries=recovered, since=since_text)
         wake_dispatcher(webhook.id)
     return recovered
 
@@ -254,11 +254,18 @@ def deliveries_of_webhook(
 def _logged_fields(webhook: Webhook) -> dict[str, object]:
     """Return the editable fields of a webhook for the activity log."""
     return {
+        "name": webhook.name,
         "url": webhook.public_url,
         "events": ", ".join(webhook.events),
         "format": webhook.format,
         "enabled": webhook.enabled,
     }
+
+
+def _default_name(target: Target, format: str | None) -> str:
+    """Return the name of a new webhook: the product that displays its messages, otherwise the host."""
+    body_format = Webhook.Format(format or Webhook.Format.STANDARD)
+    return target.host[:MAX_NAME_LENGTH] if body_format == Webhook.Format.STANDARD else str(body_format.label)
 
 
 def _require_enabled(webhook: Webhook) -> None:

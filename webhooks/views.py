@@ -10,129 +10,47 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from django import forms
 from django.conf import settings
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
-from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_GET, require_http_methods, require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts.authentication import member_caller
 from accounts.identity.freshness import require_fresh_login, session_suffices
 from accounts.models import Membership
 from accounts.roles import MemberRequest, known, page_of, requires
-from accounts.shown_once import SECRETS
 from accounts.submissions import form_page
 from infrastructure.api.errors import NotFound
-from infrastructure.api.inputs import checked, parse_address
+from infrastructure.api.inputs import checked
 from infrastructure.api.throttling import refuse_over_rate
-from infrastructure.web.forms import AddressField, HintedLabel, RefusalForm, TicksField
-from scans.policy import scan_policy
 from webhooks import pages, services
-from webhooks.models import DEFAULT_EVENTS, EventKind, Webhook
-from webhooks.requests import TestRequestSerializer, WebhookRequest, WebhookRequestSerializer
-from webhooks.services import SECRET_OVERLAP, WEBHOOK
+from webhooks.forms import WebhookEditForm
+from webhooks.models import Webhook
+from webhooks.requests import TestRequestSerializer, WebhookRequest
+from webhooks.services import WEBHOOK
+from webhooks.setup_views import show_secret
 from website_scan.errors import Refusal
 from website_scan.messages import counted
 
 Role = Membership.Role
-FORMAT_HINTS = {
-    Webhook.Format.STANDARD: "JSON for your own receiver, as documented.",
-    Webhook.Format.SLACK: "A message for a Slack incoming webhook.",
-    Webhook.Format.TEAMS: "A card for a Teams workflow, “When a webhook request is received”.",
-}
-
-
-class WebhookForm(RefusalForm):
-    about = {"events": "event", "INVALID_URL": "url", "DOMAIN_BLOCKED": "url"}
-    url = AddressField("Address", "https://example.com/hooks/scans", "off")
-    event = TicksField(
-        [(kind, HintedLabel(kind, str(kind.label))) for kind in EventKind],
-        label="Events",
-        initial=DEFAULT_EVENTS,
-    )
-    format = forms.ChoiceField(
-        choices=[(body_format, HintedLabel(body_format.label, hint)) for body_format, hint in FORMAT_HINTS.items()],
-        widget=forms.RadioSelect,
-        initial=Webhook.Format.STANDARD,
-        required=False,
-    )
-
-    @property
-    def webhook_request(self) -> WebhookRequest:
-        """Return the WebhookRequest of a valid form.
-
-        Without a format, the webhook's format does not change. Raises the refusals of the API's fields.
-        """
-        values = self.cleaned_data
-        target = parse_address(values["url"], scan_policy(), "url")
-        events = checked(WebhookRequestSerializer, "events", values["event"])
-        return WebhookRequest(target, events, values["format"] or None)
-
-    def add_refusal(self, refusal: Refusal) -> int:
-        """Add a refusal as a form error, and focus the first field.
-
-        The form is far down the page, so it would be out of view without the focus.
-        """
-        self.fields["url"].widget.attrs["autofocus"] = True
-        return super().add_refusal(refusal)
 
 
 @require_safe
 @requires(Role.VIEWER)
 def webhooks(request: MemberRequest) -> HttpResponse:
-    return _render_list(request, WebhookForm(), 200)
-
-
-@require_http_methods(["GET", "HEAD", "POST"])
-@requires(Role.ADMIN)
-@require_fresh_login("POST")
-def webhook_new(request: MemberRequest) -> HttpResponse:
-    """Register a webhook and redirect to its new secret.
-
-    The page displays the secret once.
-    """
-
-    def show(form: WebhookForm, status: int) -> HttpResponse:
-        return (
-            _render_list(request, form, status) if form.is_bound else redirect(page_of(request.membership, "webhooks"))
-        )
-
-    def submit(form: WebhookForm) -> HttpResponse:
-        caller = member_caller(request.membership)
-        refuse_over_rate(request, caller)
-        webhook, secret = services.register_webhook(caller=caller, request=form.webhook_request)
-        return _show_secret(request, webhook.id, secret)
-
-    return form_page(request, WebhookForm, show, submit)
-
-
-@never_cache
-@require_GET
-@requires(Role.ADMIN)
-@known
-def webhook_secret(request: MemberRequest, webhook_id: str) -> HttpResponse:
-    """Render a new secret once.
-
-    Later requests for this page redirect to the webhook's page.
-    """
-    webhook = WEBHOOK.find(request.membership.organization_id, webhook_id)
-    stored = SECRETS.take(request, webhook_id)
-    if stored is None:
-        messages.info(request, "The secret has been shown already. If you did not copy it, rotate it to get a new one.")
-        return redirect(page_of(request.membership, "webhook", webhook_id))
-    valid_until = stored["valid_until"]
+    """Render the list of webhooks, with links to the set-up pages for admins."""
+    webhooks = pages.webhooks_of_organization(request.membership.organization_id)
+    limit = request.membership.organization.tier.webhooks
     context = {
         "section": "webhooks",
-        "webhook": webhook,
-        "secret": stored["secret"],
-        "valid_until": datetime.fromisoformat(valid_until) if valid_until else None,
-        "is_new": stored["is_new"],
-        "overlap_hours": SECRET_OVERLAP // timedelta(hours=1),
+        "webhooks": webhooks,
+        "limit": limit,
+        "is_full": len(webhooks) >= limit,
+        "base_url": settings.BASE_URL,
     }
-    return render(request, "webhooks/secret.html", context)
+    return render(request, "webhooks/list.html", context)
 
 
 @require_safe
@@ -141,7 +59,8 @@ def webhook_secret(request: MemberRequest, webhook_id: str) -> HttpResponse:
 def webhook(request: MemberRequest, webhook_id: str) -> HttpResponse:
     """Render a webhook's settings, state and delivery log."""
     webhook = WEBHOOK.find(request.membership.organization_id, webhook_id)
-    form = WebhookForm(initial={"url": webhook.url, "event": webhook.events, "format": webhook.format})
+    names = ("name", "url", "format")
+    form = WebhookEditForm(initial={name: getattr(webhook, name) for name in names} | {"event": webhook.events})
     return _render_detail(request, webhook, form, 200)
 
 
@@ -153,19 +72,19 @@ def webhook_edit(request: MemberRequest, webhook_id: str) -> HttpResponse:
     member = request.membership
     webhook_page = page_of(member, "webhook", webhook_id)
 
-    def show(form: WebhookForm, status: int) -> HttpResponse:
+    def show(form: WebhookEditForm, status: int) -> HttpResponse:
         if not form.is_bound:
             return redirect(webhook_page)
         return _render_detail(request, WEBHOOK.find(member.organization_id, webhook_id), form, status)
 
-    def submit(form: WebhookForm) -> HttpResponse:
+    def submit(form: WebhookEditForm) -> HttpResponse:
         webhook, caller = WEBHOOK.find(member.organization_id, webhook_id), member_caller(member)
         refuse_over_rate(request, caller)
-        services.update_webhook(caller=caller, webhook=webhook, request=form.webhook_request)
+        services.update_webhook(caller=caller, webhook=webhook, request=form.webhook_request())
         messages.success(request, "The webhook was changed.")
         return redirect(webhook_page)
 
-    return form_page(request, WebhookForm, show, submit)
+    return form_page(request, WebhookEditForm, show, submit)
 
 
 @require_POST
@@ -230,7 +149,7 @@ def webhook_rotate(request: MemberRequest, webhook_id: str) -> HttpResponse:
     except Refusal as refusal:
         messages.error(request, str(refusal))
         return redirect(page_of(request.membership, "webhook", webhook_id))
-    return _show_secret(request, webhook_id, secret, is_new=False, valid_until=valid_until)
+    return show_secret(request, webhook_id, secret, is_new=False, valid_until=valid_until)
 
 
 @require_POST
@@ -238,16 +157,15 @@ def webhook_rotate(request: MemberRequest, webhook_id: str) -> HttpResponse:
 @known
 @session_suffices("sends to an address that was confirmed before")
 def webhook_test(request: MemberRequest, webhook_id: str) -> HttpResponse:
+    """Send a test event. The form field `back` is `ready` on the last page of the set-up, which shows the result."""
+
     def send() -> None:
         kind = checked(TestRequestSerializer, "event", request.POST.get("event", ""))
         services.send_test(**_service_arguments(request, webhook_id), kind=kind)
 
-    return _redirect_after_sending(
-        request,
-        webhook_id,
-        send,
-        "The test event is being sent. The log shows the result.",
-    )
+    is_setup = request.POST.get("back") == "ready"
+    message = "" if is_setup else "The test event is being sent. The log shows the result."
+    return _redirect_after_sending(request, webhook_id, send, message, page="webhook-ready" if is_setup else "webhook")
 
 
 @require_POST
@@ -301,11 +219,11 @@ def _switch_webhook(request: MemberRequest, webhook_id: str, *, enabled: bool) -
 
 
 def _redirect_after_sending(
-    request: MemberRequest, webhook_id: str, send: Callable[[], object], message: str
+    request: MemberRequest, webhook_id: str, send: Callable[[], object], message: str, *, page: str = "webhook"
 ) -> HttpResponse:
-    """Call `send` and show the result on the webhook's page.
+    """Call `send`, and redirect to the webhook's page with a message.
 
-    Redirects to the page with a message.
+    `page` is the URL name of another page of the webhook.
     """
     try:
         refuse_over_rate(request, member_caller(request.membership))
@@ -317,27 +235,10 @@ def _redirect_after_sending(
     else:
         if message:
             messages.success(request, message)
-    return redirect(page_of(request.membership, "webhook", webhook_id))
+    return redirect(page_of(request.membership, page, webhook_id))
 
 
-def _render_list(request: MemberRequest, form: WebhookForm, status: int) -> HttpResponse:
-    webhooks = [
-        (webhook, pages.displayed_url(webhook, request.membership))
-        for webhook in pages.webhooks_of_organization(request.membership.organization_id)
-    ]
-    limit = request.membership.organization.tier.webhooks
-    context = {
-        "section": "webhooks",
-        "webhooks": webhooks,
-        "limit": limit,
-        "is_full": len(webhooks) >= limit and not form.is_bound,
-        "form": form,
-        "base_url": settings.BASE_URL,
-    }
-    return render(request, "webhooks/list.html", context, status=status)
-
-
-def _render_detail(request: MemberRequest, webhook: Webhook, form: WebhookForm, status: int) -> HttpResponse:
+def _render_detail(request: MemberRequest, webhook: Webhook, form: WebhookEditForm, status: int) -> HttpResponse:
     now = timezone.now()
     context = {
         "section": "webhooks",
@@ -350,15 +251,3 @@ def _render_detail(request: MemberRequest, webhook: Webhook, form: WebhookForm, 
         "retention_days": request.membership.organization.tier.deliveries_kept_days,
     }
     return render(request, "webhooks/detail.html", context, status=status)
-
-
-def _show_secret(
-    request: MemberRequest, webhook_id: str, secret: str, *, is_new: bool = True, valid_until: datetime | None = None
-) -> HttpResponse:
-    """Store a secret in the session and redirect to its page.
-
-    The page displays the secret once. `valid_until` is the time until which the former secret remains valid.
-    """
-    until = valid_until.isoformat() if valid_until else None
-    SECRETS.put(request, webhook_id, {"secret": secret, "is_new": is_new, "valid_until": until})
-    return redirect(page_of(request.membership, "webhook-new-secret", webhook_id))

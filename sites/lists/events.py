@@ -16,11 +16,17 @@ from webhooks.models import EventKind
 def record_list_event(run: ListRun, kind: EventKind, data: Mapping[str, object], at: datetime) -> None:
     """Record a webhook event of a list's run, in the transaction that ends the run.
 
-    `data` is added to the data about the list and the run. Lists that do not notify webhooks have no events.
+    `data` is added to the data about the list and the run. Only the list's webhooks receive the event.
     """
     site_list = run.site_list
-    if site_list.tells_webhooks:
-        events.record(kind, site_list.organization_id, at, lambda: {**list_data(run), **data}, site_list=site_list)
+    events.record(
+        kind,
+        site_list.organization_id,
+        at,
+        lambda: {**list_data(run), **data},
+        webhook_ids=site_list.webhook_ids,
+        site_list=site_list,
+    )
 
 
 def list_data(run: ListRun) -> ListEventData:

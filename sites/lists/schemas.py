@@ -323,7 +323,7 @@ def _list_json(site_list: SiteList, recipients: Recipients, run: ListRun | None)
         "every": site_list.every or None,
         "window_hours": site_list.window_hours,
         "timezone": site_list.timezone,
-        "notify": notify_of(site_list, recipients),
+        "notify": notify_of(recipients),
         "unsubscribed": list(recipients.unsubscribed),
         "warning": recipients.warning,
         **request,

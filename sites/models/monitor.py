@@ -90,7 +90,12 @@ class Monitor(WithCredentials):
         blank=True,
         help_text="Of e-mails: IDs of people, while they are members.",
     )
-    tells_webhooks = models.BooleanField(default=True)
+    webhook_ids = ArrayField(
+        models.CharField(max_length=40),
+        null=True,
+        blank=True,
+        help_text="Of webhooks that receive its events. Null: all webhooks, also future ones; empty: none.",
+    )
 
     # Start of an outage that a second attempt has confirmed. None while the target is reachable.
     failing_since = models.DateTimeField(null=True, blank=True)

@@ -145,7 +145,12 @@ class SiteList(WithCredentials):
         blank=True,
         help_text="Of e-mails: IDs of people, while they are members.",
     )
-    tells_webhooks = models.BooleanField(default=True)
+    webhook_ids = ArrayField(
+        models.CharField(max_length=40),
+        null=True,
+        blank=True,
+        help_text="Of webhooks that receive its events. Null: all webhooks, also future ones; empty: none.",
+    )
     targets: models.JSONField[list[StoredTarget], list[StoredTarget]] = models.JSONField(
         default=list, db_default=[], blank=True
     )

@@ -14,7 +14,13 @@ from webhooks.models import EventKind
 def record_monitor_event(monitor: Monitor, kind: EventKind, data: Mapping[str, object], at: datetime) -> None:
     """Record a webhook event of a monitor's run, in the transaction that finishes the run.
 
-    `data` is the event's data without the fields of the monitor. Monitors that do not notify webhooks have no events.
+    `data` is the event's data without the fields of the monitor. Only the monitor's webhooks receive the event.
     """
-    if monitor.tells_webhooks:
-        events.record(kind, monitor.organization_id, at, lambda: {**monitor_data(monitor), **data}, monitor=monitor)
+    events.record(
+        kind,
+        monitor.organization_id,
+        at,
+        lambda: {**monitor_data(monitor), **data},
+        webhook_ids=monitor.webhook_ids,
+        monitor=monitor,
+    )

@@ -199,7 +199,7 @@ def _monitor_json(monitor: Monitor, recipients: Recipients, next_try_at: datetim
         "paused": monitor.is_paused,
         "pause_reason": monitor.pause_reason or None,
         "alert": AlertSerializer().to_representation(monitor.alert),
-        "notify": notify_of(monitor, recipients),
+        "notify": notify_of(recipients),
         "unsubscribed": list(recipients.unsubscribed),
         "warning": recipients.warning,
         "status": monitor.status,

@@ -6,7 +6,7 @@ Each service runs in one transaction.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import transaction
@@ -22,7 +22,7 @@ from scans.idempotency_records import Created, created_once
 from scans.models import credential_columns
 from scans.reachability import refuse_unreachable
 from sites.audits.requests import AuditRequest
-from sites.models import Monitor, MonitorRun
+from sites.models import Audit, Monitor, MonitorRun
 from sites.models.monitor import new_monitor_id
 from sites.monitors.alerts import DEFAULT_ALERT
 from sites.monitors.requests import SCHEDULE_FIELDS, MonitorRequest, audit_columns, is_shorter
@@ -32,6 +32,11 @@ from sites.resources import MONITOR
 from sites.schedule import Schedule
 from website_scan.errors import Refusal
 from website_scan.messages import counted
+
+# A monitor takes an audit that ended within this time as its first result.
+MAX_AGE_OF_FIRST_RESULT = timedelta(hours=1)
+# Number of audits whose pages are compared with those of the monitor.
+MAX_COMPARED_AUDITS = 5
 
 
 class MonitorLimit(Refusal):
@@ -65,7 +70,7 @@ def allowed_interval(every: str, shortest: str) -> Interval:
 def create_monitor(*, caller: Caller, request: MonitorRequest, once: Once | None = None) -> Created[MonitorJson]:
     """Create a monitor.
 
-    The schedule determines the first run. `request` must have an audit. Raises the first refusal.
+    Its first run starts at once, unless the monitor is paused. `request` must have an audit. Raises the first refusal.
     """
     audit = request.audit
     assert audit is not None
@@ -94,8 +99,50 @@ def _create(caller: Caller, request: MonitorRequest, audit: AuditRequest) -> Mon
         _set_columns(monitor, {"name": audit.targets[0].host, "alert": dict(DEFAULT_ALERT), **request.columns})
         _set_next_run(monitor, organization.tier, now, is_paused=bool(request.is_paused))
         monitor.save()
+        if not monitor.is_paused:
+            _create_first_run(monitor, now)
         activity.record_by_caller(caller, "monitor.created", monitor.name, monitor=monitor.id, url=monitor.url)
     return monitor_json_of(monitor)
+
+
+def _create_first_run(monitor: Monitor, now: datetime) -> None:
+    """Create the first run, with the result of a recent audit if there is one."""
+    audit = _recent_audit(monitor, now)
+    if audit is None:
+        run = monitor.runs.create(due_at=now, not_before=now)
+        transaction.on_commit(lambda: queue.enqueue("sites.tasks.start_run", run.id))
+    else:
+        status = MonitorRun.Status.RUNNING
+        run = monitor.runs.create(
+            due_at=now, not_before=now, status=status, attempts=1, started_at=audit.started_at, audit=audit
+        )
+        transaction.on_commit(lambda: queue.enqueue("sites.tasks.finish_run", run.id))
+
+
+def _recent_audit(monitor: Monitor, now: datetime) -> Audit | None:
+    """Return a recently completed audit of the same pages with the same settings, or None.
+
+    Credentials are not comparable, so neither the audit nor the monitor may have any. An audit is the result of at most
+    one run.
+    """
+    if monitor.credential_names is not None:
+        return None
+    settings = {name: getattr(monitor, name) for name in ("kind", "discover", "include", "exclude", "types")}
+    if monitor.kind == Audit.Kind.SITE:
+        settings["max_pages"] = monitor.max_pages
+    audits = access.rows(Audit, monitor.organization_id).filter(
+        **settings,
+        url=monitor.url,
+        run_of="",
+        run=None,
+        status=Audit.Status.COMPLETED,
+        completed_at__gte=now - MAX_AGE_OF_FIRST_RESULT,
+        credential_names__isnull=True,
+    )
+    for audit in audits.order_by("-completed_at")[:MAX_COMPARED_AUDITS]:
+        if monitor.kind != Audit.Kind.PAGES or monitor.pages == [page.url for page in audit.pages.order_by("position")]:
+            return audit
+    return None
 
 
 def _refuse_over_monitor_limit(organization: Organization) -> None:

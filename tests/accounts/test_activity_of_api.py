@@ -63,7 +63,7 @@ def test_api_write_is_recorded_with_its_key(home: Member, target: str, respondin
     mute["expires_at"] = f"{timezone.now() + timedelta(days=9):%Y-%m-%dT%H:%M:%SZ}"
     write("post", "v1/mutes", "/v1/mutes", mute, "mute.created")
     write("delete", "v1/mutes/<any:mute_id>", f"/v1/mutes/{last['id']}", None, "mute.ended")
-    monitor = {"page": target, "types": ["seo"], "every": "day", "name": "Home"}
+    monitor = {"page": target, "types": ["seo"], "every": "day", "name": "Home", "paused": True}
     write("post", "v1/monitors", "/v1/monitors", monitor, "monitor.created")
     path = f"/v1/monitors/{last['id']}"
     write("patch", "v1/monitors/<any:monitor_id>", path, {"name": "Start"}, "monitor.changed")

@@ -29,12 +29,13 @@ from webhooks.models import Webhook
 PASSWORD = "correct horse 9"
 ADA = "ada@people.test"
 SCAN_FORM_PATH = "/o/home/scans/new"
+WEBHOOK_FORM_PATH = "/o/home/webhooks/new/standard"
 # Path of a form's page, path of its submission, and valid input.
 FORMS = [
     ("/o/home/", SCAN_FORM_PATH, {"url": "https://example.com/a", "scope": "site", "include": "/docs/*\n/shop/*"}),
     (SCAN_FORM_PATH, SCAN_FORM_PATH, {"url": "https://example.com/b", "type": "seo"}),
     ("/o/home/monitors/new", "/o/home/monitors/new", {"url": "https://example.com/c", "name": "Ours", "every": "week"}),
-    ("/o/home/webhooks/", "/o/home/webhooks/new", {"url": "https://example.com/hook", "event": "scan.failed"}),
+    (WEBHOOK_FORM_PATH, WEBHOOK_FORM_PATH, {"url": "https://example.com/hook", "event": "scan.failed"}),
     ("/o/home/keys/", "/o/home/keys/", {"name": "Nightly", "scope": "read", "lifetime": "30"}),
     ("/o/home/members/", "/o/home/members/", {"email": "bert@people.test", "role": "viewer"}),
     ("/o/home/settings/", "/o/home/settings/", {"name": "Home sweet home"}),
@@ -123,10 +124,10 @@ def test_draft_is_restored_after_reauthentication(home: Member, client: Client, 
     SocialAccount.objects.create(user=ada, provider="id", uid="1")
     provider_client = browser_of(ada)
     entered = {"url": "https://example.com/hook", "event": "scan.failed"}
-    token = signed_author_in_form(provider_client.get("/o/home/webhooks/"), "/o/home/webhooks/new")
-    redirected = provider_client.post("/o/home/webhooks/new", entered | {drafts.FIELD: token})
-    assert redirected["Location"] == "/account/again/provider/?next=%2Fo%2Fhome%2Fwebhooks%2Fnew"
-    assert field_values(provider_client.get("/o/home/webhooks/new"), "url") == ["https://example.com/hook"]
+    token = signed_author_in_form(provider_client.get(WEBHOOK_FORM_PATH), WEBHOOK_FORM_PATH)
+    redirected = provider_client.post(WEBHOOK_FORM_PATH, entered | {drafts.FIELD: token})
+    assert redirected["Location"] == "/account/again/provider/?next=%2Fo%2Fhome%2Fwebhooks%2Fnew%2Fstandard"
+    assert field_values(provider_client.get(WEBHOOK_FORM_PATH), "url") == ["https://example.com/hook"]
 
 
 def test_draft_excludes_passwords(home: Member, client: Client) -> None:

@@ -40,12 +40,13 @@ def test_monitor_limit_replaces_the_form(home: Member) -> None:
 def test_webhook_limit_replaces_the_form(home: Member, target: str) -> None:
     client = browser_of(home, "admin")
     for n in range(3):
-        assert forms(client, "/o/home/webhooks/", "event") == 1
+        assert forms(client, "/o/home/webhooks/new/standard", "event") == 1
         register_webhook(home, f"{target}{n}")
-    assert forms(client, "/o/home/webhooks/", "event") == 0
-    text = text_of(client.get("/o/home/webhooks/"))
-    assert f"All 3 webhooks of your plan are in use Delete one to add another. {OPERATOR}" in text
-    refused = client.post("/o/home/webhooks/new", {"url": f"{target}late", "event": "scan.failed"})
+    assert forms(client, "/o/home/webhooks/new/standard", "event") == 0
+    for path in ("/o/home/webhooks/", "/o/home/webhooks/new/standard"):
+        text = text_of(client.get(path))
+        assert f"All 3 webhooks of your plan are in use Delete one to add another. {OPERATOR}" in text
+    refused = client.post("/o/home/webhooks/new/standard", {"url": f"{target}late", "event": "scan.failed"})
     assert page_of(refused).xpath("string(//input[@name='url']/@value)") == f"{target}late", "the input stays"
 
 

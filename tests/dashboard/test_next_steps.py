@@ -100,6 +100,5 @@ def test_empty_webhook_list_explains_webhooks(empty_organization: Member) -> Non
     text = text_of(browser_of(empty_organization, "member").get("/o/home/webhooks/"))
     assert "A webhook notifies your own server, Slack or Teams of each result." in text
     assert "curl" not in text
-    assert page_of(browser_of(empty_organization, "admin").get("/o/home/webhooks/")).xpath(
-        "//main//form[.//*[@name='event']]"
-    )
+    links = page_of(browser_of(empty_organization, "admin").get("/o/home/webhooks/")).xpath("//main//a/@href")
+    assert links == [f"/o/home/webhooks/new/{body_format}" for body_format in ("slack", "teams", "standard")]

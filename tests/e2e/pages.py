@@ -225,8 +225,10 @@ PAGES: Mapping[str, PageRequest] = {
     "scans-with-monitors": PageRequest("/o/home/scans/?monitors=yes"),
     "webhooks": PageRequest("/o/home/webhooks/"),
     "webhooks-empty": PageRequest("/o/meadow/webhooks/", "newcomer"),
+    "webhook-new": PageRequest("/o/home/webhooks/new/slack"),
+    "webhook-ready": PageRequest(f"{WEBHOOK}/ready"),
     "webhooks-refused": PageRequest(
-        "/o/home/webhooks/new", data={"url": "http://localhost/x", "event": "scan.failed"}, status=403
+        "/o/home/webhooks/new/standard", data={"url": "http://localhost/x", "event": "scan.failed"}, status=403
     ),
     "webhook": PageRequest(WEBHOOK),
     "webhook-viewer": PageRequest(WEBHOOK, "viewer"),

@@ -238,16 +238,17 @@ def _call_audit_operations(consumer: RecordingClient, page: str) -> None:
 def _call_monitor_and_badge_operations(consumer: RecordingClient, page: str) -> None:
     models = consumer.models
     body = models.MonitorRequest(
-        page=page, types=[models.ScanType.SECURITY], every=models.Interval.DAY, at="05:30", name="Bakery"
-    )
+        page=page, types=[models.ScanType.SECURITY], every=models.Interval.DAY, at="05:30", name="Bakery",
+        paused=True,
+    )  # fmt: skip
     monitor = consumer.call("create_monitor", body=body, expected_status=201)
     assert (monitor.every, monitor.at, monitor.page) == (models.Interval.DAY, "05:30", page)
     consumer.call("run_monitor", monitor.id, expected_status=202)
     (run,) = consumer.call("list_monitor_runs", monitor.id).runs
     assert run.requested is True
     assert consumer.call("get_monitor_run", monitor.id, run.id).id == run.id
-    changed = consumer.call("update_monitor", monitor.id, body=models.MonitorChange(paused=True))
-    assert (changed.paused, consumer.call("get_monitor", monitor.id).paused) == (True, True)
+    changed = consumer.call("update_monitor", monitor.id, body=models.MonitorChange(paused=False))
+    assert (changed.paused, consumer.call("get_monitor", monitor.id).paused) == (False, False)
     assert monitor.id in [monitor.id for monitor in consumer.call("list_monitors").monitors]
     badge = consumer.call("create_badge", body=models.BadgeRequest(monitor=monitor.id), expected_status=201)
     assert badge.id in [badge.id for badge in consumer.call("list_badges").badges]

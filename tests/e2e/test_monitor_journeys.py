@@ -45,10 +45,12 @@ def test_monitor_is_created_run_and_deleted(
         ada.expect_text("Every week on Monday at 06:00")
         address = page.url
 
+        expect(page.get_by_role("heading", name="First run in progress")).to_be_visible()
+        expect(page.get_by_role("heading", name="First run in progress")).to_be_hidden(timeout=1000 * SCAN_TIMEOUT_S)
         ada.press("Run now")
         expect(page.get_by_role("heading", name="Running now")).to_be_visible()
         expect(page.get_by_role("heading", name="Running now")).to_be_hidden(timeout=1000 * SCAN_TIMEOUT_S)
-        expect(page.get_by_role("link", name="Security: ")).to_be_visible()
+        expect(page.get_by_role("link", name="Security: ")).to_have_count(2)
 
         ada.follow_link("Edit")
         page.get_by_label("Name", exact=True).fill("Fresh bread")

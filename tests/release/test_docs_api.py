@@ -29,7 +29,8 @@ from scans.policy import scan_policy
 from sites.audits.requests import AuditRequestSerializer
 from sites.lists.counting import count_results
 from sites.lists.starting import start_entries
-from sites.models import Audit, ListRun
+from sites.models import Audit, ListRun, MonitorRun
+from sites.monitors.runs import start_run
 from tests.factories import attempt_deliveries, finished_scan, make_scan, member_of, person_of, register_webhook
 from tests.generated import description
 from tests.project import PACKAGES
@@ -62,6 +63,7 @@ BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$|^<!-- (?!generated: |end )(.+?) -->$"
 WORKER_RUNS_SCAN_COMMENT = "a worker runs the scan here"
 EARLIER_REPORT_COMMENT = "the page has an earlier report here"
 WORKER_RUNS_AUDIT_COMMENT = "a worker runs the audit here"
+FIRST_RUN_ENDS_COMMENT = "the first run ends here"
 WORKER_RUNS_LIST_COMMENT = "a worker runs the list here"
 WORKER_DELIVERS_COMMENT = "a worker delivers here"
 # Shell variables for IDs of created objects, by prefix of the ID.
@@ -268,6 +270,10 @@ def test_commands_return_the_documented_responses(session: Session, monkeypatch:
             assert report.is_success, report
         elif example.command == EARLIER_REPORT_COMMENT:
             add_earlier_report(session.variables["ID"])
+        elif example.command == FIRST_RUN_ENDS_COMMENT:
+            first = MonitorRun.objects.get()
+            assert start_run(first.id, first.monitor_id, timezone.now())
+            MonitorRun.objects.update(status="done", ended_at=timezone.now())
         elif example.command == WORKER_RUNS_LIST_COMMENT:
             run = ListRun.objects.get(id=session.variables["RUN"])
             while start_entries(run.site_list.organization_id, timezone.now()):

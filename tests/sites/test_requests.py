@@ -57,7 +57,7 @@ def test_form_and_json_create_the_same_monitor(home: Member) -> None:
     tier, organization_id = Tier.objects.get(organization=home.organization), home.organization.id
     entered = {"scope": "pages", "pages": f"{SITE} {PAGE}", "type": "seo", "name": " Shop  front "}
     entered |= {"every": "month", "at": "06:00", "monthday": "31", "timezone": "Europe/Berlin", "score_drop": "5"}
-    form = MonitorForm(form_data(**entered), tier=tier, people={})
+    form = MonitorForm(form_data(**entered), tier=tier, people={}, webhooks=())
     assert form.is_valid()
     alert = dict.fromkeys(("unreachable", "recovered", "fixed"), False) | {"score_drop": 5, "score_below": {}}
     body = {"pages": [SITE, PAGE], "types": ["seo"], "name": "Shop front", "every": "month", "at": "06:00", "day": 31}
@@ -70,7 +70,7 @@ def test_form_and_json_create_the_same_monitor(home: Member) -> None:
 def test_form_and_json_create_the_same_list(home: Member) -> None:
     tier, organization_id = Tier.objects.get(organization=home.organization), home.organization.id
     entered = {"name": "Towns", "type": ["seo"], "pages_per_entry": "1", "every": "", "window_hours": "0"}
-    form = ListForm(form_data(**entered, timezone="UTC", webhooks="on"), tier=tier, people={})
+    form = ListForm(form_data(**entered, timezone="UTC", webhooks="all"), tier=tier, people={}, webhooks=())
     assert form.is_valid()
     body = {"name": "Towns", "types": ["seo"], "pages_per_entry": 1, "every": None, "window_hours": 0}
     body |= {"timezone": "UTC", "notify": {"emails": [], "webhooks": True}}

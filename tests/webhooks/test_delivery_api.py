@@ -35,6 +35,7 @@ from website_scan.net import client
 
 DETAIL_FIELDS = {
     "id",
+    "name",
     "url",
     "events",
     "created_at",

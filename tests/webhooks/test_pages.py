@@ -57,7 +57,7 @@ def actions(member: Member) -> list[str]:
 def test_every_member_may_view_webhooks(home: Member, receiver: Webhook, role: str) -> None:
     failed_delivery(receiver, home)
     client = browser_of(home, role)
-    assert receiver.url in text_of(client.get("/o/home/webhooks/"))
+    assert receiver.name in text_of(client.get("/o/home/webhooks/"))
     page = client.get(f"/o/home/webhooks/{receiver.id}")
     assert page.status_code == 200
     assert "scan.completed" in text_of(page)
@@ -70,11 +70,11 @@ def test_activity_log_and_admin_hide_chat_tokens(home: Member, body_format: str)
     secret = "T1/B2/s3cret"
     client = browser_of(home, "admin")
     form = {"url": f"https://93.184.215.14/services/{secret}", "event": "scan.completed", "format": body_format}
-    client.post("/o/home/webhooks/new", form)
+    client.post(f"/o/home/webhooks/new/{body_format}", form)
     webhook = Webhook.objects.get()
     client.post(f"/o/home/webhooks/{webhook.id}/edit", form | {"url": f"https://93.184.215.14/other/{secret}"})
     events = ActivityEvent.objects.filter(action__startswith="webhook.")
-    assert [event.action for event in events] == ["webhook.changed", "webhook.created"]
+    assert [event.action for event in events] == ["webhook.changed", "webhook.tested", "webhook.created"]
     assert not [event for event in events if secret in event.object_name + str(event.details)]
     assert events[0].details["url"] == dict.fromkeys(("from", "to"), "https://93.184.215.14:443/…")
     viewer = User.objects.create_user("viewer@people.test", is_staff=True)
@@ -116,11 +116,12 @@ def test_only_admins_see_the_whole_chat_url(home: Member, receiver: Webhook, bod
     Webhook.objects.update(url="https://hooks.slack.com/services/T1/B2/s3cret", receiver="hooks.slack.com:443")
     Webhook.objects.update(format=body_format)
     readers = {role: browser_of(home, role) for role in ("member", "admin")}
-    for path in ("/o/home/webhooks/", f"/o/home/webhooks/{receiver.id}"):
-        page = readers["member"].get(path)
-        assert "s3cret" not in page.content.decode()
-        assert "https://hooks.slack.com:443/…" in text_of(page)
-        assert "s3cret" in text_of(readers["admin"].get(path))
+    assert "s3cret" not in readers["admin"].get("/o/home/webhooks/").content.decode()
+    path = f"/o/home/webhooks/{receiver.id}"
+    page = readers["member"].get(path)
+    assert "s3cret" not in page.content.decode()
+    assert "https://hooks.slack.com:443/…" in text_of(page)
+    assert "s3cret" in text_of(readers["admin"].get(path))
 
 
 @pytest.mark.parametrize("role", Membership.Role.values)
@@ -128,18 +129,18 @@ def test_only_admins_see_the_query_of_a_url(home: Member, receiver: Webhook, rol
     Webhook.objects.update(url="https://example.com/hook?token=s3cret&channel=7")
     create_delivery(receiver, home)
     client = browser_of(home, role)
-    for path in ("/o/home/webhooks/", f"/o/home/webhooks/{receiver.id}"):
-        page = client.get(path)
-        assert ("s3cret" in page.content.decode()) == (role in ("owner", "admin")), path
-        assert "https://example.com/hook?" in text_of(page)
-        if role in ("viewer", "member"):
-            assert "https://example.com/hook?…" in text_of(page)
+    assert "s3cret" not in client.get("/o/home/webhooks/").content.decode()
+    page = client.get(f"/o/home/webhooks/{receiver.id}")
+    assert ("s3cret" in page.content.decode()) == (role in ("owner", "admin"))
+    assert "https://example.com/hook?" in text_of(page)
+    if role in ("viewer", "member"):
+        assert "https://example.com/hook?…" in text_of(page)
 
 
 def test_new_secret_is_displayed_once(home: Member, target: str) -> None:
     client = browser_of(home, "admin")
     form = {"url": f"{target}hook", "event": ["scan.failed", "scan.partial"]}
-    added = client.post("/o/home/webhooks/new", form)
+    added = client.post("/o/home/webhooks/new/standard", form)
     webhook = Webhook.objects.get()
     assert added["Location"] == f"/o/home/webhooks/{webhook.id}/secret"
     assert "whsec_" not in str(client.session.items()) + str(added.cookies)
@@ -157,15 +158,16 @@ def test_new_secret_is_displayed_once(home: Member, target: str) -> None:
     assert "whsec_" not in again.content.decode()
     assert "The secret has been shown already." in text_of(again)
     event = ActivityEvent.objects.get(action="webhook.created", actor_key="")
-    assert (event.object_name, "whsec_" in str(event.details)) == (webhook.url, False)
+    assert (event.object_name, "whsec_" in str(event.details)) == (webhook.name, False)
 
 
 def test_secrets_of_two_tabs_are_separate(home: Member, target: str) -> None:
     client = browser_of(home, "admin")
-    pages = [client.post("/o/home/webhooks/new", {"url": f"{target}{n}", "event": "scan.failed"}) for n in range(2)]
+    forms = [{"name": f"Receiver {n}", "url": f"{target}{n}", "event": "scan.failed"} for n in range(2)]
+    pages = [client.post("/o/home/webhooks/new/standard", form) for form in forms]
     for n, page in enumerate(pages):
         secret_page = client.get(page["Location"])
-        assert f"{target}{n}" in text_of(secret_page)
+        assert f"Receiver {n}" in text_of(secret_page)
         webhook = Webhook.objects.get(url=f"{target}{n}")
         secret = encryption.decrypt(bytes(webhook.encrypted_secret))
         assert page_of(secret_page).xpath("//*[@id='plaintext']/text()") == [secret]
@@ -176,7 +178,7 @@ def test_secret_page_requires_the_admin_role(
 ) -> None:
     client = browser_of(home, "admin")
     form = {"url": target, "event": "scan.failed"}
-    path = client.post("/o/home/webhooks/new", form)["Location"]
+    path = client.post("/o/home/webhooks/new/standard", form)["Location"]
     Membership.objects.filter(organization=home.organization).update(role="member")
     assert client.get(path).status_code == 403
     Membership.objects.filter(organization=home.organization).update(role="admin")
@@ -190,7 +192,7 @@ def test_secret_page_requires_the_admin_role(
 def test_form_without_format_keeps_the_format(home: Member, target: str) -> None:
     client = browser_of(home, "admin")
     form = {"url": target, "event": "scan.failed"}
-    client.post("/o/home/webhooks/new", form)
+    client.post("/o/home/webhooks/new/standard", form)
     webhook = Webhook.objects.get()
     assert webhook.format == "standard"
     client.post(f"/o/home/webhooks/{webhook.id}/edit", form | {"format": "teams"})
@@ -214,7 +216,7 @@ def test_form_without_format_keeps_the_format(home: Member, target: str) -> None
 )
 def test_form_displays_api_errors_beside_the_field(home: Member, url: str, events: list[str], field: str) -> None:
     refused = home.api.post("/api/webhooks", {"url": url, "events": events})
-    response = browser_of(home, "admin").post("/o/home/webhooks/new", {"url": url, "event": events})
+    response = browser_of(home, "admin").post("/o/home/webhooks/new/standard", {"url": url, "event": events})
     assert response.status_code == refused.status_code
     (problem,) = page_of(response).xpath("//form//*[@role='alert']")
     assert (problem.text, problem.get("id")) == (refused.json()["error"], f"id_{field}_error")
@@ -226,7 +228,7 @@ def test_form_displays_api_errors_beside_the_field(home: Member, url: str, event
 def test_form_refuses_webhooks_over_the_plan_limit(home: Member, target: str) -> None:
     for n in range(3):
         register_webhook(home, f"{target}{n}")
-    response = browser_of(home, "admin").post("/o/home/webhooks/new", {"url": target, "event": "scan.failed"})
+    response = browser_of(home, "admin").post("/o/home/webhooks/new/standard", {"url": target, "event": "scan.failed"})
     assert response.status_code == 409
     assert "Your plan allows 3 webhooks." in text_of(response)
 
@@ -291,11 +293,11 @@ def test_failing_webhook_shows_its_first_failure(home: Member, receiver: Webhook
 def test_deletion_of_webhook_requires_confirmation(home: Member, receiver: Webhook) -> None:
     client = browser_of(home, "admin")
     path = f"/o/home/webhooks/{receiver.id}/delete"
-    assert receiver.url in text_of(client.get(path))
+    assert receiver.name in text_of(client.get(path))
     assert Webhook.objects.exists()
     assert client.post(path)["Location"] == "/o/home/webhooks/"
     assert not Webhook.objects.exists()
-    assert ActivityEvent.objects.get(action="webhook.deleted").object_name == receiver.url
+    assert ActivityEvent.objects.get(action="webhook.deleted").object_name == receiver.name
 
 
 def test_rotated_secret_is_displayed_once(home: Member, receiver: Webhook) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import base64
 import re
 
+import pytest
+
 from tests.factories import Member
 from tests.responses import ClientResponse
 from webhooks.models import Webhook
@@ -15,6 +17,27 @@ EVENTS = ["scan.completed", "scan.failed", "scan.partial"]
 def refusal(response: ClientResponse) -> tuple[int, str]:
     assert set(response.json()) == {"code", "error"}
     return response.status_code, response.json()["code"]
+
+
+@pytest.mark.parametrize(
+    ("sent", "name"),
+    [
+        ({}, "hooks.example.com"),
+        ({"format": "slack"}, "Slack"),
+        ({"format": "teams"}, "Microsoft Teams"),
+        ({"format": "slack", "name": "  Ops \u00a0 channel "}, "Ops channel"),
+        ({"name": "x" * 100}, "x" * 100),
+    ],
+)
+def test_webhook_has_a_name(home: Member, sent: dict[str, str], name: str) -> None:
+    body = {"url": "https://hooks.example.com:8443/a", "events": ["scan.failed"], **sent}
+    path = f"/api/webhooks/{home.api.post('/api/webhooks', body).json()['id']}"
+    assert home.api.get(path).json()["name"] == name
+    assert home.api.patch(path, {"url": "https://example.org/"}).json()["name"] == name
+    assert home.api.patch(path, {"name": "On call"}).json()["name"] == "On call"
+    for invalid in ("", " ", "x" * 101, "a\u202eb", None, 1):
+        refused = home.api.patch(path, {"name": invalid})
+        assert refused.json()["error"] == "name must have 1 to 100 printable characters."
 
 
 def test_registration_returns_the_secret_once(home: Member, target: str) -> None:

@@ -24,6 +24,7 @@ from sites.lists.requests import (
 from sites.models import SiteList
 from sites.models.monitor import MAX_NAME_LENGTH
 from sites.models.site_list import ListInterval
+from sites.pages.channels import ALL, WebhookChoices, entered_webhook_ids, ticked_values
 from sites.pages.forms import HINTS, NONE_CHOSEN
 from sites.recipients import members_of
 
@@ -73,10 +74,16 @@ class ListForm(IdempotentForm):
     # value.
     timezone = forms.CharField(label="Time zone", required=False, initial="UTC", max_length=64)
     emails = TicksField([], label="E-mail to")
-    webhooks = forms.BooleanField(label="Also send events to our webhooks", required=False, initial=True)
+    webhooks = TicksField([], label="Webhooks", initial=[ALL])
 
     def __init__(
-        self, data: Any = None, *, tier: Tier, people: Mapping[str, str], initial: Mapping[str, Any] | None = None
+        self,
+        data: Any = None,
+        *,
+        tier: Tier,
+        people: Mapping[str, str],
+        webhooks: WebhookChoices,
+        initial: Mapping[str, Any] | None = None,
     ) -> None:
         super().__init__(data, initial=initial)
         self.tier = tier
@@ -87,9 +94,11 @@ class ListForm(IdempotentForm):
         )
         pages.widget.attrs["max"] = tier.pages_per_audit
         self.fields["window_hours"].widget.attrs["max"] = MAX_WINDOW_HOURS
-        ticks = self.fields["emails"]
-        assert isinstance(ticks, TicksField)
-        ticks.choices = [(email, HintedLabel(email, hint)) for email, hint in people.items()]
+        ticks = {"emails": [(email, HintedLabel(email, hint)) for email, hint in people.items()], "webhooks": webhooks}
+        for name, choices in ticks.items():
+            field = self.fields[name]
+            assert isinstance(field, TicksField)
+            field.choices = choices
 
     def clean_type(self) -> list[str]:
         types: list[str] = list(dict.fromkeys(self.cleaned_data["type"]))
@@ -111,7 +120,7 @@ class ListForm(IdempotentForm):
             "window_hours": checked(ListRequestSerializer, "window_hours", values["window_hours"]),
             "timezone": checked(ListRequestSerializer, "timezone", values["timezone"] or "UTC"),
             "recipients": members_of(organization_id, values["emails"]),
-            "tells_webhooks": values["webhooks"],
+            "webhook_ids": entered_webhook_ids(organization_id, values["webhooks"]),
         }
         return ListRequest(columns)
 
@@ -121,5 +130,5 @@ def initial_values_of(site_list: SiteList, emails: Sequence[str]) -> dict[str, A
     return {name: getattr(site_list, name) for name in COLUMNS} | {
         "type": site_list.types,
         "emails": emails,
-        "webhooks": site_list.tells_webhooks,
+        "webhooks": ticked_values(site_list.webhook_ids),
     }

@@ -32,7 +32,8 @@ from sites.lists.pages.forms import ListForm, initial_values_of
 from sites.lists.pages.live import Live, live_of
 from sites.lists.pages.states import cost_of, schedule_text
 from sites.models import SiteList
-from sites.recipients import MAX_EMAILS, Recipients, recipients_of
+from sites.pages.channels import webhook_choices
+from sites.recipients import MAX_EMAILS, Recipients, receivers, recipients_of
 from sites.resources import LIST, LIST_RUN
 from sites.schedule import time_zones
 from website_scan.errors import Refusal
@@ -53,7 +54,7 @@ def lists(request: MemberRequest) -> HttpResponse:
     context: dict[str, Any] = {"section": "lists", "list": page}
     if member.is_member and not page.has_lists and not page.room.is_full:
         context |= {"form": _form(request), "zones": time_zones(), "site_list": None, "cost": None}
-        context["quota"] = quota_of(request)
+        context |= {"quota": quota_of(request), "lacks_webhook": _lacks_webhook(member.organization_id)}
     return render(request, "sites/lists/list.html", context)
 
 
@@ -293,7 +294,12 @@ def _form(request: MemberRequest, data: QueryDict | None = None, site_list: Site
     hints = dict.fromkeys([member.user.email, *recipients.emails, *people[:MAX_PEOPLE]], "")
     hints |= dict.fromkeys(recipients.unsubscribed, "Unsubscribed")
     initial = initial_values_of(site_list, recipients.emails) if site_list else {"emails": [member.user.email]}
-    return ListForm(data, tier=member.organization.tier, people=hints, initial=initial)
+    webhooks = webhook_choices(member.organization_id, SiteList)
+    return ListForm(data, tier=member.organization.tier, people=hints, webhooks=webhooks, initial=initial)
+
+
+def _lacks_webhook(organization_id: int) -> bool:
+    return not receivers(organization_id, SiteList).exists()
 
 
 def _form_page(request: MemberRequest, form: ListForm, status: int, site_list: SiteList | None = None) -> HttpResponse:
@@ -303,6 +309,7 @@ def _form_page(request: MemberRequest, form: ListForm, status: int, site_list: S
         "form": form,
         "site_list": site_list,
         "zones": time_zones(),
+        "lacks_webhook": _lacks_webhook(request.membership.organization_id),
         "quota": quota,
         "cost": cost_of(site_list, quota) if site_list else None,
     }

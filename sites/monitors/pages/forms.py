@@ -26,6 +26,7 @@ from sites.monitors.requests import (
     is_shorter,
     schedule_columns,
 )
+from sites.pages.channels import ALL, WebhookChoices, entered_webhook_ids, ticked_values
 from sites.pages.forms import TargetForm
 from sites.recipients import members_of
 from website_scan.errors import Refusal
@@ -154,7 +155,7 @@ class MonitorForm(IdempotentForm, TargetForm):
     timezone = forms.CharField(label="Time zone", required=False, initial="UTC", max_length=64)
 
     emails = TicksField([], label="E-mail to")
-    webhooks = forms.BooleanField(label="Also send events to our webhooks", required=False, initial=True)
+    webhooks = TicksField([], label="Webhooks", initial=[ALL])
 
     def __init__(
         self,
@@ -162,6 +163,7 @@ class MonitorForm(IdempotentForm, TargetForm):
         *,
         tier: Tier,
         people: Mapping[str, str],
+        webhooks: WebhookChoices,
         initial: Mapping[str, Any] | None = None,
         monitor: Monitor | None = None,
     ) -> None:
@@ -171,9 +173,11 @@ class MonitorForm(IdempotentForm, TargetForm):
         self.fields["url"].widget.attrs.pop("required")
         limit = f"Your plan allows up to {min(tier.pages_per_audit, MAX_PAGES_PER_LIST):,} per run."
         self.fields["pages"].help_text = f"{self.fields['pages'].help_text} {limit}"
-        ticks = self.fields["emails"]
-        assert isinstance(ticks, TicksField)
-        ticks.choices = [(email, HintedLabel(email, hint)) for email, hint in people.items()]
+        ticks = {"emails": [(email, HintedLabel(email, hint)) for email, hint in people.items()], "webhooks": webhooks}
+        for name, choices in ticks.items():
+            field = self.fields[name]
+            assert isinstance(field, TicksField)
+            field.choices = choices
         for kind in alerts.KINDS:
             self.fields |= alert_fields(kind)
 
@@ -235,7 +239,7 @@ class MonitorForm(IdempotentForm, TargetForm):
         )
         columns["alert"] = {kind.name: _alert_setting(kind, values) for kind in alerts.KINDS}
         columns["recipients"] = members_of(organization_id, values["emails"])
-        columns["tells_webhooks"] = values["webhooks"]
+        columns["webhook_ids"] = entered_webhook_ids(organization_id, values["webhooks"])
         keeps_credentials = not (self.has_credentials or values["forget_key"])
         return MonitorRequest(audit, columns, keeps_credentials=keeps_credentials)
 
@@ -269,7 +273,7 @@ def initial_values_of(monitor: Monitor, emails: Sequence[str]) -> dict[str, Any]
         "monthday": monitor.day if monitor.every == Interval.MONTH else None,
         "timezone": monitor.timezone,
         "emails": emails,
-        "webhooks": monitor.tells_webhooks,
+        "webhooks": ticked_values(monitor.webhook_ids),
     }
     if monitor.kind == Audit.Kind.SITE:
         values |= {"max_pages": monitor.max_pages, "discover": monitor.discover}

@@ -124,12 +124,14 @@ class ChangeList:
 class RunRow:
     """Run in the timeline of a monitor.
 
-    `text` is its progress or error, `url` the URL of its audit.
+    `text` is its progress or error, `url` the URL of its audit. `is_of_earlier_audit` means that the audit was not
+    started for this run.
     """
 
     id: str
     due_at: datetime
     is_requested: bool
+    is_of_earlier_audit: bool
     is_running: bool
     name: str
     tone: str
@@ -184,6 +186,13 @@ def running_of(monitor: Monitor) -> MonitorRun | None:
     return monitor.runs.filter(status__in=MonitorRun.UNFINISHED).select_related("audit").order_by("-due_at").first()
 
 
+def progress_title(run: MonitorRun) -> str:
+    """Return the heading for an unfinished run."""
+    if run.attempts and run.next_try_at:
+        return "Waiting for another try"
+    return "Running now" if run.monitor.runs.exclude(id=run.id).exists() else "First run in progress"
+
+
 def progress_text(run: MonitorRun) -> str:
     """Return the progress of an unfinished run as text."""
     if run.status == MonitorRun.Status.DUE:
@@ -228,6 +237,7 @@ def _run_row(monitor: Monitor, run: MonitorRun, reports: Mapping[str, Mapping[st
         id=run.id,
         due_at=run.due_at,
         is_requested=run.is_requested,
+        is_of_earlier_audit=audit is not None and audit.run_of != Audit.RunOf.MONITOR,
         is_running=run.status in MonitorRun.UNFINISHED,
         name=name,
         tone=tone,

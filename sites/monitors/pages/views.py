@@ -38,6 +38,7 @@ from sites.monitors.pages import page as monitor_page
 from sites.monitors.pages.forms import MonitorForm, initial_values_of
 from sites.monitors.requests import MonitorRequest, is_shorter
 from sites.monitors.services import MonitorBusy
+from sites.pages.channels import webhook_choices
 from sites.pages.estimates import estimate
 from sites.recipients import MAX_EMAILS, Recipients, receivers, recipients_of
 from sites.resources import MONITOR
@@ -82,7 +83,7 @@ def monitor_new(request: MemberRequest) -> HttpResponse:
             messages.success(request, "The monitor is being created.")
             return redirect(page_of(member, "monitors"))
         if not created.replayed:
-            messages.success(request, "The monitor was created. Run it now to see the first result immediately.")
+            messages.success(request, "The monitor was created.")
         return redirect(page_of(member, "monitor", created.response["id"]))
 
     def make_form(data: QueryDict | None) -> MonitorForm:
@@ -108,6 +109,7 @@ def monitor(request: MemberRequest, monitor_id: str) -> HttpResponse:
         "timeline": monitor_page.timeline(row, request.GET),
         "running": running,
         "progress": monitor_page.progress_text(running) if running else "",
+        "progress_title": monitor_page.progress_title(running) if running else "",
         "recipients": recipients_of([row])[row.id],
         "badge": badge_of_monitor(row),
     }
@@ -128,7 +130,8 @@ def monitor_live(request: MemberRequest, monitor_id: str) -> HttpResponse:
     running = monitor_page.running_of(row)
     if running is None or running.id != request.GET.get("run"):
         return HttpResponseClientRefresh()
-    context = {"monitor": row, "running": running, "progress": monitor_page.progress_text(running)}
+    progress, title = monitor_page.progress_text(running), monitor_page.progress_title(running)
+    context = {"monitor": row, "running": running, "progress": progress, "progress_title": title}
     return render(request, "sites/monitors/_live.html", context)
 
 
@@ -248,7 +251,9 @@ def _form(
     hints |= dict.fromkeys(recipients.unsubscribed, "Unsubscribed")
     if monitor is not None and data is None:
         initial = initial_values_of(monitor, recipients.emails)
-    return MonitorForm(data, tier=member.organization.tier, people=hints, initial=initial, monitor=monitor)
+    webhooks = webhook_choices(member.organization_id, Monitor)
+    tier = member.organization.tier
+    return MonitorForm(data, tier=tier, people=hints, webhooks=webhooks, initial=initial, monitor=monitor)
 
 
 def _form_page(request: MemberRequest, form: MonitorForm, status: int, monitor: Monitor | None = None) -> HttpResponse:

@@ -123,7 +123,7 @@ def test_owner_must_use_the_provider_before_requiring_it(home: Member, owner: Us
     ("path", "form"),
     [
         ("/o/home/keys/", {"name": "x", "scope": "read", "lifetime": ""}),
-        ("/o/home/webhooks/new", {"url": "https://example.com/x", "event": "scan.completed"}),
+        ("/o/home/webhooks/new/standard", {"url": "https://example.com/x", "event": "scan.completed"}),
         ("/o/home/settings/delete", {"confirmation": "home"}),
         ("/o/home/settings/export", {}),
         (LOGIN, {}),

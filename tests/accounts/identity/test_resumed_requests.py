@@ -40,7 +40,7 @@ def page_after_reauthentication(client: Client, path: str, data: Mapping[str, st
         ("/o/home/settings/login", {"login-second_factor": "on"}),
         ("/o/home/keys/", {"name": ""}),
         ("/o/home/keys/{key}/regenerate", {"lifetime": "date"}),
-        ("/o/home/webhooks/new", {"url": "http://localhost/"}),
+        ("/o/home/webhooks/new/standard", {"url": "http://localhost/"}),
         ("/account/delete", {"confirmation": "Away"}),
         ("/account/email/", {"email": "no address"}),
         ("/account/security/app/", {"code": "1"}),

@@ -22,7 +22,7 @@ from tests.sites.lists.running import (
     usual_result,
 )
 from webhooks.delivery.formats import message_content, sent_body
-from webhooks.models import Event
+from webhooks.models import Delivery, Event
 from website_scan.result import ScanError
 
 pytestmark = pytest.mark.django_db
@@ -130,8 +130,15 @@ def test_cancelled_run_sends_no_event(owner: Member) -> None:
 
 
 def test_list_without_webhook_records_no_event(owner: Member) -> None:
-    FakeWorker(usual_result).run(make_numbered_list(owner, 1, tells_webhooks=False))
+    FakeWorker(usual_result).run(make_numbered_list(owner, 1, webhook_ids=[]))
     assert event_bodies() == []
+
+
+def test_list_event_goes_only_to_chosen_webhooks(owner: Member) -> None:
+    chosen, _ = register_webhook(owner, "https://example.com/chosen", EVENTS)
+    towns = make_numbered_list(owner, 1, webhook_ids=[chosen.id])
+    FakeWorker(usual_result).run(towns)
+    assert [delivery.webhook_id for delivery in Delivery.objects.filter(event__site_list=towns)] == [chosen.id]
 
 
 def test_event_size_is_limited(owner: Member) -> None:

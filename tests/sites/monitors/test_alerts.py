@@ -38,7 +38,7 @@ def test_documented_alert_kind_works(
     serializer.field_name = "alert"
     assert serializer.is_valid(), serializer.errors
     assert serializer.validated_data[kind.name] == 5
-    form = MonitorForm(tier=Tier.objects.get(pk="free"), people={})
+    form = MonitorForm(tier=Tier.objects.get(pk="free"), people={}, webhooks=())
     labels = {kind_fields.name: [field.label for field in fields] for kind_fields, fields in form.alerts}
     assert labels[kind.name] == [kind.label]
     risen, same = ({"seo": ScoreResult(80, "B", before)} for before in (75, 76))

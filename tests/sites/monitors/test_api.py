@@ -13,7 +13,7 @@ from accounts.keys.services import create_api_key
 from accounts.mailing.topics import Subscription
 from accounts.models import Membership, Tier
 from sites.models import Monitor
-from sites.recipients import warning_of
+from sites.recipients import receivers_of, warning_of
 from tests.factories import Api, Member, person_of, register_webhook
 from tests.queries import counted
 from tests.sites.monitors.cast import make_monitor
@@ -118,7 +118,7 @@ def test_pending_retry_can_be_started_at_once(home: Member) -> None:
 
 def test_api_marks_unsubscribed_recipients(home: Member) -> None:
     ann, ben = (person_of(home, "member", f"{name}@home.test") for name in ("ann", "ben"))
-    monitor = make_monitor(home, recipients=[ben.pk, ann.pk], tells_webhooks=False)
+    monitor = make_monitor(home, recipients=[ben.pk, ann.pk], webhook_ids=[])
     other = make_monitor(home, recipients=[ann.pk])
     path = f"/v1/monitors/{monitor.id}"
     assert home.api.get(path).json()["unsubscribed"] == []
@@ -151,7 +151,7 @@ def test_creator_of_the_key_is_notified(home: Member, target: str) -> None:
         pytest.param({}, [], True, id="no webhook"),
         pytest.param({}, ["scan.completed"], True, id="webhook for other events"),
         pytest.param({}, ["monitor.changed"], False, id="webhook for monitor events"),
-        pytest.param({"tells_webhooks": False}, ["monitor.changed"], True, id="monitor without webhook notifications"),
+        pytest.param({"webhook_ids": []}, ["monitor.changed"], True, id="monitor without webhook notifications"),
     ],
 )
 def test_monitor_without_recipients_has_a_warning(
@@ -163,13 +163,51 @@ def test_monitor_without_recipients_has_a_warning(
     assert home.api.get(f"/v1/monitors/{monitor.id}").json()["warning"] == (warning_of(Monitor) if is_warned else None)
 
 
+def test_monitor_chooses_its_webhooks(home: Member, target: str) -> None:
+    slack, _ = register_webhook(home, HOOK, ["monitor.changed"])
+    other, _ = register_webhook(home, HOOK, ["scan.completed"])
+    body = {"page": target, "types": ["seo"], "every": "day", "notify": {"emails": [], "webhooks": [slack.id]}}
+    created = home.api.post("/v1/monitors", body).json()
+    monitor, path = Monitor.objects.get(), f"/v1/monitors/{created['id']}"
+    assert (created["notify"]["webhooks"], created["warning"]) == ([slack.id], None)
+    assert [webhook.id for webhook in receivers_of(monitor)] == [slack.id]
+    changed = home.api.patch(path, {"notify": {"webhooks": [other.id]}}).json()
+    assert (changed["notify"]["webhooks"], changed["warning"]) == ([other.id], warning_of(Monitor))
+    assert home.api.patch(path, {"notify": {"webhooks": True}}).json()["notify"]["webhooks"] is True
+    monitor.refresh_from_db()
+    assert [webhook.id for webhook in receivers_of(monitor)] == [slack.id]
+
+
+def test_deleted_webhook_vanishes_from_the_choice(home: Member) -> None:
+    slack, other = (register_webhook(home, HOOK, ["monitor.changed"])[0] for _ in range(2))
+    monitor = make_monitor(home, webhook_ids=[slack.id])
+    path = f"/v1/monitors/{monitor.id}"
+    assert home.api.get(path).json()["warning"] is None
+    home.api.delete(f"/api/webhooks/{slack.id}")
+    body = home.api.get(path).json()
+    assert (body["notify"]["webhooks"], body["warning"]) == (False, warning_of(Monitor))
+    assert list(receivers_of(monitor)) == []
+    home.api.patch(path, {"notify": {"webhooks": [other.id]}})
+    home.api.patch(f"/api/webhooks/{other.id}", {"enabled": False})
+    assert home.api.get(path).json()["warning"] == warning_of(Monitor)
+
+
+@pytest.mark.parametrize("webhooks", [None, "all", 1, {}, [1], ["wh_unknown"], "foreign"])
+def test_monitor_refuses_unknown_webhooks(home: Member, stranger: Member, webhooks: object) -> None:
+    if webhooks == "foreign":
+        webhooks = [register_webhook(stranger, HOOK, ["monitor.changed"])[0].id]
+    refused = home.api.patch(f"/v1/monitors/{make_monitor(home).id}", {"notify": {"webhooks": webhooks}})
+    assert status_and_code(refused) == (400, "INVALID_PARAMS")
+    assert refused.json()["error"].startswith("notify.webhooks")
+
+
 def test_many_monitors_need_few_queries(home: Member) -> None:
     ann = person_of(home, "member", "ann@home.test")
     home.api.get("/v1/monitors")  # The first request with an API key stores when it was used.
 
     def queries(count: int) -> int:
         for _ in range(count):
-            make_monitor(home, recipients=[ann.pk])
+            make_monitor(home, recipients=[ann.pk], webhook_ids=["wh_unknown"])
         with counted() as queries:
             assert home.api.get("/v1/monitors?limit=100").status_code == 200
         return len(queries)

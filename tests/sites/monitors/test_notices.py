@@ -273,7 +273,7 @@ def mails_of_every_kind(home: Member, monitor: Monitor, ann: User) -> Mapping[st
     attempt = {"at": timezone.now(), "error_message": "The receiver answered 500."}
     webhook = {
         "id": "wh_1",
-        "url": "https://hooks.example.com/a/rather/long/path/that/has/no/blank",
+        "name": "hooks.a-rather-long-name-that-has-no-blank.example.com",
         "failing_since": timezone.now(),
         "disabled_at": timezone.now(),
     }

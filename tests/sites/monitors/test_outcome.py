@@ -20,11 +20,11 @@ from infrastructure import queue
 from reports.models import Mute
 from sites import tasks
 from sites.audits.services import cancel_audit
-from sites.models import Monitor, MonitorRun, MonitorState
+from sites.models import Audit, Monitor, MonitorRun, MonitorState
 from sites.monitors import comparison, outcome
 from sites.monitors.outcome import finish_missed_runs, finish_run
 from sites.monitors.runs import start_run
-from tests.factories import Member
+from tests.factories import Member, register_webhook
 from tests.generated import assert_described
 from tests.queries import counted
 from tests.results import elements
@@ -148,10 +148,35 @@ def test_monitored_scans_send_no_scan_events(owner: Member, site: ScriptedSite) 
 
 
 def test_monitor_without_webhooks_has_no_event(owner: Member, site: ScriptedSite) -> None:
-    home, run = monitor_with_ended_audit(owner, site, tells_webhooks=False)
+    home, run = monitor_with_ended_audit(owner, site, webhook_ids=[])
     assert finish_run(run.id, home.now)
     run.refresh_from_db()
     assert (run.is_told, Event.objects.count()) == (True, 0)
+
+
+def test_event_goes_only_to_chosen_webhooks(owner: Member, site: ScriptedSite) -> None:
+    chosen, _ = register_webhook(owner, "https://example.com/chosen", ["monitor.changed"])
+    home, run = monitor_with_ended_audit(owner, site, webhook_ids=[chosen.id, "wh_deleted"])
+    assert finish_run(run.id, home.now)
+    assert [delivery.webhook_id for delivery in Delivery.objects.filter(event__monitor=home.monitor)] == [chosen.id]
+
+
+def test_earlier_audit_is_compared_as_the_first_run(owner: Member, site: ScriptedSite) -> None:
+    home = daily_monitor(owner, site, "/")
+    site.default_checks = BAD
+    home.run_once()
+    audit = home.run.audit
+    assert audit is not None
+    home.monitor.delete()
+    Audit.objects.update(run_of="", completed_at=timezone.now())
+    body = {"pages": [audit.url], "types": audit.types, "every": "day"}
+    created = owner.api.post("/v1/monitors", body).json()
+    run = MonitorRun.objects.get(monitor=created["id"])
+    assert finish_run(run.id, timezone.now())
+    shown = owner.api.get(f"/v1/monitors/{created['id']}").json()
+    assert shown["results"]["seo"] == {"score": audit.scores["seo"]["score"], "grade": audit.scores["seo"]["grade"]}
+    assert MonitorState.objects.filter(monitor=created["id"]).count() == 1
+    assert not Event.objects.exists()
 
 
 def test_second_failure_is_reported(owner: Member, site: ScriptedSite) -> None:

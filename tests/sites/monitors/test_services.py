@@ -11,8 +11,9 @@ from django.db import connection
 from django.utils import timezone
 
 from accounts.models import Membership, Tier, User
-from sites.models import Monitor, MonitorRun
+from sites.models import Audit, Monitor, MonitorRun
 from sites.monitors.alerts import DEFAULT_ALERT
+from sites.monitors.runs import start_run
 from tests.factories import Member
 from tests.sites.monitors.cast import make_monitor
 
@@ -153,6 +154,77 @@ def test_credentials_are_bound_to_their_origin(home: Member, target: str) -> Non
     assert "request" not in home.api.patch(path, {"request": None}).json()
     assert not has_credentials()
     assert SECRET not in home.api.get(path).content.decode()
+
+
+def test_new_monitor_runs_at_once(home: Member, target: str) -> None:
+    Tier.objects.update(schedules=5)
+    body = {"page": target, "types": ["seo"], "every": "day"}
+    create_monitor(home, body | {"paused": True})
+    assert not MonitorRun.objects.exists()
+    monitor = Monitor.objects.get(id=create_monitor(home, body)["id"])
+    run = monitor.runs.get()
+    assert (run.status, run.is_requested, run.due_at) == ("due", False, monitor.created_at)
+    assert start_run(run.id, monitor.id, timezone.now())
+    run.refresh_from_db()
+    assert (run.status, run.audit and run.audit.run_of) == ("running", "monitor")
+
+
+def test_first_run_without_quota_pauses_the_monitor(home: Member, target: str) -> None:
+    Tier.objects.update(scans_per_month=0)
+    monitor = Monitor.objects.get(id=create_monitor(home, {"page": target, "types": ["seo"], "every": "day"})["id"])
+    assert start_run(monitor.runs.get().id, monitor.id, timezone.now())
+    monitor.refresh_from_db()
+    assert (monitor.pause_reason, monitor.runs.get().error_code) == ("quota", "QUOTA_EXCEEDED")
+
+
+def make_finished_audit(home: Member, pages: list[str], **columns: Any) -> Audit:
+    """Create an audit that ended a minute ago."""
+    at = timezone.now() - timedelta(minutes=1)
+    values = {"kind": "page", "url": pages[0], "types": ["seo"], "max_pages": len(pages), "status": "completed"}
+    values |= {"created_at": at, "started_at": at, "completed_at": at}
+    audit = Audit.objects.create(organization=home.organization, **values | columns)
+    for position, url in enumerate(pages):
+        audit.pages.create(url=url, position=position)
+    return audit
+
+
+def test_recent_audit_is_the_first_result(home: Member, target: str) -> None:
+    Tier.objects.update(schedules=5)
+    audit = make_finished_audit(home, [target])
+    body = {"page": target, "types": ["seo"], "every": "day"}
+    first, second = (MonitorRun.objects.get(monitor=create_monitor(home, body)["id"]) for _ in range(2))
+    assert (first.status, first.audit, first.started_at) == ("running", audit, audit.started_at)
+    assert (second.status, second.audit) == ("due", None)
+    pages = [target, f"{target}b"]
+    audit = make_finished_audit(home, pages, kind="pages")
+    body = {"pages": pages[::-1], "types": ["seo"], "every": "day"}
+    assert MonitorRun.objects.get(monitor=create_monitor(home, body)["id"]).audit is None
+    run = MonitorRun.objects.get(monitor=create_monitor(home, body | {"pages": pages})["id"])
+    assert run.audit == audit
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"types": ["seo", "security"]},
+        {"completed_at": timezone.now() - timedelta(minutes=61)},
+        {"status": "partial"},
+        {"run_of": "list"},
+        {"kind": "site"},
+        {"credential_names": {"headers": ["X-Key"]}},
+    ],
+    ids=str,
+)
+def test_other_audit_is_no_first_result(home: Member, target: str, columns: dict[str, Any]) -> None:
+    make_finished_audit(home, [target], **columns)
+    create_monitor(home, {"page": target, "types": ["seo"], "every": "day"})
+    assert MonitorRun.objects.get().audit is None
+
+
+def test_audit_of_another_organization_is_not_used(home: Member, stranger: Member, target: str) -> None:
+    make_finished_audit(stranger, [target])
+    create_monitor(home, {"page": target, "types": ["seo"], "every": "day"})
+    assert MonitorRun.objects.get().audit is None
 
 
 def test_runs_are_deleted_with_their_monitor(home: Member) -> None:

@@ -48,7 +48,7 @@ def test_owners_get_one_e_mail(home: Member, people: None, webhook_disabled_by_4
     assert message.subject == "A webhook of Home was disabled"
     for text in (
         webhook_disabled_by_410.id,
-        webhook_disabled_by_410.url,
+        webhook_disabled_by_410.name,
         "410 Gone",
         "The receiver answered 410.",
         f"/api/webhooks/{webhook_disabled_by_410.id}",

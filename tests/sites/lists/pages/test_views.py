@@ -22,7 +22,7 @@ from tests.sites.monitors.pages.test_views import form_errors
 
 NEW = "/o/home/lists/new"
 USUAL = {"name": "Schools", "type": ["seo", "security"], "pages_per_entry": "1", "every": "month"}
-USUAL |= {"window_hours": "12", "timezone": "Europe/Berlin", "webhooks": "on"}
+USUAL |= {"window_hours": "12", "timezone": "Europe/Berlin", "webhooks": "all"}
 A, B, C = (f"https://{letter}.example/" for letter in "abc")
 
 
@@ -91,7 +91,7 @@ def test_form_creates_a_list_with_its_values(client: Client) -> None:
     site_list = SiteList.objects.get()
     assert (response.status_code, response["Location"]) == (302, f"/o/home/lists/{site_list.id}/import")
     assert (site_list.name, site_list.types, site_list.every) == ("Schools", ["security", "seo"], "month")
-    assert (site_list.window_hours, site_list.timezone, site_list.tells_webhooks) == (12, "Europe/Berlin", True)
+    assert (site_list.window_hours, site_list.timezone, site_list.webhook_ids) == (12, "Europe/Berlin", None)
     assert site_list.next_run_at is not None
     assert ActivityEvent.objects.latest("id").action == "list.created"
 

@@ -98,7 +98,7 @@ def test_form_creates_a_monitor(client: Client, home: Member, target: str) -> No
         "score_drop": "",
         "score_below_seo": "80",
     }
-    response = client.post(NEW, {**entered, "certificate_days": "30", "unreachable": "on", "webhooks": "on"})
+    response = client.post(NEW, {**entered, "certificate_days": "30", "unreachable": "on", "webhooks": "all"})
     monitor = Monitor.objects.get()
     assert (response.status_code, response["Location"]) == (302, f"/o/home/monitors/{monitor.id}")
     assert (monitor.name, monitor.url, monitor.types) == ("Shop", target, ["security", "seo"])
@@ -112,8 +112,26 @@ def test_form_creates_a_monitor(client: Client, home: Member, target: str) -> No
         "recovered": False,
         "fixed": False,
     }
-    assert (monitor.recipients, monitor.tells_webhooks) == ([], True)
+    assert (monitor.recipients, monitor.webhook_ids) == ([], None)
+    assert "First run in progress" in text_of(client.get(response["Location"]))
     assert ActivityEvent.objects.latest("id").action == "monitor.created"
+
+
+def test_form_offers_webhooks_by_name(client: Client, home: Member, target: str) -> None:
+    body = {"name": "Ops channel", "url": f"{target}hook", "events": ["monitor.changed"]}
+    webhook_id = home.api.post("/api/webhooks", body).json()["id"]
+    page = client.get(NEW)
+    assert page_of(page).xpath("//input[@name='webhooks'][@checked]/@value") == ["all"]
+    assert "Ops channel" in text_of(page)
+    client.post(NEW, {**USUAL, "url": target, "webhooks": webhook_id})
+    monitor = Monitor.objects.get()
+    assert monitor.webhook_ids == [webhook_id]
+    path = f"/o/home/monitors/{monitor.id}"
+    assert "Nobody by e-mail, Ops channel" in text_of(client.get(path))
+    assert page_of(client.get(f"{path}/edit")).xpath("//input[@name='webhooks'][@checked]/@value") == [webhook_id]
+    refused = client.post(f"{path}/edit", {**USUAL, "url": target, "webhooks": "wh_unknown"})
+    (problem,) = page_of(refused).xpath("//*[@id='id_webhooks_error']/text()")
+    assert problem == "notify.webhooks: number 1 is not the ID of a webhook."
 
 
 def test_second_submission_creates_no_monitor(client: Client, home: Member, target: str) -> None:
