@@ -85,8 +85,8 @@ async def run_axe(cdp: Target, devices: Sequence[Device], max_rules_s: float = M
     """Run every enabled axe-core rule in the page and up to 30 frames, on each device.
 
     Raises `BrowserFailed`, `ProtocolError`. Rules that have not ended after `max_rules_s` seconds in all are
-    unfinished. The page has the width of a phone before and afterwards. If a later device fails, the report has the results of the
-    earlier ones.
+    unfinished. The page has the width of a phone before and afterwards. If a later device fails, the report has the
+    results of the earlier ones.
     """
     run = _AxeRun(cdp, max_rules_s, has_several_widths=len(devices) > 1)
     result: Mapping[str, Any] = {}
