@@ -140,8 +140,9 @@ def test_fault_has_the_width_on_which_it_occurs(browser: WarmBrowser, site: Site
 def test_page_is_judged_on_chosen_widths_only(browser: WarmBrowser, site: Site) -> None:
     desktop = load(browser, f"{site.url}/one-of-each", DESKTOP).axe
     phone = load(browser, f"{site.url}/one-of-each", PHONE).axe
-    assert desktop is not None and desktop.widths == (DESKTOP.width,)
-    assert phone is not None and phone.widths == (PHONE.width,)
+    assert desktop is not None
+    assert phone is not None
+    assert (desktop.widths, phone.widths) == ((DESKTOP.width,), (PHONE.width,))
     assert reported_widths(desktop) == reported_widths(phone) == {"image-alt": [BOTH, BOTH]}
     assert [node.selector for node in desktop.violations["image-alt"].nodes] != [
         node.selector for node in phone.violations["image-alt"].nodes
