@@ -1,0 +1,213 @@
+"""What automatic checks say about each success criterion of a standard.
+
+A machine proves failures only. No sentence here says that a page conforms: a criterion without an automatic failure
+still needs a person.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import cache
+from typing import TypedDict
+
+from website_scan.accessibility.standards import LEVELS, Standard, SuccessCriterion, required_criteria
+from website_scan.catalogue import checks
+from website_scan.findings import ScanType
+from website_scan.json_types import Count, component
+from website_scan.messages import counted
+from website_scan.report.references import criterion
+from website_scan.report_json import ExportedCheck, ExportJson
+
+MAX_PAGES = 5
+DEFAULT_STANDARD, DEFAULT_LEVEL = Standard.WCAG_22, "AA"
+
+
+class Result(StrEnum):
+    """Result of the automatic checks of a success criterion."""
+
+    FAILS = "fails"
+    NEEDS_REVIEW = "needs-review"
+    NO_FAILURE = "no-automatic-failure"
+    NOT_TESTED = "not-tested"
+
+    @property
+    def label(self) -> str:
+        return RESULT_LABELS[self]
+
+
+RESULT_LABELS: Mapping[Result, str] = {
+    Result.FAILS: "Fails",
+    Result.NEEDS_REVIEW: "Needs review",
+    Result.NO_FAILURE: "No automatic failure",
+    Result.NOT_TESTED: "Not tested automatically",
+}
+
+
+@component("ConformanceCheck")
+class CheckOfCriterion(TypedDict):
+    """Check that concerns a success criterion, with the pages on which it has the result."""
+
+    id: str
+    title: str
+    message: str
+    places: Count
+    pages_affected: Count
+    pages: list[str]
+
+
+@component("ConformanceCriterion")
+class CriterionResult(TypedDict):
+    """Result of a success criterion. `passed` are the IDs of checks that found no failure; they prove nothing."""
+
+    number: str
+    name: str
+    level: str
+    clause: str
+    url: str
+    result: str
+    failed: list[CheckOfCriterion]
+    needs_review: list[CheckOfCriterion]
+    passed: list[str]
+    could_not_run: list[str]
+
+
+@component("Conformance")
+class Conformance(TypedDict):
+    """Results of all criteria that a standard requires at a level, for one or more pages."""
+
+    standard: str
+    standard_name: str
+    level: str
+    pages: Count
+    statement: str
+    failed_criteria: dict[str, list[str]]
+    criteria: list[CriterionResult]
+
+
+@dataclass(slots=True)
+class _CheckCount:
+    check: ExportedCheck
+    places: int = 0
+    pages: int = 0
+    urls: list[str] = field(default_factory=list)
+
+    def add(self, url: str, check: ExportedCheck) -> None:
+        self.places += sum(table["total"] for table in check["places"]) if check["status"] != "pass" else 0
+        self.pages += 1
+        if len(self.urls) < MAX_PAGES:
+            self.urls.append(url)
+
+    def as_json(self) -> CheckOfCriterion:
+        return {
+            "id": self.check["id"],
+            "title": self.check["title"],
+            "message": self.check["message"],
+            "places": self.places,
+            "pages_affected": self.pages,
+            "pages": self.urls,
+        }
+
+
+class ConformanceOfPages:
+    """Collects accessibility reports of pages, one after the other, and joins them by success criterion."""
+
+    def __init__(self) -> None:
+        self._pages = 0
+        self._failed: dict[str, _CheckCount] = {}
+        self._undecided: dict[str, _CheckCount] = {}
+        self._passed: dict[str, None] = {}
+        self._skipped: dict[str, None] = {}
+
+    def add(self, report: ExportJson) -> None:
+        """Add the accessibility report of a page."""
+        self._pages += 1
+        url = report["url"]
+        for category in report["categories"]:
+            for check in category["checks"]:
+                if check["status"] == "pass":
+                    self._passed[check["id"]] = None
+                    continue
+                counts = self._failed if check["status"] == "fail" else self._undecided
+                counts.setdefault(check["id"], _CheckCount(check)).add(url, check)
+        for skipped in report["skipped_checks"]:
+            self._skipped[skipped["id"]] = None
+
+    def conformance(self, standard: Standard = DEFAULT_STANDARD, level: str = DEFAULT_LEVEL) -> Conformance:
+        """Return the results of all criteria that the standard requires at this level."""
+        level = LEVELS[min(LEVELS.index(level), LEVELS.index(standard.highest_level))]
+        results = [self._result(one, standard) for one in required_criteria(standard, level)]
+        failed = {
+            level: [row["number"] for row in results if row["result"] == Result.FAILS and row["level"] == level]
+            for level in LEVELS[: LEVELS.index(level) + 1]
+        }
+        return {
+            "standard": standard.value,
+            "standard_name": standard.label,
+            "level": level,
+            "pages": self._pages,
+            "statement": statement(standard, failed, results),
+            "failed_criteria": failed,
+            "criteria": results,
+        }
+
+    def _result(self, one: SuccessCriterion, standard: Standard) -> CriterionResult:
+        ids = checks_by_criterion().get(one.number, ())
+        failed = [self._failed[id] for id in ids if id in self._failed]
+        undecided = [self._undecided[id] for id in ids if id in self._undecided]
+        passed = [id for id in ids if id in self._passed]
+        if failed:
+            result = Result.FAILS
+        elif undecided:
+            result = Result.NEEDS_REVIEW
+        else:
+            result = Result.NO_FAILURE if passed else Result.NOT_TESTED
+        return {
+            "number": one.number,
+            "name": one.name,
+            "level": one.level,
+            "clause": one.clause(standard),
+            "url": one.url,
+            "result": result.value,
+            "failed": [count.as_json() for count in failed],
+            "needs_review": [count.as_json() for count in undecided],
+            "passed": passed,
+            "could_not_run": [id for id in ids if id in self._skipped],
+        }
+
+
+def conformance_of_reports(
+    reports: Iterable[ExportJson], standard: Standard = DEFAULT_STANDARD, level: str = DEFAULT_LEVEL
+) -> Conformance:
+    """Return what the accessibility reports of pages say about the criteria of a standard."""
+    pages = ConformanceOfPages()
+    for report in reports:
+        pages.add(report)
+    return pages.conformance(standard, level)
+
+
+@cache
+def checks_by_criterion() -> Mapping[str, Sequence[str]]:
+    """Return the IDs of the accessibility checks that refer to each success criterion, by its number."""
+    ids: dict[str, list[str]] = {}
+    for check in checks(ScanType.ACCESSIBILITY):
+        for text in check.references:
+            if (link := criterion(text)) is not None:
+                ids.setdefault(link.number, []).append(check.id)
+    return ids
+
+
+def statement(standard: Standard, failed: Mapping[str, Sequence[str]], results: Sequence[CriterionResult]) -> str:
+    """Return sentences about the criteria that fail, the lowest level first, and about those that remain to be tested."""
+    untested = sum(row["result"] != Result.FAILS for row in results)
+    remaining = f"{counted(untested, 'criterion', 'criteria')} of {len(results)} still need a person's test."
+    if untested == 1:
+        remaining = remaining.replace("need", "needs")
+    levels = [(level, numbers) for level, numbers in failed.items() if numbers]
+    if not levels:
+        highest = list(failed)[-1]
+        return f"No automatic check found a failure of {standard.label}, level {highest}. {remaining}"
+    (level, numbers), *others = levels
+    more = "".join(f"; level {level}: {', '.join(numbers)}" for level, numbers in others)
+    return f"Fails {standard.label}, level {level}: {', '.join(numbers)}{more}. {remaining}"
