@@ -115,9 +115,10 @@ class ConformanceOfPages:
 
     def __init__(self) -> None:
         self._pages = 0
-        self._failed: dict[str, _CheckCount] = {}
-        self._undecided: dict[str, _CheckCount] = {}
-        self._passed: dict[str, None] = {}
+        # Checks by ID, for each criterion.
+        self._failed: dict[str, dict[str, _CheckCount]] = {}
+        self._undecided: dict[str, dict[str, _CheckCount]] = {}
+        self._passed: dict[str, dict[str, None]] = {}
         self._skipped: dict[str, None] = {}
 
     def add(self, report: ExportJson) -> None:
@@ -126,11 +127,12 @@ class ConformanceOfPages:
         url = report["url"]
         for category in report["categories"]:
             for check in category["checks"]:
-                if check["status"] == "pass":
-                    self._passed[check["id"]] = None
-                    continue
-                counts = self._failed if check["status"] == "fail" else self._undecided
-                counts.setdefault(check["id"], _CheckCount(check)).add(url, check)
+                for number in criteria_of(check):
+                    if check["status"] == "pass":
+                        self._passed.setdefault(number, {})[check["id"]] = None
+                        continue
+                    counts = self._failed if check["status"] == "fail" else self._undecided
+                    counts.setdefault(number, {}).setdefault(check["id"], _CheckCount(check)).add(url, check)
         for skipped in report["skipped_checks"]:
             self._skipped[skipped["id"]] = None
 
@@ -153,10 +155,9 @@ class ConformanceOfPages:
         }
 
     def _result(self, one: SuccessCriterion, standard: Standard) -> CriterionResult:
-        ids = checks_by_criterion().get(one.number, ())
-        failed = [self._failed[id] for id in ids if id in self._failed]
-        undecided = [self._undecided[id] for id in ids if id in self._undecided]
-        passed = [id for id in ids if id in self._passed]
+        failed = self._failed.get(one.number, {}).values()
+        undecided = self._undecided.get(one.number, {}).values()
+        passed = list(self._passed.get(one.number, {}))
         if failed:
             result = Result.FAILS
         elif undecided:
@@ -173,8 +174,36 @@ class ConformanceOfPages:
             "failed": [count.as_json() for count in failed],
             "needs_review": [count.as_json() for count in undecided],
             "passed": passed,
-            "could_not_run": [id for id in ids if id in self._skipped],
+            "could_not_run": self._skipped_checks(one) if self._skipped else [],
         }
+
+    def _skipped_checks(self, one: SuccessCriterion) -> list[str]:
+        return [id for id in checks_by_criterion().get(one.number, ()) if id in self._skipped]
+
+
+def criteria_of(check: ExportedCheck) -> list[str]:
+    """Return the numbers of the success criteria that the check refers to."""
+    links = map(criterion, check["references"])
+    return [link.number for link in links if link is not None]
+
+
+def failure_of(report: ExportJson) -> str:
+    """Return a sentence about the criteria of WCAG 2.2 that an accessibility report's failed checks prove to fail.
+
+    Empty if there are none at levels A and AA.
+    """
+    numbers: dict[str, set[str]] = {}
+    for category in report["categories"]:
+        for check in category["checks"]:
+            if check["status"] == "fail":
+                for link in filter(None, map(criterion, check["references"])):
+                    numbers.setdefault(link.level, set()).add(link.number)
+    failed = {level: sorted(numbers.get(level, ()), key=_order) for level in ("A", "AA")}
+    return _failure(DEFAULT_STANDARD, failed)
+
+
+def _order(number: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in number.split("."))
 
 
 def conformance_of_reports(
@@ -204,10 +233,11 @@ def statement(standard: Standard, failed: Mapping[str, Sequence[str]], results: 
     remaining = f"{counted(untested, 'criterion', 'criteria')} of {len(results)} still need a person's test."
     if untested == 1:
         remaining = remaining.replace("need", "needs")
-    levels = [(level, numbers) for level, numbers in failed.items() if numbers]
-    if not levels:
-        highest = list(failed)[-1]
-        return f"No automatic check found a failure of {standard.label}, level {highest}. {remaining}"
-    (level, numbers), *others = levels
-    more = "".join(f"; level {level}: {', '.join(numbers)}" for level, numbers in others)
-    return f"Fails {standard.label}, level {level}: {', '.join(numbers)}{more}. {remaining}"
+    nothing = f"No automatic check found a failure of {standard.label}, level {list(failed)[-1]}."
+    return f"{_failure(standard, failed) or nothing} {remaining}"
+
+
+def _failure(standard: Standard, failed: Mapping[str, Sequence[str]]) -> str:
+    """Return a sentence about the criteria that fail, by level, or an empty string."""
+    levels = [f"level {level}: {', '.join(numbers)}" for level, numbers in failed.items() if numbers]
+    return f"Fails {standard.label}, {'; '.join(levels)}." if levels else ""

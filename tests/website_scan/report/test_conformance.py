@@ -17,11 +17,12 @@ from website_scan.report.conformance import (
     Result,
     checks_by_criterion,
     conformance_of_reports,
+    failure_of,
 )
 from website_scan.report.references import criterion
 from website_scan.report.serialization import exported_check
 from website_scan.report_json import ExportJson
-from website_scan.result import CheckStatus
+from website_scan.result import CheckResult, CheckStatus
 
 # Numbers of criteria by level: https://www.w3.org/TR/WCAG20/, /WCAG21/ and /WCAG22/.
 COUNTS = {
@@ -38,15 +39,19 @@ COUNTS = {
     (Standard.EN_301_549, "AAA"): 50,
     (Standard.SECTION_508, "AA"): 38,
 }
+REFERENCES = {check.id: check.references for check in checks(ScanType.ACCESSIBILITY)}
 CLAIMS = re.compile(r"\b(?:conforms?|passes|passed|compliant|accessible)\b", re.IGNORECASE)
+
+
+def make_check(id: str, status: CheckStatus) -> CheckResult:
+    severity = None if status == "pass" else HIGH
+    return check_of(id, id, id, status, severity, HIGH, "So.", references=REFERENCES[id])
 
 
 def report(url: str = "https://example.com/", skipped: tuple[str, ...] = (), **statuses: str) -> ExportJson:
     """Return an accessibility report whose checks have these statuses."""
     exported = [
-        exported_check(
-            check_of(id, id, id, cast(CheckStatus, status), None if status == "pass" else HIGH, HIGH, "So."), url
-        )
+        exported_check(make_check(id, cast(CheckStatus, status)), url)
         for name, status in statuses.items()
         for id in [name.replace("_", "-")]
     ]
@@ -164,3 +169,15 @@ def test_no_text_claims_that_a_page_conforms() -> None:
 def test_criterion_lists_the_checks_that_concern_it() -> None:
     assert "color-contrast" in checks_by_criterion()["1.4.3"]
     assert set(checks_by_criterion()) <= set(success_criteria())
+
+
+@pytest.mark.parametrize(
+    ("statuses", "failure"),
+    [
+        ({"image_alt": "fail", "color_contrast": "fail"}, "Fails WCAG 2.2, level A: 1.1.1; level AA: 1.4.3."),
+        ({"image_alt": "warn", "color_contrast": "pass"}, ""),
+        ({"identical_links_same_purpose": "fail"}, ""),
+    ],
+)
+def test_failure_of_a_report_names_levels_a_and_aa(statuses: dict[str, str], failure: str) -> None:
+    assert failure_of(report(**cast(Any, statuses))) == failure
