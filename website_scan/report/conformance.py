@@ -228,7 +228,7 @@ def checks_by_criterion() -> Mapping[str, Sequence[str]]:
 
 
 def statement(standard: Standard, failed: Mapping[str, Sequence[str]], results: Sequence[CriterionResult]) -> str:
-    """Return sentences about the criteria that fail, the lowest level first, and about those that remain to be tested."""
+    """Return sentences about the criteria that fail, lowest level first, and about those that remain to be tested."""
     untested = sum(row["result"] != Result.FAILS for row in results)
     remaining = f"{counted(untested, 'criterion', 'criteria')} of {len(results)} still need a person's test."
     if untested == 1:
