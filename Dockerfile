@@ -1,23 +1,23 @@
-# Images of the service, of its worker with Chromium, and of the command `website-scan`; docs/adr/0019 says why they are
-# built this way. `make images` builds them, compose.yaml says what each service runs.
+# Images of the service, of its worker with Chromium, and of the command `website-scan`. docs/adr/0019 explains how they
+# are built. `make images` builds them, and compose.yaml has the command of each service.
 #
-# The base needs `python` (3.11 to 3.14) with venv, and Debian's or Ubuntu's apt.
+# The base image needs `python` (3.11 to 3.14) with venv, and apt of Debian or Ubuntu.
 ARG PYTHON_IMAGE=python:3.12-slim-bookworm
 
 FROM ${PYTHON_IMAGE} AS python
 ENV PATH=/opt/venv/bin:$PATH PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1
 RUN useradd --system --uid 10001 --no-create-home --home-dir /tmp --shell /usr/sbin/nologin app
 
-# Packages are installed without .pyc files, which would add a third to them and save a second at a start, and lose
-# their debugging symbols, except for the libraries of wheels (`*.libs`), whose layout `strip` may break.
+# Packages are installed without .pyc files, which would enlarge them by a third and save only one second per start.
+# Debugging symbols are stripped, except in libraries bundled with wheels (`*.libs`), whose layout `strip` can break.
 FROM python AS build
 RUN apt-get update && apt-get install --yes --no-install-recommends binutils
 RUN python -m venv /opt/build && python -m venv --without-pip /opt/venv
 ENV INSTALL="/opt/build/bin/pip --python /opt/venv/bin/python install --no-cache-dir --no-compile" \
     STRIP="xargs --null strip --strip-unneeded"
 
-# The service speaks English only, and its servers run elsewhere: of the embedded PostgreSQL it keeps the clients, for
-# backups.
+# Translations are removed because the service is in English only. The embedded servers are removed because the image
+# connects to external ones; only the clients of PostgreSQL remain, for backups.
 FROM build AS service-packages
 COPY requirements/service.txt requirements/
 RUN $INSTALL --require-hashes -r requirements/service.txt \
@@ -30,8 +30,8 @@ RUN $INSTALL --require-hashes -r requirements/service.txt \
     && find bin -type f ! -name pg_dump ! -name pg_restore ! -name psql -delete \
     && ln -s "$PWD"/bin/* /opt/venv/bin/
 
-# `--prefix` keeps apart what the browser's worker has besides: axe-core. Its package depends on Playwright, which drives
-# Chromium in tests only.
+# `--prefix` installs the additional package of the browser worker, axe-core, into a folder of its own. The package
+# depends on Playwright, which is removed because only tests use it.
 FROM service-packages AS browser-packages
 COPY requirements/browser.txt requirements/
 RUN $INSTALL --require-hashes --prefix /opt/added -r requirements/browser.txt \
@@ -69,8 +69,8 @@ COPY webhooks/ webhooks/
 COPY --from=service-packages /opt/venv/ /opt/venv/
 RUN DJANGO_SETTINGS_MODULE=config.settings DATA_DIR=/data python manage.py collectstatic --noinput
 
-# Chromium's package wants a desktop: x11-utils, which shows windows, brings LLVM and Mesa with it, 200 MB. An empty
-# package stands in for that. Files that a browser without windows never opens stay out, and with them keyboards.
+# Chromium's package depends on x11-utils, which installs 200 MB of LLVM and Mesa. An empty package replaces x11-utils.
+# Files that a headless browser never opens, such as keyboard layouts, are excluded.
 FROM python AS chromium
 RUN mkdir -p /tmp/no-desktop/DEBIAN \
     && printf '%s\n' 'Package: no-desktop' 'Version: 1' 'Architecture: all' 'Maintainer: website-scan <root@localhost>' \
@@ -86,7 +86,7 @@ RUN mkdir -p /tmp/no-desktop/DEBIAN \
     && rm -rf /tmp/no-desktop* /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old \
        /var/log/*
 
-# For builds: neither a service nor an entrypoint, so that a job brings its own commands.
+# Image of the command line for CI jobs. It has no entrypoint, so a job can run any command.
 FROM chromium AS command
 COPY --from=command-packages /opt/venv/ /opt/venv/
 LABEL org.opencontainers.image.title="website-scan" \
@@ -112,7 +112,7 @@ HEALTHCHECK --interval=20s --timeout=5s --retries=3 --start-period=30s \
 CMD ["celery", "--quiet", "--no-color", "-A", "config", "worker", "--queues", "browser", "--hostname", "browser@%h", \
      "--autoscale", "2,0", "--without-gossip", "--without-mingle", "--heartbeat-interval", "20", "--loglevel", "WARNING"]
 
-# Without a target, the image is this one.
+# The last stage is the default target of a build.
 FROM python AS service
 COPY --from=service-packages /opt/venv/ /opt/venv/
 COPY --from=code /app/ /app/

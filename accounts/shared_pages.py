@@ -102,6 +102,17 @@ def surroundings(visible: VisibleObject) -> dict[str, Any]:
     }
 
 
+def readers_sentence(membership: Membership | None, *, is_shared: bool) -> str:
+    """Return a sentence about who can open the link of a shareable page.
+
+    Without a membership, the reader has the link of a shared page.
+    """
+    if membership is None or is_shared:
+        return "Anyone with this link can open the report."
+    name = membership.organization.name
+    return f"Only members of {name} can open this link, after logging in. To let others read it, share the report."
+
+
 def is_over_rate(request: HttpRequest) -> bool:
     """Count a request from a visitor without a membership.
 

@@ -178,6 +178,17 @@ def export(request: HttpRequest, visible: VisibleScan, export_format: str) -> Ht
     return response
 
 
+@require_safe
+@_require_visible
+def developer_text(request: HttpRequest, visible: VisibleScan) -> HttpResponse:
+    """Return the report as plain text, which its reader sends to a web developer."""
+    report_row = visible.reports().only("id", "shared_at").first()
+    if report_row is None:
+        return _not_found(request)
+    text = VisibleReport(request, visible, report_row).developer_text()
+    return HttpResponse(text, content_type="text/plain; charset=utf-8")
+
+
 @require_POST
 @_require_visible
 @session_suffices("shows what this session can read anyway, and nothing later")

@@ -37,6 +37,7 @@ class OutcomeEntry:
     name: str
     title: str
     severities: tuple[str, ...]
+    consequence: str
     example: str
 
     @property
@@ -71,6 +72,11 @@ class CheckEntry:
     fix: str
     how_to_fix: StoredFix
     references: tuple[str, ...]
+
+    @property
+    def consequences(self) -> tuple[str, ...]:
+        """Return the sentences for site owners, without repetitions."""
+        return tuple(dict.fromkeys(outcome.consequence for outcome in self.outcomes if outcome.consequence))
 
     @property
     def sources(self) -> list[ReferenceLink]:

@@ -192,6 +192,7 @@ def _findings(position: int) -> dict[str, Any]:
         "/.git/config answers with its content.",
         "Deny access to it.",
         [Named("/.git/config")],
+        consequence="Anyone can download your site's program code and its history, with any passwords saved there.",
     )
     checks = (*category.checks, critical_finding, *([finding_of_odd_pages] if position % 2 else []))
     score = 95 - 7 * (position % 8)

@@ -355,6 +355,7 @@ TABLE: dict[str, tuple[str, str, str]] = {
         r"/report/{scan_id}/card/\w{{16}}\.png",
     ),
     "report/<any:scan_id>/export/<str:export_format>": (MEMBERS, METHOD_NOT_ALLOWED, ""),
+    "report/<any:scan_id>/for-developer.txt": (MEMBERS, METHOD_NOT_ALLOWED, ""),
     "report/<any:scan_id>/share": (METHOD_NOT_ALLOWED, REDIRECT_FOR_MEMBERS, r"/report/{scan_id}\?shared=now"),
     # Anybody with the URL of a shared list sees its statistics.
     "list/<str:share_id>": (ALL, METHOD_NOT_ALLOWED, ""),
@@ -376,6 +377,7 @@ TABLE: dict[str, tuple[str, str, str]] = {
         r"/audit/{audit_id}/card/\w{{16}}\.png",
     ),
     "audit/<any:audit_id>/export/<str:export_format>": (MEMBERS, METHOD_NOT_ALLOWED, ""),
+    "audit/<any:audit_id>/for-developer.txt": (MEMBERS, METHOD_NOT_ALLOWED, ""),
     "audit/<any:audit_id>/share": (METHOD_NOT_ALLOWED, REDIRECT_FOR_MEMBERS, r"/audit/{audit_id}\?shared=now"),
 }
 
@@ -752,7 +754,14 @@ def test_strangers_only_see_the_shared_audit(world: World) -> None:
     page, pages_audit = f"/audit/{ids['shared_audit_id']}", f"/audit/{ids['listed_audit_id']}"
     reports = Scan.objects.filter(audit_page__audit=ids["shared_audit_id"], status__in=Scan.REPORTED)
     assert reports.count() == 3
-    paths = [page, f"{page}?type=seo", f"{page}/export/csv", pages_audit, f"{pages_audit}?show=pages"]
+    paths = [
+        page,
+        f"{page}?type=seo",
+        f"{page}/export/csv",
+        f"{page}/for-developer.txt",
+        pages_audit,
+        f"{pages_audit}?show=pages",
+    ]
     paths += [f"/report/{scan.id}" for scan in reports]
     for who in STRANGERS:
         for path in paths:

@@ -21,7 +21,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
-from website_scan.findings import ScanType, Severity
+from website_scan.findings import SEVERE, ScanType, Severity
 from website_scan.outcomes import Fix, Outcome, Verdict
 from website_scan.repeats import REPEATS
 from website_scan.scoring import GRADES, RULES_VERSION, SEVERITY_WEIGHT, STATUS_CREDIT, Cap
@@ -86,7 +86,9 @@ class Declaration:
     out. `name` is the check's title on a pass ("Git repository is not public") and its name in the API. `outcomes` are
     the verdicts other than a pass that the check can return, by name, each with the title of its finding ("Git
     repository is public") or an `Outcome`; the first is the most usual one, and its title has no value in it. `why` is
-    one sentence on the harm to visitors or the owner, and follows the message of each warning and fail. For the check's
+    one sentence on the harm to visitors or the owner, and follows the message of each warning and fail. `consequence`
+    is one sentence without technical terms on what can happen to the business or its visitors, for site owners; each
+    outcome that can be critical or high needs one, of its own or of the check. For the check's
     page in the documentation, `judged` lists the thresholds for a warning or fail where they are not obvious.
     `severity` is that of each outcome that declares none; `fix` describes what a site owner sends or changes, unless
     the verdict has a fix of its own; `references` are the sources of the rule, as "RFC 6797, section 6.1" or "CWE-319".
@@ -101,6 +103,7 @@ class Declaration:
     severity: Severity
     fix: str | Fix = field(hash=False)
     why: str = ""
+    consequence: str = ""
     judged: str = ""
     references: tuple[str, ...] = ()
     html: bool | None = None
@@ -123,14 +126,16 @@ class Declaration:
         return Fix(self.fix) if isinstance(self.fix, str) else self.fix
 
     def outcome(self, name: str) -> Outcome:
-        """Return a declared outcome with its severities.
+        """Return a declared outcome with its severities and its consequence.
 
         Raises CatalogueError if the check does not declare it.
         """
         if (declared := self.outcomes.get(name)) is None:
             raise CatalogueError(f"{self.id} declares no outcome {name}")
         outcome = Outcome(declared) if isinstance(declared, str) else declared
-        return outcome if outcome.severities else replace(outcome, severities=(self.severity,))
+        severities = outcome.severities or (self.severity,)
+        consequence = (outcome.consequence or self.consequence) if SEVERE.intersection(severities) else ""
+        return replace(outcome, severities=severities, consequence=consequence)
 
     def __call__(self, function: F) -> F:
         function.__check__ = self  # type: ignore[attr-defined]  # functions accept attributes

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from website_scan.catalogue import CatalogueError, Declaration
-from website_scan.findings import LOW, Server, Severity
+from website_scan.findings import LOW, SEVERE, Server, Severity
 from website_scan.messages import plain
 from website_scan.outcomes import CategoryFail, Fail, Fault, Note, Outcome, Pass, Review, Warn
 from website_scan.places import Rows
@@ -37,17 +37,19 @@ def check_result(check: Declaration, verdict: Pass | Warn | Review | Fail, serve
     fix = verdict.fix or check.own_fix
     _refuse_unused_values(check, verdict, f"{verdict.summary}{outcome.title}{fix.text}")
     needs_review = isinstance(verdict, Review)
+    severity = _severity(check, verdict, outcome)
     return CheckResult(
         id=check.id,
         name=check.name,
         title=f"Check by hand: {check.name}" if needs_review else plain(filled(outcome.title, verdict.values)).strip(),
         status="fail" if isinstance(verdict, Fail) else "warn",
-        severity=_severity(check, verdict, outcome),
+        severity=severity,
         declared_severity=check.severity,
         outcome=verdict.outcome,
         summary=plain(verdict.message),
         values=stored(verdict.values),
         why=check.why,
+        consequence=outcome.consequence if severity in SEVERE else "",
         how_to_fix=HowToFix(
             plain(filled(fix.text, verdict.values, _code_text)), tuple(fix.snippets_for(server).items())
         ),

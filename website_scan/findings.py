@@ -19,6 +19,8 @@ class Severity(StrEnum):
 
 
 CRITICAL, HIGH, MEDIUM, LOW = Severity
+# Findings with these severities have a sentence for site owners.
+SEVERE = frozenset({CRITICAL, HIGH})
 
 
 class ScanType(StrEnum):

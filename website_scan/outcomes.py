@@ -23,19 +23,21 @@ class Outcome:
     """Outcome of a check, with its title and the severities that it can have.
 
     The first severity is the default of a verdict without one; an outcome declared without severities has that of the
-    check. `title` is a template with values of the verdict.
+    check. `title` is a template with values of the verdict. `consequence` is as in the declaration of a check, whose
+    sentence it replaces.
     """
 
     title: str
     severities: tuple[Severity, ...] = ()
+    consequence: str = ""
 
 
-def outcome(title: str, *severities: Severity) -> Outcome:
-    """Declare an outcome with its own severities.
+def outcome(title: str, *severities: Severity, consequence: str = "") -> Outcome:
+    """Declare an outcome with severities or a consequence of its own.
 
-    They differ from the severity of the check.
+    They differ from those of the check.
     """
-    return Outcome(title, severities)
+    return Outcome(title, severities, consequence)
 
 
 class Language(StrEnum):

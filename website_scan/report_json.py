@@ -194,6 +194,11 @@ class ExportedFinding(_FindingHead, ExportFields):
     needs_review: Annotated[bool, "True if only a person can tell whether something is wrong."]
     how_to_fix: StoredFix
     why: Annotated[str, "Why a failed or warned check matters: the sentence with which `message` ends."]
+    consequence: Annotated[
+        str,
+        "What can happen to the business or its visitors, in a sentence without technical terms; empty unless the "
+        "severity is critical or high.",
+    ]
 
 
 @final

@@ -34,7 +34,7 @@ class HowToFix:
 class CheckResult:
     """Result of a check.
 
-    If it passed, `severity` and `how_to_fix` are None, `outcome` and `why` are empty.
+    If it passed, `severity` and `how_to_fix` are None, `outcome`, `why` and `consequence` are empty.
 
     `points` is the gain of the score if the check passed, `later` the gain if no cap applied. `holds` is True if a cap
     that lowers the score counts this failure.
@@ -42,6 +42,7 @@ class CheckResult:
     `title` is the title of the outcome, or the name of the check if it passed. `declared_severity` is the severity of
     the check, which an outcome may override. `summary` is what the check observed, without places and reason; `values`
     are the values in this text. `outcome` is the name of the outcome, such as "short". `why` is a sentence on the harm.
+    `consequence` says for site owners what can happen; empty unless the severity is critical or high.
     `details` explain a measured value or describe the whole page. `includes` are the titles of suppressed duplicates,
     and `included_weight` is their weight, by severity.
 
@@ -60,6 +61,7 @@ class CheckResult:
     outcome: str = ""
     values: Mapping[str, StoredValue] = field(default_factory=dict)
     why: str = ""
+    consequence: str = ""
     how_to_fix: HowToFix | None = None
     places: Rows = NO_ROWS
     details: Rows = NO_ROWS

@@ -1,4 +1,4 @@
--- The tiers to start with; an operator may edit the rows.
+-- Initial plans. Operators may edit the rows, so existing rows stay unchanged.
 INSERT INTO accounts_tier (
     name, scans_per_month, concurrent_scans, requests_per_minute, webhooks, schedules, pages_per_audit,
     shortest_interval, quota_per_owner, lists, list_entries, snapshots_kept_days

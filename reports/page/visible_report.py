@@ -10,6 +10,7 @@ from django.urls import reverse
 from django.utils.safestring import SafeString
 
 from accounts.roles import page_of
+from accounts.shared_pages import readers_sentence
 from reports.models import HAS_SCREENSHOT, Report
 from reports.mutes.services import active_mutes
 from reports.page.cached.parts import cached_parts, comparison_html, history_html
@@ -18,6 +19,7 @@ from reports.page.preview import preview_of
 from reports.page.reader_muting import muting_of
 from reports.page.tabs import report_tabs
 from reports.visibility import VisibleScan
+from website_scan.report.developer_text import DeveloperText, severe_findings
 from website_scan.report.exports import FORMATS
 from website_scan.report.filters import Filter
 from website_scan.report.illustrations import Illustrations, create_illustrations
@@ -47,14 +49,14 @@ class VisibleReport:
 
     def context(self) -> dict[str, Any]:
         """Return the template context of the page, without the history and the cached parts."""
-        membership, audit = self.visible.membership, self.visible.audit
+        membership = self.visible.membership
         return {
             "report": self.report,
             "preview": preview_of(self.scan),
             "muted_by": membership.organization.name if membership else "the organization that owns it",
             "muted_url": page_of(membership, "mutes") if membership else "",
             "formats": FORMATS,
-            "is_shared": bool(self.report.shared_at or (audit and audit.shared_at)),
+            "is_shared": self.is_shared,
             "tabs": self.tabs,
             "is_sample": False,
         }
@@ -113,6 +115,24 @@ class VisibleReport:
             illustrations=_illustrations(self.row.pictures, self.scan.id),
             others=self.others,
         )
+
+    def developer_text(self) -> str:
+        """Return the report as plain text for a web developer."""
+        muting = muting_of(self.mutes, self.row, self.visible.membership)
+        return DeveloperText(
+            address=self.scan.url,
+            day=self.scan.created_at.date(),
+            grades={tab.label: tab.grade or "" for tab in self.tabs if tab.scan_id},
+            findings=severe_findings(self.export_json, muting.findings(self.export_json), self.scan.get_type_display()),
+            link=self.scan.report_url,
+            readers=readers_sentence(self.visible.membership, is_shared=self.is_shared),
+        ).render()
+
+    @property
+    def is_shared(self) -> bool:
+        """Return True if anybody with the link may read the report."""
+        audit = self.visible.audit
+        return bool(self.report.shared_at or (audit and audit.shared_at))
 
     @cached_property
     def other_ids(self) -> list[str]:

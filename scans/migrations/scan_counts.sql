@@ -1,7 +1,7 @@
--- Triggers that keep scans_scancount in step with the scans, in the transaction that changes them.
+-- Triggers that update scans_scancount in the same transaction as the scans.
 --
--- Whole statements, so that many rows cost one update per counter. Counters are always taken in the same order, so
--- that two transactions can't wait for each other.
+-- The triggers run once per statement, so a statement that changes many scans updates each counter once. Counters are
+-- locked in the same order in every transaction, which prevents deadlocks.
 CREATE OR REPLACE FUNCTION scans_scan_counted() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF TG_OP = 'INSERT' THEN

@@ -131,6 +131,9 @@ class AuditFindingJson(TypedDict):
     outcome: Annotated[str, "Stable name of what was found, within the check: `short`. On the worst of its pages."]
     title: str
     message: str
+    consequence: Annotated[
+        str, "What can happen to the business or its visitors; empty unless the severity is critical or high."
+    ]
     fix: str
     pages_affected: Positive
     critical_pages: Annotated[Count, "On how many of them it is a critical failure."]
@@ -260,6 +263,7 @@ def audit_finding_of(listed: ListedFinding, mutes: AuditMutes) -> AuditFindingJs
         "outcome": row.outcome,
         "title": row.title,
         "message": row.message,
+        "consequence": row.consequence,
         "fix": row.fix,
         "pages_affected": row.pages_affected,
         "critical_pages": row.critical_pages,

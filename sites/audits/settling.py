@@ -56,16 +56,17 @@ HAS_FREE_SAMPLE_SQL = "jsonb_array_length(known.samples) < %(samples)s"
 COUNT_FINDINGS = f"""
     WITH found AS (
         SELECT * FROM jsonb_to_recordset(%(found)s::jsonb) AS found (
-            type text, check_id text, status text, severity text, outcome text, title text, message text, fix text,
+            type text, check_id text, status text, severity text, outcome text, title text, message text,
+            consequence text, fix text,
             how_to_fix jsonb, points float, later float, holds bool, is_emergency bool, told_by text, sample jsonb,
             places jsonb
         )
     ), counted AS (
         INSERT INTO sites_auditfinding AS known
-            (audit_id, type, check_id, status, severity, outcome, outcomes, title, message, fix, how_to_fix,
-            pages_affected, critical_pages, held_pages, points, later, told_by, samples)
-        SELECT %(audit)s, type, check_id, status, severity, outcome, ARRAY[outcome], title, message, fix, how_to_fix, 1,
-            is_emergency::int, holds::int, points, later, told_by,
+            (audit_id, type, check_id, status, severity, outcome, outcomes, title, message, consequence, fix,
+            how_to_fix, pages_affected, critical_pages, held_pages, points, later, told_by, samples)
+        SELECT %(audit)s, type, check_id, status, severity, outcome, ARRAY[outcome], title, message, consequence, fix,
+            how_to_fix, 1, is_emergency::int, holds::int, points, later, told_by,
             jsonb_build_array(sample)
         FROM found
         ON CONFLICT (audit_id, type, check_id) DO UPDATE SET
@@ -84,6 +85,7 @@ COUNT_FINDINGS = f"""
             END,
             title = CASE WHEN {IS_WORSE_SQL} THEN excluded.title ELSE known.title END,
             message = CASE WHEN {IS_WORSE_SQL} THEN excluded.message ELSE known.message END,
+            consequence = CASE WHEN {IS_WORSE_SQL} THEN excluded.consequence ELSE known.consequence END,
             fix = CASE WHEN {IS_WORSE_SQL} THEN excluded.fix ELSE known.fix END,
             how_to_fix = CASE WHEN {IS_WORSE_SQL} THEN excluded.how_to_fix ELSE known.how_to_fix END,
             samples = CASE
@@ -130,6 +132,7 @@ class _FindingRow(TypedDict):
     outcome: str
     title: str
     message: str
+    consequence: str
     fix: str
     how_to_fix: StoredFix
     points: float
@@ -293,6 +296,7 @@ def _finding_rows(
             "outcome": check.outcome,
             "title": check.title,
             "message": wording.seen(check.summary, check.includes, check.why),
+            "consequence": check.consequence,
             "fix": wording.fix(check.how_to_fix),
             "how_to_fix": stored_fix(check.how_to_fix),
             "points": check.points,

@@ -338,6 +338,7 @@ class AuditFinding(models.Model):
     )
     title = models.TextField()
     message = models.TextField(help_text="What was seen and why it matters, without places.")
+    consequence = models.TextField(blank=True, default="", db_default="", help_text="For the owner of the site.")
     fix = models.TextField(blank=True)
     how_to_fix: models.JSONField[StoredFix, StoredFix] = models.JSONField(
         default=no_fix, db_default=Value({"text": "", "snippets": []}, models.JSONField())

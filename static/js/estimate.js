@@ -1,5 +1,5 @@
-// What a form costs, for what is entered at the moment. The server writes the same sentences for the values that the page
-// was opened with (sites/pages/estimates.py).
+// Display the cost of a form's current values. The server renders the same sentences for the initial values
+// (sites/pages/estimates.py).
 const RUNS = { hour: 744, "6h": 124, day: 31, week: 5, month: 1 };
 const box = document.getElementById("estimate");
 const form = box.closest("form");
@@ -15,20 +15,20 @@ const pagesOf = {
 function estimate() {
   const types = form.querySelectorAll('[name="type"]:checked').length;
   const runs = RUNS[form.querySelector('[name="every"]:checked')?.value] ?? 0;
-  for (const each of box.querySelectorAll("[data-kind]")) {
-    const pages = pagesOf[each.dataset.kind]();
+  for (const sentence of box.querySelectorAll("[data-kind]")) {
+    const pages = pagesOf[sentence.dataset.kind]();
     const scans = pages * types;
     const write = (name, text) => {
-      const place = each.querySelector(`[data-${name}]`);
+      const place = sentence.querySelector(`[data-${name}]`);
       if (place && place.textContent !== text) place.textContent = text;
     };
     write("pages", counted(pages, "page"));
     write("types", counted(types, "type"));
     write("scans", counted(scans, "scan"));
     write("month", (scans * runs).toLocaleString("en"));
-    each.querySelector("[data-over]").hidden = runs ? scans * runs <= +box.dataset.limit : scans <= +box.dataset.left;
+    sentence.querySelector("[data-over]").hidden = runs ? scans * runs <= +box.dataset.limit : scans <= +box.dataset.left;
   }
 }
 form.addEventListener("input", estimate);
-// A browser may have restored what was entered before.
+// The browser may have restored earlier input.
 addEventListener("pageshow", estimate);

@@ -1,4 +1,4 @@
-// The table of a list: a box in its head selects all sites of the page, and the bar shows how many are selected.
+// Table of a list: the checkbox in the header selects all sites of the page, and the bar shows how many are selected.
 const form = document.getElementById("ticked");
 const boxes = () => [...form.querySelectorAll("[name=entry]")];
 const every = form.querySelector("[name=all]");
@@ -7,23 +7,23 @@ const head = document.createElement("input");
 Object.assign(head, { type: "checkbox", ariaLabel: "Tick all sites of this page" });
 form.querySelector("thead .box").replaceChildren(head);
 
-function tell() {
-  const number = boxes().filter((each) => each.checked).length;
+function showSelectedCount() {
+  const number = boxes().filter((box) => box.checked).length;
   head.checked = number === boxes().length;
   head.indeterminate = number > 0 && number < boxes().length;
-  for (const each of [head, ...boxes()]) each.disabled = every.checked;
+  for (const box of [head, ...boxes()]) box.disabled = every.checked;
   told.textContent = every.checked || !number ? "" : `${number} selected`;
 }
 head.addEventListener("change", () => {
-  for (const each of boxes()) each.checked = head.checked;
-  tell();
+  for (const box of boxes()) box.checked = head.checked;
+  showSelectedCount();
 });
-form.addEventListener("change", tell);
-addEventListener("pageshow", tell);
-// A row with a new result replaces the old one, and stays selected.
+form.addEventListener("change", showSelectedCount);
+addEventListener("pageshow", showSelectedCount);
+// A row with a new result replaces the old row and stays selected.
 document.addEventListener("htmx:oobBeforeSwap", ({ detail }) => {
   const box = detail.target.querySelector("[name=entry]");
   const renewed = detail.fragment.querySelector("[name=entry]");
   if (box && renewed) renewed.checked = box.checked;
 });
-document.addEventListener("htmx:oobAfterSwap", tell);
+document.addEventListener("htmx:oobAfterSwap", showSelectedCount);

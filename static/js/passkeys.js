@@ -1,5 +1,5 @@
-// Passkeys, by django-allauth's scripts: <form data-passkey="add | use | login" data-options="what to sign, as JSON">. The
-// button stays out of sight where the browser knows none.
+// Passkeys with django-allauth's scripts: <form data-passkey="add | use | login" data-options="JSON to sign">. The button
+// stays hidden if the browser does not support passkeys.
 const form = document.querySelector("form[data-passkey]");
 if (form && window.PublicKeyCredential) {
   const ids = { credential: "passkey-credential", passwordless: "id_passwordless" };
@@ -7,7 +7,7 @@ if (form && window.PublicKeyCredential) {
   const { addForm, authenticateForm, loginForm } = window.allauth.webauthn.forms;
   const button = document.getElementById("passkey-button");
   const problem = form.querySelector("[data-passkey-problem]");
-  for (const each of form.querySelectorAll("[data-passkey-absent]")) each.hidden = true;
+  for (const element of form.querySelectorAll("[data-passkey-absent]")) element.hidden = true;
   button.hidden = false;
   button.addEventListener("click", () => { problem.hidden = true; });
   document.addEventListener("allauth.error", (event) => {

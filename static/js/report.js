@@ -1,11 +1,11 @@
-// Conveniences of the report page: everything on it can be read and done without them.
+// Conveniences of the report page. Everything on it can be read and done without scripts.
 
 for (const button of document.querySelectorAll("[data-print]")) {
   button.parentElement.hidden = false;
   button.addEventListener("click", () => print());
 }
 
-// Panels close as menus do.
+// Close panels on Escape and on a click elsewhere, as menus do.
 document.addEventListener("click", (event) => {
   for (const drop of document.querySelectorAll(".drop[open]")) {
     if (!drop.contains(event.target)) drop.open = false;
@@ -19,17 +19,17 @@ document.addEventListener("keydown", (event) => {
   }
 });
 
-// What is further down is loaded once the page is there, not when it is printed: paper does not wait.
+// Load images below the first screen after the page has loaded, because printing does not wait for lazy images.
 addEventListener("load", () => {
-  for (const each of document.querySelectorAll('.report img[loading="lazy"]')) each.loading = "eager";
+  for (const image of document.querySelectorAll('.report img[loading="lazy"]')) image.loading = "eager";
 });
 
-// On paper there is nothing to open.
+// Open all details before printing.
 let opened = [];
 addEventListener("beforeprint", () => {
   opened = [...document.querySelectorAll(".report details:not(.drop, [open])")];
-  for (const each of opened) each.open = true;
+  for (const details of opened) details.open = true;
 });
 addEventListener("afterprint", () => {
-  for (const each of opened) each.open = false;
+  for (const details of opened) details.open = false;
 });

@@ -1,5 +1,5 @@
-// Search of the documentation in the browser. The index (documentation/search.py) is a script, because a page of a file:
-// URL may load no data; it is loaded when somebody first uses the field. Without scripts the field is hidden.
+// Search of the documentation in the browser. The index (documentation/search.py) is a script, because pages with a file:
+// URL may not fetch data. It is loaded when somebody first uses the field. Without scripts, the field is hidden.
 const LIMIT = 12;
 const finder = document.querySelector("[data-index]");
 const field = finder.querySelector("input");
@@ -19,8 +19,8 @@ function load() {
   return loading;
 }
 
-// Sections with all words of the query, or words that begin with them, the best first. A word in a title counts most.
-function found({ sections, words }, query) {
+// Return sections that contain all words of the query or words with these prefixes, best first. Titles weigh most.
+function matchingSections({ sections, words }, query) {
   const total = new Map();
   const wanted = query.toLowerCase().match(/[a-z0-9]+(?:[-_.][a-z0-9]+)*/g) ?? [];
   for (const [turn, start] of wanted.entries()) {
@@ -42,7 +42,7 @@ function found({ sections, words }, query) {
   return [...total].sort((one, other) => other[1] - one[1] || one[0] - other[0]).map(([section]) => sections[section]);
 }
 
-function item([title, page, address]) {
+function resultItem([title, page, address]) {
   const link = document.createElement("a");
   const place = document.createElement("small");
   link.href = new URL(address, indexed);
@@ -62,9 +62,9 @@ async function search() {
     return;
   }
   try {
-    const all = found(await load(), query);
+    const all = matchingSections(await load(), query);
     if (query !== field.value.trim()) return;
-    results.replaceChildren(...all.slice(0, LIMIT).map(item));
+    results.replaceChildren(...all.slice(0, LIMIT).map(resultItem));
     const count = all.length > LIMIT ? `The first ${LIMIT} of ${all.length} results` : `${all.length} results`;
     outcome.textContent = all.length === 1 ? "1 result" : all.length ? count : "No results";
   } catch {
@@ -75,7 +75,7 @@ async function search() {
 
 field.addEventListener("focus", () => load().catch(() => { loading = undefined; }), { once: true });
 field.addEventListener("input", search);
-// Enter opens the first result. The arrow keys go from the field through the results and back; Tab does as well.
+// Enter opens the first result. The arrow keys move through the field and the results, and so does Tab.
 finder.addEventListener("keydown", (event) => {
   if (event.key === "Enter" && event.target === field) results.querySelector("a")?.click();
   const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];

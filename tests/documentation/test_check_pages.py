@@ -97,10 +97,8 @@ def test_check_page_lists_deviations() -> None:
     assert "Where it differs from other tools" in text
     assert "no policy at all passes" in text
     # These deviations apply to a whole category, or to a prefix of checks.
-    assert "count a weakness only where every policy leaves it open" in page_text(
-        main_element("/docs/checks/csp-syntax")
-    )
-    assert "demand the structure of the whole file" in page_text(main_element("/docs/checks/exposed-env"))
+    assert "count a weakness only if every policy has it" in page_text(main_element("/docs/checks/csp-syntax"))
+    assert "require the structure of the whole file" in page_text(main_element("/docs/checks/exposed-env"))
     assert "Where it differs from other tools" not in page_text(main_element("/docs/checks/tls-cert-expiry"))
 
 

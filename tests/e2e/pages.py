@@ -51,6 +51,8 @@ PARTS = (
     "/report/{performance_id}/screenshot.webp",
     "/report/sample/performance/screenshot.webp",
     "/report/{audit_performance_id}/screenshot.webp",
+    "/report/{performance_id}/for-developer.txt",
+    "/audit/{site_audit_id}/for-developer.txt",
     "/report/{queued_id}/progress?status=queued",
     "/audit/{running_audit_id}/progress?status=running&type=security",
     "/audit/{waiting_audit_id}/progress?status=running&type=security",

@@ -9,8 +9,11 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import html
 import json
+import math
 import os
+import pty
 import re
 import struct
 import subprocess
@@ -53,6 +56,7 @@ from website_scan.result import Budget, ScanResult
 from website_scan.run import scan
 
 IMAGES = settings.BASE_DIR / "static" / "img"
+README_IMAGES = settings.BASE_DIR / "docs" / "img"
 HOST, ADDRESS = "shop.example.com", "203.0.113.7"  # RFC 2606 and RFC 5737 reserve these values.
 # Sizes of the browser window in CSS pixels.
 PICTURE: ViewportSize = {"width": 760, "height": 700}
@@ -61,6 +65,20 @@ FINDINGS: ViewportSize = {"width": 760, "height": 600}
 DASHBOARD: ViewportSize = {"width": 1200, "height": 800}
 DENSITY = 1.5
 MARGIN = 16
+# Size of the terminal in characters, and the lines at the end of the output that the picture also shows.
+TERMINAL_COLUMNS, TERMINAL_LINES, SUMMARY_LINES = 92, 30, 5
+# Escape sequences of colours (ECMA-48, section 8.3.117).
+SGR = re.compile("\x1b\\[([0-9;]*)m")
+TERMINAL_PAGE = """
+<style>
+:root { color-scheme: light dark }
+body { margin: 0 }
+pre { display: inline-block; margin: 0; padding: 20px 24px; font: 13px/1.45 monospace;
+      color: light-dark(#1b2330, #e4e8ef); background: light-dark(#f6f7f9, #12161d) }
+.c1 { font-weight: bold } .c2 { color: light-dark(#5b6575, #97a1b1) } .c31 { color: light-dark(#b3261e, #ff8a80) }
+.c32 { color: light-dark(#146c3a, #7fd99a) } .c33 { color: light-dark(#8a5300, #ffc46b) }
+</style>
+"""
 ICONS = {"icon-180.png": 180, "icon-192.png": 192, "icon-512.png": 512}
 
 
@@ -227,14 +245,16 @@ def _save_shared_page(slug: str, path: str, change: Callable[[str], str]) -> Non
     text = change(response.content.decode())
     content = re.search(r'<main id="content"[^>]*>(.*)</main>', text, re.DOTALL)
     assert content
-    html = re.sub(
+    public_html = re.sub(
         r'<(form|dialog)\b.*?</\1>|<details class="drop".*?</details>|<nav class="tabs".*?</nav>',
         "",
         content[1],
         flags=re.DOTALL,
     )
-    html = re.sub(r'<a (?![^>]*href="(?:#|https?:|/docs/))([^>]*)>(.*?)</a>', _replace_link, html, flags=re.DOTALL)
-    lines = (line.rstrip() for line in html.splitlines())
+    public_html = re.sub(
+        r'<a (?![^>]*href="(?:#|https?:|/docs/))([^>]*)>(.*?)</a>', _replace_link, public_html, flags=re.DOTALL
+    )
+    lines = (line.rstrip() for line in public_html.splitlines())
     (FOLDER / f"{slug}.html").write_text("\n".join(line for line in lines if line) + "\n", encoding="utf-8")
 
 
@@ -289,14 +309,16 @@ def _save_screenshot_of_page(
         browser.run_on_page(rendering, "sample", take_screenshots)
 
 
-def _save_screenshots(page: Page, name: str, size: ViewportSize, top: float = 0, density: float = DENSITY) -> None:
+def _save_screenshots(
+    page: Page, name: str, size: ViewportSize, top: float = 0, density: float = DENSITY, folder: Path = IMAGES
+) -> None:
     clip = {"x": 0, "y": top, **size, "scale": density}
     for theme in ("light", "dark"):
         page.emulate_media(color_scheme=theme)
         session = page.context.new_cdp_session(page)
         options = {"format": "webp", "quality": 80, "clip": clip, "captureBeyondViewport": True}
         shot = session.send("Page.captureScreenshot", options)
-        (IMAGES / f"{name}-{theme}.webp").write_bytes(base64.b64decode(shot["data"]))
+        (folder / f"{name}-{theme}.webp").write_bytes(base64.b64decode(shot["data"]))
 
 
 def test_monitor_screenshot_is_saved(db: None) -> None:
@@ -334,6 +356,50 @@ def test_output_of_a_failed_gate_is_saved(tmp_path: Path) -> None:
     assert "Gate failed" in output
     text = f"$ website-scan https://{HOST}/ --type security --baseline known.json --quiet\n\n{output.strip()}\n"
     GATE.write_text(text, encoding="utf-8")
+
+
+def test_terminal_screenshot_is_saved() -> None:
+    """Save a screenshot of the first lines of the command's output."""
+    with shop_site() as site:
+        url = site.url_as("localhost") + "/"
+        environment = {**os.environ, "SCAN_CA_BUNDLE": str(site.ca_file), "COLUMNS": str(TERMINAL_COLUMNS)}
+        environment.pop("NO_COLOR", None)
+        command = [sys.executable, str(settings.BASE_DIR / "manage.py"), "scan", url, "--allow-network", "127.0.0.0/8"]
+        output = replace_host(_terminal_output(command, environment), site, HOST)
+    lines = output.splitlines()
+    shown = [*lines[: TERMINAL_LINES - SUMMARY_LINES], "   …", "", *lines[-SUMMARY_LINES:]]
+    markup = SGR.sub(_span, html.escape("\n".join([f"$ website-scan https://{HOST}/", "", *shown])))
+
+    def take_screenshots(page: Page) -> None:
+        page.set_viewport_size(PICTURE)
+        page.set_content(f"<!doctype html>{TERMINAL_PAGE}<pre>{markup}</pre>")
+        box = page.locator("pre").bounding_box()
+        assert box is not None
+        size: ViewportSize = {"width": math.ceil(box["width"]), "height": math.ceil(box["height"])}
+        _save_screenshots(page, "terminal", size, folder=README_IMAGES)
+
+    with window() as browser:
+        browser.do(lambda chromium: take_screenshots(chromium.new_page()))
+
+
+def _terminal_output(command: Sequence[str], environment: Mapping[str, str]) -> str:
+    """Return what the command prints to a terminal, with its colours."""
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(command, stdout=theirs, stderr=subprocess.DEVNULL, env=environment):
+        os.close(theirs)
+        output = b""
+        # Linux reports the end of a terminal's output as an error.
+        with contextlib.suppress(OSError):
+            while part := os.read(ours, 1 << 16):
+                output += part
+    os.close(ours)
+    return output.decode()
+
+
+def _span(match: re.Match[str]) -> str:
+    """Return the HTML tag for a colour sequence, or the end tag for the one that ends it."""
+    codes = match[1].split(";")
+    return "</span>" if codes == ["0"] else f'<span class="{" ".join(f"c{code}" for code in codes)}">'
 
 
 def test_icons_are_saved() -> None:

@@ -137,7 +137,7 @@ def test_two_steps_lead_to_the_contrast_finding(browser: Window, rendering: Rend
 
 def test_filters_apply_at_once(browser: Window, rendering: RenderedPages) -> None:
     def inspect_page(page: Page) -> None:
-        status = page.get_by_role("status")
+        status = page.get_by_role("status").filter(has_text="shown")
         total = len(page.locator(".report .check").all())
         expect(status).to_have_text(f"{total} of {total} shown")
         expect(page.get_by_role("button", name="Apply")).to_be_hidden()

@@ -53,6 +53,19 @@ def test_links_have_existing_targets() -> None:
     assert dead_links == []
 
 
+def test_code_blocks_have_one_statement_per_line() -> None:
+    joined_lines = []
+    for document in DOCUMENTS:
+        text = document.read_text(encoding="utf-8")
+        for language, block in re.findall(r"^```(\w*).*\n((?:.*\n)*?)```", text, re.MULTILINE):
+            lines = block.splitlines()
+            joined = [line for line in lines if line.count(" # ") > 1]
+            if language == "mermaid" and not re.fullmatch(r"\w+ \w+", lines[0]):
+                joined.append(lines[0])
+            joined_lines += [f"{display_name(document)}: {line}" for line in joined]
+    assert joined_lines == []
+
+
 def test_mentioned_files_and_variables_exist() -> None:
     apps = "accounts|benchmarks|config|docs|reports|scans|static|templates|tests|webhooks"
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")

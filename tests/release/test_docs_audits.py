@@ -22,18 +22,17 @@ TEXT = re.sub(r"\s+", " ", (Path(__file__).resolve().parents[2] / "docs" / "audi
 @pytest.mark.parametrize(
     "sentence",
     [
-        f"the group for `{product_token(Policy().user_agent)}`, else",
+        f"the group for `{product_token(Policy().user_agent)}`, or else",
         f"up to {patterns.MAX_PATTERNS} patterns of up to {patterns.MAX_PATTERN_LENGTH} characters",
         f"or {mazes.MIN_URLS_PER_SHAPE} places if that is more",
         f"more than {mazes.MAX_CLICK_DEPTH} clicks",
-        f"| sitemaps | {sitemaps.MAX_FILES}, "
-        f"and one more for every {sitemaps.PAGES_PER_EXTRA_SITEMAP} pages of the list |",
-        f"| {sitemaps.MAX_TRANSFERRED_BYTES // MIB} MiB as sent, "
+        f"| sitemaps | {sitemaps.MAX_FILES}, plus one for every {sitemaps.PAGES_PER_EXTRA_SITEMAP} pages of the list |",
+        f"| {sitemaps.MAX_TRANSFERRED_BYTES // MIB} MiB as sent; "
         f"{files.MAX_BYTES // MIB} MiB and {files.MAX_URLS:,} addresses",
-        f"| of one robots.txt | {robots.MAX_BYTES // KIB} KiB |",
+        f"| size of robots.txt | {robots.MAX_BYTES // KIB} KiB |",
         f"| {crawl.MAX_PAGE_BYTES // MIB} MiB, {links.MAX_LINKS:,} links |",
-        f"| different addresses looked at | {effort.MAX_URLS:,} |",
-        f"| requests at a time | {crawl.MAX_CONCURRENT_FETCHES}, or one",
+        f"| different addresses considered | {effort.MAX_URLS:,} |",
+        f"| concurrent requests | {crawl.MAX_CONCURRENT_FETCHES}, or one",
     ],
 )
 def test_documented_limits_match_the_code(sentence: str) -> None:

@@ -120,8 +120,8 @@ def test_documented_figures_match_the_code() -> None:
     assert f"varies by ± {schedule.JITTER:.0%}".replace("%", " %") in TEXT
     assert f"up to {schedule.MAX_RETRY_AFTER / timedelta(hours=1):.0f} hours" in TEXT
     assert (sending.TIMEOUT_S, sending.KEPT_BYTES) == (10, 2 * 1024)
-    assert f"At most {claims.MAX_ATTEMPTS_PER_RECEIVER} attempts are on their way" in TEXT
-    assert f"came back for {schedule.MAX_FAILING_TIME.days} days" in TEXT
+    assert f"At most {claims.MAX_ATTEMPTS_PER_RECEIVER} attempts run at a time" in TEXT
+    assert f"all attempts failed for {schedule.MAX_FAILING_TIME.days} days" in TEXT
     assert timedelta(hours=24) == services.SECRET_OVERLAP
     assert services.MAX_FORMER_SECRETS == 4
     assert f"has waited for {DELIVERIES_KEPT_DAYS} days has `failed`" in TEXT

@@ -17,9 +17,20 @@ from scans.models import Scan
 from scans.visits.claims import claim_scan, finish_scan
 from tests.factories import Member, finished_scan, make_result, make_scan
 from tests.reports.people import page_of, person, text_of
-from website_scan.result import Pictures
+from tests.results import check_of
+from website_scan.findings import HIGH
+from website_scan.result import CategoryResult, Pictures
 
-PATHS = ("", "/screenshot.webp", "/page.webp", "/film/0.jpg", "/export/json", "/export/sarif", "/export/csv")
+PATHS = (
+    "",
+    "/screenshot.webp",
+    "/page.webp",
+    "/film/0.jpg",
+    "/export/json",
+    "/export/sarif",
+    "/export/csv",
+    "/for-developer.txt",
+)
 PICTURES = Pictures(b"RIFF", b"JPEG", {"of": "page", "size": None, "crops": {}, "frames": [(0, [], 4)]})
 
 
@@ -68,6 +79,19 @@ def test_shared_report_is_public_until_revoked(home: Member, stranger: Member) -
     for suffix in PATHS:
         statuses = [client.get(f"/report/{scan.id}{suffix}").status_code for client in others]
         assert statuses == [302, 404, 404], suffix
+
+
+def test_shared_report_begins_findings_with_their_consequence(home: Member) -> None:
+    scan = make_scan(home)
+    claim = claim_scan(scan.id)
+    assert claim is not None
+    sentence = "Visitors may leave."
+    check = check_of("hsts", "HSTS", "No HSTS header", "fail", HIGH, HIGH, "There is none.", consequence=sentence)
+    assert finish_scan(claim, make_result(scan, categories=(CategoryResult("things", "Things", 10, (check,), 71),)))
+    set_sharing(person(home.organization), scan)
+    (first, second) = page_of(Client().get(f"/report/{scan.id}")).xpath("//li[@id='check-hsts']//div/p")[:2]
+    assert (first.get("class"), first.text) == ("consequence", sentence)
+    assert second.get("class") == "message"
 
 
 def test_shared_report_hides_the_organization(home: Member) -> None:

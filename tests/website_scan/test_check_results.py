@@ -59,6 +59,24 @@ def test_outcome_determines_title_and_severity(
     assert actual.covers_category is isinstance(finding, CategoryFail)
 
 
+@pytest.mark.parametrize(
+    ("finding", "consequence"),
+    [
+        (Fail("missing", "None."), "Visitors may leave."),
+        (Warn("missing", "None."), "Visitors may leave."),
+        (Fail("weak", "None."), "Others can read along."),
+        (Fail("weak", "None.", severity=LOW), ""),
+        (Fail("off", "None."), ""),
+        (Review("missing", "Look."), ""),
+        (Pass("Fine."), ""),
+    ],
+)
+def test_severe_findings_have_a_consequence(finding: Pass | Fault, consequence: str) -> None:
+    weak = outcome("HSTS is weak", HIGH, LOW, consequence="Others can read along.")
+    outcomes = {"missing": "No HSTS", "weak": weak, "off": outcome("HSTS is off", MEDIUM)}
+    assert result(finding, outcomes=outcomes, consequence="Visitors may leave.").consequence == consequence
+
+
 def test_warning_is_never_critical() -> None:
     assert result(Warn("missing", "None."), severity=CRITICAL).severity is HIGH
     assert result(Fail("missing", "None."), severity=CRITICAL).severity is CRITICAL

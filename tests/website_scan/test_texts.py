@@ -12,7 +12,7 @@ from tests.targets.shop import shop_site
 from tests.website_scan.cast import target
 from tests.website_scan.net.loopback import NETWORKS
 from website_scan.catalogue import checks
-from website_scan.findings import ScanType
+from website_scan.findings import SEVERE, ScanType
 from website_scan.messages import counted, duration, part
 from website_scan.net.client import Network
 from website_scan.net.policy import Policy
@@ -83,6 +83,36 @@ def test_fix_names_what_to_change(scan_type: ScanType) -> None:
     """
     for check in checks(scan_type):
         assert not re.match(r"(?:\w+ ){1,3}(?:it|its|them|they)\b", check.own_fix.text), (check.id, check.fix)
+
+
+# Words that the owner of a shop need not know.
+JARGON = re.compile(
+    r"\b(?:API|ARIA|attributes?|CDN|canonical|certificates?|ciphers?|cookies?|CORS|crawl\w*|CSP|CSS|DNS|DOM|endpoints?"
+    r"|elements?|frames?|Git|headers?|hosts?|hreflang|HSTS|HTML|HTTPS?|iframes?|index\w*|inject\w*|JavaScript|JSON|LCP"
+    r"|markup|metadata|MIME|nonces?|noindex|origins?|payloads?|polic(?:y|ies)|protocols?|redirects?|render\w*|resources?"
+    r"|robots|screen readers?|scripts?|SEO|SQL|SSL|SVG|tags?|TLS|URLs?|viewport|vulnerabilit\w+|WCAG|XSS|XML)\b",
+    re.IGNORECASE,
+)
+EXAGGERATION = re.compile(r"\b(?:always|completely|everyone|hackers?|immediately|never|nobody|no one|will lose)\b")
+MAX_CONSEQUENCE = 140
+
+
+@pytest.mark.parametrize("scan_type", ScanType)
+def test_severe_outcomes_state_a_consequence(scan_type: ScanType) -> None:
+    """Regression test: the owner of a shop got technical terms only."""
+    for check in checks(scan_type):
+        for name in check.outcomes:
+            outcome, key = check.outcome(name), f"{check.id}.{name}"
+            text = outcome.consequence
+            if not SEVERE.intersection(outcome.severities):
+                assert text == "", key
+                continue
+            assert 30 < len(text) <= MAX_CONSEQUENCE, (key, text)
+            assert re.fullmatch(r"[A-Z][^.!?]*\.", text), (key, text)
+            assert not re.match(r"(?:It|They|This|That|These)\b", text), (key, text)
+            assert not JARGON.search(text), (key, text)
+            assert not EXAGGERATION.search(text), (key, text)
+            assert text != check.why, key
 
 
 INTERNAL_WORDS = re.compile(r"\b(?:mend(?:s|ed|ing)?|tells of|is told|told once|what drives)\b", re.IGNORECASE)

@@ -94,6 +94,7 @@ def _outcome(check: Check, name: str, examples: Mapping[str, str]) -> dict[str, 
         "name": name,
         "title": outcome.title,
         "severities": list(map(str, outcome.severities)),
+        "consequence": outcome.consequence,
         "example": examples.get(f"{check.id}.{name}", ""),
     }
 

@@ -29,6 +29,8 @@ HIDDEN_COLUMNS = ("host_ms",)
 class CheckCard:
     """Card of a check on the report page.
 
+    `consequence` is the sentence for site owners, empty unless the severity is critical or high.
+
     `win` is text such as "+2.5 points", empty if passing this check alone wins no points. `later` are the points that
     the check would win if no cap lowered the score. `holds` is True if a cap counts this check. `muted` are the muted
     parts of the finding; `is_muted` is True if the whole finding is muted. `mute_url` is the address of the mute form,
@@ -44,6 +46,7 @@ class CheckCard:
     status: str
     severity: str | None
     message: str
+    consequence: str
     fix: tuple[fixes.Part, ...]
     points: float
     win: str
@@ -128,6 +131,7 @@ def card_of(exported: ExportedCheck, context: CardContext = EMPTY_CONTEXT) -> Ch
         status=exported["status"],
         severity=exported["severity"],
         message=message_without_places(exported),
+        consequence="" if exported["status"] == "pass" else exported["consequence"],
         fix=fixes.parts(fix) if fix else (),
         points=points,
         win=_points_text(points),

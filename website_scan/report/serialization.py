@@ -178,6 +178,7 @@ def exported_check(check: CheckResult, url: str) -> ExportedCheck:
         "needs_review": check.needs_review,
         "how_to_fix": stored_fix(check.how_to_fix),
         "why": check.why,
+        "consequence": check.consequence,
     }
 
 

@@ -29,6 +29,7 @@ DEFAULTS: Mapping[str, object] = {
     "later": 0.0,
     "holds": False,
     "needs_review": False,
+    "consequence": "",
     "values": {},
     "details": [],
     "places": [],

@@ -63,6 +63,7 @@ class Finding:
     severity: str
     status: str
     message: str
+    consequence: str
     fix: StoredFix
     pages: int
     critical_pages: int
@@ -168,6 +169,7 @@ def _view_model(audit: Audit, finding: ListedFinding, repeats: Mapping[CheckKey,
         severity=row.severity,
         status=row.status,
         message=row.message,
+        consequence=row.consequence,
         fix=row.how_to_fix,
         pages=row.pages_affected,
         critical_pages=row.critical_pages,

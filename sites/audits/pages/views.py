@@ -18,7 +18,7 @@ from django.views.decorators.http import require_POST, require_safe
 from django_htmx.http import HttpResponseClientRefresh
 
 from accounts.identity.freshness import session_suffices
-from accounts.shared_pages import require_visible, surroundings
+from accounts.shared_pages import readers_sentence, require_visible, surroundings
 from infrastructure.web.cards import responses as cards
 from reports.mutes.services import active_mutes
 from scans.models import Scan
@@ -26,6 +26,7 @@ from sites.audits import exports
 from sites.audits.muting import AuditMutes
 from sites.audits.pages import findings as audit_findings
 from sites.audits.pages import page as audit_page
+from sites.audits.pages.developer_text import developer_text_of
 from sites.audits.pages.preview import card_address, card_of, preview_of, preview_sentence
 from sites.audits.pages.since import compare_with_previous_audit
 from sites.audits.visibility import VisibleAudit, find_visible_audit, set_sharing
@@ -115,6 +116,18 @@ def export(request: HttpRequest, visible: VisibleAudit, export_format: str) -> H
     response = StreamingHttpResponse(pieces, content_type=FORMATS[export_format].media_type)
     response["Content-Disposition"] = f'attachment; filename="{audit_row.id}.{export_format}"'
     return response
+
+
+@require_safe
+@_require_visible
+def developer_text(request: HttpRequest, visible: VisibleAudit) -> HttpResponse:
+    """Return a finished audit as plain text, which its reader sends to a web developer."""
+    audit_row = visible.audit
+    if not audit_row.is_final or not audit_row.is_kept:
+        return _not_found(request)
+    mutes = AuditMutes(audit_row, active_mutes(audit_row.organization_id, visible.now))
+    readers = readers_sentence(visible.membership, is_shared=audit_row.shared_at is not None)
+    return HttpResponse(developer_text_of(audit_row, mutes, readers), content_type="text/plain; charset=utf-8")
 
 
 @require_safe

@@ -34,6 +34,7 @@ def count_finding(audit: Audit, page: str, *places: str, **changes: Any) -> Audi
     row = {
         **{"type": "seo", "check_id": "title", "status": "fail", "severity": "medium", "title": f"Title of {page}"},  # noqa: PIE800
         **{"outcome": "short", "how_to_fix": {"text": f"Fix of {page}", "snippets": []}},  # noqa: PIE800
+        "consequence": f"Consequence of {page}",
         **{"message": f"Message of {page}", "fix": f"Fix of {page}", "points": 1.5, "later": 2.0, "holds": False},  # noqa: PIE800
         **{"is_emergency": False, "told_by": "", "sample": {"url": page, "scan_id": f"scan_{page}"}},  # noqa: PIE800
         "places": [{"fingerprint": place, "place": f"Place {place}"} for place in places],
@@ -66,10 +67,12 @@ def test_texts_come_from_the_worst_page(audit: Audit, first: dict[str, str], wor
     count_finding(audit, "a", **first)
     finding = count_finding(audit, "b", **worse)
     assert (finding.title, finding.message, finding.fix) == ("Title of b", "Message of b", "Fix of b")
+    assert finding.consequence == "Consequence of b"
     assert finding.how_to_fix["text"] == "Fix of b"
     assert (finding.status, finding.severity) == ("fail", worse["severity"])
     assert sample_urls(finding) == ["b"]
     milder = count_finding(audit, "c", **first)
+    assert milder.consequence == "Consequence of b"
     assert (milder.title, milder.status, milder.severity) == ("Title of b", "fail", worse["severity"])
     assert sample_urls(milder) == ["b"]
     assert milder.pages_affected == 3

@@ -219,5 +219,5 @@ def test_changed_measurement_is_not_a_change() -> None:
 
 def test_docs_list_all_measured_checks() -> None:
     measured = {id for scan_type in ScanType for id in measured_checks(scan_type)}
-    (row,) = re.findall(r"^\| a finding that rests on measured times: (.*?) \|", DOCS.read_text(), re.MULTILINE)
+    (row,) = re.findall(r"^\| a finding that depends on measured times: (.*?) \|", DOCS.read_text(), re.MULTILINE)
     assert set(re.findall(r"`([\w-]+)`", row)) == measured

@@ -194,6 +194,7 @@ def test_full_format_has_ids_evidence_and_caps(site: Site) -> None:
         "needs_review",
         "how_to_fix",
         "why",
+        "consequence",
     }
     for check in all_checks:
         assert set(check) == CHECK | added | (findings_by_check if check["status"] != "pass" else set())

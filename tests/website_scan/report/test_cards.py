@@ -174,6 +174,12 @@ def test_open_card_shows_message_and_fix() -> None:
     assert body.xpath("div[@class='folds']/details[@open]") == []
 
 
+def test_consequence_comes_first_in_a_card() -> None:
+    (body,) = card(exported_finding(fix="Fix it.", consequence="Visitors may leave.")).xpath("//div[@class='told']")
+    assert [node.get("class") for node in body][:2] == ["consequence", "message"]
+    assert body[0].text == "Visitors may leave."
+
+
 def test_message_states_reason_once() -> None:
     why = "Nobody can tell."
     (message,) = card(exported_finding(summary="No title.", includes=("No card",), why=why)).xpath(

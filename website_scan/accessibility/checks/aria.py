@@ -42,6 +42,7 @@ CATEGORY = Category("ARIA", weight=15, html=True, content=True)
     name="ARIA roles are valid",
     outcomes={"invalid": outcome("Invalid ARIA roles", CRITICAL, MEDIUM)},
     why="Assistive technologies ignore an unknown role, so the element is not announced as what it looks like.",
+    consequence="Blind visitors may not be told what a part of the page is, and so not know how to use it.",
     judged="Elements with a role of their own, such as nav, keep it, so these are of medium severity.",
     severity=CRITICAL,
     fix='Use a role of WAI-ARIA: `<div role="button" tabindex="0">`, or better, the native element, `<button>`.',
@@ -71,6 +72,7 @@ def aria_deprecated_role(document: AccessibleDocument) -> Faults:
     name="Roles have their required ARIA attributes",
     outcomes={"missing": outcome("Required ARIA attributes are missing", CRITICAL, MEDIUM)},
     why="Without the attribute, assistive technologies announce a wrong state of the control, or none.",
+    consequence="Blind visitors may be told something wrong, such as whether a box is ticked, or nothing at all.",
     judged="Headings without a level are of medium severity, because browsers assume level 2.",
     severity=CRITICAL,
     fix='Add the state or value: `<div role="checkbox" aria-checked="false">` or `<div role="slider" '
@@ -93,6 +95,7 @@ def aria_required_attr(document: AccessibleDocument) -> Faults:
     name="ARIA attributes exist",
     outcomes={"unknown": "Unknown ARIA attributes"},
     why="Assistive technologies ignore unknown attributes, so what was meant is never announced.",
+    consequence="Blind visitors may miss information that was meant for them.",
     severity=CRITICAL,
     fix="Correct the name of the attribute, for example `aria-lable` to `aria-label`, or remove it.",
     references=(f"{NAME_ROLE_VALUE}", "WAI-ARIA 1.2, section 6.6", "axe-core: aria-valid-attr"),
@@ -112,6 +115,7 @@ def aria_valid_attr(document: AccessibleDocument) -> Faults:
     name="ARIA attributes have valid values",
     outcomes={"invalid": "ARIA attributes with invalid values"},
     why="Assistive technologies ignore or misread an invalid value.",
+    consequence="Blind visitors may be told something wrong about a part of the page, or nothing at all.",
     severity=CRITICAL,
     fix='Use a value that the attribute allows: `aria-expanded="false"`, or `aria-controls="menu"` with `<ul '
     'id="menu">`.',
@@ -129,6 +133,7 @@ def aria_valid_attr_value(document: AccessibleDocument) -> Faults:
     name="ARIA attributes are allowed for their role",
     outcomes={"not-allowed": "ARIA attributes not allowed for their role"},
     why="The attribute has no meaning there, and may make assistive technologies announce something wrong.",
+    consequence="Blind visitors may be told something wrong about a part of the page.",
     severity=CRITICAL,
     fix="Remove the attribute, or give the element a role that supports it: `aria-checked` needs a checkbox, for "
     "example.",
@@ -149,6 +154,7 @@ def aria_allowed_attr(document: AccessibleDocument) -> Faults:
     name="ARIA labels are only on roles that permit a name",
     outcomes={"prohibited": "ARIA labels on roles that prohibit a name"},
     why="Assistive technologies may ignore the label, so its text reaches nobody.",
+    consequence="Blind visitors may not hear a description that was written for them.",
     severity=HIGH,
     fix='Give the element a role that permits a name, such as `role="img"` or `role="group"`, or write the name as '
     "text.",
@@ -207,6 +213,7 @@ def aria_text(document: AccessibleDocument) -> Faults:
     name="Braille labels have a spoken equivalent",
     outcomes={"braille-only": "Braille labels without a spoken equivalent"},
     why="A braille label without a spoken one leaves out everyone who uses speech.",
+    consequence="Visitors who listen to the page may miss what those who read braille are told.",
     severity=HIGH,
     fix="Give the element an accessible name beside `aria-braillelabel`, or `aria-roledescription` beside "
     "`aria-brailleroledescription`.",
@@ -227,6 +234,7 @@ def aria_braille_equivalent(document: AccessibleDocument) -> Faults:
     name="Roles contain the children they require",
     outcomes={"wrong": outcome("Roles with the wrong children", CRITICAL, MEDIUM)},
     why="Screen readers announce an empty list, menu or table, or the wrong number of items.",
+    consequence="Blind visitors may be told that a list, menu or table is empty, or hear the wrong number of entries.",
     judged="If nothing but <li> elements is wrong, the severity is medium, because most browsers look through them.",
     severity=CRITICAL,
     fix='Give the element the children that its role requires, and no others: `role="listitem"` in a list, '
@@ -249,6 +257,7 @@ def aria_required_children(document: AccessibleDocument) -> Faults:
     name="Roles are inside the parent they require",
     outcomes={"outside": "Roles outside the parent they require"},
     why="Screen readers can announce neither the position of such an element nor its group.",
+    consequence="Blind visitors may not be able to tell which list, menu or table an entry belongs to.",
     severity=CRITICAL,
     fix='Put the element inside the parent that its role requires: `role="tab"` in a tablist, `role="option"` in a '
     "listbox.",
@@ -283,6 +292,7 @@ def aria_allowed_role(document: AccessibleDocument) -> Faults:
     name="Elements with aria-hidden have no focusable content",
     outcomes={"focusable": "Focusable content inside aria-hidden"},
     why="Keyboard users land on something that screen readers do not announce.",
+    consequence="Blind visitors can land on a link or field that is not read out, and lose their way.",
     severity=HIGH,
     fix='Take hidden content out of the tab order too: `<div aria-hidden="true" inert>`, or hide it from everyone.',
     references=(f"{NAME_ROLE_VALUE}", "axe-core: aria-hidden-focus"),
@@ -302,6 +312,7 @@ def aria_hidden_focus(document: AccessibleDocument) -> Faults:
     name="ARIA attributes agree with their elements",
     outcomes={"contradictory": "ARIA attributes contradict their elements"},
     why="What screen readers announce then depends on the browser.",
+    consequence="Blind visitors may be told something wrong, such as whether a box is ticked.",
     severity=HIGH,
     fix="Use the native state, such as `checked` instead of `aria-checked`. Only rows of a treegrid may have "
     "`aria-expanded` or `aria-level`.",
@@ -322,6 +333,7 @@ def aria_conditional_attr(document: AccessibleDocument) -> Faults:
     name="IDs used by labels and ARIA are unique",
     outcomes={"duplicate": "Duplicate IDs in labels and ARIA"},
     why="Labels and descriptions may come from the wrong element.",
+    consequence="Blind visitors may hear the wrong name of a field or button, and make mistakes.",
     severity=CRITICAL,
     fix="Give each element a unique ID, and correct the references to it.",
     references=(f"{NAME_ROLE_VALUE}", "axe-core: duplicate-id-aria"),
@@ -341,6 +353,7 @@ def duplicate_id_aria(document: AccessibleDocument) -> Faults:
     name="The body is not hidden by aria-hidden",
     outcomes={"hidden": "The body is hidden by aria-hidden"},
     why="Screen readers see an empty page.",
+    consequence="Blind visitors find an empty page, and may not be able to use it at all.",
     severity=CRITICAL,
     fix='Remove `aria-hidden="true"` from the `<body>`.',
     references=(f"{INFO_AND_RELATIONSHIPS}", f"{NAME_ROLE_VALUE}", "axe-core: aria-hidden-body"),

@@ -17,6 +17,7 @@ CATEGORY = Category("Display", weight=1, html=True, error_pages=False, content=T
     name="Page shows its content in a browser",
     outcomes=OUTCOMES,
     why="Nobody can use a page without its content, with or without assistive technology.",
+    consequence="Visitors may not see what you offer: the page stays empty, keeps loading or shows an error.",
     judged=JUDGED,
     severity=CRITICAL,
     fix=FIX,

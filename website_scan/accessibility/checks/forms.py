@@ -31,7 +31,7 @@ from website_scan.accessibility.wording import faulty
 from website_scan.browser.evidence import AxeReport
 from website_scan.catalogue import Category, check
 from website_scan.findings import CRITICAL, HIGH, MEDIUM
-from website_scan.outcomes import Fix, Language, Verdict
+from website_scan.outcomes import Fix, Language, Verdict, outcome
 from website_scan.page.markup import attribute, enclosing
 
 CATEGORY = Category("Forms", weight=15, html=True, content=True)
@@ -82,6 +82,7 @@ class _AutocompleteValidity(Enum):
     name="Form fields have a label",
     outcomes={"missing": "Form fields without a label"},
     why="Screen reader users are not told what to enter, and clicking the text does not focus the field.",
+    consequence="Blind visitors are not told what to type into a field, and may fill it in wrongly.",
     severity=CRITICAL,
     fix=Fix("Label each field.", {Language.HTML: '<label for="mail">E-mail</label> <input id="mail" type="email">'}),
     references=(f"{NAME_ROLE_VALUE}", "axe-core: label"),
@@ -101,6 +102,7 @@ def label(document: AccessibleDocument) -> Faults:
     name="Select elements have a label",
     outcomes={"missing": "Select elements without a label"},
     why="Screen reader users hear the options without knowing what they are choosing.",
+    consequence="Blind visitors hear the options of a list, but not what they are choosing.",
     severity=CRITICAL,
     fix=Fix("Label each field.", {Language.HTML: '<label for="size">Size</label> <select id="size">…</select>'}),
     references=(f"{NAME_ROLE_VALUE}", "axe-core: select-name"),
@@ -120,9 +122,13 @@ def select_name(document: AccessibleDocument) -> Faults:
     name="ARIA input fields have a name",
     outcomes={
         "missing": "ARIA input fields without a name",
-        "unlike-label": "ARIA input fields named unlike their label",
+        "unlike-label": outcome(
+            "ARIA input fields named unlike their label",
+            consequence="Visitors who control the page by voice may not be able to fill in a field.",
+        ),
     },
     why="Screen reader users are not told what to enter, and voice control cannot find the field by its label.",
+    consequence="Blind visitors are not told what to enter, and may not be able to use a field.",
     severity=HIGH,
     fix='Say what to fill in: `<div role="textbox" aria-label="Comment" contenteditable>`.',
     references=(f"{NAME_ROLE_VALUE}", "axe-core: aria-input-field-name"),
@@ -140,9 +146,13 @@ def aria_input_field_name(document: AccessibleDocument) -> Faults:
     name="ARIA toggle fields have a name",
     outcomes={
         "missing": "ARIA toggle fields without a name",
-        "unlike-label": "ARIA toggle fields named unlike their label",
+        "unlike-label": outcome(
+            "ARIA toggle fields named unlike their label",
+            consequence="Visitors who control the page by voice may not be able to switch something on or off.",
+        ),
     },
     why="Screen readers announce “on” or “off” without saying of what, and voice control cannot find the control.",
+    consequence="Blind visitors hear “on” or “off”, but not what they are switching.",
     severity=HIGH,
     fix='Say what is chosen: `<span role="checkbox" aria-checked="false" tabindex="0">Gift wrap</span>`.',
     references=(f"{NAME_ROLE_VALUE}", "axe-core: aria-toggle-field-name"),
@@ -166,6 +176,7 @@ def aria_toggle_field_name(document: AccessibleDocument) -> Faults:
         "not-standard": "Autocomplete values that HTML does not define",
     },
     why="Browsers cannot fill in the field, which people with motor or cognitive disabilities rely on.",
+    consequence="Visitors may have to type what browsers could fill in, which is hard for some disabled people.",
     severity=HIGH,
     fix='Use tokens from the HTML standard, such as `autocomplete="email"`, `autocomplete="given-name"` or '
     '`autocomplete="shipping street-address"`.',
@@ -234,6 +245,7 @@ def label_title_only(document: AccessibleDocument) -> Faults:
     name="Names contain the visible text",
     outcomes={"mismatch": "Names that do not contain the visible text"},
     why="People who use voice control say what they see, and nothing happens.",
+    consequence="Visitors who control the page by voice say what they see, and nothing may happen.",
     severity=HIGH,
     fix="Begin the accessible name with the control's visible text.",
     references=("WCAG 2.5.3 Label in Name (A)", "axe-core: label-content-name-mismatch"),

@@ -70,6 +70,7 @@ class WritingScript(Place):
     name="No render-blocking scripts",
     outcomes={"synchronous": outcome("Render-blocking scripts", HIGH, MEDIUM, LOW)},
     why="Browsers show nothing until these scripts have been loaded and run.",
+    consequence="Visitors look at an empty screen for longer than necessary, and may leave.",
     judged=document_thresholds(GOOD_SCRIPT_COUNT, POOR_SCRIPT_COUNT)
     + f" Milder if they weigh up to {size(INITIAL_WINDOW_BYTES)} in all.",
     severity=HIGH,

@@ -75,6 +75,7 @@ class CachedFile(Place):
     name="Static files have a cache lifetime",
     outcomes={"no-lifetime": "Static files without a cache lifetime"},
     why="Browsers then guess how long to keep a file, so returning visitors may download it again.",
+    consequence="Returning visitors may have to load the same files again, so the page appears more slowly.",
     judged=document_thresholds(GOOD_UNCACHED_FILES, POOR_UNCACHED_FILES),
     severity=HIGH,
     fix="Send a `Cache-Control` header with every static file: `max-age=31536000, immutable` where its name changes "

@@ -137,6 +137,7 @@ class _UnusedCode:
     name="Text is compressed",
     outcomes={"uncompressed": "Text is sent uncompressed", "document": "Page is sent uncompressed"},
     why="Uncompressed text takes longer to arrive, most of all on slow connections.",
+    consequence="The page takes longer to load than necessary, most of all on slow phone connections.",
     judged=document_thresholds(size(MAX_WASTED_BYTES_TO_PASS), size(MAX_WASTED_BYTES_TO_WARN))
     + " The saving is what gzip saves on the bytes received.",
     severity=HIGH,

@@ -60,6 +60,7 @@ class ScriptError(Place):
     name="Page shows its content in a browser",
     outcomes=OUTCOMES,
     why="Visitors see nothing of what the page offers, however fast it is.",
+    consequence="Visitors may not see what you offer: the page stays empty, keeps loading or shows an error.",
     judged=JUDGED,
     severity=CRITICAL,
     fix=FIX,

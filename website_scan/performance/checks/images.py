@@ -199,6 +199,7 @@ def image_dimensions(document: Document, styles: Styles, resources: Resources) -
     name="Images in modern formats",
     outcomes={"old-format": outcome("Images not in modern formats", HIGH, MEDIUM)},
     why="AVIF and WebP files are smaller than JPEG and PNG files of the same image.",
+    consequence="Pictures take longer to load than necessary, most of all on slow phone connections.",
     judged=document_thresholds(size(MAX_WASTED_BYTES_TO_PASS), size(MAX_WASTED_BYTES_TO_WARN))
     + " The saving is estimated from bytes and pixels.",
     severity=HIGH,

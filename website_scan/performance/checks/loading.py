@@ -179,6 +179,7 @@ class EstimatedLoad(Place):
     name="Largest contentful paint",
     outcomes={"slow": outcome("Slow largest contentful paint", CRITICAL, MEDIUM, LOW)},
     why="Until its largest element is painted, visitors do not see the main content of the page.",
+    consequence="Visitors wait a long time for the main content of the page, and may leave before they see it.",
     judged=document_curve_thresholds(f"{LCP_S[0]} s", f"{LCP_S[1]} s"),
     severity=CRITICAL,
     fix="Let the browser discover the largest element early (in the HTML itself, an image with "
@@ -211,6 +212,7 @@ def lcp(vitals: Vitals, load: BrowserLoad) -> Verdict:
     name="Total blocking time",
     outcomes={"high": outcome("High total blocking time", HIGH, MEDIUM, LOW)},
     why="While the main thread is blocked, the page does not react to taps, clicks and keys.",
+    consequence="The page may not react to taps for a while, so visitors may think that it is broken.",
     judged=document_curve_thresholds(f"{TBT_S[0] * 1000:.0f} ms", f"{TBT_S[1] * 1000:.0f} ms"),
     severity=HIGH,
     fix="Load fewer scripts, split long tasks into shorter ones, and defer what the first screen does not need.",
@@ -231,6 +233,7 @@ def tbt(vitals: Vitals, load: BrowserLoad) -> Verdict:
     name="Cumulative layout shift",
     outcomes={"high": outcome("High cumulative layout shift", HIGH, MEDIUM, LOW)},
     why="Content that jumps makes people lose their place or tap the wrong thing.",
+    consequence="Content jumps while visitors read or tap, so they may lose their place or hit the wrong button.",
     judged=document_curve_thresholds(f"{CLS[0]}", f"{CLS[1]}"),
     severity=HIGH,
     fix="Give images, frames and ads their size (`width` and `height`, or `aspect-ratio`), and insert nothing above "
@@ -262,6 +265,7 @@ def cls(vitals: Vitals, load: BrowserLoad) -> Verdict:
     name="First contentful paint",
     outcomes={"slow": outcome("Slow first contentful paint", HIGH, MEDIUM, LOW)},
     why="Until the first text or image appears, visitors cannot tell whether the page works at all.",
+    consequence="Visitors look at an empty screen for a long time, and may leave before anything appears.",
     judged=document_curve_thresholds(f"{FCP_S[0]} s", f"{FCP_S[1]} s"),
     severity=HIGH,
     fix="Let the server respond faster, without redirects, and load only what the first screen needs before it: few "
@@ -303,6 +307,7 @@ def speed_index(vitals: Vitals, load: BrowserLoad) -> Verdict:
     name="LCP image is not lazily loaded",
     outcomes={"lazy": outcome("LCP image is lazily loaded", HIGH, LOW)},
     why="A lazily loaded image waits for the layout, so the main content appears later than necessary.",
+    consequence="The main picture of the page appears later than necessary, so visitors wait longer.",
     judged="Low if a preload requests the image before the layout. With `fetchpriority=high` such an image passes.",
     severity=HIGH,
     fix='Remove `loading="lazy"` from the image.',

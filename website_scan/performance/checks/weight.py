@@ -71,6 +71,7 @@ class DuplicateFile(Place):
     name="Total page weight",
     outcomes={"heavy": "Heavy page"},
     why="Every byte costs time on slow connections, and money on mobile plans.",
+    consequence="The page takes longer to load on phones and uses up visitors' data, so some may leave.",
     judged=document_thresholds(*map(size, TOTAL_BYTES_LIMITS)),
     severity=HIGH,
     fix="Compress and resize images, split scripts and load them where they are needed, and lazy-load what is "
@@ -91,6 +92,7 @@ def total_weight(page: Page, resources: Resources) -> Verdict:
     name="JavaScript weight",
     outcomes={"heavy": "Heavy JavaScript"},
     why="Scripts have to be parsed, compiled and run after the download: byte for byte, the most expensive content.",
+    consequence="Phones need longer to get the page ready, so visitors wait before they can use it.",
     judged=document_thresholds(*map(size, JS_BYTES_LIMITS)),
     severity=HIGH,
     fix="Remove scripts that the page does not use, split bundles by page, and send them compressed.",

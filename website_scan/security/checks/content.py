@@ -159,7 +159,11 @@ def _make_places(files: list[_EmbeddedResource]) -> list[EmbeddedFile]:
     name="Subresource Integrity",
     outcomes={
         "missing": "Third-party files without an integrity attribute",
-        "over-http": outcome("Third-party files over plain HTTP", HIGH),
+        "over-http": outcome(
+            "Third-party files over plain HTTP",
+            HIGH,
+            consequence="On public Wi-Fi, someone may be able to change what visitors see on the page.",
+        ),
     },
     why="Anyone who can change such a file can change this page, and may read what visitors type.",
     severity=LOW,
@@ -207,6 +211,7 @@ def sri_third_party(page: Page, document: Document, policies: Policies) -> Verdi
     name="No files from compromised hosts",
     outcomes={"loaded": "Files from a compromised host"},
     why="Such hosts have served malicious scripts to visitors of other sites.",
+    consequence="Visitors may receive malicious code, because the page uses a service that has spread it before.",
     severity=CRITICAL,
     fix="Remove the reference at once, and serve the file yourself or from a CDN that you trust.",
     references=("CVE-2024-38526", "CWE-506", "CWE-829"),

@@ -76,7 +76,10 @@ def _cookie_names(cookies: Sequence[Cookie]) -> Values:
     name="Cookies have the Secure attribute",
     outcomes={
         "missing": outcome("Cookies without the Secure attribute", MEDIUM),
-        "missing-on-session": "Session cookies without the Secure attribute",
+        "missing-on-session": outcome(
+            "Session cookies without the Secure attribute",
+            consequence="On public Wi-Fi, someone may be able to take over visitors' log-ins and act in their name.",
+        ),
         "missing-on-load-balancer": outcome("Load balancer cookies without the Secure attribute", LOW),
     },
     why="Browsers send a cookie without Secure over plain HTTP too, where anyone on the network can read it.",
@@ -135,6 +138,7 @@ def cookie_secure(page: Page, cookies: Cookies) -> Verdict:
     name="Session cookies have the HttpOnly attribute",
     outcomes={"missing": "Session cookies without the HttpOnly attribute"},
     why="An injected script can read the session cookie and send it to an attacker.",
+    consequence="If someone manages to slip malicious code into your page, it can take over visitors' log-ins.",
     severity=HIGH,
     fix=Fix("Add `HttpOnly` to the session cookie.", SAFE_COOKIE_EXAMPLE),
     references=("RFC 6265bis, section 4.1.2.6", "CWE-1004", "MDN: Set-Cookie"),

@@ -138,6 +138,7 @@ class BypassHost(Place):
         "any-script": outcome("CSP allows any script", HIGH, MEDIUM),
     },
     why="Without a policy for scripts, injected markup can run scripts from any host.",
+    consequence="If someone manages to slip malicious code into your page, visitors' browsers will run it.",
     judged="A fail stands for the whole category: a policy that restricts no script costs no more than none at all. "
     "Medium on a page without scripts, forms, frames and cookies.",
     severity=HIGH,
@@ -182,6 +183,7 @@ def csp_present(page: Page, document: Document, policies: Policies) -> Verdict:
     name="CSP restricts inline scripts",
     outcomes={"inline-scripts": "CSP allows inline scripts", "event-handlers": "CSP allows inline event handlers"},
     why="Injected scripts are mostly inline; a policy that allows those does not stop the attack.",
+    consequence="If someone manages to slip malicious code into your page, your protection is unlikely to stop it.",
     severity=HIGH,
     fix=Fix(
         f"Give the page's own inline scripts a nonce or hash, and remove `'unsafe-inline'`. {NONCE_OR_HASH_EXAMPLES}",
@@ -234,6 +236,7 @@ def csp_script_inline(policies: Policies) -> Verdict:
     name="CSP restricts script sources",
     outcomes={"any-host": "CSP allows scripts from any host"},
     why="A source that matches every host also matches an attacker's.",
+    consequence="If someone manages to slip malicious code into your page, your protection does not stop it.",
     severity=HIGH,
     fix=Fix(
         f"List the hosts that scripts come from or, better, use nonces or hashes. {NONCE_OR_HASH_EXAMPLES}",
@@ -428,6 +431,7 @@ def csp_syntax(policies: Policies) -> Verdict:
     name="CSP nonces change with every response",
     outcomes={"reused": outcome("CSP nonces are reused", HIGH, MEDIUM)},
     why="A nonce that is known in advance is no secret: injected scripts can use it.",
+    consequence="If someone manages to slip malicious code into your page, it can get past your protection.",
     severity=HIGH,
     fix="Generate a new random nonce of at least 128 bits for every response, and do not cache the page.",
     references=("CSP Level 3, section 7.1", "CWE-330", "MDN: script-src"),

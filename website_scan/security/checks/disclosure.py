@@ -312,6 +312,7 @@ def private_ip(page: Page, document: Document) -> Verdict:
         "unfinished-work": outcome("Comment about unfinished security work", LOW),
     },
     why="Every visitor can read comments; passwords and notes about weaknesses help attackers.",
+    consequence="Anyone can read a password or key that was left in a hidden note on the page.",
     severity=HIGH,
     fix="Strip the comment before the page is sent, for example in the build, and change any credentials in it.",
     references=("CWE-615", "OWASP WSTG-INFO-05"),

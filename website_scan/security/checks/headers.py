@@ -81,6 +81,7 @@ class CorsRow(Place):
         "any-site": "frame-ancestors allows any site",
     },
     why="A site that frames the page invisibly can trick visitors into clicking what they do not see.",
+    consequence="Another site can hide yours under its own buttons, so that visitors click what they do not see.",
     severity=HIGH,
     fix=Fix(
         "List the sites that may frame the page in `frame-ancestors` (`'none'` for no site), and send "
@@ -264,6 +265,7 @@ def cross_origin_policies(page: Page) -> Verdict:
         "plain-http": outcome("CORS allows the site's HTTP origin with credentials", MEDIUM),
     },
     why="Any website can read what this site shows to logged-in visitors.",
+    consequence="A malicious site may be able to read what your site shows to visitors who are logged in.",
     severity=CRITICAL,
     fix="Compare the whole `Origin` with a list of trusted origins, echo only these, with `Vary: Origin`, and never "
     "`null`.",

@@ -103,8 +103,15 @@ class HttpForm(Place):
 @check(
     "https-available",
     name="HTTPS available",
-    outcomes={"unavailable": "HTTPS not available", "ssl-3-only": "HTTPS with SSL 3.0 only"},
+    outcomes={
+        "unavailable": "HTTPS not available",
+        "ssl-3-only": outcome(
+            "HTTPS with SSL 3.0 only",
+            consequence="Visitors cannot open your site securely, because its encryption is out of date.",
+        ),
+    },
     why="Over plain HTTP, anyone on the network can read and change what visitors see and send.",
+    consequence="Others on the same network, such as public Wi-Fi, can read and change what visitors see and send.",
     severity=CRITICAL,
     fix="Get a certificate (over ACME it is free and renews itself), and serve the site over TLS.",
     references=("RFC 9110, section 4.2.2", "RFC 9325", "CWE-319"),
@@ -150,12 +157,15 @@ def https_available(target: Target, peer: TlsPeer, support: TlsSupport) -> Verdi
     outcomes={
         "missing": "No redirect from HTTP to HTTPS",
         "error-status": outcome("Plain HTTP answers with an error", LOW),
-        "invalid": "Redirect from HTTP is invalid",
+        "invalid": outcome(
+            "Redirect from HTTP is invalid", consequence="Visitors may get an error instead of your site."
+        ),
         "ends-at-http": "Redirects from HTTP do not lead to HTTPS",
         "http-again": outcome("Redirect from HTTP leads to plain HTTP again", MEDIUM),
         "other-host": outcome("Redirect from HTTP leads to another host first", LOW),
     },
     why="Anyone on the network can read and change what is sent over plain HTTP.",
+    consequence="Visitors can end up on an unprotected version of your site, where others can read what they send.",
     severity=HIGH,
     fix="Answer every request on port 80 with a 301 or 308 to the same host and path: `Location: https://HOST/PATH`.",
     references=("RFC 6797, section 7.2", "CWE-319"),
@@ -220,13 +230,17 @@ def http_to_https_redirect(plain: PlainHttp) -> Verdict:
     outcomes={
         "invalid": "Certificate is not trusted",
         "self-signed": "Certificate is self-signed",
-        "incomplete": "Certificate chain is incomplete",
+        "incomplete": outcome(
+            "Certificate chain is incomplete",
+            consequence="Some visitors may see a security warning instead of your site, and leave.",
+        ),
         "no-root": "Certificate chain leads to no trusted root",
         "unknown-issuer": "Certificate issuer is unknown",
         "weak": "Certificate is too weak for browsers",
         "long": "Certificate is valid for too long",
     },
     why="Browsers that do not trust a certificate show a warning instead of the site; API clients refuse to connect.",
+    consequence="Visitors may see a security warning instead of your site, and leave.",
     judged="Also fails if browsers refuse a chain with a trusted root: MD5, SHA-1 or an RSA key below 1024 bits under "
     "it, or a certificate that is valid for too long.",
     severity=CRITICAL,
@@ -255,6 +269,7 @@ def tls_cert_trusted(peer: TlsPeer) -> Verdict:
     name="Certificate matches the host name",
     outcomes={"other-host": "Certificate does not match the host name", "no-host": "Certificate names no host"},
     why="Browsers cannot tell the server from an impostor, so they show a warning instead of the site.",
+    consequence="Visitors may see a security warning instead of your site, and leave.",
     severity=CRITICAL,
     fix="Get a certificate whose subjectAltName lists every host name of the site.",
     references=("RFC 9525, section 6", "RFC 9110, section 4.3.4", "CWE-297"),
@@ -291,6 +306,7 @@ def tls_cert_hostname(peer: TlsPeer) -> Verdict:
         "due": outcome("Certificate expires in {left}", MEDIUM),
     },
     why="Outside the validity period of its certificate, browsers show a warning instead of the site.",
+    consequence="Visitors may see a security warning instead of your site, and leave.",
     severity=CRITICAL,
     fix="Renew the certificate, and let an ACME client renew it when a third of its lifetime is left.",
     references=("RFC 5280, section 4.1.2.5", "CWE-298"),
@@ -334,6 +350,7 @@ def tls_cert_expiry(peer: TlsPeer, clock: Clock) -> Verdict:
     name="Certificate has a strong key and signature",
     outcomes={"weak": "Certificate is weak"},
     why="With enough computing power, a weak key or signature can be broken, and the server impersonated.",
+    consequence="Someone with enough computing power could pose as your site and deceive your visitors.",
     severity=HIGH,
     fix="Get a certificate with an ECDSA P-256 or RSA 2048-bit key, signed with SHA-256.",
     references=("RFC 9325, section 4.5", "NIST SP 800-131A", "CWE-326"),
@@ -365,7 +382,11 @@ def tls_cert_strength(peer: TlsPeer) -> Verdict:
     name="Outdated TLS versions are refused",
     outcomes={
         "accepted": "Outdated TLS versions are accepted",
-        "ssl-3": outcome("SSL 3.0 is accepted", HIGH),
+        "ssl-3": outcome(
+            "SSL 3.0 is accepted",
+            HIGH,
+            consequence="Someone on the same network may be able to read what visitors with very old software send.",
+        ),
     },
     why="Versions before TLS 1.2 have known weaknesses, and attackers can downgrade connections to them.",
     severity=MEDIUM,
@@ -391,6 +412,7 @@ def tls_legacy_protocols(support: TlsSupport) -> Verdict:
     name="TLS 1.3 is supported",
     outcomes={"unsupported": "TLS 1.3 is not supported", "only-tls-1-2": outcome("TLS 1.3 is not supported", LOW)},
     why="TLS 1.3 connects one round trip faster, and lacks the features that known attacks exploit.",
+    consequence="Visitors may not be able to open your site securely, because its encryption is out of date.",
     severity=HIGH,
     fix=Fix("Enable TLS 1.3 beside TLS 1.2, with OpenSSL 1.1.1 or later.", TLS_1_3_ON_SETTINGS),
     references=("RFC 9325, section 3.1", "RFC 8446", "CWE-327"),
@@ -413,8 +435,15 @@ def tls_modern_protocols(support: TlsSupport) -> Verdict:
 @check(
     "tls-weak-ciphers",
     name="No weak cipher suites",
-    outcomes={"accepted": "Weak cipher suites are accepted", "no-forward-secrecy": "No forward secrecy"},
+    outcomes={
+        "accepted": "Weak cipher suites are accepted",
+        "no-forward-secrecy": outcome(
+            "No forward secrecy",
+            consequence="If your server's secret key is ever stolen, earlier visits that someone recorded can be read.",
+        ),
+    },
     why="Weak cipher suites can be broken; without forward secrecy, a stolen key also decrypts recorded traffic.",
+    consequence="Someone on the same network may be able to decipher what some visitors send to your site.",
     severity=HIGH,
     fix=Fix("Offer only AEAD suites with forward secrecy.", STRONG_SUITES_SETTINGS),
     references=("RFC 9325, section 4.1", "RFC 7465", "CWE-327"),
@@ -456,6 +485,7 @@ def tls_weak_ciphers(support: TlsSupport) -> Verdict:
         "contradictory": outcome("HSTS headers differ", MEDIUM),
     },
     why="Without a lasting HSTS policy, browsers may send a request over plain HTTP, where it can be intercepted.",
+    consequence="On public Wi-Fi, someone may be able to lead visitors to an unprotected or fake version of your site.",
     judged=f"Passes with a max-age of at least 180 days ({MIN_HSTS_MAX_AGE_S:,} s) that browsers read; a shorter "
     "one warns.",
     severity=HIGH,
@@ -553,6 +583,7 @@ def hsts_preload_consistency(page: Page, answer: HttpsAnswer) -> Verdict:
     name="No mixed content",
     outcomes={"active": "Mixed content", "passive": outcome("Mixed passive content", LOW)},
     why="Browsers block scripts, styles and frames over plain HTTP, and anyone on the network can change the rest.",
+    consequence="Parts of the page may be missing or not work, because browsers block them as unsafe.",
     severity=HIGH,
     fix=Fix(
         "Load every resource over HTTPS, or send a policy that upgrades insecure requests.",
@@ -596,10 +627,19 @@ def mixed_content(page: Page, document: Document, policies: Policies, seen: Mixe
     name="Forms are submitted over HTTPS",
     outcomes={
         "over-http": "Form is submitted over plain HTTP",
-        "password": outcome("Password is submitted over plain HTTP", CRITICAL),
-        "password-page": outcome("Password field over plain HTTP", CRITICAL),
+        "password": outcome(
+            "Password is submitted over plain HTTP",
+            CRITICAL,
+            consequence="Others on the same network, such as public Wi-Fi, can read the passwords that visitors type.",
+        ),
+        "password-page": outcome(
+            "Password field over plain HTTP",
+            CRITICAL,
+            consequence="Others on the same network, such as public Wi-Fi, can read the passwords that visitors type.",
+        ),
     },
     why="Anyone on the network can read what people type, including passwords.",
+    consequence="Others on the same network, such as public Wi-Fi, can read what visitors type into a form.",
     severity=HIGH,
     fix='Serve the page over HTTPS, and submit the form over HTTPS too: `<form action="https://…">`.',
     references=("HTML, form submission", "CWE-319", "CWE-523"),

@@ -59,6 +59,7 @@ class MeasuredDescription(TypedDict):
         "long": outcome("Page title is too long", LOW),
     },
     why="Search results usually show the title as their headline, and search engines may replace a poor one.",
+    consequence="Search engines choose a headline for the page themselves, which may attract fewer people.",
     judged=f"Titles from {TITLE_WIDTH_RANGE_PX[0]} to {TITLE_WIDTH_RANGE_PX[1]} pixels pass, in the width of Arial "
     "as search results show it. Where scripts set the title, theirs counts.",
     severity=HIGH,

@@ -104,6 +104,7 @@ class ReadSitemap(Place):
         "too-large": outcome("robots.txt is too large", MEDIUM),
     },
     why="Crawlers may crawl what should be left alone, or nothing at all.",
+    consequence="Search engines may stay away from your whole site, so people may not find it by searching.",
     severity=HIGH,
     fix="Answer `/robots.txt` with status 200 and plain text, or with 404 if nothing is blocked.",
     references=("RFC 9309, sections 2.2 to 2.5", "Google Search Central: robots.txt", "Lighthouse: robots-txt"),

@@ -17,6 +17,7 @@ CATEGORY = Category("Display", weight=1, html=True, error_pages=False, content=T
     name="Page shows its content in a browser",
     outcomes=OUTCOMES,
     why="Search engines that render the page find nothing to index.",
+    consequence="Search engines may find nothing on the page, so people may not find it by searching.",
     judged=JUDGED,
     severity=CRITICAL,
     fix=FIX,

@@ -185,6 +185,7 @@ def hreflang_x_default(alternates: Alternates, sitemaps: Sitemaps | None) -> Ver
     name="Language versions link back",
     outcomes={"unconfirmed": "Language versions do not link back"},
     why="Search engines ignore a link that is not returned, as any page could claim to be a version.",
+    consequence="Search engines may show the page to people in the wrong language.",
     judged="Links in the head, in Link headers and in the sitemap count. If the sitemap lists language versions, but "
     "only a part of it was read, a version without a link in its head or headers is not judged.",
     severity=HIGH,

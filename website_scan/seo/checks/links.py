@@ -287,6 +287,7 @@ def broken_links(links: LinkAnswers) -> Verdict:
     name="No links to local or private addresses",
     outcomes={"private": "Links to addresses that are not public"},
     why="Such a link works only on the developer's machine or network.",
+    consequence="Visitors who follow a link on the page get an error, because it leads to a private network.",
     severity=HIGH,
     fix="Write the URL without scheme and host, as in `/PATH`, or use the site's public host.",
     references=("RFC 6761", "RFC 1918", "RFC 6762"),

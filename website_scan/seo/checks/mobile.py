@@ -39,6 +39,7 @@ class CrowdedTarget(StyledElement):
     name="Page sets a viewport",
     outcomes={"missing": "Page sets no viewport"},
     why="Phones lay the page out for a desktop screen and shrink it until it is unreadable.",
+    consequence="On phones, the page is shrunk until it is hard to read, so visitors may leave.",
     severity=HIGH,
     fix=Fix("Add a viewport to the head.", VIEWPORT),
     references=("Google Search Central: mobile-first indexing", "CSS Viewport Module Level 1"),

@@ -84,6 +84,7 @@ def rendered_metadata(page: Page, document: Document, canonicals: Canonicals, re
     name="HTML has no noindex that scripts remove",
     outcomes={"removed": "HTML has a noindex that scripts remove"},
     why="Google may not render a page whose HTML has noindex, so the script may never run.",
+    consequence="Search engines may leave the page out, so people may not find it by searching.",
     severity=HIGH,
     fix='Remove `<meta name="robots" content="noindex">` from the HTML itself.',
     references=(JAVASCRIPT_SEO_REFERENCE,),

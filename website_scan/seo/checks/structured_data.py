@@ -58,6 +58,7 @@ class MissingProperty(Place):
     name="JSON-LD syntax is valid",
     outcomes={"invalid": "JSON-LD syntax is invalid"},
     why="One syntax error makes search engines ignore the whole block.",
+    consequence="Search engines may ignore extra details that you provide, such as prices or opening hours.",
     severity=HIGH,
     fix="Use strict JSON: double quotes, no comments, no trailing commas, and `\\n` for line breaks in strings.",
     references=("RFC 8259", "JSON-LD 1.1, section 7"),

@@ -429,6 +429,49 @@ def test_page_exports_equal_the_api_exports(home: Member, format: str) -> None:
     assert client.get(f"/audit/{audit.id}/export/{format}").status_code == 404
 
 
+def test_audit_menu_copies_and_prints(home: Member) -> None:
+    """Regression test: the menu of a report had Print, and that of an audit had not."""
+    for audit in (page_audit(home), site_audit(home, 2)):
+        Audit.objects.update(status="completed")
+        page = page_of(browser_of(home, "viewer").get(f"/audit/{audit.id}"))
+        (menu,) = page.xpath("//details[summary='Export']")
+        assert menu.xpath(".//a/@href")[0] == f"/audit/{audit.id}/for-developer.txt"
+        assert menu.xpath(".//button/@data-copy-from") == [f"/audit/{audit.id}/for-developer.txt"]
+        assert len(menu.xpath(".//button[@data-print]")) == 1
+        assert [path for path in page.xpath("//script/@src") if path.endswith("js/report.js")]
+
+
+def test_developer_text_names_affected_pages(home: Member) -> None:
+    audit = site_audit(home, 4)
+    Audit.objects.update(status="completed")
+    AuditFinding.objects.filter(severity="high").update(consequence="Visitors may leave.")
+    client = browser_of(home)
+    text = client.get(f"/audit/{audit.id}/for-developer.txt").content.decode()
+    for part in (
+        "Address: https://bakery.example.com/",
+        "  Security:      C",
+        "1. Bad thing found (",
+        "   Visitors may leave.",
+        "On 3 of 3 pages, such as https://bakery.example.com/0 and",
+        "- =1+1",
+        "Fix: Mend it.",
+        f"Report:  {audit.audit_url}",
+        f"Only members of {home.organization.name} can open this link",
+    ):
+        assert part in text, text
+    assert "Meh thing" not in text
+    Audit.objects.update(status="running")
+    assert client.get(f"/audit/{audit.id}/for-developer.txt").status_code == 404
+
+
+def test_critical_and_high_findings_begin_with_their_consequence(home: Member) -> None:
+    audit = site_audit(home, 2)
+    AuditFinding.objects.filter(severity="high").update(consequence="Visitors may leave.", critical_pages=1)
+    page = browser_of(home).get(f"/audit/{audit.id}")
+    for xpath in ("//*[@id='critical']//li/p[1]", "//li[contains(@class, 'of-high')]//details/div/p[1]"):
+        assert set(element_texts(page, xpath)) == {"Visitors may leave."}, xpath
+
+
 def test_closed_organization_shares_no_audits(home: Member) -> None:
     audit = page_audit(home)
     Audit.objects.update(shared_at=NOW())
