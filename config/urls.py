@@ -38,6 +38,7 @@ from infrastructure.api.views import UnknownPath
 from operations.health.views import operations_page
 from reports.api import EXPORT_VIEWS as REPORT_EXPORT_VIEWS
 from reports.api import ReportDiff, ReportExport, ReportMutes, ReportView, UnknownReportExport
+from reports.conformance_api import ReportConformance
 from reports.mutes import views as mute_views
 from reports.mutes.api import MuteCollection, MuteItem
 from reports.sample_views import frozen, sample, sample_card, sample_picture, samples
@@ -209,6 +210,7 @@ urlpatterns = [
     path("v1/report/<any:scan_id>/export/<str:ending>", UnknownReportExport.as_view(), name="report-unknown-export"),
     path("v1/report/<any:scan_id>/export", ReportExport.as_view(), name="report-export"),
     path("v1/report/<any:scan_id>/mutes", ReportMutes.as_view(), name="report-mutes"),
+    path("v1/report/<any:scan_id>/conformance", ReportConformance.as_view(), name="report-conformance"),
     path("v1/report/<any:scan_id>/diff", ReportDiff.as_view(), name="report-diff"),
     path("v1/report/<any:scan_id>", ReportView.as_view(), name="report"),
     path("v1/audits", AuditCollection.as_view(), name="audit-collection"),

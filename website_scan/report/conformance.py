@@ -6,6 +6,8 @@ still needs a person.
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -18,6 +20,7 @@ from website_scan.findings import ScanType
 from website_scan.json_types import Count, component
 from website_scan.messages import counted
 from website_scan.report.references import criterion
+from website_scan.report.spreadsheets import cell
 from website_scan.report_json import ExportedCheck, ExportJson
 
 MAX_PAGES = 5
@@ -241,3 +244,23 @@ def _failure(standard: Standard, failed: Mapping[str, Sequence[str]]) -> str:
     """Return a sentence about the criteria that fail, by level, or an empty string."""
     levels = [f"level {level}: {', '.join(numbers)}" for level, numbers in failed.items() if numbers]
     return f"Fails {standard.label}, {'; '.join(levels)}." if levels else ""
+
+
+CSV_COLUMNS = ("clause", "name", "level", "result", "checks", "pages", "url")
+
+
+def conformance_csv(conformance: Conformance) -> str:
+    """Return the results as CSV, with one line for each criterion. Cells are safe from formula injection."""
+    output = io.StringIO()
+    writer = csv.writer(output, lineterminator="\r\n")
+    writer.writerow(CSV_COLUMNS)
+    for row in conformance["criteria"]:
+        findings = row["failed"] or row["needs_review"]
+        cells: dict[str, object] = {
+            **row,
+            "result": Result(row["result"]).label,
+            "checks": "\n".join(f"{finding['title']}: {finding['message']}" for finding in findings),
+            "pages": " ".join(dict.fromkeys(page for finding in findings for page in finding["pages"])),
+        }
+        writer.writerow([cell(cells[column]) for column in CSV_COLUMNS])
+    return output.getvalue()
