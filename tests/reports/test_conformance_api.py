@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from scans.models import Scan
-from tests.factories import Member, finished_scan, member_of
+from scans.visits.claims import claim_scan, finish_scan
+from tests.factories import Member, finished_scan, make_result, make_scan, member_of
 from tests.results import check_of
 from website_scan.findings import HIGH
 from website_scan.result import CategoryResult
@@ -41,8 +42,11 @@ FINDINGS = (
 
 @pytest.fixture
 def scan(home: Member) -> Scan:
-    categories = (CategoryResult("things", "Things", 10, FINDINGS, 71),)
-    return finished_scan(home, type="accessibility", categories=categories)
+    scan = make_scan(home, type="accessibility")
+    claim = claim_scan(scan.id)
+    assert claim is not None
+    assert finish_scan(claim, make_result(scan, categories=(CategoryResult("things", "Things", 10, FINDINGS, 71),)))
+    return Scan.objects.get(id=scan.id)
 
 
 def conformance(home: Member, scan: Scan, query: str = "") -> Any:
