@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
+from collections import Counter
 from typing import Any, cast
 
 import pytest
+from rdflib import RDF, Graph, Namespace, Node, URIRef
 
 from tests.results import check_of
 from website_scan.accessibility.standards import Standard, required_criteria, success_criteria
@@ -19,6 +22,7 @@ from website_scan.report.conformance import (
     conformance_of_reports,
     failure_of,
 )
+from website_scan.report.earl import earl
 from website_scan.report.references import criterion
 from website_scan.report.serialization import exported_check
 from website_scan.report_json import ExportJson
@@ -40,6 +44,7 @@ COUNTS = {
     (Standard.SECTION_508, "AA"): 38,
 }
 REFERENCES = {check.id: check.references for check in checks(ScanType.ACCESSIBILITY)}
+EARL = Namespace("http://www.w3.org/ns/earl#")
 CLAIMS = re.compile(r"\b(?:conforms?|passes|passed|compliant|accessible)\b", re.IGNORECASE)
 
 
@@ -181,3 +186,23 @@ def test_criterion_lists_the_checks_that_concern_it() -> None:
 )
 def test_failure_of_a_report_names_levels_a_and_aa(statuses: dict[str, str], failure: str) -> None:
     assert failure_of(report(**cast(Any, statuses))) == failure
+
+
+@pytest.mark.filterwarnings("ignore:ConjunctiveGraph is deprecated")  # rdflib uses it itself
+def test_earl_is_valid_rdf() -> None:
+    """rdflib reads the JSON-LD, and finds a complete assertion for each criterion."""
+    completed = {"completed_at": "2026-11-29T10:00:00Z", "final_url": "https://example.com/home"}
+    page = cast(ExportJson, {**report(image_alt="fail", color_contrast="warn"), **completed})
+    graph = Graph().parse(data=json.dumps(earl([page], Standard.WCAG_22, "AA")), format="json-ld")
+    assertions = list(graph.subjects(RDF.type, EARL.Assertion))
+    assert len(assertions) == 55
+    outcomes: Counter[Node | None] = Counter()
+    for assertion in assertions:
+        assert (assertion, EARL.subject, URIRef("https://example.com/home")) in graph
+        assert (assertion, EARL.mode, EARL.automatic) in graph
+        assert graph.value(assertion, EARL.assertedBy) is not None
+        assert str(graph.value(assertion, EARL.test)).startswith("https://www.w3.org/WAI/")
+        result = graph.value(assertion, EARL.result)
+        assert (result, RDF.type, EARL.TestResult) in graph
+        outcomes[graph.value(result, EARL.outcome)] += 1
+    assert outcomes == {EARL.failed: 1, EARL.cantTell: 1, EARL.untested: 53}
