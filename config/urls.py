@@ -58,6 +58,7 @@ from scans.api import ScanCollection, ScanItem, ScanListing, UsageView
 from scans.policy import ABOUT_SCANS_PATH
 from sites.audits.api import EXPORT_VIEWS as AUDIT_EXPORT_VIEWS
 from sites.audits.api import AuditCollection, AuditExport, AuditFindings, AuditItem, AuditPages, UnknownAuditExport
+from sites.audits.conformance import AuditConformance
 from sites.audits.pages import views as audit_pages
 from sites.badges.api import BadgeCollection, BadgeItem
 from sites.badges.views import badge, badge_card, badge_link, page_badge
@@ -215,6 +216,7 @@ urlpatterns = [
     path("v1/report/<any:scan_id>", ReportView.as_view(), name="report"),
     path("v1/audits", AuditCollection.as_view(), name="audit-collection"),
     path("v1/audits/<any:audit_id>/pages", AuditPages.as_view(), name="audit-pages"),
+    path("v1/audits/<any:audit_id>/conformance", AuditConformance.as_view(), name="audit-conformance"),
     path("v1/audits/<any:audit_id>/findings", AuditFindings.as_view(), name="audit-findings"),
     *(
         path(f"v1/audits/<any:audit_id>/export/{ending}", view.as_view(), name=f"audit-{ending}")

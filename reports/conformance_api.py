@@ -27,9 +27,23 @@ from website_scan.report.storage import compact_json, read_export
 FORMATS = ("json", "csv", "earl")
 
 
-class NotAnAccessibilityReport(Refusal):
+class NotAccessibility(Refusal):
     code = "NOT_ACCESSIBILITY"
     status = 409
+
+
+QUERY_PARAMETERS = [
+    OpenApiParameter("standard", str, enum=[one.value for one in Standard], default=DEFAULT_STANDARD.value),
+    OpenApiParameter("level", str, enum=list(LEVELS), default=DEFAULT_LEVEL),
+    OpenApiParameter(
+        "format",
+        str,
+        enum=list(FORMATS),
+        default="json",
+        description="`csv` for spreadsheets; `earl` for EARL 1.0 of the W3C as JSON-LD.",
+    ),
+]
+INVALID = "`INVALID_PARAMS`: an unknown standard, level or format."
 
 
 class ReportConformance(ApiView):
@@ -41,20 +55,12 @@ class ReportConformance(ApiView):
         tags=["Reports"],
         parameters=[
             id_parameter("scan_id", "scan"),
-            OpenApiParameter("standard", str, enum=[one.value for one in Standard], default=DEFAULT_STANDARD.value),
-            OpenApiParameter("level", str, enum=list(LEVELS), default=DEFAULT_LEVEL),
-            OpenApiParameter(
-                "format",
-                str,
-                enum=list(FORMATS),
-                default="json",
-                description="`csv` for spreadsheets; `earl` for EARL 1.0 of the W3C as JSON-LD.",
-            ),
+            *QUERY_PARAMETERS,
             *headers([200], Cache_Control=(str, "`private`, and for how long."), Vary=(str, "`Authorization`.")),
         ],
         responses=responses(
             {200: Conformance},
-            e400="`INVALID_PARAMS`: an unknown standard, level or format.",
+            e400=INVALID,
             e404="`SCAN_NOT_FOUND`.",
             e409="`SCAN_NOT_COMPLETE`, or `NOT_ACCESSIBILITY`: the scan is of another type.",
         ),
@@ -64,26 +70,37 @@ class ReportConformance(ApiView):
 
         Muted findings count, because a mute changes nothing on the page.
         """
-        query = request.query_params
-        standard = Standard(choice(query, "standard", [one.value for one in Standard]) or DEFAULT_STANDARD)
-        level = choice(query, "level", LEVELS) or DEFAULT_LEVEL
-        body_format = choice(query, "format", FORMATS) or "json"
+        standard, level, body_format = read_query(request)
         canonical_id, text = access_report(caller_of(request).organization_id, scan_id, "export")
         report = read_export(text)
         if report["type"] != "accessibility":
-            raise NotAnAccessibilityReport("Only reports of accessibility scans have results by success criterion.")
-        response: HttpResponse
-        if body_format == "earl":
-            response = HttpResponse(compact_json(earl([report], standard, level)), content_type="application/ld+json")
-        else:
-            conformance = conformance_of_reports([report], standard, level)
-            if body_format == "json":
-                response = Answer[Conformance](conformance)
-            else:
-                response = HttpResponse(conformance_csv(conformance), content_type="text/csv; charset=utf-8")
-        if body_format != "json":
-            ending = "csv" if body_format == "csv" else "jsonld"
-            response["Content-Disposition"] = f'attachment; filename="{canonical_id}-{standard.value}.{ending}"'
+            raise NotAccessibility("Only reports of accessibility scans have results by success criterion.")
+        conformance = conformance_of_reports([report], standard, level)
+        url = report.get("final_url") or report["url"]
+        response = conformance_response(conformance, body_format, canonical_id, url, report["completed_at"])
         response["Cache-Control"] = "private, max-age=86400"
         response["Vary"] = "Authorization"
         return response
+
+
+def read_query(request: Request) -> tuple[Standard, str, str]:
+    """Return the standard, the level and the format that a request asks for. Raises InvalidParams."""
+    query = request.query_params
+    standard = Standard(choice(query, "standard", [one.value for one in Standard]) or DEFAULT_STANDARD)
+    return standard, choice(query, "level", LEVELS) or DEFAULT_LEVEL, choice(query, "format", FORMATS) or "json"
+
+
+def conformance_response(
+    conformance: Conformance, body_format: str, id: str, url: str, completed_at: str
+) -> HttpResponse:
+    """Return the results of the page or site `url` in the requested format."""
+    if body_format == "json":
+        return Answer[Conformance](conformance)
+    if body_format == "csv":
+        response = HttpResponse(conformance_csv(conformance), content_type="text/csv; charset=utf-8")
+    else:
+        content = compact_json(earl(url, completed_at, conformance))
+        response = HttpResponse(content, content_type="application/ld+json")
+    ending = "csv" if body_format == "csv" else "jsonld"
+    response["Content-Disposition"] = f'attachment; filename="{id}-{conformance["standard"]}.{ending}"'
+    return response

@@ -191,6 +191,7 @@ GET_REPORT_MUTES = Operation("GET", "/v1/report/{scan}/mutes")
 POST_AUDIT = Operation("POST", "/v1/audits", {"page": PAGE})
 POST_PAGES = Operation("POST", "/v1/audits", {"pages": [PAGE]}, "of a list")
 POST_SITE = Operation("POST", "/v1/audits", {"site": PAGE}, "of a site")
+GET_AUDIT_CONFORMANCE = Operation("GET", "/v1/audits/{audit}/conformance")
 GET_AUDITS = Operation("GET", "/v1/audits")
 GET_AUDIT = Operation("GET", "/v1/audits/{audit}")
 DELETE_AUDIT = Operation("DELETE", "/v1/audits/{audit}")
@@ -652,10 +653,12 @@ def audits_group() -> Iterator[BadRequest]:
 
 def audit_group() -> Iterator[BadRequest]:
     yield from unknown_ids(GET_AUDIT, "audit")
-    for operation in (DELETE_AUDIT, GET_AUDIT_PAGES, GET_FINDINGS, GET_AUDIT_EXPORT, GET_AUDIT_SARIF, GET_AUDIT_CSV):
+    yield from GET_AUDIT_CONFORMANCE.queries("standard=wcag23", "level=B", "format=pdf")
+    downloads = (GET_AUDIT_EXPORT, GET_AUDIT_SARIF, GET_AUDIT_CSV, GET_AUDIT_CONFORMANCE)
+    for operation in (DELETE_AUDIT, GET_AUDIT_PAGES, GET_FINDINGS, *downloads):
         yield from few_unknown_ids(operation, "audit")
         yield operation.with_ids(audit="{expired_audit}").request()
-    for operation in (GET_AUDIT_EXPORT, GET_AUDIT_SARIF, GET_AUDIT_CSV):
+    for operation in downloads:
         yield operation.with_ids(audit="{running_audit}").request()
         yield operation.with_ids(audit="{queued_audit}").request()
         yield from operation.queries("limit=5")

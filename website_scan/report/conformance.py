@@ -8,20 +8,19 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cache
+from importlib.resources import files
 from typing import TypedDict
 
 from website_scan.accessibility.standards import LEVELS, Standard, SuccessCriterion, required_criteria
-from website_scan.catalogue import checks
-from website_scan.findings import ScanType
 from website_scan.json_types import Count, component
 from website_scan.messages import counted
 from website_scan.report.references import criterion
 from website_scan.report.spreadsheets import cell
-from website_scan.report_json import ExportedCheck, ExportJson
+from website_scan.report_json import ExportJson
 
 MAX_PAGES = 5
 DEFAULT_STANDARD, DEFAULT_LEVEL = Standard.WCAG_22, "AA"
@@ -89,55 +88,53 @@ class Conformance(TypedDict):
     criteria: list[CriterionResult]
 
 
-@dataclass(slots=True)
-class _CheckCount:
-    check: ExportedCheck
-    places: int = 0
-    pages: int = 0
-    urls: list[str] = field(default_factory=list)
-
-    def add(self, url: str, check: ExportedCheck) -> None:
-        self.places += sum(table["total"] for table in check["places"]) if check["status"] != "pass" else 0
-        self.pages += 1
-        if len(self.urls) < MAX_PAGES:
-            self.urls.append(url)
-
-    def as_json(self) -> CheckOfCriterion:
-        return {
-            "id": self.check["id"],
-            "title": self.check["title"],
-            "message": self.check["message"],
-            "places": self.places,
-            "pages_affected": self.pages,
-            "pages": self.urls,
-        }
-
-
 class ConformanceOfPages:
-    """Collects accessibility reports of pages, one after the other, and joins them by success criterion."""
+    """Joins results of accessibility checks on one or more pages by success criterion."""
 
-    def __init__(self) -> None:
-        self._pages = 0
+    def __init__(self, pages: int = 0) -> None:
+        self._pages = pages
         # Checks by ID, for each criterion.
-        self._failed: dict[str, dict[str, _CheckCount]] = {}
-        self._undecided: dict[str, dict[str, _CheckCount]] = {}
+        self._failed: dict[str, dict[str, CheckOfCriterion]] = {}
+        self._undecided: dict[str, dict[str, CheckOfCriterion]] = {}
         self._passed: dict[str, dict[str, None]] = {}
         self._skipped: dict[str, None] = {}
 
     def add(self, report: ExportJson) -> None:
         """Add the accessibility report of a page."""
         self._pages += 1
-        url = report["url"]
         for category in report["categories"]:
             for check in category["checks"]:
-                for number in criteria_of(check):
-                    if check["status"] == "pass":
-                        self._passed.setdefault(number, {})[check["id"]] = None
-                        continue
-                    counts = self._failed if check["status"] == "fail" else self._undecided
-                    counts.setdefault(number, {}).setdefault(check["id"], _CheckCount(check)).add(url, check)
+                if check["status"] == "pass":
+                    self.add_pass(check["id"], check["references"])
+                    continue
+                result: CheckOfCriterion = {
+                    "id": check["id"],
+                    "title": check["title"],
+                    "message": check["message"],
+                    "places": sum(table["total"] for table in check["places"]),
+                    "pages_affected": 1,
+                    "pages": [report["url"]],
+                }
+                self.add_finding(result, check["references"], has_failed=check["status"] == "fail")
         for skipped in report["skipped_checks"]:
             self._skipped[skipped["id"]] = None
+
+    def add_pass(self, id: str, references: Iterable[str]) -> None:
+        """Add a check that found nothing on a page."""
+        for number in criteria_of(references):
+            self._passed.setdefault(number, {})[id] = None
+
+    def add_finding(self, finding: CheckOfCriterion, references: Iterable[str], *, has_failed: bool) -> None:
+        """Add a finding of one or more pages. A warning leaves the criterion undecided."""
+        for number in criteria_of(references):
+            findings = (self._failed if has_failed else self._undecided).setdefault(number, {})
+            known = findings.get(finding["id"])
+            if known is None:
+                findings[finding["id"]] = {**finding, "pages": finding["pages"][:MAX_PAGES]}
+            else:
+                known["places"] += finding["places"]
+                known["pages_affected"] += finding["pages_affected"]
+                known["pages"] = [*known["pages"], *finding["pages"]][:MAX_PAGES]
 
     def conformance(self, standard: Standard = DEFAULT_STANDARD, level: str = DEFAULT_LEVEL) -> Conformance:
         """Return the results of all criteria that the standard requires at this level."""
@@ -158,8 +155,8 @@ class ConformanceOfPages:
         }
 
     def _result(self, one: SuccessCriterion, standard: Standard) -> CriterionResult:
-        failed = self._failed.get(one.number, {}).values()
-        undecided = self._undecided.get(one.number, {}).values()
+        failed = list(self._failed.get(one.number, {}).values())
+        undecided = list(self._undecided.get(one.number, {}).values())
         passed = list(self._passed.get(one.number, {}))
         if failed:
             result = Result.FAILS
@@ -174,8 +171,8 @@ class ConformanceOfPages:
             "clause": one.clause(standard),
             "url": one.url,
             "result": result.value,
-            "failed": [count.as_json() for count in failed],
-            "needs_review": [count.as_json() for count in undecided],
+            "failed": failed,
+            "needs_review": undecided,
             "passed": passed,
             "could_not_run": self._skipped_checks(one) if self._skipped else [],
         }
@@ -184,9 +181,9 @@ class ConformanceOfPages:
         return [id for id in checks_by_criterion().get(one.number, ()) if id in self._skipped]
 
 
-def criteria_of(check: ExportedCheck) -> list[str]:
-    """Return the numbers of the success criteria that the check refers to."""
-    links = map(criterion, check["references"])
+def criteria_of(references: Iterable[str]) -> list[str]:
+    """Return the numbers of the success criteria among a check's references."""
+    links = map(criterion, references)
     return [link.number for link in links if link is not None]
 
 
@@ -220,13 +217,22 @@ def conformance_of_reports(
 
 
 @cache
+def references_by_check() -> Mapping[str, Sequence[str]]:
+    """Return the references of all accessibility checks by check ID.
+
+    They come from the generated catalogue, because importing the checks takes long.
+    """
+    catalogue = json.loads((files("website_scan") / "checks.json").read_text(encoding="utf-8"))
+    return {check["id"]: check["references"] for check in catalogue["checks"] if check["type"] == "accessibility"}
+
+
+@cache
 def checks_by_criterion() -> Mapping[str, Sequence[str]]:
     """Return the IDs of the accessibility checks that refer to each success criterion, by its number."""
     ids: dict[str, list[str]] = {}
-    for check in checks(ScanType.ACCESSIBILITY):
-        for text in check.references:
-            if (link := criterion(text)) is not None:
-                ids.setdefault(link.number, []).append(check.id)
+    for id, references in references_by_check().items():
+        for number in criteria_of(references):
+            ids.setdefault(number, []).append(id)
     return ids
 
 

@@ -5,13 +5,10 @@ https://www.w3.org/TR/EARL10-Schema/
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from typing import Any
 
 from website_scan import __version__
-from website_scan.accessibility.standards import Standard
-from website_scan.report.conformance import Conformance, CriterionResult, Result, conformance_of_reports
-from website_scan.report_json import ExportJson
+from website_scan.report.conformance import Conformance, CriterionResult, Result
 
 CONTEXT = {
     "earl": "http://www.w3.org/ns/earl#",
@@ -42,9 +39,11 @@ INFORMATION = {
 }
 
 
-def earl(reports: Iterable[ExportJson], standard: Standard, level: str) -> dict[str, Any]:
-    """Return a JSON-LD document with an assertion for each page and each criterion of the standard."""
-    return {"@context": CONTEXT, "@graph": [_assertor(), *_assertions(reports, standard, level)]}
+def earl(url: str, completed_at: str, conformance: Conformance) -> dict[str, Any]:
+    """Return a JSON-LD document with an assertion about the page or site for each criterion of the standard."""
+    subject = {"@id": url, "@type": "earl:TestSubject", "dct:date": completed_at}
+    assertions = [_assertion(url, completed_at, row) for row in conformance["criteria"]]
+    return {"@context": CONTEXT, "@graph": [_assertor(), subject, *assertions]}
 
 
 def _assertor() -> dict[str, Any]:
@@ -54,15 +53,6 @@ def _assertor() -> dict[str, Any]:
         "doap:name": "Website Scan Service",
         "doap:release": {"@type": "doap:Version", "doap:revision": __version__},
     }
-
-
-def _assertions(reports: Iterable[ExportJson], standard: Standard, level: str) -> Iterator[dict[str, Any]]:
-    for report in reports:
-        url = report.get("final_url") or report["url"]
-        yield {"@id": url, "@type": "earl:TestSubject", "dct:date": report["completed_at"]}
-        conformance: Conformance = conformance_of_reports([report], standard, level)
-        for row in conformance["criteria"]:
-            yield _assertion(url, report["completed_at"], row)
 
 
 def _assertion(url: str, completed_at: str, row: CriterionResult) -> dict[str, Any]:

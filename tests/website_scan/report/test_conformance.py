@@ -191,9 +191,9 @@ def test_failure_of_a_report_names_levels_a_and_aa(statuses: dict[str, str], fai
 @pytest.mark.filterwarnings("ignore:ConjunctiveGraph is deprecated")  # rdflib uses it itself
 def test_earl_is_valid_rdf() -> None:
     """rdflib reads the JSON-LD, and finds a complete assertion for each criterion."""
-    completed = {"completed_at": "2026-11-29T10:00:00Z", "final_url": "https://example.com/home"}
-    page = cast(ExportJson, {**report(image_alt="fail", color_contrast="warn"), **completed})
-    graph = Graph().parse(data=json.dumps(earl([page], Standard.WCAG_22, "AA")), format="json-ld")
+    conformance = conformance_of_reports([report(image_alt="fail", color_contrast="warn")])
+    document = earl("https://example.com/home", "2026-11-29T10:00:00Z", conformance)
+    graph = Graph().parse(data=json.dumps(document), format="json-ld")
     assertions = list(graph.subjects(RDF.type, EARL.Assertion))
     assert len(assertions) == 55
     outcomes: Counter[Node | None] = Counter()
