@@ -38,6 +38,7 @@ from infrastructure.api.views import UnknownPath
 from operations.health.views import operations_page
 from reports.api import EXPORT_VIEWS as REPORT_EXPORT_VIEWS
 from reports.api import ReportDiff, ReportExport, ReportMutes, ReportView, UnknownReportExport
+from reports.conformance_api import ReportConformance
 from reports.mutes import views as mute_views
 from reports.mutes.api import MuteCollection, MuteItem
 from reports.sample_views import frozen, sample, sample_card, sample_picture, samples
@@ -57,6 +58,7 @@ from scans.api import ScanCollection, ScanItem, ScanListing, UsageView
 from scans.policy import ABOUT_SCANS_PATH
 from sites.audits.api import EXPORT_VIEWS as AUDIT_EXPORT_VIEWS
 from sites.audits.api import AuditCollection, AuditExport, AuditFindings, AuditItem, AuditPages, UnknownAuditExport
+from sites.audits.conformance import AuditConformance
 from sites.audits.pages import views as audit_pages
 from sites.badges.api import BadgeCollection, BadgeItem
 from sites.badges.views import badge, badge_card, badge_link, page_badge
@@ -211,10 +213,12 @@ urlpatterns = [
     path("v1/report/<any:scan_id>/export/<str:ending>", UnknownReportExport.as_view(), name="report-unknown-export"),
     path("v1/report/<any:scan_id>/export", ReportExport.as_view(), name="report-export"),
     path("v1/report/<any:scan_id>/mutes", ReportMutes.as_view(), name="report-mutes"),
+    path("v1/report/<any:scan_id>/conformance", ReportConformance.as_view(), name="report-conformance"),
     path("v1/report/<any:scan_id>/diff", ReportDiff.as_view(), name="report-diff"),
     path("v1/report/<any:scan_id>", ReportView.as_view(), name="report"),
     path("v1/audits", AuditCollection.as_view(), name="audit-collection"),
     path("v1/audits/<any:audit_id>/pages", AuditPages.as_view(), name="audit-pages"),
+    path("v1/audits/<any:audit_id>/conformance", AuditConformance.as_view(), name="audit-conformance"),
     path("v1/audits/<any:audit_id>/findings", AuditFindings.as_view(), name="audit-findings"),
     *(
         path(f"v1/audits/<any:audit_id>/export/{ending}", view.as_view(), name=f"audit-{ending}")

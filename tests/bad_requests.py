@@ -186,10 +186,12 @@ GET_EXPORT = Operation("GET", "/v1/report/{scan}/export")
 GET_SARIF = Operation("GET", "/v1/report/{scan}/export/sarif")
 GET_CSV = Operation("GET", "/v1/report/{scan}/export/csv")
 GET_DIFF = Operation("GET", "/v1/report/{scan}/diff")
+GET_CONFORMANCE = Operation("GET", "/v1/report/{scan}/conformance")
 GET_REPORT_MUTES = Operation("GET", "/v1/report/{scan}/mutes")
 POST_AUDIT = Operation("POST", "/v1/audits", {"page": PAGE})
 POST_PAGES = Operation("POST", "/v1/audits", {"pages": [PAGE]}, "of a list")
 POST_SITE = Operation("POST", "/v1/audits", {"site": PAGE}, "of a site")
+GET_AUDIT_CONFORMANCE = Operation("GET", "/v1/audits/{audit}/conformance")
 GET_AUDITS = Operation("GET", "/v1/audits")
 GET_AUDIT = Operation("GET", "/v1/audits/{audit}")
 DELETE_AUDIT = Operation("DELETE", "/v1/audits/{audit}")
@@ -600,7 +602,7 @@ def scans_group() -> Iterator[BadRequest]:
 
 def report_group() -> Iterator[BadRequest]:
     yield from unknown_ids(GET_REPORT, "scan")
-    for operation in (GET_REPORT, GET_EXPORT, GET_SARIF, GET_CSV, GET_DIFF, GET_REPORT_MUTES):
+    for operation in (GET_REPORT, GET_EXPORT, GET_SARIF, GET_CSV, GET_DIFF, GET_CONFORMANCE, GET_REPORT_MUTES):
         for state in ("queued", "scanning", "failed", "expired"):
             yield operation.with_ids(scan=f"{{{state}_scan}}").request()
         if operation is not GET_REPORT:
@@ -625,6 +627,7 @@ def report_group() -> Iterator[BadRequest]:
         "%00",
     ):
         yield from GET_DIFF.queries(f"with={value}")
+    yield from GET_CONFORMANCE.queries("standard=wcag23", "level=B", "format=pdf", "standard=", "level=a")
     yield from GET_DIFF.queries("with={expired_scan}", "with={scan_of_seo}", "with={scan_elsewhere}")
     yield from GET_DIFF.queries("with={no_report}", "with=%0A{scan}")
     yield GET_DIFF.with_ids(scan="{no_scan}").request(query="?with={scan}")
@@ -650,10 +653,12 @@ def audits_group() -> Iterator[BadRequest]:
 
 def audit_group() -> Iterator[BadRequest]:
     yield from unknown_ids(GET_AUDIT, "audit")
-    for operation in (DELETE_AUDIT, GET_AUDIT_PAGES, GET_FINDINGS, GET_AUDIT_EXPORT, GET_AUDIT_SARIF, GET_AUDIT_CSV):
+    yield from GET_AUDIT_CONFORMANCE.queries("standard=wcag23", "level=B", "format=pdf")
+    downloads = (GET_AUDIT_EXPORT, GET_AUDIT_SARIF, GET_AUDIT_CSV, GET_AUDIT_CONFORMANCE)
+    for operation in (DELETE_AUDIT, GET_AUDIT_PAGES, GET_FINDINGS, *downloads):
         yield from few_unknown_ids(operation, "audit")
         yield operation.with_ids(audit="{expired_audit}").request()
-    for operation in (GET_AUDIT_EXPORT, GET_AUDIT_SARIF, GET_AUDIT_CSV):
+    for operation in downloads:
         yield operation.with_ids(audit="{running_audit}").request()
         yield operation.with_ids(audit="{queued_audit}").request()
         yield from operation.queries("limit=5")

@@ -385,6 +385,7 @@ class Judgement:
             facts["browser"] = self._browser_load.product
             if self._browser_load.axe is not None and self.type is ScanType.ACCESSIBILITY:
                 facts["axe_core"] = self._browser_load.axe.version
+                facts["widths"] = list(self._browser_load.axe.widths)
                 if self._browser_load.axe.untested_frames:
                     facts["frames_not_judged"] = self._browser_load.axe.untested_frames
             if self._browser_load.console_errors:

@@ -224,7 +224,8 @@ Status = Annotated[int | None, Column("HTTP status", "number")]
 class Element(Place):
     """HTML element of the page.
 
-    Its `ancestry`, the names of its ancestors, is more stable than the selector.
+    Its `ancestry`, the names of its ancestors, is more stable than the selector. `page_width` is set if the fault is
+    only there while the page has this width.
     """
 
     kind: ClassVar[str] = "element"
@@ -237,6 +238,7 @@ class Element(Place):
     why: Annotated[str | None, Column("What is wrong")] = None
     wcag: Annotated[str | None, Column("WCAG", "short")] = None
     level: Annotated[str | None, Column("WCAG level", "short")] = None
+    page_width: Annotated[int | None, Column("Only on a page this wide", "number", "px")] = None
     ancestry: str = ""
 
     @property

@@ -13,6 +13,8 @@ class Facts(TypedDict, total=False):
 
     `unseen` is the code of the reason why content was not visible.
 
+    `widths` are the page's widths in CSS pixels on which axe-core examined it.
+
     `needs_log_in`: the site answered with a log-in page instead of the requested page.
     """
 
@@ -31,6 +33,7 @@ class Facts(TypedDict, total=False):
     checks_known: int
     browser: str
     axe_core: str
+    widths: list[int]
     frames_not_judged: int
     console_errors: int
 

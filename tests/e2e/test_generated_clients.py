@@ -208,6 +208,10 @@ def _call_report_operations(consumer: RecordingClient, page: str, earlier: str, 
     assert exported.report_id.startswith("rpt_")
     assert consumer.call("export_report_sarif", scan).additional_properties["version"] == "2.1.0"
     assert consumer.call("export_report_csv", scan).startswith("category,id,name")
+    refusal = consumer.call(
+        "get_report_conformance", scan, level=models.GetReportConformanceLevel.A, expected_status=409
+    )
+    assert refusal.code == "NOT_ACCESSIBILITY"
     diff = consumer.call("diff_reports", scan, with_=earlier)
     assert (diff.from_.id, diff.to.id, diff.score.change) == (earlier, scan, 0)
     body = models.MuteRequest(check=failed[0].id, host=page.split("/")[2], reason="Known.")
@@ -229,6 +233,7 @@ def _call_audit_operations(consumer: RecordingClient, page: str) -> None:
     assert audit.id in [audit.id for audit in consumer.call("list_audits").audits]
     assert [page.url for page in consumer.call("list_audit_pages", audit.id).pages] == [page]
     assert consumer.call("list_audit_findings", audit.id, type_=models.ScanType.SECURITY).total > 0
+    assert consumer.call("get_audit_conformance", audit.id, expected_status=409).code == "NOT_ACCESSIBILITY"
     assert consumer.call("export_audit", audit.id).audit.id == audit.id
     assert consumer.call("export_audit_sarif", audit.id).additional_properties["version"] == "2.1.0"
     assert consumer.call("export_audit_csv", audit.id).startswith("type,check")

@@ -61,6 +61,7 @@ MONITORS = (ROOT / "docs" / "monitors.md").read_text(encoding="utf-8")
 LISTS = (ROOT / "docs" / "lists.md").read_text(encoding="utf-8")
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$|^<!-- (?!generated: |end )(.+?) -->$", re.MULTILINE | re.DOTALL)
 WORKER_RUNS_SCAN_COMMENT = "a worker runs the scan here"
+WORKER_RUNS_ACCESSIBILITY_COMMENT = "a worker runs the accessibility scan here"
 EARLIER_REPORT_COMMENT = "the page has an earlier report here"
 WORKER_RUNS_AUDIT_COMMENT = "a worker runs the audit here"
 FIRST_RUN_ENDS_COMMENT = "the first run ends here"
@@ -175,6 +176,8 @@ class Session:
                 self.variables["WEBHOOK"] = created_id
             elif (kind := created_id.partition("_")[0]) in KINDS:
                 self.variables[KINDS[kind]] = created_id
+            elif response.json().get("type") == "accessibility":
+                self.variables["ACCESSIBILITY"] = created_id
             elif self.variables.setdefault("ID", created_id) != created_id:
                 self.variables["RUNNING"] = created_id
 
@@ -284,6 +287,9 @@ def test_commands_return_the_documented_responses(session: Session, monkeypatch:
         elif example.command == WORKER_RUNS_AUDIT_COMMENT:
             run_waiting_scans()
             assert Audit.objects.get(id=session.variables["AUDIT"]).status == "completed"
+        elif example.command == WORKER_RUNS_ACCESSIBILITY_COMMENT:
+            while Scan.objects.get(id=session.variables["ACCESSIBILITY"]).status == "queued":
+                tasks.run_scan(session.variables["ACCESSIBILITY"])
         else:
             assert example.command == WORKER_RUNS_SCAN_COMMENT
             tasks.run_scan(session.variables["ID"])

@@ -16,15 +16,14 @@ from typing import Any
 from playwright.async_api import Browser, CDPSession, Page, async_playwright
 
 from tests.playwright_options import launch_options
-from website_scan.browser.chromium import DEVICE_PIXEL_RATIO
-from website_scan.browser.visit import SCREEN
+from website_scan.browser.devices import PHONE
 
 SLOWDOWN = 4
 TIMEOUT_S = 60.0
 MIN_QUIET_S = 2.5  # A load has ended if requests are idle for this time after the load event.
 POLL_INTERVAL_S = 0.1
 WINDOW_GAP_S, WINDOW_S = 1.0, 5.0  # Session windows of layout shifts (web.dev, "Cumulative Layout Shift").
-FRAME = {"format": "jpeg", "quality": 80, "maxWidth": SCREEN["width"], "maxHeight": SCREEN["height"]}
+FRAME = {"format": "jpeg", "quality": 80, "maxWidth": PHONE.width, "maxHeight": PHONE.height}
 
 # This script keeps a slow CPU busy, so it runs last.
 VITALS = """
@@ -142,8 +141,8 @@ async def _warm_up(browser: Browser) -> None:
 
 async def _load_page(browser: Browser, url: str) -> ThrottledLoad:
     context = await browser.new_context(
-        viewport=SCREEN,  # type: ignore[arg-type]  # a TypedDict of the same shape
-        device_scale_factor=DEVICE_PIXEL_RATIO,
+        viewport={"width": PHONE.width, "height": PHONE.height},
+        device_scale_factor=PHONE.ratio,
         is_mobile=True,
         has_touch=True,
     )

@@ -136,6 +136,7 @@ def _make_places(rule: AxeRule, place: Callable[..., Element]) -> list[Element]:
             why=excerpt(node.why, 300),
             wcag=criterion,
             level=level,
+            page_width=node.width,
             ancestry=excerpt(node.ancestry, 300),
         )
         for node in sorted(rule.nodes, key=lambda node: node not in first)

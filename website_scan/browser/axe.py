@@ -10,14 +10,15 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Container, Mapping, Sequence
 from functools import cache
 from importlib import resources
 from typing import Any
 
 from website_scan.browser.accessibility_tree import read_accessibility_facts
 from website_scan.browser.closed_trees import open_closed_trees
-from website_scan.browser.devtools import Target
+from website_scan.browser.devices import PHONE, Device
+from website_scan.browser.devtools import ProtocolError, Target
 from website_scan.browser.evidence import AxeNode, AxeReport, AxeRule
 from website_scan.browser.injected_scripts import read_script
 from website_scan.browser.visit import BrowserFailed
@@ -57,13 +58,14 @@ OPTIONS: Mapping[str, Any] = {
     "elementRef": False,
     "performanceTimer": False,
 }
-# These scripts give axe-core facts from the browser, in this order.
+# These scripts give axe-core facts from the browser and correct its rules, in this order.
 CORRECTIONS = (
     "axe_references.js",
     "axe_internals.js",
     "axe_structure.js",
     "axe_controls.js",
     "axe_colours.js",
+    "axe_rules.js",
 )
 # axe-core waits this many milliseconds for style sheets of other origins.
 PRELOAD = {"preload": {"assets": ["cssom"], "timeout": 2_000}}
@@ -79,40 +81,82 @@ def axe_source() -> str:
     return source
 
 
-async def run_axe(cdp: Target, max_rules_s: float = MAX_RULES_S) -> AxeReport:
-    """Run every enabled axe-core rule in the page and up to 30 frames.
+async def run_axe(cdp: Target, devices: Sequence[Device], max_rules_s: float = MAX_RULES_S) -> AxeReport:
+    """Run every enabled axe-core rule in the page and up to 30 frames, on each device.
 
-    Raises `BrowserFailed`, `ProtocolError`. Rules that have not ended after `max_rules_s` seconds are unfinished.
+    Raises `BrowserFailed`, `ProtocolError`. Rules that have not ended after `max_rules_s` seconds in all are
+    unfinished. The page has the width of a phone before and afterwards. If a later device fails, the report has the
+    results of the earlier ones.
     """
-    run = _AxeRun(cdp, max_rules_s)
-    frame = (await cdp.send("Page.getFrameTree"))["frameTree"]["frame"]["id"]
-    top = await run.run_in_frame(str(frame), {"include": [], "exclude": []}, depth=0)
-    if top is None:
-        raise BrowserFailed(f"{AXE_FAILED}.")
-    result = await run.call(top, read_script("axe_finish.js"), OPTIONS, run.partial_results)
+    run = _AxeRun(cdp, max_rules_s, has_several_widths=len(devices) > 1)
+    result: Mapping[str, Any] = {}
+    widths: list[int] = []
+    try:
+        for device in devices:
+            if device is not PHONE or widths:
+                await run.show_on(device)
+            try:
+                result = await run.judge(device.width)
+            except (BrowserFailed, ProtocolError):
+                if not widths:
+                    raise
+                break
+            widths.append(device.width)
+    finally:
+        if devices != (PHONE,):
+            await run.show_on(PHONE)
     unfinished = run.unfinished
-    violations = _parse_rules(result["violations"])
+    violations = _parse_rules(result["violations"], unfinished)
     return AxeReport(
         version=str(result["version"]),
         violations={id: rule for id, rule in violations.items() if unfinished.get(id, True)},
-        incomplete={id: rule for id, rule in _parse_rules(result["incomplete"]).items() if id not in unfinished},
+        incomplete={
+            id: rule for id, rule in _parse_rules(result["incomplete"], unfinished).items() if id not in unfinished
+        },
         passes=frozenset(result["passes"]) - unfinished.keys(),
         inapplicable=frozenset(result["inapplicable"]) - unfinished.keys(),
         untested_frames=run.untested_frames,
         unfinished=frozenset(unfinished),
+        widths=tuple(widths),
     )
 
 
 class _AxeRun:
-    def __init__(self, cdp: Target, max_rules_s: float) -> None:
+    def __init__(self, cdp: Target, max_rules_s: float, *, has_several_widths: bool) -> None:
         self._cdp = cdp
         self._ends = time.monotonic() + max_rules_s
+        self._has_several_widths = has_several_widths
         # The value is True if the faults of an unfinished rule are still reported.
         self.unfinished: dict[str, bool] = {}
+        # Isolated worlds with axe-core by frame ID.
+        self._worlds: dict[str, int] = {}
         self._frames = 0
         # axe-core merges the frames' results in this order.
-        self.partial_results: list[str | None] = []
+        self._partial_results: list[str | None] = []
         self.untested_frames = 0
+
+    async def show_on(self, device: Device) -> None:
+        """Show the page on another screen, and wait until its layout and scripts have followed."""
+        for method, parameters in device.commands().items():
+            await self._cdp.send(method, parameters)
+        world = await self._cdp.send(
+            "Page.createIsolatedWorld", {"frameId": await self._top_frame(), "worldName": WORLD}
+        )
+        await self.call(int(world["executionContextId"]), read_script("settle.js"))
+
+    async def _top_frame(self) -> str:
+        return str((await self._cdp.send("Page.getFrameTree"))["frameTree"]["frame"]["id"])
+
+    async def judge(self, width: int) -> Mapping[str, Any]:
+        """Judge the page on its current width, and return the merged results of all widths so far."""
+        self._frames, self._partial_results, self.untested_frames = 0, [], 0
+        top = await self.run_in_frame(await self._top_frame(), {"include": [], "exclude": []}, depth=0)
+        if top is None:
+            raise BrowserFailed(f"{AXE_FAILED}.")
+        result: Mapping[str, Any] = await self.call(
+            top, read_script("axe_finish.js"), OPTIONS, self._partial_results, width
+        )
+        return result
 
     async def run_in_frame(self, frame_id: str, context: Any, depth: int) -> int | None:
         """Run axe-core in a frame and its child frames.
@@ -122,21 +166,24 @@ class _AxeRun:
         if self._frames >= MAX_FRAMES or depth > MAX_FRAME_DEPTH:
             return None
         self._frames += 1
-        world = await self._cdp.send("Page.createIsolatedWorld", {"frameId": frame_id, "worldName": WORLD})
-        id = int(world["executionContextId"])
-        await open_closed_trees(self._cdp, id)
-        await self._evaluate(id, axe_source())
-        for script in CORRECTIONS:
-            await self._evaluate(id, read_script(script))
+        milliseconds = 1000 * self._frame_time_s(depth)
+        id = self._worlds.get(frame_id)
+        if id is None:
+            id = self._worlds[frame_id] = await self._create_world(frame_id)
+            await self.call(id, read_script("axe_limits.js"), milliseconds, self._has_several_widths)
+            preload = PRELOAD
+        else:
+            await self.call(id, "(milliseconds) => globalThis.__beginWidth(milliseconds)", milliseconds)
+            preload = {}
+        # What a reader reaches depends on the width.
         await self._evaluate(id, f"{read_script('axe_reach.js')}()")
-        await self.call(id, read_script("axe_limits.js"), 1000 * self._frame_time_s(depth))
         is_top = depth == 0
-        result = await self.call(id, read_script("axe_run.js"), {**OPTIONS, **PRELOAD}, context, is_top)
+        result = await self.call(id, read_script("axe_run.js"), {**OPTIONS, **preload}, context, is_top)
         if result["customElements"]:
             result["partial"] = await self._judge_custom_elements(id, context, is_top=is_top)
         self.unfinished |= await self.call(id, "() => globalThis.__unfinished()")
         if depth:
-            self.partial_results.append(result["partial"])
+            self._partial_results.append(result["partial"])
         for frame in result["frames"]:
             child = await self._find_child_frame(id, frame["selector"])
             child_isolated_world = None
@@ -144,7 +191,17 @@ class _AxeRun:
                 child_isolated_world = await self.run_in_frame(child, frame["context"], depth + 1)
             if child_isolated_world is None:
                 self.untested_frames += 1
-                self.partial_results.append(None)
+                self._partial_results.append(None)
+        return id
+
+    async def _create_world(self, frame_id: str) -> int:
+        """Create an isolated world of the frame with axe-core, and return its ID."""
+        world = await self._cdp.send("Page.createIsolatedWorld", {"frameId": frame_id, "worldName": WORLD})
+        id = int(world["executionContextId"])
+        await open_closed_trees(self._cdp, id)
+        await self._evaluate(id, axe_source())
+        for script in CORRECTIONS:
+            await self._evaluate(id, read_script(script))
         return id
 
     async def _judge_custom_elements(self, world: int, context: Any, *, is_top: bool) -> Any:
@@ -211,7 +268,8 @@ def _result_value(response: Mapping[str, Any]) -> Any:
     return response["result"].get("value")
 
 
-def _parse_rules(rules: list[Mapping[str, Any]]) -> dict[str, AxeRule]:
+def _parse_rules(rules: list[Mapping[str, Any]], unfinished: Container[str]) -> dict[str, AxeRule]:
+    # An unfinished rule may have missed an element on one of the widths.
     return {
         str(rule["id"]): AxeRule(
             id=str(rule["id"]),
@@ -220,7 +278,14 @@ def _parse_rules(rules: list[Mapping[str, Any]]) -> dict[str, AxeRule]:
             help=str(rule["help"]),
             count=int(rule["count"]),
             nodes=tuple(
-                AxeNode(node["selector"], node["ancestry"], node["snippet"], node["why"], node["colours"])
+                AxeNode(
+                    node["selector"],
+                    node["ancestry"],
+                    node["snippet"],
+                    node["why"],
+                    node["colours"],
+                    None if rule["id"] in unfinished else node["width"],
+                )
                 for node in rule["nodes"]
             ),
             pairs=tuple((str(colours), int(count)) for colours, count in rule["pairs"]),

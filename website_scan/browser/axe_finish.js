@@ -1,9 +1,35 @@
-// Merges the partial results of frames into one result, reduced to the fields of a report.
-(async (options, parts) => {
+// Merges the partial results of frames, and of the widths of the page so far, into one result, reduced to the fields of a
+// report.
+(async (options, parts, width) => {
   const NODES = 20;
   const PAIRS = 100;
   if (!parts.length) axe.setup(); // axe-core needs its tree to compute the selectors that axe_run.js left out
   const results = await axe.finishRun([globalThis.__partial, ...parts.map((part) => part && JSON.parse(part))], options);
+  axe.teardown(); // before the run on another width
+  globalThis.__runs = [...(globalThis.__runs ?? []), {width, ...results}];
+  const runs = globalThis.__runs;
+  // Rules with the nodes that they report on any width. A node without `width` was reported on all of them.
+  const mergeNodes = (kind) => {
+    const rules = new Map();
+    for (const run of runs) {
+      for (const rule of run[kind]) {
+        if (!rules.has(rule.id)) rules.set(rule.id, {...rule, nodes: new Map()});
+        for (const node of rule.nodes) {
+          const {nodes} = rules.get(rule.id);
+          const key = JSON.stringify(node.target);
+          nodes.set(key, {...node, width: nodes.has(key) || runs.length === 1 ? null : run.width});
+        }
+      }
+    }
+    return rules;
+  };
+  const [failed, undecided] = [mergeNodes('violations'), mergeNodes('incomplete')];
+  for (const [id, {nodes}] of undecided) {
+    for (const key of failed.get(id)?.nodes.keys() ?? []) nodes.delete(key);
+  }
+  const listed = (rules) => [...rules.values()].map((rule) => ({...rule, nodes: [...rule.nodes.values()]})).filter(({nodes}) => nodes.length);
+  const idsOf = (kind) => runs.map((run) => run[kind].map(({id}) => id));
+  const applied = new Set(['violations', 'incomplete', 'passes'].flatMap(idsOf).flat());
   // The ancestors, without positions, which change with the siblings. CSS has no combinator into a frame or a shadow
   // tree, so `>>>` separates their selectors.
   const ancestry = (node) => node.ancestry.flat(2).join(' >>> ').replace(/:nth-child\(\d+\)/g, '').slice(-300);
@@ -43,18 +69,19 @@
       pairs: [...groups].filter(([pair]) => pair).map(([pair, nodes]) => [pair, nodes.length]).slice(0, PAIRS),
       nodes: selectNodes(groups).map((node) => ({
         selector: node.target.flat(2).join(' >>> '), ancestry: ancestry(node), snippet: snippet(node), impact: node.impact,
-        colours: colours(node),
+        colours: colours(node), width: node.width,
         why: [...node.any, ...node.all, ...node.none].map((check) => check.message).slice(0, 1).join(' ').slice(0, 300),
       })),
     };
   };
-  const violations = results.violations.map(reduce);
-  const incomplete = results.incomplete.map(reduce);
+  const violations = listed(failed).map(reduce);
+  const incomplete = listed(undecided).map(reduce);
   const judged = [...violations, ...incomplete];
   const uncounted = judged.map(({id}) => id).filter((id) => !judged.some((rule) => rule.id === id && rule.count));
   return {
     version: results.testEngine.version,
     violations: violations.filter(({count}) => count), incomplete: incomplete.filter(({count}) => count),
-    passes: [...results.passes.map((rule) => rule.id), ...uncounted], inapplicable: results.inapplicable.map((rule) => rule.id),
+    passes: [...new Set(idsOf('passes').flat()), ...uncounted],
+    inapplicable: [...new Set(idsOf('inapplicable').flat())].filter((id) => !applied.has(id)),
   };
 })

@@ -117,6 +117,8 @@
     },
     // Lets the tree of axe-core list the attributes that it is shown.
     extendAttributes: (virtualNode) => {
+      if (scan.hasExtendedAttributes) return;
+      scan.hasExtendedAttributes = true;
       const {prototype} = virtualNode.constructor;
       const {get} = Object.getOwnPropertyDescriptor(prototype, 'attrNames');
       const attrNames = function attrNames() {

@@ -1,7 +1,7 @@
 // Ends rules of axe-core that take too long, so that the results of the other rules are not lost. After the time, no
 // further element is judged, except the first texts of each look, which are judged for contrast: on a page with thousands
 // of rows, the others look the same.
-(milliseconds) => {
+(milliseconds, hasSeveralWidths) => {
   const SLOWEST = 'color-contrast';
   const MAX_LOOKS = 300;
   let ends = performance.now() + milliseconds;
@@ -22,22 +22,47 @@
   // A check with the function `after` compares elements, so that missing ones would change its result.
   const comparesElements = (rule) => [...rule.any, ...rule.all, ...rule.none].some((check) => checks[check.id ?? check]?.after);
   const looks = new Map();
+  let lookByNode = new Map();
   const lookOf = (node) => {
     if (!node || node === document.documentElement) return 0;
-    if (looks.has(node)) return looks.get(node);
+    if (lookByNode.has(node)) return lookByNode.get(node);
     const style = getComputedStyle(node);
     const key = [lookOf(node.parentElement), node.localName, node.className, node.getAttribute('style'), style.color,
       style.backgroundColor, style.backgroundImage, style.fontSize, style.fontWeight, style.opacity].join('\n');
     if (!looks.has(key)) looks.set(key, looks.size + 1);
-    looks.set(node, looks.get(key));
+    lookByNode.set(node, looks.get(key));
     return looks.get(key);
   };
+  // Describes what the contrast of a text depends on: its look, and the elements below its lines. The
+  // result of another width is used again if this is the same there.
+  const numbers = new WeakMap();
+  let lastNumber = 0;
+  const numberOf = (node) => {
+    if (!numbers.has(node)) numbers.set(node, (lastNumber += 1));
+    return numbers.get(node);
+  };
+  const REPLACED = 'canvas, embed, iframe, img, input, object, picture, svg, video';
+  let paintingNodes = new Map();
+  const paints = (node) => {
+    if (!paintingNodes.has(node)) {
+      const {backgroundColor, backgroundImage} = getComputedStyle(node);
+      const isFilled = !/^rgba\(.*, 0\)$/.test(backgroundColor) || backgroundImage !== 'none';
+      paintingNodes.set(node, isFilled || node.matches(REPLACED));
+    }
+    return paintingNodes.get(node);
+  };
+  const contrastKey = (node) => {
+    const stacks = axe.commons.dom.getTextElementStack(node).map((stack) => stack.filter(paints));
+    const below = stacks.map((stack) => stack.map((painted) => `${numberOf(painted)}.${lookOf(painted)}`).join());
+    return [lookOf(node), ...new Set(below)].join(';'); // a text has fewer lines on a wide page
+  };
+  const contrasts = new WeakMap();
   const isFirstOfLook = (node, seen) => {
     if (seen.size >= MAX_LOOKS || performance.now() > looksEnd || !(node instanceof Element)) return false;
     const look = lookOf(node);
     return !seen.has(look) && Boolean(seen.add(look));
   };
-  const [matched, judged] = [new Set(), new Set()];
+  let [matched, judged] = [new Set(), new Set()];
 
   let current = null;
   let isMeasured = false;
@@ -47,7 +72,7 @@
     current = this;
     if (this.preload) return runRule.apply(this, others); // it runs after all others, and takes no time
     if (this.id === SLOWEST) extendLooks();
-    const {matches} = this;
+    const matches = this.matches.original ?? this.matches;
     this.matches = function matchesInTime(node, ...more) {
       if (isOver() && !(this.id === SLOWEST && isFirstOfLook(node, matched))) {
         skip();
@@ -55,15 +80,33 @@
       }
       return matches.call(this, node, ...more);
     };
+    this.matches.original = matches;
     return runRule.apply(this, others);
   };
+  function judge(node, options, context, resolve, reject) {
+    if (!hasSeveralWidths || current.id !== SLOWEST) {
+      runCheck.call(this, node, options, context, resolve, reject);
+      return;
+    }
+    const key = contrastKey(node.actualNode);
+    const known = contrasts.get(node.actualNode);
+    if (known?.key === key) {
+      resolve({...known.result});
+      return;
+    }
+    const resolveAndRecord = (result) => {
+      if (result) contrasts.set(node.actualNode, {key, result: {...result}});
+      resolve(result);
+    };
+    runCheck.call(this, node, options, context, resolveAndRecord, reject);
+  }
   checkClass.run = function run(node, options, context, resolve, reject) {
     if (isOver() && !current.preload && !(current.id === SLOWEST && isFirstOfLook(node?.actualNode, judged))) {
       skip();
       resolve(null);
       return;
     }
-    runCheck.call(this, node, options, context, resolve, reject);
+    judge.call(this, node, options, context, resolve, reject);
     if (current.id === SLOWEST && !isMeasured) {
       isMeasured = true;
       extendLooks();
@@ -72,6 +115,15 @@
   rules.sort((one, other) => (one.id === SLOWEST) - (other.id === SLOWEST));
   globalThis.__allowTime = (more) => {
     ends = Math.max(ends, performance.now() + more);
+  };
+  // The page has another width now. The limits begin again.
+  globalThis.__beginWidth = (more) => {
+    lookByNode = new Map();
+    paintingNodes = new Map();
+    [matched, judged] = [new Set(), new Set()];
+    isMeasured = false;
+    ends = performance.now() + more;
+    looksEnd = ends;
   };
   // Unfinished rules, and whether the faults that they found stand nevertheless.
   globalThis.__unfinished = () => Object.fromEntries(unfinished);

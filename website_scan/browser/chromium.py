@@ -16,13 +16,13 @@ from typing import Any
 import psutil
 
 from website_scan.browser.credentials import browser_cookies
+from website_scan.browser.devices import PHONE
 from website_scan.browser.devtools import Connection, Event, ProtocolError, Session
 from website_scan.browser.processes import STOP_TIMEOUT_S
 from website_scan.browser.proxy_login import ProxyLogin
-from website_scan.browser.visit import SCREEN, Visit, chrome_user_agent
+from website_scan.browser.visit import Visit, chrome_user_agent
 from website_scan.net.browser import CommandLine, context_options
 
-DEVICE_PIXEL_RATIO = 2
 LANGUAGE = "en-US"
 AUTO_ATTACH_OPTIONS = {"autoAttach": True, "waitForDebuggerOnStart": True, "flatten": True}
 # Requests of service workers could not be counted.
@@ -165,7 +165,15 @@ class Context:
         await asyncio.gather(
             root.send("Browser.setDownloadBehavior", {"behavior": "deny", "browserContextId": context._id}),
             root.send("Storage.setCookies", {"browserContextId": context._id, "cookies": cookies}),
-            root.send("Target.createTarget", {"url": "about:blank", "browserContextId": context._id, **SCREEN}),
+            root.send(
+                "Target.createTarget",
+                {
+                    "url": "about:blank",
+                    "browserContextId": context._id,
+                    "width": PHONE.width,
+                    "height": PHONE.height,
+                },
+            ),
         )
         await context._configure_page(visit)
         return context
@@ -209,15 +217,7 @@ class Context:
         page.on("Page.javascriptDialogOpening", lambda _: page.post("Page.handleJavaScriptDialog", {"accept": False}))
         page.on("Target.attachedToTarget", lambda event: self._start_counting_requests(str(event["sessionId"])))
         emulation: dict[str, Any] = {
-            "Emulation.setDeviceMetricsOverride": {
-                **SCREEN,
-                "screenWidth": SCREEN["width"],
-                "screenHeight": SCREEN["height"],
-                "deviceScaleFactor": DEVICE_PIXEL_RATIO,
-                "mobile": True,
-                "screenOrientation": {"angle": 0, "type": "portraitPrimary"},
-            },
-            "Emulation.setTouchEmulationEnabled": {"enabled": True},
+            **PHONE.commands(),
             "Emulation.setFocusEmulationEnabled": {"enabled": True},
             "Emulation.setEmulatedMedia": {
                 "features": [{"name": name, "value": value} for name, value in MEDIA_FEATURES.items()]

@@ -284,7 +284,8 @@ class AxeNode:
     """Element that an axe-core rule reports. `why` is axe-core's explanation.
 
     `selector` is the shortest unique selector; `ancestry` is the chain of the element's ancestors, without positions.
-    `colours` are the colours of a text and its background, empty for other rules.
+    `colours` are the colours of a text and its background, empty for other rules. `width` is the page's width in CSS
+    pixels if the rule reports the element on this width only.
     """
 
     selector: str
@@ -292,6 +293,7 @@ class AxeNode:
     snippet: str
     why: str
     colours: str = ""
+    width: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -316,6 +318,7 @@ class AxeReport:
     """Results of axe-core for the rendered page and its frames. `untested_frames` is the number of untested frames.
 
     Rules in `unfinished` did not judge all elements in time. They have no result, or the faults that they found.
+    `widths` are the page's widths in CSS pixels on which the rules ran.
     """
 
     version: str
@@ -325,6 +328,7 @@ class AxeReport:
     inapplicable: frozenset[str]
     untested_frames: int = 0
     unfinished: frozenset[str] = frozenset()
+    widths: tuple[int, ...] = (412,)
 
 
 @dataclass(frozen=True, slots=True)

@@ -374,7 +374,8 @@ class PageLoad:
         limits, began = self._limits, time.monotonic()
         deadline, limits.deadline = limits.deadline, limits.axe_deadline
         try:
-            running = run_axe_in_time(self._cdp, limits.usage, limits.deadline - began, MAX_AXE_CPU_S)
+            devices = self._visit.axe_devices
+            running = run_axe_in_time(self._cdp, devices, limits.usage, limits.deadline - began, MAX_AXE_CPU_S)
             return await self._collect_part("axe", running)
         finally:
             limits.deadline = min(deadline + time.monotonic() - began, limits.axe_deadline)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol
 
+from website_scan.browser.devices import DESKTOP, PHONE, Device
 from website_scan.browser.evidence import BrowserLoad, Load
 from website_scan.findings import ScanType
 from website_scan.net.credentials import OriginCredentials
@@ -17,9 +18,6 @@ from website_scan.net.errors import NetError
 
 if TYPE_CHECKING:
     from website_scan.net.proxy import BrowserProxy
-
-# Screen of the phone that Lighthouse emulates, in CSS pixels.
-SCREEN = {"width": 412, "height": 823}
 
 
 class BrowserFailed(NetError):
@@ -101,6 +99,7 @@ class Visit:
     ignores_certificate_errors: bool = False  # True if another probe has found an untrusted certificate.
     parts: frozenset[Part] = frozenset(Part)
     axe_time_limit_s: float = 0.0  # Additional time for axe-core, after `time_limit_s`.
+    axe_devices: tuple[Device, ...] = (PHONE, DESKTOP)  # Screens for axe-core. The page is loaded on the phone.
     credentials: OriginCredentials | None = None
 
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 
 from selectolax.lexbor import LexborNode
 
+from website_scan.browser.devices import PHONE
 from website_scan.browser.evidence import Layout, Load, LoadedRequest, RenderedImage, Viewport
-from website_scan.browser.visit import SCREEN
 from website_scan.page.css import style_images, style_references
 from website_scan.page.evidence import Document, Page
 from website_scan.page.image_headers import ImageFormat
@@ -291,7 +291,7 @@ def _is_query_met(query: str) -> bool:
         return False
     for limit, number, unit in WIDTH_LIMIT.findall(query):
         width = float(number) * (1 if unit == "px" else EM_PX)
-        if (limit == "min" and width > SCREEN["width"]) or (limit == "max" and width < SCREEN["width"]):
+        if (limit == "min" and width > PHONE.width) or (limit == "max" and width < PHONE.width):
             return False
     return True
 

@@ -16,6 +16,7 @@ from website_scan.priority import Priority, priority
 from website_scan.report.browserless import MEANING_WITHOUT_BROWSER
 from website_scan.report.cap_sentence import raise_sentence
 from website_scan.report.cards import CardContext, CheckCard, card_of
+from website_scan.report.conformance import failure_of
 from website_scan.report.explanations import NOTES, category_meaning, grade_meaning
 from website_scan.report.filters import EVERYTHING, Filter, FilterBar, filter_bar
 from website_scan.report.illustrations import NO_ILLUSTRATIONS, Crop, Illustrations
@@ -170,6 +171,7 @@ class CoverageSummary:
     not_applicable: int
     browser: str
     axe: str
+    widths: tuple[int, ...]
     skipped: tuple[SkippedChecks, ...]
     omitted: tuple[str, ...]
     repeated: tuple[Repeated, ...]
@@ -299,8 +301,7 @@ def report_page(  # noqa: PLR0913 -- two documents, and optional parts of the pa
         created_at=datetime.fromisoformat(export["created_at"]),
         completed_at=datetime.fromisoformat(export["completed_at"]),
         notice=facts.get("notice", ""),
-        # Omit the meaning of the grade if the content of the page was not visible to the scanner.
-        meaning="" if "unseen" in facts else grade_meaning(scan_type, export["grade"] or ""),
+        meaning=_meaning(export, facts),
         held=muting.held(export, muted),
         note=NOTES.get(scan_type, ""),
         categories=tuple(section for section in categories if not section.is_without_findings),
@@ -330,6 +331,22 @@ def _open_or_fold_card(card: CheckCard, is_first: bool, chosen: Filter) -> Check
     With a filter, all matching cards are open, otherwise the findings to fix first.
     """
     return replace(card, is_first=is_first, is_open=not card.is_hidden if chosen.is_active else is_first)
+
+
+def _meaning(export: ExportJson, facts: Facts) -> str:
+    """Return the meaning of the grade. For accessibility, the success criteria that fail come first.
+
+    Empty if the content of the page was not visible to the scanner.
+    """
+    if "unseen" in facts:
+        return ""
+    meaning = grade_meaning(export["type"], export["grade"] or "")
+    failure = failure_of(export) if export["type"] == "accessibility" else ""
+    if not failure:
+        return meaning
+    # "Good" must not be said of a page that fails a success criterion.
+    _, _, rest = meaning.partition(": ")
+    return f"{failure} {rest[:1].upper()}{rest[1:]}".strip()
 
 
 def _category(category: ExportedCategory, anchor: str, scan_type: str, cards: Sequence[CheckCard]) -> CategorySection:
@@ -376,6 +393,7 @@ def _coverage(export: ExportJson, facts: Facts, prefix: str) -> CoverageSummary:
         browser=facts.get("browser", ""),
         # Only accessibility uses the results of axe-core from the shared page load.
         axe=facts.get("axe_core", "") if export["type"] == "accessibility" else "",
+        widths=tuple(facts.get("widths", ())),
         skipped=tuple(SkippedChecks(reason, tuple(names)) for reason, names in names_by_reason.items()),
         omitted=tuple(check["name"] for check in export.get("omitted_checks", ())),
         repeated=tuple(

@@ -14,9 +14,8 @@ from tests.playwright_options import context_options, launch_options
 from tests.targets.server import Answer, Site
 from tests.website_scan.cast import POLICY
 from website_scan.browser.axe import run_axe
-from website_scan.browser.chromium import DEVICE_PIXEL_RATIO
+from website_scan.browser.devices import PHONE
 from website_scan.browser.evidence import AxeReport
-from website_scan.browser.visit import SCREEN
 from website_scan.net.browser import find_browser
 from website_scan.net.budget import Limits
 from website_scan.net.client import Network
@@ -60,8 +59,8 @@ async def _run_axe_on_pages(
         browser = await playwright.chromium.launch(**launch_options(program, folder))
         context = await browser.new_context(
             **context_options(proxy),
-            viewport=SCREEN,  # type: ignore[arg-type]  # a TypedDict of the same shape
-            device_scale_factor=DEVICE_PIXEL_RATIO,
+            viewport={"width": PHONE.width, "height": PHONE.height},
+            device_scale_factor=PHONE.ratio,
             is_mobile=True,
             has_touch=True,
             locale="en-US",
@@ -81,4 +80,4 @@ async def _run_axe_in_tab(
     while pending:
         name = pending.pop()
         await page.goto(f"{site}/{name}")
-        reports[name] = await run_axe(cdp)
+        reports[name] = await run_axe(cdp, (PHONE,))

@@ -21,10 +21,11 @@ from tests.targets.server import Answer, Site
 from tests.website_scan.cast import POLICY
 from website_scan.browser import main_thread
 from website_scan.browser.chromium import Chromium
+from website_scan.browser.devices import PHONE
 from website_scan.browser.evidence import BrowserLoad, Load
 from website_scan.browser.load import visit_page
 from website_scan.browser.processes import Usage, kill_trees
-from website_scan.browser.visit import SCREEN, Part, Visit
+from website_scan.browser.visit import Part, Visit
 from website_scan.net.browser import command_line, find_browser
 from website_scan.net.client import Network
 from website_scan.net.proxy import BrowserProxy
@@ -197,7 +198,7 @@ def test_layout_shift_equals_that_of_the_trace(traced_loads: Mapping[str, Traced
 
 def test_layout_shift_is_impact_times_distance(traced_loads: Mapping[str, TracedLoad]) -> None:
     """Layout Instability API: the distance fraction is relative to the longer side of the screen."""
-    height = SCREEN["height"]
+    height = PHONE.height
     first_load, second = (200 + 100) / height * 100 / height, (200 + 50) / height * 50 / height
     shifts = traced_loads["shift"].first_load.shifts
     assert [shift.value for shift in shifts] == pytest.approx([first_load, second], rel=0.01)

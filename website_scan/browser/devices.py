@@ -1,0 +1,37 @@
+"""Screens on which a page is judged."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """Emulated screen. Sizes are in CSS pixels; `ratio` is the number of device pixels per CSS pixel."""
+
+    width: int
+    height: int
+    ratio: float
+    is_mobile: bool
+
+    def commands(self) -> dict[str, dict[str, Any]]:
+        """Return the DevTools commands that emulate the screen, with their parameters."""
+        kind = "portraitPrimary" if self.is_mobile else "landscapePrimary"
+        return {
+            "Emulation.setDeviceMetricsOverride": {
+                "width": self.width,
+                "height": self.height,
+                "screenWidth": self.width,
+                "screenHeight": self.height,
+                "deviceScaleFactor": self.ratio,
+                "mobile": self.is_mobile,
+                "screenOrientation": {"angle": 0, "type": kind},
+            },
+            "Emulation.setTouchEmulationEnabled": {"enabled": self.is_mobile},
+        }
+
+
+# The phone that Lighthouse emulates, and a usual laptop.
+PHONE = Device(412, 823, 2, is_mobile=True)
+DESKTOP = Device(1440, 900, 1, is_mobile=False)

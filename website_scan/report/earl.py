@@ -1,0 +1,75 @@
+"""Results of success criteria in EARL 1.0, the W3C's vocabulary for test results, as JSON-LD.
+
+https://www.w3.org/TR/EARL10-Schema/
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from website_scan import __version__
+from website_scan.report.conformance import Conformance, CriterionResult, Result
+
+CONTEXT = {
+    "earl": "http://www.w3.org/ns/earl#",
+    "dct": "http://purl.org/dc/terms/",
+    "doap": "http://usefulinc.com/ns/doap#",
+    "foaf": "http://xmlns.com/foaf/0.1/",
+    "xsd": "http://www.w3.org/2001/XMLSchema#",
+    "earl:assertedBy": {"@type": "@id"},
+    "earl:subject": {"@type": "@id"},
+    "earl:test": {"@type": "@id"},
+    "earl:mode": {"@type": "@id"},
+    "earl:outcome": {"@type": "@id"},
+    "dct:isPartOf": {"@type": "@id"},
+    "dct:date": {"@type": "xsd:dateTime"},
+}
+ASSERTOR = "urn:x-website-scan:assertor"
+# A machine proves failures only. A criterion without an automatic failure is undecided in EARL.
+OUTCOMES = {
+    Result.FAILS: "earl:failed",
+    Result.NEEDS_REVIEW: "earl:cantTell",
+    Result.NO_FAILURE: "earl:cantTell",
+    Result.NOT_TESTED: "earl:untested",
+}
+INFORMATION = {
+    Result.NEEDS_REVIEW: "A person has to review what the checks could not decide.",
+    Result.NO_FAILURE: "No automatic check found a failure. A person has to test the criterion.",
+    Result.NOT_TESTED: "No automatic check tests the criterion.",
+}
+
+
+def earl(url: str, completed_at: str, conformance: Conformance) -> dict[str, Any]:
+    """Return a JSON-LD document with an assertion about the page or site for each criterion of the standard."""
+    subject = {"@id": url, "@type": "earl:TestSubject", "dct:date": completed_at}
+    assertions = [_assertion(url, completed_at, row) for row in conformance["criteria"]]
+    return {"@context": CONTEXT, "@graph": [_assertor(), subject, *assertions]}
+
+
+def _assertor() -> dict[str, Any]:
+    return {
+        "@id": ASSERTOR,
+        "@type": ["earl:Assertor", "earl:Software"],
+        "doap:name": "Website Scan Service",
+        "doap:release": {"@type": "doap:Version", "doap:revision": __version__},
+    }
+
+
+def _assertion(url: str, completed_at: str, row: CriterionResult) -> dict[str, Any]:
+    result = Result(row["result"])
+    findings = row["failed"] if result is Result.FAILS else row["needs_review"]
+    texts = [f"{finding['title']}: {finding['message']}" for finding in findings]
+    return {
+        "@type": "earl:Assertion",
+        "earl:assertedBy": ASSERTOR,
+        "earl:subject": url,
+        "earl:mode": "earl:automatic",
+        "earl:test": row["url"],
+        "earl:result": {
+            "@type": "earl:TestResult",
+            "earl:outcome": OUTCOMES[result],
+            "dct:title": f"{row['number']} {row['name']} ({row['level']})",
+            "dct:description": "\n".join(texts) or INFORMATION[result],
+            "dct:date": completed_at,
+        },
+    }
