@@ -49,6 +49,11 @@ def topic_of(row: Monitor | SiteList) -> str:
     return f"{WORDS[type(row)]}:{row.id}"
 
 
+def alerts_topic(organization_id: int) -> str:
+    """Return the e-mail topic of alerts of several monitors. Unsubscribing stops the alerts of all monitors."""
+    return f"alerts:{organization_id}"
+
+
 def warning_of(kind: type[Monitor | SiteList]) -> str:
     """Return the warning for a monitor or a list that notifies nobody."""
     return f"Nobody is notified: no recipient gets e-mails, and no webhook receives the events of this {WORDS[kind]}."
@@ -60,6 +65,12 @@ def receivers(organization_id: int, kind: type[Monitor | SiteList]) -> QuerySet[
     return access.rows(Webhook, organization_id).filter(enabled=True, events__overlap=events)
 
 
+def receivers_of(row: Monitor | SiteList) -> QuerySet[Webhook]:
+    """Return the enabled webhooks that receive the events of a monitor or list."""
+    webhooks = receivers(row.organization_id, type(row))
+    return webhooks if row.tells_webhooks else webhooks.none()
+
+
 def recipients_of(rows: Sequence[Monitor | SiteList]) -> dict[str, Recipients]:
     """Return the recipients of an organization's monitors or lists by row ID, in at most two queries."""
     if not rows:
@@ -67,7 +78,8 @@ def recipients_of(rows: Sequence[Monitor | SiteList]) -> dict[str, Recipients]:
     organization_id, kind = rows[0].organization_id, type(rows[0])
     person_ids = {person for row in rows for person in row.recipients}
     people = access.active_members(organization_id).filter(id__in=person_ids).order_by("email")
-    topics = [topic_of(row) for row in rows]
+    general_topics = {alerts_topic(organization_id)} if kind is Monitor else set()
+    topics = [*map(topic_of, rows), *general_topics]
     unsubscribed_topics = Unsubscription.objects.filter(user=OuterRef("id"), topic__in=topics).values("topic")
     members = list(
         people.annotate(unsubscribed_topics=ArraySubquery(unsubscribed_topics)).values_list(
@@ -78,7 +90,8 @@ def recipients_of(rows: Sequence[Monitor | SiteList]) -> dict[str, Recipients]:
     recipients = {}
     for row in rows:
         row_members = [(email, topics) for person, email, topics in members if person in row.recipients]
-        unsubscribed = [email for email, topics in row_members if topic_of(row) in topics]
+        stopping_topics = {topic_of(row)} | general_topics
+        unsubscribed = [email for email, topics in row_members if not stopping_topics.isdisjoint(topics)]
         has_recipient = len(unsubscribed) < len(row_members) or (row.tells_webhooks and has_webhook())
         emails = tuple(email for email, _ in row_members)
         recipients[row.id] = Recipients(emails, tuple(unsubscribed), None if has_recipient else warning_of(kind))

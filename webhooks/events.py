@@ -17,14 +17,15 @@ from accounts import access
 from infrastructure import queue
 from scans.models import Scan
 from scans.signals import Ended
-from webhooks.models import Delivery, Event, EventKind
+from webhooks.models import GROUPED_EVENTS, Delivery, Event, EventKind, Webhook
 from webhooks.schemas import AuditScanEventData, ScanEventData, scan_data
 from website_scan.result import ScanResult
 from website_scan.timestamps import timestamp
 
 # FOR KEY SHARE prevents the deletion of webhooks before the inserts.
 SUBSCRIBED_WEBHOOKS = """
-    SELECT id, events FROM webhooks_webhook WHERE organization_id = %(organization)s AND events && %(kinds)s::varchar[]
+    SELECT id, events, format FROM webhooks_webhook
+    WHERE organization_id = %(organization)s AND events && %(kinds)s::varchar[]
     ORDER BY id FOR KEY SHARE
 """
 
@@ -79,6 +80,13 @@ def record(
         _write_event(receivers, kind, organization_id, at, data(), request_id, **subject)
 
 
+def record_for_webhook(
+    webhook: Webhook, kind: EventKind, at: datetime, data: Mapping[str, Any], **subject: Model
+) -> None:
+    """Write an event with a delivery for one webhook, in the caller's transaction."""
+    _write_event([webhook.id], kind, webhook.organization_id, at, data, "", **subject)
+
+
 def _write_event(
     receivers: Sequence[str],
     kind: EventKind,
@@ -99,10 +107,17 @@ def _write_event(
 def _subscribed_webhooks(organization_id: int, kinds: Collection[EventKind]) -> Mapping[EventKind, list[str]]:
     """Lock and return the subscribed webhooks of each kind of event.
 
-    Returns their IDs.
+    Returns their IDs. Webhooks of chats do not receive GROUPED_EVENTS.
     """
     rows = access.fetch_rows(SUBSCRIBED_WEBHOOKS, organization_id, kinds=[str(kind) for kind in kinds])
-    return {kind: [webhook_id for webhook_id, events in rows if kind in events] for kind in kinds}
+    return {
+        kind: [
+            webhook_id
+            for webhook_id, events, body_format in rows
+            if kind in events and (body_format == Webhook.Format.STANDARD or kind not in GROUPED_EVENTS)
+        ]
+        for kind in kinds
+    }
 
 
 def wake_dispatcher(row_id: str) -> None:

@@ -49,6 +49,7 @@ SPECTACULAR_SETTINGS = {
         "sites.monitors.event_schema.MONITOR_CHANGED",
         "sites.monitors.event_schema.MONITOR_FAILED",
         "sites.monitors.event_schema.MONITOR_RECOVERED",
+        "sites.monitors.event_schema.MONITOR_ALERT",
         "sites.lists.event_schema.LIST_COMPLETED",
         "sites.lists.event_schema.LIST_CHANGED",
     ],
