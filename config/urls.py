@@ -20,6 +20,7 @@ from accounts.pages.login import (
     signup_finish,
     signup_sent,
 )
+from accounts.pages.quiet_hours import quiet_hours
 from dashboard import views as dashboard
 from documentation import views as documentation
 from documentation.landing import (
@@ -295,6 +296,7 @@ urlpatterns = [
     path("unsubscribe/<str:token>/again", unsubscribing.subscribe_again, name="subscribe-again"),
     path("unsubscribe/<str:token>", unsubscribing.unsubscribe, name="unsubscribe"),
     path("account/", person.account, name="account"),
+    path("account/quiet-hours/", quiet_hours, name="quiet-hours"),
     path("account/email/", EmailView.as_view(), name="account_email"),
     path("account/email/<str:key>/", EmailConfirmView.as_view(), name="account_confirm_email"),
     path("account/again/", security.PasswordReauthenticationView.as_view(), name="account_reauthenticate"),

@@ -102,6 +102,8 @@ TABLE: dict[str, tuple[str, str, str]] = {
     "unsubscribe/<str:token>": (ALL, ALL, ""),
     "unsubscribe/<str:token>/again": (METHOD_NOT_ALLOWED, ALL, ""),
     "account/": (OK_IF_LOGGED_IN, OK_IF_LOGGED_IN, ""),
+    # A form without values is refused.
+    "account/quiet-hours/": (OK_IF_LOGGED_IN, "400 400 400 400 400 login", ""),
     "account/email/": (OK_IF_LOGGED_IN, OK_IF_LOGGED_IN, ""),
     "account/email/<str:key>/": (GONE, GONE, ""),
     # People without a password or another factor cannot authenticate again.

@@ -59,7 +59,7 @@ def mail_alert(person: User, organization: Organization, monitors: Sequence[Moni
             ),
         ],
         "monitors_url": f"{settings.BASE_URL}{reverse('monitors', args=[organization.slug])}",
-        "settings_url": f"{settings.BASE_URL}{reverse('account')}",
+        "settings_url": f"{settings.BASE_URL}{reverse('quiet-hours')}",
     }
     if is_single:
         context["topic_words"] = f"about the monitor {first.name} of {organization}"

@@ -15,6 +15,7 @@ from accounts.mailing import outbox
 from accounts.models import Organization, User
 from sites.models import Monitor, MonitorRun
 from sites.models.stored_json import RunScore
+from sites.monitors.headlines import DASH
 from sites.recipients import topic_of
 from website_scan.messages import counted
 from website_scan.timestamps import timestamp
@@ -37,7 +38,8 @@ WEEK_OF_RUNS = """
 
 def mail_pause(monitor: Monitor, now: datetime) -> int:
     """Send one e-mail per month that the monitor has been paused because the quota is used up."""
-    summary, key = "paused, because this month's scans are used up", f"paused:{now:%Y-%m}"
+    summary = f"{monitor.name}: paused, because this month's scans are used up"
+    key = f"{monitor.id}:paused:{now:%Y-%m}"
     return _mail(monitor, "monitor_paused", summary, key, {"goes_on_at": monitor.next_run_at})
 
 
@@ -66,20 +68,22 @@ def _mail_certificate_reminder(monitor: Monitor, now: datetime) -> int:
     if reminder == monitor.alert["certificate_days"] or reporting_runs.exists():
         return 0
     expires_at = timestamp(monitor.certificate_expires_at)
-    summary = f"the certificate of {monitor.certificate_host} expires in {counted(time_left.days, 'day')}"
+    summary = f"Certificate expires in {counted(time_left.days, 'day')}{DASH}{monitor.certificate_host}"
     certificate = {"host": monitor.certificate_host, "expires_at": expires_at, "days_left": time_left.days}
     data = {"certificate": certificate, "seen_at": timestamp(seen_at) if seen_at else None}
-    return _mail(monitor, "certificate_expiring", summary, f"certificate:{expires_at}:{reminder}", data)
+    # Monitors of the same host send one reminder to each person.
+    key = f"certificate:{monitor.organization_id}:{monitor.certificate_host}:{expires_at}:{reminder}"
+    return _mail(monitor, "certificate_expiring", summary, key[:200], data)
 
 
-def _mail(monitor: Monitor, template: str, summary: str, key: str, data: Mapping[str, object]) -> int:
+def _mail(monitor: Monitor, template: str, subject: str, key: str, data: Mapping[str, object]) -> int:
     return outbox.post(
         to=User.objects.filter(pk__in=monitor.recipients),
         template=template,
-        subject=f"{monitor.name}: {summary}",
+        subject=subject,
         topic=topic_of(monitor),
         organization=monitor.organization,
-        key=f"{monitor.id}:{key}",
+        key=key,
         context={
             "name": monitor.name,
             "target": monitor.url,

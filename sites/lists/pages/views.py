@@ -25,6 +25,7 @@ from accounts.roles import MemberRequest, known, page_of, requires
 from accounts.submissions import form_idempotency, form_page, refuse_over_rate_or_in_maintenance
 from infrastructure.api.errors import InvalidParams, NotFound
 from infrastructure.api.idempotency import IdempotencyConflict
+from infrastructure.time_zones import time_zones
 from sites.lists import runs, services
 from sites.lists.pages import rows, table
 from sites.lists.pages import runs as run_rows
@@ -34,7 +35,6 @@ from sites.lists.pages.states import cost_of, schedule_text
 from sites.models import SiteList
 from sites.recipients import MAX_EMAILS, Recipients, recipients_of
 from sites.resources import LIST, LIST_RUN
-from sites.schedule import time_zones
 from website_scan.errors import Refusal
 from website_scan.ids import is_id
 from website_scan.messages import counted
