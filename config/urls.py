@@ -79,6 +79,8 @@ from sites.lists.run_api import (
     UnknownSnapshotExport,
 )
 from sites.lists.views import shared_badge, shared_card, shared_list, shared_list_password
+from sites.maintenance import views as maintenance_pages
+from sites.maintenance.api import WindowCollection, WindowItem
 from sites.monitors.api import MonitorCollection, MonitorItem, MonitorRunItem, MonitorRuns
 from sites.monitors.pages import views as monitor_pages
 from webhooks import views as webhook_views
@@ -128,6 +130,10 @@ organization_urls = [
     path("monitors/", monitor_pages.monitors, name="monitors"),
     path("monitors/new", monitor_pages.monitor_new, name="monitor-new"),
     path("monitors/<str:monitor_id>", monitor_pages.monitor, name="monitor"),
+    path("maintenance/", maintenance_pages.maintenance, name="maintenance"),
+    path("maintenance/new", maintenance_pages.maintenance_new, name="maintenance-new"),
+    path("maintenance/<str:window_id>", maintenance_pages.maintenance_edit, name="maintenance-edit"),
+    path("maintenance/<str:window_id>/delete", maintenance_pages.maintenance_delete, name="maintenance-delete"),
     path("monitors/<str:monitor_id>/live", monitor_pages.monitor_live, name="monitor-live"),
     path("monitors/<str:monitor_id>/edit", monitor_pages.monitor_edit, name="monitor-edit"),
     path("monitors/<str:monitor_id>/pause", monitor_pages.monitor_pause, name="monitor-pause"),
@@ -248,6 +254,8 @@ urlpatterns = [
     path("v1/lists/<any:list_id>/shares/<any:share_id>", ShareItem.as_view(), name="list-share-item"),
     path("v1/lists/<any:list_id>/shares", ShareCollection.as_view(), name="list-shares"),
     path("v1/lists/<any:list_id>", ListItem.as_view(), name="list-item"),
+    path("v1/maintenance", WindowCollection.as_view(), name="maintenance-collection"),
+    path("v1/maintenance/<any:window_id>", WindowItem.as_view(), name="maintenance-item"),
     path("v1/badges", BadgeCollection.as_view(), name="badge-collection"),
     path("v1/badges/<any:badge_id>", BadgeItem.as_view(), name="badge-item"),
     path("v1/usage", UsageView.as_view(), name="usage"),

@@ -291,6 +291,14 @@ TABLE: dict[str, tuple[str, str, str]] = {
         *(MEMBERS, "302 302 302 302 404 login"),
         "/organizations/",
     ),
+    "o/<slug:organization>/maintenance/": (MEMBERS, METHOD_NOT_ALLOWED, ""),
+    "o/<slug:organization>/maintenance/new": ("200 200 200 403 404 login", "400 400 400 403 404 login", ""),
+    "o/<slug:organization>/maintenance/<str:window_id>": ("200 200 200 403 404 login", "400 400 400 403 404 login", ""),
+    "o/<slug:organization>/maintenance/<str:window_id>/delete": (
+        METHOD_NOT_ALLOWED,
+        REDIRECT_FOR_MEMBERS,
+        "/o/home/maintenance/",
+    ),
     "o/<slug:organization>/mutes/": (MEMBERS, METHOD_NOT_ALLOWED, ""),
     # The request has no finding to mute.
     "o/<slug:organization>/mutes/new": ("404 404 404 403 404 login", "404 404 404 403 404 login", ""),

@@ -23,6 +23,7 @@ TAGS = {
     "Reports": "Read a report as JSON, export it as JSON, CSV or SARIF, compare it with an earlier one.",
     "Audits": "Scan a list of pages or a whole site, in one or several types, with one request.",
     "Monitors": "Scan a page or a site on a schedule, and be notified of changes.",
+    "Maintenance": "Hold the alerts of monitors while you work on a site.",
     "Lists": "Judge hundreds or thousands of sites together, and see their common problems.",
     "Mutes": "Set findings aside that you have decided to live with.",
     "Badges": "Show the grade of a page on another site.",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 from sites.monitors.alert_schemas import AlertData, AlertedSite, AlertProblem
 from sites.monitors.headlines import headline_of
@@ -38,8 +38,7 @@ def make_site(site: str, **values: Any) -> AlertedSite:
         "monitors": [monitor],
         "monitors_total": 1,
     }
-    changed: AlertedSite = {**defaults, **values}
-    return changed
+    return cast("AlertedSite", defaults | values)
 
 
 def make_alert(
