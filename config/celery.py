@@ -64,6 +64,7 @@ app.conf.update(
         "sweep-scans": {"task": "scans.tasks.sweep", "schedule": 15.0, "options": {"expires": 60}},
         "sweep-audits": {"task": "sites.tasks.sweep_audits", "schedule": 15.0, "options": {"expires": 60}},
         "run-monitors": {"task": "sites.tasks.run_monitors", "schedule": 15.0, "options": {"expires": 60}},
+        "send-alerts": {"task": "sites.tasks.send_alerts", "schedule": 15.0, "options": {"expires": 60}},
         "run-lists": {"task": "sites.tasks.run_lists", "schedule": 15.0, "options": {"expires": 60}},
         "sweep-deliveries": {
             "task": "webhooks.tasks.deliver",

@@ -20,6 +20,7 @@ from accounts.pages.login import (
     signup_finish,
     signup_sent,
 )
+from accounts.pages.quiet_hours import quiet_hours
 from dashboard import views as dashboard
 from documentation import views as documentation
 from documentation.landing import (
@@ -81,6 +82,8 @@ from sites.lists.run_api import (
     UnknownSnapshotExport,
 )
 from sites.lists.views import shared_badge, shared_card, shared_list, shared_list_password
+from sites.maintenance import views as maintenance_pages
+from sites.maintenance.api import WindowCollection, WindowItem
 from sites.monitors.api import MonitorCollection, MonitorItem, MonitorRunItem, MonitorRuns
 from sites.monitors.pages import views as monitor_pages
 from webhooks import setup_views as webhook_setup_views
@@ -131,6 +134,10 @@ organization_urls = [
     path("monitors/", monitor_pages.monitors, name="monitors"),
     path("monitors/new", monitor_pages.monitor_new, name="monitor-new"),
     path("monitors/<str:monitor_id>", monitor_pages.monitor, name="monitor"),
+    path("maintenance/", maintenance_pages.maintenance, name="maintenance"),
+    path("maintenance/new", maintenance_pages.maintenance_new, name="maintenance-new"),
+    path("maintenance/<str:window_id>", maintenance_pages.maintenance_edit, name="maintenance-edit"),
+    path("maintenance/<str:window_id>/delete", maintenance_pages.maintenance_delete, name="maintenance-delete"),
     path("monitors/<str:monitor_id>/live", monitor_pages.monitor_live, name="monitor-live"),
     path("monitors/<str:monitor_id>/edit", monitor_pages.monitor_edit, name="monitor-edit"),
     path("monitors/<str:monitor_id>/pause", monitor_pages.monitor_pause, name="monitor-pause"),
@@ -254,6 +261,8 @@ urlpatterns = [
     path("v1/lists/<any:list_id>/shares/<any:share_id>", ShareItem.as_view(), name="list-share-item"),
     path("v1/lists/<any:list_id>/shares", ShareCollection.as_view(), name="list-shares"),
     path("v1/lists/<any:list_id>", ListItem.as_view(), name="list-item"),
+    path("v1/maintenance", WindowCollection.as_view(), name="maintenance-collection"),
+    path("v1/maintenance/<any:window_id>", WindowItem.as_view(), name="maintenance-item"),
     path("v1/badges", BadgeCollection.as_view(), name="badge-collection"),
     path("v1/badges/<any:badge_id>", BadgeItem.as_view(), name="badge-item"),
     path("v1/usage", UsageView.as_view(), name="usage"),
@@ -302,6 +311,7 @@ urlpatterns = [
     path("unsubscribe/<str:token>/again", unsubscribing.subscribe_again, name="subscribe-again"),
     path("unsubscribe/<str:token>", unsubscribing.unsubscribe, name="unsubscribe"),
     path("account/", person.account, name="account"),
+    path("account/quiet-hours/", quiet_hours, name="quiet-hours"),
     path("account/email/", EmailView.as_view(), name="account_email"),
     path("account/email/<str:key>/", EmailConfirmView.as_view(), name="account_confirm_email"),
     path("account/again/", security.PasswordReauthenticationView.as_view(), name="account_reauthenticate"),

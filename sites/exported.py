@@ -15,7 +15,19 @@ from sites.audits.muting import AuditMutes
 from sites.audits.schemas import audit_summary_of
 from sites.lists import exports as list_exports
 from sites.lists.schemas import entry_json_of, list_json_of, list_run_of, share_json_of
-from sites.models import Audit, Badge, ListEntry, ListResult, ListRun, ListShare, Monitor, MonitorRun, SiteList
+from sites.maintenance.schemas import window_json_of
+from sites.models import (
+    Audit,
+    Badge,
+    ListEntry,
+    ListResult,
+    ListRun,
+    ListShare,
+    MaintenanceWindow,
+    Monitor,
+    MonitorRun,
+    SiteList,
+)
 from sites.monitors.schemas import monitor_json_of, monitor_run_of
 
 
@@ -121,6 +133,9 @@ KINDS = (
         lambda id: MonitorRun.objects.filter(monitor__organization_id=id),
         _monitor_run_json,
         ("due_at", "pk"),
+    ),
+    Kind(
+        "maintenance_windows", lambda id: access.rows(MaintenanceWindow, id), lambda window: {**window_json_of(window)}
     ),
     Kind("lists", lambda id: access.rows(SiteList, id).select_related("created_by"), _list_json),
     Kind("list_entries", _entry_rows, _entry_json),

@@ -54,6 +54,11 @@ def topic_of(row: Monitor | SiteList) -> str:
     return f"{WORDS[type(row)]}:{row.id}"
 
 
+def alerts_topic(organization_id: int) -> str:
+    """Return the e-mail topic of alerts of several monitors. Unsubscribing stops the alerts of all monitors."""
+    return f"alerts:{organization_id}"
+
+
 def warning_of(kind: type[Monitor | SiteList]) -> str:
     """Return the warning for a monitor or a list that notifies nobody."""
     return f"Nobody is notified: no recipient gets e-mails, and no webhook receives the events of this {WORDS[kind]}."
@@ -86,7 +91,8 @@ def recipients_of(rows: Sequence[Monitor | SiteList]) -> dict[str, Recipients]:
     organization_id, kind = rows[0].organization_id, type(rows[0])
     person_ids = {person for row in rows for person in row.recipients}
     people = access.active_members(organization_id).filter(id__in=person_ids).order_by("email")
-    topics = [topic_of(row) for row in rows]
+    general_topics = {alerts_topic(organization_id)} if kind is Monitor else set()
+    topics = [*map(topic_of, rows), *general_topics]
     unsubscribed_topics = Unsubscription.objects.filter(user=OuterRef("id"), topic__in=topics).values("topic")
     members = list(
         people.annotate(unsubscribed_topics=ArraySubquery(unsubscribed_topics)).values_list(
@@ -104,7 +110,8 @@ def recipients_of(rows: Sequence[Monitor | SiteList]) -> dict[str, Recipients]:
     recipients = {}
     for row in rows:
         row_members = [(email, topics) for person, email, topics in members if person in row.recipients]
-        unsubscribed = [email for email, topics in row_members if topic_of(row) in topics]
+        stopping_topics = {topic_of(row)} | general_topics
+        unsubscribed = [email for email, topics in row_members if not stopping_topics.isdisjoint(topics)]
         row_webhooks = None
         if row.webhook_ids is not None:
             row_webhooks = tuple(webhook for webhook in webhooks if webhook.id in row.webhook_ids)

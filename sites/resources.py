@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from accounts.access import Resource
-from sites.models import Audit, Badge, ListEntry, ListRun, ListShare, Monitor, MonitorRun, SiteList
+from sites.models import Audit, Badge, ListEntry, ListRun, ListShare, MaintenanceWindow, Monitor, MonitorRun, SiteList
 
 AUDIT = Resource(Audit, "aud", "audit")
 BADGE = Resource(Badge, "bdg", "badge", related=("monitor",))
+MAINTENANCE_WINDOW = Resource(MaintenanceWindow, "mnt", "window")
 MONITOR = Resource(Monitor, "mon", "monitor", related=("organization__tier",))
 MONITOR_RUN = Resource(MonitorRun, "run", "run")
 LIST = Resource(SiteList, "lst", "list", related=("organization__tier",))

@@ -1,4 +1,4 @@
-"""Deletes expired audits, old runs and page states of monitors, and expired list snapshots."""
+"""Deletes expired audits, old runs, causes and page states of monitors, and expired list snapshots."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from accounts.models import Interval
 from infrastructure.postgresql.deletion import delete_with_references
 from infrastructure.retention import HasTime, Retention, always
 from scans import credentials
-from sites.models import Audit, ListEntry, ListResult, ListRun, MonitorRun, MonitorState
+from sites.models import Audit, Cause, ListEntry, ListResult, ListRun, MonitorRun, MonitorState
 
 # Charts cover a year, and some weeks more for comparison with the same days of the previous year.
 RUN_RETENTION = timedelta(days=400)
@@ -47,6 +47,12 @@ def delete_runs(has_time: HasTime = always) -> bool:
     return all(delete_with_references(rows, has_time) for rows in (runs, frequent, monthly))
 
 
+def delete_causes(has_time: HasTime = always) -> bool:
+    """Delete causes that were first seen before RUN_RETENTION, with their alerts."""
+    causes = Cause.objects.filter(first_seen_at__lt=timezone.now() - RUN_RETENTION)
+    return delete_with_references(causes, has_time)
+
+
 def delete_snapshots(has_time: HasTime = always) -> bool:
     """Delete expired list snapshots with their results, counts and shares, and old results outside runs."""
     now = timezone.now()
@@ -65,5 +71,6 @@ RETENTION = (
     Retention("credentials of audits", partial(credentials.forget, Audit)),
     Retention("audits", delete_audits),
     Retention("runs of monitors", delete_runs),
+    Retention("causes of alerts", delete_causes),
     Retention("snapshots of lists", delete_snapshots),
 )

@@ -15,12 +15,12 @@ from scans.tasks import this_worker
 from sites.audits import discovering, sweeping
 from sites.lists import counting, starting
 from sites.lists import runs as list_runs
-from sites.models import Audit, ListResult, ListRun, Monitor, MonitorRun, SiteList
-from sites.monitors import notices, outcome, runs
+from sites.models import Alert, Audit, ListResult, ListRun, Monitor, MonitorRun, SiteList
+from sites.monitors import grouping, notices, outcome, runs
 from website_scan.memory import release_memory
 
-# Time limit of the tasks `run_monitors` and `run_lists`, because other tasks wait for the same worker process.
-RUN_MONITORS_LIMIT_S = RUN_LISTS_LIMIT_S = 20.0
+# Time limit of these tasks, because other tasks wait for the same worker process.
+RUN_MONITORS_LIMIT_S = RUN_LISTS_LIMIT_S = SEND_ALERTS_LIMIT_S = 20.0
 # Time limit for comparing 40,000 reports of an audit of 10,000 pages. The broker's visibility timeout is longer.
 FINISH_RUN_LIMIT_S = 3_000
 
@@ -92,6 +92,19 @@ def start_run(run_id: str) -> None:
     run = MonitorRun.objects.filter(id=run_id).first()
     if run is not None:
         runs.start_run(run.id, run.monitor_id, timezone.now())
+
+
+def _has_pending_alerts() -> bool:
+    return Alert.objects.filter(settled_at=None).exists()
+
+
+@shared_task(base=PeriodicTask, has_work=staticmethod(_has_pending_alerts))
+def send_alerts() -> None:
+    """Write the messages of pending alerts that are due (every 15 seconds).
+
+    Concurrent calls are safe.
+    """
+    grouping.send_due_alerts(timezone.now(), _deadline_check(SEND_ALERTS_LIMIT_S))
 
 
 @shared_task

@@ -31,7 +31,7 @@ from accounts.keys.services import create_api_key
 from accounts.models import ApiKey, FormerKey, Tier
 from infrastructure.api.scopes import Scope
 from scans.models import BlockedDomain, Scan, credential_columns
-from sites.models import Badge, ListRun, ListShare, MonitorRun
+from sites.models import Badge, ListRun, ListShare, MaintenanceWindow, MonitorRun
 from tests.factories import Api, Member, finished_scan, listening, make_scan, member_of, person_of
 from tests.populated_audits import make_audit
 from tests.populated_monitors import make_monitor
@@ -237,6 +237,12 @@ POST_MUTE = Operation("POST", "/v1/mutes", {"check": "hsts", "host": "example.co
 GET_MUTES = Operation("GET", "/v1/mutes")
 GET_MUTE = Operation("GET", "/v1/mutes/{mute}")
 DELETE_MUTE = Operation("DELETE", "/v1/mutes/{mute}")
+WINDOW = {"name": "Deployment", "starts_at": "2099-01-01T00:00:00Z", "ends_at": "2099-01-01T01:00:00Z"}
+POST_WINDOW = Operation("POST", "/v1/maintenance", WINDOW)
+GET_WINDOWS = Operation("GET", "/v1/maintenance")
+GET_WINDOW = Operation("GET", "/v1/maintenance/{window}")
+PATCH_WINDOW = Operation("PATCH", "/v1/maintenance/{window}", {"name": "Deployment"})
+DELETE_WINDOW = Operation("DELETE", "/v1/maintenance/{window}")
 POST_BADGE = Operation("POST", "/v1/badges")
 GET_BADGES = Operation("GET", "/v1/badges")
 DELETE_BADGE = Operation("DELETE", "/v1/badges/{badge}")
@@ -337,6 +343,7 @@ KINDS = (
     "run",
     "mute",
     "badge",
+    "window",
     "webhook",
     "delivery",
     "list",
@@ -915,6 +922,30 @@ def mutes_group() -> Iterator[BadRequest]:
     yield from DELETE_MUTE.queries("a=1")
 
 
+def maintenance_group() -> Iterator[BadRequest]:
+    yield from bodies(POST_WINDOW, COMMON_INVALID_BODIES, COMMON_INVALID_CONTENT_TYPES)
+    yield POST_WINDOW.request("{}", body={})
+    yield from POST_WINDOW.fields({"name": REMOVED}, {"starts_at": REMOVED}, {"ends_at": REMOVED}, {"colour": "red"})
+    yield from POST_WINDOW.values("name", *NON_STRING_VALUES, "", " ", "a\x00", "\ud800")
+    yield POST_WINDOW.named_request("name: 101 characters", name="a" * 101)
+    for name in ("starts_at", "ends_at"):
+        yield from POST_WINDOW.values(name, None, 5, "", "tomorrow", "2099-01-01", "2099-02-30T00:00:00Z")
+    yield from POST_WINDOW.values("ends_at", "2099-01-01T00:00:00Z", "2098-01-01T00:00:00Z", "2099-02-02T00:00:00Z")
+    yield from POST_WINDOW.fields({"weekly": True, "ends_at": "2099-01-08T00:00:00Z"})
+    yield from POST_WINDOW.values("weekly", None, "yes", 1)
+    yield from POST_WINDOW.values("timezone", None, 5, "", "Mars/Olympus", "\x00")
+    yield from POST_WINDOW.values("monitors", None, "x", {}, [5], [""], ["{no_monitor}"], ["{foreign_monitor}"])
+    yield from POST_WINDOW.values("monitors", ["{monitor}", "\x00"], ["\ud800"])
+    yield from POST_WINDOW.values("sites", None, "x", {}, [5], [""], ["https://example.com"], ["example.com/a"])
+    yield from POST_WINDOW.values("sites", ["example.com", "a b"], ["a@example.com"], ["example.com?q"], ["\x00"])
+    yield POST_WINDOW.named_request("sites: 101 hosts", sites=[f"www{number}.example.com" for number in range(101)])
+    yield from bodies(PATCH_WINDOW, COMMON_INVALID_BODIES, COMMON_INVALID_CONTENT_TYPES)
+    yield from PATCH_WINDOW.fields({"name": ""}, {"ends_at": "2000-01-01T00:00:00Z"}, {"colour": "red"})
+    for operation in (GET_WINDOW, PATCH_WINDOW, DELETE_WINDOW):
+        yield from unknown_ids(operation, "window")
+    yield from pages(GET_WINDOWS)
+
+
 def badges_group() -> Iterator[BadRequest]:
     yield from bodies(
         replace(POST_BADGE, valid_body={"page": PAGE}), COMMON_INVALID_BODIES, COMMON_INVALID_CONTENT_TYPES, kib=1024
@@ -1108,7 +1139,7 @@ GROUPS: Mapping[str, tuple[BadRequest, ...]] = {
     for group in (
         *(scan_group, scans_group, report_group, audits_group, audit_group, monitors_group, monitor_group),
         *(lists_group, list_group, entries_group),
-        *(mutes_group, badges_group, webhooks_group, deliveries_group, callers_group, paths_group),
+        *(mutes_group, maintenance_group, badges_group, webhooks_group, deliveries_group, callers_group, paths_group),
     )
 }
 
@@ -1160,8 +1191,16 @@ def make_cast(monkeypatch: pytest.MonkeyPatch) -> Cast:
             ApiKey.objects.filter(id=key.id).update(**{"revoked_at" if name == "revoked" else "expires_at": now})
     names = _create_objects(home) | {f"foreign_{name}": value for name, value in _create_objects(other).items()}
     names |= {"key": home.plaintext, "unknown_key": mint().plaintext}
-    prefixes = {"audit": "aud", "monitor": "mon", "badge": "bdg", "webhook": "wh", "delivery": "dlv", "report": "rpt"}
-    prefixes |= {"list": "lst", "entry": "ent", "share": "shr", "snapshot": "run"}
+    prefixes = {
+        "audit": "aud",
+        "monitor": "mon",
+        "badge": "bdg",
+        "window": "mnt",
+        "webhook": "wh",
+        "delivery": "dlv",
+        "report": "rpt",
+    }
+    prefixes |= {"window": "mnt", "list": "lst", "entry": "ent", "share": "shr", "snapshot": "run"}
     names |= {f"no_{kind}": new_id(prefixes.get(kind, kind)) for kind in (*KINDS, "report")}
     _create_idempotency_keys(home)
     monkeypatch.setattr(client, "SystemResolver", lambda _: Names(ADDRESSES))
@@ -1233,6 +1272,9 @@ def _create_objects(member: Member) -> dict[str, str]:
     objects["share"] = ListShare.objects.create(site_list=objects["list"])
     MonitorRun.objects.create(monitor=objects["busy_monitor"], due_at=now, not_before=now)
     objects["run"] = MonitorRun.objects.create(monitor=objects["monitor"], due_at=now, not_before=now, status="done")
+    objects["window"] = MaintenanceWindow.objects.create(
+        organization=member.organization, name="Deployment", starts_at=now, ends_at=now + timedelta(hours=1)
+    )
     objects["badge"] = Badge.objects.create(organization=member.organization, monitor=objects["monitor"])
     event = Event.objects.create(organization=member.organization, kind="scan.completed", body=b"{}", scan=scan)
     for webhook, delivery in (

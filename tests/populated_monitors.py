@@ -11,7 +11,7 @@ from typing import Any, cast, get_args
 
 from accounts.models import User
 from scans.models import Scan
-from sites.models import Badge, Monitor, MonitorRun
+from sites.models import Badge, MaintenanceWindow, Monitor, MonitorRun
 from sites.models.stored_json import FindingNews, News, NewsList, PageNews, RunScore
 from sites.monitors.alerts import DEFAULT_ALERT as USUAL_ALERT
 from tests.factories import Member
@@ -166,10 +166,14 @@ def populate_monitors(
     )
     badge = Badge.objects.create(organization=home.organization, monitor=watched)
     page_badge = Badge.objects.create(organization=home.organization, page=SITE)
+    window = MaintenanceWindow.objects.create(
+        organization=home.organization, name="Deployment", starts_at=now, ends_at=now + timedelta(hours=1)
+    )
     monitors_by_name = {"": watched, "failing_": failing, "paused_": paused, "fresh_": fresh, "running_": running}
     return {f"{name}monitor_id": monitor.id for name, monitor in monitors_by_name.items()} | {
         "running_run_id": run.id,
         "monitor_run_id": watched.runs.latest("due_at").id,
+        "window_id": window.id,
         "badge_id": badge.id,
         "page_badge_id": page_badge.id,
     }

@@ -94,6 +94,7 @@ def test_every_example_matches_its_schema() -> None:
         "export_audit",
         "cancel_audit",
         "delete_badge",
+        "delete_maintenance_window",
         "delete_monitor",
         "delete_webhook",
         "end_mute",

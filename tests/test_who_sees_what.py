@@ -102,6 +102,8 @@ TABLE: dict[str, tuple[str, str, str]] = {
     "unsubscribe/<str:token>": (ALL, ALL, ""),
     "unsubscribe/<str:token>/again": (METHOD_NOT_ALLOWED, ALL, ""),
     "account/": (OK_IF_LOGGED_IN, OK_IF_LOGGED_IN, ""),
+    # A form without values is refused.
+    "account/quiet-hours/": (OK_IF_LOGGED_IN, "400 400 400 400 400 login", ""),
     "account/email/": (OK_IF_LOGGED_IN, OK_IF_LOGGED_IN, ""),
     "account/email/<str:key>/": (GONE, GONE, ""),
     # People without a password or another factor cannot authenticate again.
@@ -285,6 +287,14 @@ TABLE: dict[str, tuple[str, str, str]] = {
     "organizations/<int:organization_id>/leave": (
         *(MEMBERS, "302 302 302 302 404 login"),
         "/organizations/",
+    ),
+    "o/<slug:organization>/maintenance/": (MEMBERS, METHOD_NOT_ALLOWED, ""),
+    "o/<slug:organization>/maintenance/new": ("200 200 200 403 404 login", "400 400 400 403 404 login", ""),
+    "o/<slug:organization>/maintenance/<str:window_id>": ("200 200 200 403 404 login", "400 400 400 403 404 login", ""),
+    "o/<slug:organization>/maintenance/<str:window_id>/delete": (
+        METHOD_NOT_ALLOWED,
+        REDIRECT_FOR_MEMBERS,
+        "/o/home/maintenance/",
     ),
     "o/<slug:organization>/mutes/": (MEMBERS, METHOD_NOT_ALLOWED, ""),
     # The request has no finding to mute.

@@ -17,15 +17,17 @@ from accounts import access
 from infrastructure import queue
 from scans.models import Scan
 from scans.signals import Ended
-from webhooks.models import Delivery, Event, EventKind
+from webhooks.models import GROUPED_EVENTS, Delivery, Event, EventKind, Webhook
 from webhooks.schemas import AuditScanEventData, ScanEventData, scan_data
 from website_scan.result import ScanResult
 from website_scan.timestamps import timestamp
 
 # FOR KEY SHARE prevents the deletion of webhooks before the inserts.
 SUBSCRIBED_WEBHOOKS = """
-    SELECT id, events FROM webhooks_webhook WHERE organization_id = %(organization)s AND events && %(kinds)s::varchar[]
-    AND (%(chosen)s::varchar[] IS NULL OR id = ANY(%(chosen)s::varchar[])) ORDER BY id FOR KEY SHARE
+    SELECT id, events, format FROM webhooks_webhook
+    WHERE organization_id = %(organization)s AND events && %(kinds)s::varchar[]
+        AND (%(chosen)s::varchar[] IS NULL OR id = ANY(%(chosen)s::varchar[]))
+    ORDER BY id FOR KEY SHARE
 """
 
 
@@ -80,6 +82,13 @@ def record(
         _write_event(receivers, kind, organization_id, at, data(), request_id, **subject)
 
 
+def record_for_webhook(
+    webhook: Webhook, kind: EventKind, at: datetime, data: Mapping[str, Any], **subject: Model
+) -> None:
+    """Write an event with a delivery for one webhook, in the caller's transaction."""
+    _write_event([webhook.id], kind, webhook.organization_id, at, data, "", **subject)
+
+
 def _write_event(
     receivers: Sequence[str],
     kind: EventKind,
@@ -102,11 +111,18 @@ def _subscribed_webhooks(
 ) -> Mapping[EventKind, list[str]]:
     """Lock and return the subscribed webhooks of each kind of event.
 
-    Returns their IDs. `webhook_ids` excludes all other webhooks.
+    Returns their IDs. `webhook_ids` excludes all other webhooks. Webhooks of chats do not receive GROUPED_EVENTS.
     """
     chosen = None if webhook_ids is None else list(webhook_ids)
     rows = access.fetch_rows(SUBSCRIBED_WEBHOOKS, organization_id, kinds=[str(kind) for kind in kinds], chosen=chosen)
-    return {kind: [webhook_id for webhook_id, events in rows if kind in events] for kind in kinds}
+    return {
+        kind: [
+            webhook_id
+            for webhook_id, events, body_format in rows
+            if kind in events and (body_format == Webhook.Format.STANDARD or kind not in GROUPED_EVENTS)
+        ]
+        for kind in kinds
+    }
 
 
 def wake_dispatcher(row_id: str) -> None:

@@ -59,6 +59,8 @@ def _audit_data(kind: EventKind, now: datetime) -> dict[str, Any]:
 
 
 def _monitor_data(kind: EventKind, now: datetime) -> dict[str, Any]:
+    if kind is EventKind.MONITOR_ALERT:
+        return _alert_data(now)
     monitor_id = new_id("mon")
     monitor_url = f"{settings.BASE_URL}/o/example/monitors/{monitor_id}"
     audit_id = new_id("aud")
@@ -91,6 +93,35 @@ def _monitor_data(kind: EventKind, now: datetime) -> dict[str, Any]:
         "more": dict.fromkeys(LISTS, 0),
         "certificate": None,
         "reasons": ["new_findings", "score_drop"],
+    }
+
+
+def _alert_data(now: datetime) -> dict[str, Any]:
+    finding = _finding()
+    monitor_id = new_id("mon")
+    site = {
+        "site": "example.com",
+        "since": timestamp(now - timedelta(minutes=2)),
+        "ended_at": None,
+        "note": finding["message"],
+        "report_url": finding["pages"][0]["report_url"],
+        "monitors": [
+            {
+                "id": monitor_id,
+                "name": "Shop",
+                "target": URL,
+                "monitor_url": f"{settings.BASE_URL}/o/example/monitors/{monitor_id}",
+            }
+        ],
+        "monitors_total": 1,
+    }
+    problem = {"kind": "finding", **{name: finding[name] for name in ("severity", "title", "fix", "type", "check")}}
+    return {
+        "headline": "Critical: Git repository is public \N{EN DASH} example.com",
+        "problems": [{**problem, "sites": [site], "sites_total": 1, "monitors_total": 1}],
+        "ended": [],
+        "ended_meanwhile": [],
+        "more": {"problems": 0, "ended": 0, "ended_meanwhile": 0},
     }
 
 

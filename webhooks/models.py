@@ -50,9 +50,13 @@ class EventKind(models.TextChoices):
     MONITOR_CHANGED = "monitor.changed", "A monitor found a change: something new, fixed, worse or better."
     MONITOR_FAILED = "monitor.failed", "A monitor can no longer reach its page or site."
     MONITOR_RECOVERED = "monitor.recovered", "A monitor can reach its page or site again."
+    MONITOR_ALERT = "monitor.alert", "Monitors have alerts: one event for all of some minutes, grouped by cause."
     LIST_COMPLETED = "list.completed", "A run of a list ended; some of its sites may be missing."
     LIST_CHANGED = "list.changed", "A run of a list found sites that are better or worse than in the run before."
 
+
+# Webhooks of chats receive MONITOR_ALERT instead, because people read them.
+GROUPED_EVENTS = frozenset({EventKind.MONITOR_CHANGED, EventKind.MONITOR_FAILED, EventKind.MONITOR_RECOVERED})
 
 MAX_NAME_LENGTH = 100
 
@@ -118,6 +122,11 @@ class Webhook(models.Model):
             return f"{Url.of(self.url).scheme}://{self.receiver}/…"
         path, mark, _ = self.url.partition("?")
         return path + "?…" if mark else path
+
+    @property
+    def is_chat(self) -> bool:
+        """True if people read the messages, so that alerts of monitors are grouped."""
+        return self.format != self.Format.STANDARD
 
     @property
     def reason(self) -> str | None:

@@ -26,7 +26,7 @@ from webhooks.delivery.claims import unmark_held_deliveries
 from webhooks.delivery.signing import new_secret
 from webhooks.events import wake_dispatcher
 from webhooks.examples import example
-from webhooks.models import MAX_NAME_LENGTH, Delivery, Event, EventKind, FormerSecret, Webhook
+from webhooks.models import GROUPED_EVENTS, MAX_NAME_LENGTH, Delivery, Event, EventKind, FormerSecret, Webhook
 from webhooks.requests import WebhookRequest
 from website_scan.errors import Refusal
 from website_scan.messages import counted
@@ -175,12 +175,15 @@ def rotate_secret(*, caller: Caller, webhook_id: str, at_once: bool = False) -> 
 def send_test(*, caller: Caller, webhook_id: str, kind: str | None = None) -> Delivery:
     """Send a test event without retries.
 
-    By default it is the first kind that the webhook is subscribed to. Raises NotFound, WebhookDisabled or RateLimited.
+    By default it is the first kind that the webhook is subscribed to. A chat receives grouped alerts instead of a
+    monitor's events. Raises NotFound, WebhookDisabled or RateLimited.
     """
     _limit_sending(WEBHOOK.find(caller.organization_id, webhook_id), MAX_SENT_PER_RECEIVER)
     with transaction.atomic():
         webhook = WEBHOOK.find(caller.organization_id, webhook_id, lock=Lock.CHANGE)
         kind = kind or webhook.events[0]
+        if webhook.is_chat and kind in GROUPED_EVENTS:
+            kind = EventKind.MONITOR_ALERT
         _require_enabled(webhook)
         event = Event.objects.create(
             organization_id=caller.organization_id,

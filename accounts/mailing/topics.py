@@ -17,6 +17,7 @@ SALT = "accounts.unsubscribe"
 # organization's name.
 WORDS = {
     "monitor": "about a monitor of {}",
+    "alerts": "with alerts of all monitors of {}",
     "list": "about a list of sites of {}",
     "digest": "with the weekly summary of {}",
     "keys": "about API keys of {}",

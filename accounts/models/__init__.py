@@ -1,4 +1,4 @@
-"""Models for organizations, people, API keys, tiers, e-mails and data exports."""
+"""Models for organizations, people, API keys, tiers, e-mails, quiet hours and data exports."""
 
 # ruff: noqa: I001  one line per name would make the list too long to read
 # fmt: off
@@ -9,6 +9,7 @@ from accounts.models.organizations import (
     FormerKey, Interval, Invitation, LoginSession, Membership, MonthlyUsage, Organization, Tier, User,
     new_invitation_id, new_key_id, new_login_id,
 )
+from accounts.models.quiet_hours import QuietHours
 from accounts.models.user_manager import UserManager
 __all__ = [
     "ACTIVITY_KEPT_DAYS",
@@ -29,6 +30,7 @@ __all__ = [
     "Membership",
     "MonthlyUsage",
     "Organization",
+    "QuietHours",
     "Tier",
     "Unsubscription",
     "User",

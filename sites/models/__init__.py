@@ -1,23 +1,28 @@
-"""Models of audits, monitors, lists and badges."""
+"""Models of audits, monitors, alerts, lists and badges."""
 
+from sites.models.alert import Alert, Cause
 from sites.models.audit import UNFINISHED, Audit, AuditFinding, AuditPage, AuditPlace
 from sites.models.badge import Badge
 from sites.models.list_run import ListCount, ListResult, ListRun, ListShare
+from sites.models.maintenance import MaintenanceWindow
 from sites.models.monitor import Monitor, MonitorRun, MonitorState
 from sites.models.site_list import ListEntry, SiteList
 
 __all__ = [
     "UNFINISHED",
+    "Alert",
     "Audit",
     "AuditFinding",
     "AuditPage",
     "AuditPlace",
     "Badge",
+    "Cause",
     "ListCount",
     "ListEntry",
     "ListResult",
     "ListRun",
     "ListShare",
+    "MaintenanceWindow",
     "Monitor",
     "MonitorRun",
     "MonitorState",

@@ -1,17 +1,11 @@
-"""E-mails about monitors, and weekly digests.
-
-E-mails are written to the outbox in the transaction that finishes the run.
-
-`data` is the data of the event with the same name (docs/webhooks.md): e-mails and webhooks have the same content.
-"""
+"""E-mails about pauses and certificates of monitors, and weekly digests. `alert_messages` writes those of alerts."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from datetime import datetime, timedelta
-from typing import Any, Literal
+from typing import Any
 
 from django.conf import settings
 from django.urls import reverse
@@ -19,30 +13,13 @@ from django.urls import reverse
 from accounts import access
 from accounts.mailing import outbox
 from accounts.models import Organization, User
-from scans.check_catalogue import check_pages
 from sites.models import Monitor, MonitorRun
-from sites.models.stored_json import (
-    ChangedData,
-    Direction,
-    FailedData,
-    FindingNews,
-    News,
-    RecoveredData,
-    RunScore,
-)
+from sites.models.stored_json import RunScore
+from sites.monitors.headlines import DASH
 from sites.recipients import topic_of
 from website_scan.messages import counted
-from website_scan.report.references import page_url
 from website_scan.timestamps import timestamp
 
-# Maximum numbers of findings (or pages) for each kind of change, and of pages for each finding.
-MAX_FINDINGS = 10
-MAX_PAGES = 3
-PAGES: Mapping[Literal["unreachable_pages", "reachable_pages"], str] = {
-    "unreachable_pages": "Unreachable",
-    "reachable_pages": "Reachable again",
-}
-CHANGES: Mapping[Direction, str] = {"new": "New", "worse": "Worse", "fixed": "Fixed", "better": "Better"}
 WEEK = timedelta(days=7)
 # A digest lists only the first monitors, because nobody reads more. The dashboard lists all.
 MAX_MONITORS = 50
@@ -59,61 +36,10 @@ WEEK_OF_RUNS = """
 """
 
 
-@dataclass(frozen=True, slots=True)
-class _ChangesOfKind:
-    """Changes of one kind for an e-mail.
-
-    It has the first findings or page URLs, and the total number.
-    """
-
-    title: str
-    count: int
-    findings: Sequence[Mapping[str, Any]] = ()
-    urls: Sequence[str] = ()
-
-    @property
-    def more(self) -> int:
-        return self.count - len(self.findings) - len(self.urls)
-
-
-def mail_changes(run: MonitorRun, data: ChangedData) -> int:
-    """Send an e-mail about a run's changes to each recipient, and return the number of recipients.
-
-    An e-mail whose only reason is an expiring certificate has its own template.
-    """
-    certificate = data["certificate"]
-    if certificate is not None and data["reasons"] == ["certificate"]:
-        summary = f"the certificate of {certificate['host']} expires in {counted(certificate['days_left'], 'day')}"
-        return _mail(run.monitor, "certificate_expiring", summary, f"changed:{run.pk}", data)
-    changes = list(_changes(data, run.monitor))
-    counts = _counts(changes)
-    summary = counts or ("the certificate expires soon" if certificate else "the score has changed")
-    return _mail(
-        run.monitor, "monitor_changed", summary, f"changed:{run.pk}", {**data, "changes": changes, "counts": counts}
-    )
-
-
-def mail_outage(monitor: Monitor, data: FailedData) -> int:
-    """Send one e-mail per outage.
-
-    It says that the target was unreachable in two attempts.
-    """
-    return _mail(monitor, "monitor_failed", "unreachable", f"failed:{data['since']}", data)
-
-
-def mail_recovery(monitor: Monitor, data: RecoveredData) -> int:
-    """Send an e-mail that the target is reachable again.
-
-    It lists the changes since the outage began.
-    """
-    counts = _counts(_changes(data["changes"], monitor)) if data["changes"] else ""
-    summary, key = "reachable again", f"recovered:{data['down_since']}"
-    return _mail(monitor, "monitor_recovered", summary, key, {**data, "counts": counts})
-
-
 def mail_pause(monitor: Monitor, now: datetime) -> int:
     """Send one e-mail per month that the monitor has been paused because the quota is used up."""
-    summary, key = "paused, because this month's scans are used up", f"paused:{now:%Y-%m}"
+    summary = f"{monitor.name}: paused, because this month's scans are used up"
+    key = f"{monitor.id}:paused:{now:%Y-%m}"
     return _mail(monitor, "monitor_paused", summary, key, {"goes_on_at": monitor.next_run_at})
 
 
@@ -142,20 +68,22 @@ def _mail_certificate_reminder(monitor: Monitor, now: datetime) -> int:
     if reminder == monitor.alert["certificate_days"] or reporting_runs.exists():
         return 0
     expires_at = timestamp(monitor.certificate_expires_at)
-    summary = f"the certificate of {monitor.certificate_host} expires in {counted(time_left.days, 'day')}"
+    summary = f"Certificate expires in {counted(time_left.days, 'day')}{DASH}{monitor.certificate_host}"
     certificate = {"host": monitor.certificate_host, "expires_at": expires_at, "days_left": time_left.days}
     data = {"certificate": certificate, "seen_at": timestamp(seen_at) if seen_at else None}
-    return _mail(monitor, "certificate_expiring", summary, f"certificate:{expires_at}:{reminder}", data)
+    # Monitors of the same host send one reminder to each person.
+    key = f"certificate:{monitor.organization_id}:{monitor.certificate_host}:{expires_at}:{reminder}"
+    return _mail(monitor, "certificate_expiring", summary, key[:200], data)
 
 
-def _mail(monitor: Monitor, template: str, summary: str, key: str, data: Mapping[str, object]) -> int:
+def _mail(monitor: Monitor, template: str, subject: str, key: str, data: Mapping[str, object]) -> int:
     return outbox.post(
         to=User.objects.filter(pk__in=monitor.recipients),
         template=template,
-        subject=f"{monitor.name}: {summary}",
+        subject=subject,
         topic=topic_of(monitor),
         organization=monitor.organization,
-        key=f"{monitor.id}:{key}",
+        key=key,
         context={
             "name": monitor.name,
             "target": monitor.url,
@@ -164,45 +92,6 @@ def _mail(monitor: Monitor, template: str, summary: str, key: str, data: Mapping
             **data,
         },
     )
-
-
-def _counts(changes: Iterable[_ChangesOfKind]) -> str:
-    """Return the numbers of changes as text, such as "2 new problems, 1 fixed, 1 page unreachable"."""
-    texts: list[str] = []
-    for change in changes:
-        number, title = change.count, change.title.lower()
-        if change.urls:
-            texts.append(f"{counted(number, 'page')} {title}")
-        else:
-            texts.append(f"{number} {title}" if texts else counted(number, f"{title} problem"))
-    return ", ".join(texts)
-
-
-def _changes(data: News, monitor: Monitor) -> Iterator[_ChangesOfKind]:
-    for name, title in CHANGES.items():
-        if findings := data[name]:
-            shown_findings = [_finding(finding, name, monitor) for finding in findings[:MAX_FINDINGS]]
-            yield _ChangesOfKind(title, len(findings) + data["more"][name], findings=shown_findings)
-    for key, title in PAGES.items():
-        if pages := data[key]:
-            urls = [page["url"] for page in pages[:MAX_FINDINGS]]
-            yield _ChangesOfKind(title, len(pages) + data["more"][key], urls=urls)
-
-
-def _finding(finding: FindingNews, change: Direction, monitor: Monitor) -> dict[str, Any]:
-    """Return a finding for an e-mail with its first pages.
-
-    If it is new or worse, it has the URL for muting it.
-    """
-    pages = finding["pages"][:MAX_PAGES]
-    mute_url = ""
-    if pages and change in ("new", "worse"):
-        path = reverse("mute-new", args=[monitor.organization.slug])
-        scan_id = pages[0]["report_url"].rpartition("/")[2]
-        mute_url = f"{settings.BASE_URL}{path}?scan={scan_id}&check={finding['check']}"
-    check_url = page_url(check_pages(), finding["check"])
-    more_pages = finding["pages_affected"] - len(pages)
-    return {**finding, "pages": pages, "more_pages": more_pages, "mute_url": mute_url, "check_url": check_url}
 
 
 def mail_digests(now: datetime) -> int:

@@ -35,7 +35,9 @@ from sites.models.stored_json import (
     RecoveredData,
     ScoreMemory,
 )
-from sites.monitors import alerts, notices
+from sites.monitors import alerting, alerts
+from sites.monitors.alerting import record_alerts
+from sites.monitors.causes import change_reports, outage_reports, recovery_reports
 from sites.monitors.changes import DIRECTIONS
 from sites.monitors.comparison import Comparison, compare_audit
 from sites.monitors.events import record_monitor_event
@@ -158,6 +160,10 @@ def _fail(monitor: Monitor, run: MonitorRun, code: str, message: str, now: datet
         run.status, run.ended_at, run.not_before = MonitorRun.Status.DUE, None, now + RETRY_DELAY
         return
     run.status, run.error_code, run.error_message = MonitorRun.Status.FAILED, code, cut(message, 1_000)
+    error: ExportedError = {"code": code, "message": run.error_message}
+    audit_url = run.audit.audit_url if run.audit else ""
+    if is_caused_by_site and monitor.failing_since is not None and monitor.memory.get("is_outage_told"):
+        alerting.report_continued_outage(run, error, audit_url, now)
     if not is_caused_by_site or monitor.failing_since is not None:
         return
     monitor.failing_since = run.started_at or now
@@ -165,10 +171,9 @@ def _fail(monitor: Monitor, run: MonitorRun, code: str, message: str, now: datet
     monitor.memory = {**monitor.memory, "is_outage_told": run.is_told}
     monitor.save(update_fields=["failing_since", "memory"])
     if run.is_told:
-        error: ExportedError = {"code": code, "message": run.error_message}
         data: FailedData = {"run": _run(run), "since": timestamp(monitor.failing_since), "error": error}
         record_monitor_event(monitor, EventKind.MONITOR_FAILED, data, now)
-        notices.mail_outage(monitor, data)
+        record_alerts(run, EventKind.MONITOR_FAILED, outage_reports(monitor, error, audit_url), now)
 
 
 def _complete(monitor: Monitor, run: MonitorRun, comparison: Comparison, now: datetime) -> None:
@@ -188,21 +193,26 @@ def _complete(monitor: Monitor, run: MonitorRun, comparison: Comparison, now: da
     }
     run.news = _news(facts, reasons)
     run.error_code = run.error_message = ""
-    if down_since is not None and is_outage_told and alert["recovered"]:
+    reports_recovery = down_since is not None and is_outage_told and alert["recovered"]
+    audit_url = run.audit.audit_url if run.audit else ""
+    reports = change_reports(monitor, run.news, alert, audit_url)
+    if down_since is not None:
+        reports += recovery_reports(monitor, sends_alert=reports_recovery)
+    kind = EventKind.MONITOR_RECOVERED if reports_recovery else EventKind.MONITOR_CHANGED
+    if reports_recovery:
+        assert down_since is not None
         recovered: RecoveredData = {
             "run": _run(run),
             "down_since": timestamp(down_since),
             "recovered_at": timestamp(now),
             "changes": run.news or None,
         }
-        record_monitor_event(monitor, EventKind.MONITOR_RECOVERED, recovered, now)
-        notices.mail_recovery(monitor, recovered)
-        run.is_told = True
+        record_monitor_event(monitor, kind, recovered, now)
     elif reasons:
         changed: ChangedData = {"run": _run(run), **run.news}
-        record_monitor_event(monitor, EventKind.MONITOR_CHANGED, changed, now)
-        notices.mail_changes(run, changed)
-        run.is_told = True
+        record_monitor_event(monitor, kind, changed, now)
+    run.is_told = bool(reports_recovery or reasons)
+    record_alerts(run, kind, reports, now)
 
 
 def _news(facts: alerts.Facts, reasons: list[str]) -> News:

@@ -69,9 +69,9 @@ WORKER_RUNS_LIST_COMMENT = "a worker runs the list here"
 WORKER_DELIVERS_COMMENT = "a worker delivers here"
 # Shell variables for IDs of created objects, by prefix of the ID.
 KINDS = {"mute": "MUTE", "mon": "MONITOR", "bdg": "BADGE", "run": "RUN", "aud": "AUDIT", "dlv": "DELIVERY"}
-KINDS |= {"lst": "LIST", "shr": "SHARE"}
+KINDS |= {"lst": "LIST", "shr": "SHARE", "mnt": "WINDOW"}
 WORKBOOK = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
-ID_IN_TEXT = re.compile(r"(scan|rpt|wh|evt|dlv|aud|mute|mon|run|bdg|lst|ent|shr)_[0-9A-Za-z]{22}")
+ID_IN_TEXT = re.compile(r"(scan|rpt|wh|evt|dlv|aud|mute|mon|run|bdg|lst|ent|shr|mnt)_[0-9A-Za-z]{22}")
 # These fields differ between checks and are not compared.
 OPAQUE = {"evidence", "values"}
 
@@ -295,7 +295,7 @@ def test_commands_return_the_documented_responses(session: Session, monkeypatch:
             tasks.run_scan(session.variables["ID"])
             assert Scan.objects.get(id=session.variables["ID"]).status == "completed"
     documented_endpoints = {
-        (method, re.sub(r"(scan|wh|dlv|aud|mute|mon|run|bdg|lst|ent|shr)_[^/]+", "{id}", path))
+        (method, re.sub(r"(scan|wh|dlv|aud|mute|mon|run|bdg|lst|ent|shr|mnt)_[^/]+", "{id}", path))
         for method, path in session.requests
     }
     assert documented_endpoints - {("GET", "/readyz")} == endpoints()

@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from webhooks.delivery.alert_content import alert_content
+from webhooks.delivery.lines import Content, Line, LinePart
 from website_scan.messages import counted
 
 # Limits for lines, the headline, listed findings and listed pages.
@@ -31,20 +33,6 @@ UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\
 PAGES = (("unreachable_pages", "Unreachable"), ("reachable_pages", "Reachable again"))
 REACHED = {"lost": "no longer reached", "regained": "reached again"}
 CHANGES = (("new", "New"), ("worse", "Worse"), ("better", "Better"), ("fixed", "Fixed"))
-
-
-@dataclass(frozen=True, slots=True)
-class LinePart:
-    """Part of a line in a message.
-
-    A part with a URL links to a page of this service.
-    """
-
-    text: str
-    url: str = ""
-
-
-Line = Sequence[LinePart]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,10 +70,6 @@ def message_content(event: Mapping[str, Any]) -> MessageContent:
     )
 
 
-# A message's headline, paragraphs, and links (label, URL).
-Content = tuple[str, Sequence[Sequence[str | Line]], list[tuple[str, str | None]]]
-
-
 def _scan_content(name: str, data: Mapping[str, Any]) -> Content:
     links = [("Open the report", data["report_url"])]
     kind = _type_name(data["type"])
@@ -111,6 +95,8 @@ def _audit_content(name: str, data: Mapping[str, Any]) -> Content:
 
 
 def _monitor_content(name: str, data: Mapping[str, Any]) -> Content:
+    if name == "monitor.alert":
+        return alert_content(data)
     monitor = ("Open the monitor", data["monitor_url"])
     if name == "monitor.failed":
         return f"{data['name']}: unreachable", [[data["target"], *_error_lines(data)]], [monitor]

@@ -25,6 +25,7 @@ from accounts.roles import MemberRequest, known, page_of, requires
 from accounts.submissions import form_idempotency, form_page, refuse_over_rate_or_in_maintenance
 from infrastructure.api.errors import InvalidParams, NotFound
 from infrastructure.api.idempotency import IdempotencyConflict
+from infrastructure.time_zones import time_zones
 from sites.lists import runs, services
 from sites.lists.pages import rows, table
 from sites.lists.pages import runs as run_rows
@@ -35,7 +36,6 @@ from sites.models import SiteList
 from sites.pages.channels import webhook_choices
 from sites.recipients import MAX_EMAILS, Recipients, receivers, recipients_of
 from sites.resources import LIST, LIST_RUN
-from sites.schedule import time_zones
 from website_scan.errors import Refusal
 from website_scan.ids import is_id
 from website_scan.messages import counted

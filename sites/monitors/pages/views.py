@@ -26,6 +26,7 @@ from accounts.roles import MemberRequest, known, page_of, requires
 from accounts.submissions import form_idempotency, form_page, refuse_over_rate_or_in_maintenance
 from infrastructure.api.errors import NotFound
 from infrastructure.api.idempotency import IdempotencyConflict
+from infrastructure.time_zones import time_zones
 from scans.policy import scan_policy
 from scans.reachability import complete_url, has_scheme
 from sites.audits.services import find_audit
@@ -42,7 +43,6 @@ from sites.pages.channels import webhook_choices
 from sites.pages.estimates import estimate
 from sites.recipients import MAX_EMAILS, Recipients, receivers, recipients_of
 from sites.resources import MONITOR
-from sites.schedule import time_zones
 from website_scan.errors import Refusal
 from website_scan.report.references import safe_link
 

@@ -28,6 +28,7 @@ def finding(pages: int, judged: int, places: int) -> Finding:
         samples=(),
         muted_on=MutedOn(NONE),
         check_id="image-alt",
+        consequence="",
         anchor="",
         scan_id="",
         reported_under=None,

@@ -1,0 +1,1 @@
+"""Maintenance windows, in which alerts of monitors are held."""

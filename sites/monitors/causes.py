@@ -1,0 +1,195 @@
+"""Causes that a monitor's run reports. No I/O.
+
+A cause is a problem of one site: an outage, a finding, a score or a certificate. Runs of several monitors report the
+same cause, which is recognized by its key.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sites.models import Cause, Monitor
+from sites.models.alert import CauseText
+from sites.models.stored_json import CertificateNews, Direction, FindingNews, News
+from website_scan.findings import CRITICAL, HIGH, MEDIUM, Severity
+from website_scan.messages import counted, cut
+from website_scan.priority import SEVERITY_RANK
+from website_scan.report_json import ExportedError
+from website_scan.written_urls import split_url
+
+MAX_NOTE_LENGTH = 400
+MAX_SITES, MAX_PLACES = 10, 100
+# A certificate that expires within this many days is as urgent as a finding of high severity.
+URGENT_CERTIFICATE_DAYS = 7
+TYPE_NAMES = {"seo": "SEO"}
+# Reasons for an alert (`alerts.KINDS`) that are about new and worse findings.
+FINDING_REASONS: Mapping[str, Direction] = {"new_findings": "new", "worse_findings": "worse"}
+
+
+@dataclass(frozen=True, slots=True)
+class CauseReport:
+    """Report of a run that a cause exists or has ended.
+
+    `places` identify the part of the site that is affected. `sends_alert` is False if recipients need not be notified.
+    `closes` is True if the cause has ended.
+    """
+
+    kind: Cause.Kind
+    site: str
+    group: str
+    key: str
+    text: CauseText
+    places: tuple[str, ...] = ()
+    note: str = ""
+    report_url: str = ""
+    sends_alert: bool = True
+    is_end: bool = False
+    closes: bool = False
+
+
+def host_of_page(url: str) -> str:
+    """Return the host of a page, with its port unless it is the scheme's default."""
+    return split_url(url).netloc.rpartition("@")[2]
+
+
+def sites_of(monitor: Monitor) -> list[str]:
+    """Return the first sites of a monitor's pages, in their order."""
+    return list(dict.fromkeys(map(host_of_page, monitor.pages)))[:MAX_SITES]
+
+
+def outage_reports(monitor: Monitor, error: ExportedError, report_url: str) -> list[CauseReport]:
+    """Return an outage for each site of a monitor that nothing could be judged of."""
+    note = cut(error["message"], MAX_NOTE_LENGTH)
+    return [_outage(site, note=note, report_url=report_url) for site in sites_of(monitor)]
+
+
+def recovery_reports(monitor: Monitor, *, sends_alert: bool) -> list[CauseReport]:
+    return [_outage(site, is_end=True, closes=True, sends_alert=sends_alert) for site in sites_of(monitor)]
+
+
+def change_reports(monitor: Monitor, news: News, settings: Mapping[str, Any], audit_url: str) -> list[CauseReport]:
+    """Return the causes that a run's changes are about.
+
+    `settings` are the monitor's alert settings. Ends are included even if nobody is notified of them.
+    """
+    if not news:
+        return []
+    reasons = news["reasons"]
+    findings = [
+        report
+        for reason, direction in FINDING_REASONS.items()
+        if reason in reasons
+        for finding in news[direction]
+        if SEVERITY_RANK[finding["severity"]] <= SEVERITY_RANK[settings["new_findings"]]
+        for report in _finding_reports(finding)
+    ]
+    reports = [*findings, *_page_reports(news, audit_url)]
+    if news["certificate"] is not None and "certificate" in reasons:
+        reports.append(_certificate(news["certificate"]))
+    if "score_below" in reasons or ("score_drop" in reasons and not findings):
+        reports += _score_reports(monitor, news, audit_url)
+    reports += [
+        report
+        for direction in ("fixed", "better")
+        for finding in news[direction]
+        for report in _finding_reports(
+            finding,
+            is_end=True,
+            closes=direction == "fixed",
+            sends_alert="fixed" in reasons,
+        )
+    ]
+    return reports
+
+
+def _finding_reports(finding: FindingNews, **state: Any) -> Iterator[CauseReport]:
+    """Yield a report for each site of a finding's pages."""
+    pages_by_site: dict[str, list[str]] = {}
+    report_urls: dict[str, str] = {}
+    for page in finding["pages"]:
+        site = host_of_page(page["url"])
+        pages_by_site.setdefault(site, []).append(page["url"])
+        report_urls.setdefault(site, page["report_url"])
+    text: CauseText = {
+        "title": finding["title"],
+        "severity": finding["severity"],
+        "fix": finding["fix"],
+        "type": finding["type"],
+        "check": finding["check"],
+    }
+    note = cut("; ".join(filter(None, (finding["said"], finding["message"]))), MAX_NOTE_LENGTH)
+    for site, urls in pages_by_site.items():
+        places = finding["fingerprints"] or [_digest("page", url)[:16] for url in urls]
+        identity = ("finding", finding["check"], finding["outcome"])
+        yield _report(
+            Cause.Kind.FINDING, site, identity, text, places=places, note=note, report_url=report_urls[site], **state
+        )
+
+
+def _page_reports(news: News, audit_url: str) -> Iterator[CauseReport]:
+    """Yield the pages of a monitor that are unreachable while others are reachable, and those reachable again."""
+    text = _text("Page unreachable", HIGH)
+    reasons = news["reasons"]
+    for unreachable in news["unreachable_pages"]:
+        url, note = unreachable["url"], cut(f"{unreachable['url']}: {unreachable['message']}", MAX_NOTE_LENGTH)
+        yield _page(url, text, note=note, report_url=audit_url, sends_alert="unreachable_pages" in reasons)
+    for reachable in news["reachable_pages"]:
+        sends_alert = "reachable_pages" in reasons
+        url, note = reachable["url"], cut(reachable["url"], MAX_NOTE_LENGTH)
+        yield _page(url, text, note=note, report_url=audit_url, sends_alert=sends_alert, is_end=True, closes=True)
+
+
+def _score_reports(monitor: Monitor, news: News, audit_url: str) -> Iterator[CauseReport]:
+    for scan_type, score in news["scores"].items():
+        if score["before"] is not None and score["after"] >= score["before"]:
+            continue
+        name = TYPE_NAMES.get(scan_type, scan_type.capitalize())
+        before = f"{score['before']} → " if score["before"] is not None else ""
+        text = _text(f"{name} score is low" if score["before"] is None else f"{name} score has dropped", MEDIUM)
+        note = f"{before}{score['after']} ({score['grade']})"
+        site = host_of_page(monitor.url)
+        identity = ("score", scan_type)
+        yield _report(Cause.Kind.SCORE, site, identity, text, key_of=(monitor.id,), note=note, report_url=audit_url)
+
+
+def _certificate(certificate: CertificateNews) -> CauseReport:
+    severity = HIGH if certificate["days_left"] <= URGENT_CERTIFICATE_DAYS else MEDIUM
+    title = f"Certificate expires in {counted(certificate['days_left'], 'day')}"
+    text = _text(title, severity, "Renew the certificate, and check why it was not renewed automatically.")
+    note = f"It expires on {certificate['expires_at'][:10]}."
+    key_of = (certificate["expires_at"],)
+    return _report(Cause.Kind.CERTIFICATE, certificate["host"], ("certificate",), text, key_of=key_of, note=note)
+
+
+def _outage(site: str, **values: Any) -> CauseReport:
+    return _report(Cause.Kind.OUTAGE, site, ("outage",), _text("Unreachable", CRITICAL), **values)
+
+
+def _page(url: str, text: CauseText, **values: Any) -> CauseReport:
+    return _report(Cause.Kind.OUTAGE, host_of_page(url), ("page",), text, key_of=(url,), **values)
+
+
+def _text(title: str, severity: Severity, fix: str = "") -> CauseText:
+    return {"title": title, "severity": str(severity), "fix": fix, "type": "", "check": ""}
+
+
+def _report(
+    kind: Cause.Kind,
+    site: str,
+    identity: tuple[str, ...],
+    text: CauseText,
+    *,
+    key_of: Iterable[str] = (),
+    places: Iterable[str] = (),
+    **values: Any,
+) -> CauseReport:
+    """Return a report whose group is the digest of `identity`, and whose key includes the site and `key_of`."""
+    group, key = _digest(*identity), _digest(*identity, site, *key_of)
+    return CauseReport(kind, site[:300], group, key, text, places=tuple(places)[:MAX_PLACES], **values)
+
+
+def _digest(*parts: str) -> str:
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()

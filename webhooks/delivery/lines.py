@@ -1,0 +1,22 @@
+"""Lines of messages for chats."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class LinePart:
+    """Part of a line in a message.
+
+    A part with a URL links to a page of this service.
+    """
+
+    text: str
+    url: str = ""
+
+
+Line = Sequence[LinePart]
+# A message's headline, paragraphs, and links (label, URL).
+Content = tuple[str, Sequence[Sequence[str | Line]], list[tuple[str, str | None]]]
