@@ -5,6 +5,7 @@ from sites.models.badge import Badge
 from sites.models.list_run import ListCount, ListResult, ListRun, ListShare
 from sites.models.monitor import Monitor, MonitorRun, MonitorState
 from sites.models.site_list import ListEntry, SiteList
+from sites.models.site_state import SiteFinding, SiteState
 
 __all__ = [
     "UNFINISHED",
@@ -21,5 +22,7 @@ __all__ = [
     "Monitor",
     "MonitorRun",
     "MonitorState",
+    "SiteFinding",
     "SiteList",
+    "SiteState",
 ]
