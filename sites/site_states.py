@@ -43,8 +43,16 @@ IS_MUTED = f"""(
         SELECT mute.fingerprint FROM reports_mute AS mute WHERE {COVERS} AND mute.fingerprint <> ''
     )
 )"""  # noqa: S608  # of constants
-# SQL condition: the finding is in the page's latest report, which has not expired, and is not muted.
-IS_OPEN = f"(finding.fixed_at IS NULL AND finding.expires_at > %(now)s AND NOT {IS_MUTED})"
+# SQL condition: the finding is in the page's latest report, which has not expired, and is not muted. PostgreSQL looks
+# only once whether there are any mutes, and tests each finding only if there are.
+IS_OPEN = f"""(
+    finding.fixed_at IS NULL AND finding.expires_at > %(now)s AND (
+        NOT EXISTS (
+            SELECT FROM reports_mute WHERE organization_id = ANY(%(organizations)s) AND ended_at IS NULL
+                AND expires_at > %(now)s
+        ) OR NOT {IS_MUTED}
+    )
+)"""  # of constants
 
 # Stores the urgent findings of a visit's page. Checks that could not run keep their earlier findings, and checks that
 # repeat another finding lose theirs.
@@ -133,10 +141,10 @@ REFRESH = f"""
             count(DISTINCT finding.check_id) FILTER (WHERE finding.severity = 'high') AS high
         FROM unnest(%(hosts)s::text[]) AS site (host)
         LEFT JOIN sites_sitefinding AS finding
-            ON finding.organization_id = %(organization)s AND finding.host = site.host AND {IS_OPEN}
+            ON finding.organization_id = ANY(%(organizations)s) AND finding.host = site.host AND {IS_OPEN}
         GROUP BY site.host
     ) AS counts
-    WHERE state.organization_id = %(organization)s AND state.host = counts.host
+    WHERE state.organization_id = ANY(%(organizations)s) AND state.host = counts.host
 """  # noqa: S608  # of constants
 
 
@@ -176,7 +184,8 @@ def record_visit(*, ended: Ended, **_: object) -> None:
 
 def refresh_states(organization_id: int, hosts: Iterable[str], now: datetime) -> None:
     """Count the open findings of the sites again, and derive their urgency."""
-    execute(REFRESH, {"organization": organization_id, "hosts": sorted(set(hosts)), "now": now})
+    organizations = [organization_id]
+    execute(REFRESH, {"organizations": organizations, "hosts": sorted(set(hosts)), "now": now})
 
 
 def receive_mute_change(*, organization_id: int, host: str, **_: object) -> None:
