@@ -6,6 +6,7 @@ Views use these functions, never a model's manager.
 from __future__ import annotations
 
 import enum
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -83,6 +84,15 @@ def fetch_rows(sql: str, organization_id: int, **params: Any) -> list[tuple[Any,
     """
     assert "%(organization)s" in sql, "a query for a tenant's rows names the tenant"
     return fetch(sql, params | {"organization": organization_id})
+
+
+def fetch_rows_of_several(sql: str, organization_ids: Sequence[int], **params: Any) -> list[tuple[Any, ...]]:
+    """Run a raw SQL query for several organizations, all of which the caller may see, and return its rows.
+
+    `sql` must contain `ANY(%(organizations)s)`.
+    """
+    assert "ANY(%(organizations)s)" in sql, "a query for tenants' rows names the tenants"
+    return fetch(sql, params | {"organizations": list(organization_ids)})
 
 
 def find_person(email: str) -> User | None:

@@ -79,6 +79,7 @@ app.conf.update(
             "schedule": crontab(day_of_week="1", hour="7-23", minute="0"),
         },
         "tell-of-certificates": {"task": "sites.tasks.tell_of_certificates", "schedule": crontab(minute="23")},
+        "refresh-site-states": {"task": "sites.tasks.refresh_site_states", "schedule": crontab(minute="2")},
         "delete-old": {"task": "infrastructure.tasks.delete_old", "schedule": crontab(hour="3", minute="17")},
         "announce-mutes": {
             "task": "reports.tasks.announce_mutes",

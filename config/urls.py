@@ -121,6 +121,8 @@ admin.autodiscover()
 # These URLs contain the organization, so that changing the organization in one browser tab does not affect others.
 organization_urls = [
     path("", dashboard.overview, name="overview"),
+    path("selected-sites", dashboard.selected_sites, name="selected-sites"),
+    path("selected-monitors", monitor_pages.selected_monitors, name="selected-monitors"),
     path("recent", dashboard.recent, name="recent"),
     path("scans/", dashboard.scans, name="scans"),
     path("scans/new", dashboard.scan_new, name="scan-new"),

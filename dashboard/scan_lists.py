@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, time
 from typing import Any
 
 from django.db.models import Q, QuerySet
@@ -15,41 +15,25 @@ from django.db.models import Q, QuerySet
 from accounts import access, usage
 from accounts.usage import Quota, TierLimits
 from dashboard.entries import AUDIT_COLUMNS, SCAN_COLUMNS, Entry, entries
-from dashboard.sites import Result, main_pages, page_results
-from infrastructure.web import charts, keyset
+from infrastructure.web import keyset
 from infrastructure.web.keyset import search_text
-from scans.models import Scan, path_of
+from scans.models import Scan
 from sites.models import UNFINISHED, Audit
 
 PAGE_SIZE = 25
 MAX_RUNNING = 10
 MAX_LATEST = 8
-MAX_RECENT_SITES = 6
-# `recent_sites` searches for sites in this number of latest audits and scans.
-MAX_RECENT_ROWS = 200
-# Number of scans in a sparkline.
-SPARKLINE_SCANS = 20
-
-# This query selects the times and URLs of the latest audits and of the scans in `ScanQuerySet.single`.
-RECENT_PAGES = """
-    (SELECT created_at, url FROM sites_audit WHERE organization_id = %(organization)s
-        ORDER BY created_at DESC, id DESC LIMIT %(most)s)
-    UNION ALL
-    (SELECT created_at, url FROM scans_scan
-        WHERE organization_id = %(organization)s AND lead_id IS NULL AND audit_page_id IS NULL AND NOT is_background
-        ORDER BY created_at DESC, id DESC LIMIT %(most)s)
-    ORDER BY created_at DESC LIMIT %(most)s
-"""
 
 
 @dataclass(frozen=True, slots=True)
 class Month:
     """Monthly quota for the dashboard's gauge.
 
-    `reset_at` is the start of the next month.
+    `start` and `reset_at` are the start of this month and of the next one.
     """
 
     quota: Quota
+    start: datetime
     reset_at: datetime
     days_left: int
 
@@ -77,18 +61,6 @@ class Recent:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """A page's scores for one scan type, as a sparkline, and the last result.
-
-    Both are None without results.
-    """
-
-    label: str
-    spark: charts.Spark | None
-    last: Result | None
-
-
-@dataclass(frozen=True, slots=True)
 class Filter:
     """Status filter option, with the audit and scan statuses that it selects."""
 
@@ -107,11 +79,10 @@ FILTERS: Mapping[str, Filter] = {
 
 def month(organization_id: int, limits: TierLimits, now: datetime) -> Month:
     """Return the current month's usage, with one query."""
-    start = usage.next_month(usage.month_of(now))
-    reset_at = datetime(start.year, start.month, start.day, tzinfo=UTC)
-    return Month(
-        usage.quota(organization_id, limits, now), reset_at, (reset_at.date() - now.astimezone(UTC).date()).days
-    )
+    period = usage.month_of(now)
+    start, reset_at = (datetime.combine(day, time(), UTC) for day in (period, usage.next_month(period)))
+    days_left = (reset_at.date() - now.astimezone(UTC).date()).days
+    return Month(usage.quota(organization_id, limits, now), start, reset_at, days_left)
 
 
 def recent(organization_id: int) -> Recent:
@@ -123,18 +94,6 @@ def recent(organization_id: int) -> Recent:
     listed = running[:MAX_RUNNING]
     rows = entries(organization_id, [*listed, *latest[:MAX_LATEST]])
     return Recent(rows[: len(listed)], len(running) > MAX_RUNNING, rows[len(listed) :])
-
-
-def recent_sites(organization_id: int) -> list[tuple[str, str, list[Line]]]:
-    """Return recently scanned sites with results: host, path of the most scanned page, and one line per type."""
-    pages = main_pages(_recent_pages(organization_id), MAX_RECENT_SITES)
-    results = page_results(organization_id, list(pages.values()), limit=SPARKLINE_SCANS)
-    lines = {host: _lines(results[url]) for host, url in pages.items()}
-    return [
-        (host, path_of(pages[host]), site_lines)
-        for host, site_lines in lines.items()
-        if any(line.last for line in site_lines)
-    ]
 
 
 def entry_page(organization_id: int, query: Mapping[str, str]) -> EntryPage:
@@ -208,15 +167,3 @@ def _running_and_latest(rows: QuerySet[Any], unfinished: Sequence[str]) -> list[
 
 def _age(row: Audit | Scan) -> tuple[datetime, str]:
     return row.created_at, row.id
-
-
-def _recent_pages(organization_id: int) -> list[str]:
-    """Return the latest audits' and scans' URLs, newest first, with duplicates."""
-    return [url for _, url in access.fetch_rows(RECENT_PAGES, organization_id, most=MAX_RECENT_ROWS)]
-
-
-def _lines(results: Mapping[str, Sequence[Result]]) -> list[Line]:
-    return [
-        Line(str(label), charts.spark(results[type]), next(iter(results[type]), None))
-        for type, label in Scan.Type.choices
-    ]

@@ -1,4 +1,4 @@
-"""Hosts and pages that an organization has scanned, with results.
+"""Pages that an organization has scanned, with results.
 
 All queries use indexes.
 """
@@ -6,8 +6,7 @@ All queries use indexes.
 from __future__ import annotations
 
 import json
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TypeAlias
@@ -18,24 +17,24 @@ from django.utils import timezone
 from accounts import access
 from infrastructure.web import keyset
 from scans.models import INDEXED_URL_LENGTH, Scan, path_of
-from website_scan.urls import host_and_port_of
 
 PAGE_SIZE = 25
-# How many hosts or pages one search reads at most.
+# How many pages one search reads at most.
 MAX_SEARCHED = 1_000
 
-# Loose index scan: one index lookup finds the next host or page, so that not all scans are read.
+# Loose index scan: one index lookup finds the host's next page, so that not all scans are read.
 # Pages are distinguished by the indexed prefix of their URL (`scans.models.INDEXED_URL_LENGTH`).
 NEXT = """
-    WITH RECURSIVE names AS (
-        (SELECT {name} AS name FROM scans_scan WHERE organization_id = %(organization)s AND lead_id IS NULL{within}
-            AND {key} {beyond} %(place)s ORDER BY {key} {order} LIMIT 1)
+    WITH RECURSIVE pages AS (
+        (SELECT url FROM scans_scan WHERE organization_id = %(organization)s AND lead_id IS NULL AND host = %(host)s
+            AND left(url, 1000) {beyond} %(place)s ORDER BY left(url, 1000) {order} LIMIT 1)
         UNION ALL
-        SELECT (SELECT {name} FROM scans_scan WHERE organization_id = %(organization)s AND lead_id IS NULL{within}
-            AND {key} {beyond} left(names.name, 1000) ORDER BY {key} {order} LIMIT 1)
-        FROM names WHERE names.name IS NOT NULL
+        SELECT (SELECT url FROM scans_scan WHERE organization_id = %(organization)s AND lead_id IS NULL
+            AND host = %(host)s AND left(url, 1000) {beyond} left(pages.url, 1000)
+            ORDER BY left(url, 1000) {order} LIMIT 1)
+        FROM pages WHERE pages.url IS NOT NULL
     )
-    SELECT name FROM names WHERE name IS NOT NULL LIMIT %(limit)s
+    SELECT url FROM pages WHERE url IS NOT NULL LIMIT %(limit)s
 """
 # Last results of pages by type. The index contains the URL's MD5 digest, and so does the condition.
 RESULTS = """
@@ -50,15 +49,14 @@ RESULTS = """
         ORDER BY scan.created_at DESC LIMIT %(limit)s
     ) AS result
 """
-# Main page of each host: the https start page if that page has a result, otherwise the first page by URL.
+# Main page of the host: the https start page if that page has a result, otherwise the first page by URL.
 MAIN = """
-    SELECT wanted.host, coalesce(
+    SELECT coalesce(
         (SELECT url FROM scans_scan WHERE organization_id = %(organization)s
-            AND md5(url) = md5('https://' || wanted.host || '/') AND status IN ('completed', 'partial') LIMIT 1),
-        (SELECT url FROM scans_scan AS scan WHERE organization_id = %(organization)s AND lead_id IS NULL
-            AND scan.host = wanted.host ORDER BY left(url, 1000) LIMIT 1)
+            AND md5(url) = md5('https://' || %(host)s || '/') AND status IN ('completed', 'partial') LIMIT 1),
+        (SELECT url FROM scans_scan WHERE organization_id = %(organization)s AND lead_id IS NULL
+            AND host = %(host)s ORDER BY left(url, 1000) LIMIT 1)
     )
-    FROM jsonb_array_elements_text(%(hosts)s::jsonb) AS wanted (host)
 """
 
 
@@ -113,21 +111,30 @@ class PageRow:
         return max(latest, key=lambda result: result.created_at, default=None)
 
 
-# Page of rows in the order of their names, which are hosts or URLs.
+# Page of rows in the order of their URLs.
 SitePage: TypeAlias = keyset.LinkedPage[PageRow, str]
 
 
-def site_page(organization_id: int, query: Mapping[str, str]) -> SitePage:
-    """Return the main pages of sites whose host contains the search text, ordered by host."""
-    hosts = _names_page(_Names(organization_id), query)
-    pages = _main_pages(organization_id, hosts.rows)
-    return _with_results(organization_id, hosts, [(host, pages[host]) for host in hosts.rows])
-
-
 def pages_of_site(organization_id: int, host: str, query: Mapping[str, str]) -> SitePage:
-    """Return the site's pages whose URL contains the search text, ordered by URL."""
-    urls = _names_page(_Names(organization_id, host), query)
-    return _with_results(organization_id, urls, [(host, url) for url in urls.rows])
+    """Return the site's pages whose URL contains the search text, ordered by URL.
+
+    A search reads at most MAX_SEARCHED pages.
+    """
+    text = keyset.search_text(query).lower()
+
+    def read(beyond: str | None, *, is_backward: bool) -> tuple[list[str], str | None]:
+        limit = MAX_SEARCHED if text else PAGE_SIZE + 1
+        urls_read = _next_urls(organization_id, host, beyond or "", limit, is_backward=is_backward)
+        matches = [url for url in urls_read if text in url.lower()]
+        if len(matches) > PAGE_SIZE:
+            return matches[:PAGE_SIZE], matches[PAGE_SIZE - 1]
+        return matches, urls_read[-1] if text and len(urls_read) == MAX_SEARCHED else None
+
+    filters = {"q": text} if text else {}
+    urls = keyset.linked(read, query, order=keyset.BY_TEXT, size=PAGE_SIZE, key=str, filters=filters)
+    results = page_results(organization_id, urls.rows, limit=1)
+    rows = [PageRow(host, url, results[url]) for url in urls.rows]
+    return keyset.LinkedPage(rows, urls.previous, urls.next, urls.searched_to)
 
 
 def page_results(organization_id: int, urls: Sequence[str], *, limit: int) -> dict[str, Results]:
@@ -142,70 +149,14 @@ def page_results(organization_id: int, urls: Sequence[str], *, limit: int) -> di
     return dict(results)
 
 
-def main_pages(urls: Iterable[str], limit: int) -> dict[str, str]:
-    """Map every host to its most frequent URL, or the shortest one in a tie.
-
-    Hosts keep the order of the URLs.
-    """
-    counts: dict[str, Counter[str]] = {}
-    for url in urls:
-        counts.setdefault(host_and_port_of(url), Counter())[url] += 1
-    hosts = list(counts.items())[:limit]
-    return {host: min(by_url, key=lambda url: (-by_url[url], len(url), url)) for host, by_url in hosts}
-
-
 def main_page(organization_id: int, host: str) -> str:
     """Return the URL of the site's main page."""
-    return _main_pages(organization_id, [host])[host]
+    ((url,),) = access.fetch_rows(MAIN, organization_id, host=host)
+    return str(url)
 
 
-def _main_pages(organization_id: int, hosts: Sequence[str]) -> dict[str, str]:
-    return dict(access.fetch_rows(MAIN, organization_id, hosts=json.dumps(hosts))) if hosts else {}
-
-
-def _with_results(
-    organization_id: int, names: keyset.LinkedPage[str, str], pages: Sequence[tuple[str, str]]
-) -> SitePage:
-    results = page_results(organization_id, [url for _, url in pages], limit=1)
-    rows = [PageRow(host, url, results[url]) for host, url in pages]
-    return keyset.LinkedPage(rows, names.previous, names.next, names.searched_to)
-
-
-@dataclass(frozen=True, slots=True)
-class _Names:
-    """Query for an organization's hosts, or for a host's pages."""
-
-    organization_id: int
-    host: str | None = None
-
-    def next_after(self, name: str, limit: int, *, backward: bool) -> list[str]:
-        query = NEXT.format(
-            name="host" if self.host is None else "url",
-            key="host" if self.host is None else "left(url, 1000)",
-            within="" if self.host is None else " AND host = %(host)s",
-            beyond="<" if backward else ">",
-            order="DESC" if backward else "ASC",
-        )
-        rows = access.fetch_rows(
-            query, self.organization_id, place=name[:INDEXED_URL_LENGTH], limit=limit, host=self.host
-        )
-        return [name for (name,) in rows]
-
-
-def _names_page(names: _Names, query: Mapping[str, str]) -> keyset.LinkedPage[str, str]:
-    """Return a page of names that contain the search text.
-
-    A search reads at most MAX_SEARCHED names.
-    """
-    text = keyset.search_text(query).lower()
-
-    def read(beyond: str | None, *, is_backward: bool) -> tuple[list[str], str | None]:
-        limit = MAX_SEARCHED if text else PAGE_SIZE + 1
-        names_read = names.next_after(beyond or "", limit, backward=is_backward)
-        matches = [name for name in names_read if text in name.lower()]
-        if len(matches) > PAGE_SIZE:
-            return matches[:PAGE_SIZE], matches[PAGE_SIZE - 1]
-        return matches, names_read[-1] if text and len(names_read) == MAX_SEARCHED else None
-
-    filters = {"q": text} if text else {}
-    return keyset.linked(read, query, order=keyset.BY_TEXT, size=PAGE_SIZE, key=str, filters=filters)
+def _next_urls(organization_id: int, host: str, url: str, limit: int, *, is_backward: bool) -> list[str]:
+    """Return the URLs of the host's pages after `url`, or before it."""
+    query = NEXT.format(beyond="<" if is_backward else ">", order="DESC" if is_backward else "ASC")
+    rows = access.fetch_rows(query, organization_id, place=url[:INDEXED_URL_LENGTH], limit=limit, host=host)
+    return [url for (url,) in rows]

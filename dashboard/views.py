@@ -9,14 +9,13 @@ from urllib.parse import urlencode
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.views import redirect_to_login
+from django.core.exceptions import BadRequest
 from django.db.models.functions import Left
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
-from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.http import url_has_allowed_host_and_scheme
-from django.utils.safestring import SafeString
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts import access, usage
@@ -25,9 +24,9 @@ from accounts.identity.freshness import session_suffices
 from accounts.models import Membership
 from accounts.roles import MemberRequest, current_membership, known, page_of, requires
 from accounts.submissions import form_page, refuse_over_rate_or_in_maintenance
-from dashboard import scan_lists
+from dashboard import attention, scan_lists, site_table
 from dashboard.next_steps import next_steps
-from dashboard.sites import main_page, page_results, pages_of_site, site_page
+from dashboard.sites import main_page, page_results, pages_of_site
 from infrastructure.api.errors import NotFound
 from infrastructure.web import charts
 from infrastructure.web.keyset import search_text
@@ -37,12 +36,13 @@ from scans.policy import scan_policy
 from scans.requests import ScanRequest
 from sites.audits.services import cancel_audit, find_audit
 from sites.badges.services import badge_of_page
-from sites.monitors.pages.lists import watch
+from sites.monitors.pages.lists import latest_changes
 from sites.pages.estimates import estimate
 from sites.pages.forms import ScanForm
 from sites.pages.starting import start, start_again
 from website_scan.errors import Refusal
 from website_scan.findings import ScanType
+from website_scan.messages import counted
 from website_scan.net.targets import parse_target
 from website_scan.urls import Url
 
@@ -66,21 +66,37 @@ def scan_start(request: HttpRequest) -> HttpResponse:
 @require_safe
 @requires(Membership.Role.VIEWER)
 def overview(request: MemberRequest) -> HttpResponse:
-    """Show the overview: the month's quota, running and latest scans, recent sites and monitors."""
+    """Show what has to be done now, what got better and what is coming, and the latest scans."""
     member = request.membership
-    limits = member_caller(member).limits
+    limits, tier = member_caller(member).limits, member.organization.tier
     now = timezone.now()
-    month = scan_lists.month(member.organization_id, limits, now)
+    month, quota = scan_lists.month(member.organization_id, limits, now), None
+    organizations = [member.organization_id]
+    coming = attention.coming(organizations, now)
+    if month.quota.remaining:
+        used = month.quota.limit - month.quota.remaining
+        quota = attention.quota_end(used, month.quota.limit, month.start, month.reset_at, now)
     context = {
         "section": "overview",
         "month": month,
         "recent": scan_lists.recent(member.organization_id),
         "labels": LABELS,
-        "sites": scan_lists.recent_sites(member.organization_id),
+        "type_labels": dict(Scan.Type.choices),
         "steps": next_steps(member, now),
-        "watch": watch(member.organization_id, now),
-        "fields": _empty_fields(limits.pages_per_audit),
-        "estimate": estimate(ScanForm(None, pages_per_audit=limits.pages_per_audit), month.quota),
+        "problems": attention.problems(organizations, now),
+        "failures": attention.failures(organizations),
+        "silent": attention.silent_monitors(organizations),
+        "changes": latest_changes(organizations, now),
+        "coming": coming,
+        "quota_end": quota,
+        "limits": attention.limit_sentences(
+            {
+                "monitor": (coming.monitors.get(member.organization_id, 0), tier.schedules),
+                "list": (coming.lists.get(member.organization_id, 0), tier.lists),
+            }
+        ),
+        "types": Scan.Type.values,
+        "now": now,
         "base_url": settings.BASE_URL,
     }
     return render(request, "dashboard/overview.html", context)
@@ -194,11 +210,44 @@ def scan_cancel(request: MemberRequest, scan_id: str) -> HttpResponse:
 @require_safe
 @requires(Membership.Role.VIEWER)
 def sites(request: MemberRequest) -> HttpResponse:
-    """List all hosts with the last grades of their main pages."""
-    text = search_text(request.GET).lower()
-    page = site_page(request.membership.organization_id, request.GET)
-    context = {"section": "sites", "page": page, "text": text, "labels": LABELS}
-    return render(request, "dashboard/sites.html", context)
+    """List all sites with their states and the last grades of their main pages, worst first."""
+    table = site_table.site_table(request.membership.organization_id, request.GET)
+    return render(request, "dashboard/sites.html", {"section": "sites", "table": table, "labels": LABELS})
+
+
+@require_POST
+@requires(Membership.Role.MEMBER)
+@session_suffices("the organization's own work, which all members see")
+def selected_sites(request: MemberRequest) -> HttpResponse:
+    """Scan the selected sites (`host`) again, or watch them, depending on `action`."""
+    member, hosts, action = request.membership, request.POST.getlist("host"), request.POST.get("action", "")
+    caller = member_caller(member)
+    back = f"{page_of(member, 'sites')}?{request.POST.get('back', '')}".rstrip("?")
+    if action not in ("scan", "watch"):
+        raise BadRequest
+    if not hosts:
+        messages.error(request, "Select at least one site first.")
+        return redirect(back)
+    try:
+        refuse_over_rate_or_in_maintenance(request)
+    except Refusal as refusal:
+        messages.error(request, f"Nothing was started. {refusal}")
+        return redirect(back)
+    if action == "scan":
+        outcome = site_table.scan_again(caller, hosts)
+        done, nothing = "being scanned again", "None of these sites was scanned."
+    else:
+        outcome = site_table.watch(caller, hosts, member.organization.tier)
+        done, nothing = "now watched, each by a monitor of its own", "These sites have monitors already."
+    if outcome.done:
+        messages.success(request, f"{counted(outcome.done, 'site is', 'sites are')} {done}.")
+    elif outcome.refusal is None:
+        messages.success(request, nothing)
+    if outcome.refusal is not None:
+        messages.error(
+            request, f"{'The others were not' if outcome.done else 'Nothing was'} started. {outcome.refusal}"
+        )
+    return redirect(back)
 
 
 @require_safe
@@ -240,16 +289,6 @@ def site(request: MemberRequest, host: str) -> HttpResponse:
 
 def _form(request: MemberRequest, data: QueryDict | None = None, initial: dict[str, Any] | None = None) -> ScanForm:
     return ScanForm(data, pages_per_audit=member_caller(request.membership).limits.pages_per_audit, initial=initial)
-
-
-@functools.lru_cache(maxsize=50)
-def _empty_fields(pages_per_audit: int) -> SafeString:
-    """Render the empty scan form, which is always the same.
-
-    Caching it saves a quarter of the overview's time.
-    """
-    form = ScanForm(None, pages_per_audit=pages_per_audit)
-    return SafeString(render_to_string("sites/_new_scan_fields.html", {"form": form}))
 
 
 def _scan_form(request: MemberRequest, form: ScanForm, status: int) -> HttpResponse:

@@ -12,9 +12,10 @@ class SitesConfig(AppConfig):
         # Modules with models can only be imported after all apps are loaded.
         from accounts.closing.services import organization_closed
         from accounts.models import Organization
+        from reports.signals import mute_changed
         from scans import audit_sql
         from scans.signals import page_loaded, scan_ended, slot_freed
-        from sites import closing
+        from sites import closing, site_states
         from sites.audits import arrivals, dispatch, events, scan_sql, settling
         from sites.lists import collecting
         from sites.monitors import outcome
@@ -24,6 +25,9 @@ class SitesConfig(AppConfig):
         scan_ended.connect(settling.settle_page, dispatch_uid="sites.audits.settling")
         # `collect_visit` must be connected after `settle_page`, because it completes the result of an ended audit.
         scan_ended.connect(collecting.collect_visit, dispatch_uid="sites.lists.collecting.visits")
+        # `record_visit` must be connected last, because visits of the same site wait for each other at its row.
+        scan_ended.connect(site_states.record_visit, dispatch_uid="sites.site_states")
+        mute_changed.connect(site_states.receive_mute_change, dispatch_uid="sites.site_states")
         page_loaded.connect(arrivals.receive_page, dispatch_uid="sites.audits.arrivals")
         slot_freed.connect(dispatch.fill_free_slot, dispatch_uid="sites.audits.dispatch")
         audit_ended.connect(events.record_audit_end, dispatch_uid="sites.audits.events")

@@ -5,14 +5,15 @@ from __future__ import annotations
 from datetime import timedelta
 from functools import partial
 
-from django.db.models import Exists, OuterRef
+from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 
 from accounts.models import Interval
 from infrastructure.postgresql.deletion import delete_with_references
 from infrastructure.retention import HasTime, Retention, always
 from scans import credentials
-from sites.models import Audit, Cause, ListEntry, ListResult, ListRun, MonitorRun, MonitorState
+from scans.models import Scan
+from sites.models import Audit, Cause, ListEntry, ListResult, ListRun, MonitorRun, MonitorState, SiteFinding, SiteState
 
 # Charts cover a year, and some weeks more for comparison with the same days of the previous year.
 RUN_RETENTION = timedelta(days=400)
@@ -21,6 +22,7 @@ STATE_RETENTION = timedelta(days=35)
 MONTHLY_STATE_RETENTION = timedelta(days=100)
 # Applies to results of entries that were scanned outside a run, except the latest result of an entry.
 SINGLE_RESULT_RETENTION = timedelta(days=30)
+FIXED_FINDING_RETENTION = timedelta(days=14)
 
 
 def delete_audits(has_time: HasTime = always) -> bool:
@@ -67,10 +69,20 @@ def delete_snapshots(has_time: HasTime = always) -> bool:
     return delete_with_references(single_results.filter(~is_latest), has_time)
 
 
+def delete_site_states(has_time: HasTime = always) -> bool:
+    """Delete findings that are fixed or whose report has expired, and the states of sites without scans."""
+    now = timezone.now()
+    old = Q(expires_at__lte=now) | Q(fixed_at__lte=now - FIXED_FINDING_RETENTION)
+    scans = Scan.objects.filter(organization=OuterRef("organization"), host=OuterRef("host"))
+    states = SiteState.objects.filter(~Exists(scans), scanned_at__lte=now - timedelta(days=1))
+    return all(delete_with_references(rows, has_time) for rows in (SiteFinding.objects.filter(old), states))
+
+
 RETENTION = (
     Retention("credentials of audits", partial(credentials.forget, Audit)),
     Retention("audits", delete_audits),
     Retention("runs of monitors", delete_runs),
     Retention("causes of alerts", delete_causes),
     Retention("snapshots of lists", delete_snapshots),
+    Retention("states of sites", delete_site_states),
 )

@@ -12,6 +12,7 @@ from django.utils import timezone
 from infrastructure.periodic import PeriodicTask
 from infrastructure.postgresql.hang_detection import log_failure
 from scans.tasks import this_worker
+from sites import site_states
 from sites.audits import discovering, sweeping
 from sites.lists import counting, starting
 from sites.lists import runs as list_runs
@@ -117,6 +118,12 @@ def mail_digests() -> None:
 def tell_of_certificates() -> None:
     """Send reminders about certificates that expire within days (every hour)."""
     notices.mail_certificate_reminders(timezone.now())
+
+
+@shared_task
+def refresh_site_states() -> None:
+    """Count the open findings of sites again whose mutes have expired (every hour)."""
+    site_states.refresh_after_expired_mutes(timezone.now())
 
 
 def _has_list_runs() -> bool:

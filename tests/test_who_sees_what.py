@@ -125,6 +125,9 @@ TABLE: dict[str, tuple[str, str, str]] = {
     "account/sessions/<str:session_id>/end": (METHOD_NOT_ALLOWED, "302 404 404 404 404 login", "/account/"),
     "dashboard/": ("302 302 302 302 302 login", METHOD_NOT_ALLOWED, "/o/home/"),
     "o/<slug:organization>/": (MEMBERS, METHOD_NOT_ALLOWED, ""),
+    # The requests select nothing.
+    "o/<slug:organization>/selected-sites": (METHOD_NOT_ALLOWED, "400 400 400 403 404 login", ""),
+    "o/<slug:organization>/selected-monitors": (METHOD_NOT_ALLOWED, "400 400 400 403 404 login", ""),
     "o/<slug:organization>/recent": (MEMBERS, METHOD_NOT_ALLOWED, ""),
     "o/<slug:organization>/scans/": (MEMBERS, METHOD_NOT_ALLOWED, ""),
     "o/<slug:organization>/scans/new": ("200 200 200 403 404 login", "400 400 400 403 404 login", ""),

@@ -18,6 +18,7 @@ from accounts.access import Resource
 from accounts.authentication import Caller
 from reports.models import Mute
 from reports.mutes.requests import DEFAULT_DURATION, MuteRequest
+from reports.signals import mute_changed
 from website_scan.errors import Refusal
 from website_scan.report.mute_matching import MuteRule, Mutes
 from website_scan.timestamps import timestamp
@@ -131,6 +132,7 @@ def create_mute(*, caller: Caller, request: MuteRequest, place: str = "") -> tup
             notice_at=_notice_at(expires_at, now),
         )
         _log_mute(caller, "mute.created", mute, reason=mute.reason, until=timestamp(mute.expires_at))
+        mute_changed.send(Mute, organization_id=mute.organization_id, host=mute.host)
     return mute, True
 
 
@@ -155,6 +157,7 @@ def end_mute(*, caller: Caller, mute_id: str) -> Mute:
         mute.ended_at = timezone.now()
         mute.save(update_fields=["ended_at"])
         _log_mute(caller, "mute.ended", mute)
+        mute_changed.send(Mute, organization_id=mute.organization_id, host=mute.host)
     return mute
 
 

@@ -5,56 +5,50 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from website_scan.messages import counted
 from website_scan.report.diff import Change, Diff
 from website_scan.report_json import ExportJson
 
+MAX_NAMED = 3
+
 
 @dataclass(frozen=True, slots=True)
-class ChangeCount:
-    """Number of findings that are new, worse, fixed or better, with the first finding."""
+class NamedFindings:
+    """Findings with the same fate: the first by name, and the number of all others.
 
-    text: str
-    first: Change
-    more: bool
+    `label` is "Fixed", "Left" or "New".
+    """
+
+    label: str
+    named: tuple[Change, ...]
+    more: int
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
     """Comparison with the previous report.
 
-    `obstacle` says why the scores cannot be compared. Without one, `points` is the difference, and `counts` are the
-    changes of findings, with those that explain the difference first. `explained` is False if all of them point the
-    other way.
+    `obstacle` says why the scores cannot be compared. Without one, `points` is the difference, and `groups` are the
+    fixed, remaining and new findings without muted ones. Empty groups are left out.
     """
 
     when: str
     obstacle: str
     points: int
-    counts: tuple[ChangeCount, ...]
-    explained: bool
-    rest: str
+    groups: tuple[NamedFindings, ...]
 
 
 def since(changes: Diff[ExportJson]) -> Comparison:
     when = previous_report_time(changes.before_at, changes.after_at)
     if obstacle := _obstacle(changes):
-        return Comparison(when, obstacle, 0, (), explained=True, rest="")
-    points = changes.points or 0
-    worsened = [*_change_count(changes.new, "new finding"), *_change_count(changes.worse, "worse")]
-    improved = [*_change_count(changes.fixed, "fixed"), *_change_count(changes.better, "better")]
-    counts = (*improved, *worsened) if points > 0 else (*worsened, *improved)
-    rest = ""
-    if changes.is_empty:
-        rest = "the same findings, apart from muted ones" if changes.muted else "the same findings"
-    return Comparison(
-        when, "", points, counts, explained=not points or bool(improved if points > 0 else worsened), rest=rest
+        return Comparison(when, obstacle, 0, ())
+    left = sorted((*changes.worse, *changes.better, *changes.same), key=lambda change: change.priority)
+    findings = {"Fixed": changes.fixed, "Left": left, "New": changes.new}
+    groups = tuple(
+        NamedFindings(label, tuple(group[:MAX_NAMED]), max(0, len(group) - MAX_NAMED))
+        for label, group in findings.items()
+        if group
     )
-
-
-def _change_count(changes: tuple[Change, ...], word: str) -> list[ChangeCount]:
-    text = counted(len(changes), word) if word.endswith("finding") else f"{len(changes)} {word}"
-    return [ChangeCount(text, changes[0], len(changes) > 1)] if changes else []
+    return Comparison(when, "", changes.points or 0, groups)
 
 
 def _obstacle(changes: Diff[ExportJson]) -> str:

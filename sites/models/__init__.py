@@ -7,6 +7,7 @@ from sites.models.list_run import ListCount, ListResult, ListRun, ListShare
 from sites.models.maintenance import MaintenanceWindow
 from sites.models.monitor import Monitor, MonitorRun, MonitorState
 from sites.models.site_list import ListEntry, SiteList
+from sites.models.site_state import SiteFinding, SiteState
 
 __all__ = [
     "UNFINISHED",
@@ -26,5 +27,7 @@ __all__ = [
     "Monitor",
     "MonitorRun",
     "MonitorState",
+    "SiteFinding",
     "SiteList",
+    "SiteState",
 ]

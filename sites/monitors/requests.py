@@ -195,5 +195,10 @@ def audit_columns(audit: AuditRequest) -> dict[str, Any]:
     }
 
 
+def default_interval(tier: Tier) -> Interval:
+    """Return the interval that new monitors have by default: daily, or longer if the tier does not allow that."""
+    return Interval(tier.shortest_interval if is_shorter(Interval.DAY, tier.shortest_interval) else Interval.DAY)
+
+
 def is_shorter(every: str, than: str) -> bool:
     return PERIODS[Interval(every)] < PERIODS[Interval(than)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from itertools import chain
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -15,9 +16,9 @@ from hypothesis import strategies as st
 from lxml import html
 
 from accounts.usage import month_of
-from dashboard import sites
 from infrastructure.web import keyset
 from scans.models import Scan, path_of
+from sites.models import SiteState
 from tests.factories import Member, finished_scan, make_scan
 from tests.page_reading import browser_of, page_of, rows_of, text_of
 
@@ -203,20 +204,16 @@ def test_site_list_displays_last_grades(home: Member) -> None:
     last = finished_scan(home, url="https://a.example.com/", type="security")
     lost = finished_scan(home, url="https://a.example.com/404", type="security")
     Scan.objects.filter(id__in=[old.id, lost.id]).update(score=12, grade="F")
-    make_scan(home, url="https://b.example.com:8443/", status="failed")
-    finished_scan(home, url="https://c.example.com/y", type="performance")
     finished_scan(home, url="https://c.example.com/x", type="performance")
-    client = browser_of(home)
+    client = browser_of(home, "viewer")
     page = page_of(client.get("/o/home/sites/"))
-    links = page.xpath("//tbody/tr[1]/td[1]//a/@href")
+    links = page.xpath("//tbody/tr[1]/td//a/@href")
     cells = table_cells(page)
-    assert [row[:5] for row in cells] == [
-        ["a.example.com", "Grade C 71", "", "", "Grade C 71"],
-        ["b.example.com:8443", "", "", "", ""],
-        ["c.example.com /x", "", "Grade C 71", "", ""],
+    assert [row[:6] for row in cells] == [
+        ["a.example.com", "1 high", "Grade C 71", "", "", "Grade C 71"],
+        ["c.example.com /x", "1 high", "", "Grade C 71", "", ""],
     ]
-    assert cells[1][5] == "None yet"
-    assert links == [f"/report/{last.id}"]
+    assert f"/report/{last.id}" in links
     for link in page.xpath("//tbody//th/a/@href"):
         assert client.get(link).status_code == 200
 
@@ -259,40 +256,56 @@ def test_url_too_long_for_the_index_is_displayed(home: Member) -> None:
     assert table_cells(page_of(page))[0][1] == "Grade C 71"
 
 
-def test_sites_are_paginated_by_host(home: Member) -> None:
-    hosts = sorted(f"h{n:02}.example.com" for n in range(60))
-    create_scans(home, [f"https://{host}/{n}" for host in hosts for n in range(2)])
+def create_sites(member: Member, hosts: Iterable[str], **columns: Any) -> None:
+    """Create states of sites, each with a scan."""
+    hosts = list(hosts)
+    create_scans(member, [f"https://{host}/" for host in hosts])
+    SiteState.objects.bulk_create(
+        SiteState(
+            organization=member.organization,
+            host=host,
+            url=f"https://{host}/",
+            scanned_at=NOW + timedelta(minutes=n),
+            **{"urgency": 3_000, "lowest_score": n % 7 * 10} | columns,
+        )
+        for n, host in enumerate(hosts)
+    )
+
+
+@pytest.mark.parametrize("sort", ["", "name", "-name", "score", "-scanned"])
+def test_sorted_sites_are_paginated(home: Member, sort: str) -> None:
+    hosts = [f"h{n:02}.example.com" for n in range(60)]
+    create_sites(home, hosts)
+    by_score = sorted(hosts, key=lambda host: (int(host[1:3]) % 7, host))
+    expected = {"": hosts, "name": hosts, "score": by_score}.get(sort, hosts[::-1])
     client = browser_of(home)
-    pages = walk_pages(client, "/o/home/sites/", "next")
+    path = f"/o/home/sites/?sort={sort}"
+    pages = walk_pages(client, path, "next")
     assert [len(page) for page in pages] == [25, 25, 10]
-    assert flatten_pages(pages) == hosts
-    back = walk_pages(client, f"/o/home/sites/?after={hosts[49]}", "prev")
-    assert flatten_pages(reversed(back)) == hosts
-    assert rows_of(client.get("/o/home/sites/?after=zzz")) == []
-    assert rows_of(client.get("/o/home/sites/?before=%00&after=%00")) == hosts[:25]
+    assert flatten_pages(pages) == expected
+    back = walk_pages(client, f"{path}&after={expected[49]}", "prev")
+    assert flatten_pages(reversed(back)) == expected
+    for query in ("after=zzz", "before=%00&after=%00", "sort=colour"):
+        assert len(rows_of(client.get(f"/o/home/sites/?{query}"))) == 25
 
 
-def test_site_search_reaches_the_last_site(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sites, "MAX_SEARCHED", 10)
-    create_scans(home, [f"https://h{n:02}{'-Rare' if n == 25 else ''}.example.com/".lower() for n in range(30)])
+def test_sites_are_filtered(home: Member) -> None:
+    create_sites(home, ["bad.example.com"], urgency=40, critical=2, seo_score=40, seo_grade="F")
+    create_sites(home, ["down.example.com"], urgency=1_080, failing_since=NOW, security_score=80, security_grade="B")
+    create_sites(home, ["fine.example.com"], urgency=3_097, seo_score=97, seo_grade="A+")
     client = browser_of(home)
-    assert "Nothing found so far" in text_of(client.get("/o/home/sites/?q=RARE"))
-    assert flatten_pages(walk_pages(client, "/o/home/sites/?q=RARE", "next")) == ["h25-rare.example.com"]
 
+    def hosts(query: str) -> list[str]:
+        return [host.partition(".")[0] for host in rows_of(client.get(f"/o/home/sites/?{query}"))]
 
-def test_site_displays_trends_with_numbers(home: Member) -> None:
-    for minutes in (30, 20, 10):
-        finished_scan(home, url="https://example.com/a", age=timedelta(minutes=minutes))
-    finished_scan(home, url="https://example.com/a", type="seo")
-    finished_scan(home, url="https://example.com/b")
-    page = page_of(browser_of(home).get("/o/home/sites/example.com?page=https://example.com/a"))
-    assert page.xpath("//*[contains(@aria-label, 'Scores of 3 scans')]")
-    numbers = page.xpath("//section[contains(@class, 'trend')]//details")[0].xpath(".//tbody//td")
-    assert [cell.text_content() for cell in numbers] == ["71 (C)"] * 3
-    assert "One result so far" in page.text_content()
-    assert page.xpath("//a[contains(@href, '/o/home/scans/new?url=')]/@href") == [
-        "/o/home/scans/new?url=https%3A//example.com/"
-    ]
+    assert hosts("") == ["bad", "down", "fine"]
+    assert hosts("state=unreachable") == ["down"]
+    assert hosts("grade=F") == hosts("state=critical") == hosts("q=BAD") == ["bad"]
+    assert hosts("type=seo") == ["bad", "fine"]
+    assert hosts("type=security&grade=F") == hosts("check=hsts") == hosts("tag=north") == []
+    assert hosts("state=%00&grade=Z&type=x&check=nothing") == ["bad", "down", "fine"]
+    (heading,) = page_of(client.get("/o/home/sites/")).xpath("//th[@aria-sort]")
+    assert (heading.get("aria-sort"), heading.xpath("string(a/@href)")) == ("ascending", "?sort=-state")
 
 
 def test_trend_breaks_where_the_catalogue_changed(home: Member) -> None:
@@ -305,7 +318,6 @@ def test_trend_breaks_where_the_catalogue_changed(home: Member) -> None:
         page = page_of(client.get(path))
         assert len(page.xpath("//*[@class='plot']//*[local-name()='polyline']")) == 2, path
         assert "breaks where the rules changed" in page.text_content()
-    assert len(page_of(client.get("/o/home/")).xpath("//*[contains(@class, 'spark')]/*[local-name()='polyline']")) == 2
 
 
 @pytest.mark.parametrize("host", ["nowhere.example.com", "%00", "EXAMPLE.COM", ""])

@@ -150,6 +150,9 @@ PAGES: Mapping[str, PageRequest] = {
         status=400,
     ),
     "sites": PageRequest("/o/home/sites/"),
+    "sites-filtered": PageRequest("/o/home/sites/?state=high&grade=C&sort=-scanned"),
+    "sites-nothing": PageRequest("/o/home/sites/?q=nowhere"),
+    "sites-viewer": PageRequest("/o/home/sites/", "viewer"),
     "sites-empty": PageRequest("/o/meadow/sites/", "newcomer"),
     "site": PageRequest("/o/home/sites/{host}"),
     "mutes": PageRequest("/o/home/mutes/"),
@@ -160,6 +163,10 @@ PAGES: Mapping[str, PageRequest] = {
         NEW_MUTE_PATH, data={"what": "all", "reason": "", "until": "soon", "path_prefix": "shop"}
     ),
     "monitors": PageRequest("/o/home/monitors/"),
+    "monitors-viewer": PageRequest("/o/home/monitors/", "viewer"),
+    "monitors-delete": PageRequest(
+        "/o/home/selected-monitors", data={"action": "delete", "monitor": "{paused_monitor_id}"}
+    ),
     "monitors-nothing": PageRequest("/o/home/monitors/?q=nowhere"),
     "monitors-empty": PageRequest("/o/meadow/monitors/", "newcomer"),
     "monitors-empty-viewer": PageRequest("/o/meadow/monitors/", "onlooker"),

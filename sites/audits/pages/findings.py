@@ -187,19 +187,19 @@ def _view_model(audit: Audit, finding: ListedFinding, repeats: Mapping[CheckKey,
         ),
         muted_on=finding.muted_on,
         check_id=row.check_id,
-        anchor=_finding_anchor(key),
+        anchor=finding_anchor(key.type, key.id),
         scan_id=next((page["scan_id"] for page in row.samples), ""),
         reported_under=_link_to_finding(repeats[key]) if key in repeats else None,
         repeated_under=tuple(_link_to_finding(repeat) for repeat, reporter in repeats.items() if reporter == key),
     )
 
 
-def _finding_anchor(key: CheckKey) -> str:
-    return f"check-{key.type}-{key.id}"
+def finding_anchor(type: str, check_id: str) -> str:
+    return f"check-{type}-{check_id}"
 
 
 def _link_to_finding(key: CheckKey) -> FindingLink:
-    return FindingLink(LABELS[key.type], f"?{urlencode({'type': key.type})}#{_finding_anchor(key)}")
+    return FindingLink(LABELS[key.type], f"?{urlencode({'type': key.type})}#{finding_anchor(key.type, key.id)}")
 
 
 def _reporting_checks(rows: Sequence[AuditFinding]) -> dict[CheckKey, CheckKey]:

@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from django.urls import reverse
 
 from accounts import access
 from reports.page.since import previous_report_time
-from scans.models import Scan
-from sites.audits.pages.findings import LABELS, Finding
-from sites.models import Audit
+from scans.models import Scan, report_path
+from sites.audits.findings import in_order
+from sites.audits.muting import ALL, AuditMutes
+from sites.audits.pages.findings import LABELS, finding_anchor
+from sites.models import Audit, AuditFinding
 
 # The search for the previous audit is limited to the organization's latest audits, so that the query stays fast.
 MAX_SEARCHED_AUDITS = 500
 COMPARED_STATUSES = [str(Audit.Status.COMPLETED), str(Audit.Status.PARTIAL)]
 
 PREVIOUS_AUDIT_SQL = """
-    SELECT id, types, status, totals, created_at, released_at, kept_days, ARRAY(
-        SELECT ARRAY[type, check_id] FROM sites_auditfinding WHERE audit_id = recent.id AND critical_pages > 0
-    )
+    SELECT id, types, status, totals, created_at, released_at, kept_days, pages_failed, coalesce((
+        SELECT jsonb_agg(jsonb_build_array(type, check_id, title) ORDER BY critical_pages = 0, points DESC, id)
+        FROM sites_auditfinding WHERE audit_id = recent.id AND told_by = ''
+    ), '[]')
     FROM (
         SELECT * FROM sites_audit WHERE organization_id = %(organization)s AND created_at < %(before)s
         ORDER BY created_at DESC, id DESC LIMIT %(most)s
@@ -39,6 +42,18 @@ RULES_SQL = """
     WHERE page.audit_id = ANY(%(audits)s) AND page.position = 0
         AND scan.organization_id = %(organization)s AND scan.status = ANY(%(reported)s)
 """
+# Selects the checks that could not run in at least one scan, which are neither fixed nor new.
+SKIPPED_SQL = """
+    SELECT DISTINCT scan.type, skipped ->> 'id'
+    FROM sites_auditpage AS page
+    JOIN scans_scan AS scan ON scan.audit_page_id = page.id
+    CROSS JOIN LATERAL jsonb_array_elements(scan.skipped_checks) AS skipped
+    WHERE page.audit_id = ANY(%(audits)s) AND scan.organization_id = %(organization)s AND scan.status = 'partial'
+"""
+MAX_NAMED = 3
+
+# Titles of an audit's findings by scan type and check ID.
+FindingTitles: TypeAlias = Mapping[tuple[str, str], str]
 
 
 class Rules(NamedTuple):
@@ -60,8 +75,28 @@ class ScoreChange:
 
 
 @dataclass(frozen=True, slots=True)
+class NamedFinding:
+    """Title of a finding, and the link to it, which is empty for a fixed finding."""
+
+    title: str
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
+class NamedFindings:
+    """Findings with the same fate: the first by name, and the number of all others.
+
+    `label` is "Fixed", "Left" or "New".
+    """
+
+    label: str
+    named: tuple[NamedFinding, ...]
+    more: int
+
+
+@dataclass(frozen=True, slots=True)
 class AuditComparison:
-    """Changed scores and new critical failures since the previous audit at `url`.
+    """Changed scores and fixed, remaining and new findings since the previous audit at `url`.
 
     `not_compared` are types with another catalogue version, or of which only one scan used a browser. If that is true
     of all types, `is_comparable` is False.
@@ -72,18 +107,18 @@ class AuditComparison:
     is_comparable: bool
     not_compared: tuple[str, ...]
     changes: tuple[ScoreChange, ...]
-    new_critical: tuple[Finding, ...]
+    groups: tuple[NamedFindings, ...]
 
 
-def compare_with_previous_audit(audit: Audit, critical: Sequence[Finding]) -> AuditComparison | None:
-    """Compare a finished audit with the previous one, in at most two queries.
+def compare_with_previous_audit(audit: Audit, mutes: AuditMutes) -> AuditComparison | None:
+    """Compare a finished audit with the previous one, in a few queries.
 
-    `critical` are the audit's critical failures. Return None if there is no previous audit to compare with.
+    Return None if there is no previous audit to compare with. Findings that are muted on all pages are left out.
     """
     previous = _previous_audit(audit) if audit.status in COMPARED_STATUSES else None
     if previous is None:
         return None
-    before, failures_before = previous
+    before, findings_before = previous
     if not before.is_kept:
         return None
     rules = _rules(audit.organization_id, [before.id, audit.id])
@@ -95,7 +130,7 @@ def compare_with_previous_audit(audit: Audit, critical: Sequence[Finding]) -> Au
         if old_score is None or new_score is None:
             continue
         if (type_rules := rules[audit.id].get(type)) is not None and type_rules == rules[before.id].get(type):
-            compared.add(LABELS[type])
+            compared.add(type)
             if old_score != new_score:
                 changes.append(ScoreChange(str(LABELS[type]), old_score, new_score))
         else:
@@ -106,19 +141,55 @@ def compare_with_previous_audit(audit: Audit, critical: Sequence[Finding]) -> Au
         is_comparable=bool(compared),
         not_compared=tuple(not_compared),
         changes=tuple(changes),
-        new_critical=tuple(
-            finding
-            for finding in critical
-            if finding.type in compared and (finding.type, finding.check_id) not in failures_before
-        ),
+        groups=_groups(audit, before, findings_before, compared, mutes) if compared else (),
     )
 
 
-def _previous_audit(audit: Audit) -> tuple[Audit, set[tuple[str, str]]] | None:
-    """Return the previous comparable audit and its critical failures.
+def _groups(
+    audit: Audit, before: Audit, findings_before: FindingTitles, types: Collection[str], mutes: AuditMutes
+) -> tuple[NamedFindings, ...]:
+    """Return the fixed, remaining and new findings of the compared types, without empty groups.
 
-    It has the same page, or the same site and options. A failure is a pair of type label and check ID. The audit has no
-    columns but those that PREVIOUS_AUDIT_SQL selects.
+    If more pages than before could not be scanned, no finding counts as fixed.
+    """
+    rows = [row for row in in_order(audit) if row.type in types]
+    muted = mutes.of(rows)
+    now = {(row.type, row.check_id) for row in rows}
+    not_judged: set[tuple[str, ...]] = set()
+    if Audit.Status.PARTIAL in (audit.status, before.status):
+        not_judged = set(access.fetch_rows(SKIPPED_SQL, audit.organization_id, audits=[audit.id, before.id]))
+    fixed = [
+        NamedFinding(title, "")
+        for (type, check_id), title in findings_before.items()
+        if type in types and (type, check_id) not in now | not_judged and audit.pages_failed <= before.pages_failed
+    ]
+    left: list[NamedFinding] = []
+    new: list[NamedFinding] = []
+    for row in rows:
+        if muted[row.id].pages == ALL:
+            continue
+        group = left if (row.type, row.check_id) in findings_before else new
+        if group is left or (row.type, row.check_id) not in not_judged:
+            group.append(NamedFinding(row.title, _finding_url(audit, row)))
+    return tuple(
+        NamedFindings(label, tuple(group[:MAX_NAMED]), max(0, len(group) - MAX_NAMED))
+        for label, group in (("Fixed", fixed), ("Left", left), ("New", new))
+        if group
+    )
+
+
+def _finding_url(audit: Audit, row: AuditFinding) -> str:
+    """Return the link to a finding: in the report of the only page, or on the page of the site's audit."""
+    if audit.kind == Audit.Kind.PAGE and row.samples:
+        return f"{report_path(row.samples[0]['scan_id'])}#check-{row.check_id}"
+    return f"{reverse('audit-page', args=[audit.id])}#{finding_anchor(row.type, row.check_id)}"
+
+
+def _previous_audit(audit: Audit) -> tuple[Audit, FindingTitles] | None:
+    """Return the previous comparable audit and the titles of its findings, most critical first.
+
+    It has the same page, or the same site and options. The audit has no columns but those that PREVIOUS_AUDIT_SQL
+    selects.
     """
     if audit.kind == Audit.Kind.PAGES:
         # A list of pages is stored by its first page only, which different lists may share.
@@ -136,7 +207,7 @@ def _previous_audit(audit: Audit) -> tuple[Audit, set[tuple[str, str]]] | None:
         max_pages=audit.max_pages,
         compared=COMPARED_STATUSES,
     )
-    for id, types, status, totals, created_at, released_at, kept_days, failures in rows:
+    for id, types, status, totals, created_at, released_at, kept_days, pages_failed, findings in rows:
         before = Audit(
             id=id,
             types=types,
@@ -145,8 +216,9 @@ def _previous_audit(audit: Audit) -> tuple[Audit, set[tuple[str, str]]] | None:
             created_at=created_at,
             released_at=released_at,
             kept_days=kept_days,
+            pages_failed=pages_failed,
         )
-        return before, {(LABELS[type], check_id) for type, check_id in failures}
+        return before, {(type, check_id): title for type, check_id, title in json.loads(findings)}
     return None
 
 

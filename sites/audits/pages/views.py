@@ -63,7 +63,7 @@ def audit(request: HttpRequest, visible: VisibleAudit) -> HttpResponse:
     critical = findings.critical if findings and not shown else audit_findings.critical(audit_row, mutes)
     context["critical"] = critical
     # Readers of a shared link must not see data of other audits.
-    context["compared"] = compare_with_previous_audit(audit_row, critical) if visible.membership else None
+    context["compared"] = compare_with_previous_audit(audit_row, mutes) if visible.membership else None
     if audit_row.shared_at:
         context["preview_text"] = preview_sentence(audit_row, mutes)
     if audit_row.kind == Audit.Kind.PAGE:

@@ -4,30 +4,32 @@ from __future__ import annotations
 
 import calendar
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db.models import Q
 from django.utils.text import capfirst
 
 from accounts import access
 from accounts.models import Interval
 from infrastructure.web import charts, keyset
 from infrastructure.web.keyset import search_text
+from infrastructure.web.sorted_rows import Column, Source, columns_of, sort_choices, sorted_page
 from scans.models import Scan
-from sites.models import Audit, Monitor, MonitorRun
-from sites.models.monitor import STATUS_FILTERS
+from sites.models import Audit, Monitor, MonitorRun, SiteState
 from sites.models.stored_json import News as RunNews
 from sites.models.stored_json import NewsList
 from sites.models.stored_json import RunScore as StoredRunScore
+from sites.pages.site_marks import SiteMark, marks_of
+from website_scan.json_types import GRADES
 from website_scan.messages import counted
+from website_scan.urls import host_and_port_of
 
-PAGE_SIZE = 20
+PAGE_SIZE = 25
 MAX_SPARKLINE_RUNS = 20
 MAX_OVERVIEW_ITEMS = 5
-RECENTLY = timedelta(days=14)
+RECENTLY = timedelta(days=7)
 LABELS = dict(Scan.Type.choices)
 
 # Selects for each monitor the last run, the last run with changes, and the scores of the last runs.
@@ -47,20 +49,16 @@ RUNS = """
             LIMIT %(most)s)
     ) AS run
 """
-# Selects failing monitors with their total number, and recent changes with one index lookup for each monitor.
-WATCH = """
-    (SELECT id, name, failing_since, NULL::jsonb, count(*) OVER () FROM sites_monitor
-        WHERE organization_id = %(organization)s AND paused_at IS NULL AND failing_since IS NOT NULL
-        ORDER BY failing_since DESC, id LIMIT %(most)s)
-    UNION ALL
-    (SELECT monitor.id, monitor.name, run.due_at, run.news, 0
-        FROM sites_monitor AS monitor
-        CROSS JOIN LATERAL (
-            SELECT due_at, news FROM sites_monitorrun
-            WHERE monitor_id = monitor.id AND news <> '{}'::jsonb ORDER BY due_at DESC LIMIT 1
-        ) AS run
-        WHERE monitor.organization_id = %(organization)s AND run.due_at > %(since)s
-        ORDER BY run.due_at DESC LIMIT %(most)s)
+# Selects the latest changes with one index lookup for each monitor.
+LATEST_CHANGES = """
+    SELECT monitor.id, monitor.name, run.due_at, run.news
+    FROM sites_monitor AS monitor
+    CROSS JOIN LATERAL (
+        SELECT due_at, news FROM sites_monitorrun
+        WHERE monitor_id = monitor.id AND news <> '{}'::jsonb ORDER BY due_at DESC LIMIT 1
+    ) AS run
+    WHERE monitor.organization_id = ANY(%(organizations)s) AND run.due_at > %(since)s
+    ORDER BY run.due_at DESC, monitor.id LIMIT %(most)s
 """
 # Values are the label and the tone (color) of each kind of change.
 CHANGES: Mapping[NewsList, tuple[str, str]] = {
@@ -72,6 +70,30 @@ CHANGES: Mapping[NewsList, tuple[str, str]] = {
     "reachable_pages": ("reachable again", "good"),
 }
 STATES: Mapping[str, str] = {"ok": "Active", "failing": "Unreachable", "paused": "Paused"}
+LEVELS: Mapping[str, SiteState.Level] = {level.name.lower(): level for level in SiteState.Level}
+# SQL expression for the urgency of a monitor: that of its site, or of an outage that the monitor has confirmed.
+URGENCY = f"""least(
+    coalesce(site.urgency, {SiteState.Level.FINE * SiteState.LEVEL_STEP + SiteState.NO_SCORE}),
+    CASE WHEN monitor.failing_since IS NOT NULL AND monitor.paused_at IS NULL
+        THEN {SiteState.Level.UNREACHABLE * SiteState.LEVEL_STEP} END
+)"""
+SOURCE = Source(
+    tables="""sites_monitor AS monitor LEFT JOIN sites_sitestate AS site
+        ON site.organization_id = monitor.organization_id
+        AND site.host = substring(monitor.pages[1] FROM '^https?://([^/?#]+)')""",
+    scope="monitor.organization_id = %(organization)s",
+    id="monitor.id",
+    keys={
+        "state": URGENCY,
+        "score": "coalesce((SELECT min((score.value ->> 'score')::int) FROM jsonb_each(monitor.scores) AS score), 999)",
+        "name": "lower(monitor.name)",
+        "scanned": """coalesce(
+            (SELECT max(due_at) FROM sites_monitorrun WHERE monitor_id = monitor.id), '-infinity'
+        )""",
+    },
+)
+COLUMNS = {"name": "Monitor", "state": "Site", "scanned": "Last run"}
+IS_PAUSED, IS_FAILING = "monitor.paused_at IS NOT NULL", "monitor.failing_since IS NOT NULL"
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,8 +141,12 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class MonitorRow:
+    """Monitor with its own state, and the marks of its site, which are empty before the site's first scan."""
+
     monitor: Monitor
     state: State
+    site: tuple[SiteMark, ...]
+    host: str
     target: str
     schedule: str
     lines: tuple[TypeLine, ...]
@@ -129,23 +155,36 @@ class MonitorRow:
     news_at: datetime | None
     news: tuple[Change, ...]
 
+    @property
+    def cells(self) -> list[TypeLine | None]:
+        """Return the line of each scan type, None for types that the monitor does not scan."""
+        lines = {line.type: line for line in self.lines}
+        return [lines.get(type) for type in Scan.Type.values]
+
 
 @dataclass(frozen=True, slots=True)
 class MonitorPage:
-    """Page of the paginated list of monitors, with its filters."""
+    """Page of the table of monitors, with its filters and columns. Unused filters are absent."""
 
     rows: list[MonitorRow]
-    page: keyset.LinkedPage[Monitor, keyset.Moment]
-    text: str
-    state: str
+    page: keyset.LinkedPage[str, str]
+    filters: Mapping[str, str]
+    sort: str
+    columns: Mapping[str, Column]
     used: int
     most: int
 
     states: Sequence[tuple[str, str]] = tuple(STATES.items())
+    sorts: Sequence[tuple[str, str]] = sort_choices("run")
+    levels: Sequence[tuple[str, str]] = tuple((name, level.label) for name, level in LEVELS.items())
+    grades: Sequence[str] = GRADES
+    types: Sequence[tuple[str, str]] = tuple(Scan.Type.choices)
+    intervals: Sequence[tuple[str, str]] = tuple(Interval.choices)
 
     @property
-    def is_filtered(self) -> bool:
-        return bool(self.text or self.state)
+    def chosen(self) -> dict[str, str]:
+        """Return the values of all filters, with "" for unused filters."""
+        return {name: self.filters.get(name, "") for name in ("q", "state", "site", "grade", "type")}
 
     @property
     def is_full(self) -> bool:
@@ -155,10 +194,7 @@ class MonitorPage:
 
 @dataclass(frozen=True, slots=True)
 class News:
-    """Monitor in the overview with its latest changes.
-
-    `at` is the time of the changes, or the start of an outage.
-    """
+    """Monitor in the overview with its latest changes."""
 
     id: str
     name: str
@@ -167,47 +203,98 @@ class News:
 
 
 @dataclass(frozen=True, slots=True)
-class Watch:
-    """Failing monitors and latest changes for the overview.
+class LatestChanges:
+    """Latest changes that monitors reported, for the worse and for the better."""
 
-    `failing_count` counts all failing monitors. `failing` and `news` have at most MAX_OVERVIEW_ITEMS items each.
-    """
-
-    failing: list[News]
-    failing_count: int
-    news: list[News]
+    worse: list[News]
+    better: list[News]
 
 
 def monitor_page(organization_id: int, query: Mapping[str, str], *, most: int) -> MonitorPage:
-    """Return a page of monitors, newest first, filtered by `state` and by text in the name or URL (`q`)."""
-    text, state = search_text(query), query.get("state", "")
-    state = state if state in STATES else ""
+    """Return a page of monitors that match the filters, ignoring invalid ones. The most urgent come first."""
+    filters = _filters(query)
+    page = sorted_page(
+        SOURCE,
+        query,
+        conditions=_conditions(filters),
+        filters=filters,
+        size=PAGE_SIZE,
+        fetch=lambda sql, **parameters: access.fetch_rows(sql, organization_id, **parameters),
+    )
     rows = access.rows(Monitor, organization_id).defer("encrypted_credentials", "include", "exclude", "alert")
-    match = Q(name__icontains=text) | Q(pages__0__icontains=text) if text else None
-    if state:
-        match = STATUS_FILTERS[state] & (match or Q())
-    filters = {name: value for name, value in (("state", state), ("q", text)) if value}
-    keyset_page = keyset.by_time([rows], query, size=PAGE_SIZE, filters=filters, match=match)
-    used = access.rows(Monitor, organization_id).count()
-    return MonitorPage(monitor_rows(organization_id, keyset_page.rows), keyset_page, text, state, used, most)
+    monitors = {monitor.id: monitor for monitor in rows.filter(id__in=page.rows)}
+    sort = SOURCE.sort_of(query)
+    return MonitorPage(
+        rows=monitor_rows(organization_id, [monitors[id] for id in page.rows if id in monitors]),
+        page=page,
+        filters=filters,
+        sort=sort,
+        columns=columns_of(SOURCE, COLUMNS, sort, filters),
+        used=access.rows(Monitor, organization_id).count(),
+        most=most,
+    )
+
+
+def _filters(query: Mapping[str, str]) -> dict[str, str]:
+    """Return the valid filters of a query string by name."""
+    allowed: Mapping[str, Collection[str]] = {
+        "state": STATES,
+        "site": LEVELS,
+        "grade": GRADES,
+        "type": Scan.Type.values,
+    }
+    values = {"q": search_text(query)}
+    values |= {name: value for name, choices in allowed.items() if (value := query.get(name, "")) in choices}
+    return {name: value for name, value in values.items() if value}
+
+
+def _conditions(filters: Mapping[str, str]) -> dict[str, dict[str, Any]]:
+    """Return the SQL conditions for the filters with their parameters."""
+    conditions: dict[str, dict[str, Any]] = {}
+    if text := filters.get("q"):
+        match = "position(%(text)s in lower(monitor.name)) > 0 OR position(%(text)s in lower(monitor.pages[1])) > 0"
+        conditions[f"({match})"] = {"text": text.lower()}
+    if state := filters.get("state"):
+        is_unpaused = f"NOT {IS_PAUSED} AND {'' if state == 'failing' else 'NOT '}{IS_FAILING}"
+        conditions[IS_PAUSED if state == "paused" else is_unpaused] = {}
+    if level := filters.get("site"):
+        first = LEVELS[level] * SiteState.LEVEL_STEP
+        step = {"first": first, "beyond_last": first + SiteState.LEVEL_STEP}
+        conditions["site.urgency >= %(first)s AND site.urgency < %(beyond_last)s"] = step
+    if type := filters.get("type"):
+        conditions["%(type)s = ANY(monitor.types)"] = {"type": type}
+    if grade := filters.get("grade"):
+        value = f"'{type}'" if type else "score.key"
+        conditions[
+            "EXISTS (SELECT FROM jsonb_each(monitor.scores) AS score WHERE score.value ->> 'grade' = %(grade)s"
+            f" AND score.key = {value})"
+        ] = {"grade": grade}
+    return conditions
 
 
 def monitor_rows(organization_id: int, monitors: Sequence[Monitor]) -> list[MonitorRow]:
-    """Return a view model for each monitor with data from its runs, in one query."""
+    """Return a view model for each monitor with data from its runs and its site, in two queries."""
     runs: dict[str, dict[str, list[tuple[Any, ...]]]] = {monitor.id: {} for monitor in monitors}
     if runs:
         rows = access.fetch_rows(RUNS, organization_id, ids=json.dumps(list(runs)), most=MAX_SPARKLINE_RUNS)
         for id, kind, due_at, status, content in rows:
             runs[id].setdefault(kind, []).append((due_at, status, json.loads(content or "{}")))
-    return [_row(monitor, runs[monitor.id]) for monitor in monitors]
+    hosts = {monitor.id: host_and_port_of(monitor.url) for monitor in monitors}
+    sites = {state.host: state for state in access.rows(SiteState, organization_id).filter(host__in=hosts.values())}
+    return [_row(monitor, runs[monitor.id], hosts[monitor.id], sites.get(hosts[monitor.id])) for monitor in monitors]
 
 
-def watch(organization_id: int, now: datetime) -> Watch:
-    """Return failing monitors and latest changes for the overview, in one query."""
-    rows = access.fetch_rows(WATCH, organization_id, since=now - RECENTLY, most=MAX_OVERVIEW_ITEMS)
-    failing = [News(id, name, at, ()) for id, name, at, changes, _ in rows if changes is None]
-    changed = [News(id, name, at, changes_of(json.loads(news))) for id, name, at, news, _ in rows if news is not None]
-    return Watch(failing, max((count for *_, count in rows), default=0), [item for item in changed if item.changes])
+def latest_changes(organization_ids: Sequence[int], now: datetime) -> LatestChanges:
+    """Return the latest changes for the overview. A run may have changed in both directions."""
+    rows = access.fetch_rows_of_several(LATEST_CHANGES, organization_ids, since=now - RECENTLY, most=MAX_OVERVIEW_ITEMS)
+    worse: list[News] = []
+    better: list[News] = []
+    for id, name, at, news in rows:
+        changes = changes_of(json.loads(news))
+        for group, is_better in ((worse, False), (better, True)):
+            if found := tuple(change for change in changes if (change.tone == "good") is is_better):
+                group.append(News(id, name, at, found))
+    return LatestChanges(worse, better)
 
 
 def state_of(monitor: Monitor) -> State:
@@ -225,7 +312,7 @@ def state_of(monitor: Monitor) -> State:
         return State("failing", "Unreachable", "bad", "The last run could not reach any page.")
     if not monitor.scores:
         return State("ok", "No result yet", "accent", "Later runs are compared with its first run.")
-    return State("ok", "Active", "good")
+    return State("ok", "Active", "")
 
 
 def schedule_text(monitor: Monitor) -> str:
@@ -281,7 +368,9 @@ def type_scores(runs: Iterable[tuple[datetime, Mapping[str, StoredRunScore]]], t
     return points
 
 
-def _row(monitor: Monitor, runs: Mapping[str, Sequence[tuple[Any, ...]]]) -> MonitorRow:
+def _row(
+    monitor: Monitor, runs: Mapping[str, Sequence[tuple[Any, ...]]], host: str, site: SiteState | None
+) -> MonitorRow:
     last = next(iter(runs.get("last", ())), None)
     news = next(iter(runs.get("news", ())), None)
     dated_scores = [(due_at, scores) for due_at, _, scores in runs.get("scores", ())]
@@ -289,6 +378,8 @@ def _row(monitor: Monitor, runs: Mapping[str, Sequence[tuple[Any, ...]]]) -> Mon
     return MonitorRow(
         monitor=monitor,
         state=state_of(monitor),
+        site=marks_of(site) if site else (),
+        host=host if site else "",
         target=scope_text(monitor),
         schedule=capfirst(schedule_text(monitor)),
         lines=tuple(

@@ -21,7 +21,7 @@ from django_htmx.http import HttpResponseClientRefresh
 from accounts import access, usage
 from accounts.authentication import member_caller
 from accounts.identity.freshness import require_fresh_login, session_suffices
-from accounts.models import Interval, Membership
+from accounts.models import Membership
 from accounts.roles import MemberRequest, known, page_of, requires
 from accounts.submissions import form_idempotency, form_page, refuse_over_rate_or_in_maintenance
 from infrastructure.api.errors import NotFound
@@ -34,16 +34,18 @@ from sites.badges.requests import BadgeRequest
 from sites.badges.services import badge_of_monitor, create_badge, delete_badge
 from sites.models import Audit, Monitor
 from sites.monitors import services
-from sites.monitors.pages import lists
+from sites.monitors.pages import lists, selections
 from sites.monitors.pages import page as monitor_page
 from sites.monitors.pages.forms import MonitorForm, initial_values_of
-from sites.monitors.requests import MonitorRequest, is_shorter
+from sites.monitors.requests import MonitorRequest, default_interval
 from sites.monitors.services import MonitorBusy
 from sites.pages.channels import webhook_choices
 from sites.pages.estimates import estimate
 from sites.recipients import MAX_EMAILS, Recipients, receivers, recipients_of
 from sites.resources import MONITOR
 from website_scan.errors import Refusal
+from website_scan.ids import is_id
+from website_scan.messages import counted
 from website_scan.report.references import safe_link
 
 Role = Membership.Role
@@ -58,6 +60,41 @@ def monitors(request: MemberRequest) -> HttpResponse:
     member = request.membership
     monitor_list = lists.monitor_page(member.organization_id, request.GET, most=member.organization.tier.schedules)
     return render(request, "sites/monitors/list.html", {"section": "monitors", "list": monitor_list})
+
+
+@require_POST
+@requires(Role.MEMBER)
+@session_suffices("the organization's own work, which all members see")
+def selected_monitors(request: MemberRequest) -> HttpResponse:
+    """Pause, resume, run, reschedule or delete the selected monitors (`monitor`), depending on `action`.
+
+    The action `delete` renders a page that asks for confirmation first.
+    """
+    member, action = request.membership, request.POST.get("action", "")
+    back = f"{page_of(member, 'monitors')}?{request.POST.get('back', '')}".rstrip("?")
+    ids = [id for id in request.POST.getlist("monitor")[: lists.PAGE_SIZE] if is_id("mon", id)]
+    rows = list(access.rows(Monitor, member.organization_id).filter(id__in=ids).order_by("name", "id"))
+    if action != "delete" and action not in selections.ACTIONS:
+        raise BadRequest
+    if not rows:
+        messages.error(request, "Select at least one monitor first.")
+        return redirect(back)
+    if action == "delete":
+        context = {"section": "monitors", "monitors": rows, "back": back, "query": request.POST.get("back", "")}
+        return render(request, "sites/monitors/delete_selected.html", context)
+    try:
+        refuse_over_rate_or_in_maintenance(request)
+    except Refusal as refusal:
+        messages.error(request, f"Nothing was changed. {refusal}")
+        return redirect(back)
+    outcome = selections.apply(member_caller(member), member.organization.tier, action, rows, request.POST)
+    if outcome.done:
+        messages.success(request, f"{counted(outcome.done, 'monitor was', 'monitors were')} {selections.DONE[action]}.")
+    if outcome.refusal is not None:
+        messages.error(request, f"{'The others' if outcome.done else 'They'} were not. {outcome.refusal}")
+    elif not outcome.done:
+        messages.error(request, f"None of them was {selections.DONE[action]}: {selections.NOTHING[action]}")
+    return redirect(back)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -280,8 +317,7 @@ def _initial_values(request: MemberRequest) -> dict[str, Any]:
         except NotFound as error:
             raise Http404 from error
         values = _values_of_audit(audit)
-    shortest = request.membership.organization.tier.shortest_interval
-    every = shortest if is_shorter(Interval.DAY, shortest) else Interval.DAY
+    every = default_interval(request.membership.organization.tier)
     return {"every": every, "emails": [request.membership.user.email]} | values
 
 

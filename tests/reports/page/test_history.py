@@ -132,22 +132,26 @@ BACK = {"bad": "pass", "meh": "pass", "good": "fail"}
 
 
 @pytest.mark.parametrize(
-    ("score", "statuses", "points", "why"),
+    ("score", "statuses", "points", "named"),
     [
-        (78, {}, "7 points lower than", ", the same findings"),
-        (71, {}, "The same score as", ", the same findings"),
-        (78, BACK, "7 points lower than", ": 2 new findings (Meh thing found first), 1 fixed"),
-        (60, BACK, "11 points higher than", ": 1 fixed (Good thing), 2 new findings"),
-        (78, {"good": "fail"}, "7 points lower than", "; 1 fixed (Good thing)"),
+        (78, {}, "7 points lower than", "Left: Meh thing found, Bad thing found."),
+        (71, {}, "The same score as", "Left: Meh thing found, Bad thing found."),
+        (78, BACK, "7 points lower than", "Fixed: Good thing. New: Meh thing found, Bad thing found."),
+        (60, BACK, "11 points higher than", "Fixed: Good thing. New: Meh thing found, Bad thing found."),
+        (78, {"good": "fail"}, "7 points lower than", "Fixed: Good thing. Left: Meh thing found, Bad thing found."),
+        (
+            *(60, {"meh": "fail", "bad": "pass"}, "11 points higher than"),
+            "Left: Meh thing found (now only a warning, had failed; now low, was high). New: Bad thing found.",
+        ),
     ],
 )
-def test_sentence_explains_the_score_change(
-    home: Member, score: int, statuses: dict[str, str], points: str, why: str
+def test_sentence_names_fixed_and_new_findings(
+    home: Member, score: int, statuses: dict[str, str], points: str, named: str
 ) -> None:
     before, scan = scan_created_ago(home, 24 * 7, score=score), scan_created_ago(home, 0, score=71)
     change(before, statuses=statuses)
     client = person(home.organization, "viewer")
-    expected = f"{points} in the report of {previous_report_time(before.created_at, scan.created_at)}{why}. Compare"
+    expected = f"{points} in the report of {previous_report_time(before.created_at, scan.created_at)}. {named} Compare"
     assert comparison_sentence(client, scan) == expected
 
 
@@ -193,7 +197,7 @@ def test_muted_findings_do_not_explain_the_score(home: Member) -> None:
         expires_at=timezone.now() + timedelta(days=9),
     )
     sentence = comparison_sentence(person(home.organization), scan)
-    assert sentence.endswith(", the same findings, apart from muted ones. Compare")
+    assert sentence.endswith(". Left: Meh thing found. Compare")
     assert "Bad" not in sentence
 
 

@@ -213,7 +213,7 @@ def test_recent_audit_is_the_first_result(home: Member, target: str) -> None:
         {"kind": "site"},
         {"credential_names": {"headers": ["X-Key"]}},
     ],
-    ids=str,
+    ids=["types", "age", "status", "run_of", "kind", "credentials"],
 )
 def test_other_audit_is_no_first_result(home: Member, target: str, columns: dict[str, Any]) -> None:
     make_finished_audit(home, [target], **columns)

@@ -216,9 +216,25 @@ def test_page_audit_is_compared_with_the_previous(home: Member) -> None:
     comparison_xpath = "//p[@class='since']"
     day = previous_report_time(before.created_at, audit.created_at)
     scores = ", ".join(f"{label} 80 → 71" for label in Scan.Type.labels)
+    AuditFinding.objects.filter(audit=audit).exclude(type="seo").delete()
+    AuditFinding.objects.filter(audit=before).exclude(type="seo", check_id="bad").delete()
+    AuditFinding.objects.create(
+        audit=before,
+        type="security",
+        check_id="gone",
+        title="Git repository is public",
+        status="fail",
+        severity="critical",
+        pages_affected=1,
+        points=1.0,
+    )
     response = client.get(f"/audit/{audit.id}")
-    assert element_texts(response, comparison_xpath) == [f"Since the scan of {day}: {scores}."]
+    named = "Fixed: Git repository is public. Left: Bad thing found. New: Meh thing found."
+    assert element_texts(response, comparison_xpath) == [f"Since the scan of {day}: {scores}. {named}"]
     assert page_of(response).xpath(f"{comparison_xpath}/a/@href") == [f"/audit/{before.id}"]
+    (left,) = page_of(response).xpath(f"{comparison_xpath}//a[.='Bad thing found']/@href")
+    assert left == f"/report/{Scan.objects.get(audit_page__audit=audit, type='seo').id}#check-bad"
+    AuditFinding.objects.all().delete()
     assert element_texts(client.get(f"/audit/{before.id}"), comparison_xpath) == []
     Audit.objects.update(shared_at=NOW())
     assert element_texts(Client().get(f"/audit/{audit.id}"), comparison_xpath) == []
@@ -236,20 +252,40 @@ def test_page_audit_is_compared_with_the_previous(home: Member) -> None:
     ]
 
 
-def test_site_audit_marks_new_critical_failures(home: Member) -> None:
+def test_site_audit_names_fixed_and_new_findings(home: Member) -> None:
     before = site_audit(home, 3, created_at=NOW() - timedelta(hours=26))
     site_audit(home, 3, created_at=NOW() - timedelta(hours=3), exclude=["*?print=*"])
     audit, client = site_audit(home, 3), browser_of(home)
     Audit.objects.update(status="completed")
-    AuditFinding.objects.filter(audit=audit, type="seo").update(critical_pages=2)
-    (finding, *_) = AuditFinding.objects.filter(audit=audit, type="seo")
-    AuditFinding.objects.filter(audit=audit).exclude(id=finding.id).update(critical_pages=0)
+    AuditFinding.objects.filter(audit=before, type="seo", check_id="bad").delete()
+    AuditFinding.objects.filter(audit=before, type="security", check_id="bad").update(title="Old thing", check_id="old")
+    AuditFinding.objects.exclude(type__in=("seo", "security")).delete()
     day = previous_report_time(before.created_at, audit.created_at)
     sentence = f"The same scores as in the scan of {day}."
-    page = f"/audit/{audit.id}"
-    assert element_texts(client.get(page), "//p[@class='since']") == [f"{sentence} New: {finding.title}."]
-    AuditFinding.objects.filter(audit=before, type="seo").update(critical_pages=1)
-    assert element_texts(client.get(page), "//p[@class='since']") == [sentence]
+    left = "Left: Meh thing found, Meh thing found."
+    page, xpath = f"/audit/{audit.id}", "//p[@class='since']"
+    assert element_texts(client.get(page), xpath) == [
+        f"{sentence} Fixed: Old thing. {left} New: Bad thing found, Bad thing found."
+    ]
+    assert page_of(client.get(page)).xpath(f"{xpath}//a/@href")[-1].endswith("#check-seo-bad")
+    # A check that could not run, or a page that was not scanned, proves no repair.
+    Audit.objects.filter(id=audit.id).update(status="partial")
+    skipped = [{"id": "old", "name": "Old", "reason": "Timeout"}]
+    Scan.objects.filter(audit_page__audit=audit, type="security").update(status="partial", skipped_checks=skipped)
+    assert "Fixed" not in element_texts(client.get(page), xpath)[0]
+    Scan.objects.update(skipped_checks=[])
+    assert "Fixed" in element_texts(client.get(page), xpath)[0]
+    Audit.objects.filter(id=audit.id).update(pages_failed=1)
+    assert "Fixed" not in element_texts(client.get(page), xpath)[0]
+
+
+def test_comparison_names_three_findings_of_many(home: Member) -> None:
+    site_audit(home, 3, created_at=NOW() - timedelta(hours=26))
+    audit, client = site_audit(home, 3), browser_of(home)
+    Audit.objects.update(status="completed")
+    (sentence,) = element_texts(client.get(f"/audit/{audit.id}"), "//p[@class='since']")
+    assert sentence.count("Meh thing found") == 3
+    assert sentence.endswith("and 5 more.")
 
 
 def test_critical_findings_precede_skipped_checks(home: Member) -> None:

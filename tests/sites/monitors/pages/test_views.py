@@ -14,7 +14,7 @@ from accounts.mailing.topics import Subscription
 from accounts.models import ActivityEvent, Tier
 from infrastructure.api import idempotency
 from scans.models import Scan
-from sites.models import Audit, Monitor, MonitorRun
+from sites.models import Audit, Monitor, MonitorRun, SiteState
 from sites.models.stored_json import News
 from sites.recipients import topic_of, warning_of
 from tests.factories import Member, person_of
@@ -53,16 +53,55 @@ def test_list_shows_the_status_of_monitors(client: Client, home: Member) -> None
     make_monitor(home, name="Held", paused_at=now, pause_reason="quota", next_run_at=now + timedelta(days=9))
     make_monitor(home, name="Fresh", next_run_at=now + timedelta(minutes=31))
     text = text_of(client.get("/o/home/monitors/"))
-    assert re.search(r"Well https\S+ Every day Active Last run 3 hours ago.* Last change 4 days ago ?: 1 new", text), (
-        text[400:]
-    )
-    assert re.search(r"Down .* Unreachable First failed 2 hours ago", text)
-    assert "Paused This month's scans are used up." in text
-    assert "No result yet First run in 3" in text
+    assert re.search(r"Well Active https\S+ Every day .* SEO Grade A 91 3 hours ago changed 4 days ago ?: 1 new", text)
+    assert re.search(r"Down Unreachable https", text)
+    assert "Held Paused" in text
+    assert re.search(r"Fresh No result yet .* Not yet next in 3", text)
     assert "4 of 1 monitor in your plan are used." in text
-    headings = page_of(client.get("/o/home/monitors/?state=failing")).xpath("//li//h2")
+    headings = page_of(client.get("/o/home/monitors/?state=failing")).xpath("//tbody//th/a")
     assert [heading.text_content() for heading in headings] == ["Down"]
     assert "Nothing found" in text_of(client.get("/o/home/monitors/?q=nowhere"))
+
+
+def test_list_shows_the_state_of_the_site(client: Client, home: Member) -> None:
+    """Regression test (U8): a monitor was "Active" in green beside a critical finding."""
+    make_monitor(home, name="Fine", pages=["https://fine.example.com/"], scores={"seo": {"score": 9, "grade": "F"}})
+    make_monitor(home, name="Leaking", scores={"seo": {"score": 91, "grade": "A"}})
+    state = {"organization": home.organization, "url": "x", "scanned_at": timezone.now()}
+    SiteState.objects.create(**state, host="fine.example.com", urgency=3_009)
+    SiteState.objects.create(**state, host="bakery.example.com", urgency=91, critical=1, high=2)
+    page = page_of(client.get("/o/home/monitors/"))
+    marks = [" ".join(cell.text_content().split()) for cell in page.xpath("//td[@class='marks']")]
+    assert marks == ["1 critical 2 high, on bakery.example.com", "No urgent problems, on fine.example.com"]
+    assert not page.xpath("//*[@class='badge good' and text()='Active']")
+    for query, expected in (("site=critical", ["Leaking"]), ("grade=F", ["Fine"]), ("sort=-name", ["Leaking", "Fine"])):
+        found = page_of(client.get(f"/o/home/monitors/?{query}")).xpath("//tbody//th/a")
+        assert [link.text_content() for link in found] == expected, query
+
+
+def test_selected_monitors_are_changed_together(client: Client, home: Member) -> None:
+    Tier.objects.update(schedules=5)
+    one, two = make_monitor(home, name="One"), make_monitor(home, name="Two", paused_at=timezone.now())
+    ids = [one.id, two.id]
+
+    def post(action: str, **fields: Any) -> Any:
+        return client.post("/o/home/selected-monitors", {"action": action, "monitor": ids, "back": "q=x", **fields})
+
+    assert post("pause")["Location"] == "/o/home/monitors/?q=x"
+    assert "1 monitor was paused." in text_of(client.get("/o/home/monitors/"))
+    post("resume")
+    assert not Monitor.objects.exclude(paused_at=None).exists()
+    post("schedule", every="week")
+    assert set(Monitor.objects.values_list("every", flat=True)) == {"week"}
+    post("schedule", every="hour")
+    assert "They were not." in text_of(client.get("/o/home/monitors/"))
+    assert post("unknown").status_code == 400
+    assert "Delete 2 monitors?" in text_of(post("delete"))
+    assert Monitor.objects.count() == 2
+    post("deleted")
+    assert not Monitor.objects.exists()
+    post("pause")
+    assert "Select at least one monitor first." in text_of(client.get("/o/home/monitors/"))
 
 
 def test_monitor_pages_need_few_queries(client: Client, home: Member) -> None:
@@ -72,10 +111,12 @@ def test_monitor_pages_need_few_queries(client: Client, home: Member) -> None:
         make_monitor(home, name=f"Shop {n}", created_at=timezone.now() - timedelta(days=n + 1))
     with counted() as queries:
         first = client.get("/o/home/monitors/")
-    assert len(queries) <= 8
+    assert len(queries) <= 9
     (older,) = page_of(first).xpath("//a[@rel='next']/@href")
-    names = [element.text_content() for element in page_of(client.get(f"/o/home/monitors/{older}")).xpath("//li//h2")]
-    assert names[0] == "Shop 19"
+    names = [
+        element.text_content() for element in page_of(client.get(f"/o/home/monitors/{older}")).xpath("//tbody//th/a")
+    ]
+    assert len(names) == 25
     path = f"/o/home/monitors/{monitor.id}"
     due_times: list[str] = []
     query = ""
@@ -409,7 +450,7 @@ def test_scan_list_shows_runs_on_request(client: Client, home: Member) -> None:
 
 
 def test_overview_lists_reported_changes(client: Client, home: Member) -> None:
-    assert "What monitors found" not in text_of(client.get("/o/home/"))
+    assert "All clear" in text_of(client.get("/o/home/"))
     now = timezone.now()
     make_monitor(home, name="Down", failing_since=now - timedelta(hours=1))
     changed = make_monitor(home, name="Changed")
@@ -419,9 +460,9 @@ def test_overview_lists_reported_changes(client: Client, home: Member) -> None:
     old = make_monitor(home, name="Long ago")
     old.runs.create(due_at=now - timedelta(days=40), not_before=now, status="done", news=news(new=[finding("Slow")]))
     text = text_of(client.get("/o/home/"))
-    assert "Unreachable Down since" in text
+    assert "Down Down since" in text
     assert "1 worse Changed 5 hours ago" in text
-    assert "Long ago" not in text
+    assert "Long ago" not in text.partition("Monitors that notify nobody")[0]
 
 
 def test_concurrent_submission_redirects(

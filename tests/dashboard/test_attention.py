@@ -1,0 +1,104 @@
+"""Tests for the overview: what needs attention, what got better, and what is coming."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from django.utils import timezone
+
+from dashboard.attention import limit_sentences, problems, quota_end
+from sites.models import Monitor, SiteFinding, SiteState
+from tests.factories import Member
+from tests.page_reading import browser_of, page_of, text_of
+from tests.populated_monitors import make_monitor
+from tests.queries import counted
+
+SITES = 1_000
+
+
+def create_sites(member: Member, number: int) -> None:
+    """Create sites with monitors: every fifth has a critical finding, every third a fixed one."""
+    now = timezone.now()
+    common = {"type": "security", "outcome": "x", "expires_at": now + timedelta(days=9), "fingerprints": ["x"]}
+    hosts = [f"h{n:04}.example.com" for n in range(number)]
+    SiteState.objects.bulk_create(
+        SiteState(organization=member.organization, host=host, url=f"https://{host}/", scanned_at=now, urgency=70)
+        for host in hosts
+    )
+    SiteFinding.objects.bulk_create(
+        SiteFinding(
+            organization=member.organization,
+            host=host,
+            url=f"https://{host}/",
+            check_id=f"check-{n % 5}-{n % 3}",
+            severity="high" if n % 5 else "critical",
+            title=f"Problem {n % 5}",
+            scan_id=f"scan_{n}",
+            since=now - timedelta(days=1),
+            fixed_at=None if n % 3 else now,
+            **common,
+        )
+        for n, host in enumerate(hosts)
+    )
+    Monitor.objects.bulk_create(
+        Monitor(organization=member.organization, name=host, kind="page", pages=[f"https://{host}/"], types=["seo"],
+                max_pages=1, every="day", alert={})
+        for host in hosts
+    )  # fmt: skip
+
+
+def test_overview_begins_with_urgent_problems(home: Member) -> None:
+    """Regression test (U7): the overview began with a form, and mixed fixed and new findings."""
+    create_sites(home, 10)
+    text = text_of(browser_of(home).get("/o/home/"))
+    begin = text.index("Needs attention")
+    assert begin < text.index("Critical Problem 0") < text.index("High Problem 1")
+    assert text.index("High Problem 1") < text.index("Fixed this week") < text.index("This month")
+    assert "h0005.example.com" in text
+    assert "Monitors that notify nobody" in text
+    form = page_of(browser_of(home).get("/o/home/")).xpath("//form[@id='new-scan']")[0]
+    assert len(form.xpath(".//input[not(@type='hidden')]")) == 1
+
+
+@pytest.mark.parametrize("number", [1, 40, SITES])
+def test_overview_is_fast_for_any_number_of_sites(home: Member, number: int) -> None:
+    create_sites(home, number)
+    client = browser_of(home, "viewer")
+    client.get("/o/home/")
+    with counted() as queries:
+        client.get("/o/home/")
+    assert len(queries) <= 20
+    times = []
+    for _ in range(7):
+        begin = time.process_time()
+        client.get("/o/home/")
+        times.append(time.process_time() - begin)
+    assert min(times) <= 0.02
+
+
+def test_problems_of_other_organizations_are_not_shown(home: Member, stranger: Member) -> None:
+    create_sites(stranger, 5)
+    assert problems([home.organization.id], timezone.now()).open == ()
+    assert len(problems([home.organization.id, stranger.organization.id], timezone.now()).open) > 0
+
+
+def test_overview_announces_what_ends_soon(home: Member) -> None:
+    soon = timezone.now() + timedelta(days=5)
+    make_monitor(home, certificate_expires_at=soon, certificate_host="bakery.example.com")
+    text = text_of(browser_of(home).get("/o/home/"))
+    assert "Certificate bakery.example.com expires in 5 days" in text
+    assert "1 of 1 monitor in your plan is used." in text
+
+
+def test_quota_end_follows_the_rate_of_the_month() -> None:
+    start, end = datetime(2026, 11, 1, tzinfo=UTC), datetime(2026, 12, 1, tzinfo=UTC)
+    assert quota_end(50, 100, start, end, start + timedelta(days=10)) == start + timedelta(days=20)
+    assert quota_end(20, 100, start, end, start + timedelta(days=10)) is None
+    assert quota_end(50, 100, start, end, start + timedelta(days=1)) is None
+    assert quota_end(100, 100, start, end, start + timedelta(days=9)) is None
+
+
+def test_limit_is_announced_from_nine_tenths() -> None:
+    assert limit_sentences({"monitor": (9, 10), "list": (8, 10)}) == ["9 of 10 monitors in your plan are used."]
