@@ -1,11 +1,13 @@
-"""Quiet hours of people, in their local time. No I/O."""
+"""Quiet hours of people, in their local time."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime, timedelta
+from typing import Any
 from zoneinfo import ZoneInfo
 
-from accounts.models import QuietHours
+from accounts.models import QuietHours, User
 
 DAY = timedelta(days=1)
 
@@ -24,3 +26,17 @@ def is_quiet(hours: QuietHours, now: datetime) -> bool:
         if start <= local < end:
             return True
     return False
+
+
+def quiet_hours_of(user: User) -> QuietHours | None:
+    return QuietHours.objects.filter(user=user).first()
+
+
+def set_quiet_hours(user: User, columns: Mapping[str, Any]) -> None:
+    """Create the person's quiet hours with these columns, or replace them."""
+    QuietHours.objects.update_or_create(user=user, defaults=columns)
+
+
+def remove_quiet_hours(user: User) -> None:
+    """Delete the person's quiet hours. Idempotent."""
+    QuietHours.objects.filter(user=user).delete()

@@ -17,8 +17,9 @@ from accounts.addresses import mailbox
 from accounts.identity.freshness import log_in_new_person, session_suffices
 from accounts.limits import Limit
 from accounts.mailing import topics
+from accounts.mailing.quiet_hours import quiet_hours_of
 from accounts.members import accept_invitation, find_invitation, mail_invitation, proves_address, remove_member
-from accounts.models import Invitation, QuietHours, User
+from accounts.models import Invitation, User
 from accounts.pages.forms import NewPasswordForm, NewPersonForm, OrganizationForm
 from accounts.pages.login import (
     invalid_link_page,
@@ -74,7 +75,7 @@ def account(request: HttpRequest) -> HttpResponse:
         "form": form,
         "sessions": [(row, sessions.browser_name(row.user_agent)) for row in rows],
         "current": sessions.current_login_id(request),
-        "quiet_hours": QuietHours.objects.filter(user=user).first(),
+        "quiet_hours": quiet_hours_of(user),
         "stopped": topics.unsubscribed_topics(user),
     }
     return render(request, "accounts/account.html", context)

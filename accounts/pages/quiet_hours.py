@@ -12,6 +12,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
 from accounts.identity.freshness import session_suffices
+from accounts.mailing.quiet_hours import quiet_hours_of, remove_quiet_hours, set_quiet_hours
 from accounts.models import QuietHours, User
 from accounts.roles import require_login
 from infrastructure.time_zones import time_zones
@@ -59,16 +60,16 @@ class QuietHoursForm(RefusalForm):
 def quiet_hours(request: HttpRequest) -> HttpResponse:
     """Show and change the person's quiet hours. The button “Remove” deletes them."""
     user = cast("User", request.user)
-    hours = QuietHours.objects.filter(user=user).first()
+    hours = quiet_hours_of(user)
     if request.method == "POST" and "remove" in request.POST:
-        QuietHours.objects.filter(user=user).delete()
+        remove_quiet_hours(user)
         messages.success(request, "You have no quiet hours.")
         return redirect("account")
     form = QuietHoursForm(request.POST if request.method == "POST" else None, initial=_initial(hours))
     if form.is_valid():
         values = dict(form.cleaned_data)
         values["days"] = values.pop("day")
-        QuietHours.objects.update_or_create(user=user, defaults=values)
+        set_quiet_hours(user, values)
         messages.success(request, "Your quiet hours have been saved.")
         return redirect("account")
     context = {"form": form, "hours": hours, "zones": time_zones()}

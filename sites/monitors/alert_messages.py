@@ -46,9 +46,10 @@ def mail_alert(person: User, organization: Organization, monitors: Sequence[Moni
     first = monitors[0]
     is_single = len({monitor.id for monitor in monitors}) == 1
     topic = topic_of(first) if is_single else alerts_topic(organization.pk)
+    listed = (*data["problems"], *data["ended"], *data["ended_meanwhile"])
     context: dict[str, Any] = {
         "headline": data["headline"],
-        "own_site": first.url,
+        "own_site": next(site["site"] for problem in listed for site in problem["sites"]),
         "sections": [
             ("", _for_mail(organization, data["problems"], "problems"), data["more"]["problems"]),
             ("No longer a problem", _for_mail(organization, data["ended"], "ended"), data["more"]["ended"]),

@@ -18,8 +18,8 @@ from django.db import transaction
 from django.db.models import Max, Min, Q, QuerySet
 
 from accounts import access
-from accounts.mailing.quiet_hours import is_quiet
-from accounts.models import Organization, QuietHours, Unsubscription, User
+from accounts.mailing.quiet_hours import is_quiet, quiet_hours_of
+from accounts.models import Organization, Unsubscription, User
 from infrastructure.postgresql.statements import fetch
 from sites.models import Alert, Cause
 from sites.monitors.alert_messages import alert_data, mail_alert
@@ -146,7 +146,7 @@ def _wanted_alerts(user: User | None, recipient: Recipient, alerts: list[Alert])
 
 
 def _outside_quiet_hours(user: User | None, alerts: list[Alert], now: datetime) -> list[Alert]:
-    hours = QuietHours.objects.filter(user=user).first() if user is not None else None
+    hours = quiet_hours_of(user) if user is not None else None
     if hours is None or not is_quiet(hours, now):
         return alerts
     return [alert for alert in alerts if hours.allows_critical and alert.cause.text["severity"] == str(CRITICAL)]

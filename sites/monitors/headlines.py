@@ -10,6 +10,8 @@ from website_scan.messages import clause, counted, cut
 
 MAX_TITLE_LENGTH = 100
 DASH = " \N{EN DASH} "
+# First words of titles that are names, which keep their capital letter.
+NAMES = frozenset({"Git", "Docker", "Spring", "Swagger", "Webpack"})
 
 
 def headline_of(
@@ -36,7 +38,7 @@ def _headline(problems: Sequence[AlertProblem], label: str) -> str:
     where = next(iter(sites)) if sites_total == 1 else counted(sites_total, "site")
     others = f", and {counted(len(problems) - 1, 'more problem')}" if len(problems) > 1 else ""
     if not _is_site_outage(first):
-        return f"{label}: {clause(cut(first['title'], MAX_TITLE_LENGTH))}{others}{DASH}{where}"
+        return f"{label}: {_title(first)}{others}{DASH}{where}"
     monitors = first["monitors_total"]
     outage_sites = first["sites"][0]["site"] if first["sites_total"] == 1 else counted(first["sites_total"], "site")
     return f"{label}: {outage_sites}{others}" + (f"{DASH}{counted(monitors, 'monitor')}" if monitors > 1 else "")
@@ -44,3 +46,9 @@ def _headline(problems: Sequence[AlertProblem], label: str) -> str:
 
 def _is_site_outage(problem: AlertProblem) -> bool:
     return problem["kind"] == Cause.Kind.OUTAGE and problem["title"] == "Unreachable"
+
+
+def _title(problem: AlertProblem) -> str:
+    """Return the title with a small first letter, unless it begins with a name or an abbreviation."""
+    title = cut(problem["title"], MAX_TITLE_LENGTH)
+    return title if title.partition(" ")[0] in NAMES else clause(title)

@@ -37,6 +37,7 @@ OUTAGE = make_problem("Unreachable", "critical", WWW, kind="outage")
             "Low: HSTS max-age is short \N{EN DASH} www.example.com",
         ),
         (([{**OUTAGE, "monitors_total": 200}], [], []), "Unreachable: www.example.com \N{EN DASH} 200 monitors"),
+        (([make_problem(*GIT, WWW)], [], []), "Critical: Git repository is public \N{EN DASH} www.example.com"),
         (([OUTAGE, make_problem(*ENV, "a")], [], []), "Unreachable: www.example.com, and 1 more problem"),
         (([], [{**OUTAGE, "monitors_total": 3}], []), "Reachable again: www.example.com \N{EN DASH} 3 monitors"),
         (

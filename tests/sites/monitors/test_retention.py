@@ -12,9 +12,10 @@ import pytest
 from django.utils import timezone
 
 from infrastructure.postgresql import deletion
-from sites.models import Monitor, MonitorRun, MonitorState
-from sites.retention import delete_runs
-from tests.factories import Member
+from sites.models import Alert, Cause, Monitor, MonitorRun, MonitorState
+from sites.models.alert import CauseText
+from sites.retention import delete_causes, delete_runs
+from tests.factories import Member, person_of
 from tests.sites.monitors.cast import make_monitor
 
 pytestmark = pytest.mark.django_db
@@ -62,3 +63,18 @@ def test_state_of_an_unmonitored_page_is_deleted(home: Member) -> None:
     assert stored_pages(daily) == ["1", "34"]
     assert stored_pages(monthly) == ["1", "34", "36", "99"]
     assert stored_pages(paused) == ["1", "34", "36", "99", "101"]
+
+
+def test_old_causes_are_deleted_with_alerts(home: Member) -> None:
+    monitor, now = make_monitor(home), timezone.now()
+    run = monitor.runs.create(due_at=now, not_before=now)
+    text: CauseText = {"title": "Unreachable", "severity": "critical", "fix": "", "type": "", "check": ""}
+    ann = person_of(home, "owner", "ann@home.test")
+    for days in (399, 401):
+        at = now - timedelta(days=days)
+        cause = Cause.objects.create(
+            organization=home.organization, kind="outage", key=str(days), group="", site="", text=text, first_seen_at=at
+        )
+        Alert.objects.create(cause=cause, monitor=monitor, run=run, user=ann, is_end=False, places=[], created_at=at)
+    delete_causes()
+    assert Alert.objects.get().cause == Cause.objects.get(key="399")
