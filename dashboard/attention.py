@@ -263,7 +263,7 @@ def silent_monitors(organization_ids: OrganizationIds) -> list[Monitor]:
     silent: list[Monitor] = []
     for organization_id in organization_ids if ids else ():
         rows = access.rows(Monitor, organization_id).filter(id__in=ids).order_by("name", "id")
-        monitors = list(rows.only("id", "organization_id", "name", "recipients", "tells_webhooks"))
+        monitors = list(rows.only("id", "organization_id", "name", "recipients", "webhook_ids"))
         recipients = recipients_of(monitors)
         silent += [monitor for monitor in monitors if recipients[monitor.id].warning]
     return silent
