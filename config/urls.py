@@ -20,6 +20,7 @@ from accounts.pages.login import (
     signup_finish,
     signup_sent,
 )
+from dashboard import organizations
 from dashboard import views as dashboard
 from documentation import views as documentation
 from documentation.landing import (
@@ -323,7 +324,7 @@ urlpatterns = [
     path("account/sessions/", person.sessions_end, name="sessions-end"),
     path("account/sessions/<str:session_id>/end", person.session_end, name="session-end"),
     path("dashboard/", person.start, name="dashboard"),
-    path("organizations/", person.organizations, name="organizations"),
+    path("organizations/", organizations.organizations, name="organizations"),
     path("organizations/new", person.organization_new, name="organization-new"),
     path("organizations/switch", person.organization_switch, name="organization-switch"),
     path("organizations/<int:organization_id>/leave", person.organization_leave, name="organization-leave"),
