@@ -21,6 +21,7 @@ from accounts.pages.login import (
     signup_sent,
 )
 from accounts.pages.quiet_hours import quiet_hours
+from dashboard import organizations
 from dashboard import views as dashboard
 from documentation import views as documentation
 from documentation.landing import (
@@ -335,7 +336,7 @@ urlpatterns = [
     path("account/sessions/", person.sessions_end, name="sessions-end"),
     path("account/sessions/<str:session_id>/end", person.session_end, name="session-end"),
     path("dashboard/", person.start, name="dashboard"),
-    path("organizations/", person.organizations, name="organizations"),
+    path("organizations/", organizations.organizations, name="organizations"),
     path("organizations/new", person.organization_new, name="organization-new"),
     path("organizations/switch", person.organization_switch, name="organization-switch"),
     path("organizations/<int:organization_id>/leave", person.organization_leave, name="organization-leave"),

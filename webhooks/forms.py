@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from django import forms
 
 from infrastructure.api.inputs import checked, parse_address
@@ -31,6 +33,12 @@ class WebhookForm(RefusalForm):
         help_text="Shown in the dashboard, in e-mails and in the forms of monitors and lists.",
     )
     event = TicksField([(kind, HintedLabel(kind, str(kind.label))) for kind in EventKind], label="Events")
+
+    def offer(self, kinds: Sequence[EventKind]) -> None:
+        """Offer these events only."""
+        field = self.fields["event"]
+        assert isinstance(field, TicksField)
+        field.choices = [(kind, HintedLabel(kind, str(kind.label))) for kind in kinds]
 
     def webhook_request(self, body_format: str | None = None) -> WebhookRequest:
         """Return the WebhookRequest of a valid form.

@@ -25,7 +25,7 @@ from accounts.submissions import form_page
 from infrastructure.api.throttling import refuse_over_rate
 from webhooks import pages, services
 from webhooks.forms import WebhookForm
-from webhooks.models import EventKind, Webhook
+from webhooks.models import GROUPED_EVENTS, EventKind, Webhook
 from webhooks.services import SECRET_OVERLAP, WEBHOOK
 from website_scan.errors import Refusal
 
@@ -38,16 +38,19 @@ class Setup:
     """What the set-up page of a format displays and preselects."""
 
     events: Sequence[EventKind]
+    choices: Sequence[EventKind]
     placeholder: str
     default_name: str
 
 
-CHAT_EVENTS = [kind for kind in EventKind if kind.startswith(("monitor.", "list."))]
+# Chats receive one event for the alerts of all monitors, so the events of single monitors would add nothing.
+CHAT_CHOICES = [kind for kind in EventKind if kind not in GROUPED_EVENTS]
+CHAT_EVENTS = [kind for kind in CHAT_CHOICES if kind.startswith(("monitor.", "list."))]
 SCAN_EVENTS = [EventKind.SCAN_COMPLETED, EventKind.SCAN_FAILED, EventKind.SCAN_PARTIAL]
 SETUPS = {
-    Format.SLACK: Setup(CHAT_EVENTS, "https://hooks.slack.com/services/…", "Slack"),
-    Format.TEAMS: Setup(CHAT_EVENTS, "https://….logic.azure.com/workflows/…", "Microsoft Teams"),
-    Format.STANDARD: Setup(SCAN_EVENTS, "https://example.com/hooks/scans", "the host"),
+    Format.SLACK: Setup(CHAT_EVENTS, CHAT_CHOICES, "https://hooks.slack.com/services/…", "Slack"),
+    Format.TEAMS: Setup(CHAT_EVENTS, CHAT_CHOICES, "https://….logic.azure.com/workflows/…", "Microsoft Teams"),
+    Format.STANDARD: Setup(SCAN_EVENTS, list(EventKind), "https://example.com/hooks/scans", "the host"),
 }
 
 
@@ -66,6 +69,7 @@ def webhook_new(request: MemberRequest, webhook_format: str) -> HttpResponse:
     def make_form(data: QueryDict | None) -> WebhookForm:
         setup = SETUPS[body_format]
         form = WebhookForm(data, initial={"event": setup.events})
+        form.offer(setup.choices)
         form.fields["url"].widget.attrs["placeholder"] = setup.placeholder
         form.fields["name"].widget.attrs["placeholder"] = f"Default: {setup.default_name}"
         return form

@@ -101,12 +101,6 @@ def sessions_end(request: HttpRequest) -> HttpResponse:
     return redirect("account")
 
 
-@require_safe
-@require_login
-def organizations(request: HttpRequest) -> HttpResponse:
-    return render(request, "accounts/organizations.html")
-
-
 @require_http_methods(["GET", "HEAD", "POST"])
 @require_login
 @session_suffices("gives nobody else access")

@@ -14,10 +14,7 @@ from website_scan.page.references import ResourceKind
 
 @dataclass(frozen=True, slots=True)
 class LoadedRequest:
-    """HTTP request of a page load, including its redirects.
-
-    `kind` is None for documents of the page and its frames.
-    """
+    """HTTP request of a page load with its redirects. `kind` is None for documents of the page and its frames."""
 
     url: str  # URL as requested, without its fragment.
     kind: ResourceKind | None
@@ -284,8 +281,7 @@ class AxeNode:
     """Element that an axe-core rule reports. `why` is axe-core's explanation.
 
     `selector` is the shortest unique selector; `ancestry` is the chain of the element's ancestors, without positions.
-    `colours` are the colours of a text and its background, empty for other rules. `width` is the page's width in CSS
-    pixels if the rule reports the element on this width only.
+    `colours` are those of a text and its background. `width` is set if the rule reports the element on this width only.
     """
 
     selector: str
@@ -315,10 +311,9 @@ class AxeRule:
 
 @dataclass(frozen=True, slots=True)
 class AxeReport:
-    """Results of axe-core for the rendered page and its frames. `untested_frames` is the number of untested frames.
+    """Results of axe-core for the rendered page and its frames, on pages of `widths` CSS pixels.
 
     Rules in `unfinished` did not judge all elements in time. They have no result, or the faults that they found.
-    `widths` are the page's widths in CSS pixels on which the rules ran.
     """
 
     version: str

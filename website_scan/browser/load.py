@@ -20,14 +20,7 @@ from website_scan.browser.content_wait import ContentWait
 from website_scan.browser.coverage import CoverageRecorder
 from website_scan.browser.credentials import HeaderSender
 from website_scan.browser.devtools import Event, ProtocolError
-from website_scan.browser.evidence import (
-    AxeReport,
-    BrowserLoad,
-    Layout,
-    Load,
-    PagePicture,
-    Screen,
-)
+from website_scan.browser.evidence import AxeReport, BrowserLoad, Layout, Load, PagePicture, Screen
 from website_scan.browser.injected_scripts import read_layout, read_load, read_screen, wrap_script
 from website_scan.browser.main_thread import Trace, parse_trace
 from website_scan.browser.mixed_requests import MixedRequestRecorder
@@ -374,8 +367,8 @@ class PageLoad:
         limits, began = self._limits, time.monotonic()
         deadline, limits.deadline = limits.deadline, limits.axe_deadline
         try:
-            devices = self._visit.axe_devices
-            running = run_axe_in_time(self._cdp, devices, limits.usage, limits.deadline - began, MAX_AXE_CPU_S)
+            remaining_s, devices = limits.deadline - began, self._visit.axe_devices
+            running = run_axe_in_time(self._cdp, devices, limits.usage, remaining_s, MAX_AXE_CPU_S)
             return await self._collect_part("axe", running)
         finally:
             limits.deadline = min(deadline + time.monotonic() - began, limits.axe_deadline)

@@ -13,22 +13,21 @@ from typing import Any
 
 from website_scan.places import BYTES, Column
 from website_scan.priority import Priority, priority
-from website_scan.report.browserless import MEANING_WITHOUT_BROWSER
 from website_scan.report.cap_sentence import raise_sentence
 from website_scan.report.cards import CardContext, CheckCard, card_of
 from website_scan.report.conformance import failure_of
+from website_scan.report.coverage_summary import CoverageSummary, coverage_of
 from website_scan.report.explanations import NOTES, category_meaning, grade_meaning
 from website_scan.report.filters import EVERYTHING, Filter, FilterBar, filter_bar
 from website_scan.report.illustrations import NO_ILLUSTRATIONS, Crop, Illustrations
 from website_scan.report.linked_reports import OtherReport, linked_findings
 from website_scan.report.metrics import Metric, metrics
 from website_scan.report.muting import MUTING_WITHOUT_RULES, Muting, ScoreWithout, without_muted
-from website_scan.report.places import rows_of
 from website_scan.report.references import safe_link
 from website_scan.report.sections.sections import Sections, create_sections
 from website_scan.report.tables import formatted
 from website_scan.report.waterfall import WaterfallChart, waterfall
-from website_scan.report_json import ExportedCategory, ExportJson, checks_of
+from website_scan.report_json import ExportedCategory, ExportJson
 from website_scan.score_basis import FixStep
 from website_scan.stored_data import Facts, StoredExhibits, StoredWaterfall
 
@@ -138,50 +137,6 @@ class Fact:
     label: str
     value: str
     url: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class SkippedChecks:
-    reason: str
-    names: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Repeated:
-    """Suppressed check with the reason.
-
-    The anchor belongs to the finding that states the same fact.
-    """
-
-    name: str
-    reason: str
-    anchor: str
-
-
-@dataclass(frozen=True, slots=True)
-class CoverageSummary:
-    """Coverage of the scan: numbers of checks and names of omitted checks.
-
-    `browser` and `axe` are versions. `worth` is a sentence about the score of a scan without a browser. `reference_ms`
-    is the duration of the benchmark task on the scanning machine.
-    """
-
-    planned: int
-    known: int
-    not_applicable: int
-    browser: str
-    axe: str
-    widths: tuple[int, ...]
-    skipped: tuple[SkippedChecks, ...]
-    omitted: tuple[str, ...]
-    repeated: tuple[Repeated, ...]
-    worth: str
-    reference_ms: float | None
-
-    @property
-    def is_static(self) -> bool:
-        """Return True if checks were omitted because no browser was available."""
-        return self.planned < self.known
 
 
 @dataclass(frozen=True, slots=True)
@@ -311,7 +266,7 @@ def report_page(  # noqa: PLR0913 -- two documents, and optional parts of the pa
         first_raise=raise_sentence(export["score"], [steps[check.id] for check in first if check.id in steps]),
         metrics=metrics(checks_by_id, prefix) if scan_type == "performance" else (),
         facts=tuple(_fact(FACTS[name], value) for name, value in facts.items() if name in FACTS),
-        coverage=_coverage(export, facts, prefix),
+        coverage=coverage_of(export, facts, prefix),
         waterfall=waterfall(requests),
         sections=create_sections(export, exhibits, prefix),
         illustrations=illustrations,
@@ -377,40 +332,6 @@ def _findings_to_fix_first(findings: Iterable[CheckCard]) -> tuple[CheckCard, ..
     """Return the first of the findings that are critical, or whose fix gains points."""
     wins = [check for check in findings if check.is_critical or check.holds or check.points or check.later]
     return tuple(wins[:FIRST])
-
-
-def _coverage(export: ExportJson, facts: Facts, prefix: str) -> CoverageSummary:
-    names_by_reason: dict[str, list[str]] = {}
-    for check in export["skipped_checks"]:
-        names_by_reason.setdefault(check["reason"], []).append(check["name"])
-    planned = facts.get("checks_planned", 0)
-    repeated = export.get("repeated_checks", [])
-    judged = export["summary"]["total_checks"] + len(export["skipped_checks"]) + len(repeated)
-    return CoverageSummary(
-        planned=planned,
-        not_applicable=max(0, planned - judged),
-        known=facts.get("checks_known", 0),
-        browser=facts.get("browser", ""),
-        # Only accessibility uses the results of axe-core from the shared page load.
-        axe=facts.get("axe_core", "") if export["type"] == "accessibility" else "",
-        widths=tuple(facts.get("widths", ())),
-        skipped=tuple(SkippedChecks(reason, tuple(names)) for reason, names in names_by_reason.items()),
-        omitted=tuple(check["name"] for check in export.get("omitted_checks", ())),
-        repeated=tuple(
-            Repeated(check["name"], check["reason"], f"{prefix}check-{check['told_by']}") for check in repeated
-        ),
-        worth=MEANING_WITHOUT_BROWSER.get(export["type"], ""),
-        reference_ms=_reference_ms(export),
-    )
-
-
-def _reference_ms(export: ExportJson) -> float | None:
-    """Return the duration of the benchmark task in milliseconds.
-
-    The details of checks that measure speed contain it.
-    """
-    values = (row.get("host_ms") for _, check in checks_of(export) for row in rows_of(check))
-    return next((value for value in values if isinstance(value, int | float)), None)
 
 
 def _fact(column: Column, value: Any) -> Fact:
