@@ -132,7 +132,8 @@ WITHOUT_READERS = """
         WHERE membership.organization_id = monitor.organization_id AND person.is_active
             AND membership.user_id = ANY(monitor.recipients) AND NOT EXISTS (
                 SELECT FROM accounts_unsubscription AS unsubscription
-                WHERE unsubscription.user_id = person.id AND unsubscription.topic IN ('monitor:' || monitor.id, 'alerts:' || monitor.organization_id)
+                WHERE unsubscription.user_id = person.id
+                    AND unsubscription.topic IN ('monitor:' || monitor.id, 'alerts:' || monitor.organization_id)
             )
     )
     ORDER BY (monitor.webhook_ids = '{}') IS NOT TRUE, monitor.name, monitor.id LIMIT %(most)s

@@ -23,6 +23,9 @@ from tests.test_who_sees_what import TABLE
 
 ROWS = 55
 MAX_QUERIES = 12
+# The overview has six queries about what needs attention, and a monitor's page one about its chosen webhooks. None of them
+# depends on the number of rows.
+MAX_QUERIES_BY_ROUTE = {"o/<slug:organization>/": 16, "o/<slug:organization>/monitors/<any:monitor_id>": 13}
 SPACE_BEFORE_FULL_STOP = re.compile(r"\S+\s+[.,;](?=\s|$)")
 
 
@@ -59,7 +62,9 @@ def test_pages_need_few_queries(populated: Populated) -> None:
     paths = [address(route, populated.ids) for route in page_routes]
     paths += [f"/report/{populated.ids[f'{state}_id']}" for state in ("queued", "running", "failed", "partial")]
     paths += ["/o/home/scans/?q=example&type=seo", f"/o/home/webhooks/{populated.ids['disabled_id']}"]
-    assert {path: len(executed) for path in paths if len(executed := queries(owner, path)) > MAX_QUERIES} == {}
+    limits = {address(route, populated.ids): limit for route, limit in MAX_QUERIES_BY_ROUTE.items()}
+    counts = {path: len(queries(owner, path)) for path in paths}
+    assert {path: count for path, count in counts.items() if count > limits.get(path, MAX_QUERIES)} == {}
 
 
 def test_admin_lists_need_few_queries(populated: Populated) -> None:

@@ -200,7 +200,10 @@ class KeyForm(KeyExpiryForm, KeyNameForm):
         choices=[
             (
                 Scope.READ,
-                HintedLabel("Read", "See scans, audits, reports, monitors, lists, mutes, badges, webhooks and usage"),
+                HintedLabel(
+                    "Read",
+                    "See scans, audits, reports, monitors, lists, mutes, maintenance, badges, webhooks and usage",
+                ),
             ),
             (
                 Scope.SCAN,
@@ -210,7 +213,8 @@ class KeyForm(KeyExpiryForm, KeyNameForm):
                 Scope.MANAGE,
                 HintedLabel(
                     "Manage",
-                    "Everything that the API can do, including changing monitors, lists, mutes, badges and webhooks",
+                    "Everything that the API can do, including changing monitors, lists, mutes, maintenance, badges "
+                    "and webhooks",
                 ),
             ),
         ],

@@ -71,6 +71,11 @@ def test_api_write_is_recorded_with_its_key(home: Member, target: str, respondin
     write("post", "v1/badges", "/v1/badges", {"monitor": path.rpartition("/")[2]}, "badge.created")
     write("delete", "v1/badges/<any:badge_id>", f"/v1/badges/{last['id']}", None, "badge.deleted")
     write("delete", "v1/monitors/<any:monitor_id>", path, None, "monitor.deleted")
+    window = {"name": "Move", "starts_at": "2030-01-01T00:00:00Z", "ends_at": "2030-01-01T02:00:00Z"}
+    write("post", "v1/maintenance", "/v1/maintenance", window, "maintenance.created")
+    path, one = f"/v1/maintenance/{last['id']}", "v1/maintenance/<any:window_id>"
+    write("patch", one, path, {"name": "Move again"}, "maintenance.changed")
+    write("delete", one, path, None, "maintenance.deleted")
     write("post", "v1/lists", "/v1/lists", {"name": "Towns", "types": ["seo"]}, "list.created")
     path, one = f"/v1/lists/{last['id']}", "v1/lists/<any:list_id>"
     write("patch", one, path, {"name": "Cities"}, "list.changed")

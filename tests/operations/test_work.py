@@ -24,6 +24,8 @@ from infrastructure.pool import Autoscaler
 from operations import scheduler
 from operations.scheduler import SteadyScheduler
 from scans.models import EndedScan
+from sites.models import Alert, Cause
+from sites.models.alert import CauseText
 from tests.factories import Member, make_scan
 from tests.populated_audits import make_audit
 from tests.sites.lists.cast import make_list
@@ -71,6 +73,27 @@ def make_delivery(home: Member) -> None:
     Delivery.objects.create(webhook=webhook, event=event, next_attempt_at=timezone.now())
 
 
+def make_alert(home: Member) -> None:
+    now = timezone.now()
+    monitor = make_monitor(home, next_run_at=None)
+    run = monitor.runs.create(due_at=now, not_before=now, status="done")
+    webhook = Webhook.objects.create(
+        organization=home.organization, url="https://x.test/", events=[], encrypted_secret=encryption.encrypt("x")
+    )
+    cause = Cause.objects.create(
+        organization=home.organization,
+        kind=Cause.Kind.OUTAGE,
+        key="a",
+        group="b",
+        site="example.com",
+        text=CauseText(title="Unreachable", severity="critical", fix="", type="", check=""),
+        first_seen_at=now,
+    )
+    Alert.objects.create(
+        cause=cause, monitor=monitor, run=run, webhook=webhook, is_end=False, places=[], created_at=now
+    )
+
+
 WORK: dict[str, tuple[Callable[[Member], object], set[str]]] = {
     "a scan waits": (make_scan, {"sweep-scans"}),
     "a scan runs": (lambda home: make_scan(home, status="scanning"), {"sweep-scans"}),
@@ -87,6 +110,7 @@ WORK: dict[str, tuple[Callable[[Member], object], set[str]]] = {
         ),
         {"run-monitors"},
     ),
+    "an alert waits": (make_alert, {"send-alerts"}),
     "a list is due": (
         lambda home: make_list(home, next_run_at=timezone.now() - timedelta(minutes=1)),
         {"run-lists"},

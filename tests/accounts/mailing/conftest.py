@@ -18,7 +18,7 @@ Post = Callable[..., int]
 NOW = datetime(2026, 11, 21, 7, 15, tzinfo=UTC)
 # Context of the e-mail template `webhook_disabled`.
 CONTEXT = {
-    "webhook": {"id": "wh_1", "url": "https://example.com/hook", "disabled_at": NOW},
+    "webhook": {"id": "wh_1", "name": "Hook", "url": "https://example.com/hook", "disabled_at": NOW},
     "attempt": {"at": NOW, "error_message": "The server answered 410."},
     "is_gone": True,
     "retention_days": 30,

@@ -101,7 +101,7 @@ def test_untrusted_text_in_mails_is_escaped_and_not_linked(home: Member, ann: Us
     home.organization.name = '<a href="http://evil.example/">x</a> www.evil.example'
     home.organization.save()
     url = "https://example.com/<script>alert(1)</script>\x00\ud800\u202e"
-    webhook = {"id": "wh_1", "url": url, "disabled_at": NOW}
+    webhook = {"id": "wh_1", "name": url, "url": url, "disabled_at": NOW}
     post(ann, context={**CONTEXT, "webhook": webhook})
     mail = Mail.objects.get()
     assert "<script" not in mail.html

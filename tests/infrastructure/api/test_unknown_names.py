@@ -26,6 +26,11 @@ REQUIRED_FIELDS: dict[str, Any] = {
     "create_webhook": {"url": "https://example.com/", "events": ["scan.completed"]},
     "create_mute": {"check": "hsts", "host": "example.com", "reason": "Not ours."},
     "create_list": {"name": "Cities"},
+    "create_maintenance_window": {
+        "name": "Move",
+        "starts_at": "2030-01-01T00:00:00Z",
+        "ends_at": "2030-01-01T02:00:00Z",
+    },
     "add_entries": {"entries": []},
     "create_monitor": {"page": "https://example.com/", "every": "day"},
 }
