@@ -296,6 +296,7 @@ urlpatterns = [
     path("unsubscribe/<str:token>/again", unsubscribing.subscribe_again, name="subscribe-again"),
     path("unsubscribe/<str:token>", unsubscribing.unsubscribe, name="unsubscribe"),
     path("account/", person.account, name="account"),
+    path("account/time-zone", person.account_time_zone, name="account-time-zone"),
     path("account/email/", EmailView.as_view(), name="account_email"),
     path("account/email/<str:key>/", EmailConfirmView.as_view(), name="account_confirm_email"),
     path("account/again/", security.PasswordReauthenticationView.as_view(), name="account_reauthenticate"),

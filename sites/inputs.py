@@ -8,8 +8,9 @@ from typing import Any
 from accounts.models import Interval, Tier
 from infrastructure.api.errors import InvalidParams
 from infrastructure.api.inputs import Text
+from infrastructure.web.time_zones import time_zones
 from sites.models.monitor import MAX_NAME_LENGTH
-from sites.schedule import PERIODS, time_zones
+from sites.schedule import PERIODS
 
 
 def name_field(**options: Any) -> Text:

@@ -12,8 +12,7 @@ import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
-from functools import lru_cache
-from zoneinfo import ZoneInfo, available_timezones
+from zoneinfo import ZoneInfo
 
 from accounts.models import Interval
 
@@ -111,12 +110,6 @@ class Schedule:
 def seed_number(seed: str) -> int:
     """Return a pseudo-random number that depends only on the seed."""
     return int.from_bytes(hashlib.sha256(seed.encode()).digest()[:8])
-
-
-@lru_cache(maxsize=1)
-def time_zones() -> tuple[str, ...]:
-    """Return the sorted names of all IANA time zones, without aliases for the local zone of the machine."""
-    return tuple(sorted(zone for zone in available_timezones() if zone not in ("localtime", "Factory")))
 
 
 def _months(day: date) -> Iterator[tuple[int, int]]:

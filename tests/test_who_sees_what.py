@@ -120,6 +120,7 @@ TABLE: dict[str, tuple[str, str, str]] = {
     "account/security/codes/download/": (NOT_FOUND_FEATURE_DISABLED, NOT_FOUND_FEATURE_DISABLED, ""),
     "account/delete": (OK_IF_LOGGED_IN, OK_IF_LOGGED_IN, ""),
     "account/sessions/": (METHOD_NOT_ALLOWED, REDIRECT_FOR_ALL, "/account/"),
+    "account/time-zone": (METHOD_NOT_ALLOWED, REDIRECT_FOR_ALL, "/account/"),
     "account/sessions/<str:session_id>/end": (METHOD_NOT_ALLOWED, "302 404 404 404 404 login", "/account/"),
     "dashboard/": ("302 302 302 302 302 login", METHOD_NOT_ALLOWED, "/o/home/"),
     "o/<slug:organization>/": (MEMBERS, METHOD_NOT_ALLOWED, ""),
@@ -420,7 +421,7 @@ FIELDS: dict[str, dict[str, Any]] = {
 UNCHANGING = {
     # Pages without a form, or with a form for the owner's own account.
     *("docs", "docs/checks", "login", "signup", "dashboard", "admin"),
-    *("login/", "login/code/", "login/passkey/", "logout/", "signup/", "account/sessions/"),
+    *("login/", "login/code/", "login/passkey/", "logout/", "signup/", "account/sessions/", "account/time-zone"),
     *("account/sessions/<str:session_id>/end", "o/<slug:organization>/settings/weekly-digest"),
     # The domain is blocked, so that the test opens no connection.
     *("o/<slug:organization>/scans/<str:scan_id>/again", "o/<slug:organization>/audits/<str:audit_id>/again"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import UTC, datetime, time, timedelta
-from typing import Any
+from typing import Any, cast
 from urllib.parse import urlencode
 
 from django import forms
@@ -21,6 +21,7 @@ from accounts.keys.services import OVERLAP
 from accounts.models import ActivityEvent, ApiKey, Membership, Organization, User
 from infrastructure.api.scopes import Scope
 from infrastructure.web.forms import HintedLabel
+from infrastructure.web.time_zones import time_zones
 
 MAX_PASSWORD_LENGTH = 500  # The length is limited because hashing a longer password would take too much CPU time.
 MAX_NAME_LENGTH = Organization._meta.get_field("name").max_length
@@ -69,6 +70,22 @@ class NewPersonForm(forms.Form):
         password: str = self.cleaned_data["password"]
         validate_password(password, User(email=self._email))
         return password
+
+
+class TimeZoneForm(forms.Form):
+    """Form for the time zone of a person's pages and e-mails."""
+
+    time_zone = forms.ChoiceField(
+        label="Time zone",
+        required=False,
+        help_text="For times on pages and in e-mails to you, and for new monitors and lists. Automatic: the time zone of the"
+        " browser on pages, and UTC in e-mails.",
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        field = cast("forms.ChoiceField", self.fields["time_zone"])
+        field.choices = [("", "Automatic"), *((zone, zone.replace("_", " ")) for zone in time_zones())]
 
 
 class OrganizationForm(forms.Form):

@@ -14,8 +14,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from accounts.models import Interval
+from infrastructure.web.time_zones import time_zones
 from sites.models.monitor import new_monitor_id
-from sites.schedule import PERIODS, Schedule, time_zones
+from sites.schedule import PERIODS, Schedule
 
 
 def utc_datetime(text: str) -> datetime:

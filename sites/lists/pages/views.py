@@ -25,6 +25,7 @@ from accounts.roles import MemberRequest, known, page_of, requires
 from accounts.submissions import form_idempotency, form_page, refuse_over_rate_or_in_maintenance
 from infrastructure.api.errors import InvalidParams, NotFound
 from infrastructure.api.idempotency import IdempotencyConflict
+from infrastructure.web.time_zones import time_zones
 from sites.lists import runs, services
 from sites.lists.pages import rows, table
 from sites.lists.pages import runs as run_rows
@@ -34,7 +35,6 @@ from sites.lists.pages.states import cost_of, schedule_text
 from sites.models import SiteList
 from sites.recipients import MAX_EMAILS, Recipients, recipients_of
 from sites.resources import LIST, LIST_RUN
-from sites.schedule import time_zones
 from website_scan.errors import Refusal
 from website_scan.ids import is_id
 from website_scan.messages import counted
@@ -292,7 +292,10 @@ def _form(request: MemberRequest, data: QueryDict | None = None, site_list: Site
     # The user's own address comes first, because MAX_PEOPLE may exclude it.
     hints = dict.fromkeys([member.user.email, *recipients.emails, *people[:MAX_PEOPLE]], "")
     hints |= dict.fromkeys(recipients.unsubscribed, "Unsubscribed")
-    initial = initial_values_of(site_list, recipients.emails) if site_list else {"emails": [member.user.email]}
+    if site_list:
+        initial = initial_values_of(site_list, recipients.emails)
+    else:
+        initial = {"emails": [member.user.email], "timezone": member.user.time_zone or "UTC"}
     return ListForm(data, tier=member.organization.tier, people=hints, initial=initial)
 
 

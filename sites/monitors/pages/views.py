@@ -26,6 +26,7 @@ from accounts.roles import MemberRequest, known, page_of, requires
 from accounts.submissions import form_idempotency, form_page, refuse_over_rate_or_in_maintenance
 from infrastructure.api.errors import NotFound
 from infrastructure.api.idempotency import IdempotencyConflict
+from infrastructure.web.time_zones import time_zones
 from scans.policy import scan_policy
 from scans.reachability import complete_url, has_scheme
 from sites.audits.services import find_audit
@@ -41,7 +42,6 @@ from sites.monitors.services import MonitorBusy
 from sites.pages.estimates import estimate
 from sites.recipients import MAX_EMAILS, Recipients, receivers, recipients_of
 from sites.resources import MONITOR
-from sites.schedule import time_zones
 from website_scan.errors import Refusal
 from website_scan.report.references import safe_link
 
@@ -277,7 +277,8 @@ def _initial_values(request: MemberRequest) -> dict[str, Any]:
         values = _values_of_audit(audit)
     shortest = request.membership.organization.tier.shortest_interval
     every = shortest if is_shorter(Interval.DAY, shortest) else Interval.DAY
-    return {"every": every, "emails": [request.membership.user.email]} | values
+    user = request.membership.user
+    return {"every": every, "emails": [user.email], "timezone": user.time_zone or "UTC"} | values
 
 
 def _values_of_audit(audit: Audit) -> dict[str, Any]:
