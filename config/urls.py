@@ -6,7 +6,7 @@ from django.contrib import admin
 from django.urls import include, path, re_path, register_converter
 from django.views.generic import RedirectView
 
-from accounts.pages import closing, exporting, organization, person, providers, security, unsubscribing
+from accounts.pages import branding, closing, exporting, organization, person, providers, security, unsubscribing
 from accounts.pages import keys as key_pages
 from accounts.pages.email import EmailConfirmView, EmailView
 from accounts.pages.login import (
@@ -189,6 +189,7 @@ organization_urls = [
     path("keys/<str:key_id>/former/<int:former_id>/end", key_pages.former_key_end, name="former-key-end"),
     path("keys/<str:key_id>/revoke", key_pages.key_revoke, name="key-revoke"),
     path("settings/", organization.organization_settings, name="organization-settings"),
+    path("settings/branding", branding.organization_branding, name="organization-branding"),
     path("settings/login", organization.organization_login, name="organization-login"),
     path("settings/weekly-digest", organization.weekly_digest, name="weekly-digest"),
     path("settings/export", exporting.organization_export, name="organization-export"),
@@ -295,6 +296,7 @@ urlpatterns = [
     path("invite/<str:token>", person.invite, name="invite"),
     path("unsubscribe/<str:token>/again", unsubscribing.subscribe_again, name="subscribe-again"),
     path("unsubscribe/<str:token>", unsubscribing.unsubscribe, name="unsubscribe"),
+    path("logo/<str:logo_id>", branding.logo, name="logo"),
     path("account/", person.account, name="account"),
     path("account/time-zone", person.account_time_zone, name="account-time-zone"),
     path("account/email/", EmailView.as_view(), name="account_email"),

@@ -29,7 +29,8 @@ MAX_KEY_NAME_LENGTH = ApiKey._meta.get_field("name").max_length
 MAX_KEY_LIFETIME = timedelta(days=5 * 365)
 
 
-def _validate_printable(value: str) -> None:
+def validate_printable(value: str) -> None:
+    """Raise ValidationError for text with control characters or line breaks."""
     if not value.isprintable():
         raise ValidationError("Use only letters, digits and symbols, on one line.")
 
@@ -78,8 +79,8 @@ class TimeZoneForm(forms.Form):
     time_zone = forms.ChoiceField(
         label="Time zone",
         required=False,
-        help_text="For times on pages and in e-mails to you, and for new monitors and lists. Automatic: the time zone of the"
-        " browser on pages, and UTC in e-mails.",
+        help_text="For times on pages and in e-mails to you, and for new monitors and lists. Automatic: that of"
+        " the browser on pages, and UTC in e-mails.",
     )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -92,7 +93,7 @@ class OrganizationForm(forms.Form):
     organization = forms.CharField(
         label="Name of the organization",
         max_length=MAX_NAME_LENGTH,
-        validators=[_validate_printable, without_addresses],
+        validators=[validate_printable, without_addresses],
         widget=forms.TextInput(attrs={"autocomplete": "organization"}),
     )
 
@@ -106,9 +107,7 @@ class SignUpForm(OrganizationForm, NewPersonForm):
 class SettingsForm(forms.Form):
     """Form for the organization's settings."""
 
-    name = forms.CharField(
-        label="Name", max_length=MAX_NAME_LENGTH, validators=[_validate_printable, without_addresses]
-    )
+    name = forms.CharField(label="Name", max_length=MAX_NAME_LENGTH, validators=[validate_printable, without_addresses])
     shares_reports = forms.BooleanField(
         label="Share new reports",
         required=False,
@@ -160,7 +159,7 @@ class KeyNameForm(forms.Form):
     name = forms.CharField(
         label="Name",
         max_length=MAX_KEY_NAME_LENGTH,
-        validators=[_validate_printable],
+        validators=[validate_printable],
         help_text="What the key is for, such as “Nightly build”.",
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )

@@ -31,6 +31,7 @@ from accounts.roles import require_login
 from accounts.services import (
     MAX_OWNED_ORGANIZATIONS,
     AccountRefused,
+    change_time_zone,
     count_owned_organizations,
     create_organization,
     create_person,
@@ -88,7 +89,7 @@ def account_time_zone(request: HttpRequest) -> HttpResponse:
     user = cast("User", request.user)
     form = TimeZoneForm(request.POST)
     if form.is_valid():
-        User.objects.filter(id=user.id).update(time_zone=form.cleaned_data["time_zone"])
+        change_time_zone(user=user, name=form.cleaned_data["time_zone"])
         messages.success(request, "The time zone has been saved.")
     else:
         messages.error(request, "Choose a time zone from the list.")
