@@ -90,7 +90,7 @@ class UserAdmin(AddedBySuperusers, UncountedAdmin, DjangoUserAdmin):
     filter_horizontal = ()  # Screen readers cannot read the labels of Django's widget for `filter_horizontal`.
     readonly_fields = ("last_login", "date_joined", "memberships")
     fieldsets = (
-        (None, {"fields": ("email", "password")}),
+        (None, {"fields": ("email", "password", "time_zone")}),
         ("Name", {"fields": ("first_name", "last_name")}),
         ("Permissions", {"fields": ("is_active", "is_staff", "is_superuser", "groups", "user_permissions")}),
         ("Times", {"fields": ("last_login", "date_joined")}),

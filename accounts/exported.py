@@ -5,6 +5,7 @@ Secrets are left out.
 
 from __future__ import annotations
 
+from base64 import b64encode
 from typing import Any
 
 from django.db.models import QuerySet
@@ -16,15 +17,19 @@ from accounts.models import ActivityEvent, ApiKey, Invitation, Membership, Month
 
 
 def _organization_rows(organization_id: int) -> QuerySet[Organization]:
-    return Organization.objects.filter(id=organization_id).select_related("tier")
+    return Organization.objects.filter(id=organization_id).select_related("tier", "branding")
 
 
 def _organization_json(organization: Organization) -> dict[str, Any]:
+    branding = getattr(organization, "branding", None)
+    logo = branding and branding.logo
     return {
         "name": organization.name,
         "slug": organization.slug,
         "created_at": organization.created_at,
         "shares_reports": organization.shares_reports,
+        "name_on_reports": branding.name if branding else "",
+        "logo": b64encode(logo).decode() if logo else None,
         "plan": model_to_dict(organization.tier),
     }
 

@@ -114,6 +114,11 @@ def sign_up(*, email: str, password: str, organization: str) -> tuple[User, Orga
         return user, create_organization(name=organization, owner=user)
 
 
+def change_time_zone(*, user: User, name: str) -> None:
+    """Set the time zone of a person's pages and e-mails. Empty means the browser's on pages, and UTC in e-mails."""
+    User.objects.filter(id=user.id).update(time_zone=name)
+
+
 def change_organization(*, actor: Membership, name: str, shares_reports: bool) -> None:
     """Change an organization's settings, and log the old and new values."""
     with transaction.atomic():

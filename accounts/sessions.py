@@ -24,6 +24,7 @@ from django.utils.functional import SimpleLazyObject
 from accounts import drafts
 from accounts.models import LoginSession, User
 from infrastructure.postgresql.statements import fetch
+from infrastructure.web.time_zones import set_reader_zone
 
 LOGIN_ID_KEY = "login"
 LAST_SEEN_QUERY = "SELECT last_seen_at FROM accounts_loginsession WHERE id = %(id)s AND user_id = %(user)s"
@@ -55,6 +56,7 @@ class AuthenticationMiddleware(middleware.AuthenticationMiddleware):
     """
 
     def process_request(self, request: HttpRequest) -> None:
+        set_reader_zone("")  # The thread's previous request may have set one.
         super().process_request(request)
         request.user = SimpleLazyObject(lambda: _load_person(request))  # type: ignore[assignment]  # Django does the same.
 
@@ -131,6 +133,7 @@ def _load_person(request: HttpRequest) -> User | AnonymousUser:
         request.session.flush()
         return AnonymousUser()
     ((last_seen_at,),) = rows
+    set_reader_zone(user.time_zone)
     request.has_person = True  # type: ignore[attr-defined]
     records = get_authentication_records(request, user)
     user.session_providers = frozenset(record["provider"] for record in records if record["method"] == "socialaccount")

@@ -22,6 +22,7 @@ from jinja2 import Environment
 
 from accounts.mailing import filters as mails
 from accounts.roles import page_of
+from infrastructure.web import time_zones
 from infrastructure.web.cards.previews import brand_preview
 from infrastructure.web.mail import is_mail_logged
 from infrastructure.web.relative_times import relative
@@ -46,6 +47,8 @@ FILTERS = {
     "severity_color": mails.severity_color,
     "type_name": mails.type_name,
     "minute": mails.minute,
+    "in_zone": time_zones.in_zone,
+    "with_zone": time_zones.with_zone,
     "day": mails.day,
 }
 
@@ -66,6 +69,8 @@ def environment(**options: Any) -> Environment:
         "brand_preview": brand_preview,
         "sign_up_is_open": sign_up_is_open,
         "source_url": source_url,
+        "reader_zone": time_zones.reader_zone,
+        "zone_name": time_zones.zone_name,
         "static_site": static_site,
     }
     return jinja

@@ -6,7 +6,7 @@ from django.contrib import admin
 from django.urls import include, path, re_path, register_converter
 from django.views.generic import RedirectView
 
-from accounts.pages import closing, exporting, organization, person, providers, security, unsubscribing
+from accounts.pages import branding, closing, exporting, organization, person, providers, security, unsubscribing
 from accounts.pages import keys as key_pages
 from accounts.pages.email import EmailConfirmView, EmailView
 from accounts.pages.login import (
@@ -203,6 +203,7 @@ organization_urls = [
     path("keys/<str:key_id>/former/<int:former_id>/end", key_pages.former_key_end, name="former-key-end"),
     path("keys/<str:key_id>/revoke", key_pages.key_revoke, name="key-revoke"),
     path("settings/", organization.organization_settings, name="organization-settings"),
+    path("settings/branding", branding.organization_branding, name="organization-branding"),
     path("settings/login", organization.organization_login, name="organization-login"),
     path("settings/weekly-digest", organization.weekly_digest, name="weekly-digest"),
     path("settings/export", exporting.organization_export, name="organization-export"),
@@ -313,8 +314,10 @@ urlpatterns = [
     path("invite/<str:token>", person.invite, name="invite"),
     path("unsubscribe/<str:token>/again", unsubscribing.subscribe_again, name="subscribe-again"),
     path("unsubscribe/<str:token>", unsubscribing.unsubscribe, name="unsubscribe"),
+    path("logo/<str:logo_id>", branding.logo, name="logo"),
     path("account/", person.account, name="account"),
     path("account/quiet-hours/", quiet_hours, name="quiet-hours"),
+    path("account/time-zone", person.account_time_zone, name="account-time-zone"),
     path("account/email/", EmailView.as_view(), name="account_email"),
     path("account/email/<str:key>/", EmailConfirmView.as_view(), name="account_confirm_email"),
     path("account/again/", security.PasswordReauthenticationView.as_view(), name="account_reauthenticate"),

@@ -18,6 +18,7 @@ from django.utils.http import parse_etags
 from django.views.decorators.http import require_POST, require_safe
 from django_htmx.http import HttpResponseClientRefresh
 
+from accounts.branding import branding_of
 from accounts.identity.freshness import session_suffices
 from accounts.shared_pages import require_visible, surroundings
 from infrastructure.web.cards import responses as cards
@@ -213,6 +214,7 @@ def _scan_context(visible: VisibleScan) -> dict[str, Any]:
     return {
         **surroundings(visible),
         "scan": visible.scan,
+        "branding": branding_of(visible.scan.organization_id),
         "link": safe_link(visible.scan.url),
         "audit": visible.audit,
         "base_url": settings.BASE_URL,

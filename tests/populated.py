@@ -20,6 +20,7 @@ from accounts.mailing import topics
 from accounts.members import invitation_token
 from accounts.models import (
     ApiKey,
+    Branding,
     FormerKey,
     Invitation,
     LoginSession,
@@ -29,6 +30,7 @@ from accounts.models import (
     Organization,
     User,
 )
+from accounts.models.branding import new_logo_id
 from accounts.services import sign_up_token
 from accounts.usage import month_of
 from infrastructure import encryption
@@ -345,6 +347,9 @@ def _accounts(home: Member, owner: User, rows: int, now: datetime) -> dict[str, 
         LoginSession(user=owner, address=f"192.0.2.{n}", user_agent="Mozilla/5.0 (X11; Linux) Firefox/140.0")
         for n in range(rows)
     )
+    logo_id = new_logo_id()
+    logo = {"logo": b"RIFF....WEBP", "logo_id": logo_id, "logo_width": 100, "logo_height": 50}
+    Branding.objects.create(organization=organization, name="Harbour Agency", **logo)
     for n in range(rows):
         activity.record(organization, owner if n % 7 else None, ACTIONS[n % len(ACTIONS)], f"{_name(n)}@{DOMAIN}")
     return {
@@ -354,6 +359,7 @@ def _accounts(home: Member, owner: User, rows: int, now: datetime) -> dict[str, 
         "membership_id": memberships[0].id,
         "invitation_id": invitations[0].id,
         "session_id": sessions[0].id,
+        "logo_id": logo_id,
         "organization_id": organization.id,
         "organization": "home",
         "name": "performance",  # Name of a sample report.

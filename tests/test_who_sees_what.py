@@ -122,6 +122,8 @@ TABLE: dict[str, tuple[str, str, str]] = {
     "account/security/codes/download/": (NOT_FOUND_FEATURE_DISABLED, NOT_FOUND_FEATURE_DISABLED, ""),
     "account/delete": (OK_IF_LOGGED_IN, OK_IF_LOGGED_IN, ""),
     "account/sessions/": (METHOD_NOT_ALLOWED, REDIRECT_FOR_ALL, "/account/"),
+    "logo/<str:logo_id>": (ALL, METHOD_NOT_ALLOWED, ""),
+    "account/time-zone": (METHOD_NOT_ALLOWED, REDIRECT_FOR_ALL, "/account/"),
     "account/sessions/<str:session_id>/end": (METHOD_NOT_ALLOWED, "302 404 404 404 404 login", "/account/"),
     "dashboard/": ("302 302 302 302 302 login", METHOD_NOT_ALLOWED, "/o/home/"),
     "o/<slug:organization>/": (MEMBERS, METHOD_NOT_ALLOWED, ""),
@@ -335,6 +337,7 @@ TABLE: dict[str, tuple[str, str, str]] = {
     ),
     "o/<slug:organization>/keys/<str:key_id>/revoke": (OK_FOR_ADMINS, REDIRECT_FOR_ADMINS, "/o/home/keys/"),
     "o/<slug:organization>/settings/": (MEMBERS, "302 403 403 403 404 login", "/o/home/settings/"),
+    "o/<slug:organization>/settings/branding": (METHOD_NOT_ALLOWED, "302 403 403 403 404 login", "/o/home/settings/"),
     "o/<slug:organization>/settings/login": (METHOD_NOT_ALLOWED, "302 403 403 403 404 login", "/o/home/settings/"),
     "o/<slug:organization>/settings/weekly-digest": (
         METHOD_NOT_ALLOWED,
@@ -423,6 +426,7 @@ FIELDS: dict[str, dict[str, Any]] = {
     "o/<slug:organization>/keys/<str:key_id>/rename": {"name": "Another"},
     "o/<slug:organization>/keys/<str:key_id>/regenerate": {"replaces": "{key_prefix}", "lifetime": "30"},
     "o/<slug:organization>/settings/": {"name": "Another name"},
+    "o/<slug:organization>/settings/branding": {"name": "Another name"},
     "report/<any:scan_id>/share": {"shared": "on"},
     "audit/<any:audit_id>/share": {"shared": "on"},
 }
@@ -430,7 +434,7 @@ FIELDS: dict[str, dict[str, Any]] = {
 UNCHANGING = {
     # Pages without a form, or with a form for the owner's own account.
     *("docs", "docs/checks", "login", "signup", "dashboard", "admin"),
-    *("login/", "login/code/", "login/passkey/", "logout/", "signup/", "account/sessions/"),
+    *("login/", "login/code/", "login/passkey/", "logout/", "signup/", "account/sessions/", "account/time-zone"),
     *("account/sessions/<str:session_id>/end", "o/<slug:organization>/settings/weekly-digest"),
     # The domain is blocked, so that the test opens no connection.
     *("o/<slug:organization>/scans/<str:scan_id>/again", "o/<slug:organization>/audits/<str:audit_id>/again"),

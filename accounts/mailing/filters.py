@@ -6,8 +6,10 @@ They prevent automatic links and format colours and dates.
 from __future__ import annotations
 
 import re
+from datetime import datetime
 
 from infrastructure.web.colours import Colours, colours_of_grade
+from infrastructure.web.time_zones import with_zone
 from website_scan.page.registrable_domain import is_public_name
 from website_scan.written_urls import split_url
 
@@ -65,9 +67,9 @@ def type_name(scan_type: str) -> str:
     return "SEO" if scan_type == "seo" else scan_type.capitalize()
 
 
-def minute(timestamp: str) -> str:
-    """Return a timestamp such as `2026-11-21T07:15:00Z` as `2026-11-21 07:15 UTC`."""
-    return f"{timestamp[:16].replace('T', ' ')} UTC"
+def minute(moment: datetime | str) -> str:
+    """Return a time or a timestamp in the recipient's time zone, such as `2026-11-21 08:15 CET`."""
+    return with_zone(datetime.fromisoformat(moment) if isinstance(moment, str) else moment)
 
 
 def day(timestamp: str) -> str:

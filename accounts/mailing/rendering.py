@@ -12,6 +12,7 @@ from django.template.loader import render_to_string
 
 from accounts.mailing import topics
 from accounts.models import Organization, User
+from infrastructure.web.time_zones import reading_in
 from website_scan.messages import UNWRITABLE, cut, plain
 
 FORMATS = ("txt", "html")
@@ -39,7 +40,8 @@ def render(
     """Render the templates `emails/<template>.txt` and `.html` for one recipient.
 
     Besides `context`, the templates get `base_url`, `email`, `subject`, `organization`, `topic_words` and
-    `unsubscribe_url`, which is empty for topics that nobody can unsubscribe from.
+    `unsubscribe_url`, which is empty for topics that nobody can unsubscribe from. The filter `minute`
+    shows times in the recipient's time zone.
     """
     variables = {
         "base_url": settings.BASE_URL,
@@ -50,7 +52,8 @@ def render(
         "unsubscribe_url": "" if topic in topics.ALWAYS else topics.unsubscribe_url(person, topic),
         **context,
     }
-    text, html = (plain(_render_template(template, extension, variables)) for extension in FORMATS)
+    with reading_in(person.time_zone):
+        text, html = (plain(_render_template(template, extension, variables)) for extension in FORMATS)
     return RenderedMail(text, html)
 
 

@@ -2,6 +2,7 @@
 
 # ruff: noqa: I001  one line per name would make the list too long to read
 # fmt: off
+from accounts.models.branding import Branding
 from accounts.models.export import DataExport, DataExportChunk, DataExportPart, new_export_id
 from accounts.models.mail import Mail, Unsubscription, new_mail_id
 from accounts.models.organizations import (
@@ -19,6 +20,7 @@ __all__ = [
     "REPORTS_KEPT_DAYS",
     "ActivityEvent",
     "ApiKey",
+    "Branding",
     "DataExport",
     "DataExportChunk",
     "DataExportPart",

@@ -14,6 +14,7 @@ from django.utils import timezone
 from accounts.addresses import without_addresses
 from accounts.models.user_manager import UserManager
 from infrastructure.api.scopes import Scope
+from infrastructure.web.time_zones import validate_time_zone
 from website_scan.ids import new_id
 
 
@@ -24,6 +25,14 @@ class User(AbstractUser):
     first_name = models.CharField("first name", max_length=150, blank=True, validators=[without_addresses])
     last_name = models.CharField("last name", max_length=150, blank=True, validators=[without_addresses])
     email = models.EmailField("e-mail address", max_length=254, unique=True)
+    time_zone = models.CharField(
+        max_length=64,
+        blank=True,
+        default="",
+        db_default="",
+        validators=[validate_time_zone],
+        help_text="Name of the IANA time zone database. Empty: the browser's on pages, and UTC in e-mails.",
+    )
     closed_at = models.DateTimeField(null=True, blank=True, editable=False)
 
     USERNAME_FIELD = "email"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import UTC, datetime, time, timedelta
-from typing import Any
+from typing import Any, cast
 from urllib.parse import urlencode
 
 from django import forms
@@ -20,6 +20,7 @@ from accounts.keys.notices import NOTICE_DAYS
 from accounts.keys.services import OVERLAP
 from accounts.models import ActivityEvent, ApiKey, Membership, Organization, User
 from infrastructure.api.scopes import Scope
+from infrastructure.time_zones import time_zones
 from infrastructure.web.forms import HintedLabel
 
 MAX_PASSWORD_LENGTH = 500  # The length is limited because hashing a longer password would take too much CPU time.
@@ -28,7 +29,8 @@ MAX_KEY_NAME_LENGTH = ApiKey._meta.get_field("name").max_length
 MAX_KEY_LIFETIME = timedelta(days=5 * 365)
 
 
-def _validate_printable(value: str) -> None:
+def validate_printable(value: str) -> None:
+    """Raise ValidationError for text with control characters or line breaks."""
     if not value.isprintable():
         raise ValidationError("Use only letters, digits and symbols, on one line.")
 
@@ -71,11 +73,27 @@ class NewPersonForm(forms.Form):
         return password
 
 
+class TimeZoneForm(forms.Form):
+    """Form for the time zone of a person's pages and e-mails."""
+
+    time_zone = forms.ChoiceField(
+        label="Time zone",
+        required=False,
+        help_text="For times on pages and in e-mails to you, and for new monitors and lists. Automatic: that of"
+        " the browser on pages, and UTC in e-mails.",
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        field = cast("forms.ChoiceField", self.fields["time_zone"])
+        field.choices = [("", "Automatic"), *((zone, zone.replace("_", " ")) for zone in time_zones())]
+
+
 class OrganizationForm(forms.Form):
     organization = forms.CharField(
         label="Name of the organization",
         max_length=MAX_NAME_LENGTH,
-        validators=[_validate_printable, without_addresses],
+        validators=[validate_printable, without_addresses],
         widget=forms.TextInput(attrs={"autocomplete": "organization"}),
     )
 
@@ -89,9 +107,7 @@ class SignUpForm(OrganizationForm, NewPersonForm):
 class SettingsForm(forms.Form):
     """Form for the organization's settings."""
 
-    name = forms.CharField(
-        label="Name", max_length=MAX_NAME_LENGTH, validators=[_validate_printable, without_addresses]
-    )
+    name = forms.CharField(label="Name", max_length=MAX_NAME_LENGTH, validators=[validate_printable, without_addresses])
     shares_reports = forms.BooleanField(
         label="Share new reports",
         required=False,
@@ -143,7 +159,7 @@ class KeyNameForm(forms.Form):
     name = forms.CharField(
         label="Name",
         max_length=MAX_KEY_NAME_LENGTH,
-        validators=[_validate_printable],
+        validators=[validate_printable],
         help_text="What the key is for, such as “Nightly build”.",
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )

@@ -14,6 +14,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from accounts import access, activity, drafts, limits, mail, usage
 from accounts.addresses import mailbox
+from accounts.branding import branding_of
 from accounts.identity.freshness import require_fresh_login, session_suffices
 from accounts.limits import Limit
 from accounts.mailing import topics
@@ -33,6 +34,7 @@ from accounts.members import invite as invite_member
 from accounts.models import ActivityEvent, Invitation, Membership, User
 from accounts.pages import activity_exports
 from accounts.pages.activity_sentences import action_label, log_line
+from accounts.pages.branding_form import BrandingForm
 from accounts.pages.forms import (
     ActivityFilterForm,
     InvitationForm,
@@ -206,7 +208,7 @@ def organization_settings(request: MemberRequest) -> HttpResponse:
         change_organization(actor=actor, **form.cleaned_data)
         messages.success(request, "The settings have been saved.")
         return redirect(page_of(request.membership, "organization-settings"))
-    return _render_settings(request, form, _login_form(request))
+    return settings_page(request, form=form)
 
 
 @require_POST
@@ -228,9 +230,7 @@ def organization_login(request: MemberRequest) -> HttpResponse:
         else:
             messages.success(request, "The settings have been saved.")
             return redirect(page_of(actor, "organization-settings"))
-    organization = request.membership.organization
-    initial = {"name": organization.name, "shares_reports": organization.shares_reports}
-    return _render_settings(request, SettingsForm(initial=initial), form)
+    return settings_page(request, login_form=form)
 
 
 def _login_form(request: MemberRequest, data: QueryDict | None = None) -> LoginRequirementsForm:
@@ -244,13 +244,24 @@ def _login_form(request: MemberRequest, data: QueryDict | None = None) -> LoginR
     return LoginRequirementsForm(data, initial=initial, providers=providers, prefix="login")
 
 
-def _render_settings(request: MemberRequest, form: SettingsForm, login_form: LoginRequirementsForm) -> HttpResponse:
+def settings_page(
+    request: MemberRequest,
+    *,
+    form: SettingsForm | None = None,
+    login_form: LoginRequirementsForm | None = None,
+    branding_form: BrandingForm | None = None,
+) -> HttpResponse:
+    """Render the settings. Forms that were not submitted show the present settings."""
     actor = request.membership
     organization, tier = actor.organization, actor.organization.tier
+    shown_branding = branding_of(organization.id)
+    initial = {"name": organization.name, "shares_reports": organization.shares_reports}
     context = {
         "section": "settings",
-        "form": form,
-        "login_form": login_form,
+        "form": form or SettingsForm(initial=initial),
+        "login_form": login_form or _login_form(request),
+        "branding_form": branding_form or BrandingForm(initial={"name": shown_branding.name if shown_branding else ""}),
+        "branding": shown_branding,
         "tier": tier,
         "quota": usage.quota(organization.id, tier_limits(tier), timezone.now()),
         "organization": organization,

@@ -20,7 +20,7 @@ from accounts.mailing import topics
 from accounts.mailing.quiet_hours import quiet_hours_of
 from accounts.members import accept_invitation, find_invitation, mail_invitation, proves_address, remove_member
 from accounts.models import Invitation, User
-from accounts.pages.forms import NewPasswordForm, NewPersonForm, OrganizationForm
+from accounts.pages.forms import NewPasswordForm, NewPersonForm, OrganizationForm, TimeZoneForm
 from accounts.pages.login import (
     invalid_link_page,
     limit_mails,
@@ -32,6 +32,7 @@ from accounts.roles import require_login
 from accounts.services import (
     MAX_OWNED_ORGANIZATIONS,
     AccountRefused,
+    change_time_zone,
     count_owned_organizations,
     create_organization,
     create_person,
@@ -73,12 +74,28 @@ def account(request: HttpRequest) -> HttpResponse:
     rows = sessions.sessions_of_user(user)[: sessions.MAX_LISTED_SESSIONS]
     context = {
         "form": form,
+        "zone_form": TimeZoneForm(initial={"time_zone": user.time_zone}),
         "sessions": [(row, sessions.browser_name(row.user_agent)) for row in rows],
         "current": sessions.current_login_id(request),
         "quiet_hours": quiet_hours_of(user),
         "stopped": topics.unsubscribed_topics(user),
     }
     return render(request, "accounts/account.html", context)
+
+
+@require_POST
+@require_login
+@session_suffices("the person's own preference")
+def account_time_zone(request: HttpRequest) -> HttpResponse:
+    """Set the time zone of a person's pages and e-mails."""
+    user = cast("User", request.user)
+    form = TimeZoneForm(request.POST)
+    if form.is_valid():
+        change_time_zone(user=user, name=form.cleaned_data["time_zone"])
+        messages.success(request, "The time zone has been saved.")
+    else:
+        messages.error(request, "Choose a time zone from the list.")
+    return redirect("account")
 
 
 @require_POST

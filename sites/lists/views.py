@@ -12,6 +12,7 @@ from django.shortcuts import redirect, render
 from django.utils.cache import patch_cache_control
 from django.views.decorators.http import require_POST, require_safe
 
+from accounts.branding import branding_of
 from accounts.identity.freshness import session_suffices
 from accounts.limits import client
 from accounts.shared_pages import ROBOTS, too_many
@@ -60,6 +61,7 @@ def shared_list(request: HttpRequest, share_id: str) -> HttpResponse:
     context: dict[str, Any] = {
         "share": publication.share,
         "run": publication.run,
+        "branding": branding_of(publication.share.site_list.organization_id),
         "figures": snapshot_figures,
         "preview": shared_page.preview_of(publication.share, publication.run, snapshot_figures),
         "preview_text": "Scores, adoption of standards and the most frequent findings of a list of sites.",

@@ -59,14 +59,16 @@ addEventListener("pageshow", () => {
   for (const form of document.forms) form.ariaBusy = null;
 });
 
-// The server renders times in UTC and says so. Scripts convert them to the reader's time zone and show UTC in the tooltip;
-// relative times such as "3 days ago" do not change.
+// The server renders times in UTC and says so, unless the reader has chosen a time zone for their account. Scripts convert
+// the times in UTC to the chosen or the browser's time zone and show UTC in the tooltip; relative times such as "3 days
+// ago" do not change.
+const chosenZone = document.documentElement.dataset.timeZone;
 const FORMS = [
   [/^\d{4}-\d\d-\d\d \d\d:\d\d(:\d\d)?$/, (part) => `${part.year}-${part.month}-${part.day} ${part.hour}:${part.minute}`],
   [/^\d+ \p{L}+ \d{4}, \d\d:\d\d(:\d\d)? UTC$/u, (part) => `${+part.day} ${part.name} ${part.year}, ${part.hour}:${part.minute}`],
 ];
 const NUMBERS = { year: "numeric", month: "2-digit", day: "2-digit", hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" };
-const partsOf = (moment, options) => Object.fromEntries(new Intl.DateTimeFormat("en-GB", options).formatToParts(moment).map((part) => [part.type, part.value]));
+const partsOf = (moment, options) => Object.fromEntries(new Intl.DateTimeFormat("en-GB", { timeZone: chosenZone, ...options }).formatToParts(moment).map((part) => [part.type, part.value]));
 const zoneAt = (moment) => partsOf(moment, { timeZoneName: "short" }).timeZoneName;
 
 function showLocally(root) {
@@ -74,7 +76,7 @@ function showLocally(root) {
     const text = time.textContent.trim();
     const moment = new Date(time.dateTime.replace(" ", "T"));
     const [form, write] = FORMS.find(([pattern]) => pattern.test(text)) ?? [];
-    if (!form || Number.isNaN(moment.getTime())) continue;
+    if (!form || Number.isNaN(moment.getTime()) || (chosenZone && !text.endsWith("UTC"))) continue;
     const part = { ...partsOf(moment, NUMBERS), name: partsOf(moment, { month: "long" }).month };
     const seconds = form.exec(text)[1] ? `:${part.second}` : "";
     const zone = text.endsWith("UTC") ? ` ${zoneAt(moment)}` : "";
@@ -85,7 +87,7 @@ function showLocally(root) {
     if (header.textContent.endsWith("(UTC)")) header.textContent = header.textContent.replace("(UTC)", `(${zoneAt(new Date())})`);
   }
 }
-if (Intl.DateTimeFormat().resolvedOptions().timeZone !== "UTC") {
+if ((chosenZone ?? Intl.DateTimeFormat().resolvedOptions().timeZone) !== "UTC") {
   showLocally(document);
   document.addEventListener("htmx:load", (event) => showLocally(event.target.parentElement ?? event.target));
 }

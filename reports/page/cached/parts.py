@@ -16,6 +16,7 @@ from django.urls import reverse
 from django.utils.safestring import SafeString
 
 from infrastructure.web.html_cache import HtmlCache
+from infrastructure.web.time_zones import reader_zone
 from reports.page.history import History
 from reports.page.since import since
 from scans.models import Scan
@@ -69,7 +70,10 @@ def cached_parts(
 
     if page_filter.q:
         return {name: render(name) for name in PARTS}
-    return {name: CACHE.get((name, key, page_filter, request.path), functools.partial(render, name)) for name in PARTS}
+    return {
+        name: CACHE.get((name, key, page_filter, request.path, reader_zone()), functools.partial(render, name))
+        for name in PARTS
+    }
 
 
 def _screenshot_url(context: Mapping[str, Any]) -> str:
@@ -97,7 +101,7 @@ def comparison_html(past: History, scan: Scan, *, key: Hashable) -> SafeString:
         return SafeString(render_to_string("reports/_since.html", values).strip())
 
     try:
-        return CACHE.get(("since", key, previous.report_id), render)
+        return CACHE.get(("since", key, previous.report_id, reader_zone()), render)
     except _PreviousDeleted:
         return SafeString("")
 
@@ -123,6 +127,6 @@ def history_html(past: History, scan: Scan, *, key: Hashable) -> SafeString:
 
     history_key = (past.recent, past.previous and past.previous.report_id, past.newer_url)
     try:
-        return CACHE.get(("history", key, history_key), lambda: render(changes()))
+        return CACHE.get(("history", key, history_key, reader_zone()), lambda: render(changes()))
     except _PreviousDeleted:
         return render(SafeString(""))

@@ -17,6 +17,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 from django_htmx.http import HttpResponseClientRefresh
 
+from accounts.branding import branding_of
 from accounts.identity.freshness import session_suffices
 from accounts.shared_pages import readers_sentence, require_visible, surroundings
 from infrastructure.web.cards import responses as cards
@@ -171,6 +172,7 @@ def _context(request: HttpRequest, visible: VisibleAudit) -> dict[str, Any]:
     return {
         **surroundings(visible),
         "audit": audit_row,
+        "branding": branding_of(audit_row.organization_id),
         "monitor": audit_page.monitor_of(audit_row) if visible.membership and audit_row.run_of == "monitor" else None,
         "link": safe_link(audit_row.url),
         "scans": scans,

@@ -293,7 +293,10 @@ def _form(request: MemberRequest, data: QueryDict | None = None, site_list: Site
     # The user's own address comes first, because MAX_PEOPLE may exclude it.
     hints = dict.fromkeys([member.user.email, *recipients.emails, *people[:MAX_PEOPLE]], "")
     hints |= dict.fromkeys(recipients.unsubscribed, "Unsubscribed")
-    initial = initial_values_of(site_list, recipients.emails) if site_list else {"emails": [member.user.email]}
+    if site_list:
+        initial = initial_values_of(site_list, recipients.emails)
+    else:
+        initial = {"emails": [member.user.email], "timezone": member.user.time_zone or "UTC"}
     webhooks = webhook_choices(member.organization_id, SiteList)
     return ListForm(data, tier=member.organization.tier, people=hints, webhooks=webhooks, initial=initial)
 

@@ -318,7 +318,8 @@ def _initial_values(request: MemberRequest) -> dict[str, Any]:
             raise Http404 from error
         values = _values_of_audit(audit)
     every = default_interval(request.membership.organization.tier)
-    return {"every": every, "emails": [request.membership.user.email]} | values
+    user = request.membership.user
+    return {"every": every, "emails": [user.email], "timezone": user.time_zone or "UTC"} | values
 
 
 def _values_of_audit(audit: Audit) -> dict[str, Any]:

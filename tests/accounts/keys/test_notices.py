@@ -122,7 +122,7 @@ def test_expiry_notice_names_last_use_and_links_to_regeneration(home: Member, ad
     assert mail.subject == "The API key <b>Deploys</b> http://evil.test of Home expires in 14 days"
     for text in (mail.text, mail.html):
         assert f"/o/home/keys/{key.id}/regenerate" in text
-        assert "22 November 2026, 09:30 UTC" in text
+        assert "2026-11-22 09:30 UTC" in text
         assert "192.0.2.7" in text
         assert key.prefix in text
         assert home.plaintext not in text

@@ -22,7 +22,7 @@ PAGE = """
 """
 
 
-def times_and_heading(browser: Window, zone: str) -> tuple[list[tuple[str, str]], str]:
+def times_and_heading(browser: Window, zone: str, chosen: str = "") -> tuple[list[tuple[str, str]], str]:
     """Return the text and tooltip of every time on the page.
 
     The heading of the column is included.
@@ -31,7 +31,7 @@ def times_and_heading(browser: Window, zone: str) -> tuple[list[tuple[str, str]]
     def read_page(chromium: Browser) -> tuple[list[tuple[str, str]], str]:
         with chromium.new_context(timezone_id=zone) as context:
             page = context.new_page()
-            page.set_content(PAGE)
+            page.set_content(f"<!doctype html><html data-time-zone={chosen}>{PAGE}" if chosen else PAGE)
             page.add_script_tag(path=SCRIPT)
             times = page.locator("time").all()
             texts = [(time.inner_text(), time.get_attribute("title") or "") for time in times]
@@ -61,3 +61,10 @@ def test_script_keeps_times_in_UTC(browser: Window) -> None:
     assert times[0] == ("2026-07-01 02:05", "2026-07-01 02:05 UTC")
     assert times[3][0] == "1 July 2026, 02:05 UTC"
     assert heading == "Created (UTC)"
+
+
+@pytest.mark.slow
+def test_script_prefers_the_chosen_time_zone(browser: Window) -> None:
+    times, _ = times_and_heading(browser, "America/New_York", chosen="Asia/Tokyo")
+    assert times[0] == ("2026-07-01 02:05", "2026-07-01 02:05 UTC"), "the server has converted times without a zone"
+    assert times[3] == ("1 July 2026, 11:05 GMT+9", "1 July 2026, 02:05 UTC")
