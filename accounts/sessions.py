@@ -56,12 +56,12 @@ class AuthenticationMiddleware(middleware.AuthenticationMiddleware):
     """
 
     def process_request(self, request: HttpRequest) -> None:
-        set_reader_zone("")  # The thread's previous request may have set one.
         super().process_request(request)
         request.user = SimpleLazyObject(lambda: _load_person(request))  # type: ignore[assignment]  # Django does the same.
 
     def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
         """Add `Cache-Control: no-store` to responses that depend on the logged-in user."""
+        set_reader_zone("")  # The thread's next request may come from somebody else.
         if getattr(request, "has_person", False) and not response.has_header("Cache-Control"):
             add_never_cache_headers(response)
         return response

@@ -104,7 +104,7 @@ def test_audit_pages_need_few_queries(home: Member) -> None:
         client.get(path)
         with counted() as queries:
             client.get(path)
-        assert len(queries) <= (16 if path == "/o/home/" else 12), path
+        assert len(queries) <= (16 if path == "/o/home/" else 13), path
 
 
 def test_scan_list_is_filtered_by_audits(home: Member) -> None:
