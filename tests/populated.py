@@ -6,6 +6,7 @@ The organization has rows of each kind.
 from __future__ import annotations
 
 import functools
+import io
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -13,6 +14,7 @@ from ipaddress import ip_network
 from typing import Any
 
 from django.utils import timezone
+from PIL import Image
 
 from accounts import activity
 from accounts.keys import minting
@@ -348,7 +350,7 @@ def _accounts(home: Member, owner: User, rows: int, now: datetime) -> dict[str, 
         for n in range(rows)
     )
     logo_id = new_logo_id()
-    logo = {"logo": b"RIFF....WEBP", "logo_id": logo_id, "logo_width": 100, "logo_height": 50}
+    logo = {"logo": _logo(100, 50), "logo_id": logo_id, "logo_width": 100, "logo_height": 50}
     Branding.objects.create(organization=organization, name="Harbour Agency", **logo)
     for n in range(rows):
         activity.record(organization, owner if n % 7 else None, ACTIONS[n % len(ACTIONS)], f"{_name(n)}@{DOMAIN}")
@@ -429,6 +431,13 @@ def _mails(organization: Organization, owner: User, rows: int) -> str:
         if mail_topic != topic:
             topics.Subscription(owner, mail_topic).stop()
     return topic
+
+
+def _logo(width: int, height: int) -> bytes:
+    """Return a WebP picture of one colour."""
+    file = io.BytesIO()
+    Image.new("RGB", (width, height), "teal").save(file, "WEBP")
+    return file.getvalue()
 
 
 def _name(number: int) -> str:

@@ -66,6 +66,7 @@ PARTS = (
     "/list/{other_share_id}.svg",
     "/badge/{badge_id}.svg",
     "/badge/{page_badge_id}.svg",
+    "/logo/{logo_id}",
 )
 # Paths of film frames, cards and badges vary between renderings.
 PICTURE = re.compile(
@@ -126,6 +127,8 @@ PAGES: Mapping[str, PageRequest] = {
     "unsubscribe-done": PageRequest("/unsubscribe/{unsubscribe/token}", "anonymous", {"List-Unsubscribe": "One-Click"}),
     "account": PageRequest("/account/"),
     "account-refused": PageRequest("/account/", data={"old_password": "x", "new_password1": "a", "new_password2": "b"}),
+    "quiet-hours": PageRequest("/account/quiet-hours/"),
+    "quiet-hours-refused": PageRequest("/account/quiet-hours/", data={"start": "x"}, status=400),
     "account-delete": PageRequest("/account/delete", "viewer"),
     "account-delete-only-owner": PageRequest("/account/delete", "newcomer"),
     "email": PageRequest("/account/email/"),
@@ -191,6 +194,12 @@ PAGES: Mapping[str, PageRequest] = {
     "monitor-fresh": PageRequest("/o/home/monitors/{fresh_monitor_id}"),
     "monitor-running": PageRequest("/o/home/monitors/{running_monitor_id}"),
     "monitor-delete": PageRequest(f"{MONITOR}/delete"),
+    "maintenance": PageRequest("/o/home/maintenance/"),
+    "maintenance-viewer": PageRequest("/o/home/maintenance/", "viewer"),
+    "maintenance-empty": PageRequest("/o/meadow/maintenance/", "newcomer"),
+    "maintenance-new": PageRequest("/o/home/maintenance/new"),
+    "maintenance-new-refused": PageRequest("/o/home/maintenance/new", data={"name": ""}, status=400),
+    "maintenance-edit": PageRequest("/o/home/maintenance/{window_id}"),
     "lists": PageRequest("/o/home/lists/"),
     "lists-nothing": PageRequest("/o/home/lists/?q=nowhere"),
     "lists-empty": PageRequest("/o/meadow/lists/", "newcomer"),
@@ -233,6 +242,8 @@ PAGES: Mapping[str, PageRequest] = {
     "webhooks": PageRequest("/o/home/webhooks/"),
     "webhooks-empty": PageRequest("/o/meadow/webhooks/", "newcomer"),
     "webhook-new": PageRequest("/o/home/webhooks/new/slack"),
+    "webhook-new-teams": PageRequest("/o/home/webhooks/new/teams"),
+    "webhook-new-standard": PageRequest("/o/home/webhooks/new/standard"),
     "webhook-ready": PageRequest(f"{WEBHOOK}/ready"),
     "webhooks-refused": PageRequest(
         "/o/home/webhooks/new/standard", data={"url": "http://localhost/x", "event": "scan.failed"}, status=403
