@@ -58,7 +58,7 @@ def test_page_scan_is_started_by_keyboard(running: RunningService, browser: Wind
         with people_with_browsers(chromium, running, has_javascript=True) as new_person:
             ada = new_person()
             sign_up(ada)
-            ada.page.get_by_label("Address", exact=True).focus()
+            ada.page.get_by_label("Address to scan").focus()
             ada.page.keyboard.type(gate.url)
             ada.page.keyboard.press("Enter")
             expect(ada.page.get_by_role("progressbar")).to_be_visible()
@@ -92,6 +92,7 @@ def test_site_scan_is_started_and_shared(
         sign_up(ada)
         begin = add_shop(running.site)
         path = begin.rpartition("/")[2]
+        ada.follow_link("Options")
         ada.page.get_by_label("Address", exact=True).fill(begin)
         expect(ada.page.get_by_text("Pages to include")).to_be_hidden()
         ada.page.get_by_label("The whole site").check()

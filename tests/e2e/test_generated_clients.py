@@ -11,6 +11,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -176,6 +177,7 @@ def test_generated_client_calls_every_operation(running: RunningService, consume
     _call_report_operations(consumer, page, *scans)
     _call_audit_operations(consumer, page)
     _call_monitor_and_badge_operations(consumer, page)
+    _call_maintenance_operations(consumer)
     _call_list_operations(consumer, page)
     _call_webhook_operations(consumer, running.site.url_as("localhost") + "/hook", page)
     assert consumer.called == consumer.tags_by_operation.keys()
@@ -259,6 +261,17 @@ def _call_monitor_and_badge_operations(consumer: RecordingClient, page: str) -> 
     assert badge.id in [badge.id for badge in consumer.call("list_badges").badges]
     consumer.call("delete_badge", badge.id, expected_status=204)
     consumer.call("delete_monitor", monitor.id, expected_status=204)
+
+
+def _call_maintenance_operations(consumer: RecordingClient) -> None:
+    models = consumer.models
+    starts_at = datetime.now(UTC) + timedelta(days=1)
+    body = models.WindowRequest(name="Deployment", starts_at=starts_at, ends_at=starts_at + timedelta(hours=1))
+    window = consumer.call("create_maintenance_window", body=body, expected_status=201)
+    assert window.id in [window.id for window in consumer.call("list_maintenance_windows").windows]
+    changed = consumer.call("update_maintenance_window", window.id, body=models.WindowFields(name="Move"))
+    assert (changed.name, consumer.call("get_maintenance_window", window.id).name) == ("Move", "Move")
+    consumer.call("delete_maintenance_window", window.id, expected_status=204)
 
 
 def _call_list_operations(consumer: RecordingClient, page: str) -> None:

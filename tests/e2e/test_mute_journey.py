@@ -20,6 +20,7 @@ def test_finding_is_muted_and_unmuted(running: RunningService, run_journey: Call
     def journey(new_person: Callable[[], Person]) -> None:
         ada = new_person()
         sign_up(ada)
+        ada.follow_link("Options")
         ada.page.get_by_label("Address", exact=True).fill(add_shop(running.site))
         for other in ("Performance", "Accessibility", "SEO"):
             ada.page.get_by_label(other).uncheck()
