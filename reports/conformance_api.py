@@ -8,7 +8,7 @@ from rest_framework.request import Request
 
 from accounts.authentication import caller_of
 from infrastructure.api.pagination import choice
-from infrastructure.api.schema import headers, id_parameter, operation, responses
+from infrastructure.api.schema import FORMAT, headers, id_parameter, operation, responses
 from infrastructure.api.typed import Answer
 from infrastructure.api.views import ApiView
 from reports.services import access_report
@@ -35,13 +35,7 @@ class NotAccessibility(Refusal):
 QUERY_PARAMETERS = [
     OpenApiParameter("standard", str, enum=[one.value for one in Standard], default=DEFAULT_STANDARD.value),
     OpenApiParameter("level", str, enum=list(LEVELS), default=DEFAULT_LEVEL),
-    OpenApiParameter(
-        "format",
-        str,
-        enum=list(FORMATS),
-        default="json",
-        description="`csv` for spreadsheets; `earl` for EARL 1.0 of the W3C as JSON-LD.",
-    ),
+    FORMAT,
 ]
 INVALID = "`INVALID_PARAMS`: an unknown standard, level or format."
 
@@ -69,6 +63,8 @@ class ReportConformance(ApiView):
         """What the checks say about each success criterion of a standard. They prove failures only.
 
         Muted findings count, because a mute changes nothing on the page.
+
+        `?format=csv` returns a table for spreadsheets, and `?format=earl` EARL 1.0 of the W3C as JSON-LD.
         """
         standard, level, body_format = read_query(request)
         canonical_id, text = access_report(caller_of(request).organization_id, scan_id, "export")

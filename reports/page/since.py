@@ -22,6 +22,10 @@ class NamedFindings:
     named: tuple[Change, ...]
     more: int
 
+    @property
+    def total(self) -> int:
+        return len(self.named) + self.more
+
 
 @dataclass(frozen=True, slots=True)
 class Comparison:

@@ -67,7 +67,10 @@ class AuditConformance(ApiView):
         ),
     )
     def get(self, request: Request, audit_id: str) -> HttpResponse:
-        """What the checks say about each success criterion of a standard on all pages. They prove failures only."""
+        """What the checks say about each success criterion of a standard on all pages. They prove failures only.
+
+        `?format=csv` returns a table for spreadsheets, and `?format=earl` EARL 1.0 of the W3C as JSON-LD.
+        """
         standard, level, body_format = read_query(request)
         audit = find_audit(caller_of(request).organization_id, audit_id)
         if not audit.is_final:

@@ -22,7 +22,7 @@ QUESTIONS = {
     "Why did the grade change?": (
         "report",
         ".verdict .since",
-        r"1 point higher than in the report of .*: \d+ fixed .*, \d+ new findings.* Compare",
+        r"1 point higher than in the report of .* \d+ fixed: .* and \d+ more. \d+ new: .* and \d+ more. Compare",
     ),
     "Who can see this?": ("report", ".meta .badge", r"^Private$"),
     "Was everything checked?": ("report-partial", ".verdict .counts li:last-child", r"1 could not run"),

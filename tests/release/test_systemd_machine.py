@@ -167,7 +167,8 @@ def test_unit_can_write_only_its_own_state(machine: Machine, unit: str) -> None:
 
 @pytest.mark.parametrize("unit", UNITS)
 def test_exposure_rating_matches_the_documentation(machine: Machine, unit: str) -> None:
-    browser, others = re.findall(r"\d\.\d", SECTION[SECTION.index("rates the exposure") :])[:2]
+    (sentence,) = re.findall(r"`systemd-analyze security` rates[^(]+", SECTION)
+    browser, others = re.findall(r"\d\.\d", sentence)
     rating = machine.run("systemd-analyze", "security", "--no-pager", unit).stdout.splitlines()[-1]
     assert f": {browser if 'browser' in unit else others} " in rating
 

@@ -93,6 +93,10 @@ class NamedFindings:
     named: tuple[NamedFinding, ...]
     more: int
 
+    @property
+    def total(self) -> int:
+        return len(self.named) + self.more
+
 
 @dataclass(frozen=True, slots=True)
 class AuditComparison:

@@ -134,14 +134,14 @@ BACK = {"bad": "pass", "meh": "pass", "good": "fail"}
 @pytest.mark.parametrize(
     ("score", "statuses", "points", "named"),
     [
-        (78, {}, "7 points lower than", "Left: Meh thing found, Bad thing found."),
-        (71, {}, "The same score as", "Left: Meh thing found, Bad thing found."),
-        (78, BACK, "7 points lower than", "Fixed: Good thing. New: Meh thing found, Bad thing found."),
-        (60, BACK, "11 points higher than", "Fixed: Good thing. New: Meh thing found, Bad thing found."),
-        (78, {"good": "fail"}, "7 points lower than", "Fixed: Good thing. Left: Meh thing found, Bad thing found."),
+        (78, {}, "7 points lower than", "2 left: Meh thing found, Bad thing found."),
+        (71, {}, "The same score as", "2 left: Meh thing found, Bad thing found."),
+        (78, BACK, "7 points lower than", "1 fixed: Good thing. 2 new: Meh thing found, Bad thing found."),
+        (60, BACK, "11 points higher than", "1 fixed: Good thing. 2 new: Meh thing found, Bad thing found."),
+        (78, {"good": "fail"}, "7 points lower than", "1 fixed: Good thing. 2 left: Meh thing found, Bad thing found."),
         (
             *(60, {"meh": "fail", "bad": "pass"}, "11 points higher than"),
-            "Left: Meh thing found (now only a warning, had failed; now low, was high). New: Bad thing found.",
+            "1 left: Meh thing found (now only a warning, had failed; now low, was high). 1 new: Bad thing found.",
         ),
     ],
 )
@@ -197,7 +197,7 @@ def test_muted_findings_do_not_explain_the_score(home: Member) -> None:
         expires_at=timezone.now() + timedelta(days=9),
     )
     sentence = comparison_sentence(person(home.organization), scan)
-    assert sentence.endswith(". Left: Meh thing found. Compare")
+    assert sentence.endswith(". 1 left: Meh thing found. Compare")
     assert "Bad" not in sentence
 
 

@@ -80,7 +80,7 @@ def test_page_explains_the_capped_score(home: Member) -> None:
     assert "Fixing all three raises the score to 100." in text_of(response)
     tags = texts(response, "//li[@id='check-frame']//*[@class='tags']")
     assert tags == ["High Caps the score +20.1 points"]
-    assert "once all more urgent findings of all categories are fixed" in text_of(response)
+    assert "Points count as in “Fix first”." in text_of(response)
 
 
 def test_one_sentence_covers_several_caps(home: Member) -> None:

@@ -229,7 +229,7 @@ def test_page_audit_is_compared_with_the_previous(home: Member) -> None:
         points=1.0,
     )
     response = client.get(f"/audit/{audit.id}")
-    named = "Fixed: Git repository is public. Left: Bad thing found. New: Meh thing found."
+    named = "1 fixed: Git repository is public. 1 left: Bad thing found. 1 new: Meh thing found."
     assert element_texts(response, comparison_xpath) == [f"Since the scan of {day}: {scores}. {named}"]
     assert page_of(response).xpath(f"{comparison_xpath}/a/@href") == [f"/audit/{before.id}"]
     (left,) = page_of(response).xpath(f"{comparison_xpath}//a[.='Bad thing found']/@href")
@@ -262,21 +262,21 @@ def test_site_audit_names_fixed_and_new_findings(home: Member) -> None:
     AuditFinding.objects.exclude(type__in=("seo", "security")).delete()
     day = previous_report_time(before.created_at, audit.created_at)
     sentence = f"The same scores as in the scan of {day}."
-    left = "Left: Meh thing found, Meh thing found."
+    left = "2 left: Meh thing found, Meh thing found."
     page, xpath = f"/audit/{audit.id}", "//p[@class='since']"
     assert element_texts(client.get(page), xpath) == [
-        f"{sentence} Fixed: Old thing. {left} New: Bad thing found, Bad thing found."
+        f"{sentence} 1 fixed: Old thing. {left} 2 new: Bad thing found, Bad thing found."
     ]
     assert page_of(client.get(page)).xpath(f"{xpath}//a/@href")[-1].endswith("#check-seo-bad")
     # A check that could not run, or a page that was not scanned, proves no repair.
     Audit.objects.filter(id=audit.id).update(status="partial")
     skipped = [{"id": "old", "name": "Old", "reason": "Timeout"}]
     Scan.objects.filter(audit_page__audit=audit, type="security").update(status="partial", skipped_checks=skipped)
-    assert "Fixed" not in element_texts(client.get(page), xpath)[0]
+    assert " fixed" not in element_texts(client.get(page), xpath)[0]
     Scan.objects.update(skipped_checks=[])
-    assert "Fixed" in element_texts(client.get(page), xpath)[0]
+    assert "1 fixed" in element_texts(client.get(page), xpath)[0]
     Audit.objects.filter(id=audit.id).update(pages_failed=1)
-    assert "Fixed" not in element_texts(client.get(page), xpath)[0]
+    assert " fixed" not in element_texts(client.get(page), xpath)[0]
 
 
 def test_comparison_names_three_findings_of_many(home: Member) -> None:
