@@ -2,29 +2,42 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Generic, TypeVar
 
 from website_scan.report.diff import Change, Diff
 from website_scan.report_json import ExportJson
+
+T = TypeVar("T")
 
 MAX_NAMED = 3
 
 
 @dataclass(frozen=True, slots=True)
-class NamedFindings:
+class NamedFindings(Generic[T]):
     """Findings with the same fate: the first by name, and the number of all others.
 
     `label` is "Fixed", "Left" or "New".
     """
 
     label: str
-    named: tuple[Change, ...]
+    named: tuple[T, ...]
     more: int
 
     @property
     def total(self) -> int:
         return len(self.named) + self.more
+
+
+def name_first(findings_by_label: Mapping[str, Sequence[T]]) -> tuple[NamedFindings[T], ...]:
+    """Return the groups that are not empty, with their first three findings by name."""
+    return tuple(
+        NamedFindings(label, tuple(findings[:MAX_NAMED]), max(0, len(findings) - MAX_NAMED))
+        for label, findings in findings_by_label.items()
+        if findings
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +51,7 @@ class Comparison:
     when: str
     obstacle: str
     points: int
-    groups: tuple[NamedFindings, ...]
+    groups: tuple[NamedFindings[Change], ...]
 
 
 def since(changes: Diff[ExportJson]) -> Comparison:
@@ -46,12 +59,7 @@ def since(changes: Diff[ExportJson]) -> Comparison:
     if obstacle := _obstacle(changes):
         return Comparison(when, obstacle, 0, ())
     left = sorted((*changes.worse, *changes.better, *changes.same), key=lambda change: change.priority)
-    findings = {"Fixed": changes.fixed, "Left": left, "New": changes.new}
-    groups = tuple(
-        NamedFindings(label, tuple(group[:MAX_NAMED]), max(0, len(group) - MAX_NAMED))
-        for label, group in findings.items()
-        if group
-    )
+    groups = name_first({"Fixed": changes.fixed, "Left": left, "New": changes.new})
     return Comparison(when, "", changes.points or 0, groups)
 
 

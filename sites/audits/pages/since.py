@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeAlias
 from django.urls import reverse
 
 from accounts import access
-from reports.page.since import previous_report_time
+from reports.page.since import NamedFindings, name_first, previous_report_time
 from scans.models import Scan, report_path
 from sites.audits.findings import in_order
 from sites.audits.muting import ALL, AuditMutes
@@ -50,7 +50,6 @@ SKIPPED_SQL = """
     CROSS JOIN LATERAL jsonb_array_elements(scan.skipped_checks) AS skipped
     WHERE page.audit_id = ANY(%(audits)s) AND scan.organization_id = %(organization)s AND scan.status = 'partial'
 """
-MAX_NAMED = 3
 
 # Titles of an audit's findings by scan type and check ID.
 FindingTitles: TypeAlias = Mapping[tuple[str, str], str]
@@ -83,22 +82,6 @@ class NamedFinding:
 
 
 @dataclass(frozen=True, slots=True)
-class NamedFindings:
-    """Findings with the same fate: the first by name, and the number of all others.
-
-    `label` is "Fixed", "Left" or "New".
-    """
-
-    label: str
-    named: tuple[NamedFinding, ...]
-    more: int
-
-    @property
-    def total(self) -> int:
-        return len(self.named) + self.more
-
-
-@dataclass(frozen=True, slots=True)
 class AuditComparison:
     """Changed scores and fixed, remaining and new findings since the previous audit at `url`.
 
@@ -111,7 +94,7 @@ class AuditComparison:
     is_comparable: bool
     not_compared: tuple[str, ...]
     changes: tuple[ScoreChange, ...]
-    groups: tuple[NamedFindings, ...]
+    groups: tuple[NamedFindings[NamedFinding], ...]
 
 
 def compare_with_previous_audit(audit: Audit, mutes: AuditMutes) -> AuditComparison | None:
@@ -151,7 +134,7 @@ def compare_with_previous_audit(audit: Audit, mutes: AuditMutes) -> AuditCompari
 
 def _groups(
     audit: Audit, before: Audit, findings_before: FindingTitles, types: Collection[str], mutes: AuditMutes
-) -> tuple[NamedFindings, ...]:
+) -> tuple[NamedFindings[NamedFinding], ...]:
     """Return the fixed, remaining and new findings of the compared types, without empty groups.
 
     If more pages than before could not be scanned, no finding counts as fixed.
@@ -175,11 +158,7 @@ def _groups(
         group = left if (row.type, row.check_id) in findings_before else new
         if group is left or (row.type, row.check_id) not in not_judged:
             group.append(NamedFinding(row.title, _finding_url(audit, row)))
-    return tuple(
-        NamedFindings(label, tuple(group[:MAX_NAMED]), max(0, len(group) - MAX_NAMED))
-        for label, group in (("Fixed", fixed), ("Left", left), ("New", new))
-        if group
-    )
+    return name_first({"Fixed": fixed, "Left": left, "New": new})
 
 
 def _finding_url(audit: Audit, row: AuditFinding) -> str:
