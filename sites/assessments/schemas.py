@@ -1,0 +1,162 @@
+"""JSON types of assessments, as the API and the exports return them."""
+
+from __future__ import annotations
+
+from typing import Annotated, TypedDict
+
+from website_scan.accessibility.standards import LABELS, LEVELS
+from website_scan.json_types import Count, Link, SeverityName, Timestamp, component, identifier, values
+from website_scan.report.conformance import RESULT_LABELS
+
+AssessmentId = Annotated[str, identifier("asm")]
+StandardName = Annotated[str, values((standard.value, label) for standard, label in LABELS.items())]
+LevelName = Annotated[str, values(LEVELS)]
+RESULTS = ("passed", "failed", "not_applicable", "cannot_tell", "untested")
+ResultName = Annotated[str, values(RESULTS)]
+AutomaticName = Annotated[str, values((result.value, label) for result, label in RESULT_LABELS.items())]
+
+
+class AssessmentProgress(TypedDict):
+    """Success criteria of the standard that are tested on every page, and results of single pages."""
+
+    criteria: Count
+    criteria_tested: Count
+    results: Count
+    results_tested: Count
+
+
+class AssessmentTexts(TypedDict):
+    """Texts by the evaluators. All may be empty."""
+
+    scope: str
+    evaluators: Annotated[str, "One person per line."]
+    method: str
+    owner_name: str
+    contact_email: str
+    contact_url: str
+    contact_phone: str
+    burden: Annotated[str, "Content whose repair would be a disproportionate burden, and why."]
+    exempt_content: Annotated[str, "Content outside the law's scope."]
+    alternatives: Annotated[str, "Accessible alternatives to failing content."]
+    enforcement: Annotated[str, "Where people can complain if they get no answer."]
+
+
+@component("Assessment")
+class AssessmentJson(AssessmentTexts):
+    """Assessment of a site by people and automatic checks."""
+
+    id: AssessmentId
+    name: str
+    url: str
+    standard: StandardName
+    standard_name: str
+    level: LevelName
+    status: Annotated[str, values(("open", "finished"))]
+    pages: Count
+    progress: AssessmentProgress
+    audit_id: str
+    evidence_at: Timestamp | None
+    refreshing: Annotated[bool, "True while results of an audit are being copied."]
+    refresh_error: str
+    created_at: Timestamp
+    updated_at: Timestamp
+    finished_at: Timestamp | None
+    shared: bool
+    assessment_url: Link
+
+
+@component("AssessmentPage")
+class AssessmentPageJson(TypedDict):
+    """Page or state in the sample of an assessment."""
+
+    number: Count
+    url: str
+    name: str
+    title: Annotated[str, "The name, or the URL of a page without a name."]
+    is_state: bool
+    reason: Annotated[str, values(("start", "structure", "random", "added"))]
+    scan_id: Annotated[str, "Scan with the automatic results; empty without."]
+    judged_at: Timestamp | None
+    is_missing: Annotated[bool, "True if the latest audit has no results for the page."]
+    changed_at: Annotated[Timestamp | None, "When an audit first saw that the page had changed."]
+
+
+class AssessmentPlaceJson(TypedDict):
+    fingerprint: str
+    text: str
+
+
+@component("AssessmentFinding")
+class AssessmentFindingJson(TypedDict):
+    """Automatic finding on a page of an assessment."""
+
+    id: int
+    page: Annotated[Count, "Number of the page."]
+    check: str
+    outcome: str
+    has_failed: Annotated[bool, "False if the check could not decide."]
+    severity: SeverityName
+    title: str
+    message: str
+    fix: str
+    criteria: list[str]
+    places: Annotated[list[AssessmentPlaceJson], "The first places."]
+    place_count: Count
+    state: Annotated[str, values(("new", "still", "fixed"))]
+    first_seen_at: Timestamp
+    seen_at: Timestamp
+    fixed_at: Timestamp | None
+    disputed: bool
+    dispute_reason: str
+    disputed_by: str
+    disputed_at: Timestamp | None
+
+
+@component("AssessmentResult")
+class AssessmentResultJson(TypedDict):
+    """Result of a success criterion on a page."""
+
+    page: Annotated[Count, "Number of the page."]
+    criterion: str
+    outcome: Annotated[ResultName, "The result that counts: an open automatic failure fails the criterion."]
+    result: Annotated[ResultName, "By a person."]
+    note: str
+    remedy: str
+    version: Annotated[Count, "Send it with a change."]
+    tested_by: str
+    tested_at: Timestamp | None
+    is_older_than_page: Annotated[bool, "True if the page has changed since the person's test."]
+    automatic: AutomaticName
+
+
+@component("AssessmentCriterion")
+class AssessmentCriterionJson(TypedDict):
+    """Result of a success criterion on all pages, with the number of pages by result."""
+
+    number: str
+    name: str
+    level: LevelName
+    clause: Annotated[str, "Clause of the standard."]
+    url: Link
+    outcome: Annotated[ResultName, "Failed if any page fails; else untested, then cannot tell, if any page is."]
+    pages: Annotated[dict[str, int], "Number of pages by outcome."]
+    automatic_failures: Annotated[Count, "Pages with an open automatic failure."]
+
+
+class CriterionReport(AssessmentCriterionJson):
+    """Success criterion with the results of all pages that have one, and their findings."""
+
+    results: list[AssessmentResultJson]
+    findings: list[AssessmentFindingJson]
+
+
+@component("AssessmentReport")
+class AssessmentReport(TypedDict):
+    """Whole assessment, from which all other documents are made.
+
+    `criteria[].results` has only results with a person's decision or an automatic failure.
+    """
+
+    assessment: AssessmentJson
+    sample: list[AssessmentPageJson]
+    criteria: list[CriterionReport]
