@@ -277,6 +277,7 @@ class TierAdmin(admin.ModelAdmin):
         "schedules",
         "lists",
         "list_entries",
+        "assessments",
         "pages_per_audit",
         "shortest_interval",
     )

@@ -63,6 +63,7 @@ app.conf.update(
     beat_schedule={
         "sweep-scans": {"task": "scans.tasks.sweep", "schedule": 15.0, "options": {"expires": 60}},
         "sweep-audits": {"task": "sites.tasks.sweep_audits", "schedule": 15.0, "options": {"expires": 60}},
+        "sweep-assessments": {"task": "sites.tasks.sweep_assessments", "schedule": 15.0, "options": {"expires": 60}},
         "run-monitors": {"task": "sites.tasks.run_monitors", "schedule": 15.0, "options": {"expires": 60}},
         "send-alerts": {"task": "sites.tasks.send_alerts", "schedule": 15.0, "options": {"expires": 60}},
         "run-lists": {"task": "sites.tasks.run_lists", "schedule": 15.0, "options": {"expires": 60}},

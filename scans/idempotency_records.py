@@ -45,13 +45,14 @@ def created_once(
     once: idempotency.Once | None,
     credentials: Credentials | None,
     create: Callable[[], Document],
-    kind: Literal["scan", "audit", "monitor", "site_list"],
+    kind: Literal["scan", "audit", "monitor", "site_list"] | None,
 ) -> Created[Document]:
     """Return the response of `create`, or the stored response to an earlier request with the same key.
 
     Raises the refusals of `create`, IdempotencyConflict and IdempotencyMismatch. With a key, everything happens under a
     lock and in one transaction: a second request with the same key gets IdempotencyConflict instead of creating a
-    second object. Credentials are not part of the request's digest and are compared separately.
+    second object. Credentials are not part of the request's digest and are compared separately. `kind` is None for
+    objects without credentials; their stored response outlives them.
     """
     if once is None:
         return Created(create())
@@ -61,7 +62,7 @@ def created_once(
         if stored_response is not None:
             return Created(stored_response, replayed=True)
         response = create()
-        _store_response(organization_id, once, response, **{f"{kind}_id": str(response["id"])})
+        _store_response(organization_id, once, response, **({f"{kind}_id": str(response["id"])} if kind else {}))
         return Created(response)
 
 

@@ -3,8 +3,20 @@
 from __future__ import annotations
 
 from accounts.access import Resource
-from sites.models import Audit, Badge, ListEntry, ListRun, ListShare, MaintenanceWindow, Monitor, MonitorRun, SiteList
+from sites.models import (
+    Assessment,
+    Audit,
+    Badge,
+    ListEntry,
+    ListRun,
+    ListShare,
+    MaintenanceWindow,
+    Monitor,
+    MonitorRun,
+    SiteList,
+)
 
+ASSESSMENT = Resource(Assessment, "asm", "assessment")
 AUDIT = Resource(Audit, "aud", "audit")
 BADGE = Resource(Badge, "bdg", "badge", related=("monitor",))
 MAINTENANCE_WINDOW = Resource(MaintenanceWindow, "mnt", "window")

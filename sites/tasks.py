@@ -1,4 +1,4 @@
-"""Celery tasks of audits, monitors and lists."""
+"""Celery tasks of audits, monitors, lists and assessments."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from infrastructure.periodic import PeriodicTask
 from infrastructure.postgresql.hang_detection import log_failure
 from scans.tasks import this_worker
 from sites import site_states
+from sites.assessments import refreshing
 from sites.audits import discovering, sweeping
 from sites.lists import counting, starting
 from sites.lists import runs as list_runs
-from sites.models import Alert, Audit, ListResult, ListRun, Monitor, MonitorRun, SiteList
+from sites.models import Alert, Assessment, Audit, ListResult, ListRun, Monitor, MonitorRun, SiteList
 from sites.monitors import grouping, notices, outcome, runs
 from website_scan.memory import release_memory
 
@@ -164,6 +165,31 @@ def count_results(row_id: str) -> None:
     Duplicate messages are harmless.
     """
     counting.count(row_id)
+
+
+@shared_task
+def copy_results(assessment_id: str) -> None:
+    """Copy an audit's results into an assessment.
+
+    Duplicate messages are harmless, and `sweep_assessments` handles lost ones.
+    """
+    try:
+        refreshing.copy_results(assessment_id)
+    except (OperationalError, InterfaceError) as error:
+        log_failure(error)
+        connection.close()
+    finally:
+        release_memory()
+
+
+def _has_refreshes() -> bool:
+    return Assessment.objects.waiting().exists()
+
+
+@shared_task(base=PeriodicTask, has_work=staticmethod(_has_refreshes))
+def sweep_assessments() -> None:
+    """Enqueue interrupted copies of results again (every 15 seconds)."""
+    refreshing.enqueue_lost_refreshes()
 
 
 def _deadline_check(seconds: float) -> Callable[[], bool]:

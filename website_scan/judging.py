@@ -25,6 +25,7 @@ from website_scan.findings import NotApplicable, ScanType, Server
 from website_scan.messages import excerpt, plain
 from website_scan.net.targets import Target
 from website_scan.outcomes import Fault, Verdict
+from website_scan.page.content_digest import content_digest
 from website_scan.page.evidence import Clock, Document, Page, ServedContent
 from website_scan.page.log_in import leads_elsewhere, needs_log_in
 from website_scan.page.server import server_of
@@ -374,6 +375,9 @@ class Judgement:
                 facts["needs_log_in"] = True
             if server := server_of(page.headers):
                 facts["server"] = str(server)
+        document = self.evidence.get(Document)
+        if isinstance(document, Document) and self.type is ScanType.ACCESSIBILITY:
+            facts["content_digest"] = content_digest(document)
         if notice := self._notice:
             facts["notice"] = notice
         if self._unseen_content_reason:

@@ -16,6 +16,8 @@ class Facts(TypedDict, total=False):
     `widths` are the page's widths in CSS pixels on which axe-core examined it.
 
     `needs_log_in`: the site answered with a log-in page instead of the requested page.
+
+    `content_digest` is equal for two reports of a page whose elements and texts, except for digits, are the same.
     """
 
     duration_s: float
@@ -36,6 +38,7 @@ class Facts(TypedDict, total=False):
     widths: list[int]
     frames_not_judged: int
     console_errors: int
+    content_digest: str
 
 
 class SiteFacts(TypedDict, total=False):

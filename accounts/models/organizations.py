@@ -94,6 +94,9 @@ class Tier(models.Model):
     list_entries = models.PositiveIntegerField(
         default=10, db_default=10, help_text="Number of sites in all lists together."
     )
+    assessments = models.PositiveIntegerField(
+        default=1, db_default=1, help_text="Number of assessments of conformance."
+    )
     shortest_interval = models.CharField(max_length=8, choices=Interval, default=Interval.DAY, db_default=Interval.DAY)
     reports_kept_days = models.PositiveSmallIntegerField(
         default=REPORTS_KEPT_DAYS,

@@ -136,14 +136,16 @@ def create_mute(*, caller: Caller, request: MuteRequest, place: str = "") -> tup
     return mute, True
 
 
-def mute_places(*, caller: Caller, request: MuteRequest, places: Mapping[str, str]) -> None:
-    """Mute a finding at several places.
+def mute_places(*, caller: Caller, request: MuteRequest, places: Mapping[str, str]) -> list[str]:
+    """Mute a finding at several places, and return the IDs of the mutes.
 
     `places` maps fingerprints to texts. Raises MuteLimit.
     """
     with transaction.atomic():
-        for fingerprint, place in places.items():
-            create_mute(caller=caller, request=replace(request, fingerprint=fingerprint), place=place)
+        return [
+            create_mute(caller=caller, request=replace(request, fingerprint=fingerprint), place=place)[0].id
+            for fingerprint, place in places.items()
+        ]
 
 
 def end_mute(*, caller: Caller, mute_id: str) -> Mute:

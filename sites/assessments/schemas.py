@@ -140,7 +140,6 @@ class AssessmentCriterionJson(TypedDict):
     url: Link
     outcome: Annotated[ResultName, "Failed if any page fails; else untested, then cannot tell, if any page is."]
     pages: Annotated[dict[str, int], "Number of pages by outcome."]
-    automatic_failures: Annotated[Count, "Pages with an open automatic failure."]
 
 
 class CriterionReport(AssessmentCriterionJson):

@@ -1,6 +1,13 @@
-"""Models of audits, monitors, alerts, lists and badges."""
+"""Models of audits, monitors, alerts, lists, badges and assessments."""
 
 from sites.models.alert import Alert, Cause
+from sites.models.assessment import (
+    Assessment,
+    AssessmentEvent,
+    AssessmentFinding,
+    AssessmentPage,
+    AssessmentResult,
+)
 from sites.models.audit import UNFINISHED, Audit, AuditFinding, AuditPage, AuditPlace
 from sites.models.badge import Badge
 from sites.models.list_run import ListCount, ListResult, ListRun, ListShare
@@ -12,6 +19,11 @@ from sites.models.site_state import SiteFinding, SiteState
 __all__ = [
     "UNFINISHED",
     "Alert",
+    "Assessment",
+    "AssessmentEvent",
+    "AssessmentFinding",
+    "AssessmentPage",
+    "AssessmentResult",
     "Audit",
     "AuditFinding",
     "AuditPage",

@@ -16,6 +16,8 @@ from website_scan.accessibility.standards import LABELS, LEVELS, Standard
 from website_scan.ids import new_id
 from website_scan.report.conformance import Result as AutomaticResult
 
+STANDARDS = [(standard.value, label) for standard, label in LABELS.items()]
+
 
 def new_assessment_id() -> str:
     return new_id("asm")
@@ -39,15 +41,13 @@ class Assessment(Leased):
         FINISHED = "finished"
 
     id = models.CharField(primary_key=True, max_length=40, default=new_assessment_id, editable=False)
-    organization = models.ForeignKey(
-        Organization, on_delete=models.CASCADE, related_name="assessments", db_index=False
-    )
+    organization = models.ForeignKey(Organization, on_delete=models.CASCADE, related_name="assessments", db_index=False)
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, blank=True, db_index=False
     )
     name = models.CharField(max_length=100)
     url = models.CharField(max_length=8192, help_text="Start of the site.")
-    standard = models.CharField(max_length=16, choices=LABELS.items(), default=Standard.WCAG_22)
+    standard = models.CharField(max_length=16, choices=STANDARDS, default=Standard.WCAG_22.value)
     level = models.CharField(max_length=3, choices=[(level, level) for level in LEVELS], default="AA")
     status = models.CharField(max_length=8, choices=Status, default=Status.OPEN)
     created_at = models.DateTimeField(default=timezone.now)
@@ -182,6 +182,10 @@ class AssessmentResult(models.Model):
         """Return the result that counts: an open automatic failure fails the criterion, whatever a person decided."""
         return self.Result.FAILED if self.open_failures else self.result
 
+    def is_older_than(self, page: AssessmentPage) -> bool:
+        """Return True if the page has changed since the person's test."""
+        return self.tested_at is not None and page.changed_at is not None and self.tested_at < page.changed_at
+
     @property
     def automatic(self) -> AutomaticResult:
         if self.open_failures:
@@ -240,6 +244,11 @@ class AssessmentFinding(models.Model):
     @property
     def is_open(self) -> bool:
         return self.fixed_at is None and not self.is_disputed
+
+    def end_dispute(self) -> None:
+        """Clear the dispute. The caller saves the row."""
+        self.dispute_reason = self.disputed_by_name = ""
+        self.disputed_at, self.mute_ids = None, []
 
 
 class AssessmentEvent(models.Model):

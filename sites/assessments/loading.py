@@ -1,0 +1,217 @@
+"""Load assessments as JSON, with a bounded number of queries for any number of pages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from django.db.models import Case, CharField, Count, F, QuerySet, Value, When
+
+from scans.schemas import timestamp_or_none
+from sites.assessments.schemas import (
+    AssessmentCriterionJson,
+    AssessmentFindingJson,
+    AssessmentJson,
+    AssessmentPageJson,
+    AssessmentProgress,
+    AssessmentReport,
+    AssessmentResultJson,
+    CriterionReport,
+)
+from sites.models import Assessment, AssessmentEvent, AssessmentFinding, AssessmentPage, AssessmentResult
+from website_scan.accessibility.standards import Standard, SuccessCriterion, required_criteria
+from website_scan.timestamps import timestamp
+
+Result = AssessmentResult.Result
+# The worst result first. An untested page leaves the whole criterion open, unless another page fails.
+SEVEREST_FIRST = (Result.FAILED, Result.UNTESTED, Result.CANNOT_TELL, Result.PASSED, Result.NOT_APPLICABLE)
+# The result that counts, as `AssessmentResult.outcome`.
+OUTCOME = Case(
+    When(open_failures__gt=0, then=Value(Result.FAILED.value)), default=F("result"), output_field=CharField()
+)
+
+
+def standard_criteria(assessment: Assessment) -> tuple[SuccessCriterion, ...]:
+    """Return the criteria that the assessment's standard requires at its level, in order."""
+    return required_criteria(Standard(assessment.standard), assessment.level)
+
+
+def criteria_rows(assessment: Assessment) -> list[AssessmentCriterionJson]:
+    """Return the result of each criterion over all pages. Executes one query."""
+    return _criteria_rows(assessment, _counts(assessment.results.all(), "criterion"))
+
+
+def assessment_json_of(
+    assessment: Assessment, criteria: Sequence[AssessmentCriterionJson] | None = None
+) -> AssessmentJson:
+    """Return an assessment. `criteria` are its rows, if the caller has loaded them."""
+    rows = criteria_rows(assessment) if criteria is None else criteria
+    return _assessment_json(assessment, rows)
+
+
+def assessments_json(assessments: Sequence[Assessment]) -> list[AssessmentJson]:
+    """Return several assessments. Executes one query."""
+    results = AssessmentResult.objects.filter(assessment__in=[one.id for one in assessments])
+    counts: dict[str, dict[str, dict[str, int]]] = {}
+    rows = results.annotate(counted_as=OUTCOME).order_by().values_list("assessment_id", "criterion", "counted_as")
+    for assessment_id, criterion, outcome, number in rows.annotate(number=Count("id")):
+        counts.setdefault(assessment_id, {}).setdefault(criterion, {})[outcome] = number
+    return [_assessment_json(one, _criteria_rows(one, counts.get(one.id, {}))) for one in assessments]
+
+
+def counts_by_page(assessment: Assessment, pages: Iterable[AssessmentPage]) -> dict[int, dict[str, int]]:
+    """Return the number of criteria by outcome for each page, by row ID. Executes one query."""
+    rows = _counts(assessment.results.filter(page__in=[page.id for page in pages]), "page_id")
+    return {int(page_id): counts for page_id, counts in rows.items()}
+
+
+def report_of(assessment: Assessment) -> AssessmentReport:
+    """Return the whole assessment with the results and findings that have content. Executes four queries."""
+    pages = {page.id: page for page in assessment.pages.order_by("number")}
+    rows = criteria_rows(assessment)
+    decided = assessment.results.exclude(result=Result.UNTESTED, note="", remedy="", open_failures=0)
+    results: dict[str, list[AssessmentResultJson]] = {}
+    for result in decided.order_by("page__number"):
+        results.setdefault(result.criterion, []).append(result_json_of(result, pages[result.page_id]))
+    findings: dict[str, list[AssessmentFindingJson]] = {}
+    for finding in assessment.findings.order_by("page__number", "check_id"):
+        document = finding_json_of(finding, pages[finding.page_id])
+        for number in finding.criteria:
+            findings.setdefault(number, []).append(document)
+    criteria: list[CriterionReport] = [
+        {**row, "results": results.get(row["number"], []), "findings": findings.get(row["number"], [])} for row in rows
+    ]
+    return {
+        "assessment": _assessment_json(assessment, rows),
+        "sample": [page_json_of(page) for page in pages.values()],
+        "criteria": criteria,
+    }
+
+
+def page_json_of(page: AssessmentPage) -> AssessmentPageJson:
+    return {
+        "number": page.number,
+        "url": page.url,
+        "name": page.name,
+        "title": page.title,
+        "is_state": page.is_state,
+        "reason": page.reason,
+        "scan_id": page.scan_id,
+        "judged_at": timestamp_or_none(page.judged_at),
+        "is_missing": page.is_missing,
+        "changed_at": timestamp_or_none(page.changed_at),
+    }
+
+
+def result_json_of(result: AssessmentResult, page: AssessmentPage) -> AssessmentResultJson:
+    return {
+        "page": page.number,
+        "criterion": result.criterion,
+        "outcome": result.outcome,
+        "result": result.result,
+        "note": result.note,
+        "remedy": result.remedy,
+        "version": result.version,
+        "tested_by": result.tested_by_name,
+        "tested_at": timestamp_or_none(result.tested_at),
+        "is_older_than_page": result.is_older_than(page),
+        "automatic": result.automatic.value,
+    }
+
+
+def finding_json_of(finding: AssessmentFinding, page: AssessmentPage) -> AssessmentFindingJson:
+    return {
+        "id": finding.id,
+        "page": page.number,
+        "check": finding.check_id,
+        "outcome": finding.outcome,
+        "has_failed": finding.has_failed,
+        "severity": finding.severity,
+        "title": finding.title,
+        "message": finding.message,
+        "fix": finding.fix,
+        "criteria": finding.criteria,
+        "places": [{"fingerprint": place["fingerprint"], "text": place["text"]} for place in finding.places],
+        "place_count": finding.place_count,
+        "state": "fixed" if finding.fixed_at else "new" if finding.is_new else "still",
+        "first_seen_at": timestamp(finding.first_seen_at),
+        "seen_at": timestamp(finding.seen_at),
+        "fixed_at": timestamp_or_none(finding.fixed_at),
+        "disputed": finding.is_disputed,
+        "dispute_reason": finding.dispute_reason,
+        "disputed_by": finding.disputed_by_name,
+        "disputed_at": timestamp_or_none(finding.disputed_at),
+    }
+
+
+def events_of(assessment: Assessment) -> QuerySet[AssessmentEvent]:
+    """Return the assessment's log, newest first."""
+    return assessment.events.order_by("-id")
+
+
+def _counts(results: QuerySet[AssessmentResult], column: str) -> dict[str, dict[str, int]]:
+    """Return the number of results by outcome, for each value of the column."""
+    counts: dict[str, dict[str, int]] = {}
+    rows = (
+        results.annotate(counted_as=OUTCOME).order_by().values_list(column, "counted_as").annotate(number=Count("id"))
+    )
+    for value, outcome, number in rows:
+        counts.setdefault(str(value), {})[outcome] = number
+    return counts
+
+
+def _criteria_rows(assessment: Assessment, counts: Mapping[str, Mapping[str, int]]) -> list[AssessmentCriterionJson]:
+    standard = Standard(assessment.standard)
+    return [
+        {
+            "number": one.number,
+            "name": one.name,
+            "level": one.level,
+            "clause": one.clause(standard),
+            "url": one.url,
+            "outcome": next((value for value in SEVEREST_FIRST if counts.get(one.number, {}).get(value)), "untested"),
+            "pages": {value: counts.get(one.number, {}).get(value, 0) for value in Result.values},
+        }
+        for one in standard_criteria(assessment)
+    ]
+
+
+def _assessment_json(assessment: Assessment, rows: Sequence[AssessmentCriterionJson]) -> AssessmentJson:
+    numbers = [row["pages"] for row in rows]
+    pages = sum(numbers[0].values()) if numbers else 0
+    progress: AssessmentProgress = {
+        "criteria": len(rows),
+        "criteria_tested": sum(not number["untested"] for number in numbers),
+        "results": pages * len(rows),
+        "results_tested": sum(sum(number.values()) - number["untested"] for number in numbers),
+    }
+    return {
+        "id": assessment.id,
+        "name": assessment.name,
+        "url": assessment.url,
+        "standard": assessment.standard,
+        "standard_name": Standard(assessment.standard).label,
+        "level": assessment.level,
+        "status": assessment.status,
+        "pages": pages,
+        "progress": progress,
+        "scope": assessment.scope,
+        "evaluators": assessment.evaluators,
+        "method": assessment.method,
+        "owner_name": assessment.owner_name,
+        "contact_email": assessment.contact_email,
+        "contact_url": assessment.contact_url,
+        "contact_phone": assessment.contact_phone,
+        "burden": assessment.burden,
+        "exempt_content": assessment.exempt_content,
+        "alternatives": assessment.alternatives,
+        "enforcement": assessment.enforcement,
+        "audit_id": assessment.audit_id,
+        "evidence_at": timestamp_or_none(assessment.evidence_at),
+        "refreshing": assessment.is_refreshing,
+        "refresh_error": assessment.refresh_error,
+        "created_at": timestamp(assessment.created_at),
+        "updated_at": timestamp(assessment.updated_at),
+        "finished_at": timestamp_or_none(assessment.finished_at),
+        "shared": assessment.shared_at is not None,
+        "assessment_url": assessment.assessment_url,
+    }
