@@ -65,23 +65,26 @@ def software_assertor() -> dict[str, Any]:
     }
 
 
-def assertion(
-    *, by: str, subject: str, mode: str | None, test: str, outcome: str, title: str, description: str, date: str | None
-) -> dict[str, Any]:
-    """Return an assertion. `by`, `subject` and `test` are IRIs; a result that nobody reached has no mode and no date."""
-    result = {
-        "@type": "earl:TestResult",
-        "earl:outcome": outcome,
-        "dct:title": title,
-        "dct:description": description,
-    }
+def assertion(*, by: str, subject: str, mode: str | None, test: str, result: dict[str, Any]) -> dict[str, Any]:
+    """Return an assertion. `by`, `subject` and `test` are IRIs. A result that nobody reached has no mode."""
     return {
         "@type": "earl:Assertion",
         "earl:assertedBy": by,
         "earl:subject": subject,
         **({"earl:mode": mode} if mode else {}),
         "earl:test": test,
-        "earl:result": result | ({"dct:date": date} if date else {}),
+        "earl:result": result,
+    }
+
+
+def result_of(outcome: str, title: str, description: str, date: str | None) -> dict[str, Any]:
+    """Return the result of a test. `date` is None if nobody tested."""
+    return {
+        "@type": "earl:TestResult",
+        "earl:outcome": outcome,
+        "dct:title": title,
+        "dct:description": description,
+        **({"dct:date": date} if date else {}),
     }
 
 
@@ -94,8 +97,10 @@ def _assertion(url: str, completed_at: str, row: CriterionResult) -> dict[str, A
         subject=url,
         mode="earl:automatic",
         test=row["url"],
-        outcome=OUTCOMES[result],
-        title=f"{row['number']} {row['name']} ({row['level']})",
-        description="\n".join(texts) or INFORMATION[result],
-        date=completed_at,
+        result=result_of(
+            OUTCOMES[result],
+            f"{row['number']} {row['name']} ({row['level']})",
+            "\n".join(texts) or INFORMATION[result],
+            completed_at,
+        ),
     )

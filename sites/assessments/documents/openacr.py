@@ -123,8 +123,8 @@ def _notes(report: AssessmentReport, results: Iterable[CriterionResults]) -> str
     if rows:
         number = counted(len(rows), "criterion is", "criteria are")
         texts.append(
-            f"Incomplete: {number} not evaluated at levels A and AA. VPAT allows that only at level AAA, so people have "
-            "to test them before this report is published."
+            f"Incomplete: {number} not evaluated at levels A and AA. VPAT allows that only at level AAA, so people "
+            "have to test them before this report is published."
         )
     if not assessment["contact_email"]:
         texts.append("The e-mail address of the contact is missing.")
@@ -224,7 +224,7 @@ class _Dumper(yaml.SafeDumper):
     YAML 1.1 and 1.2 differ in what they take for a number: 1e3 and 0o17 are numbers in YAML 1.2 only.
     """
 
-    def ignore_aliases(self, data: object) -> bool:
+    def ignore_aliases(self, _: object) -> bool:
         return True
 
     def represent_str(self, data: str) -> yaml.ScalarNode:

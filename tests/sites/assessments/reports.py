@@ -183,8 +183,8 @@ def decided(decision: str, **options: Any) -> dict[Cell, AssessmentResultJson]:
 def museum_report(**options: Any) -> AssessmentReport:
     """Return a report with every kind of result.
 
-    - 1.1.1: on page 1, a person confirms an automatic failure; on page 2, a person saw none, but a check did; on page 3,
-      a finding is disputed and a person saw no failure; untested on page 4.
+    - 1.1.1: on page 1, a person confirms an automatic failure; on page 2, a person saw none, but a check did; on
+      page 3, a finding is disputed and a person saw no failure; untested on page 4.
     - 1.4.3: a check could not decide on page 1; a failure is fixed on page 2; untested on all pages.
     - 2.1.1: failed on the state only, and passed on the pages.
     - 2.4.7: failed on all pages.
@@ -209,7 +209,6 @@ def museum_report(**options: Any) -> AssessmentReport:
     decide("3.2.1", dict.fromkeys(PAGES, "passed"))
     results[2, "3.2.1"]["is_older_than_page"] = True
     decide("3.3.1", dict.fromkeys(PAGES, "passed") | {4: "cannot_tell"})
-    contrast = {"title": "Text over a picture", "check": "color-contrast"}
     findings = {
         "1.1.1": [
             finding(1, "image-alt", "1.1.1"),
@@ -217,7 +216,7 @@ def museum_report(**options: Any) -> AssessmentReport:
             disputed(3, "image-alt", "1.1.1"),
         ],
         "1.4.3": [
-            finding(1, "color-contrast", "1.4.3", has_failed=False, **{"title": contrast["title"]}),
+            finding(1, "color-contrast", "1.4.3", has_failed=False, title="Text over a picture"),
             finding(2, "color-contrast", "1.4.3", state="fixed", fixed_at="2026-10-01T08:00:00Z"),
         ],
     }
