@@ -149,7 +149,7 @@ def _methods(report: AssessmentReport) -> str:
 def _chapters(report: AssessmentReport, results: Iterable[CriterionResults]) -> dict[str, Any]:
     standard, level = Standard(report["assessment"]["standard"]), report["assessment"]["level"]
     covered = LEVELS[: LEVELS.index(level) + 1]
-    rows: dict[str, list[dict[str, Any]]] = {one: [] for one in LEVELS}
+    rows: dict[str, list[dict[str, Any]]] = {name: [] for name in LEVELS}
     for one in results:
         rows[one.criterion["level"]].append(_criterion(one.criterion["number"], adherence(one), _remarks(one)))
     if standard is Standard.EN_301_549:
@@ -159,11 +159,11 @@ def _chapters(report: AssessmentReport, results: Iterable[CriterionResults]) -> 
             if newer.number not in known:
                 remark = f"{standard.label} does not require this criterion."
                 rows[newer.level].append(_criterion(newer.number, NOT_EVALUATED, remark))
-    chapters = {}
-    for one in LEVELS:
-        chapter = f"success_criteria_level_{one.lower()}"
-        if rows[one]:
-            criteria = sorted(rows[one], key=lambda row: [int(part) for part in row["num"].split(".")])
+    chapters: dict[str, Any] = {}
+    for name in LEVELS:
+        chapter = f"success_criteria_level_{name.lower()}"
+        if rows[name]:
+            criteria = sorted(rows[name], key=lambda row: [int(part) for part in row["num"].split(".")])
             notes = "Only the component Web is evaluated: no electronic documents, software or authoring tools."
             chapters[chapter] = {"notes": notes, "criteria": criteria}
         else:

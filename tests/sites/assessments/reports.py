@@ -249,7 +249,7 @@ def hostile_report(text: str) -> AssessmentReport:
         (2, "1.1.1"): result(2, "1.1.1", "passed", note=text, tested_by=text),
         (3, "1.4.3"): result(3, "1.4.3", "cannot_tell", note=text, remedy=text, tested_by=text),
     }
-    texts = dict.fromkeys(
+    texts: dict[str, Any] = dict.fromkeys(
         (
             *("name", "scope", "evaluators", "method", "owner_name", "contact_email", "contact_url", "contact_phone"),
             *("burden", "exempt_content", "alternatives", "enforcement"),
