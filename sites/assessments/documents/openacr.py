@@ -15,8 +15,8 @@ from sites.assessments.documents.page_results import (
     CriterionResults,
     PageResult,
     evaluators_of,
+    method_sentences,
     results_by_criterion,
-    sample_sentence,
 )
 from sites.assessments.documents.texts import one_line, sentence
 from sites.assessments.schemas import AssessmentReport
@@ -107,7 +107,7 @@ def _contact(report: AssessmentReport, name: str) -> dict[str, str]:
     fields = {
         "name": name,
         "company_name": assessment["owner_name"],
-        "email": assessment["contact_email"] or MISSING_EMAIL,
+        "email": one_line(assessment["contact_email"]) or MISSING_EMAIL,
         "phone": assessment["contact_phone"],
         "website": assessment["url"],
     }
@@ -139,8 +139,8 @@ def _methods(report: AssessmentReport) -> str:
     return _joined(
         [
             assessment["method"],
-            f"People tested a sample by {assessment['standard_name']}, level {assessment['level']}.",
-            sample_sentence(report),
+            f"The standard is {assessment['standard_name']}, level {assessment['level']}.",
+            method_sentences(report),
             *names,
         ]
     )
@@ -148,7 +148,7 @@ def _methods(report: AssessmentReport) -> str:
 
 def _chapters(report: AssessmentReport, results: Iterable[CriterionResults]) -> dict[str, Any]:
     standard, level = Standard(report["assessment"]["standard"]), report["assessment"]["level"]
-    covered = LEVELS[: LEVELS.index(level) + 1]
+    covered = [name for name in LEVELS if any(one["level"] == name for one in report["criteria"])]
     rows: dict[str, list[dict[str, Any]]] = {name: [] for name in LEVELS}
     for one in results:
         rows[one.criterion["level"]].append(_criterion(one.criterion["number"], adherence(one), _remarks(one)))

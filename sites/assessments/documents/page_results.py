@@ -134,8 +134,11 @@ def _results_of(report: AssessmentReport, criterion: CriterionReport) -> Criteri
     return CriterionResults(criterion, pages)
 
 
-def sample_sentence(report: AssessmentReport) -> str:
-    """Return a sentence about the size of the sample and what was automatic."""
+def method_sentences(report: AssessmentReport) -> str:
+    """Return sentences about the size of the sample, and about what people and automatic checks did."""
+    results = [result["result"] for criterion in report["criteria"] for result in criterion["results"]]
+    has_tests = any(result != "untested" for result in results)
+    people = "People tested a sample of the website." if has_tests else "No person has tested the website yet."
     sample = report["sample"]
     states = sum(page["is_state"] for page in sample)
     parts = []
@@ -145,7 +148,7 @@ def sample_sentence(report: AssessmentReport) -> str:
         parts.append(counted(states, "state of a page", "states of pages"))
     automatic = sum(bool(page["scan_id"]) for page in sample)
     checks = f" Automatic checks examined {counted(automatic, 'page')} of it." if automatic else ""
-    return f"The sample has {' and '.join(parts) or 'no pages'}.{checks}"
+    return f"{people} The sample has {' and '.join(parts) or 'no pages'}.{checks}"
 
 
 def evaluators_of(report: AssessmentReport) -> list[str]:

@@ -13,8 +13,8 @@ from sites.assessments.documents.page_results import (
     CriterionResults,
     PageResult,
     evaluators_of,
+    method_sentences,
     results_by_criterion,
-    sample_sentence,
 )
 from sites.assessments.documents.texts import one_line, paragraphs, sentence
 from sites.assessments.schemas import AssessmentJson, AssessmentReport
@@ -166,7 +166,7 @@ class _Draft:
         yield f"This statement was prepared on {finished_at[:10] if finished_at else self.placeholder('date')}."
         yield (
             f"It is based on a self-assessment by {self.assessment['standard_name']}, level "
-            f"{self.assessment['level']}: people tested a sample of the website. {sample_sentence(self.report)}"
+            f"{self.assessment['level']}. {method_sentences(self.report)}"
         )
         if names := [one_line(name, MAX_TITLE) for name in evaluators_of(self.report)]:
             yield f"Tested by {', '.join(names)}."

@@ -21,6 +21,7 @@ from tests.sites.assessments.reports import (
     finding,
     hostile_report,
     museum_report,
+    page,
     report_of,
     result,
 )
@@ -89,6 +90,25 @@ def test_remarks_have_notes_remedies_and_open_findings() -> None:
     assert contrast == "Not tested on 4 pages. Home: A person has to review: Text over a picture."
 
 
+def test_half_of_the_pages_is_partial_support() -> None:
+    decisions = {1: "failed", 2: "failed", 3: "passed", 4: "passed"}
+    report = report_of({(number, "1.1.1"): result(number, "1.1.1", value) for number, value in decisions.items()})
+    assert adherences(loaded(report))["1.1.1"]["level"] == "partially-supports"
+
+
+def test_changed_page_is_to_be_tested_again() -> None:
+    notes = adherences(loaded(museum_report()))["3.2.1"]["notes"]
+    assert notes == "Passed on 3 pages. To be tested again, because of changes since the test, on 1 page."
+
+
+def test_remarks_of_more_than_five_pages_are_counted() -> None:
+    sample = [page(number, f"/{number}") for number in range(1, 8)]
+    failed = {(number, "1.1.1"): result(number, "1.1.1", "failed", note="No text.") for number in range(1, 8)}
+    notes = adherences(loaded(report_of(failed, sample=sample)))["1.1.1"]["notes"]
+    assert notes.count("No text.") == 5
+    assert notes.endswith("There are notes about 2 more pages.")
+
+
 def test_remarks_are_bounded() -> None:
     failed = {(number, "1.1.1"): result(number, "1.1.1", "failed", note="x" * 9_000) for number in (1, 2, 3, 4)}
     findings = {"1.1.1": [finding(1, f"check-{number}", "1.1.1", title="y" * 500) for number in range(30)]}
@@ -111,6 +131,11 @@ def test_chapters_that_nobody_evaluated_are_disabled() -> None:
         "notes": "Not evaluated. The assessment covers level A.",
         "disabled": True,
     }
+
+
+def test_levels_that_the_standard_lacks_are_not_covered() -> None:
+    chapters = loaded(museum_report(standard=Standard.EN_301_549, level="AAA"))["chapters"]
+    assert chapters["success_criteria_level_aaa"]["notes"] == "Not evaluated. The assessment covers levels A and AA."
 
 
 def test_european_report_does_not_evaluate_criteria_that_are_new_in_wcag_22() -> None:

@@ -16,6 +16,7 @@ from sites.assessments.schemas import AssessmentReport
 from tests.sites.assessments.reports import (
     FINISHED_AT,
     HOSTILE,
+    PAGES,
     decided,
     disputed,
     finding,
@@ -119,6 +120,15 @@ def test_failures_of_most_criteria_make_it_not_compliant() -> None:
     )
 
 
+def test_failures_of_half_of_the_applicable_criteria_are_partial_compliance() -> None:
+    results = decided("passed") | {(number, "4.1.3"): result(number, "4.1.3", "not_applicable") for number in PAGES}
+    numbers = list(dict.fromkeys(number for _, number in results))
+    half = {(2, number): result(2, number, "failed") for number in numbers[:27]}
+    assert status(report_of(results | half)).startswith("This website is partially compliant")
+    more = half | {(2, numbers[27]): result(2, numbers[27], "failed")}
+    assert status(report_of(results | more)).startswith("This website is not compliant")
+
+
 @pytest.mark.parametrize("field", ["burden", "exempt_content"])
 def test_exemption_alone_is_partial_compliance(field: str) -> None:
     report = passed_except(0, **{field: "Maps of 1890."})
@@ -187,12 +197,18 @@ def test_preparation_names_date_method_and_people() -> None:
     report = museum_report(evaluators="Ada Ruiz\n\nBo Lind", method="By WCAG-EM.")
     assert section_of(report, "Preparation").paragraphs == [
         "This statement was prepared on 2026-11-02.",
-        "It is based on a self-assessment by WCAG 2.2, level AA: people tested a sample of the website. The sample has "
-        "3 pages and 1 state of a page. Automatic checks examined 3 pages of it.",
+        "It is based on a self-assessment by WCAG 2.2, level AA. People tested a sample of the website. The sample "
+        "has 3 pages and 1 state of a page. Automatic checks examined 3 pages of it.",
         "Tested by Ada Ruiz, Bo Lind.",
         "By WCAG-EM.",
         "The statement was last reviewed on 2026-11-02.",
     ]
+
+
+def test_preparation_admits_that_nobody_has_tested() -> None:
+    results = {(1, "1.1.1"): result(1, "1.1.1", "untested", outcome="failed")}
+    method = section_of(report_of(results), "Preparation").paragraphs[1]
+    assert "level AA. No person has tested the website yet. The sample has" in method
 
 
 def test_testers_stand_in_for_evaluators_without_names() -> None:
