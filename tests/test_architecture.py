@@ -158,6 +158,7 @@ def test_tasks_called_by_name_exist() -> None:
         "infrastructure.tasks.delete_old",
         "reports.tasks.announce_mutes",
         "accounts.tasks.send_mails",
+        "sites.tasks.copy_results",
         "sites.tasks.count_results",
         "sites.tasks.finish_run",
         "sites.tasks.discover_pages",

@@ -18,6 +18,7 @@ from website_scan.catalogue import Category, Check, caps, catalogue_version
 from website_scan.catalogue import checks as checks_of
 from website_scan.check_results import check_result
 from website_scan.errors import Refusal
+from website_scan.exhibits.axe_facts import axe_facts
 from website_scan.exhibits.collection import exhibits
 from website_scan.exhibits.pictures import pictures
 from website_scan.exhibits.site_facts import site_facts
@@ -375,8 +376,7 @@ class Judgement:
                 facts["needs_log_in"] = True
             if server := server_of(page.headers):
                 facts["server"] = str(server)
-        document = self.evidence.get(Document)
-        if isinstance(document, Document) and self.type is ScanType.ACCESSIBILITY:
+        if self.type is ScanType.ACCESSIBILITY and isinstance(document := self.evidence.get(Document), Document):
             facts["content_digest"] = content_digest(document)
         if notice := self._notice:
             facts["notice"] = notice
@@ -388,10 +388,7 @@ class Judgement:
         if self._browser_load is not None and self._browser_load.product:
             facts["browser"] = self._browser_load.product
             if self._browser_load.axe is not None and self.type is ScanType.ACCESSIBILITY:
-                facts["axe_core"] = self._browser_load.axe.version
-                facts["widths"] = list(self._browser_load.axe.widths)
-                if self._browser_load.axe.untested_frames:
-                    facts["frames_not_judged"] = self._browser_load.axe.untested_frames
+                facts |= axe_facts(self._browser_load.axe)
             if self._browser_load.console_errors:
                 facts["console_errors"] = len(self._browser_load.console_errors)
         return facts

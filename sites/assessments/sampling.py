@@ -10,9 +10,10 @@ import random
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl
 
 from sites.models import AssessmentPage
+from website_scan.urls import Url
 
 Reason = AssessmentPage.Reason
 
@@ -71,12 +72,12 @@ def _worst_of_each_kind(candidates: Iterable[Candidate]) -> list[Candidate]:
 
 
 def _is_common(page: Candidate) -> bool:
-    return COMMON_PAGE.search(urlsplit(page.url).path) is not None
+    return COMMON_PAGE.search(Url.of(page.url).path) is not None
 
 
 def _kind(url: str) -> tuple[str, ...]:
     """Return what pages of the same kind have in common: first folder, depth, and names of parameters."""
-    parts = urlsplit(url)
+    parts = Url.of(url)
     folders = [DIGITS.sub("0", folder) for folder in parts.path.split("/") if folder]
     # A page directly below the start page is a kind of its own.
     first = folders[0] if folders else ""
