@@ -121,18 +121,32 @@ def memberships_of_user(user: User | AnonymousUser) -> QuerySet[Membership]:
 
 
 def active_members(organization_id: int) -> QuerySet[User]:
-    """Return the organization's members who may log in."""
-    return User.objects.filter(membership__organization_id=organization_id, is_active=True, closed_at=None)
+    """Return the organization's members who may log in and see all sites.
+
+    They can be recipients of e-mails about any of its rows.
+    """
+    memberships = Membership.objects.filter(organization_id=organization_id, limited_to=[])
+    return User.objects.filter(membership__in=memberships, is_active=True, closed_at=None)
 
 
 def rows_of_member(model: type[M], user: User | AnonymousUser) -> QuerySet[M]:
-    """Return the rows of this model in all the person's organizations.
+    """Return the rows of this model in all the person's organizations, except those with a limited membership.
 
     Empty for an anonymous user.
     """
-    if not user.is_authenticated:
-        return model._default_manager.none()
-    return model._default_manager.filter(organization__membership__user=user)
+    return _rows_of_memberships(model, memberships_of_user(user).filter(limited_to=[]))
+
+
+def rows_of_any_member(model: type[M], user: User | AnonymousUser) -> QuerySet[M]:
+    """Return the rows of this model in all the person's organizations.
+
+    A limited member may not see all of them: the caller asks `accounts.scopes`. Empty for an anonymous user.
+    """
+    return _rows_of_memberships(model, memberships_of_user(user))
+
+
+def _rows_of_memberships(model: type[M], memberships: QuerySet[Membership]) -> QuerySet[M]:
+    return model._default_manager.filter(organization__in=memberships.values("organization"))
 
 
 def shared_rows(model: type[M], *, part_of: str = "") -> QuerySet[M]:

@@ -41,6 +41,7 @@ def _member_json(membership: Membership) -> dict[str, Any]:
         "first_name": user.first_name,
         "last_name": user.last_name,
         "role": membership.role,
+        "limited_to": membership.limited_to,
         "weekly_digest": membership.weekly_digest,
         "created_at": membership.created_at,
     }
@@ -51,6 +52,7 @@ def _invitation_json(invitation: Invitation) -> dict[str, Any]:
         "id": invitation.id,
         "email": invitation.email,
         "role": invitation.role,
+        "limited_to": invitation.limited_to,
         "invited_by": invitation.invited_by.email if invitation.invited_by else None,
         "created_at": invitation.created_at,
         "expires_at": invitation.expires_at,

@@ -6,7 +6,7 @@ an owner, and reads the actor's role again under the lock.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from django.conf import settings
 from django.core import signing
@@ -24,6 +24,8 @@ INVITATION_SALT = "accounts.invitation"
 COPYABLE_LINK_SALT = "accounts.invitation.copied"
 MAX_OPEN_INVITATIONS = 100
 Role = Membership.Role
+LIMITABLE_ROLES = (Role.VIEWER, Role.MEMBER)
+ALL_SITES = "all sites"
 
 
 def grantable_roles(actor: Membership) -> list[str]:
@@ -52,11 +54,30 @@ def change_role(*, actor: Membership, subject: Membership, role: str) -> None:
     if subject.role == role:
         return
     _require_another_owner(subject)
+    _refuse_limits_of_managers(role, subject.limited_to)
     before, subject.role = subject.role, role
     subject.save(update_fields=["role"])
     changed = {"from": before, "to": role}
     activity.record_by_member(actor, "member.role_changed", subject.user.email, role=changed)
     end_invitations(by=actor.user, subject=subject, but=grantable_roles(subject))
+
+
+@transaction.atomic
+def limit_member(*, actor: Membership, subject: Membership, limits: Sequence[str]) -> None:
+    """Limit a viewer or a member to some sites (`accounts.scopes`), or lift the limit if there are none.
+
+    Raises AccountRefused.
+    """
+    actor, subject = _lock_and_reload(actor), _reload(subject)
+    if not may_manage(actor, subject):
+        raise AccountRefused("Your role does not allow this.")
+    _refuse_limits_of_managers(subject.role, limits)
+    if subject.limited_to == list(limits):
+        return
+    changed = {"from": ", ".join(subject.limited_to) or ALL_SITES, "to": ", ".join(limits) or ALL_SITES}
+    subject.limited_to = list(limits)
+    subject.save(update_fields=["limited_to"])
+    activity.record_by_member(actor, "member.limited", subject.user.email, sites=changed)
 
 
 @transaction.atomic
@@ -77,14 +98,17 @@ def remove_member(*, actor: Membership, subject: Membership) -> None:
 
 
 @transaction.atomic
-def invite(*, actor: Membership, email: str, role: str) -> Invitation:
+def invite(*, actor: Membership, email: str, role: str, limits: Sequence[str] = ()) -> Invitation:
     """Create an invitation, and revoke an earlier one to the same address.
+
+    `limits` are the sites that the person will be limited to.
 
     Raises AccountRefused.
     """
     actor = _lock_and_reload(actor)
     if role not in grantable_roles(actor):
         raise AccountRefused("Your role does not allow this.")
+    _refuse_limits_of_managers(role, limits)
     person = access.find_person(email)
     if person is not None and access.rows(Membership, actor.organization_id).filter(user=person).exists():
         raise AccountRefused("This person is already a member.")
@@ -99,11 +123,13 @@ def invite(*, actor: Membership, email: str, role: str) -> Invitation:
         organization=actor.organization,
         email=with_normal_domain(email),
         role=role,
+        limited_to=list(limits),
         invited_by=actor.user,
         created_at=now,
         expires_at=now + INVITATION_LIFETIME,
     )
-    activity.record_by_member(actor, "member.invited", email, role=role)
+    sites = {"sites": ", ".join(limits)} if limits else {}
+    activity.record_by_member(actor, "member.invited", email, role=role, **sites)
     return invitation
 
 
@@ -195,7 +221,9 @@ def accept_invitation(*, invitation: Invitation, user: User) -> Membership:
     if not pending.update(accepted_at=timezone.now()):
         raise AccountRefused("This invitation has been used or revoked.")
     membership, is_new_member = Membership.objects.get_or_create(
-        organization=invitation.organization, user=user, defaults={"role": invitation.role}
+        organization=invitation.organization,
+        user=user,
+        defaults={"role": invitation.role, "limited_to": invitation.limited_to},
     )
     if is_new_member:
         activity.record(invitation.organization, user, "member.joined", role=invitation.role)
@@ -224,6 +252,12 @@ def _reload(membership: Membership) -> Membership:
     if reloaded is None:
         raise AccountRefused("This person is no longer a member.")
     return reloaded
+
+
+def _refuse_limits_of_managers(role: str, limits: Sequence[str]) -> None:
+    """Raise AccountRefused for an owner or admin with limits: they manage everything in the organization."""
+    if limits and role not in LIMITABLE_ROLES:
+        raise AccountRefused("Only viewers and members can be limited to some sites. Lift the limit first.")
 
 
 def _require_another_owner(subject: Membership) -> None:

@@ -34,8 +34,11 @@ class MemberRequest(HttpRequest):
     membership: Membership
 
 
-def requires(role: str) -> Callable[[View], View]:
+def requires(role: str, *, serves_limited: bool = False) -> Callable[[View], View]:
     """Decorator for pages with an organization's slug in the URL. Sets `request.membership` or refuses the request.
+
+    Members who are limited to some sites get a 403, unless `serves_limited` is True. Then the view must restrict what
+    it shows and does to `scope_of(request.membership)`.
 
     Anonymous users are redirected to the login page, people who are not members get a 404 as if the organization did
     not exist, and members whose role is lower than `role` get a 403. Raises `UnmetLoginRequirement` for members
@@ -45,7 +48,7 @@ def requires(role: str) -> Callable[[View], View]:
     def decorate(view: View) -> View:
         @functools.wraps(view)
         def wrapped(request: HttpRequest, *args: Any, organization: str, **kwargs: Any) -> HttpResponseBase:
-            return _refusal(request, organization, role) or view(request, *args, **kwargs)
+            return _refusal(request, organization, role, serves_limited) or view(request, *args, **kwargs)
 
         return wrapped
 
@@ -130,7 +133,7 @@ def select_organization(request: HttpRequest, organization_id: int) -> None:
     request.session[SELECTED_ORGANIZATION_KEY] = organization_id
 
 
-def _refusal(request: HttpRequest, organization: str, role: str) -> HttpResponse | None:
+def _refusal(request: HttpRequest, organization: str, role: str, serves_limited: bool) -> HttpResponse | None:
     if not request.user.is_authenticated:
         return _redirect_to_login(request)
     membership = next(iter(_load_memberships(request, organization)), None)
@@ -139,6 +142,10 @@ def _refusal(request: HttpRequest, organization: str, role: str) -> HttpResponse
     if unmet := missing(request.user, membership.organization):
         raise unmet
     request.membership = membership  # type: ignore[attr-defined]  # declared by MemberRequest
+    if membership.is_limited and not serves_limited:
+        detail = f"You can see only some sites of {membership.organization}. This page is about all of them."
+        context = {"status": 403, "shell": "shell.html", "message": "This page is not available to you."}
+        return render(request, "error.html", context | {"detail": detail}, status=403)
     if membership.has(role):
         return None
     context = {

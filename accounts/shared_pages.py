@@ -99,6 +99,8 @@ def surroundings(visible: VisibleObject) -> dict[str, Any]:
         "shell": "shell.html" if visible.membership else "base.html",
         "is_member": visible.membership is not None,
         "may_scan": visible.membership is not None and visible.membership.is_member,
+        # A member who is limited to some sites cannot open the pages of monitors and mutes.
+        "sees_everything": visible.membership is not None and not visible.membership.is_limited,
     }
 
 

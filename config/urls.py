@@ -195,6 +195,7 @@ organization_urls = [
     path("mutes/<str:mute_id>/end", mute_views.mute_end, name="mute-end"),
     path("members/", organization.members, name="members"),
     path("members/<int:membership_id>/role", organization.member_role, name="member-role"),
+    path("members/<int:membership_id>/sites", organization.member_limits, name="member-limits"),
     path("members/<int:membership_id>/remove", organization.member_remove, name="member-remove"),
     path("invitations/<str:invitation_id>/revoke", organization.invitation_revoke, name="invitation-revoke"),
     path("keys/", key_pages.keys, name="keys"),

@@ -13,6 +13,7 @@ from typing import Any
 from django.db.models import Q, QuerySet
 
 from accounts import access, usage
+from accounts.scopes import Scope
 from accounts.usage import Quota, TierLimits
 from dashboard.entries import AUDIT_COLUMNS, SCAN_COLUMNS, Entry, entries
 from infrastructure.web import keyset
@@ -96,8 +97,8 @@ def recent(organization_id: int) -> Recent:
     return Recent(rows[: len(listed)], len(running) > MAX_RUNNING, rows[len(listed) :])
 
 
-def entry_page(organization_id: int, query: Mapping[str, str]) -> EntryPage:
-    """Return a page of entries, filtered by `type`, `status` and URL text (`q`).
+def entry_page(organization_id: int, query: Mapping[str, str], scope: Scope | None = None) -> EntryPage:
+    """Return a page of entries in the scope, filtered by `type`, `status` and URL text (`q`).
 
     Ignores unknown values.
 
@@ -106,6 +107,10 @@ def entry_page(organization_id: int, query: Mapping[str, str]) -> EntryPage:
     type, status = query.get("type", ""), query.get("status", "")
     type, status = type if type in Scan.Type.values else "", status if status in FILTERS else ""
     audits, scans = _audits(organization_id), _single_scans(organization_id)
+    if scope is not None:
+        # An audit of listed pages may have several sites.
+        audits = audits.filter(scope.url_condition).exclude(kind=Audit.Kind.PAGES)
+        scans = scans.filter(scope.condition)
     has_monitors = query.get("monitors") == "yes"
     if not has_monitors:
         audits = audits.filter(run_of="")

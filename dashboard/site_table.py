@@ -11,6 +11,7 @@ from django.utils import timezone
 from accounts import access
 from accounts.authentication import Caller
 from accounts.models import Tier
+from accounts.scopes import Scope
 from dashboard.sites import PageRow, page_results
 from infrastructure.web import keyset
 from infrastructure.web.keyset import LinkedPage
@@ -91,13 +92,17 @@ class SiteTable:
         return check_name(self.filters["check"]) if "check" in self.filters else ""
 
 
-def site_table(organization_id: int, query: Mapping[str, str]) -> SiteTable:
-    """Return a page of sites that match the filters, ignoring invalid ones."""
+def site_table(organization_id: int, query: Mapping[str, str], scope: Scope | None = None) -> SiteTable:
+    """Return a page of the sites in the scope that match the filters, ignoring invalid ones."""
     filters = _filters(query)
+    conditions = _conditions(filters, organization_id)
+    if scope is not None:
+        condition, parameters = scope.sql("state.host")
+        conditions[condition] = parameters
     page = sorted_page(
         SOURCE,
         query,
-        conditions=_conditions(filters, organization_id),
+        conditions=conditions,
         filters=filters,
         size=PAGE_SIZE,
         fetch=lambda sql, **parameters: access.fetch_rows(sql, organization_id, **parameters),
@@ -112,7 +117,7 @@ def site_table(organization_id: int, query: Mapping[str, str]) -> SiteTable:
         filters=filters,
         sort=sort,
         columns=columns_of(SOURCE, LABELS, sort, filters),
-        has_tags=access.rows(SiteList, organization_id).exists(),
+        has_tags=scope is None and access.rows(SiteList, organization_id).exists(),
     )
 
 

@@ -23,6 +23,7 @@ from accounts.authentication import member_caller
 from accounts.identity.freshness import session_suffices
 from accounts.models import Membership
 from accounts.roles import MemberRequest, current_membership, known, page_of, requires
+from accounts.scopes import scope_of
 from accounts.submissions import form_page, refuse_over_rate_or_in_maintenance
 from dashboard import attention, scan_lists, site_table
 from dashboard.next_steps import next_steps
@@ -35,11 +36,14 @@ from scans.models import INDEXED_URL_LENGTH, Scan, path_of
 from scans.policy import scan_policy
 from scans.requests import ScanRequest
 from sites.audits.services import cancel_audit, find_audit
+from sites.audits.visibility import may_see_audit
 from sites.badges.services import badge_of_page
+from sites.models import Audit
 from sites.monitors.pages.lists import latest_changes
 from sites.pages.estimates import estimate
 from sites.pages.forms import ScanForm
 from sites.pages.starting import start, start_again
+from sites.resources import AUDIT
 from website_scan.errors import Refusal
 from website_scan.findings import ScanType
 from website_scan.messages import counted
@@ -64,10 +68,15 @@ def scan_start(request: HttpRequest) -> HttpResponse:
 
 
 @require_safe
-@requires(Membership.Role.VIEWER)
+@requires(Membership.Role.VIEWER, serves_limited=True)
 def overview(request: MemberRequest) -> HttpResponse:
-    """Show what has to be done now, what got better and what is coming, and the latest scans."""
+    """Show what has to be done now, what got better and what is coming, and the latest scans.
+
+    Members who are limited to some sites begin with the table of these sites.
+    """
     member = request.membership
+    if member.is_limited:
+        return redirect(page_of(member, "sites"))
     limits, tier = member_caller(member).limits, member.organization.tier
     now = timezone.now()
     month, quota = scan_lists.month(member.organization_id, limits, now), None
@@ -114,14 +123,15 @@ def recent(request: MemberRequest) -> HttpResponse:
 
 
 @require_safe
-@requires(Membership.Role.VIEWER)
+@requires(Membership.Role.VIEWER, serves_limited=True)
 def scans(request: MemberRequest) -> HttpResponse:
-    entry_page = scan_lists.entry_page(request.membership.organization_id, request.GET)
+    member = request.membership
+    entry_page = scan_lists.entry_page(member.organization_id, request.GET, scope_of(member))
     return render(request, "dashboard/scans.html", {"section": "scans", "list": entry_page, "labels": LABELS})
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@requires(Membership.Role.MEMBER)
+@requires(Membership.Role.MEMBER, serves_limited=True)
 @session_suffices("the organization's own work, which all members see")
 def scan_new(request: MemberRequest) -> HttpResponse:
     """Show the form for a new scan.
@@ -145,12 +155,12 @@ def scan_new(request: MemberRequest) -> HttpResponse:
 
 
 @require_POST
-@requires(Membership.Role.MEMBER)
+@requires(Membership.Role.MEMBER, serves_limited=True)
 @known
 @session_suffices("the organization's own work, which all members see")
 def scan_again(request: MemberRequest, scan_id: str) -> HttpResponse:
     """Start a new scan with an earlier scan's page, type and credentials."""
-    scan = services.SCAN.find(request.membership.organization_id, scan_id)
+    scan = _find_scan(request, scan_id)
     caller = member_caller(request.membership)
     try:
         refuse_over_rate_or_in_maintenance(request)
@@ -163,13 +173,13 @@ def scan_again(request: MemberRequest, scan_id: str) -> HttpResponse:
 
 
 @require_POST
-@requires(Membership.Role.MEMBER)
+@requires(Membership.Role.MEMBER, serves_limited=True)
 @known
 @session_suffices("the organization's own work, which all members see")
 def audit_again(request: MemberRequest, audit_id: str) -> HttpResponse:
     """Start a new audit with an earlier audit's types and its pages or site."""
     try:
-        started = start_again(request, find_audit(request.membership.organization_id, audit_id))
+        started = start_again(request, _find_audit(request, audit_id))
     except NotFound:
         raise
     except Refusal as refusal:
@@ -179,12 +189,12 @@ def audit_again(request: MemberRequest, audit_id: str) -> HttpResponse:
 
 
 @require_POST
-@requires(Membership.Role.MEMBER)
+@requires(Membership.Role.MEMBER, serves_limited=True)
 @known
 @session_suffices("the organization's own work, which all members see")
 def audit_cancel(request: MemberRequest, audit_id: str) -> HttpResponse:
     """Cancel an audit. Scans that have not started will not run."""
-    audit = find_audit(request.membership.organization_id, audit_id)
+    audit = _find_audit(request, audit_id)
     cancel_audit(caller=member_caller(request.membership), audit_id=audit_id)
     if audit.is_final:
         messages.error(request, "The scan had already ended, so it could not be cancelled.")
@@ -194,11 +204,12 @@ def audit_cancel(request: MemberRequest, audit_id: str) -> HttpResponse:
 
 
 @require_POST
-@requires(Membership.Role.MEMBER)
+@requires(Membership.Role.MEMBER, serves_limited=True)
 @known
 @session_suffices("the organization's own work, which all members see")
 def scan_cancel(request: MemberRequest, scan_id: str) -> HttpResponse:
     """Cancel a queued scan. A scan that has started is not cancelled."""
+    _find_scan(request, scan_id)
     cancelled = services.cancel_scan(member=request.membership, scan_id=scan_id)
     if cancelled:
         messages.success(request, "The scan was cancelled. It does not count against your quota.")
@@ -208,10 +219,11 @@ def scan_cancel(request: MemberRequest, scan_id: str) -> HttpResponse:
 
 
 @require_safe
-@requires(Membership.Role.VIEWER)
+@requires(Membership.Role.VIEWER, serves_limited=True)
 def sites(request: MemberRequest) -> HttpResponse:
     """List all sites with their states and the last grades of their main pages, worst first."""
-    table = site_table.site_table(request.membership.organization_id, request.GET)
+    member = request.membership
+    table = site_table.site_table(member.organization_id, request.GET, scope_of(member))
     return render(request, "dashboard/sites.html", {"section": "sites", "table": table, "labels": LABELS})
 
 
@@ -251,10 +263,12 @@ def selected_sites(request: MemberRequest) -> HttpResponse:
 
 
 @require_safe
-@requires(Membership.Role.VIEWER)
+@requires(Membership.Role.VIEWER, serves_limited=True)
 def site(request: MemberRequest, host: str) -> HttpResponse:
     """List a host's pages with their last grades, and show the scores of one page over time by scan type."""
-    organization_id = request.membership.organization_id
+    organization_id, scope = request.membership.organization_id, scope_of(request.membership)
+    if scope is not None and not scope.allows(host):
+        raise Http404
     rows = access.rows(Scan, organization_id).filter(host=host)
     if "\0" in host or not rows.exists():
         raise Http404
@@ -285,6 +299,22 @@ def site(request: MemberRequest, host: str) -> HttpResponse:
         "labels": LABELS,
     }
     return render(request, "dashboard/site.html", context)
+
+
+def _find_scan(request: MemberRequest, scan_id: str) -> Scan:
+    """Return the scan. Raises NotFound, also if the member is limited to other sites."""
+    scan, scope = services.SCAN.find(request.membership.organization_id, scan_id), scope_of(request.membership)
+    if scope is not None and not scope.allows(scan.host):
+        raise services.SCAN.not_found()
+    return scan
+
+
+def _find_audit(request: MemberRequest, audit_id: str) -> Audit:
+    """Return the audit. Raises NotFound, also if the member is limited to other sites."""
+    audit = find_audit(request.membership.organization_id, audit_id)
+    if not may_see_audit(request.membership, audit):
+        raise AUDIT.not_found()
+    return audit
 
 
 def _form(request: MemberRequest, data: QueryDict | None = None, initial: dict[str, Any] | None = None) -> ScanForm:

@@ -73,6 +73,7 @@ def sample(request: HttpRequest, name: str) -> HttpResponse:
         "section": "",
         "is_member": False,
         "may_scan": False,
+        "sees_everything": False,
         "is_shared": False,
         "audit": None,
         "history": None,

@@ -18,6 +18,7 @@ from django.utils import timezone
 from accounts import access, activity, roles
 from accounts.identity import requirements
 from accounts.models import Membership
+from accounts.scopes import scope_of
 from reports.models import Report
 from scans.models import Scan
 from website_scan.ids import is_id
@@ -50,6 +51,9 @@ class VisibleScan:
         Visitors without membership get the audit only if it is shared.
         """
         audit = self.scan.audit_page.audit if self.scan.audit_page else None
+        # An audit of listed pages may have several sites.
+        if audit is not None and self.membership and self.membership.is_limited and audit.kind == "pages":
+            return None
         return audit if audit is not None and (self.membership or audit.shared_at) else None
 
     @property
@@ -81,7 +85,7 @@ class VisibleScan:
 def find_visible_scan(request: HttpRequest, scan_id: str) -> VisibleScan | None:
     """Return the scan if the visitor may view it, else None.
 
-    Members may view all scans, others only shared reports.
+    Members may view all scans, or those of the sites that they are limited to; others only shared reports.
 
     Raises `UnmetLoginRequirement` for members who have not logged in the way the organization requires.
     """
@@ -89,10 +93,13 @@ def find_visible_scan(request: HttpRequest, scan_id: str) -> VisibleScan | None:
         return None
     now = timezone.now()
     unmet = None
-    scans = access.rows_of_member(Scan, request.user).select_related("audit_page__audit")
+    scans = access.rows_of_any_member(Scan, request.user).select_related("audit_page__audit")
     scan = scans.filter(id=scan_id).first()
     if scan is not None:
         membership = roles.membership_in(request, scan.organization_id)
+        scope = scope_of(membership) if membership else None
+        if scope is not None and not scope.allows(scan.host):
+            membership = None
         # If the membership has ended since the last query, the user needs a shared report.
         unmet = requirements.missing(request.user, membership.organization) if membership else None
         if membership is not None and unmet is None:

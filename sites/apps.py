@@ -12,16 +12,19 @@ class SitesConfig(AppConfig):
         # Modules with models can only be imported after all apps are loaded.
         from accounts.closing.services import organization_closed
         from accounts.models import Organization
+        from accounts.scopes import register_hosts_of_tags
         from reports.signals import mute_changed
         from scans import audit_sql
         from scans.signals import page_loaded, scan_ended, slot_freed
         from sites import closing, site_states
         from sites.audits import arrivals, dispatch, events, scan_sql, settling
         from sites.lists import collecting
+        from sites.lists.tagged_hosts import hosts_of_tags
         from sites.monitors import outcome
         from sites.signals import audit_ended
 
         audit_sql.register(scan_sql.SCAN_SQL)
+        register_hosts_of_tags(hosts_of_tags)
         scan_ended.connect(settling.settle_page, dispatch_uid="sites.audits.settling")
         # `collect_visit` must be connected after `settle_page`, because it completes the result of an ended audit.
         scan_ended.connect(collecting.collect_visit, dispatch_uid="sites.lists.collecting.visits")

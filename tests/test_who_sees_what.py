@@ -18,12 +18,12 @@ from django.db.models import QuerySet
 from django.test import Client
 from pytest_django import DjangoDbBlocker
 
-from accounts.models import RANKS, ActivityEvent, User
+from accounts.models import RANKS, ActivityEvent, Membership, User
 from accounts.pages import login
 from accounts.pages.role_table import TASKS
 from scans.models import BlockedDomain, Scan
-from tests.factories import browser_of, member_of, register_webhook
-from tests.populated import NAME, Populated, populate
+from tests.factories import browser_of, member_of, person_of, register_webhook
+from tests.populated import NAME, SITES, Populated, populate
 from tests.responses import ClientResponse
 from tests.router import ADMIN, API, address, routes
 
@@ -311,6 +311,12 @@ TABLE: dict[str, tuple[str, str, str]] = {
         REDIRECT_FOR_ADMINS,
         "/o/home/members/",
     ),
+    # The member is an owner, whom admins cannot change.
+    "o/<slug:organization>/members/<int:membership_id>/sites": (
+        OK_FOR_ADMINS,
+        "302 400 403 403 404 login",
+        "/o/home/members/",
+    ),
     "o/<slug:organization>/members/<int:membership_id>/remove": (
         OK_FOR_ADMINS,
         REDIRECT_FOR_ADMINS,
@@ -394,6 +400,20 @@ TABLE: dict[str, tuple[str, str, str]] = {
     "audit/<any:audit_id>/share": (METHOD_NOT_ALLOWED, REDIRECT_FOR_MEMBERS, r"/audit/{audit_id}\?shared=now"),
 }
 
+# Statuses of GET and POST for a member who is limited to a site without rows, on pages that serve limited members. All
+# other pages of the organization answer them with 403.
+SERVES_LIMITED: dict[str, tuple[str, str]] = {
+    "o/<slug:organization>/": ("302", "405"),
+    "o/<slug:organization>/scans/": ("200", "405"),
+    "o/<slug:organization>/scans/new": ("200", "400"),
+    "o/<slug:organization>/scans/<str:scan_id>/again": ("405", "404"),
+    "o/<slug:organization>/scans/<str:scan_id>/cancel": ("405", "404"),
+    "o/<slug:organization>/audits/<str:audit_id>/again": ("405", "404"),
+    "o/<slug:organization>/audits/<str:audit_id>/cancel": ("405", "404"),
+    "o/<slug:organization>/sites/": ("200", "405"),
+    "o/<slug:organization>/sites/<str:host>": ("404", "405"),
+}
+
 # A permitted POST with these form data changes something.
 FIELDS: dict[str, dict[str, Any]] = {
     "o/<slug:organization>/sites/<str:host>/badge": {"page": "https://bakery.example.com/", "badge": "off"},
@@ -440,6 +460,8 @@ UNCHANGING = {
     *("o/<slug:organization>/scans/<str:scan_id>/again", "o/<slug:organization>/audits/<str:audit_id>/again"),
     # Forms that do not concern this organization.
     *("organizations/new", "organizations/switch"),
+    # The member is an owner, who cannot be limited.
+    "o/<slug:organization>/members/<int:membership_id>/sites",
     # The login requirement stays disabled, and the webhook is already enabled.
     *("o/<slug:organization>/settings/login", "o/<slug:organization>/webhooks/<str:webhook_id>/enable"),
 }
@@ -560,7 +582,10 @@ def populated_once(django_db_setup: None, django_db_blocker: DjangoDbBlocker) ->
     with django_db_blocker.unblock(), transaction.atomic():
         populated = populate(3)
         BlockedDomain.objects.create(domain="example.com")
-        cookies = {who: browser_of(person).cookies["sessionid"].value for who, person in populated.people.items()}
+        limited = person_of(populated.home, "member", "limited@people.test")
+        Membership.objects.filter(user=limited).update(limited_to=["own.example.net", "tag:none"])
+        people = {**populated.people, "limited": limited}
+        cookies = {who: browser_of(person).cookies["sessionid"].value for who, person in people.items()}
         log_entries = ActivityEvent.objects.filter(organization=populated.home.organization)
         yield World(populated, cookies | {"anonymous": None}, log_entries, log_entries.count())
         transaction.set_rollback(True)
@@ -587,6 +612,24 @@ def pages() -> list[str]:
 def test_every_page_has_a_row_in_the_table() -> None:
     assert set(pages()) == set(TABLE)
     assert set(FIELDS) | set(UNFINISHED_IDS) <= set(TABLE)
+
+
+@pytest.mark.parametrize("method", ["get", "post"])
+def test_limited_member_sees_nothing_of_other_sites(world: World, method: str) -> None:
+    wrong = []
+    for route, (gets, posts, _) in TABLE.items():
+        outsider = (gets if method == "get" else posts).split()[PEOPLE.index("outsider")]
+        is_of_organization = route.startswith("o/<slug:organization>/")
+        expected = "403" if is_of_organization and outsider == "404" else outsider
+        if route in SERVES_LIMITED:
+            expected = SERVES_LIMITED[route][method == "post"]
+        result = world.request("limited", method, world.path(route), world.fields(route) if method == "post" else None)
+        if (is_of_organization or route.startswith(("report/<", "audit/<"))) and result.status_or_login() != expected:
+            wrong.append(f"{route}: {result.status_or_login()}, not {expected}")
+        if result.changes and not route.startswith(("account/", "organizations/")):
+            wrong.append(f"{route}: changes data")
+        wrong += [f"{route}: contains {site}" for site in SITES if outsider != "200" and result.has_text(site)]
+    assert not wrong, "\n".join(wrong)
 
 
 @pytest.mark.parametrize("method", ["get", "post"])

@@ -110,16 +110,20 @@ def unsubscribed_topics(user: User) -> list[Subscription]:
 
 
 def subscribed(people: Iterable[User], topic: str, organization: Organization | None) -> QuerySet[User]:
-    """Return the users who can log in, belong to the organization (if given), and have not unsubscribed."""
+    """Return the users who can log in, and have not unsubscribed.
+
+    With an organization, they are members who see all of its sites, because its e-mails can be about any site.
+    """
     recipients = User.objects.filter(pk__in=[person.pk for person in people], is_active=True, closed_at=None)
     if organization is not None:
-        recipients = recipients.filter(membership__organization=organization, membership__organization__closed_at=None)
+        unlimited = Membership.objects.filter(organization=organization, limited_to=[], organization__closed_at=None)
+        recipients = recipients.filter(membership__in=unlimited)
     return recipients.exclude(unsubscriptions__topic=topic).order_by("pk")
 
 
 def obsolete_mails(mails: QuerySet[Mail]) -> QuerySet[Mail]:
-    """Return the e-mails whose recipients have left the organization or unsubscribed since."""
-    membership = Membership.objects.filter(organization=OuterRef("organization"), user=OuterRef("user"))
+    """Return the e-mails whose recipients have left the organization, were limited to some sites, or unsubscribed."""
+    membership = Membership.objects.filter(organization=OuterRef("organization"), user=OuterRef("user"), limited_to=[])
     stopped = Unsubscription.objects.filter(user=OuterRef("user"), topic=OuterRef("topic"))
     cannot_log_in = (
         Q(user__is_active=False) | Q(user__closed_at__isnull=False) | Q(organization__closed_at__isnull=False)

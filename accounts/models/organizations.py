@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import ClassVar
 
 from django.contrib.auth.models import AbstractUser
+from django.contrib.postgres.fields import ArrayField
 from django.core.validators import MinValueValidator
 from django.db import models
 from django.db.models.functions import Lower
@@ -169,6 +170,11 @@ class Organization(models.Model):
         return self.name
 
 
+def limits_field() -> ArrayField[list[str], list[str]]:
+    """Return a column for the sites that a viewer or member is limited to (`accounts.scopes`). Empty: all sites."""
+    return ArrayField(models.CharField(max_length=300), default=list, db_default=[], blank=True)
+
+
 class Membership(models.Model):
     class Role(models.TextChoices):
         OWNER = "owner"
@@ -180,6 +186,7 @@ class Membership(models.Model):
     user = models.ForeignKey(User, on_delete=models.CASCADE)
     role = models.CharField(max_length=10, choices=Role, default=Role.MEMBER)
     weekly_digest = models.BooleanField(default=False, db_default=False)
+    limited_to = limits_field()
     created_at = models.DateTimeField(default=timezone.now)
 
     class Meta:
@@ -191,6 +198,11 @@ class Membership(models.Model):
     def has(self, role: str) -> bool:
         """Return True if the member's role is `role` or higher."""
         return RANKS.index(self.role) >= RANKS.index(role)
+
+    @property
+    def is_limited(self) -> bool:
+        """True if the member may see some sites of the organization only."""
+        return bool(self.limited_to)
 
     @property
     def is_owner(self) -> bool:
@@ -231,6 +243,7 @@ class Invitation(models.Model):
     organization = models.ForeignKey(Organization, on_delete=models.CASCADE)
     email = models.EmailField("e-mail address", max_length=254)
     role = models.CharField(max_length=10, choices=Membership.Role, default=Membership.Role.MEMBER)
+    limited_to = limits_field()
     invited_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, blank=True)
     created_at = models.DateTimeField(default=timezone.now)
     expires_at = models.DateTimeField()

@@ -24,6 +24,7 @@ from accounts.members import (
     copyable_link_token,
     grantable_roles,
     invitation_token,
+    limit_member,
     mail_invitation,
     may_manage,
     open_invitations,
@@ -38,6 +39,7 @@ from accounts.pages.branding_form import BrandingForm
 from accounts.pages.forms import (
     ActivityFilterForm,
     InvitationForm,
+    LimitsForm,
     LoginRequirementsForm,
     PageForm,
     RoleForm,
@@ -111,7 +113,8 @@ def _invite(request: MemberRequest, form: InvitationForm) -> HttpResponse | None
     if refusal := _limit_invitations(request, email) or limit_mails(request, email):
         return refusal
     try:
-        invitation = invite_member(actor=actor, email=email, role=form.cleaned_data["role"])
+        values = form.cleaned_data
+        invitation = invite_member(actor=actor, email=email, role=values["role"], limits=values["limits"])
     except AccountRefused as error:
         form.add_error("email", str(error))
         return None
@@ -156,6 +159,26 @@ def member_role(request: MemberRequest, membership_id: int) -> HttpResponse:
     else:
         messages.success(request, f"{subject.user} now has the role {form.cleaned_data['role']}.")
     return redirect(page_of(request.membership, "members"))
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@requires(Role.ADMIN)
+@require_fresh_login("POST")
+def member_limits(request: MemberRequest, membership_id: int) -> HttpResponse:
+    """Limit a viewer or a member to some sites."""
+    subject = _find_member(request, membership_id)
+    initial = {"limits": "\n".join(subject.limited_to)}
+    form = LimitsForm(request.POST or drafts.restore(request), initial=initial)
+    if request.method == "POST" and form.is_valid():
+        try:
+            limit_member(actor=request.membership, subject=subject, limits=form.cleaned_data["limits"])
+        except AccountRefused as error:
+            form.add_error("limits", str(error))
+        else:
+            messages.success(request, f"The sites of {subject.user} have been saved.")
+            return redirect(page_of(request.membership, "members"))
+    context = {"section": "members", "subject": subject, "form": form}
+    return render(request, "accounts/member_limits.html", context, status=400 if form.errors else 200)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

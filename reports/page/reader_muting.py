@@ -17,6 +17,6 @@ def muting_of(mutes: Mutes, report: Report, membership: Membership | None) -> Mu
     Without a membership, the reader only has the link of a shared report.
     """
     mute_url = ""
-    if membership is not None and membership.is_member:
+    if membership is not None and membership.is_member and not membership.is_limited:
         mute_url = f"{page_of(membership, 'mute-new')}?{urlencode({'scan': report.scan_id})}"
     return Muting(mutes, report.scoring, shows_rules=membership is not None, mute_url=mute_url)

@@ -54,7 +54,7 @@ class VisibleReport:
             "report": self.report,
             "preview": preview_of(self.scan),
             "muted_by": membership.organization.name if membership else "the organization that owns it",
-            "muted_url": page_of(membership, "mutes") if membership else "",
+            "muted_url": page_of(membership, "mutes") if membership and not membership.is_limited else "",
             "formats": FORMATS,
             "is_shared": self.is_shared,
             "tabs": self.tabs,

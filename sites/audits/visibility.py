@@ -16,6 +16,7 @@ from django.utils import timezone
 from accounts import access, activity, roles
 from accounts.identity import requirements
 from accounts.models import Membership
+from accounts.scopes import scope_of
 from sites.models import Audit
 from website_scan.ids import is_id
 
@@ -32,6 +33,12 @@ class VisibleAudit:
     now: datetime
 
 
+def may_see_audit(membership: Membership, audit: Audit) -> bool:
+    """Return True unless the member is limited to other sites. Audits of listed pages may have several sites."""
+    scope = scope_of(membership)
+    return scope is None or (audit.kind != Audit.Kind.PAGES and scope.allows_url(audit.url))
+
+
 def find_visible_audit(request: HttpRequest, audit_id: str) -> VisibleAudit | None:
     """Return the audit if the user may view it, else None.
 
@@ -43,9 +50,11 @@ def find_visible_audit(request: HttpRequest, audit_id: str) -> VisibleAudit | No
         return None
     now = timezone.now()
     unmet = None
-    audit = access.rows_of_member(Audit, request.user).filter(id=audit_id).first()
+    audit = access.rows_of_any_member(Audit, request.user).filter(id=audit_id).first()
     if audit is not None:
         membership = roles.membership_in(request, audit.organization_id)
+        if membership is not None and not may_see_audit(membership, audit):
+            membership = None
         # The membership may have ended since the previous query. Then the user is not a member.
         unmet = requirements.missing(request.user, membership.organization) if membership else None
         if membership is not None and unmet is None:

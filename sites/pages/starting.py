@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from accounts.authentication import Caller, member_caller
+from accounts.authentication import member_caller
+from accounts.models import Membership
 from accounts.roles import MemberRequest
+from accounts.scopes import scope_of
 from accounts.submissions import refuse_over_rate_or_in_maintenance
+from infrastructure.api.errors import InvalidParams
 from scans.policy import scan_policy
 from scans.reachability import complete_url, has_scheme
 from sites.audits.requests import AuditRequest, targets_of
@@ -35,13 +38,13 @@ def start(request: MemberRequest, form: ScanForm) -> StartedAudit:
     refuse_over_rate_or_in_maintenance(request)
     entered_url = form.cleaned_data["url"].strip()
     if not entered_url or has_scheme(entered_url):
-        return _create(caller, form.audit_request([entered_url]))
+        return _create(request.membership, form.audit_request([entered_url]))
     url = complete_url(entered_url, scan_policy(), caller.organization_id)
     if url.startswith("https:"):
         note = f"You did not enter https:// or http://, so the scan uses {url}"
     else:
         note = f"The site does not respond over https, so the scan uses {url}"
-    return _create(caller, form.audit_request([url]), note)
+    return _create(request.membership, form.audit_request([url]), note)
 
 
 def start_again(request: MemberRequest, audit: Audit) -> StartedAudit:
@@ -67,8 +70,19 @@ def start_again(request: MemberRequest, audit: Audit) -> StartedAudit:
         exclude=audit.exclude,
         credentials=audit.credentials,
     )
-    return _create(caller, audit_request)
+    return _create(request.membership, audit_request)
 
 
-def _create(caller: Caller, audit_request: AuditRequest, note: str = "") -> StartedAudit:
-    return StartedAudit(create_audit(caller=caller, request=audit_request).response["id"], note)
+def _refuse_other_sites(membership: Membership, audit_request: AuditRequest) -> None:
+    """Raise InvalidParams if the audit has pages of sites that the member may not see."""
+    scope = scope_of(membership)
+    if scope is None or all(scope.allows_url(target.url) for target in audit_request.targets):
+        return
+    sites = ", ".join(membership.limited_to)
+    raise InvalidParams(f"You can scan only your own sites in {membership.organization}: {sites}.", "url")
+
+
+def _create(membership: Membership, audit_request: AuditRequest, note: str = "") -> StartedAudit:
+    _refuse_other_sites(membership, audit_request)
+    created = create_audit(caller=member_caller(membership), request=audit_request)
+    return StartedAudit(created.response["id"], note)

@@ -255,6 +255,7 @@ PAGES: Mapping[str, PageRequest] = {
     "webhook-secret": PageRequest(f"{WEBHOOK}/rotate", data={}),
     "members": PageRequest("/o/home/members/"),
     "members-viewer": PageRequest("/o/home/members/", "viewer"),
+    "member-limits": PageRequest("/o/home/members/{membership_id}/sites"),
     "member-remove": PageRequest("/o/home/members/{membership_id}/remove"),
     "keys": PageRequest("/o/home/keys/"),
     "keys-empty": PageRequest("/o/meadow/keys/", "colleague"),
