@@ -5,7 +5,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
     """Add the sites that members and invited people are limited to."""
 
-    dependencies = [("accounts", "0005_branding")]
+    dependencies = [("accounts", "0006_assessments_of_tiers")]
     operations = [
         migrations.AddField(
             model_name=name,
