@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from website_scan import __version__, environment
+from website_scan.accessibility.standards import LEVELS, Standard
 from website_scan.command.configuration import configuration, fail_under, refuse_access_without_typed_pages
 from website_scan.command.errors import EXIT_USAGE, WrongUsage
-from website_scan.command.formats import WRITERS
+from website_scan.command.formats import CONFORMANCE_FORMATS, WRITERS
 from website_scan.command.pages import canonical_pages
 from website_scan.command.site_options import SiteOptions, choose_site_or_pages, is_url, page_count, site_options
 from website_scan.findings import ScanType, Severity
@@ -24,6 +25,7 @@ from website_scan.messages import agreeing
 
 PROGRAM = "website-scan"
 FORMATS = ("text", *WRITERS)
+STANDARDS = [standard.value for standard in Standard]
 SHELLS = ("bash", "zsh", "tcsh")
 USAGE = f"{PROGRAM} URL… [options]"
 EPILOG = """\
@@ -54,6 +56,7 @@ class Options:
     `under` maps scan types ("" for all types) to the lowest passing score. Paths are not resolved. `typed` are the URLs
     on the command line. Only they may be on a loopback address: URLs in a file may not. Options that end in `_for` are
     pairs of a host and the value for it. With `site`, the only URL is the start page of a site whose pages are scanned.
+    `standard` and `level` select the success criteria of the conformance formats and of `fail_on_level`.
     """
 
     urls: tuple[str, ...]
@@ -64,6 +67,9 @@ class Options:
     under: Mapping[str, int] = field(default_factory=dict)
     fail_on: Severity | None = None
     fail_on_outcome: frozenset[str] = frozenset()
+    fail_on_level: str = ""
+    standard: Standard = Standard.WCAG_22
+    level: str = "AA"
     accept: frozenset[str] = frozenset()
     allows_login: bool = False
     baseline: Path | None = None
@@ -108,6 +114,7 @@ def parse_arguments(arguments: Sequence[str], program: str = PROGRAM) -> Options
     file_options = configuration(parsed.config)
     chosen = choose_site_or_pages(typed, file_options)
     _refuse_contradictions(typed, file_options)
+    _refuse_conformance_without_accessibility(chosen, parsed.outputs)
     start, site = site_options(chosen) or ("", None)
     pages = _pages({**chosen, "urls": [start]} if site else chosen, is_served="serve" in typed)
     if _file_chooses_a_host(pages, typed, file_options):
@@ -121,6 +128,9 @@ def parse_arguments(arguments: Sequence[str], program: str = PROGRAM) -> Options
         under=chosen.get("fail_under", {}),
         fail_on=Severity(chosen["fail_on"]) if "fail_on" in chosen else None,
         fail_on_outcome=known_outcomes(chosen.get("fail_on_outcome", ())),
+        fail_on_level=chosen.get("fail_on_level", ""),
+        standard=Standard(chosen.get("standard", Standard.WCAG_22)),
+        level=chosen.get("level", "AA"),
         accept=known_outcomes(chosen.get("accept", ())),
         allows_login=chosen.get("allow_login", False),
         baseline=chosen.get("baseline"),
@@ -233,6 +243,16 @@ def _refuse_contradictions(typed: Mapping[str, Any], file_options: Mapping[str, 
         raise WrongUsage(f"--fail-under {types}: it has no effect, because --type excludes this type.")
 
 
+def _refuse_conformance_without_accessibility(chosen: Mapping[str, Any], outputs: Iterable[tuple[str, Any]]) -> None:
+    """Raise WrongUsage if an option needs results of accessibility, and that type is not scanned."""
+    if ScanType.ACCESSIBILITY in chosen.get("type", ScanType):
+        return
+    needing = [f"--format {value}" for option, value in outputs if option == "format" and value in CONFORMANCE_FORMATS]
+    needing += ["--fail-on-level"] if "fail_on_level" in chosen else []
+    if needing:
+        raise WrongUsage(f"{needing[0]} needs --type accessibility.")
+
+
 def _outputs(pairs: Sequence[tuple[str, Any]]) -> tuple[Output, ...]:
     """Pair each `--output` with the `--format` before it.
 
@@ -328,6 +348,8 @@ def _add_output(group: argparse._ArgumentGroup) -> None:
     add = group.add_argument
     add("--format", action=_AppendInOrder, choices=FORMATS, metavar="FORMAT", help=f"{', '.join(FORMATS)}")
     add("--output", action=_AppendInOrder, type=Path, metavar="FILE", help="file for the preceding --format")
+    add("--standard", choices=STANDARDS, metavar="NAME", help=f"of conformance, earl: {', '.join(STANDARDS)}")
+    add("--level", choices=LEVELS, metavar="LEVEL", help="of conformance, earl: A, AA or AAA (AA)")
     add("--quiet", action="store_true", help="only problems")
     # The end of the help lists these options, because readers want the others.
     add("--no-color", action="store_true", help=argparse.SUPPRESS)
@@ -342,6 +364,7 @@ def _add_gate(group: argparse._ArgumentGroup) -> None:
     add("--fail-under", type=_fail_under, metavar="N", help="lowest score: 80, or security=90,seo=70")
     add("--fail-on", choices=severities, metavar="SEVERITY", help=f"{', '.join(severities)}: this or worse fails")
     add("--fail-on-outcome", action="append", metavar="NAME", help="fails at any severity: hsts.short")
+    add("--fail-on-level", choices=LEVELS, metavar="LEVEL", help="A: a failed criterion of level A fails; AA: A or AA")
     add("--accept", action="append", metavar="NAME", help="outcome that passes: csp-present.missing")
     add("--allow-login", action="store_true", default=None, help="log-in page instead of the page passes")
     add("--baseline", type=Path, metavar="FILE", help="accepted findings: only new ones fail")

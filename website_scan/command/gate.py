@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from website_scan.accessibility.standards import Standard
 from website_scan.command.site_options import SitePages
-from website_scan.findings import Severity
+from website_scan.findings import ScanType, Severity
 from website_scan.messages import agreeing
 from website_scan.priority import by_priority
 from website_scan.report.cap_sentence import score_cap_sentence
@@ -185,13 +186,16 @@ class Gate:
     Because of low scores or certain findings. `under` maps scan types ("" for all types) to the lowest passing score.
     Failed checks of severity `fail_on` or higher fail the gate. Warnings, which are suggestions or uncertain, fail it
     only by name: `outcomes` are names, such as `hsts.short`, that fail it whatever their severity. A log-in page
-    instead of the requested page fails every gate unless `allows_login`.
+    instead of the requested page fails every gate unless `allows_login`. With a `level`, failed checks that prove a
+    failure of a success criterion of `standard` up to this level fail the gate.
     """
 
     under: Mapping[str, int] = field(default_factory=dict)
     fail_on: Severity | None = None
     outcomes: frozenset[str] = frozenset()
     allows_login: bool = False
+    level: str = ""
+    standard: Standard = Standard.WCAG_22
 
     def lowest_score(self, scan_type: str) -> int | None:
         """Return the lowest score of a scan type that passes the gate.
@@ -230,6 +234,8 @@ class Gate:
         if failing_findings := self.failing_findings(report):
             new = "new " if BASELINE_REASON in report.accepted.values() else ""
             yield f"{report.type} of {report.url}: {len(failing_findings)} {new}{self._describe(failing_findings)}."
+        if self.level and report.type == ScanType.ACCESSIBILITY and (sentence := self._failed_criteria(report)):
+            yield f"{report.type} of {report.url}: {sentence}"
 
     def site_complaints(self, reports: Iterable[CommandReport]) -> list[str]:
         """Return the complaints about the pages of a site, one for all pages with the same complaint."""
@@ -242,6 +248,13 @@ class Gate:
             f"{type} of {urls[0] if len(urls) == 1 else f'{len(urls)} pages, such as {urls[0]}'}: {reason}"
             for (type, reason), urls in pages.items()
         ]
+
+    def _failed_criteria(self, report: CommandReport) -> str:
+        """Return a sentence about the criteria that the report's unaccepted findings prove to fail, or nothing."""
+        from website_scan.report.conformance import failure_of_findings  # Few gates have a level.
+
+        failed = [finding for _, finding in report.findings() if finding["status"] == "fail"]
+        return failure_of_findings(failed, self.standard, self.level)
 
     def _is_too_severe(self, finding: ExportedFinding) -> bool:
         severities = SEVERITIES[: SEVERITIES.index(self.fail_on) + 1] if self.fail_on else ()
@@ -273,6 +286,7 @@ class CommandResult:
     `requested` is the number of requested reports. `check_pages` is the base URL of the checks' pages, empty without a
     server. `gate` has returned the complaints. `is_interrupted` is True after Ctrl-C. `unfinished` are the pages whose
     scans did not end; `reports` contains them as failed scans. `site` is None if the pages are not those of a site.
+    `standard` and `level` select the success criteria of conformance formats.
     """
 
     reports: Sequence[CommandReport]
@@ -283,6 +297,8 @@ class CommandResult:
     is_interrupted: bool = False
     unfinished: tuple[str, ...] = ()
     site: SitePages | None = None
+    standard: Standard = Standard.WCAG_22
+    level: str = "AA"
 
     @property
     def is_good(self) -> bool:

@@ -38,13 +38,19 @@ def scan_and_judge(options: Options) -> int:
     accepted = read_baseline(options.baseline) if options.baseline and not is_first_execution else None
     # Without other conditions, every new failed check fails the gate.
     fails_for_new_findings = (
-        accepted is not None and not options.under and options.fail_on is None and not options.fail_on_outcome
+        accepted is not None
+        and not options.under
+        and options.fail_on is None
+        and not options.fail_on_outcome
+        and not options.fail_on_level
     )
     gate = Gate(
         options.under,
         Severity.LOW if fails_for_new_findings else options.fail_on,
         options.fail_on_outcome,
         options.allows_login,
+        options.fail_on_level,
+        options.standard,
     )
     if options.write_baseline and accepted is None:
         # The new baseline accepts all findings, so only log-in pages can fail the gate.
@@ -103,6 +109,8 @@ def _scan_all(
             is_interrupted=early_end_error is INTERRUPTED,
             unfinished=unfinished,
             site=sites[0] if sites else None,
+            standard=options.standard,
+            level=options.level,
         )
         if finished_reports or early_end_error is INTERRUPTED:
             output.end(result)

@@ -20,7 +20,7 @@ from website_scan.json_types import Count, component
 from website_scan.messages import counted
 from website_scan.report.references import criterion
 from website_scan.report.spreadsheets import cell
-from website_scan.report_json import ExportJson
+from website_scan.report_json import ExportedFinding, ExportJson, checks_of
 
 MAX_PAGES = 5
 DEFAULT_STANDARD, DEFAULT_LEVEL = Standard.WCAG_22, "AA"
@@ -102,20 +102,19 @@ class ConformanceOfPages:
     def add(self, report: ExportJson) -> None:
         """Add the accessibility report of a page."""
         self._pages += 1
-        for category in report["categories"]:
-            for check in category["checks"]:
-                if check["status"] == "pass":
-                    self.add_pass(check["id"], check["references"])
-                    continue
-                result: CheckOfCriterion = {
-                    "id": check["id"],
-                    "title": check["title"],
-                    "message": check["message"],
-                    "places": sum(table["total"] for table in check["places"]),
-                    "pages_affected": 1,
-                    "pages": [report["url"]],
-                }
-                self.add_finding(result, check["references"], has_failed=check["status"] == "fail")
+        for _, check in checks_of(report):
+            if check["status"] == "pass":
+                self.add_pass(check["id"], check["references"])
+                continue
+            result: CheckOfCriterion = {
+                "id": check["id"],
+                "title": check["title"],
+                "message": check["message"],
+                "places": sum(table["total"] for table in check["places"]),
+                "pages_affected": 1,
+                "pages": [report["url"]],
+            }
+            self.add_finding(result, check["references"], has_failed=check["status"] == "fail")
         for skipped in report["skipped_checks"]:
             self._skipped[skipped["id"]] = None
 
@@ -192,18 +191,16 @@ def failure_of(report: ExportJson) -> str:
 
     Empty if there are none at levels A and AA.
     """
-    numbers: dict[str, set[str]] = {}
-    for category in report["categories"]:
-        for check in category["checks"]:
-            if check["status"] == "fail":
-                for link in filter(None, map(criterion, check["references"])):
-                    numbers.setdefault(link.level, set()).add(link.number)
-    failed = {level: sorted(numbers.get(level, ()), key=_order) for level in ("A", "AA")}
-    return _failure(DEFAULT_STANDARD, failed)
+    return failure_of_findings(check for _, check in checks_of(report) if check["status"] == "fail")
 
 
-def _order(number: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in number.split("."))
+def failure_of_findings(
+    findings: Iterable[ExportedFinding], standard: Standard = DEFAULT_STANDARD, level: str = DEFAULT_LEVEL
+) -> str:
+    """Return a sentence about the criteria, up to the level, that these failed checks prove to fail, or nothing."""
+    failed = {number for finding in findings for number in criteria_of(finding["references"])}
+    required = [one for one in required_criteria(standard, level) if one.number in failed]
+    return _failure(standard, {level: [one.number for one in required if one.level == level] for level in LEVELS})
 
 
 def conformance_of_reports(

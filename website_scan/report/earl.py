@@ -5,6 +5,7 @@ https://www.w3.org/TR/EARL10-Schema/
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from website_scan import __version__
@@ -45,9 +46,17 @@ INFORMATION = {
 
 def earl(url: str, completed_at: str, conformance: Conformance) -> dict[str, Any]:
     """Return a JSON-LD document with an assertion about the page or site for each criterion of the standard."""
+    return document([software_assertor(), *_nodes(url, completed_at, conformance)])
+
+
+def earl_of_pages(pages: Iterable[tuple[str, str, Conformance]]) -> dict[str, Any]:
+    """Return the same for several pages: their URLs, the times of their scans, and their results."""
+    return document([software_assertor(), *(node for page in pages for node in _nodes(*page))])
+
+
+def _nodes(url: str, completed_at: str, conformance: Conformance) -> list[dict[str, Any]]:
     subject = {"@id": url, "@type": "earl:TestSubject", "dct:date": completed_at}
-    assertions = [_assertion(url, completed_at, row) for row in conformance["criteria"]]
-    return document([software_assertor(), subject, *assertions])
+    return [subject, *(_assertion(url, completed_at, row) for row in conformance["criteria"])]
 
 
 def document(nodes: list[dict[str, Any]]) -> dict[str, Any]:

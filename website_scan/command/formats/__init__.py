@@ -12,4 +12,8 @@ WRITERS = {
     "codequality": ("codequality", "codequality"),
     "markdown": ("markdown", "markdown"),
     "html": ("page", "page"),
+    "conformance": ("conformance", "conformance_text"),
+    "earl": ("conformance", "earl_document"),
 }
+# These formats need reports of accessibility.
+CONFORMANCE_FORMATS = frozenset({"conformance", "earl"})

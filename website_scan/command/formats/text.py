@@ -18,6 +18,8 @@ from website_scan.wording import message_without_places
 
 # The formats `full` and `html` contain all places of a finding.
 MAX_PLACES = 3
+# Lowest scores of the grades B and D.
+LOWEST_GOOD, LOWEST_PASSABLE = 80, 60
 # Widths of lines in characters: for files and pipes, and on very narrow and very wide terminals.
 DEFAULT_WIDTH, MIN_WIDTH, MAX_WIDTH = 100, 40, 120
 TYPE_WIDTH = max(map(len, ScanType))
@@ -110,7 +112,7 @@ def summary(reports: Sequence[CommandReport], paint: Paint = plain) -> Iterator[
             yield f"  {report.type:<{TYPE_WIDTH}}  " + paint("fail", "not scanned")
             continue
         findings = totals([finding for _, finding in report.findings()]) or "no findings"
-        style = "fail" if any(check["status"] == "fail" for _, check in report.findings()) else "good"
+        style = style_of_score(report.score)
         yield f"  {report.type:<{TYPE_WIDTH}}  {paint(style, f'{_score(report, 3):<11}')}  {findings}"
 
 
@@ -132,6 +134,13 @@ class TextLines:
             break_on_hyphens=False,
         )
         return (self.paint(style, line) if style else line for line in wrapped)
+
+
+def style_of_score(score: float | None) -> str:
+    """Return the style of a score: good from B on, a failure below D."""
+    if score is None:
+        return "fail"
+    return "good" if score >= LOWEST_GOOD else "warn" if score >= LOWEST_PASSABLE else "fail"
 
 
 def _score(report: CommandReport, width: int = 0) -> str:
