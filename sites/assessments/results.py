@@ -47,9 +47,8 @@ def set_result(
     with transaction.atomic():
         assessment = open_assessment(caller, assessment_id)
         page = find_page(assessment, number)
-        row = page.results.select_for_update(no_key=True).filter(criterion=criterion).first()
-        if row is None:
-            raise NotFound("The assessment has no criterion with this number.", "CRITERION_NOT_FOUND")
+        refuse_unknown_criterion(assessment, criterion)
+        row = page.results.select_for_update(no_key=True).get(criterion=criterion)
         changed = {name: values[name] for name in FIELDS if name in values and getattr(row, name) != values[name]}
         if not changed:
             return row
@@ -81,8 +80,7 @@ def set_remaining(*, caller: Caller, assessment_id: str, criterion: str, result:
     """
     with transaction.atomic():
         assessment = open_assessment(caller, assessment_id)
-        if criterion not in criteria_of(assessment):
-            raise NotFound("The assessment has no criterion with this number.", "CRITERION_NOT_FOUND")
+        refuse_unknown_criterion(assessment, criterion)
         rows = assessment.results.filter(criterion=criterion, result=Result.UNTESTED, open_failures=0)
         # Locks are taken in the order of the pages, so that two such requests cannot block each other.
         ids = list(rows.select_for_update(no_key=True).order_by("page_id").values_list("id", flat=True))
@@ -99,6 +97,12 @@ def set_remaining(*, caller: Caller, assessment_id: str, criterion: str, result:
             log.record(caller, assessment, "remaining_results", criterion=criterion, after=after)
             touch(assessment)
     return number
+
+
+def refuse_unknown_criterion(assessment: Assessment, criterion: str) -> None:
+    """Raise NotFound if the assessment's standard does not have this criterion at its level."""
+    if criterion not in criteria_of(assessment):
+        raise NotFound("The assessment has no criterion with this number.", "CRITERION_NOT_FOUND")
 
 
 def dispute(*, caller: Caller, assessment_id: str, finding_id: int, reason: str) -> AssessmentFinding:

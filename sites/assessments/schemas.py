@@ -159,3 +159,64 @@ class AssessmentReport(TypedDict):
     assessment: AssessmentJson
     sample: list[AssessmentPageJson]
     criteria: list[CriterionReport]
+
+
+@component("AssessmentEvent")
+class AssessmentEventJson(TypedDict):
+    """Entry of an assessment's log."""
+
+    at: Timestamp
+    actor: Annotated[str, "Name of a member or an API key; empty for the service itself."]
+    api_key: Annotated[str | None, "ID of the API key; null for members."]
+    action: Annotated[str, "Such as `result`, `disputed` or `page_added`."]
+    page: Annotated[int | None, "Number of the page."]
+    page_title: str
+    criterion: Annotated[str, "Number of the success criterion; empty if the action concerns none."]
+    before: Annotated[dict[str, str], "Earlier values of the changed fields."]
+    after: Annotated[dict[str, str], "Later values of the changed fields."]
+
+
+class AssessmentList(TypedDict):
+    assessments: list[AssessmentJson]
+    total: Count
+    limit: Count
+    offset: Count
+
+
+class AssessmentPageList(TypedDict):
+    pages: list[AssessmentPageJson]
+    total: Count
+    limit: Count
+    offset: Count
+
+
+class AssessmentCriterionList(TypedDict):
+    criteria: list[AssessmentCriterionJson]
+
+
+class AssessmentResultList(TypedDict):
+    results: list[AssessmentResultJson]
+    total: Count
+    limit: Count
+    offset: Count
+
+
+class AssessmentFindingList(TypedDict):
+    findings: list[AssessmentFindingJson]
+    total: Count
+    limit: Count
+    offset: Count
+
+
+class AssessmentLog(TypedDict):
+    events: list[AssessmentEventJson]
+    total: Count
+    limit: Count
+    offset: Count
+
+
+@component("UpdatedResults")
+class UpdatedResults(TypedDict):
+    """Number of results that a request has changed."""
+
+    updated: Count
