@@ -14,7 +14,6 @@ from sites.models import Assessment, AssessmentFinding, AssessmentResult
 
 # Digits of page numbers (integer in the database) and of finding IDs (bigint).
 PAGE_DIGITS, FINDING_DIGITS = 9, 18
-STATES = ("new", "still", "fixed")
 
 
 def number_of(text: str, digits: int) -> int:
@@ -48,7 +47,7 @@ def filter_findings(
 ) -> QuerySet[AssessmentFinding]:
     """Return the findings that match all filters, by page and then by check.
 
-    `state` is one of STATES, as in the API. Raises NotFound for a page that the assessment does not have.
+    `state` is one of `schemas.FINDING_STATES`. Raises NotFound for a page that the assessment does not have.
     """
     rows = assessment.findings.all()
     if page is not None:

@@ -18,7 +18,6 @@ from sites.assessments.api import ASSESSMENT, BODY_REFUSALS, FINISHED, INVALID, 
 from sites.assessments.listing import (
     FINDING_DIGITS,
     PAGE_DIGITS,
-    STATES,
     filter_findings,
     filter_results,
     number_of,
@@ -32,6 +31,7 @@ from sites.assessments.requests import (
     ResultSerializer,
 )
 from sites.assessments.schemas import (
+    FINDING_STATES,
     AssessmentCriterionList,
     AssessmentFindingJson,
     AssessmentFindingList,
@@ -271,7 +271,9 @@ class Findings(ApiView):
         parameters=[
             ASSESSMENT,
             OF_PAGE,
-            OpenApiParameter("state", str, enum=STATES, description="Compared with the audit before the latest one."),
+            OpenApiParameter(
+                "state", str, enum=FINDING_STATES, description="Compared with the audit before the latest one."
+            ),
             OpenApiParameter("disputed", str, enum=("true", "false")),
             *PAGE_PARAMETERS,
         ],
@@ -281,7 +283,7 @@ class Findings(ApiView):
         """Lists the findings that match all filters, by page and then by check."""
         query = request.query_params
         window = parse_limit_and_offset(query)
-        page, state = _page_of(request), choice(query, "state", STATES)
+        page, state = _page_of(request), choice(query, "state", FINDING_STATES)
         disputed = {"true": True, "false": False}.get(choice(query, "disputed", ("true", "false")) or "")
         assessment = services.find_assessment(caller_of(request).organization_id, assessment_id)
         rows = filter_findings(assessment, page=page, state=state, disputed=disputed)

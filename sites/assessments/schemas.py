@@ -11,7 +11,17 @@ from website_scan.report.conformance import RESULT_LABELS
 AssessmentId = Annotated[str, identifier("asm")]
 StandardName = Annotated[str, values((standard.value, label) for standard, label in LABELS.items())]
 LevelName = Annotated[str, values(LEVELS)]
-RESULTS = ("passed", "failed", "not_applicable", "cannot_tell", "untested")
+# Values and labels of AssessmentResult.Result and Assessment.Status.
+RESULTS = (
+    ("passed", "Passed"),
+    ("failed", "Failed"),
+    ("not_applicable", "Not applicable"),
+    ("cannot_tell", "Cannot tell"),
+    ("untested", "Untested"),
+)
+STATUSES = (("open", "Open"), ("finished", "Finished"))
+FINDING_STATES = ("new", "still", "fixed")
+PAGE_REASONS = ("start", "structure", "random", "added")
 ResultName = Annotated[str, values(RESULTS)]
 AutomaticName = Annotated[str, values((result.value, label) for result, label in RESULT_LABELS.items())]
 
@@ -51,7 +61,7 @@ class AssessmentJson(AssessmentTexts):
     standard: StandardName
     standard_name: str
     level: LevelName
-    status: Annotated[str, values(("open", "finished"))]
+    status: Annotated[str, values(STATUSES)]
     pages: Count
     progress: AssessmentProgress
     audit_id: str
@@ -74,7 +84,7 @@ class AssessmentPageJson(TypedDict):
     name: str
     title: Annotated[str, "The name, or the URL of a page without a name."]
     is_state: bool
-    reason: Annotated[str, values(("start", "structure", "random", "added"))]
+    reason: Annotated[str, values(PAGE_REASONS)]
     scan_id: Annotated[str, "Scan with the automatic results; empty without."]
     judged_at: Timestamp | None
     is_missing: Annotated[bool, "True if the latest audit has no results for the page."]
@@ -102,7 +112,7 @@ class AssessmentFindingJson(TypedDict):
     criteria: list[str]
     places: Annotated[list[AssessmentPlaceJson], "The first places."]
     place_count: Count
-    state: Annotated[str, values(("new", "still", "fixed"))]
+    state: Annotated[str, values(FINDING_STATES)]
     first_seen_at: Timestamp
     seen_at: Timestamp
     fixed_at: Timestamp | None
