@@ -28,6 +28,24 @@ FIELDS = ("result", "note", "remedy")
 AGAINST_FAILURES = (Result.PASSED, Result.NOT_APPLICABLE)
 
 
+class CriterionNotFound(NotFound):
+    """Raised for a criterion that the assessment's standard does not have at its level."""
+
+    code = "CRITERION_NOT_FOUND"
+
+    def __init__(self) -> None:
+        super().__init__("The assessment has no criterion with this number.", self.code)
+
+
+class FindingNotFound(NotFound):
+    """Raised for a finding that the assessment does not have."""
+
+    code = "FINDING_NOT_FOUND"
+
+    def __init__(self) -> None:
+        super().__init__("There is no finding with this ID.", self.code)
+
+
 class ResultChanged(Refusal):
     """Raised when somebody else has changed a result since the caller read it. `details` has the current result."""
 
@@ -100,9 +118,9 @@ def set_remaining(*, caller: Caller, assessment_id: str, criterion: str, result:
 
 
 def refuse_unknown_criterion(assessment: Assessment, criterion: str) -> None:
-    """Raise NotFound if the assessment's standard does not have this criterion at its level."""
+    """Raise CriterionNotFound if the assessment's standard does not have this criterion at its level."""
     if criterion not in criteria_of(assessment):
-        raise NotFound("The assessment has no criterion with this number.", "CRITERION_NOT_FOUND")
+        raise CriterionNotFound
 
 
 def dispute(*, caller: Caller, assessment_id: str, finding_id: int, reason: str) -> AssessmentFinding:
@@ -151,7 +169,7 @@ def _finding_of(
     assessment = open_assessment(caller, assessment_id)
     found = assessment.findings.filter(id=finding_id).select_related("page").first()
     if found is None:
-        raise NotFound("There is no finding with this ID.", "FINDING_NOT_FOUND")
+        raise FindingNotFound
     # A refresh may change the finding until the page is locked.
     page = find_page(assessment, found.page.number, lock=True)
     return assessment, page, page.findings.get(id=finding_id)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from drf_spectacular.utils import OpenApiParameter
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -39,6 +39,7 @@ from sites.assessments.schemas import (
     AssessmentPageList,
     AssessmentResultJson,
     AssessmentResultList,
+    ResultConflictBody,
     UpdatedResults,
 )
 from sites.models import AssessmentResult
@@ -237,10 +238,15 @@ class PageResult(ApiView):
         request=ResultSerializer,
         parameters=[ASSESSMENT, NUMBER, CRITERION],
         responses=responses(
-            {200: RETURNED},
+            {
+                200: RETURNED,
+                409: OpenApiResponse(
+                    ResultConflictBody,
+                    f"{FINISHED} `RESULT_CHANGED`: somebody has changed the result since you read it.",
+                ),
+            },
             e400="`INVALID_PARAMS`: also for `passed` or `not_applicable` against an open automatic failure.",
             e404=f"{PAGE_NOT_FOUND} `CRITERION_NOT_FOUND`.",
-            e409=f"{FINISHED} `RESULT_CHANGED`: somebody has changed the result since you read it; `current` has it.",
             **BODY_REFUSALS,
         ),
     )

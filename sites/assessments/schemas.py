@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, TypedDict
+from typing import Annotated, NotRequired, TypedDict
 
+from infrastructure.api.schema import ErrorBody
 from website_scan.accessibility.standards import LABELS, LEVELS
 from website_scan.json_types import Count, Link, SeverityName, Timestamp, component, identifier, values
 from website_scan.report.conformance import RESULT_LABELS
@@ -137,6 +138,13 @@ class AssessmentResultJson(TypedDict):
     tested_at: Timestamp | None
     is_older_than_page: Annotated[bool, "True if the page has changed since the person's test."]
     automatic: AutomaticName
+
+
+@component("ResultConflict")
+class ResultConflictBody(ErrorBody):
+    """Error response to a change of a result. `RESULT_CHANGED` also has the current result."""
+
+    current: NotRequired[AssessmentResultJson]
 
 
 @component("AssessmentCriterion")

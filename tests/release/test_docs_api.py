@@ -167,7 +167,8 @@ class Session:
 
     def _set_variables(self, method: str, response: Any) -> None:
         # Later examples use the IDs in the response as shell variables.
-        if method == "GET" and response.headers.get("Content-Type") == "application/json":
+        is_json = response.headers.get("Content-Type") == "application/json"
+        if method == "GET" and is_json and not response.streaming:
             body = response.json()
             if isinstance(body, dict) and isinstance(body.get("entries"), list):
                 self.variables["ENTRY"] = body["entries"][0]["id"]
@@ -255,7 +256,12 @@ def assert_matches_example(example: Example, response: Any) -> None:
     )
     assert paths_with_types(expected) <= paths_with_types(actual), example.command
     if isinstance(actual, dict) and "code" in actual:
-        assert expected == actual
+        assert _refusal(expected) == _refusal(actual)
+
+
+def _refusal(body: dict[str, Any]) -> dict[str, Any]:
+    """Return an error body without the current state of an object, which has times."""
+    return {name: value for name, value in body.items() if name != "current"}
 
 
 @pytest.fixture
