@@ -1,73 +1,64 @@
-"""An assessment with a state, findings, results and a log, created with the service's functions."""
+"""An assessment with results of each kind, created with the service's functions."""
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Any
 
 from scans.policy import scan_policy
 from sites.assessments import refreshing, results, services
-from sites.assessments.counting import count_findings
-from sites.assessments.requests import AssessmentRequestSerializer
-from sites.models import Assessment, AssessmentFinding
-from tests.factories import Member, key_caller
-from tests.populated_audits import SITE
+from sites.models import Assessment, Audit
+from tests.factories import Member
+from tests.sites.assessments.cast import HOST, assess, audit_of, caller_of, check, decide
 from website_scan.net.targets import parse_target
 
+PATHS = ("/", "/visit", "/shop", "/search?q=vases", "/exhibitions/a-long-name-of-an-exhibition-about-everyday-things")
+TEXTS = {
+    "scope": "The public site, without the ticket shop of our partner.",
+    "evaluators": "Ana Kovač\nJonas Weber",
+    "method": "Each page was tested by keyboard, with 400 % zoom, and with a screen reader.",
+    "owner_name": "Museum of Everyday Things",
+    "contact_email": "access@museum.example",
+}
 
-def populate_assessments(home: Member, audit_id: str, now: datetime) -> dict[str, Any]:
-    """Create an assessment of an audit with two of its pages and a state, and return IDs by name."""
-    caller = key_caller(home.organization.id)
-    body = {"audit": audit_id, "name": "Bakery, spring", "sample_size": 2, "evaluators": "Ada Lovelace\nBert Brecht"}
-    created = services.create_assessment(caller=caller, values=AssessmentRequestSerializer.judged(body))
-    assessment_id = str(created.response["id"])
-    refreshing.copy_results(assessment_id)
-    services.add_page(
-        caller=caller,
-        assessment_id=assessment_id,
-        target=parse_target(f"{SITE}order", scan_policy()),
-        name="Order with one item",
-        is_state=True,
-    )
-    assessment = Assessment.objects.get(id=assessment_id)
-    page = assessment.pages.get(number=1)
-    finding: dict[str, Any] = {"assessment": assessment, "page": page, "first_seen_at": now, "seen_at": now}
-    failing = AssessmentFinding.objects.create(
-        check_id="image-alt",
-        outcome="missing",
-        has_failed=True,
-        severity="high",
-        title="Images without alternative text",
-        message="1 of 2 images has no alternative text: /rolls.png.",
-        fix="Say what the image shows.",
-        criteria=["1.1.1"],
-        places=[{"fingerprint": "0" * 16, "text": "#rolls > img"}],
-        place_count=1,
-        **finding,
-    )
-    disputed = AssessmentFinding.objects.create(
-        check_id="color-contrast",
-        has_failed=True,
-        severity="medium",
-        title="Text with too little contrast",
-        message="The contrast of 1 text is 2.9 to 1.",
-        criteria=["1.4.3"],
-        places=[{"fingerprint": "1" * 16, "text": "p.logo"}],
-        place_count=1,
-        is_new=True,
-        **finding,
-    )
-    count_findings(page)
-    results.dispute(
-        caller=caller, assessment_id=assessment_id, finding_id=disputed.id, reason="The text is part of the logo."
-    )
-    for number, criterion, result in ((1, "2.4.3", "failed"), (1, "2.1.1", "passed"), (2, "2.4.3", "cannot_tell")):
-        results.set_result(
-            caller=caller,
-            assessment_id=assessment_id,
-            number=number,
-            criterion=criterion,
-            values={"version": 0, "result": result, "note": "By keyboard.", "remedy": "Follow the order of the page."},
-        )
-    results.set_remaining(caller=caller, assessment_id=assessment_id, criterion="1.2.2", result="not_applicable")
-    return {"assessment_id": assessment_id, "criterion": "2.4.3", "finding_id": failing.id}
+
+def populate_assessment(home: Member) -> dict[str, Any]:
+    """Create an assessment of a museum's site, and return the IDs of its pages by their names in routes."""
+    assessment = assess(home, _audit(home, "#a", "#b"), name="Museum site, spring", **TEXTS)
+    page = {"caller": caller_of(home), "assessment_id": assessment.id}
+    _judge(home, assessment)
+    first, second = assessment.findings.filter(check_id="image-alt").order_by("page__number")
+    results.dispute(**page, finding_id=second.id, reason="The picture repeats the text beside it.")
+    state = parse_target(f"{HOST}/cart", scan_policy())
+    services.add_page(**page, target=state, name="Cart with one item", is_state=True)
+    services.rename_page(**page, number=2, name="Plan your visit")
+    later = _audit(home, "#a", "#d")
+    services.refresh_assessment(**page, audit_id=later.id)
+    refreshing.copy_results(assessment.id)
+    return {
+        "assessment_id": assessment.id,
+        "criterion": "1.1.1",
+        "page_number": 2,
+        "finding_id": first.id,
+        "disputed_finding_id": second.id,
+        "museum_audit_id": later.id,
+    }
+
+
+def _audit(home: Member, *places: str) -> Audit:
+    """Create an audit in which the second page fails at these places, and the third one at another place."""
+    fine = (check("image-alt", "pass"), check("html-has-lang", "pass"), check("color-contrast", "pass"))
+    pages = dict.fromkeys(PATHS, fine)
+    for path, faults in ((PATHS[1], places), (PATHS[2], ("#c",))):
+        pages[path] = (check("image-alt", "fail", *faults), check("color-contrast", "warn", "main > p:nth-child(2)"))
+    return audit_of(home, pages)
+
+
+def _judge(home: Member, assessment: Assessment) -> None:
+    """Store results of people, of which some have a note."""
+    for number in range(1, len(PATHS) + 1):
+        decide(home, assessment, number, "1.2.1", "not_applicable")
+        decide(home, assessment, number, "2.4.2", "passed")
+    note = "The order of the tabs jumps from the menu to the footer, and then back to the content."
+    decide(home, assessment, 3, "2.4.3", "failed", note=note, remedy="Move the footer behind the content in the HTML.")
+    decide(home, assessment, 1, "3.3.1", "cannot_tell", note="The form needs an account.")
+    decide(home, assessment, 1, "1.3.1", "passed")

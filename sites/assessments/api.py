@@ -26,11 +26,11 @@ from infrastructure.api.schema import (
 from infrastructure.api.typed import Answer
 from infrastructure.api.views import ApiView, json_body
 from sites.assessments import exports, services
+from sites.assessments.documents.formats import DOCUMENT_FORMATS
 from sites.assessments.loading import assessment_json_of, assessments_json, event_json_of, events_of
 from sites.assessments.requests import AssessmentFieldsSerializer, AssessmentRequestSerializer, RefreshSerializer
 from sites.assessments.schemas import AssessmentJson, AssessmentList, AssessmentLog, AssessmentReport
 
-FORMATS = ("json",)
 ASSESSMENT = id_parameter("assessment_id", "asm")
 NOT_FOUND = "`ASSESSMENT_NOT_FOUND`: no such assessment, or another organization's."
 INVALID = "`INVALID_PARAMS`, which names the field."
@@ -222,11 +222,17 @@ class AssessmentReportView(ApiView):
         """Returns the assessment with its sample, all criteria, and their results and findings.
 
         Untested results without a note or an automatic failure are left out.
+
+        `?format=openacr` returns OpenACR, the machine-readable VPAT, as YAML, `?format=earl` EARL 1.0 of the W3C as
+        JSON-LD, `?format=csv` a table for spreadsheets, and `?format=statement` the draft of an accessibility statement
+        as Markdown.
         """
-        choice(request.query_params, "format", FORMATS)
+        document_format = DOCUMENT_FORMATS[choice(request.query_params, "format", list(DOCUMENT_FORMATS)) or "json"]
         assessment = services.find_assessment(caller_of(request).organization_id, assessment_id)
-        response = StreamingHttpResponse(exports.report_chunks(assessment), content_type="application/json")
-        response["Content-Disposition"] = f'attachment; filename="{assessment.id}.json"'
+        chunks = exports.document_chunks(assessment, document_format)
+        response = StreamingHttpResponse(chunks, content_type=document_format.content_type)
+        file_name = f"{assessment.id}{document_format.ending}"
+        response["Content-Disposition"] = f'attachment; filename="{file_name}"'
         response["Cache-Control"] = "private, no-cache"
         response["Vary"] = "Authorization"
         return response

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from django.db.models import F, Func, Model, QuerySet
 
+from sites.assessments.documents.formats import DocumentFormat
 from sites.assessments.loading import (
     assessment_json_of,
     criteria_rows,
@@ -17,6 +18,7 @@ from sites.assessments.loading import (
     event_json_of,
     finding_json_of,
     page_json_of,
+    report_of,
     result_json_of,
 )
 from sites.assessments.schemas import AssessmentCriterionJson
@@ -26,6 +28,14 @@ from sites.models import Assessment
 M = TypeVar("M", bound=Model)
 
 BATCH_ROWS = 100
+
+
+def document_chunks(assessment: Assessment, document_format: DocumentFormat) -> Iterator[bytes]:
+    """Yield a document about the assessment. Only JSON is written in pieces."""
+    if document_format.name == "json":
+        yield from report_chunks(assessment)
+    else:
+        yield document_format.write(report_of(assessment)).encode()
 
 
 def report_chunks(assessment: Assessment) -> Iterator[bytes]:

@@ -247,6 +247,26 @@ def test_report_has_the_whole_assessment(home: Member, museum: Assessment) -> No
     assert code_of(unknown) == (400, "INVALID_PARAMS")
 
 
+@pytest.mark.parametrize(
+    ("name", "content_type", "ending", "part"),
+    [
+        ("openacr", "application/yaml", "-openacr.yaml", "Museum"),
+        ("earl", "application/ld+json", "-earl.jsonld", "earl:failed"),
+        ("csv", "text/csv; charset=utf-8", ".csv", "The <order> jumps."),
+        ("statement", "text/markdown; charset=utf-8", "-statement.md", "2.4.3"),
+    ],
+)
+def test_report_is_written_in_other_formats(
+    home: Member, museum: Assessment, name: str, content_type: str, ending: str, part: str
+) -> None:
+    decide(home, museum, 3, "2.4.3", "failed", note="The <order> jumps.")
+    response = home.api.get(f"/v1/assessments/{museum.id}/report?format={name}")
+    assert response.status_code == 200
+    assert response["Content-Type"] == content_type
+    assert response["Content-Disposition"] == f'attachment; filename="{museum.id}{ending}"'
+    assert part in response.getvalue().decode()
+
+
 def requests_of(museum: Assessment) -> list[tuple[str, str, Any]]:
     """Return a valid request for each route of an assessment."""
     path, finding = f"/v1/assessments/{museum.id}", museum.findings.get(has_failed=True).id
