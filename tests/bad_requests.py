@@ -95,7 +95,7 @@ class Cast:
     names: Mapping[str, str]
 
     def fill(self, text: str) -> str:
-        for name, value in (NUMBERS | self.names).items():
+        for name, value in (NUMBERS | dict(self.names)).items():
             text = text.replace(f"{{{name}}}", value)
         return text
 
@@ -1436,7 +1436,7 @@ def _create_objects(member: Member) -> dict[str, str]:
 
 def _create_assessments(member: Member) -> dict[str, Any]:
     audit = museum_audit(member)
-    objects = {
+    objects: dict[str, Any] = {
         "assessed_audit": audit,
         "assessment": assess(member, audit),
         "finished_assessment": assess(member, audit),

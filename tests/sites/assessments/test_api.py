@@ -291,7 +291,7 @@ def send(api: Api, method: str, path: str, body: Any) -> Any:
 
 def rows() -> list[Any]:
     models = (Assessment, AssessmentPage, AssessmentResult, AssessmentFinding, AssessmentEvent, Mute)
-    return [list(model.objects.order_by("pk").values()) for model in models]  # type: ignore[attr-defined]
+    return [list(model.objects.order_by("pk").values()) for model in models]
 
 
 def test_other_organizations_get_404(home: Member, stranger: Member, museum: Assessment) -> None:
