@@ -58,6 +58,23 @@ from reports.views import (
 )
 from scans.api import ScanCollection, ScanItem, ScanListing, UsageView
 from scans.policy import ABOUT_SCANS_PATH
+from sites.assessments.api import (
+    AssessmentCollection,
+    AssessmentEvents,
+    AssessmentItem,
+    AssessmentRefresh,
+    AssessmentReportView,
+)
+from sites.assessments.sample_api import (
+    Criteria,
+    FindingDispute,
+    Findings,
+    PageResult,
+    RemainingResults,
+    Results,
+    SamplePage,
+    SamplePages,
+)
 from sites.audits.api import EXPORT_VIEWS as AUDIT_EXPORT_VIEWS
 from sites.audits.api import AuditCollection, AuditExport, AuditFindings, AuditItem, AuditPages, UnknownAuditExport
 from sites.audits.conformance import AuditConformance
@@ -239,6 +256,31 @@ urlpatterns = [
     path("v1/audits/<any:audit_id>/export/<str:ending>", UnknownAuditExport.as_view(), name="audit-unknown-export"),
     path("v1/audits/<any:audit_id>/export", AuditExport.as_view(), name="audit-export"),
     path("v1/audits/<any:audit_id>", AuditItem.as_view(), name="audit-item"),
+    path("v1/assessments", AssessmentCollection.as_view(), name="assessment-collection"),
+    path(
+        "v1/assessments/<any:assessment_id>/pages/<any:number>/results/<any:criterion>",
+        PageResult.as_view(),
+        name="assessment-page-result",
+    ),
+    path("v1/assessments/<any:assessment_id>/pages/<any:number>", SamplePage.as_view(), name="assessment-page-item"),
+    path("v1/assessments/<any:assessment_id>/pages", SamplePages.as_view(), name="assessment-pages"),
+    path(
+        "v1/assessments/<any:assessment_id>/criteria/<any:criterion>",
+        RemainingResults.as_view(),
+        name="assessment-criterion-results",
+    ),
+    path("v1/assessments/<any:assessment_id>/criteria", Criteria.as_view(), name="assessment-criteria"),
+    path("v1/assessments/<any:assessment_id>/results", Results.as_view(), name="assessment-results"),
+    path(
+        "v1/assessments/<any:assessment_id>/findings/<any:finding_id>/dispute",
+        FindingDispute.as_view(),
+        name="assessment-finding-dispute",
+    ),
+    path("v1/assessments/<any:assessment_id>/findings", Findings.as_view(), name="assessment-findings"),
+    path("v1/assessments/<any:assessment_id>/refresh", AssessmentRefresh.as_view(), name="assessment-refreshes"),
+    path("v1/assessments/<any:assessment_id>/report", AssessmentReportView.as_view(), name="assessment-document"),
+    path("v1/assessments/<any:assessment_id>/log", AssessmentEvents.as_view(), name="assessment-events"),
+    path("v1/assessments/<any:assessment_id>", AssessmentItem.as_view(), name="assessment-item"),
     path("v1/mutes", MuteCollection.as_view(), name="mute-collection"),
     path("v1/mutes/<any:mute_id>", MuteItem.as_view(), name="mute-item"),
     path("v1/monitors", MonitorCollection.as_view(), name="monitor-collection"),

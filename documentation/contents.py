@@ -102,6 +102,12 @@ GUIDES = (
         "lists.md",
     ),
     Guide(
+        "assessments",
+        "Assessments",
+        "Test a sample of pages by the criteria of WCAG, EN 301 549 or Section 508, together with automatic results.",
+        "assessments.md",
+    ),
+    Guide(
         "mutes",
         "Mutes",
         "Accept findings for a limited time, with a reason, and see where a mute takes effect.",

@@ -1,4 +1,4 @@
-"""Export of an organization's audits, monitors, lists and badges in the API's JSON format."""
+"""Export of an organization's audits, assessments, monitors, lists and badges in the API's JSON format."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from django.db.models import F, QuerySet
 
 from accounts import access
 from accounts.export.kinds import Kind
+from sites.assessments.exports import report_and_log_chunks
 from sites.audits import exports
 from sites.audits.muting import AuditMutes
 from sites.audits.schemas import audit_summary_of
@@ -17,6 +18,7 @@ from sites.lists import exports as list_exports
 from sites.lists.schemas import entry_json_of, list_json_of, list_run_of, share_json_of
 from sites.maintenance.schemas import window_json_of
 from sites.models import (
+    Assessment,
     Audit,
     Badge,
     ListEntry,
@@ -127,6 +129,7 @@ BY_TIME = ("created_at", "pk")
 KINDS = (
     Kind("audits", _audit_rows, _audit_summary, BY_TIME),
     Kind("audit_results", _audit_rows, _audit_results, BY_TIME, has_own_files=True),
+    Kind("assessments", lambda id: access.rows(Assessment, id), report_and_log_chunks, BY_TIME, has_own_files=True),
     Kind("monitors", lambda id: access.rows(Monitor, id).select_related("created_by"), _monitor_json),
     Kind(
         "monitor_runs",

@@ -31,10 +31,12 @@ from accounts.keys.services import create_api_key
 from accounts.models import ApiKey, FormerKey, Tier
 from infrastructure.api.scopes import Scope
 from scans.models import BlockedDomain, Scan, credential_columns
-from sites.models import Badge, ListRun, ListShare, MaintenanceWindow, MonitorRun
+from sites.models import Assessment, Badge, ListRun, ListShare, MaintenanceWindow, MonitorRun
 from tests.factories import Api, Member, finished_scan, listening, make_scan, member_of, person_of
 from tests.populated_audits import make_audit
 from tests.populated_monitors import make_monitor
+from tests.sites.assessments.cast import HOST as MUSEUM
+from tests.sites.assessments.cast import assess, audit_of, check, museum_audit
 from tests.sites.lists.cast import make_entry, make_list
 from tests.website_scan.net.seams import PUBLIC, Names
 from webhooks.models import Delivery, Event, FormerSecret, Webhook
@@ -54,7 +56,7 @@ ADDRESSES = {
 }
 # The example time in error messages is not masked.
 TIME = re.compile(r"\b(?!2026-11-21T07:15:00Z)\d{4}-\d\d-\d\d(?:T\d\d:\d\d:\d\dZ)?\b")
-ID = re.compile(r"\b(scan|rpt|aud|mon|mute|bdg|lst|ent|shr|wh|evt|dlv|whsec|wss)_[0-9A-Za-z+/=]{22,}")
+ID = re.compile(r"\b(scan|rpt|aud|mon|mute|bdg|lst|ent|shr|wh|evt|dlv|asm|whsec|wss)_[0-9A-Za-z+/=]{22,}")
 PORT = re.compile(r"(?<=127\.0\.0\.1:)\d+")
 
 
@@ -78,6 +80,10 @@ class BadRequest:
     caller: str = "home"
 
 
+# Values of placeholders that are too short to be masked in responses.
+NUMBERS = {"number": "1", "criterion": "2.4.3", "finding": "1"}
+
+
 @dataclass(frozen=True, slots=True)
 class Cast:
     """API clients by name, and values for placeholders.
@@ -89,7 +95,7 @@ class Cast:
     names: Mapping[str, str]
 
     def fill(self, text: str) -> str:
-        for name, value in self.names.items():
+        for name, value in (NUMBERS | dict(self.names)).items():
             text = text.replace(f"{{{name}}}", value)
         return text
 
@@ -233,6 +239,33 @@ GET_ADOPTION = Operation("GET", "/v1/lists/{list}/adoption")
 GET_SHARES = Operation("GET", "/v1/lists/{list}/shares")
 POST_SHARE = Operation("POST", "/v1/lists/{list}/shares", {"table": False})
 DELETE_SHARE = Operation("DELETE", "/v1/lists/{list}/shares/{share}")
+POST_ASSESSMENT = Operation("POST", "/v1/assessments", {"audit": "{assessed_audit}", "name": "Museum"})
+GET_ASSESSMENTS = Operation("GET", "/v1/assessments")
+GET_ASSESSMENT = Operation("GET", "/v1/assessments/{assessment}")
+PATCH_ASSESSMENT = Operation("PATCH", "/v1/assessments/{assessment}", {"name": "Gallery"})
+DELETE_ASSESSMENT = Operation("DELETE", "/v1/assessments/{assessment}")
+POST_REFRESH = Operation("POST", "/v1/assessments/{assessment}/refresh", {"audit": "{assessed_audit}"})
+GET_SAMPLE = Operation("GET", "/v1/assessments/{assessment}/pages")
+POST_SAMPLE_PAGE = Operation("POST", "/v1/assessments/{assessment}/pages", {"url": PAGE})
+PATCH_SAMPLE_PAGE = Operation("PATCH", "/v1/assessments/{assessment}/pages/{number}", {"name": "Start"})
+DELETE_SAMPLE_PAGE = Operation("DELETE", "/v1/assessments/{assessment}/pages/{number}")
+PUT_RESULT = Operation(
+    "PUT",
+    "/v1/assessments/{assessment}/pages/{number}/results/{criterion}",
+    {"version": 0, "result": "passed", "note": "By keyboard."},
+)
+GET_CRITERIA = Operation("GET", "/v1/assessments/{assessment}/criteria")
+POST_REMAINING = Operation("POST", "/v1/assessments/{assessment}/criteria/{criterion}", {"result": "passed"})
+GET_RESULTS = Operation("GET", "/v1/assessments/{assessment}/results")
+GET_ASSESSMENT_FINDINGS = Operation("GET", "/v1/assessments/{assessment}/findings")
+PUT_DISPUTE = Operation("PUT", "/v1/assessments/{assessment}/findings/{finding}/dispute", {"reason": "Decoration."})
+DELETE_DISPUTE = Operation("DELETE", "/v1/assessments/{assessment}/findings/{finding}/dispute")
+GET_ASSESSMENT_REPORT = Operation("GET", "/v1/assessments/{assessment}/report")
+GET_ASSESSMENT_LOG = Operation("GET", "/v1/assessments/{assessment}/log")
+CHANGES_OF_ASSESSMENTS = (
+    *(POST_REFRESH, POST_SAMPLE_PAGE, PATCH_SAMPLE_PAGE, DELETE_SAMPLE_PAGE, PUT_RESULT, POST_REMAINING, PUT_DISPUTE),
+    DELETE_DISPUTE,
+)
 POST_MUTE = Operation("POST", "/v1/mutes", {"check": "hsts", "host": "example.com", "reason": "Not ours."})
 GET_MUTES = Operation("GET", "/v1/mutes")
 GET_MUTE = Operation("GET", "/v1/mutes/{mute}")
@@ -349,6 +382,7 @@ KINDS = (
     "list",
     "entry",
     "share",
+    "assessment",
     "snapshot",
 )
 
@@ -878,6 +912,101 @@ def entries_group() -> Iterator[BadRequest]:
     yield from unknown_ids(PATCH_ENTRY, "entry", body=PATCH_ENTRY.valid_body)
 
 
+def assessments_group() -> Iterator[BadRequest]:
+    yield from bodies(POST_ASSESSMENT, COMMON_INVALID_BODIES, COMMON_INVALID_CONTENT_TYPES, kib=1024)
+    yield POST_ASSESSMENT.request("{}", body={})
+    yield from POST_ASSESSMENT.fields({"audit": REMOVED}, {"name": REMOVED}, {"name": REMOVED, "colour": "red"})
+    yield from POST_ASSESSMENT.values("audit", *NON_STRING_VALUES, "", "x", "{no_audit}", "{foreign_audit}", "{scan}")
+    yield from POST_ASSESSMENT.values("audit", "{running_audit}", "{audit_of_seo}", "{assessed_audit}\n", "\ud800")
+    yield from POST_ASSESSMENT.values("name", *NON_STRING_VALUES, "", " ", "a\u0000", "\ud800", "\u200b")
+    yield POST_ASSESSMENT.named_request("name: 101 characters", name="a" * 101)
+    yield from POST_ASSESSMENT.values("standard", *NON_STRING_VALUES, "", "WCAG22", "wcag30", "\ud800")
+    yield from POST_ASSESSMENT.values("level", *NON_STRING_VALUES, "", "a", "AAAA", ["A"])
+    yield from POST_ASSESSMENT.values("sample_size", None, True, 0, -1, 1_001, 1.5, "20", 10**18, [])
+    yield from assessment_texts(POST_ASSESSMENT)
+    yield from POST_ASSESSMENT.fields({"status": "open"}, {"shared": True}, {"Name": "a"}, {"id": "{assessment}"})
+    yield POST_ASSESSMENT.request(query="?name=a", body=POST_ASSESSMENT.valid_body)
+    yield POST_ASSESSMENT.request("of another organization", body=POST_ASSESSMENT.valid_body, caller="bare")
+    yield from keys(POST_ASSESSMENT)
+    yield from pages(GET_ASSESSMENTS)
+    yield from GET_ASSESSMENTS.queries("status=open")
+
+
+def assessment_texts(operation: Operation) -> Iterator[BadRequest]:
+    """Yield requests with invalid texts of an assessment."""
+    yield from operation.values("scope", *NON_STRING_VALUES, "a\u0000", "a\u0007", "a\u0085b", "\ud800")
+    names = ("evaluators", "method", "owner_name", "contact_phone")
+    for name in (*names, "burden", "exempt_content", "alternatives", "enforcement"):
+        yield from operation.values(name, None, "\u0000")
+    for name, length in (("scope", 10_000), ("owner_name", 200), ("contact_phone", 60)):
+        yield operation.named_request(f"{name}: {length + 1:,} characters", **{name: "a" * (length + 1)})
+    yield from operation.values("contact_email", None, 5, "ada", "a@b@c", "a b@example.com", "@example.com", "a@b\n")
+    yield from operation.values(
+        "contact_url", None, 5, "example.com", "javascript:alert(1)", "https://a b/", "ftp://a/"
+    )
+
+
+def assessment_group() -> Iterator[BadRequest]:
+    yield from bodies(PATCH_ASSESSMENT, COMMON_INVALID_BODIES, COMMON_INVALID_CONTENT_TYPES, kib=1024)
+    yield from PATCH_ASSESSMENT.values("name", None, 5, "", " ", "\ud800")
+    yield from PATCH_ASSESSMENT.values("status", None, 5, "", "Open", "done")
+    yield from PATCH_ASSESSMENT.values("shared", None, 0, "true", [])
+    yield from first_of_each_field(assessment_texts(PATCH_ASSESSMENT))
+    yield from PATCH_ASSESSMENT.fields({"audit": "{assessed_audit}"}, {"standard": "wcag21"}, {"level": "A"})
+    yield from unknown_ids(PATCH_ASSESSMENT, "assessment", body=PATCH_ASSESSMENT.valid_body)
+    yield PATCH_ASSESSMENT.with_ids(assessment="{no_assessment}").request("with a bad body", body={"name": 5})
+    yield from unknown_ids(GET_ASSESSMENT, "assessment")
+    reads = (GET_ASSESSMENT, GET_SAMPLE, GET_CRITERIA, GET_RESULTS, GET_ASSESSMENT_FINDINGS, GET_ASSESSMENT_LOG)
+    for operation in (*reads, GET_ASSESSMENT_REPORT, DELETE_ASSESSMENT, *CHANGES_OF_ASSESSMENTS):
+        if operation is not GET_ASSESSMENT:
+            yield from few_unknown_ids(operation, "assessment", body=operation.valid_body or b"")
+        yield operation.request(query="?a=1", body=operation.valid_body or b"")
+    for operation in (PATCH_ASSESSMENT, *CHANGES_OF_ASSESSMENTS):
+        finished = operation.with_ids(assessment="{finished_assessment}")
+        yield finished.request(body=operation.valid_body or b"")
+    yield from GET_ASSESSMENT_REPORT.queries("format=", "format=pdf", "format=JSON", "format=%00")
+
+
+def sample_group() -> Iterator[BadRequest]:
+    for operation in (POST_REFRESH, POST_SAMPLE_PAGE, PATCH_SAMPLE_PAGE, PUT_DISPUTE):
+        yield from bodies(operation, COMMON_INVALID_BODIES, COMMON_INVALID_CONTENT_TYPES)
+        yield from operation.fields({"colour": "red"})
+    for operation in (PUT_RESULT, POST_REMAINING):
+        yield from bodies(operation, COMMON_INVALID_BODIES, COMMON_INVALID_CONTENT_TYPES, kib=1024)
+        yield from operation.fields({"colour": "red"}, {"outcome": "passed"})
+        yield from operation.values("result", *NON_STRING_VALUES, "", "Passed", "pass", "\ud800")
+        yield from operation.values("note", *NON_STRING_VALUES, "a\u0000", "\ud800")
+        yield operation.named_request("note: 10,001 characters", note="a" * 10_001)
+        for criterion in ("9.9.9", "2.4", "1.4.6", "x", "%00", "%F0%9F%92%A9", "2.4.3%0A"):
+            yield operation.with_ids(criterion=criterion).request(body=operation.valid_body)
+    yield from PUT_RESULT.values("version", None, True, -1, 1, 1.0, "0", 10**18, 10**30)
+    yield from PUT_RESULT.fields({"version": REMOVED}, {"remedy": None}, {"remedy": "a\u0000"})
+    for operation in (PATCH_SAMPLE_PAGE, DELETE_SAMPLE_PAGE, PUT_RESULT):
+        for number in ("0", "-1", "01", "4", "x", "9" * 10, "9" * 30, "%00", "%D9%A1"):
+            yield operation.with_ids(number=number).request(body=operation.valid_body or b"")
+    for operation in (PUT_DISPUTE, DELETE_DISPUTE):
+        for number in ("0", "-1", "01", "x", "9" * 18, "9" * 19, "9" * 30, "%00", "%D9%A1"):
+            yield operation.with_ids(finding=number).request(body=operation.valid_body or b"")
+    yield from PUT_DISPUTE.values("reason", *NON_STRING_VALUES, "", " ", "\n", "a\u0000", "\ud800")
+    yield PUT_DISPUTE.named_request("reason: 501 characters", reason="a" * 501)
+    for operation in (GET_SAMPLE, GET_ASSESSMENT_LOG):
+        yield from pages(operation)
+    yield from POST_REFRESH.values("audit", None, 5, "", "x", "{no_audit}", "{foreign_audit}", "{running_audit}")
+    yield from POST_REFRESH.values("audit", "{audit_of_seo}", "{audit_elsewhere}")
+    yield from POST_SAMPLE_PAGE.values("url", *FEW_BAD_URLS)
+    yield from POST_SAMPLE_PAGE.values("name", *NON_STRING_VALUES, "a\u0000", "\ud800")
+    yield POST_SAMPLE_PAGE.named_request("name: 201 characters", name="a" * 201)
+    yield from POST_SAMPLE_PAGE.fields({"is_state": True}, {"is_state": 1}, {"is_state": None}, {"reason": "added"})
+    yield POST_SAMPLE_PAGE.named_request("of the sample", url="{assessed_page}")
+    yield from PATCH_SAMPLE_PAGE.values("name", *NON_STRING_VALUES, "a\u0000", "\ud800")
+    yield PATCH_SAMPLE_PAGE.named_request("name: 201 characters", name="a" * 201)
+    for operation in (GET_RESULTS, GET_ASSESSMENT_FINDINGS):
+        yield from operation.queries("limit=0", "limit=101", "offset=-1", "page=0", "page=x", "page=", "page=4")
+        yield from operation.queries(f"page={'9' * 10}", f"page={'9' * 30}", "page=%00", "page=%D9%A1")
+    yield from GET_RESULTS.queries("criterion=", "criterion=9.9.9", "criterion=%00", "outcome=", "outcome=pass")
+    yield from GET_ASSESSMENT_FINDINGS.queries("state=", "state=old", "disputed=", "disputed=1", "disputed=True")
+
+
 def mutes_group() -> Iterator[BadRequest]:
     yield from bodies(POST_MUTE, COMMON_INVALID_BODIES, COMMON_INVALID_CONTENT_TYPES)
     yield POST_MUTE.request("{}", body={})
@@ -1104,7 +1233,7 @@ def callers_group() -> Iterator[BadRequest]:
     list_operations = (POST_LIST, PATCH_LIST, DELETE_LIST, PUT_ENTRIES, POST_ENTRIES, PATCH_ENTRY, DELETE_ENTRY)
     for operation in (*list_operations, POST_SHARE, DELETE_SHARE):
         yield operation.request("to scan only", body=operation.valid_body or b"", caller="scanner")
-    for operation in (*monitor_operations, POST_MUTE, DELETE_MUTE, POST_BADGE, DELETE_BADGE):
+    for operation in (*monitor_operations, POST_MUTE, DELETE_MUTE, POST_BADGE, DELETE_BADGE, *CHANGES_OF_ASSESSMENTS):
         yield operation.request("to scan only", body=operation.valid_body or b"", caller="scanner")
     for operation in (POST_WEBHOOK, PATCH_WEBHOOK, DELETE_WEBHOOK, POST_TEST, POST_ROTATION, POST_REPLAY):
         yield operation.request("to scan only", body=operation.valid_body or b"", caller="scanner")
@@ -1138,7 +1267,7 @@ GROUPS: Mapping[str, tuple[BadRequest, ...]] = {
     group.__name__.removesuffix("_group"): tuple(group())
     for group in (
         *(scan_group, scans_group, report_group, audits_group, audit_group, monitors_group, monitor_group),
-        *(lists_group, list_group, entries_group),
+        *(lists_group, list_group, entries_group, assessments_group, assessment_group, sample_group),
         *(mutes_group, maintenance_group, badges_group, webhooks_group, deliveries_group, callers_group, paths_group),
     )
 }
@@ -1200,7 +1329,7 @@ def make_cast(monkeypatch: pytest.MonkeyPatch) -> Cast:
         "delivery": "dlv",
         "report": "rpt",
     }
-    prefixes |= {"window": "mnt", "list": "lst", "entry": "ent", "share": "shr", "snapshot": "run"}
+    prefixes |= {"window": "mnt", "list": "lst", "assessment": "asm", "entry": "ent", "share": "shr", "snapshot": "run"}
     names |= {f"no_{kind}": new_id(prefixes.get(kind, kind)) for kind in (*KINDS, "report")}
     _create_idempotency_keys(home)
     monkeypatch.setattr(client, "SystemResolver", lambda _: Names(ADDRESSES))
@@ -1227,7 +1356,7 @@ def _member(name: str, **columns: Any) -> Member:
         "shortest_interval": "hour",
         "schedules": 20,
     }
-    limits |= {"lists": 20, "list_entries": 6}
+    limits |= {"lists": 20, "list_entries": 6, "assessments": 20}
     values = {"scans_per_month": 10_000, "concurrent_scans": 50, "webhooks": 20} | limits | columns
     Tier.objects.create(name=name.lower(), **values)
     return member_of(name, name.lower())
@@ -1295,12 +1424,29 @@ def _create_objects(member: Member) -> dict[str, str]:
         FormerSecret.objects.create(
             webhook=objects["rotated_webhook"], encrypted_secret=b"", expires_at=now + ninety_days_from_now
         )
+    objects |= _create_assessments(member)
     names = {name: created.id for name, created in objects.items()}
-    for name, check in (("mute", "hsts"), ("ended_mute", "clickjacking")):
-        body = {"check": check, "host": "muted.example.com", "reason": "Not ours."}
+    names["assessed_page"] = f"{MUSEUM}/"
+    for name, check_id in (("mute", "hsts"), ("ended_mute", "clickjacking")):
+        body = {"check": check_id, "host": "muted.example.com", "reason": "Not ours."}
         names[name] = member.api.post("/v1/mutes", body).json()["id"]
     member.api.delete(f"/v1/mutes/{names['ended_mute']}")
     return names
+
+
+def _create_assessments(member: Member) -> dict[str, Any]:
+    audit = museum_audit(member)
+    objects: dict[str, Any] = {
+        "assessed_audit": audit,
+        "assessment": assess(member, audit),
+        "finished_assessment": assess(member, audit),
+    }
+    finished = objects["finished_assessment"]
+    Assessment.objects.filter(id=finished.id).update(status="finished", finished_at=timezone.now())
+    passed = (check("image-alt", "pass"),)
+    objects["audit_elsewhere"] = audit_of(member, {"/": passed}, url="https://gallery.example.com/")
+    objects["audit_of_seo"] = make_audit(member, types=["seo"], status="completed", completed_at=timezone.now())
+    return objects
 
 
 def _create_idempotency_keys(home: Member) -> None:

@@ -99,6 +99,7 @@ def test_every_example_matches_its_schema() -> None:
         "delete_webhook",
         "end_mute",
     }
+    operations_without_body |= {"delete_assessment", "delete_assessment_page"}
     # A workbook is not text.
     operations_without_body |= {"delete_entry", "delete_list", "delete_share", "export_snapshot_xlsx"}
     assert {"receive_scan_completed", "receive_audit_completed", "receive_monitor_changed"} <= checked
@@ -149,6 +150,7 @@ def test_delivery_headers_are_described() -> None:
 
 def test_every_operation_describes_its_errors() -> None:
     refusal = {"application/json": {"schema": {"$ref": "#/components/schemas/ErrorBody"}}}
+    conflict = {"application/json": {"schema": {"$ref": "#/components/schemas/ResultConflict"}}}
     # The error INVALID_ENTRIES also contains the invalid lines.
     import_refusal = {"application/json": {"schema": {"$ref": "#/components/schemas/ImportError"}}}
     for path, methods in DESCRIPTION["paths"].items():
@@ -163,4 +165,6 @@ def test_every_operation_describes_its_errors() -> None:
                         kind: {"schema": media_type["schema"]} for kind, media_type in response["content"].items()
                     }
                     is_import = status == "400" and operation["operationId"] in ("replace_entries", "add_entries")
-                    assert schemas == (import_refusal if is_import else refusal), (path, status)
+                    is_conflict = status == "409" and operation["operationId"] == "set_assessment_result"
+                    expected = import_refusal if is_import else conflict if is_conflict else refusal
+                    assert schemas == expected, (path, status)

@@ -219,7 +219,8 @@ class KeyForm(KeyExpiryForm, KeyNameForm):
                 Scope.READ,
                 HintedLabel(
                     "Read",
-                    "See scans, audits, reports, monitors, lists, mutes, maintenance, badges, webhooks and usage",
+                    "See scans, audits, reports, assessments, monitors, lists, mutes, maintenance, badges, "
+                    "webhooks and usage",
                 ),
             ),
             (
@@ -230,8 +231,8 @@ class KeyForm(KeyExpiryForm, KeyNameForm):
                 Scope.MANAGE,
                 HintedLabel(
                     "Manage",
-                    "Everything that the API can do, including changing monitors, lists, mutes, maintenance, badges "
-                    "and webhooks",
+                    "Everything that the API can do, including changing assessments, monitors, lists, mutes, "
+                    "maintenance, badges and webhooks",
                 ),
             ),
         ],

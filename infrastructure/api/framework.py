@@ -25,6 +25,7 @@ TAGS = {
     "Monitors": "Scan a page or a site on a schedule, and be notified of changes.",
     "Maintenance": "Hold the alerts of monitors while you work on a site.",
     "Lists": "Judge hundreds or thousands of sites together, and see their common problems.",
+    "Assessments": "Let people test a sample of pages by success criterion, with the automatic results beside theirs.",
     "Mutes": "Set findings aside that you have decided to live with.",
     "Badges": "Show the grade of a page on another site.",
     "Webhooks": "Be notified when a scan, an audit or a run has ended, and see the deliveries.",
@@ -96,6 +97,10 @@ SPECTACULAR_SETTINGS = {
         "DiscoverySource": "sites.audits.requests.DISCOVER",
         "NotComparedReason": "reports.diff_json.REASONS",
         "ComparedSide": "reports.diff_json.SIDES",
+        "AssessmentStatus": "sites.assessments.schemas.STATUSES",
+        "AssessmentResultName": "sites.assessments.schemas.RESULTS",
+        "AssessmentFindingState": "sites.assessments.schemas.FINDING_STATES",
+        "AssessmentPageReason": "sites.assessments.schemas.PAGE_REASONS",
         "MutedPages": "sites.audits.schemas.MUTED_PAGES",
     },
 }

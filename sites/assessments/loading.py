@@ -9,6 +9,7 @@ from django.db.models import Case, CharField, Count, F, QuerySet, Value, When
 from scans.schemas import timestamp_or_none
 from sites.assessments.schemas import (
     AssessmentCriterionJson,
+    AssessmentEventJson,
     AssessmentFindingJson,
     AssessmentJson,
     AssessmentPageJson,
@@ -68,9 +69,8 @@ def report_of(assessment: Assessment) -> AssessmentReport:
     """Return the whole assessment with the results and findings that have content. Executes four queries."""
     pages = {page.id: page for page in assessment.pages.order_by("number")}
     rows = criteria_rows(assessment)
-    decided = assessment.results.exclude(result=Result.UNTESTED, note="", remedy="", open_failures=0)
     results: dict[str, list[AssessmentResultJson]] = {}
-    for result in decided.order_by("page__number"):
+    for result in decided_results(assessment):
         results.setdefault(result.criterion, []).append(result_json_of(result, pages[result.page_id]))
     findings: dict[str, list[AssessmentFindingJson]] = {}
     for finding in assessment.findings.order_by("page__number", "check_id"):
@@ -85,6 +85,12 @@ def report_of(assessment: Assessment) -> AssessmentReport:
         "sample": [page_json_of(page) for page in pages.values()],
         "criteria": criteria,
     }
+
+
+def decided_results(assessment: Assessment) -> QuerySet[AssessmentResult]:
+    """Return the results with a person's decision, a text or an open automatic failure, by page."""
+    decided = assessment.results.exclude(result=Result.UNTESTED, note="", remedy="", open_failures=0)
+    return decided.order_by("page__number")
 
 
 def page_json_of(page: AssessmentPage) -> AssessmentPageJson:
@@ -146,6 +152,20 @@ def finding_json_of(finding: AssessmentFinding, page: AssessmentPage) -> Assessm
 def events_of(assessment: Assessment) -> QuerySet[AssessmentEvent]:
     """Return the assessment's log, newest first."""
     return assessment.events.order_by("-id")
+
+
+def event_json_of(event: AssessmentEvent) -> AssessmentEventJson:
+    return {
+        "at": timestamp(event.at),
+        "actor": event.actor_name,
+        "api_key": event.api_key_id,
+        "action": event.action,
+        "page": event.page_number,
+        "page_title": event.page_title,
+        "criterion": event.criterion,
+        "before": event.before,
+        "after": event.after,
+    }
 
 
 def _counts(results: QuerySet[AssessmentResult], column: str) -> dict[str, dict[str, int]]:

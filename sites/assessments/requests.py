@@ -102,6 +102,9 @@ class AssessmentFieldsSerializer(TextsSerializer):
 class RefreshSerializer(Input):
     """Body of POST /v1/assessments/:id/refresh."""
 
+    class Meta:
+        ref_name = "AssessmentRefresh"
+
     audit = Pattern(
         AUDIT_ID,
         help_text="A later audit of the same site that has ended.",
@@ -112,6 +115,9 @@ class RefreshSerializer(Input):
 class PageSerializer(Input):
     """Body of POST /v1/assessments/:id/pages."""
 
+    class Meta:
+        ref_name = "AssessmentPageRequest"
+
     url = Address(help_text="Address of the page.")
     name = _optional_text(MAX_PAGE_NAME_LENGTH, "Such as: Cart with one item.")
     is_state = Flag(
@@ -121,6 +127,9 @@ class PageSerializer(Input):
 
 class PageNameSerializer(Input):
     """Body of PATCH /v1/assessments/:id/pages/:number."""
+
+    class Meta:
+        ref_name = "AssessmentPageName"
 
     name = _text(MAX_PAGE_NAME_LENGTH, allow_blank=True)
 
@@ -136,6 +145,9 @@ def _result_field(**options: Any) -> Choice:
 class ResultSerializer(Input):
     """Body of PUT /v1/assessments/:id/pages/:number/results/:criterion. Fields that are missing do not change."""
 
+    class Meta:
+        ref_name = "AssessmentResultRequest"
+
     version = Whole(
         min_value=0,
         help_text="The version that you read. If somebody has changed the result since, the response is 409.",
@@ -149,11 +161,17 @@ class ResultSerializer(Input):
 class RemainingSerializer(Input):
     """Body of POST /v1/assessments/:id/criteria/:criterion."""
 
+    class Meta:
+        ref_name = "RemainingResults"
+
     result = _result_field(help_text="For all pages on which the criterion is untested.")
     note = _optional_text()
 
 
 class DisputeSerializer(Input):
     """Body of PUT /v1/assessments/:id/findings/:finding/dispute."""
+
+    class Meta:
+        ref_name = "AssessmentDispute"
 
     reason = _text(MAX_REASON_LENGTH, "Why it is no failure. Members read it in reports, too.")

@@ -28,6 +28,24 @@ FIELDS = ("result", "note", "remedy")
 AGAINST_FAILURES = (Result.PASSED, Result.NOT_APPLICABLE)
 
 
+class CriterionNotFound(NotFound):
+    """Raised for a criterion that the assessment's standard does not have at its level."""
+
+    code = "CRITERION_NOT_FOUND"
+
+    def __init__(self) -> None:
+        super().__init__("The assessment has no criterion with this number.", self.code)
+
+
+class FindingNotFound(NotFound):
+    """Raised for a finding that the assessment does not have."""
+
+    code = "FINDING_NOT_FOUND"
+
+    def __init__(self) -> None:
+        super().__init__("There is no finding with this ID.", self.code)
+
+
 class ResultChanged(Refusal):
     """Raised when somebody else has changed a result since the caller read it. `details` has the current result."""
 
@@ -47,9 +65,8 @@ def set_result(
     with transaction.atomic():
         assessment = open_assessment(caller, assessment_id)
         page = find_page(assessment, number)
-        row = page.results.select_for_update(no_key=True).filter(criterion=criterion).first()
-        if row is None:
-            raise NotFound("The assessment has no criterion with this number.", "CRITERION_NOT_FOUND")
+        refuse_unknown_criterion(assessment, criterion)
+        row = page.results.select_for_update(no_key=True).get(criterion=criterion)
         changed = {name: values[name] for name in FIELDS if name in values and getattr(row, name) != values[name]}
         if not changed:
             return row
@@ -81,8 +98,7 @@ def set_remaining(*, caller: Caller, assessment_id: str, criterion: str, result:
     """
     with transaction.atomic():
         assessment = open_assessment(caller, assessment_id)
-        if criterion not in criteria_of(assessment):
-            raise NotFound("The assessment has no criterion with this number.", "CRITERION_NOT_FOUND")
+        refuse_unknown_criterion(assessment, criterion)
         rows = assessment.results.filter(criterion=criterion, result=Result.UNTESTED, open_failures=0)
         # Locks are taken in the order of the pages, so that two such requests cannot block each other.
         ids = list(rows.select_for_update(no_key=True).order_by("page_id").values_list("id", flat=True))
@@ -99,6 +115,12 @@ def set_remaining(*, caller: Caller, assessment_id: str, criterion: str, result:
             log.record(caller, assessment, "remaining_results", criterion=criterion, after=after)
             touch(assessment)
     return number
+
+
+def refuse_unknown_criterion(assessment: Assessment, criterion: str) -> None:
+    """Raise CriterionNotFound if the assessment's standard does not have this criterion at its level."""
+    if criterion not in criteria_of(assessment):
+        raise CriterionNotFound
 
 
 def dispute(*, caller: Caller, assessment_id: str, finding_id: int, reason: str) -> AssessmentFinding:
@@ -147,7 +169,7 @@ def _finding_of(
     assessment = open_assessment(caller, assessment_id)
     found = assessment.findings.filter(id=finding_id).select_related("page").first()
     if found is None:
-        raise NotFound("There is no finding with this ID.", "FINDING_NOT_FOUND")
+        raise FindingNotFound
     # A refresh may change the finding until the page is locked.
     page = find_page(assessment, found.page.number, lock=True)
     return assessment, page, page.findings.get(id=finding_id)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, TypedDict
+from typing import Annotated, NotRequired, TypedDict
 
+from infrastructure.api.schema import ErrorBody
 from website_scan.accessibility.standards import LABELS, LEVELS
 from website_scan.json_types import Count, Link, SeverityName, Timestamp, component, identifier, values
 from website_scan.report.conformance import RESULT_LABELS
@@ -11,7 +12,17 @@ from website_scan.report.conformance import RESULT_LABELS
 AssessmentId = Annotated[str, identifier("asm")]
 StandardName = Annotated[str, values((standard.value, label) for standard, label in LABELS.items())]
 LevelName = Annotated[str, values(LEVELS)]
-RESULTS = ("passed", "failed", "not_applicable", "cannot_tell", "untested")
+# Values and labels of AssessmentResult.Result and Assessment.Status.
+RESULTS = (
+    ("passed", "Passed"),
+    ("failed", "Failed"),
+    ("not_applicable", "Not applicable"),
+    ("cannot_tell", "Cannot tell"),
+    ("untested", "Untested"),
+)
+STATUSES = (("open", "Open"), ("finished", "Finished"))
+FINDING_STATES = ("new", "still", "fixed")
+PAGE_REASONS = ("start", "structure", "random", "added")
 ResultName = Annotated[str, values(RESULTS)]
 AutomaticName = Annotated[str, values((result.value, label) for result, label in RESULT_LABELS.items())]
 
@@ -51,7 +62,7 @@ class AssessmentJson(AssessmentTexts):
     standard: StandardName
     standard_name: str
     level: LevelName
-    status: Annotated[str, values(("open", "finished"))]
+    status: Annotated[str, values(STATUSES)]
     pages: Count
     progress: AssessmentProgress
     audit_id: str
@@ -74,7 +85,7 @@ class AssessmentPageJson(TypedDict):
     name: str
     title: Annotated[str, "The name, or the URL of a page without a name."]
     is_state: bool
-    reason: Annotated[str, values(("start", "structure", "random", "added"))]
+    reason: Annotated[str, values(PAGE_REASONS)]
     scan_id: Annotated[str, "Scan with the automatic results; empty without."]
     judged_at: Timestamp | None
     is_missing: Annotated[bool, "True if the latest audit has no results for the page."]
@@ -102,7 +113,7 @@ class AssessmentFindingJson(TypedDict):
     criteria: list[str]
     places: Annotated[list[AssessmentPlaceJson], "The first places."]
     place_count: Count
-    state: Annotated[str, values(("new", "still", "fixed"))]
+    state: Annotated[str, values(FINDING_STATES)]
     first_seen_at: Timestamp
     seen_at: Timestamp
     fixed_at: Timestamp | None
@@ -127,6 +138,13 @@ class AssessmentResultJson(TypedDict):
     tested_at: Timestamp | None
     is_older_than_page: Annotated[bool, "True if the page has changed since the person's test."]
     automatic: AutomaticName
+
+
+@component("ResultConflict")
+class ResultConflictBody(ErrorBody):
+    """Error response to a change of a result. `RESULT_CHANGED` also has the current result."""
+
+    current: NotRequired[AssessmentResultJson]
 
 
 @component("AssessmentCriterion")
@@ -159,3 +177,64 @@ class AssessmentReport(TypedDict):
     assessment: AssessmentJson
     sample: list[AssessmentPageJson]
     criteria: list[CriterionReport]
+
+
+@component("AssessmentEvent")
+class AssessmentEventJson(TypedDict):
+    """Entry of an assessment's log."""
+
+    at: Timestamp
+    actor: Annotated[str, "Name of a member or an API key; empty for the service itself."]
+    api_key: Annotated[str | None, "ID of the API key; null for members."]
+    action: Annotated[str, "Such as `result`, `disputed` or `page_added`."]
+    page: Annotated[int | None, "Number of the page."]
+    page_title: str
+    criterion: Annotated[str, "Number of the success criterion; empty if the action concerns none."]
+    before: Annotated[dict[str, str], "Earlier values of the changed fields."]
+    after: Annotated[dict[str, str], "Later values of the changed fields."]
+
+
+class AssessmentList(TypedDict):
+    assessments: list[AssessmentJson]
+    total: Count
+    limit: Count
+    offset: Count
+
+
+class AssessmentPageList(TypedDict):
+    pages: list[AssessmentPageJson]
+    total: Count
+    limit: Count
+    offset: Count
+
+
+class AssessmentCriterionList(TypedDict):
+    criteria: list[AssessmentCriterionJson]
+
+
+class AssessmentResultList(TypedDict):
+    results: list[AssessmentResultJson]
+    total: Count
+    limit: Count
+    offset: Count
+
+
+class AssessmentFindingList(TypedDict):
+    findings: list[AssessmentFindingJson]
+    total: Count
+    limit: Count
+    offset: Count
+
+
+class AssessmentLog(TypedDict):
+    events: list[AssessmentEventJson]
+    total: Count
+    limit: Count
+    offset: Count
+
+
+@component("UpdatedResults")
+class UpdatedResults(TypedDict):
+    """Number of results that a request has changed."""
+
+    updated: Count

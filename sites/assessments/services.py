@@ -48,6 +48,15 @@ INSERT_RESULTS = """
 """
 
 
+class PageNotFound(NotFound):
+    """Raised for a number that no page of the sample has."""
+
+    code = "PAGE_NOT_FOUND"
+
+    def __init__(self) -> None:
+        super().__init__("There is no page with this number.", self.code)
+
+
 class AssessmentLimit(Refusal):
     """Raised when the organization has the plan's maximum number of assessments."""
 
@@ -242,7 +251,7 @@ def find_page(assessment: Assessment, number: int, *, lock: bool = False) -> Ass
     pages = assessment.pages.select_for_update(no_key=True) if lock else assessment.pages
     page = pages.filter(number=number).first()
     if page is None:
-        raise NotFound("There is no page with this number.", "PAGE_NOT_FOUND")
+        raise PageNotFound
     return page
 
 

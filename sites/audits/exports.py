@@ -56,10 +56,10 @@ def _json_chunks(audit: Audit, mutes: AuditMutes) -> Iterator[str]:
 
     It is the object of GET /v1/audits/:id with all findings and pages.
     """
-    yield f'{{"audit": {_json_text(audit_json_of(audit))}, "findings": ['
-    yield from _json_items(_findings(audit, mutes))
+    yield f'{{"audit": {json_text(audit_json_of(audit))}, "findings": ['
+    yield from json_items(_findings(audit, mutes))
     yield '], "pages": ['
-    yield from _json_items([audit_page_of(page) for page in batch] for batch in _pages(audit))
+    yield from json_items([audit_page_of(page) for page in batch] for batch in _pages(audit))
     yield "]}"
 
 
@@ -88,7 +88,7 @@ def _sarif_chunks(audit: Audit, mutes: AuditMutes) -> Iterator[str]:
 
     It has one run for each scan type and one result for each place of a finding.
     """
-    yield f'{{"$schema": {_json_text(sarif.SCHEMA)}, "version": "2.1.0", "runs": ['
+    yield f'{{"$schema": {json_text(sarif.SCHEMA)}, "version": "2.1.0", "runs": ['
     for number, scan_type in enumerate(audit.types):
         yield ", " * (number > 0)
         yield from _sarif_run(audit, scan_type, mutes)
@@ -102,12 +102,12 @@ def _sarif_run(audit: Audit, scan_type: str, mutes: AuditMutes) -> Iterator[str]
     room = sarif.ResultLimit(len(audit.types))
     results = ([_sarif_result(indexes, finding, place, mutes) for place in _places(finding)] for finding in findings)
     properties = {"audit_id": audit.id, "url": audit.url, "pages": audit.pages_done, **audit.scores[scan_type]}
-    yield f'{{"tool": {_json_text(sarif.tool(rules, check_pages()))}, '
-    yield f'"automationDetails": {_json_text(sarif.automation(f"{scan_type}/{audit.url}"))}, '
-    yield f'"properties": {_json_text(properties)}, "results": ['
-    yield from _json_items(room.batches(results))
+    yield f'{{"tool": {json_text(sarif.tool(rules, check_pages()))}, '
+    yield f'"automationDetails": {json_text(sarif.automation(f"{scan_type}/{audit.url}"))}, '
+    yield f'"properties": {json_text(properties)}, "results": ['
+    yield from json_items(room.batches(results))
     place_count = AuditPlace.objects.filter(finding__in=[finding.id for finding in findings]).count()
-    yield f'], "invocations": [{_json_text(_sarif_invocation(audit, scan_type, room.notifications(place_count)))}]}}'
+    yield f'], "invocations": [{json_text(_sarif_invocation(audit, scan_type, room.notifications(place_count)))}]}}'
 
 
 def _places(finding: AuditFinding) -> QuerySet[AuditPlace]:
@@ -204,17 +204,17 @@ def _pages(audit: Audit) -> Iterator[list[AuditPage]]:
         last = batch[-1].position
 
 
-def _json_items(batches: Iterator[list[Any]]) -> Iterator[str]:
+def json_items(batches: Iterator[list[Any]]) -> Iterator[str]:
     """Yield the comma-separated items of a JSON array, without its brackets."""
     first = next(batches, None)
     if first is None:
         return
-    yield ", ".join(map(_json_text, first))
+    yield ", ".join(map(json_text, first))
     for batch in batches:
-        yield "".join(chain.from_iterable((", ", _json_text(item)) for item in batch))
+        yield "".join(chain.from_iterable((", ", json_text(item)) for item in batch))
 
 
-def _json_text(value: object) -> str:
+def json_text(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 

@@ -14,8 +14,10 @@ from django.urls import URLPattern, get_resolver
 from django.utils import timezone
 
 from accounts.models import ActivityEvent, Tier
-from sites.models import Audit, ListEntry
+from sites.assessments.refreshing import copy_results
+from sites.models import AssessmentEvent, AssessmentFinding, Audit, ListEntry
 from tests.factories import Member, attempt_deliveries, finished_scan
+from tests.sites.assessments.cast import museum_audit
 from tests.targets.server import Answer, Site
 from webhooks.models import Delivery
 
@@ -91,6 +93,28 @@ def test_api_write_is_recorded_with_its_key(home: Member, target: str, respondin
     write("post", f"{one}/shares", f"{path}/shares", {"table": True}, "list.shared")
     write("delete", f"{one}/shares/<any:share_id>", f"{path}/shares/{last['id']}", None, "list.unshared")
     write("delete", one, path, None, "list.deleted")
+    audit = museum_audit(home)
+    body = {"audit": audit.id, "name": "Museum"}
+    write("post", "v1/assessments", "/v1/assessments", body, "assessment.created")
+    path, one = f"/v1/assessments/{last['id']}", "v1/assessments/<any:assessment_id>"
+    copy_results(last["id"])
+    write("patch", one, path, {"name": "Gallery"}, "assessment.changed")
+    write("post", f"{one}/refresh", f"{path}/refresh", {"audit": audit.id}, "assessment.refreshed")
+    # Changes of the sample and of results are in the assessment's own log.
+    page = f"{one}/pages/<any:number>"
+    write("post", f"{one}/pages", f"{path}/pages", {"url": target})
+    write("patch", page, f"{path}/pages/4", {"name": "Start"})
+    write("delete", page, f"{path}/pages/4", None)
+    write("post", f"{one}/criteria/<any:criterion>", f"{path}/criteria/2.4.3", {"result": "passed"})
+    result = {"version": 0, "result": "passed"}
+    write("put", f"{page}/results/<any:criterion>", f"{path}/pages/1/results/2.1.1", result)
+    assert AssessmentEvent.objects.filter(api_key=home.key).count() == 8
+    dispute = f"{path}/findings/{AssessmentFinding.objects.get(has_failed=True).id}/dispute"
+    dispute_route = f"{one}/findings/<any:finding_id>/dispute"
+    # The finding has two places, each of which is muted.
+    write("put", dispute_route, dispute, {"reason": "Decoration."}, "mute.created", "mute.created")
+    write("delete", dispute_route, dispute, None, "mute.ended", "mute.ended")
+    write("delete", one, path, None, "assessment.deleted")
     hook = {"url": responding_receiver_url, "events": ["scan.completed"]}
     write("post", "api/webhooks", "/api/webhooks", hook, "webhook.created")
     path = f"/api/webhooks/{last['id']}"

@@ -179,6 +179,7 @@ def test_generated_client_calls_every_operation(running: RunningService, consume
     _call_monitor_and_badge_operations(consumer, page)
     _call_maintenance_operations(consumer)
     _call_list_operations(consumer, page)
+    _call_assessment_operations(consumer, page)
     _call_webhook_operations(consumer, running.site.url_as("localhost") + "/hook", page)
     assert consumer.called == consumer.tags_by_operation.keys()
 
@@ -312,6 +313,46 @@ def _call_list_operations(consumer: RecordingClient, page: str) -> None:
     assert consumer.call("get_list", created.id).run.id == run.id
     assert created.id in [site_list.id for site_list in consumer.call("list_lists").lists]
     consumer.call("delete_list", created.id, expected_status=204)
+
+
+def _call_assessment_operations(consumer: RecordingClient, page: str) -> None:
+    models = consumer.models
+    body = models.AuditRequest(page=page, types=[models.ScanType.ACCESSIBILITY])
+    audit = consumer.call("create_audit", body=body, expected_status=202)
+    wait_until(lambda: consumer.call("get_audit", audit.id).completed_at is not None, 90, poll_s=0.5)
+    body = models.AssessmentRequest(audit=audit.id, name="Bakery", level=models.Level.AA)
+    created = consumer.call("create_assessment", body=body, idempotency_key="generated-one", expected_status=201)
+    one = created.id
+    wait_until(lambda: not consumer.call("get_assessment", one).refreshing, 60, poll_s=0.5)
+    assert one in [assessment.id for assessment in consumer.call("list_assessments").assessments]
+    changed = consumer.call("update_assessment", one, body=models.AssessmentFields(scope="All pages."))
+    assert changed.scope == "All pages."
+    state = models.AssessmentPageRequest(url=page, name="Cart with one item", is_state=True)
+    assert consumer.call("add_assessment_page", one, body=state, expected_status=201).number == 2
+    name = models.AssessmentPageName(name="Cart")
+    assert consumer.call("update_assessment_page", one, "2", body=name).title == "Cart"
+    assert [page.number for page in consumer.call("list_assessment_pages", one).pages] == [1, 2]
+    consumer.call("delete_assessment_page", one, "2", expected_status=204)
+    failed = models.AssessmentResultRequest(version=0, result=models.AssessmentResultName.FAILED, note="It jumps.")
+    assert consumer.call("set_assessment_result", one, "1", "2.4.3", body=failed).version == 1
+    passed = models.AssessmentResultRequest(version=0, result=models.AssessmentResultName.PASSED)
+    refusal = consumer.call("set_assessment_result", one, "1", "2.4.3", body=passed, expected_status=409)
+    assert (refusal.code, refusal.current.note) == ("RESULT_CHANGED", "It jumps.")
+    remaining = models.RemainingResults(result=models.AssessmentResultName.PASSED)
+    assert consumer.call("set_remaining_results", one, "2.1.1", body=remaining).updated == 1
+    (result,) = consumer.call("list_assessment_results", one, page=1, criterion="2.4.3").results
+    assert result.outcome == models.AssessmentResultName.FAILED
+    criteria = consumer.call("list_assessment_criteria", one).criteria
+    assert next(row for row in criteria if row.number == "2.1.1").outcome == models.AssessmentResultName.PASSED
+    finding = consumer.call("list_assessment_findings", one, page=1).findings[0]
+    reason = models.AssessmentDispute(reason="The picture is decoration.")
+    assert consumer.call("dispute_assessment_finding", one, str(finding.id), body=reason).disputed is True
+    assert consumer.call("withdraw_assessment_dispute", one, str(finding.id)).disputed is False
+    refresh = models.AssessmentRefresh(audit=audit.id)
+    assert consumer.call("refresh_assessment", one, body=refresh, expected_status=202).refreshing is True
+    assert consumer.call("get_assessment_report", one).assessment.id == one
+    assert consumer.call("list_assessment_events", one, limit=100).events[-1].action == "created"
+    consumer.call("delete_assessment", one, expected_status=204)
 
 
 def _call_webhook_operations(consumer: RecordingClient, receiver: str, page: str) -> None:

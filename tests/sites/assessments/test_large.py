@@ -1,0 +1,132 @@
+"""Tests that an assessment of 1,000 pages needs few queries and little time."""
+
+from __future__ import annotations
+
+import json
+import time
+import tracemalloc
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from django.db import connection, transaction
+from django.utils import timezone
+from pytest_django import DjangoDbBlocker
+
+from sites.assessments import exports, loading
+from sites.assessments.services import INSERT_RESULTS, criteria_of
+from sites.models import Assessment, AssessmentFinding, AssessmentPage, AssessmentResult
+from tests.factories import Member, member_of
+from tests.queries import counted
+
+PAGES, CRITERIA = 1_000, 55
+MAX_CPU_S = 0.04
+MAX_QUERIES = 5
+
+
+@pytest.fixture(scope="module")
+def large_once(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[tuple[Member, Assessment]]:
+    """Organization with a large assessment for all tests. Each test rolls its changes back."""
+    with django_db_blocker.unblock(), transaction.atomic():
+        home = member_of("Museum", "business")
+        yield home, make_large_assessment(home)
+        transaction.set_rollback(True)
+
+
+@pytest.fixture
+def home(large_once: tuple[Member, Assessment], db: None) -> Member:
+    return large_once[0]
+
+
+@pytest.fixture
+def large(large_once: tuple[Member, Assessment], db: None) -> Assessment:
+    return large_once[1]
+
+
+def make_large_assessment(home: Member) -> Assessment:
+    """Create an assessment of 1,000 pages with results on half of them, and ten findings on each."""
+    assessment = Assessment.objects.create(organization=home.organization, name="Museum", url="https://example.com/")
+    pages = AssessmentPage.objects.bulk_create(
+        AssessmentPage(assessment=assessment, number=number, url=f"https://example.com/{number}")
+        for number in range(1, PAGES + 1)
+    )
+    with connection.cursor() as cursor:
+        cursor.execute(INSERT_RESULTS, [criteria_of(assessment), [page.id for page in pages]])
+    AssessmentResult.objects.filter(page__number__lte=PAGES // 2).update(result="passed", note="By keyboard.")
+    now = timezone.now()
+    AssessmentFinding.objects.bulk_create(
+        AssessmentFinding(
+            assessment=assessment,
+            page=page,
+            check_id=f"check-{number}",
+            has_failed=False,
+            severity="low",
+            title="Thing",
+            message="It is so-so.",
+            criteria=["1.1.1", "2.4.3"],
+            places=[{"fingerprint": f"{place:016x}", "text": "html > body > main > p"} for place in range(20)],
+            place_count=20,
+            first_seen_at=now,
+            seen_at=now,
+        )
+        for page in pages
+        for number in range(10)
+    )
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE sites_assessmentpage, sites_assessmentresult, sites_assessmentfinding")
+    return assessment
+
+
+def cpu_s(call: Callable[[], Any]) -> float:
+    """Return the least CPU time of several calls."""
+    times = []
+    for _ in range(5):
+        begin = time.process_time()
+        call()
+        times.append(time.process_time() - begin)
+    return min(times)
+
+
+def test_requests_need_few_queries_and_little_time(home: Member, large: Assessment) -> None:
+    path = f"/v1/assessments/{large.id}"
+    requests = (
+        *("/v1/assessments", path, f"{path}/pages?limit=100&offset=900", f"{path}/criteria"),
+        *(f"{path}/results?page=700&limit=100", f"{path}/results?criterion=2.4.3&limit=100&offset=900"),
+        *(f"{path}/results?limit=100&offset=54900", f"{path}/results?outcome=untested&limit=100&offset=20000"),
+        *(f"{path}/findings?limit=100&offset=9900", f"{path}/findings?page=700", f"{path}/log?limit=100"),
+    )
+    measured = {}
+    for request in requests:
+        assert home.api.get(request).status_code == 200, request
+        with counted() as queries:
+            home.api.get(request)
+        measured[request] = (len(queries), cpu_s(lambda request=request: home.api.get(request)))  # type: ignore[misc]  # default argument
+    too_slow = {
+        request: values for request, values in measured.items() if values[0] > MAX_QUERIES or values[1] > MAX_CPU_S
+    }
+    assert too_slow == {}
+
+
+def test_report_is_written_in_batches(large: Assessment) -> None:
+    AssessmentFinding.objects.exclude(check_id="check-0").delete()
+    AssessmentResult.objects.exclude(criterion="2.4.3").delete()
+    AssessmentResult.objects.update(note="a" * 10_000, remedy="b" * 10_000)
+    largest = size = 0
+    tracemalloc.start()
+    try:
+        for chunk in exports.report_chunks(large):
+            largest, size = max(largest, len(chunk)), size + len(chunk)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert size > 20_000_000
+    assert largest < 4_000_000
+    assert peak < 12_000_000
+
+
+def test_report_in_pieces_is_the_report(large: Assessment) -> None:
+    AssessmentPage.objects.filter(number__gt=250).delete()
+    document = json.loads(b"".join(exports.report_chunks(large)))
+    assert document == json.loads(json.dumps(loading.report_of(large)))
+    assert len(document["criteria"][0]["results"]) == 250
+    assert len(document["criteria"][0]["findings"]) == 2_500
