@@ -66,6 +66,7 @@ CORRECTIONS = (
     "axe_controls.js",
     "axe_colours.js",
     "axe_rules.js",
+    "axe_repeat.js",
 )
 # axe-core waits this many milliseconds for style sheets of other origins.
 PRELOAD = {"preload": {"assets": ["cssom"], "timeout": 2_000}}

@@ -6,7 +6,14 @@
   if (!parts.length) axe.setup(); // axe-core needs its tree to compute the selectors that axe_run.js left out
   const results = await axe.finishRun([globalThis.__partial, ...parts.map((part) => part && JSON.parse(part))], options);
   axe.teardown(); // before the run on another width
-  globalThis.__runs = [...(globalThis.__runs ?? []), {width, ...results}];
+  const earlier = globalThis.__runs ?? [];
+  if (__scan.isPartial) {
+    // Rules that were not run again have the results of the width before.
+    for (const kind of ['violations', 'incomplete', 'passes', 'inapplicable']) {
+      results[kind].push(...earlier.at(-1)[kind].filter(({id}) => !__scan.measures(id)));
+    }
+  }
+  globalThis.__runs = [...earlier, {width, ...results}];
   const runs = globalThis.__runs;
   // Rules with the nodes that they report on any width. A node without `width` was reported on all of them.
   const mergeNodes = (kind) => {

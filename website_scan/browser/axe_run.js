@@ -14,8 +14,13 @@
   // Without frames the nodes need not be serialized, so axe_finish.js computes selectors only for nodes in a report.
   const isPlain = isTop && !frames.length;
   axe.utils.nodeSerializer.update({toSpec: (element) => __scan.toSpec(element, isPlain)});
-  const partial = await axe.runPartial(context, options);
+  // Frames and custom elements would need a decision for all frames, and results from before they were judged again.
+  const isSame = isPlain && __scan.looksTheSame(axe._tree[0]) && !__scan.customElements.length;
+  const rules = isSame ? globalThis.__partial.results.map(({id}) => id).filter(__scan.measures) : [];
+  const runOnly = isSame ? {runOnly: {type: 'rule', values: rules}} : {};
+  const partial = await axe.runPartial(context, {...options, ...runOnly});
   globalThis.__partial = partial;
+  __scan.isPartial = isSame;
   return {
     frames: frames.map((frame) => ({selector: frame.frameSelector, context: frame.frameContext})),
     partial: isTop ? null : JSON.stringify(partial),

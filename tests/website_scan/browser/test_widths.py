@@ -8,8 +8,10 @@ import pytest
 
 from tests.targets.server import Answer, Site
 from tests.website_scan.cast import POLICY
+from website_scan.browser import axe as axe_runner
 from website_scan.browser.devices import DESKTOP, PHONE, Device
 from website_scan.browser.evidence import AxeReport, BrowserLoad
+from website_scan.browser.injected_scripts import read_script
 from website_scan.browser.visit import Part, Visit
 from website_scan.browser.warm import WarmBrowser
 from website_scan.net.browser import find_browser, sandbox_problem
@@ -162,3 +164,47 @@ def test_rule_applies_if_one_width_has_its_elements(browser: WarmBrowser, site: 
     assert axe is not None
     assert "label" not in axe.inapplicable
     assert "select-name" in axe.inapplicable
+
+
+# Pages on which scripts or style sheets change something between the widths that rules depend on.
+CHANGING = {
+    "heading-by-size": page(
+        "<p class=big>Opening hours</p><p>Daily from nine to five, on Sundays from eleven. Closed on Mondays.",
+        "@media (min-width: 701px) { .big { font-size: 40px; font-weight: bold } }",
+    ),
+    "label-by-attribute": page(
+        '<input id=q aria-label="Tea"><script>'
+        'addEventListener("resize", () => q.removeAttribute("aria-label"))</script>'
+    ),
+    "text-by-script": page(
+        '<button id=b>Menu</button><script>addEventListener("resize", () => { b.firstChild.data = "" })</script>'
+    ),
+    "off-the-screen": page(
+        '<div class=panel><a href="/a"></a></div>',
+        ".panel { position: absolute; left: -9999px } @media (min-width: 701px) { .panel { left: 0 } }",
+    ),
+    "wide-table": page(
+        "<table class=t><tr><td>Tea<td>Price<tr><td>Sencha<td>12<tr><td>Gyokuro<td>30</table>",
+        "@media (min-width: 701px) { .t { width: 100%; border-collapse: collapse } .t td { border: 1px solid } }",
+    ),
+}
+FULL_RUN = ("const isSame = seen === seenBefore && !hasChanged;", "const isSame = false;")
+
+
+@pytest.mark.parametrize("name", [*CHANGING, *PAGES])
+def test_results_are_those_of_a_full_run_on_each_width(
+    browser: WarmBrowser, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second width skips rules whose results cannot differ."""
+    markup = CHANGING[name] if name in CHANGING else PAGES[name][0]
+    with Site({"/": Answer(markup), "/image-on-both": Answer(PAGES["image-on-both"][0])}) as site:
+        usual = load(browser, f"{site.url}/").axe
+
+        def read_full(script: str) -> str:
+            text = read_script(script)
+            assert script != "axe_repeat.js" or FULL_RUN[0] in text
+            return text.replace(*FULL_RUN)
+
+        monkeypatch.setattr(axe_runner, "read_script", read_full)
+        full = load(browser, f"{site.url}/").axe
+        assert usual == full
