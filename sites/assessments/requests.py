@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from infrastructure.api.inputs import Address, Choice, Flag, Input, Pattern, Text, Whole
@@ -134,12 +135,8 @@ class PageNameSerializer(Input):
     name = _text(MAX_PAGE_NAME_LENGTH, allow_blank=True)
 
 
-def _result_field(**options: Any) -> Choice:
-    return Choice(
-        AssessmentResult.Result.choices,
-        says=f"result must be one of {', '.join(AssessmentResult.Result.values)}.",
-        **options,
-    )
+def _result_field(choices: Sequence[tuple[str, str]] = AssessmentResult.Result.choices, **options: Any) -> Choice:
+    return Choice(choices, says=f"result must be one of {', '.join(value for value, _ in choices)}.", **options)
 
 
 class ResultSerializer(Input):
@@ -164,7 +161,10 @@ class RemainingSerializer(Input):
     class Meta:
         ref_name = "RemainingResults"
 
-    result = _result_field(help_text="For all pages on which the criterion is untested.")
+    result = _result_field(
+        [choice for choice in AssessmentResult.Result.choices if choice[0] != AssessmentResult.Result.UNTESTED],
+        help_text="For all pages on which the criterion is untested.",
+    )
     note = _optional_text()
 
 

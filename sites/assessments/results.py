@@ -12,7 +12,7 @@ from django.utils import timezone
 from accounts import usage
 from accounts.authentication import Caller
 from infrastructure.api.errors import InvalidParams, NotFound
-from reports.mutes.requests import MuteRequest
+from reports.mutes.requests import MuteRequest, outcomes_of_check
 from reports.mutes.services import create_mute, end_mute, mute_places
 from sites.assessments import log
 from sites.assessments.counting import count_findings
@@ -185,7 +185,8 @@ def _mute(caller: Caller, page: AssessmentPage, finding: AssessmentFinding, reas
         check=finding.check_id,
         host=host,
         path_prefix=path,
-        outcome=finding.outcome,
+        # The catalogue of checks may have changed since the audit.
+        outcome=finding.outcome if finding.outcome in outcomes_of_check(finding.check_id) else "",
         reason=reason,
         now=timezone.now(),
     )

@@ -209,3 +209,11 @@ def test_assessments_of_other_organizations_are_unknown(home: Member, stranger: 
     with pytest.raises(NotFound):
         services.find_assessment(stranger.organization.id, assessment.id)
     assert HOST not in str(list(services.assessments_of(stranger.organization.id)))
+
+
+def test_finding_with_an_outcome_of_an_earlier_catalogue_can_be_disputed(home: Member) -> None:
+    assessment = assess(home, museum_audit(home))
+    finding = assessment.findings.get(has_failed=True)
+    AssessmentFinding.objects.filter(id=finding.id).update(outcome="renamed-since")
+    results.dispute(caller=caller_of(home), assessment_id=assessment.id, finding_id=finding.id, reason="Decoration.")
+    assert {mute.outcome for mute in Mute.objects.all()} == {""}
