@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Mapping
 from datetime import datetime
 
+from website_scan.browser.devices import USUAL_VIEWING, Viewing
 from website_scan.browser.evidence import BrowserLoad, MixedRequests
 from website_scan.browser.visit import Browser, LeadsElsewhere
 from website_scan.catalogue import Probe
@@ -65,6 +66,7 @@ class Gathering:
         browser: Browser | None,
         shared: EvidenceCache | None,
         accept_page: Callable[[Page], None],
+        viewing: Viewing = USUAL_VIEWING,
         *,
         follows_scripts: bool = True,
     ) -> None:
@@ -81,6 +83,7 @@ class Gathering:
             Network: network,
             Clock: Clock(now),
             ScanTypes: ScanTypes(types),
+            Viewing: viewing,
         }
         if browser is not None:
             self.evidence[Browser] = browser

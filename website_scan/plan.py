@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
+from website_scan.browser.devices import Viewing
 from website_scan.browser.visit import Browser
 from website_scan.catalogue import CatalogueError, Check, Need, Probe, checks, probes
 from website_scan.errors import Refusal
@@ -18,7 +19,7 @@ from website_scan.page.evidence import Clock, ScanTypes, ServedContent
 from website_scan.time_limit import OutOfTime, limited
 
 # Evidence classes that are available before any probe runs.
-INITIAL: frozenset[type] = frozenset({Target, Network, Clock, ScanTypes})
+INITIAL: frozenset[type] = frozenset({Target, Network, Clock, ScanTypes, Viewing})
 
 
 @dataclass(frozen=True, slots=True)

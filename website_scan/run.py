@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
+from website_scan.browser.devices import USUAL_VIEWING, Viewing
 from website_scan.browser.visit import Browser
 from website_scan.catalogue import catalogue_version
 from website_scan.errors import Refusal
@@ -24,7 +25,7 @@ from website_scan.plan import Plan
 from website_scan.result import Budget, Checked, Phase, Progress, ScanError, ScanResult
 
 
-def scan(  # noqa: PLR0913 -- the library's entry point: four arguments are required, four optional
+def scan(  # noqa: PLR0913 -- the library's entry point: four arguments are required, five optional
     target: Target,
     types: Iterable[ScanType],
     network: Network,
@@ -33,10 +34,11 @@ def scan(  # noqa: PLR0913 -- the library's entry point: four arguments are requ
     browser: Browser | None = None,
     shared: EvidenceCache | None = None,
     accept_page: Callable[[Page], None] = lambda _: None,
+    viewing: Viewing = USUAL_VIEWING,
 ) -> tuple[ScanResult, ...]:
     """Scan one page for these scan types.
 
-    The results are in the order of the types. `browser` may be None.
+    The results are in the order of the types. `browser` may be None. It shows the page as `viewing` says.
 
     Never raises for anything the site does. Evidence is gathered concurrently, once for all types, and only if a check
     of one of the types needs it. Evidence of the origin that an earlier visit stored in `shared` is not gathered again.
@@ -58,6 +60,7 @@ def scan(  # noqa: PLR0913 -- the library's entry point: four arguments are requ
             browser,
             shared,
             accept_page,
+            viewing,
             follows_scripts=page is target,
         )
 

@@ -216,11 +216,12 @@ class Context:
         page.on("Network.requestWillBeSent", self._requested)
         page.on("Page.javascriptDialogOpening", lambda _: page.post("Page.handleJavaScriptDialog", {"accept": False}))
         page.on("Target.attachedToTarget", lambda event: self._start_counting_requests(str(event["sessionId"])))
+        media = MEDIA_FEATURES | visit.viewing.media_features
         emulation: dict[str, Any] = {
             **PHONE.commands(),
             "Emulation.setFocusEmulationEnabled": {"enabled": True},
             "Emulation.setEmulatedMedia": {
-                "features": [{"name": name, "value": value} for name, value in MEDIA_FEATURES.items()]
+                "features": [{"name": name, "value": value} for name, value in media.items()]
             },
             "Emulation.setLocaleOverride": {"locale": LANGUAGE},
             "Emulation.setUserAgentOverride": {

@@ -367,7 +367,7 @@ class PageLoad:
         limits, began = self._limits, time.monotonic()
         deadline, limits.deadline = limits.deadline, limits.axe_deadline
         try:
-            remaining_s, devices = limits.deadline - began, self._visit.axe_devices
+            remaining_s, devices = limits.deadline - began, self._visit.viewing.devices
             running = run_axe_in_time(self._cdp, devices, limits.usage, remaining_s, MAX_AXE_CPU_S)
             return await self._collect_part("axe", running)
         finally:

@@ -10,6 +10,7 @@ from collections import Counter
 
 from selectolax.lexbor import LexborHTMLParser
 
+from website_scan.browser.devices import Viewing
 from website_scan.browser.evidence import (
     AxeReport,
     BrowserLoad,
@@ -51,7 +52,12 @@ NOTHING = BrowserLoad(
 
 @probe()
 def load_in_browser(
-    page: Page, network: Network, browser: Browser, types: ScanTypes, repetition: Repetition | None = None
+    page: Page,
+    network: Network,
+    browser: Browser,
+    types: ScanTypes,
+    viewing: Viewing,
+    repetition: Repetition | None = None,
 ) -> BrowserLoad:
     """Load the page in a browser behind its own proxy.
 
@@ -81,6 +87,7 @@ def load_in_browser(
                 needs_another_load=repetition.needs_another_load if repetition else lambda _loads: False,
                 ignores_certificate_errors=not is_trusted,
                 parts=parts_for_scan_types(types),
+                viewing=viewing,
                 credentials=credentials,
             )
         )

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol
 
-from website_scan.browser.devices import DESKTOP, PHONE, Device
+from website_scan.browser.devices import USUAL_VIEWING, Viewing
 from website_scan.browser.evidence import BrowserLoad, Load
 from website_scan.findings import ScanType
 from website_scan.net.credentials import OriginCredentials
@@ -99,7 +99,7 @@ class Visit:
     ignores_certificate_errors: bool = False  # True if another probe has found an untrusted certificate.
     parts: frozenset[Part] = frozenset(Part)
     axe_time_limit_s: float = 0.0  # Additional time for axe-core, after `time_limit_s`.
-    axe_devices: tuple[Device, ...] = (PHONE, DESKTOP)  # Screens for axe-core. The page is loaded on the phone.
+    viewing: Viewing = USUAL_VIEWING
     credentials: OriginCredentials | None = None
 
 

@@ -15,7 +15,8 @@ from typing import Any, NoReturn
 
 from website_scan import __version__, environment
 from website_scan.accessibility.standards import LEVELS, Standard
-from website_scan.command.configuration import configuration, fail_under, refuse_access_without_typed_pages
+from website_scan.browser.devices import COLOR_SCHEMES, MAX_WIDTHS, USUAL_VIEWING, Viewing
+from website_scan.command.configuration import configuration, fail_under, refuse_access_without_typed_pages, width
 from website_scan.command.errors import EXIT_USAGE, WrongUsage
 from website_scan.command.formats import CONFORMANCE_FORMATS, WRITERS
 from website_scan.command.pages import canonical_pages
@@ -70,6 +71,7 @@ class Options:
     fail_on_level: str = ""
     standard: Standard = Standard.WCAG_22
     level: str = "AA"
+    viewing: Viewing = USUAL_VIEWING
     accept: frozenset[str] = frozenset()
     allows_login: bool = False
     baseline: Path | None = None
@@ -131,6 +133,9 @@ def parse_arguments(arguments: Sequence[str], program: str = PROGRAM) -> Options
         fail_on_level=chosen.get("fail_on_level", ""),
         standard=Standard(chosen.get("standard", Standard.WCAG_22)),
         level=chosen.get("level", "AA"),
+        viewing=Viewing(
+            tuple(dict.fromkeys(chosen.get("width", USUAL_VIEWING.widths))), chosen.get("color_scheme", "")
+        ),
         accept=known_outcomes(chosen.get("accept", ())),
         allows_login=chosen.get("allow_login", False),
         baseline=chosen.get("baseline"),
@@ -224,12 +229,14 @@ def _refuse_contradictions(typed: Mapping[str, Any], file_options: Mapping[str, 
     """
     chosen = {**file_options, **typed}
     if "server" in typed:
-        for option in ("allow_network", "serve", "start"):
+        for option in ("allow_network", "serve", "start", "width", "color_scheme"):
             if option in typed:
                 raise WrongUsage(
                     f"--{option.replace('_', '-')} works only for scans from this machine; with --server, the server "
-                    "decides what it reaches."
+                    "decides."
                 )
+    if len(set(chosen.get("width", ()))) > MAX_WIDTHS:
+        raise WrongUsage(f"--width: at most {MAX_WIDTHS} widths.")
     if "wait_for" in typed and "start" not in typed:
         raise WrongUsage("--wait-for is the address of the server that --start starts; use both.")
     if "start" in typed and "serve" in typed:
@@ -336,6 +343,8 @@ def _add_pages(group: argparse._ArgumentGroup) -> None:
     add("--include", action="append", metavar="PATTERN", help=about)
     add("--exclude", action="append", metavar="PATTERN", help=argparse.SUPPRESS)
     add("--type", action="append", choices=kinds, metavar="TYPE", help=f"{', '.join(kinds)} (all)")
+    add("--width", type=_width, action="append", metavar="PIXELS", help="for accessibility (412 and 1440)")
+    add("--color-scheme", choices=COLOR_SCHEMES, metavar="NAME", help="of the page: light (default) or dark")
     add("--serve", type=Path, metavar="DIR", help="serve this folder; URLs are paths in it (/)")
     add("--start", metavar="COMMAND", help="start a server, and end it after the scan")
     add("--wait-for", metavar="URL", help="scan when the server responds here (first URL)")
@@ -409,6 +418,13 @@ def _fail_under(raw: str) -> dict[str, int]:
 def _page_count(raw: str) -> int:
     try:
         return page_count(raw)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def _width(raw: str) -> int:
+    try:
+        return width(raw)
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
 

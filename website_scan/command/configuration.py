@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from website_scan.accessibility.standards import LEVELS, Standard
+from website_scan.browser.devices import COLOR_SCHEMES, MAX_WIDTH, MIN_WIDTH
 from website_scan.command.errors import WrongUsage
 from website_scan.command.site_options import is_url, page_count
 from website_scan.findings import ScanType, Severity
@@ -140,6 +141,20 @@ def _score(value: object) -> int:
     return int(text)
 
 
+def width(value: object) -> int:
+    """Parse a width of the page in CSS pixels. Raises ValueError."""
+    text = str(value)
+    if isinstance(value, bool) or not text.isascii() or not text.isdecimal() or len(text) > len(str(MAX_WIDTH)):
+        raise ValueError(f"a width must be a whole number from {MIN_WIDTH} to {MAX_WIDTH}")
+    if not MIN_WIDTH <= int(text) <= MAX_WIDTH:
+        raise ValueError(f"a width must be a whole number from {MIN_WIDTH} to {MAX_WIDTH}")
+    return int(text)
+
+
+def _widths(value: object) -> list[int]:
+    return [width(one) for one in (value if isinstance(value, list) and value else [value])]
+
+
 def _texts(value: object) -> list[str]:
     if isinstance(value, str):
         return [value]
@@ -193,6 +208,8 @@ KEYS: Mapping[str, tuple[str, Callable[[object], Any]]] = {
     "fail-on-level": ("fail_on_level", _choice_reader(*LEVELS)),
     "standard": ("standard", _choice_reader(*Standard)),
     "level": ("level", _choice_reader(*LEVELS)),
+    "widths": ("width", _widths),
+    "color-scheme": ("color_scheme", _choice_reader(*COLOR_SCHEMES)),
     "accept": ("accept", _texts),
     "allow-login": ("allow_login", _boolean),
     "baseline": ("baseline", _path),

@@ -9,6 +9,7 @@ import pytest
 
 from tests.website_scan.command.reports import check_result, failed_scan, judged_report
 from website_scan.accessibility.standards import Standard
+from website_scan.browser.devices import USUAL_VIEWING, Viewing
 from website_scan.command.arguments import parse_arguments
 from website_scan.command.errors import WrongUsage
 from website_scan.command.formats.conformance import WIDTH, conformance_text, earl_document
@@ -119,3 +120,23 @@ def test_good_score_is_green_despite_a_failed_check() -> None:
 
     list(summary([judged_report(check_result("a"), *passed)], paint))
     assert styles[-1][0] == "good"
+
+
+def test_widths_and_colour_scheme_are_chosen() -> None:
+    options = parse_arguments(["https://example.com/", "--width", "360", "--width", "800", "--color-scheme", "dark"])
+    assert options.viewing == Viewing((360, 800), "dark")
+    assert parse_arguments(["https://example.com/"]).viewing == USUAL_VIEWING
+
+
+@pytest.mark.parametrize("wrong", ["0", "319", "2561", "wide", "٣٦٠", "1e3", "-400", ""])
+def test_other_widths_are_refused(wrong: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        parse_arguments(["https://example.com/", f"--width={wrong}"])
+    assert "a width must be a whole number from 320 to 2560" in " ".join(capsys.readouterr().err.split())
+
+
+def test_widths_are_limited_in_number_and_to_scans_from_this_machine() -> None:
+    with pytest.raises(WrongUsage, match="at most 3 widths"):
+        parse_arguments(["https://example.com/", *(f"--width={width}" for width in (400, 500, 600, 700))])
+    with pytest.raises(WrongUsage, match="only for scans from this machine"):
+        parse_arguments(["https://example.com/", "--server", "https://scan.example.com", "--width", "400"])
