@@ -237,6 +237,11 @@ def remove_page(*, caller: Caller, assessment_id: str, number: int) -> None:
         touch(assessment)
 
 
+def count_sharing_limit(organization: Organization) -> int:
+    """Return the number of assessments that count against the plan's limit."""
+    return Assessment.objects.filter(organization__in=usage.sharing_limits(organization)).count()
+
+
 def find_page(assessment: Assessment, number: int, *, lock: bool = False) -> AssessmentPage:
     """Return the page with this number. Raises NotFound."""
     pages = assessment.pages.select_for_update(no_key=True) if lock else assessment.pages
@@ -317,7 +322,7 @@ def _refuse_audit_without_results(audit: Audit) -> None:
 
 def _refuse_too_many_assessments(organization: Organization) -> None:
     most = organization.tier.assessments
-    if Assessment.objects.filter(organization__in=usage.sharing_limits(organization)).count() >= most:
+    if count_sharing_limit(organization) >= most:
         raise AssessmentLimit(
             f"Your plan allows {counted(most, 'assessment')}. Delete one, or ask the operator for a larger plan."
         )

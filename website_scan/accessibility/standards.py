@@ -62,7 +62,9 @@ WCAG_VERSIONS: Mapping[Standard, str] = {
 class SuccessCriterion:
     """Success criterion of WCAG.
 
-    `since` and `until` are the first and the last version of WCAG with the criterion.
+    `since` and `until` are the first and the last version of WCAG with the criterion. `asks` is what it asks of a page,
+    `machine` what automatic checks can decide, `procedure` the steps of a test by a person, and `applies` the content
+    that it is limited to, or empty.
     """
 
     number: str
@@ -71,6 +73,10 @@ class SuccessCriterion:
     since: str
     until: str
     page: str
+    asks: str
+    machine: str
+    procedure: tuple[str, ...]
+    applies: str
 
     @property
     def url(self) -> str:
@@ -96,7 +102,18 @@ def success_criteria() -> Mapping[str, SuccessCriterion]:
     """Return all success criteria by number, in the order of the standard."""
     table = tomllib.loads(TABLE.read_text(encoding="utf-8"))
     criteria = [
-        SuccessCriterion(number, row["name"], row["level"], row["since"], row.get("until", NEWEST_WCAG), row["page"])
+        SuccessCriterion(
+            number=number,
+            name=row["name"],
+            level=row["level"],
+            since=row["since"],
+            until=row.get("until", NEWEST_WCAG),
+            page=row["page"],
+            asks=row["asks"],
+            machine=row["machine"],
+            procedure=tuple(row["procedure"]),
+            applies=row.get("applies", ""),
+        )
         for number, row in table.items()
     ]
     return {criterion.number: criterion for criterion in sorted(criteria, key=lambda criterion: criterion.order)}
