@@ -42,6 +42,7 @@ from scans.models import Scan
 from scans.visits.claims import claim_scan, finish_scan
 from sites.models import Audit
 from tests.factories import Member, make_result, make_scan, member_of
+from tests.populated_assessments import populate_assessment
 from tests.populated_audits import populate_audits
 from tests.populated_lists import populate_lists
 from tests.populated_monitors import populate_monitors
@@ -97,6 +98,7 @@ def populate(rows: int, results: Mapping[ScanType, ScanResult] | None = None) ->
     ids |= populate_audits(home, min(rows, 30), now, results)
     ids |= populate_monitors(home, min(rows, 30), now, people["owner"], results)
     ids |= populate_lists(home, min(rows, 60), now, people["owner"])
+    ids |= populate_assessment(home)
     ids |= _webhooks(home.organization, rows, now, ids["scan_id"])
     ids |= _mutes(home.organization, people["owner"], rows, now)
     _mute_displayed_findings(home.organization, people["owner"], ids, now)

@@ -39,13 +39,12 @@ def later_audits(assessment: Assessment) -> list[Audit]:
 
 def choices_of(audits: Iterable[Audit]) -> list[tuple[str, str]]:
     """Return the audits as choices of a form, with the address, the number of pages and the time."""
-    return [
-        (
-            audit.id,
-            f"{cut(audit.url, 100)} · {counted(audit.pages_done, 'page')} · {with_zone(audit.completed_at or audit.created_at)}",
-        )
-        for audit in audits
-    ]
+    return [(audit.id, _label(audit)) for audit in audits]
+
+
+def _label(audit: Audit) -> str:
+    ended_at = with_zone(audit.completed_at or audit.created_at)
+    return f"{cut(audit.url, 100)} · {counted(audit.pages_done, 'page')} · {ended_at}"
 
 
 def _ended_audits(organization_id: int) -> QuerySet[Audit]:

@@ -25,6 +25,7 @@ FIELDS = {
     "enforcement": "enforcement",
     "note": "note",
     "remedy": "what to do",
+    "reason": "reason",
 }
 MAX_LENGTH = 300
 
@@ -42,12 +43,12 @@ class LogLine:
 def log_line(event: AssessmentEvent) -> LogLine:
     """Return an event as a line. An unknown action is shown by its name."""
     sentence = SENTENCES.get(event.action)
-    what = sentence(event) if sentence else event.action.replace("_", " ")
+    what = sentence(event) if sentence else FIXED_SENTENCES.get(event.action, event.action.replace("_", " "))
     names = [name for name in FIELDS if name in event.after]
     changes = [
         (FIELDS[name], cut(event.before.get(name, ""), MAX_LENGTH), cut(event.after[name], MAX_LENGTH))
         for name in names
-        if event.action in ("changed", "result", "remaining_results")
+        if event.action in ("changed", "result", "remaining_results", "disputed")
     ]
     return LogLine(event, event.actor_name or "The service", what, changes)
 
@@ -82,23 +83,24 @@ def _label(result: str) -> str:
     return RESULTS.get(result, result)
 
 
+# Sentences that need no values of the event.
+FIXED_SENTENCES: Mapping[str, str] = {
+    "created": "created the assessment",
+    "finished": "finished the assessment",
+    "reopened": "reopened the assessment",
+    "shared": "shared the report with everybody who has the link",
+    "unshared": "stopped sharing the report",
+    "refreshed": "requested the automatic results of a later scan",
+    "results_copied": "copied the automatic results of a scan",
+}
 SENTENCES: Mapping[str, Callable[[AssessmentEvent], str]] = {
-    "created": lambda event: "created the assessment",
     "changed": _changed,
-    "finished": lambda event: "finished the assessment",
-    "reopened": lambda event: "reopened the assessment",
-    "shared": lambda event: "shared the report with everybody who has the link",
-    "unshared": lambda event: "stopped sharing the report",
-    "refreshed": lambda event: "requested the automatic results of a later scan",
-    "results_copied": lambda event: "copied the automatic results of a scan",
     "page_added": lambda event: f"added {_page(event)}",
     "page_renamed": lambda event: f"renamed page {event.page_number} to {event.after.get('name') or 'its address'}",
     "page_removed": lambda event: f"removed {_page(event)}",
     "result": _result,
     "remaining_results": _remaining,
-    "disputed": lambda event: (
-        f"disputed {_check(event.after)} on {_page(event)}: {cut(event.after.get('reason', ''), MAX_LENGTH)}"
-    ),
+    "disputed": lambda event: f"disputed {_check(event.after)} on {_page(event)}",
     "dispute_withdrawn": lambda event: f"withdrew the dispute of {_check(event.before)} on {_page(event)}",
     "dispute_ended": lambda event: (
         f"ended the dispute of {_check(event.before)} on {_page(event)}, because the finding has new places"

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from django.test import Client
 
 from sites.models import Assessment
 from tests.factories import Member
-from tests.page_reading import browser_of, page_of, strings, text_of
+from tests.page_reading import browser_of
 from tests.sites.assessments.cast import assess, museum_audit
 
 LIST = "/o/home/assessments/"
