@@ -21,7 +21,11 @@ CONTEXT = {
     "earl:test": {"@type": "@id"},
     "earl:mode": {"@type": "@id"},
     "earl:outcome": {"@type": "@id"},
+    "earl:mainAssertor": {"@type": "@id"},
+    "foaf:member": {"@type": "@id"},
     "dct:isPartOf": {"@type": "@id"},
+    "dct:hasPart": {"@type": "@id"},
+    "dct:source": {"@type": "@id"},
     "dct:date": {"@type": "xsd:dateTime"},
 }
 ASSERTOR = "urn:x-website-scan:assertor"
@@ -43,10 +47,16 @@ def earl(url: str, completed_at: str, conformance: Conformance) -> dict[str, Any
     """Return a JSON-LD document with an assertion about the page or site for each criterion of the standard."""
     subject = {"@id": url, "@type": "earl:TestSubject", "dct:date": completed_at}
     assertions = [_assertion(url, completed_at, row) for row in conformance["criteria"]]
-    return {"@context": CONTEXT, "@graph": [_assertor(), subject, *assertions]}
+    return document([software_assertor(), subject, *assertions])
 
 
-def _assertor() -> dict[str, Any]:
+def document(nodes: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return a JSON-LD document with these assertors, subjects and assertions."""
+    return {"@context": CONTEXT, "@graph": nodes}
+
+
+def software_assertor() -> dict[str, Any]:
+    """Return this program as the assertor of automatic results."""
     return {
         "@id": ASSERTOR,
         "@type": ["earl:Assertor", "earl:Software"],
@@ -55,21 +65,42 @@ def _assertor() -> dict[str, Any]:
     }
 
 
+def assertion(*, by: str, subject: str, mode: str | None, test: str, result: dict[str, Any]) -> dict[str, Any]:
+    """Return an assertion. `by`, `subject` and `test` are IRIs. A result that nobody reached has no mode."""
+    return {
+        "@type": "earl:Assertion",
+        "earl:assertedBy": by,
+        "earl:subject": subject,
+        **({"earl:mode": mode} if mode else {}),
+        "earl:test": test,
+        "earl:result": result,
+    }
+
+
+def result_of(outcome: str, title: str, description: str, date: str | None) -> dict[str, Any]:
+    """Return the result of a test. `date` is None if nobody tested."""
+    return {
+        "@type": "earl:TestResult",
+        "earl:outcome": outcome,
+        "dct:title": title,
+        "dct:description": description,
+        **({"dct:date": date} if date else {}),
+    }
+
+
 def _assertion(url: str, completed_at: str, row: CriterionResult) -> dict[str, Any]:
     result = Result(row["result"])
     findings = row["failed"] if result is Result.FAILS else row["needs_review"]
     texts = [f"{finding['title']}: {finding['message']}" for finding in findings]
-    return {
-        "@type": "earl:Assertion",
-        "earl:assertedBy": ASSERTOR,
-        "earl:subject": url,
-        "earl:mode": "earl:automatic",
-        "earl:test": row["url"],
-        "earl:result": {
-            "@type": "earl:TestResult",
-            "earl:outcome": OUTCOMES[result],
-            "dct:title": f"{row['number']} {row['name']} ({row['level']})",
-            "dct:description": "\n".join(texts) or INFORMATION[result],
-            "dct:date": completed_at,
-        },
-    }
+    return assertion(
+        by=ASSERTOR,
+        subject=url,
+        mode="earl:automatic",
+        test=row["url"],
+        result=result_of(
+            OUTCOMES[result],
+            f"{row['number']} {row['name']} ({row['level']})",
+            "\n".join(texts) or INFORMATION[result],
+            completed_at,
+        ),
+    )

@@ -1,0 +1,77 @@
+"""Table of an assessment for spreadsheets, with a row for each success criterion on each page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from sites.assessments.documents.page_results import CriterionResults, PageResult, results_by_criterion
+from sites.assessments.schemas import AssessmentFindingJson, AssessmentReport
+from sites.models import AssessmentResult
+from website_scan.messages import counted
+from website_scan.report.conformance import Result, checks_by_criterion
+from website_scan.report.spreadsheets import cell, lines
+
+COLUMNS = (
+    *("clause", "criterion", "level", "page", "page_title", "url", "state", "result", "person_result", "note"),
+    *("remedy", "tested_by", "tested_at", "page_changed_since", "automatic_result", "findings", "disputed"),
+)
+
+
+def assessment_csv(report: AssessmentReport) -> str:
+    """Return the table as CSV. Cells are safe from formula injection."""
+    rows = ([cell(row[column]) for column in COLUMNS] for row in _rows(report))
+    return lines([COLUMNS]) + lines(rows)
+
+
+def _rows(report: AssessmentReport) -> Iterator[Mapping[str, object]]:
+    for results in results_by_criterion(report):
+        for one in results.pages:
+            yield _row(results, one)
+
+
+def _row(results: CriterionResults, one: PageResult) -> Mapping[str, object]:
+    criterion, page, result = results.criterion, one.page, one.result
+    return {
+        "clause": criterion["clause"],
+        "criterion": criterion["name"],
+        "level": criterion["level"],
+        "page": page["number"],
+        "page_title": page["title"],
+        "url": page["url"],
+        "state": "yes" if page["is_state"] else "no",
+        "result": _label(one.outcome),
+        "person_result": _label(one.decision),
+        "note": one.note,
+        "remedy": one.remedy,
+        "tested_by": result["tested_by"] if result else "",
+        "tested_at": (result["tested_at"] if result else None) or "",
+        "page_changed_since": "yes" if result and result["is_older_than_page"] else "no",
+        "automatic_result": _automatic(criterion["number"], one).label,
+        "findings": _texts(one.open_findings),
+        "disputed": "\n".join(
+            f"{finding['title']}: {finding['dispute_reason']}" for finding in one.findings if finding["disputed"]
+        ),
+    }
+
+
+def _label(result: str) -> str:
+    return AssessmentResult.Result(result).label
+
+
+def _automatic(number: str, one: PageResult) -> Result:
+    """Return what the checks say. The report has no result for pages on which nothing was decided."""
+    if one.result is not None:
+        return Result(one.result["automatic"])
+    if one.open_findings:
+        return Result.FAILS if one.failures else Result.NEEDS_REVIEW
+    has_checks = bool(one.page["scan_id"]) and number in checks_by_criterion()
+    return Result.NO_FAILURE if has_checks else Result.NOT_TESTED
+
+
+def _texts(findings: Iterable[AssessmentFindingJson]) -> str:
+    return "\n".join(
+        f"{finding['title']} ({counted(finding['place_count'], 'place')})"
+        if finding["place_count"]
+        else finding["title"]
+        for finding in findings
+    )

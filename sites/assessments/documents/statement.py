@@ -1,0 +1,222 @@
+"""Draft of an accessibility statement by the model of the European Union.
+
+Implementing Decision (EU) 2018/1523, annex, section 1. Texts that only people can write are in [square brackets].
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from urllib.parse import quote
+
+from sites.assessments.documents.page_results import (
+    CriterionResults,
+    PageResult,
+    evaluators_of,
+    method_sentences,
+    results_by_criterion,
+)
+from sites.assessments.documents.texts import one_line, paragraphs, sentence
+from sites.assessments.schemas import AssessmentJson, AssessmentReport
+from website_scan.accessibility.standards import Standard, success_criteria
+from website_scan.messages import agreeing, counted, some
+from website_scan.report.references import safe_link
+
+TITLE = "Accessibility statement"
+# The directive requires criteria of levels A and AA of WCAG 2.1. These standards have all of them.
+SUFFICIENT_STANDARDS = frozenset({Standard.EN_301_549, Standard.WCAG_21, Standard.WCAG_22})
+MAX_TITLE, MAX_NOTE, MAX_NOTES = 120, 300, 3
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """Item of a list. `url` is empty without a link."""
+
+    text: str
+    url: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """Section of the statement. `level` is 2, or 3 for a part of the section before."""
+
+    heading: str
+    paragraphs: Sequence[str]
+    items: Sequence[Item] = ()
+    level: int = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """Draft of a statement. `missing` are the texts in square brackets that people still have to write."""
+
+    title: str
+    introduction: Sequence[str]
+    sections: Sequence[Section]
+    missing: Sequence[str]
+
+
+def accessibility_statement(report: AssessmentReport) -> Statement:
+    """Return the draft of the site's accessibility statement."""
+    return _Draft(report).statement()
+
+
+def missing_texts(report: AssessmentReport) -> Sequence[str]:
+    """Return the texts that people still have to write, as they are in the draft, without brackets."""
+    return accessibility_statement(report).missing
+
+
+class _Draft:
+    """Writes the sections in order, and collects the texts that are missing."""
+
+    def __init__(self, report: AssessmentReport) -> None:
+        self.report = report
+        self.assessment: AssessmentJson = report["assessment"]
+        # The directive requires nothing of level AAA.
+        self.results = [one for one in results_by_criterion(report) if one.criterion["level"] != "AAA"]
+        self.failed = [one for one in self.results if one.failed]
+        self.undecided = [one for one in self.results if not one.is_decided and not one.failed]
+        self.missing: dict[str, None] = {}
+        self.owner = one_line(self.assessment["owner_name"]) or self.placeholder("name of the organization")
+        self.law = self.placeholder("the national law that implements Directive (EU) 2016/2102")
+
+    def statement(self) -> Statement:
+        introduction = [
+            f"{self.owner} is committed to making its website accessible, in accordance with {self.law}.",
+            f"This accessibility statement applies to {one_line(self.assessment['url'])}.",
+            *paragraphs(self.assessment["scope"]),
+        ]
+        sections = [
+            Section("Compliance status", [self.status()]),
+            *self.inaccessible_content(),
+            Section("Preparation of this accessibility statement", list(self.preparation())),
+            self.feedback(),
+            self.enforcement(),
+        ]
+        return Statement(TITLE, introduction, sections, list(self.missing))
+
+    def placeholder(self, text: str) -> str:
+        """Return a text in square brackets that people have to replace."""
+        self.missing[text] = None
+        return f"[{text}]"
+
+    @property
+    def exemptions(self) -> list[str]:
+        return [text for text in (self.assessment["burden"], self.assessment["exempt_content"]) if text.strip()]
+
+    def status(self) -> str:
+        """Return a sentence about the compliance, or a text for people to decide if tests are missing.
+
+        "Fully" needs the result of each criterion on each page, and neither failures nor exemptions. "Partially" means
+        that most criteria are met (notes 2 to 7 of the annex).
+        """
+        if doubts := list(self.doubts()):
+            return self.placeholder(
+                f"Decide whether this website is fully, partially or not compliant with the law. {' '.join(doubts)}"
+            )
+        if not self.failed and not self.exemptions:
+            return f"This website is fully compliant with {self.law}."
+        applicable = [one for one in self.results if one.is_applicable]
+        reasons = ["the non-compliances"] if self.failed else []
+        reasons += ["the exemptions"] if self.exemptions else []
+        listed = " and ".join(reasons)
+        if 2 * len(self.failed) > len(applicable):
+            listed = listed[:1].upper() + listed[1:]
+            return f"This website is not compliant with {self.law}. {listed} are listed below."
+        return f"This website is partially compliant with {self.law}, due to {listed} listed below."
+
+    def doubts(self) -> Iterator[str]:
+        """Yield sentences about what is missing for a decision about the compliance."""
+        standard, level = Standard(self.assessment["standard"]), self.assessment["level"]
+        if standard not in SUFFICIENT_STANDARDS or level == "A":
+            yield (
+                f"The assessment used {standard.label}, level {level}. The law requires levels A and AA of WCAG 2.1, "
+                "which have more criteria."
+            )
+        partly = [one for one in self.results if not one.is_decided]
+        if partly:
+            number = f"{counted(len(partly), 'criterion', 'criteria')} of {len(self.results)}"
+            yield f"People have not decided about {number} on each page of the sample."
+        if self.failed and (partly or standard not in SUFFICIENT_STANDARDS or level == "A"):
+            number = counted(len(self.failed), "criterion", "criteria")
+            yield f"The website fails {number}, so it is not fully compliant."
+
+    def inaccessible_content(self) -> Iterator[Section]:
+        """Yield the sections about content that is not accessible, with the reasons (a), (b) and (c) of the model."""
+        if not self.failed and not self.exemptions and not self.undecided:
+            return
+        if not self.failed and not self.exemptions:
+            text = self.placeholder("List the content that is not accessible when people have tested all criteria.")
+            yield Section("Non-accessible content", [text])
+            return
+        yield Section("Non-accessible content", ["The content listed below is not accessible for these reasons:"])
+        if self.failed:
+            items = [Item(_failure(one, self.assessment)) for one in self.failed]
+            yield Section(f"(a) Non-compliance with {self.law}", [], items, 3)
+        if burden := paragraphs(self.assessment["burden"]):
+            yield Section("(b) Disproportionate burden", burden, (), 3)
+        if exempt := paragraphs(self.assessment["exempt_content"]):
+            yield Section("(c) Content that is not within the scope of the law", exempt, (), 3)
+        alternatives = paragraphs(self.assessment["alternatives"])
+        missing = "Describe accessible alternatives to this content, or say that there are none."
+        yield Section("Accessible alternatives", alternatives or [self.placeholder(missing)], (), 3)
+
+    def preparation(self) -> Iterator[str]:
+        finished_at = self.assessment["finished_at"]
+        yield f"This statement was prepared on {finished_at[:10] if finished_at else self.placeholder('date')}."
+        yield (
+            f"It is based on a self-assessment by {self.assessment['standard_name']}, level "
+            f"{self.assessment['level']}. {method_sentences(self.report)}"
+        )
+        if names := [one_line(name, MAX_TITLE) for name in evaluators_of(self.report)]:
+            yield f"Tested by {', '.join(names)}."
+        yield from paragraphs(self.assessment["method"])
+        if finished_at:
+            yield f"The statement was last reviewed on {finished_at[:10]}."
+
+    def feedback(self) -> Section:
+        email, phone = one_line(self.assessment["contact_email"]), one_line(self.assessment["contact_phone"])
+        address = one_line(self.assessment["contact_url"])
+        items = []
+        if email:
+            items.append(Item(f"E-mail: {email}", f"mailto:{quote(email, safe='@')}"))
+        if address:
+            items.append(Item(f"Website: {address}", safe_link(address) or ""))
+        if phone:
+            items.append(Item(f"Telephone: {phone}"))
+        text = (
+            "Is any content of this website not accessible to you, or do you need it in an accessible form? Please "
+            f"contact {self.owner}, which is responsible for accessibility:"
+        )
+        return Section(
+            "Feedback and contact information",
+            [text],
+            items or [Item(self.placeholder("e-mail address, contact form or telephone number"))],
+        )
+
+    def enforcement(self) -> Section:
+        text = (
+            "Describe how people can complain if they get no satisfactory response, and name the body that enforces "
+            "the law, with its address and a link."
+        )
+        own = paragraphs(self.assessment["enforcement"])
+        return Section("Enforcement procedure", own or [self.placeholder(text)])
+
+
+def _failure(results: CriterionResults, assessment: AssessmentJson) -> str:
+    """Return what a criterion asks in plain words, where it is not so, and what people saw there."""
+    row = results.criterion
+    titles = [one_line(one.page["title"], MAX_TITLE) for one in results.failed]
+    where = f"This is not so on {agreeing(len(titles), 'this page', 'these pages')}: {some(titles, '; ')}."
+    notes = list(dict.fromkeys(filter(None, _notes(results.failed))))
+    requirement = f"({assessment['standard_name']}: {row['clause']} {row['name']}, level {row['level']})"
+    return " ".join([success_criteria()[row["number"]].asks, where, *notes[:MAX_NOTES], requirement])
+
+
+def _notes(pages: Iterable[PageResult]) -> Iterator[str]:
+    """Yield the notes of people, or the titles of automatic findings on pages without a note."""
+    for one in pages:
+        if one.note.strip():
+            yield sentence(one.note, MAX_NOTE)
+        else:
+            yield from (sentence(finding["title"], MAX_NOTE) for finding in one.failures)
