@@ -419,6 +419,16 @@ urlpatterns = [
     path("audit/<any:audit_id>/for-developer.txt", audit_pages.developer_text, name="audit-developer-text"),
     path("audit/<any:audit_id>/share", audit_pages.share, name="audit-share"),
     path("audit/<any:audit_id>", audit_pages.audit, name="audit-page"),
+    path(
+        "assessment/<any:assessment_id>/export/<str:export_format>",
+        assessment_report_pages.assessment_export,
+        name="assessment-page-export",
+    ),
+    path(
+        "assessment/<any:assessment_id>/statement",
+        assessment_report_pages.assessment_statement,
+        name="assessment-statement",
+    ),
     path("assessment/<any:assessment_id>", assessment_report_pages.assessment_report, name="assessment-report"),
     path("badge/<str:badge_id>.svg", badge, name="badge"),
     path("badge/<str:badge_id>.png", badge_card, name="badge-card"),

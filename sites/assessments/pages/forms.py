@@ -127,8 +127,9 @@ class TextsForm(RefusalForm):
         entered = self.data.copy()
         changes = {}
         for name, value in self.cleaned_data.copy().items():
-            shown, stored = _tidy(self.data.get(f"initial-{name}", "")), getattr(assessment, name)
-            if _tidy(value) in (shown, stored):
+            stored = getattr(assessment, name)
+            shown = _tidy(self.data.get(f"initial-{name}", stored))
+            if name not in self.data or _tidy(value) in (shown, stored):
                 continue
             changes[name] = value
             if shown != stored:

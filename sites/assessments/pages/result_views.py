@@ -171,6 +171,7 @@ def assessment_dispute(request: MemberRequest, assessment_id: str, finding_id: i
 
     def show(form: DisputeForm, status: int) -> HttpResponse:
         context = context_of(request, assessment, "", form=form, finding=finding, back=_back_of(request, finding))
+        context |= {"criterion": _criterion_in(request, finding), "view": request.POST.get("view", "")}
         return render(request, "sites/assessments/dispute.html", context, status=status)
 
     def submit(form: DisputeForm) -> HttpResponse:
@@ -281,11 +282,15 @@ def _back(request: MemberRequest, assessment: Assessment, number: int, criterion
     return f"{page}{'?' if query else ''}{query}#{anchor_of(number, criterion)}"
 
 
+def _criterion_in(request: MemberRequest, finding: AssessmentFinding) -> str:
+    """Return the criterion in the form, if the finding concerns it, or the finding's first one."""
+    criterion = request.POST.get("criterion", "")
+    return criterion if criterion in finding.criteria else finding.criteria[0]
+
+
 def _back_of(request: MemberRequest, finding: AssessmentFinding) -> str:
     """Return the address of the row of a finding, which the form names with its criterion."""
-    criterion = request.POST.get("criterion", request.GET.get("criterion", ""))
-    if criterion not in finding.criteria:
-        criterion = finding.criteria[0]
+    criterion = _criterion_in(request, finding)
     assessment, number = finding.assessment_id, finding.page.number
     if request.POST.get("view") == BY_PAGE:
         page = page_of(request.membership, "assessment-page", assessment, number)

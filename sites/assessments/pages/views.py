@@ -25,6 +25,7 @@ from infrastructure.api.idempotency import IdempotencyConflict
 from infrastructure.web import keyset
 from infrastructure.web.time_zones import in_zone
 from sites.assessments import loading, services
+from sites.assessments.documents.formats import DOCUMENT_FORMATS
 from sites.assessments.pages.choices import assessable_audits, choices_of, later_audits
 from sites.assessments.pages.forms import METHOD, NewAssessmentForm, TextsForm
 from sites.assessments.pages.overview import overview_of
@@ -136,6 +137,7 @@ def assessment(request: MemberRequest, assessment_id: str) -> HttpResponse:
     row = find(request, assessment_id)
     overview = overview_of(row, request.GET)
     context = context_of(request, row, "assessment", overview.criteria, overview=overview, filters=FILTERS)
+    context["formats"] = DOCUMENT_FORMATS
     if context["may_change"] and not row.is_refreshing:
         context["later_audits"] = choices_of(later_audits(row))
     return render(request, "sites/assessments/criteria.html", context)
