@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from django.contrib import admin
-from django.urls import include, path, re_path, register_converter
+from django.urls import URLPattern, URLResolver, include, path, re_path, register_converter
 from django.views.generic import RedirectView
 
 from accounts.pages import branding, closing, exporting, organization, person, providers, security, unsubscribing
@@ -58,10 +58,7 @@ from reports.views import (
 )
 from scans.api import ScanCollection, ScanItem, ScanListing, UsageView
 from scans.policy import ABOUT_SCANS_PATH
-from sites.assessments.pages import report_views as assessment_report_pages
-from sites.assessments.pages import result_views as assessment_result_pages
-from sites.assessments.pages import sample_views as assessment_sample_pages
-from sites.assessments.pages import views as assessment_pages
+from sites.assessments.pages.urls import assessment_report_urls, assessment_urls
 from sites.audits.api import EXPORT_VIEWS as AUDIT_EXPORT_VIEWS
 from sites.audits.api import AuditCollection, AuditExport, AuditFindings, AuditItem, AuditPages, UnknownAuditExport
 from sites.audits.conformance import AuditConformance
@@ -124,7 +121,7 @@ register_converter(AnyString, "any")
 admin.autodiscover()
 
 # These URLs contain the organization, so that changing the organization in one browser tab does not affect others.
-organization_urls = [
+organization_urls: list[URLPattern | URLResolver] = [
     path("", dashboard.overview, name="overview"),
     path("selected-sites", dashboard.selected_sites, name="selected-sites"),
     path("selected-monitors", monitor_pages.selected_monitors, name="selected-monitors"),
@@ -177,56 +174,7 @@ organization_urls = [
         snapshot_pages.list_export,
         name="list-export",
     ),
-    path("assessments/", assessment_pages.assessments, name="assessments"),
-    path("assessments/new", assessment_pages.assessment_new, name="assessment-new"),
-    path("assessments/<str:assessment_id>", assessment_pages.assessment, name="assessment"),
-    path("assessments/<str:assessment_id>/texts", assessment_pages.assessment_texts, name="assessment-texts"),
-    path("assessments/<str:assessment_id>/log", assessment_pages.assessment_log, name="assessment-log"),
-    path("assessments/<str:assessment_id>/status", assessment_pages.assessment_status, name="assessment-status"),
-    path("assessments/<str:assessment_id>/share", assessment_pages.assessment_share, name="assessment-share"),
-    path("assessments/<str:assessment_id>/refresh", assessment_pages.assessment_refresh, name="assessment-refresh"),
-    path("assessments/<str:assessment_id>/delete", assessment_pages.assessment_delete, name="assessment-delete"),
-    path(
-        "assessments/<str:assessment_id>/criteria/<str:criterion>",
-        assessment_result_pages.assessment_criterion,
-        name="assessment-criterion",
-    ),
-    path(
-        "assessments/<str:assessment_id>/criteria/<str:criterion>/remaining",
-        assessment_result_pages.assessment_remaining,
-        name="assessment-remaining",
-    ),
-    path(
-        "assessments/<str:assessment_id>/findings/<int:finding_id>/dispute",
-        assessment_result_pages.assessment_dispute,
-        name="assessment-dispute",
-    ),
-    path(
-        "assessments/<str:assessment_id>/findings/<int:finding_id>/withdraw",
-        assessment_result_pages.assessment_withdraw,
-        name="assessment-withdraw",
-    ),
-    path("assessments/<str:assessment_id>/pages", assessment_sample_pages.assessment_sample, name="assessment-sample"),
-    path(
-        "assessments/<str:assessment_id>/pages/<int:page_number>",
-        assessment_result_pages.assessment_page,
-        name="assessment-page",
-    ),
-    path(
-        "assessments/<str:assessment_id>/pages/<int:page_number>/rename",
-        assessment_sample_pages.assessment_page_rename,
-        name="assessment-page-rename",
-    ),
-    path(
-        "assessments/<str:assessment_id>/pages/<int:page_number>/remove",
-        assessment_sample_pages.assessment_page_remove,
-        name="assessment-page-remove",
-    ),
-    path(
-        "assessments/<str:assessment_id>/pages/<int:page_number>/results/<str:criterion>",
-        assessment_result_pages.assessment_result,
-        name="assessment-result",
-    ),
+    path("assessments/", include(assessment_urls)),
     path("webhooks/", webhook_views.webhooks, name="webhooks"),
     path("webhooks/new/<str:webhook_format>", webhook_setup_views.webhook_new, name="webhook-new"),
     path("webhooks/<str:webhook_id>", webhook_views.webhook, name="webhook"),
@@ -419,17 +367,7 @@ urlpatterns = [
     path("audit/<any:audit_id>/for-developer.txt", audit_pages.developer_text, name="audit-developer-text"),
     path("audit/<any:audit_id>/share", audit_pages.share, name="audit-share"),
     path("audit/<any:audit_id>", audit_pages.audit, name="audit-page"),
-    path(
-        "assessment/<any:assessment_id>/export/<str:export_format>",
-        assessment_report_pages.assessment_export,
-        name="assessment-page-export",
-    ),
-    path(
-        "assessment/<any:assessment_id>/statement",
-        assessment_report_pages.assessment_statement,
-        name="assessment-statement",
-    ),
-    path("assessment/<any:assessment_id>", assessment_report_pages.assessment_report, name="assessment-report"),
+    path("assessment/", include(assessment_report_urls)),
     path("badge/<str:badge_id>.svg", badge, name="badge"),
     path("badge/<str:badge_id>.png", badge_card, name="badge-card"),
     path("badge/<str:badge_id>", badge_link, name="badge-link"),

@@ -10,6 +10,7 @@ from sites.models import Assessment, Audit
 from tests.factories import Member
 from tests.sites.assessments.cast import HOST, assess, audit_of, caller_of, check, decide
 from website_scan.net.targets import parse_target
+from website_scan.result import CheckResult
 
 PATHS = ("/", "/visit", "/shop", "/search?q=vases", "/exhibitions/a-long-name-of-an-exhibition-about-everyday-things")
 TEXTS = {
@@ -24,7 +25,7 @@ TEXTS = {
 def populate_assessment(home: Member) -> dict[str, Any]:
     """Create an assessment of a museum's site, and return the IDs of its pages by their names in routes."""
     assessment = assess(home, _audit(home, "#a", "#b"), name="Museum site, spring", **TEXTS)
-    page = {"caller": caller_of(home), "assessment_id": assessment.id}
+    page: dict[str, Any] = {"caller": caller_of(home), "assessment_id": assessment.id}
     _judge(home, assessment)
     first, second = assessment.findings.filter(check_id="image-alt").order_by("page__number")
     results.dispute(**page, finding_id=second.id, reason="The picture repeats the text beside it.")
@@ -47,7 +48,7 @@ def populate_assessment(home: Member) -> dict[str, Any]:
 def _audit(home: Member, *places: str) -> Audit:
     """Create an audit in which the second page fails at these places, and the third one at another place."""
     fine = (check("image-alt", "pass"), check("html-has-lang", "pass"), check("color-contrast", "pass"))
-    pages = dict.fromkeys(PATHS, fine)
+    pages: dict[str, tuple[CheckResult, ...]] = dict.fromkeys(PATHS, fine)
     for path, faults in ((PATHS[1], places), (PATHS[2], ("#c",))):
         pages[path] = (check("image-alt", "fail", *faults), check("color-contrast", "warn", "main > p:nth-child(2)"))
     return audit_of(home, pages)

@@ -439,9 +439,9 @@ TABLE: dict[str, tuple[str, str, str]] = {
     "badge/<str:badge_id>.png": (ALL, METHOD_NOT_ALLOWED, ""),
     # Members are redirected to the monitor, and others see the grades.
     "badge/<str:badge_id>": ("302 302 302 302 200 200", METHOD_NOT_ALLOWED, "/o/home/monitors/{monitor_id}"),
-    "assessment/<any:assessment_id>": (MEMBERS, METHOD_NOT_ALLOWED, ""),
-    "assessment/<any:assessment_id>/statement": (MEMBERS, METHOD_NOT_ALLOWED, ""),
-    "assessment/<any:assessment_id>/export/<str:export_format>": (MEMBERS, METHOD_NOT_ALLOWED, ""),
+    "assessment/<str:assessment_id>": (MEMBERS, METHOD_NOT_ALLOWED, ""),
+    "assessment/<str:assessment_id>/statement": (MEMBERS, METHOD_NOT_ALLOWED, ""),
+    "assessment/<str:assessment_id>/export/<str:export_format>": (MEMBERS, METHOD_NOT_ALLOWED, ""),
     "audit/<any:audit_id>": (MEMBERS, METHOD_NOT_ALLOWED, ""),
     # Requests without htmx are redirected to the page itself.
     "audit/<any:audit_id>/progress": ("302 302 302 302 404 login", METHOD_NOT_ALLOWED, "/audit/{audit_id}"),

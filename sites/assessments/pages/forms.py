@@ -118,7 +118,7 @@ class TextsForm(RefusalForm):
             field.show_hidden_initial = True
 
     def changes_of(self, assessment: Assessment) -> dict[str, str]:
-        """Return the texts that the author of the form has changed.
+        """Return the texts that the author of the form has changed, or none if there is a conflict.
 
         Texts that somebody else has changed meanwhile get an error with the stored text. If the author submits the form
         again, their own text replaces it.
@@ -137,7 +137,7 @@ class TextsForm(RefusalForm):
                 text = f"Somebody has changed this text since you opened the form. It is now: “{cut(stored, 2_000)}”."
                 self.add_error(name, f"{text} Save again to replace it by yours.")
         self.data = entered
-        return changes
+        return {} if self.errors else changes
 
 
 def _tidy(text: str) -> str:

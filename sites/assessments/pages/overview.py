@@ -104,4 +104,8 @@ def _automatic(assessment: Assessment) -> dict[str, dict[str, int]]:
         checked=Count("id", filter=Q(has_passes=True)),
         older=Count("id", filter=OLDER),
     )
-    return {str(row.pop("criterion")): row for row in counted_rows}
+    names = ("failing", "to_review", "checked", "older")
+    return {
+        number: dict(zip(names, values, strict=True))
+        for number, *values in counted_rows.values_list("criterion", *names)
+    }

@@ -8,13 +8,11 @@ from typing import Any
 
 from django.contrib import messages
 from django.core.exceptions import BadRequest
-from django.db import transaction
 from django.http import HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts import access
-from accounts.access import Lock
 from accounts.authentication import member_caller
 from accounts.identity.freshness import require_fresh_login, session_suffices
 from accounts.models import Membership
@@ -31,10 +29,10 @@ from sites.assessments.pages.forms import METHOD, NewAssessmentForm, TextsForm
 from sites.assessments.pages.overview import overview_of
 from sites.assessments.pages.rows import FILTERS
 from sites.assessments.pages.sentences import log_line
-from sites.assessments.requests import AssessmentFieldsSerializer, AssessmentRequestSerializer, RefreshSerializer
+from sites.assessments.requests import AssessmentRequestSerializer, RefreshSerializer
 from sites.assessments.schemas import AssessmentCriterionJson
+from sites.assessments.texts import change_texts
 from sites.models import Assessment
-from sites.resources import ASSESSMENT
 from website_scan.errors import Refusal
 from website_scan.urls import host_and_port_of
 
@@ -158,14 +156,9 @@ def assessment_texts(request: MemberRequest, assessment_id: str) -> HttpResponse
     def submit(form: TextsForm) -> HttpResponse:
         refuse_over_rate_or_in_maintenance(request)
         caller = member_caller(request.membership)
-        with transaction.atomic():
-            locked = ASSESSMENT.find(caller.organization_id, assessment_id, lock=Lock.CHANGE)
-            changes = form.changes_of(locked)
-            if form.errors:
-                return show(form, 409)
-            values = AssessmentFieldsSerializer.judged(changes)
-            if values:
-                services.change_assessment(caller=caller, assessment_id=assessment_id, values=values)
+        change_texts(caller=caller, assessment_id=assessment_id, changes_of=form.changes_of)
+        if form.errors:
+            return show(form, 409)
         messages.success(request, "The texts were saved.")
         return redirect(page_of(request.membership, "assessment-texts", assessment_id))
 

@@ -29,7 +29,7 @@ def report_path(assessment: Assessment) -> str:
 
 
 def summary_of(client: Client, assessment: Assessment) -> str:
-    return page_of(client.get(report_path(assessment))).xpath("string(//*[@class='report-summary'])")
+    return str(page_of(client.get(report_path(assessment))).xpath("string(//*[@class='report-summary'])"))
 
 
 def set_all(assessment: Assessment, result: str) -> None:
