@@ -309,7 +309,7 @@ TABLE: dict[str, tuple[str, str, str]] = {
     "o/<slug:organization>/assessments/<str:assessment_id>/share": (
         METHOD_NOT_ALLOWED,
         REDIRECT_FOR_MEMBERS,
-        "/o/home/assessments/{assessment_id}",
+        r"/o/home/assessments/{assessment_id}\?shared=now",
     ),
     "o/<slug:organization>/assessments/<str:assessment_id>/refresh": (
         METHOD_NOT_ALLOWED,

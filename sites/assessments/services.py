@@ -221,6 +221,7 @@ def rename_page(*, caller: Caller, assessment_id: str, number: int, name: str) -
             raise InvalidParams("name must say which state this is.", "name")
         before, page.name = page.name, name
         page.save(update_fields=["name"])
+        touch(assessment)
         log.record(caller, assessment, "page_renamed", page=page, before={"name": before}, after={"name": name})
     return page
 

@@ -211,14 +211,14 @@ def _store(
     criterion: SuccessCriterion,
     entered: Entered,
 ) -> None:
-    version = request.POST.get("version", "")
+    version = entered["version"]
     number = int(version) if version.isascii() and version.isdecimal() and len(version) < 10 else version
     results.set_result(
         caller=member_caller(request.membership),
         assessment_id=assessment.id,
         number=page.number,
         criterion=criterion.number,
-        values=ResultSerializer.judged({"version": number, **entered}),
+        values=ResultSerializer.judged({**entered, "version": number}),
     )
 
 
@@ -253,7 +253,12 @@ def _finding(assessment: Assessment, finding_id: int) -> AssessmentFinding:
 
 
 def _entered(data: QueryDict) -> Entered:
-    return {"result": data.get("result", ""), "note": data.get("note", ""), "remedy": data.get("remedy", "")}
+    return {
+        "version": data.get("version", ""),
+        "result": data.get("result", ""),
+        "note": data.get("note", ""),
+        "remedy": data.get("remedy", ""),
+    }
 
 
 def _show(query: QueryDict) -> str:

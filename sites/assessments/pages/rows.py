@@ -29,8 +29,9 @@ FILTERS: Mapping[str, tuple[str, Q]] = {
 
 
 class Entered(TypedDict):
-    """Input of a form for a result, as it was submitted."""
+    """Input of a form for a result, as it was submitted. `version` is that of the result which its author has read."""
 
+    version: str
     result: str
     note: str
     remedy: str
@@ -71,7 +72,18 @@ class ResultRow:
     def values(self) -> Entered:
         """Return the input of the refused form, or the stored values."""
         stored = self.result
-        return self.entered or {"result": stored.result, "note": stored.note, "remedy": stored.remedy}
+        return self.entered or {
+            "version": str(stored.version),
+            "result": stored.result,
+            "note": stored.note,
+            "remedy": stored.remedy,
+        }
+
+    @property
+    def version(self) -> str:
+        """Return the version for the form: that of the input, unless its author now sees a change by somebody else."""
+        has_seen_change = self.problem is not None and self.problem.is_conflict
+        return str(self.result.version) if has_seen_change else self.values["version"]
 
     @property
     def is_older(self) -> bool:

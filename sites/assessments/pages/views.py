@@ -207,7 +207,9 @@ def assessment_share(request: MemberRequest, assessment_id: str) -> HttpResponse
         raise BadRequest
     shared = "Anyone with the link can now read the report."
     text = shared if is_shared else "Only members can read the report now."
-    return _change(request, assessment_id, {"shared": is_shared}, text)
+    response = _change(request, assessment_id, {"shared": is_shared}, text)
+    # With `shared=now`, the page expands the section with the link.
+    return redirect(f"{response['Location']}?shared=now") if is_shared else response
 
 
 @require_POST

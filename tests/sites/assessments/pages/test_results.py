@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 from lxml import html
 
-from accounts.models import Tier
+from accounts.models import Tier, User
 from sites.models import Assessment, AssessmentResult
 from tests.factories import Member
 from tests.page_reading import browser_of, page_of, parsed, strings, text_of
@@ -117,6 +117,31 @@ def test_refused_result_stays_in_its_row(client: Client, assessment: Assessment)
     long = submit(client, page, 1, "1.1.1", note="x" * 10_001)
     assert long.status_code == 400
     assert strings(row_in(page_of(long), 1, "1.1.1"), ".//textarea[@aria-invalid]/@name") == ["note"]
+
+
+def test_refused_input_does_not_hide_a_later_change(client: Client, home: Member, assessment: Assessment) -> None:
+    page = page_of(client.get(path_of(assessment, "/criteria/2.4.3")))
+    decide(home, assessment, 2, "2.4.3", "failed", note="Theirs")
+    too_long = submit(client, page, 2, "2.4.3", note="x" * 10_001)
+    assert too_long.status_code == 400
+    response = submit(client, page_of(too_long), 2, "2.4.3", note="Mine")
+    assert response.status_code == 409
+    assert result_of(assessment, 2, "2.4.3").note == "Theirs"
+
+
+def test_input_returns_after_a_login_with_the_version_that_was_read(
+    client: Client, home: Member, assessment: Assessment
+) -> None:
+    page = page_of(client.get(path_of(assessment, "/criteria/2.4.3")))
+    user_id = client.session["_auth_user_id"]
+    client.logout()
+    assert submit(client, page, 2, "2.4.3", note="Mine")["Location"].startswith("/login/")
+    decide(home, assessment, 2, "2.4.3", "failed", note="Theirs")
+    client.force_login(User.objects.get(id=user_id))
+    restored = page_of(client.get(path_of(assessment, "/pages/2/results/2.4.3")))
+    row = row_in(restored, 2, "2.4.3")
+    assert row.xpath("string(.//textarea[@name='note'])").strip() == "Mine"
+    assert submit(client, restored, 2, "2.4.3").status_code == 409
 
 
 def test_htmx_gets_the_row_and_the_progress(client: Client, home: Member, assessment: Assessment) -> None:
