@@ -8,6 +8,9 @@ import re
 import pytest
 
 from sites.assessments.documents.formats import DOCUMENT_FORMATS
+from sites.assessments.loading import report_of
+from tests.factories import Member
+from tests.sites.assessments.cast import assess, decide, museum_audit
 from tests.sites.assessments.reports import ID, museum_report
 
 
@@ -38,3 +41,11 @@ def test_json_is_the_whole_report() -> None:
 )
 def test_document_begins_as_its_format_does(name: str, start: str) -> None:
     assert DOCUMENT_FORMATS[name].write(museum_report()).startswith(start)
+
+
+def test_stored_assessment_can_be_written_in_each_format(home: Member) -> None:
+    assessment = assess(home, museum_audit(home))
+    decide(home, assessment, 1, "2.4.3", "failed", note="The menu comes last.")
+    report = report_of(assessment)
+    for one in DOCUMENT_FORMATS.values():
+        assert "The menu comes last." in one.write(report)
