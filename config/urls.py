@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from django.contrib import admin
-from django.urls import include, path, re_path, register_converter
+from django.urls import URLPattern, URLResolver, include, path, re_path
 from django.views.generic import RedirectView
 
+import infrastructure.api.paths  # noqa: F401  # registers the converter `any`
 from accounts.pages import branding, closing, exporting, organization, person, providers, security, unsubscribing
 from accounts.pages import keys as key_pages
 from accounts.pages.email import EmailConfirmView, EmailView
@@ -58,23 +59,8 @@ from reports.views import (
 )
 from scans.api import ScanCollection, ScanItem, ScanListing, UsageView
 from scans.policy import ABOUT_SCANS_PATH
-from sites.assessments.api import (
-    AssessmentCollection,
-    AssessmentEvents,
-    AssessmentItem,
-    AssessmentRefresh,
-    AssessmentReportView,
-)
-from sites.assessments.sample_api import (
-    Criteria,
-    FindingDispute,
-    Findings,
-    PageResult,
-    RemainingResults,
-    Results,
-    SamplePage,
-    SamplePages,
-)
+from sites.assessments.api_urls import assessment_api_urls
+from sites.assessments.pages.urls import assessment_report_urls, assessment_urls
 from sites.audits.api import EXPORT_VIEWS as AUDIT_EXPORT_VIEWS
 from sites.audits.api import AuditCollection, AuditExport, AuditFindings, AuditItem, AuditPages, UnknownAuditExport
 from sites.audits.conformance import AuditConformance
@@ -115,29 +101,11 @@ from webhooks.api import (
     WebhookTest,
 )
 
-
-class AnyString:
-    """Path converter that accepts any string as an ID, even with slashes and line breaks.
-
-    Views refuse invalid IDs.
-    """
-
-    regex = r"[\s\S]+"
-
-    def to_python(self, value: str) -> str:
-        return value
-
-    def to_url(self, value: str) -> str:
-        return value
-
-
-register_converter(AnyString, "any")
-
 # Called here, because the admin's AppConfig would import the code of all pages into commands and the scheduler.
 admin.autodiscover()
 
 # These URLs contain the organization, so that changing the organization in one browser tab does not affect others.
-organization_urls = [
+organization_urls: list[URLPattern | URLResolver] = [
     path("", dashboard.overview, name="overview"),
     path("selected-sites", dashboard.selected_sites, name="selected-sites"),
     path("selected-monitors", monitor_pages.selected_monitors, name="selected-monitors"),
@@ -190,6 +158,7 @@ organization_urls = [
         snapshot_pages.list_export,
         name="list-export",
     ),
+    path("assessments/", include(assessment_urls)),
     path("webhooks/", webhook_views.webhooks, name="webhooks"),
     path("webhooks/new/<str:webhook_format>", webhook_setup_views.webhook_new, name="webhook-new"),
     path("webhooks/<str:webhook_id>", webhook_views.webhook, name="webhook"),
@@ -256,31 +225,7 @@ urlpatterns = [
     path("v1/audits/<any:audit_id>/export/<str:ending>", UnknownAuditExport.as_view(), name="audit-unknown-export"),
     path("v1/audits/<any:audit_id>/export", AuditExport.as_view(), name="audit-export"),
     path("v1/audits/<any:audit_id>", AuditItem.as_view(), name="audit-item"),
-    path("v1/assessments", AssessmentCollection.as_view(), name="assessment-collection"),
-    path(
-        "v1/assessments/<any:assessment_id>/pages/<any:number>/results/<any:criterion>",
-        PageResult.as_view(),
-        name="assessment-page-result",
-    ),
-    path("v1/assessments/<any:assessment_id>/pages/<any:number>", SamplePage.as_view(), name="assessment-page-item"),
-    path("v1/assessments/<any:assessment_id>/pages", SamplePages.as_view(), name="assessment-pages"),
-    path(
-        "v1/assessments/<any:assessment_id>/criteria/<any:criterion>",
-        RemainingResults.as_view(),
-        name="assessment-criterion-results",
-    ),
-    path("v1/assessments/<any:assessment_id>/criteria", Criteria.as_view(), name="assessment-criteria"),
-    path("v1/assessments/<any:assessment_id>/results", Results.as_view(), name="assessment-results"),
-    path(
-        "v1/assessments/<any:assessment_id>/findings/<any:finding_id>/dispute",
-        FindingDispute.as_view(),
-        name="assessment-finding-dispute",
-    ),
-    path("v1/assessments/<any:assessment_id>/findings", Findings.as_view(), name="assessment-findings"),
-    path("v1/assessments/<any:assessment_id>/refresh", AssessmentRefresh.as_view(), name="assessment-refreshes"),
-    path("v1/assessments/<any:assessment_id>/report", AssessmentReportView.as_view(), name="assessment-document"),
-    path("v1/assessments/<any:assessment_id>/log", AssessmentEvents.as_view(), name="assessment-events"),
-    path("v1/assessments/<any:assessment_id>", AssessmentItem.as_view(), name="assessment-item"),
+    path("v1/assessments", include(assessment_api_urls)),
     path("v1/mutes", MuteCollection.as_view(), name="mute-collection"),
     path("v1/mutes/<any:mute_id>", MuteItem.as_view(), name="mute-item"),
     path("v1/monitors", MonitorCollection.as_view(), name="monitor-collection"),
@@ -408,6 +353,7 @@ urlpatterns = [
     path("audit/<any:audit_id>/for-developer.txt", audit_pages.developer_text, name="audit-developer-text"),
     path("audit/<any:audit_id>/share", audit_pages.share, name="audit-share"),
     path("audit/<any:audit_id>", audit_pages.audit, name="audit-page"),
+    path("assessment/", include(assessment_report_urls)),
     path("badge/<str:badge_id>.svg", badge, name="badge"),
     path("badge/<str:badge_id>.png", badge_card, name="badge-card"),
     path("badge/<str:badge_id>", badge_link, name="badge-link"),

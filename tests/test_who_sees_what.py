@@ -293,6 +293,64 @@ TABLE: dict[str, tuple[str, str, str]] = {
         *(MEMBERS, "302 302 302 302 404 login"),
         "/organizations/",
     ),
+    "o/<slug:organization>/assessments/": (MEMBERS, METHOD_NOT_ALLOWED, ""),
+    "o/<slug:organization>/assessments/new": ("200 200 200 403 404 login", "400 400 400 403 404 login", ""),
+    "o/<slug:organization>/assessments/<str:assessment_id>": (MEMBERS, METHOD_NOT_ALLOWED, ""),
+    "o/<slug:organization>/assessments/<str:assessment_id>/texts": (
+        *("200 200 200 403 404 login", REDIRECT_FOR_MEMBERS),
+        "/o/home/assessments/{assessment_id}/texts",
+    ),
+    "o/<slug:organization>/assessments/<str:assessment_id>/log": (MEMBERS, METHOD_NOT_ALLOWED, ""),
+    "o/<slug:organization>/assessments/<str:assessment_id>/status": (
+        METHOD_NOT_ALLOWED,
+        REDIRECT_FOR_MEMBERS,
+        "/o/home/assessments/{assessment_id}",
+    ),
+    "o/<slug:organization>/assessments/<str:assessment_id>/share": (
+        METHOD_NOT_ALLOWED,
+        REDIRECT_FOR_MEMBERS,
+        r"/o/home/assessments/{assessment_id}\?shared=now",
+    ),
+    "o/<slug:organization>/assessments/<str:assessment_id>/refresh": (
+        METHOD_NOT_ALLOWED,
+        REDIRECT_FOR_MEMBERS,
+        "/o/home/assessments/{assessment_id}",
+    ),
+    "o/<slug:organization>/assessments/<str:assessment_id>/delete": (
+        *("200 200 200 403 404 login", REDIRECT_FOR_MEMBERS),
+        "/o/home/assessments/",
+    ),
+    "o/<slug:organization>/assessments/<str:assessment_id>/criteria/<str:criterion>": (MEMBERS, METHOD_NOT_ALLOWED, ""),
+    "o/<slug:organization>/assessments/<str:assessment_id>/criteria/<str:criterion>/remaining": (
+        *("200 200 200 403 404 login", REDIRECT_FOR_MEMBERS),
+        "/o/home/assessments/{assessment_id}/criteria/{criterion}",
+    ),
+    # The domain is blocked, so its findings cannot be muted.
+    "o/<slug:organization>/assessments/<str:assessment_id>/findings/<int:finding_id>/dispute": (
+        "200 200 200 403 404 login",
+        "400 400 400 403 404 login",
+        "",
+    ),
+    "o/<slug:organization>/assessments/<str:assessment_id>/findings/<int:finding_id>/withdraw": (
+        METHOD_NOT_ALLOWED,
+        REDIRECT_FOR_MEMBERS,
+        "/o/home/assessments/{assessment_id}/criteria/{criterion}#result-2-1-1-1",
+    ),
+    # The request has no address.
+    "o/<slug:organization>/assessments/<str:assessment_id>/pages": (MEMBERS, "400 400 400 403 404 login", ""),
+    "o/<slug:organization>/assessments/<str:assessment_id>/pages/<int:page_number>": (MEMBERS, METHOD_NOT_ALLOWED, ""),
+    "o/<slug:organization>/assessments/<str:assessment_id>/pages/<int:page_number>/rename": (
+        *("200 200 200 403 404 login", REDIRECT_FOR_MEMBERS),
+        "/o/home/assessments/{assessment_id}/pages",
+    ),
+    "o/<slug:organization>/assessments/<str:assessment_id>/pages/<int:page_number>/remove": (
+        *("200 200 200 403 404 login", REDIRECT_FOR_MEMBERS),
+        "/o/home/assessments/{assessment_id}/pages",
+    ),
+    "o/<slug:organization>/assessments/<str:assessment_id>/pages/<int:page_number>/results/<str:criterion>": (
+        *(MEMBERS, REDIRECT_FOR_MEMBERS),
+        "/o/home/assessments/{assessment_id}/criteria/{criterion}#result-2-1-1-1",
+    ),
     "o/<slug:organization>/maintenance/": (MEMBERS, METHOD_NOT_ALLOWED, ""),
     "o/<slug:organization>/maintenance/new": ("200 200 200 403 404 login", "400 400 400 403 404 login", ""),
     "o/<slug:organization>/maintenance/<str:window_id>": ("200 200 200 403 404 login", "400 400 400 403 404 login", ""),
@@ -387,6 +445,9 @@ TABLE: dict[str, tuple[str, str, str]] = {
     "badge/<str:badge_id>.png": (ALL, METHOD_NOT_ALLOWED, ""),
     # Members are redirected to the monitor, and others see the grades.
     "badge/<str:badge_id>": ("302 302 302 302 200 200", METHOD_NOT_ALLOWED, "/o/home/monitors/{monitor_id}"),
+    "assessment/<str:assessment_id>": (MEMBERS, METHOD_NOT_ALLOWED, ""),
+    "assessment/<str:assessment_id>/statement": (MEMBERS, METHOD_NOT_ALLOWED, ""),
+    "assessment/<str:assessment_id>/export/<str:export_format>": (MEMBERS, METHOD_NOT_ALLOWED, ""),
     "audit/<any:audit_id>": (MEMBERS, METHOD_NOT_ALLOWED, ""),
     # Requests without htmx are redirected to the page itself.
     "audit/<any:audit_id>/progress": ("302 302 302 302 404 login", METHOD_NOT_ALLOWED, "/audit/{audit_id}"),
@@ -426,6 +487,18 @@ FIELDS: dict[str, dict[str, Any]] = {
         "timezone": "UTC",
     },
     "o/<slug:organization>/monitors/<str:monitor_id>/pause": {"paused": "on"},
+    "o/<slug:organization>/assessments/<str:assessment_id>/texts": {"name": "Another name"},
+    "o/<slug:organization>/assessments/<str:assessment_id>/status": {"status": "finished"},
+    "o/<slug:organization>/assessments/<str:assessment_id>/share": {"shared": "on"},
+    "o/<slug:organization>/assessments/<str:assessment_id>/refresh": {"audit": "{museum_audit_id}"},
+    "o/<slug:organization>/assessments/<str:assessment_id>/criteria/<str:criterion>/remaining": {"result": "passed"},
+    "o/<slug:organization>/assessments/<str:assessment_id>/findings/<int:finding_id>/dispute": {
+        "reason": "Decoration."
+    },
+    "o/<slug:organization>/assessments/<str:assessment_id>/pages/<int:page_number>/results/<str:criterion>": {
+        "version": "0",
+        "result": "failed",
+    },
     "o/<slug:organization>/monitors/<str:monitor_id>/badge": {"badge": "off"},
     "o/<slug:organization>/lists/<str:list_id>/edit": {
         "name": "Another name",
@@ -458,6 +531,15 @@ UNCHANGING = {
     *("account/sessions/<str:session_id>/end", "o/<slug:organization>/settings/weekly-digest"),
     # The domain is blocked, so that the test opens no connection.
     *("o/<slug:organization>/scans/<str:scan_id>/again", "o/<slug:organization>/audits/<str:audit_id>/again"),
+    # Their changes are in the log of the assessment.
+    *(
+        f"o/<slug:organization>/assessments/<str:assessment_id>/{rest}"
+        for rest in (
+            *("criteria/<str:criterion>/remaining", "findings/<int:finding_id>/withdraw"),
+            *("pages/<int:page_number>/rename", "pages/<int:page_number>/remove"),
+            "pages/<int:page_number>/results/<str:criterion>",
+        )
+    ),
     # Forms that do not concern this organization.
     *("organizations/new", "organizations/switch"),
     # The member is an owner, who cannot be limited.
@@ -673,9 +755,9 @@ def test_routes_answer_people_as_expected(world: World, method: str) -> None:
 
 # A route for each task of the table on the members page, and the method that does it. No route only appoints owners.
 ROUTES_OF_TASKS = {
-    "See scans, reports, sites, monitors, lists and webhooks": ("webhooks/", "get"),
+    "See scans, reports, sites, monitors, lists, assessments and webhooks": ("webhooks/", "get"),
     "Start, repeat and cancel scans and audits": ("scans/<str:scan_id>/cancel", "post"),
-    "Create, change and delete monitors, lists and badges": ("monitors/<str:monitor_id>/edit", "post"),
+    "Create, change and delete monitors, lists, assessments and badges": ("monitors/<str:monitor_id>/edit", "post"),
     "Share reports, and mute findings": ("mutes/<str:mute_id>/end", "post"),
     "Create, test and delete webhooks": ("webhooks/<str:webhook_id>/test", "post"),
     "Create and revoke API keys": ("keys/<str:key_id>/revoke", "post"),

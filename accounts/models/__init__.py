@@ -6,10 +6,10 @@ from accounts.models.branding import Branding
 from accounts.models.export import DataExport, DataExportChunk, DataExportPart, new_export_id
 from accounts.models.mail import Mail, Unsubscription, new_mail_id
 from accounts.models.organizations import (
-    ACTIVITY_KEPT_DAYS, DELIVERIES_KEPT_DAYS, INVITATION_LIFETIME, RANKS, REPORTS_KEPT_DAYS, ActivityEvent, ApiKey,
-    FormerKey, Interval, Invitation, LoginSession, Membership, MonthlyUsage, Organization, Tier, User,
-    new_invitation_id, new_key_id, new_login_id,
+    ACTIVITY_KEPT_DAYS, DELIVERIES_KEPT_DAYS, RANKS, REPORTS_KEPT_DAYS, ActivityEvent, ApiKey, FormerKey, Interval,
+    LoginSession, Membership, MonthlyUsage, Organization, Tier, User, new_key_id, new_login_id,
 )
+from accounts.models.invitations import INVITATION_LIFETIME, Invitation, new_invitation_id
 from accounts.models.quiet_hours import QuietHours
 from accounts.models.user_manager import UserManager
 __all__ = [

@@ -16,7 +16,7 @@ PLACEHOLDER = re.compile(r"\{([^{}]+)\}")
 # Maps details that contain an object's ID to the URL name of the object's page, which the log links to.
 PAGES = {"scan": "report-page", "audit": "audit-page"}
 # The activity log does not display these details, because they are IDs.
-HIDDEN_DETAILS = frozenset({*PAGES, "monitor", "webhook", "badge", "api_key"})
+HIDDEN_DETAILS = frozenset({*PAGES, "assessment", "monitor", "webhook", "badge", "api_key"})
 VALUE_TEXTS = {True: "on", False: "off", None: "none", "": "none"}
 
 

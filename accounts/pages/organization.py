@@ -38,14 +38,12 @@ from accounts.pages.activity_sentences import action_label, log_line
 from accounts.pages.branding_form import BrandingForm
 from accounts.pages.forms import (
     ActivityFilterForm,
-    InvitationForm,
-    LimitsForm,
     LoginRequirementsForm,
     PageForm,
-    RoleForm,
     SettingsForm,
 )
 from accounts.pages.login import limit_mails, mail_not_sent_page
+from accounts.pages.member_forms import InvitationForm, LimitsForm, RoleForm
 from accounts.pages.role_table import role_table
 from accounts.roles import MemberRequest, page_of, requires
 from accounts.services import AccountRefused, change_login, change_organization

@@ -230,6 +230,7 @@ def rename_page(*, caller: Caller, assessment_id: str, number: int, name: str) -
             raise InvalidParams("name must say which state this is.", "name")
         before, page.name = page.name, name
         page.save(update_fields=["name"])
+        touch(assessment)
         log.record(caller, assessment, "page_renamed", page=page, before={"name": before}, after={"name": name})
     return page
 
@@ -244,6 +245,11 @@ def remove_page(*, caller: Caller, assessment_id: str, number: int) -> None:
         log.record(caller, assessment, "page_removed", page=page)
         page.delete()
         touch(assessment)
+
+
+def count_sharing_limit(organization: Organization) -> int:
+    """Return the number of assessments that count against the plan's limit."""
+    return Assessment.objects.filter(organization__in=usage.sharing_limits(organization)).count()
 
 
 def find_page(assessment: Assessment, number: int, *, lock: bool = False) -> AssessmentPage:
@@ -326,7 +332,7 @@ def _refuse_audit_without_results(audit: Audit) -> None:
 
 def _refuse_too_many_assessments(organization: Organization) -> None:
     most = organization.tier.assessments
-    if Assessment.objects.filter(organization__in=usage.sharing_limits(organization)).count() >= most:
+    if count_sharing_limit(organization) >= most:
         raise AssessmentLimit(
             f"Your plan allows {counted(most, 'assessment')}. Delete one, or ask the operator for a larger plan."
         )

@@ -93,6 +93,7 @@ NEW_MUTE_PATH = "/o/home/mutes/new?scan={security_id}&check=csp-present"
 WEBHOOK = "/o/home/webhooks/{webhook_id}"
 MONITOR = "/o/home/monitors/{monitor_id}"
 LIST = "/o/home/lists/{list_id}"
+ASSESSMENT = "/o/home/assessments/{assessment_id}"
 IMPORTED = "url\ttags\tnote\nnew.example.com\tnorth;coast\tTell them\nhttps://town-hall-0.example.net/\tnorth\t"
 
 PAGES: Mapping[str, PageRequest] = {
@@ -200,6 +201,35 @@ PAGES: Mapping[str, PageRequest] = {
     "maintenance-new": PageRequest("/o/home/maintenance/new"),
     "maintenance-new-refused": PageRequest("/o/home/maintenance/new", data={"name": ""}, status=400),
     "maintenance-edit": PageRequest("/o/home/maintenance/{window_id}"),
+    "assessments": PageRequest("/o/home/assessments/"),
+    "assessments-empty": PageRequest("/o/meadow/assessments/", "newcomer"),
+    "assessment-new": PageRequest("/o/home/assessments/new"),
+    "assessment-new-refused": PageRequest(
+        "/o/home/assessments/new", data={"audit": "aud_x", "name": "", "sample_size": "0"}, status=400
+    ),
+    "assessment": PageRequest(ASSESSMENT),
+    "assessment-viewer": PageRequest(f"{ASSESSMENT}?show=failed", "viewer"),
+    "assessment-criterion": PageRequest(f"{ASSESSMENT}/criteria/1.1.1"),
+    "assessment-criterion-viewer": PageRequest(f"{ASSESSMENT}/criteria/2.4.3", "viewer"),
+    "assessment-remaining-refused": PageRequest(
+        f"{ASSESSMENT}/criteria/1.3.2/remaining", data={"result": "untested"}, status=400
+    ),
+    "assessment-page": PageRequest(f"{ASSESSMENT}/pages/2"),
+    "assessment-conflict": PageRequest(
+        f"{ASSESSMENT}/pages/3/results/2.4.3",
+        data={"version": "0", "result": "passed", "note": "It is in order now."},
+        status=409,
+    ),
+    "assessment-dispute": PageRequest(f"{ASSESSMENT}/findings/{{finding_id}}/dispute", data={}, status=400),
+    "assessment-sample": PageRequest(f"{ASSESSMENT}/pages"),
+    "assessment-sample-refused": PageRequest(f"{ASSESSMENT}/pages", data={"url": "http://localhost/"}, status=403),
+    "assessment-page-rename": PageRequest(f"{ASSESSMENT}/pages/2/rename"),
+    "assessment-page-remove": PageRequest(f"{ASSESSMENT}/pages/2/remove"),
+    "assessment-texts": PageRequest(f"{ASSESSMENT}/texts"),
+    "assessment-log": PageRequest(f"{ASSESSMENT}/log"),
+    "assessment-delete": PageRequest(f"{ASSESSMENT}/delete"),
+    "assessment-report": PageRequest("/assessment/{assessment_id}"),
+    "assessment-statement": PageRequest("/assessment/{assessment_id}/statement"),
     "lists": PageRequest("/o/home/lists/"),
     "lists-nothing": PageRequest("/o/home/lists/?q=nowhere"),
     "lists-empty": PageRequest("/o/meadow/lists/", "newcomer"),

@@ -1,0 +1,103 @@
+"""Conformance report of an assessment for reading and print, with a bounded number of notes per criterion."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from django.db.models import Count, Q, Window
+from django.db.models.functions import RowNumber
+
+from sites.assessments.loading import assessment_json_of, criteria_rows
+from sites.assessments.schemas import AssessmentCriterionJson, AssessmentJson
+from sites.models import Assessment, AssessmentPage, AssessmentResult
+from website_scan.messages import counted
+
+Result = AssessmentResult.Result
+MAX_NOTES_PER_CRITERION = 10
+# Results that the report explains, and those with a note.
+EXPLAINED = Q(result__in=(Result.FAILED, Result.CANNOT_TELL)) | ~Q(note="") | ~Q(remedy="")
+
+
+@dataclass(frozen=True, slots=True)
+class AutomaticFailure:
+    """Automatic finding that fails a criterion, with its number of pages."""
+
+    title: str
+    pages: int
+
+
+@dataclass(slots=True)
+class ReportRow:
+    criterion: AssessmentCriterionJson
+    failures: list[AutomaticFailure] = field(default_factory=list)
+    notes: list[AssessmentResult] = field(default_factory=list)
+    omitted: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ConformanceReport:
+    document: AssessmentJson
+    rows: list[ReportRow]
+    sample: list[AssessmentPage]
+    summary: str
+    limits: str
+
+
+def conformance_report(assessment: Assessment) -> ConformanceReport:
+    """Return the report. Executes five queries, whatever the size of the assessment."""
+    criteria = criteria_rows(assessment)
+    document = assessment_json_of(assessment, criteria)
+    rows = {criterion["number"]: ReportRow(criterion) for criterion in criteria}
+    _add_failures(assessment, rows)
+    _add_notes(assessment, rows)
+    sample = list(assessment.pages.order_by("number"))
+    return ConformanceReport(document, list(rows.values()), sample, summary_of(document, criteria), limits_of(document))
+
+
+def summary_of(document: AssessmentJson, criteria: Sequence[AssessmentCriterionJson]) -> str:
+    """Return a sentence about conformance. It claims conformance only if people have tested everything."""
+    standard = f"{document['standard_name']} at level {document['level']}"
+    total = len(criteria)
+    failed = [row["clause"] for row in criteria if row["outcome"] == Result.FAILED]
+    if failed:
+        return f"The tested pages do not conform to {standard}: {len(failed)} of {total} criteria fail."
+    if any(row["pages"][Result.UNTESTED] for row in criteria):
+        return f"It is not known yet whether the pages conform to {standard}: no failure is recorded so far."
+    if unclear := sum(row["outcome"] == Result.CANNOT_TELL for row in criteria):
+        return f"It is not known whether the pages conform to {standard}: {unclear} of {total} criteria are undecided."
+    pages = counted(document["pages"], "page")
+    return f"The sample of {pages} fully conforms to {standard}: people tested all {total} criteria on each page."
+
+
+def limits_of(document: AssessmentJson) -> str:
+    """Return a sentence about what has not been tested, which belongs beside the summary."""
+    progress = document["progress"]
+    untested = progress["criteria"] - progress["criteria_tested"]
+    sample = f"The report is about a sample of {counted(document['pages'], 'page')}, not about every page of the site."
+    if not untested:
+        return sample
+    verb = "has" if untested == 1 else "have"
+    return f"{counted(untested, 'criterion', 'criteria')} {verb} not been tested on every page of the sample. {sample}"
+
+
+def _add_failures(assessment: Assessment, rows: dict[str, ReportRow]) -> None:
+    """Add the open automatic failures with their numbers of pages, by check."""
+    findings = assessment.findings.filter(has_failed=True, fixed_at=None, disputed_at=None).order_by()
+    titles = findings.values_list("check_id", "title", "criteria").annotate(pages=Count("page_id", distinct=True))
+    for _, title, criteria, pages in titles.order_by("-pages", "check_id", "title")[: 10 * len(rows)]:
+        for number in criteria:
+            if number in rows:
+                rows[number].failures.append(AutomaticFailure(title, pages))
+
+
+def _add_notes(assessment: Assessment, rows: dict[str, ReportRow]) -> None:
+    """Add the first explained results of each criterion, in the order of pages."""
+    explained = assessment.results.filter(EXPLAINED)
+    place = Window(RowNumber(), partition_by="criterion", order_by="page__number")
+    total = Window(Count("id"), partition_by="criterion")
+    numbered = explained.select_related("page").annotate(place=place, total=total)
+    for result in numbered.filter(place__lte=MAX_NOTES_PER_CRITERION).order_by("criterion", "page__number"):
+        row = rows[result.criterion]
+        row.notes.append(result)
+        row.omitted = max(0, result.total - MAX_NOTES_PER_CRITERION)

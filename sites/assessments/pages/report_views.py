@@ -1,0 +1,71 @@
+"""Report of an assessment. Members, and anybody with the link of a shared one, may read it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from accounts.branding import branding_of
+from accounts.shared_pages import require_visible, surroundings
+from sites.assessments.documents.formats import DOCUMENT_FORMATS
+from sites.assessments.documents.statement import accessibility_statement
+from sites.assessments.loading import report_of
+from sites.assessments.pages.report import MAX_NOTES_PER_CRITERION, conformance_report
+from sites.assessments.visibility import VisibleAssessment, find_visible_assessment
+from website_scan.report.references import safe_link
+
+
+def _not_found(request: HttpRequest) -> HttpResponse:
+    return render(request, "reports/not_found.html", {"thing": "report"}, status=404)
+
+
+_require_visible = require_visible(
+    look=find_visible_assessment, id_name="assessment_id", page="assessment-report", not_found=_not_found
+)
+
+
+@require_safe
+@_require_visible
+def assessment_report(request: HttpRequest, visible: VisibleAssessment) -> HttpResponse:
+    """Render the conformance report for reading and print."""
+    context = _context(visible) | {
+        "report": conformance_report(visible.assessment),
+        "most_notes": MAX_NOTES_PER_CRITERION,
+    }
+    return render(request, "sites/assessments/report.html", context)
+
+
+@require_safe
+@_require_visible
+def assessment_statement(request: HttpRequest, visible: VisibleAssessment) -> HttpResponse:
+    """Render the draft of the site's accessibility statement."""
+    context = _context(visible) | {"statement": accessibility_statement(report_of(visible.assessment))}
+    return render(request, "sites/assessments/statement.html", context)
+
+
+@require_safe
+@_require_visible
+def assessment_export(request: HttpRequest, visible: VisibleAssessment, export_format: str) -> HttpResponse:
+    """Download the assessment in one of the API's formats."""
+    chosen = DOCUMENT_FORMATS.get(export_format)
+    if chosen is None:
+        return _not_found(request)
+    report = report_of(visible.assessment)
+    response = HttpResponse(chosen.write(report), content_type=chosen.content_type)
+    response["Content-Disposition"] = f'attachment; filename="{chosen.file_name(report)}"'
+    return response
+
+
+def _context(visible: VisibleAssessment) -> dict[str, Any]:
+    assessment = visible.assessment
+    return {
+        **surroundings(visible),
+        "section": "assessments",
+        "assessment": assessment,
+        "branding": branding_of(assessment.organization_id),
+        "link": safe_link(assessment.url),
+        "formats": DOCUMENT_FORMATS,
+    }

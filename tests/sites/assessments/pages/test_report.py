@@ -1,0 +1,113 @@
+"""Tests for the report and the statement of an assessment, and who can read them."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from django.test import Client
+
+from sites.assessments.pages.report import MAX_NOTES_PER_CRITERION
+from sites.models import Assessment, AssessmentResult
+from tests.factories import Member, member_of
+from tests.page_reading import browser_of, page_of, strings, text_of
+from tests.sites.assessments.cast import assess, audit_of, check, decide, museum_audit
+
+
+@pytest.fixture
+def client(home: Member) -> Client:
+    return browser_of(home)
+
+
+@pytest.fixture
+def assessment(home: Member) -> Assessment:
+    return assess(home, museum_audit(home))
+
+
+def report_path(assessment: Assessment) -> str:
+    return f"/assessment/{assessment.id}"
+
+
+def summary_of(client: Client, assessment: Assessment) -> str:
+    return str(page_of(client.get(report_path(assessment))).xpath("string(//*[@class='report-summary'])"))
+
+
+def set_all(assessment: Assessment, result: str) -> None:
+    AssessmentResult.objects.filter(assessment=assessment).update(result=result)
+
+
+def test_summary_claims_conformance_only_if_people_tested_everything(client: Client, home: Member) -> None:
+    fine = (check("image-alt", "pass"),)
+    assessment = assess(home, audit_of(home, {"/": fine, "/visit": fine}))
+    assert summary_of(client, assessment).startswith("It is not known yet whether the pages conform")
+    set_all(assessment, "passed")
+    assert summary_of(client, assessment) == (
+        "The sample of 2 pages fully conforms to WCAG 2.2 at level AA: people tested all 55 criteria on each page."
+    )
+    AssessmentResult.objects.filter(page__number=1, criterion="1.1.1").update(result="cannot_tell")
+    assert "1 of 55 criteria are undecided" in summary_of(client, assessment)
+    AssessmentResult.objects.filter(page__number=2, criterion="2.4.3").update(result="untested")
+    assert summary_of(client, assessment).startswith("It is not known yet")
+    assert "1 criterion has not been tested on every page" in text_of(client.get(report_path(assessment)))
+    AssessmentResult.objects.filter(page__number=2, criterion="2.4.4").update(result="failed")
+    assert summary_of(client, assessment).endswith("do not conform to WCAG 2.2 at level AA: 1 of 55 criteria fail.")
+
+
+def test_report_has_notes_and_automatic_failures(client: Client, home: Member, assessment: Assessment) -> None:
+    decide(home, assessment, 1, "2.4.3", "failed", note="<script>alert(1)</script>", remedy="Mend it.")
+    response = client.get(report_path(assessment))
+    text = text_of(response)
+    assert "image-alt automatic, on 1 page" in text
+    assert "Page 1: <script>alert(1)</script> What to do: Mend it." in text
+    assert b"<script>alert" not in response.content
+    assert response["X-Robots-Tag"] == "noindex, nofollow"
+
+
+def test_report_shows_the_first_notes_of_a_criterion(client: Client, home: Member) -> None:
+    number = MAX_NOTES_PER_CRITERION + 2
+    assessment = assess(home, audit_of(home, {f"/{page}": (check("image-alt", "pass"),) for page in range(number)}))
+    for page in range(1, number + 1):
+        decide(home, assessment, page, "2.4.3", "failed", note=f"Note {page}.")
+    text = text_of(client.get(report_path(assessment)))
+    assert f"Note {MAX_NOTES_PER_CRITERION}." in text
+    assert f"Note {MAX_NOTES_PER_CRITERION + 1}." not in text
+    assert "and 2 more pages, in the downloads." in text
+
+
+def test_report_is_private_until_it_is_shared(client: Client, assessment: Assessment) -> None:
+    paths = [report_path(assessment), f"{report_path(assessment)}/statement", f"{report_path(assessment)}/export/json"]
+    outsider = browser_of(member_of("Away"))
+    for path in paths:
+        assert Client().get(path).status_code == 302
+        assert outsider.get(path).status_code == 404
+    share = f"/o/home/assessments/{assessment.id}/share"
+    assessment_shared = client.post(share, {"shared": "on"}, follow=True)
+    assert "Anyone with the link can now read the report." in text_of(assessment_shared)
+    for path in paths:
+        response = Client().get(path)
+        assert response.status_code == 200
+        assert response["X-Robots-Tag"] == "noindex, nofollow"
+        assert f"/o/home/assessments/{assessment.id}".encode() not in response.content
+    client.post(share, {"shared": "off"})
+    assert Client().get(paths[0]).status_code == 302
+    assert client.post(share, {"shared": "x"}).status_code == 400
+    assert browser_of(member_of("Afar")).get(f"/assessment/asm_{'0' * 22}").status_code == 404
+
+
+def test_documents_are_downloaded(client: Client, home: Member, assessment: Assessment) -> None:
+    links = strings(page_of(client.get(report_path(assessment))), "//a[@download]/@href")
+    assert [link.rpartition("/")[2] for link in links] == ["json", "openacr", "earl", "csv", "statement"]
+    for link in links:
+        response = client.get(link)
+        assert response.status_code == 200
+        assert response["Content-Disposition"].startswith(f'attachment; filename="{assessment.id}')
+    assert json.loads(client.get(links[0]).content)["assessment"]["id"] == assessment.id
+    assert client.get(f"{report_path(assessment)}/export/docx").status_code == 404
+
+
+def test_statement_lists_what_is_still_to_write(client: Client, home: Member, assessment: Assessment) -> None:
+    response = client.get(f"{report_path(assessment)}/statement")
+    assert "Still to write" in text_of(response)
+    assert f"/o/home/assessments/{assessment.id}/texts" in strings(page_of(response), "//main//a/@href")
+    viewer = browser_of(home, "viewer").get(f"{report_path(assessment)}/statement")
+    assert f"/o/home/assessments/{assessment.id}/texts" not in strings(page_of(viewer), "//main//a/@href")
