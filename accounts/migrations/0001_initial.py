@@ -3,6 +3,7 @@ from pathlib import Path
 import accounts.addresses
 import accounts.models.export
 import accounts.models.mail
+import accounts.models.invitations
 import accounts.models.organizations
 import django.core.validators
 import django.db.models.deletion
@@ -188,7 +189,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='Invitation',
             fields=[
-                ('id', models.CharField(default=accounts.models.organizations.new_invitation_id, editable=False, max_length=40, primary_key=True, serialize=False)),
+                ('id', models.CharField(default=accounts.models.invitations.new_invitation_id, editable=False, max_length=40, primary_key=True, serialize=False)),
                 ('email', models.EmailField(max_length=254, verbose_name='e-mail address')),
                 ('role', models.CharField(choices=[('owner', 'Owner'), ('admin', 'Admin'), ('member', 'Member'), ('viewer', 'Viewer')], default='member', max_length=10)),
                 ('created_at', models.DateTimeField(default=django.utils.timezone.now)),
