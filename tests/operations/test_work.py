@@ -24,7 +24,7 @@ from infrastructure.pool import Autoscaler
 from operations import scheduler
 from operations.scheduler import SteadyScheduler
 from scans.models import EndedScan
-from sites.models import Alert, Cause
+from sites.models import Alert, Assessment, Cause
 from sites.models.alert import CauseText
 from tests.factories import Member, make_scan
 from tests.populated_audits import make_audit
@@ -103,6 +103,12 @@ WORK: dict[str, tuple[Callable[[Member], object], set[str]]] = {
     ),
     "an audit begins": (lambda home: make_audit(home, status="queued"), {"sweep-audits"}),
     "an audit runs": (lambda home: make_audit(home, status="running"), {"sweep-audits"}),
+    "an assessment gets the results of an audit": (
+        lambda home: Assessment.objects.create(
+            organization=home.organization, url="https://example.com/", pending_audit_id="aud_1"
+        ),
+        {"sweep-assessments"},
+    ),
     "a monitor is due": (make_monitor, {"run-monitors"}),
     "a run of a monitor is not finished": (
         lambda home: make_monitor(home, next_run_at=None).runs.create(
