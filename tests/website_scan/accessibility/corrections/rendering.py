@@ -218,5 +218,28 @@ SIZES_BAD: Pages = {
     (TARGET, "link"): targets("<a href=/ style='display: inline-block'>A</a><br>"),
 }
 
-GOOD: Pages = SCROLLERS_GOOD | REACHED_GOOD | COLOURS_GOOD | CUES_GOOD | SIZES_GOOD
-BAD: Pages = SCROLLERS_BAD | REACHED_BAD | COLOURS_BAD | CUES_BAD | SIZES_BAD
+# WCAG 2.5.8, exception "Inline", and technique F73 concern links in visible text.
+UNSEEN: dict[str, str] = {
+    "script": "<script>const opening = 'The pier opens at nine';</script>",
+    "style-sheet": "<style>.pier { color: #036 }</style>",
+    "hidden": "<span hidden>The pier opens at nine</span>",
+    "hidden-by-style": "<span style='visibility: hidden'>The pier opens at nine</span>",
+    "off-screen": "<span style='position: absolute; left: -999px'>The pier opens at nine</span>",
+}
+SEEN: dict[str, str] = {
+    "text": " and the pier opens at nine",
+    "text-in-element": "<em>and the pier opens at nine</em>",
+}
+CROWDED = "<button style='width: 16px; height: 16px; padding: 0; border: 0'>A</button>" * 2
+FAINT_LINK = "<a href=/ style='color: #444; text-decoration: none'>Pier</a>"
+TEXT_GOOD: Pages = {
+    (LINK_RULE, f"beside-{name}"): f"<div style='color: #333'>{FAINT_LINK}{beside}</div>"
+    for name, beside in UNSEEN.items()
+} | {(TARGET, f"beside-{name}"): f"<div>{CROWDED}{beside}</div>" for name, beside in SEEN.items()}
+TEXT_BAD: Pages = {
+    (LINK_RULE, f"beside-{name}"): f"<div style='color: #333'>{FAINT_LINK}{beside}</div>"
+    for name, beside in SEEN.items()
+} | {(TARGET, f"beside-{name}"): f"<div>{CROWDED}{beside}</div>" for name, beside in UNSEEN.items()}
+
+GOOD: Pages = SCROLLERS_GOOD | REACHED_GOOD | COLOURS_GOOD | CUES_GOOD | SIZES_GOOD | TEXT_GOOD
+BAD: Pages = SCROLLERS_BAD | REACHED_BAD | COLOURS_BAD | CUES_BAD | SIZES_BAD | TEXT_BAD
