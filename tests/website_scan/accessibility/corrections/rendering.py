@@ -241,5 +241,35 @@ TEXT_BAD: Pages = {
     for name, beside in SEEN.items()
 } | {(TARGET, f"beside-{name}"): f"<div>{CROWDED}{beside}</div>" for name, beside in UNSEEN.items()}
 
-GOOD: Pages = SCROLLERS_GOOD | REACHED_GOOD | COLOURS_GOOD | CUES_GOOD | SIZES_GOOD | TEXT_GOOD
-BAD: Pages = SCROLLERS_BAD | REACHED_BAD | COLOURS_BAD | CUES_BAD | SIZES_BAD | TEXT_BAD
+SPACING = "avoid-inline-spacing"
+LINES = "Boats leave the pier every hour as long as the water is high enough for them."
+# WCAG 1.4.12: spacing by a style attribute that visitors cannot override has to be wide enough where text uses it.
+SPACINGS_GOOD: Pages = {
+    (SPACING, "small-font"): "<div style='word-spacing: 3px !important; font-size: 30px'>"
+    f"<p style='font-size: 12px'>{LINES}</p></div>",
+    (SPACING, "widened-inside"): "<div style='letter-spacing: 0.01em !important'>"
+    f"<p style='letter-spacing: 0.2em'>{LINES}</p></div>",
+    (SPACING, "one-line"): "<p style='line-height: 1em !important'>Boats</p>",
+    (SPACING, "wide-lines"): f"<p style='line-height: 1.6 !important; width: 150px'>{LINES}</p>",
+    (SPACING, "high-picture"): "<p style='line-height: 1em !important'>Boats <img src=/a alt=A height=90 width=9></p>",
+    (SPACING, "inherited"): f"<p style='line-height: inherit !important; width: 150px'>{LINES}</p>",
+}
+SPACINGS_BAD: Pages = {
+    (SPACING, name): f"<p style='{declaration} !important; width: 150px; font-size: 20px'>{LINES}</p>"
+    for name, declaration in {
+        "lines-of-font-size": "line-height: 1em",
+        "lines-in-pixels": "line-height: 20px",
+        "lines-by-number": "line-height: 1.3",
+        "lines-of-browser": "line-height: normal",
+        "letters": "letter-spacing: 1px",
+        "words": "word-spacing: normal",
+    }.items()
+} | {
+    (SPACING, "larger-font-inside"): "<div style='letter-spacing: 2px !important; font-size: 10px'>"
+    f"<p style='font-size: 30px'>{LINES}</p></div>",
+    (SPACING, "number-inside"): "<div style='line-height: 1.2 !important; width: 150px'>"
+    f"<p style='font-size: 30px'>{LINES}</p></div>",
+}
+
+GOOD: Pages = SCROLLERS_GOOD | REACHED_GOOD | COLOURS_GOOD | CUES_GOOD | SIZES_GOOD | TEXT_GOOD | SPACINGS_GOOD
+BAD: Pages = SCROLLERS_BAD | REACHED_BAD | COLOURS_BAD | CUES_BAD | SIZES_BAD | TEXT_BAD | SPACINGS_BAD
