@@ -32,12 +32,14 @@ MIN_FRAME_S = 0.5
 # Custom elements are judged again even if the rules have used up their time.
 REJUDGE_MS = 1_500
 # Original and replacement code of axe-core. `isOffscreen` and `getOverflowHiddenAncestors` ask axe_reach.js first.
+# `isInTextBlock` ignores scripts, style sheets and hidden elements, which are no text around a link or button.
 PATCHES = (
     (",Ts=Ns,", ",Ts=function(e){return globalThis.__clippingAncestors?.(e)??Ns(e)},"),
     (
         ",ec=function(e){",
         ",ec=function(e){if(!(arguments[1]||{}).isAncestor&&globalThis.__reachesScreen?.(e))return!1;",
     ),
+    ('!(n||"none"===e.style.display', '!(n||!axe.commons.dom.isVisibleOnScreen(e)||"none"===e.style.display'),
 )
 AXE_FAILED = "axe-core could not judge the page in the browser"
 

@@ -1,27 +1,52 @@
 // Restricts or replaces rules of axe-core with false results on real pages or in the W3C's ACT rules.
 (() => {
-  const {hasContent, isInTabOrder, isVisibleOnScreen, isVisibleToScreenReaders} = axe.commons.dom;
+  const {hasContent, isInTabOrder, isMultiline, isVisibleOnScreen, isVisibleToScreenReaders} = axe.commons.dom;
   const {getAllCells, getHeaders, isDataCell, isDataTable, toGrid} = axe.commons.table;
   const {accessibleTextVirtual} = axe.commons.text;
   const {requiredOwned} = axe.commons.aria;
 
-  // Whether text inherits its spacing from the node's style attribute and not from an element in between (ACT 24afc2, 9e45ec,
-  // 78fd32).
+  // The elements with visible text whose spacing is that of the node's style attribute, not of an element in between (ACT
+  // 24afc2, 9e45ec, 78fd32). A line height without unit is a multiple of each element's font size.
   const SPACINGS = ['letter-spacing', 'word-spacing', 'line-height'];
   const MAX_TEXTS = 1000;
-  const setsTextSpacing = (node) => {
+  const ratioOf = (style, name, normal) => (style[name] === 'normal' ? normal : parseFloat(style[name]) / parseFloat(style.fontSize));
+  const spacedBy = (node, name) => {
     const own = getComputedStyle(node);
-    const declared = SPACINGS.filter((name) => node.style.getPropertyPriority(name) === 'important');
-    if (!declared.length) return true; // axe-core's own check then passes
+    const declared = node.style.getPropertyValue(name);
+    const isMultiple = (style) => /^[\d.]+$/.test(declared) && Math.abs(ratioOf(style, name) - declared) < 0.01;
     const texts = document.createTreeWalker(node, NodeFilter.SHOW_TEXT);
+    const elements = new Set();
     for (let count = 0; count < MAX_TEXTS && texts.nextNode(); count += 1) {
-      const parent = texts.currentNode.parentElement;
-      if (!/\S/.test(texts.currentNode.data) || !isVisibleOnScreen(parent)) continue;
-      const used = getComputedStyle(parent);
-      if (declared.some((name) => used[name] === own[name] || used.fontSize !== own.fontSize)) return true;
+      if (/\S/.test(texts.currentNode.data)) elements.add(texts.currentNode.parentElement);
     }
-    return false;
+    return [...elements].filter((element) => {
+      const used = getComputedStyle(element);
+      return isVisibleOnScreen(element) && (used[name] === own[name] || isMultiple(used));
+    });
   };
+  const isImportant = (node, name) => node.style.getPropertyPriority(name) === 'important';
+  const setsTextSpacing = (node) => {
+    const declared = SPACINGS.filter((name) => isImportant(node, name));
+    return !declared.length || declared.some((name) => spacedBy(node, name).length); // without any, the checks pass
+  };
+  // axe-core takes lines that overlap, because their height is that of the font, for one line.
+  const hasSeveralLines = (element) => {
+    const range = document.createRange();
+    const tops = [...element.childNodes].filter(({nodeType}) => nodeType === 3).flatMap((text) => {
+      range.selectNodeContents(text);
+      return [...range.getClientRects()].map(({top}) => top);
+    });
+    return Math.max(...tops) - Math.min(...tops) > parseFloat(getComputedStyle(element).fontSize) / 2;
+  };
+  function hasWideSpacing(node, {cssProperty: name, minValue, multiLineOnly, normalValue = 0}) {
+    if (!isImportant(node, name) || ['inherit', 'unset', 'revert', 'revert-layer'].includes(node.style.getPropertyValue(name))) return true;
+    const elements = spacedBy(node, name);
+    if (multiLineOnly && !isMultiline(node) && !elements.some(hasSeveralLines)) return true;
+    const ratios = elements.map((element) => Math.round(100 * ratioOf(getComputedStyle(element), name, normalValue)) / 100);
+    const value = ratios.find((ratio) => ratio < minValue);
+    if (value !== undefined) this.data({value, minValue});
+    return value === undefined;
+  }
 
   // ACT akn7bn: the rule applies if the frame is visible and contains a visible control.
   const frameIsVisible = () => {
@@ -189,6 +214,7 @@
     ],
     checks: [
       {id: 'frame-focusable-content', evaluate: (node, _, root) => !(frameIsVisible() && containsVisibleControl(root))},
+      ...SPACINGS.map((name) => ({id: `important-${name}`, evaluate: hasWideSpacing})),
       {id: 'td-has-header', evaluate: cellsHaveHeaders},
       {id: 'aria-required-children', evaluate: hasRequiredChildren},
       {id: 'meta-viewport', evaluate: allowsZoom},

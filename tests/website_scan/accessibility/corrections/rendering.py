@@ -218,5 +218,58 @@ SIZES_BAD: Pages = {
     (TARGET, "link"): targets("<a href=/ style='display: inline-block'>A</a><br>"),
 }
 
-GOOD: Pages = SCROLLERS_GOOD | REACHED_GOOD | COLOURS_GOOD | CUES_GOOD | SIZES_GOOD
-BAD: Pages = SCROLLERS_BAD | REACHED_BAD | COLOURS_BAD | CUES_BAD | SIZES_BAD
+# WCAG 2.5.8, exception "Inline", and technique F73 concern links in visible text.
+UNSEEN: dict[str, str] = {
+    "script": "<script>const opening = 'The pier opens at nine';</script>",
+    "style-sheet": "<style>.pier { color: #036 }</style>",
+    "hidden": "<span hidden>The pier opens at nine</span>",
+    "hidden-by-style": "<span style='visibility: hidden'>The pier opens at nine</span>",
+    "off-screen": "<span style='position: absolute; left: -999px'>The pier opens at nine</span>",
+}
+SEEN: dict[str, str] = {
+    "text": " and the pier opens at nine",
+    "text-in-element": "<em>and the pier opens at nine</em>",
+}
+CROWDED = "<button style='width: 16px; height: 16px; padding: 0; border: 0'>A</button>" * 2
+FAINT_LINK = "<a href=/ style='color: #444; text-decoration: none'>Pier</a>"
+TEXT_GOOD: Pages = {
+    (LINK_RULE, f"beside-{name}"): f"<div style='color: #333'>{FAINT_LINK}{beside}</div>"
+    for name, beside in UNSEEN.items()
+} | {(TARGET, f"beside-{name}"): f"<div>{CROWDED}{beside}</div>" for name, beside in SEEN.items()}
+TEXT_BAD: Pages = {
+    (LINK_RULE, f"beside-{name}"): f"<div style='color: #333'>{FAINT_LINK}{beside}</div>"
+    for name, beside in SEEN.items()
+} | {(TARGET, f"beside-{name}"): f"<div>{CROWDED}{beside}</div>" for name, beside in UNSEEN.items()}
+
+SPACING = "avoid-inline-spacing"
+LINES = "Boats leave the pier every hour as long as the water is high enough for them."
+# WCAG 1.4.12: spacing by a style attribute that visitors cannot override has to be wide enough where text uses it.
+SPACINGS_GOOD: Pages = {
+    (SPACING, "small-font"): "<div style='word-spacing: 3px !important; font-size: 30px'>"
+    f"<p style='font-size: 12px'>{LINES}</p></div>",
+    (SPACING, "widened-inside"): "<div style='letter-spacing: 0.01em !important'>"
+    f"<p style='letter-spacing: 0.2em'>{LINES}</p></div>",
+    (SPACING, "one-line"): "<p style='line-height: 1em !important'>Boats</p>",
+    (SPACING, "wide-lines"): f"<p style='line-height: 1.6 !important; width: 150px'>{LINES}</p>",
+    (SPACING, "high-picture"): "<p style='line-height: 1em !important'>Boats <img src=/a alt=A height=90 width=9></p>",
+    (SPACING, "inherited"): f"<p style='line-height: inherit !important; width: 150px'>{LINES}</p>",
+}
+SPACINGS_BAD: Pages = {
+    (SPACING, name): f"<p style='{declaration} !important; width: 150px; font-size: 20px'>{LINES}</p>"
+    for name, declaration in {
+        "lines-of-font-size": "line-height: 1em",
+        "lines-in-pixels": "line-height: 20px",
+        "lines-by-number": "line-height: 1.3",
+        "lines-of-browser": "line-height: normal",
+        "letters": "letter-spacing: 1px",
+        "words": "word-spacing: normal",
+    }.items()
+} | {
+    (SPACING, "larger-font-inside"): "<div style='letter-spacing: 2px !important; font-size: 10px'>"
+    f"<p style='font-size: 30px'>{LINES}</p></div>",
+    (SPACING, "number-inside"): "<div style='line-height: 1.2 !important; width: 150px'>"
+    f"<p style='font-size: 30px'>{LINES}</p></div>",
+}
+
+GOOD: Pages = SCROLLERS_GOOD | REACHED_GOOD | COLOURS_GOOD | CUES_GOOD | SIZES_GOOD | TEXT_GOOD | SPACINGS_GOOD
+BAD: Pages = SCROLLERS_BAD | REACHED_BAD | COLOURS_BAD | CUES_BAD | SIZES_BAD | TEXT_BAD | SPACINGS_BAD
