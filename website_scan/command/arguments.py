@@ -15,8 +15,17 @@ from typing import Any, NoReturn
 
 from website_scan import __version__, environment
 from website_scan.command.configuration import configuration, fail_under, refuse_access_without_typed_pages
+from website_scan.command.conformance_options import (
+    DEFAULT_TARGET,
+    ConformanceTarget,
+    add_conformance_options,
+    conformance_target,
+    gate_target,
+    refuse_useless_conformance_options,
+)
 from website_scan.command.errors import EXIT_USAGE, WrongUsage
 from website_scan.command.formats import WRITERS
+from website_scan.command.outcome_names import known_outcomes
 from website_scan.command.pages import canonical_pages
 from website_scan.command.site_options import SiteOptions, choose_site_or_pages, is_url, page_count, site_options
 from website_scan.findings import ScanType, Severity
@@ -54,6 +63,7 @@ class Options:
     `under` maps scan types ("" for all types) to the lowest passing score. Paths are not resolved. `typed` are the URLs
     on the command line. Only they may be on a loopback address: URLs in a file may not. Options that end in `_for` are
     pairs of a host and the value for it. With `site`, the only URL is the start page of a site whose pages are scanned.
+    `target` has the criteria of outputs, and `fail_on_level` those that fail the gate.
     """
 
     urls: tuple[str, ...]
@@ -64,6 +74,8 @@ class Options:
     under: Mapping[str, int] = field(default_factory=dict)
     fail_on: Severity | None = None
     fail_on_outcome: frozenset[str] = frozenset()
+    fail_on_level: ConformanceTarget | None = None
+    target: ConformanceTarget = DEFAULT_TARGET
     accept: frozenset[str] = frozenset()
     allows_login: bool = False
     baseline: Path | None = None
@@ -108,6 +120,8 @@ def parse_arguments(arguments: Sequence[str], program: str = PROGRAM) -> Options
     file_options = configuration(parsed.config)
     chosen = choose_site_or_pages(typed, file_options)
     _refuse_contradictions(typed, file_options)
+    outputs = _outputs(parsed.outputs)
+    refuse_useless_conformance_options(typed, file_options, [output.format for output in outputs])
     start, site = site_options(chosen) or ("", None)
     pages = _pages({**chosen, "urls": [start]} if site else chosen, is_served="serve" in typed)
     if _file_chooses_a_host(pages, typed, file_options):
@@ -117,10 +131,12 @@ def parse_arguments(arguments: Sequence[str], program: str = PROGRAM) -> Options
         typed=tuple(url for url in canonical_pages(_typed_urls(typed)) if not url.startswith("/")),
         site=site,
         types=tuple(map(ScanType, dict.fromkeys(chosen.get("type", ScanType)))),
-        outputs=_outputs(parsed.outputs),
+        outputs=outputs,
         under=chosen.get("fail_under", {}),
         fail_on=Severity(chosen["fail_on"]) if "fail_on" in chosen else None,
         fail_on_outcome=known_outcomes(chosen.get("fail_on_outcome", ())),
+        fail_on_level=gate_target(chosen),
+        target=conformance_target(chosen),
         accept=known_outcomes(chosen.get("accept", ())),
         allows_login=chosen.get("allow_login", False),
         baseline=chosen.get("baseline"),
@@ -139,31 +155,6 @@ def parse_arguments(arguments: Sequence[str], program: str = PROGRAM) -> Options
         is_quiet=parsed.quiet,
         may_color=not (parsed.no_color or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"),
     )
-
-
-def known_outcomes(names: Iterable[str]) -> frozenset[str]:
-    """Validate names of outcomes, such as `hsts.short`.
-
-    Raises WrongUsage for an outcome that no check has.
-    """
-    chosen = frozenset(names)
-    if chosen:
-        # Import these modules only here, because few commands name outcomes.
-        import json
-        from importlib.resources import files
-
-        checks = json.loads((files("website_scan") / "checks.json").read_text(encoding="utf-8"))["checks"]
-        outcomes = {check["id"]: [outcome["name"] for outcome in check["outcomes"]] for check in checks}
-        for name in sorted(chosen):
-            check_id, _, outcome = name.partition(".")
-            if outcome not in outcomes.get(check_id, ()):
-                reason = (
-                    f"{check_id} has {', '.join(outcomes[check_id])}"
-                    if check_id in outcomes
-                    else f"there is no check {check_id}"
-                )
-                raise WrongUsage(f"{name} is not an outcome: {reason}.")
-    return chosen
 
 
 def _typed_urls(typed: Mapping[str, Any]) -> list[str]:
@@ -294,7 +285,7 @@ def parser(program: str) -> argparse.ArgumentParser:
     _add_output(argument_parser.add_argument_group("output"))
     _add_gate(argument_parser.add_argument_group("gate"))
     add = argument_parser.add_argument_group("pages behind a log-in (a value, '$VARIABLE' or @FILE)").add_argument
-    about = "also --cookie NAME=VALUE, --basic-auth USER:PASSWORD"
+    about = "also --cookie and --basic-auth"
     add("--header", action="append", metavar="'NAME: VALUE'", help=about)
     add("--cookie", action="append", metavar="NAME=VALUE", help=argparse.SUPPRESS)
     add("--basic-auth", action="append", metavar="USER:PASSWORD", help=argparse.SUPPRESS)
@@ -342,6 +333,7 @@ def _add_gate(group: argparse._ArgumentGroup) -> None:
     add("--fail-under", type=_fail_under, metavar="N", help="lowest score: 80, or security=90,seo=70")
     add("--fail-on", choices=severities, metavar="SEVERITY", help=f"{', '.join(severities)}: this or worse fails")
     add("--fail-on-outcome", action="append", metavar="NAME", help="fails at any severity: hsts.short")
+    add_conformance_options(group)
     add("--accept", action="append", metavar="NAME", help="outcome that passes: csp-present.missing")
     add("--allow-login", action="store_true", default=None, help="log-in page instead of the page passes")
     add("--baseline", type=Path, metavar="FILE", help="accepted findings: only new ones fail")

@@ -12,6 +12,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from website_scan.accessibility.standards import LEVELS
+from website_scan.command.conformance_options import GATE_LEVELS, STANDARDS
 from website_scan.command.errors import WrongUsage
 from website_scan.command.site_options import is_url, page_count
 from website_scan.findings import ScanType, Severity
@@ -189,6 +191,9 @@ KEYS: Mapping[str, tuple[str, Callable[[object], Any]]] = {
     "fail-under": ("fail_under", fail_under),
     "fail-on": ("fail_on", _choice_reader(*Severity)),
     "fail-on-outcome": ("fail_on_outcome", _texts),
+    "fail-on-level": ("fail_on_level", _choice_reader(*GATE_LEVELS)),
+    "standard": ("standard", _choice_reader(*STANDARDS)),
+    "level": ("level", _choice_reader(*LEVELS)),
     "accept": ("accept", _texts),
     "allow-login": ("allow_login", _boolean),
     "baseline": ("baseline", _path),

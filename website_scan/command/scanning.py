@@ -38,13 +38,18 @@ def scan_and_judge(options: Options) -> int:
     accepted = read_baseline(options.baseline) if options.baseline and not is_first_execution else None
     # Without other conditions, every new failed check fails the gate.
     fails_for_new_findings = (
-        accepted is not None and not options.under and options.fail_on is None and not options.fail_on_outcome
+        accepted is not None
+        and not options.under
+        and options.fail_on is None
+        and not options.fail_on_outcome
+        and options.fail_on_level is None
     )
     gate = Gate(
         options.under,
         Severity.LOW if fails_for_new_findings else options.fail_on,
         options.fail_on_outcome,
         options.allows_login,
+        options.fail_on_level,
     )
     if options.write_baseline and accepted is None:
         # The new baseline accepts all findings, so only log-in pages can fail the gate.
@@ -100,6 +105,7 @@ def _scan_all(
             requested=len(options.urls) * len(options.types),
             check_pages=f"{options.server.rstrip('/')}/docs/checks/" if options.server else "",
             gate=gate,
+            target=options.target,
             is_interrupted=early_end_error is INTERRUPTED,
             unfinished=unfinished,
             site=sites[0] if sites else None,

@@ -12,4 +12,6 @@ WRITERS = {
     "codequality": ("codequality", "codequality"),
     "markdown": ("markdown", "markdown"),
     "html": ("page", "page"),
+    "conformance": ("conformance", "conformance"),
+    "earl": ("conformance", "earl_document"),
 }

@@ -1,0 +1,122 @@
+"""Output formats with the results of all pages by success criterion: text for terminals, and EARL.
+
+Accepted findings count, because accepting a finding changes nothing on the page.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+
+from website_scan.command.formats.text import (
+    DEFAULT_WIDTH,
+    MAX_PLACES,
+    Paint,
+    TextLines,
+    browser_sentences,
+    plain,
+    section,
+)
+from website_scan.command.gate import CommandReport, CommandResult
+from website_scan.command.site_findings import short_address
+from website_scan.findings import ScanType
+from website_scan.messages import agreeing, counted
+from website_scan.report.conformance import (
+    CheckOfCriterion,
+    Conformance,
+    CriterionResult,
+    Result,
+    conformance_of_reports,
+)
+from website_scan.report.earl import earl_of_pages
+
+PLACES_WIDTH, PAGES_WIDTH = 8, 5
+NO_PLACE = "-"
+LISTED = (Result.FAILS, Result.NEEDS_REVIEW)
+
+
+def conformance(result: CommandResult) -> str:
+    """Return the results as text without colours."""
+    return "".join(f"{line}\n" for line in conformance_lines(result, plain, DEFAULT_WIDTH))
+
+
+def earl_document(result: CommandResult) -> str:
+    """Return the results of all judged pages as EARL 1.0 in JSON-LD, in ASCII."""
+    pages = [
+        (report.export.get("final_url") or report.url, report.export["completed_at"], _conformance([report], result))
+        for report in _judged(result)
+    ]
+    return json.dumps(earl_of_pages(pages), indent=2) + "\n"
+
+
+def conformance_lines(result: CommandResult, paint: Paint, width: int) -> Iterator[str]:
+    """Yield the criteria that fail first, then those that need review, with their checks, places and pages."""
+    lines = TextLines(paint, width)
+    judged = _judged(result)
+    if judged:
+        yield from _judged_lines(_conformance(judged, result), judged, lines)
+    else:
+        yield paint("bold", "No page was scanned for accessibility.")
+    for report in result.reports:
+        if report.type == ScanType.ACCESSIBILITY and report.error is not None:
+            yield ""
+            yield paint("fail", f"{report.url}  {report.type}  not scanned")
+            yield from lines.wrap(report.error["message"], 2)
+
+
+def _judged_lines(conformance: Conformance, judged: Sequence[CommandReport], lines: TextLines) -> Iterator[str]:
+    urls = [report.url for report in judged]
+    rows = {result: [row for row in conformance["criteria"] if row["result"] == result] for result in Result}
+    standard = f"{conformance['standard_name']}, level {conformance['level']}"
+    yield lines.paint("bold", f"{urls[0]}  {counted(len(urls), 'page')}  {standard}")
+    yield from lines.wrap(conformance["statement"], 2, "fail" if rows[Result.FAILS] else "")
+    for report in judged:
+        if report.notice:
+            yield from lines.wrap(f"{report.addresses}: {report.notice}", 2, "warn")
+    for sentence in dict.fromkeys(sentence for report in judged for sentence in browser_sentences(report.export)):
+        yield from lines.wrap(sentence, 2, "dim")
+    if accepted := sum(len(report.accepted) for report in judged):
+        yield from lines.wrap(f"{counted(accepted, 'accepted finding')} included.", 2, "dim")
+    for result in LISTED:
+        yield from _table(result, rows[result], urls, lines)
+    skipped = [f"{check['name']}: {check['reason']}" for report in judged for check in report.export["skipped_checks"]]
+    yield from section("Could not run", "?", list(dict.fromkeys(skipped)), lines)
+    yield ""
+    counts = [
+        f"{result.label}: {counted(len(rows[result]), 'criterion', 'criteria')}."
+        for result in Result
+        if result not in LISTED
+    ]
+    yield from lines.wrap(" ".join(counts), 0)
+
+
+def _table(result: Result, rows: Sequence[CriterionResult], urls: Sequence[str], lines: TextLines) -> Iterator[str]:
+    if not rows:
+        return
+    yield ""
+    yield lines.paint("bold", f"{result.label} ({len(rows)} {agreeing(len(rows), 'criterion', 'criteria')})")
+    yield lines.paint("dim", f"  {'places':>{PLACES_WIDTH}}  {'pages':>{PAGES_WIDTH}}  check")
+    style = "fail" if result is Result.FAILS else "warn"
+    for row in rows:
+        yield lines.paint(style, f"  {row['clause']} {row['name']} ({row['level']})")
+        for check in row["failed"]:
+            yield from _check_lines(check, "", urls, lines)
+        for check in row["needs_review"]:
+            yield from _check_lines(check, " needs review" if row["failed"] else "", urls, lines)
+
+
+def _check_lines(check: CheckOfCriterion, suffix: str, urls: Sequence[str], lines: TextLines) -> Iterator[str]:
+    places = f"{check['places']:,}" if check["places"] else NO_PLACE
+    columns = f"{places:>{PLACES_WIDTH}}  {check['pages_affected']:>{PAGES_WIDTH},}  "
+    names = ", ".join(short_address(page, urls) for page in check["pages"][:MAX_PLACES])
+    unnamed = check["pages_affected"] - len(check["pages"][:MAX_PLACES])
+    more = f" and {unnamed:,} more" if unnamed else ""
+    yield from lines.wrap(f"{check['title']} ({check['id']}){suffix}: {names}{more}", 2, first=columns)
+
+
+def _judged(result: CommandResult) -> list[CommandReport]:
+    return [report for report in result.reports if report.type == ScanType.ACCESSIBILITY and report.error is None]
+
+
+def _conformance(reports: Sequence[CommandReport], result: CommandResult) -> Conformance:
+    return conformance_of_reports([report.export for report in reports], result.target.standard, result.target.level)
