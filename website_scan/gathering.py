@@ -37,6 +37,7 @@ from website_scan.plan import (
 from website_scan.result import Budget, ScanError
 from website_scan.time_limit import OutOfTime, limited
 from website_scan.tracing import span
+from website_scan.viewing import Viewing
 
 logger = logging.getLogger(__name__)
 
@@ -65,6 +66,7 @@ class Gathering:
         browser: Browser | None,
         shared: EvidenceCache | None,
         accept_page: Callable[[Page], None],
+        viewing: Viewing,
         *,
         follows_scripts: bool = True,
     ) -> None:
@@ -81,6 +83,7 @@ class Gathering:
             Network: network,
             Clock: Clock(now),
             ScanTypes: ScanTypes(types),
+            Viewing: viewing,
         }
         if browser is not None:
             self.evidence[Browser] = browser

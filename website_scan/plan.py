@@ -16,9 +16,10 @@ from website_scan.net.client import Network
 from website_scan.net.targets import Target
 from website_scan.page.evidence import Clock, ScanTypes, ServedContent
 from website_scan.time_limit import OutOfTime, limited
+from website_scan.viewing import Viewing
 
 # Evidence classes that are available before any probe runs.
-INITIAL: frozenset[type] = frozenset({Target, Network, Clock, ScanTypes})
+INITIAL: frozenset[type] = frozenset({Target, Network, Clock, ScanTypes, Viewing})
 
 
 @dataclass(frozen=True, slots=True)

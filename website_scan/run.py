@@ -22,9 +22,10 @@ from website_scan.net.targets import Target
 from website_scan.page.evidence import Page
 from website_scan.plan import Plan
 from website_scan.result import Budget, Checked, Phase, Progress, ScanError, ScanResult
+from website_scan.viewing import Viewing
 
 
-def scan(  # noqa: PLR0913 -- the library's entry point: four arguments are required, four optional
+def scan(  # noqa: PLR0913 -- the library's entry point: four arguments are required, five optional
     target: Target,
     types: Iterable[ScanType],
     network: Network,
@@ -33,10 +34,11 @@ def scan(  # noqa: PLR0913 -- the library's entry point: four arguments are requ
     browser: Browser | None = None,
     shared: EvidenceCache | None = None,
     accept_page: Callable[[Page], None] = lambda _: None,
+    viewing: Viewing | None = None,
 ) -> tuple[ScanResult, ...]:
     """Scan one page for these scan types.
 
-    The results are in the order of the types. `browser` may be None.
+    The results are in the order of the types. `browser` may be None. `viewing` is None if nobody has chosen one.
 
     Never raises for anything the site does. Evidence is gathered concurrently, once for all types, and only if a check
     of one of the types needs it. Evidence of the origin that an earlier visit stored in `shared` is not gathered again.
@@ -58,6 +60,7 @@ def scan(  # noqa: PLR0913 -- the library's entry point: four arguments are requ
             browser,
             shared,
             accept_page,
+            viewing or Viewing(),
             follows_scripts=page is target,
         )
 
@@ -82,7 +85,7 @@ def scan(  # noqa: PLR0913 -- the library's entry point: four arguments are requ
         )
         error = visit.errors.get(scan_type) or judgement.judge(lambda done, of=scan_type: reporter.advance(of, done))  # type: ignore[misc]  # called with one argument
         reporter.advance(scan_type, len(judgement.results) if error is None else 0)
-        results.append(judgement.build_result(error))
+        results.append(replace(judgement.build_result(error), viewing=viewing))
     reporter.report(100, "done")
     return tuple(results)
 

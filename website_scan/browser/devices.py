@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 
@@ -35,3 +35,12 @@ class Device:
 # The phone that Lighthouse emulates, and a usual laptop.
 PHONE = Device(412, 823, 2, is_mobile=True)
 DESKTOP = Device(1440, 900, 1, is_mobile=False)
+# Narrower pages are shown on a phone.
+MIN_DESKTOP_WIDTH = 600
+
+
+def device_of_width(width: int) -> Device:
+    """Return a screen with this width in CSS pixels: a phone with the usual proportions, or a laptop."""
+    if width < MIN_DESKTOP_WIDTH:
+        return replace(PHONE, width=width, height=round(width * PHONE.height / PHONE.width))
+    return replace(DESKTOP, width=width)

@@ -28,8 +28,10 @@ from website_scan.command.formats import WRITERS
 from website_scan.command.outcome_names import known_outcomes
 from website_scan.command.pages import canonical_pages
 from website_scan.command.site_options import SiteOptions, choose_site_or_pages, is_url, page_count, site_options
+from website_scan.command.viewing_options import add_viewing_options, chosen_viewing
 from website_scan.findings import ScanType, Severity
 from website_scan.messages import agreeing
+from website_scan.viewing import Viewing
 
 PROGRAM = "website-scan"
 FORMATS = ("text", *WRITERS)
@@ -70,6 +72,7 @@ class Options:
     typed: tuple[str, ...] = ()
     site: SiteOptions | None = None
     types: tuple[ScanType, ...] = tuple(ScanType)
+    viewing: Viewing | None = None
     outputs: tuple[Output, ...] = (Output(),)
     under: Mapping[str, int] = field(default_factory=dict)
     fail_on: Severity | None = None
@@ -131,6 +134,7 @@ def parse_arguments(arguments: Sequence[str], program: str = PROGRAM) -> Options
         typed=tuple(url for url in canonical_pages(_typed_urls(typed)) if not url.startswith("/")),
         site=site,
         types=tuple(map(ScanType, dict.fromkeys(chosen.get("type", ScanType)))),
+        viewing=chosen_viewing(chosen),
         outputs=outputs,
         under=chosen.get("fail_under", {}),
         fail_on=Severity(chosen["fail_on"]) if "fail_on" in chosen else None,
@@ -300,13 +304,14 @@ def _add_pages(group: argparse._ArgumentGroup) -> None:
     add = group.add_argument
     add("urls", metavar="URL", nargs="*", help="address of a page, such as example.com")
     kinds = [str(scan_type) for scan_type in ScanType]
-    add("--site", metavar="URL", help="pages of a site, by its sitemaps and links")
-    add("--sitemap", metavar="FILE|URL", help="pages of a sitemap or text list, also .gz")
-    add("--max-pages", type=_page_count, metavar="N", help="of a site or sitemap (20)")
-    about = "path, such as '/docs/*'; also --exclude"
+    add("--site", metavar="URL", help="pages of a site; also --sitemap FILE|URL")
+    add("--sitemap", metavar="FILE|URL", help=argparse.SUPPRESS)
+    add("--max-pages", type=_page_count, metavar="N", help=argparse.SUPPRESS)
+    about = "such as '/docs/*'; also --exclude, --max-pages (20)"
     add("--include", action="append", metavar="PATTERN", help=about)
     add("--exclude", action="append", metavar="PATTERN", help=argparse.SUPPRESS)
     add("--type", action="append", choices=kinds, metavar="TYPE", help=f"{', '.join(kinds)} (all)")
+    add_viewing_options(group)
     add("--serve", type=Path, metavar="DIR", help="serve this folder; URLs are paths in it (/)")
     add("--start", metavar="COMMAND", help="server during the scan; also --wait-for URL")
     add("--wait-for", metavar="URL", help=argparse.SUPPRESS)

@@ -16,7 +16,9 @@ from website_scan.accessibility.standards import LEVELS
 from website_scan.command.conformance_options import GATE_LEVELS, STANDARDS
 from website_scan.command.errors import WrongUsage
 from website_scan.command.site_options import is_url, page_count
+from website_scan.command.viewing_options import widths_of_file
 from website_scan.findings import ScanType, Severity
+from website_scan.viewing import COLOR_SCHEMES
 
 NAME = "website-scan.toml"
 ON_COMMAND_LINE_ONLY = frozenset(
@@ -188,6 +190,8 @@ KEYS: Mapping[str, tuple[str, Callable[[object], Any]]] = {
     "include": ("include", _texts),
     "exclude": ("exclude", _texts),
     "types": ("type", _types),
+    "widths": ("width", widths_of_file),
+    "color-scheme": ("color_scheme", _choice_reader(*COLOR_SCHEMES)),
     "fail-under": ("fail_under", fail_under),
     "fail-on": ("fail_on", _choice_reader(*Severity)),
     "fail-on-outcome": ("fail_on_outcome", _texts),

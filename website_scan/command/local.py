@@ -128,7 +128,7 @@ def _visit(
     try:
         target = parse_target(url, network.policy)
         budget = Budget(time_limit_s=scanning.SCAN_TIME_LIMIT_S)
-        return scan(target, options.types, network, budget, show, browser(), shared)
+        return scan(target, options.types, network, budget, show, browser(), shared, viewing=options.viewing)
     except Refusal as refusal:
         error = ScanError(refusal.code, str(refusal))
     except Exception:

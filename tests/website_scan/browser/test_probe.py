@@ -11,6 +11,7 @@ from website_scan.browser.visit import Visit
 from website_scan.findings import ScanType
 from website_scan.net.client import Network
 from website_scan.page.evidence import ScanTypes
+from website_scan.viewing import Viewing
 
 SCAN_TIME_LIMIT_S = 60.0
 
@@ -34,7 +35,7 @@ class RecordingBrowser:
 def test_browser_start_may_take_half_of_the_scan_time() -> None:
     with Network(POLICY, time_limit_s=SCAN_TIME_LIMIT_S) as network:
         browser = RecordingBrowser(network)
-        load_in_browser(page("<p>Text"), network, browser, ScanTypes((ScanType.ACCESSIBILITY,)))
+        load_in_browser(page("<p>Text"), network, browser, ScanTypes((ScanType.ACCESSIBILITY,)), Viewing())
     assert 25 < browser.start_limits[0] <= SCAN_TIME_LIMIT_S / 2
     assert 0 < browser.visit_limits[0] <= 25
 
@@ -43,7 +44,11 @@ def test_page_without_html_starts_no_browser() -> None:
     with Network(POLICY, time_limit_s=SCAN_TIME_LIMIT_S) as network:
         browser = RecordingBrowser(network)
         browser_load = load_in_browser(
-            page("{}", ("Content-Type", "application/json")), network, browser, ScanTypes((ScanType.ACCESSIBILITY,))
+            page("{}", ("Content-Type", "application/json")),
+            network,
+            browser,
+            ScanTypes((ScanType.ACCESSIBILITY,)),
+            Viewing(),
         )
     assert browser_load is NOTHING
     assert browser.start_limits == []
