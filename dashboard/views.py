@@ -159,12 +159,13 @@ def scan_new(request: MemberRequest) -> HttpResponse:
 @known
 @session_suffices("the organization's own work, which all members see")
 def scan_again(request: MemberRequest, scan_id: str) -> HttpResponse:
-    """Start a new scan with an earlier scan's page, type and credentials."""
+    """Start a new scan with an earlier scan's page, type, credentials, widths and colour scheme."""
     scan = _find_scan(request, scan_id)
     caller = member_caller(request.membership)
     try:
         refuse_over_rate_or_in_maintenance(request)
-        scan_request = ScanRequest(parse_target(scan.url, scan_policy()), ScanType(scan.type), scan.credentials)
+        scan_target = parse_target(scan.url, scan_policy())
+        scan_request = ScanRequest(scan_target, ScanType(scan.type), scan.credentials, scan.chosen_viewing)
         created = services.create_scan(caller=caller, request=scan_request)
     except Refusal as refusal:
         messages.error(request, f"The scan was not started. {refusal}")

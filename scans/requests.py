@@ -8,13 +8,14 @@ from typing import Any
 
 from rest_framework import serializers
 
-from infrastructure.api.inputs import Address, Choice, Chosen, Input, refusal_as_error
+from infrastructure.api.inputs import Address, Choice, Chosen, Input, SingleMessage, Whole, refusal_as_error
 from scans.models import Scan
 from website_scan.errors import Refusal
 from website_scan.findings import ScanType
 from website_scan.net.credentials import Credentials
 from website_scan.net.credentials import parse as parse_credentials
 from website_scan.net.targets import Target
+from website_scan.viewing import COLOR_SCHEMES, MAX_WIDTH, MAX_WIDTHS, MIN_WIDTH, WIDTHS_RULE, Viewing, are_valid_widths
 
 
 class InvalidType(Refusal):
@@ -42,16 +43,52 @@ def chosen_types() -> Chosen:
     return Chosen(Scan.Type.choices, required=False, says=TYPES_RULE, code=InvalidType.code)
 
 
+class Widths(SingleMessage, serializers.ListField):
+    """Serializer field for the widths at which accessibility is judged."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        child = Whole(min_value=MIN_WIDTH, max_value=MAX_WIDTH, says=WIDTHS_RULE)
+        super().__init__(
+            child=child,
+            min_length=1,
+            max_length=MAX_WIDTHS,
+            says=WIDTHS_RULE,
+            accepts=are_valid_widths,
+            help_text="Widths in CSS pixels at which accessibility is judged; default: 412 and 1440. The first one is "
+            "the main one, on a phone if it is below 600.",
+            **kwargs,
+        )
+
+
+def color_scheme_field() -> Choice:
+    """Return the serializer field for the colour scheme that the browser prefers."""
+    return Choice(
+        COLOR_SCHEMES,
+        required=False,
+        help_text="Colour scheme that the browser prefers; default: light.",
+        says=f"color_scheme must be one of {', '.join(COLOR_SCHEMES)}.",
+    )
+
+
+def viewing_of(values: Mapping[str, Any], current: Viewing | None = None) -> Viewing | None:
+    """Return the widths and colour scheme of a valid body, with those of `current` for missing fields."""
+    usual = current or Viewing()
+    if "widths" not in values and "color_scheme" not in values:
+        return current
+    return Viewing(tuple(values.get("widths", usual.widths)), values.get("color_scheme", usual.color_scheme))
+
+
 @dataclass(frozen=True, slots=True)
 class ScanRequest:
     """Request for a scan of one page.
 
-    Its credentials are sent to the target's origin only.
+    Its credentials are sent to the target's origin only. `viewing` is None if the usual one applies.
     """
 
     target: Target
     type: ScanType
     credentials: Credentials | None = None
+    viewing: Viewing | None = None
 
 
 class BasicAuthSerializer(serializers.Serializer[Any]):
@@ -93,6 +130,8 @@ class ScanRequestSerializer(Input):
     url = Address()
     type = Choice(Scan.Type.choices, says=f"type must be one of {', '.join(Scan.Type.values)}.", code=InvalidType.code)
     request = CredentialsSerializer(required=False, allow_null=True)
+    widths = Widths(required=False)
+    color_scheme = color_scheme_field()
 
     def validate(self, values: dict[str, Any]) -> ScanRequest:
-        return ScanRequest(values["url"], ScanType(values["type"]), values.get("request"))
+        return ScanRequest(values["url"], ScanType(values["type"]), values.get("request"), viewing_of(values))

@@ -21,9 +21,12 @@ from website_scan.json_types import (
     values,
 )
 from website_scan.timestamps import timestamp
+from website_scan.viewing import COLOR_SCHEMES, ColorScheme
 
 PHASES = ("queued", "connecting", "collecting", "checking", "done")
 AuditId = Annotated[str, identifier("aud")]
+Widths = Annotated[list[int], "Widths in CSS pixels at which accessibility is judged, the main one first."]
+ColorSchemeName = Annotated[ColorScheme, values(COLOR_SCHEMES), "Colour scheme that the browser prefers."]
 ScanStatus = Annotated[str, values(Scan.Status.choices)]
 
 
@@ -72,7 +75,10 @@ class CredentialNames(TypedDict):
 
 
 class ScanDetail(ScanSummary):
-    """Response of POST /v1/scan and GET /v1/scan/:id. `request` is present only if the scan has credentials."""
+    """Response of POST /v1/scan and GET /v1/scan/:id. `request` is present only if the scan has credentials.
+
+    `widths` and `color_scheme` are present only if the request had one of them.
+    """
 
     started_at: Timestamp | None
     report_url: Link
@@ -80,6 +86,8 @@ class ScanDetail(ScanSummary):
     error: ScanFailure | None
     skipped_checks: list[SkippedCheck]
     request: NotRequired[CredentialNames]
+    widths: NotRequired[Widths]
+    color_scheme: NotRequired[ColorSchemeName]
 
 
 @component("QuotaObject")
@@ -178,6 +186,8 @@ def scan_detail_of(scan: Scan) -> ScanDetail:
     }
     if scan.credential_names is not None:
         scan_json["request"] = credential_names_of(scan.credential_names)
+    if scan.viewing is not None:
+        scan_json["widths"], scan_json["color_scheme"] = scan.viewing["widths"], scan.viewing["color_scheme"]
     return scan_json
 
 

@@ -18,7 +18,7 @@ from accounts.models import ActivityEvent, Membership, User
 from infrastructure.api.idempotency import Once
 from infrastructure.logging import request_id
 from scans.idempotency_records import Created, created_once
-from scans.models import Scan, credential_columns
+from scans.models import Scan, credential_columns, stored_viewing
 from scans.reachability import refuse_unreachable, running_tests
 from scans.requests import ScanRequest
 from scans.schemas import ScanDetail, scan_detail_of
@@ -76,6 +76,7 @@ def _create_scan(caller: Caller, request: ScanRequest) -> ScanDetail:
             kept_days=caller.limits.reports_kept_days,
             addresses=addresses,
             request_id=request_id(),
+            viewing=stored_viewing(request.viewing),
             **credential_columns(request.credentials),
         )
         activity.record_by_caller(caller, "scan.created", scan.url, scan=scan.id, type=str(scan.type))
@@ -150,7 +151,7 @@ def _create_replacement(failed: Scan, now: datetime) -> Scan:
     except Refusal as refusal:
         raise NotRequeued(str(refusal)) from refusal
     columns = (
-        *("organization_id", "api_key_id", "created_by_id", "type", "url", "kept_days"),
+        *("organization_id", "api_key_id", "created_by_id", "type", "url", "kept_days", "viewing"),
         *credential_columns(None),
     )
     values = {column: getattr(failed, column) for column in columns}

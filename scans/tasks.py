@@ -180,7 +180,15 @@ def _visit(claim: claims.ScanClaim, policy: Policy) -> tuple[ScanResult, ...]:
             _enter_addresses(claim, target, network)
             budget = Budget(time_limit_s=limit_s)
             results = scan(
-                target, claim.types, network, budget, report_progress, browser(), origin_evidence, publish_page
+                target,
+                claim.types,
+                network,
+                budget,
+                report_progress,
+                browser(),
+                origin_evidence,
+                publish_page,
+                claim.viewing,
             )
         if network.refused:
             count(EGRESS_REFUSED, "scan", by=len(network.refused))

@@ -12,7 +12,6 @@ import time
 from collections.abc import Callable, Mapping
 from datetime import datetime
 
-from website_scan.browser.devices import USUAL_VIEWING, Viewing
 from website_scan.browser.evidence import BrowserLoad, MixedRequests
 from website_scan.browser.visit import Browser, LeadsElsewhere
 from website_scan.catalogue import Probe
@@ -38,6 +37,7 @@ from website_scan.plan import (
 from website_scan.result import Budget, ScanError
 from website_scan.time_limit import OutOfTime, limited
 from website_scan.tracing import span
+from website_scan.viewing import Viewing
 
 logger = logging.getLogger(__name__)
 
@@ -66,7 +66,7 @@ class Gathering:
         browser: Browser | None,
         shared: EvidenceCache | None,
         accept_page: Callable[[Page], None],
-        viewing: Viewing = USUAL_VIEWING,
+        viewing: Viewing,
         *,
         follows_scripts: bool = True,
     ) -> None:

@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from website_scan.browser.devices import Viewing
 from website_scan.browser.visit import Browser
 from website_scan.catalogue import CatalogueError, Check, Need, Probe, checks, probes
 from website_scan.errors import Refusal
@@ -17,6 +16,7 @@ from website_scan.net.client import Network
 from website_scan.net.targets import Target
 from website_scan.page.evidence import Clock, ScanTypes, ServedContent
 from website_scan.time_limit import OutOfTime, limited
+from website_scan.viewing import Viewing
 
 # Evidence classes that are available before any probe runs.
 INITIAL: frozenset[type] = frozenset({Target, Network, Clock, ScanTypes, Viewing})

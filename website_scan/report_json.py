@@ -29,6 +29,7 @@ from website_scan.json_types import (
 )
 from website_scan.places import Format
 from website_scan.values import StoredValue
+from website_scan.viewing import COLOR_SCHEMES
 
 FORMATS = get_args(Format)
 # Only the command writes reports of failed scans, which have other statuses.
@@ -290,6 +291,21 @@ class ExportJson(ReportHead):
             "When an earlier visit of the audit gathered the oldest evidence about the whole site; null if this scan "
             "gathered all of it.",
             Published.PRESENT,
+        ]
+    ]
+    widths: NotRequired[
+        Annotated[
+            list[int],
+            "Widths of the page in CSS pixels at which accessibility was judged; absent unless the scan was made with "
+            "`widths` or `color_scheme`.",
+        ]
+    ]
+    color_scheme: NotRequired[
+        Annotated[
+            Literal["light", "dark"],
+            values(COLOR_SCHEMES),
+            "Colour scheme that the browser preferred; absent unless the scan was made with `widths` or "
+            "`color_scheme`.",
         ]
     ]
     error: NotRequired[Annotated[ExportedError, Published.ABSENT]]

@@ -12,6 +12,7 @@ from website_scan.findings import ScanType, Severity
 from website_scan.places import NO_ROWS, Rows
 from website_scan.stored_data import Facts, PicturePlaces, SiteFacts, StoredBasis, StoredExhibits
 from website_scan.values import StoredValue
+from website_scan.viewing import Viewing
 
 CheckStatus = Literal["pass", "warn", "fail"]
 Outcome = Literal["completed", "partial", "failed"]
@@ -207,7 +208,7 @@ class ScanResult:
     If and only if the scan failed, `score` and `grade` are None, and `categories` is empty.
 
     `browser` is the version of the browser that loaded the page, such as Chromium 156.0. `scoring` is the input of the
-    score (`score_basis.basis`). `screenshot` is the first screen as WebP.
+    score (`score_basis.basis`). `screenshot` is the first screen as WebP. `viewing` is None if nobody has chosen one.
     """
 
     type: ScanType
@@ -232,6 +233,7 @@ class ScanResult:
     screenshot: bytes | None = None
     pictures: Pictures | None = None
     waterfall: Waterfall | None = None
+    viewing: Viewing | None = None
 
     @property
     def checks(self) -> tuple[CheckResult, ...]:

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
-from website_scan.browser.devices import USUAL_VIEWING, Viewing
 from website_scan.browser.visit import Browser
 from website_scan.catalogue import catalogue_version
 from website_scan.errors import Refusal
@@ -23,6 +22,7 @@ from website_scan.net.targets import Target
 from website_scan.page.evidence import Page
 from website_scan.plan import Plan
 from website_scan.result import Budget, Checked, Phase, Progress, ScanError, ScanResult
+from website_scan.viewing import Viewing
 
 
 def scan(  # noqa: PLR0913 -- the library's entry point: four arguments are required, five optional
@@ -34,11 +34,11 @@ def scan(  # noqa: PLR0913 -- the library's entry point: four arguments are requ
     browser: Browser | None = None,
     shared: EvidenceCache | None = None,
     accept_page: Callable[[Page], None] = lambda _: None,
-    viewing: Viewing = USUAL_VIEWING,
+    viewing: Viewing | None = None,
 ) -> tuple[ScanResult, ...]:
     """Scan one page for these scan types.
 
-    The results are in the order of the types. `browser` may be None. It shows the page as `viewing` says.
+    The results are in the order of the types. `browser` may be None. `viewing` is None if nobody has chosen one.
 
     Never raises for anything the site does. Evidence is gathered concurrently, once for all types, and only if a check
     of one of the types needs it. Evidence of the origin that an earlier visit stored in `shared` is not gathered again.
@@ -60,7 +60,7 @@ def scan(  # noqa: PLR0913 -- the library's entry point: four arguments are requ
             browser,
             shared,
             accept_page,
-            viewing,
+            viewing or Viewing(),
             follows_scripts=page is target,
         )
 
@@ -85,7 +85,7 @@ def scan(  # noqa: PLR0913 -- the library's entry point: four arguments are requ
         )
         error = visit.errors.get(scan_type) or judgement.judge(lambda done, of=scan_type: reporter.advance(of, done))  # type: ignore[misc]  # called with one argument
         reporter.advance(scan_type, len(judgement.results) if error is None else 0)
-        results.append(judgement.build_result(error))
+        results.append(replace(judgement.build_result(error), viewing=viewing))
     reporter.report(100, "done")
     return tuple(results)
 

@@ -3,6 +3,7 @@
 from scans.models.credentials import WithCredentials, credential_columns
 from scans.models.records import BlockedDomain, DomainTurn, EndedScan, IdempotencyRecord, ScanCount, ScanTally, Turn
 from scans.models.scan import INDEXED_URL_LENGTH, KEPT, SCAN_LEASE, WITHOUT_LEASE, Scan, path_of, report_path
+from scans.models.viewing import WithViewing, stored_viewing
 
 __all__ = [
     "INDEXED_URL_LENGTH",
@@ -18,7 +19,9 @@ __all__ = [
     "ScanTally",
     "Turn",
     "WithCredentials",
+    "WithViewing",
     "credential_columns",
     "path_of",
     "report_path",
+    "stored_viewing",
 ]  # fmt: skip

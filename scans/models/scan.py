@@ -21,6 +21,7 @@ from accounts.models import REPORTS_KEPT_DAYS, ApiKey, Organization
 from infrastructure.leases import Lease, Leased
 from scans.models.credentials import WithCredentials
 from scans.models.domain import MAX_ADDRESS_LENGTH, MAX_NAME_LENGTH, DomainField
+from scans.models.viewing import WithViewing
 from website_scan.ids import new_scan_id
 
 # SQL expression for the retention period of a row's report, counted from the row's creation.
@@ -82,7 +83,7 @@ class ScanQuerySet(models.QuerySet["Scan"]):
         return self.filter(WITHOUT_LEASE)
 
 
-class Scan(WithCredentials, Leased):
+class Scan(WithCredentials, WithViewing, Leased):
     """Scan of one page for one type.
 
     The status is queued → scanning → completed | partial | failed. Scans of several types that examine a page together

@@ -43,6 +43,7 @@ from scans.visits.queue import (
 )
 from website_scan.findings import ScanType
 from website_scan.result import Progress, ScanError, ScanResult
+from website_scan.viewing import Viewing
 
 OTHER_WORKERS_DELAY_S = 0.5  # Messages for other workers are delayed by this many seconds.
 # Scans with these error codes failed because of this service, not because of the scanned site.
@@ -79,7 +80,8 @@ def claim_sql() -> str:
         FROM held WHERE scan.id = held.id
         RETURNING scan.id, scan.type, scan.url, scan.organization_id, scan.host,
             CASE WHEN scan.is_background THEN {audit_sql().audit_of_scan} END,
-            scan.request_id, scan.attempts, scan.addresses, scan.credential_names IS NOT NULL
+            scan.request_id, scan.attempts, scan.addresses, scan.credential_names IS NOT NULL,
+            scan.viewing::text
     """  # noqa: S608  # of constants
 
 
@@ -133,7 +135,7 @@ class ScanClaim:
     `scan_id` is the ID of the lead scan. `types` are the types of all scans, the type of the lead scan first.
     `audit_id` is empty except in an audit of several pages. `request_id` is the ID of the HTTP request that created the
     visit, if any. `attempt` counts from 1. `addresses` are the known addresses of the host. If `has_credentials`, the
-    scans send credentials.
+    scans send credentials. `viewing` is None if nobody has chosen one.
     """
 
     scan_id: str
@@ -147,6 +149,7 @@ class ScanClaim:
     attempt: int = 1
     addresses: tuple[str, ...] = ()
     has_credentials: bool = False
+    viewing: Viewing | None = None
 
 
 def claim_next(scan_id: str, worker: Worker) -> ScanClaim | None:
@@ -198,7 +201,7 @@ def claim_scan(scan_id: str, worker: Worker = Worker()) -> ScanClaim | None:  # 
         return None
     rows = fetch(claim_sql(), {"scan": scan_id, "token": token, "worker": worker.name[:100]})
     lead, *others = sorted(rows, key=lambda row: (row[0] != scan_id, row[0]))
-    _, scan_type, url, organization_id, host, audit_id, request_id, attempt, addresses, has_credentials = lead
+    _, scan_type, url, organization_id, host, audit_id, request_id, attempt, addresses, has_credentials, viewing = lead
     return ScanClaim(
         scan_id,
         token,
@@ -211,6 +214,7 @@ def claim_scan(scan_id: str, worker: Worker = Worker()) -> ScanClaim | None:  # 
         attempt,
         tuple(addresses or ()),
         has_credentials,
+        Viewing.from_json(json.loads(viewing)) if viewing else None,
     )
 
 

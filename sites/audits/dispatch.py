@@ -204,6 +204,7 @@ def _new_scans(page: AuditPage, now: datetime) -> list[Scan]:
         period=usage.month_of(now),
         kept_days=audit.kept_days,
         request_id=audit.request_id,
+        viewing=audit.viewing,
         **_credentials_for(audit, page),
     )
     lead_type, *other_types = _types_with_lead_first(audit.types)

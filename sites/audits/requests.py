@@ -10,7 +10,14 @@ from rest_framework import serializers
 
 from infrastructure.api.errors import InvalidParams
 from infrastructure.api.inputs import Address, Chosen, Input, Parsed, Whole, parse_address, refusal_as_error
-from scans.requests import CredentialsSerializer, chosen_types, types_of
+from scans.requests import (
+    CredentialsSerializer,
+    Widths,
+    chosen_types,
+    color_scheme_field,
+    types_of,
+    viewing_of,
+)
 from sites.models import Audit
 from website_scan.crawl.discovery.patterns import pattern_fault
 from website_scan.errors import Refusal
@@ -19,6 +26,7 @@ from website_scan.net.credentials import Credentials, InvalidRequestField
 from website_scan.net.errors import Blocked
 from website_scan.net.policy import Policy
 from website_scan.net.targets import InvalidUrl, Target, parse_target
+from website_scan.viewing import Viewing
 
 DISCOVER = ("sitemap", "links")
 DISCOVER_RULE = f"discover must be a list with one or more of {', '.join(DISCOVER)}."
@@ -56,6 +64,7 @@ class AuditRequest:
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     credentials: Credentials | None = None
+    viewing: Viewing | None = None
 
     @classmethod
     def of(  # noqa: PLR0913 -- the audit's target, and the API's options as keyword arguments
@@ -70,6 +79,7 @@ class AuditRequest:
         include: Sequence[str] = (),
         exclude: Sequence[str] = (),
         credentials: Credentials | None = None,
+        viewing: Viewing | None = None,
     ) -> Self:
         """Validate the options and return the request.
 
@@ -81,7 +91,7 @@ class AuditRequest:
             refusal.field = "request"
             raise refusal
         if kind != Audit.Kind.SITE:
-            return cls(kind, tuple(targets), types_of(types), len(targets), credentials=credentials)
+            return cls(kind, tuple(targets), types_of(types), len(targets), credentials=credentials, viewing=viewing)
         most = min(DEFAULT_MAX_PAGES, pages_per_audit) if max_pages is None else max_pages
         return cls(
             kind,
@@ -92,6 +102,7 @@ class AuditRequest:
             patterns_of("include", include),
             patterns_of("exclude", exclude),
             credentials,
+            viewing,
         )
 
 
@@ -211,6 +222,8 @@ class AuditFields(Input):
     include = Patterns(required=False)
     exclude = Patterns(required=False)
     request = CredentialsSerializer(required=False, allow_null=True)
+    widths = Widths(required=False)
+    color_scheme = color_scheme_field()
 
     def validate_max_pages(self, number: int) -> int:
         with refusal_as_error():
@@ -234,7 +247,12 @@ class AuditFields(Input):
             raise InvalidParams(f"{unknown[0]} is not a field of an audit with {kind}.")
         options = {name: values[name] for name in OPTIONS & values.keys()}
         return AuditRequest.of(
-            kind, targets, self.context["pages_per_audit"], credentials=values.get("request"), **options
+            kind,
+            targets,
+            self.context["pages_per_audit"],
+            credentials=values.get("request"),
+            viewing=viewing_of(values),
+            **options,
         )
 
 

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from typing import Annotated, NotRequired, TypedDict
 
-from scans.schemas import AuditId, CredentialNames, ScanFailure, credential_names_of, failure_of, timestamp_or_none
+from scans.schemas import (
+    AuditId,
+    ColorSchemeName,
+    CredentialNames,
+    ScanFailure,
+    Widths,
+    credential_names_of,
+    failure_of,
+    timestamp_or_none,
+)
 from sites.audits.findings import ListedFinding, ListedPlace
 from sites.audits.muting import ALL, NONE, SOME, AuditMutes
 from sites.audits.requests import DISCOVER
@@ -97,6 +106,8 @@ class AuditJson(AuditSummary):
     max_pages: Positive
     notes: list[str]
     request: NotRequired[CredentialNames]
+    widths: NotRequired[Widths]
+    color_scheme: NotRequired[ColorSchemeName]
 
 
 @component("AuditPage")
@@ -246,6 +257,8 @@ def audit_json_of(audit: Audit) -> AuditJson:
     }
     if audit.credential_names is not None:
         response["request"] = credential_names_of(audit.credential_names)
+    if audit.viewing is not None:
+        response["widths"], response["color_scheme"] = audit.viewing["widths"], audit.viewing["color_scheme"]
     return response
 
 

@@ -24,7 +24,7 @@ from infrastructure.api.idempotency import Once
 from infrastructure.leases import Lease
 from infrastructure.logging import request_id
 from scans.idempotency_records import Created, created_once
-from scans.models import Scan, credential_columns
+from scans.models import Scan, credential_columns, stored_viewing
 from scans.reachability import refuse_unreachable
 from scans.visits.claims import fail_queued_visits, send_scan_ended
 from scans.visits.overload import AUDIT_SHARE_OF_WAIT_LIMIT, refuse_when_overloaded
@@ -123,6 +123,7 @@ def insert_audit(organization: Organization, request: AuditRequest, **columns: A
         include=list(request.include),
         exclude=list(request.exclude),
         max_pages=request.max_pages,
+        viewing=stored_viewing(request.viewing),
         shared_at=now if organization.shares_reports else None,
         created_at=now,
         kept_days=organization.tier.reports_kept_days,

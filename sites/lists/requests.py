@@ -12,7 +12,15 @@ from rest_framework import serializers
 from accounts.models import Interval, Tier
 from infrastructure.api.errors import InvalidParams
 from infrastructure.api.inputs import Choice, Flag, Input, Parsed, Text, Whole, refusal_as_error
-from scans.requests import CredentialsSerializer, chosen_types, types_of
+from scans.models import stored_viewing
+from scans.requests import (
+    CredentialsSerializer,
+    Widths,
+    chosen_types,
+    color_scheme_field,
+    types_of,
+    viewing_of,
+)
 from sites.inputs import name_field, refuse_shorter_than_tier, zone_field
 from sites.lists.tags import MAX_NOTE_LENGTH, MAX_TAGS, tidy_note, tidy_tags
 from sites.lists.targets import MAX_TARGETS, parse_targets
@@ -119,6 +127,8 @@ class ListFieldsSerializer(Input):
         required=False, help_text="Shares of sites, each with `tag`, `check` or `type` and `least`, `percent`, `by`."
     )
     request = CredentialsSerializer(required=False, allow_null=True)
+    widths = Widths(required=False)
+    color_scheme = color_scheme_field()
 
     def validate_pages_per_entry(self, number: int) -> int:
         with refusal_as_error():
@@ -133,6 +143,8 @@ class ListFieldsSerializer(Input):
         if "types" in values:
             columns["types"] = [str(type) for type in types_of(values["types"])]
         columns |= recipient_columns(values.get("notify", {}))
+        if {"widths", "color_scheme"} & values.keys():
+            columns["viewing"] = stored_viewing(viewing_of(values, self.context.get("viewing")))
         return ListRequest(columns, values.get("request"), keeps_credentials="request" not in values)
 
 
@@ -186,7 +198,11 @@ def parse_change(body: Mapping[str, Any], policy: Policy, site_list: SiteList) -
     Raises the refusal of the first invalid field.
     """
     request: ListRequest = ListChangeSerializer.judged(
-        body, policy=policy, tier=site_list.organization.tier, organization_id=site_list.organization_id
+        body,
+        policy=policy,
+        tier=site_list.organization.tier,
+        organization_id=site_list.organization_id,
+        viewing=site_list.chosen_viewing,
     )
     return request
 

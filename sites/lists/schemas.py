@@ -7,7 +7,15 @@ from typing import Annotated, NotRequired, TypedDict
 
 from infrastructure.api.schema import ErrorBody
 from scans.models import Scan
-from scans.schemas import CredentialNames, ScanFailure, credential_names_of, failure_of, timestamp_or_none
+from scans.schemas import (
+    ColorSchemeName,
+    CredentialNames,
+    ScanFailure,
+    Widths,
+    credential_names_of,
+    failure_of,
+    timestamp_or_none,
+)
 from sites.lists.changes import Changes
 from sites.lists.snapshots import Summary
 from sites.models import ListEntry, ListRun, ListShare, SiteList
@@ -79,6 +87,8 @@ class SiteListJson(TypedDict):
     unsubscribed: Unsubscribed
     warning: Warned
     request: NotRequired[CredentialNames]
+    widths: NotRequired[Widths]
+    color_scheme: NotRequired[ColorSchemeName]
     targets: NotRequired[Annotated[list[StoredTarget], "Missing if there are none."]]
     entries: Count
     next_run_at: Timestamp | None
@@ -307,6 +317,11 @@ class _Request(TypedDict, total=False):
     request: CredentialNames
 
 
+class _Viewing(TypedDict, total=False):
+    widths: Widths
+    color_scheme: ColorSchemeName
+
+
 class _Targets(TypedDict, total=False):
     targets: list[StoredTarget]
 
@@ -314,6 +329,8 @@ class _Targets(TypedDict, total=False):
 def _list_json(site_list: SiteList, recipients: Recipients, run: ListRun | None) -> SiteListJson:
     names = site_list.credential_names
     request: _Request = {} if names is None else {"request": credential_names_of(names)}
+    stored = site_list.viewing
+    viewing: _Viewing = {"widths": stored["widths"], "color_scheme": stored["color_scheme"]} if stored else {}
     targets: _Targets = {"targets": site_list.targets} if site_list.targets else {}
     return {
         "id": site_list.id,
@@ -327,6 +344,7 @@ def _list_json(site_list: SiteList, recipients: Recipients, run: ListRun | None)
         "unsubscribed": list(recipients.unsubscribed),
         "warning": recipients.warning,
         **request,
+        **viewing,
         **targets,
         "entries": site_list.entries_count,
         "next_run_at": timestamp_or_none(site_list.next_run_at),

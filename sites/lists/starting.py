@@ -34,6 +34,7 @@ from website_scan.findings import ScanType
 from website_scan.net.policy import Policy
 from website_scan.net.resolver import Resolver
 from website_scan.net.targets import parse_target
+from website_scan.viewing import Viewing
 
 # A transaction starts at most this number of results.
 MAX_STARTED_RESULTS = 20
@@ -269,7 +270,7 @@ def _start_results(
             continue
         site_list = result.site_list
         try:
-            request = _audit_request(due_result, policy, pages_per_audit)
+            request = _audit_request(due_result, policy, pages_per_audit, site_list.chosen_viewing)
         except Refusal as refusal:  # The scan policy has changed since the entry was added.
             result.status, result.ended_at = ListResult.Status.ENDED, now
             result.error_code, result.error_message = refusal.code, str(refusal)
@@ -290,7 +291,9 @@ def _start_results(
     return len(results)
 
 
-def _audit_request(due_result: DueResult, policy: Policy, pages_per_audit: int) -> AuditRequest:
+def _audit_request(
+    due_result: DueResult, policy: Policy, pages_per_audit: int, viewing: Viewing | None
+) -> AuditRequest:
     """Return the audit request for a due result.
 
     It is for one page, or for the site with up to `due_result.pages` pages. Raises InvalidUrl or Blocked.
@@ -298,7 +301,7 @@ def _audit_request(due_result: DueResult, policy: Policy, pages_per_audit: int) 
     pages = min(due_result.pages, pages_per_audit)
     kind = Audit.Kind.PAGE if pages == 1 else Audit.Kind.SITE
     target = parse_address(due_result.url, policy, kind)
-    return AuditRequest.of(kind, [target], pages_per_audit, types=due_result.types, max_pages=pages)
+    return AuditRequest.of(kind, [target], pages_per_audit, types=due_result.types, max_pages=pages, viewing=viewing)
 
 
 def _leave_out_results(organization_id: int, due_result: DueResult, limits: usage.TierLimits, now: datetime) -> None:

@@ -16,6 +16,7 @@ from infrastructure.leases import Leased
 from scans.models.credentials import WithCredentials
 from scans.models.domain import MAX_ADDRESS_LENGTH
 from scans.models.scan import KEPT, Scan
+from scans.models.viewing import WithViewing
 from website_scan.ids import new_id
 from website_scan.json_types import Grade, ScanId, Score, component, values
 from website_scan.report_json import StoredFix
@@ -85,7 +86,7 @@ class AuditQuerySet(models.QuerySet["Audit"]):
         return self.filter(last, created_at__lte=before, status__in=Audit.FINAL)
 
 
-class Audit(WithCredentials, Leased):
+class Audit(WithCredentials, WithViewing, Leased):
     """Audit of one page, a list of pages, or a whole site, for one or more scan types.
 
     queued → (discovering →) running → completed | partial | failed | cancelled; nothing leaves a final state.

@@ -15,6 +15,7 @@ from django.utils import timezone
 
 from accounts.models import ApiKey, Interval, Organization
 from scans.models.credentials import WithCredentials
+from scans.models.viewing import WithViewing
 from sites.models.audit import Audit
 from sites.models.stored_json import LastScore, Memory, News, RunScore, UnconfirmedChanges
 from website_scan.ids import new_id
@@ -39,7 +40,7 @@ STATUS_FILTERS: Mapping[str, Q] = {
 }
 
 
-class Monitor(WithCredentials):
+class Monitor(WithCredentials, WithViewing):
     """Audit that is repeated on a schedule, with alert settings and recipients of notifications.
 
     `next_run_at` is the time of the next run; None while a user has paused the monitor. Without quota, a monitor is

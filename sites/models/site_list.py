@@ -17,6 +17,7 @@ from django.utils import timezone
 
 from accounts.models import ApiKey, Organization
 from scans.models.credentials import WithCredentials
+from scans.models.viewing import WithViewing
 from sites.models.monitor import MAX_NAME_LENGTH
 from website_scan.ids import new_id
 
@@ -119,7 +120,7 @@ def new_share_id() -> str:
     return new_id("shr")
 
 
-class SiteList(WithCredentials):
+class SiteList(WithCredentials, WithViewing):
     """Named list of sites.
 
     A run of the list audits one or several pages of each site.

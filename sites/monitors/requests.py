@@ -10,6 +10,7 @@ from typing import Any
 from accounts.models import Interval, Tier
 from infrastructure.api.errors import InvalidParams
 from infrastructure.api.inputs import Choice, Flag, Pattern, Whole, refusal_as_error
+from scans.models import stored_viewing
 from sites.audits.requests import SITE_FIELDS, AuditFields, AuditRequest, targets_of
 from sites.inputs import name_field, refuse_shorter_than_tier, zone_field
 from sites.models import Audit, Monitor
@@ -20,7 +21,12 @@ from website_scan.net.policy import Policy
 
 TIME = r"^([01]\d|2[0-3]):[0-5]\d$"
 # Fields that define the audit. A change of the target replaces all of them.
-AUDIT_FIELDS = frozenset({*Audit.Kind.values, "types", "discover", "max_pages", "include", "exclude", "request"})
+AUDIT_FIELDS = frozenset(
+    {
+        *Audit.Kind.values,
+        *("types", "discover", "max_pages", "include", "exclude", "request", "widths", "color_scheme"),
+    }
+)
 SCHEDULE_FIELDS = frozenset({"every", "at", "day", "timezone"})
 # Columns that have the same name and value in the API and in forms.
 COLUMNS = frozenset({"name"})
@@ -149,10 +155,10 @@ class MonitorChangeSerializer(MonitorFieldsSerializer):
             return self.audit(values)
         if AUDIT_FIELDS.isdisjoint(values):
             return None
-        # Without a new target, a request may change only the types or the patterns.
+        # Without a new target, a request may change single options, such as the types.
         targets = targets_of(monitor.kind, monitor.pages, self.context["policy"], self.context["pages_per_audit"])
         site_fields = SITE_FIELDS if monitor.kind == Audit.Kind.SITE else ()
-        current = {name: getattr(monitor, name) for name in ("types", *site_fields)}
+        current = {name: getattr(monitor, name) for name in ("types", *site_fields)} | dict(monitor.viewing or {})
         return self.audit_of(monitor.kind, targets, {**current, **values})
 
 
@@ -192,6 +198,7 @@ def audit_columns(audit: AuditRequest) -> dict[str, Any]:
         "include": list(audit.include),
         "exclude": list(audit.exclude),
         "max_pages": audit.max_pages,
+        "viewing": stored_viewing(audit.viewing),
     }
 
 

@@ -192,6 +192,7 @@ def _audit_request(monitor: Monitor, pages_per_audit: int) -> AuditRequest:
         discover=monitor.discover,
         include=monitor.include,
         exclude=monitor.exclude,
+        viewing=monitor.chosen_viewing,
     )
 
 

@@ -8,7 +8,15 @@ from typing import Annotated, Any, NotRequired, TypedDict
 
 from accounts.models import Interval
 from infrastructure.api.typed import in_order
-from scans.schemas import CredentialNames, ScanFailure, credential_names_of, failure_of, timestamp_or_none
+from scans.schemas import (
+    ColorSchemeName,
+    CredentialNames,
+    ScanFailure,
+    Widths,
+    credential_names_of,
+    failure_of,
+    timestamp_or_none,
+)
 from sites.audits.schemas import DiscoverySource
 from sites.models import Audit, Monitor, MonitorRun
 from sites.models.monitor import STATUS_FILTERS
@@ -54,6 +62,8 @@ class MonitorTarget(TypedDict):
     include: NotRequired[list[str]]
     exclude: NotRequired[list[str]]
     request: NotRequired[CredentialNames]
+    widths: NotRequired[Widths]
+    color_scheme: NotRequired[ColorSchemeName]
 
 
 @component("Monitor")
@@ -231,6 +241,8 @@ def _target_json(monitor: Monitor) -> MonitorTarget:
         target = {"page": monitor.url, "types": monitor.types}
     if monitor.credential_names is not None:
         target["request"] = credential_names_of(monitor.credential_names)
+    if monitor.viewing is not None:
+        target["widths"], target["color_scheme"] = monitor.viewing["widths"], monitor.viewing["color_scheme"]
     return target
 
 

@@ -130,6 +130,8 @@ def _recent_audit(monitor: Monitor, now: datetime) -> Audit | None:
     settings = {name: getattr(monitor, name) for name in ("kind", "discover", "include", "exclude", "types")}
     if monitor.kind == Audit.Kind.SITE:
         settings["max_pages"] = monitor.max_pages
+    # A filter for None would search for null in JSON.
+    settings["viewing__isnull" if monitor.viewing is None else "viewing"] = monitor.viewing or True
     audits = access.rows(Audit, monitor.organization_id).filter(
         **settings,
         url=monitor.url,

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from django import forms
 
 from infrastructure.web.forms import AddressField, HintedLabel, RefusalForm, TicksField
-from scans.models import Scan
+from scans.models import Scan, WithViewing
 from scans.policy import scan_policy
 from sites.audits.requests import DEFAULT_MAX_PAGES, DISCOVER, MAX_PATTERNS, AuditRequest, targets_of
 from sites.models import Audit
 from website_scan.crawl.discovery.patterns import pattern_fault
 from website_scan.net.credentials import Credentials, InvalidRequestField
 from website_scan.net.credentials import parse as parse_credentials
+from website_scan.viewing import COLOR_SCHEMES, MAX_WIDTH, MAX_WIDTHS, MIN_WIDTH, Viewing, are_valid_widths
 
 HINTS = {
     Scan.Type.SECURITY: "TLS, headers, cookies, exposed files",
@@ -45,6 +47,44 @@ class PatternsField(forms.CharField):
             if fault := pattern_fault(pattern):
                 raise forms.ValidationError(f"{pattern[:100]}: {fault}")
         return patterns
+
+
+class WidthsField(forms.CharField):
+    """Form field for the widths at which accessibility is judged, separated by commas."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            label="Widths in pixels",
+            help_text=f"1 to {MAX_WIDTHS} numbers from {MIN_WIDTH} to {MAX_WIDTH}, separated by commas. Accessibility "
+            "is judged at each. The first one is the main one, on a phone if it is below 600.",
+            initial=written_widths(Viewing().widths),
+            required=False,
+            max_length=100,
+            widget=forms.TextInput(attrs={"autocomplete": "off"}),
+        )
+
+    def clean(self, value: Any) -> Any:
+        """Return the entered widths as a tuple, which is empty without any."""
+        words = re.split(r"[,;\s]+", super().clean(value).strip())
+        if words == [""]:
+            return ()
+        widths = tuple(int(word) for word in words if re.fullmatch(r"[0-9]{1,5}", word))
+        if len(widths) != len(words) or not are_valid_widths(widths):
+            raise forms.ValidationError(
+                f"Enter 1 to {MAX_WIDTHS} different numbers from {MIN_WIDTH} to {MAX_WIDTH}, separated by commas."
+            )
+        return widths
+
+
+def written_widths(widths: Sequence[int]) -> str:
+    """Return widths as text of the form's field."""
+    return ", ".join(map(str, widths))
+
+
+def viewing_values_of(row: WithViewing) -> dict[str, str]:
+    """Return the initial form values for the widths and the colour scheme of an audit or a monitor."""
+    viewing = row.chosen_viewing or Viewing()
+    return {"widths": written_widths(viewing.widths), "color_scheme": viewing.color_scheme}
 
 
 CREDENTIAL_FIELDS = ("headers", "cookies", "username", "password")
@@ -103,6 +143,13 @@ class TargetForm(RefusalForm):
     cookies = SecretLinesField("Cookies, one per line", "session=value")
     username = SecretField("User name", HiddenValueInput(attrs=NOT_STORED))
     password = SecretField("Password", forms.PasswordInput(attrs=NOT_STORED | {"autocomplete": "new-password"}))
+    widths = WidthsField()
+    color_scheme = forms.ChoiceField(
+        label="Colour scheme",
+        choices=[(scheme, scheme.capitalize()) for scheme in COLOR_SCHEMES],
+        initial=Viewing().color_scheme,
+        required=False,
+    )
     max_pages = forms.IntegerField(
         label="Maximum number of pages",
         required=False,
@@ -157,6 +204,23 @@ class TargetForm(RefusalForm):
     def clean_discover(self) -> list[str]:
         return self._choices("discover") if self.is_site else []
 
+    @property
+    def viewing(self) -> Viewing | None:
+        """Return the entered widths and colour scheme of the valid form, or None for the usual ones."""
+        values, usual = self.cleaned_data, Viewing()
+        viewing = Viewing(values["widths"] or usual.widths, values["color_scheme"] or usual.color_scheme)
+        return None if viewing == usual else viewing
+
+    @property
+    def expands_viewing_section(self) -> bool:
+        """Return True if the section with widths and colour scheme must be expanded.
+
+        It is expanded if a value is unusual or has an error.
+        """
+        usual = Viewing()
+        values = {"widths": written_widths(usual.widths), "color_scheme": usual.color_scheme}
+        return any(name in self.errors or (self[name].value() or value) != value for name, value in values.items())
+
     def audit_request(self, urls: Sequence[str]) -> AuditRequest:
         """Return the audit request for the URLs with the form's options.
 
@@ -167,7 +231,13 @@ class TargetForm(RefusalForm):
         targets = targets_of(kind, urls, scan_policy(), self.pages_per_audit)
         site_values = {name: values[name] for name in self.SITE_FIELDS if values[name]} if self.is_site else {}
         return AuditRequest.of(
-            kind, targets, self.pages_per_audit, types=values["type"], credentials=self.credentials, **site_values
+            kind,
+            targets,
+            self.pages_per_audit,
+            types=values["type"],
+            credentials=self.credentials,
+            viewing=self.viewing,
+            **site_values,
         )
 
     def _choices(self, name: str) -> list[str]:

@@ -69,6 +69,7 @@ def start_again(request: MemberRequest, audit: Audit) -> StartedAudit:
         include=audit.include,
         exclude=audit.exclude,
         credentials=audit.credentials,
+        viewing=audit.chosen_viewing,
     )
     return _create(request.membership, audit_request)
 

@@ -13,10 +13,9 @@ from pathlib import Path
 import pytest
 
 from website_scan.command import lists
-from website_scan.command.arguments import is_list_command, parse_arguments
+from website_scan.command.arguments import FORMATS, is_list_command, parse_arguments, parser
 from website_scan.command.configuration import KEYS, NAME
 from website_scan.command.errors import EXIT_FAILED, EXIT_GATE, EXIT_USAGE
-from website_scan.command.parser import FORMATS, parser
 from website_scan.command.site_options import SiteOptions
 
 ROOT = Path(__file__).resolve().parents[2]

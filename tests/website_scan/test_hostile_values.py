@@ -235,6 +235,8 @@ STRUCTURES: Mapping[str, Callable[[str], object]] = {
     "codequality": lambda document: json_structure(json.loads(document)),
     "markdown": markdown_structure,
     "html": html_structure,
+    "conformance": text_structure,
+    "earl": lambda document: json_structure(json.loads(document)),
 }
 
 

@@ -5,7 +5,6 @@ The criteria are in standards.toml.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -100,6 +99,8 @@ class SuccessCriterion:
 @cache
 def success_criteria() -> Mapping[str, SuccessCriterion]:
     """Return all success criteria by number, in the order of the standard."""
+    import tomllib  # Import tomllib only here, because the command's help needs only the names of standards.
+
     table = tomllib.loads(TABLE.read_text(encoding="utf-8"))
     criteria = [
         SuccessCriterion(

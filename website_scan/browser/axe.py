@@ -84,11 +84,13 @@ def axe_source() -> str:
     return source
 
 
-async def run_axe(cdp: Target, devices: Sequence[Device], max_rules_s: float = MAX_RULES_S) -> AxeReport:
+async def run_axe(
+    cdp: Target, devices: Sequence[Device], max_rules_s: float = MAX_RULES_S, main_device: Device = PHONE
+) -> AxeReport:
     """Run every enabled axe-core rule in the page and up to 30 frames, on each device.
 
     Raises `BrowserFailed`, `ProtocolError`. Rules that have not ended after `max_rules_s` seconds in all are
-    unfinished. The page has the width of a phone before and afterwards. If a later device fails, the report has the
+    unfinished. The page is on `main_device` before and afterwards. If a later device fails, the report has the
     results of the earlier ones.
     """
     run = _AxeRun(cdp, max_rules_s, has_several_widths=len(devices) > 1)
@@ -96,7 +98,7 @@ async def run_axe(cdp: Target, devices: Sequence[Device], max_rules_s: float = M
     widths: list[int] = []
     try:
         for device in devices:
-            if device is not PHONE or widths:
+            if device != main_device or widths:
                 await run.show_on(device)
             try:
                 result = await run.judge(device.width)
@@ -106,8 +108,8 @@ async def run_axe(cdp: Target, devices: Sequence[Device], max_rules_s: float = M
                 break
             widths.append(device.width)
     finally:
-        if devices != (PHONE,):
-            await run.show_on(PHONE)
+        if tuple(devices) != (main_device,):
+            await run.show_on(main_device)
     unfinished = run.unfinished
     violations = _parse_rules(result["violations"], unfinished)
     return AxeReport(

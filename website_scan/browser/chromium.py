@@ -1,4 +1,4 @@
-"""Launch Chromium, and open browser contexts that emulate a phone.
+"""Launch Chromium, and open browser contexts that emulate a phone or another screen.
 
 Each context has one page and its own proxy.
 """
@@ -16,7 +16,6 @@ from typing import Any
 import psutil
 
 from website_scan.browser.credentials import browser_cookies
-from website_scan.browser.devices import PHONE
 from website_scan.browser.devtools import Connection, Event, ProtocolError, Session
 from website_scan.browser.processes import STOP_TIMEOUT_S
 from website_scan.browser.proxy_login import ProxyLogin
@@ -31,7 +30,6 @@ DISABLE_SERVICE_WORKERS_SCRIPT = (
     " async () => { console.warn('The scanner allows no service workers.'); };"
 )
 MEDIA_FEATURES = {
-    "prefers-color-scheme": "light",
     "prefers-reduced-motion": "no-preference",
     "forced-colors": "none",
     "prefers-contrast": "no-preference",
@@ -46,6 +44,13 @@ USER_AGENT_METADATA = {
     "platform": "Android",
     "platformVersion": "10",
     "architecture": "arm",
+}
+DESKTOP_METADATA = {
+    "mobile": False,
+    "model": "",
+    "platform": "Linux",
+    "platformVersion": "",
+    "architecture": "x86",
 }
 COMMANDS_FD, RESPONSES_FD = 3, 4  # Chromium expects its DevTools pipes at these file descriptors.
 
@@ -170,8 +175,8 @@ class Context:
                 {
                     "url": "about:blank",
                     "browserContextId": context._id,
-                    "width": PHONE.width,
-                    "height": PHONE.height,
+                    "width": visit.device.width,
+                    "height": visit.device.height,
                 },
             ),
         )
@@ -216,18 +221,19 @@ class Context:
         page.on("Network.requestWillBeSent", self._requested)
         page.on("Page.javascriptDialogOpening", lambda _: page.post("Page.handleJavaScriptDialog", {"accept": False}))
         page.on("Target.attachedToTarget", lambda event: self._start_counting_requests(str(event["sessionId"])))
-        media = MEDIA_FEATURES | visit.viewing.media_features
+        is_mobile = visit.device.is_mobile
+        media_features = MEDIA_FEATURES | {"prefers-color-scheme": visit.color_scheme}
         emulation: dict[str, Any] = {
-            **PHONE.commands(),
+            **visit.device.commands(),
             "Emulation.setFocusEmulationEnabled": {"enabled": True},
             "Emulation.setEmulatedMedia": {
-                "features": [{"name": name, "value": value} for name, value in media.items()]
+                "features": [{"name": name, "value": value} for name, value in media_features.items()]
             },
             "Emulation.setLocaleOverride": {"locale": LANGUAGE},
             "Emulation.setUserAgentOverride": {
-                "userAgent": chrome_user_agent(self._browser.version, visit.user_agent),
+                "userAgent": chrome_user_agent(self._browser.version, visit.user_agent, is_mobile=is_mobile),
                 "acceptLanguage": LANGUAGE,
-                "userAgentMetadata": USER_AGENT_METADATA,
+                "userAgentMetadata": USER_AGENT_METADATA if is_mobile else DESKTOP_METADATA,
             },
         }
         await asyncio.gather(

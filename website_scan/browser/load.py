@@ -367,8 +367,7 @@ class PageLoad:
         limits, began = self._limits, time.monotonic()
         deadline, limits.deadline = limits.deadline, limits.axe_deadline
         try:
-            remaining_s, devices = limits.deadline - began, self._visit.viewing.devices
-            running = run_axe_in_time(self._cdp, devices, limits.usage, remaining_s, MAX_AXE_CPU_S)
+            running = run_axe_in_time(self._cdp, self._visit, limits.usage, limits.deadline - began, MAX_AXE_CPU_S)
             return await self._collect_part("axe", running)
         finally:
             limits.deadline = min(deadline + time.monotonic() - began, limits.axe_deadline)

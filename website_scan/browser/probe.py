@@ -10,7 +10,7 @@ from collections import Counter
 
 from selectolax.lexbor import LexborHTMLParser
 
-from website_scan.browser.devices import Viewing
+from website_scan.browser.devices import PHONE, device_of_width
 from website_scan.browser.evidence import (
     AxeReport,
     BrowserLoad,
@@ -29,6 +29,7 @@ from website_scan.findings import ScanType
 from website_scan.net.client import Network
 from website_scan.page.bounded_parser import limit_markup
 from website_scan.page.evidence import Document, Page, ScanTypes
+from website_scan.viewing import Viewing
 
 logger = logging.getLogger(__name__)
 
@@ -41,6 +42,8 @@ VISIT_TIME_SHARE = 0.45
 AXE_TIME_SHARE = 0.65
 # Other work of this machine only increases measured times.
 FURTHER_LOADS = 1
+# Their checks judge what a phone shows and downloads.
+JUDGED_ON_PHONES = frozenset({ScanType.PERFORMANCE, ScanType.SEO})
 NOT_A_PAGE = "The page is no page that a browser shows."
 NOTHING = BrowserLoad(
     product="",
@@ -61,8 +64,8 @@ def load_in_browser(
 ) -> BrowserLoad:
     """Load the page in a browser behind its own proxy.
 
-    Performance scans load it repeatedly. Raises `BrowserFailed`. A page that is not HTML is not loaded: a browser would
-    show nothing of it.
+    Performance scans load it repeatedly. If scans of performance or SEO judge it, it is loaded on a phone. Raises
+    `BrowserFailed`. A page that is not HTML is not loaded: a browser would show nothing of it.
     """
     if not page.is_html:
         return NOTHING
@@ -87,7 +90,9 @@ def load_in_browser(
                 needs_another_load=repetition.needs_another_load if repetition else lambda _loads: False,
                 ignores_certificate_errors=not is_trusted,
                 parts=parts_for_scan_types(types),
-                viewing=viewing,
+                device=device_of_width(viewing.widths[0]) if types.isdisjoint(JUDGED_ON_PHONES) else PHONE,
+                axe_devices=tuple(map(device_of_width, viewing.widths)),
+                color_scheme=viewing.color_scheme,
                 credentials=credentials,
             )
         )

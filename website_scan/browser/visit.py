@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol
 
-from website_scan.browser.devices import USUAL_VIEWING, Viewing
+from website_scan.browser.devices import DESKTOP, PHONE, Device
 from website_scan.browser.evidence import BrowserLoad, Load
 from website_scan.findings import ScanType
 from website_scan.net.credentials import OriginCredentials
@@ -71,14 +71,15 @@ def parts_for_scan_types(types: Iterable[ScanType]) -> frozenset[Part]:
     return frozenset().union(*(PARTS_BY_SCAN_TYPE[type] for type in types))
 
 
-def chrome_user_agent(version: str, service: str) -> str:
-    """Return the User-Agent of Chrome on an Android phone.
+def chrome_user_agent(version: str, service: str, *, is_mobile: bool = True) -> str:
+    """Return the User-Agent of Chrome on an Android phone, or on Linux.
 
     Followed by the service's name. Sites recognize this browser.
     """
     major = version.partition(".")[0]
-    chrome = f"AppleWebKit/537.36 (KHTML, like Gecko) Chrome/{major}.0.0.0 Mobile Safari/537.36"
-    return f"Mozilla/5.0 (Linux; Android 10; K) {chrome} {service}"
+    system, mobile = ("Linux; Android 10; K", "Mobile ") if is_mobile else ("X11; Linux x86_64", "")
+    chrome = f"AppleWebKit/537.36 (KHTML, like Gecko) Chrome/{major}.0.0.0 {mobile}Safari/537.36"
+    return f"Mozilla/5.0 ({system}) {chrome} {service}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +100,9 @@ class Visit:
     ignores_certificate_errors: bool = False  # True if another probe has found an untrusted certificate.
     parts: frozenset[Part] = frozenset(Part)
     axe_time_limit_s: float = 0.0  # Additional time for axe-core, after `time_limit_s`.
-    viewing: Viewing = USUAL_VIEWING
+    device: Device = PHONE  # Screen on which the page is loaded.
+    axe_devices: tuple[Device, ...] = (PHONE, DESKTOP)  # Screens for axe-core.
+    color_scheme: str = "light"
     credentials: OriginCredentials | None = None
 
 

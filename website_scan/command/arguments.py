@@ -5,22 +5,46 @@ Options are on the command line and in website-scan.toml.
 
 from __future__ import annotations
 
+import argparse
 import os
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
-from website_scan import environment
-from website_scan.accessibility.standards import Standard
-from website_scan.browser.devices import MAX_WIDTHS, USUAL_VIEWING, Viewing
-from website_scan.command.configuration import configuration, refuse_access_without_typed_pages
-from website_scan.command.errors import WrongUsage
-from website_scan.command.formats import CONFORMANCE_FORMATS
+from website_scan import __version__, environment
+from website_scan.command.configuration import configuration, fail_under, refuse_access_without_typed_pages
+from website_scan.command.conformance_options import (
+    DEFAULT_TARGET,
+    ConformanceTarget,
+    add_conformance_options,
+    conformance_target,
+    gate_target,
+    refuse_useless_conformance_options,
+)
+from website_scan.command.errors import EXIT_USAGE, WrongUsage
+from website_scan.command.formats import WRITERS
+from website_scan.command.outcome_names import known_outcomes
 from website_scan.command.pages import canonical_pages
-from website_scan.command.parser import PROGRAM, parser
-from website_scan.command.site_options import SiteOptions, choose_site_or_pages, is_url, site_options
+from website_scan.command.site_options import SiteOptions, choose_site_or_pages, is_url, page_count, site_options
+from website_scan.command.viewing_options import add_viewing_options, chosen_viewing
 from website_scan.findings import ScanType, Severity
+from website_scan.messages import agreeing
+from website_scan.viewing import Viewing
+
+PROGRAM = "website-scan"
+FORMATS = ("text", *WRITERS)
+SHELLS = ("bash", "zsh", "tcsh")
+USAGE = f"{PROGRAM} URL… [options]"
+EPILOG = """\
+environment: WEBSITE_SCAN_KEY, SCAN_BROWSER, SCAN_TIME_LIMIT, SCAN_CA_BUNDLE
+exit status: 0 success, 1 the gate failed, 2 invalid usage, 3 a scan failed
+also: --no-color, --version, --print-completion SHELL; commands: list, mcp
+examples:
+  website-scan https://example.com/ --format html --output report.html
+  website-scan http://localhost:4173/ --start 'npm run preview'
+  website-scan --site https://example.com/ --fail-under 80 --fail-on high"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,21 +65,20 @@ class Options:
     `under` maps scan types ("" for all types) to the lowest passing score. Paths are not resolved. `typed` are the URLs
     on the command line. Only they may be on a loopback address: URLs in a file may not. Options that end in `_for` are
     pairs of a host and the value for it. With `site`, the only URL is the start page of a site whose pages are scanned.
-    `standard` and `level` select the success criteria of the conformance formats and of `fail_on_level`.
+    `target` has the criteria of outputs, and `fail_on_level` those that fail the gate.
     """
 
     urls: tuple[str, ...]
     typed: tuple[str, ...] = ()
     site: SiteOptions | None = None
     types: tuple[ScanType, ...] = tuple(ScanType)
+    viewing: Viewing | None = None
     outputs: tuple[Output, ...] = (Output(),)
     under: Mapping[str, int] = field(default_factory=dict)
     fail_on: Severity | None = None
     fail_on_outcome: frozenset[str] = frozenset()
-    fail_on_level: str = ""
-    standard: Standard = Standard.WCAG_22
-    level: str = "AA"
-    viewing: Viewing = USUAL_VIEWING
+    fail_on_level: ConformanceTarget | None = None
+    target: ConformanceTarget = DEFAULT_TARGET
     accept: frozenset[str] = frozenset()
     allows_login: bool = False
     baseline: Path | None = None
@@ -100,7 +123,8 @@ def parse_arguments(arguments: Sequence[str], program: str = PROGRAM) -> Options
     file_options = configuration(parsed.config)
     chosen = choose_site_or_pages(typed, file_options)
     _refuse_contradictions(typed, file_options)
-    _refuse_conformance_without_accessibility(chosen, parsed.outputs)
+    outputs = _outputs(parsed.outputs)
+    refuse_useless_conformance_options(typed, file_options, [output.format for output in outputs])
     start, site = site_options(chosen) or ("", None)
     pages = _pages({**chosen, "urls": [start]} if site else chosen, is_served="serve" in typed)
     if _file_chooses_a_host(pages, typed, file_options):
@@ -110,16 +134,13 @@ def parse_arguments(arguments: Sequence[str], program: str = PROGRAM) -> Options
         typed=tuple(url for url in canonical_pages(_typed_urls(typed)) if not url.startswith("/")),
         site=site,
         types=tuple(map(ScanType, dict.fromkeys(chosen.get("type", ScanType)))),
-        outputs=_outputs(parsed.outputs),
+        viewing=chosen_viewing(chosen),
+        outputs=outputs,
         under=chosen.get("fail_under", {}),
         fail_on=Severity(chosen["fail_on"]) if "fail_on" in chosen else None,
         fail_on_outcome=known_outcomes(chosen.get("fail_on_outcome", ())),
-        fail_on_level=chosen.get("fail_on_level", ""),
-        standard=Standard(chosen.get("standard", Standard.WCAG_22)),
-        level=chosen.get("level", "AA"),
-        viewing=Viewing(
-            tuple(dict.fromkeys(chosen.get("width", USUAL_VIEWING.widths))), chosen.get("color_scheme", "")
-        ),
+        fail_on_level=gate_target(chosen),
+        target=conformance_target(chosen),
         accept=known_outcomes(chosen.get("accept", ())),
         allows_login=chosen.get("allow_login", False),
         baseline=chosen.get("baseline"),
@@ -138,31 +159,6 @@ def parse_arguments(arguments: Sequence[str], program: str = PROGRAM) -> Options
         is_quiet=parsed.quiet,
         may_color=not (parsed.no_color or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"),
     )
-
-
-def known_outcomes(names: Iterable[str]) -> frozenset[str]:
-    """Validate names of outcomes, such as `hsts.short`.
-
-    Raises WrongUsage for an outcome that no check has.
-    """
-    chosen = frozenset(names)
-    if chosen:
-        # Import these modules only here, because few commands name outcomes.
-        import json
-        from importlib.resources import files
-
-        checks = json.loads((files("website_scan") / "checks.json").read_text(encoding="utf-8"))["checks"]
-        outcomes = {check["id"]: [outcome["name"] for outcome in check["outcomes"]] for check in checks}
-        for name in sorted(chosen):
-            check_id, _, outcome = name.partition(".")
-            if outcome not in outcomes.get(check_id, ()):
-                reason = (
-                    f"{check_id} has {', '.join(outcomes[check_id])}"
-                    if check_id in outcomes
-                    else f"there is no check {check_id}"
-                )
-                raise WrongUsage(f"{name} is not an outcome: {reason}.")
-    return chosen
 
 
 def _typed_urls(typed: Mapping[str, Any]) -> list[str]:
@@ -213,14 +209,12 @@ def _refuse_contradictions(typed: Mapping[str, Any], file_options: Mapping[str, 
     """
     chosen = {**file_options, **typed}
     if "server" in typed:
-        for option in ("allow_network", "serve", "start", "width", "color_scheme"):
+        for option in ("allow_network", "serve", "start"):
             if option in typed:
                 raise WrongUsage(
                     f"--{option.replace('_', '-')} works only for scans from this machine; with --server, the server "
-                    "decides."
+                    "decides what it reaches."
                 )
-    if len(set(chosen.get("width", ()))) > MAX_WIDTHS:
-        raise WrongUsage(f"--width: at most {MAX_WIDTHS} widths.")
     if "wait_for" in typed and "start" not in typed:
         raise WrongUsage("--wait-for is the address of the server that --start starts; use both.")
     if "start" in typed and "serve" in typed:
@@ -232,16 +226,6 @@ def _refuse_contradictions(typed: Mapping[str, Any], file_options: Mapping[str, 
     if unused and not selects_types:
         types = ", ".join(sorted(unused))
         raise WrongUsage(f"--fail-under {types}: it has no effect, because --type excludes this type.")
-
-
-def _refuse_conformance_without_accessibility(chosen: Mapping[str, Any], outputs: Iterable[tuple[str, Any]]) -> None:
-    """Raise WrongUsage if an option needs results of accessibility, and that type is not scanned."""
-    if ScanType.ACCESSIBILITY in chosen.get("type", ScanType):
-        return
-    needing = [f"--format {value}" for option, value in outputs if option == "format" and value in CONFORMANCE_FORMATS]
-    needing += ["--fail-on-level"] if "fail_on_level" in chosen else []
-    if needing:
-        raise WrongUsage(f"{needing[0]} needs --type accessibility.")
 
 
 def _outputs(pairs: Sequence[tuple[str, Any]]) -> tuple[Output, ...]:
@@ -265,3 +249,146 @@ def _outputs(pairs: Sequence[tuple[str, Any]]) -> tuple[Output, ...]:
     if sum(output.path is None for output in outputs) > 1:
         raise WrongUsage("Only one --format can go to standard output; add an --output after each of the others.")
     return tuple(outputs) or (Output(),)
+
+
+class Parser(argparse.ArgumentParser):
+    """ArgumentParser whose error messages contain no values.
+
+    They contain only option names, because values may be secrets.
+    """
+
+    def error(self, message: str) -> NoReturn:
+        if message.startswith("unrecognized arguments:"):
+            words = [word.partition("=")[0] for word in message.partition(":")[2].split() if word.startswith("-")]
+            message = f"unknown {agreeing(len(words), 'option', 'options')}: {' '.join(words)}{self._suggestion(words)}"
+        sys.stderr.write(
+            f"{self.prog}: {message.removeprefix('argument ')}\nUsage: {self.usage}; --help shows all options.\n"
+        )
+        sys.exit(EXIT_USAGE)
+
+    def _suggestion(self, words: Sequence[str]) -> str:
+        """Return a question that names the option most like the first unknown one; empty if none is like it."""
+        import difflib  # Only wrong options need this module.
+
+        near = difflib.get_close_matches(words[0], self._option_string_actions, 1) if words else []
+        return f". Did you mean {near[0]}?" if near else ""
+
+
+def parser(program: str) -> argparse.ArgumentParser:
+    argument_parser = Parser(
+        prog=program,
+        usage=USAGE if program == PROGRAM else f"{program} URL… [options]",
+        description="Scans web pages for security, performance, accessibility and SEO.",
+        epilog=EPILOG,
+        allow_abbrev=False,
+        add_help=False,
+        formatter_class=lambda prog: argparse.RawDescriptionHelpFormatter(prog, max_help_position=28),
+    )
+    argument_parser.set_defaults(outputs=())
+    _add_pages(argument_parser.add_argument_group("pages"))
+    _add_output(argument_parser.add_argument_group("output"))
+    _add_gate(argument_parser.add_argument_group("gate"))
+    add = argument_parser.add_argument_group("pages behind a log-in (a value, '$VARIABLE' or @FILE)").add_argument
+    about = "also --cookie and --basic-auth"
+    add("--header", action="append", metavar="'NAME: VALUE'", help=about)
+    add("--cookie", action="append", metavar="NAME=VALUE", help=argparse.SUPPRESS)
+    add("--basic-auth", action="append", metavar="USER:PASSWORD", help=argparse.SUPPRESS)
+    about = "for the file; also --cookie-for, --basic-auth-for"
+    add("--header-for", nargs=2, action="append", metavar=("HOST", "VALUE"), help=about)
+    for option in ("--cookie-for", "--basic-auth-for"):
+        add(option, nargs=2, action="append", metavar=("HOST", "VALUE"), help=argparse.SUPPRESS)
+    return argument_parser
+
+
+def _add_pages(group: argparse._ArgumentGroup) -> None:
+    add = group.add_argument
+    add("urls", metavar="URL", nargs="*", help="address of a page, such as example.com")
+    kinds = [str(scan_type) for scan_type in ScanType]
+    add("--site", metavar="URL", help="pages of a site; also --sitemap FILE|URL")
+    add("--sitemap", metavar="FILE|URL", help=argparse.SUPPRESS)
+    add("--max-pages", type=_page_count, metavar="N", help=argparse.SUPPRESS)
+    about = "such as '/docs/*'; also --exclude, --max-pages (20)"
+    add("--include", action="append", metavar="PATTERN", help=about)
+    add("--exclude", action="append", metavar="PATTERN", help=argparse.SUPPRESS)
+    add("--type", action="append", choices=kinds, metavar="TYPE", help=f"{', '.join(kinds)} (all)")
+    add_viewing_options(group)
+    add("--serve", type=Path, metavar="DIR", help="serve this folder; URLs are paths in it (/)")
+    add("--start", metavar="COMMAND", help="server during the scan; also --wait-for URL")
+    add("--wait-for", metavar="URL", help=argparse.SUPPRESS)
+    add("--server", metavar="URL", help="scan with this service (key: WEBSITE_SCAN_KEY)")
+    add("--allow-network", type=_network, action="append", metavar="CIDR", help="private network: 10.0.0.5/32:8080")
+    add("--config", type=Path, metavar="FILE", help="configuration file (website-scan.toml)")
+
+
+def _add_output(group: argparse._ArgumentGroup) -> None:
+    add = group.add_argument
+    add("--format", action=_AppendInOrder, choices=FORMATS, metavar="FORMAT", help=f"{', '.join(FORMATS)}")
+    add("--output", action=_AppendInOrder, type=Path, metavar="FILE", help="file for the preceding --format")
+    add("--quiet", action="store_true", help="only problems")
+    # The end of the help lists these options, because readers want the others.
+    add("--no-color", action="store_true", help=argparse.SUPPRESS)
+    add("--print-completion", choices=SHELLS, action=_PrintCompletion, metavar="SHELL", help=argparse.SUPPRESS)
+    add("--version", action="version", version=f"{PROGRAM} {__version__}", help=argparse.SUPPRESS)
+    add("-h", "--help", action="help", help=argparse.SUPPRESS)
+
+
+def _add_gate(group: argparse._ArgumentGroup) -> None:
+    add = group.add_argument
+    severities = [str(severity) for severity in Severity]
+    add("--fail-under", type=_fail_under, metavar="N", help="lowest score: 80, or security=90,seo=70")
+    add("--fail-on", choices=severities, metavar="SEVERITY", help=f"{', '.join(severities)}: this or worse fails")
+    add("--fail-on-outcome", action="append", metavar="NAME", help="fails at any severity: hsts.short")
+    add_conformance_options(group)
+    add("--accept", action="append", metavar="NAME", help="outcome that passes: csp-present.missing")
+    add("--allow-login", action="store_true", default=None, help="log-in page instead of the page passes")
+    add("--baseline", type=Path, metavar="FILE", help="accepted findings: only new ones fail")
+    add("--write-baseline", type=Path, metavar="FILE", help="accept all current findings")
+
+
+class _AppendInOrder(argparse.Action):
+    """Action that appends `--format` and `--output` to one list.
+
+    An action of argparse. The order of the options pairs them.
+    """
+
+    def __call__(
+        self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, option: str | None = None
+    ) -> None:
+        namespace.outputs = (*namespace.outputs, (self.dest, values))
+
+
+class _PrintCompletion(argparse.Action):
+    def __call__(
+        self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, option: str | None = None
+    ) -> None:
+        import shtab  # Import shtab only here, because few commands print a completion script.
+
+        for action in parser._actions:  # noqa: SLF001 -- argparse has no public list of its options
+            if action.help == argparse.SUPPRESS:
+                # shtab would leave out what the help leaves out.
+                action.help = ""
+            if action.type is Path:
+                action.complete = shtab.DIRECTORY if action.metavar == "DIR" else shtab.FILE  # type: ignore[attr-defined]  # for shtab
+        sys.stdout.write(shtab.complete(parser, shell=values))
+        parser.exit()
+
+
+def _fail_under(raw: str) -> dict[str, int]:
+    try:
+        return fail_under(raw)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def _page_count(raw: str) -> int:
+    try:
+        return page_count(raw)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def _network(raw: str) -> environment.Exemption:
+    try:
+        return environment.exemption(raw)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None

@@ -12,11 +12,13 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from website_scan.accessibility.standards import LEVELS, Standard
-from website_scan.browser.devices import COLOR_SCHEMES, MAX_WIDTH, MIN_WIDTH
+from website_scan.accessibility.standards import LEVELS
+from website_scan.command.conformance_options import GATE_LEVELS, STANDARDS
 from website_scan.command.errors import WrongUsage
 from website_scan.command.site_options import is_url, page_count
+from website_scan.command.viewing_options import widths_of_file
 from website_scan.findings import ScanType, Severity
+from website_scan.viewing import COLOR_SCHEMES
 
 NAME = "website-scan.toml"
 ON_COMMAND_LINE_ONLY = frozenset(
@@ -141,20 +143,6 @@ def _score(value: object) -> int:
     return int(text)
 
 
-def width(value: object) -> int:
-    """Parse a width of the page in CSS pixels. Raises ValueError."""
-    text = str(value)
-    if isinstance(value, bool) or not text.isascii() or not text.isdecimal() or len(text) > len(str(MAX_WIDTH)):
-        raise ValueError(f"a width must be a whole number from {MIN_WIDTH} to {MAX_WIDTH}")
-    if not MIN_WIDTH <= int(text) <= MAX_WIDTH:
-        raise ValueError(f"a width must be a whole number from {MIN_WIDTH} to {MAX_WIDTH}")
-    return int(text)
-
-
-def _widths(value: object) -> list[int]:
-    return [width(one) for one in (value if isinstance(value, list) and value else [value])]
-
-
 def _texts(value: object) -> list[str]:
     if isinstance(value, str):
         return [value]
@@ -202,14 +190,14 @@ KEYS: Mapping[str, tuple[str, Callable[[object], Any]]] = {
     "include": ("include", _texts),
     "exclude": ("exclude", _texts),
     "types": ("type", _types),
+    "widths": ("width", widths_of_file),
+    "color-scheme": ("color_scheme", _choice_reader(*COLOR_SCHEMES)),
     "fail-under": ("fail_under", fail_under),
     "fail-on": ("fail_on", _choice_reader(*Severity)),
     "fail-on-outcome": ("fail_on_outcome", _texts),
-    "fail-on-level": ("fail_on_level", _choice_reader(*LEVELS)),
-    "standard": ("standard", _choice_reader(*Standard)),
+    "fail-on-level": ("fail_on_level", _choice_reader(*GATE_LEVELS)),
+    "standard": ("standard", _choice_reader(*STANDARDS)),
     "level": ("level", _choice_reader(*LEVELS)),
-    "widths": ("width", _widths),
-    "color-scheme": ("color_scheme", _choice_reader(*COLOR_SCHEMES)),
     "accept": ("accept", _texts),
     "allow-login": ("allow_login", _boolean),
     "baseline": ("baseline", _path),

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from website_scan.accessibility.standards import Standard
+from website_scan.accessibility.standards import SuccessCriterion, required_criteria
+from website_scan.command.conformance_options import DEFAULT_TARGET, ConformanceTarget
 from website_scan.command.site_options import SitePages
 from website_scan.findings import ScanType, Severity
 from website_scan.messages import agreeing
@@ -185,17 +186,16 @@ class Gate:
 
     Because of low scores or certain findings. `under` maps scan types ("" for all types) to the lowest passing score.
     Failed checks of severity `fail_on` or higher fail the gate. Warnings, which are suggestions or uncertain, fail it
-    only by name: `outcomes` are names, such as `hsts.short`, that fail it whatever their severity. A log-in page
-    instead of the requested page fails every gate unless `allows_login`. With a `level`, failed checks that prove a
-    failure of a success criterion of `standard` up to this level fail the gate.
+    only by name: `outcomes` are names, such as `hsts.short`, that fail it whatever their severity. So does a failed
+    check that proves the failure of a success criterion of the `target`. A log-in page instead of the requested page
+    fails every gate unless `allows_login`.
     """
 
     under: Mapping[str, int] = field(default_factory=dict)
     fail_on: Severity | None = None
     outcomes: frozenset[str] = frozenset()
     allows_login: bool = False
-    level: str = ""
-    standard: Standard = Standard.WCAG_22
+    target: ConformanceTarget | None = None
 
     def lowest_score(self, scan_type: str) -> int | None:
         """Return the lowest score of a scan type that passes the gate.
@@ -219,9 +219,7 @@ class Gate:
     def failing_findings(self, report: CommandReport) -> Sequence[ExportedFinding]:
         """Return the findings that fail the gate, by priority."""
         return [
-            check
-            for _, check in report.findings()
-            if self._is_too_severe(check) or outcome_name(check) in self.outcomes
+            check for _, check in report.findings() if self._is_listed(check) or self._failed_criteria(report, check)
         ]
 
     def complaints(self, report: CommandReport) -> Iterator[str]:
@@ -231,11 +229,17 @@ class Gate:
         if self.is_score_too_low(report):
             suffix = " without accepted findings" if report.accepted_score is not None else ""
             yield f"{report.type} of {report.url}: {report.score}{suffix} is below {self.lowest_score(report.type)}."
-        if failing_findings := self.failing_findings(report):
+        if failing_findings := [check for _, check in report.findings() if self._is_listed(check)]:
             new = "new " if BASELINE_REASON in report.accepted.values() else ""
             yield f"{report.type} of {report.url}: {len(failing_findings)} {new}{self._describe(failing_findings)}."
-        if self.level and report.type == ScanType.ACCESSIBILITY and (sentence := self._failed_criteria(report)):
-            yield f"{report.type} of {report.url}: {sentence}"
+        criteria = {one.number: one for _, check in report.findings() for one in self._failed_criteria(report, check)}
+        if self.target and criteria:
+            standard = self.target.standard
+            names = [
+                f"{one.clause(standard)} {one.name} ({one.level})"
+                for one in sorted(criteria.values(), key=lambda one: (one.level, one.order))
+            ]
+            yield f"{report.type} of {report.url}: fails {standard.label}: {', '.join(names)}."
 
     def site_complaints(self, reports: Iterable[CommandReport]) -> list[str]:
         """Return the complaints about the pages of a site, one for all pages with the same complaint."""
@@ -249,12 +253,20 @@ class Gate:
             for (type, reason), urls in pages.items()
         ]
 
-    def _failed_criteria(self, report: CommandReport) -> str:
-        """Return a sentence about the criteria that the report's unaccepted findings prove to fail, or nothing."""
-        from website_scan.report.conformance import failure_of_findings  # Few gates have a level.
+    def _is_listed(self, finding: ExportedFinding) -> bool:
+        """Return True if the finding's severity or its name fails the gate."""
+        return self._is_too_severe(finding) or outcome_name(finding) in self.outcomes
 
-        failed = [finding for _, finding in report.findings() if finding["status"] == "fail"]
-        return failure_of_findings(failed, self.standard, self.level)
+    def _failed_criteria(self, report: CommandReport, finding: ExportedFinding) -> Sequence[SuccessCriterion]:
+        """Return the criteria of the target whose failure the finding proves."""
+        if self.target is None or report.type != ScanType.ACCESSIBILITY or finding["status"] != "fail":
+            return ()
+        # Few commands have a target.
+        from website_scan.report.conformance import criteria_of
+
+        numbers = criteria_of(finding["references"])
+        required = required_criteria(self.target.standard, self.target.level)
+        return [one for one in required if one.number in numbers]
 
     def _is_too_severe(self, finding: ExportedFinding) -> bool:
         severities = SEVERITIES[: SEVERITIES.index(self.fail_on) + 1] if self.fail_on else ()
@@ -284,9 +296,9 @@ class CommandResult:
     """Result of the command.
 
     `requested` is the number of requested reports. `check_pages` is the base URL of the checks' pages, empty without a
-    server. `gate` has returned the complaints. `is_interrupted` is True after Ctrl-C. `unfinished` are the pages whose
-    scans did not end; `reports` contains them as failed scans. `site` is None if the pages are not those of a site.
-    `standard` and `level` select the success criteria of conformance formats.
+    server. `gate` has returned the complaints. `target` has the success criteria of outputs. `is_interrupted` is True
+    after Ctrl-C. `unfinished` are the pages whose scans did not end; `reports` contains them as failed scans. `site` is
+    None if the pages are not those of a site.
     """
 
     reports: Sequence[CommandReport]
@@ -294,11 +306,10 @@ class CommandResult:
     requested: int
     check_pages: str = ""
     gate: Gate = field(default_factory=Gate)
+    target: ConformanceTarget = DEFAULT_TARGET
     is_interrupted: bool = False
     unfinished: tuple[str, ...] = ()
     site: SitePages | None = None
-    standard: Standard = Standard.WCAG_22
-    level: str = "AA"
 
     @property
     def is_good(self) -> bool:

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import TypedDict
 from urllib.parse import quote
 
+from website_scan.command.arguments import Parser
 from website_scan.command.errors import EXIT_FAILED, ServerRefused, WrongUsage
 from website_scan.command.output import refuse_unwritable, write_pieces
-from website_scan.command.parser import Parser
 from website_scan.command.progress import ProgressLine
 from website_scan.command.remote import ServiceClient, Upload, service_client
 from website_scan.command.terminal import write_err, write_out

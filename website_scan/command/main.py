@@ -9,9 +9,8 @@ import logging
 import sys
 from collections.abc import Sequence
 
-from website_scan.command.arguments import is_list_command, parse_arguments
+from website_scan.command.arguments import PROGRAM, is_list_command, parse_arguments
 from website_scan.command.errors import EXIT_FAILED, EXIT_USAGE, ServerRefused, WrongUsage
-from website_scan.command.parser import PROGRAM
 from website_scan.command.terminal import escape_unencodable, interrupt_on_signals, run_and_exit, write_err
 
 logger = logging.getLogger(__name__)

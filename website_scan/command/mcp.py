@@ -24,9 +24,9 @@ from typing import NoReturn, TypeVar
 
 from website_scan import __version__, catalogue, environment
 from website_scan import settings as scanning
+from website_scan.command.arguments import PROGRAM
 from website_scan.command.errors import WrongUsage
 from website_scan.command.formats.changes import changes
-from website_scan.command.parser import PROGRAM
 from website_scan.command.terminal import printable
 from website_scan.findings import ScanType
 from website_scan.plan import needs_browser

@@ -79,7 +79,7 @@ class OutputWriter:
             self._texts.append(_lines(["", *scores]))
         problems = []
         for output in self._options.outputs:
-            content = "".join(self._texts) if output.format == "text" else formatted(output.format, result)
+            content = self._content(output, result)
             if output.path is not None:
                 try:
                     write(output.path, content)
@@ -89,6 +89,15 @@ class OutputWriter:
                 write_out(content)
         if problems:
             raise WrongUsage("\n".join(problems))
+
+    def _content(self, output: Output, result: CommandResult) -> str:
+        if output.format == "text":
+            return "".join(self._texts)
+        if output == Output("conformance"):
+            from website_scan.command.formats.conformance import conformance_lines  # Few commands use this format.
+
+            return _lines(conformance_lines(result, self._paint, self._width))
+        return formatted(output.format, result)
 
 
 def _lines(lines: Iterable[str]) -> str:

@@ -42,7 +42,7 @@ def scan_and_judge(options: Options) -> int:
         and not options.under
         and options.fail_on is None
         and not options.fail_on_outcome
-        and not options.fail_on_level
+        and options.fail_on_level is None
     )
     gate = Gate(
         options.under,
@@ -50,7 +50,6 @@ def scan_and_judge(options: Options) -> int:
         options.fail_on_outcome,
         options.allows_login,
         options.fail_on_level,
-        options.standard,
     )
     if options.write_baseline and accepted is None:
         # The new baseline accepts all findings, so only log-in pages can fail the gate.
@@ -106,11 +105,10 @@ def _scan_all(
             requested=len(options.urls) * len(options.types),
             check_pages=f"{options.server.rstrip('/')}/docs/checks/" if options.server else "",
             gate=gate,
+            target=options.target,
             is_interrupted=early_end_error is INTERRUPTED,
             unfinished=unfinished,
             site=sites[0] if sites else None,
-            standard=options.standard,
-            level=options.level,
         )
         if finished_reports or early_end_error is INTERRUPTED:
             output.end(result)

@@ -32,8 +32,9 @@ class Repeated:
 class CoverageSummary:
     """Coverage of the scan: numbers of checks and names of omitted checks.
 
-    `browser` and `axe` are versions. `worth` is a sentence about the score of a scan without a browser. `reference_ms`
-    is the duration of the benchmark task on the scanning machine.
+    `browser` and `axe` are versions. `color_scheme` is empty unless the scan was made with it. `worth` is a sentence
+    about the score of a scan without a browser. `reference_ms` is the duration of the benchmark task on the scanning
+    machine.
     """
 
     planned: int
@@ -42,6 +43,7 @@ class CoverageSummary:
     browser: str
     axe: str
     widths: tuple[int, ...]
+    color_scheme: str
     skipped: tuple[SkippedChecks, ...]
     omitted: tuple[str, ...]
     repeated: tuple[Repeated, ...]
@@ -70,6 +72,7 @@ def coverage_of(export: ExportJson, facts: Facts, prefix: str) -> CoverageSummar
         # Only accessibility uses the results of axe-core from the shared page load.
         axe=facts.get("axe_core", "") if export["type"] == "accessibility" else "",
         widths=tuple(facts.get("widths", ())),
+        color_scheme=export.get("color_scheme", ""),
         skipped=tuple(SkippedChecks(reason, tuple(names)) for reason, names in names_by_reason.items()),
         omitted=tuple(check["name"] for check in export.get("omitted_checks", ())),
         repeated=tuple(

@@ -46,17 +46,24 @@ INFORMATION = {
 
 def earl(url: str, completed_at: str, conformance: Conformance) -> dict[str, Any]:
     """Return a JSON-LD document with an assertion about the page or site for each criterion of the standard."""
-    return document([software_assertor(), *_nodes(url, completed_at, conformance)])
+    return earl_of_pages([(url, completed_at, conformance)])
 
 
 def earl_of_pages(pages: Iterable[tuple[str, str, Conformance]]) -> dict[str, Any]:
-    """Return the same for several pages: their URLs, the times of their scans, and their results."""
-    return document([software_assertor(), *(node for page in pages for node in _nodes(*page))])
+    """Return a JSON-LD document about several pages.
 
-
-def _nodes(url: str, completed_at: str, conformance: Conformance) -> list[dict[str, Any]]:
-    subject = {"@id": url, "@type": "earl:TestSubject", "dct:date": completed_at}
-    return [subject, *(_assertion(url, completed_at, row) for row in conformance["criteria"])]
+    `pages` are triples of a URL, the time of the scan and its results. Each URL is in the document once.
+    """
+    unique = {url: (completed_at, conformance) for url, completed_at, conformance in pages}
+    subjects: list[dict[str, Any]] = [
+        {"@id": url, "@type": "earl:TestSubject", "dct:date": completed_at} for url, (completed_at, _) in unique.items()
+    ]
+    assertions = [
+        _assertion(url, completed_at, row)
+        for url, (completed_at, conformance) in unique.items()
+        for row in conformance["criteria"]
+    ]
+    return document([software_assertor(), *subjects, *assertions])
 
 
 def document(nodes: list[dict[str, Any]]) -> dict[str, Any]:

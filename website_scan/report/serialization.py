@@ -56,7 +56,7 @@ def export_json(
 
     Score and grade are None if the scan failed. Times are aware.
     """
-    return {
+    export: ExportJson = {
         "id": scan_id,
         "type": str(result.type),
         "url": result.url,
@@ -99,6 +99,11 @@ def export_json(
         "catalogue_version": result.catalogue_version,
         "site_evidence_at": result.facts.get("site_evidence_at"),
     }
+    if result.viewing is not None and result.browser:
+        export["color_scheme"] = result.viewing.color_scheme
+        if "widths" in result.facts:
+            export["widths"] = result.facts["widths"]
+    return export
 
 
 def stored_fix(how: HowToFix) -> StoredFix:

@@ -27,7 +27,7 @@ from sites.monitors.requests import (
     schedule_columns,
 )
 from sites.pages.channels import ALL, WebhookChoices, entered_webhook_ids, ticked_values
-from sites.pages.forms import TargetForm
+from sites.pages.forms import TargetForm, viewing_values_of
 from sites.recipients import members_of
 from website_scan.errors import Refusal
 
@@ -275,6 +275,7 @@ def initial_values_of(monitor: Monitor, emails: Sequence[str]) -> dict[str, Any]
         "emails": emails,
         "webhooks": ticked_values(monitor.webhook_ids),
     }
+    values |= viewing_values_of(monitor)
     if monitor.kind == Audit.Kind.SITE:
         values |= {"max_pages": monitor.max_pages, "discover": monitor.discover}
         values |= {"include": "\n".join(monitor.include), "exclude": "\n".join(monitor.exclude)}

@@ -41,6 +41,7 @@ from sites.monitors.requests import MonitorRequest, default_interval
 from sites.monitors.services import MonitorBusy
 from sites.pages.channels import webhook_choices
 from sites.pages.estimates import estimate
+from sites.pages.forms import viewing_values_of
 from sites.recipients import MAX_EMAILS, Recipients, receivers, recipients_of
 from sites.resources import MONITOR
 from website_scan.errors import Refusal
@@ -324,7 +325,7 @@ def _initial_values(request: MemberRequest) -> dict[str, Any]:
 
 def _values_of_audit(audit: Audit) -> dict[str, Any]:
     """Return the target of an audit as initial form values, without credentials, which the user must enter again."""
-    values: dict[str, Any] = {"scope": audit.kind, "type": audit.types}
+    values: dict[str, Any] = {"scope": audit.kind, "type": audit.types, **viewing_values_of(audit)}
     if audit.kind == Audit.Kind.PAGES:
         pages = audit.pages.order_by("position").values_list("url", flat=True)
         return values | {"pages": "\n".join(pages)}

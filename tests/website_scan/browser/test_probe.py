@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from tests.website_scan.cast import POLICY, page
-from website_scan.browser.devices import USUAL_VIEWING
 from website_scan.browser.evidence import BrowserLoad
 from website_scan.browser.probe import NOTHING, load_in_browser
 from website_scan.browser.visit import Visit
 from website_scan.findings import ScanType
 from website_scan.net.client import Network
 from website_scan.page.evidence import ScanTypes
+from website_scan.viewing import Viewing
 
 SCAN_TIME_LIMIT_S = 60.0
 
@@ -35,7 +35,7 @@ class RecordingBrowser:
 def test_browser_start_may_take_half_of_the_scan_time() -> None:
     with Network(POLICY, time_limit_s=SCAN_TIME_LIMIT_S) as network:
         browser = RecordingBrowser(network)
-        load_in_browser(page("<p>Text"), network, browser, ScanTypes((ScanType.ACCESSIBILITY,)), USUAL_VIEWING)
+        load_in_browser(page("<p>Text"), network, browser, ScanTypes((ScanType.ACCESSIBILITY,)), Viewing())
     assert 25 < browser.start_limits[0] <= SCAN_TIME_LIMIT_S / 2
     assert 0 < browser.visit_limits[0] <= 25
 
@@ -48,7 +48,7 @@ def test_page_without_html_starts_no_browser() -> None:
             network,
             browser,
             ScanTypes((ScanType.ACCESSIBILITY,)),
-            USUAL_VIEWING,
+            Viewing(),
         )
     assert browser_load is NOTHING
     assert browser.start_limits == []

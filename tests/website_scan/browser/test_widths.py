@@ -9,7 +9,7 @@ import pytest
 from tests.targets.server import Answer, Site
 from tests.website_scan.cast import POLICY
 from website_scan.browser import axe as axe_runner
-from website_scan.browser.devices import DESKTOP, PHONE, USUAL_VIEWING, Viewing
+from website_scan.browser.devices import DESKTOP, PHONE, Device
 from website_scan.browser.evidence import AxeReport, BrowserLoad
 from website_scan.browser.injected_scripts import read_script
 from website_scan.browser.visit import Part, Visit
@@ -89,17 +89,6 @@ PAGES: Mapping[str, tuple[str, Mapping[str, list[int | None]]]] = {
         ),
         {"image-alt": [DESKTOP.width]},
     ),
-    "tablet": (
-        page(
-            '<img class="tablet" src="1.png">',
-            ".tablet { display: none } @media (min-width: 750px) and (max-width: 850px) { .tablet { display: block } }",
-        ),
-        {},
-    ),
-    "dark": (
-        page("<p>Green tea from Uji", "@media (prefers-color-scheme: dark) { body { background: #333 } }"),
-        {},
-    ),
     "same-access-key": (page('<a class="wide" accesskey="k" href="/a">A</a><a accesskey="k" href="/b">B</a>'), {}),
 }
 # Rules that the pages are not about.
@@ -121,7 +110,7 @@ def browser() -> Iterator[WarmBrowser]:
         yield running
 
 
-def load(browser: WarmBrowser, url: str, viewing: Viewing = USUAL_VIEWING) -> BrowserLoad:
+def load(browser: WarmBrowser, url: str, *devices: Device) -> BrowserLoad:
     with Network(POLICY, time_limit_s=TIME_LIMIT_S) as network, BrowserProxy(network) as proxy:
         visit = Visit(
             url,
@@ -130,7 +119,7 @@ def load(browser: WarmBrowser, url: str, viewing: Viewing = USUAL_VIEWING) -> Br
             TIME_LIMIT_S,
             parts=frozenset({Part.AXE}),
             axe_time_limit_s=TIME_LIMIT_S,
-            viewing=viewing,
+            axe_devices=devices or (PHONE, DESKTOP),
         )
         return browser.load(visit)
 
@@ -151,8 +140,8 @@ def test_fault_has_the_width_on_which_it_occurs(browser: WarmBrowser, site: Site
 
 
 def test_page_is_judged_on_chosen_widths_only(browser: WarmBrowser, site: Site) -> None:
-    desktop = load(browser, f"{site.url}/one-of-each", Viewing((DESKTOP.width,))).axe
-    phone = load(browser, f"{site.url}/one-of-each", Viewing((PHONE.width,))).axe
+    desktop = load(browser, f"{site.url}/one-of-each", DESKTOP).axe
+    phone = load(browser, f"{site.url}/one-of-each", PHONE).axe
     assert desktop is not None
     assert phone is not None
     assert (desktop.widths, phone.widths) == ((DESKTOP.width,), (PHONE.width,))
@@ -160,20 +149,6 @@ def test_page_is_judged_on_chosen_widths_only(browser: WarmBrowser, site: Site) 
     assert [node.selector for node in desktop.violations["image-alt"].nodes] != [
         node.selector for node in phone.violations["image-alt"].nodes
     ]
-
-
-def test_chosen_widths_find_what_only_they_show(browser: WarmBrowser, site: Site) -> None:
-    """At 800 pixels, the page has the styles of wide screens."""
-    axe = load(browser, f"{site.url}/tablet", Viewing((360, 800, 1200))).axe
-    assert axe is not None
-    assert axe.widths == (360, 800, 1200)
-    assert reported_widths(axe) == {"image-alt": [800]}
-
-
-@pytest.mark.parametrize(("scheme", "rules"), [("", []), ("light", []), ("dark", ["color-contrast"])])
-def test_colours_are_those_of_the_scheme(browser: WarmBrowser, site: Site, scheme: str, rules: list[str]) -> None:
-    axe = load(browser, f"{site.url}/dark", Viewing(color_scheme=scheme)).axe
-    assert list(reported_widths(axe)) == rules
 
 
 def test_page_has_the_width_of_a_phone_afterwards(browser: WarmBrowser, site: Site) -> None:

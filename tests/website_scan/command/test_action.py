@@ -102,6 +102,11 @@ def test_inputs_are_passed_to_the_command_unchanged(printing_action: Action, tmp
     ]
 
 
+def test_inputs_of_a_level_become_options(printing_action: Action, tmp_path: Path) -> None:
+    inputs = {"fail_on_level": "AA", "standard": "en301549"}
+    assert printed_arguments(printing_action, tmp_path, **inputs) == ["--fail-on-level=AA", "--standard=en301549"]
+
+
 def test_inputs_of_a_site_become_options(printing_action: Action, tmp_path: Path) -> None:
     inputs = {"site": "https://example.com/", "sitemap": "out/my map.xml", "max_pages": "50"}
     assert printed_arguments(printing_action, tmp_path, **inputs) == [

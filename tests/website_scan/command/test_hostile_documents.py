@@ -16,6 +16,7 @@ import jsonschema
 import pytest
 from lxml import etree
 from markdown_it import MarkdownIt
+from rdflib import Graph
 from selectolax.lexbor import LexborHTMLParser
 
 from tests.generated import description
@@ -122,6 +123,19 @@ def check_html(content: str, judged: CommandReport) -> None:
     assert not [link for link in links if "//evil.example" in link.partition("?")[0]]
 
 
+def check_conformance(content: str, judged: CommandReport) -> None:
+    if judged.type == ScanType.ACCESSIBILITY:
+        assert content.startswith(f"{judged.url}  1 page  WCAG 2.2, level AA\n")
+        assert "(image-alt)" in content
+
+
+def check_earl(content: str, judged: CommandReport) -> None:
+    Graph().parse(data=content, format="json-ld")
+    subjects = [node["@id"] for node in json.loads(content)["@graph"] if node["@type"] == "earl:TestSubject"]
+    page = judged.export["final_url"] or judged.url
+    assert subjects == ([page] if judged.type == ScanType.ACCESSIBILITY else [])
+
+
 VALIDATORS: Mapping[str, Callable[[str, CommandReport], None]] = {
     "text": check_text,
     "json": check_json,
@@ -132,6 +146,8 @@ VALIDATORS: Mapping[str, Callable[[str, CommandReport], None]] = {
     "codequality": check_code_quality,
     "markdown": check_markdown,
     "html": check_html,
+    "conformance": check_conformance,
+    "earl": check_earl,
 }
 
 
@@ -151,6 +167,7 @@ def test_every_format_has_a_validator() -> None:
     assert VALIDATORS.keys() == {"text", *WRITERS}
 
 
+@pytest.mark.filterwarnings("ignore:ConjunctiveGraph is deprecated")  # rdflib uses it itself
 @pytest.mark.parametrize("name", VALIDATORS)
 @pytest.mark.parametrize("scan_type", list(ScanType))
 def test_output_for_a_hostile_page_is_valid(

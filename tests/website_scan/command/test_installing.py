@@ -18,8 +18,7 @@ import pytest
 from tests.command_line import ROOT
 from tests.targets.server import Site
 from website_scan import __version__
-from website_scan.command.arguments import parse_arguments
-from website_scan.command.parser import FORMATS
+from website_scan.command.arguments import FORMATS, parse_arguments
 from website_scan.command.site_options import SiteOptions
 from website_scan.findings import Severity
 

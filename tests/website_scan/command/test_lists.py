@@ -12,11 +12,10 @@ import pytest
 
 from tests.website_scan.command.test_remote import Answer, Fake, fake, refusal
 from website_scan.command import lists
-from website_scan.command.arguments import is_list_command
+from website_scan.command.arguments import PROGRAM, is_list_command
 from website_scan.command.errors import ServerRefused, WrongUsage
 from website_scan.command.lists import ITEMS_PER_REQUEST
 from website_scan.command.main import run
-from website_scan.command.parser import PROGRAM
 from website_scan.command.remote import KEY, ServiceClient
 
 __all__ = ["fake"]

@@ -20,7 +20,7 @@ LOG_IN_PAGE = (
     "<label>User <input autocomplete=username></label><label>Password <input type=password></label></form></main>"
 )
 LOOPBACK = ("--allow-network", "127.0.0.0/8", "--type", "accessibility")
-FORMATS = ("text", "json", "full", "markdown", "html", "csv", "junit", "sarif", "codequality")
+FORMATS = ("text", "json", "full", "markdown", "html", "csv", "junit", "sarif", "codequality", "conformance", "earl")
 
 
 @pytest.fixture(scope="module")

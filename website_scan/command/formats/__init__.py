@@ -12,8 +12,6 @@ WRITERS = {
     "codequality": ("codequality", "codequality"),
     "markdown": ("markdown", "markdown"),
     "html": ("page", "page"),
-    "conformance": ("conformance", "conformance_text"),
+    "conformance": ("conformance", "conformance"),
     "earl": ("conformance", "earl_document"),
 }
-# These formats need reports of accessibility.
-CONFORMANCE_FORMATS = frozenset({"conformance", "earl"})

@@ -1,96 +1,122 @@
-"""Output formats conformance and earl: results of the accessibility checks by success criterion, over all pages."""
+"""Output formats with the results of all pages by success criterion: text for terminals, and EARL.
+
+Accepted findings count, because accepting a finding changes nothing on the page.
+"""
 
 from __future__ import annotations
 
 import json
-import textwrap
 from collections.abc import Iterator, Sequence
 
+from website_scan.command.formats.text import (
+    DEFAULT_WIDTH,
+    MAX_PLACES,
+    Paint,
+    TextLines,
+    browser_sentences,
+    plain,
+    section,
+)
 from website_scan.command.gate import CommandReport, CommandResult
-from website_scan.command.terminal import printable
+from website_scan.command.site_findings import short_address
 from website_scan.findings import ScanType
-from website_scan.messages import counted
-from website_scan.report.conformance import CriterionResult, Result, conformance_of_reports
+from website_scan.messages import agreeing, counted
+from website_scan.report.conformance import (
+    CheckOfCriterion,
+    Conformance,
+    CriterionResult,
+    Result,
+    conformance_of_reports,
+)
 from website_scan.report.earl import earl_of_pages
 
-WIDTH = 79
-# A failed criterion names its checks; more pages than this are counted only.
-MAX_PAGES = 3
+PLACES_WIDTH, PAGES_WIDTH = 8, 5
+NO_PLACE = "-"
+LISTED = (Result.FAILS, Result.NEEDS_REVIEW)
 
 
-def conformance_text(result: CommandResult) -> str:
-    """Return the criteria that fail or need review, with their checks and pages, as text for terminals."""
-    return "".join(f"{line}\n" for line in _lines(result))
+def conformance(result: CommandResult) -> str:
+    """Return the results as text without colours."""
+    return "".join(f"{line}\n" for line in conformance_lines(result, plain, DEFAULT_WIDTH))
 
 
 def earl_document(result: CommandResult) -> str:
-    """Return EARL 1.0 of the W3C as JSON-LD, with an assertion for each page and criterion."""
-    pages = (
-        (
-            report.url,
-            report.export["completed_at"],
-            conformance_of_reports([report.export], result.standard, result.level),
-        )
+    """Return the results of all judged pages as EARL 1.0 in JSON-LD, in ASCII."""
+    pages = [
+        (report.export.get("final_url") or report.url, report.export["completed_at"], _conformance([report], result))
         for report in _judged(result)
-    )
+    ]
     return json.dumps(earl_of_pages(pages), indent=2) + "\n"
 
 
+def conformance_lines(result: CommandResult, paint: Paint, width: int) -> Iterator[str]:
+    """Yield the criteria that fail first, then those that need review, with their checks, places and pages."""
+    lines = TextLines(paint, width)
+    judged = _judged(result)
+    if judged:
+        yield from _judged_lines(_conformance(judged, result), judged, lines)
+    else:
+        yield paint("bold", "No page was scanned for accessibility.")
+    for report in result.reports:
+        if report.type == ScanType.ACCESSIBILITY and report.error is not None:
+            yield ""
+            yield paint("fail", f"{report.url}  {report.type}  not scanned")
+            yield from lines.wrap(report.error["message"], 2)
+
+
+def _judged_lines(conformance: Conformance, judged: Sequence[CommandReport], lines: TextLines) -> Iterator[str]:
+    urls = [report.url for report in judged]
+    rows = {result: [row for row in conformance["criteria"] if row["result"] == result] for result in Result}
+    standard = f"{conformance['standard_name']}, level {conformance['level']}"
+    yield lines.paint("bold", f"{urls[0]}  {counted(len(urls), 'page')}  {standard}")
+    yield from lines.wrap(conformance["statement"], 2, "fail" if rows[Result.FAILS] else "")
+    for report in judged:
+        if report.notice:
+            yield from lines.wrap(f"{report.addresses}: {report.notice}", 2, "warn")
+    for sentence in dict.fromkeys(sentence for report in judged for sentence in browser_sentences(report.export)):
+        yield from lines.wrap(sentence, 2, "dim")
+    if accepted := sum(len(report.accepted) for report in judged):
+        yield from lines.wrap(f"{counted(accepted, 'accepted finding')} included.", 2, "dim")
+    for result in LISTED:
+        yield from _table(result, rows[result], urls, lines)
+    skipped = [f"{check['name']}: {check['reason']}" for report in judged for check in report.export["skipped_checks"]]
+    yield from section("Could not run", "?", list(dict.fromkeys(skipped)), lines)
+    yield ""
+    counts = [
+        f"{result.label}: {counted(len(rows[result]), 'criterion', 'criteria')}."
+        for result in Result
+        if result not in LISTED
+    ]
+    yield from lines.wrap(" ".join(counts), 0)
+
+
+def _table(result: Result, rows: Sequence[CriterionResult], urls: Sequence[str], lines: TextLines) -> Iterator[str]:
+    if not rows:
+        return
+    yield ""
+    yield lines.paint("bold", f"{result.label} ({len(rows)} {agreeing(len(rows), 'criterion', 'criteria')})")
+    yield lines.paint("dim", f"  {'places':>{PLACES_WIDTH}}  {'pages':>{PAGES_WIDTH}}  check")
+    style = "fail" if result is Result.FAILS else "warn"
+    for row in rows:
+        yield lines.paint(style, f"  {row['clause']} {row['name']} ({row['level']})")
+        for check in row["failed"]:
+            yield from _check_lines(check, "", urls, lines)
+        for check in row["needs_review"]:
+            yield from _check_lines(check, " needs review" if row["failed"] else "", urls, lines)
+
+
+def _check_lines(check: CheckOfCriterion, suffix: str, urls: Sequence[str], lines: TextLines) -> Iterator[str]:
+    places = f"{check['places']:,}" if check["places"] else NO_PLACE
+    columns = f"{places:>{PLACES_WIDTH}}  {check['pages_affected']:>{PAGES_WIDTH},}  "
+    names = ", ".join(short_address(page, urls) for page in check["pages"][:MAX_PLACES])
+    unnamed = check["pages_affected"] - len(check["pages"][:MAX_PLACES])
+    more = f" and {unnamed:,} more" if unnamed else ""
+    yield from lines.wrap(f"{check['title']} ({check['id']}){suffix}: {names}{more}", 2, first=columns)
+
+
 def _judged(result: CommandResult) -> list[CommandReport]:
-    """Return the reports of accessibility that have results."""
     return [report for report in result.reports if report.type == ScanType.ACCESSIBILITY and report.error is None]
 
 
-def _lines(result: CommandResult) -> Iterator[str]:
-    reports = _judged(result)
-    failed = sum(report.type == ScanType.ACCESSIBILITY for report in result.reports) - len(reports)
-    if failed:
-        yield f"{counted(failed, 'page')} could not be scanned."
-    if not reports:
-        yield "There are no results of accessibility."
-        return
-    conformance = conformance_of_reports([report.export for report in reports], result.standard, result.level)
-    pages = reports[0].url if len(reports) == 1 else counted(len(reports), "page")
-    yield from _wrap(f"{conformance['standard_name']}, level {conformance['level']}: {pages}")
-    yield ""
-    yield from _wrap(conformance["statement"])
-    rows = conformance["criteria"]
-    for wanted in (Result.FAILS, Result.NEEDS_REVIEW):
-        if of_result := [row for row in rows if row["result"] == wanted]:
-            yield ""
-            yield wanted.label
-            for row in of_result:
-                yield from _criterion(row, shows_pages=len(reports) > 1)
-    yield ""
-    for quiet in (Result.NO_FAILURE, Result.NOT_TESTED):
-        numbers = [row["clause"] for row in rows if row["result"] == quiet]
-        if numbers:
-            yield from _wrap(f"{quiet.label}: {', '.join(numbers)}", hanging=2)
-
-
-def _criterion(row: CriterionResult, *, shows_pages: bool) -> Iterator[str]:
-    yield ""
-    yield from _wrap(f"{row['clause']} {row['name']} ({row['level']})", 2)
-    for finding in row["failed"] or row["needs_review"]:
-        places = f", {counted(finding['places'], 'place')}" if finding["places"] else ""
-        yield from _wrap(f"{finding['title']}{places}", 4, hanging=2)
-        if shows_pages:
-            yield from _pages(finding["pages"], finding["pages_affected"])
-
-
-def _pages(urls: Sequence[str], number: int) -> Iterator[str]:
-    yield from (f"      {printable(url)}" for url in urls[:MAX_PAGES])
-    if number > MAX_PAGES:
-        yield f"      and {counted(number - MAX_PAGES, 'more page', 'more pages')}"
-
-
-def _wrap(sentence: str, indent: int = 0, hanging: int = 0) -> list[str]:
-    first, others = " " * indent, " " * (indent + hanging)
-    return textwrap.wrap(
-        printable(sentence),
-        WIDTH,
-        initial_indent=first,
-        subsequent_indent=others,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
+def _conformance(reports: Sequence[CommandReport], result: CommandResult) -> Conformance:
+    return conformance_of_reports([report.export for report in reports], result.target.standard, result.target.level)
