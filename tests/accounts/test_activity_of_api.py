@@ -10,13 +10,13 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.urls import URLPattern, get_resolver
 from django.utils import timezone
 
 from accounts.models import ActivityEvent, Tier
 from sites.assessments.refreshing import copy_results
 from sites.models import AssessmentEvent, AssessmentFinding, Audit, ListEntry
 from tests.factories import Member, attempt_deliveries, finished_scan
+from tests.router import views
 from tests.sites.assessments.cast import museum_audit
 from tests.targets.server import Answer, Site
 from webhooks.models import Delivery
@@ -135,13 +135,13 @@ def test_api_write_is_recorded_with_its_key(home: Member, target: str, respondin
 
 def api_writes() -> list[tuple[str, str]]:
     """Return the methods and routes of all API endpoints that write."""
-    methods_and_routes = []
-    for pattern in get_resolver().url_patterns:
-        route = str(pattern.pattern)
-        if isinstance(pattern, URLPattern) and route.startswith(("v1/", "api/")):
-            view = pattern.callback.view_class  # type: ignore[attr-defined]  # all views of the API are classes
-            methods_and_routes += [(method, route) for method in WRITES if hasattr(view, method)]
-    return methods_and_routes
+    return [
+        (method, route)
+        for route, view in views()
+        if route.startswith(("v1/", "api/"))
+        for method in WRITES
+        if hasattr(view.view_class, method)
+    ]
 
 
 def test_refused_writes_are_not_recorded(home: Member, target: str) -> None:

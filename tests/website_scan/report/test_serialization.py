@@ -51,7 +51,7 @@ def test_export_has_keys_of_its_schema() -> None:
     )
     fcp = check_result("fcp", "pass", details=files)
     export: Any = exported(judged_report(lcp, fcp, type=ScanType.PERFORMANCE).export)
-    export["caps"] = [{"limit": 49, "reason": "It is slow."}]
+    export |= {"caps": [{"limit": 49, "reason": "It is slow."}], "widths": [412], "color_scheme": "dark"}
     assert_described(export, "ReportExport")
     assert export["created_at"] == "2026-11-22T12:00:00Z"
 
