@@ -23,11 +23,11 @@ from tests.factories import Member, browser_of, make_scan, person_of
 from tests.page_reading import page_of
 from tests.sites.lists.cast import make_entry, make_list
 from tests.targets.server import Answer, Site
-from website_scan.viewing import Viewing
+from website_scan.viewing import StoredViewing, Viewing
 
 pytestmark = pytest.mark.django_db
 
-DARK = {"widths": [800, 412], "color_scheme": "dark"}
+DARK: StoredViewing = {"widths": [800, 412], "color_scheme": "dark"}
 VIEWING = Viewing((800, 412), "dark")
 NEW_MONITOR = "/o/home/monitors/new"
 MONITOR_FORM = {"scope": "page", "type": ["seo"], "every": "day", "timezone": "UTC"}
