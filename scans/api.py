@@ -31,7 +31,7 @@ from scans import services
 from scans.listing import find_scan, scan_counts, scan_list
 from scans.models import Scan
 from scans.policy import scan_policy
-from scans.requests import ScanRequestSerializer
+from scans.requests import ScanRequestSerializer, without_credentials
 from scans.schemas import ScanDetail, ScanList, Usage, quota_of, scan_detail_of
 from scans.visits.queue import running_visits
 from website_scan.ids import is_id
@@ -66,7 +66,7 @@ class ScanCollection(ApiView):
         """Queues a scan of a public web page and returns it."""
         body, key = json_body(request), idempotency.key_of(request.headers)
         scan_request = ScanRequestSerializer.judged(body, policy=scan_policy())
-        once = idempotency.once(key, {"url": body["url"], "type": body["type"]})
+        once = idempotency.once(key, without_credentials(body))
         creation = services.create_scan(caller=caller_of(request), request=scan_request, once=once)
         return Answer(creation.response, status=201, headers=creation.headers("/v1/scan"))
 

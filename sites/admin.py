@@ -83,7 +83,7 @@ class MonitorAdmin(ReadOnlyAdmin):
         *("id", "organization", "api_key", "created_by", "created_at", "name", "page", "kind", "url", "types", "state"),
         *("every", "at", "day", "timezone", "next_run_at", "paused_at", "pause_reason", "failing_since", "results"),
         *("last_runs", "audits", "alert", "recipients", "webhook_ids", "certificate_expires_at", "certificate_host"),
-        *("discover", "include", "exclude", "max_pages", "credential_names"),
+        *("discover", "include", "exclude", "max_pages", "viewing", "credential_names"),
     )
 
     @admin.display(description="url")
@@ -133,7 +133,7 @@ class SiteListAdmin(ReadOnlyAdmin):
     fields = (
         *("id", "organization", "api_key", "created_by", "created_at", "name", "page", "entries_count", "types"),
         *("pages_per_entry", "every", "window_hours", "timezone", "next_run_at", "last_runs", "shares", "recipients"),
-        *("webhook_ids", "credential_names"),
+        *("webhook_ids", "viewing", "credential_names"),
     )
 
     @admin.display(description="page")

@@ -493,6 +493,13 @@ def credentials(operation: Operation) -> Iterator[BadRequest]:
     yield operation.named_request("request: 20 KiB in all", request={"headers": large})
 
 
+def viewings(operation: Operation) -> Iterator[BadRequest]:
+    """Yield requests with invalid widths and colour schemes."""
+    yield from operation.values("widths", None, [], 800, "800", [319], [2561], [800, 800], [400, 500, 600, 700])
+    yield from operation.values("widths", ["800"], [800.0], [True], [None], [[800]], {"0": 800})
+    yield from operation.values("color_scheme", None, "", "Dark", "sepia", 1, ["dark"])
+
+
 def first_of_each_field(bad_requests: Iterable[BadRequest], limit: int = 1) -> Iterator[BadRequest]:
     """Yield at most `limit` requests per field."""
     count_by_field: Counter[str] = Counter()
@@ -543,6 +550,7 @@ def audit_requests(operation: Operation) -> Iterator[BadRequest]:
     yield from operation.fields({"page": "http://localhost/", "request": []}, {"types": [], "request": []})
     yield from site.fields({"site": "http://localhost/", "max_pages": 0}, {"site": "ftp://a/", "discover": []})
     yield from site.fields({"max_pages": 0, "discover": []}, {"include": 5, "exclude": 5, "max_pages": 0})
+    yield from viewings(operation)
     yield operation.named_request("page: nowhere", page=NOWHERE)
     yield site.named_request("site: nowhere", site=NOWHERE)
     yield operation.named_request("page: private when resolved", page="https://private.example.com/")
@@ -621,6 +629,7 @@ def scan_group() -> Iterator[BadRequest]:
     yield POST_SCAN.request(query="?dry_run=1", body=b"")
     yield from keys(POST_SCAN)
     yield from credentials(POST_SCAN)
+    yield from viewings(POST_SCAN)
     yield POST_SCAN.request("without quota", body=POST_SCAN.valid_body, caller="bare")
     yield POST_SCAN.request("without a place", body=POST_SCAN.valid_body, caller="placeless")
 
@@ -747,6 +756,7 @@ def monitor_group() -> Iterator[BadRequest]:
     yield from bodies(PATCH_MONITOR, COMMON_INVALID_BODIES, COMMON_INVALID_CONTENT_TYPES, kib=1024)
     yield from first_of_each_field(credentials(PATCH_MONITOR))
     yield from first_of_each_field(monitor_requests(PATCH_MONITOR))
+    yield from first_of_each_field(viewings(PATCH_MONITOR))
     yield from PATCH_MONITOR.values("page", None, "", "ftp://a/", "http://localhost/", "https://example.com:22/")
     yield from PATCH_MONITOR.values("pages", None, PAGE, [], [5], ["http://localhost/"])
     yield from PATCH_MONITOR.values("types", [], ["speed"], "seo", 5)
@@ -853,6 +863,7 @@ def list_requests(operation: Operation) -> Iterator[BadRequest]:
     yield from operation.values("notify.emails", None, "ada@example.com", [None], ["nobody@example.com"])
     yield from operation.values("notify.emails", ["eve@example.net"])
     yield from operation.values("notify.webhooks", None, 1, "true", {}, [5], ["{no_webhook}"])
+    yield from first_of_each_field(viewings(operation))
 
 
 def entries_group() -> Iterator[BadRequest]:

@@ -147,6 +147,9 @@ PAGES: Mapping[str, PageRequest] = {
     "scans-empty": PageRequest("/o/meadow/scans/", "newcomer"),
     "scan-new": PageRequest("/o/home/scans/new"),
     "scan-new-refused": PageRequest("/o/home/scans/new", data={"url": "http://localhost/", "type": "seo"}, status=403),
+    "scan-new-refused-widths": PageRequest(
+        "/o/home/scans/new", data={"url": "example.com", "type": "seo", "widths": "1"}, status=400
+    ),
     "scan-new-site": PageRequest("/o/home/scans/new?scope=site&url=https://example.com/"),
     "scan-new-site-refused": PageRequest(
         "/o/home/scans/new",

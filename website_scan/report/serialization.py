@@ -100,9 +100,9 @@ def export_json(
         "site_evidence_at": result.facts.get("site_evidence_at"),
     }
     if result.viewing is not None and result.browser:
-        export["color_scheme"] = result.viewing.color_scheme
         if "widths" in result.facts:
             export["widths"] = result.facts["widths"]
+        export["color_scheme"] = result.viewing.color_scheme
     return export
 
 

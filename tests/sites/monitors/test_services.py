@@ -212,8 +212,9 @@ def test_recent_audit_is_the_first_result(home: Member, target: str) -> None:
         {"run_of": "list"},
         {"kind": "site"},
         {"credential_names": {"headers": ["X-Key"]}},
+        {"viewing": {"widths": [412, 1440], "color_scheme": "dark"}},
     ],
-    ids=["types", "age", "status", "run_of", "kind", "credentials"],
+    ids=["types", "age", "status", "run_of", "kind", "credentials", "viewing"],
 )
 def test_other_audit_is_no_first_result(home: Member, target: str, columns: dict[str, Any]) -> None:
     make_finished_audit(home, [target], **columns)

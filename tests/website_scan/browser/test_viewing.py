@@ -90,7 +90,7 @@ def test_report_names_the_judged_widths_and_scheme(browser: WarmBrowser, site: S
     report = _command_report(scanned(browser, f"{site.url}/middle", Viewing((800, 320), "dark")))
     assert (report.export["widths"], report.export["color_scheme"]) == ([800, 320], "dark")
     (sentence,) = browser_sentences(report.export)
-    assert sentence.endswith(", 800 and 320 pixels wide, dark colour scheme")
+    assert sentence.endswith(", at 800, 320 pixels, dark colour scheme")
     coverage = coverage_of(report.export, report.facts, "")
     assert (coverage.widths, coverage.color_scheme) == ((800, 320), "dark")
 

@@ -21,6 +21,7 @@ from website_scan.command.progress import ProgressLine
 from website_scan.command.remote import KEY, ServiceClient, scan_pages
 from website_scan.command.site_options import SiteOptions, SitePages
 from website_scan.findings import ScanType
+from website_scan.viewing import Viewing
 
 Answer = tuple[int, dict[str, str], bytes]
 
@@ -210,6 +211,15 @@ def test_site_is_audited_by_the_service(
     }
     assert (site.pages, site.found, site.notes) == (("https://example.com/",), 9, ("The site has no sitemap.",))
     assert "1 page of https://example.com/; at least 8 left out (--max-pages is 2)." in capsys.readouterr().err
+
+
+def test_service_gets_the_chosen_viewing(fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(KEY, "wss_key")
+    fake.answers = [json_answer(AUDIT), json_answer({"pages": [], "total": 0})]
+    options = Options(("https://example.com/",), viewing=Viewing((800,), "dark"), server=fake.address)
+    assert list(scan_pages(options, ProgressLine())) == []
+    body = json.loads(fake.requests[0][3])
+    assert (body["widths"], body["color_scheme"]) == ([800], "dark")
 
 
 def test_failed_audit_of_a_site_is_a_failed_scan(fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,7 +22,11 @@ from website_scan.result import (
     SkippedCheck,
 )
 
-OPTIONAL = (ExportedFinding.__annotations__.keys() - ExportedPass.__annotations__.keys()) | {"unit"}
+OPTIONAL = (ExportedFinding.__annotations__.keys() - ExportedPass.__annotations__.keys()) | {
+    "unit",
+    "widths",
+    "color_scheme",
+}
 
 
 def assert_described(value: Any, component: str) -> None:

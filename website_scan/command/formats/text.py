@@ -169,9 +169,9 @@ def browser_sentences(export: ExportJson) -> Sequence[str]:
     It names the browser's version, or the number of checks omitted without a browser.
     """
     if export["browser"]:
-        widths = " and ".join(f"{width:,}" for width in export.get("widths", ()))
+        widths = ", ".join(f"{width:,}" for width in export.get("widths", ()))
         scheme = f", {export['color_scheme']} colour scheme" if "color_scheme" in export else ""
-        return [f"judged in {export['browser']}{f', {widths} pixels wide' if widths else ''}{scheme}"]
+        return [f"judged in {export['browser']}{f', at {widths} pixels' if widths else ''}{scheme}"]
     if export["omitted_checks"]:
         omitted_count = len(export["omitted_checks"])
         return [f"judged without a browser; {omitted_count} checks left out. {MEANING_WITHOUT_BROWSER[export['type']]}"]
