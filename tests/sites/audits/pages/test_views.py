@@ -6,6 +6,8 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.db.models import TextField, Value
+from django.db.models.functions import Concat
 from django.test import Client
 from django.utils import timezone
 
@@ -262,12 +264,10 @@ def test_site_audit_names_fixed_and_new_findings(home: Member) -> None:
     AuditFinding.objects.exclude(type__in=("seo", "security")).delete()
     day = previous_report_time(before.created_at, audit.created_at)
     sentence = f"The same scores as in the scan of {day}."
-    left = "2 left: Meh thing found, Meh thing found."
+    left = "1 left: Meh thing found."
     page, xpath = f"/audit/{audit.id}", "//p[@class='since']"
-    assert element_texts(client.get(page), xpath) == [
-        f"{sentence} 1 fixed: Old thing. {left} 2 new: Bad thing found, Bad thing found."
-    ]
-    assert page_of(client.get(page)).xpath(f"{xpath}//a/@href")[-1].endswith("#check-seo-bad")
+    assert element_texts(client.get(page), xpath) == [f"{sentence} 1 fixed: Old thing. {left} 1 new: Bad thing found."]
+    assert page_of(client.get(page)).xpath(f"{xpath}//a/@href")[-1].endswith("#check-security-bad")
     # A check that could not run, or a page that was not scanned, proves no repair.
     Audit.objects.filter(id=audit.id).update(status="partial")
     skipped = [{"id": "old", "name": "Old", "reason": "Timeout"}]
@@ -283,9 +283,24 @@ def test_comparison_names_three_findings_of_many(home: Member) -> None:
     site_audit(home, 3, created_at=NOW() - timedelta(hours=26))
     audit, client = site_audit(home, 3), browser_of(home)
     Audit.objects.update(status="completed")
+    AuditFinding.objects.update(title=Concat("type", Value(": "), "title", output_field=TextField()))
     (sentence,) = element_texts(client.get(f"/audit/{audit.id}"), "//p[@class='since']")
-    assert sentence.count("Meh thing found") == 3
+    assert "8 left: " in sentence
+    assert sentence.count(": Meh thing found") == 3
     assert sentence.endswith("and 5 more.")
+
+
+def test_comparison_names_a_title_of_several_types_once(home: Member) -> None:
+    before = site_audit(home, 3, created_at=NOW() - timedelta(hours=26))
+    audit, client = site_audit(home, 3), browser_of(home)
+    Audit.objects.update(status="completed")
+    AuditFinding.objects.filter(audit=audit, type="seo", check_id="bad").delete()
+    old = {"status": "fail", "severity": "high", "pages_affected": 1, "points": 1.0}
+    for type in ("seo", "security"):
+        AuditFinding.objects.create(audit=before, type=type, check_id="old", title="Old thing", **old)
+    (sentence,) = element_texts(client.get(f"/audit/{audit.id}"), "//p[@class='since']")
+    # SEO no longer reports the bad thing, but the other types do.
+    assert sentence.endswith(" 1 fixed: Old thing. 2 left: Meh thing found, Bad thing found.")
 
 
 def test_critical_findings_precede_skipped_checks(home: Member) -> None:
