@@ -23,7 +23,8 @@ from tests.website_scan.command.reports import check_result, failed_scan, judged
 from website_scan.command.arguments import Options
 from website_scan.command.formats import WRITERS
 from website_scan.command.formats.markdown import code, escaped, link
-from website_scan.command.formats.text import MAX_WIDTH, colored, plain, text
+from website_scan.command.formats.site_text import site_text
+from website_scan.command.formats.text import MAX_WIDTH, colored, plain, summary, text
 from website_scan.command.gate import BASELINE_REASON, CommandReport, CommandResult, Gate
 from website_scan.command.output import OutputWriter, formatted
 from website_scan.findings import ScanType, Severity
@@ -533,3 +534,23 @@ def test_text_ends_with_one_line_for_each_report(capsys: pytest.CaptureFixture[s
         other,
         "  security       not scanned",
     ]
+
+
+@pytest.mark.parametrize(
+    ("score", "grade", "color"),
+    [(98, "A+", 32), (97, "A", 32), (90, "A", 32), (89, "B", 33), (70, "C", 33), (69, "D", 31), (59, "F", 31)],
+)
+def test_scores_are_colored_by_grade(score: int, grade: str, color: int) -> None:
+    """Regression test: a "B" was red like an "F", because a check had failed."""
+    report = judged_report(check_result("hsts", "fail", Severity.HIGH))
+    graded = replace(report, export={**report.export, "score": score, "grade": grade})
+    assert f"\x1b[{color}m{score}/100  {grade}" in next(text(graded, colored))
+    assert f"\x1b[{color}m {score}/100  {grade}" in list(summary([graded], colored))[-1]
+    lines = list(site_text(CommandResult([graded], [], 1), colored, MAX_WIDTH))
+    assert f"\x1b[{color}mlowest score  {score}/100 {grade}" in lines[-1]
+
+
+def test_accepted_findings_do_not_color_the_score() -> None:
+    report = judged_report(check_result("known", "fail", Severity.CRITICAL))
+    accepted = replace(report, accepted={"known": BASELINE_REASON}, accepted_score=92)
+    assert "\x1b[32m92/100" in next(text(accepted, colored))

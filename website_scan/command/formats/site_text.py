@@ -12,6 +12,7 @@ from website_scan.command.formats.text import (
     TextLines,
     browser_sentences,
     finding_lines,
+    score_style,
     section,
     totals,
 )
@@ -117,9 +118,8 @@ def _type_summaries(reports: Sequence[CommandReport], findings: Sequence[SiteFin
     for scan_type in dict.fromkeys(report.type for report in reports):
         own = [finding.finding for finding in findings if finding.report.type == scan_type]
         lowest = min((report for report in reports if report.type == scan_type), key=lambda report: report.score or 0)
-        style = "fail" if any(finding["status"] == "fail" for finding in own) else "good"
-        score = f"lowest score {lowest.score:>3}/100{_grade(lowest)}"
-        yield f"  {scan_type:<{TYPE_WIDTH}}  {paint(style, f'{score:<23}')}  {totals(own) or 'no findings'}"
+        score = paint(score_style(lowest), f"{f'lowest score {lowest.score:>3}/100{_grade(lowest)}':<23}")
+        yield f"  {scan_type:<{TYPE_WIDTH}}  {score}  {totals(own) or 'no findings'}"
 
 
 def _column_width(scan_type: str) -> int:

@@ -14,6 +14,7 @@ from website_scan.report.browserless import MEANING_WITHOUT_BROWSER
 from website_scan.report.levels import finding_level
 from website_scan.report.places import count_places, stored_places
 from website_scan.report_json import ExportedFinding, ExportJson
+from website_scan.scoring import mean_grade
 from website_scan.wording import message_without_places
 
 # The formats `full` and `html` contain all places of a finding.
@@ -24,6 +25,7 @@ TYPE_WIDTH = max(map(len, ScanType))
 MAX_PLACE_CHARACTERS = 120
 # Parameters of the SGR escape sequence for colours (ECMA-48, section 8.3.117).
 STYLES = {"fail": "31", "warn": "33", "good": "32", "bold": "1", "dim": "2"}
+GRADE_STYLES = {"A+": "good", "A": "good", "B": "warn", "C": "warn", "D": "fail", "F": "fail"}
 
 Paint = Callable[[str, str], str]
 
@@ -63,7 +65,8 @@ def text(
         yield paint("fail", f"{report.url}  {failed}  not scanned")
         yield from lines.wrap(report.error["message"], 2)
         return
-    yield paint("bold", f"{report.addresses}  {report.type}  {_score(report)}")
+    score = paint(score_style(report), _score(report))
+    yield paint("bold", f"{report.addresses}  {report.type}") + f"  {score}"
     if report.notice:
         yield from lines.wrap(report.notice, 2, "warn")
     if not is_quiet:
@@ -110,8 +113,8 @@ def summary(reports: Sequence[CommandReport], paint: Paint = plain) -> Iterator[
             yield f"  {report.type:<{TYPE_WIDTH}}  " + paint("fail", "not scanned")
             continue
         findings = totals([finding for _, finding in report.findings()]) or "no findings"
-        style = "fail" if any(check["status"] == "fail" for _, check in report.findings()) else "good"
-        yield f"  {report.type:<{TYPE_WIDTH}}  {paint(style, f'{_score(report, 3):<11}')}  {findings}"
+        score = paint(score_style(report), f"{_score(report, 3):<11}")
+        yield f"  {report.type:<{TYPE_WIDTH}}  {score}  {findings}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +146,11 @@ def _score(report: CommandReport, width: int = 0) -> str:
     if report.accepted_score is None:
         return f"{score}  (with {accepted})"
     return f"{report.accepted_score:>{width}}/100  ({score} with {accepted})"
+
+
+def score_style(report: CommandReport) -> str:
+    """Return the style of a report's score by its grade: green for an A, yellow for a B or C, red for a D or F."""
+    return GRADE_STYLES[mean_grade(report.score or 0, is_flawless=True)]
 
 
 def section(title: str, mark: str, entries: Sequence[str], lines: TextLines, style: str = "") -> Iterator[str]:
