@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 import json
 import re
 import unicodedata
@@ -443,7 +444,8 @@ def test_text_reports_the_same_fact_only_once(repeat: Repeat) -> None:
     second = judged_report(check_result(repeated.id), check_result("other"), type=repeated.type)
     reference = f"The {reported.type.label} report has the same finding: {reported.id} is wrong ({reported.id})."
     lines = list(text(second, width=MAX_WIDTH, others=[first, second]))
-    assert lines[lines.index(f"  ✗ {repeated.id} is wrong (high, Headers)") + 1] == f"    {reference}"
+    (title,) = (number for number, line in enumerate(lines) if line.startswith(f"  ✗ {repeated.id} is wrong (high, "))
+    assert lines[title + 1] == f"    {reference}"
     assert f"    Fix: Mend {repeated.id}." not in lines
     assert "    Fix: Mend other." in lines
     assert f"    Fix: Mend {reported.id}." in list(text(first, others=[first, second]))
@@ -478,7 +480,7 @@ def test_quiet_text_omits_accepted_findings() -> None:
     assert "known is wrong" not in quiet
     assert "hsts is wrong" in quiet
     assert quiet.splitlines()[0].endswith(
-        f"  {report.score}/100  ({export['score']}/100  {export['grade']} with 1 accepted finding)"
+        f"  {report.score}/100  ({export['score']}/100 {export['grade']} with 1 accepted)"
     )
 
 
@@ -554,3 +556,27 @@ def test_accepted_findings_do_not_color_the_score() -> None:
     report = judged_report(check_result("known", "fail", Severity.CRITICAL))
     accepted = replace(report, accepted={"known": BASELINE_REASON}, accepted_score=92)
     assert "\x1b[32m92/100" in next(text(accepted, colored))
+
+
+@pytest.mark.parametrize("width", [40, 80, 120])
+def test_long_titles_are_wrapped_and_name_the_outcome(width: int) -> None:
+    """Regression test: a title with its category was longer than a terminal of 80 columns."""
+    title = "Check by hand: links with the same name lead to the same place"
+    report = judged_report(replace(check_result("link-purpose", "warn", Severity.LOW), title=title))
+    lines = list(text(report, width=width))
+    first = next(number for number, line in enumerate(lines) if line.startswith("  ! Check by hand"))
+    rest = list(itertools.takewhile(lambda line: not line.endswith(")"), lines[first:]))
+    rows = lines[first : first + len(rest) + 1]
+    assert " ".join(row.strip() for row in rows) == f"! {title} (low, Headers, link-purpose.faulty)"
+    assert max(map(len, rows)) <= width
+    assert all(row.startswith("    ") for row in rows[1:])
+
+
+def test_summary_aligns_scores_with_accepted_findings() -> None:
+    security = judged_report(check_result("known", "fail", Severity.CRITICAL), check_result("csp", "warn"))
+    accepted = replace(security, accepted={"known": BASELINE_REASON}, accepted_score=92)
+    seo = judged_report(check_result("title", "warn"), type=ScanType.SEO)
+    _, first, second = summary([accepted, seo])
+    assert first.index("1 warning") == second.index("1 warning")
+    export = security.export
+    assert first.endswith(f"1 warning  ({export['score']}/100 {export['grade']} with 1 accepted)")
