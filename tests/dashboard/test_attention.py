@@ -62,6 +62,13 @@ def test_overview_begins_with_urgent_problems(home: Member) -> None:
     assert len(form.xpath(".//input[not(@type='hidden')]")) == 1
 
 
+def test_overview_of_monitored_sites_does_not_miss_reports(home: Member) -> None:
+    """Regression test: above the problems of 40 monitored sites, the overview said that there were no reports."""
+    assert "has no reports yet" in text_of(browser_of(home).get("/o/home/"))
+    create_sites(home, 1)
+    assert "has no reports yet" not in text_of(browser_of(home).get("/o/home/"))
+
+
 @pytest.mark.parametrize("number", [1, 40, SITES])
 def test_overview_is_fast_for_any_number_of_sites(home: Member, number: int) -> None:
     create_sites(home, number)

@@ -16,6 +16,7 @@ from accounts.models import ActivityEvent, Membership, MonthlyUsage, Tier, User
 from reports.models import Report
 from reports.page.since import previous_report_time
 from scans.models import Scan
+from scans.visits.claims import claim_scan, finish_scan
 from sites.audits.pages import page as audit_page
 from sites.models import Audit, AuditFinding, AuditPage
 from tests.factories import Member, finished_scan, make_result, member_of
@@ -23,7 +24,10 @@ from tests.page_reading import browser_of, page_of, rows_of, text_of, used
 from tests.populated_audits import FAILED, SITE, look_at, make_audit, make_pages, release
 from tests.queries import counted
 from tests.responses import ClientResponse
-from website_scan.result import ScanError
+from tests.results import check_of
+from website_scan.findings import HIGH
+from website_scan.places import Element
+from website_scan.result import CategoryResult, ScanError
 
 NOW = timezone.now
 FAILURE: dict[str, Any] = {"status": "failed", "score": None, "grade": None, "categories": (), "error": FAILED}
@@ -513,6 +517,24 @@ def test_developer_text_names_affected_pages(home: Member) -> None:
     assert "Meh thing" not in text
     Audit.objects.update(status="running")
     assert client.get(f"/audit/{audit.id}/for-developer.txt").status_code == 404
+
+
+def test_developer_text_of_a_page_counts_elements_of_the_same_kind(home: Member) -> None:
+    """Regression test: three images without alternative text became two, because two have the same fingerprint."""
+    audit = make_audit(home, types=["accessibility"])
+    (page,) = make_pages(audit, [SITE])
+    (scan,) = release(page, NOW())
+    images = [
+        Element(f'img[src$="{name}.png"]', f'<img src="/{name}.png">', ancestry=ancestry)
+        for name, ancestry in (("cart", "header > img"), ("green", "ul > li > img"), ("black", "ul > li > img"))
+    ]
+    check = check_of("image-alt", "Images", "Images without text", "fail", HIGH, HIGH, "No text.", "Add it.", images)
+    claim = claim_scan(scan.id)
+    assert claim is not None
+    finish_scan(claim, make_result(scan, categories=(CategoryResult("text", "Text alternatives", 10, (check,), 71),)))
+    text = browser_of(home).get(f"/audit/{audit.id}/for-developer.txt").content.decode()
+    assert '- img[src$="cart.png"]\n' in text, text
+    assert '- img[src$="green.png"] and 1 more of its kind\n' in text, text
 
 
 def test_critical_and_high_findings_begin_with_their_consequence(home: Member) -> None:
