@@ -181,6 +181,22 @@ def test_preview_findings_are_not_in_the_baseline(site: Site, folder: Path) -> N
     assert not known & set(report["accepted"])
 
 
+@pytest.mark.parametrize(
+    ("markup", "is_accepted"),
+    [
+        ("<form><input type=text></form>", True),
+        ("<form action=/login><input type=password></form>", True),
+        ("<form action=http://shop.example.com/search><input type=text></form>", False),
+        ("<form action=http://127.0.0.1:9/><input type=text></form><form><input type=text></form>", False),
+    ],
+)
+def test_forms_of_a_preview_need_no_https(site: Site, folder: Path, markup: str, is_accepted: bool) -> None:
+    """Regression test: a search form failed the gate of a preview, because the local server has no HTTPS."""
+    site.routes["/"] = Answer(HEAD + markup)
+    ran = run_here("scan", f"{site.url}/", "--type", "security", "--format", "json")
+    assert ("insecure-form" in json.loads(ran.stdout)["accepted"]) is is_accepted
+
+
 def test_origin_is_probed_once_for_all_pages(site: Site, folder: Path) -> None:
     site.routes |= {f"/{name}": Answer(HEAD) for name in "abc"}
     urls = [f"{site.url}/{name}" for name in "abc"]
