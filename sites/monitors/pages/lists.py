@@ -204,10 +204,7 @@ class News:
 
 @dataclass(frozen=True, slots=True)
 class LatestChanges:
-    """Latest changes that monitors reported, for the worse and for the better.
-
-    `has_more` is True if more monitors have reported changes recently.
-    """
+    """Latest changes that monitors reported, for the worse and for the better, and whether there are more."""
 
     worse: list[News]
     better: list[News]
@@ -290,11 +287,9 @@ def monitor_rows(organization_id: int, monitors: Sequence[Monitor]) -> list[Moni
 
 def latest_changes(organization_ids: Sequence[int], now: datetime) -> LatestChanges:
     """Return the latest changes for the overview. A run may have changed in both directions."""
-    rows = access.fetch_rows_of_several(
-        LATEST_CHANGES, organization_ids, since=now - RECENTLY, most=MAX_OVERVIEW_ITEMS + 1
-    )
-    worse: list[News] = []
-    better: list[News] = []
+    most = MAX_OVERVIEW_ITEMS + 1
+    rows = access.fetch_rows_of_several(LATEST_CHANGES, organization_ids, since=now - RECENTLY, most=most)
+    worse, better = list[News](), list[News]()
     for id, name, at, news in rows[:MAX_OVERVIEW_ITEMS]:
         changes = changes_of(json.loads(news))
         for group, is_better in ((worse, False), (better, True)):
