@@ -76,6 +76,21 @@ def test_header_fits_a_phone_with_a_long_organization_name(
     assert ends[-1] <= PHONE["width"]
 
 
+@pytest.mark.parametrize("path", ["/account/quiet-hours/", "/o/home/maintenance/new"])
+def test_new_form_proposes_the_time_zone_of_the_browser(
+    visit: Visit, ada: User, live_server: pytest_django.live_server_helper.LiveServer, path: str
+) -> None:
+    """Regression test: new forms started with UTC."""
+    session = browser_of(ada).cookies["sessionid"].value
+
+    def open_page(context: BrowserContext, page: Page) -> None:
+        context.add_cookies([{"name": "sessionid", "value": session, "url": live_server.url}])
+        page.goto(live_server.url + path)
+        expect(page.get_by_label("Time zone")).to_have_value("Asia/Tokyo")
+
+    visit(open_page, timezone_id="Asia/Tokyo")
+
+
 def test_menus_work_by_keyboard_without_scripts(
     visit: Visit, ada: User, live_server: pytest_django.live_server_helper.LiveServer
 ) -> None:
