@@ -48,6 +48,7 @@ from reports.sample_views import frozen, sample, sample_card, sample_picture, sa
 from reports.views import (
     card,
     compare,
+    conformance,
     developer_text,
     export,
     film_frame,
@@ -342,6 +343,7 @@ urlpatterns = [
     path("report/<any:scan_id>/film/<int:number>.jpg", film_frame, name="report-film-frame"),
     path("report/<any:scan_id>/card/<str:digest>.png", card, name="report-card"),
     path("report/<any:scan_id>/export/<str:export_format>", export, name="report-page-export"),
+    path("report/<any:scan_id>/conformance/<str:export_format>", conformance, name="report-criteria"),
     path("report/<any:scan_id>/for-developer.txt", developer_text, name="report-developer-text"),
     path("report/<any:scan_id>/diff", compare, name="report-compare"),
     path("report/<any:scan_id>/progress", progress, name="report-progress"),
@@ -350,6 +352,7 @@ urlpatterns = [
     path("audit/<any:audit_id>/progress", audit_pages.progress, name="audit-progress"),
     path("audit/<any:audit_id>/card/<str:digest>.png", audit_pages.card, name="audit-card"),
     path("audit/<any:audit_id>/export/<str:export_format>", audit_pages.export, name="audit-page-export"),
+    path("audit/<any:audit_id>/conformance/<str:export_format>", audit_pages.conformance, name="audit-criteria"),
     path("audit/<any:audit_id>/for-developer.txt", audit_pages.developer_text, name="audit-developer-text"),
     path("audit/<any:audit_id>/share", audit_pages.share, name="audit-share"),
     path("audit/<any:audit_id>", audit_pages.audit, name="audit-page"),

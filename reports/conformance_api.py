@@ -92,11 +92,18 @@ def conformance_response(
     """Return the results of the page or site `url` in the requested format."""
     if body_format == "json":
         return Answer[Conformance](conformance)
+    return conformance_file(conformance, body_format, id, url, completed_at)
+
+
+def conformance_file(conformance: Conformance, body_format: str, id: str, url: str, completed_at: str) -> HttpResponse:
+    """Return the results of the page or site `url` as a file to download, in one of FORMATS."""
     if body_format == "csv":
         response = HttpResponse(conformance_csv(conformance), content_type="text/csv; charset=utf-8")
-    else:
+    elif body_format == "earl":
         content = compact_json(earl(url, completed_at, conformance))
         response = HttpResponse(content, content_type="application/ld+json")
-    ending = "csv" if body_format == "csv" else "jsonld"
+    else:
+        response = HttpResponse(compact_json(conformance), content_type="application/json")
+    ending = "jsonld" if body_format == "earl" else body_format
     response["Content-Disposition"] = f'attachment; filename="{id}-{conformance["standard"]}.{ending}"'
     return response

@@ -22,6 +22,8 @@ from accounts.branding import branding_of
 from accounts.identity.freshness import session_suffices
 from accounts.shared_pages import require_visible, surroundings
 from infrastructure.web.cards import responses as cards
+from reports.conformance_api import FORMATS as CONFORMANCE_FORMATS
+from reports.conformance_api import conformance_file
 from reports.mutes.services import active_mutes
 from reports.page.history import comparable_reports
 from reports.page.preview import card_address, card_of
@@ -31,6 +33,7 @@ from reports.services import ReportsNotComparable, require_comparable
 from reports.visibility import VisibleScan, find_visible_scan, set_sharing
 from scans.check_catalogue import check_pages
 from scans.models import Scan
+from website_scan.report.conformance import DEFAULT_LEVEL, DEFAULT_STANDARD, conformance_of_reports
 from website_scan.report.diff import diff
 from website_scan.report.explanations import advice
 from website_scan.report.exports import FORMATS
@@ -177,6 +180,19 @@ def export(request: HttpRequest, visible: VisibleScan, export_format: str) -> Ht
     response = HttpResponse(content, content_type=chosen_format.media_type)
     response["Content-Disposition"] = f'attachment; filename="{visible.scan.id}.{export_format}"'
     return response
+
+
+@require_safe
+@_require_visible
+def conformance(request: HttpRequest, visible: VisibleScan, export_format: str) -> HttpResponse:
+    """Download the results of an accessibility report by success criterion of WCAG 2.2, levels A and AA."""
+    row = visible.reports().only("export").first() if visible.scan.type == Scan.Type.ACCESSIBILITY else None
+    if row is None or export_format not in CONFORMANCE_FORMATS:
+        return _not_found(request)
+    export_json = row.export_json
+    results = conformance_of_reports([export_json], DEFAULT_STANDARD, DEFAULT_LEVEL)
+    url = export_json.get("final_url") or export_json["url"]
+    return conformance_file(results, export_format, visible.scan.id, url, export_json["completed_at"])
 
 
 @require_safe

@@ -432,6 +432,8 @@ TABLE: dict[str, tuple[str, str, str]] = {
         r"/report/{scan_id}/card/\w{{16}}\.png",
     ),
     "report/<any:scan_id>/export/<str:export_format>": (MEMBERS, METHOD_NOT_ALLOWED, ""),
+    # The report is of another type.
+    "report/<any:scan_id>/conformance/<str:export_format>": ("404 404 404 404 404 login", METHOD_NOT_ALLOWED, ""),
     "report/<any:scan_id>/for-developer.txt": (MEMBERS, METHOD_NOT_ALLOWED, ""),
     "report/<any:scan_id>/share": (METHOD_NOT_ALLOWED, REDIRECT_FOR_MEMBERS, r"/report/{scan_id}\?shared=now"),
     # Anybody with the URL of a shared list sees its statistics.
@@ -457,6 +459,7 @@ TABLE: dict[str, tuple[str, str, str]] = {
         r"/audit/{audit_id}/card/\w{{16}}\.png",
     ),
     "audit/<any:audit_id>/export/<str:export_format>": (MEMBERS, METHOD_NOT_ALLOWED, ""),
+    "audit/<any:audit_id>/conformance/<str:export_format>": (MEMBERS, METHOD_NOT_ALLOWED, ""),
     "audit/<any:audit_id>/for-developer.txt": (MEMBERS, METHOD_NOT_ALLOWED, ""),
     "audit/<any:audit_id>/share": (METHOD_NOT_ALLOWED, REDIRECT_FOR_MEMBERS, r"/audit/{audit_id}\?shared=now"),
 }
@@ -901,6 +904,7 @@ def test_strangers_only_see_the_shared_audit(world: World) -> None:
         f"{page}?type=seo",
         f"{page}/export/csv",
         f"{page}/for-developer.txt",
+        f"{page}/conformance/earl",
         pages_audit,
         f"{pages_audit}?show=pages",
     ]

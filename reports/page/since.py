@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Generic, TypeVar
 
+from infrastructure.web.time_zones import in_zone, with_zone
 from website_scan.report.diff import Change, Diff
 from website_scan.report_json import ExportJson
 
 T = TypeVar("T")
 
 MAX_NAMED = 3
+DAY = "%Y-%m-%d"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,10 +81,10 @@ def _skipped_check_ids(export: ExportJson) -> set[str]:
 
 
 def previous_report_time(before: datetime, after: datetime) -> str:
-    """Return the date of the previous report as text.
+    """Return the date of the previous report in the reader's time zone as text.
 
-    Returns the time instead if both reports are from the same day.
+    Returns the time and the zone's name instead if both reports are from the same day.
     """
-    if before.date() == after.date():
-        return f"{before:%H:%M} UTC"
-    return f"{before:%-d %B}" if before.year == after.year else f"{before:%-d %B %Y}"
+    if in_zone(before, DAY) == in_zone(after, DAY):
+        return with_zone(before, "%H:%M")
+    return in_zone(before, "%-d %B" if in_zone(before, "%Y") == in_zone(after, "%Y") else "%-d %B %Y")

@@ -10,7 +10,7 @@ import pytest_django
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import BrowserContext, Page, expect
 
-from accounts.models import Membership, User
+from accounts.models import Membership, Organization, User
 from tests.accounts.conftest import Visit
 from tests.factories import browser_of, member_of, person_of
 
@@ -52,6 +52,43 @@ def test_open_menus_are_accessible(
 
     problems = visit(open_page, color_scheme=scheme, viewport=PHONE)
     assert problems == {".menu-button": [], ".switch-button": [], ".person": []}
+
+
+@pytest.mark.parametrize("name", ["Home", "Städtische Bibliotheken und Archive am Niederrhein", "W" * 60])
+def test_header_fits_a_phone_with_a_long_organization_name(
+    visit: Visit, ada: User, live_server: pytest_django.live_server_helper.LiveServer, name: str
+) -> None:
+    """Regression test: a long name pushed the menu of the person out of the header."""
+    Organization.objects.filter(slug="home").update(name=name)
+    session = browser_of(ada).cookies["sessionid"].value
+
+    def measure(context: BrowserContext, page: Page) -> tuple[int, list[float]]:
+        context.add_cookies([{"name": "sessionid", "value": session, "url": live_server.url}])
+        page.goto(f"{live_server.url}/o/home/members/")
+        boxes = [page.locator(button).bounding_box() for button in (".menu-button", ".switch-button", ".person")]
+        ends = [box["x"] + box["width"] for box in boxes if box is not None]
+        return page.evaluate("document.documentElement.scrollWidth"), ends
+
+    width, ends = visit(measure, viewport=PHONE)
+    assert width <= PHONE["width"]
+    assert len(ends) == 3
+    assert ends == sorted(ends)
+    assert ends[-1] <= PHONE["width"]
+
+
+@pytest.mark.parametrize("path", ["/account/quiet-hours/", "/o/home/maintenance/new"])
+def test_new_form_proposes_the_time_zone_of_the_browser(
+    visit: Visit, ada: User, live_server: pytest_django.live_server_helper.LiveServer, path: str
+) -> None:
+    """Regression test: new forms started with UTC."""
+    session = browser_of(ada).cookies["sessionid"].value
+
+    def open_page(context: BrowserContext, page: Page) -> None:
+        context.add_cookies([{"name": "sessionid", "value": session, "url": live_server.url}])
+        page.goto(live_server.url + path)
+        expect(page.get_by_label("Time zone")).to_have_value("Asia/Tokyo")
+
+    visit(open_page, timezone_id="Asia/Tokyo")
 
 
 def test_menus_work_by_keyboard_without_scripts(

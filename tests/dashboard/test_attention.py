@@ -12,7 +12,7 @@ from dashboard.attention import limit_sentences, problems, quota_end
 from sites.models import Monitor, SiteFinding, SiteState
 from tests.factories import Member
 from tests.page_reading import browser_of, page_of, text_of
-from tests.populated_monitors import make_monitor
+from tests.populated_monitors import finding, make_monitor, news
 from tests.queries import counted
 
 SITES = 1_000
@@ -60,6 +60,27 @@ def test_overview_begins_with_urgent_problems(home: Member) -> None:
     assert "Monitors that notify nobody" in text
     form = page_of(browser_of(home).get("/o/home/")).xpath("//form[@id='new-scan']")[0]
     assert len(form.xpath(".//input[not(@type='hidden')]")) == 1
+
+
+def test_overview_of_monitored_sites_does_not_miss_reports(home: Member) -> None:
+    """Regression test: above the problems of 40 monitored sites, the overview said that there were no reports."""
+    assert "has no reports yet" in text_of(browser_of(home).get("/o/home/"))
+    create_sites(home, 1)
+    assert "has no reports yet" not in text_of(browser_of(home).get("/o/home/"))
+
+
+@pytest.mark.parametrize(("number", "has_more"), [(5, False), (6, True)])
+def test_overview_says_that_more_monitors_changed(home: Member, number: int, has_more: bool) -> None:
+    """Regression test: of 19 changed sites, the overview showed five and did not mention the others."""
+    now = timezone.now()
+    for n in range(number):
+        monitor = make_monitor(home, name=f"shop {n}")
+        changes = news(new=[finding("Environment file is public")])
+        monitor.runs.create(due_at=now, not_before=now, status="done", ended_at=now, news=changes)
+    page = page_of(browser_of(home).get("/o/home/"))
+    rows = [row.text_content() for row in page.xpath("//li[@class='one-line-news']")]
+    assert len(rows) == 5
+    assert ("/o/home/monitors/?sort=-scanned" in page.xpath("//p[@class='hint']/a/@href")) is has_more
 
 
 @pytest.mark.parametrize("number", [1, 40, SITES])

@@ -188,7 +188,7 @@ def _refuse_blocked(host: str, port: int, policy: Policy) -> bool:
     try:
         address = ip_address(host)
     except ValueError:
-        _refuse_reserved_name(host, exempted, policy)
+        _refuse_reserved_name(host, exempted)
         return bool(exempted)
     if reason := refusal(address, exempted, own_addresses(), policy.denied_networks):
         logger.info("a target is refused: %s", reason)
@@ -198,15 +198,13 @@ def _refuse_blocked(host: str, port: int, policy: Policy) -> bool:
     return is_exempted(address, exempted)
 
 
-def _refuse_reserved_name(host: str, exempted: tuple[IPNetwork, ...], policy: Policy) -> None:
-    is_loopback = is_loopback_name(host) if policy.typed_loopback else host == "localhost"
-    if is_loopback and any(is_exempted(address, exempted) for address in LOOPBACK):
-        return
+def _refuse_reserved_name(host: str, exempted: tuple[IPNetwork, ...]) -> None:
     if is_loopback_name(host):
-        setting = " An operator can allow it with SCAN_ALLOWED_NETWORKS=127.0.0.0/8." if host == "localhost" else ""
+        if any(is_exempted(address, exempted) for address in LOOPBACK):
+            return
         raise Blocked(
             f"{host} is this machine, not a public site. To scan a site on your own machine, use the command "
-            f"website-scan.{setting}"
+            "website-scan. An operator can allow it with SCAN_ALLOWED_NETWORKS=127.0.0.0/8."
         )
     if "." not in host or not RESERVED_SUFFIXES.isdisjoint(_parent_domains(host)):
         raise Blocked(f"{host} is a reserved name, not a public site.")

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from reports.models import Report
 from sites.audits.findings import ListedFinding, in_order, listed
 from sites.audits.muting import ALL, AuditMutes
 from sites.audits.pages.page import LABELS
 from sites.models import Audit
 from website_scan.findings import SEVERE
 from website_scan.report.developer_text import MAX_PLACES, DeveloperFinding, DeveloperText
+from website_scan.report.places import describe_places
+from website_scan.report_json import checks_of
 
 MAX_SAMPLES = 2
 
@@ -19,19 +24,36 @@ def developer_text_of(audit: Audit, mutes: AuditMutes, readers: str) -> str:
     """
     rows = [row for row in in_order(audit) if row.severity in SEVERE]
     findings = [finding for finding in listed(audit, rows, mutes, MAX_PLACES) if not finding.is_muted]
+    descriptions = _place_descriptions(audit)
     return DeveloperText(
         address=audit.url,
         day=audit.created_at.date(),
         grades={str(LABELS[type]): score["grade"] or "" for type, score in audit.scores.items()},
-        findings=[_developer_finding(audit, finding) for finding in findings],
+        findings=[_developer_finding(audit, finding, descriptions) for finding in findings],
         link=audit.audit_url,
         readers=readers,
     ).render()
 
 
-def _developer_finding(audit: Audit, finding: ListedFinding) -> DeveloperFinding:
+def _place_descriptions(audit: Audit) -> Mapping[str, str]:
+    """Return descriptions of places by fingerprint for the audit of a single page; empty for a site.
+
+    A description also counts the other elements with the same fingerprint, such as "img.tea and 2 more of its kind".
+    """
+    if audit.kind != Audit.Kind.PAGE:
+        return {}
+    reports = Report.objects.filter(scan__audit_page__audit=audit).only("export")
+    checks = [check for report in reports for _, check in checks_of(report.export_json) if check["status"] != "pass"]
+    return {fingerprint: text for check in checks for fingerprint, text in describe_places(check).items()}
+
+
+def _developer_finding(audit: Audit, finding: ListedFinding, descriptions: Mapping[str, str]) -> DeveloperFinding:
     row = finding.row
-    places = [place.row.place for place in finding.places if place.row.place and place.muted_on.pages != ALL]
+    places = [
+        descriptions.get(place.row.fingerprint) or place.row.place
+        for place in finding.places
+        if place.row.place and place.muted_on.pages != ALL
+    ]
     return DeveloperFinding(
         title=row.title,
         type=str(LABELS[row.type]),

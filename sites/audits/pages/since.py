@@ -137,7 +137,8 @@ def _groups(
 ) -> tuple[NamedFindings[NamedFinding], ...]:
     """Return the fixed, remaining and new findings of the compared types, without empty groups.
 
-    If more pages than before could not be scanned, no finding counts as fixed.
+    A title that several types report is named once. If more pages than before could not be scanned, no finding counts
+    as fixed.
     """
     rows = [row for row in in_order(audit) if row.type in types]
     muted = mutes.of(rows)
@@ -145,20 +146,24 @@ def _groups(
     not_judged: set[tuple[str, ...]] = set()
     if Audit.Status.PARTIAL in (audit.status, before.status):
         not_judged = set(access.fetch_rows(SKIPPED_SQL, audit.organization_id, audits=[audit.id, before.id]))
-    fixed = [
-        NamedFinding(title, "")
+    titles_now = {row.title for row in rows}
+    fixed = {
+        title: NamedFinding(title, "")
         for (type, check_id), title in findings_before.items()
         if type in types and (type, check_id) not in now | not_judged and audit.pages_failed <= before.pages_failed
-    ]
-    left: list[NamedFinding] = []
-    new: list[NamedFinding] = []
+        # A problem is not fixed while another type still reports it.
+        if title not in titles_now
+    }
+    left: dict[str, NamedFinding] = {}
+    new: dict[str, NamedFinding] = {}
     for row in rows:
         if muted[row.id].pages == ALL:
             continue
         group = left if (row.type, row.check_id) in findings_before else new
         if group is left or (row.type, row.check_id) not in not_judged:
-            group.append(NamedFinding(row.title, _finding_url(audit, row)))
-    return name_first({"Fixed": fixed, "Left": left, "New": new})
+            group.setdefault(row.title, NamedFinding(row.title, _finding_url(audit, row)))
+    only_left = [finding for title, finding in left.items() if title not in new]
+    return name_first({"Fixed": [*fixed.values()], "Left": only_left, "New": [*new.values()]})
 
 
 def _finding_url(audit: Audit, row: AuditFinding) -> str:

@@ -21,9 +21,12 @@ from accounts.branding import branding_of
 from accounts.identity.freshness import session_suffices
 from accounts.shared_pages import readers_sentence, require_visible, surroundings
 from infrastructure.web.cards import responses as cards
+from reports.conformance_api import FORMATS as CONFORMANCE_FORMATS
+from reports.conformance_api import conformance_file
 from reports.mutes.services import active_mutes
 from scans.models import Scan
 from sites.audits import exports
+from sites.audits.conformance import TYPE, conformance_of_audit
 from sites.audits.muting import AuditMutes
 from sites.audits.pages import findings as audit_findings
 from sites.audits.pages import page as audit_page
@@ -32,8 +35,10 @@ from sites.audits.pages.preview import card_address, card_of, preview_of, previe
 from sites.audits.pages.since import compare_with_previous_audit
 from sites.audits.visibility import VisibleAudit, find_visible_audit, set_sharing
 from sites.models import Audit
+from website_scan.report.conformance import DEFAULT_LEVEL, DEFAULT_STANDARD
 from website_scan.report.exports import FORMATS
 from website_scan.report.references import safe_link
+from website_scan.timestamps import timestamp
 
 
 def _not_found(request: HttpRequest) -> HttpResponse:
@@ -117,6 +122,19 @@ def export(request: HttpRequest, visible: VisibleAudit, export_format: str) -> H
     response = StreamingHttpResponse(pieces, content_type=FORMATS[export_format].media_type)
     response["Content-Disposition"] = f'attachment; filename="{audit_row.id}.{export_format}"'
     return response
+
+
+@require_safe
+@_require_visible
+def conformance(request: HttpRequest, visible: VisibleAudit, export_format: str) -> HttpResponse:
+    """Download the results of a finished audit by success criterion of WCAG 2.2, levels A and AA."""
+    audit_row = visible.audit
+    is_readable = audit_row.is_final and audit_row.is_kept and TYPE in audit_row.types
+    if not is_readable or export_format not in CONFORMANCE_FORMATS:
+        return _not_found(request)
+    results = conformance_of_audit(audit_row, DEFAULT_STANDARD, DEFAULT_LEVEL)
+    completed_at = timestamp(audit_row.completed_at or audit_row.created_at)
+    return conformance_file(results, export_format, audit_row.id, audit_row.url, completed_at)
 
 
 @require_safe

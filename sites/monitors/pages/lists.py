@@ -204,10 +204,11 @@ class News:
 
 @dataclass(frozen=True, slots=True)
 class LatestChanges:
-    """Latest changes that monitors reported, for the worse and for the better."""
+    """Latest changes that monitors reported, for the worse and for the better, and whether there are more."""
 
     worse: list[News]
     better: list[News]
+    has_more: bool
 
 
 def monitor_page(organization_id: int, query: Mapping[str, str], *, most: int) -> MonitorPage:
@@ -286,15 +287,15 @@ def monitor_rows(organization_id: int, monitors: Sequence[Monitor]) -> list[Moni
 
 def latest_changes(organization_ids: Sequence[int], now: datetime) -> LatestChanges:
     """Return the latest changes for the overview. A run may have changed in both directions."""
-    rows = access.fetch_rows_of_several(LATEST_CHANGES, organization_ids, since=now - RECENTLY, most=MAX_OVERVIEW_ITEMS)
-    worse: list[News] = []
-    better: list[News] = []
-    for id, name, at, news in rows:
+    most = MAX_OVERVIEW_ITEMS + 1
+    rows = access.fetch_rows_of_several(LATEST_CHANGES, organization_ids, since=now - RECENTLY, most=most)
+    worse, better = list[News](), list[News]()
+    for id, name, at, news in rows[:MAX_OVERVIEW_ITEMS]:
         changes = changes_of(json.loads(news))
         for group, is_better in ((worse, False), (better, True)):
             if found := tuple(change for change in changes if (change.tone == "good") is is_better):
                 group.append(News(id, name, at, found))
-    return LatestChanges(worse, better)
+    return LatestChanges(worse, better, has_more=len(rows) > MAX_OVERVIEW_ITEMS)
 
 
 def state_of(monitor: Monitor) -> State:

@@ -12,6 +12,7 @@ from django.utils import timezone
 from django.utils.safestring import SafeString
 
 from accounts.usage import month_of
+from infrastructure.web.time_zones import reading_in
 from reports.models import Mute, Report
 from reports.page import visible_report
 from reports.page.cached.parts import history_html
@@ -165,6 +166,21 @@ def test_sentence_names_fixed_and_new_findings(
 )
 def test_previous_report_is_named_by_its_time(before: datetime, expected: str) -> None:
     assert previous_report_time(before, datetime(2026, 11, 27, 1, 15, tzinfo=UTC)) == expected
+
+
+@pytest.mark.parametrize(
+    ("zone", "expected"),
+    [
+        ("Europe/Berlin", "00:55 CET"),
+        ("America/Sao_Paulo", "20:55 UTC-03"),
+        ("", "31 December 2026"),
+        ("Asia/Kolkata", "05:25 IST"),
+    ],
+)
+def test_previous_report_is_named_in_the_time_zone_of_the_reader(zone: str, expected: str) -> None:
+    before = datetime(2026, 12, 31, 23, 55, tzinfo=UTC)
+    with reading_in(zone):
+        assert previous_report_time(before, datetime(2027, 1, 1, 1, 15, tzinfo=UTC)) == expected
 
 
 @pytest.mark.parametrize(

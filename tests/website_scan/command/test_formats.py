@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 import json
 import re
 import unicodedata
@@ -23,7 +24,8 @@ from tests.website_scan.command.reports import check_result, failed_scan, judged
 from website_scan.command.arguments import Options
 from website_scan.command.formats import WRITERS
 from website_scan.command.formats.markdown import code, escaped, link
-from website_scan.command.formats.text import MAX_WIDTH, colored, plain, text
+from website_scan.command.formats.site_text import site_text
+from website_scan.command.formats.text import MAX_WIDTH, colored, plain, summary, text
 from website_scan.command.gate import BASELINE_REASON, CommandReport, CommandResult, Gate
 from website_scan.command.output import OutputWriter, formatted
 from website_scan.findings import ScanType, Severity
@@ -442,7 +444,8 @@ def test_text_reports_the_same_fact_only_once(repeat: Repeat) -> None:
     second = judged_report(check_result(repeated.id), check_result("other"), type=repeated.type)
     reference = f"The {reported.type.label} report has the same finding: {reported.id} is wrong ({reported.id})."
     lines = list(text(second, width=MAX_WIDTH, others=[first, second]))
-    assert lines[lines.index(f"  ✗ {repeated.id} is wrong (high, Headers)") + 1] == f"    {reference}"
+    (title,) = (number for number, line in enumerate(lines) if line.startswith(f"  ✗ {repeated.id} is wrong (high, "))
+    assert lines[title + 1] == f"    {reference}"
     assert f"    Fix: Mend {repeated.id}." not in lines
     assert "    Fix: Mend other." in lines
     assert f"    Fix: Mend {reported.id}." in list(text(first, others=[first, second]))
@@ -477,7 +480,7 @@ def test_quiet_text_omits_accepted_findings() -> None:
     assert "known is wrong" not in quiet
     assert "hsts is wrong" in quiet
     assert quiet.splitlines()[0].endswith(
-        f"  {report.score}/100  ({export['score']}/100  {export['grade']} with 1 accepted finding)"
+        f"  {report.score}/100  ({export['score']}/100 {export['grade']} with 1 accepted)"
     )
 
 
@@ -533,3 +536,47 @@ def test_text_ends_with_one_line_for_each_report(capsys: pytest.CaptureFixture[s
         other,
         "  security       not scanned",
     ]
+
+
+@pytest.mark.parametrize(
+    ("score", "grade", "color"),
+    [(98, "A+", 32), (97, "A", 32), (90, "A", 32), (89, "B", 33), (70, "C", 33), (69, "D", 31), (59, "F", 31)],
+)
+def test_scores_are_colored_by_grade(score: int, grade: str, color: int) -> None:
+    """Regression test: a "B" was red like an "F", because a check had failed."""
+    report = judged_report(check_result("hsts", "fail", Severity.HIGH))
+    graded = replace(report, export={**report.export, "score": score, "grade": grade})
+    assert f"\x1b[{color}m{score}/100  {grade}" in next(text(graded, colored))
+    assert f"\x1b[{color}m {score}/100  {grade}" in list(summary([graded], colored))[-1]
+    lines = list(site_text(CommandResult([graded], [], 1), colored, MAX_WIDTH))
+    assert f"\x1b[{color}mlowest score  {score}/100 {grade}" in lines[-1]
+
+
+def test_accepted_findings_do_not_color_the_score() -> None:
+    report = judged_report(check_result("known", "fail", Severity.CRITICAL))
+    accepted = replace(report, accepted={"known": BASELINE_REASON}, accepted_score=92)
+    assert "\x1b[32m92/100" in next(text(accepted, colored))
+
+
+@pytest.mark.parametrize("width", [40, 80, 120])
+def test_long_titles_are_wrapped_and_name_the_outcome(width: int) -> None:
+    """Regression test: a title with its category was longer than a terminal of 80 columns."""
+    title = "Check by hand: links with the same name lead to the same place"
+    report = judged_report(replace(check_result("link-purpose", "warn", Severity.LOW), title=title))
+    lines = list(text(report, width=width))
+    first = next(number for number, line in enumerate(lines) if line.startswith("  ! Check by hand"))
+    rest = list(itertools.takewhile(lambda line: not line.endswith(")"), lines[first:]))
+    rows = lines[first : first + len(rest) + 1]
+    assert " ".join(row.strip() for row in rows) == f"! {title} (low, Headers, link-purpose.faulty)"
+    assert max(map(len, rows)) <= width
+    assert all(row.startswith("    ") for row in rows[1:])
+
+
+def test_summary_aligns_scores_with_accepted_findings() -> None:
+    security = judged_report(check_result("known", "fail", Severity.CRITICAL), check_result("csp", "warn"))
+    accepted = replace(security, accepted={"known": BASELINE_REASON}, accepted_score=92)
+    seo = judged_report(check_result("title", "warn"), type=ScanType.SEO)
+    _, first, second = summary([accepted, seo])
+    assert first.index("1 warning") == second.index("1 warning")
+    export = security.export
+    assert first.endswith(f"1 warning  ({export['score']}/100 {export['grade']} with 1 accepted)")

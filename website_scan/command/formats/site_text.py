@@ -12,8 +12,8 @@ from website_scan.command.formats.text import (
     TextLines,
     browser_sentences,
     finding_lines,
+    score_style,
     section,
-    style_of_score,
     totals,
 )
 from website_scan.command.gate import CommandReport, CommandResult
@@ -118,8 +118,7 @@ def _type_summaries(reports: Sequence[CommandReport], findings: Sequence[SiteFin
     for scan_type in dict.fromkeys(report.type for report in reports):
         own = [finding.finding for finding in findings if finding.report.type == scan_type]
         lowest = min((report for report in reports if report.type == scan_type), key=lambda report: report.score or 0)
-        score = f"{f'lowest score {lowest.score:>3}/100{_grade(lowest)}':<23}"
-        score = paint(style_of_score(lowest.score), score)
+        score = paint(score_style(lowest), f"{f'lowest score {lowest.score:>3}/100{_grade(lowest)}':<23}")
         yield f"  {scan_type:<{TYPE_WIDTH}}  {score}  {totals(own) or 'no findings'}"
 
 

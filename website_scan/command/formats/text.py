@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from website_scan.command.gate import CommandReport
+from website_scan.command.gate import CommandReport, outcome_name
 from website_scan.command.terminal import printable
 from website_scan.findings import ScanType
 from website_scan.messages import counted
@@ -14,18 +14,19 @@ from website_scan.report.browserless import MEANING_WITHOUT_BROWSER
 from website_scan.report.levels import finding_level
 from website_scan.report.places import count_places, stored_places
 from website_scan.report_json import ExportedFinding, ExportJson
+from website_scan.scoring import mean_grade
 from website_scan.wording import message_without_places
 
 # The formats `full` and `html` contain all places of a finding.
 MAX_PLACES = 3
-# Lowest scores of the grades B and D.
-LOWEST_GOOD, LOWEST_PASSABLE = 80, 60
 # Widths of lines in characters: for files and pipes, and on very narrow and very wide terminals.
 DEFAULT_WIDTH, MIN_WIDTH, MAX_WIDTH = 100, 40, 120
 TYPE_WIDTH = max(map(len, ScanType))
+SCORE_WIDTH = len("100/100  A+")
 MAX_PLACE_CHARACTERS = 120
 # Parameters of the SGR escape sequence for colours (ECMA-48, section 8.3.117).
 STYLES = {"fail": "31", "warn": "33", "good": "32", "bold": "1", "dim": "2"}
+GRADE_STYLES = {"A+": "good", "A": "good", "B": "warn", "C": "warn", "D": "fail", "F": "fail"}
 
 Paint = Callable[[str, str], str]
 
@@ -65,7 +66,9 @@ def text(
         yield paint("fail", f"{report.url}  {failed}  not scanned")
         yield from lines.wrap(report.error["message"], 2)
         return
-    yield paint("bold", f"{report.addresses}  {report.type}  {_score(report)}")
+    score, with_accepted = _score(report)
+    head = (paint("bold", f"{report.addresses}  {report.type}"), paint(score_style(report), score), with_accepted)
+    yield "  ".join(filter(None, head))
     if report.notice:
         yield from lines.wrap(report.notice, 2, "warn")
     if not is_quiet:
@@ -112,8 +115,11 @@ def summary(reports: Sequence[CommandReport], paint: Paint = plain) -> Iterator[
             yield f"  {report.type:<{TYPE_WIDTH}}  " + paint("fail", "not scanned")
             continue
         findings = totals([finding for _, finding in report.findings()]) or "no findings"
-        style = style_of_score(report.score)
-        yield f"  {report.type:<{TYPE_WIDTH}}  {paint(style, f'{_score(report, 3):<11}')}  {findings}"
+        score, with_accepted = _score(report)
+        # Align the numbers of one to three digits.
+        score = f"{' ' * (len('100') - score.index('/'))}{score}"
+        row = (f"{report.type:<{TYPE_WIDTH}}", paint(score_style(report), f"{score:<{SCORE_WIDTH}}"), findings)
+        yield "  " + "  ".join(filter(None, (*row, with_accepted)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,22 +142,20 @@ class TextLines:
         return (self.paint(style, line) if style else line for line in wrapped)
 
 
-def style_of_score(score: float | None) -> str:
-    """Return the style of a score: good from B on, a failure below D."""
-    if score is None:
-        return "fail"
-    return "good" if score >= LOWEST_GOOD else "warn" if score >= LOWEST_PASSABLE else "fail"
-
-
-def _score(report: CommandReport, width: int = 0) -> str:
-    """Return the score that the gate judges, and in brackets the score with accepted findings."""
-    score = f"{report.export['score']:>{width}}/100  {report.export['grade']}"
+def _score(report: CommandReport) -> tuple[str, str]:
+    """Return the score that the gate judges, and in brackets the score with accepted findings, which may be empty."""
+    score = f"{report.export['score']}/100  {report.export['grade']}"
     if not report.accepted:
-        return score
-    accepted = counted(len(report.accepted), "accepted finding")
+        return score, ""
     if report.accepted_score is None:
-        return f"{score}  (with {accepted})"
-    return f"{report.accepted_score:>{width}}/100  ({score} with {accepted})"
+        return score, f"(with {len(report.accepted)} accepted)"
+    before = f"{report.export['score']}/100 {report.export['grade']}"
+    return f"{report.accepted_score}/100", f"({before} with {len(report.accepted)} accepted)"
+
+
+def score_style(report: CommandReport) -> str:
+    """Return the style of a report's score by its grade: green for an A, yellow for a B or C, red for a D or F."""
+    return GRADE_STYLES[mean_grade(report.score or 0, is_flawless=True)]
 
 
 def section(title: str, mark: str, entries: Sequence[str], lines: TextLines, style: str = "") -> Iterator[str]:
@@ -207,9 +211,7 @@ def finding_lines(
 
     `pages` says which pages of a site have it. With a `duplicate`, that sentence replaces all but the title.
     """
-    mark, style = finding_level(check).mark, str(check["status"])
-    context = printable(f"({check['severity']}, {category})")
-    yield f"  {lines.paint(style, mark)} {lines.paint('bold', check['title'])} {context}"
+    yield from _title_lines(category, check, lines)
     yield from lines.wrap(duplicate or message_without_places(check), 4)
     if duplicate:
         return
@@ -225,3 +227,21 @@ def finding_lines(
         first, *rest = snippet["code"].splitlines() or [""]
         yield printable(f"      {snippet['label']}: {first}") if not rest else printable(f"      {snippet['label']}:")
         yield from (printable(f"        {line}") for line in ([first, *rest] if rest else []))
+
+
+def _title_lines(category: str, check: ExportedFinding, lines: TextLines) -> Iterator[str]:
+    """Yield a finding's title, and in brackets its severity, category and outcome, such as `hsts.short`.
+
+    The options `--accept` and `--fail-on-outcome` expect the outcome.
+    """
+    start = f"  {lines.paint(str(check['status']), finding_level(check).mark)} "
+    *rows, last = (row.strip() for row in lines.wrap(check["title"], 4))
+    context = f"({', '.join(filter(None, (check['severity'], category, outcome_name(check))))})"
+    for row in rows:
+        yield start + lines.paint("bold", row)
+        start = " " * 4
+    if 4 + len(f"{last} {context}") <= max(lines.width, MIN_WIDTH):
+        yield f"{start}{lines.paint('bold', last)} {printable(context)}"
+    else:
+        yield start + lines.paint("bold", last)
+        yield from lines.wrap(context, 4)

@@ -6,6 +6,8 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.db.models import TextField, Value
+from django.db.models.functions import Concat
 from django.test import Client
 from django.utils import timezone
 
@@ -14,6 +16,7 @@ from accounts.models import ActivityEvent, Membership, MonthlyUsage, Tier, User
 from reports.models import Report
 from reports.page.since import previous_report_time
 from scans.models import Scan
+from scans.visits.claims import claim_scan, finish_scan
 from sites.audits.pages import page as audit_page
 from sites.models import Audit, AuditFinding, AuditPage
 from tests.factories import Member, finished_scan, make_result, member_of
@@ -21,7 +24,10 @@ from tests.page_reading import browser_of, page_of, rows_of, text_of, used
 from tests.populated_audits import FAILED, SITE, look_at, make_audit, make_pages, release
 from tests.queries import counted
 from tests.responses import ClientResponse
-from website_scan.result import ScanError
+from tests.results import check_of
+from website_scan.findings import HIGH
+from website_scan.places import Element
+from website_scan.result import CategoryResult, ScanError
 
 NOW = timezone.now
 FAILURE: dict[str, Any] = {"status": "failed", "score": None, "grade": None, "categories": (), "error": FAILED}
@@ -262,12 +268,10 @@ def test_site_audit_names_fixed_and_new_findings(home: Member) -> None:
     AuditFinding.objects.exclude(type__in=("seo", "security")).delete()
     day = previous_report_time(before.created_at, audit.created_at)
     sentence = f"The same scores as in the scan of {day}."
-    left = "2 left: Meh thing found, Meh thing found."
+    left = "1 left: Meh thing found."
     page, xpath = f"/audit/{audit.id}", "//p[@class='since']"
-    assert element_texts(client.get(page), xpath) == [
-        f"{sentence} 1 fixed: Old thing. {left} 2 new: Bad thing found, Bad thing found."
-    ]
-    assert page_of(client.get(page)).xpath(f"{xpath}//a/@href")[-1].endswith("#check-seo-bad")
+    assert element_texts(client.get(page), xpath) == [f"{sentence} 1 fixed: Old thing. {left} 1 new: Bad thing found."]
+    assert page_of(client.get(page)).xpath(f"{xpath}//a/@href")[-1].endswith("#check-security-bad")
     # A check that could not run, or a page that was not scanned, proves no repair.
     Audit.objects.filter(id=audit.id).update(status="partial")
     skipped = [{"id": "old", "name": "Old", "reason": "Timeout"}]
@@ -283,9 +287,24 @@ def test_comparison_names_three_findings_of_many(home: Member) -> None:
     site_audit(home, 3, created_at=NOW() - timedelta(hours=26))
     audit, client = site_audit(home, 3), browser_of(home)
     Audit.objects.update(status="completed")
+    AuditFinding.objects.update(title=Concat("type", Value(": "), "title", output_field=TextField()))
     (sentence,) = element_texts(client.get(f"/audit/{audit.id}"), "//p[@class='since']")
-    assert sentence.count("Meh thing found") == 3
+    assert "8 left: " in sentence
+    assert sentence.count(": Meh thing found") == 3
     assert sentence.endswith("and 5 more.")
+
+
+def test_comparison_names_a_title_of_several_types_once(home: Member) -> None:
+    before = site_audit(home, 3, created_at=NOW() - timedelta(hours=26))
+    audit, client = site_audit(home, 3), browser_of(home)
+    Audit.objects.update(status="completed")
+    AuditFinding.objects.filter(audit=audit, type="seo", check_id="bad").delete()
+    old = {"status": "fail", "severity": "high", "pages_affected": 1, "points": 1.0}
+    for type in ("seo", "security"):
+        AuditFinding.objects.create(audit=before, type=type, check_id="old", title="Old thing", **old)
+    (sentence,) = element_texts(client.get(f"/audit/{audit.id}"), "//p[@class='since']")
+    # SEO no longer reports the bad thing, but the other types do.
+    assert sentence.endswith(" 1 fixed: Old thing. 2 left: Meh thing found, Bad thing found.")
 
 
 def test_critical_findings_precede_skipped_checks(home: Member) -> None:
@@ -498,6 +517,24 @@ def test_developer_text_names_affected_pages(home: Member) -> None:
     assert "Meh thing" not in text
     Audit.objects.update(status="running")
     assert client.get(f"/audit/{audit.id}/for-developer.txt").status_code == 404
+
+
+def test_developer_text_of_a_page_counts_elements_of_the_same_kind(home: Member) -> None:
+    """Regression test: three images without alternative text became two, because two have the same fingerprint."""
+    audit = make_audit(home, types=["accessibility"])
+    (page,) = make_pages(audit, [SITE])
+    (scan,) = release(page, NOW())
+    images = [
+        Element(f'img[src$="{name}.png"]', f'<img src="/{name}.png">', ancestry=ancestry)
+        for name, ancestry in (("cart", "header > img"), ("green", "ul > li > img"), ("black", "ul > li > img"))
+    ]
+    check = check_of("image-alt", "Images", "Images without text", "fail", HIGH, HIGH, "No text.", "Add it.", images)
+    claim = claim_scan(scan.id)
+    assert claim is not None
+    finish_scan(claim, make_result(scan, categories=(CategoryResult("text", "Text alternatives", 10, (check,), 71),)))
+    text = browser_of(home).get(f"/audit/{audit.id}/for-developer.txt").content.decode()
+    assert '- img[src$="cart.png"]\n' in text, text
+    assert '- img[src$="green.png"] and 1 more of its kind\n' in text, text
 
 
 def test_critical_and_high_findings_begin_with_their_consequence(home: Member) -> None:
