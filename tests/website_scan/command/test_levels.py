@@ -37,7 +37,7 @@ def test_every_finding_has_a_level() -> None:
 def test_every_format_shows_the_level_of_a_finding(finding: tuple[str, str], level: Level) -> None:
     status, severity = finding
     lines = list(text(report(status, severity)))
-    assert f"  {level.mark} hsts is wrong ({severity}, Headers)" in lines
+    assert f"  {level.mark} hsts is wrong ({severity}, Headers, hsts.faulty)" in lines
     assert f"- **hsts is wrong** ({level.word}, {severity}, Headers, `hsts`)" in output("markdown", *finding)
     (run,) = json.loads(output("sarif", *finding))["runs"]
     (rule, _), (result,) = run["tool"]["driver"]["rules"], run["results"]
