@@ -140,7 +140,7 @@ def rows_of_member(model: type[M], user: User | AnonymousUser) -> QuerySet[M]:
 def rows_of_any_member(model: type[M], user: User | AnonymousUser) -> QuerySet[M]:
     """Return the rows of this model in all the person's organizations.
 
-    A limited member may not see all of them: the caller asks `accounts.scopes`. Empty for an anonymous user.
+    A limited member may not see all of them: the caller asks `accounts.visible_sites`. Empty for an anonymous user.
     """
     return _rows_of_memberships(model, memberships_of_user(user))
 

@@ -64,7 +64,7 @@ def change_role(*, actor: Membership, subject: Membership, role: str) -> None:
 
 @transaction.atomic
 def limit_member(*, actor: Membership, subject: Membership, limits: Sequence[str]) -> None:
-    """Limit a viewer or a member to some sites (`accounts.scopes`), or lift the limit if there are none.
+    """Limit a viewer or a member to some sites (`accounts.visible_sites`), or lift the limit if there are none.
 
     Raises AccountRefused.
     """

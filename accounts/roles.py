@@ -38,7 +38,7 @@ def requires(role: str, *, serves_limited: bool = False) -> Callable[[View], Vie
     """Decorator for pages with an organization's slug in the URL. Sets `request.membership` or refuses the request.
 
     Members who are limited to some sites get a 403, unless `serves_limited` is True. Then the view must restrict what
-    it shows and does to `scope_of(request.membership)`.
+    it shows and does to `visible_sites_of(request.membership)`.
 
     Anonymous users are redirected to the login page, people who are not members get a 404 as if the organization did
     not exist, and members whose role is lower than `role` get a 403. Raises `UnmetLoginRequirement` for members

@@ -13,8 +13,8 @@ from typing import Any
 from django.db.models import Q, QuerySet
 
 from accounts import access, usage
-from accounts.scopes import Scope
 from accounts.usage import Quota, TierLimits
+from accounts.visible_sites import VisibleSites
 from dashboard.entries import AUDIT_COLUMNS, SCAN_COLUMNS, Entry, entries
 from infrastructure.web import keyset
 from infrastructure.web.keyset import search_text
@@ -97,8 +97,8 @@ def recent(organization_id: int) -> Recent:
     return Recent(rows[: len(listed)], len(running) > MAX_RUNNING, rows[len(listed) :])
 
 
-def entry_page(organization_id: int, query: Mapping[str, str], scope: Scope | None = None) -> EntryPage:
-    """Return a page of entries in the scope, filtered by `type`, `status` and URL text (`q`).
+def entry_page(organization_id: int, query: Mapping[str, str], scope: VisibleSites | None = None) -> EntryPage:
+    """Return a page of entries of visible sites, filtered by `type`, `status` and URL text (`q`).
 
     Ignores unknown values.
 

@@ -11,7 +11,7 @@ from django.utils import timezone
 from accounts import access
 from accounts.authentication import Caller
 from accounts.models import Tier
-from accounts.scopes import Scope
+from accounts.visible_sites import VisibleSites
 from dashboard.sites import PageRow, page_results
 from infrastructure.web import keyset
 from infrastructure.web.keyset import LinkedPage
@@ -92,8 +92,8 @@ class SiteTable:
         return check_name(self.filters["check"]) if "check" in self.filters else ""
 
 
-def site_table(organization_id: int, query: Mapping[str, str], scope: Scope | None = None) -> SiteTable:
-    """Return a page of the sites in the scope that match the filters, ignoring invalid ones."""
+def site_table(organization_id: int, query: Mapping[str, str], scope: VisibleSites | None = None) -> SiteTable:
+    """Return a page of the sites that the member may see and that match the filters, ignoring invalid ones."""
     filters = _filters(query)
     conditions = _conditions(filters, organization_id)
     if scope is not None:

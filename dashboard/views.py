@@ -23,8 +23,8 @@ from accounts.authentication import member_caller
 from accounts.identity.freshness import session_suffices
 from accounts.models import Membership
 from accounts.roles import MemberRequest, current_membership, known, page_of, requires
-from accounts.scopes import scope_of
 from accounts.submissions import form_page, refuse_over_rate_or_in_maintenance
+from accounts.visible_sites import visible_sites_of
 from dashboard import attention, scan_lists, site_table
 from dashboard.next_steps import next_steps
 from dashboard.sites import main_page, page_results, pages_of_site
@@ -126,7 +126,7 @@ def recent(request: MemberRequest) -> HttpResponse:
 @requires(Membership.Role.VIEWER, serves_limited=True)
 def scans(request: MemberRequest) -> HttpResponse:
     member = request.membership
-    entry_page = scan_lists.entry_page(member.organization_id, request.GET, scope_of(member))
+    entry_page = scan_lists.entry_page(member.organization_id, request.GET, visible_sites_of(member))
     return render(request, "dashboard/scans.html", {"section": "scans", "list": entry_page, "labels": LABELS})
 
 
@@ -224,7 +224,7 @@ def scan_cancel(request: MemberRequest, scan_id: str) -> HttpResponse:
 def sites(request: MemberRequest) -> HttpResponse:
     """List all sites with their states and the last grades of their main pages, worst first."""
     member = request.membership
-    table = site_table.site_table(member.organization_id, request.GET, scope_of(member))
+    table = site_table.site_table(member.organization_id, request.GET, visible_sites_of(member))
     return render(request, "dashboard/sites.html", {"section": "sites", "table": table, "labels": LABELS})
 
 
@@ -267,7 +267,7 @@ def selected_sites(request: MemberRequest) -> HttpResponse:
 @requires(Membership.Role.VIEWER, serves_limited=True)
 def site(request: MemberRequest, host: str) -> HttpResponse:
     """List a host's pages with their last grades, and show the scores of one page over time by scan type."""
-    organization_id, scope = request.membership.organization_id, scope_of(request.membership)
+    organization_id, scope = request.membership.organization_id, visible_sites_of(request.membership)
     if scope is not None and not scope.allows(host):
         raise Http404
     rows = access.rows(Scan, organization_id).filter(host=host)
@@ -304,7 +304,7 @@ def site(request: MemberRequest, host: str) -> HttpResponse:
 
 def _find_scan(request: MemberRequest, scan_id: str) -> Scan:
     """Return the scan. Raises NotFound, also if the member is limited to other sites."""
-    scan, scope = services.SCAN.find(request.membership.organization_id, scan_id), scope_of(request.membership)
+    scan, scope = services.SCAN.find(request.membership.organization_id, scan_id), visible_sites_of(request.membership)
     if scope is not None and not scope.allows(scan.host):
         raise services.SCAN.not_found()
     return scan

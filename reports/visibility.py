@@ -18,7 +18,7 @@ from django.utils import timezone
 from accounts import access, activity, roles
 from accounts.identity import requirements
 from accounts.models import Membership
-from accounts.scopes import scope_of
+from accounts.visible_sites import visible_sites_of
 from reports.models import Report
 from scans.models import Scan
 from website_scan.ids import is_id
@@ -97,7 +97,7 @@ def find_visible_scan(request: HttpRequest, scan_id: str) -> VisibleScan | None:
     scan = scans.filter(id=scan_id).first()
     if scan is not None:
         membership = roles.membership_in(request, scan.organization_id)
-        scope = scope_of(membership) if membership else None
+        scope = visible_sites_of(membership) if membership else None
         if scope is not None and not scope.allows(scan.host):
             membership = None
         # If the membership has ended since the last query, the user needs a shared report.

@@ -12,7 +12,7 @@ class SitesConfig(AppConfig):
         # Modules with models can only be imported after all apps are loaded.
         from accounts.closing.services import organization_closed
         from accounts.models import Organization
-        from accounts.scopes import register_hosts_of_tags
+        from accounts.visible_sites import register_hosts_of_tags
         from reports.signals import mute_changed
         from scans import audit_sql
         from scans.signals import page_loaded, scan_ended, slot_freed

@@ -170,7 +170,7 @@ class Organization(models.Model):
 
 
 def limits_field() -> ArrayField[list[str], list[str]]:
-    """Return a column for the sites that a viewer or member is limited to (`accounts.scopes`). Empty: all sites."""
+    """Return a column for the sites that a viewer or member is limited to. Empty: all sites."""
     return ArrayField(models.CharField(max_length=300), default=list, db_default=[], blank=True)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from django import forms
 
 from accounts.models import Membership
-from accounts.scopes import MAX_LIMIT_LENGTH, MAX_LIMITS, InvalidLimit, parse_limits
+from accounts.visible_sites import MAX_LIMIT_LENGTH, MAX_LIMITS, InvalidLimit, parse_limits
 
 
 class RoleForm(forms.Form):

@@ -199,6 +199,22 @@ class Text(SingleMessage, serializers.CharField):
         return text
 
 
+# PostgreSQL refuses NUL and lone surrogates. Other control characters except tab and line feed are refused as well.
+UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
+
+
+def tidy_lines(text: str) -> str:
+    """Return a text of several lines with line feeds only, and without white space around it."""
+    return text.replace("\r\n", "\n").strip()
+
+
+class Lines(Text):
+    """String field for several lines of text, without control characters and without white space around it."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(tidy=tidy_lines, accepts=lambda text: not UNPRINTABLE.search(text), **kwargs)
+
+
 class Pattern(SingleMessage, serializers.RegexField):
     """Field for a string that a regular expression matches entirely (`$` alone would accept a trailing line feed)."""
 

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any, Self
 
 from infrastructure.api.errors import InvalidParams
-from infrastructure.api.inputs import Input, Moment, Pattern, Text, checked, refusal_as_error
+from infrastructure.api.inputs import Input, Lines, Moment, Pattern, Text, checked, refusal_as_error
 from scans.check_catalogue import entries
 from scans.policy import scan_policy
 from website_scan.catalogue import check_ids
@@ -23,8 +23,6 @@ MAX_DURATION = timedelta(days=366)
 DEFAULT_DURATION = timedelta(days=365)
 MAX_REASON_LENGTH = 500
 MAX_PATH_LENGTH = 1_000
-# PostgreSQL refuses NUL and lone surrogates. Other control characters except tab and line feed are refused as well.
-UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 WRONG_PATH_MESSAGE = (
     f"path_prefix must begin with / and have no query, such as /shop, in at most {MAX_PATH_LENGTH:,} characters."
 )
@@ -139,11 +137,9 @@ class MuteRequestSerializer(Input):
         help_text="Only at this place; comparisons and audits have the fingerprints.",
         says="fingerprint must be 16 hexadecimal digits, or be left out to mute all places.",
     )
-    reason = Text(
+    reason = Lines(
         max_length=MAX_REASON_LENGTH,
         says=f"reason must explain in 1 to {MAX_REASON_LENGTH} characters why this is muted.",
-        tidy=lambda text: text.replace("\r\n", "\n").strip(),
-        accepts=lambda text: not UNPRINTABLE.search(text),
     )
     expires_at = Moment(
         required=False,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from django.db.models import Case, CharField, Count, F, QuerySet, Value, When
 
@@ -38,7 +39,7 @@ def standard_criteria(assessment: Assessment) -> tuple[SuccessCriterion, ...]:
 
 def criteria_rows(assessment: Assessment) -> list[AssessmentCriterionJson]:
     """Return the result of each criterion over all pages. Executes one query."""
-    return _criteria_rows(assessment, _counts(assessment.results.all(), "criterion"))
+    return _criteria_rows(assessment, _criteria_counts([assessment]).get(assessment.id, {}))
 
 
 def assessment_json_of(
@@ -51,18 +52,17 @@ def assessment_json_of(
 
 def assessments_json(assessments: Sequence[Assessment]) -> list[AssessmentJson]:
     """Return several assessments. Executes one query."""
-    results = AssessmentResult.objects.filter(assessment__in=[one.id for one in assessments])
-    counts: dict[str, dict[str, dict[str, int]]] = {}
-    rows = results.annotate(counted_as=OUTCOME).order_by().values_list("assessment_id", "criterion", "counted_as")
-    for assessment_id, criterion, outcome, number in rows.annotate(number=Count("id")):
-        counts.setdefault(assessment_id, {}).setdefault(criterion, {})[outcome] = number
+    counts = _criteria_counts(assessments)
     return [_assessment_json(one, _criteria_rows(one, counts.get(one.id, {}))) for one in assessments]
 
 
 def counts_by_page(assessment: Assessment, pages: Iterable[AssessmentPage]) -> dict[int, dict[str, int]]:
     """Return the number of criteria by outcome for each page, by row ID. Executes one query."""
-    rows = _counts(assessment.results.filter(page__in=[page.id for page in pages]), "page_id")
-    return {int(page_id): counts for page_id, counts in rows.items()}
+    counts: dict[int, dict[str, int]] = {}
+    results = assessment.results.filter(page__in=[page.id for page in pages])
+    for page_id, outcome, number in _outcome_counts(results, "page_id"):
+        counts.setdefault(page_id, {})[outcome] = number
+    return counts
 
 
 def report_of(assessment: Assessment) -> AssessmentReport:
@@ -168,15 +168,19 @@ def event_json_of(event: AssessmentEvent) -> AssessmentEventJson:
     }
 
 
-def _counts(results: QuerySet[AssessmentResult], column: str) -> dict[str, dict[str, int]]:
-    """Return the number of results by outcome, for each value of the column."""
-    counts: dict[str, dict[str, int]] = {}
-    rows = (
-        results.annotate(counted_as=OUTCOME).order_by().values_list(column, "counted_as").annotate(number=Count("id"))
-    )
-    for value, outcome, number in rows:
-        counts.setdefault(str(value), {})[outcome] = number
+def _criteria_counts(assessments: Iterable[Assessment]) -> dict[str, dict[str, dict[str, int]]]:
+    """Return the number of pages by assessment ID, criterion and outcome. Executes one query."""
+    counts: dict[str, dict[str, dict[str, int]]] = {}
+    results = AssessmentResult.objects.filter(assessment__in=[one.id for one in assessments])
+    for assessment_id, criterion, outcome, number in _outcome_counts(results, "assessment_id", "criterion"):
+        counts.setdefault(assessment_id, {}).setdefault(criterion, {})[outcome] = number
     return counts
+
+
+def _outcome_counts(results: QuerySet[AssessmentResult], *columns: str) -> QuerySet[AssessmentResult, tuple[Any, ...]]:
+    """Return rows of the columns, an outcome, and the number of results with them."""
+    rows = results.annotate(counted_as=OUTCOME).order_by().values_list(*columns, "counted_as")
+    return rows.annotate(number=Count("id"))
 
 
 def _criteria_rows(assessment: Assessment, counts: Mapping[str, Mapping[str, int]]) -> list[AssessmentCriterionJson]:

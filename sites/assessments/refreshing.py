@@ -11,6 +11,7 @@ import logging
 import uuid
 from collections.abc import Mapping
 from datetime import datetime, timedelta
+from functools import partial
 
 from django.db import transaction
 from django.utils import timezone
@@ -52,7 +53,7 @@ def copy_results(assessment_id: str) -> None:
         return
     pages = assessment.pages.filter(is_state=False).exclude(copied_audit_id=audit.id)
     for page_id in pages.order_by("number").values_list("id", flat=True):
-        if not written(lambda page_id=page_id: _copy_page(assessment, token, audit, page_id, mutes)):  # type: ignore[misc]  # default argument
+        if not written(partial(_copy_page, assessment, token, audit, page_id, mutes)):
             logger.warning("another worker copies the results of %s, or it was deleted", assessment.id)
             return
     written(lambda: _finish(assessment, token, audit, ""))

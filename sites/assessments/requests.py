@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from infrastructure.api.inputs import Address, Choice, Flag, Input, Pattern, Text, Whole
+from infrastructure.api.inputs import Address, Choice, Flag, Input, Lines, Pattern, Whole
 from sites.inputs import name_field
 from sites.models import AssessmentResult
 from website_scan.accessibility.standards import LABELS, LEVELS, Standard
@@ -17,29 +17,21 @@ MAX_TEXT_LENGTH, MAX_REASON_LENGTH, MAX_PAGE_NAME_LENGTH = 10_000, 500, 200
 LONG_TEXTS = ("scope", "evaluators", "method", "burden", "exempt_content", "alternatives", "enforcement")
 
 
-def _text(length: int, help_text: str = "", **options: Any) -> Text:
-    return Text(
+def _text(length: int, help_text: str = "", **options: Any) -> Lines:
+    return Lines(
         max_length=length,
         help_text=help_text,
         says=f"{{name}} must be a text of at most {length:,} characters, without control characters.",
-        tidy=lambda text: text.replace("\r\n", "\n").strip(),
-        accepts=_is_printable,
         **options,
     )
 
 
-def _is_printable(text: str) -> bool:
-    """Return True if the text has no control characters except tab and line feed, and no lone surrogates."""
-    codes = (ord(character) for character in text if character not in "\t\n")
-    return not any(code < 0x20 or 0x7F <= code <= 0x9F or 0xD800 <= code <= 0xDFFF for code in codes)
-
-
-def _optional_text(length: int = MAX_TEXT_LENGTH, help_text: str = "") -> Text:
+def _optional_text(length: int = MAX_TEXT_LENGTH, help_text: str = "") -> Lines:
     return _text(length, help_text, required=False, allow_blank=True)
 
 
 class TextsSerializer(Input):
-    """Texts by the evaluators."""
+    """Texts that the evaluators write."""
 
     scope = _optional_text(help_text="What belongs to the site, and what does not.")
     evaluators = _optional_text(help_text="One person per line.")

@@ -21,7 +21,7 @@ from infrastructure.api.errors import InvalidParams, NotFound
 from infrastructure.api.idempotency import Once
 from scans.idempotency_records import Created, created_once
 from sites.assessments import log
-from sites.assessments.loading import assessment_json_of
+from sites.assessments.loading import assessment_json_of, standard_criteria
 from sites.assessments.requests import MAX_SAMPLE
 from sites.assessments.sampling import Candidate, ChosenPage, choose_sample
 from sites.assessments.schemas import AssessmentJson
@@ -30,7 +30,7 @@ from sites.audits.services import find_ended_audit
 from sites.models import Assessment, AssessmentPage, Audit, AuditPage
 from sites.models.assessment import new_assessment_id
 from sites.resources import ASSESSMENT
-from website_scan.accessibility.standards import Standard, required_criteria
+from website_scan.accessibility.standards import Standard
 from website_scan.errors import Refusal
 from website_scan.messages import counted
 from website_scan.net.targets import Target
@@ -288,7 +288,7 @@ def enqueue_refresh(assessment_id: str) -> None:
 
 def criteria_of(assessment: Assessment) -> list[str]:
     """Return the numbers of the criteria that the assessment's standard requires at its level, in order."""
-    return [one.number for one in required_criteria(Standard(assessment.standard), assessment.level)]
+    return [one.number for one in standard_criteria(assessment)]
 
 
 def _begin_refresh(assessment: Assessment, audit: Audit) -> None:

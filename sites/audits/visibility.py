@@ -16,7 +16,7 @@ from django.utils import timezone
 from accounts import access, activity, roles
 from accounts.identity import requirements
 from accounts.models import Membership
-from accounts.scopes import scope_of
+from accounts.visible_sites import visible_sites_of
 from sites.models import Audit
 from website_scan.ids import is_id
 
@@ -35,7 +35,7 @@ class VisibleAudit:
 
 def may_see_audit(membership: Membership, audit: Audit) -> bool:
     """Return True unless the member is limited to other sites. Audits of listed pages may have several sites."""
-    scope = scope_of(membership)
+    scope = visible_sites_of(membership)
     return scope is None or (audit.kind != Audit.Kind.PAGES and scope.allows_url(audit.url))
 
 

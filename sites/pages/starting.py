@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from accounts.authentication import member_caller
 from accounts.models import Membership
 from accounts.roles import MemberRequest
-from accounts.scopes import scope_of
 from accounts.submissions import refuse_over_rate_or_in_maintenance
+from accounts.visible_sites import visible_sites_of
 from infrastructure.api.errors import InvalidParams
 from scans.policy import scan_policy
 from scans.reachability import complete_url, has_scheme
@@ -76,7 +76,7 @@ def start_again(request: MemberRequest, audit: Audit) -> StartedAudit:
 
 def _refuse_other_sites(membership: Membership, audit_request: AuditRequest) -> None:
     """Raise InvalidParams if the audit has pages of sites that the member may not see."""
-    scope = scope_of(membership)
+    scope = visible_sites_of(membership)
     if scope is None or all(scope.allows_url(target.url) for target in audit_request.targets):
         return
     sites = ", ".join(membership.limited_to)

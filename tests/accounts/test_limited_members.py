@@ -10,8 +10,8 @@ from accounts import members
 from accounts.access import active_members
 from accounts.mailing.topics import subscribed
 from accounts.models import ActivityEvent, Membership, User
-from accounts.scopes import InvalidLimit, parse_limits, scope_of
 from accounts.services import AccountRefused
+from accounts.visible_sites import InvalidLimit, parse_limits, visible_sites_of
 from sites.models import ListEntry, SiteList, SiteState
 from tests.factories import Member, browser_of, finished_scan, member_of, person_of
 from tests.populated_audits import make_audit
@@ -73,7 +73,7 @@ def test_scope_covers_hosts_subdomains_and_tags(home: Member, host: str, is_allo
     )
     limits = ["*.example.org", "shop.example.com", "tag:client"]
     membership = Membership(organization=home.organization, limited_to=limits)
-    scope = scope_of(membership)
+    scope = visible_sites_of(membership)
     assert scope is not None
     assert scope.allows(host) is is_allowed
     assert scope.allows_url(f"https://{host}/page") is is_allowed
@@ -87,7 +87,7 @@ def test_scope_covers_hosts_subdomains_and_tags(home: Member, host: str, is_allo
 def test_tag_of_another_organization_gives_no_access(home: Member, stranger: Member) -> None:
     site_list = SiteList.objects.create(organization=stranger.organization, name="Clients", types=["seo"])
     ListEntry.objects.create(site_list=site_list, url=f"https://{OTHER}/", host=OTHER, tags=["client"])
-    scope = scope_of(Membership(organization=home.organization, limited_to=["tag:client"]))
+    scope = visible_sites_of(Membership(organization=home.organization, limited_to=["tag:client"]))
     assert scope is not None
     assert not scope.allows(OTHER)
 

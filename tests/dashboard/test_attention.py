@@ -62,7 +62,7 @@ def test_overview_begins_with_urgent_problems(home: Member) -> None:
     assert len(form.xpath(".//input[not(@type='hidden')]")) == 1
 
 
-def test_overview_of_monitored_sites_does_not_miss_reports(home: Member) -> None:
+def test_overview_of_monitored_sites_does_not_say_that_reports_are_missing(home: Member) -> None:
     """Regression test: above the problems of 40 monitored sites, the overview said that there were no reports."""
     assert "has no reports yet" in text_of(browser_of(home).get("/o/home/"))
     create_sites(home, 1)

@@ -260,7 +260,7 @@ def assert_matches_example(example: Example, response: Any) -> None:
 
 
 def _refusal(body: dict[str, Any]) -> dict[str, Any]:
-    """Return an error body without the current state of an object, which has times."""
+    """Return an error body without the field `current`, whose timestamps differ from run to run."""
     return {name: value for name, value in body.items() if name != "current"}
 
 

@@ -1,4 +1,4 @@
-// Tells on a further width which rules need not run again. The results of a rule that does not measure the layout are the
+// Decides on a further width which rules need not run again. The results of a rule that does not measure the layout are the
 // same, if scripts have not changed the page since, and each element is shown or hidden as before. Such results of the
 // first width are used again. This saves half of the time on a page that looks the same to a screen reader on all widths.
 (() => {

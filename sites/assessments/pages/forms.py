@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from django import forms
 from django.http import QueryDict
 
+from infrastructure.api.inputs import tidy_lines
 from infrastructure.web.forms import AddressField, IdempotentForm, RefusalForm
 from sites.assessments.requests import (
     DEFAULT_SAMPLE,
@@ -128,8 +129,8 @@ class TextsForm(RefusalForm):
         changes = {}
         for name, value in self.cleaned_data.copy().items():
             stored = getattr(assessment, name)
-            shown = _tidy(self.data.get(f"initial-{name}", stored))
-            if name not in self.data or _tidy(value) in (shown, stored):
+            shown = tidy_lines(self.data.get(f"initial-{name}", stored))
+            if name not in self.data or tidy_lines(value) in (shown, stored):
                 continue
             changes[name] = value
             if shown != stored:
@@ -138,10 +139,6 @@ class TextsForm(RefusalForm):
                 self.add_error(name, f"{text} Save again to replace it by yours.")
         self.data = entered
         return {} if self.errors else changes
-
-
-def _tidy(text: str) -> str:
-    return text.replace("\r\n", "\n").strip()
 
 
 class PageForm(RefusalForm):

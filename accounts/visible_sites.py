@@ -27,7 +27,7 @@ class InvalidLimit(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class VisibleSites:
     """Hosts that a limited member may see: exact hosts, and suffixes such as `.example.org`.
 
     A host includes its port if that is not the scheme's own, as in the column `host` of scans.
@@ -40,7 +40,7 @@ class Scope:
         return host in self.hosts or host.endswith(self.suffixes)
 
     def allows_url(self, url: str) -> bool:
-        """Return True if the URL's host is in the scope. `url` is canonical."""
+        """Return True if the member may see the URL's host. `url` is canonical."""
         return self.allows(Url.of(url).host_and_port)
 
     @property
@@ -77,8 +77,8 @@ def register_hosts_of_tags(function: HostsOfTags) -> None:
     _hosts_of_tags = function
 
 
-def scope_of(membership: Membership) -> Scope | None:
-    """Return the scope of a limited member, or None for a member who may see everything.
+def visible_sites_of(membership: Membership) -> VisibleSites | None:
+    """Return the sites of a limited member, or None for a member who may see everything.
 
     Executes a query if the limits have tags.
     """
@@ -91,7 +91,7 @@ def scope_of(membership: Membership) -> Scope | None:
     if tags:
         assert _hosts_of_tags is not None, "the app `sites` has registered its function"
         hosts.update(_hosts_of_tags(membership.organization_id, tags))
-    return Scope(frozenset(hosts), suffixes)
+    return VisibleSites(frozenset(hosts), suffixes)
 
 
 def parse_limits(text: str) -> list[str]:
