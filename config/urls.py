@@ -47,6 +47,7 @@ from reports.sample_views import frozen, sample, sample_card, sample_picture, sa
 from reports.views import (
     card,
     compare,
+    conformance,
     developer_text,
     export,
     film_frame,
@@ -357,6 +358,7 @@ urlpatterns = [
     path("report/<any:scan_id>/export/<str:export_format>", export, name="report-page-export"),
     path("report/<any:scan_id>/for-developer.txt", developer_text, name="report-developer-text"),
     path("report/<any:scan_id>/diff", compare, name="report-compare"),
+    path("report/<any:scan_id>/conformance", conformance, name="report-conformance-page"),
     path("report/<any:scan_id>/progress", progress, name="report-progress"),
     path("report/<any:scan_id>/share", share, name="report-share"),
     path("report/<any:scan_id>", report, name="report-page"),
@@ -364,6 +366,7 @@ urlpatterns = [
     path("audit/<any:audit_id>/card/<str:digest>.png", audit_pages.card, name="audit-card"),
     path("audit/<any:audit_id>/export/<str:export_format>", audit_pages.export, name="audit-page-export"),
     path("audit/<any:audit_id>/for-developer.txt", audit_pages.developer_text, name="audit-developer-text"),
+    path("audit/<any:audit_id>/conformance", audit_pages.conformance, name="audit-conformance-page"),
     path("audit/<any:audit_id>/share", audit_pages.share, name="audit-share"),
     path("audit/<any:audit_id>", audit_pages.audit, name="audit-page"),
     path("badge/<str:badge_id>.svg", badge, name="badge"),

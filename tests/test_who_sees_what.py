@@ -362,6 +362,8 @@ TABLE: dict[str, tuple[str, str, str]] = {
     "o/<slug:organization>/activity/": ("200 200 403 403 404 login", METHOD_NOT_ALLOWED, ""),
     "o/<slug:organization>/activity/export/<str:export_format>": ("200 200 403 403 404 login", METHOD_NOT_ALLOWED, ""),
     "report/<any:scan_id>": (MEMBERS, METHOD_NOT_ALLOWED, ""),
+    # The scan is of security.
+    "report/<any:scan_id>/conformance": ("404 404 404 404 404 login", METHOD_NOT_ALLOWED, ""),
     "report/<any:scan_id>/diff": (MEMBERS, METHOD_NOT_ALLOWED, ""),
     # The scan has ended, and ran without a browser.
     "report/<any:scan_id>/progress": ("302 302 302 302 404 login", METHOD_NOT_ALLOWED, "/report/{scan_id}"),
@@ -397,6 +399,7 @@ TABLE: dict[str, tuple[str, str, str]] = {
     ),
     "audit/<any:audit_id>/export/<str:export_format>": (MEMBERS, METHOD_NOT_ALLOWED, ""),
     "audit/<any:audit_id>/for-developer.txt": (MEMBERS, METHOD_NOT_ALLOWED, ""),
+    "audit/<any:audit_id>/conformance": (MEMBERS, METHOD_NOT_ALLOWED, ""),
     "audit/<any:audit_id>/share": (METHOD_NOT_ALLOWED, REDIRECT_FOR_MEMBERS, r"/audit/{audit_id}\?shared=now"),
 }
 
@@ -818,6 +821,8 @@ def test_strangers_only_see_the_shared_audit(world: World) -> None:
         f"{page}?type=seo",
         f"{page}/export/csv",
         f"{page}/for-developer.txt",
+        f"{page}/conformance",
+        f"{page}/conformance?format=earl",
         pages_audit,
         f"{pages_audit}?show=pages",
     ]

@@ -290,6 +290,11 @@ PAGES: Mapping[str, PageRequest] = {
     "report-nothing-fits": PageRequest("/report/{shared_id}?q=nowhere", "anonymous"),
     "report-compare": PageRequest("/report/{security_id}/diff"),
     "report-compare-shared": PageRequest("/report/{shared_id}/diff?with={shared_before_id}", "anonymous"),
+    "report-conformance": PageRequest("/report/{accessibility_id}/conformance"),
+    "report-conformance-filtered": PageRequest(
+        "/report/{accessibility_id}/conformance?standard=en301549&result=fails", "viewer"
+    ),
+    "report-conformance-nothing": PageRequest("/report/{accessibility_id}/conformance?standard=wcag20&result=fails"),
     "report-queued": PageRequest("/report/{queued_id}"),
     "report-running": PageRequest("/report/{running_id}"),
     "report-failed": PageRequest("/report/{failed_id}"),
@@ -309,6 +314,8 @@ PAGES: Mapping[str, PageRequest] = {
     "audit-site-viewer": PageRequest("/audit/{site_audit_id}?type=seo", "viewer"),
     "audit-site-pages": PageRequest("/audit/{site_audit_id}?show=pages&order=worst"),
     "audit-site-pages-nothing": PageRequest("/audit/{site_audit_id}?show=pages&q=nowhere"),
+    "audit-conformance": PageRequest("/audit/{site_audit_id}/conformance"),
+    "audit-conformance-shared": PageRequest("/audit/{shared_audit_id}/conformance?level=AAA", "anonymous"),
     "audit-discovering": PageRequest("/audit/{discovering_audit_id}"),
     "audit-ahead": PageRequest("/audit/{ahead_audit_id}"),
     "audit-cancelled": PageRequest("/audit/{cancelled_audit_id}?show=pages"),

@@ -40,13 +40,18 @@ FINDINGS = (
 )
 
 
-@pytest.fixture
-def scan(home: Member) -> Scan:
-    scan = make_scan(home, type="accessibility")
+def accessibility_scan(member: Member) -> Scan:
+    """Create a finished scan with a failure of criterion 1.1.1 and a passed check of 3.1.1."""
+    scan = make_scan(member, type="accessibility")
     claim = claim_scan(scan.id)
     assert claim is not None
     assert finish_scan(claim, make_result(scan, categories=(CategoryResult("things", "Things", 10, FINDINGS, 71),)))
     return Scan.objects.get(id=scan.id)
+
+
+@pytest.fixture
+def scan(home: Member) -> Scan:
+    return accessibility_scan(home)
 
 
 def conformance(home: Member, scan: Scan, query: str = "") -> Any:

@@ -149,7 +149,7 @@ class ConformanceOfPages:
             "standard_name": standard.label,
             "level": level,
             "pages": self._pages,
-            "statement": statement(standard, failed, results),
+            "statement": statement(standard, failed, results) if self._pages else "No page was tested.",
             "failed_criteria": failed,
             "criteria": results,
         }
@@ -192,12 +192,18 @@ def failure_of(report: ExportJson) -> str:
 
     Empty if there are none at levels A and AA.
     """
+    checks = (check for category in report["categories"] for check in category["checks"])
+    return failure_of_checks(check["references"] for check in checks if check["status"] == "fail")
+
+
+def failure_of_checks(references: Iterable[Iterable[str]]) -> str:
+    """Return a sentence about the criteria of WCAG 2.2 that failed checks prove to fail, from their references.
+
+    Empty if there are none at levels A and AA.
+    """
     numbers: dict[str, set[str]] = {}
-    for category in report["categories"]:
-        for check in category["checks"]:
-            if check["status"] == "fail":
-                for link in filter(None, map(criterion, check["references"])):
-                    numbers.setdefault(link.level, set()).add(link.number)
+    for link in filter(None, map(criterion, (text for texts in references for text in texts))):
+        numbers.setdefault(link.level, set()).add(link.number)
     failed = {level: sorted(numbers.get(level, ()), key=_order) for level in ("A", "AA")}
     return _failure(DEFAULT_STANDARD, failed)
 

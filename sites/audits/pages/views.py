@@ -21,12 +21,16 @@ from accounts.branding import branding_of
 from accounts.identity.freshness import session_suffices
 from accounts.shared_pages import readers_sentence, require_visible, surroundings
 from infrastructure.web.cards import responses as cards
+from reports.conformance_files import conformance_file
 from reports.mutes.services import active_mutes
+from reports.page.conformance import ConformanceQuery
 from scans.models import Scan
 from sites.audits import exports
+from sites.audits.conformance import conformance_of_audit, failure_of_audit, has_conformance
 from sites.audits.muting import AuditMutes
 from sites.audits.pages import findings as audit_findings
 from sites.audits.pages import page as audit_page
+from sites.audits.pages.conformance import page_of_audit
 from sites.audits.pages.developer_text import developer_text_of
 from sites.audits.pages.preview import card_address, card_of, preview_of, preview_sentence
 from sites.audits.pages.since import compare_with_previous_audit
@@ -34,6 +38,7 @@ from sites.audits.visibility import VisibleAudit, find_visible_audit, set_sharin
 from sites.models import Audit
 from website_scan.report.exports import FORMATS
 from website_scan.report.references import safe_link
+from website_scan.timestamps import timestamp
 
 
 def _not_found(request: HttpRequest) -> HttpResponse:
@@ -63,6 +68,7 @@ def audit(request: HttpRequest, visible: VisibleAudit) -> HttpResponse:
     # The list of all types already contains the critical failures.
     critical = findings.critical if findings and not shown else audit_findings.critical(audit_row, mutes)
     context["critical"] = critical
+    context["failure"] = failure_of_audit(audit_row)
     # Readers of a shared link must not see data of other audits.
     context["compared"] = compare_with_previous_audit(audit_row, mutes) if visible.membership else None
     if audit_row.shared_at:
@@ -117,6 +123,28 @@ def export(request: HttpRequest, visible: VisibleAudit, export_format: str) -> H
     response = StreamingHttpResponse(pieces, content_type=FORMATS[export_format].media_type)
     response["Content-Disposition"] = f'attachment; filename="{audit_row.id}.{export_format}"'
     return response
+
+
+@require_safe
+@_require_visible
+def conformance(request: HttpRequest, visible: VisibleAudit) -> HttpResponse:
+    """Show a finished audit's results by success criterion, or download them in the format `format`."""
+    audit_row = visible.audit
+    if not has_conformance(audit_row) or not audit_row.is_kept:
+        return _not_found(request)
+    query = ConformanceQuery.parse(request.GET)
+    results = conformance_of_audit(audit_row, query.standard, query.level)
+    if query.file_format:
+        completed_at = timestamp(audit_row.completed_at or audit_row.created_at)
+        return conformance_file(results, query.file_format, audit_row.id, audit_row.url, completed_at)
+    context = {
+        **surroundings(visible),
+        "audit": audit_row,
+        "branding": branding_of(audit_row.organization_id),
+        "link": safe_link(audit_row.url),
+        "page": page_of_audit(audit_row, results, query),
+    }
+    return render(request, "sites/audits/conformance.html", context)
 
 
 @require_safe
@@ -186,4 +214,5 @@ def _context(request: HttpRequest, visible: VisibleAudit) -> dict[str, Any]:
         "base_url": settings.BASE_URL,
         "formats": {ending: FORMATS[ending] for ending in exports.WRITERS},
         "is_fragment": False,
+        "has_conformance": has_conformance(audit_row),
     }
