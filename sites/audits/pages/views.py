@@ -68,7 +68,6 @@ def audit(request: HttpRequest, visible: VisibleAudit) -> HttpResponse:
     # The list of all types already contains the critical failures.
     critical = findings.critical if findings and not shown else audit_findings.critical(audit_row, mutes)
     context["critical"] = critical
-    context["failure"] = failure_of_audit(audit_row)
     # Readers of a shared link must not see data of other audits.
     context["compared"] = compare_with_previous_audit(audit_row, mutes) if visible.membership else None
     if audit_row.shared_at:
@@ -81,6 +80,7 @@ def audit(request: HttpRequest, visible: VisibleAudit) -> HttpResponse:
         return render(request, "sites/audits/page.html", context)
     context |= {
         "is_pages": shows_pages,
+        "failure": failure_of_audit(audit_row),
         "left_out": audit_page.count_left_out_pages(audit_row),
         "labels": [label for _, label in Scan.Type.choices],
     }
