@@ -362,15 +362,13 @@ class RenderedPages:
 def render_pages() -> RenderedPages:
     """Render all pages from a populated database.
 
-    The reports are from real scans, one of them with a browser.
+    The reports are from real scans, two of them with a browser.
     """
     program = find_browser("auto")
     assert program is not None, "no browser; `make browser` installs one"
     with WarmBrowser(program, ca_bundle=root_file()) as browser:
-        browser_result = real_result(ScanType.PERFORMANCE, browser)
-    populated = populate(
-        ROWS, {ScanType.SECURITY: real_result(ScanType.SECURITY), ScanType.PERFORMANCE: browser_result}
-    )
+        results = {type: real_result(type, browser) for type in (ScanType.PERFORMANCE, ScanType.ACCESSIBILITY)}
+    populated = populate(ROWS, {ScanType.SECURITY: real_result(ScanType.SECURITY), **results})
     people, ids = _create_people(populated), _path_parameters(populated)
     pages = {name: render_page(page_request, people.get(page_request.who), ids) for name, page_request in PAGES.items()}
     pictures = {path for page in pages.values() for path in PICTURE.findall(page.body.decode())}

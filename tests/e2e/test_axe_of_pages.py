@@ -192,7 +192,11 @@ def test_report_with_pictures_is_accessible(page_browser: PageBrowser) -> None:
 
 @pytest.mark.django_db
 @pytest.mark.parametrize(
-    "name", ["landing", "overview", "webhook", "audit-site", "report-browser", "list", "list-snapshot", "list-adoption"]
+    "name",
+    [
+        *("landing", "overview", "webhook", "audit-site", "report-browser", "report-conformance"),
+        *("list", "list-snapshot", "list-adoption"),
+    ],
 )
 def test_forced_colours_show_text_and_icons(page_browser: PageBrowser, name: str) -> None:
     def inspect_page(page: Page) -> dict[str, list[str]]:
@@ -235,7 +239,10 @@ def test_thumbnail_is_enlarged_by_keyboard(page_browser: PageBrowser) -> None:
 @pytest.mark.parametrize("width", [390, 1440])
 @pytest.mark.parametrize(
     "name",
-    ["login", "keys", "report-browser", "overview", "webhook", "scan-new-site", "audit-site", "list", "list-sharing"],
+    [
+        *("login", "keys", "report-browser", "report-conformance-filtered", "overview", "webhook", "scan-new-site"),
+        *("audit-site", "list", "list-sharing"),
+    ],
 )
 def test_keyboard_reaches_every_control(page_browser: PageBrowser, name: str, width: int) -> None:
     def inspect_page(page: Page) -> list[dict[str, Any]]:
