@@ -66,6 +66,7 @@ from sites.audits.pages import views as audit_pages
 from sites.badges.api import BadgeCollection, BadgeItem
 from sites.badges.views import badge, badge_card, badge_link, page_badge
 from sites.lists.api import EntryItem, ListCollection, ListEntries, ListItem
+from sites.lists.conformance_api import ListConformanceView
 from sites.lists.pages import entry_views as entry_pages
 from sites.lists.pages import import_views as import_pages
 from sites.lists.pages import snapshot_views as snapshot_pages
@@ -264,6 +265,7 @@ urlpatterns = [
     path("v1/lists/<any:list_id>/snapshots/<any:snapshot_id>/diff", SnapshotDiff.as_view(), name="snapshot-diff"),
     path("v1/lists/<any:list_id>/snapshots/<any:snapshot_id>", Snapshot.as_view(), name="snapshot"),
     path("v1/lists/<any:list_id>/adoption", Adoption.as_view(), name="list-adoption"),
+    path("v1/lists/<any:list_id>/conformance", ListConformanceView.as_view(), name="list-conformance"),
     path("v1/lists/<any:list_id>/shares/<any:share_id>", ShareItem.as_view(), name="list-share-item"),
     path("v1/lists/<any:list_id>/shares", ShareCollection.as_view(), name="list-shares"),
     path("v1/lists/<any:list_id>", ListItem.as_view(), name="list-item"),
