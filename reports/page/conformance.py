@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 from urllib.parse import urlencode
@@ -24,6 +24,8 @@ from website_scan.report.conformance import (
 from website_scan.report.references import safe_link
 
 TYPE = "accessibility"
+# Width of the bar of results and of the gaps between its segments, in SVG user units.
+BAR_WIDTH, BAR_GAP = 1_000, 4
 LEVEL_LABELS: Mapping[str, str] = {"A": "A", "AA": "A and AA", "AAA": "A, AA and AAA"}
 
 
@@ -101,13 +103,18 @@ class CriterionRow:
 
 
 class ResultCount(NamedTuple):
-    """Number of criteria with a result, and the address of the page that lists only them."""
+    """Number of criteria with a result, and the address of the page that lists only them.
+
+    `x` and `width` are the segment of the bar of results, in SVG user units.
+    """
 
     result: Result | None
     label: str
     criteria: int
     url: str
     is_chosen: bool
+    x: float = 0
+    width: float = 0
 
 
 class Download(NamedTuple):
@@ -119,18 +126,17 @@ class Download(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class ConformancePage:
-    """Template context of a page with results by success criterion.
+class CriteriaChoices:
+    """Choices on a page with results by success criterion.
 
-    `rows` are the criteria with the chosen result, and `is_single` is True if only one page was tested.
+    `level` is the highest level of the listed criteria. `counts` has the numbers of criteria by result, of all results
+    first.
     """
 
-    conformance: Conformance
     query: ConformanceQuery
-    rows: Sequence[CriterionRow]
+    level: str
     counts: Sequence[ResultCount]
     downloads: Sequence[Download]
-    is_single: bool
 
     @property
     def standards(self) -> list[tuple[str, str]]:
@@ -143,12 +149,24 @@ class ConformancePage:
     @property
     def level_label(self) -> str:
         """Levels of the listed criteria, such as "A and AA"."""
-        return LEVEL_LABELS[self.conformance["level"]]
+        return LEVEL_LABELS[self.level]
 
     @property
     def has_clauses(self) -> bool:
         """Return True if the standard numbers its clauses in another way than WCAG."""
         return self.query.standard is Standard.EN_301_549
+
+
+@dataclass(frozen=True, slots=True)
+class ConformancePage(CriteriaChoices):
+    """Template context of a page with results by success criterion.
+
+    `rows` are the criteria with the chosen result, and `is_single` is True if only one page was tested.
+    """
+
+    conformance: Conformance
+    rows: Sequence[CriterionRow]
+    is_single: bool
 
 
 def conformance_url(scan: Scan) -> str:
@@ -193,23 +211,38 @@ def conformance_page(
 
     criteria = conformance["criteria"]
     return ConformancePage(
-        conformance=conformance,
         query=query,
+        level=conformance["level"],
+        counts=result_counts([row["result"] for row in criteria], query),
+        downloads=downloads(query, FILES),
+        conformance=conformance,
         rows=[criterion_row(row) for row in criteria if query.result in (None, row["result"])],
-        counts=_counts([row["result"] for row in criteria], query),
-        downloads=[
-            Download(file.label, file.purpose, query.string(result="", format=name)) for name, file in FILES.items()
-        ],
         is_single=report_url is None,
     )
 
 
-def _counts(results: Sequence[str], query: ConformanceQuery) -> list[ResultCount]:
-    counts = [ResultCount(None, "All criteria", len(results), query.string(result=""), query.result is None)]
+def result_counts(results: Sequence[str], query: ConformanceQuery, **parameters: str) -> list[ResultCount]:
+    """Return the numbers of criteria by result. The URLs get the `parameters`, too."""
+    all_url = query.string(result="", **parameters)
+    counts = [ResultCount(None, "All criteria", len(results), all_url, query.result is None)]
+    x = 0.0
     for result in Result:
-        url = query.string(result=result.value)
-        counts.append(ResultCount(result, result.label, results.count(result), url, query.result is result))
+        number, url = results.count(result), query.string(result=result.value, **parameters)
+        width = BAR_WIDTH * number / (len(results) or 1)
+        # Narrow gaps separate the segments.
+        segment = max(width - BAR_GAP, BAR_GAP) if number else 0.0
+        is_chosen = query.result is result
+        counts.append(ResultCount(result, result.label, number, url, is_chosen, round(x, 1), round(segment, 1)))
+        x += width
     return counts
+
+
+def downloads(query: ConformanceQuery, names: Iterable[str], **parameters: str) -> list[Download]:
+    """Return the links to files with all results, by the names of their formats. They get the `parameters`, too."""
+    return [
+        Download(FILES[name].label, FILES[name].purpose, query.string(result="", format=name, **parameters))
+        for name in names
+    ]
 
 
 def _page_url(report_url: Callable[[str, str], str] | None, check_id: str, page: str) -> str:
