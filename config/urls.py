@@ -161,6 +161,7 @@ organization_urls = [
     path("lists/<str:list_id>/run", list_pages.list_run, name="list-run"),
     path("lists/<str:list_id>/snapshot", snapshot_pages.list_snapshot, name="list-snapshot"),
     path("lists/<str:list_id>/adoption", snapshot_pages.list_adoption, name="list-adoption"),
+    path("lists/<str:list_id>/conformance", snapshot_pages.list_conformance, name="list-conformance"),
     path("lists/<str:list_id>/targets", target_pages.list_targets, name="list-targets"),
     path("lists/<str:list_id>/sharing", snapshot_pages.list_sharing, name="list-sharing"),
     path("lists/<str:list_id>/sharing/new", snapshot_pages.list_share, name="list-share-new"),

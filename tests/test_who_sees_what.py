@@ -210,6 +210,7 @@ TABLE: dict[str, tuple[str, str, str]] = {
     ),
     "o/<slug:organization>/lists/<str:list_id>/snapshot": (MEMBERS, METHOD_NOT_ALLOWED, ""),
     "o/<slug:organization>/lists/<str:list_id>/adoption": (MEMBERS, METHOD_NOT_ALLOWED, ""),
+    "o/<slug:organization>/lists/<str:list_id>/conformance": (MEMBERS, METHOD_NOT_ALLOWED, ""),
     "o/<slug:organization>/lists/<str:list_id>/targets": (
         *(METHOD_NOT_ALLOWED, REDIRECT_FOR_MEMBERS),
         "/o/home/lists/{list_id}/adoption#targets",

@@ -23,6 +23,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("pages"), pytest.mark.dj
 PRINTED = (
     *("audit-site", "audit-page", "audit-site-pages", "audit-conformance"),
     *("sample-site", "report-of-audit", "report-browser", "report-conformance"),
+    "list-conformance",
 )
 WITH_MENU = ("report-browser", "audit-site")
 MAX_BLANK_SHARE = 1 / 3
