@@ -11,7 +11,7 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from accounts.models import Tier
-from scans.browser import close_browser
+from scans.browser import _cached_browser, close_browser
 from scans.models import Scan
 from scans.services import requeue_scan
 from scans.tasks import run_scan
@@ -235,9 +235,11 @@ def test_form_of_a_scan_starts_an_audit_with_the_viewing(home: Member, target: s
 def site(settings: Settings) -> Iterator[Site]:
     settings.SCAN_ALLOWED_NETWORKS = (ip_network("127.0.0.0/8"),)
     settings.SCAN_BROWSER = "auto"
+    _cached_browser.cache_clear()  # Another test in this process may have run without a browser.
     with Site({"/": Answer(PAGE, headers={"Content-Type": "text/html"})}) as running:
         yield running
     close_browser()
+    _cached_browser.cache_clear()
 
 
 @pytest.mark.django_db(transaction=True, serialized_rollback=True)
