@@ -17,7 +17,7 @@ from scans.services import requeue_scan
 from scans.tasks import run_scan
 from scans.visits.claims import claim_scan
 from sites.lists.starting import start_entries
-from sites.models import Audit, Monitor, MonitorRun
+from sites.models import Audit, Monitor, MonitorRun, SiteList
 from sites.monitors.runs import start_run
 from tests.factories import Member, browser_of, make_scan, person_of
 from tests.page_reading import page_of
@@ -188,6 +188,19 @@ def test_list_has_the_requested_viewing(home: Member) -> None:
     changed = home.api.patch(f"/v1/lists/{answer['id']}", {"widths": [320]}).json()
     assert viewing_in(changed) == {"widths": [320], "color_scheme": "dark"}
     assert not viewing_in(post(home, "/v1/lists", {"name": "Coffees"}, 201))
+
+
+def test_form_of_a_list_stores_and_shows_the_viewing(home: Member) -> None:
+    client = browser_of(person_of(home, "member", "ann@example.com"))
+    entered = {"name": "Teas", "type": "accessibility", "pages_per_entry": "1", "window_hours": "0", "timezone": "UTC"}
+    assert client.post("/o/home/lists/new", entered | {"widths": "800, 412", "color_scheme": "dark"}).status_code == 302
+    (site_list,) = SiteList.objects.all()
+    assert site_list.chosen_viewing == VIEWING
+    edit = f"/o/home/lists/{site_list.id}/edit"
+    (widths,) = page_of(client.get(edit)).xpath("//input[@name='widths']/@value")
+    assert widths == "800, 412"
+    assert client.post(edit, entered).status_code == 302
+    assert SiteList.objects.get().chosen_viewing is None
 
 
 def test_entry_of_a_list_is_audited_with_the_viewing(home: Member, target: str) -> None:
