@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any, Protocol
@@ -172,6 +172,26 @@ def record_by_caller(caller: Actor, action: str, object_name: str = "", **detail
         target=_shorten(object_name),
         details=json.dumps({**details, "api_key": caller.key_name}),
         now=timezone.now(),
+    )
+
+
+def record_all_by_caller(caller: Actor, events: Iterable[tuple[str, str, dict[str, Any]]]) -> None:
+    """Write actions by a member or an API key to the activity log in one statement.
+
+    Events are tuples of the action, the name of the object, and the details.
+    """
+    user, key_name = (caller.member.user, {}) if caller.member else (None, {"api_key": caller.key_name})
+    ActivityEvent.objects.bulk_create(
+        ActivityEvent(
+            organization_id=caller.organization_id,
+            actor=user,
+            actor_email=user.email if user else "",
+            actor_key=(caller.key_id or "") if user is None else "",
+            action=action,
+            object_name=_shorten(object_name),
+            details=details | key_name,
+        )
+        for action, object_name, details in events
     )
 
 

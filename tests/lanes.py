@@ -68,7 +68,7 @@ RULES = (
     Rule(
         "subprocess",
         "starts other programs",
-        imports=("subprocess", "command_line", "npm"),
+        imports=("subprocess", "command_line", "npm", "real_pages"),
         fixtures=("installed", "action"),
     ),
     # The conditions of this mark are those of pytest-django.

@@ -31,7 +31,8 @@ class LimitsForm(forms.Form):
         max_length=MAX_LIMITS * (MAX_LIMIT_LENGTH + 2),
         widget=forms.Textarea(attrs={"rows": 3, "spellcheck": "false", "autocapitalize": "none"}),
         help_text="One per line: www.example.org, *.example.org with all of its subdomains, or tag:client for all "
-        "sites with this tag in your lists. Empty: all sites. Viewers and members only.",
+        "sites with this tag in your lists. Whoever edits lists can add sites with this tag. Empty: all sites. Viewers "
+        "and members only.",
     )
 
     def clean_limits(self) -> list[str]:

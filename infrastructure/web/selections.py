@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import time
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -10,6 +11,15 @@ from infrastructure.api.errors import NotFound
 from website_scan.errors import Refusal
 
 T = TypeVar("T")
+# A request with an action on thousands of rows stops after this time, so that it does not occupy its process for long.
+MAX_BATCHES_S = 10.0
+
+
+class TooManyRows(Refusal):
+    """Raised for the rows that are left when an action takes too long."""
+
+    code = "TOO_MANY_ROWS"
+    status = 503
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +41,23 @@ def apply_to_each(rows: Iterable[T], action: Callable[[T], bool]) -> Outcome:
             done += action(row)
         except NotFound:
             continue
+        except Refusal as refusal:
+            return Outcome(done, refusal)
+    return Outcome(done, None)
+
+
+def apply_in_batches(ids: Sequence[str], size: int, action: Callable[[Sequence[str]], int]) -> Outcome:
+    """Apply an action to batches of rows until one is refused, or until it has taken MAX_BATCHES_S.
+
+    The action returns the number of rows that it has changed.
+    """
+    done = 0
+    deadline = time.monotonic() + MAX_BATCHES_S
+    for begin in range(0, len(ids), size):
+        if time.monotonic() > deadline:
+            return Outcome(done, TooManyRows("There are too many of them for one request. Repeat the action."))
+        try:
+            done += action(ids[begin : begin + size])
         except Refusal as refusal:
             return Outcome(done, refusal)
     return Outcome(done, None)

@@ -7,7 +7,7 @@ transaction.
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 from django.db import connection, transaction
 
@@ -21,7 +21,7 @@ from sites.audits.services import insert_audit, is_over_site_audit_limit
 from sites.models import UNFINISHED, Audit, Monitor, MonitorRun
 from sites.models.monitor import new_run_id
 from sites.monitors import notices
-from sites.monitors.services import allowed_interval, schedule_of
+from sites.monitors.services import allowed_interval, first_run_of_next_month
 from sites.schedule import PERIODS, Schedule, seed_number
 from website_scan.errors import Refusal
 from website_scan.findings import ScanType
@@ -216,8 +216,7 @@ def _pause(monitor: Monitor, run: MonitorRun, reason: str, now: datetime, refusa
     monitor.next_run_at = None
     is_out_of_quota = reason == Monitor.Pause.QUOTA
     if is_out_of_quota:
-        start_of_next_period = datetime.combine(usage.next_month(usage.month_of(now)), datetime.min.time(), UTC)
-        monitor.next_run_at = schedule_of(monitor, monitor.organization.tier).after(start_of_next_period)
+        monitor.next_run_at = first_run_of_next_month(monitor, monitor.organization.tier, now)
     monitor.save(update_fields=["paused_at", "pause_reason", "next_run_at"])
     if is_out_of_quota:
         notices.mail_pause(monitor, now)

@@ -5,8 +5,8 @@ Each service runs in one transaction.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from datetime import datetime, timedelta
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from django.db import transaction
@@ -163,27 +163,35 @@ def change_monitor(*, caller: Caller, monitor: Monitor, request: MonitorRequest)
     with transaction.atomic():
         # Lock order: the monitor before its runs and its organization.
         monitor = MONITOR.find(caller.organization_id, monitor.id, lock=Lock.CHANGE)
-        before = {name: getattr(monitor, name) for name in request.columns}
-        _set_columns(monitor, request.columns)
-        changed = [name for name, value in before.items() if value != getattr(monitor, name)]
-        if request.audit is not None:
-            changed += _change_target(monitor, request.audit, keeps_credentials=request.keeps_credentials)
-        is_paused = monitor.is_paused if request.is_paused is None else request.is_paused
-        if is_paused != monitor.is_paused:
-            changed.append("paused")
-        if (SCHEDULE_FIELDS | {"paused"}) & set(changed):
-            _set_next_run(monitor, monitor.organization.tier, timezone.now(), is_paused=is_paused)
+        changed = apply_change(monitor, request, timezone.now())
         monitor.save()
         if changed:
-            action = _activity_action(changed, is_paused=is_paused)
-            activity.record_by_caller(caller, action, monitor.name, monitor=monitor.id, changed=sorted(changed))
+            action, details = change_event(monitor, changed)
+            activity.record_by_caller(caller, action, monitor.name, **details)
     return monitor
 
 
-def _activity_action(changed: list[str], *, is_paused: bool) -> str:
-    if changed != ["paused"]:
-        return "monitor.changed"
-    return "monitor.paused" if is_paused else "monitor.resumed"
+def apply_change(monitor: Monitor, request: MonitorRequest, now: datetime) -> list[str]:
+    """Apply the requested changes to a locked monitor without saving it, and return the names of changed fields."""
+    before = {name: getattr(monitor, name) for name in request.columns}
+    _set_columns(monitor, request.columns)
+    changed = [name for name, value in before.items() if value != getattr(monitor, name)]
+    if request.audit is not None:
+        changed += _change_target(monitor, request.audit, keeps_credentials=request.keeps_credentials)
+    is_paused = monitor.is_paused if request.is_paused is None else request.is_paused
+    if is_paused != monitor.is_paused:
+        changed.append("paused")
+    if (SCHEDULE_FIELDS | {"paused"}) & set(changed):
+        _set_next_run(monitor, monitor.organization.tier, now, is_paused=is_paused)
+    return changed
+
+
+def change_event(monitor: Monitor, changed: Sequence[str]) -> tuple[str, dict[str, Any]]:
+    """Return the action and the details for the activity log of a monitor whose fields `changed` have changed."""
+    action = "monitor.changed"
+    if list(changed) == ["paused"]:
+        action = "monitor.paused" if monitor.is_paused else "monitor.resumed"
+    return action, {"monitor": monitor.id, "changed": sorted(changed)}
 
 
 def _set_columns(monitor: Monitor, columns: Mapping[str, Any]) -> None:
@@ -211,9 +219,21 @@ def _change_target(monitor: Monitor, audit: AuditRequest, *, keeps_credentials: 
 
 
 def _set_next_run(monitor: Monitor, tier: Tier, now: datetime, *, is_paused: bool) -> None:
-    monitor.paused_at = (monitor.paused_at or now) if is_paused else None
-    monitor.pause_reason = Monitor.Pause.REQUESTED if is_paused else ""
-    monitor.next_run_at = None if is_paused else schedule_of(monitor, tier).after(now)
+    if not is_paused:
+        monitor.paused_at, monitor.pause_reason = None, ""
+        monitor.next_run_at = schedule_of(monitor, tier).after(now)
+        return
+    monitor.paused_at = monitor.paused_at or now
+    # A new schedule does not end a pause without quota, which ends by itself next month.
+    monitor.pause_reason = monitor.pause_reason or Monitor.Pause.REQUESTED
+    is_out_of_quota = monitor.pause_reason == Monitor.Pause.QUOTA
+    monitor.next_run_at = first_run_of_next_month(monitor, tier, now) if is_out_of_quota else None
+
+
+def first_run_of_next_month(monitor: Monitor, tier: Tier, now: datetime) -> datetime:
+    """Return the time of the monitor's first run in the next period of the quota."""
+    start_of_next_period = datetime.combine(usage.next_month(usage.month_of(now)), datetime.min.time(), UTC)
+    return schedule_of(monitor, tier).after(start_of_next_period)
 
 
 def run_now(*, caller: Caller, monitor_id: str) -> MonitorRun:
@@ -224,17 +244,27 @@ def run_now(*, caller: Caller, monitor_id: str) -> MonitorRun:
     now = timezone.now()
     with transaction.atomic():
         monitor = MONITOR.find(caller.organization_id, monitor_id, lock=Lock.CHANGE)
-        run = monitor.runs.filter(status__in=MonitorRun.UNFINISHED).first()
+        unfinished = monitor.runs.filter(status__in=MonitorRun.UNFINISHED).first()
+        run = requested_run(monitor, unfinished, now)
         if run is None:
-            run = monitor.runs.create(due_at=now, not_before=now, is_requested=True)
-        elif run.is_waiting(now):
-            run.not_before = now
-            run.save(update_fields=["not_before"])
-        else:
             raise MonitorBusy("A run of this monitor is already in progress.")
+        run.save(update_fields=["not_before"] if unfinished else None)
         activity.record_by_caller(caller, "monitor.run", monitor.name, monitor=monitor.id)
         transaction.on_commit(lambda: queue.enqueue("sites.tasks.start_run", run.id))
     return run
+
+
+def requested_run(monitor: Monitor, unfinished: MonitorRun | None, now: datetime) -> MonitorRun | None:
+    """Return the unsaved run that a request starts: a new run, or the unfinished one if it waits.
+
+    None if a run is in progress.
+    """
+    if unfinished is None:
+        return MonitorRun(monitor=monitor, due_at=now, not_before=now, is_requested=True)
+    if not unfinished.is_waiting(now):
+        return None
+    unfinished.not_before = now
+    return unfinished
 
 
 def delete_monitor(*, caller: Caller, monitor_id: str) -> None:

@@ -12,10 +12,11 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
+from accounts.activity import record_all_by_caller
 from accounts.models import ActivityEvent, Tier
 from sites.assessments.refreshing import copy_results
 from sites.models import AssessmentEvent, AssessmentFinding, Audit, ListEntry
-from tests.factories import Member, attempt_deliveries, finished_scan
+from tests.factories import Member, attempt_deliveries, finished_scan, key_caller
 from tests.router import views
 from tests.sites.assessments.cast import museum_audit
 from tests.targets.server import Answer, Site
@@ -161,3 +162,12 @@ def test_renamed_key_changes_no_recorded_event(home: Member, target: str) -> Non
     home.key.save()
     home.api.post("/v1/scan", {"url": target, "type": "seo"})
     assert [name for _, _, name in recorded_events(home)] == ["tests", "Another"]
+
+
+def test_several_events_of_a_key_are_recorded_with_it(home: Member) -> None:
+    events = [("monitor.paused", name, {"monitor": "mon_1"}) for name in ("Shop", "x" * 400)]
+    record_all_by_caller(key_caller(home.organization.id), events)
+    assert recorded_events(home) == [("monitor.paused", home.key.id, "tests")] * 2
+    last = ActivityEvent.objects.latest("id")
+    assert (last.object_name, last.actor, last.actor_email) == ("x" * 300, None, "")
+    assert last.details == {"monitor": "mon_1", "api_key": "tests"}

@@ -92,6 +92,19 @@ def test_tag_of_another_organization_gives_no_access(home: Member, stranger: Mem
     assert not scope.allows(OTHER)
 
 
+def test_members_who_edit_lists_widen_what_people_with_a_tag_see(home: Member) -> None:
+    scan = finished_scan(home, url=f"https://{OTHER}/page")
+    site_list = SiteList.objects.create(organization=home.organization, name="Clients", types=["seo"], entries_count=1)
+    entry = ListEntry.objects.create(site_list=site_list, url=f"https://{OTHER}/", host=OTHER)
+    client = limited(home, "tag:client")
+    form = {"entry": entry.id, "action": "tag", "tags": "client"}
+    path = f"/o/home/lists/{site_list.id}/entries"
+    assert client.post(path, form).status_code == 403
+    assert client.get(f"/report/{scan.id}").status_code == 404
+    browser_of(person_of(home, "member", "ben@people.test")).post(path, form)
+    assert client.get(f"/report/{scan.id}").status_code == 200
+
+
 def test_limited_member_sees_own_sites_scans_and_reports(home: Member) -> None:
     scans = {host: finished_scan(home, url=f"https://{host}/") for host in (OWN, OTHER)}
     for host in scans:

@@ -174,6 +174,9 @@ PAGES: Mapping[str, PageRequest] = {
     "monitors-delete": PageRequest(
         "/o/home/selected-monitors", data={"action": "delete", "monitor": "{paused_monitor_id}"}
     ),
+    "monitors-delete-all": PageRequest(
+        "/o/home/selected-monitors", data={"action": "delete", "all": "yes", "back": "type=seo"}
+    ),
     "monitors-nothing": PageRequest("/o/home/monitors/?q=nowhere"),
     "monitors-empty": PageRequest("/o/meadow/monitors/", "newcomer"),
     "monitors-empty-viewer": PageRequest("/o/meadow/monitors/", "onlooker"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import calendar
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -14,13 +14,13 @@ from django.utils.text import capfirst
 from accounts import access
 from accounts.models import Interval
 from infrastructure.web import charts, keyset
-from infrastructure.web.keyset import search_text
-from infrastructure.web.sorted_rows import Column, Source, columns_of, sort_choices, sorted_page
+from infrastructure.web.sorted_rows import Column, columns_of, sort_choices, sorted_page
 from scans.models import Scan
 from sites.models import Audit, Monitor, MonitorRun, SiteState
 from sites.models.stored_json import News as RunNews
 from sites.models.stored_json import NewsList
 from sites.models.stored_json import RunScore as StoredRunScore
+from sites.monitors.pages.filters import LEVELS, SOURCE, STATES, conditions_of, count_matching, filters_of
 from sites.pages.site_marks import SiteMark, marks_of
 from website_scan.json_types import GRADES
 from website_scan.messages import counted
@@ -69,31 +69,7 @@ CHANGES: Mapping[NewsList, tuple[str, str]] = {
     "unreachable_pages": ("unreachable", "bad"),
     "reachable_pages": ("reachable again", "good"),
 }
-STATES: Mapping[str, str] = {"ok": "Active", "failing": "Unreachable", "paused": "Paused"}
-LEVELS: Mapping[str, SiteState.Level] = {level.name.lower(): level for level in SiteState.Level}
-# SQL expression for the urgency of a monitor: that of its site, or of an outage that the monitor has confirmed.
-URGENCY = f"""least(
-    coalesce(site.urgency, {SiteState.Level.FINE * SiteState.LEVEL_STEP + SiteState.NO_SCORE}),
-    CASE WHEN monitor.failing_since IS NOT NULL AND monitor.paused_at IS NULL
-        THEN {SiteState.Level.UNREACHABLE * SiteState.LEVEL_STEP} END
-)"""
-SOURCE = Source(
-    tables="""sites_monitor AS monitor LEFT JOIN sites_sitestate AS site
-        ON site.organization_id = monitor.organization_id
-        AND site.host = substring(monitor.pages[1] FROM '^https?://([^/?#]+)')""",
-    scope="monitor.organization_id = %(organization)s",
-    id="monitor.id",
-    keys={
-        "state": URGENCY,
-        "score": "coalesce((SELECT min((score.value ->> 'score')::int) FROM jsonb_each(monitor.scores) AS score), 999)",
-        "name": "lower(monitor.name)",
-        "scanned": """coalesce(
-            (SELECT max(due_at) FROM sites_monitorrun WHERE monitor_id = monitor.id), '-infinity'
-        )""",
-    },
-)
 COLUMNS = {"name": "Monitor", "state": "Site", "scanned": "Last run"}
-IS_PAUSED, IS_FAILING = "monitor.paused_at IS NOT NULL", "monitor.failing_since IS NOT NULL"
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,13 +140,18 @@ class MonitorRow:
 
 @dataclass(frozen=True, slots=True)
 class MonitorPage:
-    """Page of the table of monitors, with its filters and columns. Unused filters are absent."""
+    """Page of the table of monitors, with its filters and columns. Unused filters are absent.
+
+    `matching` is the number of monitors that match the filters, on all pages. `used` is the number of all monitors, and
+    `most` the number that the tier allows.
+    """
 
     rows: list[MonitorRow]
     page: keyset.LinkedPage[str, str]
     filters: Mapping[str, str]
     sort: str
     columns: Mapping[str, Column]
+    matching: int
     used: int
     most: int
 
@@ -213,15 +194,21 @@ class LatestChanges:
 
 def monitor_page(organization_id: int, query: Mapping[str, str], *, most: int) -> MonitorPage:
     """Return a page of monitors that match the filters, ignoring invalid ones. The most urgent come first."""
-    filters = _filters(query)
+    filters = filters_of(query)
     page = sorted_page(
         SOURCE,
         query,
-        conditions=_conditions(filters),
+        conditions=conditions_of(filters),
         filters=filters,
         size=PAGE_SIZE,
         fetch=lambda sql, **parameters: access.fetch_rows(sql, organization_id, **parameters),
     )
+    used = access.rows(Monitor, organization_id).count()
+    if filters:
+        has_others = page.previous is not None or page.next is not None
+        matching = count_matching(organization_id, filters) if has_others else len(page.rows)
+    else:
+        matching = used
     rows = access.rows(Monitor, organization_id).defer("encrypted_credentials", "include", "exclude", "alert")
     monitors = {monitor.id: monitor for monitor in rows.filter(id__in=page.rows)}
     sort = SOURCE.sort_of(query)
@@ -231,46 +218,10 @@ def monitor_page(organization_id: int, query: Mapping[str, str], *, most: int) -
         filters=filters,
         sort=sort,
         columns=columns_of(SOURCE, COLUMNS, sort, filters),
-        used=access.rows(Monitor, organization_id).count(),
+        matching=matching,
+        used=used,
         most=most,
     )
-
-
-def _filters(query: Mapping[str, str]) -> dict[str, str]:
-    """Return the valid filters of a query string by name."""
-    allowed: Mapping[str, Collection[str]] = {
-        "state": STATES,
-        "site": LEVELS,
-        "grade": GRADES,
-        "type": Scan.Type.values,
-    }
-    values = {"q": search_text(query)}
-    values |= {name: value for name, choices in allowed.items() if (value := query.get(name, "")) in choices}
-    return {name: value for name, value in values.items() if value}
-
-
-def _conditions(filters: Mapping[str, str]) -> dict[str, dict[str, Any]]:
-    """Return the SQL conditions for the filters with their parameters."""
-    conditions: dict[str, dict[str, Any]] = {}
-    if text := filters.get("q"):
-        match = "position(%(text)s in lower(monitor.name)) > 0 OR position(%(text)s in lower(monitor.pages[1])) > 0"
-        conditions[f"({match})"] = {"text": text.lower()}
-    if state := filters.get("state"):
-        is_unpaused = f"NOT {IS_PAUSED} AND {'' if state == 'failing' else 'NOT '}{IS_FAILING}"
-        conditions[IS_PAUSED if state == "paused" else is_unpaused] = {}
-    if level := filters.get("site"):
-        first = LEVELS[level] * SiteState.LEVEL_STEP
-        step = {"first": first, "beyond_last": first + SiteState.LEVEL_STEP}
-        conditions["site.urgency >= %(first)s AND site.urgency < %(beyond_last)s"] = step
-    if type := filters.get("type"):
-        conditions["%(type)s = ANY(monitor.types)"] = {"type": type}
-    if grade := filters.get("grade"):
-        value = f"'{type}'" if type else "score.key"
-        conditions[
-            "EXISTS (SELECT FROM jsonb_each(monitor.scores) AS score WHERE score.value ->> 'grade' = %(grade)s"
-            f" AND score.key = {value})"
-        ] = {"grade": grade}
-    return conditions
 
 
 def monitor_rows(organization_id: int, monitors: Sequence[Monitor]) -> list[MonitorRow]:

@@ -1,16 +1,24 @@
-"""Actions on the monitors that a member has selected in the table."""
+"""Actions on the monitors that a member has selected in the table, or on all that match its filters."""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
+from django.http import QueryDict
+
+from accounts import access
 from accounts.authentication import Caller
 from accounts.models import Interval, Tier
 from infrastructure.api.errors import InvalidParams
-from infrastructure.web.selections import Outcome, apply_to_each
+from infrastructure.web.selections import Outcome, apply_in_batches
 from sites.models import Monitor
-from sites.monitors.requests import MonitorRequest, interval_within_tier, schedule_columns
-from sites.monitors.services import MonitorBusy, change_monitor, delete_monitor, run_now
+from sites.monitors import bulk
+from sites.monitors.pages.filters import matching_ids
+from sites.monitors.pages.lists import PAGE_SIZE
+from sites.monitors.requests import MonitorRequest, interval_within_tier
+from website_scan.ids import is_id
 
 ACTIONS = ("pause", "resume", "run", "schedule", "deleted")
 DONE: Mapping[str, str] = {
@@ -29,42 +37,60 @@ NOTHING: Mapping[str, str] = {
 }
 
 
-def apply(caller: Caller, tier: Tier, action: str, monitors: Sequence[Monitor], form: Mapping[str, str]) -> Outcome:
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Selected monitors: those with a checked box, or all that match the filters of the table (`is_all`).
+
+    `back` is the query string of the table.
+    """
+
+    ids: Sequence[str]
+    is_all: bool
+    back: str
+
+    @property
+    def digest(self) -> str:
+        """Return a digest of the IDs, which shows whether other monitors match the filters than before."""
+        return hashlib.sha256("\n".join(sorted(self.ids)).encode()).hexdigest()
+
+
+def selection_of(organization_id: int, form: QueryDict) -> Selection:
+    """Return the monitors of the organization that a form selects."""
+    back = form.get("back", "")
+    if form.get("all"):
+        return Selection(matching_ids(organization_id, QueryDict(back)), is_all=True, back=back)
+    checked = [id for id in form.getlist("monitor")[:PAGE_SIZE] if is_id("mon", id)]
+    rows = access.rows(Monitor, organization_id).filter(id__in=checked)
+    return Selection(list(rows.values_list("id", flat=True)), is_all=False, back=back)
+
+
+def apply(caller: Caller, tier: Tier, action: str, ids: Sequence[str], form: Mapping[str, str]) -> Outcome:
     """Apply one of ACTIONS to the monitors. The form has the new interval (`every`) for the action `schedule`."""
-    every = form.get("every", "")
 
-    def pause(monitor: Monitor, *, is_paused: bool) -> bool:
-        if monitor.is_paused == is_paused:
-            return False
-        change_monitor(caller=caller, monitor=monitor, request=MonitorRequest(is_paused=is_paused))
-        return True
+    def change(ids: Sequence[str], request: MonitorRequest) -> Outcome:
+        return apply_in_batches(
+            ids, bulk.BATCH_SIZE, lambda batch: bulk.change_monitors(caller=caller, ids=batch, request=request)
+        )
 
-    def run(monitor: Monitor) -> bool:
-        try:
-            run_now(caller=caller, monitor_id=monitor.id)
-        except MonitorBusy:
-            return False
-        return True
-
-    def schedule(monitor: Monitor) -> bool:
+    def schedule() -> Outcome:
+        every = form.get("every", "")
         if every not in Interval.values:
             raise InvalidParams("Choose how often they shall run.", "every")
-        if monitor.every == every:
-            return False
-        # Weekdays and days of the month are numbered differently, so the day is not kept.
-        columns = schedule_columns(interval_within_tier(every, tier), monitor.at, None, monitor.timezone)
-        change_monitor(caller=caller, monitor=monitor, request=MonitorRequest(columns=columns))
-        return True
+        # Monitors that run as often already keep their day. Others do not, because weekdays and days of the month are
+        # numbered differently.
+        others = access.rows(Monitor, caller.organization_id).filter(id__in=ids).exclude(every=every)
+        columns = {"every": interval_within_tier(every, tier), "day": None}
+        return change(list(others.values_list("id", flat=True)), MonitorRequest(columns=columns))
 
-    def delete(monitor: Monitor) -> bool:
-        delete_monitor(caller=caller, monitor_id=monitor.id)
-        return True
-
-    actions: Mapping[str, Callable[[Monitor], bool]] = {
-        "pause": lambda monitor: pause(monitor, is_paused=True),
-        "resume": lambda monitor: pause(monitor, is_paused=False),
-        "run": run,
+    actions: Mapping[str, Callable[[], Outcome]] = {
+        "pause": lambda: change(ids, MonitorRequest(is_paused=True)),
+        "resume": lambda: change(ids, MonitorRequest(is_paused=False)),
+        "run": lambda: apply_in_batches(
+            ids, bulk.BATCH_SIZE, lambda batch: bulk.run_monitors(caller=caller, ids=batch)
+        ),
         "schedule": schedule,
-        "deleted": delete,
+        "deleted": lambda: apply_in_batches(
+            ids, bulk.DELETION_BATCH_SIZE, lambda batch: bulk.delete_monitors(caller=caller, ids=batch)
+        ),
     }
-    return apply_to_each(monitors, actions[action])
+    return actions[action]()

@@ -45,7 +45,6 @@ from sites.pages.forms import viewing_values_of
 from sites.recipients import MAX_EMAILS, Recipients, receivers, recipients_of
 from sites.resources import MONITOR
 from website_scan.errors import Refusal
-from website_scan.ids import is_id
 from website_scan.messages import counted
 from website_scan.report.references import safe_link
 
@@ -67,28 +66,31 @@ def monitors(request: MemberRequest) -> HttpResponse:
 @requires(Role.MEMBER)
 @session_suffices("the organization's own work, which all members see")
 def selected_monitors(request: MemberRequest) -> HttpResponse:
-    """Pause, resume, run, reschedule or delete the selected monitors (`monitor`), depending on `action`.
+    """Pause, resume, run, reschedule or delete the selected monitors, depending on `action`.
 
-    The action `delete` renders a page that asks for confirmation first.
+    Selected are monitors with a checked box (`monitor`), or all that match the filters of the table (`all`). The action
+    `delete` renders a page that asks for confirmation first.
     """
     member, action = request.membership, request.POST.get("action", "")
-    back = f"{page_of(member, 'monitors')}?{request.POST.get('back', '')}".rstrip("?")
-    ids = [id for id in request.POST.getlist("monitor")[: lists.PAGE_SIZE] if is_id("mon", id)]
-    rows = list(access.rows(Monitor, member.organization_id).filter(id__in=ids).order_by("name", "id"))
     if action != "delete" and action not in selections.ACTIONS:
         raise BadRequest
-    if not rows:
+    selection = selections.selection_of(member.organization_id, request.POST)
+    back = f"{page_of(member, 'monitors')}?{selection.back}".rstrip("?")
+    if not selection.ids:
         messages.error(request, "Select at least one monitor first.")
         return redirect(back)
     if action == "delete":
-        context = {"section": "monitors", "monitors": rows, "back": back, "query": request.POST.get("back", "")}
-        return render(request, "sites/monitors/delete_selected.html", context)
+        return _deletion_page(request, selection, back)
+    if action == "deleted" and selection.is_all and request.POST.get("digest") != selection.digest:
+        messages.error(request, "Nothing was deleted: the monitors have changed meanwhile. Please check them again.")
+        return _deletion_page(request, selection, back)
     try:
         refuse_over_rate_or_in_maintenance(request)
+        caller, tier = member_caller(member), member.organization.tier
+        outcome = selections.apply(caller, tier, action, selection.ids, request.POST)
     except Refusal as refusal:
         messages.error(request, f"Nothing was changed. {refusal}")
         return redirect(back)
-    outcome = selections.apply(member_caller(member), member.organization.tier, action, rows, request.POST)
     if outcome.done:
         messages.success(request, f"{counted(outcome.done, 'monitor was', 'monitors were')} {selections.DONE[action]}.")
     if outcome.refusal is not None:
@@ -96,6 +98,17 @@ def selected_monitors(request: MemberRequest) -> HttpResponse:
     elif not outcome.done:
         messages.error(request, f"None of them was {selections.DONE[action]}: {selections.NOTHING[action]}")
     return redirect(back)
+
+
+def _deletion_page(request: MemberRequest, selection: selections.Selection, back: str) -> HttpResponse:
+    rows = access.rows(Monitor, request.membership.organization_id).filter(id__in=selection.ids)
+    context = {
+        "section": "monitors",
+        "selection": selection,
+        "monitors": rows.order_by("name", "id")[: lists.PAGE_SIZE],
+        "back": back,
+    }
+    return render(request, "sites/monitors/delete_selected.html", context)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

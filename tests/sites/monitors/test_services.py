@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from datetime import timedelta
+from datetime import UTC, datetime, time, timedelta
 from typing import Any
 
 import pytest
@@ -11,6 +11,7 @@ from django.db import connection
 from django.utils import timezone
 
 from accounts.models import Membership, Tier, User
+from accounts.usage import month_of, next_month
 from sites.models import Audit, Monitor, MonitorRun
 from sites.monitors.alerts import DEFAULT_ALERT
 from sites.monitors.runs import start_run
@@ -233,3 +234,18 @@ def test_runs_are_deleted_with_their_monitor(home: Member) -> None:
     monitor.runs.create(due_at=timezone.now(), not_before=timezone.now())
     assert home.api.delete(f"/v1/monitors/{monitor.id}").status_code == 204
     assert not MonitorRun.objects.exists()
+
+
+@pytest.mark.parametrize(("reason", "resumes"), [("quota", True), ("plan", False), ("requested", False)])
+def test_new_schedule_keeps_the_reason_of_a_pause(home: Member, reason: str, resumes: bool) -> None:
+    """Regression test: a monitor without quota never ran again after its schedule had changed."""
+    now = timezone.now()
+    monitor = make_monitor(home, every="day", paused_at=now, pause_reason=reason, next_run_at=now if resumes else None)
+    response = home.api.patch(f"/v1/monitors/{monitor.id}", {"every": "week"})
+    assert response.status_code == 200
+    monitor.refresh_from_db()
+    assert (monitor.paused_at, monitor.pause_reason, monitor.every) == (now, reason, "week")
+    assert (monitor.next_run_at is not None) is resumes
+    assert monitor.next_run_at is None or monitor.next_run_at >= datetime.combine(
+        next_month(month_of(now)), time(), UTC
+    )

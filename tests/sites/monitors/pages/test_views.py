@@ -94,7 +94,7 @@ def test_selected_monitors_are_changed_together(client: Client, home: Member) ->
     post("schedule", every="week")
     assert set(Monitor.objects.values_list("every", flat=True)) == {"week"}
     post("schedule", every="hour")
-    assert "They were not." in text_of(client.get("/o/home/monitors/"))
+    assert "Nothing was changed." in text_of(client.get("/o/home/monitors/"))
     assert post("unknown").status_code == 400
     assert "Delete 2 monitors?" in text_of(post("delete"))
     assert Monitor.objects.count() == 2
