@@ -28,6 +28,13 @@ LIST = Path(__file__).with_name("real_pages.toml")
 CACHE = Path(tempfile.gettempdir()) / "website-scan-real-pages"
 TIME_LIMIT_S = 120.0
 DOWNLOAD_TIME_LIMIT_S = 300
+# By default, npm waits more than a minute for a registry that refuses connections.
+NPM_OPTIONS = (
+    "--loglevel=error",
+    "--fetch-retries=1",
+    "--fetch-retry-mintimeout=1000",
+    "--fetch-retry-maxtimeout=1000",
+)
 
 # Table of a package in real_pages.toml.
 Package = Mapping[str, Any]
@@ -81,8 +88,8 @@ def pages_of(package: Package) -> list[RealPage]:
     try:
         package_folder = _npm_folder(name) if "npm" in package else _debian_folder(name, package.get("needs", ()))
     except subprocess.CalledProcessError as error:
-        last_line = (error.stderr.decode(errors="replace").strip().splitlines() or [f"status {error.returncode}"])[-1]
-        raise PackageUnavailable(f"{name} ({last_line})") from error
+        lines = error.stderr.decode(errors="replace").strip().splitlines()
+        raise PackageUnavailable(f"{name} ({lines[0] if lines else f'status {error.returncode}'})") from error
     except (OSError, subprocess.TimeoutExpired, tarfile.TarError) as error:
         raise PackageUnavailable(f"{name} ({error})") from error
     return [
@@ -110,7 +117,7 @@ def _npm_folder(spec: str) -> Path:
     folder = CACHE / spec.replace("/", "_")
     if not folder.exists():
         with tempfile.TemporaryDirectory() as temporary:
-            _run("npm", "pack", spec, "--silent", "--pack-destination", temporary)
+            _run("npm", "pack", spec, *NPM_OPTIONS, "--pack-destination", temporary)
             (archive,) = Path(temporary).iterdir()
             with tarfile.open(archive) as files:
                 files.extractall(unpacking := Path(temporary) / "unpacked", filter="data")
