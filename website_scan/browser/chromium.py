@@ -153,6 +153,8 @@ class Context:
         self._target = ""
         self._popups = 0
         self.page = self._root  # `open` replaces this placeholder by the session of the page.
+        # Answer to a dialog of the page, such as a confirmation.
+        self.accepts_dialog: Callable[[Event], bool] = lambda _: False
         browser.contexts[id] = self
 
     @classmethod
@@ -216,10 +218,13 @@ class Context:
         elif kind == "shared_worker":
             self._start_counting_requests(session)
 
+    def _answer_dialog(self, event: Event) -> None:
+        self.page.post("Page.handleJavaScriptDialog", {"accept": self.accepts_dialog(event)})
+
     async def _configure_page(self, visit: Visit) -> None:
         page = self.page
         page.on("Network.requestWillBeSent", self._requested)
-        page.on("Page.javascriptDialogOpening", lambda _: page.post("Page.handleJavaScriptDialog", {"accept": False}))
+        page.on("Page.javascriptDialogOpening", self._answer_dialog)
         page.on("Target.attachedToTarget", lambda event: self._start_counting_requests(str(event["sessionId"])))
         is_mobile = visit.device.is_mobile
         media_features = MEDIA_FEATURES | {"prefers-color-scheme": visit.color_scheme}

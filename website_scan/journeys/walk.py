@@ -40,24 +40,6 @@ class Picture:
 
 
 @dataclass(frozen=True, slots=True)
-class StepResult:
-    """What happened in a step.
-
-    `problem` is a sentence for the person who wrote the step, and empty if the step is done. `near_matches` describe
-    elements that resemble the one that was not there, for example `button “Sign in now”`.
-    """
-
-    status: StepStatus
-    url: str = ""
-    duration_s: float = 0.0
-    navigated: bool = False
-    problem: str = ""
-    near_matches: tuple[str, ...] = ()
-    picture: Picture | None = None
-    interaction: Interaction | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Cookie:
     """Cookie of the browser in a state. The value is only a digest, which shows whether it has changed."""
 
@@ -98,6 +80,18 @@ class OpenDialog:
 
 
 @dataclass(frozen=True, slots=True)
+class LiveMessage:
+    """Text that a step has changed in a live region, which screen readers announce.
+
+    `politeness` is "polite" or "assertive".
+    """
+
+    text: str
+    politeness: str
+    selector: str
+
+
+@dataclass(frozen=True, slots=True)
 class StorageEntry:
     """Entry of localStorage or sessionStorage. `kind` is "token", "secret" or "other"; the value is not stored."""
 
@@ -129,3 +123,27 @@ class KeyboardReach:
     name: str
     is_reached: bool
     reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class StepResult:
+    """What happened in a step.
+
+    `problem` is a sentence for the person who wrote the step, and empty if the step is done. `near_matches` describe
+    elements that resemble the one that was not there, for example `button “Sign in now”`. `notes` are sentences about
+    what the scanner prevented, such as a new window. `focus`, `dialogs` and `messages` are those after the step.
+    """
+
+    status: StepStatus
+    url: str = ""
+    duration_s: float = 0.0
+    navigated: bool = False
+    problem: str = ""
+    near_matches: tuple[str, ...] = ()
+    picture: Picture | None = None
+    interaction: Interaction | None = None
+    focus: Focus | None = None
+    dialogs: tuple[OpenDialog, ...] = ()
+    messages: tuple[LiveMessage, ...] = ()
+    keyboard: KeyboardReach | None = None
+    notes: tuple[str, ...] = ()
