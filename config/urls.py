@@ -69,6 +69,7 @@ from sites.audits.pages import views as audit_pages
 from sites.badges.api import BadgeCollection, BadgeItem
 from sites.badges.views import badge, badge_card, badge_link, page_badge
 from sites.lists.api import EntryItem, ListCollection, ListEntries, ListItem
+from sites.lists.conformance_api import ListConformanceView
 from sites.lists.pages import entry_views as entry_pages
 from sites.lists.pages import import_views as import_pages
 from sites.lists.pages import snapshot_views as snapshot_pages
@@ -145,6 +146,7 @@ organization_urls: list[URLPattern | URLResolver] = [
     path("lists/<str:list_id>/run", list_pages.list_run, name="list-run"),
     path("lists/<str:list_id>/snapshot", snapshot_pages.list_snapshot, name="list-snapshot"),
     path("lists/<str:list_id>/adoption", snapshot_pages.list_adoption, name="list-adoption"),
+    path("lists/<str:list_id>/conformance", snapshot_pages.list_conformance, name="list-conformance"),
     path("lists/<str:list_id>/targets", target_pages.list_targets, name="list-targets"),
     path("lists/<str:list_id>/sharing", snapshot_pages.list_sharing, name="list-sharing"),
     path("lists/<str:list_id>/sharing/new", snapshot_pages.list_share, name="list-share-new"),
@@ -251,6 +253,7 @@ urlpatterns = [
     path("v1/lists/<any:list_id>/snapshots/<any:snapshot_id>/diff", SnapshotDiff.as_view(), name="snapshot-diff"),
     path("v1/lists/<any:list_id>/snapshots/<any:snapshot_id>", Snapshot.as_view(), name="snapshot"),
     path("v1/lists/<any:list_id>/adoption", Adoption.as_view(), name="list-adoption"),
+    path("v1/lists/<any:list_id>/conformance", ListConformanceView.as_view(), name="list-conformance"),
     path("v1/lists/<any:list_id>/shares/<any:share_id>", ShareItem.as_view(), name="list-share-item"),
     path("v1/lists/<any:list_id>/shares", ShareCollection.as_view(), name="list-shares"),
     path("v1/lists/<any:list_id>", ListItem.as_view(), name="list-item"),
@@ -343,17 +346,17 @@ urlpatterns = [
     path("report/<any:scan_id>/film/<int:number>.jpg", film_frame, name="report-film-frame"),
     path("report/<any:scan_id>/card/<str:digest>.png", card, name="report-card"),
     path("report/<any:scan_id>/export/<str:export_format>", export, name="report-page-export"),
-    path("report/<any:scan_id>/conformance/<str:export_format>", conformance, name="report-criteria"),
     path("report/<any:scan_id>/for-developer.txt", developer_text, name="report-developer-text"),
     path("report/<any:scan_id>/diff", compare, name="report-compare"),
+    path("report/<any:scan_id>/conformance", conformance, name="report-conformance-page"),
     path("report/<any:scan_id>/progress", progress, name="report-progress"),
     path("report/<any:scan_id>/share", share, name="report-share"),
     path("report/<any:scan_id>", report, name="report-page"),
     path("audit/<any:audit_id>/progress", audit_pages.progress, name="audit-progress"),
     path("audit/<any:audit_id>/card/<str:digest>.png", audit_pages.card, name="audit-card"),
     path("audit/<any:audit_id>/export/<str:export_format>", audit_pages.export, name="audit-page-export"),
-    path("audit/<any:audit_id>/conformance/<str:export_format>", audit_pages.conformance, name="audit-criteria"),
     path("audit/<any:audit_id>/for-developer.txt", audit_pages.developer_text, name="audit-developer-text"),
+    path("audit/<any:audit_id>/conformance", audit_pages.conformance, name="audit-conformance-page"),
     path("audit/<any:audit_id>/share", audit_pages.share, name="audit-share"),
     path("audit/<any:audit_id>", audit_pages.audit, name="audit-page"),
     path("assessment/", include(assessment_report_urls)),

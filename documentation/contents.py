@@ -108,6 +108,12 @@ GUIDES = (
         "assessments.md",
     ),
     Guide(
+        "conformance",
+        "Success criteria",
+        "Which criteria of WCAG 2.2, EN 301 549 or Section 508 fail, and what automatic results prove and what not.",
+        "conformance.md",
+    ),
+    Guide(
         "mutes",
         "Mutes",
         "Accept findings for a limited time, with a reason, and see where a mute takes effect.",

@@ -11,20 +11,12 @@ from infrastructure.api.pagination import choice
 from infrastructure.api.schema import FORMAT, headers, id_parameter, operation, responses
 from infrastructure.api.typed import Answer
 from infrastructure.api.views import ApiView
+from reports.conformance_files import FILES, conformance_file
 from reports.services import access_report
 from website_scan.accessibility.standards import LEVELS, Standard
 from website_scan.errors import Refusal
-from website_scan.report.conformance import (
-    DEFAULT_LEVEL,
-    DEFAULT_STANDARD,
-    Conformance,
-    conformance_csv,
-    conformance_of_reports,
-)
-from website_scan.report.earl import earl
-from website_scan.report.storage import compact_json, read_export
-
-FORMATS = ("json", "csv", "earl")
+from website_scan.report.conformance import DEFAULT_LEVEL, DEFAULT_STANDARD, Conformance, conformance_of_reports
+from website_scan.report.storage import read_export
 
 
 class NotAccessibility(Refusal):
@@ -83,7 +75,7 @@ def read_query(request: Request) -> tuple[Standard, str, str]:
     """Return the standard, the level and the format that a request asks for. Raises InvalidParams."""
     query = request.query_params
     standard = Standard(choice(query, "standard", [one.value for one in Standard]) or DEFAULT_STANDARD)
-    return standard, choice(query, "level", LEVELS) or DEFAULT_LEVEL, choice(query, "format", FORMATS) or "json"
+    return standard, choice(query, "level", LEVELS) or DEFAULT_LEVEL, choice(query, "format", list(FILES)) or "json"
 
 
 def conformance_response(
@@ -93,17 +85,3 @@ def conformance_response(
     if body_format == "json":
         return Answer[Conformance](conformance)
     return conformance_file(conformance, body_format, id, url, completed_at)
-
-
-def conformance_file(conformance: Conformance, body_format: str, id: str, url: str, completed_at: str) -> HttpResponse:
-    """Return the results of the page or site `url` as a file to download, in one of FORMATS."""
-    if body_format == "csv":
-        response = HttpResponse(conformance_csv(conformance), content_type="text/csv; charset=utf-8")
-    elif body_format == "earl":
-        content = compact_json(earl(url, completed_at, conformance))
-        response = HttpResponse(content, content_type="application/ld+json")
-    else:
-        response = HttpResponse(compact_json(conformance), content_type="application/json")
-    ending = "jsonld" if body_format == "earl" else body_format
-    response["Content-Disposition"] = f'attachment; filename="{id}-{conformance["standard"]}.{ending}"'
-    return response

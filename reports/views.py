@@ -22,9 +22,9 @@ from accounts.branding import branding_of
 from accounts.identity.freshness import session_suffices
 from accounts.shared_pages import require_visible, surroundings
 from infrastructure.web.cards import responses as cards
-from reports.conformance_api import FORMATS as CONFORMANCE_FORMATS
-from reports.conformance_api import conformance_file
+from reports.conformance_files import conformance_file
 from reports.mutes.services import active_mutes
+from reports.page.conformance import ConformanceQuery, conformance_page, conformance_url
 from reports.page.history import comparable_reports
 from reports.page.preview import card_address, card_of
 from reports.page.steps import progress_steps
@@ -33,13 +33,14 @@ from reports.services import ReportsNotComparable, require_comparable
 from reports.visibility import VisibleScan, find_visible_scan, set_sharing
 from scans.check_catalogue import check_pages
 from scans.models import Scan
-from website_scan.report.conformance import DEFAULT_LEVEL, DEFAULT_STANDARD, conformance_of_reports
+from website_scan.report.conformance import conformance_of_reports
 from website_scan.report.diff import diff
 from website_scan.report.explanations import advice
 from website_scan.report.exports import FORMATS
 from website_scan.report.illustrations import extract_frame
 from website_scan.report.mute_matching import NO_MUTES
 from website_scan.report.references import safe_link
+from website_scan.report.storage import read_export
 
 
 def _not_found(request: HttpRequest) -> HttpResponse:
@@ -184,15 +185,19 @@ def export(request: HttpRequest, visible: VisibleScan, export_format: str) -> Ht
 
 @require_safe
 @_require_visible
-def conformance(request: HttpRequest, visible: VisibleScan, export_format: str) -> HttpResponse:
-    """Download the results of an accessibility report by success criterion of WCAG 2.2, levels A and AA."""
-    row = visible.reports().only("export").first() if visible.scan.type == Scan.Type.ACCESSIBILITY else None
-    if row is None or export_format not in CONFORMANCE_FORMATS:
+def conformance(request: HttpRequest, visible: VisibleScan) -> HttpResponse:
+    """Show an accessibility report's results by success criterion, or download them in the format `format`."""
+    export_text = visible.reports().values_list("export", flat=True).first() if conformance_url(visible.scan) else None
+    if export_text is None:
         return _not_found(request)
-    export_json = row.export_json
-    results = conformance_of_reports([export_json], DEFAULT_STANDARD, DEFAULT_LEVEL)
-    url = export_json.get("final_url") or export_json["url"]
-    return conformance_file(results, export_format, visible.scan.id, url, export_json["completed_at"])
+    report, query = read_export(export_text), ConformanceQuery.parse(request.GET)
+    results = conformance_of_reports([report], query.standard, query.level)
+    if query.file_format:
+        url = report.get("final_url") or report["url"]
+        return conformance_file(results, query.file_format, visible.scan.id, url, report["completed_at"])
+    report_url = reverse("report-page", args=[visible.scan.id])
+    page = conformance_page(results, query, finding_url=lambda check_id: f"{report_url}#check-{check_id}")
+    return render(request, "reports/conformance.html", _scan_context(visible) | {"page": page})
 
 
 @require_safe

@@ -210,6 +210,7 @@ TABLE: dict[str, tuple[str, str, str]] = {
     ),
     "o/<slug:organization>/lists/<str:list_id>/snapshot": (MEMBERS, METHOD_NOT_ALLOWED, ""),
     "o/<slug:organization>/lists/<str:list_id>/adoption": (MEMBERS, METHOD_NOT_ALLOWED, ""),
+    "o/<slug:organization>/lists/<str:list_id>/conformance": (MEMBERS, METHOD_NOT_ALLOWED, ""),
     "o/<slug:organization>/lists/<str:list_id>/targets": (
         *(METHOD_NOT_ALLOWED, REDIRECT_FOR_MEMBERS),
         "/o/home/lists/{list_id}/adoption#targets",
@@ -420,6 +421,8 @@ TABLE: dict[str, tuple[str, str, str]] = {
     "o/<slug:organization>/activity/": ("200 200 403 403 404 login", METHOD_NOT_ALLOWED, ""),
     "o/<slug:organization>/activity/export/<str:export_format>": ("200 200 403 403 404 login", METHOD_NOT_ALLOWED, ""),
     "report/<any:scan_id>": (MEMBERS, METHOD_NOT_ALLOWED, ""),
+    # The scan is of security.
+    "report/<any:scan_id>/conformance": ("404 404 404 404 404 login", METHOD_NOT_ALLOWED, ""),
     "report/<any:scan_id>/diff": (MEMBERS, METHOD_NOT_ALLOWED, ""),
     # The scan has ended, and ran without a browser.
     "report/<any:scan_id>/progress": ("302 302 302 302 404 login", METHOD_NOT_ALLOWED, "/report/{scan_id}"),
@@ -432,8 +435,6 @@ TABLE: dict[str, tuple[str, str, str]] = {
         r"/report/{scan_id}/card/\w{{16}}\.png",
     ),
     "report/<any:scan_id>/export/<str:export_format>": (MEMBERS, METHOD_NOT_ALLOWED, ""),
-    # The report is of another type.
-    "report/<any:scan_id>/conformance/<str:export_format>": ("404 404 404 404 404 login", METHOD_NOT_ALLOWED, ""),
     "report/<any:scan_id>/for-developer.txt": (MEMBERS, METHOD_NOT_ALLOWED, ""),
     "report/<any:scan_id>/share": (METHOD_NOT_ALLOWED, REDIRECT_FOR_MEMBERS, r"/report/{scan_id}\?shared=now"),
     # Anybody with the URL of a shared list sees its statistics.
@@ -459,8 +460,8 @@ TABLE: dict[str, tuple[str, str, str]] = {
         r"/audit/{audit_id}/card/\w{{16}}\.png",
     ),
     "audit/<any:audit_id>/export/<str:export_format>": (MEMBERS, METHOD_NOT_ALLOWED, ""),
-    "audit/<any:audit_id>/conformance/<str:export_format>": (MEMBERS, METHOD_NOT_ALLOWED, ""),
     "audit/<any:audit_id>/for-developer.txt": (MEMBERS, METHOD_NOT_ALLOWED, ""),
+    "audit/<any:audit_id>/conformance": (MEMBERS, METHOD_NOT_ALLOWED, ""),
     "audit/<any:audit_id>/share": (METHOD_NOT_ALLOWED, REDIRECT_FOR_MEMBERS, r"/audit/{audit_id}\?shared=now"),
 }
 
@@ -904,7 +905,8 @@ def test_strangers_only_see_the_shared_audit(world: World) -> None:
         f"{page}?type=seo",
         f"{page}/export/csv",
         f"{page}/for-developer.txt",
-        f"{page}/conformance/earl",
+        f"{page}/conformance",
+        f"{page}/conformance?format=earl",
         pages_audit,
         f"{pages_audit}?show=pages",
     ]

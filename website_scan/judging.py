@@ -292,7 +292,7 @@ class Judgement:
             repeated_checks=() if error else self.repeated,
             error=error,
             scoring=None if error else score_basis.basis(categories, caps),
-            facts=self._facts((completed_at - started_at).total_seconds()),
+            facts=self._facts((completed_at - started_at).total_seconds(), has_failed=error is not None),
             exhibits={} if error else exhibits(self.type, self.evidence),
             site={} if error else site_facts(self.evidence),
             screenshot=load.first_screen.data if load and load.first_screen else None,
@@ -361,7 +361,7 @@ class Judgement:
         unseen = f"{self._unseen_content_reason.reason} {NOT_JUDGED}" if self._unseen_content_reason else ""
         return " ".join(filter(None, (asked, failed, unseen)))
 
-    def _facts(self, duration_s: float) -> Facts:
+    def _facts(self, duration_s: float, *, has_failed: bool) -> Facts:
         facts: Facts = {"duration_s": round(duration_s, 3)}
         page = self.evidence.get(Page)
         if isinstance(page, Page):
@@ -376,8 +376,11 @@ class Judgement:
                 facts["needs_log_in"] = True
             if server := server_of(page.headers):
                 facts["server"] = str(server)
-        if self.type is ScanType.ACCESSIBILITY and isinstance(document := self.evidence.get(Document), Document):
-            facts["content_digest"] = content_digest(document)
+            # Error pages are judged for SEO only, so other types have no document of their own.
+            # A failed scan has a document only if another type has read the page.
+            document = None if has_failed else self.evidence.get(Document)
+            if self.type is ScanType.ACCESSIBILITY and isinstance(document, Document):
+                facts["content_digest"] = content_digest(document)
         if notice := self._notice:
             facts["notice"] = notice
         if self._unseen_content_reason:

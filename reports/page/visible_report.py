@@ -14,6 +14,7 @@ from accounts.shared_pages import readers_sentence
 from reports.models import HAS_SCREENSHOT, Report
 from reports.mutes.services import active_mutes
 from reports.page.cached.parts import cached_parts, comparison_html, history_html
+from reports.page.conformance import conformance_url
 from reports.page.history import history
 from reports.page.preview import preview_of
 from reports.page.reader_muting import muting_of
@@ -114,6 +115,7 @@ class VisibleReport:
             exhibits=self.row.exhibits,
             illustrations=_illustrations(self.row.pictures, self.scan.id),
             others=self.others,
+            conformance_url=conformance_url(self.scan),
         )
 
     def developer_text(self) -> str:

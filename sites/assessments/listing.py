@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from django.contrib.postgres.fields import ArrayField
 from django.db.models import F, Func, IntegerField, QuerySet, Value
 
@@ -18,7 +16,8 @@ PAGE_DIGITS, FINDING_DIGITS = 9, 18
 
 def number_of(text: str, digits: int) -> int:
     """Return the number in a path, or 0 for anything else. No page and no finding has the number 0."""
-    return int(text) if re.fullmatch(rf"[1-9][0-9]{{0,{digits - 1}}}", text) else 0
+    is_number = text.isascii() and text.isdigit() and not text.startswith("0") and len(text) <= digits
+    return int(text) if is_number else 0
 
 
 def filter_results(

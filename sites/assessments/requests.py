@@ -44,7 +44,7 @@ class TextsSerializer(Input):
         says="contact_email must be an e-mail address.",
     )
     contact_url = Pattern(
-        r"^(?:https?://[^\s\x00-\x1f\x7f<>\"']{1,490})?$",
+        r"^(?:https?://[^\s\x00-\x1f\x7f<>\x22\x27]{1,490})?$",
         required=False,
         allow_blank=True,
         says="contact_url must be an address that begins with https:// or http://.",

@@ -14,11 +14,22 @@ from reports.models import Report
 from sites.audits.services import AuditNotComplete, find_audit
 from sites.models import Audit, AuditPage
 from website_scan.accessibility.standards import Standard
-from website_scan.report.conformance import CheckOfCriterion, Conformance, ConformanceOfPages, references_by_check
+from website_scan.report.conformance import (
+    CheckOfCriterion,
+    Conformance,
+    ConformanceOfPages,
+    failure_of_checks,
+    references_by_check,
+)
 from website_scan.report_json import checks_of
 from website_scan.timestamps import timestamp
 
 TYPE = "accessibility"
+
+
+def has_conformance(audit: Audit) -> bool:
+    """Return True if the audit has ended and scanned the accessibility of pages."""
+    return audit.is_final and TYPE in audit.types
 
 
 def conformance_of_audit(audit: Audit, standard: Standard, level: str) -> Conformance:
@@ -49,6 +60,15 @@ def conformance_of_audit(audit: Audit, standard: Standard, level: str) -> Confor
         if check["status"] == "pass" and check["id"] not in findings:
             pages.add_pass(check["id"], check["references"])
     return pages.conformance(standard, level)
+
+
+def failure_of_audit(audit: Audit) -> str:
+    """Return a sentence about the criteria of WCAG 2.2 that the audit's findings prove to fail, or an empty string."""
+    if TYPE not in audit.types:
+        return ""
+    failed = audit.findings.filter(type=TYPE, status="fail").values_list("check_id", flat=True)
+    references = references_by_check()
+    return failure_of_checks(references.get(check_id, ()) for check_id in failed)
 
 
 class AuditConformance(ApiView):

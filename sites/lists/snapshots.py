@@ -169,7 +169,7 @@ def figures(run: ListRun, tag: str = "") -> Figures:
         "left_out": sum(number for status, _, number in numbers if status == ListResult.Status.LEFT_OUT),
         "not_reached": {"total": sum(codes.values()), "codes": codes},
         "types": _type_statistics(run, counts),
-        "checks": _check_statistics(counts["checks"]),
+        "checks": check_statistics(counts["checks"]),
     }
 
 
@@ -238,7 +238,8 @@ def grade_of(type_figures: TypeFigures) -> str:
     return mean_grade(rounded(type_figures["mean"]), type_figures["grades"]["A+"] == type_figures["judged"])
 
 
-def _check_statistics(counts: Mapping[str, Sequence[int]]) -> list[CheckFigures]:
+def check_statistics(counts: Mapping[str, Sequence[int]]) -> list[CheckFigures]:
+    """Return the statistics of checks from their numbers of sites, the most urgent check first."""
     checks: list[CheckFigures] = [
         {**named_check(check), "failed": failed, "warned": warned, "passed": passed, "of": failed + warned + passed}
         for check, (failed, warned, passed) in counts.items()

@@ -82,7 +82,7 @@ def written_widths(widths: Sequence[int]) -> str:
 
 
 def viewing_values_of(row: WithViewing) -> dict[str, str]:
-    """Return the initial form values for the widths and the colour scheme of an audit or a monitor."""
+    """Return the initial form values for the widths and the colour scheme of an audit, a monitor or a list."""
     viewing = row.chosen_viewing or Viewing()
     return {"widths": written_widths(viewing.widths), "color_scheme": viewing.color_scheme}
 
@@ -116,7 +116,36 @@ class SecretLinesField(SecretField):
         super().__init__(label, HiddenValueTextarea(attrs={"rows": 2, "placeholder": placeholder} | NOT_STORED))
 
 
-class TargetForm(RefusalForm):
+class ViewingForm(forms.Form):
+    """Fields for the widths and the colour scheme in which pages are judged."""
+
+    widths = WidthsField()
+    color_scheme = forms.ChoiceField(
+        label="Colour scheme",
+        choices=[(scheme, scheme.capitalize()) for scheme in COLOR_SCHEMES],
+        initial=Viewing().color_scheme,
+        required=False,
+    )
+
+    @property
+    def viewing(self) -> Viewing | None:
+        """Return the entered widths and colour scheme of the valid form, or None for the usual ones."""
+        values, usual = self.cleaned_data, Viewing()
+        viewing = Viewing(values["widths"] or usual.widths, values["color_scheme"] or usual.color_scheme)
+        return None if viewing == usual else viewing
+
+    @property
+    def expands_viewing_section(self) -> bool:
+        """Return True if the section with widths and colour scheme must be expanded.
+
+        It is expanded if a value is unusual or has an error.
+        """
+        usual = Viewing()
+        values = {"widths": written_widths(usual.widths), "color_scheme": usual.color_scheme}
+        return any(name in self.errors or (self[name].value() or value) != value for name, value in values.items())
+
+
+class TargetForm(ViewingForm, RefusalForm):
     """Form for the target and options of a scan.
 
     `pages_per_audit` is the limit of the organization's tier.
@@ -143,13 +172,6 @@ class TargetForm(RefusalForm):
     cookies = SecretLinesField("Cookies, one per line", "session=value")
     username = SecretField("User name", HiddenValueInput(attrs=NOT_STORED))
     password = SecretField("Password", forms.PasswordInput(attrs=NOT_STORED | {"autocomplete": "new-password"}))
-    widths = WidthsField()
-    color_scheme = forms.ChoiceField(
-        label="Colour scheme",
-        choices=[(scheme, scheme.capitalize()) for scheme in COLOR_SCHEMES],
-        initial=Viewing().color_scheme,
-        required=False,
-    )
     max_pages = forms.IntegerField(
         label="Maximum number of pages",
         required=False,
@@ -203,23 +225,6 @@ class TargetForm(RefusalForm):
 
     def clean_discover(self) -> list[str]:
         return self._choices("discover") if self.is_site else []
-
-    @property
-    def viewing(self) -> Viewing | None:
-        """Return the entered widths and colour scheme of the valid form, or None for the usual ones."""
-        values, usual = self.cleaned_data, Viewing()
-        viewing = Viewing(values["widths"] or usual.widths, values["color_scheme"] or usual.color_scheme)
-        return None if viewing == usual else viewing
-
-    @property
-    def expands_viewing_section(self) -> bool:
-        """Return True if the section with widths and colour scheme must be expanded.
-
-        It is expanded if a value is unusual or has an error.
-        """
-        usual = Viewing()
-        values = {"widths": written_widths(usual.widths), "color_scheme": usual.color_scheme}
-        return any(name in self.errors or (self[name].value() or value) != value for name, value in values.items())
 
     def audit_request(self, urls: Sequence[str]) -> AuditRequest:
         """Return the audit request for the URLs with the form's options.

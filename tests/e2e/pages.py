@@ -265,6 +265,10 @@ PAGES: Mapping[str, PageRequest] = {
     "list-adoption": PageRequest(f"{LIST}/adoption?check=http-to-https-redirect"),
     "list-adoption-lines": PageRequest(f"{LIST}/adoption?check=hsts&with=tag:north&with=list:{{running_list_id}}"),
     "list-adoption-none": PageRequest("/o/home/lists/{empty_list_id}/adoption"),
+    "list-conformance": PageRequest(f"{LIST}/conformance"),
+    "list-conformance-filtered": PageRequest(f"{LIST}/conformance?standard=en301549&result=fails&tag=north", "viewer"),
+    "list-conformance-nothing": PageRequest(f"{LIST}/conformance?tag=nobody&result=fails"),
+    "list-conformance-none": PageRequest("/o/home/lists/{fresh_list_id}/conformance"),
     "list-runs": PageRequest(f"{LIST}/runs"),
     "list-runs-none": PageRequest("/o/home/lists/{fresh_list_id}/runs"),
     "list-compare": PageRequest(f"{LIST}/runs/{{run_id}}/compare"),
@@ -323,6 +327,11 @@ PAGES: Mapping[str, PageRequest] = {
     "report-nothing-fits": PageRequest("/report/{shared_id}?q=nowhere", "anonymous"),
     "report-compare": PageRequest("/report/{security_id}/diff"),
     "report-compare-shared": PageRequest("/report/{shared_id}/diff?with={shared_before_id}", "anonymous"),
+    "report-conformance": PageRequest("/report/{accessibility_id}/conformance"),
+    "report-conformance-filtered": PageRequest(
+        "/report/{accessibility_id}/conformance?standard=en301549&result=fails", "viewer"
+    ),
+    "report-conformance-nothing": PageRequest("/report/{accessibility_id}/conformance?standard=wcag20&result=fails"),
     "report-queued": PageRequest("/report/{queued_id}"),
     "report-running": PageRequest("/report/{running_id}"),
     "report-failed": PageRequest("/report/{failed_id}"),
@@ -342,6 +351,8 @@ PAGES: Mapping[str, PageRequest] = {
     "audit-site-viewer": PageRequest("/audit/{site_audit_id}?type=seo", "viewer"),
     "audit-site-pages": PageRequest("/audit/{site_audit_id}?show=pages&order=worst"),
     "audit-site-pages-nothing": PageRequest("/audit/{site_audit_id}?show=pages&q=nowhere"),
+    "audit-conformance": PageRequest("/audit/{site_audit_id}/conformance"),
+    "audit-conformance-shared": PageRequest("/audit/{shared_audit_id}/conformance?level=AAA", "anonymous"),
     "audit-discovering": PageRequest("/audit/{discovering_audit_id}"),
     "audit-ahead": PageRequest("/audit/{ahead_audit_id}"),
     "audit-cancelled": PageRequest("/audit/{cancelled_audit_id}?show=pages"),
@@ -388,15 +399,13 @@ class RenderedPages:
 def render_pages() -> RenderedPages:
     """Render all pages from a populated database.
 
-    The reports are from real scans, one of them with a browser.
+    The reports are from real scans, two of them with a browser.
     """
     program = find_browser("auto")
     assert program is not None, "no browser; `make browser` installs one"
     with WarmBrowser(program, ca_bundle=root_file()) as browser:
-        browser_result = real_result(ScanType.PERFORMANCE, browser)
-    populated = populate(
-        ROWS, {ScanType.SECURITY: real_result(ScanType.SECURITY), ScanType.PERFORMANCE: browser_result}
-    )
+        results = {type: real_result(type, browser) for type in (ScanType.PERFORMANCE, ScanType.ACCESSIBILITY)}
+    populated = populate(ROWS, {ScanType.SECURITY: real_result(ScanType.SECURITY), **results})
     people, ids = _create_people(populated), _path_parameters(populated)
     pages = {name: render_page(page_request, people.get(page_request.who), ids) for name, page_request in PAGES.items()}
     pictures = {path for page in pages.values() for path in PICTURE.findall(page.body.decode())}

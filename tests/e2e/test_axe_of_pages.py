@@ -194,8 +194,8 @@ def test_report_with_pictures_is_accessible(page_browser: PageBrowser) -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        *("landing", "overview", "webhook", "audit-site", "report-browser", "list", "list-snapshot", "list-adoption"),
-        *("assessment", "assessment-criterion", "assessment-report"),
+        *("landing", "overview", "webhook", "audit-site", "report-browser", "report-conformance"),
+        *("list", "list-snapshot", "list-adoption", "assessment", "assessment-criterion", "assessment-report"),
     ],
 )
 def test_forced_colours_show_text_and_icons(page_browser: PageBrowser, name: str) -> None:
@@ -240,8 +240,8 @@ def test_thumbnail_is_enlarged_by_keyboard(page_browser: PageBrowser) -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        *("login", "keys", "report-browser", "overview", "webhook", "scan-new-site", "audit-site", "list"),
-        *("list-sharing", "assessment-criterion", "assessment-sample"),
+        *("login", "keys", "report-browser", "report-conformance-filtered", "overview", "webhook", "scan-new-site"),
+        *("audit-site", "list", "list-sharing", "assessment-criterion", "assessment-sample"),
     ],
 )
 def test_keyboard_reaches_every_control(page_browser: PageBrowser, name: str, width: int) -> None:

@@ -20,7 +20,11 @@ from tests.printed import PrintedPage, printed_pages
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("pages"), pytest.mark.django_db]
 
-PRINTED = ("audit-site", "audit-page", "audit-site-pages", "sample-site", "report-of-audit", "report-browser")
+PRINTED = (
+    *("audit-site", "audit-page", "audit-site-pages", "audit-conformance"),
+    *("sample-site", "report-of-audit", "report-browser", "report-conformance"),
+    "list-conformance",
+)
 WITH_MENU = ("report-browser", "audit-site")
 MAX_BLANK_SHARE = 1 / 3
 # Headings with content below them. Of passed checks and of milder findings of audits, only the title is printed.

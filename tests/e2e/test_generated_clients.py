@@ -303,6 +303,7 @@ def _call_list_operations(consumer: RecordingClient, page: str) -> None:
     assert consumer.call("export_snapshot_xlsx", created.id, run.id).payload.read(2) == b"PK"
     adoption = consumer.call("get_adoption", created.id, check=snapshot.checks[0].check)
     assert [run.run_id for run in adoption.runs] == [run.id]
+    assert consumer.call("get_list_conformance", created.id, expected_status=409).code == "NOT_ACCESSIBILITY"
     looked = consumer.call("scan_entry", created.id, entry.id, expected_status=202)
     assert looked.entry_id == entry.id
     share = consumer.call("create_share", created.id, body=models.ShareRequest(table=True), expected_status=201)

@@ -11,13 +11,13 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from accounts.models import Tier
-from scans.browser import close_browser
+from scans.browser import _cached_browser, close_browser
 from scans.models import Scan
 from scans.services import requeue_scan
 from scans.tasks import run_scan
 from scans.visits.claims import claim_scan
 from sites.lists.starting import start_entries
-from sites.models import Audit, Monitor, MonitorRun
+from sites.models import Audit, Monitor, MonitorRun, SiteList
 from sites.monitors.runs import start_run
 from tests.factories import Member, browser_of, make_scan, person_of
 from tests.page_reading import page_of
@@ -190,6 +190,19 @@ def test_list_has_the_requested_viewing(home: Member) -> None:
     assert not viewing_in(post(home, "/v1/lists", {"name": "Coffees"}, 201))
 
 
+def test_form_of_a_list_stores_and_shows_the_viewing(home: Member) -> None:
+    client = browser_of(person_of(home, "member", "ann@example.com"))
+    entered = {"name": "Teas", "type": "accessibility", "pages_per_entry": "1", "window_hours": "0", "timezone": "UTC"}
+    assert client.post("/o/home/lists/new", entered | {"widths": "800, 412", "color_scheme": "dark"}).status_code == 302
+    (site_list,) = SiteList.objects.all()
+    assert site_list.chosen_viewing == VIEWING
+    edit = f"/o/home/lists/{site_list.id}/edit"
+    (widths,) = page_of(client.get(edit)).xpath("//input[@name='widths']/@value")
+    assert widths == "800, 412"
+    assert client.post(edit, entered).status_code == 302
+    assert SiteList.objects.get().chosen_viewing is None
+
+
 def test_entry_of_a_list_is_audited_with_the_viewing(home: Member, target: str) -> None:
     site_list = make_list(home, viewing=DARK)
     entry = make_entry(site_list, target)
@@ -235,9 +248,11 @@ def test_form_of_a_scan_starts_an_audit_with_the_viewing(home: Member, target: s
 def site(settings: Settings) -> Iterator[Site]:
     settings.SCAN_ALLOWED_NETWORKS = (ip_network("127.0.0.0/8"),)
     settings.SCAN_BROWSER = "auto"
+    _cached_browser.cache_clear()  # Another test in this process may have run without a browser.
     with Site({"/": Answer(PAGE, headers={"Content-Type": "text/html"})}) as running:
         yield running
     close_browser()
+    _cached_browser.cache_clear()
 
 
 @pytest.mark.django_db(transaction=True, serialized_rollback=True)

@@ -20,7 +20,7 @@ from website_scan.json_types import Count, component
 from website_scan.messages import counted
 from website_scan.report.references import criterion
 from website_scan.report.spreadsheets import cell
-from website_scan.report_json import ExportedFinding, ExportJson, checks_of
+from website_scan.report_json import ExportJson, checks_of
 
 MAX_PAGES = 5
 DEFAULT_STANDARD, DEFAULT_LEVEL = Standard.WCAG_22, "AA"
@@ -148,7 +148,7 @@ class ConformanceOfPages:
             "standard_name": standard.label,
             "level": level,
             "pages": self._pages,
-            "statement": statement(standard, failed, results),
+            "statement": statement(standard, failed, results) if self._pages else "No page was tested.",
             "failed_criteria": failed,
             "criteria": results,
         }
@@ -191,14 +191,17 @@ def failure_of(report: ExportJson) -> str:
 
     Empty if there are none at levels A and AA.
     """
-    return failure_of_findings(check for _, check in checks_of(report) if check["status"] == "fail")
+    return failure_of_checks(check["references"] for _, check in checks_of(report) if check["status"] == "fail")
 
 
-def failure_of_findings(
-    findings: Iterable[ExportedFinding], standard: Standard = DEFAULT_STANDARD, level: str = DEFAULT_LEVEL
+def failure_of_checks(
+    references: Iterable[Sequence[str]], standard: Standard = DEFAULT_STANDARD, level: str = DEFAULT_LEVEL
 ) -> str:
-    """Return a sentence about the criteria, up to the level, that these failed checks prove to fail, or nothing."""
-    failed = {number for finding in findings for number in criteria_of(finding["references"])}
+    """Return a sentence about the criteria, up to the level, that failed checks with these references prove to fail.
+
+    Empty if there are none.
+    """
+    failed = {number for texts in references for number in criteria_of(texts)}
     required = [one for one in required_criteria(standard, level) if one.number in failed]
     return _failure(standard, {level: [one.number for one in required if one.level == level] for level in LEVELS})
 

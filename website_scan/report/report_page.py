@@ -160,6 +160,7 @@ class ReportPage:
     completed_at: datetime
     notice: str
     meaning: str
+    conformance_url: str
     held: str
     note: str
     categories: tuple[CategorySection, ...]
@@ -212,12 +213,14 @@ def report_page(  # noqa: PLR0913 -- two documents, and optional parts of the pa
     exhibits: StoredExhibits | None = None,
     illustrations: Illustrations = NO_ILLUSTRATIONS,
     others: Iterable[OtherReport] = (),
+    conformance_url: str = "",
 ) -> ReportPage:
     """Create the template context of a report page from the JSON export and the data stored with it.
 
     `prefix` makes the anchors of several reports in one file unique. Findings that the filter `chosen` excludes are
     hidden. `check_pages` is the base URL of the checks' pages, `/docs/checks/` of the service; empty without a service.
-    `others` are the reports of the same visit for other scan types that the reader may see.
+    `others` are the reports of the same visit for other scan types that the reader may see. `conformance_url` is the
+    address of the page with the results by success criterion, empty without one.
     """
     muted = muting.findings(export)
     final_url = export.get("final_url") or ""
@@ -257,6 +260,7 @@ def report_page(  # noqa: PLR0913 -- two documents, and optional parts of the pa
         completed_at=datetime.fromisoformat(export["completed_at"]),
         notice=facts.get("notice", ""),
         meaning=_meaning(export, facts),
+        conformance_url=conformance_url,
         held=muting.held(export, muted),
         note=NOTES.get(scan_type, ""),
         categories=tuple(section for section in categories if not section.is_without_findings),

@@ -12,6 +12,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from documentation import criteria
 from infrastructure.telemetry.counters import PREFIX, Counter, Histogram
 from infrastructure.telemetry.process_metrics import PROCESS_METRICS
 from operations.metrics.families import Gauge
@@ -170,4 +171,7 @@ TABLES: dict[str, Callable[[str], Iterator[Row]]] = {
     "grades": grades,
     "levels": levels,
     "repeats": repeats,
+    "numbers of criteria": criteria.numbers,
+    "criteria": criteria.criteria,
+    "checks of criteria": criteria.checks,
 }

@@ -18,6 +18,7 @@ from accounts import access
 from accounts.models import Membership
 from infrastructure.web import keyset
 from reports.models import HAS_SCREENSHOT, Report
+from reports.page.conformance import conformance_url
 from reports.page.reader_muting import muting_of
 from scans.models import Scan, path_of, report_path
 from sites.audits.progress import Progress, progress_of
@@ -211,7 +212,13 @@ def type_report(scan: Scan, mutes: Mutes, now: datetime, membership: Membership 
     page = None
     if report is not None:
         muting = muting_of(mutes, report, membership)
-        page = report_page(report.export_json, report.facts, muting=muting, check_pages=reverse("docs-checks"))
+        page = report_page(
+            report.export_json,
+            report.facts,
+            muting=muting,
+            check_pages=reverse("docs-checks"),
+            conformance_url=conformance_url(scan),
+        )
     return TypeReport(scan, url, page, report, "")
 
 

@@ -21,21 +21,21 @@ from accounts.branding import branding_of
 from accounts.identity.freshness import session_suffices
 from accounts.shared_pages import readers_sentence, require_visible, surroundings
 from infrastructure.web.cards import responses as cards
-from reports.conformance_api import FORMATS as CONFORMANCE_FORMATS
-from reports.conformance_api import conformance_file
+from reports.conformance_files import conformance_file
 from reports.mutes.services import active_mutes
+from reports.page.conformance import ConformanceQuery
 from scans.models import Scan
 from sites.audits import exports
-from sites.audits.conformance import TYPE, conformance_of_audit
+from sites.audits.conformance import conformance_of_audit, failure_of_audit, has_conformance
 from sites.audits.muting import AuditMutes
 from sites.audits.pages import findings as audit_findings
 from sites.audits.pages import page as audit_page
+from sites.audits.pages.conformance import page_of_audit
 from sites.audits.pages.developer_text import developer_text_of
 from sites.audits.pages.preview import card_address, card_of, preview_of, preview_sentence
 from sites.audits.pages.since import compare_with_previous_audit
 from sites.audits.visibility import VisibleAudit, find_visible_audit, set_sharing
 from sites.models import Audit
-from website_scan.report.conformance import DEFAULT_LEVEL, DEFAULT_STANDARD
 from website_scan.report.exports import FORMATS
 from website_scan.report.references import safe_link
 from website_scan.timestamps import timestamp
@@ -80,6 +80,7 @@ def audit(request: HttpRequest, visible: VisibleAudit) -> HttpResponse:
         return render(request, "sites/audits/page.html", context)
     context |= {
         "is_pages": shows_pages,
+        "failure": failure_of_audit(audit_row),
         "left_out": audit_page.count_left_out_pages(audit_row),
         "labels": [label for _, label in Scan.Type.choices],
     }
@@ -126,15 +127,24 @@ def export(request: HttpRequest, visible: VisibleAudit, export_format: str) -> H
 
 @require_safe
 @_require_visible
-def conformance(request: HttpRequest, visible: VisibleAudit, export_format: str) -> HttpResponse:
-    """Download the results of a finished audit by success criterion of WCAG 2.2, levels A and AA."""
+def conformance(request: HttpRequest, visible: VisibleAudit) -> HttpResponse:
+    """Show a finished audit's results by success criterion, or download them in the format `format`."""
     audit_row = visible.audit
-    is_readable = audit_row.is_final and audit_row.is_kept and TYPE in audit_row.types
-    if not is_readable or export_format not in CONFORMANCE_FORMATS:
+    if not has_conformance(audit_row) or not audit_row.is_kept:
         return _not_found(request)
-    results = conformance_of_audit(audit_row, DEFAULT_STANDARD, DEFAULT_LEVEL)
-    completed_at = timestamp(audit_row.completed_at or audit_row.created_at)
-    return conformance_file(results, export_format, audit_row.id, audit_row.url, completed_at)
+    query = ConformanceQuery.parse(request.GET)
+    results = conformance_of_audit(audit_row, query.standard, query.level)
+    if query.file_format:
+        completed_at = timestamp(audit_row.completed_at or audit_row.created_at)
+        return conformance_file(results, query.file_format, audit_row.id, audit_row.url, completed_at)
+    context = {
+        **surroundings(visible),
+        "audit": audit_row,
+        "branding": branding_of(audit_row.organization_id),
+        "link": safe_link(audit_row.url),
+        "page": page_of_audit(audit_row, results, query),
+    }
+    return render(request, "sites/audits/conformance.html", context)
 
 
 @require_safe
@@ -204,4 +214,5 @@ def _context(request: HttpRequest, visible: VisibleAudit) -> dict[str, Any]:
         "base_url": settings.BASE_URL,
         "formats": {ending: FORMATS[ending] for ending in exports.WRITERS},
         "is_fragment": False,
+        "has_conformance": has_conformance(audit_row),
     }

@@ -10,7 +10,7 @@ from django import forms
 from accounts.models import Tier
 from infrastructure.api.inputs import checked
 from infrastructure.web.forms import HintedLabel, IdempotentForm, TicksField
-from scans.models import Scan
+from scans.models import Scan, stored_viewing
 from scans.requests import types_of
 from sites.lists.requests import (
     COLUMNS,
@@ -25,7 +25,7 @@ from sites.models import SiteList
 from sites.models.monitor import MAX_NAME_LENGTH
 from sites.models.site_list import ListInterval
 from sites.pages.channels import ALL, WebhookChoices, entered_webhook_ids, ticked_values
-from sites.pages.forms import HINTS, NONE_CHOSEN
+from sites.pages.forms import HINTS, NONE_CHOSEN, ViewingForm, viewing_values_of
 from sites.recipients import members_of
 
 EVERY = (
@@ -38,7 +38,7 @@ WHOLE_NUMBER_ERRORS = {"invalid": "Enter a whole number.", "required": "Enter a 
 WHOLE_NUMBER_ERRORS |= {"min_value": "Enter at least %(limit_value)s."}
 
 
-class ListForm(IdempotentForm):
+class ListForm(ViewingForm, IdempotentForm):
     """Form for creating or changing a list.
 
     `people` maps the members' e-mail addresses to hints.
@@ -112,7 +112,7 @@ class ListForm(IdempotentForm):
         Raises the same refusals as the API.
         """
         values = self.cleaned_data
-        columns = {
+        columns: dict[str, Any] = {
             "name": checked(ListRequestSerializer, "name", values["name"]),
             "types": [str(type) for type in types_of(values["type"])],
             "pages_per_entry": pages_within_plan(values["pages_per_entry"], self.tier),
@@ -121,6 +121,7 @@ class ListForm(IdempotentForm):
             "timezone": checked(ListRequestSerializer, "timezone", values["timezone"] or "UTC"),
             "recipients": members_of(organization_id, values["emails"]),
             "webhook_ids": entered_webhook_ids(organization_id, values["webhooks"]),
+            "viewing": stored_viewing(self.viewing),
         }
         return ListRequest(columns)
 
@@ -131,4 +132,5 @@ def initial_values_of(site_list: SiteList, emails: Sequence[str]) -> dict[str, A
         "type": site_list.types,
         "emails": emails,
         "webhooks": ticked_values(site_list.webhook_ids),
+        **viewing_values_of(site_list),
     }

@@ -17,11 +17,15 @@ from accounts.models import Membership
 from accounts.roles import MemberRequest, known, page_of, requires
 from accounts.submissions import refuse_over_rate_or_in_maintenance
 from infrastructure.api.errors import NotFound
+from reports.page.conformance import ConformanceQuery
 from scans.models import Scan
 from sites.lists import exports, sharing
+from sites.lists.conformance import TYPE, conformance_of_snapshot
+from sites.lists.conformance_api import FORMATS, conformance_file
 from sites.lists.pages import changes, snapshots
 from sites.lists.pages import runs as run_rows
 from sites.lists.pages.adoption_lines import adoption_lines
+from sites.lists.pages.conformance import list_conformance_page, read_tag
 from sites.lists.pages.states import state_of_run
 from sites.lists.pages.target_page import target_rows
 from sites.lists.pages.views import find
@@ -119,6 +123,26 @@ def list_adoption(request: MemberRequest, list_id: str) -> HttpResponse:
         "compared": adoption_lines(site_list, page.check, page.tag, tags, request.GET),
     }
     return render(request, "sites/lists/adoption.html", context)
+
+
+@require_safe
+@requires(Role.VIEWER)
+@known
+def list_conformance(request: MemberRequest, list_id: str) -> HttpResponse:
+    """Render on how many sites each success criterion of a standard fails, or download it in a `format`."""
+    site_list = find(request, list_id)
+    run = latest(site_list)
+    if TYPE not in (run.types if run else site_list.types):
+        raise Http404
+    if run is None:
+        return _no_snapshot(request, site_list, "list-conformance")
+    query, tag = ConformanceQuery.parse(request.GET), read_tag(request.GET)
+    conformance = conformance_of_snapshot(run, query.standard, query.level, tag)
+    if query.file_format in FORMATS:
+        return conformance_file(conformance, query.file_format, list_id)
+    page = list_conformance_page(run, conformance, query, tag)
+    context = {"section": "lists", "site_list": site_list, "run": run, "page": page}
+    return render(request, "sites/lists/conformance.html", context)
 
 
 @require_safe
