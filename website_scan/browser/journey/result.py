@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from website_scan.browser.evidence import BrowserLoad
 from website_scan.journeys.walk import (
+    Cookie,
     Focus,
     KeyboardReach,
     LiveMessage,
@@ -44,7 +45,8 @@ class State:
 class Walk:
     """Result of executing a journey once. It contains no secrets.
 
-    `problem` says why the journey ended early. It is empty if all steps are done.
+    `problem` says why the journey ended early. It is empty if all steps are done. `cookies_before_secrets` are those
+    of the browser before the first secret was typed, or None if none was.
     """
 
     steps: tuple[StepResult, ...]
@@ -52,6 +54,7 @@ class Walk:
     product: str
     problem: str = ""
     notes: tuple[str, ...] = field(default=())
+    cookies_before_secrets: tuple[Cookie, ...] | None = None
 
     @property
     def is_complete(self) -> bool:

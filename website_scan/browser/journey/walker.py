@@ -43,7 +43,7 @@ from website_scan.journeys.journey import (
     StateRule,
     Step,
 )
-from website_scan.journeys.walk import LiveMessage, Picture, StateSecurity, StepResult, StepStatus
+from website_scan.journeys.walk import Cookie, LiveMessage, Picture, StateSecurity, StepResult, StepStatus
 from website_scan.net.budget import Meter
 from website_scan.net.errors import BudgetExceeded
 from website_scan.urls import Url
@@ -74,6 +74,7 @@ class Walker:
         self._last_document = 0
         self._metrics: dict[str, float] = {}
         self._facts = StepFacts()
+        self._cookies_before_secrets: tuple[Cookie, ...] | None = None
         # True if the context has been closed, so that the browser can be used again.
         self.is_closed = False
 
@@ -91,7 +92,10 @@ class Walker:
         if self._left_out_states:
             notes.append(f"Only the first {MAX_STATES} states are judged, and {self._left_out_states} are not.")
         problem = problem or next((step.problem for step in steps if step.problem), "")
-        return self._mask.apply(Walk(tuple(steps), tuple(self._states), self._product, problem, tuple(notes)))
+        walk = Walk(
+            tuple(steps), tuple(self._states), self._product, problem, tuple(notes), self._cookies_before_secrets
+        )
+        return self._mask.apply(walk)
 
     async def walk(self) -> Walk:
         """Execute the journey. Raises `BrowserFailed`, `ProtocolError`."""
@@ -178,6 +182,8 @@ class Walker:
             await self._begin_step(deadline)
             if isinstance(step, Change) and self._runner.has_secret(step):
                 self._camera.has_secrets = True
+                if self._cookies_before_secrets is None:
+                    self._cookies_before_secrets = await deadline.run(self._reader.cookies())
                 await deadline.run(self._guard.watch_all())
             if isinstance(step, Click):
                 keyboard = await self._read_keyboard(number, step, deadline)
