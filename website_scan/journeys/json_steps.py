@@ -12,9 +12,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-from website_scan.journeys.journey import JourneyRefused
+from website_scan.journeys.journey import MAX_STEPS, JourneyRefused
 
 MAX_RECORDING_BYTES = 256 * 1024
+# Some steps of a recording become no step of the journey, for example `close`.
+MAX_RECORDED_STEPS = 2 * MAX_STEPS
 # `@puppeteer/replay` appends this comment, which is not part of JSON.
 SOURCE_MAP = re.compile(r"//# recorderSourceMap=[A-Za-z0-9+/=]*\s*")
 BLANK = re.compile(r"[ \t\r\n]*")
@@ -82,6 +84,8 @@ class _Splitter:
 
         def read_step() -> None:
             self._next_character()
+            if len(steps) == MAX_RECORDED_STEPS:
+                self._refuse(f"The recording has too many steps. No more than {MAX_STEPS} are possible.")
             positions.append(self._at)
             steps.append(self._decode())
 

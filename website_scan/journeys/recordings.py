@@ -17,7 +17,6 @@ from website_scan.journeys.fields import StepFields, did_you_mean
 from website_scan.journeys.journey import (
     DEFAULT_STEP_TIMEOUT_S,
     MAX_STEP_TIMEOUT_S,
-    MAX_STEPS,
     Change,
     Click,
     ElementTarget,
@@ -43,8 +42,6 @@ from website_scan.journeys.recorded_steps import JUDGE, OWN_FIELD, READERS, Comm
 from website_scan.journeys.selectors import selector_texts
 from website_scan.messages import excerpt
 
-# Some steps of a recording become no step of the journey, for example `close`.
-MAX_RECORDED_STEPS = 2 * MAX_STEPS
 MAX_EXPECTED_TITLE_CHARACTERS = 500
 MAX_NOTES = 50
 SETTINGS = "website-scan"
@@ -68,8 +65,6 @@ def read_recording(data: bytes | str) -> ReadJourney:
         raise JourneyRefused("The recording has no “title”.")
     if not isinstance(steps, list):
         raise JourneyRefused("The recording has no list “steps”.")
-    if len(steps) > MAX_RECORDED_STEPS:
-        raise JourneyRefused(f"The recording has {len(steps)} steps. No more than {MAX_STEPS} are possible.")
     reader = _Reader(_timeout_of(fields))
     for number, (step, line) in enumerate(zip(steps, recording.lines, strict=True), 1):
         reader.read(StepFields(step, number, line), is_last=number == len(steps))

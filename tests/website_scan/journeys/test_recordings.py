@@ -71,7 +71,10 @@ def refusal(*recorded: dict[str, Any], **fields: Any) -> str:
             {**VIEWPORT, "height": 62.5, "deviceScaleFactor": 2, "isMobile": True, "hasTouch": True},
             SetViewport(width=900, height=62, scale=2, is_mobile=True, has_touch=True),
         ),
-        ({"type": "setViewport", "width": 900, "height": 700, "deviceScaleFactor": 0}, SetViewport(width=900, height=700)),
+        (
+            {"type": "setViewport", "width": 900, "height": 700, "deviceScaleFactor": 0},
+            SetViewport(width=900, height=700),
+        ),
         (NAVIGATE, Navigate(url=ADDRESS, expected_navigation=ExpectedNavigation(ADDRESS, "Shop"))),
         (CLICK, Click(target=BUTTON_TARGET, offset=(36, 18))),
         (
@@ -210,7 +213,9 @@ def test_recording_without_a_first_page_is_refused(steps: Any, reason: str) -> N
 def test_journey_has_limited_steps_and_states() -> None:
     assert len(read_recording(recording(*[CLICK] * (MAX_STEPS - 1))).journey.steps) == MAX_STEPS
     assert refusal(*[CLICK] * MAX_STEPS) == "The journey has 51 steps. No more than 50 are possible."
-    assert refusal(*[CLICK] * 2 * MAX_STEPS) == "The recording has 101 steps. No more than 50 are possible."
+    assert (
+        refusal(*[CLICK] * 2 * MAX_STEPS) == "Line 101: The recording has too many steps. No more than 50 are possible."
+    )
     assert refusal(*[NAVIGATE] * 20) == "21 states would be judged. No more than 20 are possible."
     states = [{"type": "customStep", "name": "judge", "parameters": {"name": f"State {n}"}} for n in range(21)]
     assert read_recording(recording(*states[:20])).journey.rule is StateRule.STEPS
@@ -301,16 +306,19 @@ def test_recorder_imports_what_is_written_for_a_click_in_the_centre() -> None:
     ("data", "reason"),
     [
         (b"\xff\xfe{", "The file is not text in UTF-8."),
-        ("const puppeteer = require('puppeteer');", "Line 1: A recording begins with “{”. In Chrome's Recorder, choose"),
+        (
+            "const puppeteer = require('puppeteer');",
+            "Line 1: A recording begins with “{”. In Chrome's Recorder, choose",
+        ),
         ('{"log": {"version": "1.2"}}', "This is a HAR file of the Network panel."),
         ('{"title": "x",\n"steps": [\n{"type": close}]}', "Line 3: Expecting value."),
-        ('{"title": "x",\n"title": "y", "steps": []}', "The field \"title\" is repeated in one object."),
-        ('{"title": "x", "steps": [{"type": "a",\n"type": "b"}]}', "The field \"type\" is repeated in one object."),
+        ('{"title": "x",\n"title": "y", "steps": []}', 'The field "title" is repeated in one object.'),
+        ('{"title": "x", "steps": [{"type": "a",\n"type": "b"}]}', 'The field "type" is repeated in one object.'),
         ('{"title": "x", "steps": [\nNaN]}', "Line 2: NaN is not a number of JSON."),
         ('{"title": "x", "steps": [1 2]}', "Line 1: “,” or “]” is missing here."),
         ('{"title": "x", "steps": []} {}', "Line 1: The recording continues after its last “}”."),
         ('{"title": "x", "steps": []', "“,” or “}” is missing here."),
-        ('{"title" "x"}', "A colon is missing here, after \"title\"."),
+        ('{"title" "x"}', 'A colon is missing here, after "title".'),
         ('{"title": "x",}', "The name of a field in double quotes is missing here."),
         ('{"steps": []}', "The recording has no “title”."),
         ("[]", "A recording begins with “{”."),
