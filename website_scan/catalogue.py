@@ -103,9 +103,9 @@ class Declaration:
     page in the documentation, `judged` lists the thresholds for a warning or fail where they are not obvious.
     `severity` is that of each outcome that declares none; `fix` describes what a site owner sends or changes, unless
     the verdict has a fix of its own; `references` are the sources of the rule, as "RFC 6797, section 6.1" or "CWE-319".
-    `html`, `error_pages`, `content`, `absence` and `states` override the category's values. Set `measured` if the verdict depends
-    on the momentary speed of site and machine; a check that reads the evidence of a measuring probe counts as measured
-    by default.
+    `html`, `error_pages`, `content`, `absence` and `states` override the category's values. Set `measured` if the
+    verdict depends on the momentary speed of site and machine; a check that reads the evidence of a measuring probe
+    counts as measured by default.
     """
 
     id: str = field(kw_only=False)

@@ -23,7 +23,7 @@ from website_scan.viewing import Viewing
 # Evidence classes that are available before any probe runs.
 INITIAL: frozenset[type] = frozenset({Target, Network, Clock, ScanTypes, Viewing})
 # Evidence classes that the browser of a journey provides for each state.
-OF_STATE: frozenset[type] = frozenset({Target, Clock, ScanTypes, Viewing, Page, BrowserLoad, JourneyState})
+OF_STATE: frozenset[type] = INITIAL - {Network} | {Page, BrowserLoad, JourneyState}
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,11 +9,11 @@ import logging
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from website_scan.browser.evidence import BrowserLoad, MixedRequests
 from website_scan.browser.journey.judged import JourneyState, journey_states
-from website_scan.browser.journey.result import Walk
+from website_scan.browser.journey.result import State, Walk
 from website_scan.catalogue import Probe, catalogue_version
 from website_scan.errors import Refusal
 from website_scan.findings import ScanType
@@ -23,8 +23,10 @@ from website_scan.net.http.response import Headers, Response
 from website_scan.net.policy import Policy
 from website_scan.net.targets import Target, parse_target
 from website_scan.page.evidence import Clock, Page, ScanTypes
+from website_scan.page.registrable_domain import is_same_site
 from website_scan.plan import INTERNAL, MAX_COMPUTING_CPU_S, Missing, arguments, evidence_order, run_probe, state_plan
 from website_scan.result import ScanError, ScanResult
+from website_scan.security.cookies import Cookie, Cookies
 from website_scan.viewing import Viewing
 
 logger = logging.getLogger(__name__)
@@ -85,11 +87,8 @@ def _judge(state: JourneyState, scan_type: ScanType, policy: Policy, viewing: Vi
     order = evidence_order(plan.probes)
     while order.is_active():
         for provides in order.get_ready():
-            values = arguments(plan.probes[provides].needs, evidence)
-            if isinstance(values, Missing):
-                evidence[provides] = values
-            else:
-                evidence[provides] = _gather(plan.probes[provides], values)
+            if provides not in evidence:
+                evidence[provides] = _gather(plan.probes[provides], evidence)
             order.done(provides)
     if not scan_type.uses_browser:
         evidence = {kind: value for kind, value in evidence.items() if kind is not BrowserLoad}
@@ -107,9 +106,7 @@ def _evidence(
     response = Response(
         url=target.url,
         status=state.state.status or 200,
-        headers=Headers(
-            tuple((name, value) for name, value in headers.items() if name.lower() not in LEFT_OUT_HEADERS)
-        ),
+        headers=Headers(tuple(header for header in headers.items() if header[0].lower() not in LEFT_OUT_HEADERS)),
         body=BYTE_ORDER_MARK + f"{DOCTYPE}{state.state.document or ''}".encode("utf-8", "replace"),
     )
     return {
@@ -119,13 +116,39 @@ def _evidence(
         Viewing: viewing or Viewing(),
         Page: Page(target, target, (response,), has_credentials=state.is_after_log_in),
         BrowserLoad: load,
+        Cookies: _cookies(state.state, target, now),
         MixedRequests: MixedRequests(load.mixed_requests),
         JourneyState: state,
     }
 
 
-def _gather(probe: Probe, values: Mapping[str, object]) -> object:
-    """Return the evidence of a probe, or `Missing` if it failed."""
+def _cookies(state: State, target: Target, now: datetime) -> Cookies:
+    """Return the site's cookies in the browser, as if the page had set all of them."""
+    return Cookies(
+        tuple(
+            Cookie(
+                name=cookie.name,
+                host=cookie.domain,
+                is_sent_over_https=target.is_https,
+                value_length=cookie.value_length,
+                domain=None if cookie.is_host_only else cookie.domain,
+                path=cookie.path,
+                secure=cookie.is_secure,
+                http_only=cookie.is_http_only,
+                same_site=cookie.same_site.lower() or None,
+                expires=None if cookie.expires_in_s is None else now + timedelta(seconds=cookie.expires_in_s),
+            )
+            for cookie in state.security.cookies
+            if is_same_site(cookie.domain, target.host)
+        )
+    )
+
+
+def _gather(probe: Probe, evidence: Mapping[type, object]) -> object:
+    """Return the evidence of a probe, or `Missing` if it failed or lacks other evidence."""
+    values = arguments(probe.needs, evidence)
+    if isinstance(values, Missing):
+        return values
     try:
         return run_probe(probe, values, MAX_COMPUTING_CPU_S)
     except Refusal as refusal:

@@ -20,7 +20,7 @@ from website_scan.journeys.words import step_in_words
 from website_scan.messages import excerpt
 from website_scan.outcomes import Fail, Pass, Verdict, Warn, outcome
 from website_scan.places import Column, Identity, Place, as_prose, as_written
-from website_scan.values import Count, Value
+from website_scan.values import Count
 
 CATEGORY = Category("Interaction", weight=15, html=True)
 
@@ -58,7 +58,7 @@ class UsedElement(Place):
     why="People who cannot use a mouse cannot go on.",
     judged="The element of each click has to be focusable, visible with the focus, and native or with a key listener.",
     severity=HIGH,
-    fix="Use `<button>` for actions and `<a href>` for addresses, or add `tabindex=\"0\"`, a role and key events.",
+    fix='Use `<button>` for actions and `<a href>` for addresses, or add `tabindex="0"`, a role and key events.',
     references=(f"{KEYBOARD}",),
 )
 def keyboard_reach(state: JourneyState) -> Verdict:
@@ -143,17 +143,14 @@ def error_message(state: JourneyState, document: AccessibleDocument) -> Verdict:
         return Pass("A live region has announced a message after the steps.")
     faults = [node for node in invalid if not _has_description(document, node)]
     if not faults:
-        return Pass("{fields:A description belongs|Descriptions belong} to {count}.", **_counted(invalid))
+        return Pass("A description belongs to {fields}.", fields=Count(len(invalid), "invalid field"))
     return Warn(
         "missing",
-        "{count} {fields:has|have} no description of the error.",
+        "{fields} {count:has|have} no description of the error.",
+        fields=Count(len(faults), "invalid field"),
+        count=Count(len(faults)),
         places=places(faults, ERROR_IDENTIFICATION),
-        **_counted(faults),
     )
-
-
-def _counted(fields: Sequence[LexborNode]) -> dict[str, Value]:
-    return {"fields": Count(len(fields)), "count": Count(len(fields), "invalid field")}
 
 
 def _has_description(document: AccessibleDocument, field: LexborNode) -> bool:

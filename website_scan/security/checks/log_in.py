@@ -13,7 +13,9 @@ from website_scan.findings import HIGH, LOW, MEDIUM, NotApplicable
 from website_scan.journeys.walk import Cookie
 from website_scan.messages import excerpt
 from website_scan.outcomes import Fail, Fix, Language, Pass, Verdict, Warn, outcome
-from website_scan.page.evidence import Page
+from website_scan.page.evidence import Document, Page
+from website_scan.page.log_in import PASSWORD_FIELD
+from website_scan.page.markup import live
 from website_scan.page.registrable_domain import is_same_site
 from website_scan.places import Column, Identity, Place, as_host, as_name
 from website_scan.security.cookies import names_session
@@ -68,19 +70,23 @@ class AddressWithSecret(Place):
         )
     },
     why="Whoever knows the session from before the log-in, for example on a shared computer, is logged in as well.",
-    judged="A cookie with the name of a session has the same value, and the log-in has set no other such cookie.",
+    judged="A cookie with the name of a session has the same value, and the log-in has set no cookie or token.",
     severity=HIGH,
     fix="Create a new session ID on each log-in, such as with `session_regenerate_id(true)` in PHP.",
     references=("CWE-384", "OWASP ASVS 4.0: 3.2.1"),
 )
-def session_fixation(state: JourneyState, page: Page) -> Verdict:
+def session_fixation(state: JourneyState, page: Page, document: Document) -> Verdict:
     if state.cookies_before_log_in is None:
         return NO_LOG_IN
     if any(map(_is_session, state.new_cookies)):
         return Pass("The log-in has set a new session cookie.")
     same = [cookie for cookie in _own(state.unchanged_cookies, page) if _is_session(cookie)]
-    if not same or not _has_logged_in(state):
+    if not same:
         return NotApplicable("No session cookie of the site was set before the log-in.")
+    if _own(state.new_cookies, page) or any(entry.kind == "token" for entry in state.state.security.storage):
+        return NotApplicable("The log-in has set something else that may be the session.")
+    if next(live(document, PASSWORD_FIELD), None) is not None:
+        return NotApplicable("The page asks for a password, so the log-in may not have worked.")
     return Fail(
         "same",
         "{cookies} {count:has|have} the same value before and after the log-in.",
@@ -188,7 +194,7 @@ def token_in_storage(state: JourneyState) -> Verdict:
         "stored": "Private page is stored in the browser",
     },
     why="The next person at the device can open the page from the browser's cache after a log-out.",
-    judged="Pages loaded after a log-in: `no-store` is good; `public` and `s-maxage` allow shared caches to store them.",
+    judged="Pages loaded after a log-in: `no-store` is good; `public` and `s-maxage` let shared caches store them.",
     severity=LOW,
     fix=Fix("Forbid caches to store pages behind a log-in.", {Language.HEADER: "Cache-Control: no-store"}),
     references=("RFC 9111, section 5.2.2.5", "CWE-525", "OWASP ASVS 4.0: 8.2.1"),
@@ -203,13 +209,10 @@ def private_cache(state: JourneyState, page: Page) -> Verdict:
     if directives & {"public", "s-maxage"} and "private" not in directives:
         return Fail("shared", "Cache-Control is {value}, which lets shared caches store the page.", value=Code(value))
     if value:
-        return Warn("stored", "Cache-Control is {value}, without {missing}.", value=Code(value), missing=Code("no-store"))
+        return Warn(
+            "stored", "Cache-Control is {value}, without {missing}.", value=Code(value), missing=Code("no-store")
+        )
     return Warn("stored", "The page is sent without Cache-Control.")
-
-
-def _has_logged_in(state: JourneyState) -> bool:
-    """Return True if a page was opened after a secret was typed, and has no password field of the log-in any more."""
-    return any(step.result.navigated for step in state.steps) and state.state.status in (None, 200)
 
 
 def _is_session(cookie: Cookie) -> bool:
