@@ -135,7 +135,7 @@ class FactReader:
 
     async def cookies(self) -> tuple[Cookie, ...]:
         """Return all cookies of the browser context, with digests of their values."""
-        items = (await self._page.send("Storage.getCookies"))["cookies"][:MAX_COOKIES]
+        items = (await self._page.send("Network.getAllCookies"))["cookies"][:MAX_COOKIES]
         now = time.time()
         return tuple(
             Cookie(

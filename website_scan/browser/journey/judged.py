@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from website_scan.browser.journey.result import State, Walk
 from website_scan.journeys.journey import PLACEHOLDER, Change, Journey, Step
 from website_scan.journeys.walk import Cookie, StepResult
+
+# Field for a password in a document that the browser has written.
+PASSWORD_FIELD = re.compile(r'<input\b[^>]{0,2000}?\btype="password"', re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +36,22 @@ class JourneyState:
     cookies_before_log_in: tuple[Cookie, ...] | None
 
     @property
+    def has_typed_secret(self) -> bool:
+        """Return True if the journey has typed a secret before this state."""
+        return self.cookies_before_log_in is not None
+
+    @property
     def is_after_log_in(self) -> bool:
-        """Return True if a secret has been typed, and the site has then set or replaced a cookie."""
-        return self.cookies_before_log_in is not None and bool(self.new_cookies)
+        """Return True if a secret has been typed, and the page does not ask for a password."""
+        return self.has_typed_secret and PASSWORD_FIELD.search(self.state.document or "") is None
+
+    @property
+    def shows_secret(self) -> bool:
+        """Return True if the page contains a secret of the journey, such as the user's name.
+
+        The name of the secret replaces it in the document.
+        """
+        return PLACEHOLDER.search(self.state.document or "") is not None
 
     @property
     def new_cookies(self) -> list[Cookie]:

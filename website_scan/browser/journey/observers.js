@@ -55,6 +55,9 @@ new MutationObserver((records) => {
   if (document.readyState !== 'loading') regions.forEach(record);
 }).observe(document, {subtree: true, childList: true, characterData: true, attributes: true, attributeFilter: ['hidden']});
 
+// A click moves the focus before the page reacts to it.
+addEventListener('focusin', (event) => { lastActive = event.composedPath()[0]; }, {capture: true, passive: true});
+
 // Begins a step: forgets what has happened so far, and remembers which element has the focus.
 journey.beginStep = () => {
   flushes.forEach((flush) => flush());

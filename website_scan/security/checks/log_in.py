@@ -13,9 +13,7 @@ from website_scan.findings import HIGH, LOW, MEDIUM, NotApplicable
 from website_scan.journeys.walk import Cookie
 from website_scan.messages import excerpt
 from website_scan.outcomes import Fail, Fix, Language, Pass, Verdict, Warn, outcome
-from website_scan.page.evidence import Document, Page
-from website_scan.page.log_in import PASSWORD_FIELD
-from website_scan.page.markup import live
+from website_scan.page.evidence import Page
 from website_scan.page.registrable_domain import is_same_site
 from website_scan.places import Column, Identity, Place, as_host, as_name
 from website_scan.security.cookies import names_session
@@ -23,7 +21,8 @@ from website_scan.values import Code, Count, Number
 
 CATEGORY = Category("Log-in", weight=20)
 
-NO_LOG_IN = NotApplicable("The journey has not logged in before this state.")
+NO_LOG_IN = NotApplicable("The journey is not logged in.")
+NO_SECRET = NotApplicable("The journey has typed no secret before this state.")
 MAX_SESSION_DAYS = 90
 DAY_S = 86_400.0
 DIRECTIVE = re.compile(r"[\w-]+")
@@ -75,8 +74,8 @@ class AddressWithSecret(Place):
     fix="Create a new session ID on each log-in, such as with `session_regenerate_id(true)` in PHP.",
     references=("CWE-384", "OWASP ASVS 4.0: 3.2.1"),
 )
-def session_fixation(state: JourneyState, page: Page, document: Document) -> Verdict:
-    if state.cookies_before_log_in is None:
+def session_fixation(state: JourneyState, page: Page) -> Verdict:
+    if not state.is_after_log_in:
         return NO_LOG_IN
     if any(map(_is_session, state.new_cookies)):
         return Pass("The log-in has set a new session cookie.")
@@ -85,8 +84,6 @@ def session_fixation(state: JourneyState, page: Page, document: Document) -> Ver
         return NotApplicable("No session cookie of the site was set before the log-in.")
     if _own(state.new_cookies, page) or any(entry.kind == "token" for entry in state.state.security.storage):
         return NotApplicable("The log-in has set something else that may be the session.")
-    if next(live(document, PASSWORD_FIELD), None) is not None:
-        return NotApplicable("The page asks for a password, so the log-in may not have worked.")
     return Fail(
         "same",
         "{cookies} {count:has|have} the same value before and after the log-in.",
@@ -132,8 +129,8 @@ def session_lifetime(state: JourneyState, page: Page) -> Verdict:
     references=("CWE-598", "OWASP ASVS 4.0: 8.3.1"),
 )
 def secret_in_address(state: JourneyState) -> Verdict:
-    if state.cookies_before_log_in is None:
-        return NotApplicable("The journey has typed no secret before this state.")
+    if not state.has_typed_secret:
+        return NO_SECRET
     addresses = state.state.security.secrets_in_addresses
     if not addresses:
         return Pass("No requested address contains a secret of the journey.")
@@ -167,8 +164,8 @@ def secret_in_address(state: JourneyState) -> Verdict:
     references=("CWE-922", "OWASP ASVS 4.0: 3.2.3"),
 )
 def token_in_storage(state: JourneyState) -> Verdict:
-    if state.cookies_before_log_in is None:
-        return NO_LOG_IN
+    if not state.has_typed_secret:
+        return NO_SECRET
     entries = state.state.security.storage
     secrets = [entry for entry in entries if entry.kind == "secret"]
     tokens = [entry for entry in entries if entry.kind == "token"]
@@ -194,14 +191,14 @@ def token_in_storage(state: JourneyState) -> Verdict:
         "stored": "Private page is stored in the browser",
     },
     why="The next person at the device can open the page from the browser's cache after a log-out.",
-    judged="Pages loaded after a log-in: `no-store` is good; `public` and `s-maxage` let shared caches store them.",
+    judged="Pages that show a secret of the journey, such as the user name: `no-store` is good, `public` is not.",
     severity=LOW,
     fix=Fix("Forbid caches to store pages behind a log-in.", {Language.HEADER: "Cache-Control: no-store"}),
     references=("RFC 9111, section 5.2.2.5", "CWE-525", "OWASP ASVS 4.0: 8.2.1"),
 )
 def private_cache(state: JourneyState, page: Page) -> Verdict:
-    if not state.is_after_log_in or not state.state.is_navigation:
-        return NotApplicable("No page has been loaded after a log-in in this state.")
+    if not state.is_after_log_in or not state.state.is_navigation or not state.shows_secret:
+        return NotApplicable("The page has not been loaded with a log-in, or shows no secret of the journey.")
     value = page.headers.get("Cache-Control") or ""
     directives = {name.lower() for name in DIRECTIVE.findall(value)}
     if "no-store" in directives:
