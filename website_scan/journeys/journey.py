@@ -7,8 +7,9 @@ text, one step a line (`short_form`). Both become the steps of this module, whic
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import ClassVar
 
 from website_scan.errors import Refusal
 
@@ -16,7 +17,8 @@ MAX_STEPS = 50
 MAX_STATES = 20
 MAX_DURATION_S = 300.0
 DEFAULT_STEP_TIMEOUT_S = 10.0
-MAX_STEP_TIMEOUT_S = 60.0
+# The longest that Chrome's Recorder accepts.
+MAX_STEP_TIMEOUT_S = 30.0
 # A value contains secrets by name, as in `{{password}}`.
 PLACEHOLDER = re.compile(r"\{\{([a-z][a-z0-9_-]{0,39})\}\}")
 
@@ -28,6 +30,7 @@ class JourneyRefused(Refusal):
     """
 
     code = "VALIDATION_ERROR"
+    status: ClassVar[int] = 400
 
 
 class SelectorKind(StrEnum):
@@ -86,10 +89,10 @@ class ExpectedNavigation:
 class Step:
     """Step of a journey.
 
-    `line` is its line in the text that the person wrote or uploaded.
+    `line` is its line in the text that the person wrote or uploaded. Steps are equal if they differ only in it.
     """
 
-    line: int = 0
+    line: int = field(default=0, compare=False)
     timeout_s: float = DEFAULT_STEP_TIMEOUT_S
     expected_navigation: ExpectedNavigation | None = None
 
@@ -137,8 +140,9 @@ class Hover(Step):
 class Change(Step):
     """Set the value of a form field.
 
-    Text fields receive the text by typing. A list selects the option with this value or label. A checkbox is checked
-    by "true" and unchecked by "false". `value` may contain `{{name}}`, which is replaced by a secret of the journey.
+    Text fields receive the text by typing. A list selects the option with this value or label. A checkbox, a switch or
+    a radio button is checked by "true" and unchecked by "false". `value` may contain `{{name}}`, which is replaced by a
+    secret of the journey.
     """
 
     target: ElementTarget
@@ -161,7 +165,10 @@ class KeyUp(Step):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scroll(Step):
-    """Scroll the page, or an element if there is a target, to a position in CSS pixels."""
+    """Scroll the page, or an element if there is a target, to a position in CSS pixels.
+
+    An element is first scrolled into view, as Puppeteer does. Positions beyond the end mean the end.
+    """
 
     x: float
     y: float
@@ -188,8 +195,9 @@ class WaitForElement(Step):
 class WaitForAddress(Step):
     """Wait until the address of the page is `url`, or begins with it if `is_prefix`.
 
-    It replaces the expressions `location.href === "…"` and `location.pathname === "…"` of recordings. A `url` that
-    begins with "/" is compared with the path only.
+    It replaces the expressions `location.href === "…"`, `location.pathname === "…"` and `location.search === "…"` of
+    recordings. A `url` that begins with "/" is compared with the path only, and one that begins with "?" with the
+    query only.
     """
 
     url: str
