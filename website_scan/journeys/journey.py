@@ -59,7 +59,8 @@ class SelectorPart:
 class Selector:
     """Selector of an element.
 
-    Each further part is searched in the shadow tree of the element of the part before.
+    Each further part is searched in the shadow tree of the element of the part before, or inside that element if it has
+    no shadow tree.
     """
 
     parts: tuple[SelectorPart, ...]

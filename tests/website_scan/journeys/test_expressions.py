@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from website_scan.journeys.expressions import expression_of, step_of_expression
+from website_scan.journeys.expressions import expression_of, is_pause, step_of_expression
 from website_scan.journeys.journey import ElementTarget, Step, WaitForAddress, WaitForElement, WaitForTitle
 from website_scan.journeys.selectors import css
 
@@ -103,3 +103,20 @@ def test_elements_are_searched_in_a_frame_but_its_address_is_unknown() -> None:
 )
 def test_condition_becomes_an_expression(step: WaitForAddress | WaitForTitle, expression: str) -> None:
     assert expression_of(step) == expression
+
+
+@pytest.mark.parametrize(
+    ("expression", "is_only_time"),
+    [
+        ("new Promise(resolve => setTimeout(() => resolve(true), 2000))", True),
+        ("new Promise(resolve => setTimeout(() => resolve(true),\n2000));", True),
+        ("new Promise((r) => setTimeout(r, 500))", True),
+        ("new Promise(resolve => setTimeout(() => other(true), 2000))", False),
+        ("new Promise(resolve => setTimeout(() => resolve(alert(1)), 2000))", False),
+        ("new Promise(resolve => fetch('/x').then(resolve))", False),
+        ("document.title === 'x'", False),
+        (None, False),
+    ],
+)
+def test_pause_is_recognized(expression: object, is_only_time: bool) -> None:
+    assert is_pause(expression) is is_only_time

@@ -269,6 +269,8 @@ def test_ignored_parts_of_a_recording_are_noted() -> None:
             {"type": "emulateNetworkConditions", "download": 1, "upload": 1, "latency": 1},
             {**CLICK, "x-tool": {"a": 1}},
             {**CLICK, "timeout": 90_000},
+            {"type": "waitForExpression", "expression": "new Promise(resolve => setTimeout(() => resolve(true), 500))"},
+            {"type": "keyDown", "target": "main"},
             {"type": "close", "target": "main"},
         )
     )
@@ -276,6 +278,8 @@ def test_ignored_parts_of_a_recording_are_noted() -> None:
         "Line 2, step 2: The speed of the network is not emulated.",
         "Line 3, step 3: The field “x-tool” is ignored.",
         "Line 4, step 4: The step waits for at most 30 seconds.",
+        "Line 5, step 5: The pause is left out, because steps wait until they can be executed.",
+        "Line 6, step 6: The step is left out, because it names no key.",
     )
     assert [step.timeout_s for step in read.journey.steps] == [10, 10, 30]
 
