@@ -12,13 +12,12 @@ from website_scan.browser.axe_time import run_axe_in_time
 from website_scan.browser.console import ConsoleErrors
 from website_scan.browser.devices import Device
 from website_scan.browser.devtools import ProtocolError, Session
-from website_scan.browser.evidence import BrowserLoad, Load, PagePicture, Screen
+from website_scan.browser.evidence import BrowserLoad, Load, MainThread, PagePicture, Screen
 from website_scan.browser.injected_scripts import read_layout, read_load, read_screen, read_script, wrap_script
 from website_scan.browser.journey.activity import DocumentRecord
 from website_scan.browser.journey.camera import MaskedCamera
 from website_scan.browser.journey.request import WalkRequest
 from website_scan.browser.load import MAX_AXE_CPU_S, SCRIPT_TIMEOUT_MS, WORLD
-from website_scan.browser.main_thread import MainThread
 from website_scan.browser.pictures import (
     PICTURE_TIMEOUT_S,
     has_one_colour,
