@@ -58,7 +58,7 @@ def logged(browser: WarmBrowser, body: str, *steps: Step) -> list[str]:
     with Site({"/": page(LOG + body + sending), "/log": record}) as site:
         require_done(walk(browser, f"{site.url}/", *steps, Click(target=css("#send"))))
     events: list[str] = json.loads(received[0])
-    return [event for event in events if " send " not in event]
+    return [event for event in events if event.split(" ")[1] not in ("", "send")]
 
 
 def test_click_sends_the_events_of_a_person(browser: WarmBrowser) -> None:
@@ -69,7 +69,6 @@ def test_click_sends_the_events_of_a_person(browser: WarmBrowser) -> None:
         "mousedown buy true ",
         "mouseup buy true ",
         "click buy true ",
-        "mouseover  true ",
     ]
 
 
