@@ -150,6 +150,7 @@ class Walker:
         return ""
 
     async def _prepare(self, context: Context) -> None:
+        self._context = context
         self._page = page = context.page
         context.accepts_dialog = lambda event: bool(event["type"] == "beforeunload")
         self._frames = Frames(page)
@@ -309,7 +310,7 @@ class Walker:
                 evidence=evidence,
                 document=evidence.layout.markup if evidence.layout else None,
                 security=StateSecurity(
-                    cookies=await self._reader.cookies(),
+                    cookies=self._reader.cookies(await self._context.cookies()),
                     storage=await self._reader.storage(world),
                     document_headers=document.headers,
                     secrets_in_addresses=tuple(activity.addresses_with_secrets),
