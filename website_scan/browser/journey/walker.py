@@ -184,7 +184,7 @@ class Walker:
             if isinstance(step, Change) and self._runner.has_secret(step):
                 self._camera.has_secrets = True
                 if self._cookies_before_secrets is None:
-                    self._cookies_before_secrets = await deadline.run(self._reader.cookies())
+                    self._cookies_before_secrets = self._reader.cookies(await deadline.run(self._context.cookies()))
                 await deadline.run(self._guard.watch_all())
             if isinstance(step, Click):
                 keyboard = await self._read_keyboard(number, step, deadline)
