@@ -98,7 +98,7 @@ def test_hover_opens_a_menu(browser: WarmBrowser) -> None:
     require_done(walk_page(browser, style + body, Hover(target=css("nav")), Click(target=named("Tea", "link"))))
 
 
-FIELDS = {
+FIELDS: dict[str, tuple[str, str, dict[str, str | bool]]] = {
     "text": ("<input id=f value='old text'>", "Anna Müller", {"value": "Anna Müller"}),
     "email": ("<input id=f type=email value=a@b.c>", "anna@example.com", {"value": "anna@example.com"}),
     "number": ("<input id=f type=number value=5>", "42", {"value": "42"}),
