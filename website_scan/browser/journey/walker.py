@@ -56,6 +56,8 @@ RECORDED_PARTS = frozenset({Part.COVERAGE, Part.FILMSTRIP})
 MAX_PARTS_S = 5.0  # Time limit for each part of a step's result.
 OPEN_TIMEOUT_S = 10.0
 CLOSE_TIMEOUT_S = 5.0
+# Further time for the result of the last step, and for closing the browser context.
+WALK_GRACE_S = 2 * MAX_PARTS_S + CLOSE_TIMEOUT_S
 STATE_GRACE_S = 2.0  # Further time for the evidence of a state that has been collected.
 MAX_TITLE_CHARS = 200
 OUT_OF_TIME = "There was not enough time for all steps of the journey."
@@ -196,7 +198,7 @@ class Walker:
         moves = activity.moves
         keyboard, failure = None, None
         try:
-            await self._begin_step(deadline)
+            await self._begin_step(step, deadline)
             if isinstance(step, Change) and self._runner.has_secret(step):
                 self._camera.has_secrets = True
                 await deadline.run(self._guard.watch_all())
@@ -236,16 +238,18 @@ class Walker:
         return replace(
             result,
             picture=picture,
-            interaction=facts.interaction,
+            interaction=None if isinstance(step, Judge) else facts.interaction,
             focus=facts.focus,
             dialogs=facts.dialogs,
             messages=facts.messages,
         )
 
-    async def _begin_step(self, deadline: Deadline) -> None:
+    async def _begin_step(self, step: Step, deadline: Deadline) -> None:
         with contextlib.suppress(ProtocolError, ScriptFailed):  # The page may be loading.
             await deadline.run(self._frames.release_handles())
-            await deadline.run((await deadline.run(self._frames.main())).call("beginStep"))
+            await deadline.run(
+                (await deadline.run(self._frames.main())).call("beginStep", isinstance(step, INPUT_STEPS))
+            )
 
     async def _start_recorder(self, step: Step, deadline: Deadline) -> None:
         """Record the load of the page that a step may open, if the evidence needs the recording."""

@@ -11,7 +11,7 @@ from tests.website_scan.browser.journey.walks import css, named, page, require_d
 from website_scan.browser.devices import PHONE
 from website_scan.browser.visit import Part
 from website_scan.browser.warm import WarmBrowser
-from website_scan.journeys.journey import Change, Click, Hover, Judge, SetViewport, StateRule
+from website_scan.journeys.journey import Change, Click, Hover, Judge, SetViewport, StateRule, WaitForElement
 from website_scan.journeys.walk import Focus, LiveMessage, OpenDialog
 
 CLICK = Click(target=css("#go"))
@@ -36,8 +36,19 @@ def test_focus_is_lost_with_its_element(browser: WarmBrowser, script: str) -> No
     assert result.steps[2].focus == Focus("", "", "", is_in_dialog=False, is_lost=True)
 
 
+def test_focus_stays_lost_until_the_next_input(browser: WarmBrowser) -> None:
+    body = "<button id=go onclick='this.remove()'>Close</button><input id=field>"
+    wait = WaitForElement(target=css("#go"), operator="==", count=0)
+    steps = (CLICK, wait, Judge(name="Closed"), Click(target=css("#field")), Judge(name="Field"))
+    closed, field = require_done(walk_page(browser, body, *steps)).states
+    assert closed.focus
+    assert closed.focus.is_lost
+    assert field.focus
+    assert (field.focus.selector, field.focus.is_lost) == ("#field", False)
+
+
 def test_focus_moved_by_the_page_is_not_lost(browser: WarmBrowser) -> None:
-    body = '<button id=go onclick="next.focus(); remove()">Next</button><h2 id=next tabindex=-1>Step 2</h2>'
+    body = '<button id=go onclick="next.focus(); this.remove()">Next</button><h2 id=next tabindex=-1>Step 2</h2>'
     result = require_done(walk_page(browser, body, CLICK))
     assert result.steps[1].focus == Focus("#next", "heading", "Step 2", is_in_dialog=False, is_lost=False)
 
