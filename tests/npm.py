@@ -1,4 +1,4 @@
-"""Helpers that run OpenAPI linters and client generators from npm."""
+"""Helpers that run OpenAPI linters, client generators and the library of Chrome's Recorder from npm."""
 
 from __future__ import annotations
 

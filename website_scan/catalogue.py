@@ -17,6 +17,7 @@ import typing
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
+from enum import StrEnum
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
@@ -32,7 +33,7 @@ ENGINE = "website_scan"
 VERSION_DIGITS = 12
 CHECK_ID = re.compile(r'^@check\(\s*"([^"]+)"', re.MULTILINE)
 # Fields that a check takes from its category by default.
-INHERITED_FIELDS = ("html", "error_pages", "content", "absence")
+INHERITED_FIELDS = ("html", "error_pages", "content", "absence", "states")
 # Names of the modules and packages that define probes.
 PROBES = frozenset({"fetch", "probe", "probes"})
 
@@ -42,6 +43,14 @@ class CatalogueError(Exception):
 
     This happens at process start and in tests.
     """
+
+
+class States(StrEnum):
+    """States of a journey in which a check can judge, if the browser provides its evidence."""
+
+    ALL = "all"
+    NAVIGATIONS = "navigations"  # States whose page has just been loaded: it judges the load.
+    NONE = "none"  # It judges the markup as sent, of which the browser shows the result only.
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +63,8 @@ class Category:
     Checks of a `content` category judge the visible content of the page. If none was seen, because a browser shows
     none, or the markup has none and no browser ran the scripts, these checks report the faults that they find, and
     "could not run" if they find none or measure. Checks of an `absence` category find that something is missing, so
-    they could not run while scripts may still add it, or have failed to.
+    they could not run while scripts may still add it, or have failed to. `states` says in which states of a journey
+    the checks can judge.
     """
 
     name: str
@@ -64,6 +74,7 @@ class Category:
     error_pages: bool = True
     content: bool = False
     absence: bool = False
+    states: States = States.ALL
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,9 +103,9 @@ class Declaration:
     page in the documentation, `judged` lists the thresholds for a warning or fail where they are not obvious.
     `severity` is that of each outcome that declares none; `fix` describes what a site owner sends or changes, unless
     the verdict has a fix of its own; `references` are the sources of the rule, as "RFC 6797, section 6.1" or "CWE-319".
-    `html`, `error_pages`, `content` and `absence` override the category's values. Set `measured` if the verdict depends
-    on the momentary speed of site and machine; a check that reads the evidence of a measuring probe counts as measured
-    by default.
+    `html`, `error_pages`, `content`, `absence` and `states` override the category's values. Set `measured` if the
+    verdict depends on the momentary speed of site and machine; a check that reads the evidence of a measuring probe
+    counts as measured by default.
     """
 
     id: str = field(kw_only=False)
@@ -110,6 +121,7 @@ class Declaration:
     error_pages: bool | None = None
     content: bool | None = None
     absence: bool | None = None
+    states: States | None = None
     measured: bool = False
 
     @property
@@ -157,6 +169,7 @@ class Check(Declaration):
     error_pages: bool
     content: bool
     absence: bool
+    states: States
     type: ScanType
     category_id: str
     category: Category

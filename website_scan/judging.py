@@ -15,7 +15,6 @@ from website_scan.browser.evidence import AxeReport, BrowserLoad
 from website_scan.browser.shown_content import MissingContent, ShownContent
 from website_scan.browser.waterfall import waterfall
 from website_scan.catalogue import Category, Check, caps, catalogue_version
-from website_scan.catalogue import checks as checks_of
 from website_scan.check_results import check_result
 from website_scan.errors import Refusal
 from website_scan.exhibits.axe_facts import axe_facts
@@ -324,8 +323,7 @@ class Judgement:
         return absent - sum(result.included_weight for result in results)
 
     def _omitted_checks(self) -> tuple[OmittedCheck, ...]:
-        planned = set(self.plan.checks)
-        return tuple(OmittedCheck(check.id, check.name) for check in checks_of(self.type) if check not in planned)
+        return tuple(OmittedCheck(check.id, check.name) for check in self.plan.omitted)
 
     def _weight(self, category: Category) -> int:
         if self._is_without_browser and category.static_weight is not None:
@@ -387,7 +385,8 @@ class Judgement:
             facts["unseen"] = self._unseen_content_reason.code
         if self._oldest_reused_at is not None:
             facts["site_evidence_at"] = timestamp(self._oldest_reused_at)
-        facts |= {"checks_planned": len(self.plan.checks), "checks_known": len(checks_of(self.type))}
+        planned = len(self.plan.checks)
+        facts |= {"checks_planned": planned, "checks_known": planned + len(self.plan.omitted)}
         if self._browser_load is not None and self._browser_load.product:
             facts["browser"] = self._browser_load.product
             if self._browser_load.axe is not None and self.type is ScanType.ACCESSIBILITY:

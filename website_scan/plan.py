@@ -8,18 +8,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
+from website_scan.browser.evidence import BrowserLoad
+from website_scan.browser.journey.judged import JourneyState
 from website_scan.browser.visit import Browser
-from website_scan.catalogue import CatalogueError, Check, Need, Probe, checks, probes
+from website_scan.catalogue import CatalogueError, Check, Need, Probe, States, checks, probes
 from website_scan.errors import Refusal
 from website_scan.findings import ScanType
 from website_scan.net.client import Network
 from website_scan.net.targets import Target
-from website_scan.page.evidence import Clock, ScanTypes, ServedContent
+from website_scan.page.evidence import Clock, Page, ScanTypes, ServedContent
 from website_scan.time_limit import OutOfTime, limited
 from website_scan.viewing import Viewing
 
 # Evidence classes that are available before any probe runs.
 INITIAL: frozenset[type] = frozenset({Target, Network, Clock, ScanTypes, Viewing})
+# Evidence classes that the browser of a journey provides for each state.
+OF_STATE: frozenset[type] = INITIAL - {Network} | {Page, BrowserLoad, JourneyState}
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +59,12 @@ NO_BROWSER = Missing("There is no browser.", "no-browser")
 class Plan:
     """Checks of a scan type and all probes that they need.
 
-    A check may need a probe indirectly.
+    A check may need a probe indirectly. `omitted` are the checks that need a browser, if none is available.
     """
 
     checks: tuple[Check, ...]
     probes: Mapping[type, Probe]
+    omitted: tuple[Check, ...] = ()
 
 
 def evidence_order(probes: Mapping[type, Probe]) -> graphlib.TopologicalSorter[type]:
@@ -112,6 +117,18 @@ def _is_browser_evidence(evidence: type) -> bool:
     return probe is not None and any(map(_needs_browser, probe.needs))
 
 
+def judges_journeys_only(check: Check) -> bool:
+    """Return True if the check judges what happens between the states of a journey."""
+    return any(_is_journey_evidence(need.evidence) for need in check.needs if not need.optional)
+
+
+def _is_journey_evidence(evidence: type) -> bool:
+    probe = None if evidence in INITIAL else probes().get(evidence)
+    return evidence is JourneyState or (
+        probe is not None and any(_is_journey_evidence(need.evidence) for need in probe.needs if not need.optional)
+    )
+
+
 def applies_to_whole_origin(check: Check) -> bool:
     """Return True if the check judges the origin only.
 
@@ -138,11 +155,46 @@ def plan(scan_type: ScanType, *, has_browser: bool = False) -> Plan:
     Raises `CatalogueError` if a parameter needs evidence that no probe provides.
     """
     has_browser = has_browser and scan_type.uses_browser
-    available = probes()
     initial = INITIAL | {Browser} if has_browser else INITIAL
-    planned = tuple(check for check in checks(scan_type) if has_browser or not needs_browser(check))
-    if not scan_type.uses_browser and len(planned) < len(checks(scan_type)):
+    known = tuple(check for check in checks(scan_type) if not judges_journeys_only(check))
+    planned = tuple(check for check in known if has_browser or not needs_browser(check))
+    if not scan_type.uses_browser and len(planned) < len(known):
         raise CatalogueError(f"{scan_type} scans use no browser, but one of their checks needs it")
+    omitted = tuple(check for check in known if check not in planned)
+    return Plan(planned, _needed_probes(planned, initial, has_browser=has_browser), omitted)
+
+
+@cache
+def state_plan(scan_type: ScanType, *, is_navigation: bool) -> Plan:
+    """Return the checks that can judge a state of a journey, and their probes.
+
+    These are the checks whose evidence the browser provides, unless they declare that they judge something else than
+    the page as it stands.
+    """
+    states = {States.ALL, States.NAVIGATIONS} if is_navigation else {States.ALL}
+    planned = tuple(
+        check
+        for check in checks(scan_type)
+        if check.states in states and all(need.optional or _is_in_state(need.evidence) for need in check.needs)
+    )
+    return Plan(planned, _needed_probes(planned, OF_STATE, has_browser=True))
+
+
+def _is_in_state(evidence: type) -> bool:
+    """Return True if the evidence of this class can be gathered from a state, without requests to the site."""
+    if evidence in OF_STATE:
+        return True
+    probe = probes().get(evidence)
+    return probe is not None and all(need.optional or _is_in_state(need.evidence) for need in probe.needs)
+
+
+def _needed_probes(planned: Sequence[Check], initial: frozenset[type], *, has_browser: bool) -> Mapping[type, Probe]:
+    """Return the probes of the evidence that the checks need, directly or not.
+
+    Raises `CatalogueError` if a parameter needs evidence that no probe provides.
+    """
+    available = probes()
+    is_of_state = JourneyState in initial
     needed: dict[type, Probe] = {}
     pending: list[Need] = [need for check in planned for need in check.needs]
     pending += [need for check in planned[:1] if check.override is not None for need in check.override.needs]
@@ -154,11 +206,14 @@ def plan(scan_type: ScanType, *, has_browser: bool = False) -> Plan:
         if not has_browser and _is_browser_evidence(need.evidence):
             # This evidence is optional, because checks that require a browser are not planned.
             continue
+        if is_of_state and not _is_in_state(need.evidence):
+            # This evidence is optional, because checks that require requests to the site are not planned.
+            continue
         if need.evidence not in available:
             raise CatalogueError(f"no probe provides {need.evidence.__name__}")
         needed[need.evidence] = available[need.evidence]
         pending.extend(available[need.evidence].needs)
-    return Plan(planned, needed)
+    return needed
 
 
 def arguments(needs: Sequence[Need], evidence: Mapping[type, object]) -> dict[str, object] | Missing:

@@ -153,6 +153,10 @@ class Context:
         self._target = ""
         self._popups = 0
         self.page = self._root  # `open` replaces this placeholder by the session of the page.
+        # Answer to a dialog of the page, such as a confirmation.
+        self.accepts_dialog: Callable[[Event], bool] = lambda _: False
+        # Called with the session of each new worker before its script runs.
+        self.on_worker: Callable[[Session], None] = lambda _: None
         browser.contexts[id] = self
 
     @classmethod
@@ -191,6 +195,11 @@ class Context:
         attached = await self._root.send("Target.attachToTarget", {"targetId": self._target, "flatten": True})
         return self._browser.connection.session(str(attached["sessionId"]))
 
+    async def cookies(self) -> list[dict[str, Any]]:
+        """Return all cookies of the context (CDP, `Network.Cookie`). Raises `ProtocolError`."""
+        response = await self._root.send("Storage.getCookies", {"browserContextId": self._id})
+        return list(response["cookies"])
+
     async def close(self) -> None:
         """Close the page and delete the context's cookies, cache and storage.
 
@@ -216,10 +225,13 @@ class Context:
         elif kind == "shared_worker":
             self._start_counting_requests(session)
 
+    def _answer_dialog(self, event: Event) -> None:
+        self.page.post("Page.handleJavaScriptDialog", {"accept": self.accepts_dialog(event)})
+
     async def _configure_page(self, visit: Visit) -> None:
         page = self.page
         page.on("Network.requestWillBeSent", self._requested)
-        page.on("Page.javascriptDialogOpening", lambda _: page.post("Page.handleJavaScriptDialog", {"accept": False}))
+        page.on("Page.javascriptDialogOpening", self._answer_dialog)
         page.on("Target.attachedToTarget", lambda event: self._start_counting_requests(str(event["sessionId"])))
         is_mobile = visit.device.is_mobile
         media_features = MEDIA_FEATURES | {"prefers-color-scheme": visit.color_scheme}
@@ -257,6 +269,7 @@ class Context:
         session = self._browser.connection.session(id)
         session.on("Network.requestWillBeSent", self._requested)
         session.on("Target.attachedToTarget", lambda event: self._start_counting_requests(str(event["sessionId"])))
+        self.on_worker(session)
         session.post("Network.enable")
         session.post("Network.setCacheDisabled", {"cacheDisabled": True})
         session.post("Target.setAutoAttach", AUTO_ATTACH_OPTIONS)

@@ -30,10 +30,11 @@ class MixedRequestRecorder:
 
     async def listen(self, page: Target) -> None:
         """Subscribe to the issues of a session."""
-        page.on("Audits.issueAdded", self._record)
+        page.on("Audits.issueAdded", self.record)
         await page.send("Audits.enable")
 
-    def _record(self, event: Event) -> None:
+    def record(self, event: Event) -> None:
+        """Record an issue if it is a mixed request of the document."""
         issue = event["issue"].get("details", {}).get("mixedContentIssueDetails")
         if not issue or issue["resolutionStatus"] not in (BLOCKED, UPGRADED):
             return

@@ -26,6 +26,9 @@ import psutil
 from website_scan.browser.chromium import Chromium
 from website_scan.browser.devtools import ProtocolError
 from website_scan.browser.evidence import BrowserLoad
+from website_scan.browser.journey.request import WalkRequest
+from website_scan.browser.journey.result import Walk
+from website_scan.browser.journey.walker import WALK_GRACE_S, Walker
 from website_scan.browser.load import visit_page
 from website_scan.browser.processes import STOP_TIMEOUT_S, ProcessMeter, Usage, kill_trees, list_trees
 from website_scan.browser.reasons import explain_error, explain_timeout
@@ -99,57 +102,97 @@ class WarmBrowser:
         After a failure the next visit starts a new browser.
         """
         with self._lock:
-            self._cancel_idle_timer()
-            running = self._start_browser(START_TIMEOUT_S)
-            meter = ProcessMeter(running.processes)
-            began = meter.measure()
+            running, meter = self._begin_visit()
             saved: list[BrowserLoad | None] = [None]
+            visiting = visit_page(running.chromium, visit, lambda: meter.usage, saved.append)
             try:
-                visiting = visit_page(running.chromium, visit, lambda: meter.usage, saved.append)
-                result = running.run(
-                    visiting,
-                    visit.time_limit_s + visit.axe_time_limit_s + VISIT_GRACE_S,
-                    lambda: self._check_memory(meter.measure()),
-                )
-            except ProtocolError as error:
-                is_alive = running.chromium.connection.is_open
-                self._stop_browser("failed")
-                raise BrowserFailed(explain_error(error) if is_alive else BROWSER_DIED_MESSAGE) from None
-            except (TimeoutError, concurrent.futures.TimeoutError):
-                self._stop_browser("failed")
-                raise BrowserFailed(explain_timeout(began, meter.usage, visit.time_limit_s)) from None
-            except LeadsElsewhere:
-                running.loads += 1
-                self._set_idle_timer()
-                raise
-            except PageCrashed:
-                # V8 crashes a page before it reaches the browser's memory limit.
-                is_out_of_memory = meter.peak_bytes > self._memory_bytes / 2
-                self._stop_browser("memory" if is_out_of_memory else "failed")
-                if is_out_of_memory:
-                    raise self._memory_error() from None
-                raise
+                result = self._run(running, meter, visiting, visit.time_limit_s, visit.axe_time_limit_s)
             except TooMuchMemory as error:
-                self._stop_browser("memory")
                 if (evidence := saved[-1]) is None:
                     raise
                 return replace(evidence, problems={**evidence.problems, "page_picture": str(error)})
-            except BaseException:
-                self._stop_browser("failed")
-                raise
-            finally:
-                # The processor time of the browser's start is counted with its first visit.
-                self._cpu_s += meter.usage.cpu_s - (began.cpu_s if running.loads else 0.0)
-            if result.problems:
-                # The context of a busy page might not close.
-                self._stop_browser("failed")
-                return result
-            running.loads += 1
-            if running.loads >= MAX_LOADS_PER_BROWSER:
-                self._stop_browser("worn")
-            else:
-                self._set_idle_timer()
+            # The context of a busy page might not close.
+            self._end_visit(running, is_closed=not result.problems)
             return result
+
+    def walk(self, request: WalkRequest) -> Walk:
+        """Execute a journey in a fresh browser context.
+
+        If the browser fails, the result has the steps and states before. Raises `BrowserFailed` if there are none.
+        """
+        with self._lock:
+            running, meter = self._begin_visit()
+            walker = Walker(running.chromium, request, lambda: meter.usage)
+            try:
+                result = self._run(running, meter, walker.walk(), request.time_limit_s, WALK_GRACE_S)
+            except BrowserFailed as error:
+                if not walker.has_begun:
+                    raise
+                return walker.result(str(error))
+            self._end_visit(running, is_closed=walker.is_closed)
+            return result
+
+    def _begin_visit(self) -> tuple[RunningBrowser, ProcessMeter]:
+        self._cancel_idle_timer()
+        running = self._start_browser(START_TIMEOUT_S)
+        meter = ProcessMeter(running.processes)
+        meter.measure()
+        return running, meter
+
+    def _end_visit(self, running: RunningBrowser, *, is_closed: bool) -> None:
+        """Prepare the browser for the next visit, or end the browser if the context of this one is not closed."""
+        if not is_closed:
+            self._stop_browser("failed")
+            return
+        running.loads += 1
+        if running.loads >= MAX_LOADS_PER_BROWSER:
+            self._stop_browser("worn")
+        else:
+            self._set_idle_timer()
+
+    def _run(
+        self,
+        running: RunningBrowser,
+        meter: ProcessMeter,
+        coroutine: Coroutine[Any, Any, T],
+        time_limit_s: float,
+        further_time_s: float,
+    ) -> T:
+        """Return the result of a visit. Ends the browser after a failure. Raises `BrowserFailed`."""
+        began = meter.usage
+        try:
+            return running.run(
+                coroutine,
+                time_limit_s + further_time_s + VISIT_GRACE_S,
+                lambda: self._check_memory(meter.measure()),
+            )
+        except ProtocolError as error:
+            is_alive = running.chromium.connection.is_open
+            self._stop_browser("failed")
+            raise BrowserFailed(explain_error(error) if is_alive else BROWSER_DIED_MESSAGE) from None
+        except (TimeoutError, concurrent.futures.TimeoutError):
+            self._stop_browser("failed")
+            raise BrowserFailed(explain_timeout(began, meter.usage, time_limit_s)) from None
+        except LeadsElsewhere:
+            running.loads += 1
+            self._set_idle_timer()
+            raise
+        except PageCrashed:
+            # V8 crashes a page before it reaches the browser's memory limit.
+            is_out_of_memory = meter.peak_bytes > self._memory_bytes / 2
+            self._stop_browser("memory" if is_out_of_memory else "failed")
+            if is_out_of_memory:
+                raise self._memory_error() from None
+            raise
+        except TooMuchMemory:
+            self._stop_browser("memory")
+            raise
+        except BaseException:
+            self._stop_browser("failed")
+            raise
+        finally:
+            # The processor time of the browser's start is counted with its first visit.
+            self._cpu_s += meter.usage.cpu_s - (began.cpu_s if running.loads else 0.0)
 
     def close(self) -> None:
         """End the browser.

@@ -95,21 +95,12 @@ class Cookie:
 
         Scripts send the token back (double submit).
         """
-        return _CSRF.search(self.name) is not None
+        return _names_csrf_token(self.name)
 
     @property
     def is_session_like(self) -> bool:
-        """Return True if the cookie probably authenticates the user.
-
-        Its name and the length of its value decide.
-        """
-        words = _split_words(self.name)
-        has_other_purpose = self.is_csrf_token or _TRACKERS.match(self.name) or not _NON_SESSION_WORDS.isdisjoint(words)
-        if has_other_purpose or self.is_set_by_load_balancer or self.value_length == 0:
-            return False
-        if _SESSION_NAMES.fullmatch(self.name):
-            return True
-        return self.value_length >= _MIN_SESSION_ID_CHARACTERS and not _SESSION_WORDS.isdisjoint(words)
+        """Return True if the cookie probably authenticates the user."""
+        return names_session(self.name, self.value_length)
 
     @property
     def is_set_by_load_balancer(self) -> bool:
@@ -143,6 +134,21 @@ class Cookie:
     def prefix(self) -> str | None:
         """Return the known prefix of the cookie's name, or None."""
         return next((prefix for prefix in PREFIXES if self.name.lower().startswith(prefix.lower())), None)
+
+
+def names_session(name: str, value_length: int) -> bool:
+    """Return True if a cookie with this name and length of its value probably authenticates the user."""
+    words = _split_words(name)
+    has_other_purpose = _names_csrf_token(name) or _TRACKERS.match(name) or not _NON_SESSION_WORDS.isdisjoint(words)
+    if has_other_purpose or is_load_balancer_cookie(name) or value_length == 0:
+        return False
+    if _SESSION_NAMES.fullmatch(name):
+        return True
+    return value_length >= _MIN_SESSION_ID_CHARACTERS and not _SESSION_WORDS.isdisjoint(words)
+
+
+def _names_csrf_token(name: str) -> bool:
+    return _CSRF.search(name) is not None
 
 
 @dataclass(frozen=True, slots=True)

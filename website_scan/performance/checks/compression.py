@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from website_scan.browser.evidence import BrowserLoad, Coverage, LoadedRequest
-from website_scan.catalogue import Category, check
+from website_scan.catalogue import Category, States, check
 from website_scan.findings import HIGH, LOW, MEDIUM, NotApplicable, Server
 from website_scan.messages import KIB, cut, document_thresholds, excerpt, size
 from website_scan.outcomes import Fail, Fix, Pass, Verdict, Warn, judge_by_limits
@@ -329,6 +329,7 @@ def unminified_js(resources: Resources) -> Verdict:
     "the first screen does not need.",
     references=("Lighthouse: unused-css-rules",),
     measured=True,
+    states=States.NONE,
 )
 def unused_css(coverage: Coverage, load: BrowserLoad) -> Verdict:
     return _judge_unused_code(coverage, load, ResourceKind.STYLESHEET, "style sheet", MAX_UNUSED_CSS_BYTES)
@@ -346,6 +347,7 @@ def unused_css(coverage: Coverage, load: BrowserLoad) -> Verdict:
     "used.",
     references=("Lighthouse: unused-javascript",),
     measured=True,
+    states=States.NONE,
 )
 def unused_js(coverage: Coverage, load: BrowserLoad) -> Verdict:
     return _judge_unused_code(coverage, load, ResourceKind.SCRIPT, "script", MAX_UNUSED_JS_BYTES)

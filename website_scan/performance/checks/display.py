@@ -12,7 +12,7 @@ from typing import Annotated, ClassVar
 from website_scan.browser.evidence import BrowserLoad
 from website_scan.browser.shown_content import ShownContent
 from website_scan.browser.unshown import FIX, JUDGED, OUTCOMES, judge_shown_content
-from website_scan.catalogue import Category, check
+from website_scan.catalogue import Category, States, check
 from website_scan.findings import CRITICAL, LOW, NotApplicable
 from website_scan.messages import excerpt
 from website_scan.outcomes import Pass, Verdict, Warn
@@ -82,6 +82,7 @@ def blank_page(content: ShownContent) -> Verdict:
     severity=LOW,
     fix="Begin the document with `<!doctype html>`: nothing but white space and comments may precede it.",
     references=("HTML, the doctype", "Lighthouse: doctype"),
+    states=States.NONE,
 )
 def doctype(page: Page, document: Document) -> Verdict:
     if page.media_type == "application/xhtml+xml":

@@ -10,7 +10,7 @@ from selectolax.lexbor import LexborNode
 
 from website_scan.addresses import normal_address
 from website_scan.browser.evidence import BrowserLoad, Layout
-from website_scan.catalogue import Category, check
+from website_scan.catalogue import Category, States, check
 from website_scan.elements import element
 from website_scan.findings import HIGH, LOW, MEDIUM, NotApplicable
 from website_scan.messages import KIB, cut, document_thresholds, excerpt, size
@@ -340,6 +340,7 @@ def image_resolution(layout: Layout, resources: Resources) -> Verdict:
     severity=LOW,
     fix='Add `loading="lazy"` to images further down the page, but never to those on the first screen.',
     references=("Lighthouse: offscreen-images",),
+    states=States.NAVIGATIONS,
 )
 def lazy_offscreen(layout: Layout, load: BrowserLoad) -> Verdict:
     if not any(image.is_visible for image in layout.images):

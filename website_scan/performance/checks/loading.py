@@ -14,7 +14,7 @@ from typing import Annotated, ClassVar, NamedTuple
 from website_scan.browser.evidence import BrowserLoad
 from website_scan.browser.stability import LONG_TASK_S, was_starved
 from website_scan.browser.visit import BrowserFailed
-from website_scan.catalogue import Category, check
+from website_scan.catalogue import Category, States, check
 from website_scan.findings import CRITICAL, HIGH, LOW, MEDIUM, NotApplicable
 from website_scan.messages import document_curve_thresholds, document_thresholds, excerpt
 from website_scan.outcomes import Fail, Note, Pass, Verdict, Warn, beyond, judge_by_limits, outcome
@@ -186,6 +186,7 @@ class EstimatedLoad(Place):
     '`fetchpriority="high"`), make it smaller, and shorten what it waits for: redirects, style sheets, scripts.',
     references=("web.dev: Largest Contentful Paint", "Lighthouse: largest-contentful-paint"),
     measured=True,
+    states=States.NONE,
 )
 def lcp(vitals: Vitals, load: BrowserLoad) -> Verdict:
     if vitals.lcp is None:
@@ -218,6 +219,7 @@ def lcp(vitals: Vitals, load: BrowserLoad) -> Verdict:
     fix="Load fewer scripts, split long tasks into shorter ones, and defer what the first screen does not need.",
     references=("web.dev: Total Blocking Time", "Lighthouse: total-blocking-time"),
     measured=True,
+    states=States.NONE,
 )
 def tbt(vitals: Vitals, load: BrowserLoad) -> Verdict:
     if vitals.tbt is None:
@@ -240,6 +242,7 @@ def tbt(vitals: Vitals, load: BrowserLoad) -> Verdict:
     "content that is already shown.",
     references=("web.dev: Cumulative Layout Shift", "web.dev: optimize CLS"),
     measured=True,
+    states=States.NAVIGATIONS,
 )
 def cls(vitals: Vitals, load: BrowserLoad) -> Verdict:
     if vitals.observed_fcp is None:
@@ -272,6 +275,7 @@ def cls(vitals: Vitals, load: BrowserLoad) -> Verdict:
     "and small style sheets, scripts with `defer`.",
     references=("web.dev: First Contentful Paint", "Lighthouse: first-contentful-paint"),
     measured=True,
+    states=States.NONE,
 )
 def fcp(vitals: Vitals, load: BrowserLoad) -> Verdict:
     if vitals.fcp is None:
@@ -291,6 +295,7 @@ def fcp(vitals: Vitals, load: BrowserLoad) -> Verdict:
     fix="Show content before scripts have run, and let large images of the first screen be smaller or load earlier.",
     references=("Lighthouse: speed-index",),
     measured=True,
+    states=States.NONE,
 )
 def speed_index(vitals: Vitals, load: BrowserLoad) -> Verdict:
     if vitals.observed_fcp is None:
@@ -313,6 +318,7 @@ def speed_index(vitals: Vitals, load: BrowserLoad) -> Verdict:
     fix='Remove `loading="lazy"` from the image.',
     references=("web.dev: Optimize Largest Contentful Paint", "Lighthouse: lcp-lazy-loaded"),
     measured=True,
+    states=States.NONE,
 )
 def lcp_lazy(page: Page, document: Document, load: BrowserLoad) -> Verdict:
     largest = load.first.lcp
@@ -346,6 +352,7 @@ def lcp_lazy(page: Page, document: Document, load: BrowserLoad) -> Verdict:
     '`<link rel="preload" as="image" fetchpriority="high" href="…">`.',
     references=("web.dev: Optimize Largest Contentful Paint", "MDN: fetchpriority"),
     measured=True,
+    states=States.NONE,
 )
 def lcp_priority(page: Page, document: Document, load: BrowserLoad, vitals: Vitals) -> Verdict:
     largest = load.first.lcp
@@ -378,6 +385,7 @@ def lcp_priority(page: Page, document: Document, load: BrowserLoad, vitals: Vita
     fix="Split tasks that take longer than 50 ms, and leave what can wait to idle time.",
     references=("web.dev: Optimize long tasks", "W3C Long Tasks"),
     measured=True,
+    states=States.NONE,
 )
 def long_tasks(load: BrowserLoad) -> Verdict:
     # Other programs may have slowed tasks down in the loads that have more long tasks.
@@ -410,6 +418,7 @@ def long_tasks(load: BrowserLoad) -> Verdict:
     fix="Send less JavaScript, and run only what the page needs now.",
     references=("Lighthouse: bootup-time",),
     measured=True,
+    states=States.NONE,
 )
 def script_time(vitals: Vitals) -> Verdict:
     return _judge_busy_time("high", "Scripts run for", vitals.script_s, SCRIPT_TIME_S)
@@ -425,6 +434,7 @@ def script_time(vitals: Vitals) -> Verdict:
     fix="Use fewer scripts, simpler style sheets and a smaller document: each reduces the main thread's work.",
     references=("Lighthouse: mainthread-work-breakdown",),
     measured=True,
+    states=States.NONE,
 )
 def main_thread(vitals: Vitals) -> Verdict:
     return _judge_busy_time("too-much", "The main thread is busy for", vitals.main_thread_s, MAIN_THREAD_TIME_S)

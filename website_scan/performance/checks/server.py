@@ -7,7 +7,7 @@ import statistics
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Self, TypedDict
 
-from website_scan.catalogue import Category, check
+from website_scan.catalogue import Category, States, check
 from website_scan.findings import HIGH, LOW, MEDIUM, NotApplicable
 from website_scan.messages import cut, document_thresholds, excerpt
 from website_scan.outcomes import Fail, Pass, Verdict, Warn, judge_by_limits, outcome
@@ -109,6 +109,7 @@ def ttfb(timing: Timing) -> Verdict:
     fix="Link to the final URL everywhere, and redirect to it in one step.",
     references=("Lighthouse: redirects",),
     html=False,
+    states=States.NONE,
 )
 def doc_redirects(page: Page) -> Verdict:
     count = len(page.hops) - 1

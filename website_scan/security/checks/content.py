@@ -12,7 +12,7 @@ from typing import Annotated, ClassVar, Self
 
 from selectolax.lexbor import LexborNode
 
-from website_scan.catalogue import Category, check
+from website_scan.catalogue import Category, States, check
 from website_scan.findings import CRITICAL, HIGH, LOW, MEDIUM, NotApplicable
 from website_scan.messages import excerpt, some
 from website_scan.outcomes import Fail, Pass, Verdict, Warn, outcome
@@ -170,6 +170,7 @@ def _make_places(files: list[_EmbeddedResource]) -> list[EmbeddedFile]:
     fix='Add the hash of the file, as in `<script src="https://cdn.example/lib.js" integrity="sha384-…" '
     'crossorigin="anonymous">`, or serve the file yourself.',
     references=("W3C Subresource Integrity", "CWE-353", "MDN: integrity"),
+    states=States.NONE,
 )
 def sri_third_party(page: Page, document: Document, policies: Policies) -> Verdict:
     others = [

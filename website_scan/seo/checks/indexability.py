@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar, Self
 
 from website_scan.accessibility.document import AccessibleDocument
 from website_scan.browser.evidence import Rendered
-from website_scan.catalogue import Category, check
+from website_scan.catalogue import Category, States, check
 from website_scan.crawl.canonicals import Canonicals, qualifier, read_canonicals
 from website_scan.crawl.indexing import SEARCH_ENGINES, IndexingRule, IndexingRules
 from website_scan.crawl.link_relations import ELEMENT, RelatedLink
@@ -534,6 +534,7 @@ def canonical_target(
     fix="Redirect straight to the final URL, in one step, with status 301 or 308.",
     references=("RFC 9110, section 15.4", "Google Search Central: redirects"),
     error_pages=True,
+    states=States.NONE,
 )
 def redirect_chain(page: Page, document: Document) -> Verdict:
     redirects = page.hops[:-1]
@@ -593,6 +594,7 @@ def redirect_chain(page: Page, document: Document) -> Verdict:
     "`template` belong there; anything else ends it.",
     references=("HTML, the head element", "Google Search Central: valid page metadata"),
     html=True,
+    states=States.NONE,
 )
 def head_integrity(document: Document, outside: MetadataOutsideHead) -> Verdict:
     misplaced = [MisplacedMetadata(entry.kind, excerpt(entry.snippet)) for entry in outside.elements]

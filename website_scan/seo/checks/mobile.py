@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from website_scan.browser.evidence import Rendered
-from website_scan.catalogue import Category, check
+from website_scan.catalogue import Category, States, check
 from website_scan.findings import HIGH, LOW, MEDIUM, NotApplicable
 from website_scan.messages import excerpt
 from website_scan.outcomes import Fail, Fix, Language, Pass, Verdict, Warn
@@ -16,7 +16,7 @@ from website_scan.page.meta import viewport as declared_viewport
 from website_scan.places import Column, StyledElement
 from website_scan.values import Code, Count, Percent, Share
 
-CATEGORY = Category("Mobile", weight=8, html=True)
+CATEGORY = Category("Mobile", weight=8, html=True, states=States.NONE)
 
 VIEWPORT = {Language.HTML: '<meta name="viewport" content="width=device-width, initial-scale=1">'}
 MIN_LEGIBLE_FONT_PX = 12

@@ -10,7 +10,7 @@ from typing import Annotated, ClassVar
 
 from website_scan.accessibility.document import AccessibleDocument
 from website_scan.browser.evidence import Rendered
-from website_scan.catalogue import Category, check
+from website_scan.catalogue import Category, States, check
 from website_scan.crawl.canonicals import Canonicals, read_canonicals
 from website_scan.crawl.indexing import ALL_CRAWLERS, IndexingRules, read_indexing_rules
 from website_scan.crawl.robots import GOOGLEBOT
@@ -25,7 +25,7 @@ from website_scan.seo.visible_text import read_visible_text
 from website_scan.urls import are_equivalent
 from website_scan.values import Share
 
-CATEGORY = Category("Rendering", weight=5, html=True)
+CATEGORY = Category("Rendering", weight=5, html=True, states=States.NONE)
 
 JAVASCRIPT_SEO_REFERENCE = "Google Search Central: JavaScript SEO basics"
 MIN_RENDERED_WORDS = 50

@@ -1,0 +1,1 @@
+"""Sites with faults that only appear in states of a journey, each with a healthy twin."""

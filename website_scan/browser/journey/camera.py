@@ -1,0 +1,113 @@
+"""Take pictures of the page in which secrets are covered.
+
+The pixels of the picture are covered, not the page: a page could see and undo changes of itself.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from website_scan.browser.devtools import Target
+from website_scan.browser.injected_scripts import read_script
+from website_scan.browser.journey.secrets import SecretMask
+from website_scan.browser.journey.worlds import FrameNode, Frames, ScriptFailed
+from website_scan.browser.pictures import MAX_PAGE_PICTURE_BYTES
+from website_scan.browser.visit import BrowserFailed
+from website_scan.journeys.walk import Picture
+
+ATTEMPTS = 3
+STEP_QUALITIES = (50, 20)
+CAPTURE = "Page.captureScreenshot"
+UNSTABLE = "No picture was taken, because a secret is on the page and does not stop moving."
+TOO_LARGE_TO_MASK = "No picture of the whole page was taken, because a secret is on it."
+
+Box = tuple[float, float, float, float]
+
+
+class MaskedCamera:
+    """Session without an emulated screen whose screenshots have no secrets (see `pictures`)."""
+
+    def __init__(self, session: Target, frames: Frames, mask: SecretMask, allowed: Callable[[str], bool]) -> None:
+        self._session = session
+        self._frames = frames
+        self._mask = mask
+        self._allowed = allowed
+        # The page cannot show secrets before one is typed.
+        self.has_secrets = False
+
+    def on(self, event: str, handler: Callable[[Any], None]) -> object:
+        return self._session.on(event, handler)
+
+    async def send(self, method: str, params: dict[str, Any] | None = None) -> Any:
+        """Send a command. Screenshots have no secrets. Raises `ProtocolError`, `BrowserFailed`."""
+        if method != CAPTURE or not self.has_secrets:
+            return await self._session.send(method, params)
+        try:
+            return await self._capture(params or {})
+        except ScriptFailed:
+            raise BrowserFailed(UNSTABLE) from None
+
+    async def take_picture(self) -> Picture | None:
+        """Return a picture of the screen. None if it is too large. Raises `ProtocolError`, `BrowserFailed`."""
+        for quality in STEP_QUALITIES:
+            shot = await self.send(CAPTURE, {"format": "webp", "quality": quality, "captureBeyondViewport": False})
+            data = base64.b64decode(shot["data"])
+            if len(data) <= MAX_PAGE_PICTURE_BYTES:
+                view = (await self._session.send("Page.getLayoutMetrics"))["cssLayoutViewport"]
+                return Picture(data, int(view["clientWidth"]), int(view["clientHeight"]))
+        return None
+
+    async def _capture(self, params: Mapping[str, Any]) -> Mapping[str, Any]:
+        for _ in range(ATTEMPTS):
+            before = await self._secret_boxes()
+            if before and params.get("captureBeyondViewport"):
+                raise BrowserFailed(TOO_LARGE_TO_MASK)  # The layout of such a picture is another one.
+            shot = await self._session.send(CAPTURE, {**params, "format": "png"})
+            if before == await self._secret_boxes():
+                return {"data": await self._cover(shot["data"], before, params)}
+        raise BrowserFailed(UNSTABLE)
+
+    async def _secret_boxes(self) -> list[Box]:
+        """Return the boxes of everything that shows a secret, in the layout viewport of the page."""
+        tree = await self._frames.tree()
+        return await self._boxes_in(tree)
+
+    async def _boxes_in(self, frame: FrameNode, left: float = 0.0, top: float = 0.0) -> list[Box]:
+        world = await self._frames.world(frame.id)
+        context = await world.call("context")
+        boxes: list[Box] = []
+        if self._allowed(str(context["origin"] if context["origin"] != "null" else context["url"])):
+            found = await world.call("secretBoxes", self._mask.values)
+            boxes = [(left + x, top + y, width, height) for x, y, width, height in found["boxes"]]
+        for child in frame.children:
+            owner = await self._frames.owner(child, world)
+            dx, dy = await world.call("frameOffset", owner)
+            boxes += await self._boxes_in(child, left + dx, top + dy)
+        return boxes
+
+    async def _cover(self, picture: str, boxes: list[Box], params: Mapping[str, Any]) -> str:
+        metrics = await self._session.send("Page.getLayoutMetrics")
+        view = metrics["cssVisualViewport"]
+        corner = (float(view["offsetX"]), float(view["offsetY"]))
+        moved = [[x - corner[0], y - corner[1], width, height] for x, y, width, height in boxes]
+        world = await self._frames.main()
+        response = await self._session.send(
+            "Runtime.callFunctionOn",
+            {
+                "functionDeclaration": read_script("journey/mask.js"),
+                "executionContextId": world.id,
+                "arguments": [
+                    {"value": picture},
+                    {"value": moved},
+                    {"value": [view["clientWidth"], view["clientHeight"]]},
+                    {"value": int(params.get("quality", 60)) / 100},
+                ],
+                "awaitPromise": True,
+                "returnByValue": True,
+            },
+        )
+        if "exceptionDetails" in response:
+            raise BrowserFailed(UNSTABLE)
+        return str(response["result"]["value"])

@@ -1,0 +1,67 @@
+"""Result of executing a journey, with the browser's evidence of each state."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from website_scan.browser.evidence import BrowserLoad
+from website_scan.journeys.walk import (
+    Cookie,
+    Focus,
+    KeyboardReach,
+    LiveMessage,
+    OpenDialog,
+    StateSecurity,
+    StepResult,
+    StepStatus,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """State of the site that is judged.
+
+    `step` is the position of the step after which it was reached, from 0. `evidence` is of the page as it stood then.
+    `evidence.first` has the metrics of the page's load if `is_navigation`, and else only the requests since the state
+    before. `document` is the DOM as HTML, or None if it is too large. `messages` are those of all steps since the state
+    before.
+    """
+
+    name: str
+    step: int
+    url: str
+    title: str
+    is_navigation: bool
+    status: int | None
+    evidence: BrowserLoad
+    document: str | None
+    security: StateSecurity
+    focus: Focus | None = None
+    dialogs: tuple[OpenDialog, ...] = ()
+    messages: tuple[LiveMessage, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """Result of executing a journey once. It contains no secrets.
+
+    `problem` says why the journey ended early. It is empty if all steps are done. `cookies_before_secrets` are those
+    of the browser before the first secret was typed, or None if none was.
+    """
+
+    steps: tuple[StepResult, ...]
+    states: tuple[State, ...]
+    product: str
+    problem: str = ""
+    notes: tuple[str, ...] = field(default=())
+    cookies_before_secrets: tuple[Cookie, ...] | None = None
+
+    @property
+    def is_complete(self) -> bool:
+        """Return True if all steps are done."""
+        return all(step.status is StepStatus.DONE for step in self.steps)
+
+    @property
+    def keyboard(self) -> tuple[KeyboardReach, ...]:
+        """Return whether the keyboard reaches the elements of the pointer steps."""
+        return tuple(step.keyboard for step in self.steps if step.keyboard is not None)
