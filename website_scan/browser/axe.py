@@ -68,6 +68,7 @@ CORRECTIONS = (
     "axe_controls.js",
     "axe_colours.js",
     "axe_rules.js",
+    "axe_contrast.js",
     "axe_repeat.js",
 )
 # axe-core waits this many milliseconds for style sheets of other origins.
@@ -93,7 +94,7 @@ async def run_axe(
     unfinished. The page is on `main_device` before and afterwards. If a later device fails, the report has the
     results of the earlier ones.
     """
-    run = _AxeRun(cdp, max_rules_s, has_several_widths=len(devices) > 1)
+    run = _AxeRun(cdp, max_rules_s)
     result: Mapping[str, Any] = {}
     widths: list[int] = []
     try:
@@ -127,10 +128,9 @@ async def run_axe(
 
 
 class _AxeRun:
-    def __init__(self, cdp: Target, max_rules_s: float, *, has_several_widths: bool) -> None:
+    def __init__(self, cdp: Target, max_rules_s: float) -> None:
         self._cdp = cdp
         self._ends = time.monotonic() + max_rules_s
-        self._has_several_widths = has_several_widths
         # The value is True if the faults of an unfinished rule are still reported.
         self.unfinished: dict[str, bool] = {}
         # Isolated worlds with axe-core by frame ID.
@@ -175,7 +175,7 @@ class _AxeRun:
         id = self._worlds.get(frame_id)
         if id is None:
             id = self._worlds[frame_id] = await self._create_world(frame_id)
-            await self.call(id, read_script("axe_limits.js"), milliseconds, self._has_several_widths)
+            await self.call(id, read_script("axe_limits.js"), milliseconds)
             preload = PRELOAD
         else:
             await self.call(id, "(milliseconds) => globalThis.__beginWidth(milliseconds)", milliseconds)

@@ -1,7 +1,7 @@
 // Ends rules of axe-core that take too long, so that the results of the other rules are not lost. After the time, no
 // further element is judged, except the first texts of each look, which are judged for contrast: on a page with thousands
 // of rows, the others look the same.
-(milliseconds, hasSeveralWidths) => {
+(milliseconds) => {
   const SLOWEST = 'color-contrast';
   const MAX_LOOKS = 300;
   let ends = performance.now() + milliseconds;
@@ -33,30 +33,7 @@
     lookByNode.set(node, looks.get(key));
     return looks.get(key);
   };
-  // Describes what the contrast of a text depends on: its look, and the elements below its lines. The
-  // result of another width is used again if this is the same there.
-  const numbers = new WeakMap();
-  let lastNumber = 0;
-  const numberOf = (node) => {
-    if (!numbers.has(node)) numbers.set(node, (lastNumber += 1));
-    return numbers.get(node);
-  };
-  const REPLACED = 'canvas, embed, iframe, img, input, object, picture, svg, video';
-  let paintingNodes = new Map();
-  const paints = (node) => {
-    if (!paintingNodes.has(node)) {
-      const {backgroundColor, backgroundImage} = getComputedStyle(node);
-      const isFilled = !/^rgba\(.*, 0\)$/.test(backgroundColor) || backgroundImage !== 'none';
-      paintingNodes.set(node, isFilled || node.matches(REPLACED));
-    }
-    return paintingNodes.get(node);
-  };
-  const contrastKey = (node) => {
-    const stacks = axe.commons.dom.getTextElementStack(node).map((stack) => stack.filter(paints));
-    const below = stacks.map((stack) => stack.map((painted) => `${numberOf(painted)}.${lookOf(painted)}`).join());
-    return [lookOf(node), ...new Set(below)].join(';'); // a text has fewer lines on a wide page
-  };
-  const contrasts = new WeakMap();
+  const contrasts = new Map();
   const isFirstOfLook = (node, seen) => {
     if (seen.size >= MAX_LOOKS || performance.now() > looksEnd || !(node instanceof Element)) return false;
     const look = lookOf(node);
@@ -83,19 +60,16 @@
     this.matches.original = matches;
     return runRule.apply(this, others);
   };
+  // Texts with the same key have the same contrast, also on another width.
   function judge(node, options, context, resolve, reject) {
-    if (!hasSeveralWidths || current.id !== SLOWEST) {
-      runCheck.call(this, node, options, context, resolve, reject);
-      return;
-    }
-    const key = contrastKey(node.actualNode);
-    const known = contrasts.get(node.actualNode);
-    if (known?.key === key) {
-      resolve({...known.result});
+    const key = current.id === SLOWEST ? __scan.contrastKey(node) : null;
+    const known = contrasts.get(key);
+    if (known) {
+      resolve({...known, data: {...known.data}});
       return;
     }
     const resolveAndRecord = (result) => {
-      if (result) contrasts.set(node.actualNode, {key, result: {...result}});
+      if (result && key !== null) contrasts.set(key, {...result, relatedNodes: []});
       resolve(result);
     };
     runCheck.call(this, node, options, context, resolveAndRecord, reject);
@@ -119,7 +93,6 @@
   // The page has another width now. The limits begin again.
   globalThis.__beginWidth = (more) => {
     lookByNode = new Map();
-    paintingNodes = new Map();
     [matched, judged] = [new Set(), new Set()];
     isMeasured = false;
     ends = performance.now() + more;
