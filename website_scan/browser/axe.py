@@ -57,6 +57,7 @@ OPTIONS: Mapping[str, Any] = {
         # The scanner, not the page, causes frames that axe-core cannot enter.
         "frame-tested": {"enabled": False},
     },
+    "reporter": "v2",
     "elementRef": False,
     "performanceTimer": False,
 }

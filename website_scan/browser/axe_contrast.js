@@ -168,7 +168,7 @@
     return `${numberOf(TEXT.map((name) => style[name]).join())}|${ground}`;
   };
   // Returns null if axe-core has to judge this text itself.
-  __scan.contrastKey = (virtual) => {
+  const keyOf = (virtual) => {
     begin();
     try {
       return computeKey(virtual);
@@ -177,4 +177,44 @@
       return null; // axe-core reports what it cannot measure or read
     }
   };
+
+  const {evaluate} = CHECK;
+  const knownByKey = new Map();
+  const knownByText = new WeakMap();
+  const judge = (virtual, context) => {
+    try {
+      const {data, result} = CHECK.runSync(virtual, {options: CHECK.options}, context);
+      return {data, result};
+    } catch {
+      return null; // axe-core reports the error when it judges the text again
+    }
+  };
+  const resultOf = (virtual, context) => {
+    const key = keyOf(virtual);
+    const known = knownByKey.get(key) ?? (key === null ? null : judge(virtual, context));
+    if (known) {
+      knownByKey.set(key, known);
+      knownByText.set(virtual, known);
+    }
+    return known?.result;
+  };
+  // Returns the texts that axe-core has to judge or report, and one that passes. Most texts of most pages pass, and axe-core
+  // would describe each of them.
+  __scan.withoutKnownPasses = (texts, context, isOver) => {
+    let hasPass = false;
+    return texts.filter((virtual) => {
+      const isPass = !isOver() && resultOf(virtual, context) === true;
+      const isNeeded = !isPass || !hasPass;
+      hasPass ||= isPass;
+      return isNeeded;
+    });
+  };
+  __scan.isContrastKnown = (virtual) => knownByText.has(virtual);
+  function evaluateOnce(node, options, virtual, ...others) {
+    const known = knownByText.get(virtual);
+    if (!known) return evaluate.call(this, node, options, virtual, ...others);
+    this.data({...known.data});
+    return known.result;
+  }
+  axe.configure({checks: [{id: 'color-contrast', evaluate: evaluateOnce}]});
 })()

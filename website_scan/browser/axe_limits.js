@@ -16,7 +16,7 @@
   const {rules, checks} = axe._audit;
   const ruleClass = rules[0].constructor.prototype;
   const checkClass = Object.values(checks)[0].constructor.prototype;
-  const {run: runRule} = ruleClass;
+  const {run: runRule, gatherAndMatchNodes: gather} = ruleClass;
   const {run: runCheck} = checkClass;
 
   // A check with the function `after` compares elements, so that missing ones would change its result.
@@ -33,7 +33,6 @@
     lookByNode.set(node, looks.get(key));
     return looks.get(key);
   };
-  const contrasts = new Map();
   const isFirstOfLook = (node, seen) => {
     if (seen.size >= MAX_LOOKS || performance.now() > looksEnd || !(node instanceof Element)) return false;
     const look = lookOf(node);
@@ -60,27 +59,21 @@
     this.matches.original = matches;
     return runRule.apply(this, others);
   };
-  // Texts with the same key have the same contrast, also on another width.
-  function judge(node, options, context, resolve, reject) {
-    const key = current.id === SLOWEST ? __scan.contrastKey(node) : null;
-    const known = contrasts.get(key);
-    if (known) {
-      resolve({...known, data: {...known.data}});
-      return;
-    }
-    const resolveAndRecord = (result) => {
-      if (result && key !== null) contrasts.set(key, {...result, relatedNodes: []});
-      resolve(result);
-    };
-    runCheck.call(this, node, options, context, resolveAndRecord, reject);
-  }
+  ruleClass.gatherAndMatchNodes = function gatherAndMatchNodes(context, options) {
+    const nodes = gather.call(this, context, options);
+    if (this.id !== SLOWEST) return nodes;
+    const rest = __scan.withoutKnownPasses(nodes, context, isOver);
+    extendLooks();
+    return rest;
+  };
   checkClass.run = function run(node, options, context, resolve, reject) {
-    if (isOver() && !current.preload && !(current.id === SLOWEST && isFirstOfLook(node?.actualNode, judged))) {
+    const isCheap = current.preload || (current.id === SLOWEST && __scan.isContrastKnown(node));
+    if (isOver() && !isCheap && !(current.id === SLOWEST && isFirstOfLook(node?.actualNode, judged))) {
       skip();
       resolve(null);
       return;
     }
-    judge.call(this, node, options, context, resolve, reject);
+    runCheck.call(this, node, options, context, resolve, reject);
     if (current.id === SLOWEST && !isMeasured) {
       isMeasured = true;
       extendLooks();
