@@ -33,11 +33,17 @@ MIN_FRAME_S = 0.5
 REJUDGE_MS = 1_500
 # Original and replacement code of axe-core. `isOffscreen` and `getOverflowHiddenAncestors` ask axe_reach.js first.
 # `isInTextBlock` ignores scripts, style sheets and hidden elements, which are no text around a link or button.
+# `convertSelector` parses a selector once, and not again for every element that it is compared with.
 PATCHES = (
     (",Ts=Ns,", ",Ts=function(e){return globalThis.__clippingAncestors?.(e)??Ns(e)},"),
     (
         ",ec=function(e){",
         ",ec=function(e){if(!(arguments[1]||{}).isAncestor&&globalThis.__reachesScreen?.(e))return!1;",
+    ),
+    (
+        "function gu(e){e=su.parse(e);return hu(e.selectors||[e])}",
+        "function gu(t){var n=gu.known??=new Map,r=n.get(t);if(!r){var e=su.parse(t);r=hu(e.selectors||[e]);"
+        "n.size<2e3&&n.set(t,r)}return r}",
     ),
     ('!(n||"none"===e.style.display', '!(n||!axe.commons.dom.isVisibleOnScreen(e)||"none"===e.style.display'),
 )
