@@ -42,21 +42,21 @@ RECORDED = (
       [String(node.ancestry), [String(result), data]])));
     """
 )
-SHARED = "const isPass = !isOver() && resultOf(virtual, context) === true;"
-ALONE = "const isPass = false;"
+ALONE = ("const isPass = !isOver() && resultOf(virtual, context) === true;", "const isPass = false;")
 
 Texts = Mapping[str, Sequence[Any]]
 """Result and data of axe-core by the place of a text."""
 
 
-def differences(urls: Sequence[str], ca_file: Path | None = None) -> dict[str, list[str]]:
-    """Return the texts of each page whose contrast differs from that of axe-core alone, and how many texts there are.
+def differences(urls: Sequence[str], fault: tuple[str, str] = ("", "")) -> dict[str, list[str]]:
+    """Return the texts of each page whose contrast differs from that of axe-core alone.
 
-    A text that passes may be left out, as long as one is in the results.
+    A text that passes may be left out, as long as one is in the results. `fault` replaces code of axe_contrast.js.
     """
-    usual, alone = contrasts(urls, ca_file), contrasts(urls, ca_file, is_alone=True)
+    usual, alone = contrasts(urls, fault), contrasts(urls, ALONE)
     assert usual.keys() == alone.keys()
-    return {url: list(_differences(usual[url], alone[url])) for url in urls}
+    found = {url: list(_differences(usual[url], alone[url])) for url in urls}
+    return {url: texts for url, texts in found.items() if texts}
 
 
 def _differences(usual: Sequence[Texts], alone: Sequence[Texts]) -> Iterator[str]:
@@ -74,15 +74,18 @@ def _differences(usual: Sequence[Texts], alone: Sequence[Texts]) -> Iterator[str
             yield f"{run}: no text passes"
 
 
-def contrasts(urls: Sequence[str], ca_file: Path | None = None, *, is_alone: bool = False) -> dict[str, list[Texts]]:
-    """Return the contrasts of texts by page, in each frame on a phone and on a desktop."""
+def contrasts(urls: Sequence[str], change: tuple[str, str] = ("", "")) -> dict[str, list[Texts]]:
+    """Return the contrasts of texts by page, in each frame on a phone and on a desktop.
+
+    `change` replaces code of axe_contrast.js. With `ALONE`, axe-core judges every text.
+    """
     program = find_browser("auto")
     assert program is not None, "no browser; `make browser` installs one"
     with (
         Network(POLICY, time_limit_s=TIME_LIMIT_S) as network,
         BrowserProxy(network, limits=LIMITS) as proxy,
         tempfile.TemporaryDirectory() as folder,
-        _recording(is_alone=is_alone),
+        _recording(change),
         # Django's ORM refuses to work in a thread with Playwright's event loop.
         ThreadPoolExecutor(1, "playwright") as thread,
     ):
@@ -91,10 +94,8 @@ def contrasts(urls: Sequence[str], ca_file: Path | None = None, *, is_alone: boo
 
 
 @contextmanager
-def _recording(*, is_alone: bool) -> Iterator[None]:
-    changes = {"axe_run.js": (UNRECORDED, RECORDED)}
-    if is_alone:
-        changes["axe_contrast.js"] = (SHARED, ALONE)
+def _recording(change: tuple[str, str]) -> Iterator[None]:
+    changes = {"axe_run.js": (UNRECORDED, RECORDED), "axe_contrast.js": change}
 
     def read_changed(name: str) -> str:
         text = read_script(name)
