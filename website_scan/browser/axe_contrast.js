@@ -212,6 +212,7 @@
   __scan.isContrastKnown = (virtual) => knownByText.has(virtual);
   function evaluateOnce(node, options, virtual, ...others) {
     const known = knownByText.get(virtual);
+    incompleteData.clear(); // axe-core may have left the reason of another text there
     if (!known) return evaluate.call(this, node, options, virtual, ...others);
     this.data({...known.data});
     return known.result;
