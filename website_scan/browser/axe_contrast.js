@@ -11,6 +11,8 @@
   const TEXT = [
     'color', 'fontSize', 'fontWeight', 'textShadow', 'webkitTextFillColor', 'webkitTextStrokeColor', 'webkitTextStrokeWidth',
   ];
+  const MAX_ELEMENTS_BELOW = 500;
+  const MAX_KINDS = 5000;
   const PIXELS = /^[0-9.]+px$/;
   const ASCII = /^[\0-\x7f]*$/;
 
@@ -59,7 +61,7 @@
       isFloating: position === 'fixed' || position === 'sticky',
       isInline: display === 'inline',
       isSolid: opacity === '1',
-      number: numberOf([image, backgroundColor, opacity, mixBlendMode].join()),
+      number: numberOf([image, backgroundColor, opacity, mixBlendMode].join('|')),
     };
   };
   const layerOf = (node) => remembered(layers, node, computeLayer);
@@ -83,7 +85,8 @@
 
   const pseudoArea = (node, pseudo) => {
     const style = getComputedStyle(node, pseudo);
-    if (style.content === 'none' || style.position !== 'absolute' || style.display === 'none' || style.visibility === 'hidden') return 0;
+    const isDrawn = style.content !== 'none' && style.display !== 'none' && style.visibility !== 'hidden';
+    if (!isDrawn || style.position !== 'absolute') return 0;
     if (style.backgroundImage === 'none' && alphaOf(style.backgroundColor) * style.opacity === 0) return 0;
     const {width, height} = style;
     return PIXELS.test(width) && PIXELS.test(height) ? parseFloat(width) * parseFloat(height) : Infinity;
@@ -130,7 +133,7 @@
   const groundOf = (virtual) => {
     const {actualNode: node} = virtual;
     const stack = stackOf(node);
-    if (!stack) return null;
+    if (!stack || stack.length > MAX_ELEMENTS_BELOW) return null;
     const rects = getVisibleChildTextRects(node);
     const indices = new Map();
     const indexOf = (context) => {
@@ -165,7 +168,7 @@
     const ground = groundOf(virtual);
     if (ground === null) return null;
     const style = getComputedStyle(node);
-    return `${numberOf(TEXT.map((name) => style[name]).join())}|${ground}`;
+    return `${numberOf(TEXT.map((name) => style[name]).join('|'))}|${ground}`;
   };
   // Returns null if axe-core has to judge this text itself.
   const keyOf = (virtual) => {
@@ -193,7 +196,7 @@
     const key = keyOf(virtual);
     const known = knownByKey.get(key) ?? (key === null ? null : judge(virtual, context));
     if (known) {
-      knownByKey.set(key, known);
+      if (knownByKey.size < MAX_KINDS) knownByKey.set(key, known);
       knownByText.set(virtual, known);
     }
     return known?.result;

@@ -121,8 +121,8 @@ def test_similar_texts_with_different_contrasts_are_told_apart(pairs: list[str])
 
 # Code of axe_contrast.js, with a replacement that makes keys of different texts the same.
 FAULTS = {
-    "colour": ("TEXT.map((name) => style[name]).join()", "''"),
-    "font-size": ("TEXT.map((name) => style[name]).join()", "style.color"),
+    "colour": ("TEXT.map((name) => style[name]).join('|')", "''"),
+    "font-size": ("TEXT.map((name) => style[name]).join('|')", "style.color"),
     "background": ("numberOf([image, backgroundColor, ", "numberOf([image, "),
     "opacity": ("numberOf([image, backgroundColor, opacity, mixBlendMode]", "numberOf([image, backgroundColor]"),
     "blend-mode": ("numberOf([image, backgroundColor, opacity, mixBlendMode]", "numberOf([image, backgroundColor]"),
