@@ -33,11 +33,17 @@ MIN_FRAME_S = 0.5
 REJUDGE_MS = 1_500
 # Original and replacement code of axe-core. `isOffscreen` and `getOverflowHiddenAncestors` ask axe_reach.js first.
 # `isInTextBlock` ignores scripts, style sheets and hidden elements, which are no text around a link or button.
+# `convertSelector` parses a selector once, and not again for every element that it is compared with.
 PATCHES = (
     (",Ts=Ns,", ",Ts=function(e){return globalThis.__clippingAncestors?.(e)??Ns(e)},"),
     (
         ",ec=function(e){",
         ",ec=function(e){if(!(arguments[1]||{}).isAncestor&&globalThis.__reachesScreen?.(e))return!1;",
+    ),
+    (
+        "function gu(e){e=su.parse(e);return hu(e.selectors||[e])}",
+        "function gu(t){var n=gu.known??=new Map,r=n.get(t);if(!r){var e=su.parse(t);r=hu(e.selectors||[e]);"
+        "n.size<2e3&&n.set(t,r)}return r}",
     ),
     ('!(n||"none"===e.style.display', '!(n||!axe.commons.dom.isVisibleOnScreen(e)||"none"===e.style.display'),
 )
@@ -57,6 +63,7 @@ OPTIONS: Mapping[str, Any] = {
         # The scanner, not the page, causes frames that axe-core cannot enter.
         "frame-tested": {"enabled": False},
     },
+    "reporter": "v2",
     "elementRef": False,
     "performanceTimer": False,
 }
@@ -68,6 +75,7 @@ CORRECTIONS = (
     "axe_controls.js",
     "axe_colours.js",
     "axe_rules.js",
+    "axe_contrast.js",
     "axe_repeat.js",
 )
 # axe-core waits this many milliseconds for style sheets of other origins.
@@ -93,7 +101,7 @@ async def run_axe(
     unfinished. The page is on `main_device` before and afterwards. If a later device fails, the report has the
     results of the earlier ones.
     """
-    run = _AxeRun(cdp, max_rules_s, has_several_widths=len(devices) > 1)
+    run = _AxeRun(cdp, max_rules_s)
     result: Mapping[str, Any] = {}
     widths: list[int] = []
     try:
@@ -127,10 +135,9 @@ async def run_axe(
 
 
 class _AxeRun:
-    def __init__(self, cdp: Target, max_rules_s: float, *, has_several_widths: bool) -> None:
+    def __init__(self, cdp: Target, max_rules_s: float) -> None:
         self._cdp = cdp
         self._ends = time.monotonic() + max_rules_s
-        self._has_several_widths = has_several_widths
         # The value is True if the faults of an unfinished rule are still reported.
         self.unfinished: dict[str, bool] = {}
         # Isolated worlds with axe-core by frame ID.
@@ -175,7 +182,7 @@ class _AxeRun:
         id = self._worlds.get(frame_id)
         if id is None:
             id = self._worlds[frame_id] = await self._create_world(frame_id)
-            await self.call(id, read_script("axe_limits.js"), milliseconds, self._has_several_widths)
+            await self.call(id, read_script("axe_limits.js"), milliseconds)
             preload = PRELOAD
         else:
             await self.call(id, "(milliseconds) => globalThis.__beginWidth(milliseconds)", milliseconds)

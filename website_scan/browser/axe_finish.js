@@ -4,8 +4,13 @@
   const NODES = 20;
   const PAIRS = 100;
   if (!parts.length) axe.setup(); // axe-core needs its tree to compute the selectors that axe_run.js left out
-  const results = await axe.finishRun([globalThis.__partial, ...parts.map((part) => part && JSON.parse(part))], options);
+  const partials = [globalThis.__partial, ...parts.map((part) => part && JSON.parse(part))];
+  const results = await axe.finishRun(partials, {...options, elementRef: true});
   axe.teardown(); // before the run on another width
+  // The observer of changes does not see shadow trees.
+  for (const {element, target, ancestry} of [...results.violations, ...results.incomplete].flatMap(({nodes}) => nodes)) {
+    if (element?.getRootNode() === document) __scan.selectors.set(element, {selector: target, ancestry});
+  }
   const earlier = globalThis.__runs ?? [];
   if (__scan.isPartial) {
     // Rules that were not run again have the results of the width before.

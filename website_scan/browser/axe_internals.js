@@ -78,10 +78,13 @@
   const scan = {
     // Remembers the element of a result, which axe-core otherwise describes by selectors only.
     toSpec: (described, isPlain) => {
+      if (isPlain) Object.assign(described.spec, scan.selectors.get(described.element));
       const spec = isPlain ? described : described.toJSON();
       elements.set(spec, described.element);
       return spec;
     },
+    // Selectors and ancestries of elements from an earlier width, unless the document has changed since.
+    selectors: new WeakMap(),
     customElements: [],
     rules: [],
     // Returns the number of custom elements that matter to the results.

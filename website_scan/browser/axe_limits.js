@@ -1,7 +1,7 @@
 // Ends rules of axe-core that take too long, so that the results of the other rules are not lost. After the time, no
 // further element is judged, except the first texts of each look, which are judged for contrast: on a page with thousands
 // of rows, the others look the same.
-(milliseconds, hasSeveralWidths) => {
+(milliseconds) => {
   const SLOWEST = 'color-contrast';
   const MAX_LOOKS = 300;
   let ends = performance.now() + milliseconds;
@@ -16,7 +16,7 @@
   const {rules, checks} = axe._audit;
   const ruleClass = rules[0].constructor.prototype;
   const checkClass = Object.values(checks)[0].constructor.prototype;
-  const {run: runRule} = ruleClass;
+  const {run: runRule, gatherAndMatchNodes: gather} = ruleClass;
   const {run: runCheck} = checkClass;
 
   // A check with the function `after` compares elements, so that missing ones would change its result.
@@ -33,30 +33,6 @@
     lookByNode.set(node, looks.get(key));
     return looks.get(key);
   };
-  // Describes what the contrast of a text depends on: its look, and the elements below its lines. The
-  // result of another width is used again if this is the same there.
-  const numbers = new WeakMap();
-  let lastNumber = 0;
-  const numberOf = (node) => {
-    if (!numbers.has(node)) numbers.set(node, (lastNumber += 1));
-    return numbers.get(node);
-  };
-  const REPLACED = 'canvas, embed, iframe, img, input, object, picture, svg, video';
-  let paintingNodes = new Map();
-  const paints = (node) => {
-    if (!paintingNodes.has(node)) {
-      const {backgroundColor, backgroundImage} = getComputedStyle(node);
-      const isFilled = !/^rgba\(.*, 0\)$/.test(backgroundColor) || backgroundImage !== 'none';
-      paintingNodes.set(node, isFilled || node.matches(REPLACED));
-    }
-    return paintingNodes.get(node);
-  };
-  const contrastKey = (node) => {
-    const stacks = axe.commons.dom.getTextElementStack(node).map((stack) => stack.filter(paints));
-    const below = stacks.map((stack) => stack.map((painted) => `${numberOf(painted)}.${lookOf(painted)}`).join());
-    return [lookOf(node), ...new Set(below)].join(';'); // a text has fewer lines on a wide page
-  };
-  const contrasts = new WeakMap();
   const isFirstOfLook = (node, seen) => {
     if (seen.size >= MAX_LOOKS || performance.now() > looksEnd || !(node instanceof Element)) return false;
     const look = lookOf(node);
@@ -83,30 +59,21 @@
     this.matches.original = matches;
     return runRule.apply(this, others);
   };
-  function judge(node, options, context, resolve, reject) {
-    if (!hasSeveralWidths || current.id !== SLOWEST) {
-      runCheck.call(this, node, options, context, resolve, reject);
-      return;
-    }
-    const key = contrastKey(node.actualNode);
-    const known = contrasts.get(node.actualNode);
-    if (known?.key === key) {
-      resolve({...known.result});
-      return;
-    }
-    const resolveAndRecord = (result) => {
-      if (result) contrasts.set(node.actualNode, {key, result: {...result}});
-      resolve(result);
-    };
-    runCheck.call(this, node, options, context, resolveAndRecord, reject);
-  }
+  ruleClass.gatherAndMatchNodes = function gatherAndMatchNodes(context, options) {
+    const nodes = gather.call(this, context, options);
+    if (this.id !== SLOWEST) return nodes;
+    const rest = __scan.withoutKnownPasses(nodes, context, isOver);
+    extendLooks();
+    return rest;
+  };
   checkClass.run = function run(node, options, context, resolve, reject) {
-    if (isOver() && !current.preload && !(current.id === SLOWEST && isFirstOfLook(node?.actualNode, judged))) {
+    const isCheap = current.preload || (current.id === SLOWEST && __scan.isContrastKnown(node));
+    if (isOver() && !isCheap && !(current.id === SLOWEST && isFirstOfLook(node?.actualNode, judged))) {
       skip();
       resolve(null);
       return;
     }
-    judge.call(this, node, options, context, resolve, reject);
+    runCheck.call(this, node, options, context, resolve, reject);
     if (current.id === SLOWEST && !isMeasured) {
       isMeasured = true;
       extendLooks();
@@ -119,7 +86,6 @@
   // The page has another width now. The limits begin again.
   globalThis.__beginWidth = (more) => {
     lookByNode = new Map();
-    paintingNodes = new Map();
     [matched, judged] = [new Set(), new Set()];
     isMeasured = false;
     ends = performance.now() + more;

@@ -4,13 +4,22 @@
 // Positioned Layout 3, section 2.1).
 (() => {
   const MIN_PX = 2; // axe-core takes smaller boxes for visually hidden
+  const remembered = (compute) => {
+    const known = new WeakMap();
+    return (key) => {
+      let value = known.get(key);
+      if (value === undefined) {
+        value = compute(key);
+        known.set(key, value);
+      }
+      return value;
+    };
+  };
   const parentOf = (node) => node.assignedSlot ?? node.parentElement ?? node.getRootNode().host ?? null;
-  const isInTopLayer = (node) => node.matches(':modal') || (node.hasAttribute('popover') && node.matches(':popover-open'));
+  const isInTopLayer = remembered((node) => node.matches(':modal') || (node.hasAttribute('popover') && node.matches(':popover-open')));
   const containsFixed = (style) =>
     style.transform !== 'none' || style.perspective !== 'none' || style.filter !== 'none' || style.backdropFilter !== 'none' ||
     /paint|layout|strict|content/.test(style.contain) || /transform|perspective|filter/.test(style.willChange);
-  const isContaining = (position, style) =>
-    containsFixed(style) || (position === 'absolute' ? style.position !== 'static' : position !== 'fixed');
   // Whether the content of a scroller begins at its right and at its bottom, from where the reader scrolls back (CSS Overflow 3,
   // section 2.2 "Scrollable Overflow"; CSS Flexible Box Layout 1, `flex-direction` and `flex-wrap`).
   const beginsAtEnd = ({direction, display, flexDirection, flexWrap, writingMode}) => {
@@ -25,6 +34,26 @@
   };
   const scrolls = (overflow) => overflow === 'auto' || overflow === 'scroll';
   const clips = (overflow) => overflow === 'hidden' || overflow === 'clip';
+  // Every ancestor is asked for its style by each of its descendants.
+  const styleOf = remembered((node) => {
+    const {position, overflow, overflowX, overflowY} = getComputedStyle(node);
+    const isPlain = ![overflowX, overflowY].some((each) => scrolls(each) || clips(each));
+    return {position, overflow, overflowX, overflowY, isPlain};
+  });
+  const containsAll = remembered((node) => containsFixed(getComputedStyle(node)));
+  const isContaining = (position, node) => {
+    if (position !== 'absolute' && position !== 'fixed') return true;
+    return (position === 'absolute' && styleOf(node).position !== 'static') || containsAll(node);
+  };
+
+  const boxesOf = remembered((node) => {
+    const {scrollWidth, scrollHeight, scrollLeft, scrollTop} = node;
+    const box = node.getBoundingClientRect();
+    const [isFromRight, isFromBottom] = beginsAtEnd(getComputedStyle(node));
+    const contentLeft = (isFromRight ? box.right - scrollWidth : box.left) - scrollLeft;
+    const contentTop = (isFromBottom ? box.bottom - scrollHeight : box.top) - scrollTop;
+    return {box, contentLeft, contentTop, scrollWidth, scrollHeight};
+  });
 
   // The part of an axis in which a box shows what lies at `from` to `to`; null if it never shows that.
   const through = (from, to, overflow, start, end, contentStart, contentSize) => {
@@ -40,7 +69,7 @@
   const reachesScreen = (element) => {
     let {left, right, top, bottom} = element.getBoundingClientRect();
     if (right - left <= 0 || bottom - top <= 0) return false;
-    let style = getComputedStyle(element);
+    let style = styleOf(element);
     if (clips(style.overflowX) && (right - left < MIN_PX || bottom - top < MIN_PX)) return false;
     let isFixed = false;
     let isReachedByScrolling = false;
@@ -51,37 +80,28 @@
       }
       const {position} = style;
       let parent = parentOf(node);
-      while (parent && parent !== document.documentElement && !isContaining(position, getComputedStyle(parent))) {
+      while (parent && parent !== document.documentElement && !isContaining(position, parent)) {
         parent = parentOf(parent);
       }
       isFixed = position === 'fixed' && parent === document.documentElement;
       if (!parent || isFixed) break;
       node = parent;
-      style = getComputedStyle(node);
+      style = styleOf(node);
       // The viewport takes the overflow of the root element, or else of the body (CSS Overflow 3, section 3.3).
       if (node === document.body || node === document.documentElement) continue;
-      const box = node.getBoundingClientRect();
-      const [isFromRight, isFromBottom] = beginsAtEnd(style);
-      const contentLeft = (isFromRight ? box.right - node.scrollWidth : box.left) - node.scrollLeft;
-      const contentTop = (isFromBottom ? box.bottom - node.scrollHeight : box.top) - node.scrollTop;
-      const across = through(left, right, style.overflowX, box.left, box.right, contentLeft, node.scrollWidth);
-      const down = through(top, bottom, style.overflowY, box.top, box.bottom, contentTop, node.scrollHeight);
+      isReachedByScrolling = true;
+      if (style.isPlain) continue;
+      const {box, contentLeft, contentTop, scrollWidth, scrollHeight} = boxesOf(node);
+      const across = through(left, right, style.overflowX, box.left, box.right, contentLeft, scrollWidth);
+      const down = through(top, bottom, style.overflowY, box.top, box.bottom, contentTop, scrollHeight);
       if (!across || !down) return false;
       [left, right, top, bottom] = [...across, ...down];
-      isReachedByScrolling = true;
     }
     if (right - left <= 0 || bottom - top <= 0) return false;
     const isOnScreen = right > 0 && bottom > 0 && left < innerWidth && top < innerHeight;
     return isFixed || !isReachedByScrolling ? isOnScreen : right + scrollX > 0 && bottom + scrollY > 0;
   };
 
-  const remembered = (compute) => {
-    const known = new WeakMap();
-    return (key) => {
-      if (!known.has(key)) known.set(key, compute(key));
-      return known.get(key);
-    };
-  };
   const reaches = remembered(reachesScreen);
   globalThis.__reachesScreen = (virtual) => {
     const node = virtual?.actualNode ?? virtual;
@@ -93,10 +113,10 @@
   globalThis.__clippingAncestors = remembered((virtual) => {
     if (!virtual || !globalThis.__reachesScreen(virtual)) return null;
     const clipping = [];
-    let {position} = getComputedStyle(virtual.actualNode);
+    let {position} = styleOf(virtual.actualNode);
     for (let node = virtual; node; node = node.parent) {
-      const style = getComputedStyle(node.actualNode);
-      const isBetween = node !== virtual && !isContaining(position, style);
+      const style = styleOf(node.actualNode);
+      const isBetween = node !== virtual && !isContaining(position, node.actualNode);
       if (isBetween) continue;
       if (node !== virtual) ({position} = style);
       const isViewport = node.actualNode === document.body || node.actualNode === document.documentElement;

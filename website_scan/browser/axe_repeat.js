@@ -30,6 +30,7 @@
   __scan.looksTheSame = (root) => {
     const seen = visibility(root);
     hasChanged ||= observer.takeRecords().length > 0;
+    if (hasChanged) __scan.selectors = new WeakMap();
     const isSame = seen === seenBefore && !hasChanged;
     seenBefore = seen;
     hasChanged = false;
