@@ -84,9 +84,9 @@ screenshots: $(DEV) ## Take screenshots of every page in three widths and both t
 	@$(chromium)
 	@$(BIN)/python -m pytest -n 0 tests/e2e/screenshots.py
 
-pictures: $(DEV) ## Generate the sample reports, the images of the landing page, and the icons
+pictures: $(DEV) ## Generate the sample reports, the images of the landing page and of the guides, and the icons
 	@$(chromium)
-	@$(BIN)/python -m pytest -n 0 tests/e2e/pictures.py
+	@$(BIN)/python -m pytest -n 0 tests/e2e/pictures.py tests/e2e/guide_pictures.py
 
 site: $(DEV) ## Start a small HTTPS site on this machine to scan
 	@$(BIN)/python -m tests.targets

@@ -102,6 +102,12 @@ GUIDES = (
         "lists.md",
     ),
     Guide(
+        "statement",
+        "From a site to a statement",
+        "For those who answer for a site's accessibility: scan it, test a sample by hand, and draft the statement.",
+        "statement.md",
+    ),
+    Guide(
         "assessments",
         "Assessments",
         "Test a sample of pages by the criteria of WCAG, EN 301 549 or Section 508, together with automatic results.",

@@ -1,4 +1,7 @@
-"""Render docs/*.md to HTML. Raw HTML is escaped, and only URLs from the resolver become links."""
+"""Render docs/*.md to HTML.
+
+Raw HTML is escaped, only URLs from the resolver become links, and only files in static/img/ become pictures.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,8 @@ from django.conf import settings
 from django.utils.safestring import SafeString
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
+
+from documentation.pictures import picture, with_markdown_images
 
 HEADING = re.compile(r"^(#{1,3}) (.+)$")
 FENCE = re.compile(r"^(```+)")
@@ -64,7 +69,7 @@ def chunks(document: str) -> tuple[Chunk, ...]:
     The first chunk is the text below the title.
     """
     text = COMMENT.sub("", (settings.BASE_DIR / "docs" / document).read_text(encoding="utf-8"))
-    return tuple(_chunks(text))
+    return tuple(_chunks(with_markdown_images(text)))
 
 
 def _chunks(text: str) -> Iterator[Chunk]:
@@ -172,11 +177,16 @@ def _markdown() -> MarkdownIt:
     parser = MarkdownIt("commonmark", {"html": False}).enable("table")
     parser.add_render_rule("fence", _fence)
     parser.add_render_rule("table_open", lambda *_: '<table class="rows">\n')
+    parser.add_render_rule("image", _image)
     return parser
 
 
 def _fence(_renderer: object, tokens: Sequence[Token], index: int, *_: object) -> str:
     return code_block(tokens[index].content, str(tokens[index].meta["id"]))
+
+
+def _image(_renderer: object, tokens: Sequence[Token], index: int, *_: object) -> str:
+    return picture(str(tokens[index].attrGet("src")), tokens[index].content)
 
 
 def code_block(text: str, id: str) -> SafeString:

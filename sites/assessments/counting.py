@@ -1,4 +1,4 @@
-"""Counts open findings by criterion on a page."""
+"""Counts findings by criterion on a page."""
 
 from __future__ import annotations
 
@@ -29,13 +29,25 @@ SET_PASSES = """
 """
 
 
+# A check whose finding is disputed has run, so that its criteria are not "not tested automatically".
+ADD_PASSES_OF_DISPUTES = """
+    UPDATE sites_assessmentresult AS result SET has_passes = true
+    WHERE page_id = %s AND NOT has_passes AND EXISTS (
+        SELECT 1 FROM sites_assessmentfinding AS finding
+        WHERE finding.page_id = result.page_id AND result.criterion = ANY(finding.criteria)
+            AND finding.fixed_at IS NULL AND finding.disputed_at IS NOT NULL
+    )
+"""
+
+
 def count_findings(page: AssessmentPage) -> None:
-    """Update the counts of open findings in the page's results. The caller has locked the page."""
+    """Update what the page's results say of its open and disputed findings. The caller has locked the page."""
     with connection.cursor() as cursor:
         cursor.execute(COUNT_FINDINGS, [page.id])
+        cursor.execute(ADD_PASSES_OF_DISPUTES, [page.id])
 
 
 def set_passes(page: AssessmentPage, criteria: Collection[str]) -> None:
-    """Store for which criteria a check ran on the page and found no failure."""
+    """Store for which criteria a check ran on the page and found no failure. `count_findings` adds disputed ones."""
     with connection.cursor() as cursor:
         cursor.execute(SET_PASSES, [list(criteria), page.id, list(criteria)])

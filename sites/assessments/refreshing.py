@@ -150,8 +150,8 @@ class _PageCopier:
             if check_id not in seen and check_id not in unknown and finding.fixed_at is None:
                 finding.fixed_at, finding.is_new = self.judged_at, False
                 finding.save(update_fields=["fixed_at", "is_new"])
-        count_findings(self._page)
         set_passes(self._page, passed)
+        count_findings(self._page)
 
     def _copy_finding(self, check: ExportedFinding, criteria: list[str]) -> None:
         finding = self._known.get(check["id"])

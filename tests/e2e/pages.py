@@ -105,6 +105,7 @@ PAGES: Mapping[str, PageRequest] = {
     "about-our-scans": PageRequest("/about-our-scans", "anonymous"),
     "docs": PageRequest("/docs/", "anonymous"),
     "docs-guide": PageRequest("/docs/webhooks", "anonymous"),
+    "docs-guide-with-pictures": PageRequest("/docs/statement", "anonymous"),
     "docs-errors": PageRequest("/docs/errors"),
     "docs-group": PageRequest("/docs/api/webhooks", "anonymous"),
     "docs-checks": PageRequest("/docs/checks/?type=security", "anonymous"),

@@ -303,20 +303,26 @@ def _save_screenshot_of_page(
             box = page.locator(from_selector).first.bounding_box()
             assert box is not None
             top = box["y"] - MARGIN
-        _save_screenshots(page, name, size, top, density)
+        save_screenshots(page, name, size, top, density)
 
     with window() as browser:
         browser.run_on_page(rendering, "sample", take_screenshots)
 
 
-def _save_screenshots(
-    page: Page, name: str, size: ViewportSize, top: float = 0, density: float = DENSITY, folder: Path = IMAGES
+def save_screenshots(
+    page: Page,
+    name: str,
+    size: ViewportSize,
+    top: float = 0,
+    density: float = DENSITY,
+    folder: Path = IMAGES,
+    quality: int = 80,
 ) -> None:
     clip = {"x": 0, "y": top, **size, "scale": density}
     for theme in ("light", "dark"):
         page.emulate_media(color_scheme=theme)
         session = page.context.new_cdp_session(page)
-        options = {"format": "webp", "quality": 80, "clip": clip, "captureBeyondViewport": True}
+        options = {"format": "webp", "quality": quality, "clip": clip, "captureBeyondViewport": True}
         shot = session.send("Page.captureScreenshot", options)
         (folder / f"{name}-{theme}.webp").write_bytes(base64.b64decode(shot["data"]))
 
@@ -327,7 +333,7 @@ def test_monitor_screenshot_is_saved(db: None) -> None:
 
     def take_screenshots(page: Page) -> None:
         page.set_viewport_size(DASHBOARD)
-        _save_screenshots(page, "dashboard", DASHBOARD, density=1.2)
+        save_screenshots(page, "dashboard", DASHBOARD, density=1.2)
 
     with window() as browser:
         browser.run_on_page(rendering, "monitor", take_screenshots)
@@ -376,7 +382,7 @@ def test_terminal_screenshot_is_saved() -> None:
         box = page.locator("pre").bounding_box()
         assert box is not None
         size: ViewportSize = {"width": math.ceil(box["width"]), "height": math.ceil(box["height"])}
-        _save_screenshots(page, "terminal", size, folder=README_IMAGES)
+        save_screenshots(page, "terminal", size, folder=README_IMAGES)
 
     with window() as browser:
         browser.do(lambda chromium: take_screenshots(chromium.new_page()))

@@ -26,7 +26,7 @@ pytestmark = [pytest.mark.slow]
 
 # Links of 404.html work only on a web server, so it is not in this list.
 OPENED_FILES = (
-    *("index.html", "docs/index.html", "docs/webhooks.html", "docs/comparison.html"),
+    *("index.html", "docs/index.html", "docs/webhooks.html", "docs/statement.html", "docs/comparison.html"),
     *("docs/operations.html", "docs/api/scans.html", "docs/checks/index.html", "docs/checks/type-seo.html"),
     *("docs/checks/hsts.html", "samples/index.html", "samples/site.html", "samples/list.html"),
     *("report/sample/performance.html", "report/sample/council-accessibility.html", "report/sample/leak-security.html"),

@@ -9,9 +9,10 @@ from django.db.models import Count, Q, Window
 from django.db.models.functions import RowNumber
 
 from sites.assessments.loading import assessment_json_of, criteria_rows
+from sites.assessments.pages.rows import OLDER
 from sites.assessments.schemas import AssessmentCriterionJson, AssessmentJson
 from sites.models import Assessment, AssessmentPage, AssessmentResult
-from website_scan.messages import counted
+from website_scan.messages import agreeing, counted
 
 Result = AssessmentResult.Result
 MAX_NOTES_PER_CRITERION = 10
@@ -27,11 +28,24 @@ class AutomaticFailure:
     pages: int
 
 
+@dataclass(frozen=True, slots=True)
+class Note:
+    """Result with the same texts on these pages."""
+
+    result: AssessmentResult
+    pages: list[int]
+
+    @property
+    def where(self) -> str:
+        """Return the pages in words, such as "Pages 1, 2, 5"."""
+        return f"{agreeing(len(self.pages), 'Page', 'Pages')} {', '.join(map(str, self.pages))}"
+
+
 @dataclass(slots=True)
 class ReportRow:
     criterion: AssessmentCriterionJson
     failures: list[AutomaticFailure] = field(default_factory=list)
-    notes: list[AssessmentResult] = field(default_factory=list)
+    notes: list[Note] = field(default_factory=list)
     omitted: int = 0
 
 
@@ -45,18 +59,24 @@ class ConformanceReport:
 
 
 def conformance_report(assessment: Assessment) -> ConformanceReport:
-    """Return the report. Executes five queries, whatever the size of the assessment."""
+    """Return the report. Executes six queries, whatever the size of the assessment."""
     criteria = criteria_rows(assessment)
     document = assessment_json_of(assessment, criteria)
     rows = {criterion["number"]: ReportRow(criterion) for criterion in criteria}
     _add_failures(assessment, rows)
     _add_notes(assessment, rows)
     sample = list(assessment.pages.order_by("number"))
-    return ConformanceReport(document, list(rows.values()), sample, summary_of(document, criteria), limits_of(document))
+    outdated = assessment.results.filter(OLDER, result__in=(Result.PASSED, Result.NOT_APPLICABLE)).count()
+    summary = summary_of(document, criteria, outdated)
+    return ConformanceReport(document, list(rows.values()), sample, summary, limits_of(document))
 
 
-def summary_of(document: AssessmentJson, criteria: Sequence[AssessmentCriterionJson]) -> str:
-    """Return a sentence about conformance. It claims conformance only if people have tested everything."""
+def summary_of(document: AssessmentJson, criteria: Sequence[AssessmentCriterionJson], outdated: int) -> str:
+    """Return a sentence about conformance.
+
+    It claims conformance only if people have tested everything, and no page has changed since: `outdated` is the number
+    of results without a failure that are older than the change of their page.
+    """
     standard = f"{document['standard_name']} at level {document['level']}"
     total = len(criteria)
     failed = [row["clause"] for row in criteria if row["outcome"] == Result.FAILED]
@@ -66,6 +86,12 @@ def summary_of(document: AssessmentJson, criteria: Sequence[AssessmentCriterionJ
         return f"It is not known yet whether the pages conform to {standard}: no failure is recorded so far."
     if unclear := sum(row["outcome"] == Result.CANNOT_TELL for row in criteria):
         return f"It is not known whether the pages conform to {standard}: {unclear} of {total} criteria are undecided."
+    if outdated:
+        verb = agreeing(outdated, "result is", "results are")
+        return (
+            f"It is not known any more whether the pages conform to {standard}: {outdated:,} {verb} older than a "
+            "change of the page."
+        )
     pages = counted(document["pages"], "page")
     return f"The sample of {pages} fully conforms to {standard}: people tested all {total} criteria on each page."
 
@@ -99,5 +125,13 @@ def _add_notes(assessment: Assessment, rows: dict[str, ReportRow]) -> None:
     numbered = explained.select_related("page").annotate(place=place, total=total)
     for result in numbered.filter(place__lte=MAX_NOTES_PER_CRITERION).order_by("criterion", "page__number"):
         row = rows[result.criterion]
-        row.notes.append(result)
+        same = next((note for note in row.notes if _has_same_texts(note.result, result)), None)
+        if same:
+            same.pages.append(result.page.number)
+        else:
+            row.notes.append(Note(result, [result.page.number]))
         row.omitted = max(0, result.total - MAX_NOTES_PER_CRITERION)
+
+
+def _has_same_texts(one: AssessmentResult, other: AssessmentResult) -> bool:
+    return (one.result, one.outcome, one.note, one.remedy) == (other.result, other.outcome, other.note, other.remedy)

@@ -76,7 +76,7 @@ def _changed(event: AssessmentEvent) -> str:
 
 
 def _check(values: Mapping[str, str]) -> str:
-    return f"“{check_name(values.get('check', ''))}”"
+    return f"the check “{check_name(values.get('check', ''))}”"
 
 
 def _label(result: str) -> str:
@@ -100,9 +100,11 @@ SENTENCES: Mapping[str, Callable[[AssessmentEvent], str]] = {
     "page_removed": lambda event: f"removed {_page(event)}",
     "result": _result,
     "remaining_results": _remaining,
-    "disputed": lambda event: f"disputed {_check(event.after)} on {_page(event)}",
-    "dispute_withdrawn": lambda event: f"withdrew the dispute of {_check(event.before)} on {_page(event)}",
+    "disputed": lambda event: f"disputed the finding of {_check(event.after)} on {_page(event)}",
+    "dispute_withdrawn": lambda event: (
+        f"withdrew the dispute of the finding of {_check(event.before)} on {_page(event)}"
+    ),
     "dispute_ended": lambda event: (
-        f"ended the dispute of {_check(event.before)} on {_page(event)}, because the finding has new places"
+        f"ended the dispute of the finding of {_check(event.before)} on {_page(event)}, because it has new places"
     ),
 }

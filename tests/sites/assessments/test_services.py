@@ -73,6 +73,12 @@ def test_page_with_an_automatic_failure_cannot_pass_before_a_dispute(home: Membe
         caller=caller_of(home), assessment_id=assessment.id, finding_id=finding.id, reason="Decoration only."
     )
     assert result_of(assessment, 2, "1.1.1").outcome == "untested"
+    # The check ran, so that nobody reads "Not tested automatically".
+    assert result_of(assessment, 2, "1.1.1").automatic == "no-automatic-failure"
+    audit = museum_audit(home)
+    services.refresh_assessment(caller=caller_of(home), assessment_id=assessment.id, audit_id=audit.id)
+    refreshing.copy_results(assessment.id)
+    assert result_of(assessment, 2, "1.1.1").automatic == "no-automatic-failure"
     assert {mute.path_prefix for mute in Mute.objects.filter(ended_at=None)} == {"/visit"}
     assert Mute.objects.filter(ended_at=None).count() == 2
     decide(home, assessment, 2, "1.1.1", "passed")

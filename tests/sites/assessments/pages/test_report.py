@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from datetime import timedelta
 
 import pytest
 from django.test import Client
+from django.utils import timezone
 
 from sites.assessments.pages.report import MAX_NOTES_PER_CRITERION
 from sites.models import Assessment, AssessmentResult
@@ -44,6 +46,13 @@ def test_summary_claims_conformance_only_if_people_tested_everything(client: Cli
     assert summary_of(client, assessment) == (
         "The sample of 2 pages fully conforms to WCAG 2.2 at level AA: people tested all 55 criteria on each page."
     )
+    now = timezone.now()
+    AssessmentResult.objects.filter(page__number=1, criterion="1.1.1").update(tested_at=now)
+    assessment.pages.filter(number=1).update(changed_at=now + timedelta(seconds=1))
+    assert summary_of(client, assessment) == (
+        "It is not known any more whether the pages conform to WCAG 2.2 at level AA: 1 result is older than a change "
+        "of the page."
+    )
     AssessmentResult.objects.filter(page__number=1, criterion="1.1.1").update(result="cannot_tell")
     assert "1 of 55 criteria are undecided" in summary_of(client, assessment)
     AssessmentResult.objects.filter(page__number=2, criterion="2.4.3").update(result="untested")
@@ -72,6 +81,16 @@ def test_report_shows_the_first_notes_of_a_criterion(client: Client, home: Membe
     assert f"Note {MAX_NOTES_PER_CRITERION}." in text
     assert f"Note {MAX_NOTES_PER_CRITERION + 1}." not in text
     assert "and 2 more pages, in the downloads." in text
+
+
+def test_report_joins_pages_with_the_same_note(client: Client, home: Member, assessment: Assessment) -> None:
+    for page in (1, 2, 3):
+        decide(home, assessment, page, "1.2.4", "not_applicable", note="No live video.")
+    decide(home, assessment, 2, "1.2.5", "not_applicable", note="No video.")
+    text = text_of(client.get(report_path(assessment)))
+    assert text.count("No live video.") == 1
+    assert "Pages 1, 2, 3: No live video." in text
+    assert "Page 2 (not applicable): No video." in text
 
 
 def test_report_is_private_until_it_is_shared(client: Client, assessment: Assessment) -> None:
@@ -107,7 +126,10 @@ def test_documents_are_downloaded(client: Client, home: Member, assessment: Asse
 
 def test_statement_lists_what_is_still_to_write(client: Client, home: Member, assessment: Assessment) -> None:
     response = client.get(f"{report_path(assessment)}/statement")
-    assert "Still to write" in text_of(response)
+    text = text_of(response)
+    assert "Still to write name of the organization the national law" in text
+    # The details have no field for the law.
+    assert "Write the rest, such as the law, into the downloaded text." in text
     assert f"/o/home/assessments/{assessment.id}/texts" in strings(page_of(response), "//main//a/@href")
     viewer = browser_of(home, "viewer").get(f"{report_path(assessment)}/statement")
     assert f"/o/home/assessments/{assessment.id}/texts" not in strings(page_of(viewer), "//main//a/@href")

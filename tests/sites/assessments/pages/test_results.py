@@ -13,7 +13,7 @@ from sites.models import Assessment, AssessmentResult
 from tests.factories import Member
 from tests.page_reading import browser_of, page_of, parsed, strings, text_of
 from tests.populated_assessments import populate_assessment
-from tests.sites.assessments.cast import assess, decide, museum_audit, result_of
+from tests.sites.assessments.cast import HOST, assess, decide, museum_audit, result_of
 
 HOSTILE = "</textarea><script>alert(1)</script>\n&amp; “so”"
 
@@ -52,6 +52,9 @@ def test_criterion_page_has_procedure_and_neighbours(client: Client, assessment:
     assert len(strings(page_of(page), "//section[@aria-labelledby='procedure-title']//li")) >= 3
     links = [link.rpartition("/")[2] for link in strings(page_of(page), "//nav[@class='neighbours']//a/@href")]
     assert links == ["1.1.1", "1.2.2", "1.2.2"]
+    # People test the site's pages, so that each row leads to its page.
+    opened = strings(page_of(page), "//a[@class='open-page']/@href")
+    assert opened == [f"{HOST}{path}" for path in ("/", "/visit", "/shop")]
 
 
 def test_next_untested_criterion_skips_tested_ones(client: Client, home: Member, assessment: Assessment) -> None:
