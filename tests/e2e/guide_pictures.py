@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 
 import pytest
 from django.utils import timezone
@@ -187,7 +188,7 @@ class _Journey:
             text = rendered.body.decode().replace(self.origin, HOST)
             manifest = render_page(PageRequest("/site.webmanifest", "anonymous"), None, {})
             rendering = RenderedPages({name: replace(rendered, body=text.encode())}, {"/site.webmanifest": manifest})
-            browser.run_on_page(rendering, name, lambda page, name=name, picture=picture: _take(page, name, picture))
+            browser.run_on_page(rendering, name, partial(_take, name=name, picture=picture))
 
     @property
     def assessment(self) -> Assessment:
