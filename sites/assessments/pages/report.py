@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from django.db.models import Count, Q, Window
-from django.db.models.functions import RowNumber
+from django.db.models.functions import Left, RowNumber
 
-from sites.assessments.loading import assessment_json_of, criteria_rows
+from sites.assessments.loading import OUTCOME, assessment_json_of, criteria_rows
 from sites.assessments.schemas import AssessmentCriterionJson, AssessmentJson
-from sites.models import Assessment, AssessmentPage, AssessmentResult
+from sites.models import Assessment, AssessmentResult
 from website_scan.messages import counted
 
 Result = AssessmentResult.Result
 MAX_NOTES_PER_CRITERION = 10
+# The template cuts texts to 2,000 characters, and adds an ellipsis to longer ones.
+MAX_TEXT = 2_001
 # Results that the report explains, and those with a note.
 EXPLAINED = Q(result__in=(Result.FAILED, Result.CANNOT_TELL)) | ~Q(note="") | ~Q(remedy="")
 
@@ -27,31 +30,49 @@ class AutomaticFailure:
     pages: int
 
 
+@dataclass(frozen=True, slots=True)
+class PageNote:
+    """Result of a criterion on a page with its texts, which are shortened."""
+
+    page: int
+    result: Result
+    outcome: str
+    note: str
+    remedy: str
+
+
 @dataclass(slots=True)
 class ReportRow:
     criterion: AssessmentCriterionJson
     failures: list[AutomaticFailure] = field(default_factory=list)
-    notes: list[AssessmentResult] = field(default_factory=list)
+    notes: list[PageNote] = field(default_factory=list)
     omitted: int = 0
+
+
+class SamplePage(NamedTuple):
+    number: int
+    name: str
+    url: str
+    is_state: bool
 
 
 @dataclass(frozen=True, slots=True)
 class ConformanceReport:
     document: AssessmentJson
     rows: list[ReportRow]
-    sample: list[AssessmentPage]
+    sample: Sequence[SamplePage]
     summary: str
     limits: str
 
 
 def conformance_report(assessment: Assessment) -> ConformanceReport:
-    """Return the report. Executes five queries, whatever the size of the assessment."""
+    """Return the report. Executes six queries, whatever the size of the assessment."""
     criteria = criteria_rows(assessment)
     document = assessment_json_of(assessment, criteria)
     rows = {criterion["number"]: ReportRow(criterion) for criterion in criteria}
     _add_failures(assessment, rows)
     _add_notes(assessment, rows)
-    sample = list(assessment.pages.order_by("number"))
+    sample = [SamplePage(*row) for row in assessment.pages.order_by("number").values_list(*SamplePage._fields)]
     return ConformanceReport(document, list(rows.values()), sample, summary_of(document, criteria), limits_of(document))
 
 
@@ -94,10 +115,16 @@ def _add_failures(assessment: Assessment, rows: dict[str, ReportRow]) -> None:
 def _add_notes(assessment: Assessment, rows: dict[str, ReportRow]) -> None:
     """Add the first explained results of each criterion, in the order of pages."""
     explained = assessment.results.filter(EXPLAINED)
-    place = Window(RowNumber(), partition_by="criterion", order_by="page__number")
+    # IDs of pages have the order of their numbers.
+    place = Window(RowNumber(), partition_by="criterion", order_by="page_id")
     total = Window(Count("id"), partition_by="criterion")
-    numbered = explained.select_related("page").annotate(place=place, total=total)
-    for result in numbered.filter(place__lte=MAX_NOTES_PER_CRITERION).order_by("criterion", "page__number"):
-        row = rows[result.criterion]
-        row.notes.append(result)
-        row.omitted = max(0, result.total - MAX_NOTES_PER_CRITERION)
+    numbered = explained.annotate(place=place, total=total).filter(place__lte=MAX_NOTES_PER_CRITERION)
+    totals = dict(numbered.order_by().values_list("id", "total"))
+    results = assessment.results.filter(id__in=totals).order_by("page_id").annotate(counted_as=OUTCOME)
+    for id, criterion, *columns in results.values_list(
+        "id", "criterion", "page__number", "result", "counted_as", Left("note", MAX_TEXT), Left("remedy", MAX_TEXT)
+    ):
+        number, result, outcome, note, remedy = columns
+        row = rows[criterion]
+        row.notes.append(PageNote(number, Result(result), outcome, note, remedy))
+        row.omitted = max(0, totals[id] - MAX_NOTES_PER_CRITERION)
