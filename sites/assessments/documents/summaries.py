@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
 
+from django.contrib.postgres.aggregates import BoolOr
 from django.contrib.postgres.expressions import ArraySubquery
-from django.db.models import Case, Count, F, IntegerField, OuterRef, Q, Value, When, Window
+from django.db.models import Case, Count, Exists, F, IntegerField, OuterRef, Q, Value, When, Window
 from django.db.models.functions import JSONObject, Left, RowNumber
 
 from sites.assessments.loading import OLDER_THAN_PAGE, assessment_json_of, criteria_rows, outdated_counts
@@ -132,13 +133,7 @@ class Summary:
     examined: int
     titles: Sequence[str]
     has_tests: bool
-    testers: Sequence[str]
-
-    @property
-    def evaluators(self) -> list[str]:
-        """Return the names of the people who evaluate: as the assessment says, else of those who tested a page."""
-        named = [line.strip() for line in self.assessment["evaluators"].splitlines() if line.strip()]
-        return named or list(self.testers)
+    evaluators: Sequence[str]
 
     def method_sentences(self) -> str:
         """Return sentences about the size of the sample, and about what people and automatic checks did."""
@@ -153,15 +148,18 @@ class Summary:
 
 
 def summary_of(assessment: Assessment, groups: Collection[Group] = tuple(Group)) -> Summary:
-    """Return the summary with excerpts of these groups of pages. Executes eight queries."""
+    """Return the summary with excerpts of these groups of pages. Executes at most seven queries."""
     rows = criteria_rows(assessment)
     outdated = outdated_counts(assessment)
     excerpts, with_content = _excerpts(assessment, groups)
+    tests = assessment.counts.exclude(result=Result.UNTESTED).filter(count__gt=0)
     numbers = assessment.pages.aggregate(
-        pages=Count("id"), states=Count("id", filter=Q(is_state=True)), examined=Count("id", filter=~Q(scan_id=""))
+        pages=Count("id"),
+        states=Count("id", filter=Q(is_state=True)),
+        examined=Count("id", filter=~Q(scan_id="")),
+        has_tests=BoolOr(Exists(tests), default=False),
     )
     first = assessment.pages.order_by("number").annotate(address=Left("url", MAX_TEXT))
-    testers = assessment.results.exclude(tested_by_name="").order_by("tested_by_name")
     return Summary(
         assessment=assessment_json_of(assessment, rows),
         criteria=[
@@ -175,9 +173,16 @@ def summary_of(assessment: Assessment, groups: Collection[Group] = tuple(Group))
         ],
         **numbers,
         titles=[name or address for name, address in first.values_list("name", "address")[:MAX_TITLES]],
-        has_tests=assessment.counts.exclude(result=Result.UNTESTED).filter(count__gt=0).exists(),
-        testers=list(testers.values_list("tested_by_name", flat=True).distinct()[:MAX_TESTERS]),
+        evaluators=_evaluators(assessment),
     )
+
+
+def _evaluators(assessment: Assessment) -> list[str]:
+    """Return the names of the people who evaluate: as the assessment says, else of those who tested a page, by name."""
+    if named := [line.strip() for line in assessment.evaluators.splitlines() if line.strip()]:
+        return named
+    results = assessment.results.exclude(tested_by_name="").order_by("tested_by_name")
+    return list(results.values_list("tested_by_name", flat=True).distinct()[:MAX_TESTERS])
 
 
 def _criterion_summary(
