@@ -10,7 +10,7 @@ from django.db.models import F, QuerySet
 
 from accounts import access
 from accounts.export.kinds import Kind
-from sites.assessments.exports import report_and_log_chunks
+from sites.assessments.documents.json_report import report_and_log_chunks
 from sites.audits import exports
 from sites.audits.muting import AuditMutes
 from sites.audits.schemas import audit_summary_of

@@ -49,12 +49,13 @@ def clause(sentence: str) -> str:
     return text[:1].lower() + text[1:] if re.match(r"[A-Z][a-z ]", text) else text
 
 
-def some(values: Sequence[str], separator: str = ", ") -> str:
+def some(values: Sequence[str], separator: str = ", ", total: int | None = None) -> str:
     """Join the first values, and append the number of the others.
 
-    As in "a, b, c, d, e and 3 more". Values that contain commas need another separator.
+    As in "a, b, c, d, e and 3 more". Values that contain commas need another separator. `total` is the number of all
+    values, if the caller has only the first ones.
     """
-    more = len(values) - SHOWN
+    more = (len(values) if total is None else total) - SHOWN
     return separator.join(values[:SHOWN]) + (f" and {more:,} more" if more > 0 else "")
 
 

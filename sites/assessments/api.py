@@ -25,7 +25,7 @@ from infrastructure.api.schema import (
 )
 from infrastructure.api.typed import Answer
 from infrastructure.api.views import ApiView, json_body
-from sites.assessments import exports, services
+from sites.assessments import services
 from sites.assessments.documents.formats import DOCUMENT_FORMATS
 from sites.assessments.loading import assessment_json_of, assessments_json, event_json_of, events_of
 from sites.assessments.requests import AssessmentFieldsSerializer, AssessmentRequestSerializer, RefreshSerializer
@@ -229,10 +229,7 @@ class AssessmentReportView(ApiView):
         """
         document_format = DOCUMENT_FORMATS[choice(request.query_params, "format", list(DOCUMENT_FORMATS)) or "json"]
         assessment = services.find_assessment(caller_of(request).organization_id, assessment_id)
-        chunks = exports.document_chunks(assessment, document_format)
-        response = StreamingHttpResponse(chunks, content_type=document_format.content_type)
-        file_name = f"{assessment.id}{document_format.ending}"
-        response["Content-Disposition"] = f'attachment; filename="{file_name}"'
+        response = document_format.response(assessment)
         response["Cache-Control"] = "private, no-cache"
         response["Vary"] = "Authorization"
         return response

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
-from django.db.models import Case, CharField, Count, F, QuerySet, Value, When
+from django.db.models import Case, CharField, Count, F, Q, QuerySet, Sum, Value, When
 
 from scans.schemas import timestamp_or_none
 from sites.assessments.schemas import (
@@ -15,21 +14,29 @@ from sites.assessments.schemas import (
     AssessmentJson,
     AssessmentPageJson,
     AssessmentProgress,
-    AssessmentReport,
     AssessmentResultJson,
-    CriterionReport,
 )
-from sites.models import Assessment, AssessmentEvent, AssessmentFinding, AssessmentPage, AssessmentResult
+from sites.models import (
+    Assessment,
+    AssessmentCount,
+    AssessmentEvent,
+    AssessmentFinding,
+    AssessmentPage,
+    AssessmentResult,
+)
 from website_scan.accessibility.standards import Standard, SuccessCriterion, required_criteria
 from website_scan.timestamps import timestamp
 
 Result = AssessmentResult.Result
 # The worst result first. An untested page leaves the whole criterion open, unless another page fails.
 SEVEREST_FIRST = (Result.FAILED, Result.UNTESTED, Result.CANNOT_TELL, Result.PASSED, Result.NOT_APPLICABLE)
-# The result that counts, as `AssessmentResult.outcome`.
-OUTCOME = Case(
-    When(open_failures__gt=0, then=Value(Result.FAILED.value)), default=F("result"), output_field=CharField()
-)
+FAILED = Value(Result.FAILED.value)
+# The result that counts, as `AssessmentResult.outcome`, and the same for rows of AssessmentCount.
+OUTCOME = Case(When(open_failures__gt=0, then=FAILED), default=F("result"), output_field=CharField())
+COUNTED_OUTCOME = Case(When(is_failing=True, then=FAILED), default=F("result"), output_field=CharField())
+
+# A person's result is older than a change of the page.
+OLDER_THAN_PAGE = Q(tested_at__lt=F("page__changed_at"))
 
 
 def standard_criteria(assessment: Assessment) -> tuple[SuccessCriterion, ...]:
@@ -39,7 +46,11 @@ def standard_criteria(assessment: Assessment) -> tuple[SuccessCriterion, ...]:
 
 def criteria_rows(assessment: Assessment) -> list[AssessmentCriterionJson]:
     """Return the result of each criterion over all pages. Executes one query."""
-    return _criteria_rows(assessment, _criteria_counts([assessment]).get(assessment.id, {}))
+    counts: dict[str, dict[str, int]] = {}
+    rows = assessment.counts.order_by().annotate(counted_as=COUNTED_OUTCOME).values_list("criterion", "counted_as")
+    for criterion, outcome, number in rows.annotate(number=Sum("count")):
+        counts.setdefault(criterion, {})[outcome] = number
+    return _criteria_rows(assessment, counts)
 
 
 def assessment_json_of(
@@ -47,44 +58,44 @@ def assessment_json_of(
 ) -> AssessmentJson:
     """Return an assessment. `criteria` are its rows, if the caller has loaded them."""
     rows = criteria_rows(assessment) if criteria is None else criteria
-    return _assessment_json(assessment, rows)
+    return _assessment_json(assessment, [(sum(row["pages"].values()), row["pages"]["untested"]) for row in rows])
 
 
 def assessments_json(assessments: Sequence[Assessment]) -> list[AssessmentJson]:
     """Return several assessments. Executes one query."""
-    counts = _criteria_counts(assessments)
-    return [_assessment_json(one, _criteria_rows(one, counts.get(one.id, {}))) for one in assessments]
+    counts = AssessmentCount.objects.filter(assessment__in=[one.id for one in assessments]).order_by()
+    is_untested = Q(result=Result.UNTESTED, is_failing=False)
+    rows = counts.values_list("assessment_id", "criterion").annotate(
+        pages=Sum("count"), untested=Sum("count", filter=is_untested, default=0)
+    )
+    numbers = {(assessment_id, criterion): (pages, untested) for assessment_id, criterion, pages, untested in rows}
+    return [
+        _assessment_json(one, [numbers.get((one.id, row.number), (0, 0)) for row in standard_criteria(one)])
+        for one in assessments
+    ]
 
 
 def counts_by_page(assessment: Assessment, pages: Iterable[AssessmentPage]) -> dict[int, dict[str, int]]:
     """Return the number of criteria by outcome for each page, by row ID. Executes one query."""
     counts: dict[int, dict[str, int]] = {}
-    results = assessment.results.filter(page__in=[page.id for page in pages])
-    for page_id, outcome, number in _outcome_counts(results, "page_id"):
+    results = assessment.results.filter(page__in=[page.id for page in pages]).order_by()
+    rows = results.annotate(counted_as=OUTCOME).values_list("page_id", "counted_as").annotate(number=Count("id"))
+    for page_id, outcome, number in rows:
         counts.setdefault(page_id, {})[outcome] = number
     return counts
 
 
-def report_of(assessment: Assessment) -> AssessmentReport:
-    """Return the whole assessment with the results and findings that have content. Executes four queries."""
-    pages = {page.id: page for page in assessment.pages.order_by("number")}
-    rows = criteria_rows(assessment)
-    results: dict[str, list[AssessmentResultJson]] = {}
-    for result in decided_results(assessment):
-        results.setdefault(result.criterion, []).append(result_json_of(result, pages[result.page_id]))
-    findings: dict[str, list[AssessmentFindingJson]] = {}
-    for finding in assessment.findings.order_by("page__number", "check_id"):
-        document = finding_json_of(finding, pages[finding.page_id])
-        for number in finding.criteria:
-            findings.setdefault(number, []).append(document)
-    criteria: list[CriterionReport] = [
-        {**row, "results": results.get(row["number"], []), "findings": findings.get(row["number"], [])} for row in rows
-    ]
-    return {
-        "assessment": _assessment_json(assessment, rows),
-        "sample": [page_json_of(page) for page in pages.values()],
-        "criteria": criteria,
-    }
+def outdated_counts(assessment: Assessment) -> dict[str, dict[str, int]]:
+    """Return the number of results that are older than a change of their pages, by criterion and outcome.
+
+    Executes one query, which reads only the results of pages that have changed.
+    """
+    counts: dict[str, dict[str, int]] = {}
+    results = assessment.results.filter(OLDER_THAN_PAGE).order_by()
+    rows = results.annotate(counted_as=OUTCOME).values_list("criterion", "counted_as").annotate(number=Count("id"))
+    for criterion, outcome, number in rows:
+        counts.setdefault(criterion, {})[outcome] = number
+    return counts
 
 
 def decided_results(assessment: Assessment) -> QuerySet[AssessmentResult]:
@@ -168,21 +179,6 @@ def event_json_of(event: AssessmentEvent) -> AssessmentEventJson:
     }
 
 
-def _criteria_counts(assessments: Iterable[Assessment]) -> dict[str, dict[str, dict[str, int]]]:
-    """Return the number of pages by assessment ID, criterion and outcome. Executes one query."""
-    counts: dict[str, dict[str, dict[str, int]]] = {}
-    results = AssessmentResult.objects.filter(assessment__in=[one.id for one in assessments])
-    for assessment_id, criterion, outcome, number in _outcome_counts(results, "assessment_id", "criterion"):
-        counts.setdefault(assessment_id, {}).setdefault(criterion, {})[outcome] = number
-    return counts
-
-
-def _outcome_counts(results: QuerySet[AssessmentResult], *columns: str) -> QuerySet[AssessmentResult, tuple[Any, ...]]:
-    """Return rows of the columns, an outcome, and the number of results with them."""
-    rows = results.annotate(counted_as=OUTCOME).order_by().values_list(*columns, "counted_as")
-    return rows.annotate(number=Count("id"))
-
-
 def _criteria_rows(assessment: Assessment, counts: Mapping[str, Mapping[str, int]]) -> list[AssessmentCriterionJson]:
     standard = Standard(assessment.standard)
     return [
@@ -199,14 +195,14 @@ def _criteria_rows(assessment: Assessment, counts: Mapping[str, Mapping[str, int
     ]
 
 
-def _assessment_json(assessment: Assessment, rows: Sequence[AssessmentCriterionJson]) -> AssessmentJson:
-    numbers = [row["pages"] for row in rows]
-    pages = sum(numbers[0].values()) if numbers else 0
+def _assessment_json(assessment: Assessment, numbers: Sequence[tuple[int, int]]) -> AssessmentJson:
+    """Return an assessment. `numbers` has the number of pages and of untested pages for each criterion."""
+    pages = numbers[0][0] if numbers else 0
     progress: AssessmentProgress = {
-        "criteria": len(rows),
-        "criteria_tested": sum(not number["untested"] for number in numbers),
-        "results": pages * len(rows),
-        "results_tested": sum(sum(number.values()) - number["untested"] for number in numbers),
+        "criteria": len(numbers),
+        "criteria_tested": sum(not untested for _, untested in numbers),
+        "results": pages * len(numbers),
+        "results_tested": sum(pages - untested for pages, untested in numbers),
     }
     return {
         "id": assessment.id,

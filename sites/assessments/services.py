@@ -169,7 +169,7 @@ def delete_assessment(*, caller: Caller, assessment_id: str) -> None:
         activity.record_by_caller(caller, "assessment.deleted", assessment.name, assessment=assessment.id)
         with connection.cursor() as cursor:
             # Django would load up to a hundred thousand rows to delete them.
-            for table in ("result", "finding", "event", "page"):
+            for table in ("count", "result", "finding", "event", "page"):
                 cursor.execute(f"DELETE FROM sites_assessment{table} WHERE assessment_id = %s", [assessment.id])  # noqa: S608  # constants
         assessment.delete()
 

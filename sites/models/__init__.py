@@ -3,6 +3,7 @@
 from sites.models.alert import Alert, Cause
 from sites.models.assessment import (
     Assessment,
+    AssessmentCount,
     AssessmentEvent,
     AssessmentFinding,
     AssessmentPage,
@@ -20,6 +21,7 @@ __all__ = [
     "UNFINISHED",
     "Alert",
     "Assessment",
+    "AssessmentCount",
     "AssessmentEvent",
     "AssessmentFinding",
     "AssessmentPage",

@@ -195,6 +195,34 @@ class AssessmentResult(models.Model):
         return AutomaticResult.NO_FAILURE if self.has_passes else AutomaticResult.NOT_TESTED
 
 
+class AssessmentCount(models.Model):
+    """Number of an assessment's pages on which a criterion has the same result.
+
+    Triggers on the table of results update the counters (`migrations/assessment_counts.sql`), so that pages with
+    numbers never read all results. `count` may be 0.
+    """
+
+    id = models.BigAutoField(primary_key=True)
+    assessment = models.ForeignKey(Assessment, on_delete=models.CASCADE, related_name="counts", db_index=False)
+    criterion = models.CharField(max_length=10)
+    result = models.CharField(max_length=16, choices=AssessmentResult.Result)
+    is_failing = models.BooleanField(help_text="The pages have an open automatic failure.")
+    needs_review = models.BooleanField(help_text="The pages have an open finding to review.")
+    has_passes = models.BooleanField(help_text="As in AssessmentResult.")
+    count = models.IntegerField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["assessment", "criterion", "result", "is_failing", "needs_review", "has_passes"],
+                name="assessment_count_unique",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.assessment_id} {self.criterion} {self.result}: {self.count}"
+
+
 class FrozenPlace(TypedDict):
     """Place of a finding, copied from a report."""
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from sites.assessments.documents.page_results import CriterionResults, PageResult, results_by_criterion
-from sites.assessments.schemas import AssessmentFindingJson, AssessmentReport
-from sites.models import AssessmentResult
+from sites.assessments.documents.page_results import PageResult, PageResults
+from sites.assessments.loading import criteria_rows
+from sites.assessments.schemas import AssessmentCriterionJson, AssessmentFindingJson
+from sites.models import Assessment, AssessmentResult
 from website_scan.messages import counted
 from website_scan.report.conformance import Result, checks_by_criterion
 from website_scan.report.spreadsheets import cell, lines
@@ -17,20 +18,18 @@ COLUMNS = (
 )
 
 
-def assessment_csv(report: AssessmentReport) -> str:
-    """Return the table as CSV. Cells are safe from formula injection."""
-    rows = ([cell(row[column]) for column in COLUMNS] for row in _rows(report))
-    return lines([COLUMNS]) + lines(rows)
+def assessment_csv(assessment: Assessment) -> Iterator[str]:
+    """Yield the table as CSV in pieces. Cells are safe from formula injection."""
+    yield lines([COLUMNS])
+    results = PageResults(assessment)
+    for criterion in criteria_rows(assessment):
+        for batch in results.of_criterion(criterion["number"]):
+            rows = [_row(criterion, one) for one in batch]
+            yield lines([cell(row[column]) for column in COLUMNS] for row in rows)
 
 
-def _rows(report: AssessmentReport) -> Iterator[Mapping[str, object]]:
-    for results in results_by_criterion(report):
-        for one in results.pages:
-            yield _row(results, one)
-
-
-def _row(results: CriterionResults, one: PageResult) -> Mapping[str, object]:
-    criterion, page, result = results.criterion, one.page, one.result
+def _row(criterion: AssessmentCriterionJson, one: PageResult) -> Mapping[str, object]:
+    page, result = one.page, one.result
     return {
         "clause": criterion["clause"],
         "criterion": criterion["name"],

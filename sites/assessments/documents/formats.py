@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+
+from django.http import StreamingHttpResponse
 
 from sites.assessments.documents.csv_table import assessment_csv
 from sites.assessments.documents.earl import assessment_earl
+from sites.assessments.documents.json_report import assessment_json
 from sites.assessments.documents.openacr import openacr_yaml
 from sites.assessments.documents.statement_text import statement_markdown
-from sites.assessments.schemas import AssessmentReport
+from sites.models import Assessment
 from website_scan.report.spreadsheets import MEDIA_TYPE as CSV_TYPE
-from website_scan.report.storage import compact_json
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentFormat:
     """Format of a document about an assessment.
 
-    `label` is for menus, `about` for openapi.yaml. `write` returns the document.
+    `label` is for menus, `about` for openapi.yaml. `write` yields the document in pieces.
     """
 
     name: str
@@ -26,10 +28,13 @@ class DocumentFormat:
     about: str
     content_type: str
     ending: str
-    write: Callable[[AssessmentReport], str]
+    write: Callable[[Assessment], Iterator[str]]
 
-    def file_name(self, report: AssessmentReport) -> str:
-        return f"{report['assessment']['id']}{self.ending}"
+    def response(self, assessment: Assessment) -> StreamingHttpResponse:
+        """Return the document as a download."""
+        response = StreamingHttpResponse(map(str.encode, self.write(assessment)), content_type=self.content_type)
+        response["Content-Disposition"] = f'attachment; filename="{assessment.id}{self.ending}"'
+        return response
 
 
 DOCUMENT_FORMATS: Mapping[str, DocumentFormat] = {
@@ -41,7 +46,7 @@ DOCUMENT_FORMATS: Mapping[str, DocumentFormat] = {
             about="the whole assessment",
             content_type="application/json",
             ending=".json",
-            write=compact_json,
+            write=assessment_json,
         ),
         DocumentFormat(
             name="openacr",
@@ -57,7 +62,7 @@ DOCUMENT_FORMATS: Mapping[str, DocumentFormat] = {
             about="EARL 1.0 of the W3C as JSON-LD",
             content_type="application/ld+json",
             ending="-earl.jsonld",
-            write=lambda report: compact_json(assessment_earl(report)),
+            write=assessment_earl,
         ),
         DocumentFormat(
             name="csv",

@@ -6,20 +6,22 @@ https://github.com/GSA/openacr. The adherence levels have the meaning that VPAT 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import yaml
 
-from sites.assessments.documents.page_results import (
-    CriterionResults,
-    PageResult,
-    evaluators_of,
-    method_sentences,
-    results_by_criterion,
+from sites.assessments.documents.summaries import (
+    MAX_EXCERPTS,
+    CriterionSummary,
+    Excerpt,
+    Group,
+    Summary,
+    summary_of,
 )
-from sites.assessments.documents.texts import one_line, sentence
-from sites.assessments.schemas import AssessmentReport
+from sites.assessments.documents.texts import further_notes, one_line, sentence
+from sites.assessments.schemas import AssessmentJson
+from sites.models import Assessment
 from website_scan.accessibility.standards import LEVELS, Standard, required_criteria
 from website_scan.messages import agreeing, counted, cut
 
@@ -60,50 +62,52 @@ OTHER_CHAPTERS: Mapping[Standard, tuple[str, ...]] = {
 }
 COMPONENT = "web"
 MISSING_EMAIL = "[e-mail address]"
-MAX_NOTES, MAX_TEXT, MAX_PAGES, MAX_FINDINGS, MAX_NAMED_PAGES = 2_000, 300, 5, 3, 50
+MAX_NOTES, MAX_TEXT, MAX_PAGES = 2_000, 300, MAX_EXCERPTS
 
 
-def openacr_yaml(report: AssessmentReport) -> str:
-    """Return the assessment as OpenACR 0.1.0 in YAML."""
-    return yaml.dump(openacr(report), Dumper=_Dumper, allow_unicode=True, sort_keys=False, width=120)
+def openacr_yaml(assessment: Assessment) -> Iterator[str]:
+    """Yield the assessment as OpenACR 0.1.0 in YAML."""
+    yield yaml_of(openacr(summary_of(assessment)))
 
 
-def openacr(report: AssessmentReport) -> dict[str, Any]:
+def yaml_of(document: dict[str, Any]) -> str:
+    return yaml.dump(document, Dumper=_Dumper, allow_unicode=True, sort_keys=False, width=120)
+
+
+def openacr(summary: Summary) -> dict[str, Any]:
     """Return the assessment as an object of OpenACR's schema."""
-    assessment = report["assessment"]
+    assessment = summary.assessment
     name = one_line(assessment["name"])
-    results = results_by_criterion(report)
     document: dict[str, Any] = {
         "title": f"{name} Accessibility Conformance Report",
         "product": {"name": name, "description": one_line(f"{assessment['url']} {assessment['scope']}")},
-        "author": _contact(report, ", ".join(evaluators_of(report))),
-        "vendor": _contact(report, ""),
+        "author": _contact(assessment, ", ".join(summary.evaluators)),
+        "vendor": _contact(assessment, ""),
         "report_date": (assessment["finished_at"] or assessment["updated_at"])[:10],
         "last_modified_date": assessment["updated_at"][:10],
-        "notes": _notes(report, results),
-        "evaluation_methods_used": _methods(report),
+        "notes": _notes(summary),
+        "evaluation_methods_used": _methods(summary),
     }
     if feedback := one_line(assessment["contact_url"]):
         document["feedback"] = feedback
-    return document | {"catalog": CATALOGS[Standard(assessment["standard"])], "chapters": _chapters(report, results)}
+    return document | {"catalog": CATALOGS[Standard(assessment["standard"])], "chapters": _chapters(summary)}
 
 
-def adherence(results: CriterionResults) -> str:
+def adherence(criterion: CriterionSummary) -> str:
     """Return how far the sample meets a criterion.
 
     VPAT says "partially supports" if some functions fail, and "does not support" if most of them fail. A criterion that
     no page is known to fail, but that people have not decided on each page, is not evaluated.
     """
-    if failed := len(results.failed):
-        return DOES_NOT_SUPPORT if failed > len(results.passed) else PARTIALLY_SUPPORTS
-    if not results.is_decided:
+    if criterion.failed:
+        return DOES_NOT_SUPPORT if criterion.failed > criterion.passed else PARTIALLY_SUPPORTS
+    if not criterion.is_decided:
         return NOT_EVALUATED
-    return SUPPORTS if results.passed else NOT_APPLICABLE
+    return SUPPORTS if criterion.passed else NOT_APPLICABLE
 
 
-def _contact(report: AssessmentReport, name: str) -> dict[str, str]:
+def _contact(assessment: AssessmentJson, name: str) -> dict[str, str]:
     """Return a contact without its empty fields. The schema requires an e-mail address."""
-    assessment = report["assessment"]
     fields = {
         "name": name,
         "company_name": assessment["owner_name"],
@@ -114,43 +118,42 @@ def _contact(report: AssessmentReport, name: str) -> dict[str, str]:
     return {field: text for field, value in fields.items() if (text := one_line(value))}
 
 
-def _notes(report: AssessmentReport, results: Iterable[CriterionResults]) -> str:
-    assessment = report["assessment"]
+def _notes(summary: Summary) -> str:
     texts = [
         "This report describes a sample of pages. Automatic checks find failures; only people decided what passes."
     ]
-    rows = [one for one in results if one.criterion["level"] != "AAA" and adherence(one) == NOT_EVALUATED]
+    rows = [one for one in summary.criteria if one.criterion["level"] != "AAA" and adherence(one) == NOT_EVALUATED]
     if rows:
         number = counted(len(rows), "criterion is", "criteria are")
         texts.append(
             f"Incomplete: {number} not evaluated at levels A and AA. VPAT allows that only at level AAA, so people "
             "have to test them before this report is published."
         )
-    if not assessment["contact_email"]:
+    if not summary.assessment["contact_email"]:
         texts.append("The e-mail address of the contact is missing.")
     return _joined(texts)
 
 
-def _methods(report: AssessmentReport) -> str:
-    assessment = report["assessment"]
-    pages = [one_line(page["title"], MAX_TEXT) for page in report["sample"]]
-    more = f", and {len(pages) - MAX_NAMED_PAGES:,} more" if len(pages) > MAX_NAMED_PAGES else ""
-    names = [f"Pages: {', '.join(pages[:MAX_NAMED_PAGES])}{more}."] if pages else []
+def _methods(summary: Summary) -> str:
+    assessment = summary.assessment
+    titles = [one_line(title, MAX_TEXT) for title in summary.titles]
+    more = f", and {summary.pages - len(titles):,} more" if summary.pages > len(titles) else ""
+    names = [f"Pages: {', '.join(titles)}{more}."] if titles else []
     return _joined(
         [
             assessment["method"],
             f"The standard is {assessment['standard_name']}, level {assessment['level']}.",
-            method_sentences(report),
+            summary.method_sentences(),
             *names,
         ]
     )
 
 
-def _chapters(report: AssessmentReport, results: Iterable[CriterionResults]) -> dict[str, Any]:
-    standard, level = Standard(report["assessment"]["standard"]), report["assessment"]["level"]
-    covered = [name for name in LEVELS if any(one["level"] == name for one in report["criteria"])]
+def _chapters(summary: Summary) -> dict[str, Any]:
+    standard, level = Standard(summary.assessment["standard"]), summary.assessment["level"]
+    covered = [name for name in LEVELS if any(one.criterion["level"] == name for one in summary.criteria)]
     rows: dict[str, list[dict[str, Any]]] = {name: [] for name in LEVELS}
-    for one in results:
+    for one in summary.criteria:
         rows[one.criterion["level"]].append(_criterion(one.criterion["number"], adherence(one), _remarks(one)))
     if standard is Standard.EN_301_549:
         # The catalog has the criteria of WCAG 2.2.
@@ -184,31 +187,26 @@ def _criterion(number: str, level: str, notes: str) -> dict[str, Any]:
     return {"num": number, "components": [{"name": COMPONENT, "adherence": {"level": level, "notes": notes}}]}
 
 
-def _remarks(results: CriterionResults) -> str:
+def _remarks(criterion: CriterionSummary) -> str:
     """Return the number of pages by result, and what people and checks saw on the first pages."""
-    texts = [results.summary()]
-    pages = [one for one in (*results.failed, *results.undecided, *results.passed) if _has_content(one)]
-    texts += map(_page_remarks, pages[:MAX_PAGES])
-    if len(pages) > MAX_PAGES:
-        texts.append(f"There are notes about {counted(len(pages) - MAX_PAGES, 'more page')}.")
+    texts = [criterion.sentences()]
+    pages = [one for group in Group for one in criterion.excerpts[group] if one.has_content][:MAX_PAGES]
+    texts += map(_page_remarks, pages)
+    if more := sum(criterion.with_content.values()) - len(pages):
+        texts.append(further_notes(more))
     return cut(_joined(texts), MAX_NOTES)
 
 
-def _has_content(one: PageResult) -> bool:
-    return bool(one.note or one.remedy or one.open_findings)
-
-
-def _page_remarks(one: PageResult) -> str:
-    findings = one.open_findings
-    texts = [sentence(one.note, MAX_TEXT)]
-    if one.remedy:
-        texts.append(f"To do: {sentence(one.remedy, MAX_TEXT)}")
-    for finding in findings[:MAX_FINDINGS]:
-        kind = "Automatic check" if finding["has_failed"] else "A person has to review"
-        texts.append(f"{kind}: {sentence(finding['title'], MAX_TEXT)}")
-    if len(findings) > MAX_FINDINGS:
-        texts.append(f"And {counted(len(findings) - MAX_FINDINGS, 'more automatic finding')}.")
-    return f"{one_line(one.page['title'], MAX_TEXT)}: {_joined(texts)}"
+def _page_remarks(page: Excerpt) -> str:
+    texts = [sentence(page.note, MAX_TEXT)]
+    if page.remedy:
+        texts.append(f"To do: {sentence(page.remedy, MAX_TEXT)}")
+    for finding in page.findings:
+        kind = "Automatic check" if finding.has_failed else "A person has to review"
+        texts.append(f"{kind}: {sentence(finding.title, MAX_TEXT)}")
+    if more := page.finding_count - len(page.findings):
+        texts.append(f"And {counted(more, 'more automatic finding')}.")
+    return f"{one_line(page.title, MAX_TEXT)}: {_joined(texts)}"
 
 
 def _joined(texts: Iterable[str]) -> str:

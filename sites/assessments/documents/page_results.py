@@ -1,18 +1,20 @@
-"""Results of a success criterion on each page of an assessment's sample, as all documents use them."""
+"""Results of success criteria on single pages, read in batches for documents that list all of them.
+
+Texts about a thousand pages may have hundreds of megabytes. No database cursor stays open.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from sites.assessments.schemas import (
-    AssessmentFindingJson,
-    AssessmentPageJson,
-    AssessmentReport,
-    AssessmentResultJson,
-    CriterionReport,
-)
-from website_scan.messages import counted
+from django.db.models import F, Func
+
+from sites.assessments.loading import decided_results, finding_json_of, page_json_of, result_json_of
+from sites.assessments.schemas import AssessmentFindingJson, AssessmentPageJson, AssessmentResultJson
+from sites.models import Assessment, AssessmentPage
+
+PAGES_PER_BATCH = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,113 +53,38 @@ class PageResult:
         """Return the open automatic findings that fail the criterion."""
         return [finding for finding in self.open_findings if finding["has_failed"]]
 
-    @property
-    def is_outdated(self) -> bool:
-        """Return True if the page has changed since a person found no failure on it."""
-        return (
-            self.result is not None
-            and self.result["is_older_than_page"]
-            and self.outcome in ("passed", "not_applicable")
-        )
 
+class PageResults:
+    """Reads the results of an assessment by criterion. `sample` has its pages by number."""
 
-@dataclass(frozen=True, slots=True)
-class CriterionResults:
-    """Results of a criterion on all pages of the sample."""
+    def __init__(self, assessment: Assessment) -> None:
+        self._assessment = assessment
+        self._pages: list[AssessmentPage] = list(assessment.pages.order_by("number"))
+        self.sample: list[AssessmentPageJson] = [page_json_of(page) for page in self._pages]
+        self._with_findings = criteria_with_findings(assessment)
 
-    criterion: CriterionReport
-    pages: Sequence[PageResult]
+    def of_criterion(self, criterion: str) -> Iterator[list[PageResult]]:
+        """Yield the results of a criterion on all pages of the sample, by page number in batches."""
+        for start in range(0, len(self._pages), PAGES_PER_BATCH):
+            yield self._batch(criterion, slice(start, start + PAGES_PER_BATCH))
 
-    @property
-    def failed(self) -> list[PageResult]:
-        return self._with("failed")
-
-    @property
-    def passed(self) -> list[PageResult]:
-        return self._with("passed")
-
-    @property
-    def not_applicable(self) -> list[PageResult]:
-        return self._with("not_applicable")
-
-    @property
-    def undecided(self) -> list[PageResult]:
-        """Return the pages that a person still has to test: untested, cannot tell, or changed since the test."""
-        return [one for one in self.pages if one.outcome in ("untested", "cannot_tell") or one.is_outdated]
-
-    @property
-    def is_decided(self) -> bool:
-        """Return True if there are pages, and the result on each of them is known."""
-        return bool(self.pages) and not self.undecided
-
-    @property
-    def is_applicable(self) -> bool:
-        """Return False if the criterion is not applicable on any page."""
-        return len(self.not_applicable) < len(self.pages) or not self.pages
-
-    def _with(self, outcome: str) -> list[PageResult]:
-        return [one for one in self.pages if one.outcome == outcome and not one.is_outdated]
-
-    def summary(self) -> str:
-        """Return sentences with the number of pages by result, such as "Failed on 1 page. Passed on 2 pages."."""
-        untested = [one for one in self.undecided if one.outcome == "untested"]
-        uncertain = [one for one in self.undecided if one.outcome == "cannot_tell"]
-        outdated = [one for one in self.undecided if one.is_outdated]
-        sentences = [
-            f"{words} {counted(len(pages), 'page')}."
-            for words, pages in (
-                ("Failed on", self.failed),
-                ("Passed on", self.passed),
-                ("Not applicable on", self.not_applicable),
-                ("The testers could not tell on", uncertain),
-                ("Not tested on", untested),
-                ("To be tested again, because of changes since the test, on", outdated),
-            )
-            if pages
+    def _batch(self, criterion: str, part: slice) -> list[PageResult]:
+        pages = {page.id: page for page in self._pages[part]}
+        rows = decided_results(self._assessment).filter(criterion=criterion, page__in=pages)
+        results = {row.page_id: result_json_of(row, pages[row.page_id]) for row in rows}
+        findings: dict[int, list[AssessmentFindingJson]] = {}
+        if criterion in self._with_findings:
+            of_pages = self._assessment.findings.filter(criteria__contains=[criterion], page__in=pages)
+            for finding in of_pages.order_by("page__number", "check_id"):
+                page = pages[finding.page_id]
+                findings.setdefault(finding.page_id, []).append(finding_json_of(finding, page))
+        return [
+            PageResult(page, results.get(page_id), findings.get(page_id, ()))
+            for page_id, page in zip(pages, self.sample[part], strict=True)
         ]
-        return " ".join(sentences) or "No page is in the sample."
 
 
-def results_by_criterion(report: AssessmentReport) -> list[CriterionResults]:
-    """Return the results of all criteria in the order of the standard."""
-    return [_results_of(report, criterion) for criterion in report["criteria"]]
-
-
-def _results_of(report: AssessmentReport, criterion: CriterionReport) -> CriterionResults:
-    results = {result["page"]: result for result in criterion["results"]}
-    findings: dict[int, list[AssessmentFindingJson]] = {}
-    for finding in criterion["findings"]:
-        findings.setdefault(finding["page"], []).append(finding)
-    pages = [
-        PageResult(page, results.get(page["number"]), findings.get(page["number"], ())) for page in report["sample"]
-    ]
-    return CriterionResults(criterion, pages)
-
-
-def method_sentences(report: AssessmentReport) -> str:
-    """Return sentences about the size of the sample, and about what people and automatic checks did."""
-    results = [result["result"] for criterion in report["criteria"] for result in criterion["results"]]
-    has_tests = any(result != "untested" for result in results)
-    people = "People tested a sample of the website." if has_tests else "No person has tested the website yet."
-    sample = report["sample"]
-    states = sum(page["is_state"] for page in sample)
-    parts = []
-    if pages := len(sample) - states:
-        parts.append(counted(pages, "page"))
-    if states:
-        parts.append(counted(states, "state of a page", "states of pages"))
-    automatic = sum(bool(page["scan_id"]) for page in sample)
-    checks = f" Automatic checks examined {counted(automatic, 'page')} of it." if automatic else ""
-    return f"{people} The sample has {' and '.join(parts) or 'no pages'}.{checks}"
-
-
-def evaluators_of(report: AssessmentReport) -> list[str]:
-    """Return the names of the people who evaluate: as the assessment says, else of those who tested a page."""
-    named = [line.strip() for line in report["assessment"]["evaluators"].splitlines() if line.strip()]
-    testers = (
-        result["tested_by"]
-        for criterion in report["criteria"]
-        for result in criterion["results"]
-        if result["tested_by"]
-    )
-    return named or list(dict.fromkeys(testers))
+def criteria_with_findings(assessment: Assessment) -> frozenset[str]:
+    """Return the numbers of the criteria that an automatic finding refers to, also a fixed or disputed one."""
+    numbers = assessment.findings.values_list(Func(F("criteria"), function="unnest"), flat=True)
+    return frozenset(numbers.distinct())

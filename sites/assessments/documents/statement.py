@@ -5,19 +5,14 @@ Implementing Decision (EU) 2018/1523, annex, section 1. Texts that only people c
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from urllib.parse import quote
 
-from sites.assessments.documents.page_results import (
-    CriterionResults,
-    PageResult,
-    evaluators_of,
-    method_sentences,
-    results_by_criterion,
-)
-from sites.assessments.documents.texts import one_line, paragraphs, sentence
-from sites.assessments.schemas import AssessmentJson, AssessmentReport
+from sites.assessments.documents.summaries import CriterionSummary, Group, Summary, summary_of
+from sites.assessments.documents.texts import further_notes, one_line, paragraphs, sentence
+from sites.assessments.schemas import AssessmentJson
+from sites.models import Assessment
 from website_scan.accessibility.standards import Standard, success_criteria
 from website_scan.messages import agreeing, counted, some
 from website_scan.report.references import safe_link
@@ -56,24 +51,19 @@ class Statement:
     missing: Sequence[str]
 
 
-def accessibility_statement(report: AssessmentReport) -> Statement:
+def accessibility_statement(assessment: Assessment) -> Statement:
     """Return the draft of the site's accessibility statement."""
-    return _Draft(report).statement()
-
-
-def missing_texts(report: AssessmentReport) -> Sequence[str]:
-    """Return the texts that people still have to write, as they are in the draft, without brackets."""
-    return accessibility_statement(report).missing
+    return _Draft(summary_of(assessment, [Group.FAILED])).statement()
 
 
 class _Draft:
     """Writes the sections in order, and collects the texts that are missing."""
 
-    def __init__(self, report: AssessmentReport) -> None:
-        self.report = report
-        self.assessment: AssessmentJson = report["assessment"]
+    def __init__(self, summary: Summary) -> None:
+        self.summary = summary
+        self.assessment: AssessmentJson = summary.assessment
         # The directive requires nothing of level AAA.
-        self.results = [one for one in results_by_criterion(report) if one.criterion["level"] != "AAA"]
+        self.results = [one for one in summary.criteria if one.criterion["level"] != "AAA"]
         self.failed = [one for one in self.results if one.failed]
         self.undecided = [one for one in self.results if not one.is_decided and not one.failed]
         self.missing: dict[str, None] = {}
@@ -166,9 +156,9 @@ class _Draft:
         yield f"This statement was prepared on {finished_at[:10] if finished_at else self.placeholder('date')}."
         yield (
             f"It is based on a self-assessment by {self.assessment['standard_name']}, level "
-            f"{self.assessment['level']}. {method_sentences(self.report)}"
+            f"{self.assessment['level']}. {self.summary.method_sentences()}"
         )
-        if names := [one_line(name, MAX_TITLE) for name in evaluators_of(self.report)]:
+        if names := [one_line(name, MAX_TITLE) for name in self.summary.evaluators]:
             yield f"Tested by {', '.join(names)}."
         yield from paragraphs(self.assessment["method"])
         if finished_at:
@@ -203,20 +193,28 @@ class _Draft:
         return Section("Enforcement procedure", own or [self.placeholder(text)])
 
 
-def _failure(results: CriterionResults, assessment: AssessmentJson) -> str:
+def _failure(results: CriterionSummary, assessment: AssessmentJson) -> str:
     """Return what a criterion asks in plain words, where it is not so, and what people saw there."""
-    row = results.criterion
-    titles = [one_line(one.page["title"], MAX_TITLE) for one in results.failed]
-    where = f"This is not so on {agreeing(len(titles), 'this page', 'these pages')}: {some(titles, '; ')}."
-    notes = list(dict.fromkeys(filter(None, _notes(results.failed))))
+    row, failed = results.criterion, results.excerpts[Group.FAILED]
+    titles = [one_line(page.title, MAX_TITLE) for page in failed]
+    pages = agreeing(results.failed, "this page", "these pages")
+    where = f"This is not so on {pages}: {some(titles, '; ', results.failed)}."
     requirement = f"({assessment['standard_name']}: {row['clause']} {row['name']}, level {row['level']})"
-    return " ".join([success_criteria()[row["number"]].asks, where, *notes[:MAX_NOTES], requirement])
+    return " ".join([success_criteria()[row["number"]].asks, where, *_notes(results), requirement])
 
 
-def _notes(pages: Iterable[PageResult]) -> Iterator[str]:
-    """Yield the notes of people, or the titles of automatic findings on pages without a note."""
-    for one in pages:
-        if one.note.strip():
-            yield sentence(one.note, MAX_NOTE)
-        else:
-            yield from (sentence(finding["title"], MAX_NOTE) for finding in one.failures)
+def _notes(results: CriterionSummary) -> list[str]:
+    """Return the notes of people, or the titles of automatic failures on pages without a note.
+
+    The last sentence says on how many more pages there are notes.
+    """
+    notes: dict[str, None] = {}
+    quoted = 0
+    for page in results.excerpts[Group.FAILED]:
+        texts = [page.note] if page.note.strip() else [one.title for one in page.findings if one.has_failed]
+        sentences = {text: None for text in (sentence(text, MAX_NOTE) for text in texts) if text}
+        if len(notes | sentences) <= MAX_NOTES:
+            notes |= sentences
+            quoted += page.has_content
+    more = results.with_content[Group.FAILED] - quoted
+    return [*notes, further_notes(more)] if more else [*notes]

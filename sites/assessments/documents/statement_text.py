@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sites.assessments.documents.statement import Section, Statement, accessibility_statement
-from sites.assessments.schemas import AssessmentReport
+from sites.models import Assessment
 from website_scan.report.markup import escaped
 
 
-def statement_markdown(report: AssessmentReport) -> str:
-    """Return the draft of the statement as Markdown. Texts by people are escaped."""
-    return "\n\n".join(_blocks(accessibility_statement(report))) + "\n"
+def statement_markdown(assessment: Assessment) -> Iterator[str]:
+    """Yield the draft of the statement as Markdown. Texts by people are escaped."""
+    yield "\n\n".join(_blocks(accessibility_statement(assessment))) + "\n"
 
 
 def _blocks(statement: Statement) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from website_scan.messages import cut, single_line
+from website_scan.messages import counted, cut, single_line
 
 
 def one_line(text: str, limit: int | None = None) -> str:
@@ -20,3 +20,8 @@ def sentence(text: str, limit: int | None = None) -> str:
     """Return a text in one line that ends with a full stop or another final mark."""
     line = one_line(text, limit)
     return line if not line or line.endswith((".", "!", "?", "…", ":")) else f"{line}."
+
+
+def further_notes(pages: int) -> str:
+    """Return a sentence about the number of pages with notes that a document leaves out."""
+    return f"There are notes about {counted(pages, 'more page')}."

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from django.db.models import Count, Q
+from django.db.models import Q, Sum
 
-from sites.assessments.loading import criteria_rows
-from sites.assessments.pages.rows import FILTERS, OLDER
+from sites.assessments.loading import criteria_rows, outdated_counts
+from sites.assessments.pages.rows import FILTERS
 from sites.assessments.schemas import AssessmentCriterionJson
 from sites.models import Assessment, AssessmentResult
 from website_scan.accessibility.standards import LEVELS
@@ -78,11 +78,18 @@ class Overview:
 
 
 def overview_of(assessment: Assessment, query: Mapping[str, str]) -> Overview:
-    """Return the criteria that match the filters `show` and `level`. Executes two queries."""
+    """Return the criteria that match the filters `show` and `level`. Executes three queries."""
     criteria = criteria_rows(assessment)
-    automatic = _automatic(assessment)
-    none = {"failing": 0, "to_review": 0, "checked": 0, "older": 0}
-    rows = [OverviewRow(criterion, **automatic.get(criterion["number"], none)) for criterion in criteria]
+    automatic, older = _automatic(assessment), outdated_counts(assessment)
+    none = {"failing": 0, "to_review": 0, "checked": 0}
+    rows = [
+        OverviewRow(
+            criterion,
+            **automatic.get(criterion["number"], none),
+            older=sum(older.get(criterion["number"], {}).values()),
+        )
+        for criterion in criteria
+    ]
     show = query.get("show", "")
     levels = [level for level in LEVELS if any(criterion["level"] == level for criterion in criteria)]
     level = query.get("level", "")
@@ -96,16 +103,17 @@ def overview_of(assessment: Assessment, query: Mapping[str, str]) -> Overview:
 
 
 def _automatic(assessment: Assessment) -> dict[str, dict[str, int]]:
-    """Return numbers of pages by criterion: with automatic failures, to review, checked, and older than a change."""
-    rows = assessment.results.order_by().values("criterion")
-    counted_rows = rows.annotate(
-        failing=Count("id", filter=Q(open_failures__gt=0)),
-        to_review=Count("id", filter=Q(open_reviews__gt=0, result=Result.UNTESTED)),
-        checked=Count("id", filter=Q(has_passes=True)),
-        older=Count("id", filter=OLDER),
+    """Return numbers of pages by criterion: with automatic failures, to review, and checked."""
+    rows = (
+        assessment.counts.order_by()
+        .values_list("criterion")
+        .annotate(
+            failing=Sum("count", filter=Q(is_failing=True), default=0),
+            to_review=Sum("count", filter=Q(needs_review=True, result=Result.UNTESTED), default=0),
+            checked=Sum("count", filter=Q(has_passes=True), default=0),
+        )
     )
-    names = ("failing", "to_review", "checked", "older")
     return {
-        number: dict(zip(names, values, strict=True))
-        for number, *values in counted_rows.values_list("criterion", *names)
+        number: {"failing": failing, "to_review": to_review, "checked": checked}
+        for number, failing, to_review, checked in rows
     }

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from django.db.models import Count, Q, Window
-from django.db.models.functions import RowNumber
+from django.db.models.functions import Left, RowNumber
 
-from sites.assessments.loading import assessment_json_of, criteria_rows
-from sites.assessments.pages.rows import OLDER
+from sites.assessments.loading import OLDER_THAN_PAGE, OUTCOME, assessment_json_of, criteria_rows
 from sites.assessments.schemas import AssessmentCriterionJson, AssessmentJson
-from sites.models import Assessment, AssessmentPage, AssessmentResult
+from sites.models import Assessment, AssessmentResult
 from website_scan.messages import agreeing, counted
 
 Result = AssessmentResult.Result
 MAX_NOTES_PER_CRITERION = 10
+# The template cuts texts to 2,000 characters, and adds an ellipsis to longer ones.
+MAX_TEXT = 2_001
 # Results that the report explains, and those with a note.
 EXPLAINED = Q(result__in=(Result.FAILED, Result.CANNOT_TELL)) | ~Q(note="") | ~Q(remedy="")
 
@@ -30,9 +32,12 @@ class AutomaticFailure:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """Result with the same texts on these pages."""
+    """Result with the same texts, which are shortened, on these pages."""
 
-    result: AssessmentResult
+    result: Result
+    outcome: str
+    note: str
+    remedy: str
     pages: list[int]
 
     @property
@@ -49,11 +54,18 @@ class ReportRow:
     omitted: int = 0
 
 
+class SamplePage(NamedTuple):
+    number: int
+    name: str
+    url: str
+    is_state: bool
+
+
 @dataclass(frozen=True, slots=True)
 class ConformanceReport:
     document: AssessmentJson
     rows: list[ReportRow]
-    sample: list[AssessmentPage]
+    sample: Sequence[SamplePage]
     summary: str
     limits: str
 
@@ -65,8 +77,8 @@ def conformance_report(assessment: Assessment) -> ConformanceReport:
     rows = {criterion["number"]: ReportRow(criterion) for criterion in criteria}
     _add_failures(assessment, rows)
     _add_notes(assessment, rows)
-    sample = list(assessment.pages.order_by("number"))
-    outdated = assessment.results.filter(OLDER, result__in=(Result.PASSED, Result.NOT_APPLICABLE)).count()
+    sample = [SamplePage(*row) for row in assessment.pages.order_by("number").values_list(*SamplePage._fields)]
+    outdated = assessment.results.filter(OLDER_THAN_PAGE, result__in=(Result.PASSED, Result.NOT_APPLICABLE)).count()
     summary = summary_of(document, criteria, outdated)
     return ConformanceReport(document, list(rows.values()), sample, summary, limits_of(document))
 
@@ -120,18 +132,25 @@ def _add_failures(assessment: Assessment, rows: dict[str, ReportRow]) -> None:
 def _add_notes(assessment: Assessment, rows: dict[str, ReportRow]) -> None:
     """Add the first explained results of each criterion, in the order of pages."""
     explained = assessment.results.filter(EXPLAINED)
-    place = Window(RowNumber(), partition_by="criterion", order_by="page__number")
+    # IDs of pages have the order of their numbers.
+    place = Window(RowNumber(), partition_by="criterion", order_by="page_id")
     total = Window(Count("id"), partition_by="criterion")
-    numbered = explained.select_related("page").annotate(place=place, total=total)
-    for result in numbered.filter(place__lte=MAX_NOTES_PER_CRITERION).order_by("criterion", "page__number"):
-        row = rows[result.criterion]
-        same = next((note for note in row.notes if _has_same_texts(note.result, result)), None)
+    numbered = explained.annotate(place=place, total=total).filter(place__lte=MAX_NOTES_PER_CRITERION)
+    totals = dict(numbered.order_by().values_list("id", "total"))
+    results = assessment.results.filter(id__in=totals).order_by("page_id").annotate(counted_as=OUTCOME)
+    for id, criterion, number, *texts in results.values_list(
+        "id", "criterion", "page__number", "result", "counted_as", Left("note", MAX_TEXT), Left("remedy", MAX_TEXT)
+    ):
+        row = rows[criterion]
+        result, outcome, note, remedy = texts
+        new = Note(Result(result), outcome, note, remedy, [number])
+        same = next((each for each in row.notes if _has_same_texts(each, new)), None)
         if same:
-            same.pages.append(result.page.number)
+            same.pages.append(number)
         else:
-            row.notes.append(Note(result, [result.page.number]))
-        row.omitted = max(0, result.total - MAX_NOTES_PER_CRITERION)
+            row.notes.append(new)
+        row.omitted = max(0, totals[id] - MAX_NOTES_PER_CRITERION)
 
 
-def _has_same_texts(one: AssessmentResult, other: AssessmentResult) -> bool:
+def _has_same_texts(one: Note, other: Note) -> bool:
     return (one.result, one.outcome, one.note, one.remedy) == (other.result, other.outcome, other.note, other.remedy)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
@@ -12,7 +12,6 @@ from accounts.branding import branding_of
 from accounts.shared_pages import require_visible, surroundings
 from sites.assessments.documents.formats import DOCUMENT_FORMATS
 from sites.assessments.documents.statement import accessibility_statement
-from sites.assessments.loading import report_of
 from sites.assessments.pages.report import MAX_NOTES_PER_CRITERION, conformance_report
 from sites.assessments.visibility import VisibleAssessment, find_visible_assessment
 from website_scan.report.references import safe_link
@@ -42,21 +41,20 @@ def assessment_report(request: HttpRequest, visible: VisibleAssessment) -> HttpR
 @_require_visible
 def assessment_statement(request: HttpRequest, visible: VisibleAssessment) -> HttpResponse:
     """Render the draft of the site's accessibility statement."""
-    context = _context(visible) | {"statement": accessibility_statement(report_of(visible.assessment))}
+    context = _context(visible) | {"statement": accessibility_statement(visible.assessment)}
     return render(request, "sites/assessments/statement.html", context)
 
 
 @require_safe
 @_require_visible
-def assessment_export(request: HttpRequest, visible: VisibleAssessment, export_format: str) -> HttpResponse:
+def assessment_export(
+    request: HttpRequest, visible: VisibleAssessment, export_format: str
+) -> HttpResponse | StreamingHttpResponse:
     """Download the assessment in one of the API's formats."""
     chosen = DOCUMENT_FORMATS.get(export_format)
     if chosen is None:
         return _not_found(request)
-    report = report_of(visible.assessment)
-    response = HttpResponse(chosen.write(report), content_type=chosen.content_type)
-    response["Content-Disposition"] = f'attachment; filename="{chosen.file_name(report)}"'
-    return response
+    return chosen.response(visible.assessment)
 
 
 def _context(visible: VisibleAssessment) -> dict[str, Any]:

@@ -6,23 +6,21 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypedDict
 
-from django.db.models import F, Q
+from django.db.models import Q
 
-from sites.assessments.loading import standard_criteria
+from sites.assessments.loading import OLDER_THAN_PAGE, standard_criteria
 from sites.models import Assessment, AssessmentFinding, AssessmentPage, AssessmentResult
 from website_scan.accessibility.standards import Standard, SuccessCriterion
 
 Result = AssessmentResult.Result
 BY_CRITERION, BY_PAGE = "criterion", "page"
-ROWS_PER_PART = 50
+ROWS_PER_PART = 20
 
-# A result of a person is older than the page's change.
-OLDER = Q(tested_at__lt=F("page__changed_at"))
 # Filters of results by the value of the query parameter `show`.
 FILTERS: Mapping[str, tuple[str, Q]] = {
     "failed": ("Failed", Q(open_failures__gt=0) | Q(result=Result.FAILED)),
     "untested": ("Untested", Q(open_failures=0, result=Result.UNTESTED)),
-    "review": ("To review", Q(open_reviews__gt=0, result=Result.UNTESTED) | OLDER),
+    "review": ("To review", Q(open_reviews__gt=0, result=Result.UNTESTED) | OLDER_THAN_PAGE),
     "cannot_tell": ("Cannot tell", Q(open_failures=0, result=Result.CANNOT_TELL)),
     "done": ("Passed or not applicable", Q(open_failures=0, result__in=(Result.PASSED, Result.NOT_APPLICABLE))),
 }

@@ -16,6 +16,7 @@ from sites.assessments import loading, refreshing
 from sites.models import Assessment, AssessmentEvent, AssessmentFinding, AssessmentPage, AssessmentResult, Audit
 from tests.factories import Api, Member, person_of
 from tests.sites.assessments.cast import HOST, assess, audit_of, check, decide, museum_audit, result_of
+from tests.sites.assessments.storing import whole_report
 from website_scan.ids import new_id
 
 HUGE = 10**30
@@ -238,7 +239,7 @@ def test_log_names_who_changed_what(home: Member, museum: Assessment) -> None:
 def test_report_has_the_whole_assessment(home: Member, museum: Assessment) -> None:
     decide(home, museum, 3, "2.4.3", "failed", note="The <order> jumps.", remedy="Use the order of the page.")
     response = home.api.get(f"/v1/assessments/{museum.id}/report")
-    assert body_of(response) == json.loads(json.dumps(loading.report_of(Assessment.objects.get(id=museum.id))))
+    assert body_of(response) == json.loads(json.dumps(whole_report(Assessment.objects.get(id=museum.id))))
     assert response["Content-Disposition"] == f'attachment; filename="{museum.id}.json"'
     report = body_of(home.api.get(f"/v1/assessments/{museum.id}/report?format=json"))
     (criterion,) = [row for row in report["criteria"] if row["number"] == "2.4.3"]

@@ -28,6 +28,7 @@ from sites.models import Assessment, AssessmentEvent, AssessmentFinding, Assessm
 from tests.accounts.test_command_create_api_key import database_url
 from tests.factories import Api, Member, member_of
 from tests.sites.assessments.cast import assess, caller_of, museum_audit, result_of
+from tests.sites.assessments.storing import counts_of, counts_of_results
 from tests.threads import close_connections
 
 pytestmark = pytest.mark.django_db(transaction=True, serialized_rollback=True)
@@ -96,6 +97,7 @@ def test_writers_of_different_results_all_win(crowd: Member) -> None:
     responses = call_together([put(crowd, path, {"version": 0, "result": "passed"}) for path in paths])
     assert [response.status_code for response in responses] == [200] * 9
     assert AssessmentResult.objects.filter(result="passed", version=1).count() == 9
+    assert counts_of(museum) == counts_of_results(museum)
 
 
 def test_concurrent_changes_of_one_assessment_do_not_deadlock(crowd: Member) -> None:
@@ -124,6 +126,7 @@ def test_concurrent_changes_of_one_assessment_do_not_deadlock(crowd: Member) -> 
     assert AssessmentFinding.objects.get(id=finding).is_disputed
     assert Mute.objects.filter(ended_at=None).count() == 2
     assert not AssessmentResult.objects.exclude(criterion="1.1.1").filter(open_failures__gt=0).exists()
+    assert counts_of(museum) == counts_of_results(museum)
 
 
 def test_another_worker_finishes_the_refresh_of_a_killed_one(crowd: Member, monkeypatch: pytest.MonkeyPatch) -> None:

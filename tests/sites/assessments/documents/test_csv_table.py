@@ -10,12 +10,15 @@ import pytest
 from sites.assessments.documents.csv_table import COLUMNS, assessment_csv
 from sites.assessments.schemas import AssessmentReport
 from tests.sites.assessments.reports import HOST, HOSTILE, TESTED_AT, TESTER, hostile_report, museum_report, report_of
+from tests.sites.assessments.storing import stored
 from website_scan.accessibility.standards import Standard
 from website_scan.report.spreadsheets import FORMULA_STARTS
 
+pytestmark = pytest.mark.django_db
+
 
 def rows_of(report: AssessmentReport) -> list[dict[str, str]]:
-    return list(csv.DictReader(io.StringIO(assessment_csv(report), newline="")))
+    return list(csv.DictReader(io.StringIO("".join(assessment_csv(stored(report))), newline="")))
 
 
 def row_of(report: AssessmentReport, clause: str, page: int) -> dict[str, str]:

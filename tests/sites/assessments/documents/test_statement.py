@@ -10,7 +10,7 @@ from django.template.loader import render_to_string
 from markdown_it import MarkdownIt
 from selectolax.lexbor import LexborHTMLParser
 
-from sites.assessments.documents.statement import Section, Statement, accessibility_statement, missing_texts
+from sites.assessments.documents.statement import Section, Statement, accessibility_statement
 from sites.assessments.documents.statement_text import statement_markdown
 from sites.assessments.schemas import AssessmentReport
 from tests.sites.assessments.reports import (
@@ -25,10 +25,24 @@ from tests.sites.assessments.reports import (
     report_of,
     result,
 )
+from tests.sites.assessments.storing import stored
 from website_scan.accessibility.standards import Standard, success_criteria
 
+pytestmark = pytest.mark.django_db
 LAW = "[the national law that implements Directive (EU) 2016/2102]"
 EVERYTHING = {"alternatives": "Call us.", "enforcement": "Write to the ombudsman."}
+
+
+def statement_of(report: AssessmentReport) -> Statement:
+    return accessibility_statement(stored(report))
+
+
+def markdown_of(report: AssessmentReport) -> str:
+    return "".join(statement_markdown(stored(report)))
+
+
+def missing_in(report: AssessmentReport) -> list[str]:
+    return list(statement_of(report).missing)
 
 
 def status(report: AssessmentReport) -> str:
@@ -37,12 +51,12 @@ def status(report: AssessmentReport) -> str:
 
 
 def section_of(report: AssessmentReport, heading: str) -> Section:
-    (section,) = [one for one in accessibility_statement(report).sections if one.heading.startswith(heading)]
+    (section,) = [one for one in statement_of(report).sections if one.heading.startswith(heading)]
     return section
 
 
 def headings(report: AssessmentReport) -> list[str]:
-    return [section.heading for section in accessibility_statement(report).sections]
+    return [section.heading for section in statement_of(report).sections]
 
 
 def passed_except(failed: int, **options: Any) -> AssessmentReport:
@@ -104,7 +118,7 @@ def test_failures_at_level_aaa_do_not_count() -> None:
     results = decided("passed", level="AAA") | {(1, "1.4.6"): result(1, "1.4.6", "failed")}
     report = report_of(results, level="AAA")
     assert status(report).startswith("This website is fully compliant")
-    assert "1.4.6" not in statement_markdown(report)
+    assert "1.4.6" not in markdown_of(report)
 
 
 def test_some_failures_make_it_partially_compliant() -> None:
@@ -187,7 +201,7 @@ def test_sections_are_those_of_the_model() -> None:
         "Enforcement procedure",
     ]
     assert section_of(report, "Accessible alternatives").paragraphs == ["Call us.", "Or write."]
-    assert accessibility_statement(report).introduction == [
+    assert statement_of(report).introduction == [
         f"City of Lund is committed to making its website accessible, in accordance with {LAW}.",
         "This accessibility statement applies to https://museum.example.com/.",
     ]
@@ -233,7 +247,7 @@ def test_unsafe_address_is_no_link(url: str) -> None:
 def test_missing_texts_are_in_square_brackets() -> None:
     empty = dict.fromkeys(("owner_name", "contact_email", "contact_url", "contact_phone"), "")
     report = museum_report(finished_at=None, **empty)
-    missing = missing_texts(report)
+    missing = missing_in(report)
     assert missing == [
         "name of the organization",
         LAW.strip("[]"),
@@ -244,20 +258,20 @@ def test_missing_texts_are_in_square_brackets() -> None:
         "Describe how people can complain if they get no satisfactory response, and name the body that enforces the "
         "law, with its address and a link.",
     ]
-    text = visible_text(MarkdownIt().render(statement_markdown(report)))
+    text = visible_text(MarkdownIt().render(markdown_of(report)))
     assert all(f"[{one}]" in text for one in missing)
 
 
 def test_complete_statement_lacks_only_the_law() -> None:
-    assert missing_texts(passed_except(1, **EVERYTHING)) == [LAW.strip("[]")]
+    assert missing_in(passed_except(1, **EVERYTHING)) == [LAW.strip("[]")]
 
 
-def test_brackets_in_texts_by_people_are_not_missing_texts() -> None:
-    assert missing_texts(passed_except(1, **EVERYTHING, scope="All [of] it.")) == [LAW.strip("[]")]
+def test_brackets_in_texts_by_people_are_not_missing_in() -> None:
+    assert missing_in(passed_except(1, **EVERYTHING, scope="All [of] it.")) == [LAW.strip("[]")]
 
 
 def rendered(report: AssessmentReport) -> str:
-    return render_to_string("sites/assessments/_statement.html", {"statement": accessibility_statement(report)})
+    return render_to_string("sites/assessments/_statement.html", {"statement": statement_of(report)})
 
 
 def visible_text(markup: str) -> str:
@@ -275,9 +289,9 @@ def texts_of(statement: Statement) -> str:
 
 def test_markdown_and_html_have_the_same_texts() -> None:
     report = museum_report(burden="Maps.", scope="The shop, too.")
-    expected = texts_of(accessibility_statement(report))
+    expected = texts_of(statement_of(report))
     assert visible_text(rendered(report)) == expected
-    assert visible_text(MarkdownIt().render(statement_markdown(report))) == f"Accessibility statement {expected}"
+    assert visible_text(MarkdownIt().render(markdown_of(report))) == f"Accessibility statement {expected}"
 
 
 def test_html_has_headings_lists_and_links() -> None:
@@ -295,11 +309,11 @@ def test_hostile_text_adds_no_markup(text: str) -> None:
     assert {node.tag for node in tree.css("body *")} <= {"p", "h2", "h3", "ul", "li", "a"}
     links = [link.attributes for link in tree.css("a")]
     assert [(set(link), str(link["href"]).partition(":")[0]) for link in links] == [({"href"}, "mailto")]
-    tokens = MarkdownIt().parse(statement_markdown(report))
+    tokens = MarkdownIt().parse(markdown_of(report))
     assert {token.type.removesuffix("_open").removesuffix("_close") for token in tokens} <= {
         *("heading", "inline", "paragraph", "bullet_list", "list_item"),
     }
     inline = {child.type for token in tokens for child in token.children or ()}
     assert inline <= {"text", "text_special"}
     assert len([token for token in tokens if token.type == "heading_open"]) == 10
-    assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202e]", statement_markdown(report) + fragment)
+    assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202e]", markdown_of(report) + fragment)

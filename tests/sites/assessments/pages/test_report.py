@@ -106,7 +106,7 @@ def test_report_is_private_until_it_is_shared(client: Client, assessment: Assess
         response = Client().get(path)
         assert response.status_code == 200
         assert response["X-Robots-Tag"] == "noindex, nofollow"
-        assert f"/o/home/assessments/{assessment.id}".encode() not in response.content
+        assert f"/o/home/assessments/{assessment.id}".encode() not in response.getvalue()
     client.post(share, {"shared": "off"})
     assert Client().get(paths[0]).status_code == 302
     assert client.post(share, {"shared": "x"}).status_code == 400
@@ -120,7 +120,7 @@ def test_documents_are_downloaded(client: Client, home: Member, assessment: Asse
         response = client.get(link)
         assert response.status_code == 200
         assert response["Content-Disposition"].startswith(f'attachment; filename="{assessment.id}')
-    assert json.loads(client.get(links[0]).content)["assessment"]["id"] == assessment.id
+    assert json.loads(client.get(links[0]).getvalue())["assessment"]["id"] == assessment.id
     assert client.get(f"{report_path(assessment)}/export/docx").status_code == 404
 
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
-from django.db.models import F, Func, Model, QuerySet
+from django.db.models import Model, QuerySet
 
-from sites.assessments.documents.formats import DocumentFormat
+from sites.assessments.documents.page_results import criteria_with_findings
 from sites.assessments.loading import (
     assessment_json_of,
     criteria_rows,
@@ -18,7 +18,6 @@ from sites.assessments.loading import (
     event_json_of,
     finding_json_of,
     page_json_of,
-    report_of,
     result_json_of,
 )
 from sites.assessments.schemas import AssessmentCriterionJson
@@ -30,18 +29,10 @@ M = TypeVar("M", bound=Model)
 BATCH_ROWS = 100
 
 
-def document_chunks(assessment: Assessment, document_format: DocumentFormat) -> Iterator[bytes]:
-    """Yield a document about the assessment. Only JSON is written in pieces."""
-    if document_format.name == "json":
-        yield from report_chunks(assessment)
-    else:
-        yield document_format.write(report_of(assessment)).encode()
-
-
-def report_chunks(assessment: Assessment) -> Iterator[bytes]:
-    """Yield the report, which is the JSON of `loading.report_of`."""
-    yield from map(str.encode, _report(assessment))
-    yield b"]}"
+def assessment_json(assessment: Assessment) -> Iterator[str]:
+    """Yield the report, which has the schema `AssessmentReport`, in pieces."""
+    yield from _report(assessment)
+    yield "]}"
 
 
 def report_and_log_chunks(assessment: Assessment) -> Iterator[bytes]:
@@ -58,8 +49,7 @@ def _report(assessment: Assessment) -> Iterator[str]:
     yield f'{{"assessment": {json_text(assessment_json_of(assessment, rows))}, "sample": ['
     yield from json_items(_batches(assessment.pages.order_by("number"), page_json_of))
     yield '], "criteria": ['
-    numbers = assessment.findings.values_list(Func(F("criteria"), function="unnest"), flat=True)
-    with_findings = set(numbers.distinct())
+    with_findings = criteria_with_findings(assessment)
     for position, row in enumerate(rows):
         yield ", " * (position > 0)
         yield from _criterion(assessment, row, has_findings=row["number"] in with_findings)
