@@ -1,6 +1,7 @@
 // Lets axe-core judge the contrast of one text of each kind. The key of a text names everything that axe-core's result depends
 // on, so that texts with the same key have the same result, on each width of the page. axe-core itself finds the elements
-// below a text, with `getTextElementStack`.
+// below a text, with `getTextElementStack`. It judges the text itself where the key cannot show the result: for overlaps, large
+// pseudo-elements and backgrounds smaller than the text.
 (() => {
   const {getTextElementStack, getVisibleChildTextRects, isVisibleOnScreen} = axe.commons.dom;
   const {Color, incompleteData} = axe.commons.color;
