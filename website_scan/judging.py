@@ -181,10 +181,7 @@ class Judgement:
         return verdict
 
     def _may_be_due_to_missing_content(self, check: Check) -> bool:
-        """Return True if a fault may be due to missing content.
-
-        Scripts had not added the content yet.
-        """
+        """Return True if a fault may be due to content that scripts had not added yet."""
         return check.measured or (check.absence and self._unseen_content_reason is not NO_CONTENT)
 
     @property
