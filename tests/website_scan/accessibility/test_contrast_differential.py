@@ -113,7 +113,7 @@ def pairs() -> Iterator[list[str]]:
         yield [site.url + path for path in pages]
 
 
-def test_similar_texts_with_different_contrasts_are_told_apart(pairs: list[str]) -> None:
+def test_similar_texts_with_different_contrasts_have_own_results(pairs: list[str]) -> None:
     assert differences(pairs) == {}
     on_desktops = {url: runs[-1] for url, runs in contrasts(pairs, ALONE).items()}
     assert [url for url, texts in on_desktops.items() if len(set(map(str, texts.values()))) < 2] == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from website_scan.browser.evidence import BrowserLoad
@@ -65,3 +66,12 @@ class Walk:
     def keyboard(self) -> tuple[KeyboardReach, ...]:
         """Return whether the keyboard reaches the elements of the pointer steps."""
         return tuple(step.keyboard for step in self.steps if step.keyboard is not None)
+
+
+def unique_name(name: str, states: Sequence[State]) -> str:
+    """Return the name, with a number if one of the states has it already."""
+    names = {state.name for state in states}
+    number, unique = 2, name
+    while unique in names:
+        unique, number = f"{name} ({number})", number + 1
+    return unique

@@ -21,7 +21,7 @@ from website_scan.browser.journey.failures import BUSY, Deadline, StepFailed
 from website_scan.browser.journey.guard import Guard
 from website_scan.browser.journey.load_recorder import LoadRecorder
 from website_scan.browser.journey.request import WalkRequest
-from website_scan.browser.journey.result import State, Walk
+from website_scan.browser.journey.result import State, Walk, unique_name
 from website_scan.browser.journey.secrets import SecretMask
 from website_scan.browser.journey.state_evidence import (
     PageTools,
@@ -364,7 +364,7 @@ class Walker:
         title = evidence.screen.title if evidence.screen else ""
         self._states.append(
             State(
-                name=self._unique_name(name or title or f"Step {number + 1}"),
+                name=unique_name(name or title or f"Step {number + 1}", self._states),
                 step=number,
                 url=activity.url,
                 title=title[:MAX_TITLE_CHARS],
@@ -388,13 +388,6 @@ class Walker:
         self._messages.clear()
         activity.addresses_with_secrets.clear()
         self._console.errors, self._console.exceptions = [], []
-
-    def _unique_name(self, name: str) -> str:
-        names = {state.name for state in self._states}
-        number, unique = 2, name
-        while unique in names:
-            unique, number = f"{name} ({number})", number + 1
-        return unique
 
 
 class _TooManyRequests(BrowserFailed):
