@@ -59,8 +59,8 @@ def set_result(
     """Store a person's result of a criterion on a page.
 
     `values` are the validated fields of `ResultSerializer`. If the stored result already has these values, nothing
-    changes, whatever the version. Raises NotFound, AssessmentFinished, ResultChanged, and InvalidParams for a result
-    against an open automatic failure.
+    changes, whatever the version, unless the page has changed since: then the person has tested it again. Raises
+    NotFound, AssessmentFinished, ResultChanged, and InvalidParams for a result against an open automatic failure.
     """
     with transaction.atomic():
         assessment = open_assessment(caller, assessment_id)
@@ -68,7 +68,8 @@ def set_result(
         refuse_unknown_criterion(assessment, criterion)
         row = page.results.select_for_update(no_key=True).get(criterion=criterion)
         changed = {name: values[name] for name in FIELDS if name in values and getattr(row, name) != values[name]}
-        if not changed:
+        is_tested_again = "result" in values and row.result != Result.UNTESTED and row.is_older_than(page)
+        if not changed and not is_tested_again:
             return row
         if values["version"] != row.version:
             refusal = ResultChanged(
@@ -86,7 +87,8 @@ def set_result(
         row.tested_at, row.tested_by_name = timezone.now(), log.name_of(caller)
         row.tested_by_id = caller.member.user_id if caller.member else None
         row.save(update_fields=[*changed, "version", "tested_at", "tested_by", "tested_by_name"])
-        log.record(caller, assessment, "result", page=page, criterion=criterion, before=before, after=changed)
+        action = "result" if changed else "tested_again"
+        log.record(caller, assessment, action, page=page, criterion=criterion, before=before, after=changed)
         touch(assessment)
     return row
 

@@ -20,7 +20,8 @@ from website_scan.report.spreadsheets import MEDIA_TYPE as CSV_TYPE
 class DocumentFormat:
     """Format of a document about an assessment.
 
-    `label` is for menus, `about` for openapi.yaml. `write` yields the document in pieces.
+    `label` is for menus, `about` for openapi.yaml. `write` yields the document in pieces. If it `names_people`, it says
+    which member tested each page, so that only members may download it.
     """
 
     name: str
@@ -29,6 +30,7 @@ class DocumentFormat:
     content_type: str
     ending: str
     write: Callable[[Assessment], Iterator[str]]
+    names_people: bool = True
 
     def response(self, assessment: Assessment) -> StreamingHttpResponse:
         """Return the document as a download."""
@@ -55,6 +57,7 @@ DOCUMENT_FORMATS: Mapping[str, DocumentFormat] = {
             content_type="application/yaml",
             ending="-openacr.yaml",
             write=openacr_yaml,
+            names_people=False,
         ),
         DocumentFormat(
             name="earl",
@@ -79,6 +82,10 @@ DOCUMENT_FORMATS: Mapping[str, DocumentFormat] = {
             content_type="text/markdown; charset=utf-8",
             ending="-statement.md",
             write=statement_markdown,
+            names_people=False,
         ),
     )
+}
+PUBLIC_FORMATS: Mapping[str, DocumentFormat] = {
+    name: one for name, one in DOCUMENT_FORMATS.items() if not one.names_people
 }

@@ -105,7 +105,10 @@ class _Draft:
                 f"Decide whether this website is fully, partially or not compliant with the law. {' '.join(doubts)}"
             )
         if not self.failed and not self.exemptions:
-            return f"This website is fully compliant with {self.law}."
+            pages = counted(self.assessment["pages"], "page")
+            return self.placeholder(
+                f"Decide whether this website is fully compliant with the law. People found no failure in {pages}."
+            )
         applicable = [one for one in self.results if one.is_applicable]
         reasons = ["the non-compliances"] if self.failed else []
         reasons += ["the exemptions"] if self.exemptions else []

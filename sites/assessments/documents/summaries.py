@@ -178,10 +178,14 @@ def summary_of(assessment: Assessment, groups: Collection[Group] = tuple(Group))
 
 
 def _evaluators(assessment: Assessment) -> list[str]:
-    """Return the names of the people who evaluate: as the assessment says, else of those who tested a page, by name."""
+    """Return the names of the people who evaluate: as the assessment says, else of those who tested a page, by name.
+
+    E-mail addresses of members are left out, because the documents are public.
+    """
     if named := [line.strip() for line in assessment.evaluators.splitlines() if line.strip()]:
         return named
-    results = assessment.results.exclude(tested_by_name="").order_by("tested_by_name")
+    results = assessment.results.exclude(tested_by_name="").exclude(tested_by_name__contains="@")
+    results = results.order_by("tested_by_name")
     return list(results.values_list("tested_by_name", flat=True).distinct()[:MAX_TESTERS])
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from django.db.models import Count, Q, Window
+from django.db.models import Case, Count, Q, When, Window
 from django.db.models.functions import Left, RowNumber
 
 from sites.assessments.loading import OLDER_THAN_PAGE, OUTCOME, assessment_json_of, criteria_rows
@@ -19,6 +19,7 @@ MAX_NOTES_PER_CRITERION = 10
 # The template cuts texts to 2,000 characters, and adds an ellipsis to longer ones.
 MAX_TEXT = 2_001
 # Results that the report explains, and those with a note.
+RANK = Case(When(result=Result.FAILED, then=0), When(result=Result.CANNOT_TELL, then=1), default=2)
 EXPLAINED = Q(result__in=(Result.FAILED, Result.CANNOT_TELL)) | ~Q(note="") | ~Q(remedy="")
 
 
@@ -105,7 +106,7 @@ def summary_of(document: AssessmentJson, criteria: Sequence[AssessmentCriterionJ
             "change of the page."
         )
     pages = counted(document["pages"], "page")
-    return f"The sample of {pages} fully conforms to {standard}: people tested all {total} criteria on each page."
+    return f"The sample of {pages} conforms to {standard}: people tested all {total} criteria on each page."
 
 
 def limits_of(document: AssessmentJson) -> str:
@@ -130,14 +131,14 @@ def _add_failures(assessment: Assessment, rows: dict[str, ReportRow]) -> None:
 
 
 def _add_notes(assessment: Assessment, rows: dict[str, ReportRow]) -> None:
-    """Add the first explained results of each criterion, in the order of pages."""
+    """Add the first explained results of each criterion: failures first, then in the order of pages."""
     explained = assessment.results.filter(EXPLAINED)
     # IDs of pages have the order of their numbers.
-    place = Window(RowNumber(), partition_by="criterion", order_by="page_id")
+    place = Window(RowNumber(), partition_by="criterion", order_by=[RANK, "page_id"])
     total = Window(Count("id"), partition_by="criterion")
     numbered = explained.annotate(place=place, total=total).filter(place__lte=MAX_NOTES_PER_CRITERION)
     totals = dict(numbered.order_by().values_list("id", "total"))
-    results = assessment.results.filter(id__in=totals).order_by("page_id").annotate(counted_as=OUTCOME)
+    results = assessment.results.filter(id__in=totals).order_by(RANK, "page_id").annotate(counted_as=OUTCOME)
     for id, criterion, number, *texts in results.values_list(
         "id", "criterion", "page__number", "result", "counted_as", Left("note", MAX_TEXT), Left("remedy", MAX_TEXT)
     ):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
@@ -10,7 +11,7 @@ from django.views.decorators.http import require_safe
 
 from accounts.branding import branding_of
 from accounts.shared_pages import require_visible, surroundings
-from sites.assessments.documents.formats import DOCUMENT_FORMATS
+from sites.assessments.documents.formats import DOCUMENT_FORMATS, PUBLIC_FORMATS, DocumentFormat
 from sites.assessments.documents.statement import accessibility_statement
 from sites.assessments.pages.report import MAX_NOTES_PER_CRITERION, conformance_report
 from sites.assessments.visibility import VisibleAssessment, find_visible_assessment
@@ -51,10 +52,14 @@ def assessment_export(
     request: HttpRequest, visible: VisibleAssessment, export_format: str
 ) -> HttpResponse | StreamingHttpResponse:
     """Download the assessment in one of the API's formats."""
-    chosen = DOCUMENT_FORMATS.get(export_format)
+    chosen = _formats_for(visible).get(export_format)
     if chosen is None:
         return _not_found(request)
     return chosen.response(visible.assessment)
+
+
+def _formats_for(visible: VisibleAssessment) -> Mapping[str, DocumentFormat]:
+    return DOCUMENT_FORMATS if visible.membership else PUBLIC_FORMATS
 
 
 def _context(visible: VisibleAssessment) -> dict[str, Any]:
@@ -65,5 +70,5 @@ def _context(visible: VisibleAssessment) -> dict[str, Any]:
         "assessment": assessment,
         "branding": branding_of(assessment.organization_id),
         "link": safe_link(assessment.url),
-        "formats": DOCUMENT_FORMATS,
+        "formats": _formats_for(visible),
     }

@@ -64,6 +64,10 @@ def _result(event: AssessmentEvent) -> str:
     return f"changed {event.criterion} on {_page(event)} from {before} to {after}"
 
 
+def _tested_again(event: AssessmentEvent) -> str:
+    return f"tested {event.criterion} on {_page(event)} again, with the same result"
+
+
 def _remaining(event: AssessmentEvent) -> str:
     pages = event.after.get("pages", "0")
     number = counted(int(pages), "untested page") if pages.isdecimal() else "untested pages"
@@ -99,6 +103,7 @@ SENTENCES: Mapping[str, Callable[[AssessmentEvent], str]] = {
     "page_renamed": lambda event: f"renamed page {event.page_number} to {event.after.get('name') or 'its address'}",
     "page_removed": lambda event: f"removed {_page(event)}",
     "result": _result,
+    "tested_again": _tested_again,
     "remaining_results": _remaining,
     "disputed": lambda event: f"disputed the finding of {_check(event.after)} on {_page(event)}",
     "dispute_withdrawn": lambda event: (

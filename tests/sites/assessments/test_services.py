@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
 from infrastructure.api.errors import InvalidParams, NotFound
 from reports.models import Mute
@@ -166,6 +167,23 @@ def test_added_page_gets_the_results_of_the_audit(home: Member) -> None:
     )
     refreshing.copy_results(assessment.id)
     assert result_of(assessment, 2, "1.1.1").outcome == "failed"
+
+
+def test_same_result_after_a_change_of_the_page_is_a_new_test(home: Member) -> None:
+    """Regression test: a result that a person confirmed stayed older than the page's change, and to be reviewed."""
+    assessment = assess(home, museum_audit(home))
+    decide(home, assessment, 1, "2.4.3", "passed")
+    tested = result_of(assessment, 1, "2.4.3")
+    assessment.pages.filter(number=1).update(changed_at=timezone.now())
+    assert result_of(assessment, 1, "2.4.3").is_older_than(assessment.pages.get(number=1))
+    values = {"version": tested.version, "result": "passed"}
+    arguments: dict[str, Any] = {"assessment_id": assessment.id, "number": 1, "criterion": "2.4.3", "values": values}
+    for _ in range(2):  # The second request changes nothing.
+        again = results.set_result(caller=caller_of(home), **arguments)
+        assert (again.result, again.version) == ("passed", tested.version + 1)
+        assert not again.is_older_than(assessment.pages.get(number=1))
+    actions = list(assessment.events.filter(criterion="2.4.3").order_by("id").values_list("action", flat=True))
+    assert actions == ["result", "tested_again"]
 
 
 def test_remaining_pages_get_the_same_result(home: Member) -> None:

@@ -44,7 +44,7 @@ def test_summary_claims_conformance_only_if_people_tested_everything(client: Cli
     assert summary_of(client, assessment).startswith("It is not known yet whether the pages conform")
     set_all(assessment, "passed")
     assert summary_of(client, assessment) == (
-        "The sample of 2 pages fully conforms to WCAG 2.2 at level AA: people tested all 55 criteria on each page."
+        "The sample of 2 pages conforms to WCAG 2.2 at level AA: people tested all 55 criteria on each page."
     )
     now = timezone.now()
     AssessmentResult.objects.filter(page__number=1, criterion="1.1.1").update(tested_at=now)
@@ -94,7 +94,11 @@ def test_report_joins_pages_with_the_same_note(client: Client, home: Member, ass
 
 
 def test_report_is_private_until_it_is_shared(client: Client, assessment: Assessment) -> None:
-    paths = [report_path(assessment), f"{report_path(assessment)}/statement", f"{report_path(assessment)}/export/json"]
+    paths = [
+        report_path(assessment),
+        f"{report_path(assessment)}/statement",
+        f"{report_path(assessment)}/export/openacr",
+    ]
     outsider = browser_of(member_of("Away"))
     for path in paths:
         assert Client().get(path).status_code == 302
@@ -107,10 +111,28 @@ def test_report_is_private_until_it_is_shared(client: Client, assessment: Assess
         assert response.status_code == 200
         assert response["X-Robots-Tag"] == "noindex, nofollow"
         assert f"/o/home/assessments/{assessment.id}".encode() not in response.getvalue()
+    links = strings(page_of(Client().get(paths[0])), "//a[@download]/@href")
+    assert [link.rpartition("/")[2] for link in links] == ["openacr", "statement"]
+    for name in ("json", "earl", "csv"):  # They name the members who have tested.
+        assert Client().get(f"{report_path(assessment)}/export/{name}").status_code == 404
     client.post(share, {"shared": "off"})
     assert Client().get(paths[0]).status_code == 302
     assert client.post(share, {"shared": "x"}).status_code == 400
     assert browser_of(member_of("Afar")).get(f"/assessment/asm_{'0' * 22}").status_code == 404
+
+
+def test_report_shows_failures_before_other_notes(client: Client, home: Member) -> None:
+    """Regression test: notes of the first ten pages hid the failing one."""
+    fine = (check("image-alt", "pass"),)
+    assessment = assess(home, audit_of(home, {f"/{number}": fine for number in range(14)}), sample_size=14)
+    for number in range(1, 14):
+        decide(home, assessment, number, "3.3.1", "not_applicable", note=f"Nothing to enter, {number}.")
+    decide(home, assessment, 14, "3.3.1", "failed", note="The message names no field.")
+    row = "//tr[contains(., 'The message names no field.')]"
+    (cell,) = page_of(client.get(report_path(assessment))).xpath(f"{row}//td[@class='notes']")
+    notes = [" ".join(note.text_content().split()) for note in cell.xpath("./p[@class='text']")]
+    assert notes[0] == "Page 14: The message names no field."
+    assert len(notes) == 10
 
 
 def test_documents_are_downloaded(client: Client, home: Member, assessment: Assessment) -> None:
