@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from datetime import timedelta
+
 import pytest
 from django.test import Client
 from django.utils import timezone
@@ -12,9 +15,11 @@ from accounts.mailing.topics import subscribed
 from accounts.models import ActivityEvent, Membership, User
 from accounts.services import AccountRefused
 from accounts.visible_sites import InvalidLimit, parse_limits, visible_sites_of
+from reports.models import Mute
 from sites.models import ListEntry, SiteList, SiteState
 from tests.factories import Member, browser_of, finished_scan, member_of, person_of
-from tests.populated_audits import make_audit
+from tests.populated_audits import look_at, make_audit, make_pages
+from tests.responses import ClientResponse
 
 OWN, OTHER = "shop.example.com", "bakery.example.org"
 
@@ -128,6 +133,50 @@ def test_audit_of_listed_pages_is_not_shown_to_limited_members(home: Member) -> 
     client = limited(home, OWN)
     assert client.get(f"/audit/{own.id}").status_code == 200
     assert client.get(f"/audit/{listed.id}").status_code == 404
+
+
+def test_table_of_sites_does_not_reveal_the_rank_of_another_site(home: Member) -> None:
+    for host in (f"aaa.{OWN}", OTHER, f"zzz.{OWN}"):
+        state_of(home, host)
+    client = limited(home, f"*.{OWN}")
+    for sort in ("name", "state"):
+        hosts = [
+            re.findall(r'href="/o/home/sites/([^"?]+)"', client.get(f"/o/home/sites/?sort={sort}&after={host}").text)
+            for host in (OTHER, "unknown.example")
+        ]
+        assert hosts[0] == hosts[1] != []
+
+
+@pytest.mark.parametrize("is_limited", [False, True])
+def test_limited_members_do_not_see_why_and_by_whom_findings_are_muted(home: Member, is_limited: bool) -> None:
+    author = person_of(home, "owner", "author@people.test")
+    scan = finished_scan(home, url=f"https://{OWN}/")
+    audit = make_audit(home, kind="site", url=f"https://{OWN}/", max_pages=1)
+    look_at(make_pages(audit, [f"https://{OWN}/"])[0], timezone.now())
+    check = scan.report.export_json["categories"][0]["checks"][0]["id"]
+    checks = {check, *audit.findings.values_list("check_id", flat=True)}
+    for check in checks:
+        Mute.objects.create(
+            organization=home.organization,
+            check_id=check,
+            host=OWN,
+            reason=f"As for {OTHER}.",
+            created_by=author,
+            created_at=timezone.now(),
+            expires_at=timezone.now() + timedelta(days=9),
+        )
+    client = limited(home, *([OWN] if is_limited else []))
+    paths = [f"/report/{scan.id}", f"/audit/{audit.id}"]
+    paths += [f"{path}/export/{ending}" for path in paths for ending in ("json", "sarif", "csv")]
+    texts = {path: content_of(client.get(path)) for path in paths}
+    assert all("uted" in texts[path] for path in paths[:2])
+    told = {path for path, text in texts.items() if f"As for {OTHER}." in text or "author@people.test" in text}
+    assert bool(told) is not is_limited
+    assert is_limited or set(paths[:2]) <= told
+
+
+def content_of(response: ClientResponse) -> str:
+    return (b"".join(response) if response.streaming else response.content).decode()
 
 
 def test_change_of_limits_takes_effect_at_the_next_request(home: Member) -> None:

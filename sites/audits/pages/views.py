@@ -19,7 +19,7 @@ from django_htmx.http import HttpResponseClientRefresh
 
 from accounts.branding import branding_of
 from accounts.identity.freshness import session_suffices
-from accounts.shared_pages import readers_sentence, require_visible, surroundings
+from accounts.shared_pages import readers_sentence, require_visible, sees_everything, surroundings
 from infrastructure.web.cards import responses as cards
 from reports.conformance_files import conformance_file
 from reports.mutes.services import active_mutes
@@ -60,7 +60,7 @@ def audit(request: HttpRequest, visible: VisibleAudit) -> HttpResponse:
         return render(request, "sites/audits/expired.html", context, status=404)
     audit_row, scans, shown = context["audit"], context["scans"], context["shown"]
     active = active_mutes(audit_row.organization_id, visible.now)
-    mutes = AuditMutes(audit_row, active, shows_rules=visible.membership is not None)
+    mutes = AuditMutes(audit_row, active, shows_rules=sees_everything(visible.membership))
     shows_pages = request.GET.get("show") == "pages"
     findings = (
         None if audit_row.kind == Audit.Kind.PAGE or shows_pages else audit_findings.findings(audit_row, shown, mutes)
@@ -117,7 +117,7 @@ def export(request: HttpRequest, visible: VisibleAudit, export_format: str) -> H
     if export_format not in exports.WRITERS or not audit_row.is_final or not audit_row.is_kept:
         return _not_found(request)
     mutes = AuditMutes(
-        audit_row, active_mutes(audit_row.organization_id, visible.now), shows_rules=visible.membership is not None
+        audit_row, active_mutes(audit_row.organization_id, visible.now), shows_rules=sees_everything(visible.membership)
     )
     pieces = exports.export(audit_row, export_format, mutes)
     response = StreamingHttpResponse(pieces, content_type=FORMATS[export_format].media_type)
