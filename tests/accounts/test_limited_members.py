@@ -18,7 +18,7 @@ from accounts.visible_sites import InvalidLimit, parse_limits, visible_sites_of
 from reports.models import Mute
 from sites.models import ListEntry, SiteList, SiteState
 from tests.factories import Member, browser_of, finished_scan, member_of, person_of
-from tests.populated_audits import look_at, make_audit, make_pages
+from tests.populated_audits import look_at, make_audit, make_pages, release
 from tests.responses import ClientResponse
 
 OWN, OTHER = "shop.example.com", "bakery.example.org"
@@ -108,13 +108,12 @@ def test_limited_member_sees_own_sites_scans_and_reports(home: Member) -> None:
         page = client.get(path).content.decode()
         assert OWN in page
         assert OTHER not in page
-        assert "/monitors/" not in page
+        assert "/lists/" not in page
     assert client.get(f"/o/home/sites/{OWN}").status_code == 200
     assert client.get(f"/o/home/sites/{OTHER}").status_code == 404
     report = client.get(f"/report/{scans[OWN].id}").content.decode()
     assert "Bad thing found" in report
     assert "/mutes/" not in report
-    assert "/monitors/" not in report
     assert client.get(f"/report/{scans[OTHER].id}").status_code == 404
 
 
@@ -128,11 +127,20 @@ def test_limited_member_scans_own_sites_only(home: Member) -> None:
     assert f"You can scan only your own sites in Home: {OWN}." in response.content.decode()
 
 
-def test_audit_of_listed_pages_is_not_shown_to_limited_members(home: Member) -> None:
-    own, listed = make_audit(home, url=f"https://{OWN}/"), make_audit(home, kind="pages", url=f"https://{OWN}/")
+def test_audit_of_listed_pages_is_visible_if_all_their_sites_are(home: Member) -> None:
+    own, mixed = (make_audit(home, kind="pages", url=f"https://{OWN}/", max_pages=2) for _ in range(2))
+    for audit, host in ((own, OWN), (mixed, OTHER)):
+        make_pages(audit, [f"https://{OWN}/", f"https://{host}/page"])
     client = limited(home, OWN)
-    assert client.get(f"/audit/{own.id}").status_code == 200
-    assert client.get(f"/audit/{listed.id}").status_code == 404
+    scans = client.get("/o/home/scans/").text
+    for audit, is_visible in ((own, True), (mixed, False)):
+        assert (client.get(f"/audit/{audit.id}").status_code == 200) is is_visible
+        assert (audit.id in scans) is is_visible
+        form = client.get(f"/o/home/monitors/new?of={audit.id}")
+        assert (form.status_code == 200) is is_visible
+        page = audit.pages.earliest("position")
+        (scan,) = release(page, timezone.now())[:1]
+        assert (audit.id in client.get(f"/report/{scan.id}").text) is is_visible
 
 
 def test_table_of_sites_does_not_reveal_the_rank_of_another_site(home: Member) -> None:
@@ -194,8 +202,8 @@ def test_limit_in_one_organization_does_not_restrict_another(home: Member) -> No
     Membership.objects.create(organization=agency.organization, user=user, role="owner")
     own = finished_scan(agency, url=f"https://{OTHER}/")
     foreign = finished_scan(home, url=f"https://{OTHER}/")
-    assert client.get("/o/agency/monitors/").status_code == 200
-    assert client.get("/o/home/monitors/").status_code == 403
+    assert client.get("/o/agency/lists/").status_code == 200
+    assert client.get("/o/home/lists/").status_code == 403
     assert client.get(f"/report/{own.id}").status_code == 200
     assert client.get(f"/report/{foreign.id}").status_code == 404
 

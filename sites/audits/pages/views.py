@@ -197,13 +197,14 @@ def _context(request: HttpRequest, visible: VisibleAudit) -> dict[str, Any]:
     selected = request.GET.get("type", "")
     default_type = audit_page.default_type(audit_row, scans) if is_single_page else ""
     shown = selected if selected in audit_row.types else default_type
-    surrounding = surroundings(visible)
-    is_linked_run = surrounding["sees_everything"] and audit_row.run_of == "monitor"
+    is_monitor_run = audit_row.run_of == "monitor"
     return {
-        **surrounding,
+        **surroundings(visible),
         "audit": audit_row,
         "branding": branding_of(audit_row.organization_id),
-        "monitor": audit_page.monitor_of(audit_row) if is_linked_run else None,
+        "monitor": audit_page.monitor_of(audit_row, visible.membership)
+        if visible.membership and is_monitor_run
+        else None,
         "link": safe_link(audit_row.url),
         "scans": scans,
         "shown": shown,
