@@ -17,8 +17,8 @@ from sites.monitors import notices
 from sites.recipients import members_of, readers_of, recipients_of
 from tests.factories import Member, person_of
 from tests.sites.monitors.cast import make_monitor
-from tests.sites.monitors.test_grouping import BAD, BEGIN, GOOD, HOUR, MINUTE, make_monitors, run_monitors, send_alerts
-from tests.sites.monitors.watching import ScriptedSite
+from tests.sites.monitors.test_grouping import BAD, GOOD, HOUR, MINUTE, make_monitors, run_monitors, send_alerts
+from tests.sites.monitors.watching import BEGIN, ScriptedSite
 
 OWN, OTHER = "www1.example.com", "www2.example.com"
 
