@@ -120,12 +120,15 @@ def memberships_of_user(user: User | AnonymousUser) -> QuerySet[Membership]:
     return Membership.objects.filter(user=user)
 
 
-def active_members(organization_id: int) -> QuerySet[User]:
+def active_members(organization_id: int, *, includes_limited: bool = False) -> QuerySet[User]:
     """Return the organization's members who may log in and see all sites.
 
-    They can be recipients of e-mails about any of its rows.
+    They can be recipients of e-mails about any of its rows. With `includes_limited`, members who are limited to some
+    sites are included: the caller asks `accounts.visible_sites` what they may see.
     """
-    memberships = Membership.objects.filter(organization_id=organization_id, limited_to=[])
+    memberships = Membership.objects.filter(organization_id=organization_id)
+    if not includes_limited:
+        memberships = memberships.filter(limited_to=[])
     return User.objects.filter(membership__in=memberships, is_active=True, closed_at=None)
 
 

@@ -15,6 +15,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from accounts import access, activity, mail
+from accounts.mailing import outbox
 from accounts.models import INVITATION_LIFETIME, RANKS, Invitation, Membership, User
 from accounts.services import AccountRefused, lock
 from infrastructure.mail_addresses import NormalForm, normal_form, spellings, with_normal_domain
@@ -77,6 +78,7 @@ def limit_member(*, actor: Membership, subject: Membership, limits: Sequence[str
     changed = {"from": ", ".join(subject.limited_to) or ALL_SITES, "to": ", ".join(limits) or ALL_SITES}
     subject.limited_to = list(limits)
     subject.save(update_fields=["limited_to"])
+    outbox.withdraw_all(subject.user, subject.organization)
     activity.record_by_member(actor, "member.limited", subject.user.email, sites=changed)
 
 
@@ -226,6 +228,7 @@ def accept_invitation(*, invitation: Invitation, user: User) -> Membership:
         defaults={"role": invitation.role, "limited_to": invitation.limited_to},
     )
     if is_new_member:
+        outbox.withdraw_all(user, invitation.organization)
         activity.record(invitation.organization, user, "member.joined", role=invitation.role)
     return membership
 

@@ -99,9 +99,16 @@ def surroundings(visible: VisibleObject) -> dict[str, Any]:
         "shell": "shell.html" if visible.membership else "base.html",
         "is_member": visible.membership is not None,
         "may_scan": visible.membership is not None and visible.membership.is_member,
-        # A member who is limited to some sites cannot open the pages of monitors and mutes.
-        "sees_everything": visible.membership is not None and not visible.membership.is_limited,
+        "sees_everything": sees_everything(visible.membership),
     }
+
+
+def sees_everything(membership: Membership | None) -> bool:
+    """Return True for a member who is not limited to some sites.
+
+    Only they can open the pages of mutes, and see the reasons of mutes, which may name other sites or members.
+    """
+    return membership is not None and not membership.is_limited
 
 
 def readers_sentence(membership: Membership | None, *, is_shared: bool) -> str:

@@ -20,6 +20,8 @@ MAX_LIMITS = 100
 MAX_LIMIT_LENGTH = 300
 MAX_TAG_LENGTH = 60
 TAG, SUBDOMAINS = "tag:", "*."
+# Regular expression of PostgreSQL for the host of a canonical URL, with its port unless it is the scheme's default.
+HOST_IN_URL = "^https?://([^/?#]+)"
 
 
 class InvalidLimit(ValueError):
@@ -43,6 +45,10 @@ class VisibleSites:
         """Return True if the member may see the URL's host. `url` is canonical."""
         return self.allows(Url.of(url).host_and_port)
 
+    def allows_urls(self, urls: Iterable[str]) -> bool:
+        """Return True if the member may see the hosts of all URLs, which are canonical."""
+        return all(map(self.allows_url, urls))
+
     @property
     def condition(self) -> Q:
         """Query condition for rows with a column `host`."""
@@ -65,6 +71,11 @@ class VisibleSites:
             f" WHERE right({column}, length(suffix)) = suffix))"
         )
         return condition, {"scope_hosts": sorted(self.hosts), "scope_suffixes": list(self.suffixes)}
+
+    def urls_sql(self, column: str) -> tuple[str, dict[str, Any]]:
+        """Return an SQL condition that the hosts of all URLs in an array are visible, and its parameters."""
+        condition, parameters = self.sql(f"substring(url FROM '{HOST_IN_URL}')")
+        return f"NOT EXISTS (SELECT FROM unnest({column}) AS url WHERE {condition} IS NOT TRUE)", parameters
 
 
 HostsOfTags = Callable[[int, Sequence[str]], Iterable[str]]

@@ -124,12 +124,13 @@ ENDS = """
     ORDER BY 4 NULLS LAST, 3
 """
 
-# Monitors without a member who gets their e-mails. They may still notify webhooks, so those that do not come first.
+# Monitors without a member who sees all sites and gets their e-mails. They may still notify members who are limited to
+# some sites, and webhooks, so those without webhooks come first.
 WITHOUT_READERS = """
     SELECT monitor.id FROM sites_monitor AS monitor
     WHERE monitor.organization_id = ANY(%(organizations)s) AND monitor.paused_at IS NULL AND NOT EXISTS (
         SELECT FROM accounts_membership AS membership JOIN accounts_user AS person ON person.id = membership.user_id
-        WHERE membership.organization_id = monitor.organization_id AND person.is_active
+        WHERE membership.organization_id = monitor.organization_id AND person.is_active AND membership.limited_to = '{}'
             AND membership.user_id = ANY(monitor.recipients) AND NOT EXISTS (
                 SELECT FROM accounts_unsubscription AS unsubscription
                 WHERE unsubscription.user_id = person.id

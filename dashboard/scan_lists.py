@@ -19,6 +19,7 @@ from dashboard.entries import AUDIT_COLUMNS, SCAN_COLUMNS, Entry, entries
 from infrastructure.web import keyset
 from infrastructure.web.keyset import search_text
 from scans.models import Scan
+from sites.audits.visibility import visible_audits
 from sites.models import UNFINISHED, Audit
 
 PAGE_SIZE = 25
@@ -108,8 +109,7 @@ def entry_page(organization_id: int, query: Mapping[str, str], scope: VisibleSit
     type, status = type if type in Scan.Type.values else "", status if status in FILTERS else ""
     audits, scans = _audits(organization_id), _single_scans(organization_id)
     if scope is not None:
-        # An audit of listed pages may have several sites.
-        audits = audits.filter(scope.url_condition).exclude(kind=Audit.Kind.PAGES)
+        audits = visible_audits(audits, scope)
         scans = scans.filter(scope.condition)
     has_monitors = query.get("monitors") == "yes"
     if not has_monitors:

@@ -95,17 +95,14 @@ class SiteTable:
 def site_table(organization_id: int, query: Mapping[str, str], scope: VisibleSites | None = None) -> SiteTable:
     """Return a page of the sites that the member may see and that match the filters, ignoring invalid ones."""
     filters = _filters(query)
-    conditions = _conditions(filters, organization_id)
-    if scope is not None:
-        condition, parameters = scope.sql("state.host")
-        conditions[condition] = parameters
+    condition, visible = scope.sql("state.host") if scope is not None else ("TRUE", {})
     page = sorted_page(
-        SOURCE,
+        SOURCE.within(condition),
         query,
-        conditions=conditions,
+        conditions=_conditions(filters, organization_id),
         filters=filters,
         size=PAGE_SIZE,
-        fetch=lambda sql, **parameters: access.fetch_rows(sql, organization_id, **parameters),
+        fetch=lambda sql, **parameters: access.fetch_rows(sql, organization_id, **visible, **parameters),
     )
     states = {row.host: row for row in access.rows(SiteState, organization_id).filter(host__in=page.rows)}
     found = [states[host] for host in page.rows if host in states]

@@ -39,7 +39,7 @@ from sites.audits.services import cancel_audit, find_audit
 from sites.audits.visibility import may_see_audit
 from sites.badges.services import badge_of_page
 from sites.models import Audit
-from sites.monitors.pages.lists import latest_changes
+from sites.monitors.pages.latest_changes import latest_changes
 from sites.pages.estimates import estimate
 from sites.pages.forms import ScanForm
 from sites.pages.starting import start, start_again

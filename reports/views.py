@@ -20,7 +20,7 @@ from django_htmx.http import HttpResponseClientRefresh
 
 from accounts.branding import branding_of
 from accounts.identity.freshness import session_suffices
-from accounts.shared_pages import require_visible, surroundings
+from accounts.shared_pages import require_visible, sees_everything, surroundings
 from infrastructure.web.cards import responses as cards
 from reports.conformance_files import conformance_file
 from reports.mutes.services import active_mutes
@@ -175,7 +175,7 @@ def export(request: HttpRequest, visible: VisibleScan, export_format: str) -> Ht
         return _not_found(request)
     chosen_format = FORMATS[export_format]
     mutes = active_mutes(visible.scan.organization_id, visible.now) if chosen_format.has_mutes else NO_MUTES
-    if not visible.membership:
+    if not sees_everything(visible.membership):
         mutes = mutes.hide_reasons()
     content = chosen_format.render(export_text, mutes.findings, check_pages())
     response = HttpResponse(content, content_type=chosen_format.media_type)

@@ -51,9 +51,10 @@ class VisibleScan:
         Visitors without membership get the audit only if it is shared.
         """
         audit = self.scan.audit_page.audit if self.scan.audit_page else None
-        # An audit of listed pages may have several sites.
-        if audit is not None and self.membership and self.membership.is_limited and audit.kind == "pages":
-            return None
+        if audit is not None and audit.kind == "pages" and self.membership:
+            scope = visible_sites_of(self.membership)
+            if scope is not None and not scope.allows_urls(audit.pages.values_list("url", flat=True)):
+                return None
         return audit if audit is not None and (self.membership or audit.shared_at) else None
 
     @property

@@ -6,18 +6,19 @@ Members are notified by e-mail. Webhooks receive events.
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
 from django.contrib.postgres.expressions import ArraySubquery
-from django.db.models import OuterRef, QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from accounts import access
 from accounts.authentication import Caller
-from accounts.models import ApiKey, Unsubscription
+from accounts.models import ApiKey, Membership, Unsubscription, User
+from accounts.visible_sites import VisibleSites, visible_sites_of
 from infrastructure.api.errors import InvalidParams
 from infrastructure.api.inputs import Nested, Parsed, refusal_as_error
 from infrastructure.mail_addresses import normal_form
@@ -84,21 +85,47 @@ def receivers_of(row: Monitor | SiteList) -> QuerySet[Webhook]:
     return webhooks if row.webhook_ids is None else webhooks.filter(id__in=row.webhook_ids)
 
 
+def scopes_of(organization_id: int, person_ids: Collection[int]) -> dict[int, VisibleSites]:
+    """Return the visible sites of those people who are limited to some sites of the organization, by user ID."""
+    memberships = access.rows(Membership, organization_id).filter(user_id__in=person_ids).exclude(limited_to=[])
+    scopes = {membership.user_id: visible_sites_of(membership) for membership in memberships}
+    return {person: scope for person, scope in scopes.items() if scope is not None}
+
+
+def may_receive(row: Monitor | SiteList, scope: VisibleSites | None) -> bool:
+    """Return True if a person with this scope may get e-mails about a monitor or a list.
+
+    `scope` is None for people without a limit. Lists are closed to people who are limited to some sites.
+    """
+    return scope is None or (isinstance(row, Monitor) and scope.allows_urls(row.pages))
+
+
+def readers_of(monitor: Monitor) -> list[User]:
+    """Return the recipients of the monitor's e-mails who are members and may see all of its sites."""
+    members = access.active_members(monitor.organization_id, includes_limited=True)
+    people = list(members.filter(id__in=monitor.recipients))
+    scopes = scopes_of(monitor.organization_id, monitor.recipients) if people else {}
+    return [person for person in people if may_receive(monitor, scopes.get(person.id))]
+
+
 def recipients_of(rows: Sequence[Monitor | SiteList]) -> dict[str, Recipients]:
-    """Return the recipients of an organization's monitors or lists by row ID, in at most three queries."""
+    """Return the recipients of an organization's monitors or lists by row ID.
+
+    Needs at most three queries, and more only if recipients are limited to some sites.
+    """
     if not rows:
         return {}
     organization_id, kind = rows[0].organization_id, type(rows[0])
     person_ids = {person for row in rows for person in row.recipients}
-    people = access.active_members(organization_id).filter(id__in=person_ids).order_by("email")
+    people = access.active_members(organization_id, includes_limited=True).filter(id__in=person_ids).order_by("email")
     general_topics = {alerts_topic(organization_id)} if kind is Monitor else set()
     topics = [*map(topic_of, rows), *general_topics]
     unsubscribed_topics = Unsubscription.objects.filter(user=OuterRef("id"), topic__in=topics).values("topic")
-    members = list(
-        people.annotate(unsubscribed_topics=ArraySubquery(unsubscribed_topics)).values_list(
-            "id", "email", "unsubscribed_topics"
-        )
-    )
+    limited = access.rows(Membership, organization_id).filter(user=OuterRef("id")).exclude(limited_to=[])
+    people = people.annotate(unsubscribed_topics=ArraySubquery(unsubscribed_topics), is_limited=Exists(limited))
+    members = list(people.values_list("id", "email", "unsubscribed_topics", "is_limited"))
+    limited_ids = [person for person, _, _, is_limited in members if is_limited]
+    scopes = scopes_of(organization_id, limited_ids) if limited_ids else {}
     receiver_ids = functools.cache(lambda: set(receivers(organization_id, kind).values_list("id", flat=True)))
 
     def has_receiver(ids: set[str] | None) -> bool:
@@ -109,7 +136,11 @@ def recipients_of(rows: Sequence[Monitor | SiteList]) -> dict[str, Recipients]:
     webhooks = list(stored) if stored_ids else []
     recipients = {}
     for row in rows:
-        row_members = [(email, topics) for person, email, topics in members if person in row.recipients]
+        row_members = [
+            (email, topics)
+            for person, email, topics, _ in members
+            if person in row.recipients and may_receive(row, scopes.get(person))
+        ]
         stopping_topics = {topic_of(row)} | general_topics
         unsubscribed = [email for email, topics in row_members if not stopping_topics.isdisjoint(topics)]
         row_webhooks = None
@@ -136,16 +167,17 @@ def default_recipients(caller: Caller) -> list[int]:
     return list(creators.values_list("id", flat=True))
 
 
-def members_of(organization_id: int, emails: Sequence[str]) -> list[int]:
+def members_of(organization_id: int, emails: Sequence[str], *, includes_limited: bool = False) -> list[int]:
     """Return the user IDs of the members with the e-mail addresses.
 
-    IDs stay valid if a member changes the address.
+    IDs stay valid if a member changes the address. Without `includes_limited`, members who are limited to some sites
+    are refused.
 
     Raises InvalidParams.
     """
     if len(emails) > MAX_EMAILS:
         raise InvalidParams(EMAILS_RULE, "notify.emails")
-    people = access.active_members(organization_id).values_list("id", "email")
+    people = access.active_members(organization_id, includes_limited=includes_limited).values_list("id", "email")
     members = {normal_form(email): id for id, email in people}
     for position, email in enumerate(emails, 1):
         if normal_form(email) not in members:
@@ -164,7 +196,18 @@ class Members(Parsed, serializers.ListField):
         if not isinstance(data, list) or not all(isinstance(email, str) for email in data):
             raise serializers.ValidationError(EMAILS_RULE)
         with refusal_as_error():
-            return members_of(self.context["organization_id"], data)
+            includes_limited = self.context.get("includes_limited", False)
+            return members_of(self.context["organization_id"], data, includes_limited=includes_limited)
+
+
+def refuse_blind_recipients(monitor: Monitor, person_ids: Collection[int]) -> None:
+    """Raise InvalidParams if a new recipient of the monitor is a member who may not see all of its sites."""
+    scopes = scopes_of(monitor.organization_id, person_ids) if person_ids else {}
+    blind = [person for person, scope in scopes.items() if not may_receive(monitor, scope)]
+    if blind:
+        email = User.objects.filter(id__in=blind).order_by("email").values_list("email", flat=True)[0]
+        text = f"notify.emails: {email} is limited to some sites, and cannot see all pages of this monitor."
+        raise InvalidParams(text, "notify.emails")
 
 
 def chosen_webhooks(organization_id: int, webhook_ids: Sequence[str]) -> list[str]:

@@ -477,6 +477,17 @@ SERVES_LIMITED: dict[str, tuple[str, str]] = {
     "o/<slug:organization>/audits/<str:audit_id>/cancel": ("405", "404"),
     "o/<slug:organization>/sites/": ("200", "405"),
     "o/<slug:organization>/sites/<str:host>": ("404", "405"),
+    "o/<slug:organization>/monitors/": ("200", "405"),
+    "o/<slug:organization>/monitors/new": ("200", "400"),
+    # The request selects nothing.
+    "o/<slug:organization>/selected-monitors": ("405", "400"),
+    "o/<slug:organization>/monitors/<str:monitor_id>": ("404", "405"),
+    # Requests without htmx are redirected to the page itself.
+    "o/<slug:organization>/monitors/<str:monitor_id>/live": ("302", "405"),
+    "o/<slug:organization>/monitors/<str:monitor_id>/edit": ("404", "404"),
+    "o/<slug:organization>/monitors/<str:monitor_id>/pause": ("405", "404"),
+    "o/<slug:organization>/monitors/<str:monitor_id>/run": ("405", "404"),
+    "o/<slug:organization>/monitors/<str:monitor_id>/delete": ("404", "404"),
 }
 
 # A permitted POST with these form data changes something.

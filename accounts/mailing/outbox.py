@@ -23,7 +23,7 @@ from accounts.models import Mail, Organization, User
 from infrastructure import queue
 
 
-def post(
+def post(  # noqa: PLR0913 -- The arguments are the parts of an e-mail, by keyword.
     *,
     to: User | Iterable[User],
     template: str,
@@ -32,6 +32,7 @@ def post(
     organization: Organization | None,
     key: str = "",
     context: Mapping[str, Any],
+    includes_limited: bool = False,
 ) -> int:
     """Write an e-mail to every recipient, in the caller's transaction.
 
@@ -40,9 +41,12 @@ def post(
     The templates `emails/<template>.txt` and `.html` get `context` and the variables of `rendering.render`. People can
     unsubscribe from the `topic`: a kind of `topics.WORDS`, a colon and an ID. No e-mail is written to people who have
     unsubscribed, can no longer log in, are not members of `organization` (unless None), or already have a mail with
-    this `key`.
+    this `key`. Members who are limited to some sites get it only with `includes_limited`, which says that the caller
+    has asked what they may see.
     """
-    people = subscribed([to] if isinstance(to, User) else list(to), topic, organization)
+    people = subscribed(
+        [to] if isinstance(to, User) else list(to), topic, organization, includes_limited=includes_limited
+    )
     mails = [
         Mail(
             user=person,
@@ -70,6 +74,15 @@ def withdraw(key: str) -> int:
     Returns how many were deleted.
     """
     deleted, _ = _unsent_mails().filter(key__startswith=f"{key}:").delete()
+    return deleted
+
+
+def withdraw_all(user: User, organization: Organization) -> int:
+    """Delete the person's unsent e-mails of the organization, because they may be about sites that are now hidden.
+
+    Returns how many were deleted.
+    """
+    deleted, _ = _unsent_mails().filter(user=user, organization=organization).delete()
     return deleted
 
 

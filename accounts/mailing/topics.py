@@ -109,27 +109,39 @@ def unsubscribed_topics(user: User) -> list[Subscription]:
     return [Subscription(user, topic, organization, newest) for topic, organization, newest in stopped]
 
 
-def subscribed(people: Iterable[User], topic: str, organization: Organization | None) -> QuerySet[User]:
+def subscribed(
+    people: Iterable[User], topic: str, organization: Organization | None, *, includes_limited: bool = False
+) -> QuerySet[User]:
     """Return the users who can log in, and have not unsubscribed.
 
-    With an organization, they are members who see all of its sites, because its e-mails can be about any site.
+    With an organization, they are members who see all of its sites, because its e-mails can be about any site. With
+    `includes_limited`, they may be limited to some sites: the caller knows that these people may see its subject.
     """
     recipients = User.objects.filter(pk__in=[person.pk for person in people], is_active=True, closed_at=None)
     if organization is not None:
-        unlimited = Membership.objects.filter(organization=organization, limited_to=[], organization__closed_at=None)
-        recipients = recipients.filter(membership__in=unlimited)
+        memberships = Membership.objects.filter(organization=organization, organization__closed_at=None)
+        if not includes_limited:
+            memberships = memberships.filter(limited_to=[])
+        recipients = recipients.filter(membership__in=memberships)
     return recipients.exclude(unsubscriptions__topic=topic).order_by("pk")
 
 
 def obsolete_mails(mails: QuerySet[Mail]) -> QuerySet[Mail]:
-    """Return the e-mails whose recipients have left the organization, were limited to some sites, or unsubscribed."""
-    membership = Membership.objects.filter(organization=OuterRef("organization"), user=OuterRef("user"), limited_to=[])
+    """Return the e-mails whose recipients have left the organization, may not see the subject, or unsubscribed.
+
+    Members who are limited to some sites get e-mails about monitors only, which `outbox.withdraw_all` deletes when
+    their limits change.
+    """
+    membership = Membership.objects.filter(organization=OuterRef("organization"), user=OuterRef("user"))
+    is_about_monitors = Q(topic__startswith="monitor:") | Q(topic__startswith="alerts:")
     stopped = Unsubscription.objects.filter(user=OuterRef("user"), topic=OuterRef("topic"))
     cannot_log_in = (
         Q(user__is_active=False) | Q(user__closed_at__isnull=False) | Q(organization__closed_at__isnull=False)
     )
-    has_left_organization = Q(organization__isnull=False) & ~Exists(membership)
-    return mails.filter(cannot_log_in | has_left_organization | Exists(stopped))
+    sees_all_sites = Exists(membership.filter(limited_to=[]))
+    may_see = sees_all_sites | (is_about_monitors & Exists(membership))
+    may_not_see = Q(organization__isnull=False) & ~may_see
+    return mails.filter(cannot_log_in | may_not_see | Exists(stopped))
 
 
 def digest_of(membership: Membership) -> Subscription:

@@ -7,7 +7,7 @@ order. So values of any type can be sorted, and links stay short.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlencode
 
@@ -34,6 +34,10 @@ class Source:
     scope: str
     id: str
     keys: Mapping[str, str]
+
+    def within(self, condition: str) -> Source:
+        """Return the source of those rows only that meet an SQL condition. Links cannot refer to any other row."""
+        return replace(self, scope=f"{self.scope} AND {condition}")
 
     @property
     def default_sort(self) -> str:

@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils.safestring import SafeString
 
 from accounts.roles import page_of
-from accounts.shared_pages import readers_sentence
+from accounts.shared_pages import readers_sentence, sees_everything
 from reports.models import HAS_SCREENSHOT, Report
 from reports.mutes.services import active_mutes
 from reports.page.cached.parts import cached_parts, comparison_html, history_html
@@ -55,7 +55,7 @@ class VisibleReport:
             "report": self.report,
             "preview": preview_of(self.scan),
             "muted_by": membership.organization.name if membership else "the organization that owns it",
-            "muted_url": page_of(membership, "mutes") if membership and not membership.is_limited else "",
+            "muted_url": page_of(membership, "mutes") if membership and sees_everything(membership) else "",
             "formats": FORMATS,
             "is_shared": self.is_shared,
             "tabs": self.tabs,

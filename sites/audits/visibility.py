@@ -10,14 +10,17 @@ from datetime import datetime
 
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
+from django.db.models import Exists, OuterRef, QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 
 from accounts import access, activity, roles
 from accounts.identity import requirements
 from accounts.models import Membership
-from accounts.visible_sites import visible_sites_of
-from sites.models import Audit
+from accounts.visible_sites import VisibleSites, visible_sites_of
+from infrastructure.api.errors import InvalidParams
+from sites.audits.requests import AuditRequest
+from sites.models import Audit, AuditPage
 from website_scan.ids import is_id
 
 
@@ -34,9 +37,26 @@ class VisibleAudit:
 
 
 def may_see_audit(membership: Membership, audit: Audit) -> bool:
-    """Return True unless the member is limited to other sites. Audits of listed pages may have several sites."""
+    """Return True unless the member is limited to other sites. All sites of listed pages must be visible."""
     scope = visible_sites_of(membership)
-    return scope is None or (audit.kind != Audit.Kind.PAGES and scope.allows_url(audit.url))
+    return (
+        scope is None or visible_audits(access.rows(Audit, audit.organization_id).filter(id=audit.id), scope).exists()
+    )
+
+
+def visible_audits(audits: QuerySet[Audit], scope: VisibleSites) -> QuerySet[Audit]:
+    """Return the audits of which a limited member may see all sites. Only audits of listed pages may have several."""
+    hidden_pages = AuditPage.objects.filter(audit=OuterRef("pk")).exclude(scope.url_condition)
+    return audits.filter(scope.url_condition).exclude(Exists(hidden_pages), kind=Audit.Kind.PAGES)
+
+
+def refuse_other_sites(membership: Membership, audit_request: AuditRequest) -> None:
+    """Raise InvalidParams if the audit has pages of sites that the member may not see."""
+    scope = visible_sites_of(membership)
+    if scope is None or scope.allows_urls(target.url for target in audit_request.targets):
+        return
+    sites = ", ".join(membership.limited_to)
+    raise InvalidParams(f"You can scan only your own sites in {membership.organization}: {sites}.", "url")
 
 
 def find_visible_audit(request: HttpRequest, audit_id: str) -> VisibleAudit | None:

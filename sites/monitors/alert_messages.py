@@ -8,6 +8,7 @@ from typing import Any
 from django.conf import settings
 from django.urls import reverse
 
+from accounts import access
 from accounts.mailing import outbox
 from accounts.models import Organization, User
 from scans.check_catalogue import check_pages
@@ -47,15 +48,17 @@ def mail_alert(person: User, organization: Organization, monitors: Sequence[Moni
     is_single = len({monitor.id for monitor in monitors}) == 1
     topic = topic_of(first) if is_single else alerts_topic(organization.pk)
     listed = (*data["problems"], *data["ended"], *data["ended_meanwhile"])
+    # The form for muting is closed to members who are limited to some sites.
+    may_mute = access.active_members(organization.pk).filter(pk=person.pk).exists()
     context: dict[str, Any] = {
         "headline": data["headline"],
         "own_site": next(site["site"] for problem in listed for site in problem["sites"]),
         "sections": [
-            ("", _for_mail(organization, data["problems"], "problems"), data["more"]["problems"]),
-            ("No longer a problem", _for_mail(organization, data["ended"], "ended"), data["more"]["ended"]),
+            ("", _for_mail(organization, data["problems"], has_mute_url=may_mute), data["more"]["problems"]),
+            ("No longer a problem", _for_mail(organization, data["ended"]), data["more"]["ended"]),
             (
                 "Began and ended since the last message",
-                _for_mail(organization, data["ended_meanwhile"], "ended_meanwhile"),
+                _for_mail(organization, data["ended_meanwhile"]),
                 data["more"]["ended_meanwhile"],
             ),
         ],
@@ -65,17 +68,26 @@ def mail_alert(person: User, organization: Organization, monitors: Sequence[Moni
     if is_single:
         context["topic_words"] = f"about the monitor {first.name} of {organization}"
     return outbox.post(
-        to=person, template="alert", subject=data["headline"], topic=topic, organization=organization, context=context
+        to=person,
+        template="alert",
+        subject=data["headline"],
+        topic=topic,
+        organization=organization,
+        context=context,
+        # Recipients of alerts may see all sites of the monitors.
+        includes_limited=True,
     )
 
 
-def _for_mail(organization: Organization, problems: Iterable[AlertProblem], section: str) -> list[dict[str, Any]]:
-    """Return problems with links to their check and to the form for muting them."""
+def _for_mail(
+    organization: Organization, problems: Iterable[AlertProblem], *, has_mute_url: bool = False
+) -> list[dict[str, Any]]:
+    """Return problems with links to their check, and if `has_mute_url` is True, to the form for muting them."""
     return [
         {
             **problem,
             "check_url": page_url(check_pages(), problem["check"]) if problem["check"] else "",
-            "mute_url": _mute_url(organization, problem) if section == "problems" else "",
+            "mute_url": _mute_url(organization, problem) if has_mute_url else "",
         }
         for problem in problems
     ]

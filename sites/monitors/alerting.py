@@ -13,7 +13,7 @@ from django.db.models import Q
 from accounts import access
 from sites.models import Alert, Cause, Monitor, MonitorRun
 from sites.monitors.causes import CauseReport, outage_reports
-from sites.recipients import receivers_of
+from sites.recipients import readers_of, receivers_of
 from webhooks.models import EventKind, Webhook
 from website_scan.priority import SEVERITY_RANK
 from website_scan.report_json import ExportedError
@@ -39,7 +39,7 @@ def record_alerts(run: MonitorRun, kind: EventKind, reports: Sequence[CauseRepor
     alerted_ends = [report for report in ends if report.sends_alert][:MAX_CAUSES_PER_RUN]
     if not (beginnings or alerted_ends):
         return
-    people = list(access.active_members(monitor.organization_id).filter(id__in=monitor.recipients))
+    people = readers_of(monitor)
     webhooks = [webhook for webhook in receivers_of(monitor) if _is_subscribed(webhook, kind)]
     recipients: list[dict[str, object]] = [{"user": person} for person in people]
     recipients += [{"webhook": webhook} for webhook in webhooks]

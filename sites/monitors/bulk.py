@@ -1,6 +1,7 @@
 """Services that change, run and delete many monitors of an organization.
 
-Each service runs in one transaction with a fixed number of statements, and skips IDs of monitors that do not exist.
+Each service runs in one transaction with a fixed number of statements. It skips IDs of monitors that do not exist, and
+of monitors that the caller, a member who is limited to some sites, may not see.
 Callers with more than BATCH_SIZE IDs call it once for each batch.
 """
 
@@ -14,10 +15,12 @@ from django.utils import timezone
 from accounts import access, activity
 from accounts.access import Lock
 from accounts.authentication import Caller
+from accounts.visible_sites import visible_sites_of
 from infrastructure import queue
 from sites.models import Monitor, MonitorRun
 from sites.monitors.requests import SCHEDULE_FIELDS, MonitorRequest
 from sites.monitors.services import apply_change, change_event, requested_run
+from sites.monitors.visibility import may_see_monitor
 
 BATCH_SIZE = 200
 # Deleting a monitor deletes up to hundreds of runs with their states and alerts.
@@ -74,9 +77,14 @@ def delete_monitors(*, caller: Caller, ids: Sequence[str]) -> int:
 
 
 def _locked(caller: Caller, ids: Sequence[str], lock: Lock) -> list[Monitor]:
-    """Lock the organization's monitors with these IDs, in the order of the IDs to prevent deadlocks."""
+    """Lock the organization's monitors with these IDs, in the order of the IDs to prevent deadlocks.
+
+    Returns those that the caller may see. A monitor's pages may have changed since the caller selected it.
+    """
     rows = access.rows(Monitor, caller.organization_id).select_related("organization__tier").filter(id__in=ids)
-    return list(rows.select_for_update(of=("self",), no_key=lock is Lock.CHANGE).order_by("id"))
+    monitors = list(rows.select_for_update(of=("self",), no_key=lock is Lock.CHANGE).order_by("id"))
+    scope = visible_sites_of(caller.member) if caller.member else None
+    return [monitor for monitor in monitors if may_see_monitor(monitor, scope)]
 
 
 def _enqueue(runs: Sequence[MonitorRun]) -> None:

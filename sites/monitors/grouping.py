@@ -24,7 +24,7 @@ from infrastructure.postgresql.statements import fetch
 from sites.models import Alert, Cause
 from sites.monitors.alert_messages import alert_data, mail_alert
 from sites.monitors.maintenance import Maintenance
-from sites.recipients import alerts_topic, topic_of
+from sites.recipients import alerts_topic, may_receive, scopes_of, topic_of
 from webhooks import events
 from webhooks.models import EventKind, Webhook
 from website_scan.findings import CRITICAL
@@ -132,17 +132,25 @@ def _without(alerts: Sequence[Alert], others: Sequence[Alert]) -> list[Alert]:
 def _wanted_alerts(user: User | None, recipient: Recipient, alerts: list[Alert]) -> list[Alert]:
     """Return the alerts whose recipient still wants them.
 
-    People may have left, unsubscribed, or been removed from a monitor's recipients.
+    People may have left, unsubscribed, been limited to other sites, or been removed from a monitor's recipients.
     """
     if user is None:
         return alerts
-    if not access.active_members(recipient.organization_id).filter(id=user.id).exists():
+    members = access.active_members(recipient.organization_id, includes_limited=True)
+    if not members.filter(id=user.id).exists():
         return []
+    scope = scopes_of(recipient.organization_id, [user.id]).get(user.id)
     topics = {topic_of(alert.monitor) for alert in alerts} | {alerts_topic(recipient.organization_id)}
     stopped = set(Unsubscription.objects.filter(user=user, topic__in=topics).values_list("topic", flat=True))
     if alerts_topic(recipient.organization_id) in stopped:
         return []
-    return [alert for alert in alerts if user.id in alert.monitor.recipients and topic_of(alert.monitor) not in stopped]
+    return [
+        alert
+        for alert in alerts
+        if user.id in alert.monitor.recipients
+        and topic_of(alert.monitor) not in stopped
+        and may_receive(alert.monitor, scope)
+    ]
 
 
 def _outside_quiet_hours(user: User | None, alerts: list[Alert], now: datetime) -> list[Alert]:

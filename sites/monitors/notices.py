@@ -16,7 +16,7 @@ from accounts.models import Organization, User
 from sites.models import Monitor, MonitorRun
 from sites.models.stored_json import RunScore
 from sites.monitors.headlines import DASH
-from sites.recipients import topic_of
+from sites.recipients import readers_of, topic_of
 from website_scan.messages import counted
 from website_scan.timestamps import timestamp
 
@@ -78,7 +78,8 @@ def _mail_certificate_reminder(monitor: Monitor, now: datetime) -> int:
 
 def _mail(monitor: Monitor, template: str, subject: str, key: str, data: Mapping[str, object]) -> int:
     return outbox.post(
-        to=User.objects.filter(pk__in=monitor.recipients),
+        to=readers_of(monitor),
+        includes_limited=True,
         template=template,
         subject=subject,
         topic=topic_of(monitor),

@@ -183,7 +183,7 @@ def parse_change(body: Mapping[str, Any], policy: Policy, monitor: Monitor) -> M
 def _parse(
     serializer: type[MonitorFieldsSerializer], body: Mapping[str, Any], policy: Policy, tier: Tier, **context: Any
 ) -> MonitorRequest:
-    limits = {"tier": tier, "pages_per_audit": tier.pages_per_audit}
+    limits = {"tier": tier, "pages_per_audit": tier.pages_per_audit, "includes_limited": True}
     request: MonitorRequest = serializer.judged(body, policy=policy, **limits, **context)
     return request
 

@@ -27,11 +27,12 @@ from sites.models.monitor import new_monitor_id
 from sites.monitors.alerts import DEFAULT_ALERT
 from sites.monitors.requests import SCHEDULE_FIELDS, MonitorRequest, audit_columns, is_shorter
 from sites.monitors.schemas import MonitorJson, monitor_json_of
-from sites.recipients import default_recipients
+from sites.recipients import default_recipients, refuse_blind_recipients
 from sites.resources import MONITOR
 from sites.schedule import Schedule
 from website_scan.errors import Refusal
 from website_scan.messages import counted
+from website_scan.urls import host_and_port_of
 
 # A monitor takes an audit that ended within this time as its first result.
 MAX_AGE_OF_FIRST_RESULT = timedelta(hours=1)
@@ -97,6 +98,7 @@ def _create(caller: Caller, request: MonitorRequest, audit: AuditRequest) -> Mon
             **credential_columns(audit.credentials),
         )
         _set_columns(monitor, {"name": audit.targets[0].host, "alert": dict(DEFAULT_ALERT), **request.columns})
+        refuse_blind_recipients(monitor, request.columns.get("recipients", ()))
         _set_next_run(monitor, organization.tier, now, is_paused=bool(request.is_paused))
         monitor.save()
         if not monitor.is_paused:
@@ -158,7 +160,7 @@ def _refuse_over_monitor_limit(organization: Organization) -> None:
 def change_monitor(*, caller: Caller, monitor: Monitor, request: MonitorRequest) -> Monitor:
     """Apply the requested changes and return the changed monitor.
 
-    Raises NotFound.
+    Raises NotFound, and InvalidParams as `apply_change` does.
     """
     with transaction.atomic():
         # Lock order: the monitor before its runs and its organization.
@@ -172,12 +174,17 @@ def change_monitor(*, caller: Caller, monitor: Monitor, request: MonitorRequest)
 
 
 def apply_change(monitor: Monitor, request: MonitorRequest, now: datetime) -> list[str]:
-    """Apply the requested changes to a locked monitor without saving it, and return the names of changed fields."""
+    """Apply the requested changes to a locked monitor without saving it, and return the names of changed fields.
+
+    Raises InvalidParams if a new recipient may not see all pages of the changed monitor.
+    """
     before = {name: getattr(monitor, name) for name in request.columns}
     _set_columns(monitor, request.columns)
     changed = [name for name, value in before.items() if value != getattr(monitor, name)]
     if request.audit is not None:
         changed += _change_target(monitor, request.audit, keeps_credentials=request.keeps_credentials)
+    if "recipients" in changed:
+        refuse_blind_recipients(monitor, set(monitor.recipients) - set(before["recipients"]))
     is_paused = monitor.is_paused if request.is_paused is None else request.is_paused
     if is_paused != monitor.is_paused:
         changed.append("paused")
@@ -212,9 +219,13 @@ def _change_target(monitor: Monitor, audit: AuditRequest, *, keeps_credentials: 
     if has_credentials and not (keeps_credentials and is_same_origin):
         _set_columns(monitor, credential_columns(audit.credentials))
         changed.append("request")
+    hosts_before = set(map(host_and_port_of, monitor.pages))
     _set_columns(monitor, columns)
     if {"kind", "pages"} & set(changed):
         monitor.failing_since = None
+    if hosts_before - set(map(host_and_port_of, monitor.pages)):
+        # The results of a site that the monitor no longer scans are not those of its new site.
+        monitor.scores, monitor.certificate_host, monitor.certificate_expires_at = {}, "", None
     return changed
 
 

@@ -8,12 +8,11 @@ from accounts.authentication import member_caller
 from accounts.models import Membership
 from accounts.roles import MemberRequest
 from accounts.submissions import refuse_over_rate_or_in_maintenance
-from accounts.visible_sites import visible_sites_of
-from infrastructure.api.errors import InvalidParams
 from scans.policy import scan_policy
 from scans.reachability import complete_url, has_scheme
 from sites.audits.requests import AuditRequest, targets_of
 from sites.audits.services import create_audit
+from sites.audits.visibility import refuse_other_sites
 from sites.models import Audit, AuditPage
 from sites.pages.forms import ScanForm
 
@@ -74,16 +73,7 @@ def start_again(request: MemberRequest, audit: Audit) -> StartedAudit:
     return _create(request.membership, audit_request)
 
 
-def _refuse_other_sites(membership: Membership, audit_request: AuditRequest) -> None:
-    """Raise InvalidParams if the audit has pages of sites that the member may not see."""
-    scope = visible_sites_of(membership)
-    if scope is None or all(scope.allows_url(target.url) for target in audit_request.targets):
-        return
-    sites = ", ".join(membership.limited_to)
-    raise InvalidParams(f"You can scan only your own sites in {membership.organization}: {sites}.", "url")
-
-
 def _create(membership: Membership, audit_request: AuditRequest, note: str = "") -> StartedAudit:
-    _refuse_other_sites(membership, audit_request)
+    refuse_other_sites(membership, audit_request)
     created = create_audit(caller=member_caller(membership), request=audit_request)
     return StartedAudit(created.response["id"], note)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from datetime import timedelta
+
 import pytest
 from django.test import Client
 from django.utils import timezone
@@ -12,9 +15,11 @@ from accounts.mailing.topics import subscribed
 from accounts.models import ActivityEvent, Membership, User
 from accounts.services import AccountRefused
 from accounts.visible_sites import InvalidLimit, parse_limits, visible_sites_of
+from reports.models import Mute
 from sites.models import ListEntry, SiteList, SiteState
 from tests.factories import Member, browser_of, finished_scan, member_of, person_of
-from tests.populated_audits import make_audit
+from tests.populated_audits import look_at, make_audit, make_pages, release
+from tests.responses import ClientResponse
 
 OWN, OTHER = "shop.example.com", "bakery.example.org"
 
@@ -116,13 +121,12 @@ def test_limited_member_sees_own_sites_scans_and_reports(home: Member) -> None:
         page = client.get(path).content.decode()
         assert OWN in page
         assert OTHER not in page
-        assert "/monitors/" not in page
+        assert "/lists/" not in page
     assert client.get(f"/o/home/sites/{OWN}").status_code == 200
     assert client.get(f"/o/home/sites/{OTHER}").status_code == 404
     report = client.get(f"/report/{scans[OWN].id}").content.decode()
     assert "Bad thing found" in report
     assert "/mutes/" not in report
-    assert "/monitors/" not in report
     assert client.get(f"/report/{scans[OTHER].id}").status_code == 404
 
 
@@ -136,11 +140,64 @@ def test_limited_member_scans_own_sites_only(home: Member) -> None:
     assert f"You can scan only your own sites in Home: {OWN}." in response.content.decode()
 
 
-def test_audit_of_listed_pages_is_not_shown_to_limited_members(home: Member) -> None:
-    own, listed = make_audit(home, url=f"https://{OWN}/"), make_audit(home, kind="pages", url=f"https://{OWN}/")
+def test_audit_of_listed_pages_is_visible_if_all_their_sites_are(home: Member) -> None:
+    own, mixed = (make_audit(home, kind="pages", url=f"https://{OWN}/", max_pages=2) for _ in range(2))
+    for audit, host in ((own, OWN), (mixed, OTHER)):
+        make_pages(audit, [f"https://{OWN}/", f"https://{host}/page"])
     client = limited(home, OWN)
-    assert client.get(f"/audit/{own.id}").status_code == 200
-    assert client.get(f"/audit/{listed.id}").status_code == 404
+    scans = client.get("/o/home/scans/").text
+    for audit, is_visible in ((own, True), (mixed, False)):
+        assert (client.get(f"/audit/{audit.id}").status_code == 200) is is_visible
+        assert (audit.id in scans) is is_visible
+        form = client.get(f"/o/home/monitors/new?of={audit.id}")
+        assert (form.status_code == 200) is is_visible
+        page = audit.pages.earliest("position")
+        (scan,) = release(page, timezone.now())[:1]
+        assert (audit.id in client.get(f"/report/{scan.id}").text) is is_visible
+
+
+def test_table_of_sites_does_not_reveal_the_rank_of_another_site(home: Member) -> None:
+    for host in (f"aaa.{OWN}", OTHER, f"zzz.{OWN}"):
+        state_of(home, host)
+    client = limited(home, f"*.{OWN}")
+    for sort in ("name", "state"):
+        hosts = [
+            re.findall(r'href="/o/home/sites/([^"?]+)"', client.get(f"/o/home/sites/?sort={sort}&after={host}").text)
+            for host in (OTHER, "unknown.example")
+        ]
+        assert hosts[0] == hosts[1] != []
+
+
+@pytest.mark.parametrize("is_limited", [False, True])
+def test_limited_members_do_not_see_why_and_by_whom_findings_are_muted(home: Member, is_limited: bool) -> None:
+    author = person_of(home, "owner", "author@people.test")
+    scan = finished_scan(home, url=f"https://{OWN}/")
+    audit = make_audit(home, kind="site", url=f"https://{OWN}/", max_pages=1)
+    look_at(make_pages(audit, [f"https://{OWN}/"])[0], timezone.now())
+    check = scan.report.export_json["categories"][0]["checks"][0]["id"]
+    checks = {check, *audit.findings.values_list("check_id", flat=True)}
+    for check in checks:
+        Mute.objects.create(
+            organization=home.organization,
+            check_id=check,
+            host=OWN,
+            reason=f"As for {OTHER}.",
+            created_by=author,
+            created_at=timezone.now(),
+            expires_at=timezone.now() + timedelta(days=9),
+        )
+    client = limited(home, *([OWN] if is_limited else []))
+    paths = [f"/report/{scan.id}", f"/audit/{audit.id}"]
+    paths += [f"{path}/export/{ending}" for path in paths for ending in ("json", "sarif", "csv")]
+    texts = {path: content_of(client.get(path)) for path in paths}
+    assert all("uted" in texts[path] for path in paths[:2])
+    told = {path for path, text in texts.items() if f"As for {OTHER}." in text or "author@people.test" in text}
+    assert bool(told) is not is_limited
+    assert is_limited or set(paths[:2]) <= told
+
+
+def content_of(response: ClientResponse) -> str:
+    return (b"".join(response) if response.streaming else response.content).decode()
 
 
 def test_change_of_limits_takes_effect_at_the_next_request(home: Member) -> None:
@@ -158,8 +215,8 @@ def test_limit_in_one_organization_does_not_restrict_another(home: Member) -> No
     Membership.objects.create(organization=agency.organization, user=user, role="owner")
     own = finished_scan(agency, url=f"https://{OTHER}/")
     foreign = finished_scan(home, url=f"https://{OTHER}/")
-    assert client.get("/o/agency/monitors/").status_code == 200
-    assert client.get("/o/home/monitors/").status_code == 403
+    assert client.get("/o/agency/lists/").status_code == 200
+    assert client.get("/o/home/lists/").status_code == 403
     assert client.get(f"/report/{own.id}").status_code == 200
     assert client.get(f"/report/{foreign.id}").status_code == 404
 

@@ -16,6 +16,7 @@ from django.urls import reverse
 
 from accounts import access
 from accounts.models import Membership
+from accounts.visible_sites import visible_sites_of
 from infrastructure.web import keyset
 from reports.models import HAS_SCREENSHOT, Report
 from reports.page.conformance import conformance_url
@@ -284,9 +285,11 @@ def count_left_out_pages(audit: Audit) -> int:
     return AuditPage.objects.filter(audit=audit, status=AuditPage.Status.LEFT_OUT, results={}).count()
 
 
-def monitor_of(audit: Audit) -> Monitor | None:
-    """Return the monitor that the audit belongs to, or None.
+def monitor_of(audit: Audit, membership: Membership) -> Monitor | None:
+    """Return the monitor that the audit is a run of.
 
-    Returns None for other audits, and if the monitor was deleted.
+    Returns None for other audits, if the monitor was deleted, and if it has pages that the member may not see.
     """
-    return access.rows(Monitor, audit.organization_id).filter(runs__audit=audit).only("name").first()
+    monitor = access.rows(Monitor, audit.organization_id).filter(runs__audit=audit).only("name", "pages").first()
+    scope = visible_sites_of(membership)
+    return monitor if monitor and (scope is None or scope.allows_urls(monitor.pages)) else None

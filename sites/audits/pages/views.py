@@ -19,7 +19,7 @@ from django_htmx.http import HttpResponseClientRefresh
 
 from accounts.branding import branding_of
 from accounts.identity.freshness import session_suffices
-from accounts.shared_pages import readers_sentence, require_visible, surroundings
+from accounts.shared_pages import readers_sentence, require_visible, sees_everything, surroundings
 from infrastructure.web.cards import responses as cards
 from reports.conformance_files import conformance_file
 from reports.mutes.services import active_mutes
@@ -60,7 +60,7 @@ def audit(request: HttpRequest, visible: VisibleAudit) -> HttpResponse:
         return render(request, "sites/audits/expired.html", context, status=404)
     audit_row, scans, shown = context["audit"], context["scans"], context["shown"]
     active = active_mutes(audit_row.organization_id, visible.now)
-    mutes = AuditMutes(audit_row, active, shows_rules=visible.membership is not None)
+    mutes = AuditMutes(audit_row, active, shows_rules=sees_everything(visible.membership))
     shows_pages = request.GET.get("show") == "pages"
     findings = (
         None if audit_row.kind == Audit.Kind.PAGE or shows_pages else audit_findings.findings(audit_row, shown, mutes)
@@ -117,7 +117,7 @@ def export(request: HttpRequest, visible: VisibleAudit, export_format: str) -> H
     if export_format not in exports.WRITERS or not audit_row.is_final or not audit_row.is_kept:
         return _not_found(request)
     mutes = AuditMutes(
-        audit_row, active_mutes(audit_row.organization_id, visible.now), shows_rules=visible.membership is not None
+        audit_row, active_mutes(audit_row.organization_id, visible.now), shows_rules=sees_everything(visible.membership)
     )
     pieces = exports.export(audit_row, export_format, mutes)
     response = StreamingHttpResponse(pieces, content_type=FORMATS[export_format].media_type)
@@ -197,13 +197,14 @@ def _context(request: HttpRequest, visible: VisibleAudit) -> dict[str, Any]:
     selected = request.GET.get("type", "")
     default_type = audit_page.default_type(audit_row, scans) if is_single_page else ""
     shown = selected if selected in audit_row.types else default_type
-    surrounding = surroundings(visible)
-    is_linked_run = surrounding["sees_everything"] and audit_row.run_of == "monitor"
+    is_monitor_run = audit_row.run_of == "monitor"
     return {
-        **surrounding,
+        **surroundings(visible),
         "audit": audit_row,
         "branding": branding_of(audit_row.organization_id),
-        "monitor": audit_page.monitor_of(audit_row) if is_linked_run else None,
+        "monitor": audit_page.monitor_of(audit_row, visible.membership)
+        if visible.membership and is_monitor_run
+        else None,
         "link": safe_link(audit_row.url),
         "scans": scans,
         "shown": shown,

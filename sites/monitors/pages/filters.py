@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from accounts import access
+from accounts.visible_sites import VisibleSites
 from infrastructure.web.keyset import search_text
 from infrastructure.web.sorted_rows import Source
 from scans.models import Scan
@@ -75,20 +76,38 @@ def conditions_of(filters: Mapping[str, str]) -> dict[str, dict[str, Any]]:
     return conditions
 
 
-def count_matching(organization_id: int, filters: Mapping[str, str]) -> int:
-    """Return the number of monitors that match the filters."""
-    ((number,),) = _select("count(*)", organization_id, filters)
+def visible_source(scope: VisibleSites | None) -> tuple[Source, dict[str, Any]]:
+    """Return the source of the monitors that a member with this scope may see, and its SQL parameters.
+
+    `scope` is None for members without a limit.
+    """
+    if scope is None:
+        return SOURCE, {}
+    condition, parameters = scope.urls_sql("monitor.pages")
+    return SOURCE.within(condition), parameters
+
+
+def count_matching(organization_id: int, filters: Mapping[str, str], scope: VisibleSites | None) -> int:
+    """Return the number of monitors that the member may see and that match the filters."""
+    ((number,),) = _select("count(*)", organization_id, filters, scope)
     return int(number)
 
 
-def matching_ids(organization_id: int, query: Mapping[str, str]) -> list[str]:
-    """Return the IDs of all monitors that match the filters of a query string, ignoring invalid ones."""
-    return [id for (id,) in _select(SOURCE.id, organization_id, filters_of(query))]
+def matching_ids(organization_id: int, query: Mapping[str, str], scope: VisibleSites | None) -> list[str]:
+    """Return the IDs of all monitors that the member may see and that match the filters of a query string.
+
+    Invalid filters are ignored.
+    """
+    return [id for (id,) in _select(SOURCE.id, organization_id, filters_of(query), scope)]
 
 
-def _select(columns: str, organization_id: int, filters: Mapping[str, str]) -> list[tuple[Any, ...]]:
+def _select(
+    columns: str, organization_id: int, filters: Mapping[str, str], scope: VisibleSites | None
+) -> list[tuple[Any, ...]]:
+    source, parameters = visible_source(scope)
     conditions = conditions_of(filters)
-    parameters = {name: value for values in conditions.values() for name, value in values.items()}
-    where = " AND ".join([SOURCE.scope, *conditions])
-    statement = f"SELECT {columns} FROM {SOURCE.tables} WHERE {where}"  # noqa: S608  # of constants
+    for values in conditions.values():
+        parameters |= values
+    where = " AND ".join([source.scope, *conditions])
+    statement = f"SELECT {columns} FROM {source.tables} WHERE {where}"  # noqa: S608  # of constants
     return access.fetch_rows(statement, organization_id, **parameters)

@@ -9,7 +9,7 @@ from typing import Any
 from django import forms
 from django.forms.boundfield import BoundWidget
 
-from accounts.models import Interval, Tier
+from accounts.models import Interval, Tier, User
 from infrastructure.api.inputs import Whole, checked
 from infrastructure.web.forms import HintedLabel, IdempotentForm, TicksField
 from scans.models import Scan
@@ -86,6 +86,8 @@ class MonitorForm(IdempotentForm, TargetForm):
     """Form for creating or changing a monitor.
 
     It can also delete the stored credentials. `people` maps e-mail addresses of members to hints, which may be empty.
+    `limited_user` is a member who is limited to some sites: they can only add and remove themselves as a recipient, and
+    have no choice of webhooks.
     """
 
     noun = "monitor"
@@ -163,12 +165,13 @@ class MonitorForm(IdempotentForm, TargetForm):
         *,
         tier: Tier,
         people: Mapping[str, str],
-        webhooks: WebhookChoices,
+        webhooks: WebhookChoices = (),
         initial: Mapping[str, Any] | None = None,
         monitor: Monitor | None = None,
+        limited_user: User | None = None,
     ) -> None:
         super().__init__(data, pages_per_audit=tier.pages_per_audit, initial=initial)
-        self.monitor, self.tier = monitor, tier
+        self.monitor, self.tier, self.limited_user = monitor, tier, limited_user
         self.shortest = Interval(tier.shortest_interval)
         self.fields["url"].widget.attrs.pop("required")
         limit = f"Your plan allows up to {min(tier.pages_per_audit, MAX_PAGES_PER_LIST):,} per run."
@@ -178,6 +181,8 @@ class MonitorForm(IdempotentForm, TargetForm):
             field = self.fields[name]
             assert isinstance(field, TicksField)
             field.choices = choices
+        if limited_user is not None:
+            del self.fields["webhooks"]
         for kind in alerts.KINDS:
             self.fields |= alert_fields(kind)
 
@@ -238,10 +243,20 @@ class MonitorForm(IdempotentForm, TargetForm):
             every, at and at.replace(second=0), self._day(values), checked(MonitorRequestSerializer, "timezone", zone)
         )
         columns["alert"] = {kind.name: _alert_setting(kind, values) for kind in alerts.KINDS}
-        columns["recipients"] = members_of(organization_id, values["emails"])
-        columns["webhook_ids"] = entered_webhook_ids(organization_id, values["webhooks"])
+        columns |= self._recipient_columns(organization_id)
         keeps_credentials = not (self.has_credentials or values["forget_key"])
         return MonitorRequest(audit, columns, keeps_credentials=keeps_credentials)
+
+    def _recipient_columns(self, organization_id: int) -> dict[str, Any]:
+        """Return the columns with the recipients. Those that a limited member does not see stay as they are."""
+        emails, user = self.cleaned_data["emails"], self.limited_user
+        if user is None:
+            return {
+                "recipients": members_of(organization_id, emails, includes_limited=True),
+                "webhook_ids": entered_webhook_ids(organization_id, self.cleaned_data["webhooks"]),
+            }
+        others = [person for person in self.monitor.recipients if person != user.pk] if self.monitor else []
+        return {"recipients": [*others, user.pk] if user.email in emails else others}
 
     @property
     def listed(self) -> list[str]:

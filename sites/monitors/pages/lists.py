@@ -6,21 +6,23 @@ import calendar
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from django.utils.text import capfirst
 
 from accounts import access
 from accounts.models import Interval
+from accounts.visible_sites import VisibleSites
 from infrastructure.web import charts, keyset
 from infrastructure.web.sorted_rows import Column, columns_of, sort_choices, sorted_page
 from scans.models import Scan
+from sites.audits.visibility import visible_audits
 from sites.models import Audit, Monitor, MonitorRun, SiteState
 from sites.models.stored_json import News as RunNews
 from sites.models.stored_json import NewsList
 from sites.models.stored_json import RunScore as StoredRunScore
-from sites.monitors.pages.filters import LEVELS, SOURCE, STATES, conditions_of, count_matching, filters_of
+from sites.monitors.pages.filters import LEVELS, STATES, conditions_of, count_matching, filters_of, visible_source
 from sites.pages.site_marks import SiteMark, marks_of
 from website_scan.json_types import GRADES
 from website_scan.messages import counted
@@ -28,37 +30,24 @@ from website_scan.urls import host_and_port_of
 
 PAGE_SIZE = 25
 MAX_SPARKLINE_RUNS = 20
-MAX_OVERVIEW_ITEMS = 5
-RECENTLY = timedelta(days=7)
 LABELS = dict(Scan.Type.choices)
 
 # Selects for each monitor the last run, the last run with changes, and the scores of the last runs.
 RUNS = """
-    SELECT monitor.id, run.kind, run.due_at, run.status, run.document
+    SELECT monitor.id, run.kind, run.due_at, run.status, run.audit_id, run.document
     FROM jsonb_array_elements_text(%(ids)s::jsonb) AS wanted (id)
     JOIN sites_monitor AS monitor ON monitor.id = wanted.id AND monitor.organization_id = %(organization)s
     CROSS JOIN LATERAL (
-        (SELECT 'last' AS kind, due_at, status, NULL::jsonb AS document
+        (SELECT 'last' AS kind, due_at, status, audit_id, NULL::jsonb AS document
             FROM sites_monitorrun WHERE monitor_id = monitor.id ORDER BY due_at DESC LIMIT 1)
         UNION ALL
-        (SELECT 'news', due_at, status, news
+        (SELECT 'news', due_at, status, audit_id, news
             FROM sites_monitorrun WHERE monitor_id = monitor.id AND news <> '{}'::jsonb ORDER BY due_at DESC LIMIT 1)
         UNION ALL
-        (SELECT 'scores', due_at, status, scores
+        (SELECT 'scores', due_at, status, audit_id, scores
             FROM sites_monitorrun WHERE monitor_id = monitor.id AND status = 'done' ORDER BY due_at DESC
             LIMIT %(most)s)
     ) AS run
-"""
-# Selects the latest changes with one index lookup for each monitor.
-LATEST_CHANGES = """
-    SELECT monitor.id, monitor.name, run.due_at, run.news
-    FROM sites_monitor AS monitor
-    CROSS JOIN LATERAL (
-        SELECT due_at, news FROM sites_monitorrun
-        WHERE monitor_id = monitor.id AND news <> '{}'::jsonb ORDER BY due_at DESC LIMIT 1
-    ) AS run
-    WHERE monitor.organization_id = ANY(%(organizations)s) AND run.due_at > %(since)s
-    ORDER BY run.due_at DESC, monitor.id LIMIT %(most)s
 """
 # Values are the label and the tone (color) of each kind of change.
 CHANGES: Mapping[NewsList, tuple[str, str]] = {
@@ -142,8 +131,9 @@ class MonitorRow:
 class MonitorPage:
     """Page of the table of monitors, with its filters and columns. Unused filters are absent.
 
-    `matching` is the number of monitors that match the filters, on all pages. `used` is the number of all monitors, and
-    `most` the number that the tier allows.
+    `matching` is the number of monitors that match the filters, on all pages, and `used` the number without filters.
+    Both count only monitors that the member may see. `is_full` is True if the organization has `most` monitors, which
+    are as many as its tier allows.
     """
 
     rows: list[MonitorRow]
@@ -154,6 +144,7 @@ class MonitorPage:
     matching: int
     used: int
     most: int
+    is_full: bool
 
     states: Sequence[tuple[str, str]] = tuple(STATES.items())
     sorts: Sequence[tuple[str, str]] = sort_choices("run")
@@ -167,86 +158,67 @@ class MonitorPage:
         """Return the values of all filters, with "" for unused filters."""
         return {name: self.filters.get(name, "") for name in ("q", "state", "site", "grade", "type")}
 
-    @property
-    def is_full(self) -> bool:
-        """Return True if the tier allows no more monitors."""
-        return self.used >= self.most
 
+def monitor_page(
+    organization_id: int, query: Mapping[str, str], *, most: int, scope: VisibleSites | None = None
+) -> MonitorPage:
+    """Return a page of the monitors that the member may see and that match the filters, ignoring invalid ones.
 
-@dataclass(frozen=True, slots=True)
-class News:
-    """Monitor in the overview with its latest changes."""
-
-    id: str
-    name: str
-    at: datetime
-    changes: tuple[Change, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class LatestChanges:
-    """Latest changes that monitors reported, for the worse and for the better, and whether there are more."""
-
-    worse: list[News]
-    better: list[News]
-    has_more: bool
-
-
-def monitor_page(organization_id: int, query: Mapping[str, str], *, most: int) -> MonitorPage:
-    """Return a page of monitors that match the filters, ignoring invalid ones. The most urgent come first."""
+    The most urgent come first.
+    """
     filters = filters_of(query)
+    source, visible = visible_source(scope)
     page = sorted_page(
-        SOURCE,
+        source,
         query,
         conditions=conditions_of(filters),
         filters=filters,
         size=PAGE_SIZE,
-        fetch=lambda sql, **parameters: access.fetch_rows(sql, organization_id, **parameters),
+        fetch=lambda sql, **parameters: access.fetch_rows(sql, organization_id, **visible, **parameters),
     )
-    used = access.rows(Monitor, organization_id).count()
+    all_used = access.rows(Monitor, organization_id).count()
+    used = all_used if scope is None else count_matching(organization_id, {}, scope)
     if filters:
         has_others = page.previous is not None or page.next is not None
-        matching = count_matching(organization_id, filters) if has_others else len(page.rows)
+        matching = count_matching(organization_id, filters, scope) if has_others else len(page.rows)
     else:
         matching = used
     rows = access.rows(Monitor, organization_id).defer("encrypted_credentials", "include", "exclude", "alert")
     monitors = {monitor.id: monitor for monitor in rows.filter(id__in=page.rows)}
-    sort = SOURCE.sort_of(query)
+    sort = source.sort_of(query)
     return MonitorPage(
-        rows=monitor_rows(organization_id, [monitors[id] for id in page.rows if id in monitors]),
+        rows=monitor_rows(organization_id, [monitors[id] for id in page.rows if id in monitors], scope),
         page=page,
         filters=filters,
         sort=sort,
-        columns=columns_of(SOURCE, COLUMNS, sort, filters),
+        columns=columns_of(source, COLUMNS, sort, filters),
         matching=matching,
         used=used,
         most=most,
+        is_full=all_used >= most,
     )
 
 
-def monitor_rows(organization_id: int, monitors: Sequence[Monitor]) -> list[MonitorRow]:
-    """Return a view model for each monitor with data from its runs and its site, in two queries."""
+def monitor_rows(
+    organization_id: int, monitors: Sequence[Monitor], scope: VisibleSites | None = None
+) -> list[MonitorRow]:
+    """Return a view model for each monitor with data from its runs and its site, in two queries.
+
+    For a limited member, a third query finds the runs that had pages of other sites. Only their times are returned.
+    """
     runs: dict[str, dict[str, list[tuple[Any, ...]]]] = {monitor.id: {} for monitor in monitors}
     if runs:
         rows = access.fetch_rows(RUNS, organization_id, ids=json.dumps(list(runs)), most=MAX_SPARKLINE_RUNS)
-        for id, kind, due_at, status, content in rows:
-            runs[id].setdefault(kind, []).append((due_at, status, json.loads(content or "{}")))
+        audits = {audit_id for _, _, _, _, audit_id, _ in rows}
+        if scope is not None:
+            all_audits = access.rows(Audit, organization_id).filter(id__in=audits - {None})
+            audits = set(visible_audits(all_audits, scope).values_list("id", flat=True))
+        for id, kind, due_at, status, audit_id, content in rows:
+            if kind == "last" or audit_id in audits:
+                runs[id].setdefault(kind, []).append((due_at, status, json.loads(content or "{}")))
     hosts = {monitor.id: host_and_port_of(monitor.url) for monitor in monitors}
     sites = {state.host: state for state in access.rows(SiteState, organization_id).filter(host__in=hosts.values())}
     return [_row(monitor, runs[monitor.id], hosts[monitor.id], sites.get(hosts[monitor.id])) for monitor in monitors]
-
-
-def latest_changes(organization_ids: Sequence[int], now: datetime) -> LatestChanges:
-    """Return the latest changes for the overview. A run may have changed in both directions."""
-    most = MAX_OVERVIEW_ITEMS + 1
-    rows = access.fetch_rows_of_several(LATEST_CHANGES, organization_ids, since=now - RECENTLY, most=most)
-    worse, better = list[News](), list[News]()
-    for id, name, at, news in rows[:MAX_OVERVIEW_ITEMS]:
-        changes = changes_of(json.loads(news))
-        for group, is_better in ((worse, False), (better, True)):
-            if found := tuple(change for change in changes if (change.tone == "good") is is_better):
-                group.append(News(id, name, at, found))
-    return LatestChanges(worse, better, has_more=len(rows) > MAX_OVERVIEW_ITEMS)
 
 
 def state_of(monitor: Monitor) -> State:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from urllib.parse import urlencode
 
+from django.db.models import QuerySet
 from django.urls import reverse
 
 from accounts import access
@@ -153,13 +154,13 @@ class Timeline:
     next: str | None
 
 
-def trends(monitor: Monitor) -> list[TypeTrend]:
-    """Return the score history of each scan type over the latest runs, in one query."""
-    done = monitor.runs.filter(status=MonitorRun.Status.DONE).order_by("-due_at")
-    runs = list(done.values_list("due_at", "scores")[:MAX_TREND_RUNS])
+def trends(monitor: Monitor, runs: QuerySet[MonitorRun]) -> list[TypeTrend]:
+    """Return the score history of each scan type over the latest of these runs of the monitor, in one query."""
+    done = runs.filter(status=MonitorRun.Status.DONE).order_by("-due_at")
+    dated_scores = list(done.values_list("due_at", "scores")[:MAX_TREND_RUNS])
     trends_by_type = []
     for type in _types_of(monitor):
-        scores = type_scores(runs, type)
+        scores = type_scores(dated_scores, type)
         last = monitor.scores.get(type)
         trend = charts.trend(scores)
         trends_by_type.append(
@@ -168,9 +169,9 @@ def trends(monitor: Monitor) -> list[TypeTrend]:
     return trends_by_type
 
 
-def timeline(monitor: Monitor, query: Mapping[str, str]) -> Timeline:
-    """Return a page of the monitor's runs, newest first, in at most three queries."""
-    rows = monitor.runs.select_related("audit")
+def timeline(monitor: Monitor, runs: QuerySet[MonitorRun], query: Mapping[str, str]) -> Timeline:
+    """Return a page of these runs of the monitor, newest first, in at most three queries."""
+    rows = runs.select_related("audit")
     keyset_page = keyset.by_time([rows], query, column="due_at", size=RUNS_PER_PAGE, filters={})
     reports = _reports_of(monitor, keyset_page.rows)
     return Timeline(
@@ -178,12 +179,12 @@ def timeline(monitor: Monitor, query: Mapping[str, str]) -> Timeline:
     )
 
 
-def running_of(monitor: Monitor) -> MonitorRun | None:
-    """Return the monitor's unfinished run, or None.
+def running_of(runs: QuerySet[MonitorRun]) -> MonitorRun | None:
+    """Return the unfinished run among these runs of a monitor, or None.
 
     A monitor has at most one unfinished run.
     """
-    return monitor.runs.filter(status__in=MonitorRun.UNFINISHED).select_related("audit").order_by("-due_at").first()
+    return runs.filter(status__in=MonitorRun.UNFINISHED).select_related("audit").order_by("-due_at").first()
 
 
 def progress_title(run: MonitorRun) -> str:

@@ -11,6 +11,7 @@ from django.http import QueryDict
 from accounts import access
 from accounts.authentication import Caller
 from accounts.models import Interval, Tier
+from accounts.visible_sites import VisibleSites
 from infrastructure.api.errors import InvalidParams
 from infrastructure.web.selections import Outcome, apply_in_batches
 from sites.models import Monitor
@@ -18,6 +19,7 @@ from sites.monitors import bulk
 from sites.monitors.pages.filters import matching_ids
 from sites.monitors.pages.lists import PAGE_SIZE
 from sites.monitors.requests import MonitorRequest, interval_within_tier
+from sites.monitors.visibility import may_see_monitor
 from website_scan.ids import is_id
 
 ACTIONS = ("pause", "resume", "run", "schedule", "deleted")
@@ -54,14 +56,18 @@ class Selection:
         return hashlib.sha256("\n".join(sorted(self.ids)).encode()).hexdigest()
 
 
-def selection_of(organization_id: int, form: QueryDict) -> Selection:
-    """Return the monitors of the organization that a form selects."""
+def selection_of(organization_id: int, form: QueryDict, scope: VisibleSites | None) -> Selection:
+    """Return the monitors of the organization that a form selects and that a member with this scope may see.
+
+    `scope` is None for members without a limit.
+    """
     back = form.get("back", "")
     if form.get("all"):
-        return Selection(matching_ids(organization_id, QueryDict(back)), is_all=True, back=back)
+        return Selection(matching_ids(organization_id, QueryDict(back), scope), is_all=True, back=back)
     checked = [id for id in form.getlist("monitor")[:PAGE_SIZE] if is_id("mon", id)]
-    rows = access.rows(Monitor, organization_id).filter(id__in=checked)
-    return Selection(list(rows.values_list("id", flat=True)), is_all=False, back=back)
+    monitors = access.rows(Monitor, organization_id).filter(id__in=checked).only("pages")
+    visible = [monitor.id for monitor in monitors if may_see_monitor(monitor, scope)]
+    return Selection(visible, is_all=False, back=back)
 
 
 def apply(caller: Caller, tier: Tier, action: str, ids: Sequence[str], form: Mapping[str, str]) -> Outcome:

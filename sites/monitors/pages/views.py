@@ -1,6 +1,7 @@
 """Dashboard views for monitors.
 
-Viewers of the organization may read monitors, members may change them.
+Viewers of the organization may read monitors, members may change them. Both may be limited to the monitors of some
+sites; then they see neither other recipients nor webhooks, and their changes keep both.
 """
 
 from __future__ import annotations
@@ -24,12 +25,14 @@ from accounts.identity.freshness import require_fresh_login, session_suffices
 from accounts.models import Membership
 from accounts.roles import MemberRequest, known, page_of, requires
 from accounts.submissions import form_idempotency, form_page, refuse_over_rate_or_in_maintenance
+from accounts.visible_sites import visible_sites_of
 from infrastructure.api.errors import NotFound
 from infrastructure.api.idempotency import IdempotencyConflict
 from infrastructure.time_zones import time_zones
 from scans.policy import scan_policy
 from scans.reachability import complete_url, has_scheme
 from sites.audits.services import find_audit
+from sites.audits.visibility import may_see_audit, refuse_other_sites
 from sites.badges.requests import BadgeRequest
 from sites.badges.services import badge_of_monitor, create_badge, delete_badge
 from sites.models import Audit, Monitor
@@ -39,11 +42,11 @@ from sites.monitors.pages import page as monitor_page
 from sites.monitors.pages.forms import MonitorForm, initial_values_of
 from sites.monitors.requests import MonitorRequest, default_interval
 from sites.monitors.services import MonitorBusy
+from sites.monitors.visibility import find_monitor, visible_runs
 from sites.pages.channels import webhook_choices
 from sites.pages.estimates import estimate
 from sites.pages.forms import viewing_values_of
 from sites.recipients import MAX_EMAILS, Recipients, receivers, recipients_of
-from sites.resources import MONITOR
 from website_scan.errors import Refusal
 from website_scan.messages import counted
 from website_scan.report.references import safe_link
@@ -54,16 +57,17 @@ MAX_PEOPLE = 2 * MAX_EMAILS
 
 
 @require_safe
-@requires(Role.VIEWER)
+@requires(Role.VIEWER, serves_limited=True)
 def monitors(request: MemberRequest) -> HttpResponse:
     """Render the list of monitors with their states."""
     member = request.membership
-    monitor_list = lists.monitor_page(member.organization_id, request.GET, most=member.organization.tier.schedules)
+    most, scope = member.organization.tier.schedules, visible_sites_of(member)
+    monitor_list = lists.monitor_page(member.organization_id, request.GET, most=most, scope=scope)
     return render(request, "sites/monitors/list.html", {"section": "monitors", "list": monitor_list})
 
 
 @require_POST
-@requires(Role.MEMBER)
+@requires(Role.MEMBER, serves_limited=True)
 @session_suffices("the organization's own work, which all members see")
 def selected_monitors(request: MemberRequest) -> HttpResponse:
     """Pause, resume, run, reschedule or delete the selected monitors, depending on `action`.
@@ -74,7 +78,7 @@ def selected_monitors(request: MemberRequest) -> HttpResponse:
     member, action = request.membership, request.POST.get("action", "")
     if action != "delete" and action not in selections.ACTIONS:
         raise BadRequest
-    selection = selections.selection_of(member.organization_id, request.POST)
+    selection = selections.selection_of(member.organization_id, request.POST, visible_sites_of(member))
     back = f"{page_of(member, 'monitors')}?{selection.back}".rstrip("?")
     if not selection.ids:
         messages.error(request, "Select at least one monitor first.")
@@ -112,7 +116,7 @@ def _deletion_page(request: MemberRequest, selection: selections.Selection, back
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@requires(Role.MEMBER)
+@requires(Role.MEMBER, serves_limited=True)
 @session_suffices("the organization's own work, which all members see")
 def monitor_new(request: MemberRequest) -> HttpResponse:
     """Render the form for a new monitor, or create the monitor.
@@ -144,31 +148,34 @@ def monitor_new(request: MemberRequest) -> HttpResponse:
 
 
 @require_safe
-@requires(Role.VIEWER)
+@requires(Role.VIEWER, serves_limited=True)
 @known
 def monitor(request: MemberRequest, monitor_id: str) -> HttpResponse:
     """Render a monitor's page with its state, score history, and runs with their changes."""
-    row = _monitor(request, monitor_id)
-    running = monitor_page.running_of(row)
+    row, scope = find_monitor(request.membership, monitor_id), visible_sites_of(request.membership)
+    runs = visible_runs(row, scope)
+    running = monitor_page.running_of(runs)
+    recipients = recipients_of([row])[row.id]
     context = {
         "section": "monitors",
         "can_run": running is None or running.is_waiting(timezone.now()),
         "monitor": row,
-        "row": lists.monitor_rows(row.organization_id, [row])[0],
+        "row": lists.monitor_rows(row.organization_id, [row], scope)[0],
         "link": safe_link(row.url),
-        "trends": monitor_page.trends(row),
-        "timeline": monitor_page.timeline(row, request.GET),
+        "trends": monitor_page.trends(row, runs),
+        "timeline": monitor_page.timeline(row, runs, request.GET),
         "running": running,
         "progress": monitor_page.progress_text(running) if running else "",
         "progress_title": monitor_page.progress_title(running) if running else "",
-        "recipients": recipients_of([row])[row.id],
+        "recipients": recipients,
+        "is_recipient": request.membership.user.email in recipients.emails,
         "badge": badge_of_monitor(row),
     }
     return render(request, "sites/monitors/detail.html", context)
 
 
 @require_safe
-@requires(Role.VIEWER)
+@requires(Role.VIEWER, serves_limited=True)
 @known
 def monitor_live(request: MemberRequest, monitor_id: str) -> HttpResponse:
     """Render the progress fragment that the page polls during a run.
@@ -177,8 +184,8 @@ def monitor_live(request: MemberRequest, monitor_id: str) -> HttpResponse:
     """
     if not request.htmx:  # type: ignore[attr-defined]  # django-htmx
         return redirect(page_of(request.membership, "monitor", monitor_id))
-    row = _monitor(request, monitor_id)
-    running = monitor_page.running_of(row)
+    row = find_monitor(request.membership, monitor_id)
+    running = monitor_page.running_of(visible_runs(row, visible_sites_of(request.membership)))
     if running is None or running.id != request.GET.get("run"):
         return HttpResponseClientRefresh()
     progress, title = monitor_page.progress_text(running), monitor_page.progress_title(running)
@@ -187,12 +194,12 @@ def monitor_live(request: MemberRequest, monitor_id: str) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@requires(Role.MEMBER)
+@requires(Role.MEMBER, serves_limited=True)
 @known
 @session_suffices("the organization's own work, which all members see")
 def monitor_edit(request: MemberRequest, monitor_id: str) -> HttpResponse:
     """Render the form with the monitor's settings, and store changed settings."""
-    row = _monitor(request, monitor_id)
+    row = find_monitor(request.membership, monitor_id)
 
     def submit(form: MonitorForm) -> HttpResponse:
         refuse_over_rate_or_in_maintenance(request)
@@ -206,7 +213,7 @@ def monitor_edit(request: MemberRequest, monitor_id: str) -> HttpResponse:
 
 
 @require_POST
-@requires(Role.MEMBER)
+@requires(Role.MEMBER, serves_limited=True)
 @known
 @session_suffices("the organization's own work, which all members see")
 def monitor_pause(request: MemberRequest, monitor_id: str) -> HttpResponse:
@@ -217,14 +224,14 @@ def monitor_pause(request: MemberRequest, monitor_id: str) -> HttpResponse:
     paused = {"on": True, "off": False}.get(request.POST.get("paused", ""))
     if paused is None:
         raise BadRequest
-    row, caller = _monitor(request, monitor_id), member_caller(request.membership)
+    row, caller = find_monitor(request.membership, monitor_id), member_caller(request.membership)
     services.change_monitor(caller=caller, monitor=row, request=MonitorRequest(is_paused=paused))
     messages.success(request, "Paused. It does not run until you resume it." if paused else "Resumed.")
     return redirect(page_of(request.membership, "monitor", monitor_id))
 
 
 @require_POST
-@requires(Role.MEMBER)
+@requires(Role.MEMBER, serves_limited=True)
 @known
 @session_suffices("the organization's own work, which all members see")
 def monitor_run(request: MemberRequest, monitor_id: str) -> HttpResponse:
@@ -232,7 +239,7 @@ def monitor_run(request: MemberRequest, monitor_id: str) -> HttpResponse:
     caller = member_caller(request.membership)
     try:
         refuse_over_rate_or_in_maintenance(request)
-        services.run_now(caller=caller, monitor_id=monitor_id)
+        services.run_now(caller=caller, monitor_id=find_monitor(request.membership, monitor_id).id)
     except MonitorBusy:
         messages.error(request, "A run is already in progress.")
     except NotFound:
@@ -243,12 +250,12 @@ def monitor_run(request: MemberRequest, monitor_id: str) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@requires(Role.MEMBER)
+@requires(Role.MEMBER, serves_limited=True)
 @known
 @session_suffices("the organization's own work, which all members see")
 def monitor_delete(request: MemberRequest, monitor_id: str) -> HttpResponse:
     """Delete a monitor, after a confirmation page."""
-    row = _monitor(request, monitor_id)
+    row = find_monitor(request.membership, monitor_id)
     if request.method != "POST":
         return render(request, "sites/monitors/delete.html", {"section": "monitors", "monitor": row})
     services.delete_monitor(caller=member_caller(request.membership), monitor_id=monitor_id)
@@ -262,7 +269,7 @@ def monitor_delete(request: MemberRequest, monitor_id: str) -> HttpResponse:
 @known
 def monitor_badge(request: MemberRequest, monitor_id: str) -> HttpResponse:
     """Switch the monitor's public badge on or off (form field `badge`)."""
-    row, switch = _monitor(request, monitor_id), request.POST.get("badge", "")
+    row, switch = find_monitor(request.membership, monitor_id), request.POST.get("badge", "")
     caller = member_caller(request.membership)
     badge = badge_of_monitor(row)
     try:
@@ -284,10 +291,6 @@ def monitor_badge(request: MemberRequest, monitor_id: str) -> HttpResponse:
     return redirect(f"{page_of(request.membership, 'monitor', monitor_id)}#badge")
 
 
-def _monitor(request: MemberRequest, monitor_id: str) -> Monitor:
-    return MONITOR.find(request.membership.organization_id, monitor_id)
-
-
 def _form(
     request: MemberRequest,
     data: QueryDict | None = None,
@@ -295,15 +298,22 @@ def _form(
     monitor: Monitor | None = None,
 ) -> MonitorForm:
     member = request.membership
-    people = access.active_members(member.organization_id).order_by("email").values_list("email", flat=True)
+    tier, own_email = member.organization.tier, member.user.email
     recipients = recipients_of([monitor])[monitor.id] if monitor else Recipients((), (), None)
-    # The user's own address comes first, because MAX_PEOPLE may exclude it.
-    hints = dict.fromkeys([member.user.email, *recipients.emails, *people[:MAX_PEOPLE]], "")
-    hints |= dict.fromkeys(recipients.unsubscribed, "Unsubscribed")
     if monitor is not None and data is None:
-        initial = initial_values_of(monitor, recipients.emails)
+        emails = [email for email in recipients.emails if email == own_email or not member.is_limited]
+        initial = initial_values_of(monitor, emails)
+    if member.is_limited:
+        people = {own_email: "Unsubscribed" if own_email in recipients.unsubscribed else ""}
+        return MonitorForm(data, tier=tier, people=people, initial=initial, monitor=monitor, limited_user=member.user)
+    members = access.active_members(member.organization_id, includes_limited=True).order_by("email")
+    # The user's own address comes first, because MAX_PEOPLE may exclude it.
+    first_emails = members.values_list("email", flat=True)[:MAX_PEOPLE]
+    hints = dict.fromkeys([own_email, *recipients.emails, *first_emails], "")
+    limited = access.rows(Membership, member.organization_id).filter(user__email__in=hints).exclude(limited_to=[])
+    hints |= dict.fromkeys(limited.values_list("user__email", flat=True), "Sees only some sites")
+    hints |= dict.fromkeys(recipients.unsubscribed, "Unsubscribed")
     webhooks = webhook_choices(member.organization_id, Monitor)
-    tier = member.organization.tier
     return MonitorForm(data, tier=tier, people=hints, webhooks=webhooks, initial=initial, monitor=monitor)
 
 
@@ -330,6 +340,8 @@ def _initial_values(request: MemberRequest) -> dict[str, Any]:
             audit = find_audit(request.membership.organization_id, audit_id)
         except NotFound as error:
             raise Http404 from error
+        if not may_see_audit(request.membership, audit):
+            raise Http404
         values = _values_of_audit(audit)
     every = default_interval(request.membership.organization.tier)
     user = request.membership.user
@@ -357,4 +369,7 @@ def _request_of(request: MemberRequest, form: MonitorForm) -> MonitorRequest:
     organization_id, url = request.membership.organization_id, form.cleaned_data["url"].strip()
     if form.cleaned_data["scope"] != Audit.Kind.PAGES and not has_scheme(url):
         url = complete_url(url, scan_policy(), organization_id)
-    return form.monitor_request(url, organization_id)
+    monitor_request = form.monitor_request(url, organization_id)
+    assert monitor_request.audit is not None
+    refuse_other_sites(request.membership, monitor_request.audit)
+    return monitor_request

@@ -131,13 +131,15 @@ def test_mail_is_sent_to_the_current_address(ann: User, post: Post, smtp: Smtp) 
     assert server.mails[0]["To"] == "new@home.test"
 
 
-@pytest.mark.parametrize("change", ["left", "blocked", "stopped", "closed organization"])
+@pytest.mark.parametrize("change", ["left", "limited", "blocked", "stopped", "closed organization"])
 def test_mail_to_former_or_unsubscribed_recipient_is_given_up(
     home: Member, ann: User, post: Post, smtp: Smtp, change: str
 ) -> None:
     post(ann)
     if change == "left":
         Membership.objects.filter(user=ann).delete()
+    elif change == "limited":
+        Membership.objects.filter(user=ann).update(limited_to=["www.example.org"])
     elif change == "blocked":
         User.objects.filter(pk=ann.pk).update(is_active=False)
     elif change == "stopped":
