@@ -56,18 +56,19 @@ class JourneyState:
     @property
     def new_cookies(self) -> list[Cookie]:
         """Return the cookies that the site has set or replaced since the journey typed its first secret."""
-        if self.cookies_before_log_in is None:
-            return []
-        known = {_identity(cookie): cookie.value_digest for cookie in self.cookies_before_log_in}
-        return [cookie for cookie in self.state.security.cookies if known.get(_identity(cookie)) != cookie.value_digest]
+        return self._cookies(are_changed=True)
 
     @property
     def unchanged_cookies(self) -> list[Cookie]:
         """Return the cookies that have the value from before the journey typed its first secret."""
+        return self._cookies(are_changed=False)
+
+    def _cookies(self, *, are_changed: bool) -> list[Cookie]:
         if self.cookies_before_log_in is None:
             return []
-        known = {_identity(cookie): cookie.value_digest for cookie in self.cookies_before_log_in}
-        return [cookie for cookie in self.state.security.cookies if known.get(_identity(cookie)) == cookie.value_digest]
+        before = {_identity(cookie): cookie.value_digest for cookie in self.cookies_before_log_in}
+        cookies = self.state.security.cookies
+        return [one for one in cookies if (before.get(_identity(one)) != one.value_digest) is are_changed]
 
 
 def journey_states(journey: Journey, walk: Walk) -> list[JourneyState]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, NamedTuple
 
 from website_scan.browser.journey.judged import ExecutedStep, JourneyState
 from website_scan.catalogue import Category, check
 from website_scan.findings import HIGH, MEDIUM, NotApplicable
+from website_scan.journeys.walk import Interaction
 from website_scan.journeys.words import step_in_words
 from website_scan.outcomes import Fail, Pass, Verdict, Warn, outcome
 from website_scan.places import Column, Identity, Place, as_prose
@@ -35,6 +36,13 @@ class MeasuredStep(Place):
     shift: Annotated[float, Column("Layout shift", "number")]
 
 
+class MeasuredInput(NamedTuple):
+    """Step with what followed its input."""
+
+    step: ExecutedStep
+    interaction: Interaction
+
+
 @check(
     "next-paint",
     name="Page responds fast to input",
@@ -48,7 +56,7 @@ class MeasuredStep(Place):
     measured=True,
 )
 def next_paint(state: JourneyState) -> Verdict:
-    measured = [(paint, step) for step in _measured(state) if (paint := _next_paint_ms(step)) is not None]
+    measured = [(paint, step) for step in _measured(state) if (paint := step.interaction.next_paint_ms) is not None]
     if not measured:
         return NO_INPUT
     longest = max(paint for paint, _ in measured)
@@ -81,7 +89,7 @@ def interaction_shift(state: JourneyState) -> Verdict:
     measured = _measured(state)
     if not measured:
         return NO_INPUT
-    largest = max(_shift(step) for step in measured)
+    largest = max(step.interaction.shift for step in measured)
     if largest <= SHIFT[0]:
         return Pass("The page shifts by at most {shift} after a step.", shift=Number(largest, 3))
     kind = Fail if largest > SHIFT[1] else Warn
@@ -90,37 +98,31 @@ def interaction_shift(state: JourneyState) -> Verdict:
         "The page shifts by {shift} after a step; up to {limit} is good.",
         shift=Number(largest, 3),
         limit=Number(SHIFT[0], 1),
-        places=_places([step for step in measured if _shift(step) > SHIFT[0]]),
+        places=_places([step for step in measured if step.interaction.shift > SHIFT[0]]),
     )
 
 
-def _measured(state: JourneyState) -> list[ExecutedStep]:
+def _measured(state: JourneyState) -> list[MeasuredInput]:
     """Return the steps with an input, which have not opened another page."""
-    return [step for step in state.steps if step.result.interaction is not None and not step.result.navigated]
+    return [
+        MeasuredInput(step, step.result.interaction)
+        for step in state.steps
+        if step.result.interaction is not None and not step.result.navigated
+    ]
 
 
-def _next_paint_ms(step: ExecutedStep) -> float | None:
-    return step.result.interaction.next_paint_ms if step.result.interaction else None
-
-
-def _shift(step: ExecutedStep) -> float:
-    return step.result.interaction.shift if step.result.interaction else 0.0
-
-
-def _places(steps: Sequence[ExecutedStep]) -> list[MeasuredStep]:
-    places = []
-    for step in steps:
-        assert step.result.interaction is not None
-        interaction = step.result.interaction
-        longest = max(interaction.long_tasks_ms, default=None)
-        paint = interaction.next_paint_ms
-        places.append(
-            MeasuredStep(
-                step.number,
-                step_in_words(step.step),
-                None if paint is None else round(paint),
-                None if longest is None else round(longest),
-                round(interaction.shift, 3),
-            )
+def _places(steps: Sequence[MeasuredInput]) -> list[MeasuredStep]:
+    return [
+        MeasuredStep(
+            measured.step.number,
+            step_in_words(measured.step.step),
+            _rounded(measured.interaction.next_paint_ms),
+            _rounded(max(measured.interaction.long_tasks_ms, default=None)),
+            round(measured.interaction.shift, 3),
         )
-    return places
+        for measured in steps
+    ]
+
+
+def _rounded(milliseconds: float | None) -> int | None:
+    return None if milliseconds is None else round(milliseconds)

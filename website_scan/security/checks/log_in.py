@@ -171,9 +171,9 @@ def token_in_storage(state: JourneyState) -> Verdict:
     tokens = [entry for entry in entries if entry.kind == "token"]
     if not secrets and not tokens:
         return Pass("The browser's storage contains no token.")
-    found = secrets or tokens
-    places = [StoredToken(entry.area, excerpt(entry.key), entry.kind) for entry in found]
-    count = Count(len(found), "entry of the storage", "entries of the storage")
+    reported = secrets or tokens
+    places = [StoredToken(entry.area, excerpt(entry.key), entry.kind) for entry in reported]
+    count = Count(len(reported), "entry of the storage", "entries of the storage")
     if secrets:
         return Fail("secret", "A secret that the journey has typed is in {entries}.", entries=count, places=places)
     return Warn("token", "A token is in {entries}.", entries=count, places=places)
