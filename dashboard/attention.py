@@ -14,7 +14,7 @@ from accounts import access
 from scans.check_catalogue import check_name
 from sites.models import Monitor
 from sites.monitors.outcome import NOT_CAUSED_BY_SITE
-from sites.recipients import recipients_of
+from sites.recipients import event_kinds_of, recipients_of
 from sites.site_states import IS_OPEN
 from website_scan.ids import is_id
 from website_scan.messages import counted
@@ -126,8 +126,14 @@ ENDS = """
 
 # Monitors without a member who sees all sites and gets their e-mails. They may still notify members who are limited to
 # some sites, and webhooks, so those without webhooks come first.
+# Only Python knows which sites a limited member sees: `has_limited` marks the monitors that it has to decide.
 WITHOUT_READERS = """
-    SELECT monitor.id FROM sites_monitor AS monitor
+    SELECT monitor.id, monitor.organization_id, monitor.name, EXISTS (
+        SELECT FROM accounts_membership AS membership JOIN accounts_user AS person ON person.id = membership.user_id
+        WHERE membership.organization_id = monitor.organization_id AND person.is_active
+            AND membership.limited_to <> '{}' AND membership.user_id = ANY(monitor.recipients)
+    ) AS has_limited
+    FROM sites_monitor AS monitor
     WHERE monitor.organization_id = ANY(%(organizations)s) AND monitor.paused_at IS NULL AND NOT EXISTS (
         SELECT FROM accounts_membership AS membership JOIN accounts_user AS person ON person.id = membership.user_id
         WHERE membership.organization_id = monitor.organization_id AND person.is_active AND membership.limited_to = '{}'
@@ -136,11 +142,24 @@ WITHOUT_READERS = """
                 WHERE unsubscription.user_id = person.id
                     AND unsubscription.topic IN ('monitor:' || monitor.id, 'alerts:' || monitor.organization_id)
             )
+    ) AND NOT EXISTS (
+        SELECT FROM webhooks_webhook AS webhook
+        WHERE webhook.organization_id = monitor.organization_id AND webhook.enabled
+            AND webhook.events && %(events)s::varchar[]
+            AND (monitor.webhook_ids IS NULL OR webhook.id = ANY(monitor.webhook_ids))
     )
-    ORDER BY (monitor.webhook_ids = '{}') IS NOT TRUE, monitor.name, monitor.id LIMIT %(most)s
+    ORDER BY monitor.name, monitor.id LIMIT %(most)s
 """
 
 OrganizationIds: TypeAlias = Sequence[int]
+
+
+@dataclass(frozen=True, slots=True)
+class SilentMonitor:
+    """A monitor that notifies nobody."""
+
+    id: str
+    name: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,16 +278,22 @@ def failures(organization_ids: OrganizationIds) -> dict[str, Failures]:
     return {kind: Failures(tuple(found), totals.get(kind, 0)) for kind, found in by_kind.items()}
 
 
-def silent_monitors(organization_ids: OrganizationIds) -> list[Monitor]:
-    """Return the first monitors that notify nobody. Further statements are necessary only if there are candidates."""
-    ids = [id for (id,) in access.fetch_rows_of_several(WITHOUT_READERS, organization_ids, most=MAX_SILENT)]
-    silent: list[Monitor] = []
-    for organization_id in organization_ids if ids else ():
-        rows = access.rows(Monitor, organization_id).filter(id__in=ids).order_by("name", "id")
-        monitors = list(rows.only("id", "organization_id", "name", "recipients", "webhook_ids"))
-        recipients = recipients_of(monitors)
-        silent += [monitor for monitor in monitors if recipients[monitor.id].warning]
-    return silent
+def silent_monitors(organization_ids: OrganizationIds) -> list[SilentMonitor]:
+    """Return the first monitors that notify nobody.
+
+    Further statements are necessary only if recipients are limited to some sites.
+    """
+    events = event_kinds_of(Monitor)
+    rows = access.fetch_rows_of_several(WITHOUT_READERS, organization_ids, events=events, most=MAX_SILENT)
+    undecided: dict[int, list[str]] = {}
+    for id, organization_id, _, has_limited in rows:
+        if has_limited:
+            undecided.setdefault(organization_id, []).append(id)
+    notifying: set[str] = set()
+    for organization_id, ids in undecided.items():
+        monitors = list(access.rows(Monitor, organization_id).filter(id__in=ids))
+        notifying.update(id for id, recipients in recipients_of(monitors).items() if not recipients.warning)
+    return [SilentMonitor(id, name) for id, _, name, _ in rows if id not in notifying]
 
 
 def coming(organization_ids: OrganizationIds, now: datetime) -> Coming:

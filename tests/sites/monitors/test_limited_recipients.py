@@ -9,18 +9,20 @@ from django.utils import timezone
 
 from accounts import members
 from accounts.mailing import claims
-from accounts.models import Mail, Membership, User
+from accounts.models import Mail, Membership, Unsubscription, User
 from dashboard import attention
+from infrastructure import encryption
 from infrastructure.api.errors import InvalidParams
 from sites.models import Monitor
 from sites.monitors import notices
 from sites.monitors.requests import MonitorRequest
 from sites.monitors.services import change_monitor
-from sites.recipients import members_of, readers_of, recipients_of
+from sites.recipients import alerts_topic, members_of, readers_of, recipients_of
 from tests.factories import Member, key_caller, person_of
 from tests.sites.monitors.cast import make_monitor
 from tests.sites.monitors.test_grouping import BAD, GOOD, HOUR, MINUTE, make_monitors, run_monitors, send_alerts
 from tests.sites.monitors.watching import BEGIN, ScriptedSite
+from webhooks.models import Webhook
 
 OWN, OTHER = "www1.example.com", "www2.example.com"
 
@@ -127,8 +129,42 @@ def test_monitor_whose_only_recipient_may_not_see_it_notifies_nobody(owner: Memb
     own, other = (
         make_monitor(owner, pages=[f"https://{host}/"], recipients=[client.pk], webhook_ids=[]) for host in (OWN, OTHER)
     )
-    assert attention.silent_monitors([owner.organization.id]) == [other]
+    assert [monitor.id for monitor in attention.silent_monitors([owner.organization.id])] == [other.id]
     assert recipients_of([own])[own.id].warning is None
+
+
+def test_monitors_that_notify_nobody_are_those_with_a_warning(owner: Member, client: User) -> None:
+    ann = person_of(owner, "member", "ann@owner.test")
+    quiet = person_of(owner, "member", "quiet@owner.test")
+    gone = person_of(owner, "member", "gone@owner.test")
+    Unsubscription.objects.create(user=quiet, topic=alerts_topic(owner.organization.id))
+    User.objects.filter(id=gone.pk).update(is_active=False)
+    receiving, disabled, of_scans = (
+        Webhook.objects.create(
+            organization=owner.organization,
+            url="https://receiver.test/",
+            receiver="receiver.test:443",
+            events=[event],
+            enabled=enabled,
+            encrypted_secret=encryption.encrypt("x"),
+        )
+        for event, enabled in (("monitor.changed", True), ("monitor.changed", False), ("scan.completed", True))
+    )
+    expected = set()
+    for number, (recipients, has_reader) in enumerate(
+        [([], False), ([ann.pk], True), ([quiet.pk], False), ([gone.pk], False), ([client.pk], True)]
+    ):
+        for choice in (None, [], [receiving.id], [disabled.id], [of_scans.id], ["wh_deleted"]):
+            monitor = make_monitor(
+                owner, name=f"{number}", pages=[f"https://{OWN}/"], recipients=recipients, webhook_ids=choice
+            )
+            if not has_reader and choice is not None and choice != [receiving.id]:
+                expected.add(monitor.id)
+            assert (recipients_of([monitor])[monitor.id].warning is not None) is (monitor.id in expected)
+    assert {monitor.id for monitor in attention.silent_monitors([owner.organization.id])} == expected
+    Webhook.objects.all().delete()
+    names = [monitor.name for monitor in attention.silent_monitors([owner.organization.id])]
+    assert names == ["0"] * 6 + ["2"] * 6 + ["3"] * 6
 
 
 def test_change_that_adds_a_recipient_who_may_not_see_the_monitor_is_refused(owner: Member, client: User) -> None:
