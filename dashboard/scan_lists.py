@@ -118,7 +118,7 @@ def recent(organization_id: int) -> Recent:
     audits = _audits(organization_id).filter(id__in=audit_ids)
     scans = _single_scans(organization_id).filter(id__in=scan_ids)
     # Django knows that a query for no IDs has no rows, and does not send it.
-    recent_rows = [*audits, *scans]
+    recent_rows: list[Audit | Scan] = [*audits, *scans]
     running = sorted((row for row in recent_rows if not row.is_final), key=_age)
     latest = sorted((row for row in recent_rows if row.is_final), key=_age, reverse=True)
     listed = running[:MAX_RUNNING]
