@@ -14,7 +14,9 @@ Row = tuple[str, ...]
 
 VERSION = "2.2"
 # Beginning of a rule in axe-core's source: {id:"image-alt",impact:"critical",…tags:["wcag2a","wcag111",…]
-RULE = re.compile(r'\{id:"([\w-]+)",((?:(?!\{id:").){0,1200}?)tags:\[([^\]]*)\]')
+RULE_BEGINS = '{id:"'
+# Matches a rule after `RULE_BEGINS`.
+RULE = re.compile(r'([\w-]+)",(.*?)tags:\[([^\[\]]*)\]')
 CRITERION_TAG = re.compile(r'"wcag(\d)(\d)(\d{1,2})"')
 OFF = "enabled:!1"
 OFF_BY_TAG = re.compile('"(?:deprecated|experimental)"')
@@ -64,7 +66,11 @@ def axe_rules() -> Mapping[str, list[str]]:
 
     source = (resources.files("axe_playwright_python") / "axe.min.js").read_text("utf-8")
     rules: dict[str, list[str]] = {}
-    for id, attributes, tags in RULE.findall(source):
+    for text in source.split(RULE_BEGINS):
+        match = RULE.match(text)
+        if match is None:
+            continue
+        id, attributes, tags = match.groups()
         is_on = OFF not in attributes and not OFF_BY_TAG.search(tags)
         if OPTIONS["rules"].get(id, {}).get("enabled", is_on):
             for parts in CRITERION_TAG.findall(tags):

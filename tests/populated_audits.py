@@ -109,7 +109,8 @@ def populate_audits(
     discovering = make_audit(home, **site, created_at=now, status="discovering", pages_found=23)
     pages = [f"{SITE}{path}" for path in PATHS] + [f"{SITE}menu/{n}" for n in range(rows)]
     earlier_site_audit = make_audit(home, **site, exclude=["*?print=*"], created_at=last_week)
-    look_at(make_pages(earlier_site_audit, [SITE])[0], last_week, score=78)
+    earlier_results = {type: replace(result, score=78) for type, result in results_by_type.items()}
+    look_at(make_pages(earlier_site_audit, [SITE])[0], last_week, earlier_results, score=78)
     whole_site = make_audit(
         home, **site, exclude=["*?print=*"], notes=["The site has no sitemap.", "robots.txt forbids 3 addresses."]
     )

@@ -26,7 +26,7 @@ QUESTIONS = {
     ),
     "Who can see this?": ("report", ".meta .badge", r"^Private$"),
     "Was everything checked?": ("report-partial", ".verdict .counts li:last-child", r"1 could not run"),
-    "Is it better than last time?": ("audit-site", "p.since", r"Since the scan of .*: Accessibility 78 → 75"),
+    "Is it better than last time?": ("audit-site", "p.since", r"Since the scan of .*: Security 78 → \d+, .* 78 → 75"),
     "Which pages?": ("audit-site", ".alarm li:first-child", r"On all 12 pages: /, /bread"),
     "Is it better than last week?": ("monitor", ".facts > :has(strong.down)", r"Since .*Security .3, Performance .5"),
     "When is the next scan?": ("monitor", ".facts > :nth-child(3)", r"Next run .* in \d+ hours"),

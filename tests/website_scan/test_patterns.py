@@ -37,6 +37,9 @@ BOUNDED = {
     "website_scan.security.checks.disclosure.PRODUCT_VERSION.search": 1_000,
     # The text is a comment, whose length `comments()` limits.
     "website_scan.security.comments.UNFINISHED_WORK.search": 4_000,
+    # The text is the end of a selector, of at most `MAX_NAME_CHARACTERS`.
+    "website_scan.journeys.passwords.LAST_OF_CSS.search": 300,
+    "website_scan.journeys.passwords.LAST_OF_XPATH.search": 300,
     "website_scan.page.fetch.TITLE.search": 8 * 1024,  # The text is the beginning of a page.
 }
 # Functions build these patterns from arguments with possible values.

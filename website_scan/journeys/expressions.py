@@ -20,7 +20,7 @@ ADDRESS_IS = re.compile(rf"{ADDRESS}\s*===?\s*{STRING}")
 ADDRESS_BEGINS = re.compile(rf"{ADDRESS}\.startsWith\(\s*{STRING}\s*\)")
 TITLE_IS = re.compile(rf"document\.title\s*===?\s*{STRING}")
 ELEMENT = re.compile(
-    rf"(?P<not>!{{1,2}})?\s*document\.(?P<method>querySelector|getElementById)\(\s*{STRING}\s*\)"
+    rf"(?:(?P<not>!{{1,2}})\s*)?document\.(?P<method>querySelector|getElementById)\(\s*{STRING}\s*\)"
     r"(?P<visible>\??\.(?:offsetParent|checkVisibility\(\)))?(?:\s*(?P<comparison>[!=]==?)\s*null)?"
 )
 PAUSE = re.compile(

@@ -56,8 +56,8 @@ QUOTED = re.compile(
 CODE = re.compile(r"`([^`]*)`")
 BLANK = re.compile(r"\s*")
 BULLET = re.compile(r"\s*(?:[-*•]\s+|[0-9]{1,3}[.)]\s+)?")
-SECONDS = re.compile(r"[0-9]+ *(?:s|ms|sec|seconds?|minutes?)\b", re.IGNORECASE)
-TIME_LIMIT = re.compile(r"\s+(?:for\s+)?up to ([0-9]{1,3}) seconds?\s*$", re.IGNORECASE)
+SECONDS = re.compile(r"(?<![0-9])[0-9]+ *(?:s|ms|sec|seconds?|minutes?)\b", re.IGNORECASE)
+TIME_LIMIT = re.compile(r"(?<!\s)\s+(?:for\s+)?up to ([0-9]{1,3}) seconds?\s*$", re.IGNORECASE)
 RELATIVE = re.compile(r"[/?#]|\.\.?/")
 SIZE = re.compile(r"([0-9]{1,4})\s*[x\u00d7]\s*([0-9]{1,4})", re.IGNORECASE)
 # The screens on which pages are judged (website_scan.browser.devices).

@@ -32,7 +32,7 @@ KEY_EVENTS = frozenset({"keydown", "keyup", "keypress"})
 MAX_PATH = 20
 TOKEN_NAME = re.compile(r"token|jwt|auth|session|bearer|credential|api[-_]?key", re.IGNORECASE)
 # JSON Web Token (RFC 7519), or a long text without spaces.
-JWT = re.compile(r"\beyJ[\w-]{8,}\.[\w-]{8,}\.")
+JWT = re.compile(r"(?<![\w-])eyJ[\w-]{8,}\.[\w-]{8,}\.")
 TOKEN_VALUE = re.compile(r"[\w.+/=-]{16,}")
 
 
