@@ -262,6 +262,15 @@ class ExportedError(TypedDict):
 
 
 @component("ReportExport")
+@component("JourneyStateOfReport")
+class ExportedState(TypedDict):
+    """State of a journey that a report judges."""
+
+    journey: Annotated[str, "Name of the journey."]
+    name: Annotated[str, "Name of the state, which is unique in the journey."]
+    step: Annotated[int, "Number of the step after which it was reached, from 1."]
+
+
 class ExportJson(ReportHead):
     """JSON export: the report with IDs, places, fixes and references of its checks."""
 
@@ -308,6 +317,7 @@ class ExportJson(ReportHead):
             "`color_scheme`.",
         ]
     ]
+    state: NotRequired[Annotated[ExportedState, "State of a journey that was judged; absent for reports about a page."]]
     error: NotRequired[Annotated[ExportedError, Published.ABSENT]]
 
 

@@ -202,6 +202,15 @@ class Pictures:
 
 
 @dataclass(frozen=True, slots=True)
+class StateOfJourney:
+    """State of a journey that was judged. `name` is unique in the journey, and `step` counts from 1."""
+
+    journey: str
+    name: str
+    step: int
+
+
+@dataclass(frozen=True, slots=True)
 class ScanResult:
     """Result of a scan.
 
@@ -209,6 +218,7 @@ class ScanResult:
 
     `browser` is the version of the browser that loaded the page, such as Chromium 156.0. `scoring` is the input of the
     score (`score_basis.basis`). `screenshot` is the first screen as WebP. `viewing` is None if nobody has chosen one.
+    `state` is None for a scan of a page.
     """
 
     type: ScanType
@@ -234,6 +244,7 @@ class ScanResult:
     pictures: Pictures | None = None
     waterfall: Waterfall | None = None
     viewing: Viewing | None = None
+    state: StateOfJourney | None = None
 
     @property
     def checks(self) -> tuple[CheckResult, ...]:

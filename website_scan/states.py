@@ -25,7 +25,7 @@ from website_scan.net.targets import Target, parse_target
 from website_scan.page.evidence import Clock, Page, ScanTypes
 from website_scan.page.registrable_domain import is_same_site
 from website_scan.plan import INTERNAL, MAX_COMPUTING_CPU_S, Missing, arguments, evidence_order, run_probe, state_plan
-from website_scan.result import ScanError, ScanResult
+from website_scan.result import ScanError, ScanResult, StateOfJourney
 from website_scan.security.cookies import Cookie, Cookies
 from website_scan.viewing import Viewing
 
@@ -69,21 +69,22 @@ def judge_states(
         has_own_address = state.state.is_navigation and not state.is_after_log_in and address not in addresses
         addresses.add(address)
         state_types = [type for type in types if type is not ScanType.SEO or has_own_address]
-        results = tuple(_judge(state, type, policy, viewing) for type in state_types)
+        place = StateOfJourney(journey.title, state.state.name, state.state.step + 1)
+        results = tuple(replace(_judge(state, type, policy), viewing=viewing, state=place) for type in state_types)
         judged.append(
             JudgedState(state.state.name, state.state.step, state.state.url, state.state.is_navigation, results)
         )
     return tuple(judged)
 
 
-def _judge(state: JourneyState, scan_type: ScanType, policy: Policy, viewing: Viewing | None) -> ScanResult:
+def _judge(state: JourneyState, scan_type: ScanType, policy: Policy) -> ScanResult:
     began, started_at = time.monotonic(), datetime.now(UTC)
     try:
         target = parse_target(state.state.url.partition("#")[0], policy)
     except Refusal as refusal:
         return _failed(state, scan_type, started_at, ScanError(refusal.code, str(refusal)))
     plan = state_plan(scan_type, is_navigation=state.state.is_navigation)
-    evidence = _evidence(state, target, scan_type, started_at, viewing)
+    evidence = _evidence(state, target, scan_type, started_at)
     order = evidence_order(plan.probes)
     while order.is_active():
         for provides in order.get_ready():
@@ -94,12 +95,10 @@ def _judge(state: JourneyState, scan_type: ScanType, policy: Policy, viewing: Vi
         evidence = {kind: value for kind, value in evidence.items() if kind is not BrowserLoad}
     judgement = Judgement(target, scan_type, plan, evidence, lambda: JUDGING_LIMIT_S - (time.monotonic() - began))
     error = judgement.judge(lambda _: None)
-    return replace(judgement.build_result(error), viewing=viewing)
+    return judgement.build_result(error)
 
 
-def _evidence(
-    state: JourneyState, target: Target, scan_type: ScanType, now: datetime, viewing: Viewing | None
-) -> dict[type, object]:
+def _evidence(state: JourneyState, target: Target, scan_type: ScanType, now: datetime) -> dict[type, object]:
     """Return the evidence that the browser has gathered, by its class."""
     load = state.state.evidence
     headers = state.state.security.document_headers
@@ -113,7 +112,7 @@ def _evidence(
         Target: target,
         Clock: Clock(now),
         ScanTypes: ScanTypes((scan_type,)),
-        Viewing: viewing or Viewing(),
+        Viewing: Viewing(),
         Page: Page(target, target, (response,), has_credentials=state.is_after_log_in),
         BrowserLoad: load,
         Cookies: _cookies(state.state, target, now),

@@ -193,6 +193,11 @@ class Context:
         attached = await self._root.send("Target.attachToTarget", {"targetId": self._target, "flatten": True})
         return self._browser.connection.session(str(attached["sessionId"]))
 
+    async def cookies(self) -> list[dict[str, Any]]:
+        """Return all cookies of the context (CDP, `Network.Cookie`). Raises `ProtocolError`."""
+        response = await self._root.send("Storage.getCookies", {"browserContextId": self._id})
+        return list(response["cookies"])
+
     async def close(self) -> None:
         """Close the page and delete the context's cookies, cache and storage.
 

@@ -23,9 +23,22 @@ ELEMENT = re.compile(
     rf"(?P<not>!{{1,2}})?\s*document\.(?P<method>querySelector|getElementById)\(\s*{STRING}\s*\)"
     r"(?P<visible>\??\.(?:offsetParent|checkVisibility\(\)))?(?:\s*(?P<comparison>[!=]==?)\s*null)?"
 )
+PAUSE = re.compile(
+    r"new\s+Promise\(\s*\(?(?P<name>[A-Za-z_]+)\)?\s*=>\s*setTimeout\(\s*"
+    r"(?:\(\)\s*=>\s*(?P=name)\((?:true|1)?\)|(?P=name))\s*,\s*[0-9_]+\s*\)\s*\);?"
+)
 COUNT = re.compile(
     rf"document\.querySelectorAll\(\s*{STRING}\s*\)\.length\s*(?P<operator>===?|[<>]=?)\s*(?P<count>[0-9]{{1,4}})"
 )
+
+
+def is_pause(expression: object) -> bool:
+    """Return True if the expression only waits for a time, as in the documentation of the Recorder."""
+    return (
+        isinstance(expression, str)
+        and len(expression) <= MAX_EXPRESSION_CHARACTERS
+        and PAUSE.fullmatch(expression.strip()) is not None
+    )
 
 
 def step_of_expression(expression: str, frame: tuple[int, ...], line: int, timeout_s: float) -> Step:

@@ -59,7 +59,8 @@ class SelectorPart:
 class Selector:
     """Selector of an element.
 
-    Each further part is searched in the shadow tree of the element of the part before.
+    Each further part is searched in the shadow tree of the element of the part before, or inside that element if it has
+    no shadow tree.
     """
 
     parts: tuple[SelectorPart, ...]
@@ -140,8 +141,9 @@ class Hover(Step):
 class Change(Step):
     """Set the value of a form field.
 
-    Text fields receive the text by typing. A list selects the option with this value or label. A checkbox is checked
-    by "true" and unchecked by "false". `value` may contain `{{name}}`, which is replaced by a secret of the journey.
+    Text fields receive the text by typing. A list selects the option with this value or label. A checkbox, a switch or
+    a radio button is checked by "true" and unchecked by "false". `value` may contain `{{name}}`, which is replaced by a
+    secret of the journey.
     """
 
     target: ElementTarget

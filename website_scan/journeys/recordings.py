@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from website_scan.journeys import rules
-from website_scan.journeys.expressions import expression_of
+from website_scan.journeys.expressions import expression_of, is_pause
 from website_scan.journeys.fields import StepFields, did_you_mean
 from website_scan.journeys.journey import (
     DEFAULT_STEP_TIMEOUT_S,
@@ -114,12 +114,10 @@ class _Reader:
         if fields.kind == "close":
             if not is_last:
                 fields.refuse("Only the last step can close the page.")
-        elif fields.kind == "emulateNetworkConditions":
-            self._note(fields, "The speed of the network is not emulated.")
         elif fields.kind == "customStep" and fields.value("name") == SETTINGS:
             self._read_settings(fields)
-        elif fields.kind == "navigate" and not self._has_page() and _is_blank_page(fields.value("url")):
-            self._note(fields, "The empty page on which the recording begins is left out.")
+        elif note := self._reason_to_leave_out(fields):
+            self._note(fields, note)
         elif fields.kind in READERS:
             try:
                 self.steps.append(READERS[fields.kind](fields, self._common(fields)))
@@ -130,8 +128,19 @@ class _Reader:
         else:
             fields.refuse(f"Steps of this kind cannot be executed.{did_you_mean(fields.kind, READERS)}")
 
-    def _has_page(self) -> bool:
-        return any(isinstance(step, Navigate) for step in self.steps)
+    def _reason_to_leave_out(self, fields: StepFields) -> str:
+        """Return why the step becomes no step of the journey, or an empty string."""
+        if fields.kind == "emulateNetworkConditions":
+            return "The speed of the network is not emulated."
+        if fields.kind == "waitForExpression" and is_pause(fields.value("expression")):
+            return "The pause is left out, because steps wait until they can be executed."
+        if fields.kind in ("keyDown", "keyUp") and fields.value("key") is None:
+            # Chrome records such steps when it fills a form itself.
+            return "The step is left out, because it names no key."
+        has_page = any(isinstance(step, Navigate) for step in self.steps)
+        if fields.kind == "navigate" and not has_page and _is_blank_page(fields.value("url")):
+            return "The empty page on which the recording begins is left out."
+        return ""
 
     def _note(self, fields: StepFields, text: str) -> None:
         if len(self.notes) < MAX_NOTES:

@@ -191,7 +191,7 @@ class _Reader:
 
     def _refuse_verb(self, line: _Line) -> NoReturn:
         words = line.text_for_people().lower().split()
-        first, two = words[0], " ".join(words[:2])
+        first, two = " ".join(words[:1]), " ".join(words[:2])
         verb = SYNONYMS.get(two) or SYNONYMS.get(first)
         question = f" Did you mean “{verb}”?" if verb else did_you_mean(two, VERBS) or did_you_mean(first, VERBS)
         near = question.partition("“")[2].partition("”")[0]

@@ -92,7 +92,9 @@ def element_in_words(target: ElementTarget) -> str:
         # Alternatives of the short form have several roles, so none is named.
         roles = {role for selector in target.selectors if (role := selector.parts[-1].role)}
         role = f"the {ROLES.get(part.role, part.role)}" if part.role and len(roles) == 1 else ""
-        return " ".join(filter(None, (role, f"“{text}”" if text else ""))) + place
+        if not text:
+            return f"the element with the role {part.role}{place}"
+        return f"{role} “{text}”".strip() + place
     return (f"“{text}”" if part.kind is SelectorKind.TEXT else f"the element {text}") + place
 
 

@@ -103,6 +103,8 @@ def export_json(
         if "widths" in result.facts:
             export["widths"] = result.facts["widths"]
         export["color_scheme"] = result.viewing.color_scheme
+    if result.state is not None:
+        export["state"] = {"journey": result.state.journey, "name": result.state.name, "step": result.state.step}
     return export
 
 

@@ -30,13 +30,11 @@ from website_scan.journeys.journey import (
     WaitForTitle,
 )
 from website_scan.journeys.keys import KEY_NAMES
-from website_scan.journeys.selectors import ARIA_ATTRIBUTE, PUPPETEER_SYNTAX
+from website_scan.journeys.selectors import ARIA_ATTRIBUTE, PUPPETEER_SYNTAX, containing, css
 
 HOSTS = ("shop.example", "idp.example:8443", "xn--bcher-kva.example")
-# Letters only, because other values may be mistaken for passwords, which are moved out of the journey.
-VALUES = st.text("abc ", max_size=7) | st.sampled_from(
-    ["{{password}}", "Bearer {{api_token}}", "true", "ä\n\t{}", "{{"]
-)
+# Values that nobody can mistake for passwords, which are moved out of the journey.
+NO_SECRETS = st.sampled_from(["", "true", "false", "{{password}}", "Bearer {{api_token}}", "{{a}}\n\t{{b}} ä {"])
 
 
 def printable(max_size: int = 20) -> st.SearchStrategy[str]:
@@ -69,6 +67,7 @@ TARGETS = st.builds(
     st.lists(SELECTORS, min_size=1, max_size=4, unique=True).map(tuple),
     st.lists(st.integers(0, 99), max_size=2).map(tuple),
 )
+FIELDS = st.sampled_from([ElementTarget((css("#field"),)), ElementTarget((containing("Search"), css("input")), (1,))])
 NAVIGATIONS = st.none() | st.builds(ExpectedNavigation, st.just("") | URLS, st.just("") | names())
 TIMEOUTS = st.just(DEFAULT_STEP_TIMEOUT_S) | st.integers(1, 30_000).map(lambda ms: ms / 1000)
 PIXELS = st.integers(-1000, 100_000).map(float) | st.sampled_from([0.5, 62.125])
@@ -91,7 +90,8 @@ OTHER_STEPS: st.SearchStrategy[Step] = st.one_of(
         **COMMON,
     ),
     st.builds(Hover, target=TARGETS, **COMMON),
-    st.builds(Change, target=TARGETS, value=VALUES, **COMMON),
+    st.builds(Change, target=TARGETS, value=NO_SECRETS, **COMMON),
+    st.builds(Change, target=FIELDS, value=st.text("abc \n{", max_size=9), **COMMON),
     st.builds(KeyDown, key=st.sampled_from(sorted(KEY_NAMES)), **COMMON),
     st.builds(KeyUp, key=st.sampled_from(sorted(KEY_NAMES)), **COMMON),
     st.builds(Scroll, x=PIXELS, y=PIXELS, target=st.none() | TARGETS, **COMMON),

@@ -181,6 +181,17 @@ def test_invisible_means_that_the_condition_is_not_true(condition: dict[str, Any
         ({"type": "waitForElement", **FIELD, "visible": False, "operator": "=="}, "“operator” must be “>=” or “<=”"),
         ({"type": "waitForElement", **FIELD, "properties": {"a": {"b": 1}}}, "The value of a property is not a text"),
         ({"type": "waitForElement", **FIELD, "attributes": {"a": 1}}, "The value of an attribute is not a text."),
+        (
+            {"type": "waitForElement", **FIELD, "attributes": {"": "x"}},
+            "The name of an attribute or a property is empty.",
+        ),
+        ({"type": "waitForElement", **FIELD, "attributes": {"a\n": "x"}}, "contains characters that cannot be shown."),
+        ({"type": "waitForElement", **FIELD, "attributes": {"a" * 101: "x"}}, "is longer than 100 characters."),
+        ({"type": "waitForElement", **FIELD, "properties": {"a": "{{user}}"}}, "only in the values of fields."),
+        ({"type": "waitForElement", **FIELD, "properties": []}, "“properties” is not an object of at most 10 fields."),
+        ({"type": "waitForElement", **FIELD, "visible": "yes"}, "“visible” is not true or false."),
+        ({"type": "waitForElement", **FIELD, "websiteScan": {"visible": 5}}, "“websiteScan” is not valid."),
+        ({**CLICK, "assertedEvents": [{"type": "navigation", "url": 5}]}, "expected navigation is not a text."),
         ({"type": "waitForExpression", "expression": "fetch('/x')"}, "would need a script, which is not executed."),
         ({"type": "customStep", "name": "login", "parameters": {}}, "The step “login” is unknown."),
         ({"type": "customStep", "name": "judge"}, "“parameters” must be the name of the state"),
@@ -258,6 +269,8 @@ def test_ignored_parts_of_a_recording_are_noted() -> None:
             {"type": "emulateNetworkConditions", "download": 1, "upload": 1, "latency": 1},
             {**CLICK, "x-tool": {"a": 1}},
             {**CLICK, "timeout": 90_000},
+            {"type": "waitForExpression", "expression": "new Promise(resolve => setTimeout(() => resolve(true), 500))"},
+            {"type": "keyDown", "target": "main"},
             {"type": "close", "target": "main"},
         )
     )
@@ -265,6 +278,8 @@ def test_ignored_parts_of_a_recording_are_noted() -> None:
         "Line 2, step 2: The speed of the network is not emulated.",
         "Line 3, step 3: The field “x-tool” is ignored.",
         "Line 4, step 4: The step waits for at most 30 seconds.",
+        "Line 5, step 5: The pause is left out, because steps wait until they can be executed.",
+        "Line 6, step 6: The step is left out, because it names no key.",
     )
     assert [step.timeout_s for step in read.journey.steps] == [10, 10, 30]
 
@@ -329,6 +344,12 @@ def test_file_that_is_no_recording_is_refused_with_the_line(data: bytes | str, r
     with pytest.raises(JourneyRefused) as refused:
         read_recording(data)
     assert reason in str(refused.value)
+
+
+def test_number_that_is_too_large_is_refused() -> None:
+    text = recording({"type": "waitForElement", **FIELD, "properties": {"a": 1}}).replace('"a": 1', '"a": 1e999')
+    with pytest.raises(JourneyRefused, match="The value of a property is not a text, a number"):
+        read_recording(text)
 
 
 def test_recording_with_byte_order_mark_and_source_map_is_read() -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from website_scan.browser.devtools import ProtocolError
+from website_scan.browser.journey.activity import PageActivity
 from website_scan.browser.journey.failures import (
     Deadline,
     StepFailed,
@@ -28,18 +29,16 @@ COMPARISONS: dict[str, Callable[[int, int], bool]] = {
 }
 FRAME_TAGS = ("<iframe", "<frame", "<object", "<embed", "<fencedframe")
 MAX_HELD_S = 5.0
+MISSED = "The click missed the element, as it would for a person."
 
 
 class Actions:
-    """Actions on elements of the page. `moves` returns the number of navigations so far.
+    """Actions on elements of the page. All methods raise `StepFailed`, `ProtocolError`."""
 
-    All methods raise `StepFailed`, `ProtocolError`.
-    """
-
-    def __init__(self, finder: Finder, inputs: Inputs, moves: Callable[[], int]) -> None:
+    def __init__(self, finder: Finder, inputs: Inputs, activity: PageActivity) -> None:
         self._finder = finder
         self._inputs = inputs
-        self._moves = moves
+        self._activity = activity
 
     async def hover(self, target: ElementTarget, deadline: Deadline) -> None:
         """Move the mouse over an element."""
@@ -63,7 +62,7 @@ class Actions:
 
         Returns None if the click has reached it, or else what was hit instead; empty if nothing was hit.
         """
-        moves = self._moves()
+        moves = self._activity.moves
         try:
             # The page may have moved or replaced the element when the mouse reached it.
             state = await deadline.run(self._finder.prepare(element, step.offset))
@@ -86,7 +85,10 @@ class Actions:
             if isinstance(error, ProtocolError):
                 raise_if_closed(error)
             return None  # The click has opened another document.
-        return None if result == "reached" or (not result and self._moves() != moves) else result
+        if result == "missed":
+            self._activity.note(f"During the click, {describe_element(step.target)} moved. {MISSED}")
+            return None
+        return None if result == "reached" or (not result and self._activity.moves != moves) else result
 
     async def change(self, step: Change, value: str, deadline: Deadline) -> None:
         """Set the value of a form field. `value` is the step's value with its secrets."""

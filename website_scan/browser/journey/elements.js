@@ -99,7 +99,7 @@ journey.prepare = async (node, offset, mayBeCovered) => {
   if (!isConnected(node)) return {state: 'gone'};
   if (!isVisible(node)) return {state: 'hidden'};
   if (isDisabled(node)) return {state: 'disabled'};
-  if (!isOnScreen(boxOf(node))) Element.prototype.scrollIntoView.call(node, {block: 'center', inline: 'center', behavior: 'instant'});
+  journey.reveal(node);
   await nextFrame();
   const before = boxOf(node);
   await nextFrame();
@@ -111,6 +111,10 @@ journey.prepare = async (node, offset, mayBeCovered) => {
   const free = mayBeCovered ? 0 : covers.indexOf('');
   return free < 0 ? {state: 'covered', by: covers[0]} : {state: 'ok', x: points[free][0], y: points[free][1]};
 };
+journey.reveal = (node) => {
+  if (!isOnScreen(boxOf(node))) Element.prototype.scrollIntoView.call(node, {block: 'center', inline: 'center', behavior: 'instant'});
+};
+journey.isLoaded = () => read(Document, 'readyState', document) === 'complete';
 // Position of a frame's content in the document around it.
 journey.frameOffset = (node) => {
   const box = boxOf(node), style = getComputedStyle(node);
@@ -126,9 +130,11 @@ let armed = null;
 const onPointerEvent = (event) => {
   if (!armed || !event.isTrusted) return;
   if (armed.result === '') armed.result = isPartOf(armed.node, event.composedPath()[0]) ? 'reached' : nameOfElement(event.target);
-  if (armed.result !== 'reached') {
+  if (armed.result !== 'reached' && armed.result !== 'missed') {
     event.preventDefault();
     event.stopImmediatePropagation();
+  } else if (event.type === 'click' && isConnected(armed.node) && !isPartOf(armed.node, event.composedPath()[0])) {
+    armed.result = 'missed';
   }
 };
 for (const name of POINTER_EVENTS) addEventListener(name, onPointerEvent, {capture: true, passive: false});
@@ -137,7 +143,8 @@ journey.armClick = (node) => {
   armed = {node, result: ''};
   return true;
 };
-// What the click reached: `reached`, the element that was hit instead, or empty if nothing was hit.
+// What the click reached: `reached`, `missed` if the element moved while the button was pressed, the element that was hit
+// instead, or empty if nothing was hit.
 journey.disarmClick = () => {
   const result = armed ? armed.result : '';
   armed = null;

@@ -7,7 +7,7 @@ import hmac
 import re
 import secrets as random
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -133,9 +133,8 @@ class FactReader:
                 return True
         return False
 
-    async def cookies(self) -> tuple[Cookie, ...]:
-        """Return all cookies of the browser context, with digests of their values."""
-        items = (await self._page.send("Network.getAllCookies"))["cookies"][:MAX_COOKIES]
+    def cookies(self, items: Sequence[Mapping[str, Any]]) -> tuple[Cookie, ...]:
+        """Return cookies of the DevTools Protocol with digests of their values."""
         now = time.time()
         return tuple(
             Cookie(
@@ -150,7 +149,7 @@ class FactReader:
                 expires_in_s=None if item.get("session", True) else float(item["expires"]) - now,
                 is_host_only=not str(item["domain"]).startswith("."),
             )
-            for item in items
+            for item in items[:MAX_COOKIES]
         )
 
     async def storage(self, world: World) -> tuple[StorageEntry, ...]:

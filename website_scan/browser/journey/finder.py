@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -21,6 +22,7 @@ from website_scan.journeys.journey import ElementTarget, Selector, SelectorKind,
 
 MAX_ROOTS = 20
 MAX_MATCHES = 50
+TREE_TIMEOUT_S = 2.0  # Time limit for a search in the accessibility tree.
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +37,13 @@ class Element:
 class Finder:
     """Finder of elements in the page and its frames."""
 
-    def __init__(self, cdp: Target, frames: Frames, allowed: Callable[[str], bool]) -> None:
+    def __init__(
+        self, cdp: Target, frames: Frames, allowed: Callable[[str], bool], note: Callable[[str], None]
+    ) -> None:
         self._cdp = cdp
         self._frames = frames
         self._allowed = allowed
+        self._note = note
 
     async def find_all(self, target: ElementTarget) -> list[Element]:
         """Return the elements of the first selector that matches any now, visible ones first.
@@ -166,6 +171,8 @@ class Finder:
             if position >= len(frame.children):
                 return None
             frame = frame.children[position]
+            # Chromium does not draw frames outside of the screen, and they have no accessibility tree.
+            await world.call("reveal", await self._frames.owner(frame, world))
             owners.insert(0, (frame, world))
             world = await self._frames.world(frame.id)
         return world, tuple(owners)
@@ -195,7 +202,13 @@ class Finder:
             params["accessibleName"] = part.text
         if part.role:
             params["role"] = part.role
-        nodes = (await self._cdp.send("Accessibility.queryAXTree", params))["nodes"]
+        try:
+            nodes = (await asyncio.wait_for(self._cdp.send("Accessibility.queryAXTree", params), TREE_TIMEOUT_S))[
+                "nodes"
+            ]
+        except TimeoutError:
+            await self._stop_loading(world)
+            return []
         ids = [
             int(node["backendDOMNodeId"])
             for node in nodes
@@ -204,3 +217,9 @@ class Finder:
             and node.get("role", {}).get("value") not in ROLES_OF_TEXT | {"RootWebArea"}
         ]
         return [await world.resolve(id) for id in dict.fromkeys(ids[:MAX_MATCHES])]
+
+    async def _stop_loading(self, world: World) -> None:
+        """Stop a page that never finishes loading, because its accessibility tree is complete only then."""
+        if not await world.call("isLoaded"):
+            self._note("The page did not finish loading, so that the scanner stopped it.")
+            await self._cdp.send("Page.stopLoading")

@@ -12,6 +12,7 @@ import html
 import json
 import re
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, TypeVar
 from urllib.parse import quote, quote_plus
 
@@ -25,6 +26,8 @@ MIN_GROUPED_DIGITS = 8
 MIN_BASE64_LENGTH = 5
 # Characters that encodeURIComponent and encodeURI do not encode.
 SAFE_IN_COMPONENT, SAFE_IN_URI = "!~*'()", "!~*'();/?:@&=+$,#"
+# Tags between the characters of a secret. The limits bound the time for hostile pages.
+TAG, TAGS = re.compile(r"<[^<>]{1,300}>"), r"(?:<[^<>]{1,300}>){0,5}"
 # What follows a text that the scanner has cut.
 END_OF_CUT_TEXT = r"(?=$|[\"'…>]|&quot;)"
 
@@ -42,6 +45,7 @@ class SecretMask:
             for name, value in long.items()
             if value.isdecimal() and len(value) >= MIN_GROUPED_DIGITS
         ]
+        self._split = [(_split_pattern(value), name) for name, value in long.items()]
         self._cut = [
             (value[:MIN_LENGTH], _cut_pattern(value), name) for name, value in long.items() if len(value) > MIN_LENGTH
         ]
@@ -69,6 +73,9 @@ class SecretMask:
         for start, pattern, name in self._cut:
             if start in text:
                 text = pattern.sub(f"{{{{{name}}}}}", text)
+        if "<" in text:
+            for pattern, name in self._split:
+                text = pattern.sub(partial(_name_with_tags, name), text)
         return text
 
     def apply(self, value: T) -> T:
@@ -120,6 +127,16 @@ def _base64_forms(data: bytes) -> set[str]:
         if len(part) >= MIN_BASE64_LENGTH:
             forms |= {part, part.replace("+", "-").replace("/", "_"), quote(part, safe="")}
     return forms
+
+
+def _split_pattern(value: str) -> re.Pattern[str]:
+    """Return a pattern of a secret in HTML whose parts are in several elements."""
+    characters = ["|".join({re.escape(letter), re.escape(html.escape(letter))}) for letter in value]
+    return re.compile(TAGS.join(f"(?:{letters})" for letters in characters))
+
+
+def _name_with_tags(name: str, match: re.Match[str]) -> str:
+    return f"{{{{{name}}}}}{''.join(TAG.findall(match[0]))}"
 
 
 def _cut_pattern(value: str) -> re.Pattern[str]:

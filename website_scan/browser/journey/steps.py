@@ -52,9 +52,9 @@ class StepRunner:
         self._activity = activity
         self._request = request
         self._mask = mask
-        self.finder = Finder(page, frames, request.allowed)
+        self.finder = Finder(page, frames, request.allowed, activity.note)
         self._inputs = Inputs(page)
-        self._actions = Actions(self.finder, self._inputs, lambda: activity.moves)
+        self._actions = Actions(self.finder, self._inputs, activity)
         self.device: Device = request.first_device
 
     def has_secret(self, step: Change) -> bool:

@@ -150,6 +150,7 @@ class Walker:
         return ""
 
     async def _prepare(self, context: Context) -> None:
+        self._context = context
         self._page = page = context.page
         context.accepts_dialog = lambda event: bool(event["type"] == "beforeunload")
         self._frames = Frames(page)
@@ -183,7 +184,7 @@ class Walker:
             if isinstance(step, Change) and self._runner.has_secret(step):
                 self._camera.has_secrets = True
                 if self._cookies_before_secrets is None:
-                    self._cookies_before_secrets = await deadline.run(self._reader.cookies())
+                    self._cookies_before_secrets = self._reader.cookies(await deadline.run(self._context.cookies()))
                 await deadline.run(self._guard.watch_all())
             if isinstance(step, Click):
                 keyboard = await self._read_keyboard(number, step, deadline)
@@ -309,7 +310,7 @@ class Walker:
                 evidence=evidence,
                 document=evidence.layout.markup if evidence.layout else None,
                 security=StateSecurity(
-                    cookies=await self._reader.cookies(),
+                    cookies=self._reader.cookies(await self._context.cookies()),
                     storage=await self._reader.storage(world),
                     document_headers=document.headers,
                     secrets_in_addresses=tuple(activity.addresses_with_secrets),
