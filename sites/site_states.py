@@ -17,7 +17,7 @@ from infrastructure.postgresql.statements import execute
 from reports.models import Mute
 from scans.models import Scan
 from scans.signals import Ended
-from scans.visits.claims import REFUNDED
+from scans.visits.ending import REFUNDED
 from sites.models import SiteState
 from website_scan.fingerprints import fingerprints
 from website_scan.repeats import CheckKey, reported_elsewhere, reporters

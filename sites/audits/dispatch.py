@@ -181,10 +181,9 @@ def _create_scans(pages: list[AuditPage], now: datetime) -> None:
     audits = Audit.objects.filter(id__in={page.audit_id for page in pages})
     audits.update(released_at=now, started_at=Coalesce(F("started_at"), now))
     # One message per queue is enough, because each claim wakes the next scan.
-    for scan_type, lead_id in {
-        queue_of(ScanType(lead.type)): (ScanType(lead.type), lead.id) for lead, *_ in visits
-    }.values():
-        transaction.on_commit(functools.partial(enqueue, lead_id, scan_type))
+    leads = {queue_of(ScanType(lead.type), needs_browser=lead.needs_browser): lead.id for lead, *_ in visits}
+    for queue, lead_id in leads.items():
+        transaction.on_commit(functools.partial(enqueue, lead_id, queue))
 
 
 def _new_scans(page: AuditPage, now: datetime) -> list[Scan]:

@@ -14,7 +14,7 @@ from django.utils import timezone
 from infrastructure.postgresql.statements import fetch
 from scans.models import Scan
 from scans.signals import Ended
-from scans.visits.claims import LEFT_OUT
+from scans.visits.ending import LEFT_OUT
 from sites.models import Audit, AuditFinding, AuditPage, AuditPlace
 from sites.models.audit import PageResult, SamplePage
 from sites.signals import audit_ended

@@ -20,7 +20,7 @@ from django.db import connection
 from reports.models import Report
 from reports.mutes.services import active_mutes
 from scans.models import Scan, report_path
-from scans.visits.claims import REFUNDED
+from scans.visits.ending import REFUNDED
 from sites.models import Audit, AuditPage, Monitor, MonitorState
 from sites.models.stored_json import UnconfirmedChanges
 from sites.monitors import alerts

@@ -11,11 +11,25 @@ from website_scan.catalogue import Check, checks
 from website_scan.findings import NotApplicable, ScanType
 from website_scan.outcomes import Verdict
 from website_scan.page.evidence import Document, Page
-from website_scan.plan import needs_browser
+from website_scan.plan import judges_journeys_only, needs_browser
 
 
 def static_checks() -> list[Check]:
-    return [check for check in checks(ScanType.ACCESSIBILITY) if not needs_browser(check)]
+    """Return the checks that judge markup without a browser."""
+    return [
+        check
+        for check in checks(ScanType.ACCESSIBILITY)
+        if not needs_browser(check) and not judges_journeys_only(check)
+    ]
+
+
+def axe_checks() -> list[Check]:
+    """Return the checks that are rules of axe-core, which has none for blank pages and journeys."""
+    return [
+        check
+        for check in checks(ScanType.ACCESSIBILITY)
+        if check.id != "accessibility-blank-page" and not judges_journeys_only(check)
+    ]
 
 
 def run_check(check: Check, evidence: Mapping[type, object]) -> Verdict:

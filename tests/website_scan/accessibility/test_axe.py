@@ -7,21 +7,16 @@ from dataclasses import replace
 import pytest
 
 from tests.website_scan.accessibility.axe_rules import RULES
-from tests.website_scan.accessibility.static import labels
+from tests.website_scan.accessibility.static import axe_checks, labels
 from tests.website_scan.cast import message, rows, severity_of, title_of
 from website_scan.accessibility.axe import BEST_PRACTICE, IS_MILD_BY_RULE, axe_verdict, map_impact_to_severity
 from website_scan.browser.evidence import AxeNode, AxeReport, AxeRule
-from website_scan.catalogue import Check, checks
-from website_scan.findings import CRITICAL, HIGH, LOW, MEDIUM, NotApplicable, ScanType, Severity
+from website_scan.catalogue import Check
+from website_scan.findings import CRITICAL, HIGH, LOW, MEDIUM, NotApplicable, Severity
 from website_scan.outcomes import Fail, Pass, Review, Warn
 from website_scan.places import Element
 
-# axe-core has no rule for a blank page.
-CHECKS = {
-    scan_check.id: scan_check
-    for scan_check in checks(ScanType.ACCESSIBILITY)
-    if scan_check.id != "accessibility-blank-page"
-}
+CHECKS = {scan_check.id: scan_check for scan_check in axe_checks()}
 NODE = AxeNode("#a > img", "html > body > div > img", "<img src=a>", "Element does not have an alt attribute")
 EMPTY_REPORT = AxeReport("4.12.1", {}, {}, frozenset(), frozenset())
 

@@ -10,11 +10,9 @@ import pytest
 from tests.targets.server import Answer
 from tests.website_scan.accessibility.corpus import FILES, PAGES
 from tests.website_scan.accessibility.in_chromium import axe_reports
-from tests.website_scan.accessibility.static import static_findings
+from tests.website_scan.accessibility.static import axe_checks, static_findings
 from tests.website_scan.cast import verdict
 from website_scan.browser.evidence import AxeReport
-from website_scan.catalogue import checks
-from website_scan.findings import ScanType
 from website_scan.outcomes import Verdict, Warn
 
 # One pytest worker runs all tests, because the axe-core reports take about 15 seconds.
@@ -151,9 +149,7 @@ def test_corpus_covers_every_static_rule(reports: Mapping[str, AxeReport]) -> No
 
 
 def test_catalogue_has_exactly_the_rules_of_axe(reports: Mapping[str, AxeReport]) -> None:
-    catalogue_ids = {check.id for check in checks(ScanType.ACCESSIBILITY)} - {
-        "accessibility-blank-page"
-    }  # The static check accessibility-blank has no axe-core rule.
+    catalogue_ids = {check.id for check in axe_checks()}
     for name, report in reports.items():
         reported = report.violations.keys() | report.incomplete.keys() | report.passes | report.inapplicable
         assert reported == catalogue_ids, name

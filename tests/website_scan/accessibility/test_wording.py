@@ -5,19 +5,19 @@ from __future__ import annotations
 import pytest
 
 from tests.website_scan.accessibility.axe_rules import RULES
+from tests.website_scan.accessibility.static import axe_checks
 from tests.website_scan.cast import message, outcome, severity_of, title_of
 from website_scan.accessibility.axe import BEST_PRACTICE, OLDER_BROWSERS, axe_verdict
 from website_scan.accessibility.contrasts import ContrastElement
 from website_scan.accessibility.wording import Wording, get_wording, insert_agreement
 from website_scan.browser.evidence import AxeNode, AxeReport, AxeRule
-from website_scan.catalogue import Check, checks
-from website_scan.findings import LOW, ScanType
+from website_scan.catalogue import Check
+from website_scan.findings import LOW
 from website_scan.outcomes import Fail, Review, Warn
 from website_scan.places import Element, StyledElement
 from website_scan.values import filled
 
-# axe-core has no rule for a blank page.
-CHECKS = [scan_check for scan_check in checks(ScanType.ACCESSIBILITY) if scan_check.id != "accessibility-blank-page"]
+CHECKS = axe_checks()
 IMAGES = Wording("image|images", "has|have no alternative text")
 DOCUMENT = Wording("the page", "has no title")
 
