@@ -1,4 +1,4 @@
-"""Models of audits, monitors, alerts, lists, badges and assessments."""
+"""Models of audits, journeys, monitors, alerts, lists, badges and assessments."""
 
 from sites.models.alert import Alert, Cause
 from sites.models.assessment import (
@@ -10,6 +10,7 @@ from sites.models.assessment import (
 )
 from sites.models.audit import UNFINISHED, Audit, AuditFinding, AuditPage, AuditPlace
 from sites.models.badge import Badge
+from sites.models.journey import Journey
 from sites.models.list_run import ListCount, ListResult, ListRun, ListShare
 from sites.models.maintenance import MaintenanceWindow
 from sites.models.monitor import Monitor, MonitorRun, MonitorState
@@ -30,6 +31,7 @@ __all__ = [
     "AuditPlace",
     "Badge",
     "Cause",
+    "Journey",
     "ListCount",
     "ListEntry",
     "ListResult",

@@ -17,6 +17,7 @@ from scans.models.credentials import WithCredentials
 from scans.models.domain import MAX_ADDRESS_LENGTH
 from scans.models.scan import KEPT, Scan
 from scans.models.viewing import WithViewing
+from sites.models.journey import Journey
 from website_scan.ids import new_id
 from website_scan.json_types import Grade, ScanId, Score, component, values
 from website_scan.report_json import StoredFix
@@ -87,7 +88,7 @@ class AuditQuerySet(models.QuerySet["Audit"]):
 
 
 class Audit(WithCredentials, WithViewing, Leased):
-    """Audit of one page, a list of pages, or a whole site, for one or more scan types.
+    """Audit of one page, a list of pages, a whole site, or the states of a journey, for one or more scan types.
 
     queued → (discovering →) running → completed | partial | failed | cancelled; nothing leaves a final state.
     """
@@ -96,6 +97,7 @@ class Audit(WithCredentials, WithViewing, Leased):
         PAGE = "page"
         PAGES = "pages"
         SITE = "site"
+        JOURNEY = "journey"
 
     class RunOf(models.TextChoices):
         MONITOR = "monitor"
@@ -120,6 +122,9 @@ class Audit(WithCredentials, WithViewing, Leased):
     )
     kind = models.CharField(max_length=8, choices=Kind)
     url = models.CharField(max_length=8192, help_text="The page, the first page of the list, or the start of the site.")
+    journey = models.ForeignKey(
+        Journey, on_delete=models.SET_NULL, null=True, blank=True, related_name="runs", db_index=False
+    )
     types = ArrayField(models.CharField(max_length=16))
     discover = ArrayField(models.CharField(max_length=8), default=list, blank=True)
     include = ArrayField(models.CharField(max_length=500), default=list, blank=True)
@@ -142,6 +147,11 @@ class Audit(WithCredentials, WithViewing, Leased):
     pages_done = models.PositiveIntegerField(default=0)
     pages_failed = models.PositiveIntegerField(default=0)
     scans_done = models.PositiveIntegerField(default=0)
+    reserved_scans = models.PositiveIntegerField(
+        default=0,
+        db_default=0,
+        help_text="Counted against the quota, but not created yet: those of a journey's further states.",
+    )
     # Keys are scan types.
     totals: models.JSONField[dict[str, TypeTotal], dict[str, TypeTotal]] = models.JSONField(default=dict, blank=True)
     notes = models.JSONField(default=list, blank=True, help_text="Notes from the discovery of pages.")
@@ -200,6 +210,9 @@ class Audit(WithCredentials, WithViewing, Leased):
                 condition=models.Q(encrypted_credentials__isnull=False),
                 name="audit_with_credentials",
             ),
+            models.Index(fields=["journey"], condition=Q(journey__isnull=False), name="audit_of_journey"),
+            # Index for the task that refunds reserved scans.
+            models.Index(fields=["created_at"], condition=Q(reserved_scans__gt=0), name="audit_with_reserved_scans"),
         ]
 
     def __str__(self) -> str:
@@ -266,7 +279,7 @@ def _capped(mean: float, total: TypeTotal) -> float:
 
 
 class AuditPage(models.Model):
-    """Page of an audit.
+    """Page of an audit, or state of a journey.
 
     The status is waiting → released → done | failed. Pages that still wait when the audit ends are left_out.
     """
@@ -287,6 +300,12 @@ class AuditPage(models.Model):
     # Keys are scan types. The end of the page's visit writes this field.
     results: models.JSONField[dict[str, PageResult], dict[str, PageResult]] = models.JSONField(default=dict, blank=True)
     worst_score = models.PositiveSmallIntegerField(null=True, blank=True)
+    state = models.CharField(
+        max_length=300, blank=True, default="", db_default="", help_text="Name of the state of a journey."
+    )
+    step = models.PositiveSmallIntegerField(
+        null=True, blank=True, help_text="Position of the step after which the state was reached, from 0."
+    )
     is_linked = models.BooleanField(
         default=False, db_default=False, help_text="Found by a visit's links, so that an error there is no page."
     )

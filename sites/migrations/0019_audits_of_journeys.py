@@ -1,0 +1,34 @@
+"""Audits of journeys, with the scans that are reserved for their states."""
+
+import django.db.models.deletion
+from django.db import migrations, models
+
+
+class Migration(migrations.Migration):
+
+    dependencies = [
+        ('sites', '0018_journeys'),
+    ]
+
+    operations = [
+        migrations.AddField(
+            model_name='audit',
+            name='journey',
+            field=models.ForeignKey(blank=True, db_index=False, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='runs', to='sites.journey'),
+        ),
+        migrations.AddField(
+            model_name='audit',
+            name='reserved_scans',
+            field=models.PositiveIntegerField(db_default=0, default=0, help_text="Counted against the quota, but not created yet: those of a journey's further states."),
+        ),
+        migrations.AlterField(
+            model_name='audit',
+            name='kind',
+            field=models.CharField(choices=[('page', 'Page'), ('pages', 'Pages'), ('site', 'Site'), ('journey', 'Journey')], max_length=8),
+        ),
+        migrations.AlterField(
+            model_name='monitor',
+            name='kind',
+            field=models.CharField(choices=[('page', 'Page'), ('pages', 'Pages'), ('site', 'Site'), ('journey', 'Journey')], max_length=8),
+        ),
+    ]

@@ -1,0 +1,23 @@
+"""Indexes of audits by journey, and of audits with reserved scans."""
+
+from django.db import migrations, models
+
+from infrastructure.postgresql.indexes import AddIndexConcurrently
+
+
+class Migration(migrations.Migration):
+    atomic = False
+    dependencies = [
+        ('sites', '0020_states_of_journeys'),
+    ]
+
+    operations = [
+        AddIndexConcurrently(
+            'audit',
+            models.Index(condition=models.Q(('journey__isnull', False)), fields=['journey'], name='audit_of_journey'),
+        ),
+        AddIndexConcurrently(
+            'audit',
+            models.Index(condition=models.Q(('reserved_scans__gt', 0)), fields=['created_at'], name='audit_with_reserved_scans'),
+        ),
+    ]
