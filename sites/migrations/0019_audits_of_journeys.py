@@ -1,4 +1,4 @@
-"""Audits of journeys, with the scans that are reserved for their states."""
+"""Audits that are runs of journeys."""
 
 import django.db.models.deletion
 from django.db import migrations, models
@@ -16,10 +16,10 @@ class Migration(migrations.Migration):
             name='journey',
             field=models.ForeignKey(blank=True, db_index=False, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='runs', to='sites.journey'),
         ),
-        migrations.AddField(
+        migrations.AlterField(
             model_name='audit',
-            name='reserved_scans',
-            field=models.PositiveIntegerField(db_default=0, default=0, help_text="Counted against the quota, but not created yet: those of a journey's further states."),
+            name='max_pages',
+            field=models.PositiveIntegerField(help_text='Of a journey: states for which its run reserves scans.'),
         ),
         migrations.AlterField(
             model_name='audit',

@@ -129,7 +129,7 @@ class Audit(WithCredentials, WithViewing, Leased):
     discover = ArrayField(models.CharField(max_length=8), default=list, blank=True)
     include = ArrayField(models.CharField(max_length=500), default=list, blank=True)
     exclude = ArrayField(models.CharField(max_length=500), default=list, blank=True)
-    max_pages = models.PositiveIntegerField()
+    max_pages = models.PositiveIntegerField(help_text="Of a journey: states for which its run reserves scans.")
     status = models.CharField(max_length=16, choices=Status, default=Status.QUEUED)
     created_at = models.DateTimeField(default=timezone.now)
     started_at = models.DateTimeField(null=True, blank=True)
@@ -147,11 +147,6 @@ class Audit(WithCredentials, WithViewing, Leased):
     pages_done = models.PositiveIntegerField(default=0)
     pages_failed = models.PositiveIntegerField(default=0)
     scans_done = models.PositiveIntegerField(default=0)
-    reserved_scans = models.PositiveIntegerField(
-        default=0,
-        db_default=0,
-        help_text="Counted against the quota, but not created yet: those of a journey's further states.",
-    )
     # Keys are scan types.
     totals: models.JSONField[dict[str, TypeTotal], dict[str, TypeTotal]] = models.JSONField(default=dict, blank=True)
     notes = models.JSONField(default=list, blank=True, help_text="Notes from the discovery of pages.")
@@ -211,8 +206,6 @@ class Audit(WithCredentials, WithViewing, Leased):
                 name="audit_with_credentials",
             ),
             models.Index(fields=["journey"], condition=Q(journey__isnull=False), name="audit_of_journey"),
-            # Index for the task that refunds reserved scans.
-            models.Index(fields=["created_at"], condition=Q(reserved_scans__gt=0), name="audit_with_reserved_scans"),
         ]
 
     def __str__(self) -> str:
@@ -226,6 +219,11 @@ class Audit(WithCredentials, WithViewing, Leased):
     def is_background(self) -> bool:
         """Return True if the visits of the audit have lower priority than interactive scans."""
         return bool(self.run_of) or self.kind != self.Kind.PAGE
+
+    @property
+    def states_planned(self) -> int:
+        """Return for how many states the visit of a page reserves scans. 1 unless the audit is a run of a journey."""
+        return self.max_pages if self.kind == self.Kind.JOURNEY else 1
 
     @property
     def is_kept(self) -> bool:

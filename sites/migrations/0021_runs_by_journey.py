@@ -1,4 +1,4 @@
-"""Indexes of audits by journey, and of audits with reserved scans."""
+"""Index of audits by journey."""
 
 from django.db import migrations, models
 
@@ -15,9 +15,5 @@ class Migration(migrations.Migration):
         AddIndexConcurrently(
             'audit',
             models.Index(condition=models.Q(('journey__isnull', False)), fields=['journey'], name='audit_of_journey'),
-        ),
-        AddIndexConcurrently(
-            'audit',
-            models.Index(condition=models.Q(('reserved_scans__gt', 0)), fields=['created_at'], name='audit_with_reserved_scans'),
         ),
     ]
