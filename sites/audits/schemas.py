@@ -30,6 +30,7 @@ from website_scan.json_types import (
     Timestamp,
     TypeName,
     component,
+    identifier,
     values,
 )
 from website_scan.report.muting import MuteJson, serialize_mute
@@ -45,6 +46,7 @@ AuditStatus = Annotated[str, values(Audit.Status.choices)]
 DiscoverySource = Annotated[str, values(DISCOVER)]
 MutedPages = Annotated[str, values(MUTED_PAGES)]
 Positive = Annotated[int, Keywords(minimum=1)]
+JourneyId = Annotated[str, identifier("jny")]
 
 
 class AuditPagesCount(TypedDict):
@@ -83,6 +85,7 @@ class AuditSummary(TypedDict):
 
     id: AuditId
     kind: Annotated[str, values(Audit.Kind.choices)]
+    journey_id: NotRequired[Annotated[JourneyId, "Of a run of a journey that has not been deleted."]]
     target: str
     types: list[TypeName]
     status: AuditStatus
@@ -223,7 +226,7 @@ class AuditEvent(Event):
 
 
 def audit_summary_of(audit: Audit) -> AuditSummary:
-    return {
+    summary: AuditSummary = {
         "id": audit.id,
         "kind": audit.kind,
         "target": audit.url,
@@ -242,6 +245,9 @@ def audit_summary_of(audit: Audit) -> AuditSummary:
         "audit_url": audit.audit_url,
         "error": failure_of(audit),
     }
+    if audit.journey_id is not None:
+        summary["journey_id"] = audit.journey_id
+    return summary
 
 
 def audit_json_of(audit: Audit) -> AuditJson:

@@ -95,6 +95,11 @@ class Journey(WithViewing):
         return read_recording(json.dumps(self.recording)).journey
 
     @property
+    def missing_secrets(self) -> list[str]:
+        """Names of the secrets that the steps use and that have no value."""
+        return [name for name in self.steps.secret_names if name not in self.secret_names]
+
+    @property
     def secrets(self) -> dict[str, str]:
         """Values of the secrets by name, in plain text.
 
