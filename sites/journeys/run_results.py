@@ -186,7 +186,7 @@ def _new_scan(planned: Scan, scan_type: ScanType) -> Scan:
         id=new_scan_id(),
         type=scan_type,
         status=Scan.Status.SCANNING,
-        needs_browser=True,
+        is_of_journey=True,
         **{column: getattr(planned, column) for column in (*columns, *state_columns)},
     )
 

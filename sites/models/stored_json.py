@@ -117,6 +117,7 @@ class PageNews(TypedDict):
     report_url: str
     previous_report_url: str | None
     places: list[str]
+    state: NotRequired[Annotated[str, "Name of the state of a journey; absent for pages."]]
 
 
 @component("ChangedFinding")
@@ -142,6 +143,7 @@ class FindingNews(TypedDict):
 @component("ReachablePage")
 class ReachablePage(TypedDict):
     url: str
+    state: NotRequired[Annotated[str, "Name of the state of a journey; absent for pages."]]
 
 
 class UnreachablePage(ReachablePage):
