@@ -72,6 +72,11 @@ class SamplePage(TypedDict):
     state: NotRequired[Annotated[str, "Name of the state of a journey; absent for pages."]]
 
 
+def name_of_page(page: SamplePage) -> str:
+    """Return the URL of a page, or the name and the URL of a journey's state, because states may share a URL."""
+    return f"{page['state']} ({page['url']})" if "state" in page else page["url"]
+
+
 def new_audit_id() -> str:
     return new_id("aud")
 

@@ -7,14 +7,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from django.db import transaction
 from django.test import override_settings
-from website_scan.journeys.planned import planned_states
+from django.utils import timezone
 
+from accounts import usage
 from scans.browser import _cached_browser, close_browser
 from scans.models import Scan
 from scans.tasks import run_scan
 from sites.audits.dispatch import dispatch_pages
-from sites.audits.services import add_pages
+from sites.journeys.services import start_run
 from sites.models import Audit, Journey
 from sites.models.journey import secret_columns
 from tests.factories import Member
@@ -70,6 +72,8 @@ def make_journey(
         site=Url.of(site).host,
         types=[str(scan_type) for scan_type in types],
         proof_token="token",
+        proof_method=Journey.Proof.EXEMPT,
+        proven_at=timezone.now(),
         **secret_columns(secrets or {}),
         **columns,
     )
@@ -77,16 +81,8 @@ def make_journey(
 
 def start(journey: Journey) -> Audit:
     """Start a run of the journey, and put its visit into the queue."""
-    audit = Audit.objects.create(
-        organization=journey.organization,
-        kind=Audit.Kind.JOURNEY,
-        journey=journey,
-        url=journey.start_url,
-        types=journey.types,
-        max_pages=planned_states(journey.steps),
-    )
-    add_pages(audit, [(journey.start_url, Url.of(journey.start_url).origin)])
-    audit.save()
+    with transaction.atomic():
+        audit = start_run(journey, usage.lock(journey.organization_id))
     dispatch_pages(journey.organization_id)
     return audit
 

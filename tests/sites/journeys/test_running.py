@@ -67,6 +67,7 @@ def test_run_reports_each_planted_fault_in_its_states(home: Member, name: str) -
         assert {scan.type for scan in page.scans.all()} == set(page.results)
     steps = JourneyStep.objects.filter(audit=audit).order_by("position")
     assert {step.status for step in steps} == {"done"}
+    assert audit.journey
     assert [step.position for step in steps] == list(range(len(audit.journey.steps.steps)))
     assert all(len(step.picture) <= 60 * 1024 for step in steps if step.picture)
 
