@@ -270,7 +270,7 @@ def site(request: MemberRequest, host: str) -> HttpResponse:
     organization_id, scope = request.membership.organization_id, visible_sites_of(request.membership)
     if scope is not None and not scope.allows(host):
         raise Http404
-    rows = access.rows(Scan, organization_id).filter(host=host)
+    rows = access.rows(Scan, organization_id).filter(host=host, is_of_journey=False)
     if "\0" in host or not rows.exists():
         raise Http404
     requested = request.GET.get("page", "")

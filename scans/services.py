@@ -119,7 +119,7 @@ def requeue_scan(*, actor: User, scan_id: str) -> Scan:
         scan = Scan.objects.select_related("organization", "lead").get(id=scan_id)
         now = timezone.now()
         lead = scan.lead or scan
-        if scan.needs_browser and scan.is_final:
+        if scan.is_of_journey and scan.is_final:
             raise NotRequeued("It belongs to a run of a journey. Start another run.")
         is_abandoned = Scan.objects.without_lease().filter(id=lead.id).exists()
         details: dict[str, str] = {"scan": scan.id, "type": str(scan.type)}
@@ -135,7 +135,7 @@ def requeue_scan(*, actor: User, scan_id: str) -> Scan:
         else:
             raise NotRequeued("It has ended, and not because of an error on our side.")
         activity.record(scan.organization, actor, "scan.requeued", scan.url, **details)
-        queue = queue_of(ScanType(queued_scan.type), needs_browser=queued_scan.needs_browser)
+        queue = queue_of(ScanType(queued_scan.type), is_of_journey=queued_scan.is_of_journey)
         transaction.on_commit(lambda: enqueue(queued_scan.id, queue))
     return queued_scan
 

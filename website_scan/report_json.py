@@ -261,7 +261,6 @@ class ExportedError(TypedDict):
     message: str
 
 
-@component("ReportExport")
 @component("JourneyStateOfReport")
 class ExportedState(TypedDict):
     """State of a journey that a report judges."""
@@ -271,6 +270,7 @@ class ExportedState(TypedDict):
     step: Annotated[int, "Number of the step after which it was reached, from 1."]
 
 
+@component("ReportExport")
 class ExportJson(ReportHead):
     """JSON export: the report with IDs, places, fixes and references of its checks."""
 

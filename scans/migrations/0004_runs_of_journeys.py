@@ -12,8 +12,8 @@ class Migration(migrations.Migration):
     operations = [
         migrations.AddField(
             model_name='scan',
-            name='needs_browser',
-            field=models.BooleanField(db_default=False, default=False, help_text='Its visit is a run of a journey, which only a browser can execute.'),
+            name='is_of_journey',
+            field=models.BooleanField(db_default=False, default=False, help_text='Part of a run of a journey, which only a browser can execute.'),
         ),
         migrations.AddField(
             model_name='scan',

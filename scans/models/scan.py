@@ -179,8 +179,8 @@ class Scan(WithCredentials, WithViewing, Leased):
     request_id = models.CharField(
         max_length=128, blank=True, default="", db_default="", help_text="Of the request that asked for it, if any."
     )
-    needs_browser = models.BooleanField(
-        default=False, db_default=False, help_text="Its visit is a run of a journey, which only a browser can execute."
+    is_of_journey = models.BooleanField(
+        default=False, db_default=False, help_text="Part of a run of a journey, which only a browser can execute."
     )
     reserved_scans = models.PositiveSmallIntegerField(
         default=1,

@@ -74,7 +74,7 @@ def claim_sql() -> str:
         RETURNING scan.id, scan.type, scan.url, scan.organization_id, scan.host,
             CASE WHEN scan.is_background THEN {audit_sql().audit_of_scan} END,
             scan.request_id, scan.attempts, scan.addresses, scan.credential_names IS NOT NULL,
-            scan.viewing::text, CASE WHEN scan.needs_browser THEN {audit_sql().journey_run_of_scan} END
+            scan.viewing::text, CASE WHEN scan.is_of_journey THEN {audit_sql().journey_run_of_scan} END
     """  # noqa: S608  # of constants
 
 
@@ -126,10 +126,10 @@ class ScanClaim:
 
 def claim_next(scan_id: str, worker: Worker) -> ScanClaim | None:
     """Claim the next visit in the queue of the scan `scan_id`. Returns None if no visit may begin."""
-    rows = fetch("SELECT type, needs_browser FROM scans_scan WHERE id = %(scan)s", {"scan": scan_id})
+    rows = fetch("SELECT type, is_of_journey FROM scans_scan WHERE id = %(scan)s", {"scan": scan_id})
     if not rows:
         return None
-    queue = queue_of(ScanType(rows[0][0]), needs_browser=rows[0][1])
+    queue = queue_of(ScanType(rows[0][0]), is_of_journey=rows[0][1])
     claim: ScanClaim | None = None
     with transaction.atomic():
         acquire_turn_lock()
@@ -198,7 +198,7 @@ def wake_waiting_scans(claim: ScanClaim, worker: Worker) -> None:
     The end of a visit frees a slot of the worker, which any message in the queue can use, and a slot of the domain,
     which a scan of another queue may wait for. Visits of other domains may wait for the visit's addresses.
     """
-    own_queue = queue_of(claim.types[0], needs_browser=bool(claim.journey_run_id))
+    own_queue = queue_of(claim.types[0], is_of_journey=bool(claim.journey_run_id))
     for queue in QUEUES:
         if queue != own_queue and (types_of(queue) or has_journeys(queue)):
             queued = _find_queued(queue, domain=domain_of(claim.host))

@@ -17,7 +17,7 @@ from scans.models import SCAN_LEASE
 
 IS_LEASED = SCAN_LEASE.sql()
 # Runs of journeys are in the queue of the browser, whatever their types.
-IS_IN_QUEUE = "CASE WHEN needs_browser THEN %(has_journeys)s ELSE type = ANY(%(types)s) END"
+IS_IN_QUEUE = "CASE WHEN is_of_journey THEN %(has_journeys)s ELSE type = ANY(%(types)s) END"
 QUEUED = "status = 'queued' AND lead_id IS NULL"
 RUNNING = f"status = 'scanning' AND lead_id IS NULL AND {IS_LEASED}"
 INTERRUPTED = f"status = 'scanning' AND lead_id IS NULL AND NOT {IS_LEASED}"

@@ -64,9 +64,9 @@ class NextVisit:
     is_here: bool
 
 
-def queue_of(scan_type: ScanType, *, needs_browser: bool = False) -> str:
-    """Return the name of the queue for scans of this type, or for a run of a journey with `needs_browser`."""
-    uses_browser = needs_browser or scan_type.uses_browser
+def queue_of(scan_type: ScanType, *, is_of_journey: bool = False) -> str:
+    """Return the name of the queue for scans of this type, or for a run of a journey with `is_of_journey`."""
+    uses_browser = is_of_journey or scan_type.uses_browser
     return BROWSER_QUEUE if settings.SCAN_BROWSER != "off" and uses_browser else SCAN_QUEUE
 
 
@@ -77,7 +77,7 @@ def types_of(queue: str) -> list[str]:
 
 def has_journeys(queue: str) -> bool:
     """Return True if runs of journeys use this queue."""
-    return queue == queue_of(ScanType.SECURITY, needs_browser=True)
+    return queue == queue_of(ScanType.SECURITY, is_of_journey=True)
 
 
 def queue_parameters(queue: str) -> dict[str, Any]:
@@ -87,8 +87,8 @@ def queue_parameters(queue: str) -> dict[str, Any]:
 
 def is_in_queue(queue: str) -> Q:
     """Return the query condition for scans that use this queue."""
-    condition = Q(type__in=types_of(queue), needs_browser=False)
-    return condition | Q(needs_browser=True) if has_journeys(queue) else condition
+    condition = Q(type__in=types_of(queue), is_of_journey=False)
+    return condition | Q(is_of_journey=True) if has_journeys(queue) else condition
 
 
 def running_visits(organization_id: int) -> int:

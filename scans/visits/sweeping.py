@@ -59,11 +59,11 @@ def sweep_scans(queue_depth: Callable[[], int], enqueue: Callable[[str, str], No
     if queue_depth() < max(BUSY_QUEUE_MESSAGES, queued.count() // 2):
         lost = lost | interrupted.filter(has_waited_long) | queued.filter(has_waited_long)
     requeued = 0
-    oldest = lost.order_by("enqueued_at").values_list("id", "type", "needs_browser", "enqueued_at")
-    for scan_id, scan_type, needs_browser, enqueued_at in oldest[:MAX_REQUEUED_SCANS]:
+    oldest = lost.order_by("enqueued_at").values_list("id", "type", "is_of_journey", "enqueued_at")
+    for scan_id, scan_type, is_of_journey, enqueued_at in oldest[:MAX_REQUEUED_SCANS]:
         # The compare-and-set requeues a scan only once, even if two sweepers run concurrently.
         if Scan.objects.filter(id=scan_id, enqueued_at=enqueued_at).update(enqueued_at=now):
-            enqueue(scan_id, queue.queue_of(ScanType(scan_type), needs_browser=needs_browser))
+            enqueue(scan_id, queue.queue_of(ScanType(scan_type), is_of_journey=is_of_journey))
             requeued += 1
     exhausted = scans.without_lease().filter(attempts__gte=MAX_ATTEMPTS)
     if number := fail_visits(exhausted, INTERRUPTED):

@@ -186,7 +186,7 @@ def _create_scans(pages: list[AuditPage], now: datetime) -> None:
     audits = Audit.objects.filter(id__in={page.audit_id for page in pages})
     audits.update(released_at=now, started_at=Coalesce(F("started_at"), now))
     # One message per queue is enough, because each claim wakes the next scan.
-    leads = {queue_of(ScanType(lead.type), needs_browser=lead.needs_browser): lead.id for lead, *_ in visits}
+    leads = {queue_of(ScanType(lead.type), is_of_journey=lead.is_of_journey): lead.id for lead, *_ in visits}
     for queue, lead_id in leads.items():
         transaction.on_commit(functools.partial(enqueue, lead_id, queue))
 
@@ -209,7 +209,7 @@ def _new_scans(page: AuditPage, now: datetime) -> list[Scan]:
         kept_days=audit.kept_days,
         request_id=audit.request_id,
         viewing=audit.viewing,
-        needs_browser=audit.kind == Audit.Kind.JOURNEY,
+        is_of_journey=audit.kind == Audit.Kind.JOURNEY,
         reserved_scans=audit.states_planned,
         **_credentials_for(audit, page),
     )

@@ -11,6 +11,7 @@ from sites.models.assessment import (
 from sites.models.audit import UNFINISHED, Audit, AuditFinding, AuditPage, AuditPlace
 from sites.models.badge import Badge
 from sites.models.journey import Journey
+from sites.models.journey_step import JourneyStep
 from sites.models.list_run import ListCount, ListResult, ListRun, ListShare
 from sites.models.maintenance import MaintenanceWindow
 from sites.models.monitor import Monitor, MonitorRun, MonitorState
@@ -32,6 +33,7 @@ __all__ = [
     "Badge",
     "Cause",
     "Journey",
+    "JourneyStep",
     "ListCount",
     "ListEntry",
     "ListResult",

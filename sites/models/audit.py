@@ -69,6 +69,12 @@ class SamplePage(TypedDict):
 
     url: str
     scan_id: ScanId
+    state: NotRequired[Annotated[str, "Name of the state of a journey; absent for pages."]]
+
+
+def name_of_page(page: SamplePage) -> str:
+    """Return the URL of a page, or the name and the URL of a journey's state, because states may share a URL."""
+    return f"{page['state']} ({page['url']})" if "state" in page else page["url"]
 
 
 def new_audit_id() -> str:
@@ -317,6 +323,13 @@ class AuditPage(models.Model):
 
     def __str__(self) -> str:
         return f"{self.audit_id} {self.position}: {self.url}"
+
+    def sample(self, scan_id: str) -> SamplePage:
+        """Return the page as an example of a finding's pages."""
+        sample: SamplePage = {"url": self.url, "scan_id": scan_id}
+        if self.state:
+            sample["state"] = self.state
+        return sample
 
     @property
     def error(self) -> PageError | None:

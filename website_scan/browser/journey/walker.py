@@ -52,6 +52,7 @@ INPUT_STEPS = (Change, Click, Hover, KeyDown)
 MAX_PARTS_S = 5.0  # Time limit for each part of a step's result.
 OPEN_TIMEOUT_S = 10.0
 CLOSE_TIMEOUT_S = 5.0
+STATE_GRACE_S = 2.0  # Further time for the evidence of a state that has been collected.
 MAX_TITLE_CHARS = 200
 OUT_OF_TIME = "There was not enough time for all steps of the journey."
 
@@ -70,6 +71,7 @@ class Walker:
         self._states: list[State] = []
         self._messages: list[LiveMessage] = []
         self._left_out_states = 0
+        self._notes: list[str] = []
         self._last_load: Load | None = None
         self._last_document = 0
         self._metrics: dict[str, float] = {}
@@ -88,7 +90,7 @@ class Walker:
         journey = self._request.journey
         steps = list(self._steps)
         steps += [StepResult(StepStatus.NOT_REACHED)] * (len(journey.steps) - len(steps))
-        notes = []
+        notes = list(self._notes)
         if self._left_out_states:
             notes.append(f"Only the first {MAX_STATES} states are judged, and {self._left_out_states} are not.")
         problem = problem or next((step.problem for step in steps if step.problem), "")
@@ -102,7 +104,9 @@ class Walker:
         self._ends = Deadline.after(self._request.time_limit_s)
         self._failure: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         visit = self._request.visit(self._request.first_device)
-        context = await self._ends.run(Context.open(self._browser, visit, self._count_request))
+        context = await asyncio.wait_for(
+            Context.open(self._browser, visit, self._count_request), self._request.time_limit_s
+        )
         context.page.on(
             "Inspector.targetCrashed", lambda _: self._fail(PageCrashed("The page made the browser crash."))
         )
@@ -146,7 +150,8 @@ class Walker:
             if result.status is StepStatus.FAILED:
                 return result.problem
             if (name := self._state_name(number, step, result)) is not None:
-                await self._judge(number, name)
+                await self._judge_in_time(number, name)
+            self._request.report_progress(number + 1)
         return ""
 
     async def _prepare(self, context: Context) -> None:
@@ -162,7 +167,8 @@ class Walker:
         if credentials is not None and credentials.headers:
             await HeaderSender(await context.open_session(), credentials).start()
         self._guard = Guard(await context.open_session(), self._request.allowed, self._mask, self._activity)
-        await self._guard.start(main_frame)
+        await self._guard.start(page, main_frame)
+        context.on_worker = self._guard.watch_worker
         self._console = ConsoleErrors()
         await self._console.listen(page)
         await self._frames.install()
@@ -228,6 +234,7 @@ class Walker:
 
     async def _begin_step(self, deadline: Deadline) -> None:
         with contextlib.suppress(ProtocolError, ScriptFailed):  # The page may be loading.
+            await deadline.run(self._frames.release_handles())
             await deadline.run((await deadline.run(self._frames.main())).call("beginStep"))
 
     async def _read_keyboard(self, number: int, step: Click, deadline: Deadline) -> Any:
@@ -277,16 +284,31 @@ class Walker:
         )
         return "" if is_judged else None
 
-    async def _judge(self, number: int, name: str) -> None:
-        """Collect the evidence of the page as it stands now, as a state."""
+    async def _judge_in_time(self, number: int, name: str) -> None:
+        """Judge the page as a state. A page that cannot be judged does not end the journey."""
         if len(self._states) >= MAX_STATES:
             self._left_out_states += 1
             return
+        limit_s = min(self._request.state_time_limit_s, self._ends.remaining_s)
+        problem = ""
+        try:
+            await asyncio.wait_for(self._judge(number, name, limit_s), limit_s + STATE_GRACE_S)
+        except PageCrashed:
+            raise
+        except BrowserFailed as error:
+            problem = str(error)
+        except (ProtocolError, ScriptFailed) as error:
+            if str(error) == CLOSED:
+                raise
+            problem = "The page was replaced or closed while it was examined."
+        except TimeoutError:
+            problem = "There was not enough time."
+        if problem:
+            self._notes.append(f"The state “{name or f'Step {number + 1}'}” could not be judged: {problem}")
+
+    async def _judge(self, number: int, name: str, limit_s: float) -> None:
+        """Collect the evidence of the page as it stands now, as a state."""
         activity, request = self._activity, self._request
-        limit_s = min(request.state_time_limit_s, self._ends.remaining_s)
-        if limit_s < 1.0:
-            self._left_out_states += 1
-            return
         await activity.settle(limit_s / 3)
         await wait_for_calm_document(self._page, min(2.0, limit_s / 3))
         is_navigation = activity.documents != self._last_document
