@@ -110,7 +110,7 @@ GUIDES = (
     Guide(
         "journeys",
         "Journeys",
-        "Judge pages behind a log-in, a click or a form: record the steps, prove that you control the site, and run them.",
+        "Judge pages behind a log-in, a click or a form: record the steps, prove control of the site, and run them.",
         "journeys.md",
     ),
     Guide(

@@ -16,14 +16,7 @@ from typing import Any
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 DOCUMENTS = (
-    "api.md",
-    "webhooks.md",
-    "mutes.md",
-    "audits.md",
-    "monitors.md",
-    "lists.md",
-    "assessments.md",
-    "journeys.md",
+    *("api.md", "webhooks.md", "mutes.md", "audits.md", "monitors.md", "lists.md", "assessments.md", "journeys.md"),
 )
 LINES = r"[^\n]*\n(?:(?!```)[^\n]*\n)*+"
 EXCHANGE = re.compile(rf"^```bash\n(curl {LINES})```\n++```http\nHTTP/1\.1 (\d++) ({LINES})```$", re.M)

@@ -101,7 +101,7 @@ SPECTACULAR_SETTINGS = {
         "AssessmentResultName": "sites.assessments.schemas.RESULTS",
         "AssessmentFindingState": "sites.assessments.schemas.FINDING_STATES",
         "AssessmentPageReason": "sites.assessments.schemas.PAGE_REASONS",
-        "StateRule": "website_scan.journeys.journey.StateRule",
+        "StateRule": "sites.journeys.requests.STATE_RULES",
         "ProofMethod": "sites.models.Journey.Proof",
         "MutedPages": "sites.audits.schemas.MUTED_PAGES",
     },

@@ -38,6 +38,7 @@ SECRETS_RULE = (
     "to z and has at most 40 letters, digits, hyphens and underscores."
 )
 VALUE_RULE = f"The value of each secret must be a text of 1 to {MAX_SECRET_LENGTH:,} characters that people can type."
+STATE_RULES = [str(rule) for rule in StateRule]
 JUDGE_RULE = f"judge must be one of {', '.join(StateRule)}."
 # Fields whose values may be secrets, so that requests are compared and logged without them.
 SECRET_FIELDS = frozenset({"recording", "steps", "secrets"})
@@ -109,7 +110,7 @@ class JourneyFields(Input):
     )
     start = Address(required=False, help_text="With `steps`: the address to which relative addresses refer.")
     judge = Choice(
-        [(str(rule), str(rule)) for rule in StateRule],
+        [(rule, rule) for rule in STATE_RULES],
         required=False,
         help_text="Which pages are states: those of the steps `judge` only (`steps`), also the page after each "
         "navigation (`navigations`), or also the last page (`end`). Default: `steps` if there are such steps, else "
