@@ -20,6 +20,9 @@ from accounts.visible_sites import visible_sites_of
 from sites.models import Audit
 from website_scan.ids import is_id
 
+# Kinds of audits whose pages may belong to other sites than the first one.
+SEVERAL_SITES = frozenset({Audit.Kind.PAGES, Audit.Kind.JOURNEY})
+
 
 @dataclass(frozen=True, slots=True)
 class VisibleAudit:
@@ -34,9 +37,9 @@ class VisibleAudit:
 
 
 def may_see_audit(membership: Membership, audit: Audit) -> bool:
-    """Return True unless the member is limited to other sites. Audits of listed pages may have several sites."""
+    """Return True unless the member is limited to other sites."""
     scope = visible_sites_of(membership)
-    return scope is None or (audit.kind != Audit.Kind.PAGES and scope.allows_url(audit.url))
+    return scope is None or (audit.kind not in SEVERAL_SITES and scope.allows_url(audit.url))
 
 
 def find_visible_audit(request: HttpRequest, audit_id: str) -> VisibleAudit | None:

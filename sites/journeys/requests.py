@@ -17,7 +17,6 @@ from scans.models import stored_viewing
 from scans.requests import Widths, chosen_types, color_scheme_field, types_of, viewing_of
 from sites.models import Journey
 from sites.models.journey import MAX_NAME_LENGTH
-from website_scan.errors import Refusal
 from website_scan.findings import ScanType
 from website_scan.journeys.journey import PLACEHOLDER, JourneyRefused, Navigate, StateRule
 from website_scan.journeys.journey import Journey as Steps
@@ -39,16 +38,10 @@ SECRETS_RULE = (
     "to z and has at most 40 letters, digits, hyphens and underscores."
 )
 VALUE_RULE = f"The value of each secret must be a text of 1 to {MAX_SECRET_LENGTH:,} characters that people can type."
+STATE_RULES = [str(rule) for rule in StateRule]
 JUDGE_RULE = f"judge must be one of {', '.join(StateRule)}."
 # Fields whose values may be secrets, so that requests are compared and logged without them.
 SECRET_FIELDS = frozenset({"recording", "steps", "secrets"})
-
-
-class InvalidJourney(Refusal):
-    """Raised for steps that cannot be executed. The message names the line and the step."""
-
-    code = "INVALID_JOURNEY"
-    status = 400
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +65,7 @@ class Recording(Parsed, serializers.DictField):
         if not isinstance(data, dict):
             raise serializers.ValidationError("recording must be an object, as Chrome DevTools' Recorder exports it.")
         # Lines are counted as in the files that the Recorder writes.
-        with refusal_as_error(), _as_invalid_journey("recording"):
+        with refusal_as_error():
             read = read_recording(json.dumps(data, indent=2))
         return lambda rule: read if rule is None else replace(read, journey=_with_rule(read.journey, rule))
 
@@ -117,7 +110,7 @@ class JourneyFields(Input):
     )
     start = Address(required=False, help_text="With `steps`: the address to which relative addresses refer.")
     judge = Choice(
-        [(str(rule), str(rule)) for rule in StateRule],
+        [(rule, rule) for rule in STATE_RULES],
         required=False,
         help_text="Which pages are states: those of the steps `judge` only (`steps`), also the page after each "
         "navigation (`navigations`), or also the last page (`end`). Default: `steps` if there are such steps, else "
@@ -137,14 +130,14 @@ class JourneyFields(Input):
             raise InvalidParams("start can only be used with steps.", "start")
         if "recording" in values:
             reader: Callable[[StateRule | None], ReadJourney] = values["recording"]
-            with _as_invalid_journey("judge"):
+            with _steps_in("judge"):
                 return reader(rule)
         if "steps" in values:
             base_url = values["start"].url if "start" in values else current.start_url if current else ""
-            with _as_invalid_journey("steps"):
+            with _steps_in("steps"):
                 return read_short_form(values["steps"], title="Journey", base_url=base_url, rule=rule)
         if current is not None and rule is not None:
-            with _as_invalid_journey("judge"):
+            with _steps_in("judge"):
                 return ReadJourney(_with_rule(current.steps, rule))
         return None
 
@@ -225,23 +218,24 @@ def without_secrets(body: Mapping[str, Any], request: JourneyRequest) -> dict[st
 def refuse_foreign_steps(steps: Steps, policy: Policy, field_name: str) -> None:
     """Refuse a journey that opens pages outside its site and its places of log-in.
 
-    Raises InvalidJourney, InvalidUrl and Blocked.
+    Raises JourneyRefused, InvalidUrl and Blocked.
     """
     try:
         start = parse_target(steps.start_url, policy)
-    except (InvalidUrl, Blocked) as refusal:
-        refusal.field = field_name
+    except (InvalidUrl, Blocked) as error:
+        error.field = field_name
         raise
     site = site_of(start.host)
     for number, step in enumerate(steps.steps, 1):
         if isinstance(step, Navigate):
             host = Url.of(step.url).host
             if site_of(host) != site and host not in steps.identity_providers:
-                raise _invalid_journey(
+                refusal = JourneyRefused(
                     f"Step {number} opens {host}, which is not part of the site {site}. A place of log-in has to be "
-                    "allowed by its host.",
-                    field_name,
+                    "allowed by its host."
                 )
+                refusal.field = field_name
+                raise refusal
 
 
 def refuse_unused_secrets(secrets: Mapping[str, str | None], steps: Steps) -> None:
@@ -256,15 +250,10 @@ def _with_rule(steps: Steps, rule: StateRule) -> Steps:
 
 
 @contextlib.contextmanager
-def _as_invalid_journey(field_name: str) -> Iterator[None]:
-    """Convert a refusal of the steps to the API's error."""
+def _steps_in(field_name: str) -> Iterator[None]:
+    """Set the field of refusals of the steps."""
     try:
         yield
     except JourneyRefused as refusal:
-        raise _invalid_journey(str(refusal), field_name) from None
-
-
-def _invalid_journey(message: str, field_name: str) -> InvalidJourney:
-    refusal = InvalidJourney(message)
-    refusal.field = field_name
-    return refusal
+        refusal.field = field_name
+        raise

@@ -8,8 +8,8 @@ from typing import Annotated, Any, NotRequired, TypedDict
 from scans.schemas import ColorSchemeName, Widths, timestamp_or_none
 from sites.audits.schemas import JourneyId
 from sites.journeys.proof import FILE_PATH, NAME, ProofCheck, dns_value
+from sites.journeys.requests import STATE_RULES
 from sites.models import Journey
-from website_scan.journeys.journey import StateRule
 from website_scan.journeys.planned import planned_states
 from website_scan.journeys.recordings import recording_of
 from website_scan.journeys.words import step_in_words
@@ -81,7 +81,7 @@ class JourneyJson(JourneySummary):
 
     recording: Annotated[dict[str, Any], "In the format of Chrome DevTools' Recorder."]
     steps: Annotated[list[str], "The steps in words."]
-    judge: Annotated[str, values([str(rule) for rule in StateRule])]
+    judge: Annotated[str, values(STATE_RULES)]
     states_planned: Annotated[Positive, "The most states of a run, for which it reserves scans."]
     log_in_hosts: Annotated[list[str], "Hosts to which a log-in may lead."]
     secrets: Annotated[list[str], "Names of the secrets in the steps."]
