@@ -15,7 +15,7 @@ from sites.models import Audit, Journey
 from website_scan.browser.devices import device_of_width
 from website_scan.browser.journey.request import WalkRequest
 from website_scan.browser.journey.result import Walk
-from website_scan.browser.visit import BrowserFailed, Part
+from website_scan.browser.visit import BrowserFailed, Part, parts_for_scan_types
 from website_scan.findings import ScanType
 from website_scan.journeys.journey import Journey as Steps
 from website_scan.journeys.journey import JourneyRefused
@@ -124,9 +124,4 @@ def _walk(visit: JourneyVisit, journey: Journey, steps: Steps) -> Walk:
 
 def _parts(types: tuple[ScanType, ...]) -> frozenset[Part]:
     """Return the evidence that checks of these types need. The layout contains the document of a state."""
-    parts = {Part.LAYOUT}
-    if ScanType.ACCESSIBILITY in types:
-        parts.add(Part.AXE)
-    if ScanType.PERFORMANCE in types:
-        parts.add(Part.MACHINE_SPEED)
-    return frozenset(parts)
+    return parts_for_scan_types(types) | {Part.LAYOUT}
