@@ -278,6 +278,7 @@ class TierAdmin(admin.ModelAdmin):
         "lists",
         "list_entries",
         "assessments",
+        "journeys",
         "pages_per_audit",
         "shortest_interval",
     )

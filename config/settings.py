@@ -21,7 +21,7 @@ from infrastructure.telemetry import tracing
 from operations.stack import running
 from operations.stack.running import BASE_DIR, DATA_DIR
 from website_scan import __version__
-from website_scan.environment import IPNetwork, boolean, instead, networks, positive, read, words
+from website_scan.environment import Exemption, IPNetwork, boolean, exemptions, instead, networks, positive, read, words
 from website_scan.report import templating
 from website_scan.settings import (  # noqa: F401  # read as `settings.…`
     SCAN_ALLOWED_NETWORKS,
@@ -75,6 +75,12 @@ SCAN_REQUESTS_TO_OTHER_SITES = read(
 SCAN_QUEUE_LIMIT = read("SCAN_QUEUE_LIMIT", positive, 10_000, "How many scans may wait before new ones get a 503.")
 SCAN_QUEUE_AGE_LIMIT_S = read(
     "SCAN_QUEUE_AGE_LIMIT", positive, 120, "Seconds that a scan may wait for its turn, such as 120."
+)
+SCAN_JOURNEY_NETWORKS: tuple[Exemption, ...] = read(
+    "SCAN_JOURNEY_NETWORKS",
+    exemptions,
+    (),
+    "CIDRs such as 10.20.0.0/16, or with a port 10.0.0.5/32:8080, separated by commas.",
 )
 SCAN_LEASE_S = 20
 MAINTENANCE_MODE = read("MAINTENANCE_MODE", boolean, False, "Set it to 1 or 0.")

@@ -68,6 +68,7 @@ from sites.audits.conformance import AuditConformance
 from sites.audits.pages import views as audit_pages
 from sites.badges.api import BadgeCollection, BadgeItem
 from sites.badges.views import badge, badge_card, badge_link, page_badge
+from sites.journeys.api_urls import journey_api_urls
 from sites.lists.api import EntryItem, ListCollection, ListEntries, ListItem
 from sites.lists.conformance_api import ListConformanceView
 from sites.lists.pages import entry_views as entry_pages
@@ -229,6 +230,7 @@ urlpatterns = [
     path("v1/audits/<any:audit_id>/export", AuditExport.as_view(), name="audit-export"),
     path("v1/audits/<any:audit_id>", AuditItem.as_view(), name="audit-item"),
     path("v1/assessments", include(assessment_api_urls)),
+    path("v1/journeys", include(journey_api_urls)),
     path("v1/mutes", MuteCollection.as_view(), name="mute-collection"),
     path("v1/mutes/<any:mute_id>", MuteItem.as_view(), name="mute-item"),
     path("v1/monitors", MonitorCollection.as_view(), name="monitor-collection"),

@@ -171,6 +171,8 @@ def _scope(audit: Audit) -> str:
     if audit.kind == Audit.Kind.PAGE:
         return ""
     pages = audit.pages_planned or audit.pages_found
+    if audit.kind == Audit.Kind.JOURNEY:
+        return f"Journey, {counted(pages, 'state')}" if audit.is_final else "Journey"
     number = counted(pages, "page")
     if audit.kind == Audit.Kind.SITE:
         return f"Whole site, {number}" if pages else "Whole site"

@@ -22,15 +22,16 @@ PAGE_SIZE = 25
 # How many pages one search reads at most.
 MAX_SEARCHED = 1_000
 
+# States of journeys are not pages of a site: they may have the address of a page, and other content.
 # Loose index scan: one index lookup finds the host's next page, so that not all scans are read.
 # Pages are distinguished by the indexed prefix of their URL (`scans.models.INDEXED_URL_LENGTH`).
 NEXT = """
     WITH RECURSIVE pages AS (
         (SELECT url FROM scans_scan WHERE organization_id = %(organization)s AND lead_id IS NULL AND host = %(host)s
-            AND left(url, 1000) {beyond} %(place)s ORDER BY left(url, 1000) {order} LIMIT 1)
+            AND NOT is_of_journey AND left(url, 1000) {beyond} %(place)s ORDER BY left(url, 1000) {order} LIMIT 1)
         UNION ALL
         SELECT (SELECT url FROM scans_scan WHERE organization_id = %(organization)s AND lead_id IS NULL
-            AND host = %(host)s AND left(url, 1000) {beyond} left(pages.url, 1000)
+            AND host = %(host)s AND NOT is_of_journey AND left(url, 1000) {beyond} left(pages.url, 1000)
             ORDER BY left(url, 1000) {order} LIMIT 1)
         FROM pages WHERE pages.url IS NOT NULL
     )
@@ -45,7 +46,7 @@ RESULTS = """
     CROSS JOIN LATERAL (
         SELECT id, score, grade, created_at, catalogue_version, kept_days FROM scans_scan AS scan
         WHERE organization_id = %(organization)s AND md5(scan.url) = md5(wanted.url) AND scan.url = wanted.url
-            AND scan.type = kind.type AND status IN ('completed', 'partial')
+            AND scan.type = kind.type AND status IN ('completed', 'partial') AND NOT is_of_journey
         ORDER BY scan.created_at DESC LIMIT %(limit)s
     ) AS result
 """
@@ -53,9 +54,10 @@ RESULTS = """
 MAIN = """
     SELECT coalesce(
         (SELECT url FROM scans_scan WHERE organization_id = %(organization)s
-            AND md5(url) = md5('https://' || %(host)s || '/') AND status IN ('completed', 'partial') LIMIT 1),
+            AND md5(url) = md5('https://' || %(host)s || '/') AND status IN ('completed', 'partial')
+            AND NOT is_of_journey LIMIT 1),
         (SELECT url FROM scans_scan WHERE organization_id = %(organization)s AND lead_id IS NULL
-            AND host = %(host)s ORDER BY left(url, 1000) LIMIT 1)
+            AND host = %(host)s AND NOT is_of_journey ORDER BY left(url, 1000) LIMIT 1)
     )
 """
 

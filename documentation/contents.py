@@ -114,6 +114,12 @@ GUIDES = (
         "assessments.md",
     ),
     Guide(
+        "journeys",
+        "Journeys",
+        "Judge pages behind a log-in, a click or a form: record the steps, prove control of the site, and run them.",
+        "journeys.md",
+    ),
+    Guide(
         "conformance",
         "Success criteria",
         "Which criteria of WCAG 2.2, EN 301 549 or Section 508 fail, and what automatic results prove and what not.",

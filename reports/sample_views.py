@@ -81,6 +81,7 @@ def sample(request: HttpRequest, name: str) -> HttpResponse:
         "since": "",
         "formats": (),
         "scan": scan,
+        "state": "",
         "report": sample,
         "link": None,
         "tabs": [

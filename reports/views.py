@@ -235,11 +235,17 @@ def _scan_context(visible: VisibleScan) -> dict[str, Any]:
     return {
         **surroundings(visible),
         "scan": visible.scan,
+        "state": _state_name(visible.scan),
         "branding": branding_of(visible.scan.organization_id),
         "link": safe_link(visible.scan.url),
         "audit": visible.audit,
         "base_url": settings.BASE_URL,
     }
+
+
+def _state_name(scan: Scan) -> str:
+    """Return the name of the journey's state that a scan judges. Empty for pages, and if the run was deleted."""
+    return scan.audit_page.state if scan.is_of_journey and scan.audit_page else ""
 
 
 def _expired_page(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:

@@ -18,6 +18,8 @@ class AuditSql:
 
     # SQL expression for the ID of the scan's audit. NULL if the scan belongs to no audit.
     audit_of_scan: str = "NULL::text"
+    # SQL expression for the ID of the scan's audit if the audit is a run of a journey, else NULL.
+    journey_run_of_scan: str = "NULL::text"
     # SQL query that returns the IDs of all pages of the audit %(audit)s, for `audit_page_id IN`.
     pages_of_audit: str = "SELECT NULL::bigint WHERE FALSE"
     # SQL query for the number of slots in which the worker %(worker)s currently discovers pages of audits.

@@ -37,6 +37,11 @@ def browser() -> Browser | None:
     return _cached_browser()
 
 
+def warm_browser() -> WarmBrowser | None:
+    """Return the browser for journeys, which is the one for scans."""
+    return _cached_browser()
+
+
 def close_browser() -> None:
     """Close the browser of this process if it was started."""
     if (browser := _running_browser()) is not None:

@@ -22,9 +22,10 @@ from scans.models import Scan, credential_columns, stored_viewing
 from scans.reachability import refuse_unreachable, running_tests
 from scans.requests import ScanRequest
 from scans.schemas import ScanDetail, scan_detail_of
-from scans.visits.claims import SERVICE_ERRORS, fail_visit
+from scans.visits.claims import fail_visit
+from scans.visits.ending import SERVICE_ERRORS
 from scans.visits.overload import refuse_when_overloaded
-from scans.visits.queue import enqueue, running_visits
+from scans.visits.queue import enqueue, queue_of, running_visits
 from website_scan.errors import Refusal
 from website_scan.findings import ScanType
 from website_scan.result import ScanError
@@ -80,7 +81,7 @@ def _create_scan(caller: Caller, request: ScanRequest) -> ScanDetail:
             **credential_columns(request.credentials),
         )
         activity.record_by_caller(caller, "scan.created", scan.url, scan=scan.id, type=str(scan.type))
-        transaction.on_commit(lambda: enqueue(scan.id, request.type))
+        transaction.on_commit(lambda: enqueue(scan.id, queue_of(request.type)))
     return scan_detail_of(scan)
 
 
@@ -118,6 +119,8 @@ def requeue_scan(*, actor: User, scan_id: str) -> Scan:
         scan = Scan.objects.select_related("organization", "lead").get(id=scan_id)
         now = timezone.now()
         lead = scan.lead or scan
+        if scan.is_of_journey and scan.is_final:
+            raise NotRequeued("It belongs to a run of a journey. Start another run.")
         is_abandoned = Scan.objects.without_lease().filter(id=lead.id).exists()
         details: dict[str, str] = {"scan": scan.id, "type": str(scan.type)}
         if scan.status == Scan.Status.QUEUED or is_abandoned:
@@ -132,7 +135,8 @@ def requeue_scan(*, actor: User, scan_id: str) -> Scan:
         else:
             raise NotRequeued("It has ended, and not because of an error on our side.")
         activity.record(scan.organization, actor, "scan.requeued", scan.url, **details)
-        transaction.on_commit(lambda: enqueue(queued_scan.id, ScanType(queued_scan.type)))
+        queue = queue_of(ScanType(queued_scan.type), is_of_journey=queued_scan.is_of_journey)
+        transaction.on_commit(lambda: enqueue(queued_scan.id, queue))
     return queued_scan
 
 

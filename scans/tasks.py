@@ -17,16 +17,17 @@ from infrastructure.leases import Renewal, written
 from infrastructure.logging import job_log_context
 from infrastructure.periodic import PeriodicTask, beat
 from infrastructure.postgresql.hang_detection import log_failure
+from infrastructure.task_limits import task_limits
 from infrastructure.telemetry import tracing
 from infrastructure.telemetry.counters import count, counters
 from infrastructure.telemetry.process_metrics import EGRESS_REFUSED
 from scans import credentials
 from scans.addresses import known_addresses
-from scans.browser import CpuMeter, browser, close_browser
+from scans.browser import CpuMeter, browser, close_browser, warm_browser
 from scans.models import SCAN_LEASE, EndedScan, Scan
 from scans.policy import scan_policy
 from scans.signals import page_loaded, slot_freed
-from scans.visits import claims, tallies
+from scans.visits import claims, journeys, tallies
 from scans.visits.origin_evidence import OriginEvidence
 from scans.visits.other_sites import OtherSites
 from scans.visits.queue import QUEUES, Worker
@@ -51,6 +52,9 @@ use_one_heap()
 import_late_modules()
 
 PROGRESS_INTERVAL_S = 1.0
+# A visit ends at its own time limit. After this additional time, it is interrupted, and then its process is ended.
+SOFT_GRACE_S, HARD_GRACE_S = 15, 30
+LONGEST_VISIT_S = round(max(settings.SCAN_TIME_LIMIT_S, journeys.TIME_LIMIT_S))
 
 
 @worker_process_shutdown.connect
@@ -79,7 +83,8 @@ def this_worker() -> Worker:
     return _this_worker
 
 
-@shared_task
+# `task_limits` sets the limits of each visit, because only its claim shows whether it is a run of a journey.
+@shared_task(soft_time_limit=LONGEST_VISIT_S + SOFT_GRACE_S, time_limit=LONGEST_VISIT_S + HARD_GRACE_S)
 def run_scan(scan_id: str) -> None:
     """Run one attempt of the next visit in the scan's queue.
 
@@ -90,13 +95,20 @@ def run_scan(scan_id: str) -> None:
         claim = claims.claim_next(scan_id, _this_worker)
         if claim is None:
             return
+        limit_s = time_limit_s(claim)
         try:
-            _run_attempt(claim)
+            with task_limits(limit_s + SOFT_GRACE_S, limit_s + HARD_GRACE_S):
+                _run_attempt(claim)
         finally:
             release_memory()
     except (OperationalError, InterfaceError) as error:
         log_failure(error)
         connection.close()
+
+
+def time_limit_s(claim: claims.ScanClaim) -> float:
+    """Return the time limit of a visit in seconds."""
+    return journeys.TIME_LIMIT_S if claim.journey_run_id else settings.SCAN_TIME_LIMIT_S
 
 
 def _run_attempt(claim: claims.ScanClaim) -> None:
@@ -110,12 +122,12 @@ def _run_attempt(claim: claims.ScanClaim) -> None:
             _announce_free_slot(claim)
         cpu_meter = CpuMeter()
         try:
-            results = _visit(claim, scan_policy())
+            finish = _visit(claim, scan_policy())
         except _AddressVisited:
             # The end of the other visit sends a message for this visit.
             return
         cpu_s = cpu_meter.cpu_s()
-        if not written(lambda: claims.finish_scan(claim, *results, cpu_s=cpu_s)):
+        if not written(lambda: finish(cpu_s)):
             logger.warning("scan %s was ended by another attempt", claim.scan_id)
         _announce_free_slot(claim)
         claims.wake_waiting_scans(claim, _this_worker)
@@ -148,9 +160,10 @@ def _announce_free_slot(claim: claims.ScanClaim) -> None:
         connection.close()
 
 
-def _visit(claim: claims.ScanClaim, policy: Policy) -> tuple[ScanResult, ...]:
+def _visit(claim: claims.ScanClaim, policy: Policy) -> journeys.Finish:
+    """Execute a visit, and return the function that stores its results."""
     started_at = datetime.now(UTC)
-    limit_s = settings.SCAN_TIME_LIMIT_S
+    limit_s = time_limit_s(claim)
     origin_evidence = OriginEvidence(claim.audit_id) if claim.audit_id else None
     response_cache = answers_of(claim.audit_id) if claim.audit_id else None
     try:
@@ -178,6 +191,8 @@ def _visit(claim: claims.ScanClaim, policy: Policy) -> tuple[ScanResult, ...]:
         )
         with other_sites, network, renewal:
             _enter_addresses(claim, target, network)
+            if claim.journey_run_id:
+                return journeys.execute_journey(journeys.JourneyVisit(claim, network, warm_browser(), report_progress))
             budget = Budget(time_limit_s=limit_s)
             results = scan(
                 target,
@@ -192,12 +207,12 @@ def _visit(claim: claims.ScanClaim, policy: Policy) -> tuple[ScanResult, ...]:
             )
         if network.refused:
             count(EGRESS_REFUSED, "scan", by=len(network.refused))
-        return tuple(redacted(result, site_credentials) for result in results)
+        return _finish_with(claim, *(redacted(result, site_credentials) for result in results))
     except Refusal as refusal:
         # The network policy has changed since the scan was accepted, so the scan fails.
         error = ScanError(refusal.code, str(refusal))
     except SoftTimeLimitExceeded:
-        error = ScanError("TIMEOUT", f"The scan did not end within {limit_s} seconds.")
+        error = ScanError("TIMEOUT", f"The scan did not end within {limit_s:.0f} seconds.")
     except _AddressVisited:
         raise
     except (OperationalError, InterfaceError):
@@ -206,7 +221,11 @@ def _visit(claim: claims.ScanClaim, policy: Policy) -> tuple[ScanResult, ...]:
     except Exception:
         logger.exception("scan %s failed", claim.scan_id)
         error = ScanError("INTERNAL_ERROR", "The scanner failed. It does not count against your quota.")
-    return tuple(failed_result(scan_type, claim.url, started_at, error) for scan_type in claim.types)
+    return _finish_with(claim, *(failed_result(scan_type, claim.url, started_at, error) for scan_type in claim.types))
+
+
+def _finish_with(claim: claims.ScanClaim, *results: ScanResult) -> journeys.Finish:
+    return lambda cpu_s: claims.finish_scan(claim, *results, cpu_s=cpu_s)
 
 
 def _has_scans() -> bool:

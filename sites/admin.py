@@ -1,4 +1,4 @@
-"""Read-only Django admin of audits, monitors, lists and badges."""
+"""Read-only Django admin of audits, journeys, monitors, lists and badges."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from django.utils.html import format_html_join
 
 from accounts.tenant_admin import ReadOnlyAdmin, link, page_of
 from scans.admin import MAX_DISPLAYED_URL_LENGTH, Moment
-from sites.models import Audit, Badge, ListRun, Monitor, MonitorRun, SiteList
+from sites.models import Audit, Badge, Journey, ListRun, Monitor, MonitorRun, SiteList
 
 MAX_DISPLAYED_RUNS = 50
 
@@ -29,12 +29,14 @@ class AuditAdmin(ReadOnlyAdmin):
         "scan": "pages__scans__id__startswith",
         "evt": "events__id__startswith",
         "mon": "run__monitor__id__startswith",
+        "jny": "journey__id__startswith",
     }
     search_help_text = (
-        "The beginning of the ID of an audit, one of its scans, an event or a monitor, or an organization's slug."
+        "The beginning of the ID of an audit, one of its scans, an event, a monitor or a journey, or an organization's "
+        "slug."
     )
     fields = (
-        *("id", "organization", "api_key", "created_by", "kind", "url", "types", "status", "error_code"),
+        *("id", "organization", "api_key", "created_by", "kind", "journey", "url", "types", "status", "error_code"),
         *("error_message", "pages", "results", "findings", "scans", "deliveries", "notes"),
         *("discover", "include", "exclude", "max_pages", "created_at", "started_at", "released_at", "completed_at"),
         *("shared_at", "attempts", "worker", "enqueued_at", "lease_expires_at"),
@@ -68,6 +70,23 @@ class AuditAdmin(ReadOnlyAdmin):
     @admin.display(description="deliveries")
     def deliveries(self, audit: Audit) -> str:
         return link(f"{reverse('admin:webhooks_delivery_changelist')}?{urlencode({'q': audit.id})}", "Show them")
+
+
+@admin.register(Journey)
+class JourneyAdmin(ReadOnlyAdmin):
+    list_display = ("id", "name", "created_at", "organization", "site", "proof_method", "proven_at")
+    list_filter = ("proof_method", "created_at")
+    list_select_related = ("organization",)
+    ids = {"jny": "id__startswith", "aud": "runs__id__startswith"}
+    search_help_text = "The beginning of the ID of a journey or one of its runs, or an organization's slug."
+    fields = (
+        *("id", "organization", "api_key", "created_by", "created_at", "name", "start_url", "site", "types", "viewing"),
+        *("identity_providers", "secret_names", "proof_method", "proven_scope", "proven_at", "runs", "recording"),
+    )
+
+    @admin.display(description="runs")
+    def runs(self, journey: Journey) -> str:
+        return link(f"{reverse('admin:sites_audit_changelist')}?{urlencode({'q': journey.id})}", "Show them")
 
 
 @admin.register(Monitor)

@@ -1,6 +1,18 @@
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from django.apps import AppConfig
+
+if TYPE_CHECKING:
+    from scans.visits.journeys import Finish, JourneyVisit
+
+
+def execute_journey(visit: JourneyVisit) -> Finish:
+    """Execute the journey of a claimed visit. Only workers with a browser need the modules for it."""
+    from sites.journeys import running
+
+    return running.execute_journey(visit)
 
 
 class SitesConfig(AppConfig):
@@ -16,6 +28,7 @@ class SitesConfig(AppConfig):
         from reports.signals import mute_changed
         from scans import audit_sql
         from scans.signals import page_loaded, scan_ended, slot_freed
+        from scans.visits import journeys
         from sites import closing, site_states
         from sites.audits import arrivals, dispatch, events, scan_sql, settling
         from sites.lists import collecting
@@ -25,6 +38,7 @@ class SitesConfig(AppConfig):
 
         audit_sql.register(scan_sql.SCAN_SQL)
         register_hosts_of_tags(hosts_of_tags)
+        journeys.register(execute_journey)
         scan_ended.connect(settling.settle_page, dispatch_uid="sites.audits.settling")
         # `collect_visit` must be connected after `settle_page`, because it completes the result of an ended audit.
         scan_ended.connect(collecting.collect_visit, dispatch_uid="sites.lists.collecting.visits")

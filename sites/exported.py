@@ -1,4 +1,4 @@
-"""Export of an organization's audits, assessments, monitors, lists and badges in the API's JSON format."""
+"""Export of an organization's audits, assessments, journeys, monitors, lists and badges in the API's JSON format."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from sites.assessments.documents.json_report import report_and_log_chunks
 from sites.audits import exports
 from sites.audits.muting import AuditMutes
 from sites.audits.schemas import audit_summary_of
+from sites.journeys.schemas import journey_json_of
 from sites.lists import exports as list_exports
 from sites.lists.schemas import entry_json_of, list_json_of, list_run_of, share_json_of
 from sites.maintenance.schemas import window_json_of
@@ -21,6 +22,8 @@ from sites.models import (
     Assessment,
     Audit,
     Badge,
+    Journey,
+    JourneyStep,
     ListEntry,
     ListResult,
     ListRun,
@@ -41,7 +44,7 @@ def _audit_summary(audit: Audit) -> dict[str, Any]:
     return {**audit_summary_of(audit), "run_of": audit.run_of or None, **_creator(audit)}
 
 
-def _creator(row: Audit | Monitor | SiteList) -> dict[str, str | None]:
+def _creator(row: Audit | Journey | Monitor | SiteList) -> dict[str, str | None]:
     return {"api_key": row.api_key_id, "created_by": row.created_by.email if row.created_by else None}
 
 
@@ -55,6 +58,23 @@ def _audit_results(audit: Audit) -> Iterator[bytes]:
 
 def _monitor_json(monitor: Monitor) -> dict[str, Any]:
     return {**monitor_json_of(monitor), **_creator(monitor)}
+
+
+def _journey_rows(organization_id: int) -> QuerySet[Journey]:
+    return access.rows(Journey, organization_id).defer("encrypted_secrets").select_related("created_by")
+
+
+def _journey_json(journey: Journey) -> dict[str, Any]:
+    return {**journey_json_of(journey), **_creator(journey)}
+
+
+def _step_rows(organization_id: int) -> QuerySet[JourneyStep]:
+    return JourneyStep.objects.filter(audit__organization_id=organization_id).defer("picture")
+
+
+def _step_json(step: JourneyStep) -> dict[str, Any]:
+    names = ("audit_id", "position", "text", "status", "url", "duration_ms", "problem", "near_matches", "notes")
+    return {name: getattr(step, name) for name in names}
 
 
 def _monitor_run_json(run: MonitorRun) -> dict[str, Any]:
@@ -147,4 +167,6 @@ KINDS = (
     Kind("list_single_results", _single_result_rows, _single_result_json),
     Kind("list_shares", _share_rows, _share_json),
     Kind("badges", lambda id: access.rows(Badge, id).select_related("created_by"), _badge_json),
+    Kind("journeys", _journey_rows, _journey_json, BY_TIME),
+    Kind("journey_steps", _step_rows, _step_json),
 )

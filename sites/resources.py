@@ -7,6 +7,7 @@ from sites.models import (
     Assessment,
     Audit,
     Badge,
+    Journey,
     ListEntry,
     ListRun,
     ListShare,
@@ -19,6 +20,7 @@ from sites.models import (
 ASSESSMENT = Resource(Assessment, "asm", "assessment")
 AUDIT = Resource(Audit, "aud", "audit")
 BADGE = Resource(Badge, "bdg", "badge", related=("monitor",))
+JOURNEY = Resource(Journey, "jny", "journey")
 MAINTENANCE_WINDOW = Resource(MaintenanceWindow, "mnt", "window")
 MONITOR = Resource(Monitor, "mon", "monitor", related=("organization__tier",))
 MONITOR_RUN = Resource(MonitorRun, "run", "run")

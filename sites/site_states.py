@@ -17,7 +17,7 @@ from infrastructure.postgresql.statements import execute
 from reports.models import Mute
 from scans.models import Scan
 from scans.signals import Ended
-from scans.visits.claims import REFUNDED
+from scans.visits.ending import REFUNDED
 from sites.models import SiteState
 from website_scan.fingerprints import fingerprints
 from website_scan.repeats import CheckKey, reported_elsewhere, reporters
@@ -163,9 +163,12 @@ class _FindingRow(TypedDict):
 def record_visit(*, ended: Ended, **_: object) -> None:
     """Update the state of the site whose page a visit has scanned.
 
-    Receives the signal `scan_ended`. Visits that ended because of the service or a member change nothing.
+    Receives the signal `scan_ended`. Visits that ended because of the service or a member change nothing. Neither do
+    states of journeys, which may have the address of a page, and other content.
     """
     lead = ended[0][0]
+    if lead.is_of_journey:
+        return
     now, host = lead.completed_at or timezone.now(), host_and_port_of(lead.url)
     results = [(scan, result) for scan, result in ended if scan.score is not None and result is not None]
     failure = next((scan for scan, _ in ended if scan.error_code and scan.error_code not in REFUNDED), None)

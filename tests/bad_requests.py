@@ -37,6 +37,7 @@ from tests.populated_audits import make_audit
 from tests.populated_monitors import make_monitor
 from tests.sites.assessments.cast import HOST as MUSEUM
 from tests.sites.assessments.cast import assess, audit_of, check, museum_audit
+from tests.sites.journeys.cast import make_journey
 from tests.sites.lists.cast import make_entry, make_list
 from tests.website_scan.net.seams import PUBLIC, Names
 from webhooks.models import Delivery, Event, FormerSecret, Webhook
@@ -267,6 +268,17 @@ CHANGES_OF_ASSESSMENTS = (
     *(POST_REFRESH, POST_SAMPLE_PAGE, PATCH_SAMPLE_PAGE, DELETE_SAMPLE_PAGE, PUT_RESULT, POST_REMAINING, PUT_DISPUTE),
     DELETE_DISPUTE,
 )
+STEPS = "open /login\nfill “Password” with {{password}}\njudge “Log-in”"
+JOURNEY = {"steps": STEPS, "start": PAGE, "secrets": {"password": "correct-horse-7"}}
+RECORDING = {"title": "Log-in", "steps": [{"type": "navigate", "url": PAGE}]}
+POST_JOURNEY = Operation("POST", "/v1/journeys", JOURNEY)
+GET_JOURNEYS = Operation("GET", "/v1/journeys")
+GET_JOURNEY = Operation("GET", "/v1/journeys/{journey}")
+PATCH_JOURNEY = Operation("PATCH", "/v1/journeys/{journey}", {"name": "Members"})
+DELETE_JOURNEY = Operation("DELETE", "/v1/journeys/{journey}")
+POST_PROOF = Operation("POST", "/v1/journeys/{journey}/proof")
+GET_JOURNEY_RUNS = Operation("GET", "/v1/journeys/{journey}/runs")
+POST_JOURNEY_RUN = Operation("POST", "/v1/journeys/{journey}/runs")
 POST_MUTE = Operation("POST", "/v1/mutes", {"check": "hsts", "host": "example.com", "reason": "Not ours."})
 GET_MUTES = Operation("GET", "/v1/mutes")
 GET_MUTE = Operation("GET", "/v1/mutes/{mute}")
@@ -291,6 +303,9 @@ POST_TEST = Operation("POST", "/api/webhooks/{webhook}/test")
 POST_ROTATION = Operation("POST", "/api/webhooks/{webhook}/rotate-secret")
 GET_DELIVERIES = Operation("GET", "/api/webhooks/{webhook}/deliveries")
 POST_REPLAY = Operation("POST", "/api/webhooks/{webhook}/deliveries/{delivery}/replay")
+
+# Limits that are 0 in the plan of the caller "bare".
+NO_LIMITS = ("scans_per_month", "concurrent_scans", "webhooks", "schedules", "lists", "journeys")
 
 # One value of every JSON type except strings.
 NON_STRING_VALUES: tuple[Any, ...] = (None, True, 5, [], {})
@@ -981,6 +996,71 @@ def assessment_group() -> Iterator[BadRequest]:
     yield from GET_ASSESSMENT_REPORT.queries("format=", "format=pdf", "format=JSON", "format=%00")
 
 
+def journeys_group() -> Iterator[BadRequest]:
+    yield from bodies(POST_JOURNEY, COMMON_INVALID_BODIES, COMMON_INVALID_CONTENT_TYPES, kib=1024)
+    yield POST_JOURNEY.request("{}", body={})
+    yield from POST_JOURNEY.fields({"steps": REMOVED}, {"start": REMOVED}, {"steps": REMOVED, "start": REMOVED})
+    yield from journey_requests(POST_JOURNEY)
+    yield from POST_JOURNEY.values("secrets", {"password": None})
+    yield from urls(POST_JOURNEY, "start", FEW_BAD_URLS)
+    yield from POST_JOURNEY.fields({"id": "{journey}"}, {"proof": {}}, {"Name": "a"}, {"request": {}}, {"\ud800": 1})
+    yield POST_JOURNEY.request(query="?name=a", body=POST_JOURNEY.valid_body)
+    yield POST_JOURNEY.request("over the plan's number", body=POST_JOURNEY.valid_body, caller="bare")
+    yield from keys(POST_JOURNEY)
+    yield from pages(GET_JOURNEYS)
+    yield from GET_JOURNEYS.queries("site=example.com")
+
+
+def journey_requests(operation: Operation) -> Iterator[BadRequest]:
+    """Yield requests with invalid fields of a journey."""
+    yield from operation.values("name", *NON_STRING_VALUES, "", " ", "a\u0000", "\ud800", "\u200b", "{{password}}")
+    yield operation.named_request("name: 121 characters", name="a" * 121)
+    yield from operation.values("steps", *NON_STRING_VALUES, "", " ", "# only a comment", "fly to the moon", "\ud800")
+    yield from operation.values(
+        "steps", "open", "open /a b\u0000", "open javascript:alert(1)", "open file:///etc/passwd"
+    )
+    yield from operation.values("steps", "click “Sign in”", "open /\nwait for 5 seconds", "open /\njudge “”")
+    yield from operation.values("steps", "open http://localhost/", "open /\nopen https://other.example.org/")
+    yield from operation.values("steps", "open /\nfill “A” with {{Password}}", "open /\nallow log-in at a b")
+    yield operation.named_request("steps: 51 of them", steps="open /\n" + "click “Next”\n" * 50)
+    yield operation.named_request("steps: 257 KiB", steps="#" * (257 * 1024))
+    no_steps = {name: REMOVED for name in JOURNEY if name in operation.valid_body}
+    recordings: tuple[object, ...] = (None, True, "{}", [], {}, {"title": "A"}, {"title": 5, "steps": []})
+    steps: tuple[object, ...] = (5, {}, {"type": "upload"}, {"type": "navigate", "url": "data:text/html,a"})
+    for recording in (*recordings, *({**RECORDING, "steps": [step]} for step in steps), {"log": {"entries": []}}):
+        yield from operation.fields({**no_steps, "recording": recording})
+    yield from operation.fields({**no_steps, "recording": RECORDING, "start": PAGE})
+    yield from operation.fields({"recording": RECORDING, "steps": STEPS, "start": PAGE})
+    yield from operation.values("judge", None, 5, "", "all", "Steps")
+    yield from operation.values("types", None, [], ["speed"], "seo")
+    yield from operation.values("widths", None, [], [1], ["412"])
+    yield from operation.values("color_scheme", None, "sepia")
+    yield from operation.values("secrets", None, True, "password", [], {"password": ""}, {"password": 5}, {"a b": "c"})
+    yield from operation.values("secrets", {"pin": "1234"}, {"Password": "a"}, {"password": "a\u0000"}, {"\ud800": "a"})
+    yield from operation.values("secrets", {"password": "\ud800"}, {"password": ["a"]})
+    yield operation.named_request("secrets: 21 of them", secrets={f"a{number}": "b" for number in range(21)})
+    yield operation.named_request("secrets: 5,001 characters", secrets={"password": "a" * 5_001})
+
+
+def journey_group() -> Iterator[BadRequest]:
+    yield from bodies(PATCH_JOURNEY, COMMON_INVALID_BODIES, COMMON_INVALID_CONTENT_TYPES, kib=1024)
+    yield from first_of_each_field(journey_requests(PATCH_JOURNEY))
+    yield from PATCH_JOURNEY.fields({"start": PAGE}, {"secrets": {"pin": "1234"}}, {"proof": {}}, {"site": "a.org"})
+    yield from unknown_ids(PATCH_JOURNEY, "journey", body=PATCH_JOURNEY.valid_body)
+    yield PATCH_JOURNEY.with_ids(journey="{no_journey}").request("with a bad body", body={"name": 5})
+    yield from unknown_ids(GET_JOURNEY, "journey")
+    yield from GET_JOURNEY.queries("a=1")
+    yield from pages(GET_JOURNEY_RUNS)
+    for operation in (DELETE_JOURNEY, POST_PROOF, GET_JOURNEY_RUNS, POST_JOURNEY_RUN):
+        yield from few_unknown_ids(operation, "journey")
+        yield from operation.queries("a=1")
+    for operation in (POST_PROOF, POST_JOURNEY_RUN):
+        yield operation.request("with a field", body={"now": True})
+    yield POST_JOURNEY_RUN.request()
+    yield POST_JOURNEY_RUN.with_ids(journey="{proven_journey}").request()
+    yield from keys(POST_JOURNEY_RUN)
+
+
 def sample_group() -> Iterator[BadRequest]:
     for operation in (POST_REFRESH, POST_SAMPLE_PAGE, PATCH_SAMPLE_PAGE, PUT_DISPUTE):
         yield from bodies(operation, COMMON_INVALID_BODIES, COMMON_INVALID_CONTENT_TYPES)
@@ -1239,13 +1319,14 @@ def callers_group() -> Iterator[BadRequest]:
         yield POST_SCAN.request(f"with a key that is {caller}, and a bad body", body=b"x", caller=caller)
     yield GET_USAGE.request("too often", caller="hurried")
     yield POST_SCAN.request("too often, with a bad body", body=b"x", caller="hurried")
-    run_operations = (POST_LIST_RUN, DELETE_LIST_RUN, POST_ENTRY_SCAN)
+    run_operations = (POST_LIST_RUN, DELETE_LIST_RUN, POST_ENTRY_SCAN, POST_JOURNEY_RUN)
     for operation in (POST_SCAN, POST_AUDIT, DELETE_AUDIT, *run_operations):
         yield operation.request("to read only", body=operation.valid_body or b"", caller="reader")
     yield POST_SCAN.request("to read only, with a bad body", body=b"x", caller="reader")
     monitor_operations = (POST_MONITOR, PATCH_MONITOR, DELETE_MONITOR, POST_RUN)
     list_operations = (POST_LIST, PATCH_LIST, DELETE_LIST, PUT_ENTRIES, POST_ENTRIES, PATCH_ENTRY, DELETE_ENTRY)
-    for operation in (*list_operations, POST_SHARE, DELETE_SHARE):
+    journey_operations = (POST_JOURNEY, PATCH_JOURNEY, DELETE_JOURNEY, POST_PROOF)
+    for operation in (*list_operations, POST_SHARE, DELETE_SHARE, *journey_operations):
         yield operation.request("to scan only", body=operation.valid_body or b"", caller="scanner")
     for operation in (*monitor_operations, POST_MUTE, DELETE_MUTE, POST_BADGE, DELETE_BADGE, *CHANGES_OF_ASSESSMENTS):
         yield operation.request("to scan only", body=operation.valid_body or b"", caller="scanner")
@@ -1282,6 +1363,7 @@ GROUPS: Mapping[str, tuple[BadRequest, ...]] = {
     for group in (
         *(scan_group, scans_group, report_group, audits_group, audit_group, monitors_group, monitor_group),
         *(lists_group, list_group, entries_group, assessments_group, assessment_group, sample_group),
+        *(journeys_group, journey_group),
         *(mutes_group, maintenance_group, badges_group, webhooks_group, deliveries_group, callers_group, paths_group),
     )
 }
@@ -1317,7 +1399,7 @@ def make_cast(monkeypatch: pytest.MonkeyPatch) -> Cast:
         "home": home.api,
         "nobody": Api(),
         "free": member_of("Free").api,
-        "bare": _member("Bare", scans_per_month=0, concurrent_scans=0, webhooks=0, schedules=0, lists=0).api,
+        "bare": _member("Bare", **dict.fromkeys(NO_LIMITS, 0)).api,
         "placeless": _member("Placeless", concurrent_scans=0).api,
         "hurried": _member("Hurried", requests_per_minute=0).api,
     }
@@ -1370,7 +1452,7 @@ def _member(name: str, **columns: Any) -> Member:
         "shortest_interval": "hour",
         "schedules": 20,
     }
-    limits |= {"lists": 20, "list_entries": 6, "assessments": 20}
+    limits |= {"lists": 20, "list_entries": 6, "assessments": 20, "journeys": 20}
     values = {"scans_per_month": 10_000, "concurrent_scans": 50, "webhooks": 20} | limits | columns
     Tier.objects.create(name=name.lower(), **values)
     return member_of(name, name.lower())
@@ -1439,6 +1521,8 @@ def _create_objects(member: Member) -> dict[str, str]:
             webhook=objects["rotated_webhook"], encrypted_secret=b"", expires_at=now + ninety_days_from_now
         )
     objects |= _create_assessments(member)
+    objects["journey"] = make_journey(member, is_proven=False)
+    objects["proven_journey"] = make_journey(member, secrets={})
     names = {name: created.id for name, created in objects.items()}
     names["assessed_page"] = f"{MUSEUM}/"
     for name, check_id in (("mute", "hsts"), ("ended_mute", "clickjacking")):

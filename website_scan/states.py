@@ -6,6 +6,7 @@ The browser of the journey has gathered all evidence, so no request is sent to t
 from __future__ import annotations
 
 import logging
+import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -55,13 +56,21 @@ class JudgedState:
 
 
 def judge_states(
-    journey: Journey, walk: Walk, types: Sequence[ScanType], policy: Policy, viewing: Viewing | None = None
+    journey: Journey,
+    walk: Walk,
+    types: Sequence[ScanType],
+    policy: Policy,
+    viewing: Viewing | None = None,
+    *,
+    time_limit_s: float = math.inf,
 ) -> tuple[JudgedState, ...]:
     """Return the results of all states of a walk.
 
     SEO judges only states that search engines can reach: pages with an address of their own that was opened by a
-    navigation. Never raises for anything that the site does.
+    navigation. Checks that cannot start within `time_limit_s` are skipped. Never raises for anything that the site
+    does.
     """
+    ends = time.monotonic() + time_limit_s
     judged = []
     addresses: set[str] = set()
     for state in journey_states(journey, walk):
@@ -70,15 +79,17 @@ def judge_states(
         addresses.add(address)
         state_types = [type for type in types if type is not ScanType.SEO or has_own_address]
         place = StateOfJourney(journey.title, state.state.name, state.state.step + 1)
-        results = tuple(replace(_judge(state, type, policy), viewing=viewing, state=place) for type in state_types)
+        plain_results = [_judge(state, type, policy, ends) for type in state_types]
+        results = tuple(replace(result, viewing=viewing, state=place) for result in plain_results)
         judged.append(
             JudgedState(state.state.name, state.state.step, state.state.url, state.state.is_navigation, results)
         )
     return tuple(judged)
 
 
-def _judge(state: JourneyState, scan_type: ScanType, policy: Policy) -> ScanResult:
-    began, started_at = time.monotonic(), datetime.now(UTC)
+def _judge(state: JourneyState, scan_type: ScanType, policy: Policy, ends: float) -> ScanResult:
+    started_at = datetime.now(UTC)
+    ends = min(ends, time.monotonic() + JUDGING_LIMIT_S)
     try:
         target = parse_target(state.state.url.partition("#")[0], policy)
     except Refusal as refusal:
@@ -93,7 +104,7 @@ def _judge(state: JourneyState, scan_type: ScanType, policy: Policy) -> ScanResu
             order.done(provides)
     if not scan_type.uses_browser:
         evidence = {kind: value for kind, value in evidence.items() if kind is not BrowserLoad}
-    judgement = Judgement(target, scan_type, plan, evidence, lambda: JUDGING_LIMIT_S - (time.monotonic() - began))
+    judgement = Judgement(target, scan_type, plan, evidence, lambda: ends - time.monotonic())
     error = judgement.judge(lambda _: None)
     return judgement.build_result(error)
 

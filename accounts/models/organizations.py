@@ -97,6 +97,7 @@ class Tier(models.Model):
     assessments = models.PositiveIntegerField(
         default=1, db_default=1, help_text="Number of assessments of conformance."
     )
+    journeys = models.PositiveIntegerField(default=1, db_default=1, help_text="Number of journeys.")
     shortest_interval = models.CharField(max_length=8, choices=Interval, default=Interval.DAY, db_default=Interval.DAY)
     reports_kept_days = models.PositiveSmallIntegerField(
         default=REPORTS_KEPT_DAYS,

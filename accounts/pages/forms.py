@@ -218,20 +218,22 @@ class KeyForm(KeyExpiryForm, KeyNameForm):
                 Scope.READ,
                 HintedLabel(
                     "Read",
-                    "See scans, audits, reports, assessments, monitors, lists, mutes, maintenance, badges, "
+                    "See scans, audits, reports, assessments, journeys, monitors, lists, mutes, maintenance, badges, "
                     "webhooks and usage",
                 ),
             ),
             (
                 Scope.SCAN,
-                HintedLabel("Scan", "Also start scans, audits and runs of lists, and cancel audits and these runs"),
+                HintedLabel(
+                    "Scan", "Also start scans, audits and runs of lists and journeys, and cancel audits and these runs"
+                ),
             ),
             (
                 Scope.MANAGE,
                 HintedLabel(
                     "Manage",
-                    "Everything that the API can do, including changing assessments, monitors, lists, mutes, "
-                    "maintenance, badges and webhooks",
+                    "Everything that the API can do, including changing assessments, journeys, monitors, lists, "
+                    "mutes, maintenance, badges and webhooks",
                 ),
             ),
         ],

@@ -15,7 +15,9 @@ from pathlib import Path
 from typing import Any
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
-DOCUMENTS = ("api.md", "webhooks.md", "mutes.md", "audits.md", "monitors.md", "lists.md", "assessments.md")
+DOCUMENTS = (
+    *("api.md", "webhooks.md", "mutes.md", "audits.md", "monitors.md", "lists.md", "assessments.md", "journeys.md"),
+)
 LINES = r"[^\n]*\n(?:(?!```)[^\n]*\n)*+"
 EXCHANGE = re.compile(rf"^```bash\n(curl {LINES})```\n++```http\nHTTP/1\.1 (\d++) ({LINES})```$", re.M)
 EVENT = re.compile(r'^\{\n  "event": "[a-z.]+",\n  "timestamp": .*\n(?: .*\n)*\}$', re.M)

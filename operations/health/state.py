@@ -6,6 +6,7 @@ Gathering it is quick even if Redis or the workers are down.
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -25,9 +26,10 @@ from infrastructure.postgresql.statements import fetch
 from operations.scheduler import scheduler_in_charge
 from scans.browser import browser_program
 from scans.models import WITHOUT_LEASE, Scan
-from scans.visits.queue import types_of
+from scans.visits.queue import queue_of
 from sites.models import Audit, AuditPage
 from webhooks.models import Delivery, Webhook
+from website_scan.findings import ScanType
 from website_scan.net.browser import missing_packages, sandbox_problem
 
 logger = logging.getLogger(__name__)
@@ -143,9 +145,10 @@ def operations() -> Operations:
         running=Count("id", Q(status=Scan.Status.SCANNING)),
         interrupted=Count("id", WITHOUT_LEASE),
     )
-    by_type = dict(
-        Scan.objects.filter(status=Scan.Status.QUEUED).values_list("type").annotate(count=Count("id")).order_by()
-    )
+    queued = Scan.objects.filter(status=Scan.Status.QUEUED).values_list("type", "is_of_journey")
+    by_queue: Counter[str] = Counter()
+    for scan_type, is_of_journey, count in queued.annotate(count=Count("id")).order_by():
+        by_queue[queue_of(ScanType(scan_type), is_of_journey=is_of_journey)] += count
     failed = Scan.objects.filter(status=Scan.Status.FAILED, created_at__gt=now - PERIOD)
     reasons = failed.values_list("error_code").annotate(count=Count("id")).order_by("-count", "error_code")
     waiting = Delivery.objects.filter(status=Delivery.Status.PENDING, is_held=False, webhook__enabled=True)
@@ -163,7 +166,7 @@ def operations() -> Operations:
     ((monitors_due, monitors_late),) = fetch(DUE, {"now": now, "late": now - LATE})
     return Operations(
         now=now,
-        queues=tuple(_queues(depths, queues_by_worker, by_type)),
+        queues=tuple(_queues(depths, queues_by_worker, by_queue)),
         workers=None if queues_by_worker is None else tuple(sorted(queues_by_worker)),
         **unfinished,
         audits=audits.count(),
@@ -191,14 +194,13 @@ def _has_scheduler() -> bool:
 
 
 def _queues(
-    depths: Mapping[str, int] | None, queues_by_worker: Mapping[str, Iterable[str]] | None, by_type: Mapping[str, int]
+    depths: Mapping[str, int] | None, queues_by_worker: Mapping[str, Iterable[str]] | None, by_queue: Mapping[str, int]
 ) -> Iterable[Queue]:
     for name, work in QUEUES.items():
         workers = None
         if queues_by_worker is not None:
             workers = tuple(sorted(worker for worker, queues in queues_by_worker.items() if name in queues))
-        waiting = sum(by_type.get(scan_type, 0) for scan_type in types_of(name))
-        yield Queue(name, work, None if depths is None else depths[name], workers, waiting)
+        yield Queue(name, work, None if depths is None else depths[name], workers, by_queue.get(name, 0))
 
 
 def messages_in_queues() -> dict[str, int] | None:

@@ -96,10 +96,11 @@ ROW_METRICS = (
 
 # Each of the following queries uses a partial index of unfinished rows.
 VISITS = f"""
-    SELECT type, is_background, status, count(*),
+    SELECT type, is_of_journey, is_background, status, count(*),
         count(*) FILTER (WHERE status = 'scanning' AND NOT {SCAN_LEASE.sql()}),
         extract(epoch FROM statement_timestamp() - min(created_at))::float
-    FROM scans_scan WHERE status IN ('queued', 'scanning') AND lead_id IS NULL GROUP BY type, is_background, status
+    FROM scans_scan WHERE status IN ('queued', 'scanning') AND lead_id IS NULL
+    GROUP BY type, is_of_journey, is_background, status
 """  # noqa: S608  # The query is composed of constants.
 AUDITS = f"""
     SELECT (SELECT count(*) FROM sites_audit WHERE status IN {UNFINISHED}), (
@@ -169,8 +170,8 @@ def _visit_metrics(rows: Iterable[tuple[Any, ...]]) -> Iterator[Metric]:
     queued, running = dict.fromkeys(all_labels, 0), dict.fromkeys(all_labels, 0)
     oldest_s = dict.fromkeys(all_labels, 0.0)
     all_interrupted = 0
-    for scan_type, is_background, status, count, interrupted, age_s in rows:
-        labels = (queue_of(ScanType(scan_type)), CLASSES[is_background])
+    for scan_type, is_of_journey, is_background, status, count, interrupted, age_s in rows:
+        labels = (queue_of(ScanType(scan_type), is_of_journey=is_of_journey), CLASSES[is_background])
         if status == "queued":
             queued[labels] += count
             oldest_s[labels] = max(oldest_s[labels], age_s)

@@ -99,11 +99,18 @@ def history(scan: Scan, load_export: Callable[[], ExportJson], now: datetime, mu
 
 
 def scans_of_same_page(scan: Scan) -> QuerySet[Scan]:
-    """Return the finished scans for the same page and type, newest first."""
+    """Return the finished scans for the same page or state of a journey, and the same type, newest first."""
+    rows = access.rows(Scan, scan.organization_id).filter(is_of_journey=scan.is_of_journey)
+    if scan.is_of_journey:
+        page = scan.audit_page
+        rows = rows.filter(
+            audit_page__state=page.state if page else None,
+            audit_page__audit__journey__isnull=False,
+            audit_page__audit__journey=page.audit.journey_id if page else None,
+        )
     # The query uses the index on the MD5 of the URL. The condition on the URL itself excludes hash collisions.
     return (
-        access.rows(Scan, scan.organization_id)
-        .alias(page=MD5("url"))
+        rows.alias(page=MD5("url"))
         .filter(page=MD5(Value(scan.url)), url=scan.url, type=scan.type, status__in=Scan.REPORTED)
         .order_by("-created_at", "-id")
         .only("id", "organization_id", "score", "grade", "created_at", "catalogue_version", "kept_days")

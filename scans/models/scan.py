@@ -179,6 +179,14 @@ class Scan(WithCredentials, WithViewing, Leased):
     request_id = models.CharField(
         max_length=128, blank=True, default="", db_default="", help_text="Of the request that asked for it, if any."
     )
+    is_of_journey = models.BooleanField(
+        default=False, db_default=False, help_text="Part of a run of a journey, which only a browser can execute."
+    )
+    reserved_scans = models.PositiveSmallIntegerField(
+        default=1,
+        db_default=1,
+        help_text="Scans taken from the quota: several until a run of a journey has ended, one for each planned state.",
+    )
 
     objects: ClassVar[models.Manager[Scan]] = ScanQuerySet.as_manager()
 

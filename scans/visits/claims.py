@@ -9,7 +9,6 @@ from __future__ import annotations
 import functools
 import json
 import uuid
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -17,16 +16,14 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
-from accounts import usage
-from infrastructure.logging import job_log_context
 from infrastructure.postgresql.statements import fetch
 from infrastructure.queue import has_messages, is_first_call_in
-from infrastructure.telemetry.access_log import log_scan
 from scans.audit_sql import audit_sql
 from scans.models import SCAN_LEASE, Scan
 from scans.models.domain import domain_of
 from scans.signals import scan_ended
 from scans.visits import tallies
+from scans.visits.ending import apply_result, log_end, refund_unused, save_ended_scans
 from scans.visits.fairness import IS_LEASED
 from scans.visits.politeness import enqueue_later, record_domain_visit, schedule_wake_ups
 from scans.visits.queue import (
@@ -37,6 +34,8 @@ from scans.visits.queue import (
     acquire_turn_lock,
     enqueue,
     find_next_visit,
+    has_journeys,
+    is_in_queue,
     queue_of,
     record_turn,
     types_of,
@@ -46,12 +45,6 @@ from website_scan.result import Progress, ScanError, ScanResult
 from website_scan.viewing import Viewing
 
 OTHER_WORKERS_DELAY_S = 0.5  # Messages for other workers are delayed by this many seconds.
-# Scans with these error codes failed because of this service, not because of the scanned site.
-SERVICE_ERRORS = frozenset({"INTERNAL_ERROR", "SCAN_INTERRUPTED", "SCAN_NOT_STARTED"})
-# Error code of a discovered URL that is not a page of the audit.
-LEFT_OUT = "PAGE_LEFT_OUT"
-# Scans that end with one of these error codes are refunded to the quota.
-REFUNDED = SERVICE_ERRORS | {"SCAN_CANCELLED", LEFT_OUT}
 
 # This query locks the lead scan of a visit that is queued, or whose worker died.
 LOCK_LEAD_SCAN = f"""
@@ -81,7 +74,7 @@ def claim_sql() -> str:
         RETURNING scan.id, scan.type, scan.url, scan.organization_id, scan.host,
             CASE WHEN scan.is_background THEN {audit_sql().audit_of_scan} END,
             scan.request_id, scan.attempts, scan.addresses, scan.credential_names IS NOT NULL,
-            scan.viewing::text
+            scan.viewing::text, CASE WHEN scan.is_of_journey THEN {audit_sql().journey_run_of_scan} END
     """  # noqa: S608  # of constants
 
 
@@ -104,29 +97,6 @@ RENEW_CLAIM = f"""
     RETURNING scan.id
 """  # noqa: S608  # of constants
 
-ENDED_COLUMNS = (
-    "id",
-    "status",
-    "score",
-    "grade",
-    "catalogue_version",
-    "skipped_checks",
-    "checks_total",
-    "checks_done",
-    "percent",
-    "phase",
-    "error_code",
-    "error_message",
-    "completed_at",
-)
-# A single statement ends all scans of a visit, so that their counters are always locked in the same order.
-END_VISIT = f"""
-    UPDATE scans_scan AS scan SET claim_token = NULL, lease_expires_at = NULL,
-        {", ".join(f"{name} = ended.{name}" for name in ENDED_COLUMNS[1:])}
-    FROM jsonb_populate_recordset(NULL::scans_scan, %(rows)s::jsonb) AS ended WHERE scan.id = ended.id
-    RETURNING scan.id
-"""  # noqa: S608  # of constants
-
 
 @dataclass(frozen=True, slots=True)
 class ScanClaim:
@@ -135,7 +105,8 @@ class ScanClaim:
     `scan_id` is the ID of the lead scan. `types` are the types of all scans, the type of the lead scan first.
     `audit_id` is empty except in an audit of several pages. `request_id` is the ID of the HTTP request that created the
     visit, if any. `attempt` counts from 1. `addresses` are the known addresses of the host. If `has_credentials`, the
-    scans send credentials. `viewing` is None if nobody has chosen one.
+    scans send credentials. `viewing` is None if nobody has chosen one. `journey_run_id` is the ID of the audit if it is
+    a run of a journey, and else empty.
     """
 
     scan_id: str
@@ -150,14 +121,15 @@ class ScanClaim:
     addresses: tuple[str, ...] = ()
     has_credentials: bool = False
     viewing: Viewing | None = None
+    journey_run_id: str = ""
 
 
 def claim_next(scan_id: str, worker: Worker) -> ScanClaim | None:
     """Claim the next visit in the queue of the scan `scan_id`. Returns None if no visit may begin."""
-    rows = fetch("SELECT type FROM scans_scan WHERE id = %(scan)s", {"scan": scan_id})
+    rows = fetch("SELECT type, is_of_journey FROM scans_scan WHERE id = %(scan)s", {"scan": scan_id})
     if not rows:
         return None
-    queue = queue_of(ScanType(rows[0][0]))
+    queue = queue_of(ScanType(rows[0][0]), is_of_journey=rows[0][1])
     claim: ScanClaim | None = None
     with transaction.atomic():
         acquire_turn_lock()
@@ -182,15 +154,15 @@ def _wake_worker_for(next_visit: NextVisit, queue: str) -> None:
     anywhere, the end of another visit or of a pause sends a message.
     """
     if next_visit.is_here:
-        enqueue(next_visit.scan_id, next_visit.type)
+        enqueue(next_visit.scan_id, queue)
     elif is_first_call_in(OTHER_WORKERS_DELAY_S, f"queue:passed-on:{queue}"):
-        enqueue_later(OTHER_WORKERS_DELAY_S, next_visit.scan_id, next_visit.type)
+        enqueue_later(OTHER_WORKERS_DELAY_S, next_visit.scan_id, queue)
 
 
-def _find_queued(queue: str, **condition: object) -> list[tuple[str, ScanType]]:
-    """Return a list with the ID and type of one matching queued scan, or an empty list."""
-    queued = Scan.objects.visits().filter(status=Scan.Status.QUEUED, type__in=types_of(queue), **condition)
-    return [(scan_id, ScanType(scan_type)) for scan_id, scan_type in queued.values_list("id", "type")[:1]]
+def _find_queued(queue: str, **condition: object) -> list[str]:
+    """Return a list with the ID of one matching queued scan, or an empty list."""
+    queued = Scan.objects.visits().filter(is_in_queue(queue), status=Scan.Status.QUEUED, **condition)
+    return list(queued.values_list("id", flat=True)[:1])
 
 
 @transaction.atomic(savepoint=False)
@@ -201,7 +173,8 @@ def claim_scan(scan_id: str, worker: Worker = Worker()) -> ScanClaim | None:  # 
         return None
     rows = fetch(claim_sql(), {"scan": scan_id, "token": token, "worker": worker.name[:100]})
     lead, *others = sorted(rows, key=lambda row: (row[0] != scan_id, row[0]))
-    _, scan_type, url, organization_id, host, audit_id, request_id, attempt, addresses, has_credentials, viewing = lead
+    _, scan_type, url, organization_id, host, audit_id, request_id, attempt, addresses, has_credentials, *further = lead
+    viewing, journey_run_id = further
     return ScanClaim(
         scan_id,
         token,
@@ -215,6 +188,7 @@ def claim_scan(scan_id: str, worker: Worker = Worker()) -> ScanClaim | None:  # 
         tuple(addresses or ()),
         has_credentials,
         Viewing.from_json(json.loads(viewing)) if viewing else None,
+        journey_run_id or "",
     )
 
 
@@ -224,20 +198,20 @@ def wake_waiting_scans(claim: ScanClaim, worker: Worker) -> None:
     The end of a visit frees a slot of the worker, which any message in the queue can use, and a slot of the domain,
     which a scan of another queue may wait for. Visits of other domains may wait for the visit's addresses.
     """
-    own_queue = queue_of(claim.types[0])
+    own_queue = queue_of(claim.types[0], is_of_journey=bool(claim.journey_run_id))
     for queue in QUEUES:
-        if queue != own_queue and types_of(queue):
+        if queue != own_queue and (types_of(queue) or has_journeys(queue)):
             queued = _find_queued(queue, domain=domain_of(claim.host))
             if claim.addresses:
                 queued += _find_queued(queue, addresses__overlap=claim.addresses)
-            for next_scan_id, scan_type in queued:
-                enqueue(next_scan_id, scan_type)
+            for next_scan_id in queued:
+                enqueue(next_scan_id, queue)
         elif (
             queue == own_queue
             and not has_messages(queue)
             and (next_visit := find_next_visit(queue, worker)) is not None
         ):
-            enqueue(next_visit.scan_id, next_visit.type)
+            enqueue(next_visit.scan_id, queue)
 
 
 def renew_claim(claim: ScanClaim, progress: Progress) -> bool:
@@ -255,6 +229,13 @@ def renew_claim(claim: ScanClaim, progress: Progress) -> bool:
     return len(fetch(RENEW_CLAIM, parameters)) == len(claim.types)
 
 
+def lock_claimed(claim: ScanClaim) -> dict[ScanType, Scan] | None:
+    """Lock and return the scans of a claimed visit by type, or None if the claim was lost."""
+    claimed = Scan.objects.of_visit(claim.scan_id).filter(claim_token=claim.token, status=Scan.Status.SCANNING)
+    scans = {ScanType(scan.type): scan for scan in claimed.locked().select_related("organization")}
+    return scans if scans.keys() == set(claim.types) else None
+
+
 def finish_scan(claim: ScanClaim, *results: ScanResult, cpu_s: float | None = None) -> bool:
     """Store the results of a visit's scans in one transaction.
 
@@ -263,29 +244,15 @@ def finish_scan(claim: ScanClaim, *results: ScanResult, cpu_s: float | None = No
     stored, because another attempt finishes the visit.
     """
     with transaction.atomic():
-        claimed = Scan.objects.of_visit(claim.scan_id).filter(claim_token=claim.token, status=Scan.Status.SCANNING)
-        scans = {ScanType(scan.type): scan for scan in claimed.locked().select_related("organization")}
-        if scans.keys() != set(claim.types):
+        if (scans := lock_claimed(claim)) is None:
             return False
         results_by_type = {result.type: result for result in results}
-        _refund_scans([scans[scan_type] for scan_type, result in results_by_type.items() if _is_refunded(result.error)])
+        refund_unused((scans[scan_type], result.error) for scan_type, result in results_by_type.items())
         for scan_type, scan in scans.items():
-            _apply_result(scan, results_by_type[scan_type])
-        _save_ended_scans(list(scans.values()), claim.attempt, None if cpu_s is None else cpu_s / len(results_by_type))
+            apply_result(scan, results_by_type[scan_type])
+        save_ended_scans(list(scans.values()), claim.attempt, None if cpu_s is None else cpu_s / len(results_by_type))
         scan_ended.send(Scan, ended=[(scans[scan_type], result) for scan_type, result in results_by_type.items()])
     return True
-
-
-def _apply_result(scan: Scan, result: ScanResult) -> None:
-    scan.status = Scan.Status(result.status)
-    scan.score = result.score
-    scan.grade = result.grade
-    scan.catalogue_version = result.catalogue_version
-    scan.skipped_checks = [{"name": skipped.name, "reason": skipped.reason} for skipped in result.skipped_checks]
-    scan.checks_total = len(result.checks) + len(result.skipped_checks)
-    scan.checks_done = len(result.checks)
-    if result.error is not None:
-        scan.error_code, scan.error_message = result.error.code, result.error.message
 
 
 def fail_visits(scans: QuerySet[Scan], error: ScanError) -> int:
@@ -310,8 +277,7 @@ def fail_queued_visits(leads: QuerySet[Scan], error: ScanError) -> list[Scan]:
     lead_scans = leads.filter(status=Scan.Status.QUEUED, lead=None).select_for_update(no_key=True, of=("self",))
     lead_ids = list(lead_scans.order_by("id").values_list("id", flat=True))
     scans = list(Scan.objects.filter(Q(id__in=lead_ids) | Q(lead_id__in=lead_ids)).locked())
-    if _is_refunded(error):
-        _refund_scans(scans)
+    refund_unused((scan, error) for scan in scans)
     columns = {
         "status": Scan.Status.FAILED,
         "completed_at": timezone.now(),
@@ -324,7 +290,7 @@ def fail_queued_visits(leads: QuerySet[Scan], error: ScanError) -> list[Scan]:
     for scan in scans:
         for name, value in columns.items():
             setattr(scan, name, value)
-        transaction.on_commit(functools.partial(_log_end, scan, scan.attempts, None))
+        transaction.on_commit(functools.partial(log_end, scan, scan.attempts, None))
     tallies.record_ended_scans(scans, None)
     return scans
 
@@ -338,57 +304,11 @@ def send_scan_ended(scans: Sequence[Scan]) -> None:
 def fail_visit(scans: QuerySet[Scan], error: ScanError) -> Sequence[Scan]:
     """End the unfinished scans of a visit as failed, and return them. The caller has locked the lead scan."""
     rows = list(scans.unfinished().locked())  # type: ignore[attr-defined]  # ScanQuerySet
-    if _is_refunded(error):
-        _refund_scans(rows)
+    refund_unused((scan, error) for scan in rows)
     for scan in rows:
         scan.status = Scan.Status.FAILED
         scan.error_code, scan.error_message = error.code, error.message
     if rows:
-        _save_ended_scans(rows, rows[0].attempts, None)
+        save_ended_scans(rows, rows[0].attempts, None)
         scan_ended.send(Scan, ended=[(scan, None) for scan in rows])
     return rows
-
-
-def _save_ended_scans(scans: Sequence[Scan], attempt: int, cpu_s: float | None) -> None:
-    """Save scans in their final state. `cpu_s` is the CPU time of each scan."""
-    now = timezone.now()
-    for scan in scans:
-        scan.completed_at = now
-        scan.percent, scan.phase = 100, "done"
-        scan.release()
-        transaction.on_commit(functools.partial(_log_end, scan, attempt, cpu_s))
-    rows = [{name: getattr(scan, name) for name in ENDED_COLUMNS} for scan in scans]
-    fetch(END_VISIT, {"rows": json.dumps(rows, default=str)})
-    tallies.record_ended_scans(scans, cpu_s)
-
-
-def _log_end(scan: Scan, attempt: int, cpu_s: float | None) -> None:
-    """Log the end of a scan for operators, after the transaction has committed."""
-    assert scan.completed_at is not None
-    started_at = scan.started_at or scan.completed_at
-    with job_log_context(scan.id, scan.request_id):
-        log_scan(
-            scan=scan.id,
-            scan_type=scan.type,
-            status=str(scan.status),
-            reason=scan.error_code,
-            waited_s=(started_at - scan.created_at).total_seconds(),
-            wall_s=(scan.completed_at - started_at).total_seconds(),
-            cpu_s=cpu_s,
-            attempt=attempt,
-            organization=scan.organization_id,
-        )
-
-
-def _is_refunded(error: ScanError | None) -> bool:
-    return error is not None and error.code in REFUNDED
-
-
-def _refund_scans(scans: Sequence[Scan]) -> None:
-    """Refund scans to their month's quota.
-
-    Must run before the scans are saved, because creation locks the quota first.
-    """
-    months = Counter((scan.organization_id, scan.period) for scan in scans)
-    for (organization_id, period), number in sorted(months.items()):
-        usage.refund(organization_id, period, number)

@@ -2,9 +2,9 @@
 
 They determine which visit is next, and whether a worker may claim it. Each rule is a constant. `next_turn_sql` joins
 the rules into one statement, so that a claim needs one round trip while it holds the lock. Parameters: `queue` and the
-`types` whose scans use it; the `worker`'s name; `share`, the slots of a worker that one organization may use; `common`,
-the slots that are not reserved; `background`, the slots for pages of audits; `per_domain`, the concurrent visits of a
-domain; `max_attempts`.
+`types` whose scans use it; `has_journeys`, whether runs of journeys use it; the `worker`'s name; `share`, the slots of
+a worker that one organization may use; `common`, the slots that are not reserved; `background`, the slots for pages of
+audits; `per_domain`, the concurrent visits of a domain; `max_attempts`.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from scans.audit_sql import audit_sql
 from scans.models import SCAN_LEASE
 
 IS_LEASED = SCAN_LEASE.sql()
+# Runs of journeys are in the queue of the browser, whatever their types.
+IS_IN_QUEUE = "CASE WHEN is_of_journey THEN %(has_journeys)s ELSE type = ANY(%(types)s) END"
 QUEUED = "status = 'queued' AND lead_id IS NULL"
 RUNNING = f"status = 'scanning' AND lead_id IS NULL AND {IS_LEASED}"
 INTERRUPTED = f"status = 'scanning' AND lead_id IS NULL AND NOT {IS_LEASED}"
@@ -73,7 +75,7 @@ RUNNING_VISITS = f"""
     SELECT organization_id, count(*) AS visits, count(*) FILTER (WHERE NOT is_background) AS waited_for,
         count(*) FILTER (WHERE worker = %(worker)s AND NOT is_background) AS here,
         count(*) FILTER (WHERE worker = %(worker)s AND is_background) AS background_here
-    FROM scans_scan WHERE {RUNNING} AND type = ANY(%(types)s) GROUP BY organization_id
+    FROM scans_scan WHERE {RUNNING} AND {IS_IN_QUEUE} GROUP BY organization_id
 """  # noqa: S608  # of constants
 
 # This query counts the worker's slots that are used by visits of any queue and by the discovery of pages.
@@ -105,21 +107,21 @@ ADDRESS_IS_FREE = """NOT EXISTS (
 )"""
 
 # This condition selects visits of the queue with an attempt left and a free domain.
-VISIT_MAY_BEGIN = """
-    type = ANY(%(types)s) AND attempts < %(max_attempts)s AND domain NOT IN (SELECT domain FROM busy)
-"""
+VISIT_MAY_BEGIN = f"""
+    {IS_IN_QUEUE} AND attempts < %(max_attempts)s AND domain NOT IN (SELECT domain FROM busy)
+"""  # noqa: S608  # of constants
 DOMAIN_LIMIT_CONDITION = "(NOT is_background OR domain NOT IN (SELECT domain FROM busy_for_pages))"
 
 # Interrupted visits come first, oldest first, because their organizations have already had their turn.
 NEXT_INTERRUPTED_VISIT = f"""
-    SELECT 1 AS rank, id, organization_id, type, TRUE AS is_here FROM scans_scan
+    SELECT 1 AS rank, id, organization_id, TRUE AS is_here FROM scans_scan
     WHERE {INTERRUPTED} AND {VISIT_MAY_BEGIN} AND {ADDRESS_IS_FREE} ORDER BY created_at, id LIMIT 1
 """  # noqa: S608  # of constants
 
 # This query selects the next visit of one organization: interactive scans before pages of audits, then the oldest
 # visit.
 NEXT_VISIT_OF_ORGANIZATION = f"""
-    SELECT id, type, created_at, is_background FROM scans_scan
+    SELECT id, created_at, is_background FROM scans_scan
     WHERE organization_id = waiting.organization_id AND {QUEUED} AND {VISIT_MAY_BEGIN} AND {DOMAIN_LIMIT_CONDITION}
         AND {ADDRESS_IS_FREE}
     ORDER BY is_background, created_at, id LIMIT 1
@@ -156,7 +158,7 @@ ORDER_OF_ORGANIZATIONS = """
 def next_turn_sql() -> str:
     """Return the SQL query that selects the next visit.
 
-    Its columns are rank, ID, organization, type, and `is_here`. `is_here` is True if the limits of this worker's slots
+    Its columns are rank, ID, organization and `is_here`. `is_here` is True if the limits of this worker's slots
     allow the visit. If no visit is allowed in this worker, the first visit for another worker is returned.
     """
     queries = {
@@ -171,7 +173,7 @@ def next_turn_sql() -> str:
     return f"""
         {with_clause(queries)}
         ({NEXT_INTERRUPTED_VISIT}) UNION ALL (
-            SELECT 2 AS rank, scan.id, waiting.organization_id, scan.type, place.is_here FROM waiting
+            SELECT 2 AS rank, scan.id, waiting.organization_id, place.is_here FROM waiting
             LEFT JOIN running ON running.organization_id = waiting.organization_id
             LEFT JOIN scans_turn AS turn ON turn.organization_id = waiting.organization_id AND turn.queue = %(queue)s
             CROSS JOIN LATERAL ({NEXT_VISIT_OF_ORGANIZATION}) AS scan

@@ -20,13 +20,14 @@ from scans.visits.fairness import (
     ADDRESS_IS_FREE,
     ADDRESSES,
     DOMAINS,
+    IS_IN_QUEUE,
     QUEUED,
     RUNNING,
     VISIT_MAY_BEGIN,
     waiting_organizations,
     with_clause,
 )
-from scans.visits.queue import MAX_ATTEMPTS, queue_of, types_of
+from scans.visits.queue import MAX_ATTEMPTS, queue_of, queue_parameters, types_of
 from website_scan.findings import ScanType
 
 # Audits and monitors are refused earlier than scans, when the wait reaches this share of the limit.
@@ -39,7 +40,7 @@ MAX_RETRY_AFTER_S = 300
 QUERIES = {
     "waiting (organization_id)": waiting_organizations("NOT is_background"),
     "running": f"""
-        SELECT organization_id FROM scans_scan WHERE {RUNNING} AND NOT is_background AND type = ANY(%(types)s)
+        SELECT organization_id FROM scans_scan WHERE {RUNNING} AND NOT is_background AND {IS_IN_QUEUE}
     """,  # noqa: S608  # of constants
     **ADDRESSES,
     **DOMAINS,
@@ -74,8 +75,7 @@ def queue_age_s(queue: str) -> float:
     It predicts the wait of a new scan.
     """
     parameters: dict[str, Any] = {
-        "queue": queue,
-        "types": types_of(queue),
+        **queue_parameters(queue),
         "per_domain": settings.SCAN_VISITS_PER_DOMAIN,
         "max_attempts": MAX_ATTEMPTS,
     }

@@ -14,9 +14,8 @@ from django.db import connection, transaction
 
 from infrastructure.postgresql.statements import execute, fetch
 from scans.models.domain import domain_of, is_public
-from scans.visits.fairness import IS_LEASED
-from scans.visits.queue import enqueue, types_of
-from website_scan.findings import ScanType
+from scans.visits.fairness import IS_IN_QUEUE, IS_LEASED
+from scans.visits.queue import enqueue, queue_parameters
 
 # Rows are kept longer than any pause, and longer than the wait at which new scans are refused (`overload.py`).
 ROW_LIFETIME_S = 3600
@@ -32,16 +31,16 @@ RECORD_VISIT = """
 # pause.
 SCHEDULE_WAKE_UPS = f"""
     WITH waiting AS (
-        SELECT turn.domain, turn.free_at, scan.id, scan.type FROM scans_domainturn AS turn
+        SELECT turn.domain, turn.free_at, scan.id FROM scans_domainturn AS turn
         CROSS JOIN LATERAL (
             (
-                SELECT id, type FROM scans_scan
-                WHERE domain = turn.domain AND status = 'queued' AND lead_id IS NULL AND type = ANY(%(types)s)
+                SELECT id FROM scans_scan
+                WHERE domain = turn.domain AND status = 'queued' AND lead_id IS NULL AND {IS_IN_QUEUE}
                 LIMIT 1
             ) UNION ALL (
-                SELECT id, type FROM scans_scan
+                SELECT id FROM scans_scan
                 WHERE status = 'scanning' AND lead_id IS NULL AND domain = turn.domain AND NOT {IS_LEASED}
-                    AND type = ANY(%(types)s)
+                    AND {IS_IN_QUEUE}
                 LIMIT 1
             ) LIMIT 1
         ) AS scan
@@ -49,7 +48,7 @@ SCHEDULE_WAKE_UPS = f"""
     )
     UPDATE scans_domainturn AS turn SET told = array_append(turn.told, %(queue)s::varchar)
     FROM waiting WHERE waiting.domain = turn.domain
-    RETURNING waiting.id, waiting.type, extract(epoch FROM waiting.free_at - statement_timestamp())::float
+    RETURNING waiting.id, extract(epoch FROM waiting.free_at - statement_timestamp())::float
 """  # noqa: S608  # of constants
 
 DELETE_OLD_TURNS = "DELETE FROM scans_domainturn WHERE free_at < statement_timestamp() - %s * interval '1 second'"
@@ -76,18 +75,18 @@ def schedule_wake_ups(queue: str) -> None:
     """
     if not settings.SCAN_GAP_PER_DOMAIN_S:
         return
-    wake_ups = fetch(SCHEDULE_WAKE_UPS, {"queue": queue, "types": types_of(queue)})
+    wake_ups = fetch(SCHEDULE_WAKE_UPS, queue_parameters(queue))
 
     def start_timers() -> None:
-        for scan_id, scan_type, seconds in wake_ups:
-            enqueue_later(seconds, scan_id, ScanType(scan_type))
+        for scan_id, seconds in wake_ups:
+            enqueue_later(seconds, scan_id, queue)
 
     transaction.on_commit(start_timers)
 
 
-def enqueue_later(seconds: float, scan_id: str, scan_type: ScanType) -> None:
+def enqueue_later(seconds: float, scan_id: str, queue: str) -> None:
     """Call `enqueue` after `seconds`, if this process is still running at that time."""
-    timer = threading.Timer(seconds, enqueue, (scan_id, scan_type))
+    timer = threading.Timer(seconds, enqueue, (scan_id, queue))
     timer.daemon = True
     timer.start()
 

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.conf import settings
+from django.db.models import Q
 
 from accounts import access
 from infrastructure import queue
@@ -60,18 +61,34 @@ class NextVisit:
 
     scan_id: str
     organization_id: int
-    type: ScanType
     is_here: bool
 
 
-def queue_of(scan_type: ScanType) -> str:
-    """Return the name of the queue for scans of this type."""
-    return BROWSER_QUEUE if settings.SCAN_BROWSER != "off" and scan_type.uses_browser else SCAN_QUEUE
+def queue_of(scan_type: ScanType, *, is_of_journey: bool = False) -> str:
+    """Return the name of the queue for scans of this type, or for a run of a journey with `is_of_journey`."""
+    uses_browser = is_of_journey or scan_type.uses_browser
+    return BROWSER_QUEUE if settings.SCAN_BROWSER != "off" and uses_browser else SCAN_QUEUE
 
 
 def types_of(queue: str) -> list[str]:
     """Return the scan types that use this queue."""
     return [str(scan_type) for scan_type in ScanType if queue_of(scan_type) == queue]
+
+
+def has_journeys(queue: str) -> bool:
+    """Return True if runs of journeys use this queue."""
+    return queue == queue_of(ScanType.SECURITY, is_of_journey=True)
+
+
+def queue_parameters(queue: str) -> dict[str, Any]:
+    """Return the parameters of the SQL condition `IS_IN_QUEUE`, and the queue's name."""
+    return {"queue": queue, "types": types_of(queue), "has_journeys": has_journeys(queue)}
+
+
+def is_in_queue(queue: str) -> Q:
+    """Return the query condition for scans that use this queue."""
+    condition = Q(type__in=types_of(queue), is_of_journey=False)
+    return condition | Q(is_of_journey=True) if has_journeys(queue) else condition
 
 
 def running_visits(organization_id: int) -> int:
@@ -81,12 +98,12 @@ def running_visits(organization_id: int) -> int:
     return running
 
 
-def enqueue(scan_id: str, scan_type: ScanType) -> None:
+def enqueue(scan_id: str, queue_name: str) -> None:
     """Send a Celery message that a scan is queued.
 
     If Redis refuses the message, the sweeper sends it again.
     """
-    queue.enqueue("scans.tasks.run_scan", scan_id, queue_of(scan_type))
+    queue.enqueue("scans.tasks.run_scan", scan_id, queue_name)
 
 
 def acquire_turn_lock() -> None:
@@ -97,8 +114,7 @@ def acquire_turn_lock() -> None:
 def find_next_visit(queue: str, worker: Worker) -> NextVisit | None:
     """Return the next visit in the queue, or None if no visit may begin in any worker."""
     parameters: dict[str, Any] = {
-        "queue": queue,
-        "types": types_of(queue),
+        **queue_parameters(queue),
         "worker": worker.name,
         # An organization may use half of a worker's browsers, because browsers are few and slow.
         "share": max(1, worker.places // 2) if queue == BROWSER_QUEUE else NO_SLOT_LIMIT,
@@ -107,8 +123,8 @@ def find_next_visit(queue: str, worker: Worker) -> NextVisit | None:
         "per_domain": settings.SCAN_VISITS_PER_DOMAIN,
         "max_attempts": MAX_ATTEMPTS,
     }
-    for _, scan_id, organization_id, scan_type, is_here in fetch(next_turn_sql(), parameters):
-        return NextVisit(scan_id, organization_id, ScanType(scan_type), is_here)
+    for _, scan_id, organization_id, is_here in fetch(next_turn_sql(), parameters):
+        return NextVisit(scan_id, organization_id, is_here)
     return None
 
 

@@ -43,7 +43,7 @@ NOT_STARTED_ERROR = ScanError(
 )
 
 
-def sweep_scans(queue_depth: Callable[[], int], enqueue: Callable[[str, ScanType], None] = queue.enqueue) -> int:
+def sweep_scans(queue_depth: Callable[[], int], enqueue: Callable[[str, str], None] = queue.enqueue) -> int:
     """Requeue lost and interrupted visits and return their number.
 
     Visits with too many interruptions are ended. `queue_depth` returns the number of messages in the queues. While the
@@ -59,11 +59,11 @@ def sweep_scans(queue_depth: Callable[[], int], enqueue: Callable[[str, ScanType
     if queue_depth() < max(BUSY_QUEUE_MESSAGES, queued.count() // 2):
         lost = lost | interrupted.filter(has_waited_long) | queued.filter(has_waited_long)
     requeued = 0
-    oldest = lost.order_by("enqueued_at").values_list("id", "type", "enqueued_at")
-    for scan_id, scan_type, enqueued_at in oldest[:MAX_REQUEUED_SCANS]:
+    oldest = lost.order_by("enqueued_at").values_list("id", "type", "is_of_journey", "enqueued_at")
+    for scan_id, scan_type, is_of_journey, enqueued_at in oldest[:MAX_REQUEUED_SCANS]:
         # The compare-and-set requeues a scan only once, even if two sweepers run concurrently.
         if Scan.objects.filter(id=scan_id, enqueued_at=enqueued_at).update(enqueued_at=now):
-            enqueue(scan_id, ScanType(scan_type))
+            enqueue(scan_id, queue.queue_of(ScanType(scan_type), is_of_journey=is_of_journey))
             requeued += 1
     exhausted = scans.without_lease().filter(attempts__gte=MAX_ATTEMPTS)
     if number := fail_visits(exhausted, INTERRUPTED):
@@ -80,7 +80,7 @@ def _end_unserved(name: str, now: datetime) -> None:
     A long queue counts as served while its visits are claimed. Time in which the service was down does not count.
     """
     waiting = Scan.objects.unfinished().visits().filter(created_at__lt=now - UNSERVED_AFTER)
-    stuck = waiting.filter(type__in=queue.types_of(name))
+    stuck = waiting.filter(queue.is_in_queue(name))
     stuck = stuck.filter(Q(status=Scan.Status.QUEUED) | Q(id__in=stuck.without_lease().values("id")))
     last_turn_at = Turn.objects.filter(queue=name).aggregate(at=Max("taken_at"))["at"]
     is_queue_served = last_turn_at is not None and now - last_turn_at < UNSERVED_AFTER

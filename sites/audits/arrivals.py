@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from django.db import transaction
 
-from scans.visits.claims import LEFT_OUT
+from scans.visits.ending import LEFT_OUT
 from sites.models import Audit, AuditPage
 from website_scan.crawl.discovery.addresses import Site, identity
 from website_scan.crawl.discovery.arrival import Arrival, arrive

@@ -49,7 +49,8 @@ def conformance_of_audit(audit: Audit, standard: Standard, level: str) -> Confor
             "message": row.message,
             "places": row.place_count or 0,
             "pages_affected": row.pages_affected,
-            "pages": [sample["url"] for sample in row.samples],
+            # States of a journey may share a URL.
+            "pages": list(dict.fromkeys(sample["url"] for sample in row.samples)),
         }
         pages.add_finding(finding, references.get(row.check_id, ()), has_failed=row.status == "fail")
     report = Report.objects.filter(

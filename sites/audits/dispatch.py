@@ -132,7 +132,7 @@ def _dispatch_batch(organization_id: int) -> int | None:
         remaining_quota = usage.quota(organization_id, limits, now).remaining
         batch = _pages_within_quota(pages, remaining_quota) or pages[:1]
         try:
-            usage.take(organization_id, limits, sum(len(page.audit.types) for page in batch), now)
+            usage.take(organization_id, limits, sum(map(_reserved_scans, batch)), now)
         except usage.QuotaExceeded as refusal:
             _stop_audit(batch[0].audit, refusal)
             return 0
@@ -165,8 +165,13 @@ def _next_pages(organization_id: int) -> list[int]:
 
 def _pages_within_quota(pages: list[AuditPage], remaining_quota: int) -> list[AuditPage]:
     """Return as many of the first pages as the month's remaining quota allows."""
-    needed = itertools.accumulate(len(page.audit.types) for page in pages)
+    needed = itertools.accumulate(map(_reserved_scans, pages))
     return [page for page, scans in zip(pages, needed, strict=True) if scans <= remaining_quota]
+
+
+def _reserved_scans(page: AuditPage) -> int:
+    """Return how many scans the visit of a page takes from the quota. Unused ones are refunded at its end."""
+    return len(page.audit.types) * page.audit.states_planned
 
 
 def _create_scans(pages: list[AuditPage], now: datetime) -> None:
@@ -181,10 +186,9 @@ def _create_scans(pages: list[AuditPage], now: datetime) -> None:
     audits = Audit.objects.filter(id__in={page.audit_id for page in pages})
     audits.update(released_at=now, started_at=Coalesce(F("started_at"), now))
     # One message per queue is enough, because each claim wakes the next scan.
-    for scan_type, lead_id in {
-        queue_of(ScanType(lead.type)): (ScanType(lead.type), lead.id) for lead, *_ in visits
-    }.values():
-        transaction.on_commit(functools.partial(enqueue, lead_id, scan_type))
+    leads = {queue_of(ScanType(lead.type), is_of_journey=lead.is_of_journey): lead.id for lead, *_ in visits}
+    for queue, lead_id in leads.items():
+        transaction.on_commit(functools.partial(enqueue, lead_id, queue))
 
 
 def _new_scans(page: AuditPage, now: datetime) -> list[Scan]:
@@ -205,6 +209,8 @@ def _new_scans(page: AuditPage, now: datetime) -> list[Scan]:
         kept_days=audit.kept_days,
         request_id=audit.request_id,
         viewing=audit.viewing,
+        is_of_journey=audit.kind == Audit.Kind.JOURNEY,
+        reserved_scans=audit.states_planned,
         **_credentials_for(audit, page),
     )
     lead_type, *other_types = _types_with_lead_first(audit.types)

@@ -19,6 +19,7 @@ from sites.audits.findings import in_order, list_findings_in_batches
 from sites.audits.muting import ALL, AuditMutes, MutedOn
 from sites.audits.schemas import AuditFindingJson, audit_finding_of, audit_json_of, audit_page_of
 from sites.models import Audit, AuditFinding, AuditPage, AuditPlace
+from sites.models.audit import name_of_page
 from website_scan.report import sarif
 from website_scan.report.levels import LEVELS
 from website_scan.report.spreadsheets import cell, lines
@@ -69,6 +70,8 @@ def _csv_chunks(audit: Audit, mutes: AuditMutes) -> Iterator[str]:
     A header line is followed by one line for each finding, whose places share one cell.
     """
     yield lines([CSV_COLUMNS])
+    # Names of states contain spaces.
+    separator = "\n" if audit.kind == Audit.Kind.JOURNEY else " "
     for batch in _findings(audit, mutes):
         rows = []
         for finding in batch:
@@ -76,7 +79,7 @@ def _csv_chunks(audit: Audit, mutes: AuditMutes) -> Iterator[str]:
                 **finding,
                 "holds": "yes" if finding["holds"] else "no",
                 "places": "\n".join(filter(None, (place["place"] for place in finding["places"]))),
-                "sample_pages": " ".join(page["url"] for page in finding["sample_pages"]),
+                "sample_pages": separator.join(map(name_of_page, finding["sample_pages"])),
                 "fingerprints": " ".join(place["fingerprint"] for place in finding["places"]),
             }
             rows.append([cell(row[column]) for column in CSV_COLUMNS])
@@ -156,7 +159,7 @@ def _sarif_result(
         "level": LEVELS[finding.status, finding.severity].sarif,
         # SARIF allows a level only for the kind "fail" (section 3.27.9); the property `status` distinguishes warnings.
         "kind": "fail",
-        "message": sarif.message(finding.title, finding.message, place.place, first["url"]),
+        "message": sarif.message(finding.title, finding.message, place.place, first["url"], first.get("state", "")),
         "locations": [sarif.location(first["url"])],
         **({"relatedLocations": related} if related else {}),
         "occurrenceCount": place.pages_affected,

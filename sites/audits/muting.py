@@ -103,7 +103,7 @@ class AuditMutes:
 
     @cached_property
     def _hosts(self) -> list[str]:
-        if self._audit.kind != Audit.Kind.PAGES:
+        if self._audit.kind in (Audit.Kind.PAGE, Audit.Kind.SITE):
             # All pages of a site have the same host.
             return [host_and_path(self._audit.url)[0]]
         origins = AuditPage.objects.filter(audit=self._audit).order_by().values_list("origin", flat=True).distinct()

@@ -10,6 +10,7 @@ from sites.models import Audit
 WAITING_STEP = "Waiting in the queue"
 DISCOVERY_STEP = "Finding pages"
 CHECKING_STEP = "Checking the page"
+JOURNEY_STEP = "Running the journey"
 PHASES = {
     "connecting": "connecting",
     "collecting": "loading it",
@@ -64,10 +65,12 @@ class Progress:
 def progress_of(audit: Audit, lead: Scan | None = None) -> Progress:
     """Return the progress of an audit.
 
-    `lead` is the lead scan of a one-page audit.
+    `lead` is the lead scan of a one-page audit, or of a run of a journey.
     """
     if audit.kind == Audit.Kind.PAGE:
         return _progress_of_page(audit, lead)
+    if audit.kind == Audit.Kind.JOURNEY:
+        return _progress_of_journey(audit, lead)
     ended = audit.pages_done + audit.pages_failed
     pages = Step("Checking the pages", _page_count_text(audit, ended), _step_state(audit, Audit.Status.RUNNING))
     end = Step(_end_label(audit), "", "current" if audit.is_final else "next")
@@ -90,6 +93,17 @@ def _progress_of_page(audit: Audit, lead: Scan | None) -> Progress:
         return Progress((Step(WAITING_STEP, "", "current"), Step(CHECKING_STEP, "", "next"), end), 0)
     running = Progress.of_scan(lead)
     return Progress((*running.steps, end), running.percent)
+
+
+def _progress_of_journey(audit: Audit, lead: Scan | None) -> Progress:
+    """Return the progress of a run of a journey. It is unknown without the lead scan."""
+    end = Step(_end_label(audit), "", "current" if audit.is_final else "next")
+    if audit.is_final:
+        return Progress((Step(JOURNEY_STEP, "", "done"), end), 100)
+    if lead is not None and lead.status == Scan.Status.QUEUED:
+        return Progress((Step(WAITING_STEP, "", "current"), Step(JOURNEY_STEP, "", "next"), end), 0)
+    detail = "" if lead is None or lead.phase == "collecting" else PHASES.get(lead.phase, "")
+    return Progress((Step(JOURNEY_STEP, detail, "current"), end), None if lead is None else lead.percent)
 
 
 def _step_state(audit: Audit, step: str) -> str:

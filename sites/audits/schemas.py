@@ -30,6 +30,7 @@ from website_scan.json_types import (
     Timestamp,
     TypeName,
     component,
+    identifier,
     values,
 )
 from website_scan.report.muting import MuteJson, serialize_mute
@@ -45,6 +46,7 @@ AuditStatus = Annotated[str, values(Audit.Status.choices)]
 DiscoverySource = Annotated[str, values(DISCOVER)]
 MutedPages = Annotated[str, values(MUTED_PAGES)]
 Positive = Annotated[int, Keywords(minimum=1)]
+JourneyId = Annotated[str, identifier("jny")]
 
 
 class AuditPagesCount(TypedDict):
@@ -69,6 +71,7 @@ class WorstPage(TypedDict):
     url: str
     scan_id: ScanId
     score: Score
+    state: NotRequired[Annotated[str, "Name of the state of a journey; absent for pages."]]
 
 
 @component("AuditResult")
@@ -83,6 +86,7 @@ class AuditSummary(TypedDict):
 
     id: AuditId
     kind: Annotated[str, values(Audit.Kind.choices)]
+    journey_id: NotRequired[Annotated[JourneyId, "Of a run of a journey that has not been deleted."]]
     target: str
     types: list[TypeName]
     status: AuditStatus
@@ -112,9 +116,11 @@ class AuditJson(AuditSummary):
 
 @component("AuditPage")
 class AuditPageJson(TypedDict):
-    """Page of an audit with its ended scans by type."""
+    """Page of an audit, or state of a journey, with its ended scans by type."""
 
     url: str
+    state: NotRequired[Annotated[str, "Name of the state of a journey, unique in its run; absent for pages."]]
+    step: NotRequired[Annotated[Positive, "Number of the step after which the state was reached; absent for pages."]]
     status: Annotated[str, values(AuditPage.Status.choices)]
     error: Annotated[PageError | None, "Why a `failed` or `left_out` page has no score."]
     results: dict[str, PageResult]
@@ -223,7 +229,7 @@ class AuditEvent(Event):
 
 
 def audit_summary_of(audit: Audit) -> AuditSummary:
-    return {
+    summary: AuditSummary = {
         "id": audit.id,
         "kind": audit.kind,
         "target": audit.url,
@@ -242,6 +248,9 @@ def audit_summary_of(audit: Audit) -> AuditSummary:
         "audit_url": audit.audit_url,
         "error": failure_of(audit),
     }
+    if audit.journey_id is not None:
+        summary["journey_id"] = audit.journey_id
+    return summary
 
 
 def audit_json_of(audit: Audit) -> AuditJson:
@@ -263,7 +272,17 @@ def audit_json_of(audit: Audit) -> AuditJson:
 
 
 def audit_page_of(page: AuditPage) -> AuditPageJson:
-    return {"url": page.url, "status": page.status, "error": page.error, "results": page.results}
+    response: AuditPageJson = {
+        "url": page.url,
+        "status": page.status,
+        "error": page.error,
+        "results": page.results,
+    }
+    if page.state:
+        response["state"] = page.state
+    if page.step is not None:
+        response["step"] = page.step + 1
+    return response
 
 
 def audit_finding_of(listed: ListedFinding, mutes: AuditMutes) -> AuditFindingJson:
@@ -309,13 +328,13 @@ def _worst_pages(audit: Audit) -> dict[str, list[WorstPage]]:
     Candidates are the pages with the lowest `worst_score`, which is a page's lowest score of all types.
     """
     judged_pages = AuditPage.objects.filter(audit=audit, worst_score__isnull=False).order_by("worst_score", "position")
-    pages = list(judged_pages.values_list("url", "results")[: MAX_WORST_PAGES * len(audit.types) * 5])
+    pages = list(judged_pages.only("url", "state", "results")[: MAX_WORST_PAGES * len(audit.types) * 5])
     worst_pages: dict[str, list[WorstPage]] = {}
     for scan_type in audit.types:
         scored_pages: list[WorstPage] = [
-            {"url": url, "scan_id": result["scan_id"], "score": result["score"]}
-            for url, results in pages
-            if (result := results.get(scan_type)) is not None and result["score"] is not None
+            {**page.sample(result["scan_id"]), "score": result["score"]}
+            for page in pages
+            if (result := page.results.get(scan_type)) is not None and result["score"] is not None
         ]
         worst_pages[scan_type] = sorted(scored_pages, key=lambda page: page["score"])[:MAX_WORST_PAGES]
     return worst_pages

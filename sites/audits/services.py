@@ -95,7 +95,7 @@ def _create_within_limits(caller: Caller, request: AuditRequest) -> AuditJson:
         addresses = refuse_unreachable(request.targets[0], caller.organization_id)
     with transaction.atomic():
         organization = usage.lock(caller.organization_id)
-        _refuse_over_audit_limits(organization, request.kind)
+        refuse_over_audit_limits(organization, request.kind)
         audit = insert_audit(
             organization,
             request,
@@ -138,7 +138,8 @@ def insert_audit(organization: Organization, request: AuditRequest, **columns: A
     return audit
 
 
-def _refuse_over_audit_limits(organization: Organization, kind: str) -> None:
+def refuse_over_audit_limits(organization: Organization, kind: str) -> None:
+    """Raise AuditLimit if the organization has as many audits as its plan allows at once. The caller has locked it."""
     slots = organization.tier.concurrent_scans
     audits = access.rows(Audit, organization.id)
     if audits.unfinished().count() >= (limit := MAX_UNFINISHED_AUDITS_PER_SLOT * slots):  # type: ignore[attr-defined]  # AuditQuerySet

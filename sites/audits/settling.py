@@ -14,7 +14,7 @@ from django.utils import timezone
 from infrastructure.postgresql.statements import fetch
 from scans.models import Scan
 from scans.signals import Ended
-from scans.visits.claims import LEFT_OUT
+from scans.visits.ending import LEFT_OUT
 from sites.models import Audit, AuditFinding, AuditPage, AuditPlace
 from sites.models.audit import PageResult, SamplePage
 from sites.signals import audit_ended
@@ -265,9 +265,7 @@ def _count_findings(audit: Audit, page: AuditPage, ended: Ended) -> None:
     repeats = reported_elsewhere(
         {result.type: reporters(result.checks, result.repeated_checks) for _, result in ended if result is not None}
     )
-    rows = [
-        row for scan, result in ended if result is not None for row in _finding_rows(scan, result, page.url, repeats)
-    ]
+    rows = [row for scan, result in ended if result is not None for row in _finding_rows(scan, result, page, repeats)]
     if not rows:
         return
     parameters: dict[str, str | int] = {
@@ -280,14 +278,14 @@ def _count_findings(audit: Audit, page: AuditPage, ended: Ended) -> None:
 
 
 def _finding_rows(
-    scan: Scan, result: ScanResult, url: str, repeats: Mapping[CheckKey, CheckKey]
+    scan: Scan, result: ScanResult, page: AuditPage, repeats: Mapping[CheckKey, CheckKey]
 ) -> Iterator[_FindingRow]:
     for check in result.checks:
         if check.status == "pass":
             continue
         assert check.how_to_fix is not None
         reporter = repeats.get(CheckKey(result.type, check.id))
-        places = fingerprints(check.id, check.places.kept, url)
+        places = fingerprints(check.id, check.places.kept, page.url)
         yield {
             "type": str(scan.type),
             "check_id": check.id,
@@ -304,6 +302,6 @@ def _finding_rows(
             "holds": check.holds,
             "is_emergency": is_emergency(check.status, check.severity),
             "told_by": reporter.id if reporter else "",
-            "sample": {"url": url, "scan_id": scan.id},
+            "sample": page.sample(scan.id),
             "places": [{"fingerprint": fingerprint, "place": place} for fingerprint, place in places.items()],
         }

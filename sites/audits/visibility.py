@@ -45,9 +45,13 @@ def may_see_audit(membership: Membership, audit: Audit) -> bool:
 
 
 def visible_audits(audits: QuerySet[Audit], scope: VisibleSites) -> QuerySet[Audit]:
-    """Return the audits of which a limited member may see all sites. Only audits of listed pages may have several."""
+    """Return the audits of which a limited member may see all sites.
+
+    Only audits of listed pages may have several. Journeys are closed to limited members, and their runs with them.
+    """
     hidden_pages = AuditPage.objects.filter(audit=OuterRef("pk")).exclude(scope.url_condition)
-    return audits.filter(scope.url_condition).exclude(Exists(hidden_pages), kind=Audit.Kind.PAGES)
+    visible = audits.filter(scope.url_condition).exclude(kind=Audit.Kind.JOURNEY)
+    return visible.exclude(Exists(hidden_pages), kind=Audit.Kind.PAGES)
 
 
 def refuse_other_sites(membership: Membership, audit_request: AuditRequest) -> None:

@@ -43,6 +43,7 @@ CONTENT = """
         CROSS JOIN LATERAL (
             SELECT score, grade, completed_at FROM scans_scan AS scan
             WHERE scan.organization_id = badge.organization_id AND md5(scan.url) = md5(badge.page)
+                AND NOT scan.is_of_journey
                 AND scan.url = badge.page AND scan.type = kind.type AND scan.status = 'completed'
             ORDER BY scan.created_at DESC LIMIT 1
         ) AS result
@@ -135,7 +136,7 @@ def _create_for_monitor(caller: Caller, monitor_id: str) -> tuple[Badge, bool]:
 
 
 def _create_for_page(caller: Caller, url: str) -> tuple[Badge, bool]:
-    results = access.rows(Scan, caller.organization_id).alias(digest=MD5("url"))
+    results = access.rows(Scan, caller.organization_id).filter(is_of_journey=False).alias(digest=MD5("url"))
     if not results.filter(digest=_digest(url), url=url, status__in=sorted(Scan.REPORTED)).exists():
         raise InvalidParams("page has no report yet. Scan it first.")
     with transaction.atomic():

@@ -1,4 +1,4 @@
-"""Models of audits, monitors, alerts, lists, badges and assessments."""
+"""Models of audits, journeys, monitors, alerts, lists, badges and assessments."""
 
 from sites.models.alert import Alert, Cause
 from sites.models.assessment import (
@@ -9,8 +9,11 @@ from sites.models.assessment import (
     AssessmentPage,
     AssessmentResult,
 )
-from sites.models.audit import UNFINISHED, Audit, AuditFinding, AuditPage, AuditPlace
+from sites.models.audit import UNFINISHED, Audit, AuditPage
+from sites.models.audit_finding import AuditFinding, AuditPlace
 from sites.models.badge import Badge
+from sites.models.journey import Journey
+from sites.models.journey_step import JourneyStep
 from sites.models.list_run import ListCount, ListResult, ListRun, ListShare
 from sites.models.maintenance import MaintenanceWindow
 from sites.models.monitor import Monitor, MonitorRun, MonitorState
@@ -32,6 +35,8 @@ __all__ = [
     "AuditPlace",
     "Badge",
     "Cause",
+    "Journey",
+    "JourneyStep",
     "ListCount",
     "ListEntry",
     "ListResult",

@@ -1,14 +1,14 @@
-"""Models for audits, their pages and findings."""
+"""Models for audits and their pages."""
 
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Annotated, ClassVar, NotRequired, TypedDict
+from typing import Annotated, ClassVar, NotRequired, Protocol, TypedDict
 
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
-from django.db.models import Q, Value
+from django.db.models import Q
 from django.utils import timezone
 
 from accounts.models import REPORTS_KEPT_DAYS, ApiKey, Organization
@@ -17,6 +17,7 @@ from scans.models.credentials import WithCredentials
 from scans.models.domain import MAX_ADDRESS_LENGTH
 from scans.models.scan import KEPT, Scan
 from scans.models.viewing import WithViewing
+from sites.models.journey import Journey
 from website_scan.ids import new_id
 from website_scan.json_types import Grade, ScanId, Score, component, values
 from website_scan.report_json import StoredFix
@@ -56,6 +57,15 @@ class PageResult(TypedDict):
     error: NotRequired[Annotated[PageError, "Why it has no score; absent if it has one."]]
 
 
+class CountedFinding(Protocol):
+    """Finding of an audit, with the points that fixing it gains, as in `AuditFinding`."""
+
+    type: str
+    held_pages: int
+    points: float
+    later: float
+
+
 class PageError(TypedDict):
     """Error code and message of a page or scan that has no result."""
 
@@ -68,6 +78,16 @@ class SamplePage(TypedDict):
 
     url: str
     scan_id: ScanId
+    state: NotRequired[Annotated[str, "Name of the state of a journey; absent for pages."]]
+
+
+def name_of_page(page: SamplePage) -> str:
+    """Return the URL of a page, or the name and the URL of a journey's state, because states may share a URL."""
+    return f"{page['state']} ({page['url']})" if "state" in page else page["url"]
+
+
+def no_fix() -> StoredFix:
+    return {"text": "", "snippets": []}
 
 
 def new_audit_id() -> str:
@@ -87,7 +107,7 @@ class AuditQuerySet(models.QuerySet["Audit"]):
 
 
 class Audit(WithCredentials, WithViewing, Leased):
-    """Audit of one page, a list of pages, or a whole site, for one or more scan types.
+    """Audit of one page, a list of pages, a whole site, or the states of a journey, for one or more scan types.
 
     queued → (discovering →) running → completed | partial | failed | cancelled; nothing leaves a final state.
     """
@@ -96,6 +116,7 @@ class Audit(WithCredentials, WithViewing, Leased):
         PAGE = "page"
         PAGES = "pages"
         SITE = "site"
+        JOURNEY = "journey"
 
     class RunOf(models.TextChoices):
         MONITOR = "monitor"
@@ -120,11 +141,14 @@ class Audit(WithCredentials, WithViewing, Leased):
     )
     kind = models.CharField(max_length=8, choices=Kind)
     url = models.CharField(max_length=8192, help_text="The page, the first page of the list, or the start of the site.")
+    journey = models.ForeignKey(
+        Journey, on_delete=models.SET_NULL, null=True, blank=True, related_name="runs", db_index=False
+    )
     types = ArrayField(models.CharField(max_length=16))
     discover = ArrayField(models.CharField(max_length=8), default=list, blank=True)
     include = ArrayField(models.CharField(max_length=500), default=list, blank=True)
     exclude = ArrayField(models.CharField(max_length=500), default=list, blank=True)
-    max_pages = models.PositiveIntegerField()
+    max_pages = models.PositiveIntegerField(help_text="Of a journey: states for which its run reserves scans.")
     status = models.CharField(max_length=16, choices=Status, default=Status.QUEUED)
     created_at = models.DateTimeField(default=timezone.now)
     started_at = models.DateTimeField(null=True, blank=True)
@@ -200,6 +224,7 @@ class Audit(WithCredentials, WithViewing, Leased):
                 condition=models.Q(encrypted_credentials__isnull=False),
                 name="audit_with_credentials",
             ),
+            models.Index(fields=["journey"], condition=Q(journey__isnull=False), name="audit_of_journey"),
         ]
 
     def __str__(self) -> str:
@@ -213,6 +238,11 @@ class Audit(WithCredentials, WithViewing, Leased):
     def is_background(self) -> bool:
         """Return True if the visits of the audit have lower priority than interactive scans."""
         return bool(self.run_of) or self.kind != self.Kind.PAGE
+
+    @property
+    def states_planned(self) -> int:
+        """Return for how many states the visit of a page reserves scans. 1 unless the audit is a run of a journey."""
+        return self.max_pages if self.kind == self.Kind.JOURNEY else 1
 
     @property
     def is_kept(self) -> bool:
@@ -233,7 +263,7 @@ class Audit(WithCredentials, WithViewing, Leased):
         """Return the number of pages that have a score for the scan type."""
         return self.totals[type]["pages"] if type in self.totals else 0
 
-    def gain(self, finding: AuditFinding) -> float:
+    def gain(self, finding: CountedFinding) -> float:
         """Return the points that the audit's score gains if the finding is fixed on all pages."""
         total = self.totals.get(finding.type)
         if not total or not total["pages"]:
@@ -243,7 +273,7 @@ class Audit(WithCredentials, WithViewing, Leased):
         value = min(fixed, MAX_SCORE) if finding.held_pages else _capped(fixed, total)
         return round(max(0.0, value - _capped(total["sum"] / total["pages"], total)), 1)
 
-    def gain_without_caps(self, finding: AuditFinding) -> float:
+    def gain_without_caps(self, finding: CountedFinding) -> float:
         """Return the points that the audit's score would gain from a fix if no cap applied."""
         judged = self.pages_judged(finding.type)
         return round(finding.later / judged, 1) if judged else 0.0
@@ -266,7 +296,7 @@ def _capped(mean: float, total: TypeTotal) -> float:
 
 
 class AuditPage(models.Model):
-    """Page of an audit.
+    """Page of an audit, or state of a journey.
 
     The status is waiting → released → done | failed. Pages that still wait when the audit ends are left_out.
     """
@@ -287,6 +317,12 @@ class AuditPage(models.Model):
     # Keys are scan types. The end of the page's visit writes this field.
     results: models.JSONField[dict[str, PageResult], dict[str, PageResult]] = models.JSONField(default=dict, blank=True)
     worst_score = models.PositiveSmallIntegerField(null=True, blank=True)
+    state = models.CharField(
+        max_length=300, blank=True, default="", db_default="", help_text="Name of the state of a journey."
+    )
+    step = models.PositiveSmallIntegerField(
+        null=True, blank=True, help_text="Position of the step after which the state was reached, from 0."
+    )
     is_linked = models.BooleanField(
         default=False, db_default=False, help_text="Found by a visit's links, so that an error there is no page."
     )
@@ -301,6 +337,13 @@ class AuditPage(models.Model):
     def __str__(self) -> str:
         return f"{self.audit_id} {self.position}: {self.url}"
 
+    def sample(self, scan_id: str) -> SamplePage:
+        """Return the page as an example of a finding's pages."""
+        sample: SamplePage = {"url": self.url, "scan_id": scan_id}
+        if self.state:
+            sample["state"] = self.state
+        return sample
+
     @property
     def error(self) -> PageError | None:
         """Return the error of a page without a result, or None."""
@@ -312,89 +355,3 @@ class AuditPage(models.Model):
         if self.audit.status == Audit.Status.CANCELLED:
             return {"code": "SCAN_CANCELLED", "message": "The audit was cancelled before the page was scanned."}
         return {"code": self.audit.error_code, "message": self.audit.error_message}
-
-
-def no_fix() -> StoredFix:
-    return {"text": "", "snippets": []}
-
-
-class AuditFinding(models.Model):
-    """Failed or warned check of an audit, with counts over all pages that are updated when a visit ends.
-
-    Status, severity and texts are those of the first page with the worst verdict: a fail before a warning, then by
-    severity. The places of the finding are rows of AuditPlace.
-    """
-
-    SAMPLES = 5
-
-    id = models.BigAutoField(primary_key=True)
-    audit = models.ForeignKey(Audit, on_delete=models.CASCADE, related_name="findings", db_index=False)
-    type = models.CharField(max_length=16)
-    check_id = models.CharField(max_length=80)
-    status = models.CharField(max_length=4)
-    severity = models.CharField(max_length=8)
-    outcome = models.CharField(max_length=80, blank=True, default="", db_default="")
-    outcomes = ArrayField(
-        models.CharField(max_length=80), default=list, db_default=[], help_text="All outcomes on its pages."
-    )
-    title = models.TextField()
-    message = models.TextField(help_text="What was seen and why it matters, without places.")
-    consequence = models.TextField(blank=True, default="", db_default="", help_text="For the owner of the site.")
-    fix = models.TextField(blank=True)
-    how_to_fix: models.JSONField[StoredFix, StoredFix] = models.JSONField(
-        default=no_fix, db_default=Value({"text": "", "snippets": []}, models.JSONField())
-    )
-    pages_affected = models.PositiveIntegerField()
-    critical_pages = models.PositiveIntegerField(default=0, help_text="Pages on which it is a critical failure.")
-    held_pages = models.PositiveIntegerField(default=0, help_text="Pages whose score a cap lowers that counts it.")
-    points = models.FloatField(help_text="Sum over the pages of the points that fixing the finding gains.")
-    later = models.FloatField(default=0, help_text="The same if no cap applied.")
-    told_by = models.CharField(
-        max_length=80,
-        blank=True,
-        default="",
-        db_default="",
-        help_text="The check of another type that tells the same on all of its pages.",
-    )
-    samples: models.JSONField[list[SamplePage], list[SamplePage]] = models.JSONField(
-        default=list, help_text="The first pages on which it is worst: {url, scan_id}."
-    )
-
-    class Meta:
-        constraints = [models.UniqueConstraint(fields=["audit", "type", "check_id"], name="audit_finding_unique")]
-
-    def __str__(self) -> str:
-        return f"{self.audit_id} {self.check_id}: {self.pages_affected} pages"
-
-    @property
-    def outcome_names(self) -> list[str]:
-        """Return the finding's outcomes with the check ID as a prefix, such as `hsts.short`."""
-        return [f"{self.check_id}.{outcome}" for outcome in self.outcomes]
-
-    @property
-    def only_outcome(self) -> str:
-        """Return the outcome if it is the same on all pages, else an empty string, which no mute matches."""
-        return self.outcome if self.outcomes == [self.outcome] else ""
-
-
-class AuditPlace(models.Model):
-    """Place of a finding, with the number of pages that have it."""
-
-    # Maximum number of places per finding, because every page may have new ones. The places of one page may exceed
-    # the limit. Places that are already stored are still counted.
-    MOST = 500
-
-    id = models.BigAutoField(primary_key=True)
-    finding = models.ForeignKey(AuditFinding, on_delete=models.CASCADE, related_name="places", db_index=False)
-    fingerprint = models.CharField(max_length=64)
-    place = models.TextField(blank=True, help_text="In the words of the first page; empty for the page as a whole.")
-    pages_affected = models.PositiveIntegerField()
-    samples: models.JSONField[list[SamplePage], list[SamplePage]] = models.JSONField(
-        default=list, help_text="The first pages with it: {url, scan_id}."
-    )
-
-    class Meta:
-        constraints = [models.UniqueConstraint(fields=["finding", "fingerprint"], name="audit_place_unique")]
-
-    def __str__(self) -> str:
-        return f"{self.finding_id} {self.fingerprint}: {self.pages_affected} pages"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Literal, TypedDict, TypeVar
+from typing import Annotated, Literal, NotRequired, TypedDict, TypeVar
 
 from scans.models import Scan
 from scans.schemas import AuditId, ScanFailure
@@ -117,6 +117,7 @@ class PageNews(TypedDict):
     report_url: str
     previous_report_url: str | None
     places: list[str]
+    state: NotRequired[Annotated[str, "Name of the state of a journey; absent for pages."]]
 
 
 @component("ChangedFinding")
@@ -142,6 +143,7 @@ class FindingNews(TypedDict):
 @component("ReachablePage")
 class ReachablePage(TypedDict):
     url: str
+    state: NotRequired[Annotated[str, "Name of the state of a journey; absent for pages."]]
 
 
 class UnreachablePage(ReachablePage):

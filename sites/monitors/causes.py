@@ -13,7 +13,7 @@ from typing import Any
 
 from sites.models import Cause, Monitor
 from sites.models.alert import CauseText
-from sites.models.stored_json import CertificateNews, Direction, FindingNews, News
+from sites.models.stored_json import CertificateNews, Direction, FindingNews, News, PageNews, ReachablePage
 from website_scan.findings import CRITICAL, HIGH, MEDIUM, Severity
 from website_scan.messages import counted, cut
 from website_scan.priority import SEVERITY_RANK
@@ -107,11 +107,11 @@ def change_reports(monitor: Monitor, news: News, settings: Mapping[str, Any], au
 
 def _finding_reports(finding: FindingNews, **state: Any) -> Iterator[CauseReport]:
     """Yield a report for each site of a finding's pages."""
-    pages_by_site: dict[str, list[str]] = {}
+    page_keys_by_site: dict[str, list[str]] = {}
     report_urls: dict[str, str] = {}
     for page in finding["pages"]:
         site = host_of_page(page["url"])
-        pages_by_site.setdefault(site, []).append(page["url"])
+        page_keys_by_site.setdefault(site, []).append(_page_key(page))
         report_urls.setdefault(site, page["report_url"])
     text: CauseText = {
         "title": finding["title"],
@@ -121,8 +121,8 @@ def _finding_reports(finding: FindingNews, **state: Any) -> Iterator[CauseReport
         "check": finding["check"],
     }
     note = cut("; ".join(filter(None, (finding["said"], finding["message"]))), MAX_NOTE_LENGTH)
-    for site, urls in pages_by_site.items():
-        places = finding["fingerprints"] or [_digest("page", url)[:16] for url in urls]
+    for site, page_keys in page_keys_by_site.items():
+        places = finding["fingerprints"] or [_digest("page", page_key)[:16] for page_key in page_keys]
         identity = ("finding", finding["check"], finding["outcome"])
         yield _report(
             Cause.Kind.FINDING, site, identity, text, places=places, note=note, report_url=report_urls[site], **state
@@ -134,12 +134,12 @@ def _page_reports(news: News, audit_url: str) -> Iterator[CauseReport]:
     text = _text("Page unreachable", HIGH)
     reasons = news["reasons"]
     for unreachable in news["unreachable_pages"]:
-        url, note = unreachable["url"], cut(f"{unreachable['url']}: {unreachable['message']}", MAX_NOTE_LENGTH)
-        yield _page(url, text, note=note, report_url=audit_url, sends_alert="unreachable_pages" in reasons)
+        note = cut(f"{_page_name(unreachable)}: {unreachable['message']}", MAX_NOTE_LENGTH)
+        yield _page(unreachable, text, note=note, report_url=audit_url, sends_alert="unreachable_pages" in reasons)
     for reachable in news["reachable_pages"]:
         sends_alert = "reachable_pages" in reasons
-        url, note = reachable["url"], cut(reachable["url"], MAX_NOTE_LENGTH)
-        yield _page(url, text, note=note, report_url=audit_url, sends_alert=sends_alert, is_end=True, closes=True)
+        note = cut(_page_name(reachable), MAX_NOTE_LENGTH)
+        yield _page(reachable, text, note=note, report_url=audit_url, sends_alert=sends_alert, is_end=True, closes=True)
 
 
 def _score_reports(monitor: Monitor, news: News, audit_url: str) -> Iterator[CauseReport]:
@@ -168,8 +168,17 @@ def _outage(site: str, **values: Any) -> CauseReport:
     return _report(Cause.Kind.OUTAGE, site, ("outage",), _text("Unreachable", CRITICAL), **values)
 
 
-def _page(url: str, text: CauseText, **values: Any) -> CauseReport:
-    return _report(Cause.Kind.OUTAGE, host_of_page(url), ("page",), text, key_of=(url,), **values)
+def _page(page: ReachablePage, text: CauseText, **values: Any) -> CauseReport:
+    return _report(Cause.Kind.OUTAGE, host_of_page(page["url"]), ("page",), text, key_of=(_page_key(page),), **values)
+
+
+def _page_key(page: ReachablePage | PageNews) -> str:
+    """Return what identifies a page. States of a journey may share a URL."""
+    return "\n".join(filter(None, (page["url"], page.get("state", ""))))
+
+
+def _page_name(page: ReachablePage) -> str:
+    return f"{page['state']} ({page['url']})" if "state" in page else page["url"]
 
 
 def _text(title: str, severity: Severity, fix: str = "") -> CauseText:

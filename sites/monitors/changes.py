@@ -177,13 +177,15 @@ def count_consecutive_outages(doubts: Iterable[UnconfirmedChanges]) -> int:
 class ComparedPage:
     """Compared page for one scan type, with the URLs of its reports.
 
-    `previous_report_url` is empty if that report has expired.
+    `previous_report_url` is empty if that report has expired. `state` is the name of the state of a journey, and empty
+    for pages.
     """
 
     url: str
     type: str
     report_url: str
     previous_report_url: str
+    state: str = ""
 
 
 @dataclass(slots=True)
@@ -284,14 +286,15 @@ class ChangeGroups:
         group.pages_affected += 1
         self._count_severity(direction, change)
         if len(group.pages) < MAX_PAGES:
-            group.pages.append(
-                {
-                    "url": cut(page.url, MAX_URL_LENGTH),
-                    "report_url": page.report_url,
-                    "previous_report_url": page.previous_report_url or None,
-                    "places": [cut(place.text, MAX_PLACE_LENGTH) for place in places[:MAX_PLACES]],
-                }
-            )
+            news: PageNews = {
+                "url": cut(page.url, MAX_URL_LENGTH),
+                "report_url": page.report_url,
+                "previous_report_url": page.previous_report_url or None,
+                "places": [cut(place.text, MAX_PLACE_LENGTH) for place in places[:MAX_PLACES]],
+            }
+            if page.state:
+                news["state"] = page.state
+            group.pages.append(news)
 
     def _count_severity(self, direction: Direction, change: Change) -> None:
         self._worst[direction] = min(self._worst.get(direction, 9), SEVERITY_RANK[change.severity])

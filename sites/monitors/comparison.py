@@ -20,9 +20,9 @@ from django.db import connection
 from reports.models import Report
 from reports.mutes.services import active_mutes
 from scans.models import Scan, report_path
-from scans.visits.claims import REFUNDED
+from scans.visits.ending import REFUNDED
 from sites.models import Audit, AuditPage, Monitor, MonitorState
-from sites.models.stored_json import UnconfirmedChanges
+from sites.models.stored_json import ReachablePage, UnconfirmedChanges
 from sites.monitors import alerts
 from sites.monitors.changes import (
     ChangeGroups,
@@ -74,6 +74,7 @@ class TypeSummary:
 
 
 class _PendingRow(TypedDict):
+    page: str
     url: str
     type: str
     scan_id: str
@@ -99,11 +100,12 @@ class Comparison:
     _confirming_scans: dict[int, str] = field(default_factory=dict)
 
     def add_pending_row(
-        self, url: str, type: str, scan_id: str, report: ReducedJson | None, doubts: UnconfirmedChanges
+        self, page: AuditPage, type: str, scan_id: str, report: ReducedJson | None, doubts: UnconfirmedChanges
     ) -> None:
         """Append a row that `write` saves later."""
         row: _PendingRow = {
-            "url": url,
+            "page": page_key(page.url, page.state),
+            "url": page.url,
             "type": type,
             "scan_id": scan_id,
             "document": report or cast("ReducedJson", {}),
@@ -121,7 +123,7 @@ class Comparison:
         changed = self._read()
         while rows := list(islice(changed, ROWS_AT_ONCE)):
             MonitorState.objects.bulk_create(
-                (MonitorState(monitor=monitor, page=page_key(row["url"]), confirmed_at=now, **row) for row in rows),
+                (MonitorState(monitor=monitor, confirmed_at=now, **row) for row in rows),
                 update_conflicts=True,
                 unique_fields=["monitor", "page", "type"],
                 update_fields=["scan_id", "confirmed_at", "document", "doubts"],
@@ -168,7 +170,7 @@ def _pages(audit: Audit) -> Iterator[list[AuditPage]]:
 def _compare_pages(
     comparison: Comparison, monitor: Monitor, pages: list[AuditPage], kept_days: int, now: datetime
 ) -> None:
-    keys = {page.url: page_key(page.url) for page in pages}
+    keys = {page.id: page_key(page.url, page.state) for page in pages}
     states: dict[str, dict[str, MonitorState]] = {}
     for state in MonitorState.objects.filter(monitor=monitor, page__in=keys.values()):
         states.setdefault(state.page, {})[state.type] = state
@@ -179,7 +181,7 @@ def _compare_pages(
     failures = Scan.objects.filter(id__in=failed).values_list("id", "error_code", "error_message") if failed else ()
     errors = {id: (code, message) for id, code, message in failures}
     for page in pages:
-        _Page(comparison, page, states.get(keys[page.url], {}), kept_days, now).compare(reports, errors)
+        _Page(comparison, page, states.get(keys[page.id], {}), kept_days, now).compare(reports, errors)
 
 
 class _Page:
@@ -190,7 +192,7 @@ class _Page:
     ) -> None:
         self._comparison = comparison
         self._kept_days = kept_days
-        self._url = page.url
+        self._page = page
         self._scans = {name: result["scan_id"] for name, result in page.results.items()}
         self._states = states
         self._now = now
@@ -229,7 +231,7 @@ class _Page:
         confirmed, doubts = (state.confirmed, state.doubts) if state else (None, UnconfirmedChanges())
         is_partial = export["status"] == "partial"
         compared = compare(confirmed, doubts, report, is_partial=is_partial, measured=measured_checks(ScanType(name)))
-        compared = add_ended_mutes(compared, doubts, report, self._url, self._comparison.changes.is_muted)
+        compared = add_ended_mutes(compared, doubts, report, self._page.url, self._comparison.changes.is_muted)
         type_summary.pages += 1
         type_summary.bases.add(f"{report['catalogue_version']}{'+' if has_browser(report) else ''}")
         type_summary.has_gaps |= is_partial
@@ -237,7 +239,7 @@ class _Page:
         if state is None or compared.confirmed != confirmed or compared.doubts != doubts:
             is_waiting = "checks" in compared.doubts or "other" in compared.doubts
             scan_id = state.scan_id if state and confirmed is not None and is_waiting else self._scans[name]
-            self._comparison.add_pending_row(self._url, name, scan_id, compared.confirmed, compared.doubts)
+            self._comparison.add_pending_row(self._page, name, scan_id, compared.confirmed, compared.doubts)
         else:
             self._comparison.confirm(state.id, self._scans[name])
         if (certificate := compared.confirmed["certificate"]) is not None:
@@ -257,7 +259,7 @@ class _Page:
         changes = self._comparison.changes
         repeated = repeated_changes(
             {
-                scan_type: list(changes.unmuted(self._url, compared))
+                scan_type: list(changes.unmuted(self._page.url, compared))
                 for scan_type, (compared, _) in self._changed.items()
             },
             {scan_type: (compared.former, compared.confirmed) for scan_type, (compared, _) in self._changed.items()},
@@ -270,10 +272,11 @@ class _Page:
             state = self._states[scan_type]
             has_previous_report = state.confirmed_at > self._now - timedelta(days=self._kept_days)
             page = ComparedPage(
-                self._url,
+                self._page.url,
                 str(scan_type),
                 _report_url(self._scans[scan_type]),
                 _report_url(state.scan_id) if has_previous_report else "",
+                self._page.state,
             )
             changes.add(page, replace(compared, changes=remaining), fixes)
 
@@ -282,14 +285,20 @@ class _Page:
         doubts = [state.doubts for state in self._states.values()]
         if count_consecutive_outages(doubts) >= MIN_RUNS_DOWN:
             changes = self._comparison.changes
-            changes.reachable.append({"url": cut(self._url, 1_000)})
+            changes.reachable.append(self._reachable_page())
             changes.ends_notified_outage |= any(doubts_of_type.get("is_down_told", False) for doubts_of_type in doubts)
+
+    def _reachable_page(self) -> ReachablePage:
+        page: ReachablePage = {"url": cut(self._page.url, 1_000)}
+        if self._page.state:
+            page["state"] = self._page.state
+        return page
 
     def _record_unreachable_page(self, error: tuple[str, str]) -> None:
         self._comparison.error = self._comparison.error or error
         runs = 1 + count_consecutive_outages(state.doubts for state in self._states.values())
         if runs == MIN_RUNS_DOWN:
-            self._comparison.changes.unreachable.append({"url": cut(self._url, 1_000), "message": cut(error[1], 300)})
+            self._comparison.changes.unreachable.append({**self._reachable_page(), "message": cut(error[1], 300)})
         for name, scan_id in self._scans.items():
             state = self._states.get(name)
             confirmed, doubts = (state.confirmed, state.doubts) if state else (None, UnconfirmedChanges())
@@ -297,7 +306,7 @@ class _Page:
             if runs == MIN_RUNS_DOWN:
                 doubts["is_down_told"] = self._comparison.reports_unreachable
             confirmed_by = state.scan_id if state and confirmed is not None else scan_id
-            self._comparison.add_pending_row(self._url, name, confirmed_by, confirmed, doubts)
+            self._comparison.add_pending_row(self._page, name, confirmed_by, confirmed, doubts)
 
 
 def _report_url(scan_id: str) -> str:

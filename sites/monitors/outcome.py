@@ -21,7 +21,7 @@ from django.db.models import Q
 
 from infrastructure import queue
 from scans.models import Scan
-from scans.visits.claims import REFUNDED
+from scans.visits.ending import REFUNDED
 from sites.models import Audit, Monitor, MonitorRun
 from sites.models.stored_json import (
     CertificateNews,

@@ -19,9 +19,12 @@ CERTIFICATE_CHECK = "tls-cert-expiry"
 MAX_PLACE_LENGTH = 300
 
 
-def page_key(url: str) -> str:
-    """Return the hexadecimal SHA-256 digest of a URL, because URLs may be too long for an index entry."""
-    return hashlib.sha256(url.encode()).hexdigest()
+def page_key(url: str, state: str = "") -> str:
+    """Return the hexadecimal SHA-256 digest of a page's URL, because URLs may be too long for an index entry.
+
+    States of journeys may have the same URL, so their key includes the name of the state.
+    """
+    return hashlib.sha256((f"{url}\n{state}" if state else url).encode()).hexdigest()
 
 
 def reduce_export(export: ExportJson, facts: Facts) -> ReducedJson:

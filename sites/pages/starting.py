@@ -8,6 +8,7 @@ from accounts.authentication import member_caller
 from accounts.models import Membership
 from accounts.roles import MemberRequest
 from accounts.submissions import refuse_over_rate_or_in_maintenance
+from infrastructure.api.errors import InvalidParams
 from scans.policy import scan_policy
 from scans.reachability import complete_url, has_scheme
 from sites.audits.requests import AuditRequest, targets_of
@@ -54,6 +55,8 @@ def start_again(request: MemberRequest, audit: Audit) -> StartedAudit:
     caller = member_caller(request.membership)
     refuse_over_rate_or_in_maintenance(request)
     urls = [audit.url]
+    if audit.kind == Audit.Kind.JOURNEY:
+        raise InvalidParams("The journey of this run was deleted.")
     if audit.kind == Audit.Kind.PAGES:
         urls = list(AuditPage.objects.filter(audit=audit).order_by("position").values_list("url", flat=True))
     page_limit = caller.limits.pages_per_audit

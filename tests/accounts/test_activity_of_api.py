@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from django.utils import timezone
+from pytest_django import Settings
 
 from accounts.activity import record_all_by_caller
 from accounts.models import ActivityEvent, Tier
@@ -20,6 +21,7 @@ from tests.factories import Member, attempt_deliveries, finished_scan, key_calle
 from tests.router import views
 from tests.sites.assessments.cast import museum_audit
 from tests.targets.server import Answer, Site
+from tests.website_scan.net.loopback import NETWORKS
 from webhooks.models import Delivery
 
 WRITES = ("post", "put", "patch", "delete")
@@ -41,7 +43,9 @@ def recorded_events(home: Member) -> list[tuple[str, str, str]]:
 
 
 @pytest.mark.django_db
-def test_api_write_is_recorded_with_its_key(home: Member, target: str, responding_receiver_url: str) -> None:
+def test_api_write_is_recorded_with_its_key(
+    home: Member, target: str, responding_receiver_url: str, settings: Settings
+) -> None:
     Tier.objects.update(concurrent_scans=50, webhooks=5, schedules=5)
     api = home.api
     tested_writes: set[tuple[str, str]] = set()
@@ -116,6 +120,14 @@ def test_api_write_is_recorded_with_its_key(home: Member, target: str, respondin
     write("put", dispute_route, dispute, {"reason": "Decoration."}, "mute.created", "mute.created")
     write("delete", dispute_route, dispute, None, "mute.ended", "mute.ended")
     write("delete", one, path, None, "assessment.deleted")
+    settings.SCAN_BROWSER, settings.SCAN_JOURNEY_NETWORKS = "auto", NETWORKS
+    write("post", "v1/journeys", "/v1/journeys", {"steps": "open /", "start": target}, "journey.created")
+    path, one = f"/v1/journeys/{last['id']}", "v1/journeys/<any:journey_id>"
+    write("patch", one, path, {"name": "Start"}, "journey.changed")
+    write("post", f"{one}/proof", f"{path}/proof", {}, "journey.proven")
+    write("post", f"{one}/proof", f"{path}/proof", {})
+    write("post", f"{one}/runs", f"{path}/runs", {}, "journey.run")
+    write("delete", one, path, None, "journey.deleted")
     hook = {"url": responding_receiver_url, "events": ["scan.completed"]}
     write("post", "api/webhooks", "/api/webhooks", hook, "webhook.created")
     path = f"/api/webhooks/{last['id']}"

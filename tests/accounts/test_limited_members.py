@@ -200,6 +200,13 @@ def content_of(response: ClientResponse) -> str:
     return (b"".join(response) if response.streaming else response.content).decode()
 
 
+def test_runs_of_journeys_are_not_shown_to_limited_members(home: Member) -> None:
+    run = make_audit(home, kind="journey", url=f"https://{OWN}/")
+    client = limited(home, OWN)
+    assert client.get(f"/audit/{run.id}").status_code == 404
+    assert run.id not in client.get("/o/home/scans/").text
+
+
 def test_change_of_limits_takes_effect_at_the_next_request(home: Member) -> None:
     scan = finished_scan(home, url=f"https://{OWN}/")
     client = limited(home, OWN)

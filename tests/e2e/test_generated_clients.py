@@ -180,6 +180,7 @@ def test_generated_client_calls_every_operation(running: RunningService, consume
     _call_maintenance_operations(consumer)
     _call_list_operations(consumer, page)
     _call_assessment_operations(consumer, page)
+    _call_journey_operations(consumer, page)
     _call_webhook_operations(consumer, running.site.url_as("localhost") + "/hook", page)
     assert consumer.called == consumer.tags_by_operation.keys()
 
@@ -354,6 +355,25 @@ def _call_assessment_operations(consumer: RecordingClient, page: str) -> None:
     assert consumer.call("get_assessment_report", one).assessment.id == one
     assert consumer.call("list_assessment_events", one, limit=100).events[-1].action == "created"
     consumer.call("delete_assessment", one, expected_status=204)
+
+
+def _call_journey_operations(consumer: RecordingClient, page: str) -> None:
+    models = consumer.models
+    body = models.JourneyRequest(steps="open /", start=page, types=[models.ScanType.SECURITY])
+    created = consumer.call("create_journey", body=body, idempotency_key="generated-journey", expected_status=201)
+    one = created.id
+    assert (created.states_planned, created.judge) == (1, models.StateRule.NAVIGATIONS)
+    assert consumer.call("get_journey", one).steps == [f"Open {page}."]
+    assert one in [journey.id for journey in consumer.call("list_journeys").journeys]
+    assert consumer.call("update_journey", one, body=models.JourneyChange(name="Start")).name == "Start"
+    assert consumer.call("run_journey", one, expected_status=409).code == "JOURNEY_NOT_PROVEN"
+    # The service of this machine exempts the loopback addresses.
+    checked = consumer.call("check_journey_proof", one)
+    assert (checked.is_proven, checked.method, checked.problems) == (True, models.ProofMethod.EXEMPT, [])
+    # It has no browser, so no run can start.
+    assert consumer.call("run_journey", one, expected_status=409).code == "MISSING_BROWSER"
+    assert consumer.call("list_journey_runs", one).audits == []
+    consumer.call("delete_journey", one, expected_status=204)
 
 
 def _call_webhook_operations(consumer: RecordingClient, receiver: str, page: str) -> None:

@@ -61,6 +61,7 @@ AUDITS = (ROOT / "docs" / "audits.md").read_text(encoding="utf-8")
 MONITORS = (ROOT / "docs" / "monitors.md").read_text(encoding="utf-8")
 LISTS = (ROOT / "docs" / "lists.md").read_text(encoding="utf-8")
 ASSESSMENTS = (ROOT / "docs" / "assessments.md").read_text(encoding="utf-8")
+JOURNEYS = (ROOT / "docs" / "journeys.md").read_text(encoding="utf-8")
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$|^<!-- (?!generated: |end )(.+?) -->$", re.MULTILINE | re.DOTALL)
 WORKER_RUNS_SCAN_COMMENT = "a worker runs the scan here"
 WORKER_RUNS_ACCESSIBILITY_COMMENT = "a worker runs the accessibility scan here"
@@ -70,11 +71,13 @@ FIRST_RUN_ENDS_COMMENT = "the first run ends here"
 WORKER_RUNS_LIST_COMMENT = "a worker runs the list here"
 WORKER_COPIES_COMMENT = "a worker copies the results here"
 WORKER_DELIVERS_COMMENT = "a worker delivers here"
+BROWSER_COMMENT = "the service has a browser here"
 # Shell variables for IDs of created objects, by prefix of the ID.
 KINDS = {"mute": "MUTE", "mon": "MONITOR", "bdg": "BADGE", "run": "RUN", "aud": "AUDIT", "dlv": "DELIVERY"}
-KINDS |= {"lst": "LIST", "shr": "SHARE", "mnt": "WINDOW", "asm": "ASSESSMENT"}
+KINDS |= {"lst": "LIST", "shr": "SHARE", "mnt": "WINDOW", "asm": "ASSESSMENT", "jny": "JOURNEY"}
 WORKBOOK = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
-ID_IN_TEXT = re.compile(r"(scan|rpt|wh|evt|dlv|aud|mute|mon|run|bdg|lst|ent|shr|mnt|asm)_[0-9A-Za-z]{22}")
+ID_IN_TEXT = re.compile(r"(scan|rpt|wh|evt|dlv|aud|mute|mon|run|bdg|lst|ent|shr|mnt|asm|jny)_[0-9A-Za-z]{22}")
+ID_IN_PATH = re.compile(r"(scan|wh|dlv|aud|mute|mon|run|bdg|lst|ent|shr|mnt|asm|jny)_[^/]+")
 # Number of a page, a criterion or a finding in a path.
 NUMBER = re.compile(r"/[0-9][0-9.]*(?=/|$)")
 # These fields differ between checks and are not compared.
@@ -112,7 +115,7 @@ class Example:
 
 
 def examples() -> Iterator[Example]:
-    blocks = BLOCK.findall(DOC + WEBHOOKS + MUTES + AUDITS + MONITORS + LISTS + ASSESSMENTS)
+    blocks = BLOCK.findall(DOC + WEBHOOKS + MUTES + AUDITS + MONITORS + LISTS + ASSESSMENTS + JOURNEYS)
     for position, (language, text, stage) in enumerate(blocks):
         if stage:
             yield Example(stage)
@@ -267,6 +270,7 @@ def _refusal(body: dict[str, Any]) -> dict[str, Any]:
 @pytest.fixture
 def session(transactional_db: None, settings: Any) -> Iterator[Session]:
     settings.SCAN_ALLOWED_NETWORKS = (ip_network("127.0.0.0/8"), ip_network("::1/128"))
+    settings.SCAN_JOURNEY_NETWORKS = settings.SCAN_ALLOWED_NETWORKS
     member = member_of("Reader", "pro")
     ApiKey.objects.update(created_by=person_of(member, "owner", "ann@example.com"))
     with sample_site() as site:
@@ -277,10 +281,14 @@ def session(transactional_db: None, settings: Any) -> Iterator[Session]:
 
 @pytest.mark.slow
 @pytest.mark.django_db(transaction=True, serialized_rollback=True)
-def test_commands_return_the_documented_responses(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_commands_return_the_documented_responses(  # noqa: C901 -- one branch for each comment
+    session: Session, settings: Any
+) -> None:
     for example in examples():
         if example.answer is not None:
             assert_matches_example(example, session.send(example.command))
+        elif example.command == BROWSER_COMMENT:
+            settings.SCAN_BROWSER = "auto"
         elif example.command == WORKER_DELIVERS_COMMENT:
             (report,) = attempt_deliveries()
             assert report.is_success, report
@@ -312,7 +320,7 @@ def test_commands_return_the_documented_responses(session: Session, monkeypatch:
     documented_endpoints = {
         (
             method,
-            NUMBER.sub("/{id}", re.sub(r"(scan|wh|dlv|aud|mute|mon|run|bdg|lst|ent|shr|mnt|asm)_[^/]+", "{id}", path)),
+            NUMBER.sub("/{id}", ID_IN_PATH.sub("{id}", path)),
         )
         for method, path in session.requests
     }
@@ -417,6 +425,7 @@ def test_table_of_plans_matches_the_tiers(db: None) -> None:
         "lists",
         "list_entries",
         "assessments",
+        "journeys",
     )
     rows = {row[0]: [int(cell.replace(",", "")) for cell in row[1:]] for row in table("plan")}
     assert rows == {name: numbers for name, *numbers in Tier.objects.values_list("name", *columns)}

@@ -28,7 +28,9 @@ def fast_outages(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(leases, "PAUSE_S", 0)
     monkeypatch.setattr(connection, "close", lambda: None)
     monkeypatch.setattr(hang_detection, "outage", Outage("PostgreSQL"))
-    monkeypatch.setattr(tasks, "_visit", lambda claim, _: (make_result(Scan.objects.get(id=claim.scan_id)),))
+    monkeypatch.setattr(
+        tasks, "_visit", lambda claim, _: tasks._finish_with(claim, make_result(Scan.objects.get(id=claim.scan_id)))
+    )
 
 
 def fail_first_calls(count: int, real: Callable[..., Any], error: Exception | None = None) -> Callable[..., Any]:

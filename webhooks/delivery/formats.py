@@ -122,8 +122,8 @@ def _monitor_content(name: str, data: Mapping[str, Any]) -> Content:
     ]
     for pages, title in PAGES:
         if data[pages]:
-            urls = [page["url"] for page in data[pages][:MAX_LISTED_FINDINGS]]
-            paragraphs.append([f"{title}:", *urls, *_number_of_others_line(len(data[pages]) + more[pages])])
+            names = [_page_name(page) for page in data[pages][:MAX_LISTED_FINDINGS]]
+            paragraphs.append([f"{title}:", *names, *_number_of_others_line(len(data[pages]) + more[pages])])
     headline = f"{data['name']}: {', '.join(counts) or 'something changed'}"
     return headline, paragraphs, [("Open the audit", data["run"]["audit_url"]), monitor]
 
@@ -321,10 +321,16 @@ def _pages_line(finding: Mapping[str, Any]) -> Line:
     parts: list[LinePart] = []
     for page in finding["pages"][:MAX_LISTED_PAGES]:
         # Readers would expect a linked address to open the page itself.
-        url = _clean_text(page["url"], MAX_PAGE_CHARACTERS)
-        parts += [LinePart(f"{', ' if parts else 'on '}{url} ("), LinePart("report", page["report_url"]), LinePart(")")]
+        name = _clean_text(_page_name(page), MAX_PAGE_CHARACTERS)
+        before = f"{', ' if parts else 'on '}{name} ("
+        parts += [LinePart(before), LinePart("report", page["report_url"]), LinePart(")")]
     more = finding["pages_affected"] - MAX_LISTED_PAGES
     return [*parts, LinePart(f" and {more} more")] if more > 0 else parts
+
+
+def _page_name(page: Mapping[str, Any]) -> str:
+    """Return the URL of a page, or the name and the URL of a state of a journey."""
+    return f"{page['state']} ({page['url']})" if page.get("state") else str(page["url"])
 
 
 def _number_of_others_line(count: int) -> list[str]:

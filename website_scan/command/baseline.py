@@ -16,6 +16,7 @@ from website_scan import __version__
 from website_scan.addresses import normal_address
 from website_scan.command.errors import WrongUsage
 from website_scan.command.gate import BASELINE_REASON, NOT_COMPARED_REASON, CommandReport
+from website_scan.command.reported_page import ReportedPage
 from website_scan.elements import element, prose
 from website_scan.findings import ScanType
 from website_scan.generated_names import mask_generated_parts
@@ -61,7 +62,8 @@ class _Page(TypedDict):
 class Baseline:
     """Content of a baseline file.
 
-    The keys of `pages` are names such as paths. The keys of `entries` are fingerprints.
+    The keys of `pages` are names: paths, for states of journeys with the name of the state. The keys of `entries` are
+    fingerprints.
     """
 
     path: Path
@@ -112,7 +114,7 @@ class Baseline:
         """
         from website_scan.plan import origin_checks  # Importing this module imports all checks.
 
-        page = self._page(report.url)
+        page = self._page(report.page)
         had_browser = self._was_written_with_browser(report)
         if had_browser is not None and had_browser != _has_browser(report):
             return self._reason_by_check(finding, page, had_browser)
@@ -159,22 +161,28 @@ class Baseline:
         is_preview = len(self.origins) == 1 and self.origins.isdisjoint(map(_origin, urls))
         return not is_preview and _origin(url) not in self.origins
 
-    def _page(self, url: str) -> str | None:
-        """Return the name of the page with this URL in the baseline file.
+    def _page(self, page: ReportedPage) -> str | None:
+        """Return the name of the page in the baseline file.
 
-        None if the file lacks the page.
+        None if the file lacks the page. The address of a state, such as that of an order, may differ in each run. So
+        its name suffices if only one page of the file has it.
         """
-        origin = "" if len(self.origins) == 1 else _origin(url)
-        parts = split_url(url)
+        origin = "" if len(self.origins) == 1 else _origin(page.url)
+        parts = split_url(page.url)
         path = origin + (parts.path or "/")
-        return next((name for name in (f"{path}?{parts.query}", path) if name in self.pages), None)
+        suffix = _state_suffix(page)
+        known = next((name for name in (f"{path}?{parts.query}{suffix}", path + suffix) if name in self.pages), None)
+        if known or not suffix:
+            return known
+        namesakes = [name for name in self.pages if name.endswith(suffix)]
+        return namesakes[0] if len(namesakes) == 1 else None
 
     def _was_written_with_browser(self, report: CommandReport) -> bool | None:
         """Return True if the file was written with a browser for this page.
 
         If the file lacks the page, its other pages decide. None if the file has no page of this scan type.
         """
-        name = self._page(report.url)
+        name = self._page(report.page)
         pages_with_name = [self.pages[name]] if name else []
         usages = [
             page["browser"] for page in (*pages_with_name, *self.pages.values()) if report.type in page["browser"]
@@ -230,14 +238,14 @@ def baseline_text(
     `--serve`. `words` are the places of the file that is replaced (`read_place_texts`), which do not change.
     """
     reports = sorted(
-        (report for report in reports if report.error is None), key=lambda report: (report.url, report.type)
+        (report for report in reports if report.error is None), key=lambda report: (report.page, report.type)
     )
     origins = sorted({SERVED if _origin(report.url) == preview_origin else _origin(report.url) for report in reports})
-    names = _names([report.url for report in reports])
+    names = _names([report.page for report in reports])
     pages: dict[str, _Page] = {}
     entries: dict[str, _Entry] = {}
     for report in reports:
-        name = names[report.url]
+        name = names[report.page]
         page = pages.setdefault(name, {"browser": {}, "cut": []})
         page["browser"][report.type] = _has_browser(report)
         for _, check in (*report.findings(), *report.findings(accepted=True)):
@@ -329,23 +337,29 @@ def _read_entry(entry: Mapping[str, object]) -> _Entry:
     }
 
 
-def _names(urls: Sequence[str]) -> dict[str, str]:
-    """Return the names of pages in the file, by URL.
+def _state_suffix(page: ReportedPage) -> str:
+    """Return the part of a page's name in the file that names a state of a journey. Empty for pages."""
+    return f" “{page.state}”" if page.state else ""
 
-    A name is the path, with origin and query only if they distinguish pages.
+
+def _names(pages: Sequence[ReportedPage]) -> dict[ReportedPage, str]:
+    """Return the names of pages in the file.
+
+    A name is the path, with origin and query only if they distinguish pages, and the name of a state.
     """
-    have_same_origin = len(set(map(_origin, urls))) == 1
+    have_same_origin = len({_origin(page.url) for page in pages}) == 1
     names = {}
-    for url in urls:
-        parts = split_url(url)
-        queries = {split_url(other).query for other in urls if _url_without_query(other) == _url_without_query(url)}
-        query = f"?{parts.query}" if parts.query and len(queries) > 1 else ""
-        names[url] = ("" if have_same_origin else _origin(url)) + (parts.path or "/") + query
+    for page in pages:
+        parts = split_url(page.url)
+        others = [one for one in pages if one.state == page.state and _without_query(one) == _without_query(page)]
+        query = f"?{parts.query}" if parts.query and len({split_url(one.url).query for one in others}) > 1 else ""
+        origin = "" if have_same_origin else _origin(page.url)
+        names[page] = origin + (parts.path or "/") + query + _state_suffix(page)
     return names
 
 
-def _url_without_query(url: str) -> str:
-    return _origin(url) + (split_url(url).path or "/")
+def _without_query(page: ReportedPage) -> str:
+    return _origin(page.url) + (split_url(page.url).path or "/")
 
 
 def _origin(url: str) -> str:

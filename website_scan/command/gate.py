@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from website_scan.accessibility.standards import SuccessCriterion, required_criteria
 from website_scan.command.conformance_options import DEFAULT_TARGET, ConformanceTarget
+from website_scan.command.reported_page import ReportedPage, count_pages, page_of
 from website_scan.command.site_options import SitePages
 from website_scan.findings import ScanType, Severity
 from website_scan.messages import agreeing
@@ -57,6 +58,11 @@ class CommandReport:
         return self.export["url"]
 
     @property
+    def page(self) -> ReportedPage:
+        """Page or state of a journey that the report is about."""
+        return page_of(self.export)
+
+    @property
     def other_final_url(self) -> str:
         """Address of the judged page after redirects.
 
@@ -67,11 +73,11 @@ class CommandReport:
 
     @property
     def addresses(self) -> str:
-        """Requested address of a report.
+        """Requested page of a report.
 
         If another page was judged, an arrow and its address follow.
         """
-        return " → ".join(filter(None, (self.url, self.other_final_url)))
+        return " → ".join(filter(None, (str(self.page), self.other_final_url)))
 
     @property
     def needs_log_in(self) -> bool:
@@ -132,7 +138,7 @@ class CommandReport:
         The other report of the page has the same findings. Ignores accepted findings of the other report.
         """
         reports = [
-            report for report in others if report is not self and report.url == self.url and report.error is None
+            report for report in others if report is not self and report.page == self.page and report.error is None
         ]
         unaccepted_ids = {report.type: {check["id"] for _, check in report.findings()} for report in reports}
         links = reported_elsewhere(self.export, [OtherReport(report.export, "") for report in reports])
@@ -225,13 +231,13 @@ class Gate:
     def complaints(self, report: CommandReport) -> Iterator[str]:
         """Yield a sentence for each reason why the report fails the gate."""
         if self.is_log_in_page_refused(report):
-            yield f"{report.type} of {report.url}: {LOG_IN_MESSAGE} Scan with credentials, or with --allow-login."
+            yield f"{report.type} of {report.page}: {LOG_IN_MESSAGE} Scan with credentials, or with --allow-login."
         if self.is_score_too_low(report):
             suffix = " without accepted findings" if report.accepted_score is not None else ""
-            yield f"{report.type} of {report.url}: {report.score}{suffix} is below {self.lowest_score(report.type)}."
+            yield f"{report.type} of {report.page}: {report.score}{suffix} is below {self.lowest_score(report.type)}."
         if failing_findings := [check for _, check in report.findings() if self._is_listed(check)]:
             new = "new " if BASELINE_REASON in report.accepted.values() else ""
-            yield f"{report.type} of {report.url}: {len(failing_findings)} {new}{self._describe(failing_findings)}."
+            yield f"{report.type} of {report.page}: {len(failing_findings)} {new}{self._describe(failing_findings)}."
         criteria = {one.number: one for _, check in report.findings() for one in self._failed_criteria(report, check)}
         if self.target and criteria:
             standard = self.target.standard
@@ -239,18 +245,18 @@ class Gate:
                 f"{one.clause(standard)} {one.name} ({one.level})"
                 for one in sorted(criteria.values(), key=lambda one: (one.level, one.order))
             ]
-            yield f"{report.type} of {report.url}: fails {standard.label}: {', '.join(names)}."
+            yield f"{report.type} of {report.page}: fails {standard.label}: {', '.join(names)}."
 
     def site_complaints(self, reports: Iterable[CommandReport]) -> list[str]:
         """Return the complaints about the pages of a site, one for all pages with the same complaint."""
-        pages: dict[tuple[str, str], list[str]] = {}
+        pages: dict[tuple[str, str], list[ReportedPage]] = {}
         for report in reports:
             for complaint in self.complaints(report):
-                reason = complaint.removeprefix(f"{report.type} of {report.url}: ")
-                pages.setdefault((report.type, reason), []).append(report.url)
+                reason = complaint.removeprefix(f"{report.type} of {report.page}: ")
+                pages.setdefault((report.type, reason), []).append(report.page)
         return [
-            f"{type} of {urls[0] if len(urls) == 1 else f'{len(urls)} pages, such as {urls[0]}'}: {reason}"
-            for (type, reason), urls in pages.items()
+            f"{type} of {group[0] if len(group) == 1 else f'{count_pages(group)}, such as {group[0]}'}: {reason}"
+            for (type, reason), group in pages.items()
         ]
 
     def _is_listed(self, finding: ExportedFinding) -> bool:

@@ -116,7 +116,7 @@ def _group_failures(reports: Iterable[CommandReport]) -> list[tuple[CommandRepor
     groups: dict[object, tuple[CommandReport, list[str]]] = {}
     for report in reports:
         error = report.error
-        key = (report.url, error["code"], error["message"]) if error is not None else id(report)
+        key = (report.page, error["code"], error["message"]) if error is not None else id(report)
         groups.setdefault(key, (report, []))[1].append(report.type)
     return list(groups.values())
 

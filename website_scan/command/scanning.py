@@ -15,6 +15,7 @@ from website_scan.command.gate import CommandReport, CommandResult, Gate
 from website_scan.command.output import OutputWriter, refuse_unwritable, write
 from website_scan.command.preview_findings import PREVIEW_REASON
 from website_scan.command.progress import ProgressLine
+from website_scan.command.reported_page import count_pages
 from website_scan.command.site_options import SitePages
 from website_scan.command.terminal import write_err
 from website_scan.findings import ScanType, Severity
@@ -145,7 +146,7 @@ def _write_messages(options: Options, result: CommandResult, *, has_gate: bool) 
         write(options.write_baseline, baseline_text(reports, options.preview_origin, words))
         written.append(options.write_baseline)
     if result.is_good and not options.is_quiet:
-        pages = counted(len({report.url for report in result.reports}), "page")
+        pages = count_pages({report.page for report in result.reports})
         count = counted(len(result.reports), "report")
         files = f" Written: {', '.join(map(str, written))}." if written else ""
         write_err(f"{'Gate passed' if has_gate else 'Done'}: {count} of {pages}.{files}")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TypedDict
 
 from website_scan.command.gate import SEVERITIES, CommandReport
+from website_scan.command.reported_page import ReportedPage
 from website_scan.report_json import ExportedFinding
 from website_scan.wording import message_without_places
 
@@ -22,7 +23,7 @@ class SiteFinding:
     report: CommandReport
     category: str
     finding: ExportedFinding
-    pages: tuple[str, ...]
+    pages: tuple[ReportedPage, ...]
     duplicate: str = ""
 
 
@@ -46,14 +47,14 @@ def group_findings(reports: Sequence[CommandReport]) -> list[SiteFinding]:
 
     Failures come first, then the more severe ones, then those of more pages.
     """
-    by_url: dict[str, list[CommandReport]] = {}
+    by_page: dict[ReportedPage, list[CommandReport]] = {}
     for report in reports:
-        by_url.setdefault(report.url, []).append(report)
+        by_page.setdefault(report.page, []).append(report)
     grouped: dict[tuple[str, str], list[SiteFinding]] = {}
     for report in reports:
-        duplicates = report.reported_elsewhere(by_url[report.url])
+        duplicates = report.reported_elsewhere(by_page[report.page])
         for category, finding in report.findings():
-            single = SiteFinding(report, category, finding, (report.url,), duplicates.get(finding["id"], ""))
+            single = SiteFinding(report, category, finding, (report.page,), duplicates.get(finding["id"], ""))
             grouped.setdefault((report.type, finding["id"]), []).append(single)
     return sorted(map(_merge, grouped.values()), key=lambda one: (*_rank(one), -len(one.pages)))
 
@@ -71,12 +72,6 @@ def _rank(finding: SiteFinding) -> tuple[bool, int]:
     return finding.finding["status"] != "fail", SEVERITIES.index(finding.finding["severity"])
 
 
-def short_address(url: str, pages: Sequence[str]) -> str:
-    """Return the path of a page if all pages have the same origin, otherwise the URL."""
-    origins = {"/".join(page.split("/", 3)[:3]) for page in pages}
-    return url.removeprefix(origins.pop()) or "/" if len(origins) == 1 else url
-
-
 def findings_json(findings: Iterable[SiteFinding]) -> list[SiteFindingJson]:
     """Return grouped findings as JSON."""
     return [
@@ -90,7 +85,7 @@ def findings_json(findings: Iterable[SiteFinding]) -> list[SiteFindingJson]:
             "message": message_without_places(finding.finding),
             "fix": finding.finding["fix"],
             "pages_affected": len(finding.pages),
-            "pages": list(finding.pages),
+            "pages": list(map(str, finding.pages)),
         }
         for finding in findings
     ]

@@ -29,7 +29,7 @@ class JourneyRefused(Refusal):
     The message names the line and the step.
     """
 
-    code = "VALIDATION_ERROR"
+    code = "INVALID_JOURNEY"
     status: ClassVar[int] = 400
 
 

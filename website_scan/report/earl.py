@@ -5,7 +5,8 @@ https://www.w3.org/TR/EARL10-Schema/
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from website_scan import __version__
@@ -49,14 +50,19 @@ def earl(url: str, completed_at: str, conformance: Conformance) -> dict[str, Any
     return earl_of_pages([(url, completed_at, conformance)])
 
 
-def earl_of_pages(pages: Iterable[tuple[str, str, Conformance]]) -> dict[str, Any]:
+def earl_of_pages(
+    pages: Iterable[tuple[str, str, Conformance]],
+    states: Mapping[str, tuple[str, str]] = MappingProxyType({}),
+) -> dict[str, Any]:
     """Return a JSON-LD document about several pages.
 
-    `pages` are triples of a URL, the time of the scan and its results. Each URL is in the document once.
+    `pages` are triples of a URL, the time of the scan and its results. Each URL is in the document once. `states` has
+    pairs of the name and the address of a journey's states, by the URI that replaces the URL in `pages`.
     """
     unique = {url: (completed_at, conformance) for url, completed_at, conformance in pages}
     subjects: list[dict[str, Any]] = [
-        {"@id": url, "@type": "earl:TestSubject", "dct:date": completed_at} for url, (completed_at, _) in unique.items()
+        {"@id": url, "@type": "earl:TestSubject", "dct:date": completed_at, **_state_fields(states.get(url))}
+        for url, (completed_at, _) in unique.items()
     ]
     assertions = [
         _assertion(url, completed_at, row)
@@ -102,6 +108,10 @@ def result_of(outcome: str, title: str, description: str, date: str | None) -> d
         "dct:description": description,
         **({"dct:date": date} if date else {}),
     }
+
+
+def _state_fields(state: tuple[str, str] | None) -> dict[str, str]:
+    return {"dct:title": state[0], "dct:isPartOf": state[1]} if state else {}
 
 
 def _assertion(url: str, completed_at: str, row: CriterionResult) -> dict[str, Any]:

@@ -66,6 +66,8 @@ ADVICE = {
     "INTERNAL_ERROR": "This was an error on our side, not the site's. Scan again.",
     "SCAN_CANCELLED": "Scan again if you still want the report.",
     "PAGE_LEFT_OUT": "The audit continues without this address. Scan it alone if you want its report.",
+    "JOURNEY_FAILED": "Follow the journey's steps in a browser. If they work there, adjust the step that failed.",
+    "JOURNEY_NOT_PROVEN": "Publish the token of the journey on the site, then start another run.",
     "SCAN_NOT_STARTED": "This was an error on our side, not the site's. Scan again.",
     "SCAN_INTERRUPTED": "This was an error on our side, not the site's. Scan again.",
 }

@@ -191,10 +191,14 @@ def notification(level: str, text: str) -> dict[str, Any]:
     return {"level": level, "message": {"text": plain_text(text)}}
 
 
-def message(title: str, summary: str, place: str, url: str) -> dict[str, str]:
-    """Return the message of a SARIF result, with a link to the page."""
+def message(title: str, summary: str, place: str, url: str, state: str = "") -> dict[str, str]:
+    """Return the message of a SARIF result, with a link to the page.
+
+    `state` is the name of a journey's state.
+    """
     at = f" At {plain_text(place)}." if place else ""
-    return {"text": f"{plain_text(f'{title}: {summary}')}{at} On {link(url)}."}
+    name = f"{plain_text(f'“{state}”')}, " if state else ""
+    return {"text": f"{plain_text(f'{title}: {summary}')}{at} On {name}{link(url)}."}
 
 
 def location(url: str, source: str = "") -> dict[str, Any]:
@@ -317,17 +321,19 @@ def _places(check: ExportedFinding) -> Iterator[StoredPlace]:
 def _result(finding: _Finding, place: StoredPlace, occurrences: Counter[tuple[str, str]]) -> dict[str, Any]:
     """Return a SARIF result for one place."""
     check, url = finding.check, finding.export["url"]
+    state = finding.export["state"]["name"] if "state" in finding.export else ""
     at = location(url, str(place.row.get("snippet") or place.row.get("markup") or ""))
     if selector := place.row.get("selector"):
         at["logicalLocations"] = [{"fullyQualifiedName": str(selector), "kind": "element"}]
-    line_hash = fingerprint(place.fingerprint, page_path(url))
+    # States of a journey may share an address.
+    line_hash = fingerprint(place.fingerprint, "\n".join(filter(None, (page_path(url), state))))
     occurrences[relative_path(url), line_hash] += 1
     return {
         "ruleId": check["id"],
         "level": finding_level(check).sarif,
         # Other kinds than "fail" must not have a level (section 3.27.9).
         "kind": "fail",
-        "message": message(check["title"], message_without_places(check), place.text, url),
+        "message": message(check["title"], message_without_places(check), place.text, url, state),
         "locations": [at],
         "partialFingerprints": {
             # Code scanning uses only this fingerprint, which must end with the occurrence's number.
@@ -387,6 +393,7 @@ def _properties(export: ExportJson) -> dict[str, Any]:
         "browser": export.get("browser"),
         "checks_left_out": len(export.get("omitted_checks", ())),
         "site_evidence_at": export.get("site_evidence_at"),
+        **({"state": export["state"]} if "state" in export else {}),
     }
 
 

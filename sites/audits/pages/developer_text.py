@@ -9,6 +9,7 @@ from sites.audits.findings import ListedFinding, in_order, listed
 from sites.audits.muting import ALL, AuditMutes
 from sites.audits.pages.page import LABELS
 from sites.models import Audit
+from sites.models.audit import name_of_page
 from website_scan.findings import SEVERE
 from website_scan.report.developer_text import MAX_PLACES, DeveloperFinding, DeveloperText
 from website_scan.report.places import describe_places
@@ -68,5 +69,5 @@ def _developer_finding(audit: Audit, finding: ListedFinding, descriptions: Mappi
 
 def _pages_sentence(audit: Audit, finding: ListedFinding) -> str:
     row, judged = finding.row, audit.pages_judged(finding.row.type)
-    examples = " and ".join(sample["url"] for sample in row.samples[:MAX_SAMPLES])
+    examples = " and ".join(map(name_of_page, row.samples[:MAX_SAMPLES]))
     return f"On {row.pages_affected:,} of {judged:,} pages, such as {examples}"

@@ -183,7 +183,8 @@ def _view_model(audit: Audit, finding: ListedFinding, repeats: Mapping[CheckKey,
         places=tuple(Place(place.row.place, place.row.pages_affected, place.muted_on.pages == ALL) for place in places),
         places_total=finding.places_total,
         samples=tuple(
-            Sample(path_of(page["url"]), f"{report_path(page['scan_id'])}#check-{row.check_id}") for page in row.samples
+            Sample(page.get("state") or path_of(page["url"]), f"{report_path(page['scan_id'])}#check-{row.check_id}")
+            for page in row.samples
         ),
         muted_on=finding.muted_on,
         check_id=row.check_id,

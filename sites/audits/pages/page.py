@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
-from django.db.models import F
+from django.db.models import F, Q
 from django.urls import reverse
 
 from accounts import access
@@ -81,6 +81,7 @@ class PageGrade(NamedTuple):
 class PageRow(NamedTuple):
     url: str
     path: str
+    state: str  # Name of the state of a journey. Empty for pages.
     status: str
     tone: str
     problem: str
@@ -138,6 +139,9 @@ def progress(audit: Audit, scans: Mapping[str, Scan]) -> Progress:
 
     `scans` are the scans of a one-page audit. They are empty for other audits.
     """
+    if audit.kind == Audit.Kind.JOURNEY and not audit.is_final:
+        rows = access.rows(Scan, audit.organization_id)
+        return progress_of(audit, rows.filter(audit_page__audit=audit, lead=None).first())
     return progress_of(audit, next((scan for scan in scans.values() if scan.lead_id is None), None))
 
 
@@ -233,7 +237,7 @@ def pages(audit: Audit, query: Mapping[str, str]) -> PaginatedRows:
     if filters.get("status"):
         rows = rows.filter(status__in=STATUSES[filters["status"]][1])
     if filters.get("q"):
-        rows = rows.filter(url__icontains=filters["q"])
+        rows = rows.filter(Q(url__icontains=filters["q"]) | Q(state__icontains=filters["q"]))
     columns = ["worst_score", "position"] if filters.get("order") else ["position"]
     page = keyset.by_columns(rows, query, columns=columns, size=ROWS_PER_PAGE, filters=filters)
     return PaginatedRows(_page_rows(audit, page.rows), page.previous, page.next)
@@ -261,6 +265,7 @@ def _page_rows(audit: Audit, pages: Sequence[AuditPage]) -> list[PageRow]:
         PageRow(
             url=page.url,
             path=path_of(page.url),
+            state=page.state,
             status=PAGE_STATUSES[AuditPage.Status(page.status)],
             tone=PAGE_TONES.get(AuditPage.Status(page.status), ""),
             problem=page.error["message"] if page.error else "",

@@ -64,6 +64,8 @@ def _grades(audit: Audit) -> tuple[CardGrade, ...]:
 def _scope(audit: Audit) -> str:
     if audit.kind == Audit.Kind.PAGE:
         return "One page"
+    if audit.kind == Audit.Kind.JOURNEY:
+        return f"Journey, {counted(audit.pages_done, 'state')}"
     pages = counted(audit.pages_done, "page")
     return f"Whole site, {pages}" if audit.kind == Audit.Kind.SITE else pages
 

@@ -32,6 +32,7 @@ PREVIOUS_AUDIT_SQL = """
     ) AS recent
     WHERE kind = %(kind)s AND url = %(url)s AND discover = %(discover)s::varchar[] AND include = %(include)s::varchar[]
         AND exclude = %(exclude)s::varchar[] AND max_pages = %(max_pages)s AND status = ANY(%(compared)s)
+        AND journey_id IS NOT DISTINCT FROM %(journey)s
     ORDER BY created_at DESC, id DESC LIMIT 1
 """
 RULES_SQL = """
@@ -182,6 +183,9 @@ def _previous_audit(audit: Audit) -> tuple[Audit, FindingTitles] | None:
     if audit.kind == Audit.Kind.PAGES:
         # A list of pages is stored by its first page only, which different lists may share.
         return None
+    if audit.kind == Audit.Kind.JOURNEY and audit.journey_id is None:
+        # The journey was deleted, so nothing shows which audits were its runs.
+        return None
     rows = access.fetch_rows(
         PREVIOUS_AUDIT_SQL,
         audit.organization_id,
@@ -193,6 +197,7 @@ def _previous_audit(audit: Audit) -> tuple[Audit, FindingTitles] | None:
         include=audit.include,
         exclude=audit.exclude,
         max_pages=audit.max_pages,
+        journey=audit.journey_id,
         compared=COMPARED_STATUSES,
     )
     for id, types, status, totals, created_at, released_at, kept_days, pages_failed, findings in rows:

@@ -212,24 +212,22 @@ def test_freed_slot_wakes_up_the_other_queue(
     assert claim_in_turn(plain) is None
     finish_scan(claim, make_result(seo))
     enqueued: list[tuple[str, str]] = []
-    monkeypatch.setattr(
-        "scans.visits.claims.enqueue", lambda scan_id, scan_type: enqueued.append((scan_id, str(scan_type)))
-    )
+    monkeypatch.setattr("scans.visits.claims.enqueue", lambda scan_id, queue: enqueued.append((scan_id, queue)))
     wake_waiting_scans(claim, WORKER)
-    assert enqueued == [(plain.id, "security")]
+    assert enqueued == [(plain.id, "scans")]
 
 
 def test_delayed_message_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
     is_sent, enqueued = threading.Event(), []
 
-    def enqueue(scan_id: str, scan_type: object) -> None:
-        enqueued.append((scan_id, scan_type))
+    def enqueue(scan_id: str, queue: str) -> None:
+        enqueued.append((scan_id, queue))
         is_sent.set()
 
     monkeypatch.setattr(politeness, "enqueue", enqueue)
-    politeness.enqueue_later(0.01, "scan_a", "seo")  # type: ignore[arg-type]
+    politeness.enqueue_later(0.01, "scan_a", "browser")
     assert is_sent.wait(10)
-    assert enqueued == [("scan_a", "seo")]
+    assert enqueued == [("scan_a", "browser")]
 
 
 def test_sweeper_deletes_old_domain_turns(home: Member, claim_in_turn: Any) -> None:

@@ -237,8 +237,8 @@ def test_claim_reads_few_scans(home: Member) -> None:
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE scans_scan")
     parameters = {
-        "queue": "scans", "types": ["security", "seo"], "worker": "one", "share": 8, "common": 8, "background": 7,
-        "per_domain": 4, "max_attempts": 3,
+        "queue": "scans", "types": ["security", "seo"], "has_journeys": True, "worker": "one", "share": 8, "common": 8,
+        "background": 7, "per_domain": 4, "max_attempts": 3,
     }  # fmt: skip
     plan = explained(next_turn_sql(), parameters)
     assert rows_read([node for node in plan if node.get("Relation Name") == "scans_scan"]) < 4 * len(queued)

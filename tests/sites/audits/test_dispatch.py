@@ -100,13 +100,13 @@ def test_claimed_visit_queues_the_next_pages(large_plan_member: Member, monkeypa
     assert visit(large_plan_member)
     queue_lengths: list[int] = []
 
-    def run_next_visit(claim: Any, *_: object) -> tuple[Any, ...]:
+    def run_next_visit(claim: Any, *_: object) -> Any:
         if len(queue_lengths) < 2 * MAX_QUEUED_PAGES:  # While this worker is busy, another worker claims the next page.
             queue_lengths.append(count_queued_visits())
             waiting = Scan.objects.visits().filter(status="queued").first()
             assert waiting
             tasks.run_scan(waiting.id)
-        return tuple(make_result(scan) for scan in Scan.objects.of_visit(claim.scan_id))
+        return tasks._finish_with(claim, *map(make_result, Scan.objects.of_visit(claim.scan_id)))
 
     monkeypatch.setattr(tasks, "_this_worker", Worker("one", LARGE))
     monkeypatch.setattr(tasks, "_visit", run_next_visit)
@@ -118,7 +118,7 @@ def test_claimed_visit_queues_the_next_pages(large_plan_member: Member, monkeypa
 def test_outage_after_a_claim_loses_no_visit(large_plan_member: Member, monkeypatch: pytest.MonkeyPatch) -> None:
     created(large_plan_member, {"pages": page_urls(3), "types": ["seo"]})
     scan = Scan.objects.get()
-    monkeypatch.setattr(tasks, "_visit", lambda *_: (make_result(scan),))
+    monkeypatch.setattr(tasks, "_visit", lambda claim, _: tasks._finish_with(claim, make_result(scan)))
     monkeypatch.setattr(tasks, "connection", mock.Mock())
     with mock.patch.object(dispatch, "dispatch_pages", side_effect=OperationalError("away")):
         tasks.run_scan(scan.id)

@@ -6,6 +6,7 @@ from tests.website_scan.command.reports import check_result, failed_scan, judged
 from website_scan.command.formats.site_text import site_text
 from website_scan.command.formats.text import plain
 from website_scan.command.gate import CommandResult
+from website_scan.command.reported_page import ReportedPage
 from website_scan.command.site_findings import group_findings
 from website_scan.findings import Severity
 
@@ -18,8 +19,12 @@ def test_grouped_finding_is_that_of_the_worst_page() -> None:
         judged_report(check_result("hsts", severity=Severity.HIGH), url=SHOP),
     ]
     hsts, csp = group_findings(reports)
-    assert (hsts.finding["id"], hsts.finding["status"], hsts.pages) == ("hsts", "fail", (SHOP, HOME))
-    assert (csp.finding["id"], csp.pages) == ("csp", (HOME,))
+    assert (hsts.finding["id"], hsts.finding["status"], hsts.pages) == (
+        "hsts",
+        "fail",
+        (ReportedPage(SHOP), ReportedPage(HOME)),
+    )
+    assert (csp.finding["id"], csp.pages) == ("csp", (ReportedPage(HOME),))
 
 
 def test_site_text_names_failed_pages_once() -> None:

@@ -13,12 +13,12 @@ from website_scan.browser.devtools import Target
 from website_scan.browser.injected_scripts import read_script
 from website_scan.browser.journey.secrets import SecretMask
 from website_scan.browser.journey.worlds import FrameNode, Frames, ScriptFailed
-from website_scan.browser.pictures import MAX_PAGE_PICTURE_BYTES
 from website_scan.browser.visit import BrowserFailed
 from website_scan.journeys.walk import Picture
 
 ATTEMPTS = 3
-STEP_QUALITIES = (50, 20)
+STEP_QUALITIES = (50, 20, 5)
+MAX_STEP_PICTURE_BYTES = 60 * 1024  # A journey has up to fifty pictures, which the service stores.
 CAPTURE = "Page.captureScreenshot"
 UNSTABLE = "No picture was taken, because a secret is on the page and does not stop moving."
 TOO_LARGE_TO_MASK = "No picture of the whole page was taken, because a secret is on it."
@@ -54,7 +54,7 @@ class MaskedCamera:
         for quality in STEP_QUALITIES:
             shot = await self.send(CAPTURE, {"format": "webp", "quality": quality, "captureBeyondViewport": False})
             data = base64.b64decode(shot["data"])
-            if len(data) <= MAX_PAGE_PICTURE_BYTES:
+            if len(data) <= MAX_STEP_PICTURE_BYTES:
                 view = (await self._session.send("Page.getLayoutMetrics"))["cssLayoutViewport"]
                 return Picture(data, int(view["clientWidth"]), int(view["clientHeight"]))
         return None

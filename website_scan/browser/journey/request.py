@@ -47,6 +47,7 @@ class WalkRequest:
     `allowed` decides on which addresses the journey may act: only these are opened in the page itself, only frames with
     such a document receive input, and only requests to them may contain secrets. `axe_devices` are the screens for
     axe-core; empty for the journey's own screen only, because a menu may close when the page becomes narrower.
+    `report_progress` is called with the number of executed steps, in the browser's thread.
     """
 
     journey: Journey
@@ -64,6 +65,7 @@ class WalkRequest:
     ignores_certificate_errors: bool = False
     has_pictures: bool = True  # True for a picture of each step. Failures always have one.
     limits: Limits = LIMITS
+    report_progress: Callable[[int], None] = lambda _: None
 
     def __post_init__(self) -> None:
         """Refuse a journey whose secrets are missing, or whose first address is not allowed."""

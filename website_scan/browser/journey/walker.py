@@ -170,6 +170,7 @@ class Walker:
                 return result.problem
             if (name := self._state_name(number, step, result)) is not None:
                 await self._judge_in_time(number, name)
+            self._request.report_progress(number + 1)
         return ""
 
     async def _prepare(self, context: Context) -> None:

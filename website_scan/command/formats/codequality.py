@@ -27,8 +27,10 @@ def codequality(result: CommandResult) -> str:
     the pages are on several origins.
     """
     have_same_origin = len({split_url(report.url)[:2] for report in result.reports}) == 1
-    page_name = page_path if have_same_origin else str
-    entries = [entry for report in result.reports for entry in _entries(report, page_name(report.url))]
+    address = page_path if have_same_origin else str
+    entries = [
+        entry for report in result.reports for entry in _entries(report, report.page.with_address(address(report.url)))
+    ]
     return json.dumps(entries, indent=2) + "\n"
 
 

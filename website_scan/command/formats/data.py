@@ -19,7 +19,7 @@ from website_scan.report.serialization import report_json
 from website_scan.report.spreadsheets import cell
 
 REPORT_COLUMNS = ("url", "type", "score", "grade", "final_url", "needs_log_in")
-COLUMNS = ("url", "type", "score", "grade", *CSV_COLUMNS, "accepted", "final_url", "needs_log_in")
+COLUMNS = ("url", "type", "score", "grade", *CSV_COLUMNS, "accepted", "final_url", "needs_log_in", "journey", "state")
 
 
 def reports_as_json(result: CommandResult) -> str:
@@ -53,6 +53,7 @@ def csv_table(result: CommandResult) -> str:
             rows.append({"status": "scan failed", "id": report.error["code"], "message": report.error["message"]})
         for row in rows:
             report_columns = {name: export.get(name) for name in REPORT_COLUMNS}
+            report_columns |= {"journey": report.page.journey, "state": report.page.state}
             full = {**row, **report_columns, "accepted": report.accepted.get(str(row.get("id", "")), "")}
             writer.writerow([_cell(full.get(column)) for column in COLUMNS])
     return output.getvalue()
@@ -101,6 +102,8 @@ def _report(report: CommandReport) -> dict[str, object]:
         "browser": export["browser"],
         "checks_left_out": len(export["omitted_checks"]),
     }
+    if "state" in export:
+        content["state"] = export["state"]
     return content | ({"status": "failed", "error": report.error} if report.error else {}) | _accepted_fields(report)
 
 

@@ -35,12 +35,12 @@ def junit(result: CommandResult) -> str:
 def _suite(root: ElementTree.Element, report: CommandReport, gate: Gate) -> None:
     export = report.export
     failing_ids = {check["id"] for check in gate.failing_findings(report)}
-    suite = _element(root, "testsuite", name=f"{report.type} {report.url}", timestamp=export["created_at"])
+    suite = _element(root, "testsuite", name=f"{report.type} {report.page}", timestamp=export["created_at"])
     if report.other_final_url:
         _element(_element(suite, "properties"), "property", name="final_url", value=report.other_final_url)
     duration = datetime.fromisoformat(export["completed_at"]) - datetime.fromisoformat(export["created_at"])
     if report.error is not None:
-        case = _element(suite, "testcase", classname=report.type, name=f"scan of {report.url}")
+        case = _element(suite, "testcase", classname=report.type, name=f"scan of {report.page}")
         _element(case, "error", report.error["message"], type=report.error["code"], message=report.error["message"])
     for category, check in report.checks:
         case = _element(suite, "testcase", classname=f"{report.type}.{category}", name=check["name"])

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from website_scan.command.formats.text import browser_sentences, first_places
 from website_scan.command.gate import CommandReport, CommandResult
+from website_scan.command.reported_page import ReportedPage, count_pages, noun_of
 from website_scan.command.site_findings import group_findings
 from website_scan.command.site_options import SitePages
 from website_scan.command.terminal import printable
@@ -39,8 +40,14 @@ def link(url: str) -> str:
     return markup.link(printable(url))
 
 
+def page_link(page: ReportedPage) -> str:
+    """Return the link to a page, after the name of its state."""
+    return f"{escaped(page.state_name)} {link(page.url)}" if page.state else link(page.url)
+
+
 def _links(report: CommandReport) -> str:
-    return " → ".join(map(link, filter(None, (report.url, report.other_final_url))))
+    final = f" → {link(report.other_final_url)}" if report.other_final_url else ""
+    return f"{page_link(report.page)}{final}"
 
 
 def code(text: str) -> str:
@@ -77,20 +84,20 @@ def _site(site: SitePages, result: CommandResult) -> Iterator[str]:
     yield f"{escaped(site.sentence)} {escaped(' '.join(site.notes))}".rstrip()
     yield ""
     types = [scan_type for scan_type in ScanType if any(report.type == scan_type for report in result.reports)]
-    reports = {(report.url, report.type): report for report in result.reports}
-    urls = list(dict.fromkeys(report.url for report in result.reports))
-    yield f"| Page | {' | '.join(types)} |"
+    reports = {(report.page, report.type): report for report in result.reports}
+    pages = list(dict.fromkeys(report.page for report in result.reports))
+    yield f"| {noun_of(pages).capitalize()} | {' | '.join(types)} |"
     yield f"|---|{'--:|' * len(types)}"
-    for url in urls:
+    for page in pages:
         scores = [
-            "failed" if (report := reports.get((url, type))) is None or report.error else str(report.score)
+            "failed" if (report := reports.get((page, type))) is None or report.error else str(report.score)
             for type in types
         ]
-        yield f"| {link(url)} | {' | '.join(scores)} |"
+        yield f"| {page_link(page)} | {' | '.join(scores)} |"
     for report in result.reports:
         if report.error is not None:
             yield ""
-            yield f"{report.type} of {link(report.url)} failed: {escaped(report.error['message'])}"
+            yield f"{report.type} of {page_link(report.page)} failed: {escaped(report.error['message'])}"
     findings = group_findings([report for report in result.reports if report.error is None])
     for scan_type in types:
         yield ""
@@ -102,8 +109,8 @@ def _site(site: SitePages, result: CommandResult) -> Iterator[str]:
             yield ""
         for finding in findings:
             if finding.report.type == scan_type:
-                page = page_url(result.check_pages, finding.finding["id"])
-                yield from _finding(finding.category, finding.finding, finding.duplicate, page, finding.pages)
+                about = page_url(result.check_pages, finding.finding["id"])
+                yield from _finding(finding.category, finding.finding, finding.duplicate, about, finding.pages)
         if not any(finding.report.type == scan_type for finding in findings):
             yield "No findings."
             yield ""
@@ -143,7 +150,7 @@ def _report(report: CommandReport, result: CommandResult) -> Iterator[str]:
 
 
 def _finding(
-    category: str, check: ExportedFinding, duplicate: str, page: str, site_pages: Sequence[str] = ()
+    category: str, check: ExportedFinding, duplicate: str, page: str, site_pages: Sequence[ReportedPage] = ()
 ) -> Iterator[str]:
     id = f"[{code(check['id'])}]({page})" if page else code(check["id"])
     word = finding_level(check).word
@@ -157,10 +164,10 @@ def _finding(
     if more:
         yield f"  - {more}"
     if site_pages:
-        first = ", ".join(map(link, site_pages[:MAX_PLACES]))
+        first = ", ".join(map(page_link, site_pages[:MAX_PLACES]))
         others = f", and {len(site_pages) - MAX_PLACES} more" if len(site_pages) > MAX_PLACES else ""
         yield ""
-        yield f"  On {counted(len(site_pages), 'page')}: {first}{others}"
+        yield f"  On {count_pages(site_pages)}: {first}{others}"
     if "fix" in check:
         yield ""
         yield f"  Fix: {markup.prose(printable(check['fix']))}"

@@ -13,9 +13,9 @@ from markupsafe import Markup
 
 from website_scan import __version__
 from website_scan.command.gate import CommandReport, CommandResult
-from website_scan.command.site_findings import group_findings, short_address
+from website_scan.command.reported_page import ReportedPage, count_pages, short_name
+from website_scan.command.site_findings import group_findings
 from website_scan.findings import ScanType
-from website_scan.messages import counted
 from website_scan.report.illustrations import NO_ILLUSTRATIONS, Illustrations, data_url, illustrations_in_file
 from website_scan.report.levels import finding_level
 from website_scan.report.linked_reports import OtherReport
@@ -62,14 +62,14 @@ def page(result: CommandResult) -> str:
 
 
 def _title(result: CommandResult) -> str:
-    urls = {result.site.start} if result.site else {report.url for report in result.reports}
-    return f"Scan of {urls.pop()}" if len(urls) == 1 else "Scans of several pages"
+    names = {result.site.start} if result.site else {str(report.page) for report in result.reports}
+    return f"Scan of {names.pop()}" if len(names) == 1 else "Scans of several pages"
 
 
 def _site_findings(result: CommandResult) -> list[dict[str, object]]:
     """Return the findings of a site with links to the reports of their pages."""
-    anchors = {(report.url, report.type): f"report-{number}" for number, report in enumerate(result.reports, 1)}
-    urls = list(dict.fromkeys(report.url for report in result.reports))
+    anchors = {(report.page, report.type): f"report-{number}" for number, report in enumerate(result.reports, 1)}
+    pages = list(dict.fromkeys(report.page for report in result.reports))
     findings = group_findings([report for report in result.reports if report.error is None])
     return [
         {
@@ -77,10 +77,10 @@ def _site_findings(result: CommandResult) -> list[dict[str, object]]:
             "severity": finding.finding["severity"],
             "label": ScanType(finding.report.type).label,
             "title": finding.finding["title"],
-            "count": counted(len(finding.pages), "page"),
+            "count": count_pages(finding.pages),
             "pages": [
-                {"anchor": anchors[url, finding.report.type], "address": short_address(url, urls)}
-                for url in finding.pages
+                {"anchor": anchors[page, finding.report.type], "address": short_name(page, pages)}
+                for page in finding.pages
             ],
         }
         for finding in findings
@@ -90,10 +90,10 @@ def _site_findings(result: CommandResult) -> list[dict[str, object]]:
 
 def _site_pages(result: CommandResult, reports: Sequence[Mapping[str, object]]) -> list[dict[str, object]]:
     """Return the pages of a site with the contexts of their reports."""
-    pages: dict[str, list[Mapping[str, object]]] = {}
+    pages: dict[ReportedPage, list[Mapping[str, object]]] = {}
     for report, context in zip(result.reports, reports, strict=True):
-        pages.setdefault(report.url, []).append(context)
-    return [{"address": short_address(url, list(pages)), "reports": contexts} for url, contexts in pages.items()]
+        pages.setdefault(report.page, []).append(context)
+    return [{"address": short_name(page, list(pages)), "reports": contexts} for page, contexts in pages.items()]
 
 
 def _report_context(report: CommandReport, anchor: str, result: CommandResult) -> Mapping[str, object]:
@@ -119,7 +119,7 @@ def _report_context(report: CommandReport, anchor: str, result: CommandResult) -
             others=[
                 OtherReport(other.export, f"#report-{number}-check-")
                 for number, other in enumerate(result.reports, 1)
-                if other is not report and other.url == report.url and other.error is None
+                if other is not report and other.page == report.page and other.error is None
             ],
         )
     context["screenshot"] = data_url("image/webp", report.screenshot)

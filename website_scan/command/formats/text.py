@@ -63,7 +63,7 @@ def text(
     export = report.export
     if report.error is not None:
         failed = ", ".join(types or [report.type])
-        yield paint("fail", f"{report.url}  {failed}  not scanned")
+        yield paint("fail", f"{report.page}  {failed}  not scanned")
         yield from lines.wrap(report.error["message"], 2)
         return
     score, with_accepted = _score(report)
@@ -106,10 +106,10 @@ def summary(reports: Sequence[CommandReport], paint: Paint = plain) -> Iterator[
     """
     if all(report.error is not None for report in reports):
         return
-    url = ""
+    page = None
     for report in reports:
-        if report.url != url:
-            url = report.url
+        if report.page != page:
+            page = report.page
             yield paint("bold", report.addresses)
         if report.error is not None:
             yield f"  {report.type:<{TYPE_WIDTH}}  " + paint("fail", "not scanned")

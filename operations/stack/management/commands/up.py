@@ -300,6 +300,8 @@ def _environment(data_dir: Path, port: int, stack: embedded.Stack) -> dict[str, 
     env = dict(os.environ) | stack.env
     env |= {"DATA_DIR": str(data_dir), "PORT": str(port), "PYTHONUNBUFFERED": "1"}
     env.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+    # Journeys may act on servers of this machine, which can be scanned only if SCAN_ALLOWED_NETWORKS contains them.
+    env.setdefault("SCAN_JOURNEY_NETWORKS", "127.0.0.0/8,::1/128")
     if not environment.is_set("SECRET_KEY"):
         # The key itself is not passed, so that processes that scan pages do not have it in their environment.
         env |= {"SECRET_KEY": "", "SECRET_KEY_FILE": str(_with_secret_key(data_dir / "secret_key"))}
