@@ -38,6 +38,7 @@ from scans.requests import ScanRequest
 from sites.audits.services import cancel_audit, find_audit
 from sites.audits.visibility import may_see_audit
 from sites.badges.services import badge_of_page
+from sites.journeys.services import run_journey
 from sites.models import Audit
 from sites.monitors.pages.lists import latest_changes
 from sites.pages.estimates import estimate
@@ -178,15 +179,24 @@ def scan_again(request: MemberRequest, scan_id: str) -> HttpResponse:
 @known
 @session_suffices("the organization's own work, which all members see")
 def audit_again(request: MemberRequest, audit_id: str) -> HttpResponse:
-    """Start a new audit with an earlier audit's types and its pages or site."""
+    """Start a new audit with an earlier audit's types and its pages or site, or another run of its journey."""
+    audit = _find_audit(request, audit_id)
     try:
-        started = start_again(request, _find_audit(request, audit_id))
+        new_audit_id = _run_again(request, audit) if audit.journey_id else start_again(request, audit).audit_id
     except NotFound:
         raise
     except Refusal as refusal:
         messages.error(request, f"The scan was not started. {refusal}")
         return _back(request)
-    return redirect("audit-page", started.audit_id)
+    return redirect("audit-page", new_audit_id)
+
+
+def _run_again(request: MemberRequest, audit: Audit) -> str:
+    """Start another run of an audit's journey, and return the ID of its audit."""
+    assert audit.journey_id is not None
+    refuse_over_rate_or_in_maintenance(request)
+    caller = member_caller(request.membership)
+    return run_journey(caller=caller, journey_id=audit.journey_id).response["id"]
 
 
 @require_POST

@@ -56,6 +56,7 @@ RULES = (
             "Window",
             "in_chromium",
             "throttled_load",
+            "worker_with_browser",
         ),
         fixtures=("visit",),
     ),

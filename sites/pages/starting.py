@@ -55,6 +55,8 @@ def start_again(request: MemberRequest, audit: Audit) -> StartedAudit:
     caller = member_caller(request.membership)
     refuse_over_rate_or_in_maintenance(request)
     urls = [audit.url]
+    if audit.kind == Audit.Kind.JOURNEY:
+        raise InvalidParams("The journey of this run was deleted.")
     if audit.kind == Audit.Kind.PAGES:
         urls = list(AuditPage.objects.filter(audit=audit).order_by("position").values_list("url", flat=True))
     page_limit = caller.limits.pages_per_audit
