@@ -23,6 +23,7 @@ from sites.models import (
     Audit,
     Badge,
     Journey,
+    JourneyStep,
     ListEntry,
     ListResult,
     ListRun,
@@ -65,6 +66,15 @@ def _journey_rows(organization_id: int) -> QuerySet[Journey]:
 
 def _journey_json(journey: Journey) -> dict[str, Any]:
     return {**journey_json_of(journey), **_creator(journey)}
+
+
+def _step_rows(organization_id: int) -> QuerySet[JourneyStep]:
+    return JourneyStep.objects.filter(audit__organization_id=organization_id).defer("picture")
+
+
+def _step_json(step: JourneyStep) -> dict[str, Any]:
+    names = ("audit_id", "position", "text", "status", "url", "duration_ms", "problem", "near_matches", "notes")
+    return {name: getattr(step, name) for name in names}
 
 
 def _monitor_run_json(run: MonitorRun) -> dict[str, Any]:
@@ -158,4 +168,5 @@ KINDS = (
     Kind("list_shares", _share_rows, _share_json),
     Kind("badges", lambda id: access.rows(Badge, id).select_related("created_by"), _badge_json),
     Kind("journeys", _journey_rows, _journey_json, BY_TIME),
+    Kind("journey_steps", _step_rows, _step_json),
 )

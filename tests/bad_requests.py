@@ -1024,12 +1024,13 @@ def journey_requests(operation: Operation) -> Iterator[BadRequest]:
     yield from operation.values("steps", "open /\nfill “A” with {{Password}}", "open /\nallow log-in at a b")
     yield operation.named_request("steps: 51 of them", steps="open /\n" + "click “Next”\n" * 50)
     yield operation.named_request("steps: 257 KiB", steps="#" * (257 * 1024))
-    no_steps = {"steps": REMOVED, "start": REMOVED, "secrets": REMOVED}
+    no_steps = dict.fromkeys(operation.valid_body.keys() & JOURNEY.keys(), REMOVED)
     recordings: tuple[object, ...] = (None, True, "{}", [], {}, {"title": "A"}, {"title": 5, "steps": []})
     steps: tuple[object, ...] = (5, {}, {"type": "upload"}, {"type": "navigate", "url": "data:text/html,a"})
     for recording in (*recordings, *({**RECORDING, "steps": [step]} for step in steps), {"log": {"entries": []}}):
         yield from operation.fields({**no_steps, "recording": recording})
-    yield from operation.fields({"recording": RECORDING}, {**no_steps, "recording": RECORDING, "start": PAGE})
+    yield from operation.fields({**no_steps, "recording": RECORDING, "start": PAGE})
+    yield from operation.fields({"recording": RECORDING, "steps": STEPS, "start": PAGE})
     yield from operation.values("judge", None, 5, "", "all", "Steps")
     yield from operation.values("types", None, [], ["speed"], "seo")
     yield from operation.values("widths", None, [], [1], ["412"])

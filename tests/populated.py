@@ -44,6 +44,7 @@ from sites.models import Audit
 from tests.factories import Member, make_result, make_scan, member_of
 from tests.populated_assessments import populate_assessment
 from tests.populated_audits import populate_audits
+from tests.populated_journeys import populate_journeys
 from tests.populated_lists import populate_lists
 from tests.populated_monitors import populate_monitors
 from tests.targets.sample import sample_site
@@ -99,6 +100,7 @@ def populate(rows: int, results: Mapping[ScanType, ScanResult] | None = None) ->
     ids |= populate_monitors(home, min(rows, 30), now, people["owner"], results)
     ids |= populate_lists(home, min(rows, 60), now, people["owner"])
     ids |= populate_assessment(home)
+    ids |= populate_journeys(home, now)
     ids |= _webhooks(home.organization, rows, now, ids["scan_id"])
     ids |= _mutes(home.organization, people["owner"], rows, now)
     _mute_displayed_findings(home.organization, people["owner"], ids, now)

@@ -99,7 +99,7 @@ def test_every_example_matches_its_schema() -> None:
         "delete_webhook",
         "end_mute",
     }
-    operations_without_body |= {"delete_assessment", "delete_assessment_page"}
+    operations_without_body |= {"delete_assessment", "delete_assessment_page", "delete_journey"}
     # A workbook is not text.
     operations_without_body |= {"delete_entry", "delete_list", "delete_share", "export_snapshot_xlsx"}
     assert {"receive_scan_completed", "receive_audit_completed", "receive_monitor_changed"} <= checked

@@ -8,7 +8,8 @@ from sites.models.assessment import (
     AssessmentPage,
     AssessmentResult,
 )
-from sites.models.audit import UNFINISHED, Audit, AuditFinding, AuditPage, AuditPlace
+from sites.models.audit import UNFINISHED, Audit, AuditPage
+from sites.models.audit_finding import AuditFinding, AuditPlace
 from sites.models.badge import Badge
 from sites.models.journey import Journey
 from sites.models.journey_step import JourneyStep

@@ -1,14 +1,14 @@
-"""Models for audits, their pages and findings."""
+"""Models for audits and their pages."""
 
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Annotated, ClassVar, NotRequired, TypedDict
+from typing import TYPE_CHECKING, Annotated, ClassVar, NotRequired, TypedDict
 
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
-from django.db.models import Q, Value
+from django.db.models import Q
 from django.utils import timezone
 
 from accounts.models import REPORTS_KEPT_DAYS, ApiKey, Organization
@@ -22,6 +22,9 @@ from website_scan.ids import new_id
 from website_scan.json_types import Grade, ScanId, Score, component, values
 from website_scan.report_json import StoredFix
 from website_scan.scoring import mean_grade, rounded
+
+if TYPE_CHECKING:
+    from sites.models.audit_finding import AuditFinding
 
 UNFINISHED = ("queued", "discovering", "running")
 MAX_SCORE = 100
@@ -75,6 +78,10 @@ class SamplePage(TypedDict):
 def name_of_page(page: SamplePage) -> str:
     """Return the URL of a page, or the name and the URL of a journey's state, because states may share a URL."""
     return f"{page['state']} ({page['url']})" if "state" in page else page["url"]
+
+
+def no_fix() -> StoredFix:
+    return {"text": "", "snippets": []}
 
 
 def new_audit_id() -> str:
@@ -342,89 +349,3 @@ class AuditPage(models.Model):
         if self.audit.status == Audit.Status.CANCELLED:
             return {"code": "SCAN_CANCELLED", "message": "The audit was cancelled before the page was scanned."}
         return {"code": self.audit.error_code, "message": self.audit.error_message}
-
-
-def no_fix() -> StoredFix:
-    return {"text": "", "snippets": []}
-
-
-class AuditFinding(models.Model):
-    """Failed or warned check of an audit, with counts over all pages that are updated when a visit ends.
-
-    Status, severity and texts are those of the first page with the worst verdict: a fail before a warning, then by
-    severity. The places of the finding are rows of AuditPlace.
-    """
-
-    SAMPLES = 5
-
-    id = models.BigAutoField(primary_key=True)
-    audit = models.ForeignKey(Audit, on_delete=models.CASCADE, related_name="findings", db_index=False)
-    type = models.CharField(max_length=16)
-    check_id = models.CharField(max_length=80)
-    status = models.CharField(max_length=4)
-    severity = models.CharField(max_length=8)
-    outcome = models.CharField(max_length=80, blank=True, default="", db_default="")
-    outcomes = ArrayField(
-        models.CharField(max_length=80), default=list, db_default=[], help_text="All outcomes on its pages."
-    )
-    title = models.TextField()
-    message = models.TextField(help_text="What was seen and why it matters, without places.")
-    consequence = models.TextField(blank=True, default="", db_default="", help_text="For the owner of the site.")
-    fix = models.TextField(blank=True)
-    how_to_fix: models.JSONField[StoredFix, StoredFix] = models.JSONField(
-        default=no_fix, db_default=Value({"text": "", "snippets": []}, models.JSONField())
-    )
-    pages_affected = models.PositiveIntegerField()
-    critical_pages = models.PositiveIntegerField(default=0, help_text="Pages on which it is a critical failure.")
-    held_pages = models.PositiveIntegerField(default=0, help_text="Pages whose score a cap lowers that counts it.")
-    points = models.FloatField(help_text="Sum over the pages of the points that fixing the finding gains.")
-    later = models.FloatField(default=0, help_text="The same if no cap applied.")
-    told_by = models.CharField(
-        max_length=80,
-        blank=True,
-        default="",
-        db_default="",
-        help_text="The check of another type that tells the same on all of its pages.",
-    )
-    samples: models.JSONField[list[SamplePage], list[SamplePage]] = models.JSONField(
-        default=list, help_text="The first pages on which it is worst: {url, scan_id}."
-    )
-
-    class Meta:
-        constraints = [models.UniqueConstraint(fields=["audit", "type", "check_id"], name="audit_finding_unique")]
-
-    def __str__(self) -> str:
-        return f"{self.audit_id} {self.check_id}: {self.pages_affected} pages"
-
-    @property
-    def outcome_names(self) -> list[str]:
-        """Return the finding's outcomes with the check ID as a prefix, such as `hsts.short`."""
-        return [f"{self.check_id}.{outcome}" for outcome in self.outcomes]
-
-    @property
-    def only_outcome(self) -> str:
-        """Return the outcome if it is the same on all pages, else an empty string, which no mute matches."""
-        return self.outcome if self.outcomes == [self.outcome] else ""
-
-
-class AuditPlace(models.Model):
-    """Place of a finding, with the number of pages that have it."""
-
-    # Maximum number of places per finding, because every page may have new ones. The places of one page may exceed
-    # the limit. Places that are already stored are still counted.
-    MOST = 500
-
-    id = models.BigAutoField(primary_key=True)
-    finding = models.ForeignKey(AuditFinding, on_delete=models.CASCADE, related_name="places", db_index=False)
-    fingerprint = models.CharField(max_length=64)
-    place = models.TextField(blank=True, help_text="In the words of the first page; empty for the page as a whole.")
-    pages_affected = models.PositiveIntegerField()
-    samples: models.JSONField[list[SamplePage], list[SamplePage]] = models.JSONField(
-        default=list, help_text="The first pages with it: {url, scan_id}."
-    )
-
-    class Meta:
-        constraints = [models.UniqueConstraint(fields=["finding", "fingerprint"], name="audit_place_unique")]
-
-    def __str__(self) -> str:
-        return f"{self.finding_id} {self.fingerprint}: {self.pages_affected} pages"
