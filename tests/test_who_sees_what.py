@@ -759,9 +759,9 @@ def test_routes_answer_people_as_expected(world: World, method: str) -> None:
 
 # A route for each task of the table on the members page, and the method that does it. No route only appoints owners.
 ROUTES_OF_TASKS = {
-    "See scans, reports, sites, monitors, lists, assessments and webhooks": ("webhooks/", "get"),
+    "See scans, reports, sites, monitors, lists, journeys, assessments and webhooks": ("webhooks/", "get"),
     "Start, repeat and cancel scans and audits": ("scans/<str:scan_id>/cancel", "post"),
-    "Create, change and delete monitors, lists, assessments and badges": ("monitors/<str:monitor_id>/edit", "post"),
+    "Create, change and delete monitors, lists, journeys, assessments and badges": ("monitors/<str:monitor_id>/edit", "post"),
     "Share reports, and mute findings": ("mutes/<str:mute_id>/end", "post"),
     "Create, test and delete webhooks": ("webhooks/<str:webhook_id>/test", "post"),
     "Create and revoke API keys": ("keys/<str:key_id>/revoke", "post"),
