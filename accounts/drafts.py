@@ -28,7 +28,7 @@ MAX_DRAFTS_PER_HOUR = 20
 # These fields are never stored: passwords, credentials, and fields that protect the form.
 UNSAVED_FIELDS = frozenset({FIELD, "csrfmiddlewaretoken", "headers", "cookies", "username", "password"})
 # Forms with fields of any number for secrets begin their names with this.
-SECRET_PREFIX = "secret-"
+SECRET_PREFIX = "secret-"  # noqa: S105  the name of a field
 
 
 def is_saved(name: str) -> bool:

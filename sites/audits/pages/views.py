@@ -91,7 +91,8 @@ def audit(request: HttpRequest, visible: VisibleAudit) -> HttpResponse:
         "left_out": audit_page.count_left_out_pages(audit_row),
         "labels": [label for _, label in Scan.Type.choices],
     }
-    context["storyboard"] = storyboard(audit_row, context["compared"]) if is_journey else None
+    if is_journey:
+        context["storyboard"] = storyboard(audit_row, context["compared"])
     if shows_steps:
         return render(request, "sites/audits/steps.html", context)
     if shows_pages:
@@ -236,5 +237,6 @@ def _context(request: HttpRequest, visible: VisibleAudit) -> dict[str, Any]:
         "base_url": settings.BASE_URL,
         "formats": {ending: FORMATS[ending] for ending in exports.WRITERS},
         "is_fragment": False,
+        "storyboard": None,
         "has_conformance": has_conformance(audit_row),
     }

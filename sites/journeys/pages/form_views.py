@@ -100,7 +100,7 @@ def journey_edit(request: MemberRequest, journey_id: str) -> HttpResponse:
         read = carried_journey(member, row.id, request.POST["carried"])
     if read is None:
         return _too_old(request, row)
-    form = JourneyForm(request.POST, read=read, stored=row.secret_names)
+    form = JourneyForm(request.POST, read=read, current=row)
 
     def change() -> HttpResponse:
         was_proven = row.proven_at is not None
@@ -147,7 +147,7 @@ def _preview(request: MemberRequest, row: Journey | None) -> HttpResponse:
         initial |= initial_values_of(row)
     else:
         initial["name"] = name_of_host(read) if read.journey.title == NO_TITLE else read.journey.title
-    settings = JourneyForm(read=read, stored=row.secret_names if row else (), initial=initial)
+    settings = JourneyForm(read=read, current=row, initial=initial)
     return _settings_page(request, settings, row, text=source.text, start=form["start"].value() or "", is_preview=True)
 
 
@@ -174,7 +174,7 @@ def _stored_form(request: MemberRequest, row: Journey) -> JourneyForm:
     """
     read = ReadJourney(row.steps)
     initial = initial_values_of(row) | {"carried": carry(request.membership, row.id, read)}
-    return JourneyForm(read=read, stored=row.secret_names, initial=initial)
+    return JourneyForm(read=read, current=row, initial=initial)
 
 
 def _draft_page(request: MemberRequest, draft: QueryDict, row: Journey | None) -> HttpResponse:
@@ -185,7 +185,7 @@ def _draft_page(request: MemberRequest, draft: QueryDict, row: Journey | None) -
         read = ReadJourney(row.steps)
     if read is None:
         return _too_old(request, row)
-    form = JourneyForm(draft, read=read, stored=row.secret_names if row else ())
+    form = JourneyForm(draft, read=read, current=row)
     return _settings_page(request, form, row)
 
 
@@ -198,12 +198,14 @@ def _source_page(
     request: MemberRequest, form: SourceForm, row: Journey | None, status: int = 200, **context: Any
 ) -> HttpResponse:
     examples = dict.fromkeys(verb.example for verb in VERBS.values())
-    context = {"section": "journeys", "form": form, "journey": row, "examples": list(examples), **context}
+    defaults = {"problem": "", "lines": (), "examples": list(examples)}
+    context = {"section": "journeys", "form": form, "journey": row, **defaults, **context}
     return render(request, "sites/journeys/source.html", context, status=status)
 
 
 def _settings_page(
     request: MemberRequest, form: JourneyForm, row: Journey | None, status: int = 200, **context: Any
 ) -> HttpResponse:
-    context = {"section": "journeys", "form": form, "journey": row, **context}
+    defaults = {"is_preview": False, "text": "", "start": ""}
+    context = {"section": "journeys", "form": form, "journey": row, **defaults, **context}
     return render(request, "sites/journeys/form.html", context, status=status)

@@ -26,7 +26,7 @@ from sites.models import Journey
 from sites.models.journey import MAX_NAME_LENGTH
 from sites.pages.forms import HINTS, NONE_CHOSEN, NOT_STORED, SecretField, ViewingForm, viewing_values_of
 from website_scan.journeys import rules
-from website_scan.journeys.journey import MAX_STATES, Judge, StateRule, Step
+from website_scan.journeys.journey import MAX_STATES, Judge, Navigate, StateRule, Step
 from website_scan.journeys.journey import Journey as Steps
 from website_scan.journeys.passwords import ReadJourney
 from website_scan.journeys.planned import planned_states
@@ -77,7 +77,7 @@ class _StepWithStates:
 class JourneyForm(ViewingForm, IdempotentForm):
     """Form for creating or changing a journey.
 
-    `read` are its steps. `stored` are the names of the secrets that have a value.
+    `read` are its steps, and `current` is the stored journey, if it exists.
     """
 
     noun = "journey"
@@ -117,10 +117,11 @@ class JourneyForm(ViewingForm, IdempotentForm):
         data: Any = None,
         *,
         read: ReadJourney,
-        stored: Sequence[str] = (),
+        current: Journey | None = None,
         initial: Mapping[str, Any] | None = None,
     ) -> None:
-        self.read, self.stored = read, stored
+        self.read, self.current = read, current
+        self.stored = current.secret_names if current else []
         self._rows = _steps_with_states(read.journey)
         journey = read.journey
         values: dict[str, Any] = {"judge": str(journey.rule), "hosts": "\n".join(journey.identity_providers)}
@@ -137,7 +138,7 @@ class JourneyForm(ViewingForm, IdempotentForm):
         for name in journey.secret_names:
             widget = forms.PasswordInput(attrs=NOT_STORED | {"autocomplete": "new-password"})
             self.fields[f"{SECRET}{name}"] = SecretField(name, widget)
-            if name in stored:
+            if name in self.stored:
                 self.fields[f"{FORGET}{name}"] = forms.BooleanField(label=f"Delete the value of {name}", required=False)
 
     @property
@@ -228,7 +229,8 @@ class JourneyForm(ViewingForm, IdempotentForm):
                 steps.append(Judge(name=state, line=row.step.line))
             steps += row.states[1:]
         journey = rules.checked_journey(name, steps, StateRule(values["judge"]), values["hosts"])
-        refuse_foreign_steps(journey, scan_policy(), "steps")
+        if self.current is None or _hosts_of(journey) != _hosts_of(self.current.steps):
+            refuse_foreign_steps(journey, scan_policy(), "steps")
         columns: dict[str, Any] = {
             "name": name,
             "types": [str(type) for type in types_of(values["type"])],
@@ -245,6 +247,12 @@ class JourneyForm(ViewingForm, IdempotentForm):
             elif values.get(f"{FORGET}{name}"):
                 secrets[name] = None
         return secrets
+
+
+def _hosts_of(journey: Steps) -> tuple[set[str], set[str]]:
+    """Return the addresses that a journey opens, and its places of log-in."""
+    opened = {step.url for step in journey.steps if isinstance(step, Navigate)}
+    return opened, set(journey.identity_providers)
 
 
 def _steps_with_states(journey: Steps) -> list[_StepWithStates]:
