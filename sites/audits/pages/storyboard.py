@@ -13,6 +13,8 @@ from django.urls import reverse
 from scans.models import Scan, path_of, report_path
 from sites.audits.pages.since import AuditComparison, NamedFinding
 from sites.models import Audit, AuditFinding, AuditPage, JourneyStep
+from website_scan.journeys.journey import Judge
+from website_scan.journeys.words import step_in_words
 
 LABELS = dict(Scan.Type.choices)
 MAX_NEW = 3
@@ -110,12 +112,30 @@ def storyboard(audit: Audit, compared: AuditComparison | None) -> Storyboard:
     pages = [page for page in audit.pages.order_by("position") if page.state or page.results]
     before = _pages_before(compared)
     new = _new_by_state(audit, compared)
-    states = [_state_card(page, before.get((page.state, page.url)), pictures, new) for page in pages]
+    acting = _acting_steps(steps, pages)
+    states = [_state_card(page, before.get((page.state, page.url)), pictures, acting, new) for page in pages]
     states_by_step: dict[int, list[str]] = {}
     for page in pages:
         if page.state and page.step is not None:
-            states_by_step.setdefault(page.step, []).append(page.state)
-    return Storyboard(states, [_step_card(step, pictures, states_by_step) for step in steps])
+            states_by_step.setdefault(acting.get(page.step, page.step), []).append(page.state)
+    cards = [_step_card(step, pictures, states_by_step) for step in steps if acting[step.position] == step.position]
+    return Storyboard(states, cards)
+
+
+def _acting_steps(steps: Sequence[JourneyStep], pages: Sequence[AuditPage]) -> dict[int, int]:
+    """Return the position of the last step that did something, by the position of each step.
+
+    A step that only judges the page belongs to the step before.
+    """
+    states = {page.step: page.state for page in pages}
+    acting: dict[int, int] = {}
+    last = 0
+    for step in steps:
+        state = states.get(step.position)
+        if not state or step.text != step_in_words(Judge(name=state)):
+            last = step.position
+        acting[step.position] = last
+    return acting
 
 
 def _picture(audit: Audit, step: JourneyStep) -> StepPicture:
@@ -126,17 +146,16 @@ def _state_card(
     page: AuditPage,
     before: AuditPage | None,
     pictures: Mapping[int, StepPicture],
+    acting: Mapping[int, int],
     new: Mapping[str, list[NamedFinding]],
 ) -> StateCard:
-    step = page.step
-    # The step that only judges has no picture, because the page is as it was after the step before.
-    shown = next((pictures[at] for at in range(step, -1, -1) if at in pictures), None) if step is not None else None
+    step = None if page.step is None else acting.get(page.step, page.step)
     findings = new.get(page.state, [])
     return StateCard(
         name=page.state,
         path=path_of(page.url),
         step=None if step is None else step + 1,
-        picture=shown,
+        picture=None if step is None else pictures.get(step),
         grades=tuple(_grade(type, page, before) for type in Scan.Type.values if type in page.results),
         new=tuple(findings[:MAX_NEW]),
         more_new=max(0, len(findings) - MAX_NEW),

@@ -70,6 +70,7 @@ class SecretRow:
 
 @dataclass(frozen=True, slots=True)
 class _StepWithStates:
+    number: int
     step: Step
     states: tuple[Judge, ...]
 
@@ -128,9 +129,9 @@ class JourneyForm(ViewingForm, IdempotentForm):
         for number, row in enumerate(self._rows):
             values[f"{STATE}{number}"] = row.states[0].name if row.states else ""
         super().__init__(data, initial=values | dict(initial or {}))
-        for number, _ in enumerate(self._rows):
+        for number, row in enumerate(self._rows):
             self.fields[f"{STATE}{number}"] = forms.CharField(
-                label=f"State after step {number + 1}",
+                label=f"State after step {row.number}",
                 required=False,
                 max_length=rules.MAX_STATE_NAME_CHARACTERS,
                 widget=forms.TextInput(attrs={"autocomplete": "off"}),
@@ -146,7 +147,7 @@ class JourneyForm(ViewingForm, IdempotentForm):
         """Return the steps in words. States are in the row of the step before."""
         return [
             StepRow(
-                number + 1,
+                row.number,
                 row.step.line,
                 step_in_words(row.step),
                 self[f"{STATE}{number}"],
@@ -258,12 +259,12 @@ def _hosts_of(journey: Steps) -> tuple[set[str], set[str]]:
 def _steps_with_states(journey: Steps) -> list[_StepWithStates]:
     """Return the steps that act, with the states that are judged after them."""
     rows: list[_StepWithStates] = []
-    for step in journey.steps:
+    for number, step in enumerate(journey.steps, 1):
         if isinstance(step, Judge):
             # The first step is never a state, because a journey begins with an address.
             rows[-1] = replace(rows[-1], states=(*rows[-1].states, step))
         else:
-            rows.append(_StepWithStates(step, ()))
+            rows.append(_StepWithStates(number, step, ()))
     return rows
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 
 from accounts import access
 from infrastructure.web import keyset
@@ -53,10 +53,11 @@ class RunRow:
 
 @dataclass(frozen=True, slots=True)
 class JourneyRow:
-    """Journey with its latest run, if it has one."""
+    """Journey with its latest run, and the latest one that has ended, if there are any."""
 
     journey: Journey
     run: RunRow | None
+    ended: RunRow | None
     missing_secrets: int
 
 
@@ -87,14 +88,17 @@ class RunList:
 
 
 def journey_list(organization_id: int, query: Mapping[str, str], *, used: int, most: int) -> JourneyList:
-    """Return a page of the organization's journeys, newest first, with their latest runs, in two queries."""
+    """Return a page of the organization's journeys, newest first, with their latest runs, in three queries."""
     text = query.get("q", "").replace("\0", "").strip()[:MAX_TEXT]
     rows = access.rows(Journey, organization_id)
     if text:
         rows = rows.filter(Q(name__icontains=text) | Q(start_url__icontains=text))
     page = keyset.by_time([rows], query, size=JOURNEYS_PER_PAGE, filters={"q": text} if text else {})
-    runs = _latest_runs(organization_id, page.rows)
-    journeys = [JourneyRow(row, runs.get(row.id), len(row.missing_secrets)) for row in page.rows]
+    ended, running = _latest_runs(organization_id, page.rows)
+    journeys = [
+        JourneyRow(row, running.get(row.id) or ended.get(row.id), ended.get(row.id), len(row.missing_secrets))
+        for row in page.rows
+    ]
     return JourneyList(journeys, page.previous, page.next, text, used, most, type_labels())
 
 
@@ -122,8 +126,13 @@ def type_labels() -> tuple[str, ...]:
     return tuple(str(label) for _, label in Scan.Type.choices)
 
 
-def _latest_runs(organization_id: int, journeys: Iterable[Journey]) -> dict[str, RunRow]:
-    ids = [journey.id for journey in journeys]
-    audits = access.rows(Audit, organization_id).filter(journey__in=ids)
+def _latest_runs(organization_id: int, journeys: Iterable[Journey]) -> tuple[dict[str, RunRow], dict[str, RunRow]]:
+    """Return the latest ended run and the latest running one by the ID of the journey, without expired ones."""
+    audits = access.rows(Audit, organization_id).filter(journey__in=[journey.id for journey in journeys])
+    ended = Q(status__in=Audit.FINAL)
+    return _latest(audits.filter(ended)), _latest(audits.exclude(ended))
+
+
+def _latest(audits: QuerySet[Audit]) -> dict[str, RunRow]:
     latest = audits.order_by("journey_id", "-created_at", "-id").distinct("journey_id")
-    return {str(audit.journey_id): run_row(audit) for audit in latest if audit.is_kept} if ids else {}
+    return {str(audit.journey_id): run_row(audit) for audit in latest if audit.is_kept}

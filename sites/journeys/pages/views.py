@@ -20,14 +20,13 @@ from accounts.submissions import refuse_over_rate_or_in_maintenance
 from infrastructure.api.errors import NotFound
 from sites.journeys import services
 from sites.journeys.pages import lists
-from sites.journeys.pages.page import secret_states, step_lines
+from sites.journeys.pages.page import judged_in_words, secret_states, step_lines
 from sites.journeys.pages.sources import pretty_json
 from sites.journeys.schemas import proof_of
 from sites.models import Journey
 from sites.resources import JOURNEY
 from website_scan.errors import Refusal
 from website_scan.journeys.planned import planned_states
-from website_scan.journeys.words import states_in_words
 from website_scan.report.references import safe_link
 
 Role = Membership.Role
@@ -135,7 +134,7 @@ def _page(request: MemberRequest, row: Journey, problems: Sequence[str] = ()) ->
         "journey": row,
         "link": safe_link(row.start_url),
         "steps": step_lines(steps),
-        "judged": states_in_words(steps),
+        "judged": judged_in_words(steps),
         "planned": planned,
         "planned_scans": planned * len(row.types),
         "secrets": secret_states(row, steps),
