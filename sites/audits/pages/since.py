@@ -40,7 +40,7 @@ RULES_SQL = """
     FROM sites_auditpage AS page
     JOIN scans_scan AS scan ON scan.audit_page_id = page.id
     LEFT JOIN reports_report AS report ON report.scan_id = scan.id
-    WHERE page.audit_id = ANY(%(audits)s) AND page.position = 0
+    WHERE page.audit_id = ANY(%(audits)s) AND (page.position = 0 OR page.state <> '')
         AND scan.organization_id = %(organization)s AND scan.status = ANY(%(reported)s)
 """
 # Selects the checks that could not run in at least one scan, which are neither fixed nor new.
@@ -226,7 +226,7 @@ def _previous_audit(audit: Audit) -> tuple[Audit, FindingTitles] | None:
 
 
 def _rules(organization_id: int, audit_ids: Sequence[str]) -> dict[str, dict[str, Rules]]:
-    """Return the `Rules` of each audit's first page, by audit ID and scan type."""
+    """Return the `Rules` of each audit's first page, or of the states of a journey, by audit ID and scan type."""
     rules: dict[str, dict[str, Rules]] = {audit_id: {} for audit_id in audit_ids}
     rows = access.fetch_rows(
         RULES_SQL, organization_id, audits=audit_ids, reported=[str(status) for status in Scan.REPORTED]

@@ -121,11 +121,11 @@ def worker() -> Iterator[None]:
 @pytest.mark.django_db(transaction=True, serialized_rollback=True)
 def test_second_run_of_an_example_shows_new_faults_and_pictures(home: Member, worker: None) -> None:
     example = EXAMPLES["account"]
-    routes = example.make(is_faulty=False)
-    with Site(routes) as site:
+
+    with Site(example.make(is_faulty=False)) as site:
         journey = make_journey(home, site.url, example_steps("account"), example.secrets)
         run(journey)
-        routes.update(example.make(is_faulty=True))
+        site.routes.update(example.make(is_faulty=True))
         audit = run(journey)
     client = browser_of(home)
     response = client.get(f"/audit/{audit.id}")

@@ -11,7 +11,7 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django import Settings
 
-from accounts.models import Membership
+from accounts.models import Membership, Tier
 from sites.journeys import proof
 from sites.models import Audit, Journey
 from tests.factories import Member, person_of
@@ -44,12 +44,13 @@ def test_empty_list_explains_journeys_and_offers_both_ways(client: Client, home:
 
 
 def test_list_shows_control_missing_secrets_and_the_limit(client: Client, home: Member) -> None:
+    Tier.objects.filter(name=home.organization.tier_id).update(journeys=2)
     make_journey(home, name="Ready")
     make_journey(home, name="Open", secrets={}, is_proven=False)
     text = text_of(client.get(LIST))
     assert "Ready https://shop.example.com/login Proven" in text
     assert "Open https://shop.example.com/login 2 secrets missing Not proven" in text
-    assert "2 of 1 journey in your plan are used." in text
+    assert "2 of 2 journeys in your plan are used." in text
 
 
 def test_list_finds_journeys_by_name_and_address(client: Client, home: Member) -> None:
