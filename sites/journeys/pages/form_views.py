@@ -38,6 +38,7 @@ from website_scan.journeys.journey import JourneyRefused
 from website_scan.journeys.json_steps import MAX_RECORDING_BYTES
 from website_scan.journeys.passwords import ReadJourney
 from website_scan.journeys.short_form import VERBS
+from website_scan.journeys.short_form_text import short_form_of
 
 Role = Membership.Role
 TOO_OLD = "The preview is too old, or belongs to another form. Send the steps again."
@@ -125,7 +126,9 @@ def journey_steps(request: MemberRequest, journey_id: str) -> HttpResponse:
     row = find(request, journey_id)
     if request.method == "POST":
         return _preview(request, row)
-    return _source_page(request, SourceForm(initial={"start": row.start_url}), row)
+    text = short_form_of(row.steps)
+    form = SourceForm(initial={"start": row.start_url, "steps": text or ""})
+    return _source_page(request, form, row, is_only_recording=text is None)
 
 
 def _preview(request: MemberRequest, row: Journey | None) -> HttpResponse:
@@ -198,7 +201,7 @@ def _source_page(
     request: MemberRequest, form: SourceForm, row: Journey | None, status: int = 200, **context: Any
 ) -> HttpResponse:
     examples = dict.fromkeys(verb.example for verb in VERBS.values())
-    defaults = {"problem": "", "lines": (), "examples": list(examples)}
+    defaults = {"problem": "", "lines": (), "examples": list(examples), "is_only_recording": False}
     context = {"section": "journeys", "form": form, "journey": row, **defaults, **context}
     return render(request, "sites/journeys/source.html", context, status=status)
 

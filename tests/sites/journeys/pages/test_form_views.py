@@ -16,6 +16,7 @@ from tests.page_reading import browser_of, page_of, strings, text_of
 from tests.responses import ClientResponse
 from tests.sites.journeys.cast import make_journey
 from website_scan.journeys.recordings import recording_of
+from website_scan.journeys.short_form import read_short_form
 
 NEW = "/o/home/journeys/new"
 PASSWORD = "Correct-horse-7"
@@ -221,3 +222,19 @@ def test_secrets_are_in_no_draft(client: Client, home: Member) -> None:
     response = client.get(path)
     assert fields_of(response)["name"] == "Draft"
     assert "another-9" not in response.content.decode()
+
+
+def test_written_steps_can_be_edited_as_text(client: Client, home: Member) -> None:
+    journey = make_journey(home)
+    path = f"/o/home/journeys/{journey.id}/steps"
+    text = page_of(client.get(path)).xpath("string(//textarea[@name='steps'])")
+    assert "click button “Sign in”" in text
+    assert read_short_form(text, title="Journey").journey.steps == journey.steps.steps
+
+
+def test_steps_of_a_recording_are_offered_as_a_download(client: Client, home: Member) -> None:
+    client.post(NEW, fields_of(upload(client, json.dumps(RECORDING, indent=2).encode())))
+    path = f"/o/home/journeys/{Journey.objects.get().id}"
+    response = client.get(f"{path}/steps")
+    assert "cannot be written as text" in text_of(response)
+    assert f"{path}/recording.json" in strings(page_of(response), "//a/@href")
