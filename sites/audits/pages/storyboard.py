@@ -109,17 +109,24 @@ def storyboard(audit: Audit, compared: AuditComparison | None) -> Storyboard:
     steps = list(JourneyStep.objects.filter(audit=audit).defer("picture").order_by("position"))
     # Only steps with a picture have its size.
     pictures = {step.position: _picture(audit, step) for step in steps if step.width}
-    pages = [page for page in audit.pages.order_by("position") if page.state or page.results]
+    # A run that judged nothing has one page without a state.
+    pages = list(audit.pages.exclude(state="").order_by("position"))
     before = _pages_before(compared)
     new = _new_by_state(audit, compared)
     acting = _acting_steps(steps, pages)
     states = [_state_card(page, before.get((page.state, page.url)), pictures, acting, new) for page in pages]
     states_by_step: dict[int, list[str]] = {}
     for page in pages:
-        if page.state and page.step is not None:
+        if page.step is not None:
             states_by_step.setdefault(acting.get(page.step, page.step), []).append(page.state)
     cards = [_step_card(step, pictures, states_by_step) for step in steps if acting[step.position] == step.position]
     return Storyboard(states, cards)
+
+
+def picture_of_step(audit: Audit, position: int) -> bytes | memoryview | None:
+    """Return the picture of the screen after a step, or None if there is none."""
+    steps = JourneyStep.objects.filter(audit=audit, position=position)
+    return steps.values_list("picture", flat=True).first()
 
 
 def _acting_steps(steps: Sequence[JourneyStep], pages: Sequence[AuditPage]) -> dict[int, int]:

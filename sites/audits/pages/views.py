@@ -35,9 +35,9 @@ from sites.audits.pages.conformance import page_of_audit
 from sites.audits.pages.developer_text import developer_text_of
 from sites.audits.pages.preview import card_address, card_of, preview_of, preview_sentence
 from sites.audits.pages.since import compare_with_previous_audit
-from sites.audits.pages.storyboard import storyboard
+from sites.audits.pages.storyboard import picture_of_step, storyboard
 from sites.audits.visibility import VisibleAudit, find_visible_audit, set_sharing
-from sites.models import Audit, JourneyStep
+from sites.models import Audit
 from website_scan.report.exports import FORMATS
 from website_scan.report.references import safe_link
 from website_scan.timestamps import timestamp
@@ -185,8 +185,7 @@ def card(request: HttpRequest, visible: VisibleAudit, digest: str) -> HttpRespon
 @_require_visible
 def step_picture(request: HttpRequest, visible: VisibleAudit, number: int) -> HttpResponse:
     """Return the picture of the screen after a step of a journey, numbered from 0."""
-    steps = JourneyStep.objects.filter(audit=visible.audit, position=number)
-    picture = steps.values_list("picture", flat=True).first() if visible.audit.is_kept else None
+    picture = picture_of_step(visible.audit, number) if visible.audit.is_kept else None
     if picture is None:
         return _not_found(request)
     return picture_response(request, f"{visible.audit.id}-{number}", picture, "image/webp")
