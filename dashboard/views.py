@@ -160,8 +160,13 @@ def scan_new(request: MemberRequest) -> HttpResponse:
 @known
 @session_suffices("the organization's own work, which all members see")
 def scan_again(request: MemberRequest, scan_id: str) -> HttpResponse:
-    """Start a new scan with an earlier scan's page, type, credentials, widths and colour scheme."""
+    """Start a new scan with an earlier scan's page, type, credentials, widths and colour scheme.
+
+    States of journeys are only reached by another run.
+    """
     scan = _find_scan(request, scan_id)
+    if scan.is_of_journey and scan.audit_page is not None:
+        return _start_again(request, scan.audit_page.audit)
     caller = member_caller(request.membership)
     try:
         refuse_over_rate_or_in_maintenance(request)
@@ -180,7 +185,10 @@ def scan_again(request: MemberRequest, scan_id: str) -> HttpResponse:
 @session_suffices("the organization's own work, which all members see")
 def audit_again(request: MemberRequest, audit_id: str) -> HttpResponse:
     """Start a new audit with an earlier audit's types and its pages or site, or another run of its journey."""
-    audit = _find_audit(request, audit_id)
+    return _start_again(request, _find_audit(request, audit_id))
+
+
+def _start_again(request: MemberRequest, audit: Audit) -> HttpResponse:
     try:
         new_audit_id = _run_again(request, audit) if audit.journey_id else start_again(request, audit).audit_id
     except NotFound:

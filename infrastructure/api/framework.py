@@ -26,6 +26,7 @@ TAGS = {
     "Maintenance": "Hold the alerts of monitors while you work on a site.",
     "Lists": "Judge hundreds or thousands of sites together, and see their common problems.",
     "Assessments": "Let people test a sample of pages by success criterion, with the automatic results beside theirs.",
+    "Journeys": "Judge pages behind a log-in, a click or a form by the steps that lead to them.",
     "Mutes": "Set findings aside that you have decided to live with.",
     "Badges": "Show the grade of a page on another site.",
     "Webhooks": "Be notified when a scan, an audit or a run has ended, and see the deliveries.",

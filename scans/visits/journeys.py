@@ -17,9 +17,9 @@ from website_scan.result import Progress
 if TYPE_CHECKING:
     from website_scan.browser.warm import WarmBrowser
 
-# After the steps, the checks of all states need time.
-MAX_JUDGING_S = 60.0
-TIME_LIMIT_S = MAX_DURATION_S + MAX_JUDGING_S
+# Before the steps, the proof of control and the start of the browser need time. After the steps, the checks do.
+MAX_PREPARING_S, MAX_JUDGING_S = 30.0, 60.0
+TIME_LIMIT_S = MAX_DURATION_S + MAX_PREPARING_S + MAX_JUDGING_S
 
 # Stores the results of a visit in one transaction, given its CPU time in seconds. Returns False if the claim was lost.
 Finish = Callable[[float | None], bool]

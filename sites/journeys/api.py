@@ -206,8 +206,8 @@ class JourneyRuns(ApiView):
             e400="`URL_NOT_REACHABLE` or `INVALID_URL`: the start cannot be opened.",
             e403=BLOCKED,
             e404=NOT_FOUND,
-            e409="`JOURNEY_NOT_PROVEN`: prove that you control the site. `SECRET_MISSING`: a secret has no value. "
-            "`BROWSER_MISSING`: the service has no browser. `IDEMPOTENCY_CONFLICT`: a request with this key is still "
+            e409="`JOURNEY_NOT_PROVEN`: prove that you control the site. `MISSING_SECRET`: a secret has no value. "
+            "`MISSING_BROWSER`: the service has no browser. `IDEMPOTENCY_CONFLICT`: a request with this key is still "
             "in progress.",
             e422="`IDEMPOTENCY_MISMATCH`: the key was used for another journey.",
             e429="`RATE_LIMITED`, `QUOTA_EXCEEDED`, or `CONCURRENT_LIMIT`: too many audits are in progress.",

@@ -15,10 +15,10 @@ from sites.models import Audit, Journey
 from website_scan.browser.devices import device_of_width
 from website_scan.browser.journey.request import WalkRequest
 from website_scan.browser.journey.result import Walk
-from website_scan.browser.visit import BrowserFailed, Part
+from website_scan.browser.visit import BrowserFailed, Part, parts_for_scan_types
 from website_scan.findings import ScanType
+from website_scan.journeys.journey import MAX_DURATION_S, JourneyRefused
 from website_scan.journeys.journey import Journey as Steps
-from website_scan.journeys.journey import JourneyRefused
 from website_scan.net.budget import MIB, Limits
 from website_scan.result import Progress, ScanError
 from website_scan.states import judge_states
@@ -28,6 +28,7 @@ logger = logging.getLogger(__name__)
 JOURNEY_FAILED, JOURNEY_NOT_PROVEN = "JOURNEY_FAILED", "JOURNEY_NOT_PROVEN"
 # A journey loads several pages through one proxy.
 PROXY_LIMITS = Limits(requests=3_000, requests_per_host=2_000, total_bytes=300 * MIB)
+MIN_JUDGING_S = 10.0
 # Percentages of the progress at which the steps begin, and at which they are done.
 STEPS_BEGIN, STEPS_DONE = 5, 85
 DELETED = "The journey was deleted before its run began."
@@ -63,7 +64,9 @@ def _run(visit: JourneyVisit, journey: Journey | None) -> RunOutcome:
     walk = _walk(visit, journey, steps)
     visit.report_progress(Progress(STEPS_DONE, "checking", {}))
     policy, types = visit.network.policy, visit.claim.types
-    states = judge_states(steps, walk, types, policy, visit.claim.viewing, time_limit_s=MAX_JUDGING_S)
+    # The walk has left at least this time, unless the browser has hung.
+    limit_s = max(MIN_JUDGING_S, visit.network.remaining_s)
+    states = judge_states(steps, walk, types, policy, visit.claim.viewing, time_limit_s=limit_s)
     return RunOutcome(
         states=states,
         steps=tuple(zip(steps.steps, walk.steps, strict=True)),
@@ -110,6 +113,7 @@ def _walk(visit: JourneyVisit, journey: Journey, steps: Steps) -> Walk:
                 user_agent=visit.network.policy.user_agent,
                 allowed=allowed_addresses(journey),
                 secrets=secrets,
+                time_limit_s=min(MAX_DURATION_S, visit.network.remaining_s - MAX_JUDGING_S),
                 parts=_parts(visit.claim.types),
                 axe_devices=tuple(map(device_of_width, viewing.widths)) if viewing else (),
                 color_scheme=viewing.color_scheme if viewing else "light",
@@ -124,9 +128,4 @@ def _walk(visit: JourneyVisit, journey: Journey, steps: Steps) -> Walk:
 
 def _parts(types: tuple[ScanType, ...]) -> frozenset[Part]:
     """Return the evidence that checks of these types need. The layout contains the document of a state."""
-    parts = {Part.LAYOUT}
-    if ScanType.ACCESSIBILITY in types:
-        parts.add(Part.AXE)
-    if ScanType.PERFORMANCE in types:
-        parts.add(Part.MACHINE_SPEED)
-    return frozenset(parts)
+    return parts_for_scan_types(types) | {Part.LAYOUT}

@@ -53,17 +53,17 @@ class JourneyLimit(Refusal):
     status = 409
 
 
-class SecretMissing(Refusal):
+class MissingSecret(Refusal):
     """Raised for a run of a journey whose steps use a secret without a value."""
 
-    code = "SECRET_MISSING"
+    code = "MISSING_SECRET"
     status = 409
 
 
-class BrowserMissing(Refusal):
+class MissingBrowser(Refusal):
     """Raised for a run of a journey where no browser executes it."""
 
-    code = "BROWSER_MISSING"
+    code = "MISSING_BROWSER"
     status = 409
 
 
@@ -235,7 +235,7 @@ def start_run(journey: Journey, organization: Organization, **columns: Any) -> A
 
     `columns` are further columns of the audit. The caller has locked the organization, and dispatches the page after
     the transaction. The scans of all planned states are reserved then; the worker refunds those of other states. Raises
-    ControlNotProven, BrowserMissing, SecretMissing, and InvalidUrl or Blocked for the start.
+    ControlNotProven, MissingBrowser, MissingSecret, and InvalidUrl or Blocked for the start.
     """
     refuse_unready(journey)
     target = parse_target(journey.start_url, scan_policy())
@@ -250,13 +250,13 @@ def start_run(journey: Journey, organization: Organization, **columns: Any) -> A
 
 
 def refuse_unready(journey: Journey) -> None:
-    """Raise ControlNotProven, BrowserMissing or SecretMissing if the journey cannot run."""
+    """Raise ControlNotProven, MissingBrowser or MissingSecret if the journey cannot run."""
     if journey.proven_at is None:
         raise proof.ControlNotProven(
             f"The organization has not proven that it controls {journey.site}. Publish the token of the journey, and "
             "check the proof."
         )
     if settings.SCAN_BROWSER == "off":
-        raise BrowserMissing("Journeys need a browser, and this service has none: SCAN_BROWSER is off.")
+        raise MissingBrowser("Journeys need a browser, and this service has none: SCAN_BROWSER is off.")
     if missing := journey.missing_secrets:
-        raise SecretMissing(f"The secret “{missing[0]}” has no value.")
+        raise MissingSecret(f"The secret “{missing[0]}” has no value.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING, Annotated, ClassVar, NotRequired, TypedDict
+from typing import Annotated, ClassVar, NotRequired, Protocol, TypedDict
 
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
@@ -22,9 +22,6 @@ from website_scan.ids import new_id
 from website_scan.json_types import Grade, ScanId, Score, component, values
 from website_scan.report_json import StoredFix
 from website_scan.scoring import mean_grade, rounded
-
-if TYPE_CHECKING:
-    from sites.models.audit_finding import AuditFinding
 
 UNFINISHED = ("queued", "discovering", "running")
 MAX_SCORE = 100
@@ -58,6 +55,15 @@ class PageResult(TypedDict):
     score: Score | None
     grade: Grade | None
     error: NotRequired[Annotated[PageError, "Why it has no score; absent if it has one."]]
+
+
+class CountedFinding(Protocol):
+    """Finding of an audit, with the points that fixing it gains, as in `AuditFinding`."""
+
+    type: str
+    held_pages: int
+    points: float
+    later: float
 
 
 class PageError(TypedDict):
@@ -257,7 +263,7 @@ class Audit(WithCredentials, WithViewing, Leased):
         """Return the number of pages that have a score for the scan type."""
         return self.totals[type]["pages"] if type in self.totals else 0
 
-    def gain(self, finding: AuditFinding) -> float:
+    def gain(self, finding: CountedFinding) -> float:
         """Return the points that the audit's score gains if the finding is fixed on all pages."""
         total = self.totals.get(finding.type)
         if not total or not total["pages"]:
@@ -267,7 +273,7 @@ class Audit(WithCredentials, WithViewing, Leased):
         value = min(fixed, MAX_SCORE) if finding.held_pages else _capped(fixed, total)
         return round(max(0.0, value - _capped(total["sum"] / total["pages"], total)), 1)
 
-    def gain_without_caps(self, finding: AuditFinding) -> float:
+    def gain_without_caps(self, finding: CountedFinding) -> float:
         """Return the points that the audit's score would gain from a fix if no cap applied."""
         judged = self.pages_judged(finding.type)
         return round(finding.later / judged, 1) if judged else 0.0

@@ -123,11 +123,12 @@ def test_limited_member_scans_own_sites_only(home: Member) -> None:
     assert f"You can scan only your own sites in Home: {OWN}." in response.content.decode()
 
 
-def test_audit_of_listed_pages_is_not_shown_to_limited_members(home: Member) -> None:
-    own, listed = make_audit(home, url=f"https://{OWN}/"), make_audit(home, kind="pages", url=f"https://{OWN}/")
+def test_audits_of_several_sites_are_not_shown_to_limited_members(home: Member) -> None:
+    own, listed, run = (make_audit(home, kind=kind, url=f"https://{OWN}/") for kind in ("page", "pages", "journey"))
     client = limited(home, OWN)
     assert client.get(f"/audit/{own.id}").status_code == 200
     assert client.get(f"/audit/{listed.id}").status_code == 404
+    assert client.get(f"/audit/{run.id}").status_code == 404
 
 
 def test_change_of_limits_takes_effect_at_the_next_request(home: Member) -> None:

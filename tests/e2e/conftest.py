@@ -7,6 +7,7 @@ import shutil
 import signal
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,6 +32,13 @@ class RunningService:
 @pytest.fixture(scope="session")
 def running() -> Iterator[RunningService]:
     """Start the service once for all tests of the xdist group `service`."""
+    with running_service() as running:
+        yield running
+
+
+@contextmanager
+def running_service(**env: str) -> Iterator[RunningService]:
+    """Start a service with a site to scan, and stop it afterwards."""
     folder = Path(tempfile.mkdtemp(prefix="wss-e2e-"))
     folder.chmod(0o755)
     port = free_port()
@@ -43,6 +51,7 @@ def running() -> Iterator[RunningService]:
             ALLOWED_HOSTS="127.0.0.1,localhost",
             METRICS_TOKEN=TOKEN,
             TRUSTED_PROXIES="127.0.0.1",
+            **env,
         )
         try:
             service.wait_for_health(90)

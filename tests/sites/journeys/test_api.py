@@ -273,11 +273,11 @@ def test_run_is_an_audit_with_one_visit_that_reserves_all_states(home: Member, l
 def test_run_is_refused_unless_the_journey_is_ready(home: Member, local: Journey, settings: Settings) -> None:
     path = f"/v1/journeys/{local.id}/runs"
     settings.SCAN_BROWSER = "off"
-    assert code_of(home.api.post(path, {})) == (409, "BROWSER_MISSING")
+    assert code_of(home.api.post(path, {})) == (409, "MISSING_BROWSER")
     settings.SCAN_BROWSER = "auto"
     home.api.patch(f"/v1/journeys/{local.id}", {"secrets": {"password": None}})
     refusal = home.api.post(path, {})
-    assert code_of(refusal) == (409, "SECRET_MISSING")
+    assert code_of(refusal) == (409, "MISSING_SECRET")
     assert refusal.json()["error"] == "The secret “password” has no value."
     Journey.objects.update(proven_at=None)
     assert code_of(home.api.post(path, {})) == (409, "JOURNEY_NOT_PROVEN")

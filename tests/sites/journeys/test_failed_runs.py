@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import psutil
 import pytest
+from django.db import connection
 from django.test import override_settings
 
 from accounts.models import MonthlyUsage
@@ -56,7 +57,7 @@ def used_scans(member: Member) -> int:
 
 
 def test_failing_step_is_reported_with_the_states_before(home: Member) -> None:
-    with Site(two_pages(link="Go on")) as site:
+    with Site(two_pages(link="Nxt")) as site:
         audit = run(make_journey(home, site.url, STEPS, types=TYPES))
     assert (audit.status, audit.error_code) == (Audit.Status.PARTIAL, "JOURNEY_FAILED")
     assert audit.error_message.startswith("Step 3: ")
@@ -142,7 +143,7 @@ def test_deleted_journey_is_not_run(home: Member) -> None:
 
 
 def test_run_reserves_its_planned_states_and_refunds_the_others(home: Member) -> None:
-    with Site(two_pages(link="Go on")) as site:
+    with Site(two_pages(link="Nxt")) as site:
         audit = start(make_journey(home, site.url, STEPS, types=TYPES))
         assert used_scans(home) == 4
         cancel_audit(caller=key_caller(home.organization.id), audit_id=audit.id)
@@ -157,6 +158,7 @@ def test_run_reserves_its_planned_states_and_refunds_the_others(home: Member) ->
 def test_run_that_is_cancelled_while_it_runs_is_stored_once(home: Member) -> None:
     def cancel() -> None:
         cancel_audit(caller=key_caller(home.organization.id), audit_id=Audit.objects.get().id)
+        connection.close()
 
     with Site(two_pages(before_second=cancel)) as site:
         audit = run(make_journey(home, site.url, STEPS, types=TYPES))

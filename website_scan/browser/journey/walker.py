@@ -19,6 +19,7 @@ from website_scan.browser.journey.camera import MaskedCamera
 from website_scan.browser.journey.facts import FactReader, StepFacts
 from website_scan.browser.journey.failures import BUSY, Deadline, StepFailed
 from website_scan.browser.journey.guard import Guard
+from website_scan.browser.journey.load_recorder import LoadRecorder
 from website_scan.browser.journey.request import WalkRequest
 from website_scan.browser.journey.result import State, Walk
 from website_scan.browser.journey.secrets import SecretMask
@@ -31,7 +32,7 @@ from website_scan.browser.journey.state_evidence import (
 from website_scan.browser.journey.steps import StepRunner
 from website_scan.browser.journey.worlds import Frames, ScriptFailed
 from website_scan.browser.processes import Usage
-from website_scan.browser.visit import BrowserFailed, PageCrashed
+from website_scan.browser.visit import BrowserFailed, PageCrashed, Part
 from website_scan.journeys.journey import (
     MAX_STATES,
     MAX_STEP_TIMEOUT_S,
@@ -40,6 +41,7 @@ from website_scan.journeys.journey import (
     Hover,
     Judge,
     KeyDown,
+    Navigate,
     StateRule,
     Step,
 )
@@ -49,9 +51,15 @@ from website_scan.net.errors import BudgetExceeded
 from website_scan.urls import Url
 
 INPUT_STEPS = (Change, Click, Hover, KeyDown)
+# Requests to other sites contain many short texts by chance, for example in the name of a file.
+MIN_GUARDED_LENGTH = 6
+OPENING_STEPS = (Click, KeyDown, Navigate)
+RECORDED_PARTS = frozenset({Part.COVERAGE, Part.FILMSTRIP})
 MAX_PARTS_S = 5.0  # Time limit for each part of a step's result.
 OPEN_TIMEOUT_S = 10.0
 CLOSE_TIMEOUT_S = 5.0
+# Further time for the result of the last step, and for closing the browser context.
+WALK_GRACE_S = 2 * MAX_PARTS_S + CLOSE_TIMEOUT_S
 STATE_GRACE_S = 2.0  # Further time for the evidence of a state that has been collected.
 MAX_TITLE_CHARS = 200
 OUT_OF_TIME = "There was not enough time for all steps of the journey."
@@ -64,7 +72,7 @@ class Walker:
         self._browser = browser
         self._request = request
         self._usage = usage
-        self._mask = SecretMask(request.secrets)
+        self._mask = SecretMask(request.secrets, request.journey.start_url)
         self._meter = Meter(request.limits)
         self._product = f"Chromium {browser.version}"
         self._steps: list[StepResult] = []
@@ -75,6 +83,8 @@ class Walker:
         self._last_load: Load | None = None
         self._last_document = 0
         self._metrics: dict[str, float] = {}
+        self._recorder: LoadRecorder | None = None
+        self._recorded_from = 0  # Number of documents before the recorded step.
         self._facts = StepFacts()
         self._cookies_before_secrets: tuple[Cookie, ...] | None = None
         # True if the context has been closed, so that the browser can be used again.
@@ -142,6 +152,15 @@ class Walker:
 
     async def _walk(self, context: Context) -> str:
         await asyncio.wait_for(self._prepare(context), OPEN_TIMEOUT_S)
+        try:
+            return await self._execute_all()
+        finally:
+            # A browser can record only one trace at a time, and might be used again.
+            with contextlib.suppress(ProtocolError, TimeoutError):
+                if self._recorder is not None:
+                    await asyncio.wait_for(self._recorder.stop(), CLOSE_TIMEOUT_S)
+
+    async def _execute_all(self) -> str:
         for number, step in enumerate(self._request.journey.steps):
             if self._ends.is_over:
                 return OUT_OF_TIME
@@ -166,7 +185,8 @@ class Walker:
         credentials = self._request.credentials
         if credentials is not None and credentials.headers:
             await HeaderSender(await context.open_session(), credentials).start()
-        self._guard = Guard(await context.open_session(), self._request.allowed, self._mask, self._activity)
+        guarded = SecretMask(self._request.secrets, self._request.journey.start_url, MIN_GUARDED_LENGTH)
+        self._guard = Guard(await context.open_session(), self._request.allowed, guarded, self._activity)
         await self._guard.start(page, main_frame)
         context.on_worker = self._guard.watch_worker
         self._console = ConsoleErrors()
@@ -186,7 +206,7 @@ class Walker:
         moves = activity.moves
         keyboard, failure = None, None
         try:
-            await self._begin_step(deadline)
+            await self._begin_step(step, deadline)
             if isinstance(step, Change) and self._runner.has_secret(step):
                 self._camera.has_secrets = True
                 if self._cookies_before_secrets is None:
@@ -194,9 +214,11 @@ class Walker:
                 await deadline.run(self._guard.watch_all())
             if isinstance(step, Click):
                 keyboard = await self._read_keyboard(number, step, deadline)
+            await self._start_recorder(step, deadline)
             await self._runner.run(step, deadline)
             await self._runner.finish(step, moves, deadline)
             self._require_allowed_page()
+            await self._stop_recorder(deadline)
         except StepFailed as error:
             failure = error
         except ProtocolError as error:
@@ -226,16 +248,35 @@ class Walker:
         return replace(
             result,
             picture=picture,
-            interaction=facts.interaction,
+            interaction=None if isinstance(step, Judge) else facts.interaction,
             focus=facts.focus,
             dialogs=facts.dialogs,
             messages=facts.messages,
         )
 
-    async def _begin_step(self, deadline: Deadline) -> None:
+    async def _begin_step(self, step: Step, deadline: Deadline) -> None:
         with contextlib.suppress(ProtocolError, ScriptFailed):  # The page may be loading.
             await deadline.run(self._frames.release_handles())
-            await deadline.run((await deadline.run(self._frames.main())).call("beginStep"))
+            await deadline.run(
+                (await deadline.run(self._frames.main())).call("beginStep", isinstance(step, INPUT_STEPS))
+            )
+
+    async def _start_recorder(self, step: Step, deadline: Deadline) -> None:
+        """Record the load of the page that a step may open, if the evidence needs the recording."""
+        if isinstance(step, OPENING_STEPS) and RECORDED_PARTS & self._request.parts:
+            if self._recorder is not None:  # Nobody needs the load of a page that is not judged.
+                await deadline.run(self._recorder.stop())
+            self._recorder = LoadRecorder(self._page, self._request.parts)
+            self._recorded_from = self._activity.documents
+            await deadline.run(self._recorder.start())
+
+    async def _stop_recorder(self, deadline: Deadline) -> None:
+        if self._recorder is None:
+            return
+        await deadline.run(self._recorder.stop_load())
+        if self._activity.documents == self._recorded_from:
+            await deadline.run(self._recorder.stop())
+            self._recorder = None
 
     async def _read_keyboard(self, number: int, step: Click, deadline: Deadline) -> Any:
         element, _, _ = await self._runner.finder.wait_until_ready(step.target, deadline, step.offset)
@@ -318,7 +359,8 @@ class Walker:
             request,
             self._runner.device,
             limit_s,
-        ).collect(document, None if is_navigation else self._last_load, self._metrics)
+        ).collect(document, None if is_navigation else self._last_load, self._metrics, self._recorder)
+        self._recorder = None
         world = await self._frames.main()
         title = evidence.screen.title if evidence.screen else ""
         self._states.append(

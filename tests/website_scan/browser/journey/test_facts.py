@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tests.targets.server import Answer, Site
 from tests.website_scan.browser.journey.walks import css, named, page, require_done, walk, walk_page
 from website_scan.browser.devices import PHONE
-from website_scan.browser.journey.request import USED_PARTS
+from website_scan.browser.visit import Part
 from website_scan.browser.warm import WarmBrowser
-from website_scan.journeys.journey import Change, Click, Hover, Judge, SetViewport, StateRule
+from website_scan.journeys.journey import Change, Click, Hover, Judge, SetViewport, StateRule, WaitForElement
 from website_scan.journeys.walk import Focus, LiveMessage, OpenDialog
 
 CLICK = Click(target=css("#go"))
@@ -34,8 +36,19 @@ def test_focus_is_lost_with_its_element(browser: WarmBrowser, script: str) -> No
     assert result.steps[2].focus == Focus("", "", "", is_in_dialog=False, is_lost=True)
 
 
+def test_focus_stays_lost_until_the_next_input(browser: WarmBrowser) -> None:
+    body = "<button id=go onclick='this.remove()'>Close</button><input id=field>"
+    wait = WaitForElement(target=css("#go"), operator="==", count=0)
+    steps = (CLICK, wait, Judge(name="Closed"), Click(target=css("#field")), Judge(name="Field"))
+    closed, field = require_done(walk_page(browser, body, *steps)).states
+    assert closed.focus
+    assert closed.focus.is_lost
+    assert field.focus
+    assert (field.focus.selector, field.focus.is_lost) == ("#field", False)
+
+
 def test_focus_moved_by_the_page_is_not_lost(browser: WarmBrowser) -> None:
-    body = '<button id=go onclick="next.focus(); remove()">Next</button><h2 id=next tabindex=-1>Step 2</h2>'
+    body = '<button id=go onclick="next.focus(); this.remove()">Next</button><h2 id=next tabindex=-1>Step 2</h2>'
     result = require_done(walk_page(browser, body, CLICK))
     assert result.steps[1].focus == Focus("#next", "heading", "Step 2", is_in_dialog=False, is_lost=False)
 
@@ -155,11 +168,12 @@ def test_layout_shift_without_input_is_measured(browser: WarmBrowser) -> None:
 
 
 def test_state_after_a_navigation_has_the_metrics_of_the_load(browser: WarmBrowser) -> None:
+    script = "function unused() { return 1 } const end = performance.now() + 80; while (performance.now() < end);"
+    more = "<button id=more onclick=\"fetch('/more')\">More</button>"
     routes = {
         "/": page("<a id=go href=/two>Two</a>"),
-        "/two": page(
-            "<p>Page two</p><img src=/i alt=''><button id=more onclick=\"fetch('/more')\">More</button>", "Two"
-        ),
+        "/two": page(f"<script src=/s.js></script><p>Page two</p><img src=/i alt=''>{more}", "Two"),
+        "/s.js": Answer(script, headers={"Content-Type": "text/javascript"}),
         "/i": Answer(b"", status=404),
         "/more": Answer("{}"),
     }
@@ -171,22 +185,30 @@ def test_state_after_a_navigation_has_the_metrics_of_the_load(browser: WarmBrows
                 CLICK,
                 Click(target=named("More")),
                 rule=StateRule.NAVIGATIONS,
-                change=lambda options: options.update(parts=USED_PARTS),
+                change=lambda options: options.update(parts=frozenset(Part)),
             )
         )
-    start, two, more = result.states
+    start, two, more_state = result.states
     assert [state.is_navigation for state in result.states] == [True, True, False]
     assert [state.status for state in result.states] == [200, 200, 200]
     for state in (start, two):
         assert state.evidence.first.fcp_s
         assert state.evidence.first.lcp
         assert state.evidence.first.load_s
-    assert [request.url.removeprefix(site.url) for request in two.evidence.first.requests] == ["/two", "/i"]
-    assert [request.url.removeprefix(site.url) for request in more.evidence.first.requests] == ["/more"]
-    assert more.evidence.first.fcp_s is None
+    assert [request.url.removeprefix(site.url) for request in two.evidence.first.requests] == ["/two", "/s.js", "/i"]
+    assert [request.url.removeprefix(site.url) for request in more_state.evidence.first.requests] == ["/more"]
+    assert more_state.evidence.first.fcp_s is None
+    assert two.evidence.first.progress
+    assert two.evidence.first.main_thread.evaluations[0].url == f"{site.url}/s.js"
+    assert max(task.duration_s for task in two.evidence.first.main_thread.tasks) > 0.07
+    assert two.evidence.files
+    assert [file.url for file in two.evidence.files] == [f"{site.url}/s.js"]
+    assert two.evidence.files[0].unused > 10
+    assert two.evidence.frames == ()
+    assert more_state.evidence.files is None
     assert all("404" in error for error in two.evidence.console_errors)
     assert len(two.evidence.console_errors) == 1
-    assert more.evidence.console_errors == ()
+    assert more_state.evidence.console_errors == ()
     assert two.title == "Two"
     assert two.evidence.screen
     assert "Page two" in two.evidence.screen.text
@@ -198,7 +220,7 @@ def test_state_after_a_navigation_has_the_metrics_of_the_load(browser: WarmBrows
 def test_menu_behind_a_click_is_judged(browser: WarmBrowser) -> None:
     body = '<button id=go onclick="menu.hidden = false">Menu</button><div id=menu hidden><img src=/tea.png></div>'
     steps = (Judge(name="Closed"), CLICK, Judge(name="Open"))
-    result = walk_page(browser, body, *steps, change=lambda options: options.update(parts=USED_PARTS))
+    result = walk_page(browser, body, *steps, change=lambda options: options.update(parts=frozenset(Part)))
     closed, opened = (state.evidence for state in require_done(result).states)
     assert closed.axe
     assert opened.axe
@@ -212,7 +234,7 @@ def test_menu_behind_a_click_is_judged(browser: WarmBrowser) -> None:
 def test_state_is_judged_on_the_screen_of_the_journey(browser: WarmBrowser) -> None:
     phone = SetViewport(width=PHONE.width, height=PHONE.height, scale=2.0, is_mobile=True, has_touch=True)
     result = walk_page(
-        browser, "<p>Tea", phone, Judge(name="Phone"), change=lambda options: options.update(parts=USED_PARTS)
+        browser, "<p>Tea", phone, Judge(name="Phone"), change=lambda options: options.update(parts=frozenset(Part))
     )
     evidence = require_done(result).states[0].evidence
     assert evidence.axe
@@ -230,3 +252,13 @@ def test_pictures_of_all_steps_make_a_film(browser: WarmBrowser) -> None:
     assert pictures[0].data != pictures[1].data
     assert (pictures[1].width, pictures[1].height) == (1440, 900)
     assert pictures[2] is None
+
+
+def test_recording_of_a_failed_step_does_not_disturb_the_next_journey(browser: WarmBrowser) -> None:
+    def judge(options: dict[str, Any]) -> None:
+        options.update(parts=frozenset(Part))
+
+    assert not walk_page(browser, "<p>Tea", Click(target=css("#none"), timeout_s=1.0), change=judge).is_complete
+    result = require_done(walk_page(browser, "<p>Tea", Judge(name="Page"), change=judge))
+    assert result.states[0].evidence.first.progress
+    assert result.states[0].evidence.first.main_thread.tasks

@@ -15,6 +15,7 @@ from website_scan.journeys.journey import (
     Click,
     ExpectedNavigation,
     Hover,
+    Judge,
     KeyDown,
     KeyUp,
     Navigate,
@@ -371,3 +372,21 @@ def test_slow_answer_is_awaited_without_an_expected_navigation(browser: WarmBrow
         result = require_done(walk(browser, f"{site.url}/", Click(target=named("Slow"))))
     assert result.steps[1].navigated
     assert result.steps[1].url.endswith("/slow")
+
+
+def test_journey_continues_in_another_process(browser: WarmBrowser) -> None:
+    """A page with this header gets a new process in Chromium."""
+    isolated = {"Cross_Origin_Opener_Policy": "same-origin", "Cross_Origin_Embedder_Policy": "require-corp"}
+    with Site(
+        {"/": page("<a href=/own>Own</a>"), "/own": page("<input id=f><a href=/>Back</a>", "Own", **isolated)}
+    ) as site:
+        steps = (
+            Click(target=named("Own")),
+            Change(target=css("#f"), value="{{secret}}"),
+            Judge(name="Own"),
+            Click(target=named("Back")),
+            Judge(name="Back"),
+        )
+        result = require_done(walk(browser, f"{site.url}/", *steps, secrets={"secret": "geheim123"}))
+    assert [state.is_navigation for state in result.states] == [True, True]
+    assert result.states[0].security.document_headers["cross-origin-opener-policy"] == "same-origin"
