@@ -27,6 +27,13 @@ MAX_DRAFT_LENGTH = 200_000
 MAX_DRAFTS_PER_HOUR = 20
 # These fields are never stored: passwords, credentials, and fields that protect the form.
 UNSAVED_FIELDS = frozenset({FIELD, "csrfmiddlewaretoken", "headers", "cookies", "username", "password"})
+# Forms with fields of any number for secrets begin their names with this.
+SECRET_PREFIX = "secret-"  # noqa: S105  the name of a field
+
+
+def is_saved(name: str) -> bool:
+    """Return False for fields that are never stored."""
+    return name not in UNSAVED_FIELDS and not name.startswith(SECRET_PREFIX)
 
 
 def draft_of(request: HttpRequest) -> dict[str, object]:
@@ -47,8 +54,8 @@ def save(request: HttpRequest) -> bool:
     if request.user.is_authenticated and request.user.pk != author:
         return False
     entered = request.POST.copy()
-    for name in UNSAVED_FIELDS:
-        entered.pop(name, None)
+    for name in [name for name in entered if not is_saved(name)]:
+        del entered[name]
     text = entered.urlencode()
     hourly = [Limit(str(author), MAX_DRAFTS_PER_HOUR)]
     if len(text) > MAX_DRAFT_LENGTH or limits.refusal(request, "draft", hourly, window_s=limits.HOUR_S):

@@ -64,5 +64,5 @@ def form_idempotency(request: MemberRequest, form: IdempotentForm) -> Once | Non
 
     The digest excludes credentials.
     """
-    values = {name: entries for name, entries in request.POST.lists() if name not in drafts.UNSAVED_FIELDS}
+    values = {name: entries for name, entries in request.POST.lists() if drafts.is_saved(name)}
     return idempotency.once(form.key, values)

@@ -69,6 +69,7 @@ from sites.audits.pages import views as audit_pages
 from sites.badges.api import BadgeCollection, BadgeItem
 from sites.badges.views import badge, badge_card, badge_link, page_badge
 from sites.journeys.api_urls import journey_api_urls
+from sites.journeys.pages.urls import journey_urls
 from sites.lists.api import EntryItem, ListCollection, ListEntries, ListItem
 from sites.lists.conformance_api import ListConformanceView
 from sites.lists.pages import entry_views as entry_pages
@@ -135,6 +136,7 @@ organization_urls: list[URLPattern | URLResolver] = [
     path("monitors/<str:monitor_id>/run", monitor_pages.monitor_run, name="monitor-run"),
     path("monitors/<str:monitor_id>/delete", monitor_pages.monitor_delete, name="monitor-delete"),
     path("monitors/<str:monitor_id>/badge", monitor_pages.monitor_badge, name="monitor-badge"),
+    path("journeys/", include(journey_urls)),
     path("lists/", list_pages.lists, name="lists"),
     path("lists/new", list_pages.list_new, name="list-new"),
     path("lists/<str:list_id>", list_pages.site_list, name="list"),
@@ -355,6 +357,7 @@ urlpatterns = [
     path("report/<any:scan_id>/share", share, name="report-share"),
     path("report/<any:scan_id>", report, name="report-page"),
     path("audit/<any:audit_id>/progress", audit_pages.progress, name="audit-progress"),
+    path("audit/<any:audit_id>/steps/<int:number>.webp", audit_pages.step_picture, name="audit-step-picture"),
     path("audit/<any:audit_id>/card/<str:digest>.png", audit_pages.card, name="audit-card"),
     path("audit/<any:audit_id>/export/<str:export_format>", audit_pages.export, name="audit-page-export"),
     path("audit/<any:audit_id>/for-developer.txt", audit_pages.developer_text, name="audit-developer-text"),

@@ -11,10 +11,9 @@ from typing import Any
 from django.conf import settings
 from django.contrib import messages
 from django.core.exceptions import BadRequest
-from django.http import HttpRequest, HttpResponse, HttpResponseNotModified
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.utils.http import parse_etags
 from django.views.decorators.http import require_POST, require_safe
 from django_htmx.http import HttpResponseClientRefresh
 
@@ -22,6 +21,7 @@ from accounts.branding import branding_of
 from accounts.identity.freshness import session_suffices
 from accounts.shared_pages import require_visible, sees_everything, surroundings
 from infrastructure.web.cards import responses as cards
+from infrastructure.web.pictures import picture_response
 from reports.conformance_files import conformance_file
 from reports.mutes.services import active_mutes
 from reports.page.conformance import ConformanceQuery, conformance_page, conformance_url
@@ -154,16 +154,7 @@ def _picture_response(
 ) -> HttpResponse:
     if picture is None:
         return _not_found(request)
-    # Browsers cache the picture, which never changes, but revalidate it every time, because access may change.
-    etag = f'"{visible.scan.id}"'
-    response: HttpResponse
-    if etag in parse_etags(request.headers.get("If-None-Match", "")):
-        response = HttpResponseNotModified()
-    else:
-        response = HttpResponse(bytes(picture), content_type=content_type)
-    response["ETag"] = etag
-    response["Cache-Control"] = "private, no-cache"
-    return response
+    return picture_response(request, visible.scan.id, picture, content_type)
 
 
 @require_safe

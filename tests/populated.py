@@ -100,7 +100,7 @@ def populate(rows: int, results: Mapping[ScanType, ScanResult] | None = None) ->
     ids |= populate_monitors(home, min(rows, 30), now, people["owner"], results)
     ids |= populate_lists(home, min(rows, 60), now, people["owner"])
     ids |= populate_assessment(home)
-    ids |= populate_journeys(home, now)
+    ids |= populate_journeys(home, min(rows, 30), now, people["owner"])
     ids |= _webhooks(home.organization, rows, now, ids["scan_id"])
     ids |= _mutes(home.organization, people["owner"], rows, now)
     _mute_displayed_findings(home.organization, people["owner"], ids, now)

@@ -294,6 +294,32 @@ TABLE: dict[str, tuple[str, str, str]] = {
         *(MEMBERS, "302 302 302 302 404 login"),
         "/organizations/",
     ),
+    "o/<slug:organization>/journeys/": (MEMBERS, METHOD_NOT_ALLOWED, ""),
+    "o/<slug:organization>/journeys/new": ("200 200 200 403 404 login", "400 400 400 403 404 login", ""),
+    "o/<slug:organization>/journeys/<str:journey_id>": (MEMBERS, METHOD_NOT_ALLOWED, ""),
+    "o/<slug:organization>/journeys/<str:journey_id>/recording.json": (MEMBERS, METHOD_NOT_ALLOWED, ""),
+    "o/<slug:organization>/journeys/<str:journey_id>/steps": (
+        *("200 200 200 403 404 login", "400 400 400 403 404 login"),
+        "",
+    ),
+    "o/<slug:organization>/journeys/<str:journey_id>/edit": (
+        *("200 200 200 403 404 login", REDIRECT_FOR_MEMBERS),
+        "/o/home/journeys/{journey_id}",
+    ),
+    # Its domain is blocked, so control of it cannot be proven.
+    "o/<slug:organization>/journeys/<str:journey_id>/check": (
+        *("302 302 302 403 404 login", "200 200 200 403 404 login"),
+        "/o/home/journeys/{journey_id}#proof",
+    ),
+    "o/<slug:organization>/journeys/<str:journey_id>/run": (
+        METHOD_NOT_ALLOWED,
+        REDIRECT_FOR_MEMBERS,
+        "/o/home/journeys/{journey_id}",
+    ),
+    "o/<slug:organization>/journeys/<str:journey_id>/delete": (
+        *("200 200 200 403 404 login", REDIRECT_FOR_MEMBERS),
+        "/o/home/journeys/",
+    ),
     "o/<slug:organization>/assessments/": (MEMBERS, METHOD_NOT_ALLOWED, ""),
     "o/<slug:organization>/assessments/new": ("200 200 200 403 404 login", "400 400 400 403 404 login", ""),
     "o/<slug:organization>/assessments/<str:assessment_id>": (MEMBERS, METHOD_NOT_ALLOWED, ""),
@@ -462,6 +488,8 @@ TABLE: dict[str, tuple[str, str, str]] = {
     "audit/<any:audit_id>/export/<str:export_format>": (MEMBERS, METHOD_NOT_ALLOWED, ""),
     "audit/<any:audit_id>/for-developer.txt": (MEMBERS, METHOD_NOT_ALLOWED, ""),
     "audit/<any:audit_id>/conformance": (MEMBERS, METHOD_NOT_ALLOWED, ""),
+    # An audit of one page has no steps.
+    "audit/<any:audit_id>/steps/<int:number>.webp": ("404 404 404 404 404 login", METHOD_NOT_ALLOWED, ""),
     "audit/<any:audit_id>/share": (METHOD_NOT_ALLOWED, REDIRECT_FOR_MEMBERS, r"/audit/{audit_id}\?shared=now"),
 }
 
@@ -502,6 +530,11 @@ FIELDS: dict[str, dict[str, Any]] = {
         "timezone": "UTC",
     },
     "o/<slug:organization>/monitors/<str:monitor_id>/pause": {"paused": "on"},
+    "o/<slug:organization>/journeys/<str:journey_id>/edit": {
+        "name": "Another name",
+        "type": "seo",
+        "judge": "end",
+    },
     "o/<slug:organization>/assessments/<str:assessment_id>/texts": {"name": "Another name"},
     "o/<slug:organization>/assessments/<str:assessment_id>/status": {"status": "finished"},
     "o/<slug:organization>/assessments/<str:assessment_id>/share": {"shared": "on"},
@@ -546,6 +579,7 @@ UNCHANGING = {
     *("account/sessions/<str:session_id>/end", "o/<slug:organization>/settings/weekly-digest"),
     # The domain is blocked, so that the test opens no connection.
     *("o/<slug:organization>/scans/<str:scan_id>/again", "o/<slug:organization>/audits/<str:audit_id>/again"),
+    "o/<slug:organization>/journeys/<str:journey_id>/run",
     # Their changes are in the log of the assessment.
     *(
         f"o/<slug:organization>/assessments/<str:assessment_id>/{rest}"
@@ -770,9 +804,12 @@ def test_routes_answer_people_as_expected(world: World, method: str) -> None:
 
 # A route for each task of the table on the members page, and the method that does it. No route only appoints owners.
 ROUTES_OF_TASKS = {
-    "See scans, reports, sites, monitors, lists, assessments and webhooks": ("webhooks/", "get"),
+    "See scans, reports, sites, monitors, lists, journeys, assessments and webhooks": ("webhooks/", "get"),
     "Start, repeat and cancel scans and audits": ("scans/<str:scan_id>/cancel", "post"),
-    "Create, change and delete monitors, lists, assessments and badges": ("monitors/<str:monitor_id>/edit", "post"),
+    "Create, change and delete monitors, lists, journeys, assessments and badges": (
+        "monitors/<str:monitor_id>/edit",
+        "post",
+    ),
     "Share reports, and mute findings": ("mutes/<str:mute_id>/end", "post"),
     "Create, test and delete webhooks": ("webhooks/<str:webhook_id>/test", "post"),
     "Create and revoke API keys": ("keys/<str:key_id>/revoke", "post"),

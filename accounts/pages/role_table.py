@@ -10,9 +10,9 @@ Role = Membership.Role
 
 # What a person can do, and the lowest role that can.
 TASKS: Sequence[tuple[str, Role]] = (
-    ("See scans, reports, sites, monitors, lists, assessments and webhooks", Role.VIEWER),
+    ("See scans, reports, sites, monitors, lists, journeys, assessments and webhooks", Role.VIEWER),
     ("Start, repeat and cancel scans and audits", Role.MEMBER),
-    ("Create, change and delete monitors, lists, assessments and badges", Role.MEMBER),
+    ("Create, change and delete monitors, lists, journeys, assessments and badges", Role.MEMBER),
     ("Share reports, and mute findings", Role.MEMBER),
     ("Create, test and delete webhooks", Role.ADMIN),
     ("Create and revoke API keys", Role.ADMIN),

@@ -56,6 +56,7 @@ PARTS = (
     "/report/{queued_id}/progress?status=queued",
     "/audit/{running_audit_id}/progress?status=running&type=security",
     "/audit/{waiting_audit_id}/progress?status=running&type=security",
+    "/audit/{running_journey_audit_id}/progress?status=running&type=",
     "/audit/{ahead_audit_id}/progress?status=running&type=",
     "/audit/{discovering_audit_id}/progress?status=discovering&type=",
     "/report/{running_id}/progress?status=scanning",
@@ -70,7 +71,7 @@ PARTS = (
 )
 # Paths of film frames, cards and badges vary between renderings.
 PICTURE = re.compile(
-    r"/report/(?:sample/)?[\w-]+/(?:film/\d+\.jpg|page\.webp)|/(?:report|audit)/\w+/card/\w+\.png|/badge/\w+\.png\?v=\w+"
+    r"/audit/\w+/steps/\d+\.webp|/report/(?:sample/)?[\w-]+/(?:film/\d+\.jpg|page\.webp)|/(?:report|audit)/\w+/card/\w+\.png|/badge/\w+\.png\?v=\w+"
 )
 
 
@@ -94,6 +95,7 @@ WEBHOOK = "/o/home/webhooks/{webhook_id}"
 MONITOR = "/o/home/monitors/{monitor_id}"
 LIST = "/o/home/lists/{list_id}"
 ASSESSMENT = "/o/home/assessments/{assessment_id}"
+JOURNEY = "/o/home/journeys/{journey_id}"
 IMPORTED = "url\ttags\tnote\nnew.example.com\tnorth;coast\tTell them\nhttps://town-hall-0.example.net/\tnorth\t"
 
 PAGES: Mapping[str, PageRequest] = {
@@ -208,6 +210,35 @@ PAGES: Mapping[str, PageRequest] = {
     "maintenance-new": PageRequest("/o/home/maintenance/new"),
     "maintenance-new-refused": PageRequest("/o/home/maintenance/new", data={"name": ""}, status=400),
     "maintenance-edit": PageRequest("/o/home/maintenance/{window_id}"),
+    "journeys": PageRequest("/o/home/journeys/"),
+    "journeys-nothing": PageRequest("/o/home/journeys/?q=nowhere"),
+    "journeys-empty": PageRequest("/o/meadow/journeys/", "newcomer"),
+    "journeys-empty-viewer": PageRequest("/o/meadow/journeys/", "onlooker"),
+    "journey-new": PageRequest("/o/home/journeys/new"),
+    "journey-new-refused": PageRequest(
+        "/o/home/journeys/new", data={"start": "example.com", "steps": "open /\nclik “Sign in”\njudge “A”"}, status=400
+    ),
+    "journey-preview": PageRequest(
+        "/o/home/journeys/new",
+        data={
+            "start": "https://pottery.example.com/",
+            "steps": "open /login\nfill “Password” with “Correct-horse-7”\nclick “Sign in”\njudge “Account”",
+        },
+    ),
+    "journey": PageRequest(JOURNEY),
+    "journey-viewer": PageRequest(JOURNEY, "viewer"),
+    "journey-unproven": PageRequest("/o/home/journeys/{unproven_journey_id}"),
+    "journey-steps": PageRequest(f"{JOURNEY}/steps"),
+    "journey-edit": PageRequest(f"{JOURNEY}/edit"),
+    "journey-edit-refused": PageRequest(
+        f"{JOURNEY}/edit", data={"name": "", "state-0": "A", "state-1": "A"}, status=400
+    ),
+    "journey-delete": PageRequest(f"{JOURNEY}/delete"),
+    "journey-run": PageRequest("/audit/{journey_audit_id}"),
+    "journey-run-steps": PageRequest("/audit/{journey_audit_id}?show=steps"),
+    "journey-run-states": PageRequest("/audit/{journey_audit_id}?show=pages", "viewer"),
+    "journey-run-stopped": PageRequest("/audit/{stopped_journey_audit_id}"),
+    "journey-run-running": PageRequest("/audit/{running_journey_audit_id}"),
     "assessments": PageRequest("/o/home/assessments/"),
     "assessments-empty": PageRequest("/o/meadow/assessments/", "newcomer"),
     "assessment-new": PageRequest("/o/home/assessments/new"),

@@ -196,6 +196,7 @@ def test_report_with_pictures_is_accessible(page_browser: PageBrowser) -> None:
     [
         *("landing", "overview", "webhook", "audit-site", "report-browser", "report-conformance"),
         *("list", "list-snapshot", "list-adoption", "assessment", "assessment-criterion", "assessment-report"),
+        *("journey-run", "journey-unproven"),
     ],
 )
 def test_forced_colours_show_text_and_icons(page_browser: PageBrowser, name: str) -> None:
@@ -242,6 +243,7 @@ def test_thumbnail_is_enlarged_by_keyboard(page_browser: PageBrowser) -> None:
     [
         *("login", "keys", "report-browser", "report-conformance-filtered", "overview", "webhook", "scan-new-site"),
         *("audit-site", "list", "list-sharing", "assessment-criterion", "assessment-sample"),
+        *("journey-new", "journey-preview", "journey-unproven", "journey-run-steps"),
     ],
 )
 def test_keyboard_reaches_every_control(page_browser: PageBrowser, name: str, width: int) -> None:

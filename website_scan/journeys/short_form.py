@@ -83,6 +83,13 @@ def read_short_form(text: str, *, title: str, base_url: str = "", rule: StateRul
     return without_passwords(rules.checked_journey(title, reader.steps, rule, reader.identity_providers))
 
 
+def steps_of_line(text: str) -> list[Step]:
+    """Read one line with whole addresses. Raises JourneyRefused."""
+    reader = _Reader("")
+    reader.read(text, 1)
+    return reader.steps
+
+
 class _Line:
     """Text of one step, which is read from left to right."""
 

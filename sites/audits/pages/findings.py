@@ -23,6 +23,11 @@ MAX_MUTED_FINDINGS = 50
 LABELS = dict(Scan.Type.choices)
 
 
+def noun_of(audit: Audit) -> str:
+    """Return what the audit's pages are called."""
+    return "state" if audit.kind == Audit.Kind.JOURNEY else "page"
+
+
 class Sample(NamedTuple):
     """Example page with a finding.
 
@@ -78,6 +83,7 @@ class Finding:
     check_id: str
     anchor: str
     scan_id: str  # ID of the scan of the first sample page.
+    noun: str  # What the audit's pages are called.
     reported_under: FindingLink | None
     repeated_under: tuple[FindingLink, ...]
 
@@ -109,11 +115,11 @@ class Finding:
 
         Equal places of several pages count once, while the message counts those of one page.
         """
-        pages = counted(self.pages, "page")
+        pages = counted(self.pages, self.noun)
         if self.pages == self.judged:
-            affected = "the only page" if self.pages == 1 else f"all {pages}"
+            affected = f"the only {self.noun}" if self.pages == 1 else f"all {pages}"
         else:
-            affected = f"{self.pages:,} of {self.judged:,} pages"
+            affected = f"{self.pages:,} of {self.judged:,} {self.noun}s"
         if len(self.places) == self.places_total == 1 < self.pages:
             return f"Fix once, {pages} better"
         return f"On {affected}" + (f", {self.places_total:,} different places" if self.places_total > 1 else "")
@@ -190,6 +196,7 @@ def _view_model(audit: Audit, finding: ListedFinding, repeats: Mapping[CheckKey,
         check_id=row.check_id,
         anchor=finding_anchor(key.type, key.id),
         scan_id=next((page["scan_id"] for page in row.samples), ""),
+        noun=noun_of(audit),
         reported_under=_link_to_finding(repeats[key]) if key in repeats else None,
         repeated_under=tuple(_link_to_finding(repeat) for repeat, reporter in repeats.items() if reporter == key),
     )

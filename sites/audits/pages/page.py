@@ -22,8 +22,9 @@ from reports.models import HAS_SCREENSHOT, Report
 from reports.page.conformance import conformance_url
 from reports.page.reader_muting import muting_of
 from scans.models import Scan, path_of, report_path
+from sites.audits.pages.findings import noun_of
 from sites.audits.progress import Progress, progress_of
-from sites.models import Audit, AuditPage, Monitor
+from sites.models import Audit, AuditPage, Journey, Monitor
 from website_scan.messages import counted
 from website_scan.report.explanations import advice
 from website_scan.report.mute_matching import Mutes
@@ -172,13 +173,15 @@ def cap_sentences(audit: Audit, shown: str) -> list[str]:
     """
     types: dict[str, list[str]] = {}
     for type in [shown] if shown else audit.types:
-        if reasons := "; ".join(_reason_text(reason, pages) for reason, pages in audit.cap_reasons(type).items()):
+        if reasons := "; ".join(
+            _reason_text(audit, reason, pages) for reason, pages in audit.cap_reasons(type).items()
+        ):
             types.setdefault(reasons, []).append(type)
     return [f"{_type_names(names)} scores are capped: {reasons}." for reasons, names in types.items()]
 
 
-def _reason_text(reason: str, pages: int) -> str:
-    return f"{reason[:1].lower()}{reason[1:].removesuffix('.')} ({counted(pages, 'page')})"
+def _reason_text(audit: Audit, reason: str, pages: int) -> str:
+    return f"{reason[:1].lower()}{reason[1:].removesuffix('.')} ({counted(pages, noun_of(audit))})"
 
 
 def _type_names(types: Sequence[str]) -> str:
@@ -192,8 +195,8 @@ def _gauge_note(audit: Audit, type: str, scan: Scan | None) -> str:
     if audit.kind != Audit.Kind.PAGE:
         judged = audit.pages_judged(type)
         if judged:
-            return counted(judged, "page")
-        return NOT_RUN_NOTE if audit.is_final else "No pages yet"
+            return counted(judged, noun_of(audit))
+        return NOT_RUN_NOTE if audit.is_final else f"No {noun_of(audit)}s yet"
     if scan is None or scan.status == Scan.Status.QUEUED:
         return "Not started" if audit.is_final else "Waiting"
     if scan.status == Scan.Status.SCANNING:
@@ -298,3 +301,10 @@ def monitor_of(audit: Audit, membership: Membership) -> Monitor | None:
     monitor = access.rows(Monitor, audit.organization_id).filter(runs__audit=audit).only("name", "pages").first()
     scope = visible_sites_of(membership)
     return monitor if monitor and (scope is None or scope.allows_urls(monitor.pages)) else None
+
+
+def journey_of(audit: Audit) -> Journey | None:
+    """Return the journey of which the audit is a run, or None for other audits and if it was deleted."""
+    if audit.journey_id is None:
+        return None
+    return access.rows(Journey, audit.organization_id).filter(id=audit.journey_id).only("name").first()

@@ -40,7 +40,7 @@ RULES_SQL = """
     FROM sites_auditpage AS page
     JOIN scans_scan AS scan ON scan.audit_page_id = page.id
     LEFT JOIN reports_report AS report ON report.scan_id = scan.id
-    WHERE page.audit_id = ANY(%(audits)s) AND page.position = 0
+    WHERE page.audit_id = ANY(%(audits)s) AND (page.position = 0 OR page.state <> '')
         AND scan.organization_id = %(organization)s AND scan.status = ANY(%(reported)s)
 """
 # Selects the checks that could not run in at least one scan, which are neither fixed nor new.
@@ -96,6 +96,9 @@ class AuditComparison:
     not_compared: tuple[str, ...]
     changes: tuple[ScoreChange, ...]
     groups: tuple[NamedFindings[NamedFinding], ...]
+    before_id: str
+    # New findings by scan type and check ID.
+    new: Mapping[tuple[str, str], NamedFinding]
 
 
 def compare_with_previous_audit(audit: Audit, mutes: AuditMutes) -> AuditComparison | None:
@@ -123,20 +126,23 @@ def compare_with_previous_audit(audit: Audit, mutes: AuditMutes) -> AuditCompari
                 changes.append(ScoreChange(str(LABELS[type]), old_score, new_score))
         else:
             not_compared.append(str(LABELS[type]))
+    groups, new = _groups(audit, before, findings_before, compared, mutes) if compared else ((), {})
     return AuditComparison(
         url=reverse("audit-page", args=[before.id]),
         when=previous_report_time(before.created_at, audit.created_at),
         is_comparable=bool(compared),
         not_compared=tuple(not_compared),
         changes=tuple(changes),
-        groups=_groups(audit, before, findings_before, compared, mutes) if compared else (),
+        groups=groups,
+        before_id=before.id,
+        new=new,
     )
 
 
 def _groups(
     audit: Audit, before: Audit, findings_before: FindingTitles, types: Collection[str], mutes: AuditMutes
-) -> tuple[NamedFindings[NamedFinding], ...]:
-    """Return the fixed, remaining and new findings of the compared types, without empty groups.
+) -> tuple[tuple[NamedFindings[NamedFinding], ...], Mapping[tuple[str, str], NamedFinding]]:
+    """Return the fixed, remaining and new findings of the compared types, without empty groups, and all new ones.
 
     A title that several types report is named once. If more pages than before could not be scanned, no finding counts
     as fixed.
@@ -157,14 +163,18 @@ def _groups(
     }
     left: dict[str, NamedFinding] = {}
     new: dict[str, NamedFinding] = {}
+    new_by_check: dict[tuple[str, str], NamedFinding] = {}
     for row in rows:
         if muted[row.id].pages == ALL:
             continue
         group = left if (row.type, row.check_id) in findings_before else new
         if group is left or (row.type, row.check_id) not in not_judged:
-            group.setdefault(row.title, NamedFinding(row.title, _finding_url(audit, row)))
+            finding = group.setdefault(row.title, NamedFinding(row.title, _finding_url(audit, row)))
+            if group is new:
+                new_by_check[row.type, row.check_id] = finding
     only_left = [finding for title, finding in left.items() if title not in new]
-    return name_first({"Fixed": [*fixed.values()], "Left": only_left, "New": [*new.values()]})
+    groups = name_first({"Fixed": [*fixed.values()], "Left": only_left, "New": [*new.values()]})
+    return groups, new_by_check
 
 
 def _finding_url(audit: Audit, row: AuditFinding) -> str:
@@ -216,7 +226,7 @@ def _previous_audit(audit: Audit) -> tuple[Audit, FindingTitles] | None:
 
 
 def _rules(organization_id: int, audit_ids: Sequence[str]) -> dict[str, dict[str, Rules]]:
-    """Return the `Rules` of each audit's first page, by audit ID and scan type."""
+    """Return the `Rules` of each audit's first page, or of the states of a journey, by audit ID and scan type."""
     rules: dict[str, dict[str, Rules]] = {audit_id: {} for audit_id in audit_ids}
     rows = access.fetch_rows(
         RULES_SQL, organization_id, audits=audit_ids, reported=[str(status) for status in Scan.REPORTED]

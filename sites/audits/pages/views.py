@@ -21,6 +21,7 @@ from accounts.branding import branding_of
 from accounts.identity.freshness import session_suffices
 from accounts.shared_pages import readers_sentence, require_visible, sees_everything, surroundings
 from infrastructure.web.cards import responses as cards
+from infrastructure.web.pictures import picture_response
 from reports.conformance_files import conformance_file
 from reports.mutes.services import active_mutes
 from reports.page.conformance import ConformanceQuery
@@ -34,6 +35,7 @@ from sites.audits.pages.conformance import page_of_audit
 from sites.audits.pages.developer_text import developer_text_of
 from sites.audits.pages.preview import card_address, card_of, preview_of, preview_sentence
 from sites.audits.pages.since import compare_with_previous_audit
+from sites.audits.pages.storyboard import picture_of_step, storyboard
 from sites.audits.visibility import VisibleAudit, find_visible_audit, set_sharing
 from sites.models import Audit
 from website_scan.report.exports import FORMATS
@@ -61,9 +63,13 @@ def audit(request: HttpRequest, visible: VisibleAudit) -> HttpResponse:
     audit_row, scans, shown = context["audit"], context["scans"], context["shown"]
     active = active_mutes(audit_row.organization_id, visible.now)
     mutes = AuditMutes(audit_row, active, shows_rules=sees_everything(visible.membership))
+    is_journey = audit_row.kind == Audit.Kind.JOURNEY
+    shows_steps = is_journey and request.GET.get("show") == "steps"
     shows_pages = request.GET.get("show") == "pages"
     findings = (
-        None if audit_row.kind == Audit.Kind.PAGE or shows_pages else audit_findings.findings(audit_row, shown, mutes)
+        None
+        if audit_row.kind == Audit.Kind.PAGE or shows_pages or shows_steps
+        else audit_findings.findings(audit_row, shown, mutes)
     )
     # The list of all types already contains the critical failures.
     critical = findings.critical if findings and not shown else audit_findings.critical(audit_row, mutes)
@@ -80,10 +86,15 @@ def audit(request: HttpRequest, visible: VisibleAudit) -> HttpResponse:
         return render(request, "sites/audits/page.html", context)
     context |= {
         "is_pages": shows_pages,
+        "is_steps": shows_steps,
         "failure": failure_of_audit(audit_row),
         "left_out": audit_page.count_left_out_pages(audit_row),
         "labels": [label for _, label in Scan.Type.choices],
     }
+    if is_journey:
+        context["storyboard"] = storyboard(audit_row, context["compared"])
+    if shows_steps:
+        return render(request, "sites/audits/steps.html", context)
     if shows_pages:
         context |= {
             "pages": audit_page.pages(audit_row, request.GET),
@@ -170,6 +181,16 @@ def card(request: HttpRequest, visible: VisibleAudit, digest: str) -> HttpRespon
     return cards.card_at(request, card_of(audit_row), digest, functools.partial(card_address, audit_row), caching)
 
 
+@require_safe
+@_require_visible
+def step_picture(request: HttpRequest, visible: VisibleAudit, number: int) -> HttpResponse:
+    """Return the picture of the screen after a step of a journey, numbered from 0."""
+    picture = picture_of_step(visible.audit, number) if visible.audit.is_kept else None
+    if picture is None:
+        return _not_found(request)
+    return picture_response(request, f"{visible.audit.id}-{number}", picture, "image/webp")
+
+
 @require_POST
 @_require_visible
 @session_suffices("shows what this session can read anyway, and nothing later")
@@ -205,6 +226,7 @@ def _context(request: HttpRequest, visible: VisibleAudit) -> dict[str, Any]:
         "monitor": audit_page.monitor_of(audit_row, visible.membership)
         if visible.membership and is_monitor_run
         else None,
+        "journey": audit_page.journey_of(audit_row) if sees_everything(visible.membership) else None,
         "link": safe_link(audit_row.url),
         "scans": scans,
         "shown": shown,
@@ -215,5 +237,6 @@ def _context(request: HttpRequest, visible: VisibleAudit) -> dict[str, Any]:
         "base_url": settings.BASE_URL,
         "formats": {ending: FORMATS[ending] for ending in exports.WRITERS},
         "is_fragment": False,
+        "storyboard": None,
         "has_conformance": has_conformance(audit_row),
     }

@@ -31,6 +31,7 @@ def finding(pages: int, judged: int, places: int) -> Finding:
         consequence="",
         anchor="",
         scan_id="",
+        noun="page",
         reported_under=None,
         repeated_under=(),
     )
