@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from website_scan.command.executed_journeys import ExecutedJourneys
 from website_scan.command.formats.text import browser_sentences, first_places
 from website_scan.command.gate import CommandReport, CommandResult
 from website_scan.command.reported_page import ReportedPage, count_pages, noun_of
@@ -79,7 +80,7 @@ def _lines(result: CommandResult) -> Iterator[str]:
         yield from _report(report, result)
 
 
-def _site(site: SitePages, result: CommandResult) -> Iterator[str]:
+def _site(site: SitePages | ExecutedJourneys, result: CommandResult) -> Iterator[str]:
     """Yield the scores of each page in one row, and each finding once with its pages."""
     yield f"{escaped(site.sentence)} {escaped(' '.join(site.notes))}".rstrip()
     yield ""
